@@ -34,7 +34,8 @@ _SQL_BY_STATE = {
 }
 # How a field becomes SQL: a column with one of its values; a clause if True; a clause with a value.
 _COLUMN_BY_FIELD = {
-    "tiers": "tier", "ids": "id", "types": "type", "statuses": "status", "projects": "project", "sessions": "session", "topics": "topic", "digests": "digest",
+    "tiers": "tier", "ids": "id", "types": "type", "statuses": "status", "projects": "project",
+    "sessions": "session", "topics": "topic", "digests": "digest",
 }  # fmt: skip
 _CLAUSE_BY_FLAG = {
     "has_id": HAS_ID_SQL,

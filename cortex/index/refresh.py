@@ -235,8 +235,12 @@ def load_valid_state(folder: str) -> IndexState | None:
         if table.pop("format") != FORMAT or compute_seal(folder) != table["sealed"]:
             return None
         return IndexState(
-            str(table["settings"]), tuple(table["exclude"]), str(table["rules"]), tuple(table["ignored"]),
-            tuple(Problem(*one) for one in table["noted"]), table["sealed"],
-        )  # fmt: skip
+            str(table["settings"]),
+            tuple(table["exclude"]),
+            str(table["rules"]),
+            tuple(table["ignored"]),
+            tuple(Problem(*one) for one in table["noted"]),
+            table["sealed"],
+        )
     except (OSError, ValueError, RecursionError, KeyError, TypeError, AttributeError):
         return None

@@ -26,18 +26,18 @@ _END_OF_TIME = "9999"  # later than any time
 _MAX_FOLDERS, _MAX_ENTRIES, _MAX_MANIFESTS = 200, 400, 60
 _MAX_HISTORY_PATHS, _MAX_OLD_VERSIONS = 20, 60
 _SKIPPED_FOLDERS = [
-    "node_modules",
-    "vendor",
-    "dist",
-    "build",
-    "target",
-    "venv",
-    "env",
-    "site-packages",
+    "node_modules", "vendor", "dist", "build", "target", "venv", "env", "site-packages",
     "third_party",
-]
-# Files that can name a package and are not understood: who stands there in any way is not doubted.
-_UNPARSED_MANIFESTS = frozenset(["setup.py", "setup.cfg", "pipfile", "environment.yml", "environment.yaml", "conda.yaml", "meta.yaml", "build.gradle", "build.gradle.kts", "pom.xml", "gemfile", "composer.json", "deno.json", "deno.jsonc", "bun.lock", "mix.exs", "pnpm-workspace.yaml", "dockerfile", "docker-compose.yml", "docker-compose.yaml", "compose.yml", "compose.yaml", "flake.nix", "pixi.toml", "import_map.json", "libs.versions.toml", "noxfile.py", "tox.ini", "justfile", "makefile", "build.zig.zon", "pubspec.yaml", "package.swift", "cmakelists.txt"])  # fmt: skip
+]  # fmt: skip
+# Files that can name a package but are not parsed: a package that they mention is not doubted.
+_UNPARSED_MANIFESTS = frozenset([
+    "setup.py", "setup.cfg", "pipfile", "environment.yml", "environment.yaml", "conda.yaml",
+    "meta.yaml", "build.gradle", "build.gradle.kts", "pom.xml", "gemfile", "composer.json",
+    "deno.json", "deno.jsonc", "bun.lock", "mix.exs", "pnpm-workspace.yaml", "dockerfile",
+    "docker-compose.yml", "docker-compose.yaml", "compose.yml", "compose.yaml", "flake.nix",
+    "pixi.toml", "import_map.json", "libs.versions.toml", "noxfile.py", "tox.ini", "justfile",
+    "makefile", "build.zig.zon", "pubspec.yaml", "package.swift", "cmakelists.txt",
+])  # fmt: skip
 
 
 class PackageCheck(NamedTuple):

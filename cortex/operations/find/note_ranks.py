@@ -80,8 +80,9 @@ def _iter_signals(
         use = used.get(row.id)
         last_use, uses = (use.last_seconds, use.count) if use else (None, 0)
         signals = Signals(
-            row.type, created(row), row.date, last_use, uses, incoming.get(row.number, 0), row.confidence, row.priority,
-            row.pinned, row.branch == branch != "", most_incoming, most_uses,
+            row.type, created(row), row.date, last_use, uses, incoming.get(row.number, 0),
+            row.confidence, row.priority, row.pinned, row.branch == branch != "", most_incoming,
+            most_uses,
         )  # fmt: skip
         yield row, signals
 

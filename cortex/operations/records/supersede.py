@@ -58,28 +58,18 @@ def supersede(
     because = one_line(sanitize_text(reason))
     # The old one first: what it says is what holds. After a crash here `doctor` names this very
     # command.
-    edits = [
-        (
-            old_row.path,
-            superseded_edit(old_row, new_row.id if new_row else "", because, caller.now),
-        )
-    ]
+    new_id = new_row.id if new_row else ""
+    edits = [(old_row.path, superseded_edit(old_row, new_id, because, caller.now))]
     if new_row:
         replace = replacement_edit(caller.now, link)
-        replace(
-            read_strict(files.read(vault.root, new_row.path), new_row.path)
-        )  # raises before anything is written
+        # Raises before anything is written.
+        replace(read_strict(files.read(vault.root, new_row.path), new_row.path))
         edits.append((new_row.path, replace))
     changed, healed = edit_notes_and_heal(vault, caller, edits)
-    if not changed:
-        return RecordChange(old_row.id, old_row.path, UNCHANGED, problems=tuple(problems))
-    return RecordChange(
-        old_row.id,
-        old_row.path,
-        "superseded",
-        command("restore", old_row),
-        problems=(*problems, *healed),
-    )
+    change = RecordChange(old_row.id, old_row.path, UNCHANGED, problems=(*problems, *healed))
+    if changed:
+        change = change._replace(outcome="superseded", undo=command("restore", old_row))
+    return change
 
 
 def superseded_edit(row: Named, by: str, reason: str, now: str) -> NoteEdit:

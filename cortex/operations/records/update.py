@@ -93,8 +93,8 @@ def update(
     Example: cortex update use-sqlite-k3f7q2 --body - < sqlite.md
     """
     words = {
-        "title": title, "project": project, "scope": scope, "owner": owner, "due": due, "confidence": confidence, "priority": priority,
-        "branch": branch,
+        "title": title, "project": project, "scope": scope, "owner": owner, "due": due,
+        "confidence": confidence, "priority": priority, "branch": branch,
     }  # fmt: skip
     asked = _UpdateRequest(
         fields=_kept_fields(words),

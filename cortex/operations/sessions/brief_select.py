@@ -34,9 +34,10 @@ from cortex.index.queries import (
 
 # type -> the part in which it stands; what is not here is worth knowing too, and stands there last.
 PART_BY_TYPE = {
-    "decision": DECISIONS, "rejection": DECISIONS, "plan": PLAN, "gotcha": TRAPS, "pattern": TRAPS, "session": SESSIONS, "action": OPEN, "question": OPEN,
-    "preference": KNOWLEDGE, "architecture": KNOWLEDGE, "config": KNOWLEDGE, "learning": KNOWLEDGE, "discovery": KNOWLEDGE, "bugfix": KNOWLEDGE,
-    "convention": KNOWLEDGE, "reference": KNOWLEDGE, "progress": KNOWLEDGE,
+    "decision": DECISIONS, "rejection": DECISIONS, "plan": PLAN, "gotcha": TRAPS, "pattern": TRAPS,
+    "session": SESSIONS, "action": OPEN, "question": OPEN, "preference": KNOWLEDGE,
+    "architecture": KNOWLEDGE, "config": KNOWLEDGE, "learning": KNOWLEDGE, "discovery": KNOWLEDGE,
+    "bugfix": KNOWLEDGE, "convention": KNOWLEDGE, "reference": KNOWLEDGE, "progress": KNOWLEDGE,
 }  # fmt: skip
 # These stand nowhere unless they are pinned: what a meeting decided are records of their own.
 _EXCLUDED_TYPES = frozenset(["meeting", "briefing"])
@@ -46,14 +47,8 @@ _RECENT_SESSIONS, _RECENT_EVENTS = 5, 60  # the last ones, whose files count as 
 _MAX_SESSIONS = 5  # seed 001's
 # Tokens of the shortest likely line of a part: a budget has room for no more lines than that.
 _MIN_LINE_TOKENS = {
-    DECISIONS: 20,
-    TRAPS: 30,
-    KNOWLEDGE: 30,
-    OPEN: 30,
-    PLAN: 150,
-    PINNED: 60,
-    EVERYWHERE: 60,
-}
+    DECISIONS: 20, TRAPS: 30, KNOWLEDGE: 30, OPEN: 30, PLAN: 150, PINNED: 60, EVERYWHERE: 60,
+}  # fmt: skip
 # Days behind the newest note after which a rank is halved; seed 003's 14 are for a running clock.
 _DECAY_DAYS = 90.0
 # A record as it is sorted: ten thousand of them are looked at, so they get no names.

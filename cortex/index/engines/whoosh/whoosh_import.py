@@ -94,7 +94,8 @@ from whoosh.lang.porter2 import stem  # noqa: E402
 from whoosh.util.numeric import byte_to_length, length_to_byte  # noqa: E402
 
 __all__ = [
-    "TOC", "FileStorage", "byte_to_length", "columns", "fields", "filetables", "formats", "length_to_byte", "matching", "query", "scoring", "stem", "whoosh3",
+    "TOC", "FileStorage", "byte_to_length", "columns", "fields", "filetables", "formats",
+    "length_to_byte", "matching", "query", "scoring", "stem", "whoosh3",
 ]  # fmt: skip
 
 # By default, Whoosh scores every document of a small segment when three words are joined by Or.
