@@ -28,7 +28,8 @@ class ReminderLine(NamedTuple):
 
 
 class Reminder(NamedTuple):
-    """The records that bear on a prompt, and the text for an agent; both may be empty."""
+    """What bears on a prompt, and the same as the text that an agent is given; both empty when
+    nothing does."""
 
     lines: tuple[ReminderLine, ...]
     text: str

@@ -32,7 +32,7 @@ _MAX_SUPERSEDED = 1000  # records that one may have superseded, each through the
 
 
 class RelationChange(NamedTuple):
-    """The outcome for one relation. In JSON `source` is `from`."""
+    """One relation, and what became of it. In JSON `source` is `from`."""
 
     source: str  # ids; a path where there is no id
     kind: str

@@ -66,10 +66,15 @@ def supersede(
         replace(read_strict(files.read(vault.root, new_row.path), new_row.path))
         edits.append((new_row.path, replace))
     changed, healed = edit_notes_and_heal(vault, caller, edits)
-    change = RecordChange(old_row.id, old_row.path, UNCHANGED, problems=(*problems, *healed))
-    if changed:
-        change = change._replace(outcome="superseded", undo=command("restore", old_row))
-    return change
+    if not changed:
+        return RecordChange(old_row.id, old_row.path, UNCHANGED, problems=tuple(problems))
+    return RecordChange(
+        old_row.id,
+        old_row.path,
+        "superseded",
+        command("restore", old_row),
+        problems=(*problems, *healed),
+    )
 
 
 def superseded_edit(row: Named, by: str, reason: str, now: str) -> NoteEdit:
