@@ -1,4 +1,5 @@
-"""The committed briefings as the notes give them now, beside those that lie in the vault."""
+"""Render the committed briefings from the catalogue, and compare them with the files in the
+vault."""
 
 from __future__ import annotations
 
@@ -29,7 +30,7 @@ _SHARED_FOLDERS = (b"records/", b"sessions/")  # what lies here is committed wit
 
 
 class PageDifference(NamedTuple):
-    """A page that is not as the notes give it."""
+    """A page whose file differs from what the notes give."""
 
     path: str
     current: bytes | None  # what lies there; None when nothing does
@@ -39,9 +40,9 @@ class PageDifference(NamedTuple):
 
 
 def render_pages(root: str, catalogue: Catalogue, there: Iterable[str]) -> dict[str, bytes]:
-    """Every page by its path, of a vault in which the notes `there` lie. A project that has any
-    line has all its pages, so that a page which becomes empty is changed and not deleted: git calls
-    no merge driver for a deletion."""
+    """Return every page by its path; `there` are the paths of the notes in the vault. A project
+    with any line has all its pages: an empty page is a change, and git calls no merge driver for
+    a deletion."""
     by_page = _lines_by_page(root, catalogue)
     if unread := catalogue.unreadable_paths():
         for page, item in _existing_lines(
@@ -54,7 +55,7 @@ def render_pages(root: str, catalogue: Catalogue, there: Iterable[str]) -> dict[
                 by_page.setdefault(BriefingPage(kind, project), {})
     if by_page:
         by_page[BriefingPage("index")] = {item.id: item for item in index_items(list(by_page))}
-    # Two names that fold into one file name (`B` and `b-<hash of B>`, written by hand) share its page, in a fixed order.
+    # Two names may fold into one file name (`B` and `b-<hash of B>`); sorted, the same one wins.
     return {
         page_path(page): render_page(page, by_page[page].values()).encode("utf-8", "replace")
         for page in sorted(by_page, reverse=True)
@@ -62,8 +63,8 @@ def render_pages(root: str, catalogue: Catalogue, there: Iterable[str]) -> dict[
 
 
 def _lines_by_page(root: str, catalogue: Catalogue) -> dict[BriefingPage, dict[str, ItemLine]]:
-    """The lines of all notes that are shared. This is one loop over as many lines as there are
-    records, and more."""
+    """The lines of all shared notes. Runs once for each line, of which there are more than
+    records."""
     found: dict[tuple[str, str, str], dict[str, tuple[bytes, ItemLine]]] = {}
     ticks = list(catalogue.select("SELECT tick.id, path FROM tick JOIN note USING (number)"))
     rows = catalogue.briefing_lines()
@@ -108,9 +109,9 @@ def _lines_by_page(root: str, catalogue: Catalogue) -> dict[BriefingPage, dict[s
 
 
 def _untracked_paths(root: str, elsewhere: dict[str, str]) -> set[bytes]:
-    """Of the notes outside our folders (path -> id) those that git does not know, as raw paths.
-    Nobody else has them, so a line of theirs would come and go with every clone that heals. A
-    record that was just moved out is known by its old place."""
+    """Of the notes outside our folders (path -> id), the raw paths of those that git does not
+    track. Only this clone has them, so their lines would come and go with every clone that
+    heals. A record that was just moved out counts as tracked by its old place."""
     if not elsewhere or not checkout.is_in_repository(root):
         return set()
     known = {
@@ -131,8 +132,8 @@ def _untracked_paths(root: str, elsewhere: dict[str, str]) -> set[bytes]:
 def _existing_lines(
     root: str, ids: set[str], there: Iterable[str]
 ) -> Iterator[tuple[BriefingPage, ItemLine]]:
-    """The lines that the pages hold of these notes now: who cannot read a note must not take its
-    lines away."""
+    """The lines that the pages have of these notes now: those of a note that cannot be read are
+    kept."""
     for path in there:
         if path.startswith(f"{BRIEFINGS_FOLDER}/"):
             try:
@@ -149,9 +150,9 @@ def _existing_lines(
 def compare_pages(
     root: str, wanted: dict[str, bytes], there: Iterable[str]
 ) -> list[PageDifference]:
-    """What has to be written or removed so that the briefings are as `wanted`. `there` are the
-    notes that lie in the vault; what a person has put among the briefings stays.
-    `InvalidInputError` when the folder itself is a link."""
+    """What must be written or removed so that the briefings are as `wanted`. `there` are the
+    paths of the notes in the vault. Other files among the briefings stay. Raises
+    `InvalidInputError` when the folder is a link."""
     files.list_names(root, BRIEFINGS_FOLDER)
     found = []
     pages = {path for path in there if path.startswith(f"{BRIEFINGS_FOLDER}/")}
@@ -176,8 +177,7 @@ def compare_pages(
 
 
 def is_page(root: str, path: str) -> bool:
-    """Whether a page lies there, or nothing does; what a person has put among the briefings is
-    none."""
+    """Whether the file is a page of ours or does not exist; False for what a person put there."""
     try:
         told = _parse_header(files.read(root, path, _HEADER_BYTES))
     except NotFoundError:
@@ -188,5 +188,5 @@ def is_page(root: str, path: str) -> bool:
 
 
 def _parse_header(held: bytes) -> ParsedPage:
-    """What the beginning of a file tells: enough to know a page by."""
+    """Parse the beginning of a file, which is enough to recognize a page."""
     return parse_page(held[:_HEADER_BYTES].decode("utf-8", "replace"))

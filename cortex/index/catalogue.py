@@ -1,8 +1,7 @@
-"""The catalogue: a card for every note, in SQLite in the user's cache. Who needs no words needs no
-Whoosh.
+"""The catalogue: a row for every note, in an SQLite file of the user's cache.
 
-It answers ids, statuses, provenance, problems and counts. It can be deleted at any time; `refresh`
-rebuilds it.
+It has ids, statuses, provenance, problems and counts; the full-text index has the words. It can be
+deleted at any time; `refresh` rebuilds it.
 """
 
 from __future__ import annotations
@@ -23,6 +22,11 @@ from cortex.index.filters import (
     sql_condition,
     sql_in,
 )
+
+try:
+    from _blake2 import blake2b  # `hashlib` loads OpenSSL, for which a hook has no time
+except ImportError:
+    from hashlib import blake2b
 
 if TYPE_CHECKING:
     from cortex.index.note_summary import NoteSummary
@@ -63,12 +67,17 @@ CREATE TABLE backlog (number INTEGER PRIMARY KEY, gone INTEGER NOT NULL);
 """
 
 
+def hash_content(data: bytes) -> bytes:
+    """The hash by which the catalogue tells whether the bytes of a note have changed."""
+    return blake2b(data, digest_size=16).digest()
+
+
 class IndexDamaged(Exception):
-    """What lies in the cache cannot be read; it has to be built anew."""
+    """The cache cannot be read and must be rebuilt."""
 
 
 class ScoredNote(NamedTuple):
-    """A note that was found. A lower group is answered before a higher one, whatever the score."""
+    """A note that a search found. Lower groups come first, whatever the score."""
 
     group: int
     score: float
@@ -76,7 +85,7 @@ class ScoredNote(NamedTuple):
 
 
 class NoteRow(NamedTuple):
-    """A note as the catalogue lists it."""
+    """The row of a note."""
 
     number: int  # by which the index names the note
     path: str
@@ -117,14 +126,14 @@ _CHILD_ROWS: dict[str, Callable[[NoteSummary], Iterable[tuple[object, ...]]]] = 
 
 
 class Catalogue:
-    """An open catalogue. Use as a context manager; changes are kept by `commit` alone."""
+    """An open catalogue; a context manager. Only `commit` saves changes."""
 
     def __init__(self, folder: str, *, writable: bool) -> None:
         self.folder = folder
         path = os.path.join(folder, FILE_NAME)
         if writable:
             self._db = sqlite3.connect(path, isolation_level="DEFERRED")
-            # Derived data: a seal beside it tells an interrupted write, and then everything is rebuilt.
+            # Derived data: the seal shows an interrupted write, and everything is rebuilt.
             self._db.executescript("PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF;")
         else:
             self._db = sqlite3.connect(
@@ -135,7 +144,7 @@ class Catalogue:
 
     @classmethod
     def create(cls, folder: str) -> Catalogue:
-        """A new, empty catalogue in the place of any older one."""
+        """Create an empty catalogue, in the place of any older one."""
         for suffix in ("", "-journal", "-wal", "-shm"):
             path = os.path.join(folder, FILE_NAME + suffix)
             if os.path.lexists(path):
@@ -153,8 +162,9 @@ class Catalogue:
     def put_note(
         self, note: NoteSummary, content_hash: bytes, index_digest: bytes, number: int | None = None
     ) -> int:
-        """Add a note or replace the one of its path. `index_digest` is of what the index is told of
-        it. Returns its number: a new one, which no note ever had, unless it is given."""
+        """Add a note or replace the one of its path. `index_digest` is a digest of its document
+        in the full-text index. Returns its number: the given one, else a new one, which is never
+        used twice."""
         self.delete_note(note.path)
         row = {name: getattr(note, name) for name in NoteRow._fields[2:-2]}
         given = self.select(
@@ -177,8 +187,7 @@ class Catalogue:
         return given
 
     def delete_note(self, path: str) -> tuple[int, bytes] | None:
-        """Forget a note. Returns the number it had and the digest of what the index was told of
-        it."""
+        """Delete a note; return its number and `index_digest`, or None if there is none."""
         query = "SELECT number, index_digest FROM note WHERE path = ?"
         found: tuple[int, bytes] | None = self.select(query, (os.fsencode(path),)).fetchone()
         if found:
@@ -212,7 +221,7 @@ class Catalogue:
         self.select("DELETE FROM backlog")
 
     def update_date(self, path: str, before: int, now: int) -> None:
-        """Move the date of a note with unchanged bytes where it is its file's."""
+        """Set the date of a note with unchanged bytes, if it was the mtime of its file."""
         self.select(
             "UPDATE note SET date = ? WHERE path = ? AND date = ?", (now, os.fsencode(path), before)
         )
@@ -227,7 +236,7 @@ class Catalogue:
         self._db.commit()
 
     def count_notes(self) -> int:
-        """How many notes there are; a briefing is made of notes and is none."""
+        """The number of notes, without briefings."""
         return self.count(KNOWLEDGE) + self.count(
             NoteFilter(tiers=(TIER_TRAIL,), not_types=("briefing",))
         )
@@ -269,21 +278,21 @@ class Catalogue:
         return self.numbers(NoteFilter(tiers=(TIER_TRAIL,), ids=list(ids)))
 
     def rows(self, where: str = "1", values: Sequence[object] = ()) -> Iterator[NoteRow]:
-        """The notes for which an SQL condition holds. `where` is never a user's text. For modules
-        of this package."""
+        """The notes for which an SQL condition holds. `where` must not contain user text. For
+        this package."""
         query = f"SELECT {_ROW_COLUMNS} FROM note WHERE {where}"
         for number, path, *plain, pinned, tags, events in self.select(query, values):
             lists = (tuple(text.split("\n")) if text else () for text in (tags, events))
             yield NoteRow._make((number, os.fsdecode(path), *plain, bool(pinned), *lists))
 
     def select(self, query: str, values: Sequence[object] = ()) -> sqlite3.Cursor:
-        """The rows of an SQL query. `query` is never a user's text; `values` may be any text. For
-        modules of this package."""
+        """The rows of an SQL query, which must not contain user text; `values` may be any. For
+        this package."""
         return self._db.execute(query, [_sql_value(one) for one in values])
 
     def select_in(self, query: str, column: str, values: Collection[object]) -> sqlite3.Cursor:
-        """As `select`, of a query with a `{}` where `column` has to have one of any number of
-        values."""
+        """As `select`; the `{}` in the query becomes a condition that `column` is one of
+        `values`."""
         clause, bound = sql_in(column, values)
         return self.select(query.format(clause), bound)
 
@@ -293,8 +302,8 @@ class Catalogue:
         return [Problem(*row) for row in self.select(query)]
 
     def briefing_lines(self) -> Iterator[tuple[str, str, str, str, str, str, str, bytes]]:
-        """Every line of every briefing, in no order: kind, project and branch of its page, its id,
-        section, order and text, and the path of the note that it comes from."""
+        """Every line of every briefing, unordered: kind, project and branch of its page; its id,
+        section, order and text; the path of its note."""
         return self.select(
             "SELECT kind, item.project, item.branch, item.id, section, place, text, path FROM item JOIN note USING (number)"
         )

@@ -1,5 +1,7 @@
-"""The lines of a few changed notes, put into the briefings that hold them: what `briefing_pages`
-gives, without a look at all notes."""
+"""Update the committed briefings for a few changed notes, without reading all notes.
+
+The result is the same as that of `briefing_pages`.
+"""
 
 from __future__ import annotations
 
@@ -28,10 +30,9 @@ BriefingLines = dict[tuple[BriefingPage, str], ItemLine]
 def update_pages(
     root: str, before: Mapping[str, bytes | None]
 ) -> list[tuple[str, bytes, bytes]] | None:
-    """Each page that changes, as it lies there and as it should, for notes that were `before` and
-    are otherwise now. None when that cannot be told from the pages alone: one is missing, is not as
-    Cortex writes it, or holds only the first of its lines, so that one that left would make room
-    for another."""
+    """Changed pages as (path, bytes now, bytes wanted). `before` has the changed notes with
+    their earlier bytes. None when the pages alone do not tell: one is missing, edited, or full,
+    so that a line that leaves would make room for another."""
     changes: dict[BriefingPage, dict[str, tuple[ItemLine | None, ItemLine | None]]] = {}
     for path, was in before.items():
         now = files.read(root, path)

@@ -1,8 +1,8 @@
-"""What lies in a vault right now, by a stat of every note: the truth that catalogue and index are
-brought up to."""
+"""Scan a vault: the path and stamp of every note, to compare with catalogue and index."""
 
 from __future__ import annotations
 
+import fnmatch
 import os
 import re
 import stat
@@ -14,16 +14,16 @@ from cortex.core.model.problem import Problem
 from cortex.vault.files import TEMP_SUFFIX
 from cortex.vault.git import checkout
 
-# A file that changed this short before the scan may change once more within the same tick of its file system's clock, and
-# keep its stamp. Linux ticks every 4 to 10 ms; file systems that count in whole seconds show it by their stamps.
+# A file that changed this short before the scan may change again within the same tick of its file
+# system's clock, and keep its stamp. Linux ticks every 4 to 10 ms; file systems that count in whole
+# seconds show it by their stamps.
 _TICK_NS, _COARSE_TICK_NS = 50_000_000, 2_000_000_000
 _COPY_HINT = "put a copy of the file in its place"
 _STRAY_SUFFIXES = (".toc", ".seg", TEMP_SUFFIX)  # files of a search index, and half-written ones
 
 
 class Snapshot(NamedTuple):
-    """The notes of a vault with the stamp of each (mtime, ctime, size, inode), and what was passed
-    over."""
+    """The notes of a vault with their stamps (mtime, ctime, size, inode), and what was skipped."""
 
     stamps: dict[str, str]
     # Notes whose stamp cannot be trusted yet: they are read again at the next refresh.
@@ -38,9 +38,9 @@ class Snapshot(NamedTuple):
 def scan_vault(
     root: str, exclude: Collection[str], ignored: Iterable[str], now_ns: int
 ) -> Snapshot:
-    """Scan the vault. Dot-folders, links, what the patterns `exclude` match and what is `ignored`
-    (as git names it: folders end with a slash) are passed over; a link or a special file that is
-    named like a note becomes a problem. Reads no file."""
+    """Scan the vault; reads no file. Skips dot-folders, links, what the patterns `exclude`
+    match, and what is `ignored` (as git names it: folders end with a slash). A link or special
+    file that is named like a note is a problem."""
     scan = _Scan(root, exclude, frozenset(ignored), now_ns)
     folders = [""]
     while folders:
@@ -52,7 +52,7 @@ def scan_vault(
 
 
 class _Scan:
-    """One scan under way."""
+    """The state of a scan."""
 
     def __init__(
         self, root: str, exclude: Collection[str], ignored: frozenset[str], now_ns: int
@@ -118,7 +118,7 @@ class _Scan:
         return folders
 
     def _read_other(self, entry: os.DirEntry[str], path: str) -> None:
-        """What is no note: links, rules of git, files that somebody has left."""
+        """Handle an entry that is no note: a link, rules of git, a leftover file."""
         name = entry.name
         is_note = name[-3:].lower() == ".md"
         if name[0] != "." and entry.is_symlink() and entry.is_dir():
@@ -138,11 +138,9 @@ class _Scan:
 
 
 def _exclude_matcher(patterns: Collection[str]) -> Callable[[str], object] | None:
-    """What tells whether a path is excluded; None when none is."""
+    """A function that tells whether a path is excluded; None without patterns."""
     if not patterns:
         return None
-    import fnmatch  # noqa: PLC0415  half a millisecond, and most vaults exclude nothing
-
     globs = [glob for one in patterns for glob in (one, f"{one.rstrip('/')}/*")]
     return re.compile("|".join(map(fnmatch.translate, globs))).match
 
@@ -157,9 +155,9 @@ def stamp_of(status: os.stat_result) -> str:
 
 
 def _outer_rule_stamps(root: str) -> list[str]:
-    """The stamps of what decides, outside the vault, whether git ignores a note: the rules of the
-    repository around it, the user's own, and the index, since git ignores no note that it
-    tracks."""
+    """The stamps of the files outside the vault that decide what git ignores: rules of the
+    repository around it, the user's own, and git's index, since git never ignores a tracked
+    note."""
     around = checkout.find_repository(root)
     if around is None:
         return []

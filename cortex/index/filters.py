@@ -1,8 +1,8 @@
-"""`NoteFilter`: which notes a query of the catalogue is about, as one SQL condition; and the orders
-that lists have."""
+"""`NoteFilter`: the conditions and orders of catalogue queries, and their SQL."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
@@ -11,14 +11,15 @@ from cortex.core.model.note_status import DONE_STATUSES, TIER_CURRENT, TIER_SET_
 if TYPE_CHECKING:
     from cortex.core.ranking.query import Query, QueryFilter
 
-# Seconds since the epoch: when a note says that it was made, in any zone, else its last change. SQLite takes a bare number
-# for a day, so what does not begin like a date is not asked.
+# When a note says that it was made, in seconds since the epoch, else its last change. SQLite takes
+# a bare number for a day, so what does not begin like a date is not parsed.
 CREATED_SECONDS_SQL = (
     "CAST(coalesce(CASE WHEN created GLOB '[0-9][0-9][0-9][0-9]-*' THEN strftime('%s', created) END,"
     " date) AS INTEGER)"
 )
 # The note has an id of its own: it is no page of a person's.
 HAS_ID_SQL = "id != CAST(path AS TEXT)"
+IS_CROSS_PROJECT_SQL = "(scope IN ('personal', 'global') OR (scope = '' AND project = ''))"
 _MAX_SQL_VALUES = 900  # SQLite takes 999 values in one query everywhere
 _DUE_IS_DATE_SQL = (
     "due GLOB '[0-9][0-9][0-9][0-9]-[01][0-9]-[0-3][0-9]*' AND substr(due, 6, 2) BETWEEN '01' AND '12'"
@@ -31,14 +32,15 @@ _SQL_BY_STATE = {
     "to_do": f"type = 'action' AND tier = {TIER_CURRENT} AND NOT {_IS_DONE_SQL}",
     "done": f"type = 'action' AND {_IS_DONE_SQL}",
 }
-# How a field becomes SQL: a column that has one of its values; a clause, where it is True; a clause with its value.
+# How a field becomes SQL: a column with one of its values; a clause if True; a clause with a value.
 _COLUMN_BY_FIELD = {
-    "tiers": "tier", "ids": "id", "types": "type", "statuses": "status", "projects": "project", "sessions": "session", "topics": "topic", "digests": "digest",
+    "tiers": "tier", "ids": "id", "types": "type", "statuses": "status", "projects": "project",
+    "sessions": "session", "topics": "topic", "digests": "digest",
 }  # fmt: skip
 _CLAUSE_BY_FLAG = {
     "has_id": HAS_ID_SQL,
     "has_topic": "topic != ''",
-    "is_cross_project": "(scope IN ('personal', 'global') OR (scope = '' AND project = ''))",
+    "is_cross_project": IS_CROSS_PROJECT_SQL,
 }
 _CLAUSE_BY_FIELD = {
     "event": "instr(char(10) || events || char(10), char(10) || ? || char(10))",
@@ -80,7 +82,7 @@ class NoteFilter(NamedTuple):
     has_id: bool = False  # an id of its own: a record, session or event, no page of a person's
     has_topic: bool = False
     is_cross_project: bool = False  # scope personal or global, or neither scope nor project
-    is_enduring: bool = False  # pinned, or of a type that does not decay
+    enduring_types: Collection[str] = ()  # pinned, or of one of these types
     state: Literal["", "open", "to_do", "done"] = ""
     id_prefix: str = ""
     event: str = ""  # an event id in its provenance
@@ -114,15 +116,13 @@ def sql_condition(wanted: NoteFilter) -> tuple[str, list[object]]:
     if wanted.not_types:
         clause, values = sql_in("type", wanted.not_types)
         parts.append((f"NOT {clause}", values))
-    if wanted.is_enduring:
-        # Only rankings need it.
-        from cortex.core.ranking.importance import NON_DECAYING_TYPES  # noqa: PLC0415
-
-        parts.append((f"(pinned = 1 OR type IN {tuple(sorted(NON_DECAYING_TYPES))})", []))
+    if wanted.enduring_types:
+        clause, values = sql_in("type", wanted.enduring_types)
+        parts.append((f"(pinned = 1 OR {clause})", values))
     if wanted.state:
         parts.append((f"({_SQL_BY_STATE[wanted.state]})", []))
     if wanted.id_prefix:
-        parts.append((r"id LIKE ? ESCAPE '\'", [_escape_like(wanted.id_prefix) + "%"]))
+        parts.append((r"id LIKE ? ESCAPE '\'", [escape_like(wanted.id_prefix) + "%"]))
     if wanted.title_words:
         any_word = " OR ".join("instr(lower(title), ?)" for _ in wanted.title_words)
         parts.append((f"({any_word})", [*wanted.title_words]))
@@ -135,8 +135,6 @@ def sql_in(column: str, chosen: Collection[object]) -> tuple[str, list[object]]:
     """A condition that a column has one of any number of values, and the values for it."""
     if len(chosen) <= _MAX_SQL_VALUES:
         return f"{column} IN ({','.join('?' * len(chosen))})", [*chosen]
-    import json  # noqa: PLC0415  2 ms, and hooks ask for few
-
     texts = [encode_text(one) if isinstance(one, str) else one for one in chosen]
     return f"{column} IN (SELECT value FROM json_each(?))", [json.dumps(texts)]
 
@@ -161,7 +159,7 @@ def query_condition(query: Query) -> tuple[str, list[object]]:
 def _filter_clause(one: QueryFilter, value: str) -> tuple[str, list[object]]:
     if one.key == "tag":
         # `area` finds `area/db` too, as in Obsidian. Tags are kept in lower case, one to a line.
-        tag = _escape_like(value.lstrip("#").lower())
+        tag = escape_like(value.lstrip("#").lower())
         return (
             r"(char(10) || tags || char(10) LIKE ? ESCAPE '\' OR char(10) || tags LIKE ? ESCAPE '\')",
             [f"%\n{tag}\n%", f"%\n{tag}/%"],
@@ -169,17 +167,17 @@ def _filter_clause(one: QueryFilter, value: str) -> tuple[str, list[object]]:
     if one.key == "path":
         if "*" in value or "?" in value:
             return "folded(CAST(path AS TEXT)) GLOB ?", [value.casefold()]
-        return r"CAST(path AS TEXT) LIKE ? ESCAPE '\'", [f"%{_escape_like(value)}%"]
+        return r"CAST(path AS TEXT) LIKE ? ESCAPE '\'", [f"%{escape_like(value)}%"]
     if one.key == "type" and value.lower() == "note":
         return "(type = 'note' OR type = '')", []  # what people write without saying its type
     return f"folded({one.key}) = ?", [value.casefold()]
 
 
 def encode_text(text: str) -> str:
-    """`text` as SQLite can hold it: halves of surrogate pairs, from names that are no UTF-8, become
-    visible escapes."""
+    """`text` as SQLite can store it: surrogates, from names that are not UTF-8, become escapes."""
     return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode()
 
 
-def _escape_like(text: str) -> str:
+def escape_like(text: str) -> str:
+    """`text` for a pattern of LIKE, whose escape is a backslash."""
     return text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")

@@ -1,5 +1,5 @@
-"""How many notes lead to each note, kept beside the catalogue it was counted from: counting again
-takes 40 ms at 10,000 notes."""
+"""Count the notes that link to each note. Cached beside the catalogue: counting takes 40 ms at
+10,000 notes."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from array import array
 from contextlib import suppress
 
 from cortex.index.catalogue import FILE_NAME, Catalogue
+from cortex.index.links import LinkGraph
 from cortex.index.refresh import file_stamp
 from cortex.vault.state import store
 
@@ -16,8 +17,7 @@ _MAX_CACHE_BYTES = 1 << 28  # bytes
 
 
 def in_degree(catalogue: Catalogue) -> dict[int, int]:
-    """Number of notes that link to each note, by note number; counted once for each state of the
-    catalogue."""
+    """Number of notes that link to each note, by note number. Counted once for each catalogue."""
     path = os.path.join(catalogue.folder, _CACHE_FILE)
     stamp = file_stamp(os.path.join(catalogue.folder, FILE_NAME)).encode()
     with suppress(OSError, ValueError):  # not counted yet, or not by this program
@@ -25,8 +25,6 @@ def in_degree(catalogue: Catalogue) -> dict[int, int]:
         if head == stamp:
             pairs = array("q", held)
             return dict(zip(pairs[::2], pairs[1::2], strict=True))
-    from cortex.index.links import LinkGraph  # noqa: PLC0415  5 ms, and mostly they are counted
-
     counted = LinkGraph(catalogue).in_degree()
     pairs = array("q", [figure for pair in counted.items() for figure in pair])
     with suppress(OSError):  # no room: it is counted again the next time

@@ -1,8 +1,7 @@
-"""Which note links to which: the catalogue's edges, resolved as Obsidian resolves names when
-somebody asks.
+"""Resolve the edges of the catalogue to notes, as Obsidian resolves names.
 
-An edge is kept as its note says it. What its target means depends on all other notes, so that is
-decided here, for the notes that are asked about and no more.
+An edge is stored as its note writes it. Its target depends on all other notes, so it is resolved
+when it is queried, for the queried notes only.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ class GraphEdge(NamedTuple):
 
 
 class LinkGraph:
-    """The edges of an open catalogue, as it is now."""
+    """The edges of an open catalogue."""
 
     def __init__(self, catalogue: Catalogue) -> None:
         self._catalogue = catalogue
@@ -60,7 +59,7 @@ class LinkGraph:
     def outgoing_by_note(
         self, numbers: Sequence[int]
     ) -> dict[int, list[tuple[str, str, int | None, int]]]:
-        """As `out`, for many at once."""
+        """As `outgoing`, by the numbers of several notes."""
         query = "SELECT number, kind, target, line FROM edge WHERE {} ORDER BY rowid"
         held = self._catalogue.select_in(query, "number", numbers).fetchall()
         self._load_notes(numbers)
@@ -73,7 +72,7 @@ class LinkGraph:
         return found
 
     def incoming_by_note(self, numbers: Sequence[int]) -> dict[int, list[tuple[str, int, int]]]:
-        """As `back`, for many at once."""
+        """As `incoming`, by the numbers of several notes."""
         wanted = set(numbers)
         self._load_notes(numbers)
         notes = [
@@ -93,18 +92,18 @@ class LinkGraph:
         return found
 
     def edges_touching(self, numbers: Sequence[int], kinds: Iterable[str] = ()) -> list[GraphEdge]:
-        """Every edge that touches one of these notes, each once, turned into the direction of its
-        kind; those that notes say of themselves are left out."""
+        """Every edge that touches one of these notes, once, in canonical direction. Edges from a
+        note to itself are left out."""
         wanted = frozenset(kinds)
         found: dict[GraphEdge, None] = {}
         outs, backs = self.outgoing_by_note(numbers), self.incoming_by_note(numbers)
         for number in numbers:  # in this order, whatever numbers a build has given
             for kind, _, target, _ in outs.get(number, ()):
                 if target is not None and target != number:
-                    found[_canonical_edge(number, kind, target)] = None
+                    found[canonical_edge(number, kind, target)] = None
             for kind, source, _ in backs.get(number, ()):
                 if source != number:
-                    found[_canonical_edge(source, kind, number)] = None
+                    found[canonical_edge(source, kind, number)] = None
         return [one for one in found if not wanted or one.kind in wanted]
 
     def select_trail(self, numbers: Iterable[int]) -> set[int]:
@@ -141,9 +140,9 @@ class LinkGraph:
         return found
 
     def list_missing_targets(self) -> list[MissingTarget]:
-        """Edges to no note, by path and line: relations of any note, and the links of current ones
-        that have an id, in markdown where they lead to a place within the vault. In people's own
-        notes a link to a note that is not there yet is no mistake."""
+        """Edges to no note, by path and line: relations of any note, and the links of current
+        notes with an id (markdown links only within the vault). In people's own notes a link to
+        a note that does not exist yet is no mistake."""
         held = self._catalogue.select(
             "SELECT edge.number, note.id, path, line, kind, target, edge.key FROM edge JOIN note USING (number)"
             f" WHERE tier < {TIER_TRAIL} AND (kind != ? OR (tier = 0 AND id != CAST(path AS TEXT)))"
@@ -166,7 +165,7 @@ class LinkGraph:
         ]
 
     def _resolve_loaded(self, name: str, source: int) -> int | None:
-        """The note that a name means, when the names and the source are known already."""
+        """The note that a name means; names and source must have been loaded."""
         bearers = self._bearers_by_key.get(basename_key(name))
         held = self._called_by_number.get(source)
         folder = held.path.rpartition("/")[0] if held else ""
@@ -176,14 +175,14 @@ class LinkGraph:
         return one.number if one else None
 
     def _load_notes(self, numbers: Iterable[int]) -> None:
-        """Have path and id of these notes at hand."""
+        """Load path and id of these notes."""
         new = [number for number in dict.fromkeys(numbers) if number not in self._called_by_number]
         query = "SELECT number, path, id FROM note WHERE {}"
         for number, path, id_ in self._catalogue.select_in(query, "number", new):
             self._called_by_number[number] = LinkCandidate(number, os.fsdecode(path), id_)
 
     def _load_names(self, names: Iterable[str]) -> None:
-        """Have at hand who bears these names, or ends in them."""
+        """Load the notes that have one of these names, or a name that ends in it."""
         keys = dict.fromkeys(
             key
             for name in names
@@ -199,7 +198,7 @@ class LinkGraph:
 
 
 def adjacency_of(edges: Iterable[GraphEdge]) -> Mapping[int, list[int]]:
-    """Who is next to whom, both ways round, in the order of the edges."""
+    """The neighbours of each note, in both directions, in the order of the edges."""
     found: dict[int, dict[int, None]] = {}
     for one in edges:
         found.setdefault(one.source, {})[one.target] = None
@@ -208,14 +207,14 @@ def adjacency_of(edges: Iterable[GraphEdge]) -> Mapping[int, list[int]]:
 
 
 def _is_within_vault(one: MissingTarget) -> bool:
-    """Whether an edge is a name, or a markdown link to a place within the vault: what lies beside
-    it, Cortex does not see."""
+    """Whether an edge is a name, or a markdown link to a path within the vault."""
     if one.kind != LINK_KIND or not one.target.lower().endswith(".md"):
         return True
     place = os.path.normpath(os.path.join(os.path.dirname(one.path), one.target))
     return not place.startswith(("/", "../"))
 
 
-def _canonical_edge(source: int, kind: str, target: int) -> GraphEdge:
+def canonical_edge(source: int, kind: str, target: int) -> GraphEdge:
+    """An edge in the direction in which its kind is said: `referenced_by` is turned round."""
     straight = kind_of_inverse(kind)
     return GraphEdge(target, straight, source) if straight else GraphEdge(source, kind, target)

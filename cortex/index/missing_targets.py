@@ -1,5 +1,4 @@
-"""What is known of a target that is not there: the name that was meant, the event that it came
-from, when it went."""
+"""Explain links to missing notes: a similar name, the event of the missing record, when it went."""
 
 from __future__ import annotations
 
@@ -13,7 +12,7 @@ from cortex.core.model.record import default_scope
 from cortex.core.model.relation import LINK_KIND, basename_key
 from cortex.core.model.topics import topic_record_id
 from cortex.core.text.shell_command import cortex_command
-from cortex.core.text.strings import short_hash
+from cortex.core.text.strings import close_matches, short_hash
 from cortex.index import queries
 from cortex.index.catalogue import Catalogue
 
@@ -47,7 +46,7 @@ class MissingTargetReport(NamedTuple):
 
     @property
     def keys(self) -> list[str]:
-        """Of the targets that get a problem each, which are the first hundred."""
+        """The keys of the targets that get a problem each."""
         return list(dict.fromkeys(edges[0].key for edges in self.groups[:MAX_PROBLEMS]))
 
 
@@ -68,8 +67,8 @@ def report_missing_targets(
 def problems_of_report(
     known: MissingTargetReport, removed: Mapping[str, str] = MappingProxyType({})
 ) -> list[Problem]:
-    """A problem for each target that a note misses, at most `MAX_PROBLEMS` and one that counts the
-    rest. `removed` says of a key how its file went."""
+    """A problem for each target that a note misses, at most `MAX_PROBLEMS`, and one that counts
+    the rest. `removed` maps a key to how its file went."""
     tables = removed, known.event_by_key, known.similar_name_by_key
     problems = [
         _make_problem(edges, *(table.get(edges[0].key, "") for table in tables))
@@ -83,7 +82,7 @@ def problems_of_report(
 
 
 def _make_problem(edges: Sequence[MissingTarget], removed: str, event: str, near: str) -> Problem:
-    """What one note says of one target, and what may be done about it."""
+    """The problem of one missing target in one note, and its remedies."""
     first = edges[0]
     target = first.target if "/" in first.target else basename_key(first.target)
     kinds = list(dict.fromkeys(one.kind for one in edges if one.kind != LINK_KIND))
@@ -117,18 +116,16 @@ def _make_problem(edges: Sequence[MissingTarget], removed: str, event: str, near
 
 def _most_similar_name(catalogue: Catalogue, key: str) -> str:
     """The name most like a key among those that begin as it does; empty when none is."""
-    from difflib import get_close_matches  # noqa: PLC0415  only where something is missing
-
     for begin in (key[: len(key) // 2], key[:3]):
         names = queries.name_keys_from(catalogue, begin, _MAX_COMPARED_NAMES)
-        if found := get_close_matches(key[:120], names, 1, _MIN_SIMILARITY):
+        if found := close_matches(key[:120], names, 1, _MIN_SIMILARITY):
             return found[0]
     return ""
 
 
 def _source_events(catalogue: Catalogue, keys: Iterable[str]) -> dict[str, str]:
-    """The events that records came from whose ids are known and that are gone, of several the last:
-    an id ends in a hash of its event, or of its topic."""
+    """By key, the latest event of each missing record: an id ends in a hash of its event or
+    topic."""
     wanted = {hashed[1]: key for key in keys if (hashed := _RECORD_ID_RE.fullmatch(key))}
     found: dict[str, str] = {}
     for event in queries.event_origins(catalogue) if wanted else ():

@@ -69,7 +69,7 @@ class NoteSummary(NamedTuple):
 
 
 def summarize_note(path: str, data: bytes, mtime: int) -> NoteSummary:
-    """The summary of a note from its first megabyte and the modification time of its file in seconds."""
+    """The summary of a note, from its first megabyte and the mtime of its file in seconds."""
     note = notes.read(data, path)
     body = note.text
     problems = (*note.problems, *_merge_problems(note, path, body))

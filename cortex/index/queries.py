@@ -1,7 +1,4 @@
-"""Named queries of the catalogue: the questions of one verb each that `NoteFilter` cannot ask.
-
-Each takes an open catalogue and answers as of its last refresh.
-"""
+"""Named queries of single verbs that `NoteFilter` cannot express."""
 
 from __future__ import annotations
 
@@ -13,14 +10,16 @@ from cortex.index.catalogue import Catalogue, NoteRow
 from cortex.index.filters import (
     CREATED_SECONDS_SQL,
     HAS_ID_SQL,
+    IS_CROSS_PROJECT_SQL,
     KNOWLEDGE,
     NoteFilter,
+    escape_like,
     sql_condition,
     sql_in,
 )
 
 _DATE_GLOB = "[0-9][0-9][0-9][0-9]-*"  # how a date begins
-# When a record was last said, as text, so that no clone's file times count: what begins with a digit, and mostly is a time.
+# When a record was last said, as text (mostly a time): what begins with a digit. No file times.
 _LAST_SAID_SQL = (
     "CASE WHEN updated > '0' AND updated < ':' THEN updated"
     " WHEN created > '0' AND created < ':' THEN created ELSE '' END"
@@ -53,8 +52,8 @@ def duplicate_topics(catalogue: Catalogue, limit: int) -> list[tuple[str, str, s
 
 
 def misdated_notes(catalogue: Catalogue, latest: int, limit: int) -> list[NoteRow]:
-    """Notes that say a time after `latest` (seconds since the epoch), and records that say one that
-    is none, by path."""
+    """Notes with a time after `latest` (seconds since the epoch), and records with an invalid
+    time, by path."""
     clauses = [
         f"(CASE WHEN {field} GLOB '{_DATE_GLOB}' THEN CAST(strftime('%s', {field}) AS INTEGER) END > ?)"
         f" OR ({HAS_ID_SQL} AND {field} != '' AND {field} NOT GLOB '{_DATE_GLOB}')"
@@ -111,8 +110,7 @@ def count_topics(catalogue: Catalogue) -> int:
 
 
 def count_started_sessions(catalogue: Catalogue) -> int:
-    """How many sessions have ended or had somebody at them; of one that was only ever compacted
-    nobody knows yet."""
+    """How many sessions have ended or have a prompt; one with only a compaction does not count."""
     started = "SELECT session FROM note WHERE type IN ('session_start', 'prompt')"
     where = f"tier < 2 AND type = 'session' AND (status != 'open' OR session IN ({started}))"
     return int(next(catalogue.select(f"SELECT count(*) FROM note WHERE {where}"))[0])
@@ -195,14 +193,11 @@ def pages_with_lines_of(catalogue: Catalogue, numbers: Iterable[int]) -> set[tup
 
 
 def briefing_candidates(catalogue: Catalogue, names: Sequence[str]) -> list[tuple[Any, ...]]:
-    """The current records of a project with these names, and those that stand in every project's
-    briefing. As tuples, for ten thousand of them are sorted: number, id, type, status, branch, last
-    said, pinned, confidence, priority, due, is of the project."""
+    """The current records of a project with these names, and those of every project's briefing.
+    As tuples, since ten thousand are sorted: number, id, type, status, branch, last said,
+    pinned, confidence, priority, due, is of the project."""
     clause, values = sql_in("project", names)
-    everywhere = (
-        "(scope IN ('personal', 'global') OR (scope = '' AND project = ''))"
-        " AND (pinned = 1 OR type = 'preference')"
-    )
+    everywhere = f"{IS_CROSS_PROJECT_SQL} AND (pinned = 1 OR type = 'preference')"
     query = (
         f"SELECT number, id, type, status, branch, {_LAST_SAID_SQL}, pinned, confidence, priority, due, {clause} FROM note"
         f" WHERE tier = 0 AND {HAS_ID_SQL} AND type != 'briefing' AND ({clause} OR ({everywhere}))"
@@ -211,10 +206,10 @@ def briefing_candidates(catalogue: Catalogue, names: Sequence[str]) -> list[tupl
 
 
 def briefing_dependencies(catalogue: Catalogue, names: Sequence[str], limit: int) -> list[str]:
-    """The paths of the notes that could change a project's briefing when somebody edits them: the
-    last changed of the project, set aside ones too, and those that stand in every project's."""
+    """The paths of the notes whose edit could change a project's briefing: the last changed of
+    the project, set aside ones too, and those of every project's briefing."""
     clause, values = sql_in("project", names)
-    # `+date`: by its index SQLite would fetch the notes one by one, which takes twice as long as to read them all and sort.
+    # `+date`: through the index of `date` SQLite would fetch notes one by one, in twice the time.
     query = (
         f"SELECT path FROM note WHERE tier < 2 AND ({clause} OR scope IN ('personal', 'global'))"
         " ORDER BY +date DESC, path LIMIT ?"
@@ -225,8 +220,8 @@ def briefing_dependencies(catalogue: Catalogue, names: Sequence[str], limit: int
 def notes_naming_files_of(
     catalogue: Catalogue, sessions: Sequence[int], max_events: int
 ) -> frozenset[int]:
-    """The notes that name a file which these sessions name, in their notes or in the last events of
-    theirs."""
+    """The notes that name a file which these sessions name, in their notes or in their last
+    events."""
     numbers = ",".join(map(str, sessions))
     names = f"SELECT session FROM note WHERE number IN ({numbers})"
     of_sessions = (
@@ -257,10 +252,8 @@ def edges_of_kinds(
 
 def has_edge_kind(catalogue: Catalogue, kind: str) -> bool:
     """Whether any note says a relation of this kind."""
-    return (
-        next(catalogue.select("SELECT 1 FROM edge WHERE kind = ? LIMIT 1", (kind,)), None)
-        is not None
-    )
+    found = catalogue.select("SELECT 1 FROM edge WHERE kind = ? LIMIT 1", (kind,))
+    return found.fetchone() is not None
 
 
 def edge_targets(catalogue: Catalogue, number: int) -> dict[str, str]:
@@ -273,9 +266,8 @@ def edge_targets(catalogue: Catalogue, number: int) -> dict[str, str]:
 
 def has_name(catalogue: Catalogue, key: str) -> bool:
     """Whether a link with this key leads to any note."""
-    return (
-        next(catalogue.select("SELECT 1 FROM name WHERE key = ? LIMIT 1", (key,)), None) is not None
-    )
+    found = catalogue.select("SELECT 1 FROM name WHERE key = ? LIMIT 1", (key,))
+    return found.fetchone() is not None
 
 
 def name_keys_from(catalogue: Catalogue, begin: str, limit: int) -> list[str]:
@@ -301,7 +293,7 @@ def mentions_of(
     """Where a thing is named: number of the note, kind, name and key. `name` finds a symbol, with
     or without `()`; `folded` finds any other thing by its whole key, of a file, url or package by
     its last parts too, of a version without its `v`."""
-    last_parts = "%/" + folded.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
+    last_parts = f"%/{escape_like(folded)}"
     query = (
         "SELECT number, kind, name, key FROM entity WHERE ((kind != 'symbol' AND (key = ?"
         r" OR (kind IN ('file', 'url', 'package') AND key LIKE ? ESCAPE '\') OR (kind = 'version' AND key = ?)))"

@@ -1,9 +1,8 @@
-"""Bring catalogue and index up to the notes as they are now, then let somebody look at them.
+"""Bring catalogue and full-text index up to date with the notes, then let callers query them.
 
-Both lie in the user's cache, sealed by `state.json`: the stamp of every file they consist of. Any
-other stamp means that somebody, or a crash, has touched them; then they are built anew. No daemon
-is needed: a scan of the notes' stamps tells what has changed since the last look, and comes before
-every answer.
+Both are in the user's cache, sealed by `state.json`, which has the stamp of each of their files.
+Any other stamp means an outside change or a crash, and they are rebuilt. No daemon is needed: every
+query first scans the stamps of the notes for changes.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ _LOCK_TIMEOUT_SECONDS = 600.0  # seconds; another process may be building the in
 
 
 class IndexSession(NamedTuple):
-    """Catalogue and index as of now. Valid inside the `with` that gave them, under its lock."""
+    """Catalogue and index as of now. Valid inside the `with` of `open_index`, under its lock."""
 
     catalogue: Catalogue
     fulltext_folder: str  # the folder of the Whoosh index; behind in a look without words
@@ -45,12 +44,12 @@ class IndexSession(NamedTuple):
 
     @property
     def problems(self) -> list[Problem]:
-        """Everything known to be wrong, by name."""
+        """All known problems."""
         return [*self.setup_problems, *self.snapshot.problems, *self.catalogue.problems()]
 
 
 class IndexState(NamedTuple):
-    """What `state.json` tells of the last look."""
+    """The contents of `state.json`."""
 
     settings: str  # stamp of cortex.toml
     exclude: tuple[str, ...]
@@ -70,9 +69,8 @@ def query_index(
     *,
     words: bool = True,
 ) -> _T:
-    """What `at` answers of the vault as it is now; without `words`, it asks the catalogue alone.
-    Should catalogue or index turn out to be damaged where no stamp shows it, they are built anew
-    and `at` is asked once more."""
+    """Return what `at` returns for the up-to-date index; without `words`, for the catalogue
+    alone. If either turns out to be damaged, they are rebuilt and `at` is called once more."""
     try:
         with open_index(vault, progress, words=words) as now:
             return at(now)
@@ -95,9 +93,8 @@ def open_index(
     words: bool = True,
     cores: int = 0,
 ) -> Iterator[IndexSession]:
-    """Open catalogue and index as the vault is now. Several processes may look at once; one at a
-    time brings things up to date. Without `words` the full-text index may stay behind: it catches
-    up when somebody asks for words."""
+    """Open catalogue and index, brought up to date. Several processes may read at once; one at a
+    time updates. Without `words` the full-text index may stay behind until somebody needs it."""
     folder = vault.cache_folder()
     index_folder = os.path.join(folder, INDEX_FOLDER)
     lock_file = os.path.join(folder, "index.lock")
@@ -111,7 +108,7 @@ def open_index(
                         )
                         return
     with lock(lock_file, "search index", wait=_LOCK_TIMEOUT_SECONDS):
-        # Reading notes costs 40 ms of imports (YAML above all); most refreshes find nothing changed.
+        # 40 ms of imports, YAML above all; most refreshes find nothing changed.
         from cortex.index.reindex import Reindexing  # noqa: PLC0415
 
         many = cores or _default_cores()
@@ -133,8 +130,8 @@ def open_index(
 
 
 def _scan_if_current(vault: Vault, folder: str) -> tuple[Snapshot, tuple[Problem, ...]] | None:
-    """What lies in the vault, and the problems of its settings, if nothing has changed since the
-    last refresh; else None."""
+    """The scan and the problems of the settings, if nothing has changed since the last refresh;
+    else None."""
     state = load_valid_state(folder)
     if state is None or state.settings != file_stamp(os.path.join(vault.root, "cortex.toml")):
         return None
@@ -146,9 +143,9 @@ def _scan_if_current(vault: Vault, folder: str) -> tuple[Snapshot, tuple[Problem
 
 @contextmanager
 def last_index(vault: Vault, wait: float) -> Iterator[tuple[Catalogue, str] | None]:
-    """Catalogue and full-text folder as the last refresh left them, under its shared lock. None
-    when they must be refreshed first, or when somebody has kept them locked for `wait` seconds.
-    Raises `IndexDamaged` inside for what cannot be read."""
+    """Catalogue and full-text folder as of the last refresh, under its shared lock. None when
+    they must be refreshed, or somebody holds the lock for `wait` seconds. Raises `IndexDamaged`
+    inside when they cannot be read."""
     folder = vault.cache_folder()
     with ExitStack() as held:
         try:
@@ -169,13 +166,13 @@ def last_index(vault: Vault, wait: float) -> Iterator[tuple[Catalogue, str] | No
 
 
 def state_path(vault: Vault) -> str:
-    """The file that is written anew by every refresh that finds a change."""
+    """The file that every refresh with a change rewrites."""
     return os.path.join(vault.cache_folder(), STATE_FILE)
 
 
 def _default_cores() -> int:
-    """How many processes a build may use. Among other threads, as in the watcher, it stays in this
-    one: a process that is started there and dies at once would be waited for without end."""
+    """How many processes a build may use: one where there are other threads, as in the watcher.
+    A process started there that dies at once would be waited for without end."""
     threading = sys.modules.get("threading")
     alone = threading is None or threading.active_count() == 1
     return min(os.cpu_count() or 1, _MAX_CORES) if alone else 1
@@ -188,15 +185,11 @@ def scan_notes(root: str, exclude: tuple[str, ...], ignored: tuple[str, ...]) ->
 
 
 def encode_stamps(seen: Snapshot, *, for_later: bool = False) -> bytes:
-    """The stamps as bytes, to be compared at once. Kept for later, a racy one is no stamp that any
-    scan will give."""
-    if for_later and seen.racy:
-        kept = (
-            (path, f"{stamp.partition('.')[0]}.racy" if path in seen.racy else stamp)
-            for path, stamp in seen.stamps.items()
-        )
-        return os.fsencode("\0".join(f"{path}\0{stamp}" for path, stamp in kept))
-    return os.fsencode("\0".join(f"{path}\0{stamp}" for path, stamp in seen.stamps.items()))
+    """The stamps as bytes. With `for_later`, a racy stamp becomes one that no scan gives."""
+    stamps = seen.stamps
+    if for_later:
+        stamps = stamps | {path: f"{stamps[path].partition('.')[0]}.racy" for path in seen.racy}
+    return os.fsencode("\0".join(f"{path}\0{stamp}" for path, stamp in stamps.items()))
 
 
 def decode_stamps(rendered: bytes) -> dict[str, str]:
@@ -232,8 +225,8 @@ def compute_seal(folder: str) -> dict[str, str]:
 
 
 def load_valid_state(folder: str) -> IndexState | None:
-    """The state of the last look when every file is as it was left then; None when anything must be
-    built anew."""
+    """The state of the last refresh if every file is as it left them; None when a rebuild is
+    needed."""
     try:
         # `json` takes 2 ms to load.
         table: Any = json.loads(
@@ -242,8 +235,12 @@ def load_valid_state(folder: str) -> IndexState | None:
         if table.pop("format") != FORMAT or compute_seal(folder) != table["sealed"]:
             return None
         return IndexState(
-            str(table["settings"]), tuple(table["exclude"]), str(table["rules"]), tuple(table["ignored"]),
-            tuple(Problem(*one) for one in table["noted"]), table["sealed"],
-        )  # fmt: skip
+            str(table["settings"]),
+            tuple(table["exclude"]),
+            str(table["rules"]),
+            tuple(table["ignored"]),
+            tuple(Problem(*one) for one in table["noted"]),
+            table["sealed"],
+        )
     except (OSError, ValueError, RecursionError, KeyError, TypeError, AttributeError):
         return None

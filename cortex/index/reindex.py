@@ -1,5 +1,4 @@
-"""Read the notes that have changed into catalogue and index: one process at a time, under the lock
-of `refresh`."""
+"""Update catalogue and full-text index from changed notes, under the lock of `refresh`."""
 
 from __future__ import annotations
 
@@ -16,7 +15,7 @@ from typing import NamedTuple
 from cortex.core.model.caller import ProgressCallback
 from cortex.core.model.note_status import MAX_NOTE_BYTES
 from cortex.core.model.problem import CortexError, Problem, reason_of
-from cortex.index.catalogue import Catalogue
+from cortex.index.catalogue import Catalogue, hash_content
 from cortex.index.engines import Document, load_engine
 from cortex.index.file_scan import Snapshot
 from cortex.index.note_summary import NoteSummary, summarize_note
@@ -41,8 +40,7 @@ from cortex.vault.state import store
 
 
 class Reindexing:
-    """One bringing up to date of what lies in a cache folder, by the process that holds the
-    lock."""
+    """One update of a cache folder, by the process that holds the lock."""
 
     def __init__(self, root: str, folder: str, progress: ProgressCallback, cores: int) -> None:
         self.root = root
@@ -54,9 +52,8 @@ class Reindexing:
         self.unreadable: set[str] = set()
 
     def run(self, *, rebuild: bool, words: bool) -> tuple[str, Snapshot, tuple[Problem, ...]]:
-        """Read what has changed. Returns how it was found (updated, built), what lies in the vault,
-        and what is wrong with its settings and repository. Without `words`, a full-text index that
-        is there stays behind."""
+        """Read what has changed. Returns updated or built, the scan, and the problems of
+        settings and repository. Without `words`, an existing full-text index stays behind."""
         state = None if rebuild else load_valid_state(self.folder)
         wanted = settings.load(self.root)
         noted = list(wanted.problems)
@@ -70,7 +67,7 @@ class Reindexing:
         elif state:
             noted += [problem for problem in state.noted if problem.where == ".git"]
         if state is not None:
-            # From here until the new seal is written, what lies in the cache is in between: a crash means a rebuild.
+            # Until the new seal is written, a crash here means a rebuild.
             os.unlink(os.path.join(self.folder, STATE_FILE))
             self._apply_changes(seen.stamps, held, words=words)
         else:
@@ -106,7 +103,7 @@ class Reindexing:
             return ()
 
     def _rebuild(self, stamps: dict[str, str]) -> None:
-        """Everything anew."""
+        """Rebuild catalogue and index."""
         with suppress(FileNotFoundError):
             os.unlink(os.path.join(self.folder, STATE_FILE))
         store.remove(self.index_folder)
@@ -126,9 +123,8 @@ class Reindexing:
             catalogue.commit()
 
     def _apply_changes(self, stamps: dict[str, str], held: dict[str, str], *, words: bool) -> None:
-        """Only what differs from the last refresh. A note whose bytes are the same costs its
-        reading, no more; one of which the index knows everything by another path, or from before an
-        edit, takes over the number that is free now."""
+        """Apply what differs from the last refresh. A note with the same bytes costs only its
+        reading; one with the same document as a note that went takes over its number."""
         with Catalogue(self.folder, writable=True) as catalogue:
             changed = self._read_changed(catalogue, stamps, held, words=words)
             # All that go let their numbers go before any comes: files may have swapped their names.
@@ -182,8 +178,7 @@ class Reindexing:
         read_now: dict[int, NoteSummary],
         stamps: dict[str, str],
     ) -> Iterator[Document]:
-        """What the engine is told of queued notes; those that an earlier refresh has read are read
-        again."""
+        """The documents of queued notes; those that an earlier refresh read are read again."""
         for number, path in queued:
             note: NoteSummary | None = read_now.get(number)
             if note is None:
@@ -191,13 +186,13 @@ class Reindexing:
                 assert note is not None  # as below
                 if not content_hash:
                     self.unreadable.add(path)
-                # It may have changed since the scan: then the catalogue has to say what the index says.
+                # It may have changed since the scan; catalogue and index must agree.
                 catalogue.put_note(note, content_hash, index_digest(note), number=number)
             yield make_document(number, note)
 
 
 class _IndexedNote(NamedTuple):
-    """A note as it was read: for the catalogue, so its text may be left out."""
+    """A note as it was read, for the catalogue; its text may be left out."""
 
     summary: NoteSummary
     content_hash: bytes  # of its bytes; empty when it could not be read
@@ -205,7 +200,7 @@ class _IndexedNote(NamedTuple):
 
 
 def make_document(number: int, card: NoteSummary) -> Document:
-    """What the index is told of a note."""
+    """The document of a note for the full-text index."""
     return {
         "number": str(number),
         "column": number,
@@ -216,7 +211,7 @@ def make_document(number: int, card: NoteSummary) -> Document:
 
 
 def index_digest(card: NoteSummary) -> bytes:
-    """A digest of what the index is told of a note, but for its number."""
+    """A digest of the document of a note, without its number."""
     head = _head_text(card).encode("utf-8", "surrogatepass")
     digest = hashlib.blake2b(b"%d %d\n%b" % (card.tier, len(head), head), digest_size=16)
     digest.update(card.body.encode("utf-8", "surrogatepass"))
@@ -235,8 +230,8 @@ def _indexed_note(note: NoteSummary, content_hash: bytes, *, keep_body: bool) ->
 def _read_note(
     root: str, stamps: dict[str, str], numbers: dict[str, int], path: str
 ) -> tuple[Document, _IndexedNote]:
-    """A note for the engine, and for the catalogue without its text: what a building process sends
-    back."""
+    """The document of a note, and the note for the catalogue without its text. Runs in build
+    processes."""
     note, content_hash = load_summary(root, path, stamps[path])
     assert note is not None  # only a known hash gives none
     return make_document(numbers[path], note), _indexed_note(note, content_hash, keep_body=False)
@@ -245,8 +240,8 @@ def _read_note(
 def load_summary(
     root: str, path: str, stamp: str, known_hash: bytes | None = None
 ) -> tuple[NoteSummary | None, bytes]:
-    """A note's card and the hash of what was read of it; no card when the hash is the known one. A
-    file that cannot be read gives a card that says so."""
+    """Summary and content hash of a note; no summary when the hash is `known_hash`. A file that
+    cannot be read gives a summary with that problem."""
     mtime = _mtime_seconds(stamp)
     try:
         data = files.read(root, path, MAX_NOTE_BYTES + 1)
@@ -255,7 +250,7 @@ def load_summary(
             return None, b""  # it could not be read the last time either
         problem = Problem(path, f"cannot be read: {reason_of(error)}", "check its permissions")
         return summarize_note(path, b"", mtime)._replace(problems=(problem,)), b""
-    content_hash = hashlib.blake2b(data, digest_size=16).digest()
+    content_hash = hash_content(data)
     if content_hash == known_hash:
         return None, content_hash
     if len(data) <= MAX_NOTE_BYTES:

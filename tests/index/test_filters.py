@@ -51,7 +51,7 @@ CASES = [
     ),
     (NoteFilter(id_prefix="use_1"), "substr(id, 1, 5) = 'use_1'"),
     (NoteFilter(is_cross_project=True), "scope IN ('personal', 'global') OR (scope = '' AND project = '')"),
-    (NoteFilter(is_enduring=True), "pinned = 1 OR type = 'decision'"),
+    (NoteFilter(enduring_types=("decision",)), "pinned = 1 OR type = 'decision'"),
     (NoteFilter(created_until=1790000000), f"{CREATED_SECONDS_SQL} <= 1790000000"),
     (NoteFilter(changed_since=0, changed_before=1800000000), "date < 1800000000"),
     (NoteFilter(changed_since=1700000000), "date >= 1700000000"),

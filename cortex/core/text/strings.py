@@ -18,6 +18,8 @@ _SLUG_TABLE = bytes(
 # tests/test_pythons.py finds what later versions of Unicode add.
 _VERSION_DEPENDENT_LETTERS = dict.fromkeys([0xA7F1, *range(0x1CCD6, 0x1CCFA)])
 
+_CONTROL_TO_SPACE = dict.fromkeys((*range(32), *range(127, 160)), " ")
+
 # Stems that Windows refuses as a file name, whatever the extension.
 RESERVED_STEMS = frozenset(
     ["con", "prn", "aux", "nul", *(f"com{n}" for n in range(10)), *(f"lpt{n}" for n in range(10))]
@@ -65,6 +67,11 @@ def one_line(text: str) -> str:
     return " ".join(text.split())
 
 
+def printable_line(text: str) -> str:
+    """`text` on one line, with a blank for each control character."""
+    return one_line(text.translate(_CONTROL_TO_SPACE))
+
+
 def shorten(text: str, limit: int) -> str:
     """`text` on one line of at most `limit` characters, cut between words with an ellipsis."""
     line = one_line(text)
@@ -75,11 +82,12 @@ def shorten(text: str, limit: int) -> str:
     return (cut[:space] if space > limit // 2 else cut).rstrip(" ,;:.-") + "…"
 
 
-def close_matches(name: str, known: Iterable[str], limit: int = 3) -> list[str]:
-    """Those of `known` that look most like the mistyped `name`, the closest first."""
+def close_matches(name: str, known: Iterable[str], limit: int = 3, least: float = 0.6) -> list[str]:
+    """Those of `known` that look most like the mistyped `name`, the closest first. `least` is a
+    ratio of `difflib`."""
     from difflib import get_close_matches  # noqa: PLC0415  5 ms that only a mistake costs
 
-    return get_close_matches(name, list(known), limit, 0.6)
+    return get_close_matches(name, list(known), limit, least)
 
 
 def did_you_mean(near: Sequence[str], otherwise: str) -> str:

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from cortex.core.ranking.relevance import RelevantNote
     from cortex.index.catalogue import ScoredNote
 
-# What an engine is told of a note: number, column (the number again), tier, head (title, aliases, tags) and body.
+# A note for an engine: number, column (the number again), tier, head (title, aliases, tags), body.
 Document: TypeAlias = Mapping[str, object]
 _Aside = TypeVar("_Aside")
 

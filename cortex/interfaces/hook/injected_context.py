@@ -11,6 +11,8 @@ from cortex.hosts.host import PROMPT
 from cortex.operations.capture.hook_capture import HookEvent, Workspace, mark_injected
 from cortex.operations.capture.sanitize import sanitize_name
 from cortex.vault.locate import Vault
+from cortex.vault.state.reminder_log import reset_reminders
+from cortex.watcher import client
 
 # Sources of a start before which the agent's context was emptied.
 _SOURCES_WITH_EMPTY_CONTEXT = ("startup", "clear", "compact")
@@ -25,11 +27,10 @@ def context_for_agent(vault: Vault, caller: Caller, told: HookEvent, place: Work
     if told.name == PROMPT:
         return _reminder(vault, caller, told, place)
     if told.source in _SOURCES_WITH_EMPTY_CONTEXT:
-        from cortex.vault.state.reminder_log import reset_reminders  # noqa: PLC0415  of all events this one needs it
-
         reset_reminders(vault, sanitize_name(told.session))
     if sanitize_text(place.cwd) != place.cwd:
         return ""  # a briefing is kept with the name of its folder, and in that is a secret
+    # 7 ms that prompts need not spend.
     from cortex.operations.sessions.brief import briefing_for_hook  # noqa: PLC0415
 
     text = briefing_for_hook(
@@ -42,8 +43,6 @@ def context_for_agent(vault: Vault, caller: Caller, told: HookEvent, place: Work
 
 def _briefing_from_watcher(vault: Vault, place: Workspace) -> str | None:
     """By the watcher, as a reminder is; None where none runs."""
-    from cortex.watcher import client  # noqa: PLC0415  a briefing that was kept needs nobody
-
     return client.request_briefing(
         vault.root, place.cwd, project=place.project, branch=place.branch
     )
@@ -51,8 +50,6 @@ def _briefing_from_watcher(vault: Vault, place: Workspace) -> str | None:
 
 def _reminder(vault: Vault, caller: Caller, told: HookEvent, place: Workspace) -> str:
     """By the watcher, which has the index open; by ourselves where none runs."""
-    from cortex.watcher import client  # noqa: PLC0415  only prompts ask
-
     session = sanitize_name(told.session)
     text = client.request_reminder(
         vault.root,
@@ -64,7 +61,8 @@ def _reminder(vault: Vault, caller: Caller, told: HookEvent, place: Workspace) -
     )
     if text is not None:
         return text
-    from cortex.operations.find.remind import remind  # noqa: PLC0415  as above
+    # 15 ms, where no watcher answers.
+    from cortex.operations.find.remind import remind  # noqa: PLC0415
 
     return remind(
         vault, caller, told.prompt, session=session, project=place.project, branch=place.branch

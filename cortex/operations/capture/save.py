@@ -25,7 +25,7 @@ from cortex.core.notes import note as notes
 from cortex.core.ranking.text_similarity import SIMILAR_THRESHOLD, similarity
 from cortex.core.redact.secrets import sanitize_text
 from cortex.core.text.shell_command import cortex_command
-from cortex.core.text.strings import one_line, shorten
+from cortex.core.text.strings import printable_line, shorten
 from cortex.index.catalogue import IndexDamaged, NoteRow
 from cortex.index.filters import NoteFilter
 from cortex.index.refresh import IndexSession, last_index, query_index
@@ -41,7 +41,6 @@ from cortex.vault.locate import Vault
 
 _MAX_CANDIDATES = 300  # records whose titles are compared with the new one
 _MAX_SIMILAR = 3
-_CONTROL_TO_SPACE = dict.fromkeys((*range(32), *range(127, 160)), " ")
 
 
 class SimilarRecord(NamedTuple):
@@ -108,7 +107,7 @@ def save(
         branch=sanitize_text(checkout.branch_of(caller.cwd)),
         tags=split_tags(tags),
         source=caller.source,
-        title=one_line(sanitize_text(title).translate(_CONTROL_TO_SPACE)),
+        title=printable_line(sanitize_text(title)),
         record=canonical_type(sanitize_text(type).strip().lower()),
         topic=topics.normalize_topic(sanitize_text(topic)) if topic else "",
         scope=scope.strip().lower(),

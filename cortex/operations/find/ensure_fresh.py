@@ -1,5 +1,4 @@
-"""What a verb that reads does first: what hooks left is captured, what waits becomes records, what
-may be stale is healed."""
+"""Bring a vault up to date before reading: drain the spool, normalize the inbox, heal briefings."""
 
 from __future__ import annotations
 
@@ -14,9 +13,9 @@ from cortex.vault.locate import Vault
 
 
 def ensure_fresh(vault: Vault, caller: Caller) -> list[Problem]:
-    """Capture what hooks have left behind, normalize what waits in the inbox, then heal the
-    briefings if git was at work since the last heal: a merge may have left one stale where git asks
-    no driver. Where that cannot be, it is a problem and no more."""
+    """Capture what hooks left in the spool, normalize the inbox, and heal the briefings if git
+    ran since the last heal (a merge without driver may have left one stale). Failures are
+    returned as problems."""
     problems: list[Problem] = []
     if has_spooled_work(vault):
         try:
@@ -28,7 +27,8 @@ def ensure_fresh(vault: Vault, caller: Caller) -> list[Problem]:
                 )
             )
     if files.list_notes(vault.root, layout.PENDING_FOLDER):
-        from cortex.operations.capture import normalize  # noqa: PLC0415  reading YAML costs 25 ms; the inbox is mostly empty
+        # Reading YAML costs 25 ms, and the inbox is mostly empty.
+        from cortex.operations.capture import normalize  # noqa: PLC0415
 
         try:
             done = normalize.normalize(vault, caller)
@@ -41,12 +41,12 @@ def ensure_fresh(vault: Vault, caller: Caller) -> list[Problem]:
 
 
 def heal_if_stale(vault: Vault, caller: Caller) -> list[Problem]:
-    """Heal briefings that exist when git has moved index or HEAD, or an earlier run did not come to
-    its end. A vault that has none is given none by reading it; notes that a merge has displaced
-    come back there too."""
+    """Heal existing briefings when git has moved index or HEAD, or an earlier run was cut short.
+    Reading never creates briefings; notes that a merge displaced are restored all the same."""
     has_briefings = files.exists(vault.root, BRIEFINGS_FOLDER)
     if not (briefings_are_stale(vault) if has_briefings else displaced.has_entries(vault.root)):
         return []
-    from cortex.operations.share.heal import try_heal, try_restore_displaced  # noqa: PLC0415  as above; git is mostly where it was
+    # As above; git has mostly not moved.
+    from cortex.operations.share.heal import try_heal, try_restore_displaced  # noqa: PLC0415
 
     return try_heal(vault, caller) if has_briefings else try_restore_displaced(vault, caller)

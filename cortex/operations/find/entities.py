@@ -1,4 +1,4 @@
-"""Named things that notes mention: what a note names, who names a thing, and what is named most."""
+"""Entities: what a note names, which notes name a thing, and what is named most."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _MAX_COMPARED_NAMES = 400  # names that begin alike and are compared
 
 
 class MentionedEntity(NamedTuple):
-    """A thing with a name."""
+    """A named thing."""
 
     kind: str
     name: str
@@ -36,7 +36,7 @@ class MentionedEntity(NamedTuple):
 
 
 class EntityMentions(NamedTuple):
-    """Things that are named, or the notes that name one."""
+    """Named things, or the notes that name one."""
 
     hits: tuple[Hit, ...]
     entities: tuple[MentionedEntity, ...]
@@ -55,13 +55,14 @@ def entities(
     kind: EntityKind | Literal[""] = "",
     number: Annotated[int, Between(1, MAX_RESULTS)] = 20,
 ) -> EntityMentions:
-    """Show which notes mention a file, an address, a package, a symbol, a person, a variable, a flag, a version or an error.
+    """Show which notes mention a file, URL, package, symbol, person, variable, version or error.
 
-    A file is found by its name or the end of its path; case matters in symbols alone. Without a name: what is mentioned most.
+    A file is found by its name or the end of its path; case matters in symbols alone. Without a
+    name: what is mentioned most.
 
     name: what is mentioned, as `src/app.py`, `app.py`, `useState()`, `@anna` or `ENOENT`
     note: show what this note mentions instead, with lines: an id or a path
-    kind: of this kind alone: file, url, package, symbol, person, env_var, cli_flag, version or error
+    kind: only file, url, package, symbol, person, env_var, cli_flag, version or error
     number: how many are shown at most
 
     Example: cortex entities src/app.py

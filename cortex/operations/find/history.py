@@ -1,4 +1,4 @@
-"""What is kept of one note: every commit over all its names and both sides of every merge, and the
+"""The history of a note: its commits under all its names and in all branches of merges, and the
 texts of its events."""
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _EVENT_ID_PREFIX_RE = re.compile(r"\d{8}t[0-9a-z-]*")
 
 
 class EventText(NamedTuple):
-    """What an event said of the note when it was captured: kept for good, with git and without."""
+    """The text of an event, as it was captured; kept with git and without."""
 
     event: str
     at: str  # UTC
@@ -60,7 +60,7 @@ class History(NamedTuple):
 
 
 class _KnownNote(NamedTuple):
-    """The note that somebody means, as far as the vault still knows it."""
+    """A note, as far as the vault knows it."""
 
     id: str  # empty when it has none
     path: str  # empty when it is gone
@@ -75,11 +75,11 @@ def history(
     at: str = "",
     number: Annotated[int, Between(1, MAX_VERSIONS)] = 20,
 ) -> History:
-    """Show what is kept of a note, newest first: the commits that touched it, and the texts of its events.
+    """Show what is kept of a note, newest first: its commits, and the texts of its events.
 
-    The commits are those over all its names, on both sides of every merge. The texts are there before the first commit, and
-    without git. A value that lost in a merge is named there by its commit; --at shows the note as it was in that commit, or the
-    text of an event.
+    The commits are those over all its names, on both sides of every merge. The texts are there
+    before the first commit, and without git. A value that lost in a merge is named there by its
+    commit; --at shows the note as it was in that commit, or the text of an event.
 
     note: an id, the beginning of an id, or a path; a deleted note is found by these too
     at: show the whole note as it was at this commit, or the text of this event
@@ -125,7 +125,7 @@ def history(
 
 
 def _missing_git_error(vault: Vault) -> NotFoundError | None:
-    """Why git knows nothing of this vault's notes; None when it may."""
+    """The error that explains why git has no history of this vault; None when it may have one."""
     if checkout.find_repository(vault.root) is None:
         return NotFoundError(
             f"{vault.root} is in no git repository, so nothing older is kept",
@@ -139,8 +139,7 @@ def _missing_git_error(vault: Vault) -> NotFoundError | None:
 
 
 def _find_known_note(catalogue: Catalogue, note: str) -> _KnownNote | None:
-    """The note by what the vault holds of it: itself, or the events that made it; None when it
-    holds nothing."""
+    """The note in the vault, or the record whose events are left; None when there is neither."""
     rows = resolve_note.find_all(catalogue, note)
     if rows:
         row = resolve_note.find_one(catalogue, note) if len(rows) > 1 else rows[0]
@@ -157,8 +156,8 @@ def _find_known_note(catalogue: Catalogue, note: str) -> _KnownNote | None:
 
 
 def _unnamed_topic_events(catalogue: Catalogue, row: NoteRow) -> set[str]:
-    """The events of the record's topic, also those that it does not name: they wait in the inbox,
-    or somebody took their names out."""
+    """The events of the record's topic, also those that its provenance does not name: they wait
+    in the inbox, or somebody removed their names."""
     return {
         one.id
         for one in catalogue.find(NoteFilter(tiers=(TIER_TRAIL,), topics=(row.topic,)))
@@ -171,8 +170,8 @@ def _topic_record(project: str, scope: str, topic: str) -> str:
 
 
 def _records_made_by_events(catalogue: Catalogue, name: str) -> dict[str, set[str]]:
-    """The records that events have made and that `name` can mean: by topic, by session, and by the
-    hash that ends the id of the one record of an event."""
+    """The missing records that `name` can mean, with their events: by topic, by session, and by
+    the hash at the end of an id."""
     made: dict[str, set[str]] = {}
     whole = "/" in name or name.endswith(".md")
     name = name.rpartition("/")[2].removesuffix(".md")
@@ -200,8 +199,8 @@ def made_by(event: str, record: str) -> bool:
 def _find_commits(
     vault: Vault, note: str, known: _KnownNote | None
 ) -> tuple[str, str, list[str], list[note_history.NoteCommit]]:
-    """The note's id, its path, the names it has had and the commits that touched them. What the
-    vault no longer has is looked for in git."""
+    """The note's id, its path, all its names, and the commits that touched them. A note that is
+    not in the vault is looked for in git."""
     if known and known.path:
         id_, names, commits = note_history.follow_renames(vault.root, known.id, [known.path])
         return id_, known.path, names, commits
@@ -230,7 +229,7 @@ def _find_commits(
 
 
 def _event_paths(vault: Vault, ids: frozenset[str]) -> dict[str, str]:
-    """Where those of the events lie that are there."""
+    """The paths of those events whose files exist."""
     return {
         id_: path
         for id_ in ids

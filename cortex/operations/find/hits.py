@@ -1,4 +1,4 @@
-"""A note of a list, and a list: what every verb that lists notes answers."""
+"""`Hit` and `Listing`: how verbs return notes."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Hit(NamedTuple):
 
 
 class Listing(NamedTuple, Generic[T]):
-    """Notes of a list that was cut to a number, and how many there are in all."""
+    """The first notes of a list, and how many there are in all."""
 
     hits: list[T]
     total: int
@@ -50,23 +50,28 @@ def build_hit(
     pattern: re.Pattern[str] | None = None,
     whose: str = "project",
 ) -> Hit:
-    """The note of a row with the line that `pattern` matches best, else its first line of text."""
+    """The hit of a row, with the line that `pattern` matches best, else its first line of text."""
     try:
         text = decode_text(files.read(vault.root, row.path, MAX_NOTE_BYTES))
     except (CortexError, OSError):
         text = ""  # deleted since the index was refreshed; its catalogue entry is still shown
     shown = snippets.best_line(text, pattern)
+    hit = make_hit(vault, row, shown.line, shown.text)
+    return hit._replace(score=round(score, 3), vault=whose)
+
+
+def make_hit(vault: Vault, row: NoteRow, line: int, snippet: str) -> Hit:
+    """The hit of a row, with a line of its note; without a score."""
     return Hit(
         id=row.id,
         path=row.path,
-        line=shown.line,
+        line=line,
         title=row.title,
         type=row.type,
         status=row.status,
-        score=round(score, 3),
-        snippet=shown.text,
+        score=0.0,
+        snippet=snippet,
         date=format_time(row.date),
         project=row.project,
-        vault=whose,
         file=os.path.join(vault.root, row.path),
     )

@@ -1,8 +1,8 @@
-"""Which packages that records speak of a project's manifests name, now and at the time of the record.
+"""Which packages that records speak of are in the project's manifests, now and when they were said.
 
-Only manifests near the top are read, as the work tree has them; what it has not committed counts as a change of now. A package that
-is in none of them, but has been since the record was written, is doubtful; so is one that a record says is not used, that no manifest
-named then, and that one names now.
+Only manifests near the top of the work tree are read; uncommitted edits count as a change of now. A
+package is doubtful when no manifest names it now and one did since the record was written; or when
+the record says that it is not used, no manifest named it then, and one does now.
 """
 
 from __future__ import annotations
@@ -26,22 +26,22 @@ _END_OF_TIME = "9999"  # later than any time
 _MAX_FOLDERS, _MAX_ENTRIES, _MAX_MANIFESTS = 200, 400, 60
 _MAX_HISTORY_PATHS, _MAX_OLD_VERSIONS = 20, 60
 _SKIPPED_FOLDERS = [
-    "node_modules",
-    "vendor",
-    "dist",
-    "build",
-    "target",
-    "venv",
-    "env",
-    "site-packages",
+    "node_modules", "vendor", "dist", "build", "target", "venv", "env", "site-packages",
     "third_party",
-]
-# Files that can name a package and are not understood: who stands there in any way is not doubted.
-_UNPARSED_MANIFESTS = frozenset(["setup.py", "setup.cfg", "pipfile", "environment.yml", "environment.yaml", "conda.yaml", "meta.yaml", "build.gradle", "build.gradle.kts", "pom.xml", "gemfile", "composer.json", "deno.json", "deno.jsonc", "bun.lock", "mix.exs", "pnpm-workspace.yaml", "dockerfile", "docker-compose.yml", "docker-compose.yaml", "compose.yml", "compose.yaml", "flake.nix", "pixi.toml", "import_map.json", "libs.versions.toml", "noxfile.py", "tox.ini", "justfile", "makefile", "build.zig.zon", "pubspec.yaml", "package.swift", "cmakelists.txt"])  # fmt: skip
+]  # fmt: skip
+# Files that can name a package but are not parsed: a package that they mention is not doubted.
+_UNPARSED_MANIFESTS = frozenset([
+    "setup.py", "setup.cfg", "pipfile", "environment.yml", "environment.yaml", "conda.yaml",
+    "meta.yaml", "build.gradle", "build.gradle.kts", "pom.xml", "gemfile", "composer.json",
+    "deno.json", "deno.jsonc", "bun.lock", "mix.exs", "pnpm-workspace.yaml", "dockerfile",
+    "docker-compose.yml", "docker-compose.yaml", "compose.yml", "compose.yaml", "flake.nix",
+    "pixi.toml", "import_map.json", "libs.versions.toml", "noxfile.py", "tox.ini", "justfile",
+    "makefile", "build.zig.zon", "pubspec.yaml", "package.swift", "cmakelists.txt",
+])  # fmt: skip
 
 
 class PackageCheck(NamedTuple):
-    """What is said of packages against what manifests say now. `suspects` still have to be looked up in the history."""
+    """What manifests say now. `suspects` still have to be confirmed by the history."""
 
     suspects: dict[str, list[PackageClaim]]  # by the id of the claim
     created_by_record: dict[str, str]
@@ -53,7 +53,8 @@ class PackageCheck(NamedTuple):
 def compare_with_manifests(
     top: str, below: str, claims: Sequence[RecordClaims], seen: Callable[..., None]
 ) -> PackageCheck:
-    """Compare what the claims say with the manifests of the project at `top`; `seen` is told what was read, before."""
+    """Compare the claims with the manifests of the project at `top`; `seen` is called with each
+    path before it is read."""
     speaking = {claim.id: claim for claim in claims if claim.packages}
     if not speaking:
         return PackageCheck({}, {}, {}, [])
@@ -94,7 +95,7 @@ def _is_contradicted(claim: PackageClaim, names: frozenset[str]) -> bool:
 def confirm_with_history(
     top: str, check: PackageCheck, commits: Sequence[FileCommit]
 ) -> Iterator[tuple[str, str]]:
-    """The suspects that the history confirms, as ids of claims with reasons. One call of git reads what manifests said."""
+    """Pairs of claim id and reason, of the suspects that the history confirms. Calls git once."""
     if not check.suspects:
         return
     past = [
@@ -147,8 +148,8 @@ def confirm_with_history(
 
 
 def _list_manifests(top: str, below: str) -> tuple[list[str], list[str], list[str]]:
-    """Manifests, other files that may name packages, and the folders looked into: from the top two folders deep, those of
-    the directory's own folder first."""
+    """Manifests, other files that may name packages, and the folders looked into: two folders deep
+    from the top, those below `below` first."""
     named: list[str] = []
     others: list[str] = []
     folders = [""]

@@ -1,5 +1,4 @@
-"""What is known of notes that decides how much they matter: from the catalogue, the links between
-them, and their use here."""
+"""Rank notes by what the catalogue, the links and the use on this machine say of them."""
 
 from __future__ import annotations
 
@@ -25,8 +24,8 @@ MAX_RANKED, MAX_RECENTLY_USED = 1000, 200
 def select_for_ranking(
     vault: Vault, now: IndexSession, wanted: NoteFilter, total: int
 ) -> Iterable[NoteRow]:
-    """Of the `total` notes of a filter those that may matter most, to be ranked. What is pinned is
-    always among them, then the newest of what endures."""
+    """Of the `total` notes of a filter those that may rank highest. Pinned ones are always
+    included, then the newest of types that do not decay."""
     if total <= MAX_RANKED:
         return now.catalogue.find(wanted)
     used = sorted(
@@ -35,7 +34,11 @@ def select_for_ranking(
     recently = [id_ for id_, _ in used[:MAX_RECENTLY_USED]]
     parts = (
         now.catalogue.find(wanted, "-date", MAX_RANKED // 2),
-        now.catalogue.find(wanted._replace(is_enduring=True), "-pinned", MAX_RANKED // 2),
+        now.catalogue.find(
+            wanted._replace(enduring_types=importance.NON_DECAYING_TYPES),
+            "-pinned",
+            MAX_RANKED // 2,
+        ),
         now.catalogue.find(wanted._replace(ids=recently)),
     )
     return {row.number: row for rows in parts for row in rows}.values()
@@ -77,20 +80,20 @@ def _iter_signals(
         use = used.get(row.id)
         last_use, uses = (use.last_seconds, use.count) if use else (None, 0)
         signals = Signals(
-            row.type, created(row), row.date, last_use, uses, incoming.get(row.number, 0), row.confidence, row.priority,
-            row.pinned, row.branch == branch != "", most_incoming, most_uses,
+            row.type, created(row), row.date, last_use, uses, incoming.get(row.number, 0),
+            row.confidence, row.priority, row.pinned, row.branch == branch != "", most_incoming,
+            most_uses,
         )  # fmt: skip
         yield row, signals
 
 
 def created_timestamp(one: NoteRow) -> int:
-    """When a note was made, in seconds since the epoch; when it does not say, its last change."""
+    """When a note was made, in seconds since the epoch; without a date, its last change."""
     return timestamp_of(one.created) or one.date
 
 
 def timestamp_of(text: str) -> int:
-    """A time as Cortex writes it, or the day with which another form begins, in seconds since the
-    epoch; 0 when it is none."""
+    """A time as Cortex writes it, or a leading day, in seconds since the epoch; 0 for others."""
     if len(text) == 20 and text.endswith("Z"):
         return epoch_seconds(text)
     return epoch_seconds(f"{text[:10]}T00:00:00Z") if text[4:8:3] == "--" else 0

@@ -1,4 +1,4 @@
-"""The project that a verb is about: the one that was named, or the one of the working directory."""
+"""Resolve the project of a verb: the named one, or that of the working directory."""
 
 from __future__ import annotations
 
@@ -9,16 +9,15 @@ from cortex.vault.locate import Vault
 
 
 def resolve_project(vault: Vault, caller: Caller, named: str) -> str:
-    """The project `named`, else the working directory's, under the name that it has since it was
-    merged; empty for none."""
+    """The project `named`, else the working directory's, under its current name after merges;
+    empty for none."""
     return settings.load(vault.root).resolve_project(
         _normalize_name(named) or checkout.project_of(caller.cwd)
     )
 
 
 def canonical_project(vault: Vault, named: str) -> str:
-    """The project `named`, under the name that it has since it was merged; empty when none was
-    named."""
+    """The current name of the project `named`, after merges; empty when none was named."""
     name = _normalize_name(named)
     return settings.load(vault.root).resolve_project(name) if name else ""
 
@@ -33,6 +32,7 @@ def _normalize_name(named: str) -> str:
     """A project's name as captures write it."""
     if not named.strip():
         return ""
-    from cortex.core.redact.secrets import sanitize_text  # noqa: PLC0415  its patterns cost 8 ms, and most commands name no project
+    # Its patterns cost 8 ms, and most commands name no project.
+    from cortex.core.redact.secrets import sanitize_text  # noqa: PLC0415
 
     return sanitize_text(named).strip().lower()

@@ -1,4 +1,4 @@
-"""Find again what matters: records alone, by importance, or by words and importance together."""
+"""Recall records by importance, or by words and importance together."""
 
 from __future__ import annotations
 
@@ -47,8 +47,7 @@ _HEAD_BYTES = 64 * 1024  # bytes of a note that hold its frontmatter
 
 
 class RecallResult(NamedTuple):
-    """Records, the one that matters most first. Each `snippet` is a preview of at most 300
-    characters."""
+    """Records, most important first. Each `snippet` is a preview of at most 300 characters."""
 
     query: str
     scope: str
@@ -59,7 +58,7 @@ class RecallResult(NamedTuple):
 
 
 class _RecallRequest(NamedTuple):
-    """What is to be recalled."""
+    """The arguments of a recall, parsed."""
 
     query: Query
     scope: str
@@ -85,15 +84,16 @@ def recall(
 ) -> RecallResult:
     """Recall what matters most: current records, each with a preview.
 
-    Without a query they come by their rank (cortex score explains it). With one, records that hold all words come before
-    those that hold some, and among these the words count for seven tenths and the rank for three. Then cortex timeline ID shows
-    what stood around one in time, and cortex show ID the whole of it.
+    Without a query they come by their rank (cortex score explains it). With one, records that hold
+    all words come before those that hold some, and among these the words count for seven tenths and
+    the rank for three. Then cortex timeline ID shows what stood around one in time, and cortex show
+    ID the whole of it.
 
     query: words as in cortex search, filters included; without any, what matters most
-    scope: project, area (what belongs to no project), area:NAME (a tag area/NAME, in all projects), meetings, meeting:ID, recent or open
+    scope: project, area, area:NAME (tag area/NAME), meetings, meeting:ID, recent or open
     project: only this project; with --scope project, which one
     since: only what changed since then: 7d, 2w, 3m or a date
-    as_of: what held on that day, as far as the notes tell: 2026-05-01, or a span such as 3m ago; the text is today's
+    as_of: what held then, as far as notes tell: 2026-05-01, or 3m for three months ago
     type: only these types of record, comma-separated
     number: how many at the most
     all: people's own notes, sessions and what is set aside too
@@ -145,8 +145,8 @@ def _project_filter(vault: Vault, scope: str, project: str, caller: Caller) -> s
 def _select_records(
     vault: Vault, caller: Caller, now: IndexSession, asked: _RecallRequest
 ) -> tuple[list[tuple[NoteRow, float]], int, list[str]]:
-    """The records with their scores, at least as many as are shown; how many there are in all; the
-    words that were looked for."""
+    """The records with their scores, at least as many as are shown; their total; the terms of
+    the query."""
     wanted = _note_filter(now, asked)
     if asked.as_of is not None:
         wanted = _held_then(vault, now, wanted, asked.as_of)
@@ -162,8 +162,7 @@ def _select_records(
 
 
 def _order_of_scope(caller: Caller, scope: str) -> Callable[[NoteRow], tuple[object, ...]] | None:
-    """By which records of a scope are sorted that do not come by their rank; those that are equal,
-    by path."""
+    """The sort key of a scope whose records are not ranked (ties by path); None for the others."""
     if scope in ("meetings", "recent"):
         moment = epoch_seconds(caller.now)  # a date that lies in the future counts as now
         return lambda row: (-min(row.date, moment),)
@@ -199,7 +198,7 @@ def _select_by_words(
 
 
 def _note_filter(now: IndexSession, asked: _RecallRequest) -> NoteFilter:
-    """The records that are asked for, whenever they held."""
+    """The filter of the records, at any time."""
     query, scope = asked.query, asked.scope
     kind, _, name = scope.partition(":")
     if kind == "area" and name:
@@ -233,8 +232,8 @@ def _numbers_of_meeting(now: IndexSession, name: str) -> list[int]:
 
 
 def _held_then(vault: Vault, now: IndexSession, wanted: NoteFilter, moment: int) -> NoteFilter:
-    """What was there at a moment and was set aside later, or never. When a note was set aside, its
-    frontmatter tells, else its last change; only those are read that changed since."""
+    """What existed at a moment and was set aside later, or never. Its frontmatter says when,
+    else its last change; only notes that changed since are read."""
     wanted, then = wanted._replace(created_until=moment), format_time(moment)
     held = now.catalogue.numbers(wanted._replace(tiers=(TIER_CURRENT,)))
     changed = wanted._replace(tiers=(TIER_SET_ASIDE,), changed_since=moment + 1)

@@ -1,39 +1,19 @@
-"""What the vault knows that bears on a prompt: at most a few lines, and none when nothing bears on
-it."""
+"""Which records bear on a prompt: a few lines for an agent, or none."""
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Iterable, Sequence
 from typing import Annotated, NamedTuple
 
 from cortex.core.model.caller import Caller
-from cortex.core.model.note_status import DONE_STATUSES, MAX_NOTE_BYTES, TIER_CURRENT
 from cortex.core.model.parameters import Between
-from cortex.core.model.problem import CortexError, Problem
+from cortex.core.model.problem import Problem
 from cortex.core.ranking import relevance
-from cortex.core.ranking.relevance import RelevantNote
 from cortex.core.text import context_markers
-from cortex.core.text.strings import format_time, truncate_prompt
-from cortex.index.catalogue import Catalogue, IndexDamaged, NoteRow
-from cortex.index.engines import load_engine
-from cortex.index.filters import KNOWLEDGE
-from cortex.vault import files
-from cortex.vault.locate import Vault, find_personal_vault
-from cortex.vault.state import access_log, reminder_log
+from cortex.core.text.strings import truncate_prompt
+from cortex.vault.locate import Vault
 
 MAX_LINES = 20
 MAX_CHARS = 2_000  # of the text with its frame, whatever the number of lines
-_MAX_TITLE_CHARS, _MAX_EXCERPT_CHARS = 160, 200  # characters
-_MAX_CANDIDATES = 400  # notes that bear on a prompt, of which it is asked whether they may be told
-_MAX_SUPERSEDED_STEPS = 20  # from what was superseded to what holds in its place
-_SURE_CONFIDENCE = 0.75  # a lower confidence is said
-_INDEX_LOCK_SECONDS = 0.2  # that a hook waits for somebody who is refreshing the index
-_HEADING = "Records that bear on the prompt; cortex show ID gives one whole:"
-_MAX_UNINDEXED_NOTES = 1_000  # notes whose words a hook waits for: about a second
-_MAX_CLAIMS_CHECKED = 5  # that are compared with the project's files
-_TYPES_WITHOUT_CLAIMS = ("action", "plan")  # types that tell what is to come
-_SCOPES_OF_EVERY_PROJECT = ("personal", "global")
 
 
 class ReminderLine(NamedTuple):
@@ -44,7 +24,7 @@ class ReminderLine(NamedTuple):
     text: str
     type: str
     date: str
-    doubt: str = ""  # what reality says against it
+    doubt: str = ""  # what the project's files or git say against it
 
 
 class Reminder(NamedTuple):
@@ -54,36 +34,6 @@ class Reminder(NamedTuple):
     lines: tuple[ReminderLine, ...]
     text: str
     problems: tuple[Problem, ...]
-
-
-class _ReminderRequest(NamedTuple):
-    """A prompt, and what may be told."""
-
-    prompt: str
-    projects: Sequence[str]
-    excluded_ids: frozenset[str]  # ids that need no telling
-    number: int
-    branch: str
-    is_personal_vault: bool = False  # only what is theirs everywhere
-
-
-class _RelevantRecord(NamedTuple):
-    """A record to be told."""
-
-    score: float
-    vault: Vault
-    row: NoteRow
-    indexed_hash: bytes  # of its file, when the catalogue read it
-    is_personal: bool  # in the person's own vault
-
-
-class _RecordExcerpt(NamedTuple):
-    """A record as its file has it now."""
-
-    line: ReminderLine
-    source: _RelevantRecord
-    body: str
-    created: str
 
 
 def remind(
@@ -98,9 +48,10 @@ def remind(
 ) -> Reminder:
     """Say what the vault knows that bears on a prompt, and nothing when nothing does.
 
-    Current records of the project, of no project, and those that are yours everywhere (scope personal or global, also of your own
-    vault); in the place of what was superseded, what holds now. At most 2,000 characters, framed as reference
-    data for an agent. With a session, nothing that its briefing says, and nothing twice.
+    Current records of the project, of no project, and those that are yours everywhere (scope
+    personal or global, also of your own vault); in the place of what was superseded, what holds
+    now. At most 2,000 characters, framed as reference data for an agent. With a session, nothing
+    that its briefing says, and nothing twice.
 
     prompt: what somebody asks an agent; a single - reads standard input
     session: the session in which it is asked
@@ -114,286 +65,9 @@ def remind(
     text = truncate_prompt(context_markers.strip_injected(truncate_prompt(prompt)))
     if relevance.is_uninformative(text):
         return Reminder((), "", ())
-    # Reading settings takes 6 ms, and most prompts are uninformative.
-    from cortex.operations.find.project_context import project_names, resolve_project  # noqa: PLC0415
-    from cortex.vault.git import checkout  # noqa: PLC0415
+    # Most prompts end above; SQLite and the index cost 30 ms.
+    from cortex.operations.find.remind_build import build_reminder  # noqa: PLC0415
 
-    project = project or checkout.project_of(caller.cwd)
-    branch = branch.strip() or checkout.branch_of(caller.cwd)
-    told = _already_told_ids(vault, caller, session, project, branch) if session else frozenset()
-    names = project_names(vault, resolve_project(vault, caller, project))
-    asked = _ReminderRequest(text, names, told, number, branch)
-    problems: list[Problem] = []
-    found = _find_relevant(vault, caller, asked, problems)
-    if own := None if vault.is_explicit else find_personal_vault(vault):
-        try:
-            found += _find_relevant(own, caller, asked._replace(is_personal_vault=True), problems)
-        except (CortexError, OSError) as error:
-            problems.append(
-                Problem(own.root, f"your own vault was not looked in: {error}", "cortex doctor")
-            )
-    found.sort(key=lambda one: (-one.score, one.row.path))
-    excerpts = _excerpt_records(found, number)
-    lines, text = _fit_to_budget(_mark_contradicted(caller, project, excerpts, problems))
-    if session:
-        reminder_log.append(vault, session, [line.id for line in lines])
-    access_log.append(vault, caller, "remind", [line.id for line in lines])
-    return Reminder(lines, text, tuple(problems))
-
-
-def _already_told_ids(
-    vault: Vault, caller: Caller, session: str, project: str, branch: str
-) -> frozenset[str]:
-    """What the session's briefing said, and what it was reminded of. The briefing is asked for
-    once: what is kept later may be another one. A session that is known to have begun was given the
-    last one, whatever has changed since; another one may have been given what still holds."""
-    heard = reminder_log.read_ids(vault, session)
-    if said := heard - {reminder_log.SESSION_BEGUN}:
-        return said
-    from cortex.operations.sessions.brief import briefing_key  # noqa: PLC0415  once in a session
-    from cortex.vault.state.briefing_cache import read_cached_briefing, read_last_briefing  # noqa: PLC0415
-
-    known = (read_last_briefing if reminder_log.SESSION_BEGUN in heard else read_cached_briefing)(
-        vault, briefing_key(caller.cwd, project, branch)
+    return build_reminder(
+        vault, caller, text, session=session, project=project, branch=branch, number=number
     )
-    if known is not None:
-        reminder_log.append(vault, session, known.ids)
-    return frozenset(known.ids if known else ())
-
-
-def _find_relevant(
-    vault: Vault, caller: Caller, asked: _ReminderRequest, problems: list[Problem]
-) -> list[_RelevantRecord]:
-    """The records of a vault that bear on the prompt, best first, those that may not be told left
-    out."""
-
-    def select(catalogue: Catalogue, words: str) -> list[_RelevantRecord]:
-        chosen = _select_eligible(
-            catalogue, load_engine().search_relevant(words, asked.prompt), asked
-        )
-        hashes = (catalogue.number_and_hash(row.path) for _, row in chosen)
-        return [
-            _RelevantRecord(
-                one.score, vault, row, known[1] if known else b"", asked.is_personal_vault
-            )
-            for (one, row), known in zip(chosen, hashes, strict=True)
-        ]
-
-    if caller.source == "hook" and (found := _find_in_last_index(vault, select)) is not None:
-        return found
-    from cortex.index.refresh import query_index  # noqa: PLC0415  seldom in a hook
-
-    if caller.source != "hook":
-        from cortex.operations.find.ensure_fresh import ensure_fresh  # noqa: PLC0415  a hook does not
-
-        problems += ensure_fresh(vault, caller)
-    return query_index(
-        vault, caller.progress, lambda now: select(now.catalogue, now.fulltext_folder)
-    )
-
-
-def _find_in_last_index(
-    vault: Vault, select: Callable[[Catalogue, str], list[_RelevantRecord]]
-) -> list[_RelevantRecord] | None:
-    """As of the last refresh, however old: a hook may not read what has come since. Each note that
-    is told is compared with its file. Nothing when there was no refresh, or one is running; None
-    when that one left to the next the words of some notes, few enough to wait for."""
-    from cortex.index.refresh import last_index  # noqa: PLC0415  most prompts ask nothing
-
-    try:
-        with last_index(vault, _INDEX_LOCK_SECONDS) as index:
-            if index is None:
-                return []
-            catalogue, words = index
-            if catalogue.has_backlog():
-                gone, come = catalogue.read_backlog()
-                if len(gone) + len(come) <= _MAX_UNINDEXED_NOTES:
-                    return None
-            return select(catalogue, words)
-    except (CortexError, IndexDamaged):
-        return []  # the next command, or the watcher, builds it anew
-
-
-def _select_eligible(
-    catalogue: Catalogue, found: Sequence[RelevantNote], asked: _ReminderRequest
-) -> list[tuple[RelevantNote, NoteRow]]:
-    """What may be told of notes that bear on the prompt, each once, with its score among them."""
-    some = found[:_MAX_CANDIDATES]
-    rows = _load_records(catalogue, [one.number for one in some])
-    best: dict[str, tuple[RelevantNote, NoteRow]] = {}
-    for one in some:
-        row = rows.get(one.number)
-        if row is not None and row.status == "superseded":
-            row = _current_replacement(catalogue, row)
-        if row is None or not _is_eligible(row, asked):
-            continue
-        if row.type == "action" and one.prompt_share < relevance.MIN_ACTION_SHARE:
-            continue
-        score = _score_for_branch(one, row, asked.branch)
-        best.setdefault(row.id, (one._replace(score=score), row))
-    least = relevance.score_cutoff(one.score for one, _ in best.values())
-    ranked = sorted(best.values(), key=lambda pair: (-pair[0].score, pair[1].path))
-    return [
-        pair for pair in ranked if pair[0].score >= least and pair[1].id not in asked.excluded_ids
-    ][: asked.number]
-
-
-def _score_for_branch(one: RelevantNote, row: NoteRow, branch: str) -> float:
-    """The score; less for what was said on another branch, which may not hold here."""
-    return one.score * (0.9 if branch and row.branch not in ("", branch) else 1.0)
-
-
-def _is_eligible(one: NoteRow, asked: _ReminderRequest) -> bool:
-    if one.tier != TIER_CURRENT or (one.type == "action" and one.status in DONE_STATUSES):
-        return False
-    everywhere = one.scope in _SCOPES_OF_EVERY_PROJECT
-    return (
-        everywhere or one.type == "preference"
-        if asked.is_personal_vault
-        else everywhere or one.project in ("", *asked.projects)
-    )
-
-
-def _current_replacement(catalogue: Catalogue, row: NoteRow) -> NoteRow | None:
-    """What holds in the place of a superseded record; None when that cannot be told."""
-    from cortex.index.links import LinkGraph  # noqa: PLC0415  few prompts find one
-
-    links, seen = LinkGraph(catalogue), {row.number}
-    while row.status == "superseded" and len(seen) < _MAX_SUPERSEDED_STEPS:
-        later = [
-            number
-            for kind, _, number, _ in links.outgoing(row.number)
-            if kind == "superseded_by" and number
-        ]
-        later += [source for kind, source, _ in links.incoming(row.number) if kind == "supersedes"]
-        rows = _load_records(catalogue, [one for one in later[:1] if one not in seen])
-        if not rows:
-            return None
-        (row,) = rows.values()
-        seen.add(row.number)
-    return row
-
-
-def _load_records(catalogue: Catalogue, numbers: Sequence[int]) -> dict[int, NoteRow]:
-    wanted = KNOWLEDGE._replace(numbers=numbers, has_id=True, not_types=("session", "briefing", ""))
-    return {row.number: row for row in catalogue.find(wanted)}
-
-
-def _excerpt_records(matches: Iterable[_RelevantRecord], number: int) -> list[_RecordExcerpt]:
-    """So many of the records as lines, each once."""
-    chosen: dict[str, _RecordExcerpt] = {}
-    for one in matches:
-        if len(chosen) == number:
-            break
-        sentence = _excerpt_record(one)
-        if sentence is not None:
-            chosen.setdefault(sentence.line.id, sentence)
-    return list(chosen.values())
-
-
-def _mark_contradicted(
-    caller: Caller, project: str, excerpts: list[_RecordExcerpt], problems: list[Problem]
-) -> list[ReminderLine]:
-    """The lines, marked as a briefing would mark them where the project's files or git contradict a
-    record of it."""
-    from cortex.vault.git import checkout  # noqa: PLC0415
-
-    lines = [one.line for one in excerpts]
-    asked = [
-        one
-        for one in excerpts
-        if not one.source.is_personal
-        and one.source.row.scope not in _SCOPES_OF_EVERY_PROJECT
-        and one.line.type not in _TYPES_WITHOUT_CLAIMS
-    ]
-    if not asked or project != checkout.project_of(caller.cwd):
-        return lines
-    from cortex.core.claims import extract_claims  # noqa: PLC0415  10 ms, once something is told
-
-    claims = [
-        extract_claims(
-            one.line.id,
-            one.line.title,
-            one.body,
-            one.source.row.branch,
-            one.created,
-            rejected=one.line.type == "rejection",
-        )
-        for one in asked[:_MAX_CLAIMS_CHECKED]
-    ]
-    if not any(claim.files or claim.packages or claim.branch for claim in claims):
-        return lines
-    from cortex.operations.find.verify_claims import find_contradictions  # noqa: PLC0415  as above
-
-    git = checkout.find_repository(caller.cwd)
-    found = find_contradictions(git[0] if git else os.path.realpath(caller.cwd), claims)
-    problems += found.problems
-    from cortex.core.briefing.excerpt import sanitize_line  # noqa: PLC0415  loaded when the lines were made
-
-    why = {
-        id_: sanitize_line(
-            f"was true on {one.date}: {found.contradictions[id_].reason}", _MAX_TITLE_CHARS
-        )
-        for one in lines
-        if (id_ := one.id) in found.contradictions
-    }
-    return [one._replace(doubt=why.get(one.id, "")) for one in lines]
-
-
-def _fit_to_budget(lines: Iterable[ReminderLine]) -> tuple[tuple[ReminderLine, ...], str]:
-    """The lines and their text: fewer of them where they would take too much room."""
-    fitting: list[ReminderLine] = []
-    text = ""
-    for line in lines:
-        longer = context_markers.wrap(
-            context_markers.MEMORY, "\n".join([_HEADING, *map(_format_line, [*fitting, line])])
-        )
-        if len(longer) > MAX_CHARS:
-            break
-        fitting, text = [*fitting, line], longer
-    return tuple(fitting), text
-
-
-def _format_line(line: ReminderLine) -> str:
-    doubt = f"⚠ {line.doubt}. " if line.doubt else ""
-    return f"- {doubt}[{line.id}] {line.type} {line.date}: {line.title}{f' | {line.text}' if line.text else ''}"
-
-
-def _excerpt_record(match: _RelevantRecord) -> _RecordExcerpt | None:
-    """A record in one line, as its file has it now; None when it is gone or may not be told any
-    more."""
-    from cortex.core.briefing.excerpt import body_excerpt, parse_note_body, sanitize_line  # noqa: PLC0415  its patterns cost 4 ms, and most prompts call nothing to mind
-
-    one = match.row
-    try:
-        data = files.read(match.vault.root, one.path, MAX_NOTE_BYTES + 1)
-    except (CortexError, OSError):
-        return None
-    title, type_, created, confidence = one.title, one.type, one.created, one.confidence
-    if _content_hash(data) != match.indexed_hash:  # changed since the last look
-        from cortex.index.note_summary import summarize_note  # noqa: PLC0415  reading YAML costs 25 ms
-
-        card = summarize_note(one.path, data[:MAX_NOTE_BYTES], one.date)
-        if (
-            card.tier != TIER_CURRENT
-            or card.id != one.id
-            or (card.type == "action" and card.status in DONE_STATUSES)
-        ):
-            return None
-        title, type_, created, confidence = card.title, card.type, card.created, card.confidence
-    title, body = sanitize_line(title, _MAX_TITLE_CHARS), parse_note_body(data).body
-    text = sanitize_line(body_excerpt(title, body), _MAX_EXCERPT_CHARS)
-    if confidence is not None and confidence < _SURE_CONFIDENCE:
-        text += f"{' ' if text else ''}(confidence {confidence:g})"
-    date = sanitize_line((created or format_time(one.date))[:10])
-    line = ReminderLine(sanitize_line(one.id), title, text, sanitize_line(type_), date)
-    return _RecordExcerpt(line, match, body, created)
-
-
-def _content_hash(data: bytes) -> bytes:
-    """As the catalogue has it. `hashlib` loads OpenSSL, which a hook has no time for."""
-    try:
-        from _blake2 import blake2b  # noqa: PLC0415
-    except ImportError:
-        from hashlib import blake2b  # noqa: PLC0415
-    return blake2b(data, digest_size=16).digest()

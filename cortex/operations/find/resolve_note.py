@@ -1,4 +1,4 @@
-"""Which note a person or an agent means by an id, the beginning of one, or a path."""
+"""Resolve an id, the beginning of one, or a path to a note."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ _MAX_COMPARED_IDS = 50_000  # with a name that there is not
 
 
 def find_one(catalogue: Catalogue, name: str) -> NoteRow:
-    """The note that `name` means. `NotFoundError` offers the closest ids, `ConflictError` names
-    those it may mean."""
+    """The note that `name` means. `NotFoundError` offers the closest ids, `ConflictError` lists
+    the candidates."""
     rows = find_all(catalogue, name)
     if not rows:
         is_short = len(name) < _MIN_PREFIX_CHARS
@@ -33,9 +33,9 @@ def find_one(catalogue: Catalogue, name: str) -> NoteRow:
 
 
 def find_all(catalogue: Catalogue, name: str) -> list[NoteRow]:
-    """The notes that a name can mean, by the first of these that any note answers to: path, path
-    and line, id, path without its ending, the beginning of an id. An event is meant last: its
-    record is named after it."""
+    """The notes that `name` can mean, by the first that matches of: path, path and line, id,
+    path without its ending, beginning of an id. Events come last, since records are named after
+    them."""
     path = name.removeprefix("./").removeprefix("[[").removesuffix("]]")
     head, _, line = path.rpartition(":")
     for candidate in (path, head if line.isdigit() else "", f"{path}.md"):
@@ -49,5 +49,5 @@ def find_all(catalogue: Catalogue, name: str) -> list[NoteRow]:
 
 
 def closest_ids(catalogue: Catalogue, name: str) -> list[str]:
-    """The ids of notes that look most like a name that there is not."""
+    """The ids most like a name that does not exist."""
     return close_matches(name[:120].lower(), known_ids(catalogue, _MAX_COMPARED_IDS))

@@ -1,4 +1,4 @@
-"""How much one note matters now, and why: every number that decides it."""
+"""Explain the score of a note."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from cortex.vault.locate import Vault
 
 
 class NoteScore(NamedTuple):
-    """A note's score, 0 to 5, and the parts that it and its companions consist of."""
+    """The score of a note, 0 to 5, and its parts."""
 
     id: str
     title: str
@@ -39,9 +39,10 @@ class NoteScore(NamedTuple):
 def score(vault: Vault, caller: Caller, note: str, *, branch: str = "") -> NoteScore:
     """Explain how much a note matters now: its score, and every number that it is made of.
 
-    The score, 0 to 5, orders lists; the rank, 0 to 1, orders what a session is given; the effective confidence
-    decides what is archived. Nothing of it is stored in the note: it follows from the note, from the links to it, and from its
-    use on this machine. What is put before a session unasked does not count as use.
+    The score, 0 to 5, orders lists; the rank, 0 to 1, orders what a session is given; the effective
+    confidence decides what is archived. Nothing of it is stored in the note: it follows from the
+    note, from the links to it, and from its use on this machine. What is put before a session
+    unasked does not count as use.
 
     note: an id, the beginning of an id, or a path
     branch: the branch that counts as current; by default the one that is checked out

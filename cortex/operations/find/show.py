@@ -37,8 +37,9 @@ class ShownNote(NamedTuple):
 def show(vault: Vault, caller: Caller, note: str) -> ShownNote:
     """Show a note whole, by its id, the beginning of its id, or its path in the vault.
 
-    A name that nothing answers to here is looked for in your own vault (cortex init --default), unless --vault or
-    $CORTEX_VAULT names this one. On a terminal what would act on it is made visible; into a pipe or a file the note goes byte for byte.
+    A name that nothing answers to here is looked for in your own vault (cortex init --default),
+    unless --vault or $CORTEX_VAULT names this one. On a terminal what would act on it is made
+    visible; into a pipe or a file the note goes byte for byte.
 
     note: an id or path, as search shows it; `path:line` will do
 
@@ -74,8 +75,7 @@ def show(vault: Vault, caller: Caller, note: str) -> ShownNote:
 def _find_in_personal_vault(
     vault: Vault, caller: Caller, note: str, missing: NotFoundError
 ) -> tuple[Vault, NoteRow]:
-    """The note in the person's own vault. Raises `missing` when it is not there either, or cannot
-    be looked for."""
+    """The note in the person's own vault. Raises `missing` when it is not there either."""
     own = None if vault.is_explicit else find_personal_vault(vault)
     if own is None:
         raise missing

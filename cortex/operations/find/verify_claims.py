@@ -1,10 +1,10 @@
-"""Whether what a record claims still holds: looked up in the files around a directory and in their git history.
+"""Whether what a record claims still holds, by the files around a directory and their git history.
 
-The work tree decides what is there; what git knew decides whether it ever was. A file or folder is gone when git had it
-at the time of the claim or later, in a commit or in its index, and it is neither here nor in any other place that the
-claim can mean; a branch is gone when this clone has had it checked out, and its work is nowhere else (or the record
-itself says `branch NAME`, and it was not merged); a package when a manifest named it since. What git has never known here (a path of another project, a
-record read in a fresh clone, a file that was only planned) is not doubted.
+A file or folder is gone when git had it at the time of the claim or later (in a commit or in its
+index), and no place that the claim can mean has it now. A branch is gone when this clone has had it
+checked out and no other branch has its work, or when the record itself says `branch NAME` and that
+was not merged. A package is gone when a manifest named it since. What git has never known here is
+not doubted: a path of another project, a file that was only planned, a record in a fresh clone.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import stat
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from cortex.core.claims import RecordClaims
+from cortex.core.claims import RecordClaims, extract_claims
 from cortex.core.model.problem import CortexError, Problem
 from cortex.core.text.strings import shorten
 from cortex.operations.find import manifest_check
@@ -37,24 +37,30 @@ _TIME_RE = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ")
 _SAFE_NAME_RE = re.compile(r"[\w./@+()\[\] -]{1,120}")  # names that go into a line of a briefing
 
 
-class Contradiction(NamedTuple):
-    """Why a claim may not hold any more."""
-
-    reason: str  # ends a line that begins `was true on <day>:`
-
-
 class ClaimCheck(NamedTuple):
-    """The doubts by the ids of their claims, and what the answer depends on: `used` names files and folders with their
-    stamps (empty: not there). `changed` names, of claims without a doubt, the files that commits have edited since."""
+    """Contradictions by the ids of their claims. `file_stamps` has the files and folders that were
+    looked at (an empty stamp: not there); `edited_files`, of claims without a contradiction, the
+    files that commits have edited since."""
 
-    contradictions: dict[str, Contradiction]
+    contradictions: dict[str, str]  # reasons, which end a line that begins `was true on <day>:`
     file_stamps: tuple[tuple[str, str], ...] = ()
     problems: tuple[Problem, ...] = ()
     edited_files: dict[str, tuple[str, ...]] = {}  # noqa: RUF012  nobody writes to it
 
 
+class ClaimingNote(NamedTuple):
+    """What is read of a note to find its claims."""
+
+    id: str
+    title: str
+    body: str
+    branch: str
+    created: str
+    type: str
+
+
 class FileStamps:
-    """What has been looked at, with the stamps from before the look."""
+    """The files that were looked at, with their stamps from before."""
 
     def __init__(self) -> None:
         self.stamps: dict[str, str] = {}
@@ -65,11 +71,22 @@ class FileStamps:
                 self.stamps[path] = briefing_cache.file_stamp(path)
 
 
+def find_contradictions_in(
+    directory: str, notes: Iterable[ClaimingNote], *, changed: bool = False
+) -> ClaimCheck:
+    """As `find_contradictions`, of the claims that notes make."""
+    claims = [
+        extract_claims(id_, title, body, branch, created, rejected=type_ == "rejection")
+        for id_, title, body, branch, created, type_ in notes
+    ]
+    return find_contradictions(directory, claims, changed=changed)
+
+
 def find_contradictions(
     directory: str, claims: Sequence[RecordClaims], *, changed: bool = False
 ) -> ClaimCheck:
-    """What is in doubt among the claims about the project around `directory`. Never raises for what git or the files
-    say; with `changed` one more call of git tells which files were edited since."""
+    """Contradictions among claims about the project around `directory`. What git or the files say
+    never raises. `changed` fills `edited_files`, by one more call of git."""
     claims = [claim for claim in claims[:MAX_CLAIMS] if _TIME_RE.fullmatch(claim.created)]
     place = checkout.find_repository(directory)
     repository = RepositoryRefs(*place) if place else None
@@ -97,7 +114,7 @@ def find_contradictions(
         except CortexError as error:
             why = f"what records claim was not checked: {error.message}"
             problems.append(Problem("git", why, error.hint))
-    in_doubt = {id_: Contradiction(_join_reasons(why)) for id_, why in reasons.items() if why}
+    in_doubt = {id_: _join_reasons(why) for id_, why in reasons.items() if why}
     return ClaimCheck(in_doubt, tuple(seen.stamps.items()), tuple(problems), edited)
 
 
@@ -123,12 +140,12 @@ class _ProjectFiles:
         self._known_folders: dict[str, bool | None] = {}
 
     def find_missing(self, paths: Iterable[str]) -> dict[str, list[str]]:
-        """The paths that are not there, each with all the places that it can mean."""
+        """The paths that do not exist, each with all the places that it can mean."""
         located = {path: self.locate(path) for path in paths}
         return {path: places for path, (there, places) in located.items() if places and not there}
 
     def locate(self, path: str) -> tuple[bool, list[str]]:
-        """Whether the file is there, and where: the place that has it, or all that it can mean."""
+        """Whether the file exists, and where: its place, or all the places that it can mean."""
         if path not in self._located:
             places: list[str] = []
             for place in self._candidate_paths(path):
@@ -141,7 +158,7 @@ class _ProjectFiles:
         return self._located[path]
 
     def exists(self, path: str) -> bool | None:
-        """Whether there is such a file, or folder; None when the way there leads through a link."""
+        """Whether the file or folder exists; None when its path leads through a link."""
         folder, _, name = path.rstrip("/").rpartition("/")
         inside = self._folder_exists(folder)
         if not inside:
@@ -154,7 +171,7 @@ class _ProjectFiles:
         return os.path.lexists(f"{here}/{name}")
 
     def _folder_exists(self, folder: str) -> bool | None:
-        """Whether there is such a folder; None when a link leads to it."""
+        """Whether the folder exists; None when its path leads through a link."""
         if not folder:
             return True
         if folder not in self._known_folders:
@@ -172,7 +189,7 @@ class _ProjectFiles:
         return self._known_folders[folder]
 
     def reasons_without_git(self, missing: dict[str, list[str]]) -> list[str]:
-        """What can be said without a history: the file is not there, though its folder has others of its kind."""
+        """Missing files, without a history: those whose folder has others of their kind."""
         reasons = []
         for path, places in missing.items():
             folder, _, name = path.rpartition("/")
@@ -193,7 +210,8 @@ class _ProjectFiles:
             return []
 
     def _candidate_paths(self, path: str) -> Iterator[str]:
-        """A path counts from the top, from the directory, or from a folder of the top that has its first folder."""
+        """A path counts from the top, from the directory, or from a folder of the top that has its
+        first folder."""
         yield path
         if self.subfolder:
             yield f"{self.subfolder}/{path}"
@@ -222,7 +240,7 @@ class _ProjectFiles:
 
 
 class _GoneBranches(NamedTuple):
-    """Branches that are no more."""
+    """Branches that no longer exist."""
 
     reasons: dict[str, str] = {}  # noqa: RUF012  of those that were renamed; nobody writes to it
     tips: dict[str, str] = {}  # noqa: RUF012  where this clone left those that records were made on
@@ -266,8 +284,8 @@ def _find_gone_branches(
 
 
 def _branch_reasons(claim: RecordClaims, gone: _GoneBranches) -> list[str]:
-    """What is said of the branches that the claim was made on or names. One that is only known to be gone says so only where it
-    is named: the work of the claim's own may live on elsewhere."""
+    """What is said of the branches that the claim was made on or names. A branch that is only known
+    to be gone counts where the claim names it: the work of its own branch may live on elsewhere."""
     names = dict.fromkeys((claim.branch, *claim.branches))
     renamed = [gone.reasons[name] for name in names if name in gone.reasons]
     return renamed + [f"branch {name} is gone" for name in claim.branches if name in gone.unmerged]
@@ -276,7 +294,8 @@ def _branch_reasons(claim: RecordClaims, gone: _GoneBranches) -> list[str]:
 def _abandoned_contents(
     repository: RepositoryRefs, tips: dict[str, str]
 ) -> dict[str, dict[str, str]]:
-    """The branches whose last commit no branch has, each with the last contents of files that it changed."""
+    """The branches whose last commit no other branch has, each with the last contents of the files
+    that it changed."""
     listed = file_history.list_unmerged(repository.top, list(tips.values())) if tips else []
     commits = {commit.id: commit for commit in listed}
     contents: dict[str, dict[str, str]] = {}
@@ -307,9 +326,11 @@ def _check_history(
     branches: _GoneBranches,
     packages: PackageCheck,
 ) -> dict[str, list[str]]:
-    """The reasons for doubt, by claim; `missing` has the places of its missing files. git is called once for what is missing
-    (once more for what the index deletes, where no commit did), once for branches that were left and twice for what manifests said,
-    each only when there is such a thing."""
+    """The reasons for doubt, by claim; `missing` has the places of its missing files.
+
+    git is called once for what is missing (twice where no commit deleted it), once for branches
+    that are gone, and twice for what manifests said; each only where there is such a thing.
+    """
     reasons = {claim.id: _branch_reasons(claim, branches) for claim in claims}
     is_asked = any(missing.values()) or branches.tips or packages.suspects
     if not is_asked or not repository.has_commit():
@@ -335,7 +356,7 @@ def _check_history(
     history = _DeletionHistory(files, deletions, uncommitted)
     _add_missing_files(repository, claims, missing, history, reasons)
     for claim in claims:
-        # A branch that was squashed lives on in the contents of its files. One that changed none is no loss.
+        # A squashed branch lives on in the contents of its files; one that changed none is no loss.
         blobs = abandoned.get(claim.branch, {})
         if blobs and claim.branch not in claim.branches and contents.isdisjoint(blobs.items()):
             reasons[claim.id].append(f"branch {claim.branch} is gone")
@@ -347,7 +368,8 @@ def _check_history(
 def _uncommitted_deletions(
     repository: RepositoryRefs, paths: Sequence[str], seen: FileStamps
 ) -> frozenset[str]:
-    """The missing paths that git still has in its index: deleted and not committed yet. Nothing is said in the middle of a rebase."""
+    """The missing paths that git still has in its index: deleted, and not committed. None while git
+    is in the middle of a rebase or the like."""
     if not paths or checkout.operation_in_progress(repository.top):
         return frozenset()
     index = os.path.join(repository.git_dir, "index")
@@ -364,7 +386,7 @@ def _add_missing_files(
     history: _DeletionHistory,
     reasons: dict[str, list[str]],
 ) -> None:
-    """Add what is said of each file that is not there, where git ever had it."""
+    """Add a reason for each missing file that git ever had."""
     waiting = [
         (claim, path, places) for claim in claims for path, places in missing[claim.id].items()
     ]
@@ -387,7 +409,7 @@ def _add_missing_files(
 def _deletion_commits(
     repository: RepositoryRefs, paths: Sequence[str], oldest: str, files: _ProjectFiles
 ) -> list[FileCommit]:
-    """The commits that took the paths away, and those that took away what they were renamed to."""
+    """The commits that deleted the paths, and those that deleted what they were renamed to."""
     commits: list[FileCommit] = []
     asked: set[str] = set()
     waiting = list(paths)
@@ -408,7 +430,8 @@ def _deletion_commits(
 
 
 class _DeletionHistory:
-    """What commits, the oldest first, tell of files that are not there; of `unsaved` ones the index does."""
+    """What commits, oldest first, and the index tell of files that are missing; the index of those
+    in `unsaved`."""
 
     def __init__(
         self, files: _ProjectFiles, commits: Sequence[FileCommit], unsaved: frozenset[str]
@@ -425,7 +448,7 @@ class _DeletionHistory:
         )
 
     def reason_gone(self, path: str, places: Sequence[str], created: str) -> str:
-        """Why the path is in doubt; empty when git knows of no such file or folder since the claim."""
+        """Why the path is in doubt; empty when git had no such file or folder since the claim."""
         for place in places:
             at, to = self._last_deletion.get(place, ("", ""))
             if place.endswith("/"):
@@ -439,7 +462,7 @@ class _DeletionHistory:
         return f"{path} is gone" if any(place in self._uncommitted for place in places) else ""
 
     def _folder_deletion(self, folder: str) -> tuple[str, str]:
-        """When the last file of a folder went, and to which folder."""
+        """When the last file of a folder was deleted, and the folder that it was renamed to."""
         deletions = ((at, path, to) for path, (at, to) in self._last_deletion.items())
         inside = (one for one in deletions if one[1].startswith(folder))
         at, path, to = max(inside, default=("", "", ""))

@@ -54,8 +54,7 @@ def archive(vault: Vault, caller: Caller, id: str, *, reason: str = "") -> Recor
 
 
 def set_aside_command(status: str, row: Named, by: str, reason: str) -> str:
-    """The command that gives a record this status anew; empty when it is not one of those set
-    aside."""
+    """The command that sets this status again; empty for a status that is not set aside."""
     because = option_words("reason", reason)
     if status == "superseded":
         return command("supersede", row, *option_words("by", by), *because)
@@ -65,9 +64,8 @@ def set_aside_command(status: str, row: Named, by: str, reason: str) -> str:
 
 
 def find_replacement(now: IndexSession, row: NoteRow) -> tuple[str, NoteRow | None, str]:
-    """What holds in the place of a superseded record: the name that it says, the note of that name,
-    and the word by which `cortex supersede` takes it; the last is empty where that would refuse
-    it."""
+    """What replaces a superseded record: the name that it gives, the note of that name, and the
+    name for `cortex supersede --by`, empty where that would be refused."""
     links = LinkGraph(now.catalogue)
     said, number = next(
         (

@@ -1,5 +1,4 @@
-"""Change a record: resolve its name, edit it under the record lock, heal the briefings, answer with
-the undo."""
+"""Change a record: resolve its name, edit it under the record lock, heal the briefings."""
 
 from __future__ import annotations
 
@@ -31,7 +30,7 @@ NoteEdit = Callable[[Note], Note]
 
 
 class Edited(NamedTuple):
-    """What an edit answers; the note that it was given when nothing is to change."""
+    """The result of an edit; the unchanged note when there is nothing to change."""
 
     note: Note
     undo: str = ""  # the command that takes the edit back
@@ -39,7 +38,7 @@ class Edited(NamedTuple):
 
 
 class RecordChange(NamedTuple):
-    """What became of a record that somebody asked to change."""
+    """The outcome of changing a record."""
 
     id: str
     path: str
@@ -51,7 +50,7 @@ class RecordChange(NamedTuple):
 
 
 class Named(Protocol):
-    """Anything with an id and a path: a row of the index, a hit, a change."""
+    """Anything with an id and a path."""
 
     @property
     def id(self) -> str: ...
@@ -101,9 +100,8 @@ def heal_after(vault: Vault, caller: Caller, change: RecordChange) -> list[Probl
 
 
 def edit_note(vault: Vault, path: str, edit: NoteEdit) -> bool:
-    """Edit one note under the record lock; False when nothing changed. What an editor writes
-    meanwhile is read and edited again, never overwritten. Raises `ConflictError` after 5
-    attempts."""
+    """Edit one note under the record lock; False when nothing changed. If an editor writes
+    meanwhile, its version is read and edited again. Raises `ConflictError` after 5 attempts."""
     with record_lock(vault):
         for _ in range(_MAX_ATTEMPTS):
             before = files.read(vault.root, path)
@@ -122,13 +120,13 @@ def edit_note(vault: Vault, path: str, edit: NoteEdit) -> bool:
 def edit_notes_and_heal(
     vault: Vault, caller: Caller, edits: Sequence[tuple[str, NoteEdit]]
 ) -> tuple[tuple[str, ...], tuple[Problem, ...]]:
-    """Edit several notes, then heal once: the paths that changed, and problems of the briefings."""
+    """Edit several notes, then heal once. Returns the changed paths, and problems of healing."""
     changed = tuple(path for path, edit in edits if edit_note(vault, path, edit))
     return changed, tuple(try_heal(vault, caller)) if changed else ()
 
 
 def remove_unchanged(vault: Vault, path: str, expected: bytes) -> None:
-    """Remove a file that holds `expected`. `ConflictError` when somebody changed it meanwhile."""
+    """Remove a file with the bytes `expected`. Raises `ConflictError` when it was changed."""
     with record_lock(vault):
         if files.read(vault.root, path) != expected:
             raise ConflictError(
@@ -152,8 +150,8 @@ def find_editable(now: IndexSession, name: str) -> NoteRow:
 
 
 def check_editable(row: NoteRow) -> NoteRow:
-    """The row itself when it may be edited: a note with an id that is neither an event nor a
-    briefing."""
+    """Return the row if its note may be edited: it has an id and is neither an event nor a
+    briefing. Raises `InvalidInputError`."""
     if row.path.startswith(_GENERATED_FOLDERS):
         raise InvalidInputError(
             f"{row.path} is never edited",
@@ -173,13 +171,12 @@ def is_editable(row: NoteRow) -> bool:
 
 
 def command(verb: str, *words: str | Named) -> str:
-    """`cortex VERB …`, each note in it by `command_name`."""
+    """`cortex VERB …`, with notes by `command_name`."""
     return cortex_command(
         verb, *(one if isinstance(one, str) else command_name(one) for one in words)
     )
 
 
 def command_name(note: Named) -> str:
-    """The one word by which a command finds a note: its id; its path where a hand gave it an id
-    that is no word."""
+    """The word by which a command finds a note: its id, or its path if the id is no single word."""
     return note.id if note.id.split() == [note.id] and not note.id.startswith("-") else note.path

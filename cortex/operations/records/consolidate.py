@@ -113,9 +113,10 @@ def consolidate(
 ) -> ConsolidateResult:
     """Find records that may say the same, or make one of those that are named.
 
-    Without ids nothing changes: current records of one project are compared by their words, the likest pairs first, and from 0.6 on
-    called strong. With two ids or more, one new record takes their place; the originals are superseded and stay in their
-    files. Only records that are named are ever merged. Run again after a crash, the command finishes what is left.
+    Without ids nothing changes: current records of one project are compared by their words, the
+    likest pairs first, and from 0.6 on called strong. With two ids or more, one new record takes
+    their place; the originals are superseded and stay in their files. Only records that are named
+    are ever merged. Run again after a crash, the command finishes what is left.
 
     ids: the records to merge
     title: the new record's title; by default that of the first
@@ -128,7 +129,7 @@ def consolidate(
     number: how many pairs at the most
 
     Example: cortex consolidate --project cortex
-    Example: cortex consolidate use-sqlite-k3f7q2 keep-one-file-m5d2xa --title "One SQLite file" --body - < merged.md
+    Example: cortex consolidate use-sqlite-k3f7q2 keep-one-file-m5d2xa --body - < merged.md
     """
     if ids:
         return _merge_records(

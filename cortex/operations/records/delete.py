@@ -1,4 +1,4 @@
-"""Put a record out of sight, or off the disk."""
+"""Delete a record: set its status, or remove its file."""
 
 from __future__ import annotations
 
@@ -37,10 +37,11 @@ _MAX_LINKS_NAMED = 20  # notes that are named when what they link to goes
 def delete(
     vault: Vault, caller: Caller, id: str, *, hard: bool = False, yes: bool = False
 ) -> RecordChange:
-    """Delete a record. Its file stays, with the status `deleted`; it drops out of all answers that do not ask for it.
+    """Delete a record: it drops out of most answers, and its file stays with the status `deleted`.
 
-    `cortex restore ID` brings it back, `cortex show ID` still shows it. Notes that link to it are named. With --hard
-    the file itself goes, if --yes is given too. The events that it came from stay in any case.
+    `cortex restore ID` brings it back, `cortex show ID` still shows it. Notes that link to it are
+    named. With --hard the file itself goes, if --yes is given too. The events that it came from
+    stay in any case.
 
     id: the record: its id, the beginning of it, or a path
     hard: remove the file
@@ -69,8 +70,8 @@ def delete(
 
 
 def _load_with_backlinks(now: IndexSession, name: str) -> tuple[NoteRow, tuple[str, ...], str]:
-    """The record, the paths of current notes that link to it, and the id of the latest event that
-    keeps its text from an earlier removal."""
+    """The record, the paths of current notes that link to it, and the id of the latest event
+    that kept its text at an earlier removal."""
     row = find_editable(now, name)
     sources = now.catalogue.rows_by_number(
         number
@@ -87,7 +88,7 @@ def _load_with_backlinks(now: IndexSession, name: str) -> tuple[NoteRow, tuple[s
 def _delete_file(
     vault: Vault, caller: Caller, row: NoteRow, kept: str, *, sure: bool
 ) -> RecordChange:
-    """Remove the file, with its text as an event where nothing else would bring that back."""
+    """Remove the file; keep its text as an event if nothing else would bring it back."""
     refuse_during_git_operation(vault)
     data = files.read(vault.root, row.path)
     in_git = objects.read_committed(vault.root, [row.path]).get(row.path)

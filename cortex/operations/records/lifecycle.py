@@ -1,5 +1,4 @@
-"""What has lost its importance leaves the way: a pass that archives, and a deletion that only comes
-when asked for."""
+"""Archive records that have lost their importance."""
 
 from __future__ import annotations
 
@@ -47,7 +46,7 @@ class LifecyclePass(NamedTuple):
 
 
 class DueRecord(NamedTuple):
-    """A record that a rule is about to change."""
+    """A record that a rule selects."""
 
     row: NoteRow
     since: float  # the oldest go first
@@ -60,10 +59,11 @@ def lifecycle(
 ) -> LifecyclePass:
     """Archive the records that have lost their importance, oldest first.
 
-    Archived is what somebody said with a confidence that has faded below 0.3, after 14 days without change or use; and
-    what somebody said to be minor, once it is older than 90 days and its score is below 0.1. Never what is pinned, decided, central
-    or younger than three days, never actions, meetings, plans and sessions, and nothing that merely says no
-    confidence. An archived record stays where it is, its links still work, and cortex restore ID brings it back.
+    Archived is what somebody said with a confidence that has faded below 0.3, after 14 days without
+    change or use; and what somebody said to be minor, once it is older than 90 days and its score
+    is below 0.1. Never what is pinned, decided, central or younger than three days, never actions,
+    meetings, plans and sessions, and nothing that merely says no confidence. An archived record
+    stays where it is, its links still work, and cortex restore ID brings it back.
 
     dry_run: change nothing; list what would be archived
     number: how many records at the most
@@ -110,8 +110,8 @@ def change_each(
     chosen: Sequence[DueRecord],
     change: Callable[[DueRecord], bool],
 ) -> tuple[list[LifecycleHit], list[Problem]]:
-    """Change records one by one: those that changed, and problems. One bad note never stops the
-    others."""
+    """Change records one by one: those that changed, and problems. An error stops no other
+    record."""
     done, problems = [], []
     for place, one in enumerate(chosen):
         caller.progress(what, place, len(chosen))
@@ -128,7 +128,7 @@ def change_each(
 def _select_faded(
     active: list[NoteRow], signals: dict[int, Signals], moment: int
 ) -> list[DueRecord]:
-    """The records that a pass archives, those first that were touched longest ago."""
+    """The records that a pass archives, the longest untouched first."""
     due = []
     for row in active:
         known = signals[row.number]
@@ -142,7 +142,7 @@ def _select_faded(
 
 
 def _archive_unless_changed(seen: NoteRow, now: str, note: Note) -> Note:
-    """The note in the archive; as it is when it is no longer what was judged."""
+    """The note, archived; as it is when it changed since it was judged."""
     if (
         note.get("updated") != seen.updated
         or note.get("status").lower() not in ("", "active")

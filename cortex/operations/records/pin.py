@@ -1,4 +1,4 @@
-"""Pin a record: it never fades."""
+"""Pin a record, so that it never decays."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""What stands in a record and in none of its events is kept as one before it is overwritten."""
+"""Keep the text of a record as an event, if no event has it, before it is overwritten or
+removed."""
 
 from __future__ import annotations
 
@@ -22,8 +23,8 @@ _MAX_EVENT_BYTES = 2 * events.MAX_CONTENT_BYTES
 
 
 def preserve_text(vault: Vault, caller: Caller, note: Note) -> tuple[Note, str]:
-    """The note, whose text is about to be replaced, and the id of the event that holds this text.
-    Where none did, one is written, and the note's provenance names it."""
+    """Return the note whose text is about to be replaced, and the id of the event that has this
+    text. If none has it, one is written and added to the provenance of the note."""
     record = record_from_note(note)
     for id_ in sorted(record.events, reverse=True):
         if any(one.body.strip("\n") == record.body for one in _records_in_event(vault, id_)):
@@ -37,9 +38,8 @@ def preserve_text(vault: Vault, caller: Caller, note: Note) -> tuple[Note, str]:
 
 
 def preserve_removed_record(vault: Vault, caller: Caller, note: Note) -> str:
-    """Keep what a record says whose file is about to be removed: as an event later than all that
-    the record names. Returns its id, which ends in a hash of the record's id, by which `restore`
-    finds it."""
+    """Write what a record says as an event later than all its events, before its file is
+    removed. Returns the event's id, which ends in a hash of the record's id for `restore`."""
     record = record_from_note(note)
     now = caller.now.replace("-", "").replace(":", "").lower()
     stamp = max(now, *map(events.next_second, filter(events.is_event_id, record.events)), "")
@@ -62,7 +62,7 @@ def _event_of_text(caller: Caller, record: Record, at: str) -> Event:
 
 
 def _publish_event(vault: Vault, event: Event) -> bool:
-    """Write a normalized event, unless an earlier attempt did; False when other bytes are there."""
+    """Write a normalized event; True also if it exists with the same bytes, False with others."""
     path = events.event_path(event.id)
     data = events.compose(event).encode("utf-8", "backslashreplace")
     try:
@@ -74,7 +74,7 @@ def _publish_event(vault: Vault, event: Event) -> bool:
 
 
 def is_text_in_latest_event(vault: Vault, note: Note) -> bool:
-    """Whether the latest event that a record names says what the record says."""
+    """Whether the latest event of a record has its text."""
     held = record_from_note(note)
     return any(
         has_same_text(held, one)
@@ -83,17 +83,17 @@ def is_text_in_latest_event(vault: Vault, note: Note) -> bool:
 
 
 def find_removal_event(catalogue: Catalogue, id_: str) -> tuple[str, str] | None:
-    """Path and id of the latest event that keeps what a record said when its file was removed."""
+    """Path and id of the latest event that `preserve_removed_record` wrote for a record."""
     return removal_event(catalogue, _removal_suffix(id_))
 
 
 def _removal_suffix(id_: str) -> str:
-    """How the ids of those events end."""
+    """The suffix of the ids of these events."""
     return short_hash(f"{id_}/removed", 10)
 
 
 def with_text_of_removal(note: Note, event: Event) -> Note:
-    """The note with what such an event keeps."""
+    """The note with the text and fields of such an event."""
     (said,) = records_from_event(event)
     fields = {
         key: getattr(said, key) for key in ("type", "title", "branch", "confidence", "priority")
@@ -107,7 +107,7 @@ def with_text_of_removal(note: Note, event: Event) -> Note:
 
 
 def load_event(vault: Vault, path: str) -> Event | None:
-    """The event of a file; None when it is not there, or somebody has made it unreadable."""
+    """The event of a file; None when it is missing or cannot be parsed."""
     try:
         return parse_event(files.read(vault.root, path, _MAX_EVENT_BYTES), path)
     except (CortexError, OSError):
@@ -115,6 +115,6 @@ def load_event(vault: Vault, path: str) -> Event | None:
 
 
 def _records_in_event(vault: Vault, id_: str) -> list[Record]:
-    """What an event said that has been normalized; nothing when it cannot be read."""
+    """The records of a normalized event; none when it cannot be read."""
     event = load_event(vault, events.event_path(id_)) if id_ else None
     return records_from_event(event) if event else []

@@ -1,4 +1,4 @@
-"""Delete what has been archived for long, if a person says so and git has it."""
+"""Delete records that have been archived for long and that git has."""
 
 from __future__ import annotations
 
@@ -57,8 +57,9 @@ def prune(
 ) -> PruneResult:
     """Delete the records that have been archived for 90 days, if you say --yes.
 
-    Without it they are only listed. A file is deleted only when git's last commit has exactly its bytes, so
-    that cortex restore ID brings it back; what git does not have stays, and is named. Events are never deleted.
+    Without it they are only listed. A file is deleted only when git's last commit has exactly its
+    bytes, so that cortex restore ID brings it back; what git does not have stays, and is named.
+    Events are never deleted.
 
     dry_run: list what would be deleted, with exit code 0
     yes: delete
@@ -114,7 +115,7 @@ def _select_prunable(
     signals: dict[int, Signals],
     moment: int,
 ) -> list[DueRecord]:
-    """The records that have been archived long enough, those first that were archived first."""
+    """The records that have been archived long enough, the longest archived first."""
     due = []
     for place, row in enumerate(archived):
         caller.progress("looking into the archive", place, len(archived))
@@ -140,7 +141,8 @@ def _select_prunable(
 def _split_by_commit(
     vault: Vault, due: list[DueRecord]
 ) -> tuple[list[tuple[DueRecord, bytes]], list[Problem]]:
-    """Those whose bytes are in git's last commit, with these bytes; and why the others stay."""
+    """Records whose bytes are in git's last commit, with these bytes; and problems for the
+    others."""
     if not due:
         return [], []
     nothing = "so nothing that is deleted could come back"

@@ -1,4 +1,4 @@
-"""The lock under which Cortex changes records: of all its processes, one at a time."""
+"""The lock for changing records: one process at a time."""
 
 from __future__ import annotations
 
@@ -12,6 +12,5 @@ WAIT_SECONDS = 60.0  # seconds for a pass over the inbox, which changes records 
 
 
 def record_lock(vault: Vault, wait: float = WAIT_SECONDS) -> AbstractContextManager[None]:
-    """While it is held, nobody else changes a record or the inbox through Cortex. `ConflictError`
-    after `wait` seconds."""
+    """A context manager; raises `ConflictError` if the lock is not free after `wait` seconds."""
     return lock(os.path.join(vault.locks_folder(), "normalize.lock"), "inbox", wait=wait)

@@ -1,5 +1,4 @@
-"""Relations between notes: said in the frontmatter of one of them, as wikilinks that Obsidian
-follows."""
+"""Relations between notes: wikilinks in the frontmatter of one of them."""
 
 from __future__ import annotations
 
@@ -14,7 +13,7 @@ from cortex.core.notes.edit import with_relation, with_updated
 from cortex.core.notes.note import Note
 from cortex.core.text.strings import close_matches, did_you_mean
 from cortex.index.catalogue import NoteRow
-from cortex.index.links import LinkGraph
+from cortex.index.links import LinkGraph, canonical_edge
 from cortex.index.refresh import IndexSession, query_index
 from cortex.operations.find import resolve_note
 from cortex.operations.find.ensure_fresh import ensure_fresh
@@ -50,7 +49,7 @@ class RelationChange(NamedTuple):
 
 
 class RelationPlan(NamedTuple):
-    """What is to be written where."""
+    """The answer, and the edits to make."""
 
     answer: RelationChange
     edits: tuple[tuple[str, NoteEdit], ...]
@@ -59,9 +58,10 @@ class RelationPlan(NamedTuple):
 def relate(vault: Vault, caller: Caller, record: str, kind: str, other: str) -> RelationChange:
     """Say how a record relates to another note.
 
-    Kinds: references, relates_to, follows, supersedes, contradicts, derived_from, exemplifies, refines, source_of. Their
-    inverse names (referenced_by, superseded_by, …) are turned round: the record that then says it is the other one.
-    What is related so already stays as it is. `cortex unrelate` takes a relation back.
+    Kinds: references, relates_to, follows, supersedes, contradicts, derived_from, exemplifies,
+    refines, source_of. Their inverse names (referenced_by, superseded_by, …) are turned round: the
+    record that then says it is the other one. What is related so already stays as it is.
+    `cortex unrelate` takes a relation back.
 
     record: the record that says it: an id, the beginning of one, or a path
     kind: how it relates to the other
@@ -79,7 +79,7 @@ def relate(vault: Vault, caller: Caller, record: str, kind: str, other: str) -> 
 def apply_relation_change(
     vault: Vault, caller: Caller, plan: Callable[[IndexSession], RelationPlan]
 ) -> RelationChange:
-    """Edit the notes of a plan that is made of a fresh index, then heal."""
+    """Make a plan of the up-to-date index, apply its edits, then heal."""
     problems = ensure_fresh(vault, caller)
     answer, edits = query_index(vault, caller.progress, plan)
     _, healed = edit_notes_and_heal(vault, caller, edits)
@@ -132,14 +132,14 @@ def _plan_relate(
 def _note_stating_relation(
     links: LinkGraph, source: NoteRow, kind: str, target: NoteRow
 ) -> NoteRow | None:
-    """Which of two notes says already that they are related so: the one in this word or the other
-    in its inverse."""
-    same = {normalized_edge(source.number, kind, target.number)}
+    """Which of two notes states this relation already, in this kind or its inverse; None if
+    neither does."""
+    same = {canonical_edge(source.number, kind, target.number)}
     if RELATION_KINDS[kind] == kind:
-        same.add(normalized_edge(target.number, kind, source.number))
+        same.add(canonical_edge(target.number, kind, source.number))
     for row, other in ((source, target), (target, source)):
         if any(
-            number == other.number and normalized_edge(row.number, held, number) in same
+            number == other.number and canonical_edge(row.number, held, number) in same
             for held, _, number, _ in links.outgoing(row.number)
         ):
             return row
@@ -147,7 +147,7 @@ def _note_stating_relation(
 
 
 def link_name_for(links: LinkGraph, source: NoteRow, target: NoteRow) -> str:
-    """How the source links to the target, so that the link means it and nothing else."""
+    """The link text by which the source links to the target and to nothing else."""
     name = target.id if target.id != target.path else target.path.removesuffix(".md")
     if _UNLINKABLE_RE.search(name):
         raise InvalidInputError(
@@ -166,8 +166,7 @@ def link_name_for(links: LinkGraph, source: NoteRow, target: NoteRow) -> str:
 def refuse_supersedes_cycle(
     links: LinkGraph, now: IndexSession, newer: NoteRow, older: NoteRow
 ) -> None:
-    """Raise `ConflictError` when the older one has superseded the newer one, through however
-    many."""
+    """Raise `ConflictError` when the older record supersedes the newer one, directly or not."""
     came = {older.number: newer.number}
     level = [older.number]
     while level and len(came) < _MAX_SUPERSEDED:
@@ -189,8 +188,3 @@ def refuse_supersedes_cycle(
                 f"that would close a circle: {' supersedes '.join(ids)}",
                 f"{command('graph', older, '--kind', 'supersedes')} shows them",
             )
-
-
-def normalized_edge(source: int, kind: str, target: int) -> tuple[int, str, int]:
-    straight = kind_of_inverse(kind)
-    return (target, straight, source) if straight else (source, kind, target)

@@ -1,5 +1,5 @@
-"""Bring records back: what was set aside, with the status it had; what is gone, from git or from
-its events."""
+"""Restore records: those set aside to their earlier status, missing ones from git or their
+events."""
 
 from __future__ import annotations
 
@@ -59,14 +59,14 @@ _MAX_VERSIONS = 1000  # commits and events of one note that are looked at
 
 
 class RestoreResult(NamedTuple):
-    """What came back, in the order in which it was asked for."""
+    """The outcome for each record, in the order of the arguments."""
 
     records: tuple[RecordChange, ...]
     problems: tuple[Problem, ...]
 
 
 class _RestoreTarget(NamedTuple):
-    """A record that is there, and what holds in its place."""
+    """A record in the vault, and what replaces it."""
 
     row: NoteRow
     replacement_name: str  # the name of that one, as the record has it
@@ -77,10 +77,11 @@ class _RestoreTarget(NamedTuple):
 def restore(vault: Vault, caller: Caller, ids: list[str]) -> RestoreResult:
     """Bring back what was archived, deleted, superseded or pruned.
 
-    A record that is there gets the status that it had; one that was superseded, and the one in its place, no longer say so. What was
-    archived before it was superseded or deleted is archived then; once more makes it current.
-    A record whose file is gone comes back as git's last commit had it, with what its later events say; without a commit as
-    its events say. Of several, those that cannot be restored stop no other.
+    A record that is there gets the status that it had; one that was superseded, and the one in its
+    place, no longer say so. What was archived before it was superseded or deleted is archived then;
+    once more makes it current. A record whose file is gone comes back as git's last commit had it,
+    with what its later events say; without a commit as its events say. Of several, those that
+    cannot be restored stop no other.
 
     ids: the records: ids, or the beginnings of ids
 
@@ -160,8 +161,7 @@ def _restore_one(
 
 
 def _restore_gone(vault: Vault, caller: Caller, name: str) -> RecordChange:
-    """The record as the last commit that had it has it, else nothing; with what its later events
-    say."""
+    """Restore a missing record from the last commit that has it, if any, and its later events."""
     try:
         known = history(vault, caller, name, number=_MAX_VERSIONS)
     except NotFoundError as error:
@@ -203,8 +203,8 @@ def _restore_gone(vault: Vault, caller: Caller, name: str) -> RecordChange:
 def _with_removal_text(
     vault: Vault, caller: Caller, id_: str, path: str, data: bytes
 ) -> tuple[bytes, int]:
-    """The record with what was kept of it when its file was removed, if nothing later was said; and
-    how many events that are."""
+    """The record with the text that was kept when its file was removed, if no later event
+    exists; and how many such events were used (0 or 1)."""
     held = query_index(vault, caller.progress, lambda now: find_removal_event(now.catalogue, id_))
     note = notes.read(data, path)
     named, _ = note.provenance()
@@ -219,8 +219,7 @@ def _with_removal_text(
 def _replay_event(
     vault: Vault, id_: str, event_path: str, path: str, data: bytes
 ) -> tuple[str, bytes]:
-    """The record's place and bytes after one more of its events; as they were when it cannot be
-    read."""
+    """Path and bytes of the record after one more of its events; unchanged if it cannot be read."""
     event = load_event(vault, event_path)
     if event is None:
         return path, data

@@ -1,4 +1,4 @@
-"""One record takes the place of another, and both say so."""
+"""Supersede a record by another; both say so."""
 
 from __future__ import annotations
 
@@ -41,14 +41,15 @@ def supersede(
 ) -> RecordChange:
     """Say that a record no longer holds, and which one holds in its place.
 
-    The old one drops out of default answers; its id and every link to it still work, and both records link to each other.
-    Run again after a crash, the command finishes what is left. `cortex restore OLD` takes it back.
+    The old one drops out of default answers; its id and every link to it still work, and both
+    records link to each other. Run again after a crash, the command finishes what is left.
+    `cortex restore OLD` takes it back.
 
     old: the record that no longer holds: its id, the beginning of it, or a path
     by: the record that holds in its place; without it, none does
     reason: why, in a few words
 
-    Example: cortex supersede use-sqlite-k3f7q2 --by use-files-p2r6wq --reason "notes must be readable without Cortex"
+    Example: cortex supersede use-sqlite-k3f7q2 --by use-files-p2r6wq --reason "too slow"
     """
     problems = ensure_fresh(vault, caller)
     old_row, new_row, link = query_index(
@@ -57,17 +58,12 @@ def supersede(
     because = one_line(sanitize_text(reason))
     # The old one first: what it says is what holds. After a crash here `doctor` names this very
     # command.
-    edits = [
-        (
-            old_row.path,
-            superseded_edit(old_row, new_row.id if new_row else "", because, caller.now),
-        )
-    ]
+    new_id = new_row.id if new_row else ""
+    edits = [(old_row.path, superseded_edit(old_row, new_id, because, caller.now))]
     if new_row:
         replace = replacement_edit(caller.now, link)
-        replace(
-            read_strict(files.read(vault.root, new_row.path), new_row.path)
-        )  # raises before anything is written
+        # Raises before anything is written.
+        replace(read_strict(files.read(vault.root, new_row.path), new_row.path))
         edits.append((new_row.path, replace))
     changed, healed = edit_notes_and_heal(vault, caller, edits)
     if not changed:
@@ -82,8 +78,8 @@ def supersede(
 
 
 def superseded_edit(row: Named, by: str, reason: str, now: str) -> NoteEdit:
-    """The edit of the record that no longer holds. `ConflictError` when it says already that
-    another one holds."""
+    """The edit of the superseded record. Raises `ConflictError` when it names another
+    replacement."""
 
     def edit(note: Note) -> Note:
         current = parse_link_target(note.get("superseded_by"))
@@ -106,8 +102,7 @@ def superseded_edit(row: Named, by: str, reason: str, now: str) -> NoteEdit:
 
 
 def replacement_edit(now: str, *links: str) -> NoteEdit:
-    """The edit of the record that holds in the place of others, by the names under which it links
-    to them."""
+    """The edit of the replacement, which links to the superseded records by these names."""
 
     def edit(note: Note) -> Note:
         changed = note
@@ -123,7 +118,7 @@ def replacement_edit(now: str, *links: str) -> NoteEdit:
 
 
 def no_longer_replacing_edit(is_old: Callable[[str], bool], now: str) -> NoteEdit:
-    """The edit of a record that no longer takes the place of the one whose names `is_old` knows."""
+    """The edit that removes what a record says of superseding a name that `is_old` accepts."""
 
     def edit(note: Note) -> Note:
         changed = note
@@ -145,8 +140,7 @@ def no_longer_replacing_edit(is_old: Callable[[str], bool], now: str) -> NoteEdi
 
 
 def _is_only_supersedes(relation: FieldValue, is_old: Callable[[str], bool]) -> bool:
-    """Whether an item of the relations says that this record takes the place of that one, and
-    nothing else."""
+    """Whether an item of the relations says only that this record supersedes that one."""
     said = list(iter_relations(relation))
     return bool(said) and all(
         kind == SUPERSEDES and is_old(parse_link_target(text)) for kind, text in said
@@ -154,8 +148,8 @@ def _is_only_supersedes(relation: FieldValue, is_old: Callable[[str], bool]) -> 
 
 
 def find_supersede_problems(catalogue: Catalogue) -> list[Problem]:
-    """Records that are superseded by each other, so that none of them holds, and records that are
-    superseded by one that does not say so: a crash came between, or a hand wrote it."""
+    """Records that supersede each other in a circle, and records whose replacement does not name
+    them, after a crash or an edit by hand."""
     links = LinkGraph(catalogue)
     said = edges_of_kinds(catalogue, ("superseded_by",), NoteFilter(statuses=("superseded",)))
     newer = {number: links.resolve(target, number) for number, _, target in said}
@@ -179,7 +173,7 @@ def find_supersede_problems(catalogue: Catalogue) -> list[Problem]:
 
 
 def _find_cycles(newer: Mapping[int, int | None]) -> list[list[int]]:
-    """Those of which each is superseded by the next, and the last by the first."""
+    """Circles of records, each superseded by the next."""
     cycles: list[list[int]] = []
     seen: set[int] = set()
     for start in newer:
@@ -195,8 +189,7 @@ def _find_cycles(newer: Mapping[int, int | None]) -> list[list[int]]:
 
 
 def _cycle_problems(cycle: list[int], rows: Mapping[int, NoteRow]) -> Iterator[Problem]:
-    """Two clones superseded crosswise, or a hand wrote it. Which one holds is for a person to
-    say."""
+    """Two clones superseded crosswise, or somebody wrote it. A person must say which one holds."""
     for place, number in enumerate(cycle):
         others = [rows[one].id for one in (*cycle[place + 1 :], *cycle[:place])]
         message = (

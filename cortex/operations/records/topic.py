@@ -1,4 +1,4 @@
-"""Topics: those there are, and one for what has none yet."""
+"""List topics, or suggest one for a title."""
 
 from __future__ import annotations
 
@@ -42,8 +42,9 @@ def topic(
 ) -> TopicListing:
     """List the topics, or suggest one for a title.
 
-    A topic is the stable key of what a record is about: what is saved with it again updates that record. It begins with a
-    family: architecture, bug, decision, pattern, config, discovery or learning.
+    A topic is the stable key of what a record is about: what is saved with it again updates that
+    record. It begins with a family: architecture, bug, decision, pattern, config, discovery or
+    learning.
 
     title: what is to be saved; without it all topics are listed
     type: the type of record that it is to be

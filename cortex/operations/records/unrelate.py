@@ -18,7 +18,7 @@ from cortex.core.notes.edit import list_relations, with_fields, with_updated
 from cortex.core.notes.note import Note
 from cortex.core.text.strings import did_you_mean
 from cortex.index.catalogue import NoteRow
-from cortex.index.links import LinkGraph
+from cortex.index.links import LinkGraph, canonical_edge
 from cortex.index.refresh import IndexSession
 from cortex.operations.find import resolve_note
 from cortex.operations.records.change_record import (
@@ -31,7 +31,6 @@ from cortex.operations.records.relate import (
     RelationChange,
     RelationPlan,
     apply_relation_change,
-    normalized_edge,
 )
 from cortex.vault.locate import Vault
 
@@ -59,14 +58,14 @@ def _plan_unrelate(
     source = resolve_note.find_one(now.catalogue, first)
     exists = resolve_note.find_all(now.catalogue, second)
     target = resolve_note.find_one(now.catalogue, second) if exists else None
-    wanted = normalized_edge(source.number, kind, target.number if target else 0)
+    wanted = canonical_edge(source.number, kind, target.number if target else 0)
 
     def relations_of(row: NoteRow, other: NoteRow | str) -> set[tuple[str, str]]:
         number = 0 if isinstance(other, str) else other.number
         return {
             (said, name)
             for said, name in _said_of(links, row, other)
-            if kind == ANY_KIND or normalized_edge(row.number, said, number) == wanted
+            if kind == ANY_KIND or canonical_edge(row.number, said, number) == wanted
         }
 
     said = {(source, target): relations_of(source, target or second)}
@@ -98,8 +97,7 @@ def _plan_unrelate(
 
 
 def _said_of(links: LinkGraph, row: NoteRow, other: NoteRow | str) -> list[tuple[str, str]]:
-    """What `row` says of another note, or of a name that no note has: kinds, and names as they are
-    compared."""
+    """What `row` says of another note, or of a name of no note: kinds and link keys."""
     return [
         (kind, link_key(name))
         for kind, name, number, _ in links.outgoing(row.number)
@@ -115,7 +113,8 @@ def _said_of(links: LinkGraph, row: NoteRow, other: NoteRow | str) -> list[tuple
 def _no_relation_error(
     now: IndexSession, links: LinkGraph, source: NoteRow, kind: str, target: NoteRow | str
 ) -> NotFoundError:
-    """That `source` does not say this to `target`, which is a name where no note is called so."""
+    """The error that `source` has no such relation to `target`, a string where no note has this
+    name."""
     said = sorted({one for one, _ in _said_of(links, source, target)})
     hint = f"{command('graph', source)} shows what there is"
     if isinstance(target, str):
@@ -131,8 +130,7 @@ def _no_relation_error(
 
 
 def _removal_edit(relations: Iterable[tuple[str, str]], now: str) -> NoteEdit:
-    """The edit that takes these relations out, from `relations` and from the fields that say one by
-    their name."""
+    """The edit that removes these relations from `relations` and from the fields of their kinds."""
     gone = frozenset(relations)
 
     def edit(note: Note) -> Note:

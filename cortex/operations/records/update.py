@@ -1,4 +1,4 @@
-"""Change what a record says, line by line."""
+"""Change fields or text of a record; every other byte stays."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from cortex.core.notes.note import Note
 from cortex.core.redact.secrets import sanitize_text
 from cortex.core.text.moments import parse_day
 from cortex.core.text.shell_command import cortex_command, option_words
-from cortex.core.text.strings import one_line, shorten
+from cortex.core.text.strings import printable_line, shorten
 from cortex.index.catalogue import NoteRow
 from cortex.operations.records.change_record import Edited, RecordChange, change_record, command
 from cortex.operations.records.preserve_text import preserve_text
@@ -35,13 +35,12 @@ CLEAR_WORD = "none"  # takes a field out
 UPDATABLE_STATUSES = ("active", "open", "done")
 _TEXT_FIELDS = ("title", "owner", "branch")
 _ID_FIELDS = ("project", "scope")  # together with a topic they make the id
-_CONTROL_CHARS_TO_SPACE = dict.fromkeys((*range(32), *range(127, 160)), " ")  # as a save does
 # An event without faults, to ask the rules of events about a project or tags.
 _SAMPLE_EVENT = Event("20000101t000000z-aaaaaaaaaa", "manual", "", "-")
 
 
 class _UpdateRequest(NamedTuple):
-    """What is to be changed. What is not asked for is missing."""
+    """The changes; empty fields stay as they are."""
 
     fields: dict[str, str]  # as they are kept; "" takes a field out
     status: str
@@ -72,8 +71,8 @@ def update(
 ) -> RecordChange:
     """Change fields or the text of a record. Every other byte of its file stays.
 
-    The word `none` takes a field out. A text that is replaced stays in an event (cortex history ID). What a record is about
-    never changes: its topic and its type are given when it is saved.
+    The word `none` takes a field out. A text that is replaced stays in an event, which
+    `cortex history ID` shows. A record's topic and type are given when it is saved, and stay.
 
     id: the record: its id, the beginning of it, or a path
     title: the new title
@@ -94,8 +93,8 @@ def update(
     Example: cortex update use-sqlite-k3f7q2 --body - < sqlite.md
     """
     words = {
-        "title": title, "project": project, "scope": scope, "owner": owner, "due": due, "confidence": confidence, "priority": priority,
-        "branch": branch,
+        "title": title, "project": project, "scope": scope, "owner": owner, "due": due,
+        "confidence": confidence, "priority": priority, "branch": branch,
     }  # fmt: skip
     asked = _UpdateRequest(
         fields=_kept_fields(words),
@@ -114,24 +113,23 @@ def update(
 
 
 def with_status(note: Note, status: str, now: str) -> Note:
-    """A current note with another status; when it was done is said as long as it is."""
+    """A current note with another status; `done_at` is set while it is done."""
     if status == note.get("status"):
         return note
     return with_fields(note, {"status": status, "done_at": now if status == "done" else ""})
 
 
 def _kept_fields(words: Mapping[str, object]) -> dict[str, str]:
-    """The fields that are given, as they are kept; "" for one that is to go."""
+    """The given fields as they are stored; "" for one to remove."""
     kept = {key: _as_kept(key, str(word)) for key, word in words.items() if word not in ("", None)}
     return {key: "" if value == CLEAR_WORD else value for key, value in kept.items() if value}
 
 
 def _as_kept(key: str, value: str) -> str:
-    """The value of a field as it is kept; `CLEAR_WORD` as it is. Raises `InvalidInputError` when it
-    cannot be kept."""
+    """The value of a field as it is stored; `CLEAR_WORD` unchanged. Raises `InvalidInputError`."""
     value = value.strip()
     if key in _TEXT_FIELDS:
-        value = one_line(sanitize_text(value).translate(_CONTROL_CHARS_TO_SPACE))
+        value = printable_line(sanitize_text(value))
     if key in ("title", "scope") and value in ("", CLEAR_WORD):
         raise InvalidInputError(f"a record always has a {key}", f"give another {key}")
     if value == CLEAR_WORD or key in ("owner", "branch"):
@@ -183,8 +181,7 @@ def _check_request(asked: _UpdateRequest) -> None:
 def _edit_and_undo(
     vault: Vault, caller: Caller, note: Note, asked: _UpdateRequest, row: NoteRow
 ) -> Edited:
-    """The note with what is asked, the command that takes it back, and a hint of what that cannot
-    bring back."""
+    """The edited note, the command that undoes it, and a hint for what that cannot bring back."""
     changed, before = _with_asked_fields(note, asked, row, caller.now)
     back = [
         word
@@ -214,7 +211,7 @@ def _edit_and_undo(
 def _with_asked_fields(
     note: Note, asked: _UpdateRequest, row: NoteRow, now: str
 ) -> tuple[Note, dict[str, str]]:
-    """The note with other fields, tags and status, and what these were."""
+    """The note with the new fields, tags and status, and their former values."""
     fields: dict[str, yaml_writer.YamlValue] = {
         key: value for key, value in asked.fields.items() if value != note.get(key)
     }
@@ -246,7 +243,7 @@ def _with_asked_fields(
 
 
 def _is_restorable(key: str, value: str) -> bool:
-    """Whether an update takes a value that stands in a note, and makes of it what stood there."""
+    """Whether `cortex update` accepts a value of a note and stores it unchanged."""
     if value in (CLEAR_WORD, "-"):  # which would take it out, or read standard input
         return False
     if key == "status":

@@ -1,6 +1,6 @@
-"""What a session starts with: the briefing of a project and branch, within a budget of tokens.
+"""The briefing of a project and branch, for the start of a session, within a budget of tokens.
 
-The text that is injected is cached. A hook calls `briefing_for_hook`, which imports next to nothing while the cache is valid.
+The injected text is cached. While the cache is valid, `briefing_for_hook` imports next to nothing.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ if TYPE_CHECKING:
 
 DEFAULT_BUDGET_TOKENS = 1500  # tokens
 MAX_INJECTED_CHARS = 9_500  # of what is injected; hosts cut what is longer than 10,000
-# So many tokens never are more characters than these: one is at most four letters and the blank before them.
+# So many tokens are never more characters than that: one is at most four letters and a blank.
 _ALWAYS_FITTING_TOKENS = 1900
 
 
 class BriefResult(NamedTuple):
-    """A briefing: the text that is injected, frame included, and what it consists of. All empty in a vault without notes.
+    """The injected text with its frame, and its parts; all empty in a vault without notes.
 
     One from the cache has its text alone, without `sections` and what follows from them.
     """
@@ -63,28 +63,30 @@ def brief(
 ) -> BriefResult:
     """Say what a session in this project has to know, within a budget of tokens.
 
-    Decisions and rejections first, then the plan, gotchas and patterns (those about files of the last sessions before others), what else is
-    known, the last sessions, what is open, what is pinned. Every line ends with an id for cortex show. What the project's files
-    or git contradict is marked with what it was and when. A part that has no room for all says how many more there are, and the
-    command that lists them. Records of other branches stay out until these are merged.
+    Decisions and rejections first, then the plan, gotchas and patterns (those about files of the
+    last sessions before others), what else is known, the last sessions, what is open, what is
+    pinned. Every line ends with an id for cortex show. What the project's files or git contradict
+    is marked with what it was and when. A part that has no room for all says how many more there
+    are, and the command that lists them. Records of other branches stay out until these are merged.
 
-    Tokens are counted without a tokenizer and rather too high: a word of English as one or two, a sign as one, a character outside
-    ASCII as two. The text never takes more than the budget, its frame included; what is injected (--print, --into) has at most
-    9,500 characters too, whatever the budget. With --json each line names the files of its record that were edited since.
+    Tokens are counted without a tokenizer and rather too high: a word of English as one or two, a
+    sign as one, a character outside ASCII as two. The text never takes more than the budget, its
+    frame included; what is injected (--print, --into) has at most 9,500 characters too, whatever
+    the budget. With --json each line names the files of its record that were edited since.
 
     project: by default the one of the working directory
     branch: by default the one that is checked out there
     budget: tokens at the most, from 50 on
     all_branches: records of every branch
     print: only the text, exactly as a hook injects it
-    into: rules writes .claude/rules/cortex-briefing.md and cortex-memory.md, agents a marked block in AGENTS.md, none takes them away again
+    into: rules writes .claude/rules/cortex-*.md, agents a block in AGENTS.md, none takes them away
 
     Example: cortex brief
     Example: cortex brief --project cortex --branch main --budget 800 --json
     Example: cortex brief --into rules
     """
     if into:
-        # Only who asks for it pays for the import.
+        # Hooks import this module, and write no rule files.
         from cortex.operations.sessions import rules_file  # noqa: PLC0415
 
         if into == "none":
@@ -113,9 +115,9 @@ def briefing_for_hook(
     branch: str,
     ask_watcher: Callable[[], str | None] = lambda: None,
 ) -> str:
-    """The framed text for the start of a session, at most 9,500 characters; empty when there is nothing to say.
+    """The framed text for the start of a session, at most 9,500 characters; may be empty.
 
-    Where the cache has none, `ask_watcher` is called before one is built here; it returns None if it cannot say.
+    Without a cached text, `ask_watcher` is called; where it returns None, a briefing is built here.
     """
     key = _requested_key(caller, project, branch, DEFAULT_BUDGET_TOKENS, False)
     cached = read_cached_briefing(vault, key)

@@ -1,4 +1,4 @@
-"""Build a briefing: select notes, read what there is room for, verify their claims, compose, cache."""
+"""Build a briefing: select notes, read them, verify their claims, compose, cache."""
 
 from __future__ import annotations
 
@@ -42,6 +42,8 @@ from cortex.core.text.shell_command import cortex_command
 from cortex.index.catalogue import NoteRow
 from cortex.index.refresh import IndexSession, query_index, state_path
 from cortex.operations.find.ensure_fresh import ensure_fresh
+from cortex.operations.find.project_context import canonical_project, project_names
+from cortex.operations.find.verify_claims import ClaimCheck, ClaimingNote, find_contradictions_in
 from cortex.operations.sessions.brief import MAX_INJECTED_CHARS, BriefResult
 from cortex.operations.sessions.brief_select import (
     PART_BY_TYPE,
@@ -55,6 +57,7 @@ from cortex.operations.sessions.brief_select import (
 )
 from cortex.vault import files, layout
 from cortex.vault.git import branches, checkout
+from cortex.vault.git.refs import RepositoryRefs
 from cortex.vault.locate import Vault
 from cortex.vault.state import briefing_cache
 from cortex.vault.state.briefing_cache import BriefingKey, CachedBriefing
@@ -75,7 +78,7 @@ _UNVERIFIED_PARTS = (SESSIONS, PLAN, OPEN, EVERYWHERE)
 
 
 class _BriefingInputs(NamedTuple):
-    """What the index says, and what that depends on."""
+    """What the index gives, and on which files that depends."""
 
     selection: BriefingSelection  # its parts cut to what there is room for
     note_stamps: dict[str, str]  # paths that count, with their stamps where these can be trusted
@@ -91,7 +94,7 @@ def build_brief(
 ) -> BriefResult:
     """Build the briefing of this key from the vault as it is now, and cache its text.
 
-    `with_edited_files` names in each line the files that were edited since, which takes one more call of git.
+    `with_edited_files` names in each line the files edited since, by one more call of git.
     """
     # Raises for a budget that is too small, before anything is read.
     compose_briefing((), BriefingHead("", "", ""), key.budget)
@@ -99,7 +102,7 @@ def build_brief(
     project, names = _project_names(vault, key.project)
     # The wall clock: it is compared with stamps of the file system.
     started_ns = time.time_ns()
-    # The catalogue says all that is needed: after a change nobody waits here for the full-text index, which takes 40 ms.
+    # `words=False`: the catalogue is enough, and updating the full-text index takes 40 ms.
     inputs = query_index(
         vault,
         caller.progress,
@@ -108,7 +111,7 @@ def build_brief(
     )
     bodies = _read_notes(vault, inputs.selection)
     verified = _verify_claims(caller.cwd, key, inputs.selection, bodies, with_edited_files)
-    parts = _build_parts(inputs.selection, bodies, verified.doubts, project, key.branch)
+    parts = _build_parts(inputs.selection, bodies, verified.contradictions, project, key.branch)
     head = _briefing_head(inputs.selection, project, key.branch)
     fitted = (
         compose_within_characters(parts, head, key.budget, MAX_INJECTED_CHARS)
@@ -123,11 +126,11 @@ def build_brief(
         and not files.list_notes(vault.root, layout.PENDING_FOLDER)
         and all(
             bool(stamp) == bool(briefing_cache.file_stamp(path))
-            for path, stamp in verified.checked_files
+            for path, stamp in verified.file_stamps
         )
     ):
         cached = CachedBriefing(fitted.text, fitted.shown_ids)
-        dependencies = _dependency_stamps(vault, inputs, verified.checked_files)
+        dependencies = _dependency_stamps(vault, inputs, verified.file_stamps)
         briefing_cache.write(vault, key, cached, dependencies, started_ns)
     branch_problems = _unknown_branch_problems(caller.cwd, key, inputs.selection)
     return BriefResult(
@@ -137,7 +140,9 @@ def build_brief(
         fitted.tokens,
         key.budget,
         sections=sections,
-        doubts=tuple((id_, why) for id_, why in verified.doubts.items() if id_ in shown_ids),
+        doubts=tuple(
+            (id_, why) for id_, why in verified.contradictions.items() if id_ in shown_ids
+        ),
         left_out=inputs.selection.left_out,
         newest=inputs.selection.newest,
         problems=(*problems, *verified.problems, *branch_problems),
@@ -146,16 +151,13 @@ def build_brief(
 
 
 def _project_names(vault: Vault, project: str) -> tuple[str, list[str]]:
-    """The project under the name that it has now, and every name under which its records are kept."""
+    """The name that the project has now, and every name under which its records are kept."""
     try:
         said = files.read(vault.root, layout.SETTINGS_FILE, 1 << 16)
     except (CortexError, OSError):
         said = b""
     if b"aliases" not in said or not project:
         return project, [project]
-    # Reading settings takes 7 ms, and few projects were merged.
-    from cortex.operations.find.project_context import canonical_project, project_names  # noqa: PLC0415
-
     canonical = canonical_project(vault, project)
     return canonical, project_names(vault, canonical)
 
@@ -178,7 +180,8 @@ def _briefing_head(selection: BriefingSelection, project: str, branch: str) -> B
 def _collect_inputs(
     now: IndexSession, vault: Vault, key: BriefingKey, project: str, names: list[str]
 ) -> _BriefingInputs:
-    """Select candidates while the index is locked; cut to the budget as if every note were no more than its title."""
+    """Select candidates while the index is locked; cut to the budget as if every line were a title
+    alone."""
     git_files: list[str] = [*branches.head_files(key.folder, key.branch)]
 
     def included_branches(named: Iterable[str]) -> frozenset[str]:
@@ -225,7 +228,7 @@ def _collect_inputs(
 
 
 def _read_notes(vault: Vault, selection: BriefingSelection) -> dict[int, NoteBody]:
-    """The notes that there is room for, by number; empty ones for those that were deleted just now."""
+    """The selected notes by number; empty ones for those that were deleted just now."""
     bodies: dict[int, NoteBody] = {}
     for one in (one for candidates in selection.parts.values() for one in candidates):
         try:
@@ -236,7 +239,7 @@ def _read_notes(vault: Vault, selection: BriefingSelection) -> dict[int, NoteBod
 
 
 def _read_body(vault: Vault, path: str) -> NoteBody:
-    """The text of a note: of its frontmatter all that may be, of the rest no more than excerpts need."""
+    """The text of a note: its whole frontmatter, and as much of the rest as excerpts need."""
     data = files.read(vault.root, path, _MAX_READ_BYTES)
     if len(data) == _MAX_READ_BYTES and split_note(data.removeprefix(BOM)).error == UNCLOSED:
         data = files.read(vault.root, path, MAX_FRONTMATTER_BYTES + _MAX_READ_BYTES)
@@ -246,13 +249,11 @@ def _read_body(vault: Vault, path: str) -> NoteBody:
 def _unknown_branch_problems(
     cwd: str, key: BriefingKey, selection: BriefingSelection
 ) -> list[Problem]:
-    """A problem for a branch that neither records of the project nor its repository know, unless it is checked out."""
+    """A problem for a branch that neither records of the project nor its repository name, unless it
+    is checked out."""
     known = (*selection.record_branches, *branches.DEFAULT_BRANCHES, checkout.branch_of(cwd))
     if not key.branch or key.branch in known:
         return []
-    # Its patterns cost 1 ms, and mostly the branch is the one that is checked out.
-    from cortex.vault.git.refs import RepositoryRefs  # noqa: PLC0415
-
     repository = checkout.find_repository(cwd) if key.project == checkout.project_of(cwd) else None
     if (
         repository
@@ -269,23 +270,14 @@ def _unknown_branch_problems(
     ]
 
 
-class _Verification(NamedTuple):
-    """What the project's files and git say of notes, by id."""
-
-    doubts: dict[str, str]
-    checked_files: tuple[tuple[str, str], ...] = ()  # path, stamp
-    edited_files: dict[str, tuple[str, ...]] = {}  # noqa: RUF012  nobody writes to it
-    problems: tuple[Problem, ...] = ()  # what could not be checked
-
-
 def _verify_claims(
     cwd: str,
     key: BriefingKey,
     selection: BriefingSelection,
     bodies: dict[int, NoteBody],
     with_edited_files: bool,
-) -> _Verification:
-    """What speaks against these notes, as far as the working directory is the project's."""
+) -> ClaimCheck:
+    """Contradictions of these notes, if the working directory is the project's."""
     claiming = [
         one
         for kind, candidates in selection.parts.items()
@@ -293,30 +285,19 @@ def _verify_claims(
         for one in candidates
     ]
     if not claiming or key.project != checkout.project_of(cwd):
-        return _Verification({})
-    # Their patterns cost 10 ms, and a vault of titles claims nothing.
-    from cortex.core.claims import extract_claims  # noqa: PLC0415
-    from cortex.operations.find.verify_claims import find_contradictions  # noqa: PLC0415
-
+        return ClaimCheck({})
     # A note that says nothing beyond its title claims something all the same.
-    claims = [
-        extract_claims(
-            one.id,
-            one.title,
-            bodies[one.number].body,
-            one.branch,
-            one.created,
-            rejected=one.type == "rejection",
-        )
+    notes = (
+        ClaimingNote(one.id, one.title, bodies[one.number].body, one.branch, one.created, one.type)
         for one in claiming
-    ]
-    found = find_contradictions(key.folder, claims, changed=with_edited_files)
+    )
+    found = find_contradictions_in(key.folder, notes, changed=with_edited_files)
     created = {one.id: one.created[:10] for one in claiming if starts_with_date(one.created)}
     doubts = {
-        id_: sanitize_line(f"was true on {created.get(id_, 'an earlier day')}: {doubt.reason}")
-        for id_, doubt in found.contradictions.items()
+        id_: sanitize_line(f"was true on {created.get(id_, 'an earlier day')}: {why}")
+        for id_, why in found.contradictions.items()
     }
-    return _Verification(doubts, found.file_stamps, found.edited_files, found.problems)
+    return found._replace(contradictions=doubts)
 
 
 def _build_parts(
@@ -362,7 +343,8 @@ def _build_parts(
 
 
 def _plan_entries(head: BriefingEntry, steps: list[PlanStep]) -> list[BriefingEntry]:
-    """The plan that is worked on: its title, what is left, then what was done last; shown in the plan's order."""
+    """The current plan: its title, open steps, then the steps done last; shown in the plan's
+    order."""
     numbered = list(enumerate(steps))
     left = [one for one in numbered if not one[1].is_done]
     done = [one for one in reversed(numbered) if one[1].is_done]
@@ -421,7 +403,7 @@ def _build_entry(
 
 
 def _session_entry(row: NoteRow, held: NoteBody, titles: set[str], branch: str) -> BriefingEntry:
-    """A session by what was done in it; by its name where somebody gave it one."""
+    """A session by what was done in it, with its name where it has one."""
     entry, said = (
         _build_entry(SESSIONS, row, held._replace(body=""), {}, branch),
         session_excerpt(held.body, titles),
@@ -434,7 +416,8 @@ def _session_entry(row: NoteRow, held: NoteBody, titles: set[str], branch: str) 
 def _dependency_stamps(
     vault: Vault, inputs: _BriefingInputs, checked_files: tuple[tuple[str, str], ...]
 ) -> dict[str, str]:
-    """Every file and folder that the briefing follows from, with a stamp where the index took one."""
+    """Every file and folder on which the briefing depends, with a stamp where the index took
+    one."""
     root = vault.root
     folders = {"", "inbox", layout.PENDING_FOLDER}
     for path in inputs.folders:
@@ -443,7 +426,7 @@ def _dependency_stamps(
             folders.add(folder)
             folder = folder.rpartition("/")[0]
     folders |= _list_folders(root, _MAX_FOLDERS - len(folders))
-    # git's index decides what is ignored, but it changes with every `git add`, and no note does with it.
+    # git's index decides what is ignored, but it changes with every `git add`, which no note does.
     outside = [
         path
         for path in (*inputs.ignore_files, *inputs.git_files, *(path for path, _ in checked_files))
@@ -456,14 +439,14 @@ def _dependency_stamps(
 
 
 def _list_folders(root: str, most: int) -> set[str]:
-    """The folders of the vault: a note that is put into an empty one changes no folder but that."""
+    """The folders of the vault: a note that is added to an empty one changes only that folder."""
     found: set[str] = set()
     waiting = [""]
     while waiting and len(found) < most:
         folder = waiting.pop()
         try:
-            # Two links, from its parent and from its own dot: it holds no folder, and maybe thousands of notes. Where
-            # a file system does not count them, it is 1.
+            # Two links (from its parent and its own dot): it holds no folder, and maybe thousands
+            # of notes. A file system that does not count them says 1.
             if os.lstat(f"{root}/{folder}").st_nlink == 2:
                 continue
             with os.scandir(f"{root}/{folder}") as entries:

@@ -1,7 +1,7 @@
-"""Which notes may stand in an injected briefing, by what the files say of them alone: no clock, and no count of uses here.
+"""Select the notes of a briefing, by what the files say alone: no clock, no count of uses.
 
-One pass over the catalogue sorts the project's records into the parts of the briefing; bodies are read later, of those
-that there is room for.
+One pass over the catalogue sorts the project's records into the parts of the briefing; their bodies
+are read later.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from cortex.core.model.note_status import DONE_STATUSES, TIER_CURRENT
 from cortex.core.ranking.importance import DEFAULT_PRIORITY, DEFAULT_SALIENCE, TYPE_SALIENCE
 from cortex.index.catalogue import Catalogue, NoteRow
 from cortex.index.filters import NoteFilter
+from cortex.index.in_degree import in_degree
 from cortex.index.queries import (
     briefing_candidates,
     briefing_dependencies,
@@ -33,9 +34,10 @@ from cortex.index.queries import (
 
 # type -> the part in which it stands; what is not here is worth knowing too, and stands there last.
 PART_BY_TYPE = {
-    "decision": DECISIONS, "rejection": DECISIONS, "plan": PLAN, "gotcha": TRAPS, "pattern": TRAPS, "session": SESSIONS, "action": OPEN, "question": OPEN,
-    "preference": KNOWLEDGE, "architecture": KNOWLEDGE, "config": KNOWLEDGE, "learning": KNOWLEDGE, "discovery": KNOWLEDGE, "bugfix": KNOWLEDGE,
-    "convention": KNOWLEDGE, "reference": KNOWLEDGE, "progress": KNOWLEDGE,
+    "decision": DECISIONS, "rejection": DECISIONS, "plan": PLAN, "gotcha": TRAPS, "pattern": TRAPS,
+    "session": SESSIONS, "action": OPEN, "question": OPEN, "preference": KNOWLEDGE,
+    "architecture": KNOWLEDGE, "config": KNOWLEDGE, "learning": KNOWLEDGE, "discovery": KNOWLEDGE,
+    "bugfix": KNOWLEDGE, "convention": KNOWLEDGE, "reference": KNOWLEDGE, "progress": KNOWLEDGE,
 }  # fmt: skip
 # These stand nowhere unless they are pinned: what a meeting decided are records of their own.
 _EXCLUDED_TYPES = frozenset(["meeting", "briefing"])
@@ -43,17 +45,11 @@ _EXCLUDED_TYPES = frozenset(["meeting", "briefing"])
 _MAX_DEPENDENCY_NOTES = 1000
 _RECENT_SESSIONS, _RECENT_EVENTS = 5, 60  # the last ones, whose files count as touched lately
 _MAX_SESSIONS = 5  # seed 001's
-# Tokens of the shortest line that is likely in a part: a budget has room for so many lines at the most, and no more are looked at.
+# Tokens of the shortest likely line of a part: a budget has room for no more lines than that.
 _MIN_LINE_TOKENS = {
-    DECISIONS: 20,
-    TRAPS: 30,
-    KNOWLEDGE: 30,
-    OPEN: 30,
-    PLAN: 150,
-    PINNED: 60,
-    EVERYWHERE: 60,
-}
-# Days behind the newest note after which a rank is halved; seed 003's 14 are for a clock that runs on.
+    DECISIONS: 20, TRAPS: 30, KNOWLEDGE: 30, OPEN: 30, PLAN: 150, PINNED: 60, EVERYWHERE: 60,
+}  # fmt: skip
+# Days behind the newest note after which a rank is halved; seed 003's 14 are for a running clock.
 _DECAY_DAYS = 90.0
 # A record as it is sorted: ten thousand of them are looked at, so they get no names.
 _SortRow: TypeAlias = "tuple[Any, ...]"
@@ -61,7 +57,7 @@ _NUMBER, _ID, _TYPE, _STATUS, _BRANCH, _LAST_SAID, _PINNED, _, _, _DUE, _IS_OWN 
 
 
 class BriefingSelection(NamedTuple):
-    """The records of a project by part, best first, each list cut to what could ever be shown."""
+    """The records of a project by part, best first, no more than could be shown."""
 
     parts: dict[str, list[NoteRow]]
     totals: dict[str, int]
@@ -72,7 +68,7 @@ class BriefingSelection(NamedTuple):
 
 
 class BriefingRequest(NamedTuple):
-    """For whom: the names of a project, the branch that is worked on, and those whose records hold there."""
+    """The names of a project, the current branch, and which branches' records hold there."""
 
     project_names: Sequence[str]
     branch: str
@@ -136,9 +132,6 @@ def _order_parts(
     )[: most[PLAN]]
     best[OPEN] = sorted(parts[OPEN], key=_due_sort_key)[: most[OPEN]]
     if parts[TRAPS] or parts[KNOWLEDGE]:
-        # Only what is ranked needs it.
-        from cortex.index.in_degree import in_degree  # noqa: PLC0415
-
         recent = [row[_NUMBER] for row in latest[:_RECENT_SESSIONS]]
         touched = notes_naming_files_of(catalogue, recent, _RECENT_EVENTS)
         inputs = RankingInputs(request.branch, newest, touched, in_degree(catalogue))
@@ -155,7 +148,7 @@ def list_projects(catalogue: Catalogue) -> list[str]:
 
 
 def dependency_paths(catalogue: Catalogue, names: Sequence[str]) -> list[str]:
-    """The paths of the notes that could change the briefing when somebody edits them in their place."""
+    """The paths of the notes whose edit in place could change the briefing."""
     return briefing_dependencies(catalogue, names, _MAX_DEPENDENCY_NOTES)
 
 
@@ -169,7 +162,8 @@ def _is_done(row: _SortRow, done: frozenset[str]) -> bool:
 
 
 def last_said(row: NoteRow) -> str:
-    """When a record was last said, as text: what begins with a digit, and mostly is a time. No file's time counts."""
+    """When a record was last said, as text (mostly a time): what begins with a digit. File times do
+    not count."""
     return next((text for text in (row.updated, row.created) if "0" < text < ":"), "")
 
 
@@ -181,7 +175,7 @@ def _newest_first(rows: Iterable[_SortRow]) -> list[_SortRow]:
 
 
 def _due_sort_key(row: _SortRow) -> tuple[object, ...]:
-    """Pinned first, then by date, then what has an odd one, then what has none; equal ones by age."""
+    """Pinned first, then by due date, then odd dates, then none; equal ones by age."""
     due = row[_DUE]
     validity = 0 if starts_with_date(due) else 1 if due else 2
     return not row[_PINNED], validity, due, row[_LAST_SAID], row[_ID], row[_NUMBER]
@@ -197,7 +191,7 @@ def starts_with_date(text: str) -> bool:
 
 
 class RankingInputs(NamedTuple):
-    """What a rank depends on beside the record itself."""
+    """What a rank depends on besides the record."""
 
     branch: str
     newest: str
@@ -206,7 +200,7 @@ class RankingInputs(NamedTuple):
 
 
 def _rank(rows: list[_SortRow], by: RankingInputs) -> list[_SortRow]:
-    """What is pinned, then what names files that were touched lately, then what matters most; types that no part names last.
+    """Pinned first, then what names files touched lately, then by worth; types of no part last.
 
     Without a clock: ages count from the newest note.
     """

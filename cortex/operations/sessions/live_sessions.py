@@ -1,4 +1,4 @@
-"""Which sessions are going on, by the catalogue alone: no note is read."""
+"""List open sessions from the catalogue, without reading notes."""
 
 from __future__ import annotations
 

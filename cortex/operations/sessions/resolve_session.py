@@ -1,4 +1,5 @@
-"""Which session somebody means: by its name, the id of its note, the beginning of one, or as the only live one."""
+"""Which session a name means: its own name, the id of its note, the beginning of one, or none where
+one is live."""
 
 from __future__ import annotations
 
@@ -20,7 +21,8 @@ _MAX_NAMED = 5
 def find_only_live_session(
     vault: Vault, caller: Caller, catalogue: Catalogue, project: str = ""
 ) -> NoteRow:
-    """The one live session of the project, by default of the caller's. Raises `NotFoundError` or `ConflictError`."""
+    """The one live session of the project, by default of the caller's. Raises `NotFoundError` or
+    `ConflictError`."""
     project = project or resolve_project(vault, caller, "")
     where = project or "this folder"
     live = [

@@ -1,6 +1,6 @@
-"""Where a host reads what a session starts with when it asks no hook: rule files, and a marked block in AGENTS.md.
+"""Write the briefing where hosts without hooks read it: rule files, or a marked block in AGENTS.md.
 
-Both are taken away again without a trace. What Cortex did not write it does not touch, and it writes through no link.
+Both can be removed without a trace. Files that Cortex did not write stay; links are not followed.
 """
 
 from __future__ import annotations
@@ -33,9 +33,11 @@ _MAX_BYTES = 4 * 1024 * 1024  # bytes of an AGENTS.md; more is none
 
 
 def write_briefing_files(vault: Vault, cwd: str, way: str, text: str) -> tuple[str, ...]:
-    """Put the briefing `text` where `way` says, and return the files that changed, relative to the project.
+    """Put the briefing `text` where `way` says; return the files that changed, relative to the
+    project.
 
-    Raises `ConflictError` for a file in the way that Cortex did not write, `InvalidInputError` for marks that do not match.
+    Raises `ConflictError` for a file in the way that Cortex did not write, `InvalidInputError` for
+    marks that do not match.
     """
     root = project_root(vault, cwd)
     if way == "rules":
@@ -50,7 +52,8 @@ def write_briefing_files(vault: Vault, cwd: str, way: str, text: str) -> tuple[s
 
 
 def remove_briefing_files(vault: Vault, cwd: str) -> tuple[str, ...]:
-    """Take away what `write_briefing_files` put there, and the folders that are empty then; answers what changed."""
+    """Remove what `write_briefing_files` wrote, and folders that are empty then; return the paths
+    that changed."""
     root = project_root(vault, cwd)
     changed = []
     for path in (BRIEFING_FILE, MEMORY_FILE):
@@ -72,7 +75,8 @@ def remove_briefing_files(vault: Vault, cwd: str) -> tuple[str, ...]:
 
 
 def project_root(vault: Vault, cwd: str) -> str:
-    """The folder of the project around `cwd`. `InvalidInputError` where that is the vault itself: its notes are read by no host."""
+    """The folder of the project around `cwd`. `InvalidInputError` where that is the vault, whose
+    notes no host reads."""
     git = checkout.find_repository(cwd)
     root = git[0] if git else os.path.realpath(cwd)
     if root == vault.root or root.startswith(f"{vault.root}{os.sep}"):
@@ -84,7 +88,8 @@ def project_root(vault: Vault, cwd: str) -> str:
 
 
 def insert_block(data: bytes | None, text: str) -> bytes:
-    """A file with the block that holds `text`: in the place of the one that it has, else at its end. Every other byte stays."""
+    """A file with the block that holds `text`, in the place of its own one, else at its end. Every
+    other byte stays."""
     span = _find_block(data or b"")
     eol = _line_ending(data or b"")
     if data is None:
@@ -127,7 +132,8 @@ def remove_block(data: bytes) -> bytes | None:
 
 
 def _find_block(data: bytes) -> tuple[int, int] | None:
-    """Where the block begins and ends, its last line end included. Marks in fences are an example of one.
+    """Offsets of the block, its last line end included; None without one. Marks in fences do not
+    count.
 
     Raises `InvalidInputError` for a file whose marks do not match, with the line.
     """
@@ -161,7 +167,8 @@ def _find_block(data: bytes) -> tuple[int, int] | None:
 
 
 def _fenced_lines(lines: list[bytes]) -> set[int]:
-    """The numbers of the lines within fences. A fence that nothing ends holds nothing: what was put below it must be found again."""
+    """The numbers of the lines within fences. An unclosed fence counts for nothing, so that a block
+    below it is found again."""
     found: set[int] = set()
     begun, mark = 0, b""
     for number, line in enumerate(lines, start=1):
@@ -176,7 +183,7 @@ def _fenced_lines(lines: list[bytes]) -> set[int]:
 
 
 def _read_added_above(block: bytes) -> str:
-    """What was put above a block, as its second line says; nothing when it says nothing that we would have written."""
+    """What was put above a block, as its second line says; empty when that line is none of ours."""
     lines = block.splitlines()
     said = lines[1].decode("utf-8", "replace") if len(lines) > 1 else ""
     return next(
@@ -209,7 +216,8 @@ def _write_rule_file(root: str, path: str, text: str) -> bool:
 
 
 def _read_file(root: str, path: str) -> bytes | None:
-    """The bytes of a file of the project; None when there is none. `InvalidInputError` for a link, or anything else that is no file."""
+    """The bytes of a file of the project; None when there is none. `InvalidInputError` for a link
+    or any other thing that is no file."""
     try:
         held = files.read(root, path, _MAX_BYTES + 1)
     except NotFoundError:
@@ -227,7 +235,7 @@ def _read_file(root: str, path: str) -> bytes | None:
 
 
 def _write_file(root: str, path: str, held: bytes | None, wanted: bytes) -> None:
-    """Write a file of the project as a program of the project would: with the rights that the user's umask gives."""
+    """Write a file of the project with the rights that the user's umask gives."""
     if held is not None:
         files.replace(root, path, wanted, held)
         return

@@ -1,4 +1,4 @@
-"""Sessions: begin one, end it with a summary, see what there was. Several may live at once; each has a name."""
+"""Begin, end and list sessions. Several may be live at once; each has a name."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ _MAX_NAME_CHARS = 200
 
 
 class SessionStartResult(NamedTuple):
-    """A session that has begun, or goes on: captures with its name belong to it."""
+    """A session that was started or resumed."""
 
     id: str  # of its note
     name: str
@@ -56,7 +56,7 @@ class SessionStartResult(NamedTuple):
 
 
 class SessionEndResult(NamedTuple):
-    """A session that is over."""
+    """A session that was ended."""
 
     id: str
     name: str
@@ -87,15 +87,16 @@ def session(
 ) -> SessionStartResult | SessionEndResult | Listing[SessionHit] | SessionDetails:
     """Begin a session, end it with a summary, list sessions, or show one.
 
-    start answers the session's name, the given one or a new one; captures and saves with --session NAME belong to it. Any
-    number may live at once. end takes a name, and needs none where exactly one session lives in this project: it never
-    guesses between two. Ended again, the later summary is the one that stands; the earlier stays in its event. list shows live
-    sessions first; one without an event for a day is an orphan, and end --orphans closes those, with the time of their last
-    event as their end. show gives the summary, the prompts, the events and the records of one.
+    start answers the session's name, the given one or a new one; captures and saves with --session
+    NAME belong to it. Any number may live at once. end takes a name, and needs none where exactly
+    one session lives in this project: it never guesses between two. Ended again, the later summary
+    is the one that stands; the earlier stays in its event. list shows live sessions first; one
+    without an event for a day is an orphan, and end --orphans closes those, with the time of their
+    last event as their end. show gives the summary, the prompts, the events and the records of one.
 
     action: start, end, list or show
     name: the session's name, or the id of its note
-    project: of start, end and list; by default the project of the working directory, and for list all of them
+    project: of start, end and list; by default the working directory's, for list all
     goal: what the session is for
     instructions: of end: what the person asked to be done or kept to
     discoveries: of end: what was found out
@@ -108,7 +109,7 @@ def session(
     since: of list: only what moved since then: 7d, 2w, 3m or a date
 
     Example: cortex session start --goal "Publish by link"
-    Example: cortex session end s-20261120-k3f7q2 --accomplished "All of it" --next-steps "Write the docs"
+    Example: cortex session end s-20261120-k3f7q2 --accomplished "All of it" --next-steps "Docs"
     Example: cortex session list --since 7d
     Example: cortex session show s-20261120-k3f7q2
     Example: cortex session end --orphans
@@ -182,7 +183,8 @@ def _row_of_session(now: IndexSession, name: str) -> NoteRow | None:
 
 
 def _event_id_after(caller: Caller, last: str, *, beyond: bool = False) -> str:
-    """An event id that sorts behind `last`, which may be of the same second, or of a clone whose clock is ahead.
+    """An event id that sorts behind `last`, which may be of the same second or of a clock that is
+    ahead.
 
     With `beyond` it is of a later second: of a start and an end within one second, the end counts.
     """
@@ -225,7 +227,7 @@ def _end(
 def _find_session_to_end(
     vault: Vault, caller: Caller, now: IndexSession, *, name: str, project: str
 ) -> tuple[NoteRow, str, str, str]:
-    """The session that is to be ended, its name, the goal with which it began, and the event that ended it before."""
+    """The session that is to be ended, its name, its goal, and the event that ended it before."""
     row = (
         find_session(now.catalogue, name)
         if name

@@ -1,8 +1,7 @@
-"""Sessions as they are listed and shown."""
+"""List sessions, and show one."""
 
 from __future__ import annotations
 
-import os
 from typing import NamedTuple
 
 from cortex.core.model import event as events, session_note as sessions
@@ -11,12 +10,12 @@ from cortex.core.model.note_status import MAX_NOTE_BYTES, TIER_CURRENT, TIER_TRA
 from cortex.core.model.problem import CortexError, InvalidInputError, Problem
 from cortex.core.notes import note as notes
 from cortex.core.notes.note import Note
-from cortex.core.text.strings import format_time, shorten
+from cortex.core.text.strings import shorten
 from cortex.index.catalogue import Catalogue, NoteRow
 from cortex.index.filters import KNOWLEDGE, NoteFilter
 from cortex.index.refresh import IndexSession, query_index
 from cortex.operations.find.ensure_fresh import ensure_fresh
-from cortex.operations.find.hits import Hit, Listing, build_hit
+from cortex.operations.find.hits import Hit, Listing, build_hit, make_hit
 from cortex.operations.sessions.live_sessions import last_event_time, list_live_sessions
 from cortex.operations.sessions.resolve_session import IS_SESSION, find_session, session_name
 from cortex.vault import files
@@ -45,7 +44,7 @@ class SessionHit(NamedTuple):
 
 
 class Prompt(NamedTuple):
-    """What somebody asked."""
+    """A prompt of a user."""
 
     id: str
     at: str
@@ -54,7 +53,7 @@ class Prompt(NamedTuple):
 
 
 class SessionDetails(NamedTuple):
-    """A session whole."""
+    """All of a session."""
 
     session: SessionHit
     summary: str
@@ -123,7 +122,7 @@ def show_session(vault: Vault, caller: Caller, name: str) -> SessionDetails:
 def session_hits(
     vault: Vault, caller: Caller, catalogue: Catalogue, rows: list[NoteRow]
 ) -> list[SessionHit]:
-    """Sessions with what the catalogue and their notes say of them."""
+    """Sessions with what the catalogue and their notes have of them."""
     live = {one.row.number: one for one in list_live_sessions(catalogue, caller.now)}
     hits = []
     for row in rows:
@@ -149,26 +148,14 @@ def session_hits(
 
 
 def summary_hit(vault: Vault, row: NoteRow, note: Note | None) -> Hit:
-    """A session as a hit, its snippet what it was about: its summary, else what happened last, else its goal."""
+    """A session as a hit; its snippet is the summary, else the last line, else the goal."""
     snippet = ""
     if note and not (snippet := sessions.excerpt(sessions.summary_of(note), _MAX_GIST_CHARS)):
         turns = list(sessions.event_lines(note))
         nothing = (sessions.NO_GOAL, sessions.NO_SUMMARY)
         said = [one.excerpt for one in turns if one.type != "prompt" and one.excerpt not in nothing]
         snippet = shorten((said or [one.excerpt for one in turns] or [""])[-1], _MAX_GIST_CHARS)
-    return Hit(
-        id=row.id,
-        path=row.path,
-        line=note.body_start_line if note else 1,
-        title=row.title,
-        type=row.type,
-        status=row.status,
-        score=0.0,
-        snippet=snippet,
-        date=format_time(row.date),
-        project=row.project,
-        file=os.path.join(vault.root, row.path),
-    )
+    return make_hit(vault, row, note.body_start_line if note else 1, snippet)
 
 
 def read_note(vault: Vault, path: str) -> Note | None:

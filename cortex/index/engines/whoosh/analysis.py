@@ -50,7 +50,7 @@ def query_forms(text: str) -> list[WordForms]:
     """The alternatives for each word of a query, in order."""
     forms = []
     for wholes, parts in tokenize_query(text, stem):
-        # Beside its spellings, a single part is what stop words left of an identifier: `json` of `to_json`.
+        # A single part is what stop words left of an identifier: `json` of `to_json`.
         terms = wholes or (parts if len(parts) == 1 else ())
         forms.append(WordForms(terms, parts[:_MAX_PHRASE_TERMS] if len(parts) > 1 else ()))
     return forms
@@ -115,7 +115,7 @@ def term_positions(text: str) -> dict[bytes, str]:
     row = list(chain.from_iterable(map(_CHUNK_TERMS.__getitem__, split_chunks(text))))
     if len(row) <= len(_POSITION_CHARACTERS):
         return _split_shared_positions(_group_positions(row, _POSITION_CHARACTERS))
-    # In stretches: a string that grows by one character at a time takes quadratic time when it is long.
+    # In pieces: growing a long string by one character at a time is quadratic.
     stretches: defaultdict[_TermsAtPosition, list[str]] = defaultdict(list)
     for start in range(0, min(len(row), sys.maxunicode), len(_POSITION_CHARACTERS)):
         stretch = range(start + 1, min(start + len(_POSITION_CHARACTERS), sys.maxunicode) + 1)

@@ -47,7 +47,7 @@ def encode_positions(at: str) -> bytes:
 
 
 _BLOCK_HEADER = Struct("<iIIfBBBx")
-"""Bytes that follow (negative: last block), documents, last document, highest weight, flags, length bytes."""
+"""Bytes that follow (negative: last block), documents, last one, highest weight, flags, lengths."""
 _SAME_WEIGHT, _COMPRESSED = 1, 2
 
 
@@ -235,7 +235,7 @@ class _TermsWriter(whoosh3.W3FieldWriter):
         self, codec: CompactCodec, storage: FileStorage, segment: whoosh3.W3Segment
     ) -> None:
         super().__init__(codec, storage, segment)
-        # A CRC finds terms as well as MD5 does, without hashlib and OpenSSL; the head that says so is written anew.
+        # A CRC finds terms as well as MD5, without OpenSSL; the head that names it is rewritten.
         self._tindex.dbfile.seek(0)
         filetables.HashWriter.__init__(self._tindex, self._tindex.dbfile, hashtype=1)
         self._tindex.extras["fieldmap"] = self._fieldmap

@@ -71,8 +71,8 @@ def build_index_parallel(
     import it. An OSError or a CortexError in one of them is raised here; any other end of one is
     `BuildFailed`.
     """
-    from multiprocessing import get_context  # noqa: PLC0415  20 ms that searching need not spend
-    from multiprocessing.connection import wait  # noqa: PLC0415
+    # 20 ms that searching need not spend.
+    from multiprocessing import connection, get_context  # noqa: PLC0415
 
     fork = _is_fork_safe()
     context = get_context("fork") if fork else get_context("spawn")
@@ -94,7 +94,7 @@ def build_index_parallel(
                 sender.close()  # so that the end of the worker is the end of what it sends
                 workers[receiver], shares[receiver] = worker, iter(paths[part::procs])
             while len(made) < procs:
-                ready = wait([receiver for receiver in workers if receiver not in made])
+                ready = connection.wait([receiver for receiver in workers if receiver not in made])
                 for receiver in [receiver for receiver in workers if receiver in ready]:
                     received: list[_Aside] | tuple[whoosh3.W3Segment, ...] = _receive_message(
                         receiver, workers[receiver]
@@ -153,7 +153,7 @@ def _run_worker(
     would wait for ever once the process that receives was killed."""
     for receiver in inherited:
         receiver.close()
-    # Ctrl-C reaches all; the one that waits ends the others, whatever it does itself when it is told to end.
+    # Ctrl-C reaches all processes; the one that waits ends the others.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     parent = os.getppid()
@@ -237,7 +237,7 @@ class _SegmentWriter:
         self._document_writer = codec.per_document_writer(storage, self._segment)
         self._terms_writer = codec.field_writer(storage, self._segment)
         self._fields: dict[str, fields.FieldType] = dict(schema.items())
-        # Of a Prose field: document, places, document, places. Of others: (document, weight, encoded value).
+        # Of a Prose field: document, places, and so on. Of others: (document, weight, value).
         self._postings_by_field: dict[str, _PostingsByTerm] = {
             name: defaultdict(list) for name in self._fields
         }
@@ -300,7 +300,8 @@ class _SegmentWriter:
 
     def close(self) -> None:
         """Close what an error has left open."""
-        columns = self._document_writer._cols  # noqa: SLF001  Whoosh's writers have no way to close what failed
+        # Whoosh's writers cannot close what failed.
+        columns = self._document_writer._cols  # noqa: SLF001
         terms = self._terms_writer
         for file in (columns._temp, terms._tindex.dbfile, terms._postfile):  # noqa: SLF001
             if not file.is_closed:

@@ -66,7 +66,7 @@ def _import_whoosh() -> None:
     sys.modules.update((each.__name__, each) for each in standing)
     try:
         with warnings.catch_warnings():
-            # Whoosh 2.7.4 has escapes and comparisons that Python warns about whenever it compiles them.
+            # Compiling Whoosh 2.7.4, Python warns about escapes and comparisons.
             warnings.simplefilter("ignore", SyntaxWarning)
             warnings.simplefilter("ignore", DeprecationWarning)
             __import__("whoosh.codec.whoosh3")
@@ -94,8 +94,9 @@ from whoosh.lang.porter2 import stem  # noqa: E402
 from whoosh.util.numeric import byte_to_length, length_to_byte  # noqa: E402
 
 __all__ = [
-    "TOC", "FileStorage", "byte_to_length", "columns", "fields", "filetables", "formats", "length_to_byte", "matching", "query", "scoring", "stem", "whoosh3",
+    "TOC", "FileStorage", "byte_to_length", "columns", "fields", "filetables", "formats",
+    "length_to_byte", "matching", "query", "scoring", "stem", "whoosh3",
 ]  # fmt: skip
 
-# By itself, Whoosh scores every document of a segment of up to 5,000 when three words or more are joined by Or.
+# By default, Whoosh scores every document of a small segment when three words are joined by Or.
 query.Or.matcher_type = query.Or.DEFAULT_MATCHER

@@ -151,7 +151,7 @@ class _IndexSearch:
         self.allowed_documents = None if allowed is None else self._document_ids(allowed)
         self.excluded_documents = self._document_ids(without) if without else set()
         if self.excluded_queries:
-            # Not by Whoosh's AndNot: its matcher lets the first document pass where an excluded one comes before it.
+            # Not Whoosh's AndNot: its matcher returns the first document even if it is excluded.
             self.excluded_documents |= set(searcher.docs_for_query(q.Or(self.excluded_queries)))
 
     def run(self, limit: int, tiers: Sequence[int]) -> tuple[list[ScoredNote], list[str]]:
@@ -180,7 +180,7 @@ class _IndexSearch:
         """(score, document) of the best notes of a tier, ties with the last one included: which of
         them Whoosh would keep depends on how the index came about, and rebuilding it must not
         change an answer."""
-        # Nearly all notes are current, so leaving the others out is cheaper than listing the current ones.
+        # Nearly all notes are current: excluding the others is cheaper than listing these.
         others = q.Or(
             [
                 q.Term("tier", str(other))

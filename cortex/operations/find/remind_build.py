@@ -1,0 +1,331 @@
+"""Build a reminder: find what bears on a prompt, read it, check its claims, cut to the budget."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple
+
+from cortex.core.briefing.excerpt import body_excerpt, parse_note_body, sanitize_line
+from cortex.core.model.caller import Caller
+from cortex.core.model.note_status import DONE_STATUSES, MAX_NOTE_BYTES, TIER_CURRENT
+from cortex.core.model.problem import CortexError, Problem
+from cortex.core.ranking import relevance
+from cortex.core.ranking.relevance import RelevantNote
+from cortex.core.text import context_markers
+from cortex.core.text.strings import format_time
+from cortex.index.catalogue import Catalogue, IndexDamaged, NoteRow, hash_content
+from cortex.index.engines import load_engine
+from cortex.index.filters import KNOWLEDGE
+from cortex.index.links import LinkGraph
+from cortex.index.refresh import last_index, query_index
+from cortex.operations.find.project_context import project_names, resolve_project
+from cortex.operations.find.remind import MAX_CHARS, Reminder, ReminderLine
+from cortex.operations.sessions.brief import briefing_key
+from cortex.vault import files
+from cortex.vault.git import checkout
+from cortex.vault.locate import Vault, find_personal_vault
+from cortex.vault.state import access_log, reminder_log
+from cortex.vault.state.briefing_cache import read_cached_briefing, read_last_briefing
+
+_MAX_TITLE_CHARS, _MAX_EXCERPT_CHARS = 160, 200  # characters
+_MAX_CANDIDATES = 400  # notes that bear on a prompt, of which it is asked whether they may be told
+_MAX_SUPERSEDED_STEPS = 20  # from what was superseded to what holds in its place
+_SURE_CONFIDENCE = 0.75  # a lower confidence is said
+_INDEX_LOCK_SECONDS = 0.2  # that a hook waits for somebody who is refreshing the index
+_HEADING = "Records that bear on the prompt; cortex show ID gives one whole:"
+_MAX_UNINDEXED_NOTES = 1_000  # notes whose words a hook waits for: about a second
+_MAX_CLAIMS_CHECKED = 5  # that are compared with the project's files
+_TYPES_WITHOUT_CLAIMS = ("action", "plan")  # types that tell what is to come
+_SCOPES_OF_EVERY_PROJECT = ("personal", "global")
+
+
+class _ReminderRequest(NamedTuple):
+    """A prompt, and which records may be shown."""
+
+    prompt: str
+    projects: Sequence[str]
+    excluded_ids: frozenset[str]  # ids that need no telling
+    number: int
+    branch: str
+    is_personal_vault: bool = False  # only what is theirs everywhere
+
+
+class _RelevantRecord(NamedTuple):
+    """A record that may be shown."""
+
+    score: float
+    vault: Vault
+    row: NoteRow
+    indexed_hash: bytes  # of its file, when the catalogue read it
+    is_personal: bool  # in the person's own vault
+
+
+class _RecordExcerpt(NamedTuple):
+    """A record as its file is now."""
+
+    line: ReminderLine
+    source: _RelevantRecord
+    body: str
+    created: str
+
+
+def build_reminder(
+    vault: Vault,
+    caller: Caller,
+    prompt: str,
+    *,
+    session: str,
+    project: str,
+    branch: str,
+    number: int,
+) -> Reminder:
+    """Find the records that bear on `prompt`, and log which are shown."""
+    project = project or checkout.project_of(caller.cwd)
+    branch = branch.strip() or checkout.branch_of(caller.cwd)
+    told = _already_told_ids(vault, caller, session, project, branch) if session else frozenset()
+    names = project_names(vault, resolve_project(vault, caller, project))
+    asked = _ReminderRequest(prompt, names, told, number, branch)
+    problems: list[Problem] = []
+    found = _find_relevant(vault, caller, asked, problems)
+    if own := None if vault.is_explicit else find_personal_vault(vault):
+        try:
+            found += _find_relevant(own, caller, asked._replace(is_personal_vault=True), problems)
+        except (CortexError, OSError) as error:
+            problems.append(
+                Problem(own.root, f"your own vault was not looked in: {error}", "cortex doctor")
+            )
+    found.sort(key=lambda one: (-one.score, one.row.path))
+    excerpts = _excerpt_records(found, number)
+    lines, text = _fit_to_budget(_mark_contradicted(caller, project, excerpts, problems))
+    if session:
+        reminder_log.append(vault, session, [line.id for line in lines])
+    access_log.append(vault, caller, "remind", [line.id for line in lines])
+    return Reminder(lines, text, tuple(problems))
+
+
+def _already_told_ids(
+    vault: Vault, caller: Caller, session: str, project: str, branch: str
+) -> frozenset[str]:
+    """Ids in the session's briefing and in its earlier reminders. The briefing is looked up
+    once, since the cached one may change later. A session with a logged start was given the last
+    briefing; another may have been given the cached one."""
+    heard = reminder_log.read_ids(vault, session)
+    if said := heard - {reminder_log.SESSION_BEGUN}:
+        return said
+    known = (read_last_briefing if reminder_log.SESSION_BEGUN in heard else read_cached_briefing)(
+        vault, briefing_key(caller.cwd, project, branch)
+    )
+    if known is not None:
+        reminder_log.append(vault, session, known.ids)
+    return frozenset(known.ids if known else ())
+
+
+def _find_relevant(
+    vault: Vault, caller: Caller, asked: _ReminderRequest, problems: list[Problem]
+) -> list[_RelevantRecord]:
+    """The records of a vault that bear on the prompt and may be shown, best first."""
+
+    def select(catalogue: Catalogue, words: str) -> list[_RelevantRecord]:
+        chosen = _select_eligible(
+            catalogue, load_engine().search_relevant(words, asked.prompt), asked
+        )
+        hashes = (catalogue.number_and_hash(row.path) for _, row in chosen)
+        return [
+            _RelevantRecord(
+                one.score, vault, row, known[1] if known else b"", asked.is_personal_vault
+            )
+            for (one, row), known in zip(chosen, hashes, strict=True)
+        ]
+
+    if caller.source == "hook" and (found := _find_in_last_index(vault, select)) is not None:
+        return found
+    if caller.source != "hook":
+        # 10 ms that a hook does not spend.
+        from cortex.operations.find.ensure_fresh import ensure_fresh  # noqa: PLC0415
+
+        problems += ensure_fresh(vault, caller)
+    return query_index(
+        vault, caller.progress, lambda now: select(now.catalogue, now.fulltext_folder)
+    )
+
+
+def _find_in_last_index(
+    vault: Vault, select: Callable[[Catalogue, str], list[_RelevantRecord]]
+) -> list[_RelevantRecord] | None:
+    """Search the index as of its last refresh, since a hook may not read later notes; excerpts
+    are compared with the files. Empty without an index, or while one is refreshed; None when a
+    few notes wait for the full-text index, so that a refresh is quick."""
+    try:
+        with last_index(vault, _INDEX_LOCK_SECONDS) as index:
+            if index is None:
+                return []
+            catalogue, words = index
+            if catalogue.has_backlog():
+                gone, come = catalogue.read_backlog()
+                if len(gone) + len(come) <= _MAX_UNINDEXED_NOTES:
+                    return None
+            return select(catalogue, words)
+    except (CortexError, IndexDamaged):
+        return []  # the next command, or the watcher, builds it anew
+
+
+def _select_eligible(
+    catalogue: Catalogue, found: Sequence[RelevantNote], asked: _ReminderRequest
+) -> list[tuple[RelevantNote, NoteRow]]:
+    """The notes that may be shown, each once, with their final scores."""
+    some = found[:_MAX_CANDIDATES]
+    rows = _load_records(catalogue, [one.number for one in some])
+    best: dict[str, tuple[RelevantNote, NoteRow]] = {}
+    for one in some:
+        row = rows.get(one.number)
+        if row is not None and row.status == "superseded":
+            row = _current_replacement(catalogue, row)
+        if row is None or not _is_eligible(row, asked):
+            continue
+        if row.type == "action" and one.prompt_share < relevance.MIN_ACTION_SHARE:
+            continue
+        score = _score_for_branch(one, row, asked.branch)
+        best.setdefault(row.id, (one._replace(score=score), row))
+    least = relevance.score_cutoff(one.score for one, _ in best.values())
+    ranked = sorted(best.values(), key=lambda pair: (-pair[0].score, pair[1].path))
+    return [
+        pair for pair in ranked if pair[0].score >= least and pair[1].id not in asked.excluded_ids
+    ][: asked.number]
+
+
+def _score_for_branch(one: RelevantNote, row: NoteRow, branch: str) -> float:
+    """The score, lowered for a record of another branch."""
+    return one.score * (0.9 if branch and row.branch not in ("", branch) else 1.0)
+
+
+def _is_eligible(one: NoteRow, asked: _ReminderRequest) -> bool:
+    if one.tier != TIER_CURRENT or (one.type == "action" and one.status in DONE_STATUSES):
+        return False
+    everywhere = one.scope in _SCOPES_OF_EVERY_PROJECT
+    return (
+        everywhere or one.type == "preference"
+        if asked.is_personal_vault
+        else everywhere or one.project in ("", *asked.projects)
+    )
+
+
+def _current_replacement(catalogue: Catalogue, row: NoteRow) -> NoteRow | None:
+    """The current record in the place of a superseded one; None when there is none."""
+    links, seen = LinkGraph(catalogue), {row.number}
+    while row.status == "superseded" and len(seen) < _MAX_SUPERSEDED_STEPS:
+        later = [
+            number
+            for kind, _, number, _ in links.outgoing(row.number)
+            if kind == "superseded_by" and number
+        ]
+        later += [source for kind, source, _ in links.incoming(row.number) if kind == "supersedes"]
+        rows = _load_records(catalogue, [one for one in later[:1] if one not in seen])
+        if not rows:
+            return None
+        (row,) = rows.values()
+        seen.add(row.number)
+    return row
+
+
+def _load_records(catalogue: Catalogue, numbers: Sequence[int]) -> dict[int, NoteRow]:
+    wanted = KNOWLEDGE._replace(numbers=numbers, has_id=True, not_types=("session", "briefing", ""))
+    return {row.number: row for row in catalogue.find(wanted)}
+
+
+def _excerpt_records(matches: Iterable[_RelevantRecord], number: int) -> list[_RecordExcerpt]:
+    """At most `number` records as lines, each once."""
+    chosen: dict[str, _RecordExcerpt] = {}
+    for one in matches:
+        if len(chosen) == number:
+            break
+        sentence = _excerpt_record(one)
+        if sentence is not None:
+            chosen.setdefault(sentence.line.id, sentence)
+    return list(chosen.values())
+
+
+def _mark_contradicted(
+    caller: Caller, project: str, excerpts: list[_RecordExcerpt], problems: list[Problem]
+) -> list[ReminderLine]:
+    """The lines, marked as in a briefing where the project's files or git contradict a record."""
+    lines = [one.line for one in excerpts]
+    asked = [
+        one
+        for one in excerpts
+        if not one.source.is_personal
+        and one.source.row.scope not in _SCOPES_OF_EVERY_PROJECT
+        and one.line.type not in _TYPES_WITHOUT_CLAIMS
+    ]
+    if not asked or project != checkout.project_of(caller.cwd):
+        return lines
+    # Its patterns and git's history cost 20 ms, and many prompts end above.
+    from cortex.operations.find.verify_claims import (  # noqa: PLC0415
+        ClaimingNote,
+        find_contradictions_in,
+    )
+
+    notes = [
+        ClaimingNote(
+            one.line.id, one.line.title, one.body, one.source.row.branch, one.created, one.line.type
+        )
+        for one in asked[:_MAX_CLAIMS_CHECKED]
+    ]
+    git = checkout.find_repository(caller.cwd)
+    found = find_contradictions_in(git[0] if git else os.path.realpath(caller.cwd), notes)
+    problems += found.problems
+    why = {
+        id_: sanitize_line(f"was true on {one.date}: {found.contradictions[id_]}", _MAX_TITLE_CHARS)
+        for one in lines
+        if (id_ := one.id) in found.contradictions
+    }
+    return [one._replace(doubt=why.get(one.id, "")) for one in lines]
+
+
+def _fit_to_budget(lines: Iterable[ReminderLine]) -> tuple[tuple[ReminderLine, ...], str]:
+    """As many lines as fit, and their text."""
+    fitting: list[ReminderLine] = []
+    text = ""
+    for line in lines:
+        longer = context_markers.wrap(
+            context_markers.MEMORY, "\n".join([_HEADING, *map(_format_line, [*fitting, line])])
+        )
+        if len(longer) > MAX_CHARS:
+            break
+        fitting, text = [*fitting, line], longer
+    return tuple(fitting), text
+
+
+def _format_line(line: ReminderLine) -> str:
+    doubt = f"⚠ {line.doubt}. " if line.doubt else ""
+    text = f" | {line.text}" if line.text else ""
+    return f"- {doubt}[{line.id}] {line.type} {line.date}: {line.title}{text}"
+
+
+def _excerpt_record(match: _RelevantRecord) -> _RecordExcerpt | None:
+    """A record as one line, read from its file; None when it is gone or no longer current."""
+    one = match.row
+    try:
+        data = files.read(match.vault.root, one.path, MAX_NOTE_BYTES + 1)
+    except (CortexError, OSError):
+        return None
+    title, type_, created, confidence = one.title, one.type, one.created, one.confidence
+    if hash_content(data) != match.indexed_hash:  # changed since the last look
+        # Reading YAML costs 25 ms.
+        from cortex.index.note_summary import summarize_note  # noqa: PLC0415
+
+        card = summarize_note(one.path, data[:MAX_NOTE_BYTES], one.date)
+        if (
+            card.tier != TIER_CURRENT
+            or card.id != one.id
+            or (card.type == "action" and card.status in DONE_STATUSES)
+        ):
+            return None
+        title, type_, created, confidence = card.title, card.type, card.created, card.confidence
+    title, body = sanitize_line(title, _MAX_TITLE_CHARS), parse_note_body(data).body
+    text = sanitize_line(body_excerpt(title, body), _MAX_EXCERPT_CHARS)
+    if confidence is not None and confidence < _SURE_CONFIDENCE:
+        text += f"{' ' if text else ''}(confidence {confidence:g})"
+    date = sanitize_line((created or format_time(one.date))[:10])
+    line = ReminderLine(sanitize_line(one.id), title, text, sanitize_line(type_), date)
+    return _RecordExcerpt(line, match, body, created)
