@@ -11,7 +11,7 @@ from cortex.core.model.problem import ConflictError, CortexError, NotFoundError,
 from cortex.hosts import has_transcripts
 from cortex.vault import files, layout
 from cortex.vault.locate import Vault
-from cortex.vault.state import session_state as cursors, spool
+from cortex.vault.state import hook_log, session_state as cursors, spool
 
 # Parts of transcripts that one call takes; a part is half a megabyte.
 _MAX_CHUNKS, _MAX_CHUNKS_IN_HOOK = 24, 4
@@ -135,8 +135,6 @@ class _SpoolDrain:
             self.problems.append(Problem("hooks", message, "cortex doctor"))
 
     def _log_skipped_lines(self, host: str, lines: int) -> None:
-        from cortex.vault.state import hook_log  # noqa: PLC0415  hardly ever
-
         size = f"{_MAX_LINE_BYTES // 1_000_000} MB"
         message = f"{lines} line of more than {size} in a transcript was left out"
         hint = "cortex capture keeps what mattered in it"

@@ -17,6 +17,7 @@ from cortex.core.model.event import Event
 from cortex.core.model.problem import ConflictError, CortexError, InvalidInputError
 from cortex.core.redact.secrets import sanitize_text
 from cortex.core.text import context_markers
+from cortex.core.text.strings import short_hash, slugify
 from cortex.core.text.value import NamedTuple
 from cortex.operations.capture import hooks_enabled
 from cortex.operations.capture.capture import new_event_id, publish_event
@@ -166,8 +167,6 @@ def workspace_of(cwd: str, environ: Mapping[str, str]) -> Workspace:
     project = checkout.project_of(home)
     # The name is made of the folder's, which holds a secret.
     if project and sanitize_text(root) != root:
-        from cortex.core.text.strings import short_hash, slugify  # noqa: PLC0415  hardly ever
-
         project = f"{slugify(sanitize_text(os.path.basename(root)), 48)}-{short_hash(root, 4)}"
     return Workspace(cwd, root, project, sanitize_name(checkout.branch_of(cwd)))
 

@@ -120,10 +120,11 @@ def project(
 ) -> ProjectListing | ProjectDetails | ProjectMerge:
     """List projects, show one, or make two of them one.
 
-    A project has the name that .cortex-project says, else the remote's, else the folder's with a hash of its path: so one
-    project may end up with two names. They become one only when you say so: merge changes the project: line of A's records and
-    sessions to B, and writes into cortex.toml that A means B from now on. Without --yes it only says what would change. Events stay as they
-    were captured; each changed note says merged_from:, by which unmerge finds those that go back.
+    A project has the name that .cortex-project says, else the remote's, else the folder's with a
+    hash of its path: so one project may end up with two names. Merge changes the project: line of
+    A's records and sessions to B, and writes into cortex.toml that A means B from now on. Events
+    stay as they were captured; each changed note says merged_from:, by which unmerge finds those
+    that go back.
 
     action: list, show NAME, merge A B, or unmerge A B
     a: a project; with show by default the working directory's

@@ -65,10 +65,11 @@ class _PromotionSource(NamedTuple):
 def promote(vault: Vault, caller: Caller, note: str, *, keep: bool = False) -> PromoteResult:
     """Move a record to your own vault, where every project finds it.
 
-    Your own vault is the default one (cortex init --default). The record gets there with its id, its text and its events, and
-    with scope: personal, unless it says global; promoted_from: names the project. The project's record stays where it is,
-    archived, with promoted_to: personal, so that links and teammates still find it. Nothing is redacted anew. A run
-    that was interrupted is finished by running it again.
+    Your own vault is the default one (cortex init --default). The record is copied there with its
+    id, its text and its events, with scope: personal unless it says global; promoted_from: names
+    the project. The project's record stays where it is, archived, with promoted_to: personal, so
+    that links and teammates still find it. Nothing is redacted anew. Run it again after an
+    interruption.
 
     note: an id or path, as search shows it
     keep: leave the project's record as it is
@@ -197,9 +198,10 @@ def _check_same_text(own: Vault, row: NoteRow, copy: Note) -> None:
     if note.get("id") != row.id:
         raise ConflictError(f"{file} is another note", "move it, then promote again")
     if text_digest(note.text) != text_digest(copy.text):
+        delete = command("--vault", own.root, "delete", row, "--hard", "--yes")
         raise ConflictError(
             f"{row.id} is in your own vault with another text: {file}",
-            f"bring what is new into that one by hand; or {command('--vault', own.root, 'delete', row, '--hard', '--yes')}, then promote again",
+            f"bring what is new into that one by hand; or {delete}, then promote again",
         )
 
 
