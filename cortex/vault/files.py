@@ -59,8 +59,7 @@ class OpenFolder(NamedTuple):
 
 
 def checked_parts(path: str) -> list[str]:
-    """The components of a vault-relative path. Raises `InvalidInputError` for one outside or in
-    `.git`."""
+    """The components of a vault-relative path; `InvalidInputError` outside it or in `.git`."""
     parts = path.split("/")
     for part in parts:
         folded = (
@@ -117,8 +116,7 @@ def create(root: str, path: str, data: bytes | Iterable[bytes]) -> None:
 
 
 def replace(root: str, path: str, data: bytes, expected: bytes) -> None:
-    """Replace a file that holds `expected`. Raises `ConflictError` when somebody changed it
-    meanwhile."""
+    """Replace a file that holds `expected`; `ConflictError` if it was changed meanwhile."""
     parent, name = _split_checked(path)
     temp = f".{name}{TEMP_SUFFIX}"
     with open_folder(root, parent) as place:
@@ -209,8 +207,7 @@ def remove(root: str, path: str) -> None:
 
 
 def read(root: str, path: str, limit: int | None = None) -> bytes:
-    """At most `limit` bytes of a regular file. Follows no link and never blocks on a pipe or
-    device."""
+    """At most `limit` bytes of a regular file; follows no link, never blocks on a pipe."""
     parent, name = _split_checked(path)
     try:
         with open_folder(root, parent) as place:
@@ -295,8 +292,7 @@ def current_umask() -> int:
 
 
 def _write_and_link(place: OpenFolder, name: str, pieces: Iterable[bytes]) -> None:
-    """Give synced content its name. An unnamed file leaves nothing behind when the process is
-    killed."""
+    """Give synced content its name. A kill leaves nothing of an unnamed file."""
     parent = place.fd
     unnamed = _open_tmpfile(parent)
     # Not named by the process id: after a crash in a container the next process has the same one.
@@ -358,8 +354,7 @@ def _write_temp_file(parent: int, name: str, data: bytes, mode: int) -> None:
 
 
 def full_fsync(fd: int) -> None:
-    """Make an open file or folder durable. On macOS plain fsync leaves the data in the drive's
-    cache."""
+    """Make an open file or folder durable; plain fsync leaves data in a Mac drive's cache."""
     if _F_FULLFSYNC is not None:
         try:
             fcntl.fcntl(fd, _F_FULLFSYNC)

@@ -122,8 +122,7 @@ def _required_modes(root: str, common: str) -> Iterator[tuple[str, int]]:
 
 
 def _unreachable_folder(group: int) -> str:
-    """A folder above this Python or this package that the group may not enter; empty when it
-    may."""
+    """A folder above this Python or package that the group may not enter; else empty."""
     for path in (os.path.realpath(sys.executable), _PACKAGE_FOLDER):
         while (parent := os.path.dirname(path)) != path:
             status = os.stat(path := parent)

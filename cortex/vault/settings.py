@@ -71,8 +71,7 @@ def load(root: str) -> Settings:
 
 
 def read_text(root: str) -> str:
-    """The text of the settings. Raises `CortexError`, `OSError`, `ValueError` (too large, no
-    UTF-8)."""
+    """The text of the settings. Raises `CortexError`, `OSError`, `ValueError`."""
     data = files.read(root, SETTINGS_FILE, _MAX_BYTES + 1)
     if len(data) > _MAX_BYTES:
         raise ValueError(f"it is larger than {_MAX_BYTES:,} bytes")
@@ -89,8 +88,7 @@ def is_project_name(name: str) -> bool:
 
 
 def _parse_aliases(section: object, problems: list[Problem]) -> tuple[tuple[str, str], ...]:
-    """The pairs of `[projects.aliases]`, each with its last target; bad and circular ones left
-    out."""
+    """The pairs of `[projects.aliases]`, each with its last target, without circular ones."""
     table = section.get("aliases", {}) if isinstance(section, dict) else None
     if not isinstance(table, dict):
         hint = 'write [projects.aliases] and below it "old" = "new"'

@@ -107,8 +107,7 @@ def new_event_id(caller: Caller) -> str:
 
 
 def _find_earlier_capture(vault: Vault, event: Event) -> CaptureResult | None:
-    """The result of an earlier attempt under this id; `ConflictError` if that captured another
-    text."""
+    """The result of an earlier attempt under this id; `ConflictError` if its text differs."""
     id_ = event.id
     for path in (layout.pending_path(id_), events.event_path(id_), layout.failed_path(id_)):
         if files.exists(vault.root, path):

@@ -58,8 +58,7 @@ def drain_spool(vault: Vault, caller: Caller) -> list[Problem]:
 
 
 def publish_unsent_events(vault: Vault, ids: tuple[str, ...] | None = None) -> list[Problem]:
-    """Put spooled events into the inbox, by default all of them; a problem for each that still
-    finds no room."""
+    """Put spooled events, by default all, into the inbox; a problem for each that finds no room."""
     problems: list[Problem] = []
     for id_ in spool.list_entries(vault).unsent_events if ids is None else ids:
         try:

@@ -388,8 +388,7 @@ def _publish_or_spool(vault: Vault, caller: Caller, event: Event) -> None:
 def _capture_payload_only(
     vault: Vault, caller: Caller, told: HookEvent, now: SessionCursor
 ) -> bool:
-    """Capture what the payload alone tells, even if it was captured before; True if it tells
-    anything."""
+    """Capture what the payload alone tells, even a second time; True if it tells anything."""
     type_ = told.name.replace("-", "_")
     if told.name == "user-prompt-submit":
         type_, text = "prompt", _prompt_text_and_tags(vault, told)[0]

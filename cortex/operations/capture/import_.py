@@ -381,8 +381,7 @@ class _ImportRun:
     def _publish_events(
         self, held: cursors.LockedSession, made: list[Event], after: SessionCursor
     ) -> SessionCursor:
-        """Publish the events of a segment and save the cursor; an import that was killed in
-        between repeats no event."""
+        """Publish the events of a segment and save the cursor; a kill in between repeats none."""
         if made:
             held.begin_publish(PublishAttempt(made[-1].id, after))
         for event in made:

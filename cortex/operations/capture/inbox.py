@@ -160,8 +160,7 @@ class InboxNormalizer:
         )
 
     def _is_reinstated(self, data: bytes, event: Event) -> bool:
-        """Whether a superseded record becomes current again: the event supersedes its replacement,
-        or there is none."""
+        """True if a superseded record becomes current: its replacement is superseded, or gone."""
         return (
             bool(event.supersedes)
             and has_current_replacement(notes.read(data), self._find_record, event.supersedes)
@@ -169,8 +168,7 @@ class InboxNormalizer:
         )
 
     def _has_current_replacement(self, change: MarkSuperseded) -> bool:
-        """Whether there is a current record in its place; the replacement may itself be
-        superseded."""
+        """Whether a current record is in its place (the replacement may be superseded itself)."""
         holds = self._find_record(link_key(change.superseded_by))
         return (
             holds is None
@@ -210,8 +208,7 @@ class InboxNormalizer:
         return []
 
     def _reuse_existing_note(self, change: CreateNote, event: Event) -> None:
-        """Go on with a note that the catalogue did not know, as after a crash before its event
-        was moved."""
+        """Go on with a note that the catalogue did not know, as after a crash."""
         held = files.read(self.root, change.path)
         note = notes.read_strict(held, change.path)
         if event.id in note.provenance()[0]:

@@ -67,26 +67,13 @@ class SaveResult(NamedTuple):
 
 
 def save(
-    vault: Vault,
-    caller: Caller,
-    title: str,
-    *,
-    type: str = "",
-    what: str = "",
-    why: str = "",
-    where: str = "",
-    learned: str = "",
-    body: str = "",
-    topic: str = "",
-    project: str = "",
-    scope: Literal["", "project", "personal", "global"] = "",
-    tags: tuple[str, ...] = (),
-    session: str = "",
-    confidence: Annotated[float, Between(0, 1)] | None = None,
+    vault: Vault, caller: Caller, title: str, *, type: str = "", what: str = "", why: str = "",
+    where: str = "", learned: str = "", body: str = "", topic: str = "", project: str = "",
+    scope: Literal["", "project", "personal", "global"] = "", tags: tuple[str, ...] = (),
+    session: str = "", confidence: Annotated[float, Between(0, 1)] | None = None,
     priority: Annotated[int, Between(1, 10)] | None = None,
-    derived_from: tuple[str, ...] = (),
-    supersedes: tuple[str, ...] = (),
-) -> SaveResult:
+    derived_from: tuple[str, ...] = (), supersedes: tuple[str, ...] = (),
+) -> SaveResult:  # fmt: skip
     """Save what was learned as a record, at once.
 
     A topic has one record within its project and scope: saved again, it holds the last text, and

@@ -49,8 +49,7 @@ def broken_link_problems(root: str, known: MissingTargetReport) -> list[Problem]
 
 
 def _deleting_commits(root: str, names: Sequence[str]) -> dict[str, str]:
-    """Name -> the commit that deleted its file, and its day, for names that are ids; empty if git
-    takes too long."""
+    """Name -> the commit that deleted its file, and its day; empty if git takes too long."""
     keys = [key for key in names if set(key) <= _ID_CHARACTERS][:_MAX_NAMES]
     if not keys or checkout.find_repository(root) is None:
         return {}

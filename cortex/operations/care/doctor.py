@@ -190,8 +190,7 @@ def _leftover_problems(snapshot: Snapshot) -> Iterator[Problem]:
 
 
 def _stale_briefing_problems(vault: Vault, now: IndexSession) -> list[Problem]:
-    """Briefings that differ from the notes, if there are any; nothing during an operation of
-    git."""
+    """Briefings that differ from the notes; nothing during an operation of git."""
     if not files.exists(vault.root, BRIEFINGS_FOLDER) or checkout.operation_in_progress(vault.root):
         return []
     paths = list(now.snapshot.stamps)

@@ -211,8 +211,7 @@ def disabled_by_host(host: Host, root: str) -> Iterator[str]:
 
 
 def plugin_settings_path(host: Host, root: str) -> str:
-    """The settings file of Claude Code that enables our plugin; the last one that names it
-    counts."""
+    """The settings file of Claude Code that enables our plugin; the last one counts."""
     found = ""
     for path in _settings_paths(host, root) if host.name == "claude" else ():
         plugins = _read_settings(path).get("enabledPlugins")

@@ -68,16 +68,14 @@ def hooks(
     """Wire Cortex into agents: what a session learns is kept, and the next one starts knowing it.
 
     Only entries of Cortex are written, replaced and removed; every other byte of the settings
-    stays. An install that nobody edited is removed without a trace. In a project, Claude Code is
-    wired in .claude/settings.local.json, which git does not share, with the path of this Python.
-    Other hosts have no such file: there, and with --shared, the entry is a shell command that runs
-    this Python if it is there, else cortex from the PATH, else nothing. An install on another
-    machine leaves that command as it is if it can run there. A file .cortex-off in a folder,
-    CORTEX_OFF=1, or enabled = false below [hooks] in cortex.toml switch all hooks off. Remove and
-    status take all hosts when none is named. For opencode there is plugins/opencode/cortex.ts.
+    stays. In a project, Claude Code is wired in .claude/settings.local.json, which git does not
+    share, with the path of this Python. Other hosts have no such file: there, and with --shared,
+    the entry is a shell command that runs this Python if it is there, else cortex from the PATH,
+    else nothing. A file .cortex-off in a folder, CORTEX_OFF=1, or enabled = false below [hooks] in
+    cortex.toml switch hooks off. For opencode there is plugins/opencode/cortex.ts.
 
     action: install, remove or status
-    hosts: one or several of claude, codex, gemini, cursor, copilot, windsurf
+    hosts: claude, codex, gemini, cursor, copilot, windsurf; remove and status take all by default
     project: the settings of the project around the working directory; the default
     user: your own settings, for all projects
     shared: of Claude Code the file of the project that git shares, with the line for any machine
@@ -122,8 +120,7 @@ def hooks(
 def _select(
     cwd: str, action: str, hosts: list[HostName] | None, *, project: bool, user: bool, shared: bool
 ) -> tuple[list[Host], str]:
-    """The named hosts, or all, and the project around `cwd`. `InvalidInputError` if options
-    clash."""
+    """The named hosts, or all, and the project around `cwd`; `InvalidInputError` for a clash."""
     chosen = [HOSTS[name] for name in dict.fromkeys(hosts or ())]
     if not chosen and action == "install":
         hint = f"cortex hooks install {' or '.join(HOSTS)}"

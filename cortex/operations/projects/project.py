@@ -57,8 +57,7 @@ class SimilarProjects(NamedTuple):
 
 
 class ProjectListing(NamedTuple):
-    """The projects of a vault, the one changed last first. Nothing here is ever merged for looking
-    alike."""
+    """The projects of a vault, the one changed last first."""
 
     projects: tuple[ProjectSummary, ...]
     more: int  # that are not listed
@@ -169,8 +168,7 @@ def load_summaries(catalogue: Catalogue, name: str = "") -> list[ProjectSummary]
 
 
 def _find_similar_names(projects: list[ProjectSummary]) -> list[SimilarProjects]:
-    """Names that differ in case and in `-`, `_` and `.` alone, or by the hash that a folder's name
-    gets."""
+    """Names that differ in case, in `-`, `_` and `.`, or by the hash of a folder's name."""
     groups: dict[str, list[ProjectSummary]] = {}
     plain = {_fold_name(one.name) for one in projects}
     for one in projects:

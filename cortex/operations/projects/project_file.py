@@ -43,8 +43,7 @@ def write_project_file(directory: str, *, new: bool) -> str:
 
 
 def unstable_name_hint(cwd: str) -> str:
-    """How to make a name last that would be another one after a clone, a move or a new remote;
-    empty where it lasts."""
+    """How to keep a name that a clone, a move or a new remote would change; else empty."""
     git = checkout.find_repository(cwd)
     said = identify_project(cwd)
     if git is None or said.source != "folder":
@@ -55,8 +54,7 @@ def unstable_name_hint(cwd: str) -> str:
 
 
 def name_mismatch_problems(vault: Vault, catalogue: Catalogue, cwd: str) -> list[Problem]:
-    """That the one project of which a vault in this repository holds records is not the one that
-    this folder is now."""
+    """A problem if this folder's project differs from the one of which the vault has records."""
     git = checkout.find_repository(cwd)
     if git is None or os.path.commonpath([git[0], vault.root]) != git[0]:
         return []

@@ -68,8 +68,7 @@ def promote(vault: Vault, caller: Caller, note: str, *, keep: bool = False) -> P
     Your own vault is the default one (cortex init --default). The record is copied there with its
     id, its text and its events, with scope: personal unless it says global; promoted_from: names
     the project. The project's record stays where it is, archived, with promoted_to: personal, so
-    that links and teammates still find it. Nothing is redacted anew. Run it again after an
-    interruption.
+    that links and teammates still find it. Nothing is redacted anew. If interrupted, run it again.
 
     note: an id or path, as search shows it
     keep: leave the project's record as it is
@@ -160,8 +159,7 @@ def _load_source(now: IndexSession, name: str) -> _PromotionSource:
 def _plan_copy(
     own: Vault, now: IndexSession, source: _PromotionSource, copy: Note
 ) -> tuple[str, str, list[str]]:
-    """What is to be done in the person's vault: the outcome, the path, and the links that lead
-    nowhere there."""
+    """Plan the copy: the outcome, the path, and the links that lead nowhere in that vault."""
     row = source.row
     links = [
         key for key in source.links if key not in source.events and not has_name(now.catalogue, key)
@@ -206,8 +204,7 @@ def _check_same_text(own: Vault, row: NoteRow, copy: Note) -> None:
 
 
 def _copy_events(vault: Vault, own: Vault, there: dict[str, str]) -> None:
-    """Copy events byte for byte, to where normalized ones lie: there nothing is made of them
-    again."""
+    """Copy events byte for byte, to where normalized ones lie."""
     for id_, path in sorted(there.items()):
         target = (
             events.event_path(id_)
@@ -240,8 +237,7 @@ def _personal_copy(note: Note, vault: Vault) -> Note:
 
 
 def _archive_original(copied: Note, now: str, note: Note) -> Note:
-    """The project's record after its knowledge has moved. `ConflictError` when it is no longer the
-    one that was copied."""
+    """The project's record after promotion; `ConflictError` if it was changed since the copy."""
     if note.get("promoted_to") and note.get("status").lower() == "archived":
         return note
     if notes.write(note) != notes.write(copied):

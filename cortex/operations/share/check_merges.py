@@ -87,8 +87,7 @@ def repair_git_merges(vault: Vault, caller: Caller) -> tuple[list[MergeResolutio
 
 
 def _find_all_damage(root: str, last: str, head: str) -> list[DamagingCommit]:
-    """The damage in the merges and copied commits since HEAD was `last`; if that is empty, in the
-    newest."""
+    """The damage in merges and copied commits since `last`; if that is empty, in the newest."""
     found = []
     since = [f"--max-count={_MAX_MERGES if last else _MAX_MERGES_AT_FIRST}", head]
     since += [f"^{last}"] if last else []

@@ -14,8 +14,7 @@ from cortex.vault.locate import Vault
 
 
 def clear_conflicts(vault: Vault, caller: Caller) -> list[MergeResolution]:
-    """Remove the field from every note in which it names only the text, and the text has no
-    markers."""
+    """Remove the field from notes in which it names only the text, which has no markers."""
     done = []
     problems = query_index(
         vault, caller.progress, lambda now: now.catalogue.problems(), words=False

@@ -54,8 +54,7 @@ def resolve_user_merge(root: str) -> tuple[tuple[MergeResolution, ...], tuple[Pr
 
 
 def recover_interrupted_merge(root: str) -> tuple[list[MergeResolution], list[Problem]]:
-    """Restore the work tree after a crash in a merge or rebase of ours, and check the merge if it
-    was made."""
+    """Restore the work tree after a crash in a merge or rebase of ours, and check the merge."""
     if not merging.is_unfinished(root):
         return [], []
     merging.wait_until_idle(root)

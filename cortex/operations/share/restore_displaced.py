@@ -127,8 +127,7 @@ def _original_path(root: str, data: bytes, base: bytes, path: str) -> str:
 
 
 def _path_in_history(root: str, data: bytes) -> str:
-    """The vault path at which some commit, of a branch or a reflog, has exactly this text; else
-    empty."""
+    """The vault path of exactly this text in any commit of a branch or reflog; else empty."""
     blob = git_cli.run(root, ["hash-object", "-t", "blob", "--stdin"], stdin=data).decode().strip()
     words = ["log", "--all", "--reflog", "-1", "--format=", *objects.RAW, "--no-renames", "-m"]
     try:

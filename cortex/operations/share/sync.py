@@ -42,8 +42,7 @@ _MIN_MASS_REMOVAL = 5  # notes; fewer may go unasked however small the vault
 
 
 class SyncResult(NamedTuple):
-    """What a sync did, here and there; `trouble`: why it stopped, after what the other fields
-    say."""
+    """What a sync did, here and there; `trouble`: why it stopped after that."""
 
     branch: str
     remote: str
@@ -145,8 +144,7 @@ class _SyncRun:
         )  # fmt: skip
 
     def _is_push_enabled(self) -> bool:
-        """What the settings say; by default only a vault that is a repository of its own is
-        pushed."""
+        """What the settings say; by default only a vault with its own repository is pushed."""
         held = settings.load(self.root)
         self.problems |= {problem.where: problem for problem in held.problems}
         chosen = held.push
@@ -276,8 +274,7 @@ class _SyncRun:
             )
 
     def _too_many_removed(self, removed: int) -> int | None:
-        """How many notes the last commit holds, if removing so many must be confirmed; else
-        None."""
+        """The notes in the last commit, if removing so many must be confirmed; else None."""
         if self.allow_mass_removal or removed < _MIN_MASS_REMOVAL:
             return None
         there = len(_committed_notes(self.root))

@@ -15,7 +15,6 @@ from typing import NamedTuple
 
 from cortex.vault import files
 from cortex.vault.git import checkout
-from cortex.vault.git.branches import is_branch_name
 
 _MAX_PACKED_REFS_BYTES, _MAX_LOG_BYTES = 8 << 20, 1 << 19  # the second of the end of a log
 _MAX_LOGS = 300  # branches whose log is asked for a renaming
@@ -44,8 +43,7 @@ class RepositoryRefs(NamedTuple):
         return [os.path.join(self.git_dir, "HEAD"), *shared]
 
     def current_branch(self) -> str:
-        """The branch that is checked out, even before its first commit; empty on a detached
-        HEAD."""
+        """The branch that is checked out, even without a commit; empty on a detached HEAD."""
         head = checkout.read_head(self.git_dir)
         return head.removeprefix("ref: refs/heads/") if head.startswith("ref: refs/heads/") else ""
 
@@ -64,7 +62,7 @@ class RepositoryRefs(NamedTuple):
         """Whether there is such a branch, here or as last seen on a remote."""
         if (
             name == self.current_branch()
-            or not is_branch_name(name)
+            or not checkout.is_branch_name(name)
             or self._has_ref(f"refs/heads/{name}")
         ):
             return True
@@ -114,7 +112,7 @@ class RepositoryRefs(NamedTuple):
 
 
 def _is_ref(ref: str) -> bool:
-    return ref.startswith("refs/") and is_branch_name(ref)
+    return ref.startswith("refs/") and checkout.is_branch_name(ref)
 
 
 def _iter_log_files(folder: str, depth: int = 0) -> Iterator[str]:
