@@ -235,7 +235,9 @@ def _find_gone_branches(
     names = {*own, *(name for claim in claims for name in claim.branches)}
     names -= {"", repository.current_branch()}
     named = sorted(
-        name for name in names if checkout.is_branch_name(name) and _SAFE_NAME_RE.fullmatch(name)
+        name
+        for name in names
+        if RepositoryRefs.is_branch_name(name) and _SAFE_NAME_RE.fullmatch(name)
     )
     seen.add(os.path.join(repository.git_dir, "HEAD"))
     if not named or repository.uses_reftable():

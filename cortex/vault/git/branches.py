@@ -51,7 +51,7 @@ def head_files(directory: str, branch: str) -> tuple[str, ...]:
         return ()
     shared = (
         "packed-refs",
-        *((f"refs/heads/{branch}",) if checkout.is_branch_name(branch) else ()),
+        *((f"refs/heads/{branch}",) if RepositoryRefs.is_branch_name(branch) else ()),
     )
     return (
         *(os.path.join(repository.git_dir, name) for name in ("HEAD", "logs/HEAD")),
@@ -64,7 +64,7 @@ def find_merged(directory: str, branch: str, names: Collection[str]) -> MergedBr
     A branch without a commit of its own is none, though git calls it merged; one that is gone is
     known by the subject of its merge."""
     repository = checkout.find_repository(directory)
-    asked = {name for name in sorted(names)[:_MAX_NAMES] if checkout.is_branch_name(name)}
+    asked = {name for name in sorted(names)[:_MAX_NAMES] if RepositoryRefs.is_branch_name(name)}
     if repository is None or not asked or not branch:
         return MergedBranches(frozenset(), ())
     # `subprocess` costs 5 ms, and most projects' records name one branch.

@@ -5,9 +5,7 @@ from __future__ import annotations
 import os
 import re
 import stat
-from contextlib import suppress
 
-from cortex.core.model.problem import InvalidInputError
 from cortex.core.text.strings import short_hash, slugify
 from cortex.core.text.value import NamedTuple
 from cortex.vault import files
@@ -115,19 +113,6 @@ def project_of(directory: str) -> str:
     if root in (home, os.path.dirname(root)):
         return ""
     return f"{slugify(os.path.basename(root), 48)}-{short_hash(root, 4)}"
-
-
-def is_branch_name(name: str) -> bool:
-    """True if this can be the name of a branch; it names no file outside the refs then."""
-    words = name.replace("-", "").replace("_", "").split("/")
-    starts = (part[:1] for part in name.split("/"))
-    if all(map(str.isalnum, (*words, *starts))):
-        return len(name) < 250  # most names
-    from cortex.vault.git import git_cli  # noqa: PLC0415  `subprocess` costs 5 ms
-
-    with suppress(InvalidInputError):
-        return bool(git_cli.check_ref_name(name)) and len(name) < 250
-    return False
 
 
 def read_project_file(path: str) -> str:

@@ -10,9 +10,11 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from itertools import islice
 from typing import NamedTuple
 
+from cortex.core.model.problem import InvalidInputError
 from cortex.vault import files
 from cortex.vault.git import checkout
 
@@ -34,6 +36,19 @@ class RepositoryRefs(NamedTuple):
     top: str
     git_dir: str  # of this work tree: HEAD, index
     common_dir: str  # of all its work trees: refs, logs of branches
+
+    @staticmethod
+    def is_branch_name(name: str) -> bool:
+        """True if this can be the name of a branch; it names no file outside the refs then."""
+        words = name.replace("-", "").replace("_", "").split("/")
+        starts = (part[:1] for part in name.split("/"))
+        if all(map(str.isalnum, (*words, *starts))):
+            return len(name) < 250  # most names
+        from cortex.vault.git import git_cli  # noqa: PLC0415  `subprocess` costs 5 ms
+
+        with suppress(InvalidInputError):
+            return bool(git_cli.check_ref_name(name)) and len(name) < 250
+        return False
 
     def head_files(self) -> list[str]:
         """What changes with the commit that `HEAD` names."""
@@ -62,7 +77,7 @@ class RepositoryRefs(NamedTuple):
         """Whether there is such a branch, here or as last seen on a remote."""
         if (
             name == self.current_branch()
-            or not checkout.is_branch_name(name)
+            or not RepositoryRefs.is_branch_name(name)
             or self._has_ref(f"refs/heads/{name}")
         ):
             return True
@@ -112,7 +127,7 @@ class RepositoryRefs(NamedTuple):
 
 
 def _is_ref(ref: str) -> bool:
-    return ref.startswith("refs/") and checkout.is_branch_name(ref)
+    return ref.startswith("refs/") and RepositoryRefs.is_branch_name(ref)
 
 
 def _iter_log_files(folder: str, depth: int = 0) -> Iterator[str]:
