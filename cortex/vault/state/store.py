@@ -1,7 +1,7 @@
 """Private files of this user: state, caches, logs. The one place that reads and writes them.
 
-They lie in folders of mode 0700 (`user_folders.py`). All the same no link is followed, nothing
-waits for a pipe, and a file of another user is not trusted. Standard library only: hooks are on this path.
+They lie in folders of mode 0700 (`user_folders.py`). Still no link is followed, nothing
+waits for a pipe, and files of other users are not trusted. Standard library only: hooks load it.
 """
 
 from __future__ import annotations
