@@ -1,7 +1,7 @@
-"""One function per verb: the only API. Every interface reads this table and the function's own declaration.
+"""One function per verb, the only API of all interfaces.
 
-A verb's positional parameters are its arguments, its keyword-only parameters its options; `vault` and `caller` are
-supplied. What each means stands in the docstring as `name: meaning`, examples as `Example: …`.
+A verb's positional parameters are its arguments, its keyword-only parameters its options; `vault`
+and `caller` are supplied. The docstring says `name: meaning` of each, and `Example: …`.
 """
 
 # verb -> (module below cortex, function)

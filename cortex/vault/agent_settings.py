@@ -24,4 +24,5 @@ def list_agent_settings(root: str) -> tuple[str, ...]:
 
 def agent_settings_notice(names: tuple[str, ...]) -> str:
     """One line that names them."""
-    return f"agent settings lie in this vault: {', '.join(names)}; Cortex trusts and installs none, so read them before you start an agent there"
+    advice = "Cortex trusts and installs none, so read them before you start an agent there"
+    return f"agent settings lie in this vault: {', '.join(names)}; {advice}"

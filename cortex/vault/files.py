@@ -20,8 +20,10 @@ from cortex.core.model.problem import ConflictError, InvalidInputError, NotFound
 from cortex.core.text.value import NamedTuple
 
 TEMP_SUFFIX = ".cx-tmp"
-# Code points that a Mac's file system leaves out when it compares names, so that `.g\u200cit` is `.git` there.
-_HFS_IGNORED_CHARS = "[\u200c-\u200f\u202a-\u202e\u206a-\u206f\ufeff]"
+# Left out when a Mac's file system compares names, so that `.g\u200cit` is `.git` there.
+_HFS_IGNORED_CHARS = dict.fromkeys(
+    (*range(0x200C, 0x2010), *range(0x202A, 0x202F), *range(0x206A, 0x2070), 0xFEFF)
+)
 _OPEN_FOLDER_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _F_FULLFSYNC: int | None = getattr(fcntl, "F_FULLFSYNC", None)  # macOS only
 _O_TMPFILE: int | None = getattr(os, "O_TMPFILE", None)  # Linux only
@@ -29,7 +31,8 @@ _O_TMPFILE: int | None = getattr(os, "O_TMPFILE", None)  # Linux only
 _SHARED_FOLDER_BITS = stat.S_ISGID | stat.S_IWGRP
 # What opening something that is no regular file says; the last is a socket on macOS.
 _NOT_REGULAR_ERRNOS = {
-    errno.ELOOP: "a link", errno.ENXIO: "a socket or a pipe", errno.EISDIR: "a folder", errno.EMLINK: "a link", errno.EOPNOTSUPP: "a socket",
+    errno.ELOOP: "a link", errno.ENXIO: "a socket or a pipe", errno.EISDIR: "a folder",
+    errno.EMLINK: "a link", errno.EOPNOTSUPP: "a socket",
 }  # fmt: skip
 _NOT_REGULAR_HINT = "put a regular file there, or remove it"
 # How a file system says that it has no unnamed files. Anything else is a real error.
@@ -56,11 +59,12 @@ class OpenFolder(NamedTuple):
 
 
 def checked_parts(path: str) -> list[str]:
-    """The components of a vault-relative path. Raises `InvalidInputError` for one outside or in
-    `.git`."""
+    """The components of a vault-relative path; `InvalidInputError` outside it or in `.git`."""
     parts = path.split("/")
     for part in parts:
-        folded = (part if part.isascii() else _without_hfs_ignored(part)).casefold().rstrip(". ")
+        folded = (
+            (part if part.isascii() else part.translate(_HFS_IGNORED_CHARS)).casefold().rstrip(". ")
+        )
         if part in ("", ".", "..") or "\0" in part or folded in (".git", "git~1"):
             hint = "give a path as `cortex search` shows it"
             raise InvalidInputError(f"{path!r} is not a path inside the vault", hint)
@@ -112,15 +116,14 @@ def create(root: str, path: str, data: bytes | Iterable[bytes]) -> None:
 
 
 def replace(root: str, path: str, data: bytes, expected: bytes) -> None:
-    """Replace a file that holds `expected`. Raises `ConflictError` when somebody changed it
-    meanwhile."""
+    """Replace a file that holds `expected`; `ConflictError` if it was changed meanwhile."""
     parent, name = _split_checked(path)
     temp = f".{name}{TEMP_SUFFIX}"
     with open_folder(root, parent) as place:
         mode = stat.S_IMODE(os.stat(name, dir_fd=place.fd, follow_symlinks=False).st_mode)
         try:
             _write_temp_file(place.fd, temp, data, mode)
-            # Looked at as late as can be: writing and syncing took milliseconds in which an editor may have saved.
+            # As late as can be: an editor may have saved while the new text was written and synced.
             before = _file_identity(place.fd, name)
             data_there = _read_at(place.fd, name, None)
             if data_there != expected or _file_identity(place.fd, name) != before:
@@ -204,8 +207,7 @@ def remove(root: str, path: str) -> None:
 
 
 def read(root: str, path: str, limit: int | None = None) -> bytes:
-    """At most `limit` bytes of a regular file. Follows no link and never blocks on a pipe or
-    device."""
+    """At most `limit` bytes of a regular file; follows no link, never blocks on a pipe."""
     parent, name = _split_checked(path)
     try:
         with open_folder(root, parent) as place:
@@ -255,12 +257,6 @@ def list_notes(root: str, path: str) -> list[str]:
     return [name for name in names if name.endswith(".md") and not name.startswith(".")]
 
 
-def _without_hfs_ignored(part: str) -> str:
-    import re  # noqa: PLC0415  nearly every name is ASCII
-
-    return re.sub(_HFS_IGNORED_CHARS, "", part)
-
-
 def _split_checked(path: str) -> tuple[str, str]:
     """A path's folder and name, all of it checked."""
     *parents, name = checked_parts(path)
@@ -296,8 +292,7 @@ def current_umask() -> int:
 
 
 def _write_and_link(place: OpenFolder, name: str, pieces: Iterable[bytes]) -> None:
-    """Give synced content its name. An unnamed file leaves nothing behind when the process is
-    killed."""
+    """Give synced content its name. A kill leaves nothing of an unnamed file."""
     parent = place.fd
     unnamed = _open_tmpfile(parent)
     # Not named by the process id: after a crash in a container the next process has the same one.
@@ -359,8 +354,7 @@ def _write_temp_file(parent: int, name: str, data: bytes, mode: int) -> None:
 
 
 def full_fsync(fd: int) -> None:
-    """Make an open file or folder durable. On macOS plain fsync leaves the data in the drive's
-    cache."""
+    """Make an open file or folder durable; plain fsync leaves data in a Mac drive's cache."""
     if _F_FULLFSYNC is not None:
         try:
             fcntl.fcntl(fd, _F_FULLFSYNC)

@@ -45,8 +45,9 @@ def problems(root: str) -> list[Problem]:
         return [foreign] if (foreign := foreign_owner_problem(root)) else []
     group = _group_name(status)
     if repository is None:
-        why = f"is shared by the group {group}, but not under git: nothing keeps two users from normalizing at once"
-        return [Problem(".", why, f"git init --shared=group {shell_quote(root)}")]
+        why = "nothing keeps two users from normalizing at once"
+        message = f"is shared by the group {group}, but not under git: {why}"
+        return [Problem(".", message, f"git init --shared=group {shell_quote(root)}")]
     common = repository.common_dir
     mend = _chmod_command(root, group)
     if not common.startswith(root + os.sep):
@@ -121,8 +122,7 @@ def _required_modes(root: str, common: str) -> Iterator[tuple[str, int]]:
 
 
 def _unreachable_folder(group: int) -> str:
-    """A folder above this Python or this package that the group may not enter; empty when it
-    may."""
+    """A folder above this Python or package that the group may not enter; else empty."""
     for path in (os.path.realpath(sys.executable), _PACKAGE_FOLDER):
         while (parent := os.path.dirname(path)) != path:
             status = os.stat(path := parent)
@@ -132,8 +132,10 @@ def _unreachable_folder(group: int) -> str:
 
 
 def _chmod_command(folder: str, group: str) -> str:
-    own = f"find {shell_quote(folder)} -user $(id -u)"  # nobody may change the mode of another user's file
-    return f"{own} ! -type l -exec chgrp {shell_quote(group)} {{}} + -exec chmod g+rwX {{}} +; {own} -type d -exec chmod g+s {{}} +"
+    # Nobody may change the mode of another user's file.
+    own = f"find {shell_quote(folder)} -user $(id -u)"
+    change = f"-exec chgrp {shell_quote(group)} {{}} + -exec chmod g+rwX {{}} +"
+    return f"{own} ! -type l {change}; {own} -type d -exec chmod g+s {{}} +"
 
 
 def _owner_name(uid: int) -> str:

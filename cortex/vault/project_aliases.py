@@ -59,8 +59,7 @@ def _edit_settings(
     candidates: Callable[[str], Iterator[str]],
     by_hand: str,
 ) -> bool:
-    """Write the first candidate text that reads as the changed table; False when nothing
-    changes."""
+    """Write the first candidate that reads as the changed table; False if nothing changes."""
     text, table = _read_settings(root)
     wanted = deepcopy(table)
     change(wanted)
@@ -76,8 +75,7 @@ def _edit_settings(
 
 
 def _read_settings(root: str) -> tuple[str, dict[str, Any]]:
-    """The text of the settings and its table, in which `[projects] aliases` is a table if it is
-    there."""
+    """The text of the settings, and its table, in which `[projects] aliases` is a table."""
     try:
         text = settings.read_text(root)
         table = toml.parse(text)

@@ -23,9 +23,9 @@ class Settings(NamedTuple):
 
     exclude: tuple[str, ...] = ()  # path patterns of notes that are not indexed: `private/*`
     problems: tuple[Problem, ...] = ()
-    # Whether the watcher commits, and `cortex sync` pushes; None: where the vault is a repository of its own.
-    autocommit: bool | None = None
-    push: bool | None = None
+    # None: only where the vault is a repository of its own.
+    autocommit: bool | None = None  # whether the watcher commits
+    push: bool | None = None  # whether `cortex sync` pushes
     # Projects that were merged, each with the one that it is part of now.
     aliases: tuple[tuple[str, str], ...] = ()
     hooks_enabled: bool = True  # whether the hooks of agent hosts capture and answer here
@@ -58,27 +58,20 @@ def load(root: str) -> Settings:
         hint = 'write exclude = ["private/*"]'
         _add(problems, "[index] exclude is not a list of patterns", hint)
         exclude = []
-    commits, pushes, hooks, prompts = (
-        _parse_switch(table, section, key, problems)
-        for section, key in (("sync", "autocommit"), ("sync", "push"), ("hooks", "enabled"), ("hooks", "prompts"))
-    )  # fmt: skip
-    aliases = _parse_aliases(table.get("projects", {}), problems)
-    phrases = _parse_phrases(table.get("extract", {}), problems)
     return Settings(
         tuple(exclude),
-        tuple(problems),
-        autocommit=commits,
-        push=pushes,
-        aliases=aliases,
-        hooks_enabled=hooks is not False,
-        captures_prompts=bool(prompts),
-        phrases=phrases,
+        autocommit=_parse_switch(table, "sync", "autocommit", problems),
+        push=_parse_switch(table, "sync", "push", problems),
+        hooks_enabled=_parse_switch(table, "hooks", "enabled", problems) is not False,
+        captures_prompts=bool(_parse_switch(table, "hooks", "prompts", problems)),
+        aliases=_parse_aliases(table.get("projects", {}), problems),
+        phrases=_parse_phrases(table.get("extract", {}), problems),
+        problems=tuple(problems),  # last: the others add to them
     )
 
 
 def read_text(root: str) -> str:
-    """The text of the settings. Raises `CortexError`, `OSError`, `ValueError` (too large, no
-    UTF-8)."""
+    """The text of the settings. Raises `CortexError`, `OSError`, `ValueError`."""
     data = files.read(root, SETTINGS_FILE, _MAX_BYTES + 1)
     if len(data) > _MAX_BYTES:
         raise ValueError(f"it is larger than {_MAX_BYTES:,} bytes")
@@ -95,8 +88,7 @@ def is_project_name(name: str) -> bool:
 
 
 def _parse_aliases(section: object, problems: list[Problem]) -> tuple[tuple[str, str], ...]:
-    """The pairs of `[projects.aliases]`, each with its last target; bad and circular ones left
-    out."""
+    """The pairs of `[projects.aliases]`, each with its last target, without circular ones."""
     table = section.get("aliases", {}) if isinstance(section, dict) else None
     if not isinstance(table, dict):
         hint = 'write [projects.aliases] and below it "old" = "new"'
@@ -136,8 +128,9 @@ def _parse_phrases(
         listed = [word.strip() for word in listed if isinstance(word, str)]
         good = tuple(word for word in listed if 0 < len(word) <= _MAX_PHRASE_CHARS)[:_MAX_PHRASES]
         if not is_project_name(type_) or not isinstance(words, list) or len(good) < len(words):
-            why = f"[extract] {type_[:40]} is no list of at most {_MAX_PHRASES} phrases of at most {_MAX_PHRASE_CHARS} characters"
-            _add(problems, why, 'write decision = ["we agreed to"]')
+            wanted = f"at most {_MAX_PHRASES} phrases of at most {_MAX_PHRASE_CHARS} characters"
+            message = f"[extract] {type_[:40]} is no list of {wanted}"
+            _add(problems, message, 'write decision = ["we agreed to"]')
         if is_project_name(type_) and good:
             found.append((type_, good))
     return tuple(found)

@@ -30,8 +30,7 @@ _MACOS_FOLDERS = {
 
 
 def user_folder(kind: str) -> str:
-    """The user's `cache`, `state` or `config` folder for Cortex. A relative XDG value is
-    ignored."""
+    """The user's `cache`, `state` or `config` folder; a relative XDG value is ignored."""
     variable, below_home = _XDG_FOLDERS[kind]
     named = os.environ.get(variable, "")
     if os.path.isabs(named):

@@ -84,7 +84,7 @@ def test_a_secret_in_the_name_of_a_branch_never_reaches_the_disk(
         ({"text": "x" * 1_000_001}, "1,000,001 bytes"),
         ({"text": "x", "project": "../../etc"}, "not a project name"),
         ({"text": "x", "project": "-rf"}, "not a project name"),
-        ({"text": "x", "tags": "two words"}, "not a tag"),
+        ({"text": "x", "tags": ("two words",)}, "not a tag"),
         ({"text": "x", "id": "../../etc/passwd"}, "not an event id"),
         ({"text": "x", "id": "99999999t999999z-aaaaaaaaaa"}, "not an event id"),
         ({"text": "x", "id": "20260230t101010z-aaaaaaaaaa"}, "not an event id"),

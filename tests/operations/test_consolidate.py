@@ -43,8 +43,8 @@ def several(vault, caller) -> list[str]:
             body=body,
             type="decision",
             project=project,
-            tags=f"t{n},common",
-            priority=str(3 + n),
+            tags=(f"t{n}", "common"),
+            priority=3 + n,
         ).id
         for n, (title, body, project) in enumerate(given)
     ]
@@ -79,7 +79,7 @@ def test_what_is_set_aside_or_related_already_is_not_shown(vault, caller, severa
         body=WORDS,
         type="pattern",
         project="cortex",
-        derived_from=" ".join(several[:2]),
+        derived_from=tuple(several[:2]),
     )
     assert {hit.id for pair in consolidate(vault, caller).pairs for hit in pair.hits} == set(
         several[:2]

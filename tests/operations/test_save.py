@@ -18,6 +18,7 @@ from cortex.core.model.event import Event
 from cortex.core.model.problem import CortexError, InvalidInputError, NotFoundError
 from cortex.core.notes import note as notes
 from cortex.index.refresh import STATE_FILE, query_index
+from cortex.interfaces.declare import convert, declaration_of
 from cortex.operations.capture import normalize_now as at_once_module
 from cortex.operations.capture.capture import capture, publish_event
 from cortex.operations.capture.normalize import normalize
@@ -153,8 +154,8 @@ def test_a_topic_is_one_record_that_says_what_was_said_last(vault, tick) -> None
         topic="decision/storage",
         project="p",
         why="one file",
-        tags="db",
-        confidence="0.5",
+        tags=("db",),
+        confidence=0.5,
     )
     second = save(
         vault,
@@ -163,7 +164,7 @@ def test_a_topic_is_one_record_that_says_what_was_said_last(vault, tick) -> None
         topic="Decision/Storage",
         project="p",
         why="two writers",
-        tags="db,ops",
+        tags=("db", "ops"),
         type="architecture",
     )
     assert (first.outcome, second.outcome, second.id, second.path) == (
@@ -199,7 +200,7 @@ def test_the_same_text_again_adds_its_event_and_nothing_else(vault, tick) -> Non
             "Same",
             body="the  SAME text." if not options.get("topic") else "The same text.",
             project="p",
-            tags="t",
+            tags=("t",),
             **options,
         )
         assert (again.outcome, again.id) == ("duplicate", first.id)
@@ -284,7 +285,7 @@ def test_what_a_hand_wrote_into_a_record_is_kept_as_an_event_before_it_is_overwr
 
 
 def test_a_save_that_arrives_late_does_not_change_the_text(vault, tick) -> None:
-    new = save(vault, tick(60), "New", topic="pattern/x", project="p", tags="b")
+    new = save(vault, tick(60), "New", topic="pattern/x", project="p", tags=("b",))
     early = Event(
         "20261120t100000z-abcdefghij",
         "observation",
@@ -309,7 +310,7 @@ def test_a_save_that_arrives_late_does_not_change_the_text(vault, tick) -> None:
 def test_a_superseded_topic_stays_so_and_the_answer_says_where_to_go(vault, tick) -> None:
     saved = save(vault, tick(), "One", topic="pattern/x", project="p")
     newer = save(
-        vault, tick(), "Better", project="p", supersedes=saved.id, derived_from=saved.id[:12]
+        vault, tick(), "Better", project="p", supersedes=(saved.id,), derived_from=(saved.id[:12],)
     )
     held = note(vault, saved.path)
     assert (held.get("status"), held.get("superseded_by"), held.get("status_before")) == (
@@ -336,14 +337,6 @@ def test_a_superseded_topic_stays_so_and_the_answer_says_where_to_go(vault, tick
         ({"topic": "a//b"}, "empty part"),
         ({"topic": " "}, "the topic is empty"),
         ({"topic": "a\x07b"}, "control characters"),
-        ({"confidence": "2"}, "'2' is no confidence"),
-        ({"confidence": "nan"}, "no confidence"),
-        ({"confidence": "-0.1"}, "no confidence"),
-        ({"confidence": "sure"}, "no confidence"),
-        ({"priority": "0"}, "no priority"),
-        ({"priority": "11"}, "no priority"),
-        ({"priority": "²"}, "no priority"),
-        ({"priority": "9" * 5000}, "no priority"),
         ({"scope": "team"}, "unknown scope 'team'"),
         ({"scope": "project", "project": ""}, "no project"),
         ({"type": "two words"}, "no type"),
@@ -353,11 +346,11 @@ def test_a_superseded_topic_stays_so_and_the_answer_says_where_to_go(vault, tick
         ({"type": "session"}, "no type"),
         ({"type": AWS}, "no type"),
         ({"project": "../x"}, "not a project name"),
-        ({"tags": "two words"}, "not a tag"),
+        ({"tags": ("two words",)}, "not a tag"),
         ({"body": "x", "why": "y"}, "cannot stand beside"),
         ({"body": "x" * 1_000_001}, "1,000,001 bytes"),
-        ({"supersedes": "nobody-aaaaaa"}, "there is no note"),
-        ({"derived_from": "nobody-aaaaaa"}, "there is no note"),
+        ({"supersedes": ("nobody-aaaaaa",)}, "there is no note"),
+        ({"derived_from": ("nobody-aaaaaa",)}, "there is no note"),
     ],
 )
 def test_what_cannot_be_saved_is_refused_with_a_way_on_and_nothing_is_written(
@@ -372,6 +365,25 @@ def test_what_cannot_be_saved_is_refused_with_a_way_on_and_nothing_is_written(
     assert records(vault) == []
 
 
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [
+        ("confidence", "2", "--confidence '2' is not a number from 0 to 1"),
+        ("confidence", "nan", "not a number from 0 to 1"),
+        ("confidence", "-0.1", "not a number from 0 to 1"),
+        ("confidence", "sure", "not a number from 0 to 1"),
+        ("priority", "0", "--priority '0' is not a whole number from 1 to 10"),
+        ("priority", "11", "from 1 to 10"),
+        ("priority", "²", "from 1 to 10"),
+        ("priority", "9" * 5000, "from 1 to 10"),
+        ("scope", "team", "--scope 'team' is not project, personal or global"),
+    ],
+)
+def test_values_of_another_type_are_refused_by_the_declaration(name, value, message) -> None:
+    with pytest.raises(InvalidInputError, match=message):
+        convert(declaration_of(save), {"title": "A title", name: value}, "2026-11-20T10:00:00Z")
+
+
 def test_a_title_of_ten_thousand_characters_is_kept_whole_in_the_text(vault, tick) -> None:
     title = "long " * 2000
     for body in ("", "the body"):
@@ -383,12 +395,12 @@ def test_a_title_of_ten_thousand_characters_is_kept_whole_in_the_text(vault, tic
 
 
 def test_a_secret_in_any_field_never_reaches_the_disk(vault, tick) -> None:
-    fields = ("what", "why", "where", "learned", "session", "tags", "topic")
+    fields = ("what", "why", "where", "learned", "session", "topic")
     save(
         vault,
         tick(),
         f"title {AWS}",
-        **{field: AWS if field == "tags" else f"x {AWS}" for field in fields if field != "tags"},
+        **dict.fromkeys(fields, f"x {AWS}"),
         project="p",
     )
     save(vault, tick(), "t", body=f"<private>salary</private> {AWS}", project="p")
@@ -433,7 +445,7 @@ def test_briefings_are_right_after_every_save(vault, tick, tmp_path, git) -> Non
     right()  # a branch page shows the latest twenty
     save(vault, tick(), "No longer a gotcha", type="config", project="p", topic="bug/21")
     right()  # one that was not shown has come up
-    save(vault, tick(), "Nor this", project="p", supersedes=many[20].id)
+    save(vault, tick(), "Nor this", project="p", supersedes=(many[20].id,))
     right()
     git(tmp_path, "symbolic-ref", "HEAD", "refs/heads/two")
     save(vault, tick(), "On another branch", type="gotcha", project="p")
@@ -448,7 +460,7 @@ def test_briefings_are_right_after_every_save(vault, tick, tmp_path, git) -> Non
         vault, tick(), "T on one", topic="decision/t", type="decision", project="p"
     )  # it moves from one branch's page to the other's
     right()
-    save(vault, tick(), "D1", type="decision", project="p", supersedes=f"{first.id} {topic_[0].id}")
+    save(vault, tick(), "D1", type="decision", project="p", supersedes=(first.id, topic_[0].id))
     right()
     save(vault, tick(), "Elsewhere", type="decision", project="q")
     right()
@@ -705,7 +717,7 @@ def test_who_saves_a_topic_in_place_of_what_held_in_its_place_gets_it_back(
         topic="decision/storage",
         project="p",
         body="sqlite again",
-        supersedes=last.id,
+        supersedes=(last.id,),
     )
     assert (back.id, back.outcome, back.note) == (topical.id, "updated", "")
     assert standing(vault, topical.path, last.path) == [("active", ""), ("superseded", topical.id)]
@@ -725,7 +737,7 @@ def test_what_was_superseded_by_none_holds_again_when_it_is_saved_in_place_of_an
     topical = save(vault, tick(), "One", topic="decision/x", project="p")
     supersede(vault, tick(), topical.id)
     other = save(vault, tick(), "Other", project="p")
-    save(vault, tick(), "One again", topic="decision/x", project="p", supersedes=other.id)
+    save(vault, tick(), "One again", topic="decision/x", project="p", supersedes=(other.id,))
     assert standing(vault, topical.path, other.path) == [("active", ""), ("superseded", topical.id)]
 
 
@@ -735,7 +747,7 @@ def test_a_save_in_place_of_another_leaves_alone_what_a_third_one_superseded(vau
         for title, topic_ in (("T", "decision/x"), ("Third", ""), ("O", ""))
     )
     supersede(vault, tick(), topical.id, by=third.id)
-    again = save(vault, tick(), "T again", topic="decision/x", project="p", supersedes=other.id)
+    again = save(vault, tick(), "T again", topic="decision/x", project="p", supersedes=(other.id,))
     assert third.id in again.note
     assert standing(vault, topical.path, other.path) == [
         ("superseded", third.id),
@@ -826,8 +838,8 @@ def test_the_same_text_again_in_place_of_another_is_the_record_that_is_there(vau
         "Alpha rule",
         body="never run it twice",
         project="p",
-        supersedes=f"{first.id} {other.id}",
-        derived_from=other.id,
+        supersedes=(first.id, other.id),
+        derived_from=(other.id,),
     )
     assert again.id == first.id
     assert standing(vault, first.path, other.path) == [("active", ""), ("superseded", first.id)]
@@ -850,7 +862,7 @@ def test_in_a_merged_project_a_topic_supersedes_others_by_its_own_id_and_never_i
             what="Files",
             topic="decision/store",
             project="shop",
-            supersedes=first.id,
+            supersedes=(first.id,),
         )
     with pytest.raises(InvalidInputError, match="of the record that this is to supersede"):
         save(
@@ -860,7 +872,7 @@ def test_in_a_merged_project_a_topic_supersedes_others_by_its_own_id_and_never_i
             what="Files",
             topic="decision/store",
             project="shop-a",
-            supersedes=f"{other.id},{first.id}",
+            supersedes=(other.id, first.id),
         )
     assert not list(Path(vault.root, "inbox/pending").iterdir())
     again = save(
@@ -870,8 +882,8 @@ def test_in_a_merged_project_a_topic_supersedes_others_by_its_own_id_and_never_i
         what="Files",
         topic="decision/store",
         project="shop",
-        supersedes=other.id,
-        derived_from=first.id,
+        supersedes=(other.id,),
+        derived_from=(first.id,),
     )
     assert again.id == first.id
     assert standing(vault, first.path, other.path) == [("active", ""), ("superseded", first.id)]
@@ -896,7 +908,7 @@ def test_behind_a_clock_that_is_ahead_a_save_stands_also_in_a_merged_project_and
         what="Files",
         topic="decision/store",
         project="shop",
-        supersedes=other.id if supersedes else "",
+        supersedes=(other.id,) if supersedes else (),
     )
     assert (again.id, again.path, again.outcome, again.note) == (first.id, "Mine.md", "updated", "")
     assert note(vault, "Mine.md").text.strip() == "**What.** Files"
@@ -971,7 +983,7 @@ def test_what_a_hand_related_stays_when_a_save_adds_a_relation(vault, tick) -> N
     file = Path(vault.root, first.path)
     hand = '  - "[[my-own-plan]]"\n  - {kind: refines, to: "[[other]]", why: because}\n'
     file.write_text(file.read_text().replace("provenance:\n", f"relations:\n{hand}provenance:\n"))
-    save(vault, tick(), "Two", topic="decision/x", project="p", derived_from=source.id)
+    save(vault, tick(), "Two", topic="decision/x", project="p", derived_from=(source.id,))
     assert (
         f'relations:\n{hand}  - {{kind: derived_from, to: "[[{source.id}]]"}}\n' in file.read_text()
     )
@@ -1031,7 +1043,7 @@ def test_an_event_that_would_make_a_note_unreadable_is_put_aside_and_the_note_st
             tick(),
             "Two" if topical else "One",
             project="p",
-            tags=",".join(f"tag{number}{'y' * 80}" for number in range(20)),
+            tags=tuple(f"tag{number}{'y' * 80}" for number in range(20)),
             **named,
         )
     assert "cortex retry" in refused.value.hint

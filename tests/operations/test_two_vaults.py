@@ -280,7 +280,7 @@ def known(vault, own, caller) -> str:
         "Decision: use zebra stripes. They are seen.",
         project="shop",
         branch="main",
-        tags="road",
+        tags=("road",),
     )
     capture(vault, caller, "Gotcha: stripes wear off", project="shop")
     (path,) = (path for path in normalize(vault, caller).created if "decision" in path)

@@ -242,7 +242,7 @@ class Clones:
     def save_topic(self, clone: int) -> None:
         number = next(self.number)
         save(
-            self.vault(clone), self.caller(), f"Saved {number}", body=f"saved fact-{number}\n\n- [ ] a task\n\n{ALIKE}", project="app", tags=f"t{number % 3}",
+            self.vault(clone), self.caller(), f"Saved {number}", body=f"saved fact-{number}\n\n- [ ] a task\n\n{ALIKE}", project="app", tags=(f"t{number % 3}",),
             topic=self.chance.choice(["decision/storage", "bug/login"]), session=f"s{number % 2}",
         )  # fmt: skip
         self.observe(clone)

@@ -287,7 +287,7 @@ CAPTURES = {
 @pytest.mark.parametrize(("held", "id_"), CAPTURES.values(), ids=CAPTURES.keys())
 def test_a_capture_is_whole_or_was_never_there(held, id_, unnamed, ram, monkeypatch, look, homes):
     fallback(monkeypatch, unnamed)
-    act = lambda vault, name=id_: capture(vault, caller_of(), TEXT, tags="storage", id=name)
+    act = lambda vault, name=id_: capture(vault, caller_of(), TEXT, tags=("storage",), id=name)
     clean = attempt(monkeypatch, Disk(), lambda: act(vault_of(ram / "v", held)))
     whole = look(str(ram / "v")).files
     found = Findings(clean.disk)

@@ -156,7 +156,7 @@ from cortex.vault.locate import Vault
 root, mine, other, count = sys.argv[1], sys.argv[2], sys.argv[3], int(sys.argv[4])
 for n in range(count):
     caller = Caller(root, time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), os.urandom, "test", no_progress)
-    saved = save(Vault(root), caller, f"{n} of {mine}", topic=f"decision/{mine}", project="p", supersedes=other, body=f"text {n} of {mine}")
+    saved = save(Vault(root), caller, f"{n} of {mine}", topic=f"decision/{mine}", project="p", supersedes=(other,), body=f"text {n} of {mine}")
     os.write(1, f"{saved.event}\\n".encode())
 """
 

@@ -10,6 +10,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -53,7 +54,7 @@ class Clone:
             no_progress,
         )
 
-    def save(self, title: str, text: str, **more: str) -> SaveResult:
+    def save(self, title: str, text: str, **more: Any) -> SaveResult:
         return save(
             self.vault,
             self.caller(),
@@ -151,7 +152,7 @@ def test_a_topic_begun_on_every_clone_is_one_record_and_the_last_text_stands(
 ):
     every = clones(number, rebase=rebase)
     saved = [
-        clone.save(f"Title {place}", f"text {place}", tags=f"all,tag{place}", type=type_)
+        clone.save(f"Title {place}", f"text {place}", tags=("all", f"tag{place}"), type=type_)
         for place, (clone, type_) in enumerate(
             zip(every, ["decision", "pattern", "gotcha"], strict=False)
         )
@@ -177,10 +178,10 @@ def test_a_topic_begun_on_every_clone_is_one_record_and_the_last_text_stands(
 @pytest.mark.parametrize("order", [(0, 1, 2), (1, 2, 0), (2, 1, 0)])
 def test_a_topic_saved_anew_on_three_clones_is_the_same_whoever_syncs_first(order, clones):
     every = clones(3, rebase=order[0] == 1)
-    first = every[0].save("Begun", "begun", tags="a", confidence="0.5")
+    first = every[0].save("Begun", "begun", tags=("a",), confidence=0.5)
     meet(*every)
     saved = [
-        clone.save(f"Title {place}", f"text {place}", tags=f"t{place}")
+        clone.save(f"Title {place}", f"text {place}", tags=(f"t{place}",))
         for place, clone in enumerate(every)
     ]
     meet(*(every[place] for place in order))
@@ -243,7 +244,7 @@ def deleted_softly(clone: Clone) -> None:
 
 
 def superseded(clone: Clone) -> None:
-    clone.save("Use Postgres", "instead", topic="", supersedes=ID)
+    clone.save("Use Postgres", "instead", topic="", supersedes=(ID,))
 
 
 def removed_by_hand(clone: Clone) -> None:
@@ -269,7 +270,7 @@ def begun(folder: Path) -> None:
     """Two clones that know of one topic, and their remote."""
     three(folder)
     one, two = Clone(folder / "clone0"), Clone(folder / "clone1")
-    one.save("Begun", "A line to leave.\n\nAnother.", tags="a")
+    one.save("Begun", "A line to leave.\n\nAnother.", tags=("a",))
     meet(one, two)
 
 

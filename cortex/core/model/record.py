@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from cortex.core.model.problem import InvalidInputError
 from cortex.core.notes import yaml_writer
 from cortex.core.text.strings import short_hash, slugify
 
@@ -84,27 +83,9 @@ def default_scope(project: str) -> str:
     return "project" if project else "personal"
 
 
-def parse_confidence(text: str) -> str:
-    """A confidence as it is written; empty for none. `InvalidInputError` if not from 0 to 1."""
-    try:
-        value = float(text) if text else 0.0
-    except ValueError:
-        value = -1.0
-    if not 0 <= value <= 1:  # nor is `nan`
-        raise InvalidInputError(
-            f"{text[:50]!r} is no confidence", "give a number from 0 to 1: --confidence 0.8"
-        )
-    return f"{value:.3f}".rstrip("0").removesuffix(".") if text else ""
-
-
-def parse_priority(text: str) -> str:
-    """A priority as it is written; empty for none. `InvalidInputError` if not from 1 to 10."""
-    if not text:
-        return ""
-    if text.isascii() and text.isdecimal() and len(text) < 4 and 1 <= int(text) <= 10:
-        return str(int(text))
-    hint = "give a whole number from 1 to 10, where 10 matters most"
-    raise InvalidInputError(f"{text[:50]!r} is no priority", hint)
+def format_confidence(value: float) -> str:
+    """A confidence as a record holds it: at most three decimals."""
+    return f"{value:.3f}".rstrip("0").removesuffix(".")
 
 
 def initial_status(type_: str) -> str:

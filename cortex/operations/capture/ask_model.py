@@ -1,4 +1,4 @@
-"""Ask a command of the user's own, a model, about a text. Named on the command line, never in a vault."""
+"""Ask a command of the user's own, a model, about a text. No vault can name that command."""
 
 from __future__ import annotations
 
@@ -27,9 +27,10 @@ def ask_model(
 ) -> ModelAnswer:
     """What the command answers about the text, which it reads on standard input, secrets removed.
 
-    It runs without a shell, in a process group of its own that is ended with it, and with CORTEX_HOOK set, so that no hook
-    of an agent that it starts captures anything. Raises `CortexError` for a command that fails, takes longer than `timeout`
-    seconds, answers more than `MAX_ANSWER_BYTES` bytes or no JSON array; nothing is lost then, and it can be asked again.
+    It runs without a shell, in a process group of its own that is ended with it, and with
+    CORTEX_HOOK set, so that hooks of an agent that it starts capture nothing. Raises `CortexError`
+    for a command that fails, takes longer than `timeout` seconds, answers more than
+    `MAX_ANSWER_BYTES` bytes or no JSON array.
     """
     try:
         words = shlex.split(command)
@@ -60,7 +61,7 @@ def ask_model(
 
 
 def _run(words: list[str], cwd: str, question: int, timeout: float) -> tuple[str, str, int]:
-    """Run a command that reads the file `question`: its output, the end of its standard error, and its exit code."""
+    """Run a command that reads the file `question`: its output, the end of stderr, exit code."""
     try:
         process = subprocess.Popen(
             words,

@@ -1,4 +1,4 @@
-"""The hot path: validate, redact, publish, acknowledge. The standard library alone; no git, no YAML, no index."""
+"""Capture a text: redact, validate, publish. Standard library only: hooks load it."""
 
 from __future__ import annotations
 
@@ -31,21 +31,21 @@ def capture(
     session: str = "",
     project: str = "",
     branch: str = "",
-    tags: str = "",
+    tags: tuple[str, ...] = (),
     id: str = "",
 ) -> CaptureResult:
     """Keep a text as an event in the inbox and print the event's id.
 
-    The id is printed only when the event is on disk and would survive a power cut. Text inside <private>…</private>
-    and well-known secrets never get there: they become [REDACTED:kind].
+    The id is printed only when the event is on disk and would survive a power cut. Text inside
+    <private>…</private> and well-known secrets are never written: they become [REDACTED:kind].
 
     text: what to keep; a single - reads standard input
-    type: manual, meeting, prompt, session_start, session_end, stop, pre_compact, subagent_stop or passive
+    type: manual, meeting, prompt, passive, stop, subagent_stop, pre_compact, session_start or _end
     session: the session that this belongs to
     project: the project; by default what the working directory's .cortex-project or git remote says
     branch: the branch; by default the one checked out in the working directory
     tags: comma-separated; a record type among them decides the type
-    id: the event id of an earlier attempt; repeating a capture with its id never makes a second event
+    id: the event id of an earlier attempt, which then never makes a second event
 
     Example: cortex capture "Decision: use SQLite, because it is one file" --tags storage
     Example: pbpaste | cortex capture --type meeting -
@@ -59,18 +59,16 @@ def capture(
         session=sanitize_text(session),
         project=sanitize_text(project).lower() or checkout.project_of(caller.cwd),
         branch=sanitize_text(branch or checkout.branch_of(caller.cwd)),
-        tags=split_tags(tags),
+        tags=clean_tags(tags),
         source=caller.source,
     )
     events.validate(event)
     return publish_event(vault, caller, event, is_retry=bool(id))
 
 
-def split_tags(tags: str) -> tuple[str, ...]:
-    """Comma-separated tags without secrets, each once."""
-    return tuple(
-        dict.fromkeys(sanitize_text(tag.strip()) for tag in tags.split(",") if tag.strip())
-    )
+def clean_tags(tags: tuple[str, ...]) -> tuple[str, ...]:
+    """The tags without secrets, each once."""
+    return tuple(dict.fromkeys(sanitize_text(tag.strip()) for tag in tags if tag.strip()))
 
 
 def publish_event(
@@ -78,7 +76,7 @@ def publish_event(
 ) -> CaptureResult:
     """Write the event into the inbox, durably, over nothing that is there.
 
-    An id that is taken is replaced by a new one, unless `is_retry`: then an earlier attempt may have written it.
+    A new id replaces one that is taken, unless `is_retry`: an earlier attempt may have written it.
     """
     for _ in range(_MAX_ATTEMPTS):
         event = event._replace(at=events.time_of_id(event.id))
@@ -109,12 +107,12 @@ def new_event_id(caller: Caller) -> str:
 
 
 def _find_earlier_capture(vault: Vault, event: Event) -> CaptureResult | None:
-    """The acknowledgement of an earlier attempt under this id. Raises `ConflictError` when it captured something else."""
+    """The result of an earlier attempt under this id; `ConflictError` if its text differs."""
     id_ = event.id
     for path in (layout.pending_path(id_), events.event_path(id_), layout.failed_path(id_)):
         if files.exists(vault.root, path):
             data = files.read(vault.root, path)
-            # No field of an event spans lines, so the first such place is where its own text begins.
+            # No field of an event spans lines: the first such heading is the event's own.
             text = data.partition(f"\n---\n\n{events.RAW_HEADING}\n\n".encode())[2]
             if text != f"{event.text}\n".encode():
                 raise ConflictError(

@@ -1,4 +1,4 @@
-"""Capture what hooks left behind: long transcripts, ones that grew after the last hook, events that found no room, killed runs."""
+"""Capture what hooks left behind: unread transcripts, and events for which there was no room."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from contextlib import suppress
 
 from cortex.core.model.caller import Caller
 from cortex.core.model.problem import ConflictError, CortexError, NotFoundError, Problem
+from cortex.hosts import has_transcripts
 from cortex.vault import files, layout
 from cortex.vault.locate import Vault
-from cortex.vault.state import session_state as cursors, spool
+from cortex.vault.state import hook_log, session_state as cursors, spool
 
 # Parts of transcripts that one call takes; a part is half a megabyte.
 _MAX_CHUNKS, _MAX_CHUNKS_IN_HOOK = 24, 4
@@ -22,7 +23,7 @@ _MTIME_TOLERANCE_SECONDS = 10  # within which a check and a change may be taken 
 
 
 def has_spooled_work(vault: Vault) -> bool:
-    """True if hooks left anything; False where the state folder is not ours, which others report."""
+    """True if hooks left anything; False if the state folder cannot be read."""
     try:
         return any(spool.list_entries(vault))
     except (CortexError, OSError):
@@ -39,7 +40,8 @@ def has_unread_transcripts(vault: Vault) -> bool:
 
 
 def drain_spool(vault: Vault, caller: Caller) -> list[Problem]:
-    """Capture what hooks have left, of long transcripts a dozen megabytes. A session that a hook is at work on is left to it."""
+    """Capture what hooks left behind, a dozen megabytes of transcripts at most; skip sessions that
+    a hook has locked."""
     work = _SpoolDrain(vault, caller)
     entries = spool.list_entries(vault)
     problems = publish_unsent_events(vault, entries.unsent_events)
@@ -56,7 +58,7 @@ def drain_spool(vault: Vault, caller: Caller) -> list[Problem]:
 
 
 def publish_unsent_events(vault: Vault, ids: tuple[str, ...] | None = None) -> list[Problem]:
-    """Put events that found no room into the inbox, as far as there is room now; by default all of them."""
+    """Put spooled events, by default all, into the inbox; a problem for each that finds no room."""
     problems: list[Problem] = []
     for id_ in spool.list_entries(vault).unsent_events if ids is None else ids:
         try:
@@ -85,7 +87,7 @@ class _SpoolDrain:
 
     def capture_session(self, key: str) -> bool:
         """Capture what is new of a session; True if that was possible."""
-        # Mostly nothing is behind.
+        # A search imports this module, and hooks seldom leave anything.
         from cortex.operations.capture.hook_capture import capture_next_chunk  # noqa: PLC0415
 
         try:
@@ -105,15 +107,12 @@ class _SpoolDrain:
         return False
 
     def check_transcript(self, key: str) -> None:
-        """Capture what a transcript got after the last hook: hosts write it when it suits them, and terminals are closed."""
-        # As above.
-        from cortex.operations.capture.transcript_chunk import is_readable_transcript  # noqa: PLC0415
-
+        """Capture what a transcript got after the last hook, as when a terminal was closed."""
         mark = spool.mark_path(self.vault, key, spool.RECENT_SUFFIX)
         try:
             checked = os.stat(mark).st_mtime
             known = cursors.load_cursor(self.vault, key)
-            if not is_readable_transcript(known.host, known.transcript):
+            if not (known.transcript and has_transcripts(known.host)):
                 spool.remove_mark(self.vault, key, spool.RECENT_SUFFIX)
                 return
             size, idle = _size_and_idle_seconds(known.transcript, self.now)
@@ -135,9 +134,8 @@ class _SpoolDrain:
             self.problems.append(Problem("hooks", message, "cortex doctor"))
 
     def _log_skipped_lines(self, host: str, lines: int) -> None:
-        from cortex.vault.state import hook_log  # noqa: PLC0415  hardly ever
-
-        message = f"{lines} line of more than {_MAX_LINE_BYTES // 1_000_000} MB in a transcript was left out"
+        size = f"{_MAX_LINE_BYTES // 1_000_000} MB"
+        message = f"{lines} line of more than {size} in a transcript was left out"
         hint = "cortex capture keeps what mattered in it"
         event = hook_log.TRANSCRIPT_EVENT
         hook_log.append(self.vault, self.caller.now, host, event, 0, message, hint)

@@ -1,4 +1,4 @@
-"""What the layers of extraction find in a text, in an event, or in all events of a session or a record."""
+"""Show what extraction finds in a text, an event, or all events of a session or a record."""
 
 from __future__ import annotations
 
@@ -53,17 +53,18 @@ class ExtractResult(NamedTuple):
 def extract(
     vault: Vault, caller: Caller, what: str, *, model: str = "", keep: bool = False
 ) -> ExtractResult:
-    """Show what the layers of extraction find: tags, what was done, and words that tell a decision, a rejection or a lesson.
+    """Show what extraction finds: tags, what was done, and words of a decision or a lesson.
 
-    What has a confidence of 0.5 or more becomes a record when its event is normalized; the rest stays in the
-    event, where search finds it. Of what was done only the plan becomes a record. Prompts, summaries of hosts and ends of sessions
-    are read for tags alone. A team's own words stand in cortex.toml, below [extract].
+    What has a confidence of 0.5 or more becomes a record when its event is normalized; the rest
+    stays in the event, where search finds it. Of what was done only the plan becomes a record.
+    Prompts, summaries of hosts and ends of sessions are read for tags alone. A team's own words
+    stand in cortex.toml, below [extract].
 
-    With --model another layer is asked: a command of your own that reads a question on standard input and answers JSON, such as that
-    of an agent. Cortex runs none of its own accord, and none that a vault names. It has 120 seconds, and 1 MB for its answer; what takes
-    or says more is ended, with all that it has started, and nothing of it is kept.
+    --model asks a command of your own, such as that of an agent: it reads a question on standard
+    input and answers JSON. Cortex runs none that you do not name here. After 120 seconds, or more
+    than 1 MB of answer, it is ended with all that it has started, and nothing of it is kept.
 
-    what: an event, a session, a record (then the events that it came from), or a text; a single - reads standard input
+    what: an event, a session, a record (for its events), or a text; a single - reads standard input
     model: the command, as for a shell: 'claude -p'
     keep: save what the model finds, each as a record with the confidence that it gave
 
@@ -108,7 +109,7 @@ def _add_model_items(
     model: str,
     keep: bool,
 ) -> ExtractResult:
-    """The same with what a model finds that no other layer has found, saved where that is asked for."""
+    """With what a model finds beside the other layers, saved if `keep` is set."""
     if not model or not read:
         return extracted
     # subprocess costs 5 ms, and models are rarely asked.
@@ -126,7 +127,7 @@ def _add_model_items(
             one.text,
             type=one.type,
             body=one.text + (f"\n\n**Why.** {one.reason}" if one.reason else ""),
-            confidence=str(one.confidence),
+            confidence=one.confidence,
             session=read[-1].session,
             project=read[-1].project,
         )

@@ -1,7 +1,8 @@
-"""What a hook keeps of what its host tells: the new part of a session, as one event, captured once.
+"""Capture what hooks tell: the new part of a session, as one event, once.
 
-A session that does nothing leaves nothing in the vault: its start is kept aside until its first event. What could not be
-captured stays where it was, and the next hook, or the next verb that reads, takes it.
+The start of a session is kept aside until its first event, so a session that does nothing leaves
+nothing in the vault. What could not be captured is taken by the next hook or the next verb that
+reads.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from cortex.core.model.event import Event
 from cortex.core.model.problem import ConflictError, CortexError, InvalidInputError
 from cortex.core.redact.secrets import sanitize_text
 from cortex.core.text import context_markers
+from cortex.core.text.strings import short_hash, slugify
 from cortex.core.text.value import NamedTuple
 from cortex.operations.capture import hooks_enabled
 from cortex.operations.capture.capture import new_event_id, publish_event
@@ -52,7 +54,8 @@ _CURSOR_FIELDS_OF_HOOK = ("host", "session", "agent", "cwd", "root", "project", 
 class HookEvent(NamedTuple):
     """What a host tells on an event, in our words. Empty where it says nothing."""
 
-    name: str  # session-start, user-prompt-submit, pre-compact, post-compact, stop, subagent-stop, session-end
+    # session-start, user-prompt-submit, pre-compact, post-compact, stop, subagent-stop, session-end
+    name: str
     host: str
     session: str = ""
     cwd: str = ""
@@ -79,9 +82,12 @@ class Workspace(NamedTuple):
 def capture_hook_event(
     vault: Vault, caller: Caller, told: HookEvent, place: Workspace, wait: float
 ) -> bool:
-    """Capture what an event of a host tells; whether there was anything. `wait`: seconds for another hook of the session.
-    Raises `CortexError` or `OSError` when it could not be kept; then nothing of the session's state has moved, and the next
-    one takes it. What only the payload tells is captured without any state where there is none."""
+    """Capture what a hook event tells; True if it told anything.
+
+    `wait`: seconds to wait for another hook of the session. Raises `CortexError` or `OSError` when
+    nothing could be captured; the session's state is unchanged then, and the next hook takes it.
+    Where there is no state, what the payload alone tells is captured.
+    """
     action = _HANDLERS.get(told.name)
     if action is None:
         return False
@@ -139,12 +145,12 @@ class HookSession(NamedTuple):
 
 
 def session_key(told: HookEvent, agent: str = "") -> str:
-    """The name of the session's file. Where a host names no session, its transcript or its place stands for one."""
+    """The key of the session's state, by its name, else by its transcript or folder."""
     return cursors.session_key(told.host, told.session or told.transcript or told.cwd, agent)
 
 
 def workspace_of(cwd: str, environ: Mapping[str, str]) -> Workspace:
-    """Where a session is at work: in the directory that the host names, or else in this process's."""
+    """Where a session works: in the host's directory, or else in this process's."""
     started = environ.get("CLAUDE_PROJECT_DIR", "")
     if not (os.path.isabs(cwd) and os.path.isdir(cwd)):
         cwd = started if os.path.isabs(started) and os.path.isdir(started) else working_directory()
@@ -159,11 +165,8 @@ def workspace_of(cwd: str, environ: Mapping[str, str]) -> Workspace:
     git = checkout.find_repository(home)
     root = git[0] if git and os.path.realpath(home) != git[0] else home
     project = checkout.project_of(home)
-    if (
-        project and sanitize_text(root) != root
-    ):  # the name is made of the folder's, which holds a secret
-        from cortex.core.text.strings import short_hash, slugify  # noqa: PLC0415  hardly ever
-
+    # The name is made of the folder's, which holds a secret.
+    if project and sanitize_text(root) != root:
         project = f"{slugify(sanitize_text(os.path.basename(root)), 48)}-{short_hash(root, 4)}"
     return Workspace(cwd, root, project, sanitize_name(checkout.branch_of(cwd)))
 
@@ -208,7 +211,8 @@ def _next_chunk(
     max_line_bytes: int = 0,
 ) -> TranscriptChunk:
     def captured_until(other_session: str) -> str:
-        """The time up to which lines of another session were captured as its own; all, if it writes this transcript itself."""
+        """The time up to which another session's lines were captured as its own; `_END_OF_TIME` if
+        this transcript is that session's."""
         other = cursors.load_cursor(session.vault, cursors.session_key(known.host, other_session))
         is_its_own = other.transcript and other.transcript == session.source.path
         return _END_OF_TIME if is_its_own else other.since
@@ -224,10 +228,11 @@ def _next_chunk(
 
 
 def _on_turn_end(session: HookSession, known: SessionCursor) -> bool:
-    """The agent stops, or is about to be compacted: what is new since the last event. A turn without anything new is none.
+    """The agent stops, or is about to be compacted: capture what is new since the last event.
 
-    Without a transcript the same words may be a message told twice, or said in two turns. A host that names its turns tells
-    them apart, and so does a prompt in between; else they count as told twice."""
+    Without a transcript, equal messages of one turn are one. Turns are told apart by the host's
+    name of the turn, or by a prompt in between.
+    """
     told = session.hook_event
     message = context_markers.strip_injected(told.message)
     turn = told.turn and text_fingerprint(told.turn).digest
@@ -250,9 +255,9 @@ def _on_turn_end(session: HookSession, known: SessionCursor) -> bool:
 
 
 def _on_session_start(session: HookSession, known: SessionCursor) -> bool:
-    """The start is kept aside; a session that was compacted has started already, one that had ended starts anew."""
+    """Keep the start aside, unless the session has begun and not ended."""
     if not (known.start or known.begun) or known.ended:
-        # What stands in the transcript before a session that goes on from another one is that one's.
+        # The transcript of a resumed session begins with lines of the session before it.
         floor = (
             session.caller.now
             if session.hook_event.source in ("resume", "fork") and not known.begun
@@ -293,7 +298,7 @@ def _on_post_compact(session: HookSession, known: SessionCursor) -> bool:
 
 
 def _on_prompt(session: HookSession, known: SessionCursor) -> bool:
-    """What the user asks, where the project wants that kept; else only the lines in which they ask to remember something."""
+    """Capture the prompt if the settings ask for it, else only its lines with a memory tag."""
     told = session.hook_event
     text, tagged = _prompt_text_and_tags(session.vault, told)
     number = told.turn or told.moment
@@ -301,9 +306,9 @@ def _on_prompt(session: HookSession, known: SessionCursor) -> bool:
     if not text or _is_same_prompt(session, known, text, number):
         session.state.save(known)
         return False
-    known = known._replace(
-        prompt=f"{text_fingerprint(text).digest} {number and text_fingerprint(number).digest} {session.caller.now}"
-    )
+    digest = text_fingerprint(text).digest
+    turn = number and text_fingerprint(number).digest
+    known = known._replace(prompt=f"{digest} {turn} {session.caller.now}")
     if is_readable_transcript(known.host, session.source.path):
         known = cursors.add_expected_texts(known, *(text_fingerprint(line) for line in tagged))
     _capture_event(session, known, "prompt", text)
@@ -311,11 +316,11 @@ def _on_prompt(session: HookSession, known: SessionCursor) -> bool:
 
 
 def _prompt_text_and_tags(vault: Vault, told: HookEvent) -> tuple[str, list[str]]:
-    """What of a prompt is kept, and its lines with a memory tag, as a transcript's reader tells them."""
+    """The text of a prompt that is kept, and its lines with a memory tag."""
     text = context_markers.strip_injected(told.prompt).strip()
     tagged: list[str] = []
-    if "[memory" in text.lower():
-        from cortex.hosts.transcript_item import tagged_lines  # noqa: PLC0415  hardly any prompt has one
+    if "[memory" in text.lower():  # hardly any prompt has one
+        from cortex.hosts.transcript_item import tagged_lines  # noqa: PLC0415
 
         tagged = tagged_lines(text)
     return text if hooks_enabled.read_settings(vault).prompts else "\n".join(tagged), tagged
@@ -355,7 +360,7 @@ def _publish_start(vault: Vault, caller: Caller, cursor: SessionCursor, start: s
 
 
 def _build_event(cursor: SessionCursor, id_: str, type_: str, text: str) -> Event:
-    """The event. Raises `CortexError` when it may not be written, without a word of what a host told."""
+    """The event. Raises `CortexError`, which quotes nothing of the payload, if it is not valid."""
     text = truncate_event_text(sanitize_text(text))
     event = Event(id_, type_, "", text, cursor.session, cursor.project, cursor.branch)
     event = event._replace(host=cursor.host, source="hook")
@@ -383,10 +388,7 @@ def _publish_or_spool(vault: Vault, caller: Caller, event: Event) -> None:
 def _capture_payload_only(
     vault: Vault, caller: Caller, told: HookEvent, now: SessionCursor
 ) -> bool:
-    """Capture what the payload alone tells, without knowing what was captured before: twice is better than never.
-
-    True if it tells anything.
-    """
+    """Capture what the payload alone tells, even a second time; True if it tells anything."""
     type_ = told.name.replace("-", "_")
     if told.name == "user-prompt-submit":
         type_, text = "prompt", _prompt_text_and_tags(vault, told)[0]
@@ -402,7 +404,7 @@ def _capture_payload_only(
 
 
 def _begin_parent_session(vault: Vault, caller: Caller, told: HookEvent) -> None:
-    """Say that the session of a subagent has begun. Where another hook is at work on it, that one, or the next, does so."""
+    """Capture the start of a subagent's session, unless another hook has that session locked."""
     with suppress(ConflictError), cursors.lock_session(vault, session_key(told), 0.5) as held:
         known = held.cursor
         _publish_start(vault, caller, known, known.start)
@@ -412,17 +414,17 @@ def _begin_parent_session(vault: Vault, caller: Caller, told: HookEvent) -> None
 
 
 def _next_event_id(caller: Caller, latest: str) -> str:
-    """An id of this moment that comes after the session's last event: within a second, chance alone would order them."""
+    """A new event id that sorts after the session's last event."""
     drawn = new_event_id(caller)
     return drawn if drawn > latest else events.id_after(latest, caller.random(2))
 
 
 def _is_same_prompt(session: HookSession, known: SessionCursor, text: str, number: str) -> bool:
-    """Whether this is the prompt that came last: a host, or who repeats a hook that was killed, tells it twice."""
+    """True if this prompt is the last one again, as a repeated hook sends it."""
     digest, turn, at = (*known.prompt.split(" "), "", "", "")[:3]
     if digest != text_fingerprint(text).digest:
         return False
-    from cortex.core.text.iso_time import epoch_seconds  # noqa: PLC0415  only when a prompt comes again
+    from cortex.core.text.iso_time import epoch_seconds  # noqa: PLC0415  few prompts are repeated
 
     if number:
         return turn == text_fingerprint(number).digest

@@ -24,7 +24,7 @@ class HookSettings(NamedTuple):
 
 
 def is_switched_off(environ: Mapping[str, str], cwd: str) -> bool:
-    """Whether the person has switched hooks off, for this process or for this folder and what is below it."""
+    """Whether hooks are switched off, for this process or for this folder and those below it."""
     return environ.get("CORTEX_OFF", "") not in ("", "0") or bool(find_off_file(cwd))
 
 
@@ -39,7 +39,8 @@ def find_off_file(cwd: str) -> str:
 
 
 def read_settings(vault: Vault) -> HookSettings:
-    """What the vault's settings say. Reading them takes as long as capturing, so that is done only where they speak of hooks."""
+    """What the vault's settings say of hooks. They are parsed only if a line begins with `hooks`:
+    parsing takes as long as a capture."""
     data = b""
     with suppress(CortexError, OSError):  # told by others
         data = files.read(vault.root, SETTINGS_FILE, _MAX_SETTINGS_BYTES)
@@ -47,7 +48,7 @@ def read_settings(vault: Vault) -> HookSettings:
         line.lstrip(b"[ \t\"'").startswith(b"hooks") for line in data.splitlines()
     ):
         return HookSettings()
-    from cortex.vault import settings  # noqa: PLC0415  as said
+    from cortex.vault import settings  # noqa: PLC0415  tomllib, see above
 
     held = settings.load(vault.root)
     return HookSettings(held.hooks_enabled, held.captures_prompts)

@@ -1,4 +1,4 @@
-"""Import transcripts of agents on this disk: capture them as the hooks of their sessions would have, then normalize."""
+"""Import transcripts of agents on this disk: capture what their hooks would have, and normalize."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ class ImportResult(NamedTuple):
     events: int
     records: int
     unread: list[UnreadTranscript]
-    left_alone: int  # sessions of other projects, in folders where Cortex is off, or that ended before `since`
+    left_alone: int  # sessions of other projects, with Cortex off, or that ended before `since`
     folders: list[str]  # where transcripts were looked for
     transcripts: int  # how many there are
     dry_run: bool
@@ -104,12 +104,13 @@ def import_(
 ) -> ImportResult:
     """Capture what agents' sessions on this disk said and did, as their hooks would have done.
 
-    By default the sessions of the project of the working directory. What the hooks have captured already, or an earlier
-    import, is not captured again, so an import may be repeated, or interrupted and repeated. What subagents said and did
-    belongs to their session. Left out are sessions in a folder with a .cortex-off file, and within a session what its
-    person took back: a prompt that was rewound, with all that followed from it, did not happen.
+    By default the sessions of the project of the working directory. What hooks or an earlier import
+    captured is not captured again, so an import may be interrupted and repeated. What subagents
+    said and did belongs to their session. Left out are sessions in a folder with a .cortex-off
+    file, and prompts that were rewound, with all that followed from them. CLAUDE_CONFIG_DIR and
+    CODEX_HOME say where transcripts lie instead of ~/.claude and ~/.codex.
 
-    hosts: one or several of claude (~/.claude/projects, or $CLAUDE_CONFIG_DIR), codex (~/.codex, or $CODEX_HOME), copilot
+    hosts: one or several of claude (~/.claude/projects), codex (~/.codex), copilot
     since: only sessions that went on after this: 30d, 12h, 3m, or a day such as 2026-10-01
     project: only sessions of this project, instead of the working directory's
     all: sessions of every project, each as its own
@@ -147,7 +148,7 @@ def import_(
 
 
 def _as_in_earlier_ids(piece: TranscriptItem) -> str:
-    """A command and a plan as they stand in the ids of imported events: the reprs that they had in the first version."""
+    """A command and a plan as they stand in the ids of imported events, which must not change."""
     command = piece.command and (
         f"Command(line={piece.command.line!r}, outcome={piece.command.outcome!r})"
     )
@@ -242,7 +243,7 @@ class _ImportRun:
         )
 
     def default_location(self, one: TranscriptInfo) -> _ProjectLocation:
-        """The place of a transcript's lines that are of no project of their own: that of its session."""
+        """The place of the transcript's session, for lines that are of no project of their own."""
         home = self.main_transcripts.get((one.host, one.session), one)
         return self.location_of(
             one.cwd, one.branch, self.location_of(home.cwd, one.branch) if home is not one else None
@@ -251,7 +252,7 @@ class _ImportRun:
     def location_of(
         self, cwd: str, branch: str, usual: _ProjectLocation | None = None
     ) -> _ProjectLocation:
-        """The project and its folder. A place that is no project of its own is of the session's `usual` one."""
+        """The project and its folder; `usual`, the session's, where `cwd` is no project itself."""
         if not cwd or "\0" in cwd or not os.path.isabs(cwd):
             return usual._replace(branch=branch) if usual else _ProjectLocation("", branch, "")
         if cwd not in self.locations_by_cwd:
@@ -320,8 +321,10 @@ class _ImportRun:
     def _is_new(
         self, piece: TranscriptItem, cursor: SessionCursor, ahead: list[cursors.TextFingerprint]
     ) -> bool:
-        """Whether neither a hook has captured this text from a payload, nor a session that this one went on from. `ahead`:
-        what hooks have captured that is still to come."""
+        """False if a hook captured this text from a payload, or if an earlier session has it.
+
+        `ahead`: texts that hooks captured and that are still to come; changed in place.
+        """
         if piece.kind not in (AGENT_TEXT, SUMMARY, PROMPT):
             return True
         if piece.id:
@@ -365,7 +368,7 @@ class _ImportRun:
     def _event_id(
         self, one: TranscriptInfo, type_: str, piece: TranscriptItem, at: str, number: int
     ) -> str:
-        """An id of this moment of the session, else of now. A message with an id of its host's has the same in a copy."""
+        """An id at the time of the item, else of now. Copies of a message have the same id."""
         fields = (one.session, one.subagent, piece.sidechain, piece.at, piece.kind, piece.text)
         named = piece.id or "\0".join((*fields, _as_in_earlier_ids(piece)))
         chance = hash_bytes("\0".join((one.host, type_, named, str(number))), 7)
@@ -378,7 +381,7 @@ class _ImportRun:
     def _publish_events(
         self, held: cursors.LockedSession, made: list[Event], after: SessionCursor
     ) -> SessionCursor:
-        """Publish the events of a stretch, and remember that it is done: killed anywhere, it is done once."""
+        """Publish the events of a segment and save the cursor; a kill in between repeats none."""
         if made:
             held.begin_publish(PublishAttempt(made[-1].id, after))
         for event in made:
@@ -455,7 +458,7 @@ class _ImportRun:
 
 
 def _resume_position(path: str, cursor: SessionCursor) -> FilePosition:
-    """Where to go on reading: where the hooks or an earlier import have come to, if this is still the same file."""
+    """Where to go on reading: behind what was captured, if this is still the same file."""
     start = FilePosition(cursor.offset, cursor.head)
     same = os.path.realpath(cursor.transcript or path) == os.path.realpath(path)
     return (

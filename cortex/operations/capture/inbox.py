@@ -1,4 +1,7 @@
-"""The one consumer of the inbox: each event on its own, every step durable before the next. Under the lock of whoever runs it."""
+"""Normalize the events of the inbox, each on its own, every step durable before the next.
+
+The caller holds the record lock.
+"""
 
 from __future__ import annotations
 
@@ -76,7 +79,7 @@ class InboxNormalizer:
                 # The disk or the permissions, not the event: it waits where it is.
                 hint = "mend that, then cortex normalize"
                 self.failed.append(Problem(path, reason_of(error), hint))
-            except Exception as error:  # noqa: BLE001  the normalizer loop: one event never stops another
+            except Exception as error:  # noqa: BLE001  one event never stops another
                 self._add_failure(path, error)
             else:
                 self.normalized_ids.append(event.id)
@@ -93,7 +96,7 @@ class InboxNormalizer:
         return event._replace(project=self.settings.resolve_project(event.project))
 
     def _apply(self, changes: Iterable[NoteChange], event: Event) -> None:
-        """Write the records, then let the event go: a crash between leaves an event that is found to be done."""
+        """Write the records, then move the event; after a crash in between it is applied again."""
         for change in changes:
             if self.dry_run:
                 outcome = CREATED if isinstance(change, CreateNote) else UPDATED
@@ -118,7 +121,7 @@ class InboxNormalizer:
     def _amend(
         self, change: AddProvenance | AppendToSession | UpsertTopic | MarkSuperseded
     ) -> None:
-        """Change a note that is there. What somebody saves meanwhile is read again, never overwritten."""
+        """Change a note. Where somebody saves it meanwhile, read it again."""
         for _ in range(_MAX_ATTEMPTS):
             before = files.read(self.root, change.path)
             outcome = DUPLICATE if isinstance(change, AddProvenance) else UPDATED
@@ -157,7 +160,7 @@ class InboxNormalizer:
         )
 
     def _is_reinstated(self, data: bytes, event: Event) -> bool:
-        """Whether a superseded record is to hold again: the event supersedes what holds in its place, or nothing does."""
+        """True if a superseded record becomes current: its replacement is superseded, or gone."""
         return (
             bool(event.supersedes)
             and has_current_replacement(notes.read(data), self._find_record, event.supersedes)
@@ -165,7 +168,7 @@ class InboxNormalizer:
         )
 
     def _has_current_replacement(self, change: MarkSuperseded) -> bool:
-        """Whether another record holds once this one does no more: that in its place may be superseded itself."""
+        """Whether a current record is in its place (the replacement may be superseded itself)."""
         holds = self._find_record(link_key(change.superseded_by))
         return (
             holds is None
@@ -182,7 +185,7 @@ class InboxNormalizer:
             return None
 
     def _preserve_edit(self, edit: Event) -> None:
-        """Put an event that nobody captured where normalized events lie. A crash may have come after this line before."""
+        """Write an event that nobody captured to the normalized ones, unless it is there."""
         data = events.compose(edit).encode("utf-8", "backslashreplace")
         path = events.event_path(edit.id)
         try:
@@ -195,7 +198,7 @@ class InboxNormalizer:
             files.sync_folder(self.root, path.rpartition("/")[0])
 
     def _records_of_event(self, id_: str) -> list[Record]:
-        """What an event said that has been normalized; nothing when somebody has made it unreadable."""
+        """The records of a normalized event; none if it cannot be read."""
         # In the inbox where a crash came before it was let go.
         for path in (events.event_path(id_), layout.pending_path(id_)):
             try:
@@ -205,8 +208,7 @@ class InboxNormalizer:
         return []
 
     def _reuse_existing_note(self, change: CreateNote, event: Event) -> None:
-        """The note is there though the catalogue did not know: a crash came before its event was let go, or the note
-        could not be read when the catalogue was made."""
+        """Go on with a note that the catalogue did not know, as after a crash."""
         held = files.read(self.root, change.path)
         note = notes.read_strict(held, change.path)
         if event.id in note.provenance()[0]:
@@ -285,7 +287,7 @@ def _raw_content(data: bytes) -> bytes:
 
 
 def _check_readable(data: bytes, path: str) -> None:
-    """Raise `InvalidInputError` when a note would be no note any more: whoever wrote it so would refuse it from then on."""
+    """Raise `InvalidInputError` for a note that could not be read again."""
     note = notes.read(data, path)
     if note.problems or not note.opening_fence:
         why = note.problems[0].message if note.problems else "it would have no frontmatter"

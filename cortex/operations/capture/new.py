@@ -19,7 +19,7 @@ from cortex.core.model.record import (
 )
 from cortex.core.redact.secrets import sanitize_text
 from cortex.core.text.strings import shorten
-from cortex.operations.capture.capture import new_event_id, split_tags
+from cortex.operations.capture.capture import clean_tags, new_event_id
 from cortex.operations.share.heal import try_heal
 from cortex.vault import files, layout
 from cortex.vault.git import checkout
@@ -43,7 +43,7 @@ def new(
     title: str,
     *,
     project: str = "",
-    tags: str = "",
+    tags: tuple[str, ...] = (),
     body: str = "",
 ) -> NewResult:
     """Begin a record of your own from a template and print its path.
@@ -78,7 +78,7 @@ def new(
         status=initial_status(named),
         project=sanitize_text(project).lower() or checkout.project_of(caller.cwd),
         branch=sanitize_text(checkout.branch_of(caller.cwd)),
-        tags=split_tags(tags),
+        tags=clean_tags(tags),
     )
     # What holds for a capture holds here: a text, a project, tags, a size.
     said = title and f"{title}\n{text}"

@@ -1,4 +1,4 @@
-"""Events to records: one consumer under a lock, each event on its own, every step durable before the next."""
+"""Turn events into records, under the record lock."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class NormalizeResult(NamedTuple):
 def normalize(vault: Vault, caller: Caller, *, dry_run: bool = False) -> NormalizeResult:
     """Turn the events of the inbox into records.
 
-    An event that cannot be used moves to inbox/failed with the reason; all others go on. Run twice, it does nothing.
+    An event that cannot be used moves to inbox/failed with the reason; the others go on.
 
     dry_run: say what would happen and change nothing
 
@@ -70,7 +70,7 @@ def normalize(vault: Vault, caller: Caller, *, dry_run: bool = False) -> Normali
 def load_existing_records(
     vault: Vault, caller: Caller, event: Event | None = None
 ) -> ExistingRecords:
-    """What exists, from an index that is refreshed first; with `event`, only what this one can touch."""
+    """What exists, from a refreshed index; with `event`, only what this one can touch."""
     filters = _filters_of_event(vault, event) if event else [KNOWLEDGE]
     return query_index(
         vault, caller.progress, lambda now: _read_existing_records(now, filters), words=False
@@ -78,11 +78,10 @@ def load_existing_records(
 
 
 def _filters_of_event(vault: Vault, event: Event) -> list[NoteFilter]:
-    """What an event can touch: records with the ids, topics or texts of its own, and its session."""
+    """What an event can touch: records with the ids, topics or texts of its own, its session."""
+    # What it supersedes leads to other records; minutes make records of their own.
     if event.supersedes or event.type == "meeting":
-        return [
-            KNOWLEDGE
-        ]  # what it supersedes leads to other records; minutes make records of their own
+        return [KNOWLEDGE]
     records = records_from_event(event, settings.load(vault.root).phrases)
     return [
         KNOWLEDGE._replace(

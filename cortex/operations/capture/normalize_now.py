@@ -1,4 +1,4 @@
-"""Normalize one event as soon as it is captured: the same rules, the same lock, the same consumer as a pass over the inbox."""
+"""Normalize one event as soon as it is captured, by the rules of a pass over the inbox."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _LOCK_TIMEOUT_SECONDS = 60.0  # for others that save at the same time
 
 
 class NormalizeNowResult(NamedTuple):
-    """What became of an event: the records it made or changed, each with the outcome, the one that was meant first."""
+    """The records that an event made or changed, the one that was meant first."""
 
     records: tuple[tuple[str, str], ...]  # path; created, updated or duplicate
     problems: tuple[Problem, ...]  # of the briefings
@@ -52,7 +52,7 @@ def publish_and_normalize(
 
 
 def normalize_now(vault: Vault, caller: Caller, event: Event) -> NormalizeNowResult:
-    """Normalize an event of the inbox. An error says where the event waits: it is kept in any case."""
+    """Normalize an event of the inbox. Raises `CortexError` that names the event, which is kept."""
     try:
         with record_lock(vault, _LOCK_TIMEOUT_SECONDS):
             if not files.exists(vault.root, layout.pending_path(event.id)):
@@ -77,7 +77,7 @@ def normalize_now(vault: Vault, caller: Caller, event: Event) -> NormalizeNowRes
 
 
 def _normalize_event(vault: Vault, caller: Caller, event: Event) -> tuple[InboxNormalizer, bool]:
-    """The event normalized, and whether the briefings are as they should be, as far as one can tell."""
+    """The event normalized, and whether the briefings are up to date with it."""
     fresh, seen = not briefings_are_stale(vault), git_stamp(vault)
     mark_briefings_stale(vault)  # a run that does not come to its end leaves briefings to heal
     done = InboxNormalizer(vault, load_existing_records(vault, caller, event))
@@ -89,7 +89,7 @@ def _normalize_event(vault: Vault, caller: Caller, event: Event) -> tuple[InboxN
 
 
 def _update_briefings(vault: Vault, done: InboxNormalizer) -> bool:
-    """Put the lines of what changed into the briefings; False when they have to be healed as a whole."""
+    """Write the changed lines into the briefings; False if all of them must be healed."""
     if checkout.operation_in_progress(vault.root):
         return False
     try:

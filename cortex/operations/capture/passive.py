@@ -48,8 +48,9 @@ def passive(
 ) -> PassiveResult:
     """Keep the learnings in a text, each as a record.
 
-    They are the numbered items, else the bullets, below the last heading "Key Learnings", "Learnings" or "Aprendizajes
-    Clave". The same learning again is the same record. A text without any is a line in its session, or a note.
+    They are the numbered items, else the bullets, below the last heading "Key Learnings",
+    "Learnings" or "Aprendizajes Clave". The same learning again is the same record. A text without
+    any is a line in its session, or a note.
 
     text: what an agent wrote; a single - reads standard input
     session: the session that it belongs to

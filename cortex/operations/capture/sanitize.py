@@ -1,4 +1,4 @@
-"""The texts of events as they may be kept: without secrets, short enough, and harmless where a host names things."""
+"""Make texts fit to be stored: without secrets, short enough, and without control characters."""
 
 from __future__ import annotations
 
@@ -91,4 +91,5 @@ def _cut_middle(data: bytes, most: int) -> str:
         tail = line + 1
     first = data[:head].decode("utf-8", "ignore").rstrip()
     last = data[tail:].decode("utf-8", "ignore").strip()
-    return f"{first}\n\n(cut here: {tail - head:,} of {len(data):,} bytes are left out)\n\n{last}".strip()
+    cut = f"(cut here: {tail - head:,} of {len(data):,} bytes are left out)"
+    return f"{first}\n\n{cut}\n\n{last}".strip()

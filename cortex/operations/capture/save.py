@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import NamedTuple
+from typing import Annotated, Literal, NamedTuple
 
 from cortex.core.model import event as events, topics
 from cortex.core.model.caller import Caller
 from cortex.core.model.event import Event
 from cortex.core.model.note_status import TIER_CURRENT
+from cortex.core.model.parameters import Between
 from cortex.core.model.problem import CortexError, InvalidInputError, Problem
 from cortex.core.model.record import (
     SCOPES,
     canonical_type,
     default_scope,
+    format_confidence,
     is_record_type,
-    parse_confidence,
-    parse_priority,
 )
 from cortex.core.model.relation import parse_link_target
 from cortex.core.normalize.handlers import MAX_SAVED_TITLE_CHARS, records_from_event
@@ -29,7 +29,7 @@ from cortex.core.text.strings import printable_line, shorten
 from cortex.index.catalogue import IndexDamaged, NoteRow
 from cortex.index.filters import NoteFilter
 from cortex.index.refresh import IndexSession, last_index, query_index
-from cortex.operations.capture.capture import new_event_id, split_tags
+from cortex.operations.capture.capture import clean_tags, new_event_id
 from cortex.operations.capture.normalize import load_existing_records
 from cortex.operations.capture.normalize_now import publish_and_normalize
 from cortex.operations.find import resolve_note
@@ -66,18 +66,21 @@ class SaveResult(NamedTuple):
 
 
 def save(
-    vault: Vault, caller: Caller, title: str, *, type: str = "", what: str = "", why: str = "", where: str = "", learned: str = "", body: str = "",
-    topic: str = "", project: str = "", scope: str = "", tags: str = "", session: str = "", confidence: str = "", priority: str = "",
-    derived_from: str = "", supersedes: str = "",
+    vault: Vault, caller: Caller, title: str, *, type: str = "", what: str = "", why: str = "",
+    where: str = "", learned: str = "", body: str = "", topic: str = "", project: str = "",
+    scope: Literal["", "project", "personal", "global"] = "", tags: tuple[str, ...] = (),
+    session: str = "", confidence: Annotated[float, Between(0, 1)] | None = None,
+    priority: Annotated[int, Between(1, 10)] | None = None,
+    derived_from: tuple[str, ...] = (), supersedes: tuple[str, ...] = (),
 ) -> SaveResult:  # fmt: skip
     """Save what was learned as a record, at once.
 
-    A topic has one record within its project and scope: saved again, it says what was said last, and what was said before
-    stays in its event (cortex history ID). Without a topic, the same text within 15 minutes is one record. Secrets and
-    <private>…</private> become [REDACTED:kind], as in a capture.
+    A topic has one record within its project and scope: saved again, it holds the last text, and
+    earlier texts stay in their events (cortex history ID). Without a topic, the same text within 15
+    minutes is one record. Secrets and <private>…</private> become [REDACTED:kind], as in a capture.
 
     title: what it is, in a line
-    type: decision, gotcha, pattern, learning or any other word; by default what the topic or the first word says
+    type: decision, gotcha, pattern, learning or any other word; by default the topic's
     what: what was done or decided
     why: the reason
     where: files, places
@@ -85,15 +88,15 @@ def save(
     body: the whole text in place of these four; a single - reads standard input
     topic: a stable key, such as decision/storage; cortex topic TITLE suggests one
     project: the project; by default what the working directory says
-    scope: project, personal or global; a word in the record, which lies in this vault all the same: cortex promote moves it
+    scope: project, personal or global; only a word in the record: cortex promote moves it
     tags: comma-separated
     session: the session that this belongs to
     confidence: how sure it is, from 0 to 1
     priority: how much it matters, from 1 to 10
-    derived_from: ids of the records that this was made from
-    supersedes: ids of the records that no longer hold from now on
+    derived_from: ids of the records that this was made from, comma-separated
+    supersedes: ids of the records that no longer hold from now on, comma-separated
 
-    Example: cortex save "Keep the index outside the vault" --type decision --why "an index is full of pickles" --topic decision/index
+    Example: cortex save "Keep the index outside" --why "it is a cache" --topic decision/index
     Example: git log -1 --format=%B | cortex save "Why the cache went" --body - --tags cache
     """
     parts = {"What": what, "Why": why, "Where": where, "Learned": learned}
@@ -105,14 +108,14 @@ def save(
         session=sanitize_text(session),
         project=resolve_project(vault, caller, project),
         branch=sanitize_text(checkout.branch_of(caller.cwd)),
-        tags=split_tags(tags),
+        tags=clean_tags(tags),
         source=caller.source,
         title=printable_line(sanitize_text(title)),
         record=canonical_type(sanitize_text(type).strip().lower()),
         topic=topics.normalize_topic(sanitize_text(topic)) if topic else "",
-        scope=scope.strip().lower(),
-        confidence=parse_confidence(confidence),
-        priority=parse_priority(priority),
+        scope=scope,
+        confidence="" if confidence is None else format_confidence(confidence),
+        priority="" if priority is None else str(priority),
     )
     event = _validated_event(event)
     if derived_from or supersedes:
@@ -145,7 +148,7 @@ def _validated_event(event: Event) -> Event:
             f"{shorten(event.record, 50)!r} is no type of record",
             "use one word of a-z, 0-9 and hyphens, at most 40 characters: decision, gotcha",
         )
-    if event.scope and event.scope not in SCOPES:
+    if event.scope and event.scope not in SCOPES:  # as of a record that a hand gave another word
         raise InvalidInputError(
             f"unknown scope {shorten(event.scope, 50)!r}", f"use one of: {', '.join(SCOPES)}"
         )
@@ -167,8 +170,8 @@ def _validated_event(event: Event) -> Event:
 
 
 def _with_later_id(vault: Vault, caller: Caller, event: Event) -> Event:
-    """The event with an id behind all that its topic's record names: what is said now is what holds, also within a second, and
-    also where another clone's clock is ahead."""
+    """The event with an id behind all events of its topic's record, so that its text is the latest
+    even within a second, or where another clone's clock is ahead."""
     if not event.topic:
         return event
     try:
@@ -189,7 +192,7 @@ def _with_later_id(vault: Vault, caller: Caller, event: Event) -> Event:
 
 
 def _topic_record(vault: Vault, caller: Caller, event: Event) -> notes.Note:
-    """The record of the event's topic: where it was made, else where the index finds it. `NotFoundError` if there is none."""
+    """The record of the event's topic; `NotFoundError` if there is none."""
     of = (event.project, event.scope, event.topic)
     id_, path = topics.topic_record_id(*of), topics.record_path(*of)
     with suppress(CortexError, OSError):
@@ -202,7 +205,7 @@ def _topic_record(vault: Vault, caller: Caller, event: Event) -> notes.Note:
 
 
 def _compose_text(body: str, parts: dict[str, str]) -> str:
-    """The record's text from its parts, in the form of the templates; empty when nothing was said."""
+    """The record's text from its parts, as in the templates; empty if all parts are."""
     said = [
         f"**{name}.** {sanitize_text(text).strip()}" for name, text in parts.items() if text.strip()
     ]
@@ -215,15 +218,19 @@ def _compose_text(body: str, parts: dict[str, str]) -> str:
 
 
 def _with_relations(
-    vault: Vault, caller: Caller, event: Event, derived_from: str, supersedes: str
+    vault: Vault,
+    caller: Caller,
+    event: Event,
+    derived_from: tuple[str, ...],
+    supersedes: tuple[str, ...],
 ) -> Event:
     """The event with the ids of the records that these names mean."""
 
-    def ids(now: IndexSession, names: str) -> tuple[str, ...]:
+    def ids(now: IndexSession, names: tuple[str, ...]) -> tuple[str, ...]:
         return tuple(
             dict.fromkeys(
                 change_record.check_editable(resolve_note.find_one(now.catalogue, name)).id
-                for name in names.replace(",", " ").split()
+                for name in names
             )
         )
 
@@ -237,7 +244,7 @@ def _with_relations(
 
 
 def _find_similar(vault: Vault, event: Event, id_: str) -> tuple[SimilarRecord, ...]:
-    """Current records of the project with a similar title, by the index as it was last refreshed."""
+    """Current records of the project with a similar title; the index is not refreshed for it."""
     words = sorted({word for word in event.title.casefold().split() if len(word) > 3}, key=len)[-4:]
     wanted = NoteFilter(
         tiers=(TIER_CURRENT,), projects=(event.project,), has_id=True, title_words=words

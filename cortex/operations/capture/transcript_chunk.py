@@ -1,9 +1,12 @@
-"""What is new of a session: the next part of its transcript, with the last message where it has not come there yet."""
+"""What is new of a session: the next part of its transcript, and the last message if that is ahead
+of the transcript."""
 
 from __future__ import annotations
 
 from cortex.core.model.turn_summary import TurnSummary, join_messages
 from cortex.core.text.value import TYPE_CHECKING, NamedTuple
+from cortex.hosts import has_transcripts, new_reader
+from cortex.hosts.tail import FILE_START, GONE, UNREADABLE, FilePosition, read_new_lines
 from cortex.operations.capture.sanitize import sanitize_name
 from cortex.vault.state import session_state as cursors
 from cortex.vault.state.session_state import SessionCursor, TextFingerprint, text_fingerprint
@@ -17,7 +20,7 @@ _MAX_RECENT_TEXTS = 40  # texts that are known again when a payload tells them l
 
 
 class TranscriptSource(NamedTuple):
-    """A transcript and the folder to which its paths are relative: as the host names them, which may be more than is kept."""
+    """A transcript, and the folder to which its paths are relative."""
 
     path: str
     root: str
@@ -33,11 +36,7 @@ class TranscriptChunk(NamedTuple):
 
 def is_readable_transcript(host: str, path: str) -> bool:
     """Whether this is a transcript that Cortex can read."""
-    if not path:
-        return False
-    from cortex.hosts import has_transcripts  # noqa: PLC0415  not every host has transcripts
-
-    return has_transcripts(host)
+    return bool(path) and has_transcripts(host)
 
 
 def next_chunk(
@@ -51,9 +50,9 @@ def next_chunk(
 ) -> TranscriptChunk:
     """What is new of a session.
 
-    `captured_until` gives the time up to which lines of another session, by its name, were captured as that one's;
-    `is_new_turn`: the message belongs to another turn than what was captured last. A line of more than `MAX_READ_BYTES`
-    is left where it is, or read up to `max_line_bytes` where that is given.
+    `captured_until` gives the time up to which lines of another session, by its name, were captured
+    as that one's; `is_new_turn`: the message belongs to another turn than what was captured last.
+    A line of more than `MAX_READ_BYTES` is left where it is, or read up to `max_line_bytes`.
     """
     new, letters, skipped = TurnSummary(), "", 0
     has_transcript = is_readable_transcript(known.host, source.path)
@@ -83,14 +82,10 @@ def _read_transcript(
     max_line_bytes: int,
     captured_until: Callable[[str], str],
 ) -> tuple[TurnSummary, SessionCursor, str, int]:
-    """What is new in the transcript, the session's state behind it, all letters of what was said, and skipped lines."""
-    # As above.
-    from cortex.hosts import new_reader  # noqa: PLC0415
-    from cortex.hosts.tail import FILE_START, GONE, UNREADABLE, FilePosition, read_new_lines  # noqa: PLC0415
-
+    """What is new in the transcript, the cursor behind it, all letters of it, and skipped lines."""
     start = FilePosition(known.offset, known.head)
     chunk = read_new_lines(source.path, start, MAX_READ_BYTES)
-    # Another file, or the old one written anew: lines that were read are passed over by their times.
+    # Another file, or the old one rewritten: lines that were read are skipped by their times.
     is_other_file = bool(chunk.fault) and chunk.fault not in (GONE, UNREADABLE)
     if is_other_file:
         start = FILE_START
@@ -128,13 +123,13 @@ def _read_transcript(
 def _lines_of_session(
     known: SessionCursor, lines: list[bytes], captured_until: Callable[[str], str]
 ) -> tuple[list[bytes], SessionCursor]:
-    """The lines that are the session's, and what is known then of whose lines the file holds.
+    """The lines that are the session's, and the cursor with whose lines the file holds.
 
-    A path may be used again by another session, and a session that was resumed or forked begins with lines of an older one. So lines
-    that name another session are left out when lines of this one came before them, or when they were captured as the other one's."""
+    Another session may use the path again, and a resumed or forked session begins with lines of an
+    older one. So lines that name another session are left out when lines of this one came before
+    them, or when they were captured as the other one's."""
     if not known.session:
         return lines, known
-    from cortex.hosts import new_reader  # noqa: PLC0415  as above
 
     session_of = new_reader(known.host).session_of
     own: list[bytes] = []
@@ -156,7 +151,8 @@ def _lines_of_session(
 
 def _line_time(line: bytes) -> str:
     """The time of a transcript line in our form (`normalize_timestamp`); empty if it has none."""
-    from cortex.hosts.transcript_item import normalize_timestamp  # noqa: PLC0415  only of lines of another session
+    # Only lines of another session are asked for their time.
+    from cortex.hosts.transcript_item import normalize_timestamp  # noqa: PLC0415
     from cortex.hosts.transcript_reader import parse_json_object  # noqa: PLC0415
 
     told = parse_json_object(line)
@@ -166,8 +162,8 @@ def _line_time(line: bytes) -> str:
 def _drop_captured_texts(
     texts: list[str], ahead: tuple[TextFingerprint, ...]
 ) -> tuple[list[str], tuple[TextFingerprint, ...], str]:
-    """The texts without those that were captured from a payload before, what of these is still to come, and all letters of
-    the texts. A host may tell in one payload what its transcript has as several texts."""
+    """The texts without those that were captured from a payload before, which of these are still
+    to come, and all letters of the texts. One payload may hold several texts of the transcript."""
     letters = ["".join(text.split()) for text in texts]
     left = list(ahead)
     kept: list[tuple[str, str]] = []
@@ -186,7 +182,7 @@ def _drop_captured_texts(
 
 
 def _digests_of_last_texts(texts: list[str]) -> tuple[TextFingerprint, ...]:
-    """What was said last: as the last few texts, which a host may tell as one, and each by itself, of which a hook may be late."""
+    """Fingerprints of the last texts, each and joined: a host may send several as one, or late."""
     several = (
         text_fingerprint("".join(texts[-count:])) for count in range(2, min(len(texts), 4) + 1)
     )

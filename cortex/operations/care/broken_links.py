@@ -1,4 +1,4 @@
-"""Links and relations that lead to no note, with what the vault and its history know of the target."""
+"""Links and relations without a target note, and what the vault and git know of the target."""
 
 from __future__ import annotations
 
@@ -44,21 +44,22 @@ def find_broken_links(root: str, now: IndexSession) -> MissingTargetReport:
 
 
 def broken_link_problems(root: str, known: MissingTargetReport) -> list[Problem]:
-    """A problem for each of them. Asks git, which may take its time: not while others wait for the index."""
+    """A problem for each of them. Runs git, so the caller must not hold the index lock."""
     return problems_of_report(known, _deleting_commits(root, known.keys))
 
 
 def _deleting_commits(root: str, names: Sequence[str]) -> dict[str, str]:
-    """Of names that are ids: the commit that took their file away, and when. Nothing where git cannot tell in time."""
+    """Name -> the commit that deleted its file, and its day; empty if git takes too long."""
     keys = [key for key in names if set(key) <= _ID_CHARACTERS][:_MAX_NAMES]
     if not keys or checkout.find_repository(root) is None:
         return {}
     arguments = [
-        "log", "--diff-filter=D", "--name-only", "--no-renames", "--relative", "-z", "--format=%x01%h %cs", "--end-of-options", "HEAD", "--",
+        "log", "--diff-filter=D", "--name-only", "--no-renames", "--relative", "-z",
+        "--format=%x01%h %cs", "--end-of-options", "HEAD", "--",
         *(f":(glob)**/{key}.md" for key in keys),
     ]  # fmt: skip
     output = b""
-    with suppress(CortexError):  # no git, or a history too long for a word of comfort
+    with suppress(CortexError):  # no git, or a long history: the answer goes without it
         output = git_cli.run_unchecked(
             root, arguments, timeout=_TIMEOUT_SECONDS, extra={"GIT_LITERAL_PATHSPECS": "0"}
         ).stdout

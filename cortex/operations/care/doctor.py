@@ -1,4 +1,4 @@
-"""What is wrong with a vault, each with the next thing to do. Changes no file unless it is asked to."""
+"""What is wrong with a vault, each with the next thing to do."""
 
 from __future__ import annotations
 
@@ -49,9 +49,14 @@ class DoctorResult(NamedTuple):
 
 
 def doctor(vault: Vault, caller: Caller, *, fix: bool = False) -> DoctorResult:
-    """Name what is wrong: notes with a problem, clashing ids and names, links to no note, stale briefings, a repository that would not merge.
+    """Name what is wrong with the vault, and what to do about it; no file is changed without --fix.
 
-    fix: do what is safe first, and say what was done: register the merge drivers, heal briefings, merge what git could not, bring back notes and events that git took for others, make one file of two with one id, repair what a power cut left of the repository
+    Checked are notes, clashing ids and names, links to no note, briefings, hooks and the
+    repository. --fix registers the merge drivers, heals briefings, merges what git could not,
+    brings back notes and events that git took for others, joins files that have one id, and repairs
+    what a power cut left of the repository.
+
+    fix: do what is safe first, and say what was done
 
     Example: cortex doctor --json
     Example: cortex doctor --fix
@@ -140,7 +145,7 @@ def _misnamed_event_problems(catalogue: Catalogue) -> Iterator[Problem]:
 
 
 def _duplicate_topic_problems(catalogue: Catalogue) -> Iterator[Problem]:
-    """Two current records of one topic, as a hand or a merge of projects may leave them: the next save changes but one."""
+    """Two current records of one topic, of which the next save would change only one."""
     for path, id_, first, topic in duplicate_topics(catalogue, _MAX_LISTED):
         hint = f"{cortex_command('supersede', first, '--by', id_)}, or the other way round"
         yield Problem(path, f"has the topic {topic} of {first}", hint)
@@ -185,7 +190,7 @@ def _leftover_problems(snapshot: Snapshot) -> Iterator[Problem]:
 
 
 def _stale_briefing_problems(vault: Vault, now: IndexSession) -> list[Problem]:
-    """Briefings that are not as the notes give them; none where there are none yet, nor in the middle of a merge."""
+    """Briefings that differ from the notes; nothing during an operation of git."""
     if not files.exists(vault.root, BRIEFINGS_FOLDER) or checkout.operation_in_progress(vault.root):
         return []
     paths = list(now.snapshot.stamps)

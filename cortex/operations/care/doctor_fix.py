@@ -1,4 +1,4 @@
-"""What `cortex doctor --fix` does: what is safe, in an order in which each step finds the earlier ones done."""
+"""The steps of `cortex doctor --fix`."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _MIN_AGE_SECONDS = 600.0  # a half-written file that is younger may belong to so
 def apply_fixes(vault: Vault, caller: Caller) -> tuple[list[str], list[Problem]]:
     """Repair what is safe to repair. Returns what was done, in words, and what failed.
 
-    Of notes only those are touched that git has mixed up, displaced or doubled, and the briefings, which are output.
+    Changed are only briefings, and notes that git has mixed up, displaced or doubled.
     """
     done: list[str] = []
     failed: list[Problem] = []
@@ -80,7 +80,7 @@ def _describe(changes: Iterable[Any]) -> list[str]:
     return [f"{one.path}: {one.what}" for one in changes]
 
 
-# Step, whether it needs a repository, whether it may run during a merge. Each step relies on the ones before it.
+# Step, whether it needs a repository, whether it may run during a merge. The order counts.
 _STEPS: tuple[tuple[Callable[[Vault, Caller], Iterable[str]], bool, bool], ...] = (
     (lambda vault, _: fix.repair(vault.root), False, True),
     (lambda vault, _: _describe(recover_interrupted_merge(vault.root)[0]), True, True),

@@ -1,6 +1,6 @@
-"""What is wired into the hosts of agents, whether it can run, and what switches it off. Changes nothing.
+"""Which hooks are in the settings of hosts, whether they can run, and what switches them off.
 
-A project's settings may come from a stranger: a program that they name is looked at, never run.
+A project's settings may come from a stranger: a program that they name is never run.
 """
 
 from __future__ import annotations
@@ -32,7 +32,11 @@ _MANAGED_SETTINGS_FILES = (
 _COPILOT_FILES = ("config.json", "settings.json")
 # Keys that switch hooks off: of Gemini CLI where they are false, of the others where they are true.
 _DISABLING_KEYS = {
-    "claude": (("disableAllHooks",), ("allowManagedHooksOnly",), ("strictPluginOnlyCustomization", "hooks")),
+    "claude": (
+        ("disableAllHooks",),
+        ("allowManagedHooksOnly",),
+        ("strictPluginOnlyCustomization", "hooks"),
+    ),
     "gemini": (("hooksConfig", "enabled"), ("hooks", "enabled"), ("tools", "enableHooks")),
     "copilot": (("disableAllHooks",),),
 }  # fmt: skip
@@ -67,7 +71,7 @@ class HostStatus(NamedTuple):
 
 
 def project_root(cwd: str) -> str:
-    """The project around a working directory: the repository's root, else the folder itself. Empty for the home folder."""
+    """The root of the repository around `cwd`, else `cwd` itself; empty for the home folder."""
     home = os.path.realpath(os.path.expanduser("~"))
     found = checkout.find_repository(cwd)
     root = found[0] if found and found[0] != home else os.path.realpath(cwd)
@@ -92,9 +96,9 @@ def allowed_folders(host: Host, scope: str, root: str) -> tuple[str, ...]:
 def inspect_host(
     host: Host, root: str, vault: Vault | None, problems: list[Problem], *, run: bool = True
 ) -> HostStatus:
-    """What is wired of a host. With `run`, the Python that the person's own settings name is asked whether it finds Cortex.
+    """The hooks of one host. Settings that cannot be read are added to `problems`.
 
-    Settings that cannot be read are added to `problems`.
+    `run`: start the Python of the user's own settings to see whether it finds Cortex.
     """
     last_runs = hook_log.last_runs(vault) if vault else {}
     order = {on.name: number for number, on in enumerate(host.events)}
@@ -165,8 +169,8 @@ def _wiring_problems(one: HostStatus) -> Iterator[Problem]:
 
 
 def all_problems(vault: Vault, cwd: str) -> list[Problem]:
-    """For doctor: the hooks that cannot run, those that a host keeps from running, and those that went wrong. Settings that
-    cannot be read are its business only where they seem to hold hooks of ours."""
+    """For doctor: hooks that cannot run, that a host switches off, or that failed; settings that
+    cannot be read only if they name Cortex."""
     problems: list[Problem] = []
     unread: list[Problem] = []
     root = project_root(cwd)
@@ -207,7 +211,7 @@ def disabled_by_host(host: Host, root: str) -> Iterator[str]:
 
 
 def plugin_settings_path(host: Host, root: str) -> str:
-    """The settings file of Claude Code that switches our plugin on; the last one that speaks of it counts."""
+    """The settings file of Claude Code that enables our plugin; the last one counts."""
     found = ""
     for path in _settings_paths(host, root) if host.name == "claude" else ():
         plugins = _read_settings(path).get("enabledPlugins")

@@ -1,4 +1,4 @@
-"""The hooks by which an agent's host tells Cortex what happens: wired into its settings, taken out, looked at."""
+"""Install, remove and show the hooks of Cortex in the settings of agents' hosts."""
 
 from __future__ import annotations
 
@@ -65,17 +65,17 @@ def hooks(
     shared: bool = False,
     dry_run: bool = False,
 ) -> HooksResult:
-    """Wire Cortex into the agents that you use: what a session learns is kept, and the next one starts knowing it.
+    """Wire Cortex into agents: what a session learns is kept, and the next one starts knowing it.
 
-    Only entries of Cortex are written, replaced and taken out; comments, the order, other hooks and every other byte stay. An install
-    that nobody edited is taken out without a trace. In a project, Claude Code is wired in .claude/settings.local.json, which git does
-    not share, with the path of this Python. Other hosts have no such file: there, and with --shared, stands a line for the shell that
-    runs this Python by its path where that is there, else cortex from the PATH, else nothing. It names a path of the machine that wrote
-    it, and is left as it is by an install on another machine on which it can run. A file .cortex-off in a folder, CORTEX_OFF=1, or
-    enabled = false below [hooks] in cortex.toml switch all of it off.
+    Only entries of Cortex are written, replaced and removed; every other byte of the settings
+    stays. In a project, Claude Code is wired in .claude/settings.local.json, which git does not
+    share, with the path of this Python. Other hosts have no such file: there, and with --shared,
+    the entry is a shell command that runs this Python if it is there, else cortex from the PATH,
+    else nothing. A file .cortex-off in a folder, CORTEX_OFF=1, or enabled = false below [hooks] in
+    cortex.toml switch hooks off. For opencode there is plugins/opencode/cortex.ts.
 
     action: install, remove or status
-    hosts: claude, codex, gemini, cursor, copilot, windsurf, with blanks between; remove and status take all when none is named, and opencode takes plugins/opencode/cortex.ts
+    hosts: claude, codex, gemini, cursor, copilot, windsurf; remove and status take all by default
     project: the settings of the project around the working directory; the default
     user: your own settings, for all projects
     shared: of Claude Code the file of the project that git shares, with the line for any machine
@@ -120,7 +120,7 @@ def hooks(
 def _select(
     cwd: str, action: str, hosts: list[HostName] | None, *, project: bool, user: bool, shared: bool
 ) -> tuple[list[Host], str]:
-    """The hosts that are named, or all, and the project around `cwd`. Raises `InvalidInputError` for options that clash."""
+    """The named hosts, or all, and the project around `cwd`; `InvalidInputError` for a clash."""
     chosen = [HOSTS[name] for name in dict.fromkeys(hosts or ())]
     if not chosen and action == "install":
         hint = f"cortex hooks install {' or '.join(HOSTS)}"
@@ -155,7 +155,7 @@ def _changes_made(
 def _next_steps(
     done: Sequence[HookSettingsChange], seen: Sequence[HostStatus], root: str, cwd: str
 ) -> Iterator[str]:
-    """What is left for the person to do; after an install that changed nothing of a host, not what that asked for then."""
+    """What is left for the user to do; a host's own step only if its settings changed."""
     installed = any(one.outcome in ("wired", "updated", "unchanged") for one in done)
     for one in done:
         if one.outcome in ("wired", "updated"):
@@ -164,7 +164,8 @@ def _next_steps(
         host = HOSTS[status.host]
         name = f"{host.settings_folder}/{host.local_file}"
         if any(hook.scope == "local" for hook in status.hooks) and _is_shared_by_git(root, name):
-            yield f"git would share {name}, with its path of this machine: echo {name} >> .gitignore"
+            command = f"echo {name} >> .gitignore"
+            yield f"git would share {name}, with its path of this machine: {command}"
     if installed:
         yield from filter(None, [project_file.unstable_name_hint(cwd)])
         return
@@ -175,7 +176,7 @@ def _next_steps(
 
 
 def _is_shared_by_git(root: str, path: str) -> bool:
-    """Whether git does not leave the project's local settings out, as the host lets it when it makes the file itself."""
+    """Whether git tracks or would add `path`: only the host itself makes git ignore it."""
     if checkout.find_repository(root) is None:
         return False
     words = ["ls-files", "--cached", "--others", "--exclude-standard", "-z", "--", path]

@@ -15,8 +15,8 @@ from cortex.vault.locate import Vault, default_vault_file
 from cortex.vault.state import store
 from cortex.vault.templates import read_template
 
-# Written only where they are missing. Git attributes name our folders alone: a rule for every *.md would make git
-# see a change in each note of an adopted vault that has Windows line ends.
+# Written only if missing. The git attributes name our folders alone: with a rule for every *.md git
+# would see a change in each note of an adopted vault that has Windows line ends.
 _TEMPLATE_BY_FILE = {layout.SETTINGS_FILE: "cortex.toml", ".gitattributes": "gitattributes"}
 
 
@@ -26,18 +26,18 @@ class InitResult(NamedTuple):
     root: str
     added: tuple[str, ...]  # relative to the root: `../.cortex-project` lies in the folder above
     default: bool
-    agent_settings: tuple[
-        str, ...
-    ] = ()  # that were there, such as `.claude`; nothing of them is used
+    agent_settings: tuple[str, ...] = ()  # found there, such as `.claude`; none is used
 
 
 def init(caller: Caller, directory: str = "", *, default: bool = False) -> InitResult:
-    """Make a folder a vault; an existing Obsidian vault or notes folder will do, and no note of it changes.
+    """Make a folder a vault, also an Obsidian vault or a folder of notes; no note of it changes.
 
-    Inside a git repository a file .cortex-project is written at its root, unless there is one: it names the project, so that a
-    clone, a move or a new remote does not make another project of it. Commit it.
+    Inside a git repository a file .cortex-project is written at its root, unless there is one: it
+    names the project, so that a clone, a move or a new remote does not make another project of it.
+    Commit it.
 
-    Settings of agents that the folder brings along, such as .claude or .mcp.json, are named; Cortex trusts and installs none of them.
+    Settings of agents in the folder, such as .claude or .mcp.json, are named; Cortex trusts and
+    installs none of them.
 
     directory: the folder, made when missing; by default the working directory
     default: make it the vault that commands use where no other is found
@@ -73,5 +73,5 @@ def init(caller: Caller, directory: str = "", *, default: bool = False) -> InitR
 def _set_default(root: str) -> None:
     path = default_vault_file()
     os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
-    # A person's own settings may be a link to a file of theirs elsewhere; then that file is written.
+    # Where a user's own settings are a link, its target is written.
     store.replace(os.path.realpath(path), os.fsencode(root) + b"\n", synced=True)

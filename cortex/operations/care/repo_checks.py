@@ -1,4 +1,4 @@
-"""The condition of the repository around a vault: what would make a merge, a commit or a pull go wrong. Changes nothing."""
+"""What in the repository around a vault would make a merge, a commit or a pull go wrong."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _HISTORY_TIMEOUT_SECONDS = 10.0  # seconds for a look through the history of all
 
 
 def repository_problems(root: str) -> list[Problem]:
-    """Everything, nothing outside a repository. One thing that cannot be looked at is a problem and hides no other."""
+    """All problems of the repository; a check that fails is a problem of its own."""
     if broken := diagnose.find_problems(root):
         # Where git itself cannot read, the rest would only repeat it.
         return broken + _run_check(root, git_locks.problems) + drivers.config_problems(root)
@@ -68,8 +68,9 @@ def _unmerged_files(root: str) -> list[Problem]:
 
 
 def _uncommitted_briefings(root: str) -> list[Problem]:
-    """Briefings that differ from the last commit when nothing else of ours does: git refuses a pull that touches them.
-    Asked in ways in which git reads no rule of what it ignores: where such a rule is a pipe, it waits for ever."""
+    """Briefings that differ from the last commit if nothing else of ours does: git refuses a pull
+    that touches them. The git commands read no .gitignore: if that is a pipe, git waits for
+    ever."""
     if not git_cli.has_commit(root):
         return []
     flags = ["--no-ext-diff", "--no-textconv", "--name-only", "--no-renames", "--relative", "-z"]
@@ -86,7 +87,7 @@ def _uncommitted_briefings(root: str) -> list[Problem]:
 
 
 def _leftover_autostash(root: str) -> list[Problem]:
-    """What an automatic stash could not put back lies in the list of stashes, where nobody looks."""
+    """Stashes of autostash that git could not apply, and left in the list of stashes."""
     listed = git_cli.run_unchecked(root, ["stash", "list", "--format=%gd %gs"]).stdout
     message = "an automatic stash was never put back: your changes lie there"
     stashes = (line.partition(" ") for line in listed.decode("utf-8", "replace").splitlines())
@@ -98,29 +99,32 @@ def _leftover_autostash(root: str) -> list[Problem]:
 
 
 def _edited_events(root: str) -> list[Problem]:
-    """Events whose text is not the one with which git first had them: edited by hand, or in a merge."""
+    """Events whose text differs from their first version in git."""
     first = _original_blobs(root)
-    # A name with a line end would be two names to git below; it is named among the bad names anyway.
+    # A name with a line end would be two names for git; doctor lists it as a bad name anyway.
     here = [path for path in first if "\n" not in path and os.path.isfile(os.path.join(root, path))]
     lines = "".join(f"{path}\n" for path in here).encode("utf-8", "surrogateescape")
     hashes = git_cli.run(root, ["hash-object", "--stdin-paths"], stdin=lines) if here else b""
+    message = "an event was edited after it was captured"
+    advice = "is what it said; restore that, and keep corrections in its record"
     return [
-        Problem(path, "an event was edited after it was captured", f"git cat-file blob {first[path][:12]} is what it said; restore that, and keep corrections in its record")
+        Problem(path, message, f"git cat-file blob {first[path][:12]} {advice}")
         for path, hash_ in zip(here, hashes.decode().split(), strict=True)
         if hash_ != first[path]
-    ]  # fmt: skip
+    ]
 
 
 def _original_blobs(root: str) -> dict[str, str]:
-    """The blobs with which the events began that any commit, merge or edit since has changed: vault path -> blob."""
+    """The first blob of each event that a commit, a merge or an edit has changed, by vault path."""
     first: dict[str, str] = {}
     log = ["log", "--format=", "--raw", "--no-abbrev", "--no-renames", "-z", "--relative"]
     changed = b""
-    # Where the history is too long to be looked through here, what is not committed is told all the same.
+    # Of a history that takes too long only uncommitted changes are found.
     with suppress(CortexError):
         words = [*log, "--diff-filter=M", "--reverse", "--", "events"]
         changed = git_cli.run(root, words, timeout=_HISTORY_TIMEOUT_SECONDS)
-        # In a merge, what differs from every parent: `::mode mode mode blob blob blob status`, the parents' first.
+        # What differs from both parents: `::mode mode mode blob blob blob status`, those of
+        # the parents first.
         words = [*log, "--merges", "-c", "--reverse", "--", "events"]
         mixed = git_cli.run(root, words, timeout=_HISTORY_TIMEOUT_SECONDS).split(b"\0")
         for meta, path in zip(mixed[::2], mixed[1::2], strict=False):

@@ -20,7 +20,7 @@ from cortex.vault.locate import Vault
 from cortex.vault.state.spool import list_entries
 
 _MAX_NOTES, _MAX_KINDS = 5, 12  # notes of a list, kinds of notes
-_MAX_LISTED = {"failed": 20, "overdue": _MAX_NOTES, "stale": _MAX_NOTES, "live": _MAX_NOTES, "orphans": _MAX_NOTES}  # fmt: skip
+_MAX_FAILED = 20  # events
 _STALE_SECONDS = 30 * 24 * 3600  # without a change, after which what is open is asked about
 
 
@@ -36,7 +36,7 @@ class StatusNote(NamedTuple):
 
 
 class StatusResult(NamedTuple):
-    """The vault in figures. Every list is bounded; `more` says of each how much of it is left out."""
+    """The vault in figures. Every list is bounded; `more`: how many items of it are left out."""
 
     vault: str
     branch: str
@@ -63,8 +63,8 @@ class StatusResult(NamedTuple):
 def status(vault: Vault, caller: Caller) -> StatusResult:
     """Say what the vault holds, what is open, overdue or stale, what waits, and what needs a look.
 
-    Stale is what has been open and unchanged for 30 days. Sessions that are going on are listed with orphans, which had no
-    event for a day, named apart.
+    Stale is what has been open and unchanged for 30 days. Sessions that had no event for a day are
+    listed as orphans.
 
     Example: cortex status --json
     """
@@ -96,7 +96,10 @@ def _build_status(vault: Vault, now: IndexSession, at: str) -> StatusResult:
         "statuses": statuses,
         "open": catalogue.count_by("project", is_open),
     }
-    shown = {name: items[: _MAX_LISTED[name]] for name, items in lists.items()}
+    shown = {
+        name: items[: _MAX_FAILED if name == "failed" else _MAX_NOTES]
+        for name, items in lists.items()
+    }
     left = {name: len(items) - len(shown[name]) for name, items in lists.items()}
     left |= {name: len(numbers) - _MAX_KINDS for name, numbers in counts.items()}
     pending = files.list_notes(vault.root, layout.PENDING_FOLDER)

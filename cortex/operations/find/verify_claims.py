@@ -21,7 +21,6 @@ from cortex.core.text.strings import shorten
 from cortex.operations.find import manifest_check
 from cortex.operations.find.manifest_check import PackageCheck
 from cortex.vault.git import checkout, file_history
-from cortex.vault.git.branches import is_branch_name
 from cortex.vault.git.file_history import FileCommit
 from cortex.vault.git.refs import RepositoryRefs
 from cortex.vault.state import briefing_cache
@@ -253,7 +252,11 @@ def _find_gone_branches(
     own = {claim.branch for claim in claims}
     names = {*own, *(name for claim in claims for name in claim.branches)}
     names -= {"", repository.current_branch()}
-    named = sorted(name for name in names if is_branch_name(name) and _SAFE_NAME_RE.fullmatch(name))
+    named = sorted(
+        name
+        for name in names
+        if RepositoryRefs.is_branch_name(name) and _SAFE_NAME_RE.fullmatch(name)
+    )
     seen.add(os.path.join(repository.git_dir, "HEAD"))
     if not named or repository.uses_reftable():
         return _GoneBranches()

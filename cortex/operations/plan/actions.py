@@ -20,8 +20,7 @@ from cortex.vault.locate import Vault
 
 MAX_RESULTS = 1000
 _DATE_RE = re.compile(r"\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])(?=T|$)")
-# The order in which open actions come.
-OVERDUE, DATED, INVALID_DATE, UNDATED = range(4)
+OVERDUE, DATED, INVALID_DATE, UNDATED = range(4)  # the order of open actions
 
 
 class ActionHit(NamedTuple):
@@ -46,9 +45,9 @@ def actions(
 ) -> Listing[ActionHit]:
     """List what is to be done: overdue first, then by date, then what has none.
 
-    An action is done when its note says so, or when its task is ticked: the one in its meeting's minutes, or in any note one
-    that is a link to it and nothing else. A due that is no date
-    stays as it is written and comes after those that are.
+    An action is done when its note says so, or when its task is ticked: the one in its meeting's
+    minutes, or one in any note that is a link to it and nothing else. A due that is no date comes
+    after those that are.
 
     project: only of this project; by default of all
     owner: only what this person has to do
@@ -93,7 +92,7 @@ def actions(
 
 
 def due_sort_key(due: str, now: str) -> tuple[int, str]:
-    """By which open actions are sorted: what is overdue first, then what has a date, an odd one, none."""
+    """The sort key of open actions: overdue, dated, with another due, without one."""
     if not due:
         return UNDATED, ""
     return (OVERDUE if is_overdue(due, now) else DATED if is_date(due) else INVALID_DATE), due

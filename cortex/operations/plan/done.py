@@ -23,8 +23,8 @@ from cortex.vault.locate import Vault
 def done(vault: Vault, caller: Caller, id: str) -> RecordChange:
     """Say that an action is done.
 
-    A task that is ticked in the note of a meeting counts as done without this. The other way round nothing is ticked: that
-    note is somebody's text, and is left alone.
+    A task that is ticked in the note of a meeting counts as done without this. That note itself is
+    left alone.
 
     id: the action: its id, the beginning of it, or a path
 

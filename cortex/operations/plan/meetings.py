@@ -9,6 +9,7 @@ from cortex.core.model.note_status import DONE_STATUSES, TIER_CURRENT
 from cortex.core.model.parameters import Between, Since
 from cortex.index.catalogue import Catalogue, NoteRow
 from cortex.index.filters import NoteFilter
+from cortex.index.links import LinkGraph
 from cortex.index.queries import ticked_ids
 from cortex.index.refresh import IndexSession, query_index
 from cortex.operations.find.ensure_fresh import ensure_fresh
@@ -64,9 +65,6 @@ def meetings(
 
 def _meeting_outcomes(catalogue: Catalogue, numbers: list[int]) -> dict[int, tuple[int, int, int]]:
     """Of each meeting: how many of its actions are open, how many done, and its decisions."""
-    # 25 ms of imports, which lists of actions need not pay.
-    from cortex.index.links import LinkGraph  # noqa: PLC0415
-
     parts: dict[int, set[int]] = {number: set() for number in numbers}
     for edge in LinkGraph(catalogue).edges_touching(numbers, ("derived_from",)):
         if edge.target in parts:

@@ -43,8 +43,7 @@ _MAX_COLLISIONS = 50
 
 
 class TopicCollision(NamedTuple):
-    """A topic of which both projects have a record. Both stay: which of them holds is for a person
-    to say."""
+    """A topic of which both projects have a record; both stay, and a person decides."""
 
     topic: str
     a: str  # record ids
@@ -171,8 +170,7 @@ class _ProjectChange(NamedTuple):
 def _convert(
     vault: Vault, caller: Caller, change: _ProjectChange, rows: list[NoteRow], *, yes: bool
 ) -> ProjectMerge:
-    """Move the notes of `rows` to their other project, the alias first; without `yes` only say what
-    would change."""
+    """Move the notes of `rows` to their other project, the alias first, if `yes` is set."""
     action, a, b, alias = change
     good, left = _split_editable(vault, caller, rows)
     numbers = [row.number for row in good]
@@ -251,8 +249,7 @@ def _topic_collisions(catalogue: Catalogue, a: str, b: str) -> list[TopicCollisi
 def _split_editable(
     vault: Vault, caller: Caller, rows: list[NoteRow]
 ) -> tuple[list[NoteRow], list[Problem]]:
-    """The notes that may be edited, and why the others may not: known before the first is
-    changed."""
+    """The notes that may be edited, and why the others may not."""
     good, left = [], []
     for at, row in enumerate(rows, 1):
         try:

@@ -57,8 +57,7 @@ class SimilarProjects(NamedTuple):
 
 
 class ProjectListing(NamedTuple):
-    """The projects of a vault, the one changed last first. Nothing here is ever merged for looking
-    alike."""
+    """The projects of a vault, the one changed last first."""
 
     projects: tuple[ProjectSummary, ...]
     more: int  # that are not listed
@@ -120,10 +119,11 @@ def project(
 ) -> ProjectListing | ProjectDetails | ProjectMerge:
     """List projects, show one, or make two of them one.
 
-    A project has the name that .cortex-project says, else the remote's, else the folder's with a hash of its path: so one
-    project may end up with two names. They become one only when you say so: merge changes the project: line of A's records and
-    sessions to B, and writes into cortex.toml that A means B from now on. Without --yes it only says what would change. Events stay as they
-    were captured; each changed note says merged_from:, by which unmerge finds those that go back.
+    A project has the name that .cortex-project says, else the remote's, else the folder's with a
+    hash of its path: so one project may end up with two names. Merge changes the project: line of
+    A's records and sessions to B, and writes into cortex.toml that A means B from now on. Events
+    stay as they were captured; each changed note says merged_from:, by which unmerge finds those
+    that go back.
 
     action: list, show NAME, merge A B, or unmerge A B
     a: a project; with show by default the working directory's
@@ -168,8 +168,7 @@ def load_summaries(catalogue: Catalogue, name: str = "") -> list[ProjectSummary]
 
 
 def _find_similar_names(projects: list[ProjectSummary]) -> list[SimilarProjects]:
-    """Names that differ in case and in `-`, `_` and `.` alone, or by the hash that a folder's name
-    gets."""
+    """Names that differ in case, in `-`, `_` and `.`, or by the hash of a folder's name."""
     groups: dict[str, list[ProjectSummary]] = {}
     plain = {_fold_name(one.name) for one in projects}
     for one in projects:

@@ -11,7 +11,7 @@ import re
 from contextlib import suppress
 
 from cortex.core.model.problem import Problem
-from cortex.core.text.shell_command import cortex_command
+from cortex.core.text.shell_command import cortex_command, shell_quote
 from cortex.core.text.strings import slugify
 from cortex.index.catalogue import Catalogue
 from cortex.index.filters import KNOWLEDGE, NoteFilter
@@ -43,18 +43,18 @@ def write_project_file(directory: str, *, new: bool) -> str:
 
 
 def unstable_name_hint(cwd: str) -> str:
-    """How to make a name last that would be another one after a clone, a move or a new remote;
-    empty where it lasts."""
+    """How to keep a name that a clone, a move or a new remote would change; else empty."""
     git = checkout.find_repository(cwd)
     said = identify_project(cwd)
     if git is None or said.source != "folder":
         return ""
-    return f"the project is named {said.name} after its path; to keep that name wherever it lies: {_write_command(said.name, git[0], cwd)}"
+    command = _write_command(said.name, git[0], cwd)
+    named = f"the project is named {said.name} after its path"
+    return f"{named}; to keep that name wherever it lies: {command}"
 
 
 def name_mismatch_problems(vault: Vault, catalogue: Catalogue, cwd: str) -> list[Problem]:
-    """That the one project of which a vault in this repository holds records is not the one that
-    this folder is now."""
+    """A problem if this folder's project differs from the one of which the vault has records."""
     git = checkout.find_repository(cwd)
     if git is None or os.path.commonpath([git[0], vault.root]) != git[0]:
         return []
@@ -69,17 +69,13 @@ def name_mismatch_problems(vault: Vault, catalogue: Catalogue, cwd: str) -> list
     if not number or (vault.root == git[0] and not _PATH_NAME_RE.fullmatch(name)):
         return []  # a vault of its own, perhaps, in which nobody works
     record = "record here is" if number == 1 else "records here are"
-    return [
-        Problem(
-            os.path.join(git[0], PROJECT_FILE),
-            f"{number:,} {record} of the project {name}, and this folder is {here} now",
-            f"{_write_command(name, git[0], cwd)}, or {cortex_command('project', 'merge', name, here)}",
-        )
-    ]
+    message = f"{number:,} {record} of the project {name}, and this folder is {here} now"
+    merge = cortex_command("project", "merge", name, here)
+    hint = f"{_write_command(name, git[0], cwd)}, or {merge}"
+    return [Problem(os.path.join(git[0], PROJECT_FILE), message, hint)]
 
 
 def _write_command(name: str, root: str, cwd: str) -> str:
     """The command that writes the file."""
-    from shlex import quote  # noqa: PLC0415  only where something is to be said
-
-    return f"echo {quote(name)} > {quote(os.path.relpath(os.path.join(root, PROJECT_FILE), os.path.realpath(cwd)))}"
+    path = os.path.relpath(os.path.join(root, PROJECT_FILE), os.path.realpath(cwd))
+    return f"echo {shell_quote(name)} > {shell_quote(path)}"

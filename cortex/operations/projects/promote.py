@@ -65,10 +65,10 @@ class _PromotionSource(NamedTuple):
 def promote(vault: Vault, caller: Caller, note: str, *, keep: bool = False) -> PromoteResult:
     """Move a record to your own vault, where every project finds it.
 
-    Your own vault is the default one (cortex init --default). The record gets there with its id, its text and its events, and
-    with scope: personal, unless it says global; promoted_from: names the project. The project's record stays where it is,
-    archived, with promoted_to: personal, so that links and teammates still find it. Nothing is redacted anew. A run
-    that was interrupted is finished by running it again.
+    Your own vault is the default one (cortex init --default). The record is copied there with its
+    id, its text and its events, with scope: personal unless it says global; promoted_from: names
+    the project. The project's record stays where it is, archived, with promoted_to: personal, so
+    that links and teammates still find it. Nothing is redacted anew. If interrupted, run it again.
 
     note: an id or path, as search shows it
     keep: leave the project's record as it is
@@ -159,8 +159,7 @@ def _load_source(now: IndexSession, name: str) -> _PromotionSource:
 def _plan_copy(
     own: Vault, now: IndexSession, source: _PromotionSource, copy: Note
 ) -> tuple[str, str, list[str]]:
-    """What is to be done in the person's vault: the outcome, the path, and the links that lead
-    nowhere there."""
+    """Plan the copy: the outcome, the path, and the links that lead nowhere in that vault."""
     row = source.row
     links = [
         key for key in source.links if key not in source.events and not has_name(now.catalogue, key)
@@ -197,15 +196,15 @@ def _check_same_text(own: Vault, row: NoteRow, copy: Note) -> None:
     if note.get("id") != row.id:
         raise ConflictError(f"{file} is another note", "move it, then promote again")
     if text_digest(note.text) != text_digest(copy.text):
+        delete = command("--vault", own.root, "delete", row, "--hard", "--yes")
         raise ConflictError(
             f"{row.id} is in your own vault with another text: {file}",
-            f"bring what is new into that one by hand; or {command('--vault', own.root, 'delete', row, '--hard', '--yes')}, then promote again",
+            f"bring what is new into that one by hand; or {delete}, then promote again",
         )
 
 
 def _copy_events(vault: Vault, own: Vault, there: dict[str, str]) -> None:
-    """Copy events byte for byte, to where normalized ones lie: there nothing is made of them
-    again."""
+    """Copy events byte for byte, to where normalized ones lie."""
     for id_, path in sorted(there.items()):
         target = (
             events.event_path(id_)
@@ -238,8 +237,7 @@ def _personal_copy(note: Note, vault: Vault) -> Note:
 
 
 def _archive_original(copied: Note, now: str, note: Note) -> Note:
-    """The project's record after its knowledge has moved. `ConflictError` when it is no longer the
-    one that was copied."""
+    """The project's record after promotion; `ConflictError` if it was changed since the copy."""
     if note.get("promoted_to") and note.get("status").lower() == "archived":
         return note
     if notes.write(note) != notes.write(copied):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from heapq import nlargest
-from typing import Annotated, NamedTuple
+from typing import Annotated, Any, NamedTuple, cast
 
 from cortex.core.model import topics
 from cortex.core.model.caller import Caller
@@ -338,10 +338,10 @@ def _save_merged(
         body=text,
         topic=topic,
         project=first.project,
-        scope=scope,
-        tags=",".join(dict.fromkeys(tag for one in originals for tag in one.tags)),
-        priority=str(max(priorities)) if priorities else "",
-        derived_from=" ".join(command_name(one.row) for one in originals if one.row.id != target),
+        scope=cast("Any", scope),  # `save` refuses a word that is no scope
+        tags=tuple(dict.fromkeys(tag for one in originals for tag in one.tags)),
+        priority=max(priorities, default=None),
+        derived_from=tuple(command_name(one.row) for one in originals if one.row.id != target),
     )
     status = read_strict(files.read(vault.root, saved.path), saved.path).get("status").lower()
     if status in SET_ASIDE_STATUSES and not keep:

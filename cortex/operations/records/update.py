@@ -12,7 +12,7 @@ from cortex.core.model.event import Event
 from cortex.core.model.note_status import SET_ASIDE_STATUSES
 from cortex.core.model.parameters import Between, Day
 from cortex.core.model.problem import InvalidInputError
-from cortex.core.model.record import SCOPES, parse_confidence, parse_priority
+from cortex.core.model.record import SCOPES, format_confidence
 from cortex.core.normalize.handlers import MAX_SAVED_TITLE_CHARS
 from cortex.core.notes import yaml_writer
 from cortex.core.notes.edit import (
@@ -143,9 +143,7 @@ def _as_kept(key: str, value: str) -> str:
         value = value.lower()
         events.validate(_SAMPLE_EVENT._replace(project=value))
     elif key == "confidence":
-        return parse_confidence(value)
-    elif key == "priority":
-        return parse_priority(value)
+        return format_confidence(float(value))
     elif (key == "scope" and value not in SCOPES) or (key == "due" and value != parse_day(value)):
         raise InvalidInputError(f"{shorten(value, 50)!r} is no {key}", "cortex update --help")
     return value

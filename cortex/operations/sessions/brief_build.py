@@ -257,7 +257,7 @@ def _unknown_branch_problems(
     repository = checkout.find_repository(cwd) if key.project == checkout.project_of(cwd) else None
     if (
         repository
-        and branches.is_branch_name(key.branch)
+        and RepositoryRefs.is_branch_name(key.branch)
         and RepositoryRefs(*repository).has_branch(key.branch)
     ):
         return []

@@ -1,11 +1,12 @@
-"""Merges that git made without Cortex: what they lost or mixed is put right by the next command.
+"""Repair merges that git made without Cortex, in the next command.
 
-Where a clone has no merge drivers (a phone, a hosting site, a clone in which nobody ran Cortex yet), git merges the texts of
-two notes that it takes for one. The result is a commit like any other. Here each new commit with two parents, and each
-that somebody has picked, rebased or applied from one that is known here, is compared with what its sides say of each note
-(`damage.find_damage`). What a person decided in a merge stands: a note is brought back only where its text, or its path, is
-found in another note, or where git took it for renamed, so that nobody was asked. Not seen: what `git stash pop` mixes
-where there are no drivers, since no commit tells of it.
+A clone without merge drivers (a phone, a hosting site, a clone in which nobody ran Cortex yet)
+merges the texts of two notes that git takes for one. Here each new commit with two parents, and
+each that was picked, rebased or applied from a commit that is known here, is compared with its
+sides note by note (`damage.find_damage`). What a person decided in a merge stands: a note is
+brought back only if its text, or its path, is found in another note, or if git took it for renamed,
+so that nobody was asked. Not seen: what `git stash pop` mixes without drivers, since there is no
+commit of it.
 """
 
 from __future__ import annotations
@@ -57,8 +58,8 @@ class DamagingCommit(NamedTuple):
 
 
 def repair_git_merges(vault: Vault, caller: Caller) -> tuple[list[MergeResolution], list[Problem]]:
-    """Put right what merges since the last call have lost or mixed, in the work tree. What somebody has changed since stays.
-    Nothing while git is in the middle of something."""
+    """Repair in the work tree what merges since the last call have lost or mixed; what was changed
+    since stays. Does nothing during an operation of git."""
     root = vault.root
     place = checkout.find_repository(root)
     if place is None or checkout.operation_in_progress(root):
@@ -86,7 +87,7 @@ def repair_git_merges(vault: Vault, caller: Caller) -> tuple[list[MergeResolutio
 
 
 def _find_all_damage(root: str, last: str, head: str) -> list[DamagingCommit]:
-    """What is wrong in the merges and copied commits since HEAD was `last`; of a clone that was never looked at, in the newest."""
+    """The damage in merges and copied commits since `last`; if that is empty, in the newest."""
     found = []
     since = [f"--max-count={_MAX_MERGES if last else _MAX_MERGES_AT_FIRST}", head]
     since += [f"^{last}"] if last else []
@@ -135,8 +136,7 @@ def _find_merge_damage(root: str, commits: MergeRevisions, result: str) -> list[
 
 
 def _renamed_paths(root: str, commits: MergeRevisions) -> set[str]:
-    """The old and new names of what git takes for renamed on one of the sides. Of a note there nobody was asked whether it
-    should go."""
+    """Old and new paths of what git takes for renamed on one of the sides: nobody was asked of these."""
     found: set[str] = set()
     for side in (commits.ours, commits.theirs):
         flags = ["-r", "-M", "--diff-filter=R", "--name-status", "-z", "--relative"]
@@ -199,7 +199,8 @@ def _restore_own_text(
 
 
 def _subtract_mixed_text(mixed: bytes, now: bytes, own: bytes) -> bytes:
-    """What a note says now, without what a merge has mixed into it. Never a conflict: what is taken out belongs to another note."""
+    """The note without what a merge has mixed into it; never a conflict, since that text belongs to
+    another note."""
     heads, bodies = zip(*(_split_frontmatter(text) for text in (mixed, now, own)), strict=True)
     head, _ = merge_notes(*heads)
     return head + b"".join(merge_lines(*(body.splitlines(keepends=True) for body in bodies)))
@@ -212,7 +213,7 @@ def _split_frontmatter(data: bytes) -> tuple[bytes, bytes]:
 
 
 def _restore_lost_note(root: str, wrong: DamagingCommit) -> MergeResolution | None:
-    """Write a note or event that a merge has lost, unless somebody has done so since and deleted it again."""
+    """Write a note or event that a merge has lost, unless its path was changed since."""
     stray, path = wrong.damage, wrong.damage.path
     if git_cli.run_unchecked(root, ["rev-list", "-1", f"{wrong.commit}..HEAD", "--", path]).stdout:
         return None
@@ -239,8 +240,8 @@ def existing_paths(vault: Vault, caller: Caller, id_: str, *, is_event: bool) ->
 
 
 def write_back(root: str, path: str, text: bytes) -> str:
-    """Write a lost note or event to `path`. Returns where it lies: an event takes its file from another event, a note whose
-    path is taken gets one beside it."""
+    """Write a lost note or event to `path`, and return its path: a note whose path is taken gets
+    one beside it, an event takes the file that is named after it."""
     if files.exists(root, path) and is_event_path(path):
         restore_event_text(root, path, text)
         return path
@@ -257,9 +258,12 @@ def free_path(root: str, path: str, data: bytes) -> str:
 
 
 def _copied_commits(root: str, *since: str) -> list[tuple[MergeRevisions, str]]:
-    """The new commits that somebody has picked, rebased or applied from others, here or elsewhere, as long as these are known:
-    what was merged, and the commit. A copy that was itself copied before anybody looked at it, as a pick that was then
-    rebased, is among them. A commit that was only amended is none."""
+    """The new commits that were picked, rebased or applied from commits that are known here: what
+    was merged, and the commit.
+
+    Copies of unchecked copies, such as a pick that was then rebased, are among them; amended
+    commits are not.
+    """
     new = _list_plain_commits(root, *since)
     if not new:
         return []
@@ -327,7 +331,7 @@ def _file_stamp(path: str) -> str:
 
 
 def _read_state(vault: Vault) -> tuple[str, str]:
-    """The commit that was looked at last, and the stamp of the reflog then; two empty texts when nothing was."""
+    """The commit that was checked last, and the stamp of the reflog then; both empty at first."""
     data = store.read(os.path.join(vault.state_folder(), _STATE_FILE), 200)
     commit, _, stamp = data.decode("ascii", "replace").strip().partition(" ")
     return commit, stamp

@@ -1,4 +1,4 @@
-"""The field that names a conflict in a note's text goes when the conflict is resolved, by whatever program."""
+"""Remove the field that names a conflict in a note's text once its markers are gone."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from cortex.vault.locate import Vault
 
 
 def clear_conflicts(vault: Vault, caller: Caller) -> list[MergeResolution]:
-    """Take the field out of every note that it says has a conflict in its text alone, and whose text has none."""
+    """Remove the field from notes in which it names only the text, which has no markers."""
     done = []
     problems = query_index(
         vault, caller.progress, lambda now: now.catalogue.problems(), words=False

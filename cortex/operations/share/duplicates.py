@@ -1,4 +1,4 @@
-"""One file for each record: where one id came to stand in two files, the files are joined by a rule that all clones share."""
+"""Join files that have one id, by a rule that gives the same file on all clones."""
 
 from __future__ import annotations
 
@@ -26,8 +26,11 @@ _MAX_IDS = 200  # ids in one pass; more are left to the next
 
 
 def join_diverged_files(vault: Vault, caller: Caller) -> list[MergeResolution]:
-    """Join two files of one record or session of which each names an event that the other does not know: it was begun on two
-    clones, and moved on one before they heard of each other. A copy that somebody has made names no such event, and stays."""
+    """Join files of one record or session of which each names an event that the other does not.
+
+    It was begun on two clones, and moved on one of them. Copies that somebody made name the same
+    events, and stay.
+    """
 
     def pairs(catalogue: Catalogue) -> Iterator[tuple[str, ...]]:
         for rows in _files_by_duplicate_id(catalogue):
@@ -53,9 +56,11 @@ def join_duplicate_ids(vault: Vault, caller: Caller) -> list[MergeResolution]:
 
 
 def join_files(vault: Vault, caller: Caller, *paths: str) -> MergeResolution | None:
-    """Make one file of several files of one record, with what all of them say; what both changed in one line stands between
-    conflict markers. Of a topic the last text stands; another one that git does not have becomes an event. None when they are not
-    of one record, or cannot be read: in notes of a person's own an id means what they like."""
+    """Make one file of several files of one record; what both changed is marked as a conflict.
+
+    A topic gets the last text; another one that git does not have becomes an event. Returns None if
+    the files are not of one record, or are a person's own notes, in which an id may mean anything.
+    """
     with record_lock(vault):
         texts = {path: files.read(vault.root, path) for path in paths}
         ids = {notes.read_strict(data, path).get("id") for path, data in texts.items()}
@@ -97,7 +102,7 @@ def _join_groups(
         try:
             joined = join_files(vault, caller, *paths)
         except (CortexError, OSError):
-            continue  # somebody is at work on one of them, or it cannot be read; doctor names what stays
+            continue  # one of them is changed just now, or unreadable; doctor names what stays
         if joined:
             done.append(joined)
     return done
@@ -110,10 +115,14 @@ def _files_by_duplicate_id(catalogue: Catalogue) -> list[list[tuple[str, set[str
 
 
 def _merge_base_text(root: str, *files_of: tuple[str, bytes]) -> bytes:
-    """The base for a merge of two files of one note, given as path and text: the latest text in git's history of both paths
-    from which both files came; if git shows none, the latest that both paths had; empty when there is none. If one file
-    still has it and the other has a text that it was made of, as after a pick of an old commit, that older text: what was
-    changed since then stays."""
+    """The base for a merge of two files of one note, given as path and text; empty if there is
+    none.
+
+    It is the latest text in git's history of both paths from which both files came, or else the
+    latest that both paths had. If one file still has that text and the other has an older one from
+    which it was made, as after a pick of an old commit, the base is the older text, so that later
+    changes stay.
+    """
     paths = [path for path, _ in files_of]
     changes = [objects.list_blob_changes(root, path) for path in paths]
     made_of: dict[str, set[str]] = {}
@@ -141,8 +150,11 @@ def _merge_base_text(root: str, *files_of: tuple[str, bytes]) -> bytes:
 def _latest_shared_blob(
     root: str, paths: Sequence[str], seen: Sequence[list[str]], made_of: Mapping[str, set[str]]
 ) -> str:
-    """The latest blob that the committed blobs of all paths came from, or are; empty when there is none. `seen` holds the
-    blobs that each path had, the newest first."""
+    """The latest blob that the committed blobs of all paths came from, or are; empty if there is
+    none.
+
+    `seen`: the blobs that each path had, the newest first.
+    """
     prefix = os.fsdecode(objects.prefix(root))
     names = [prefix + path for path in paths]
     committed = objects.list_files(root, "HEAD", names) if all(seen) else {}
@@ -161,7 +173,7 @@ def _latest_shared_blob(
 
 
 def _ancestor_blobs(made_of: Mapping[str, set[str]], blob: str) -> set[str]:
-    """All blobs that a blob came from by changes of a file; `made_of` gives the direct ones of each."""
+    """All blobs that a blob came from by changes of a file; `made_of`: blob -> direct ancestors."""
     found: set[str] = set()
     todo = [blob]
     while todo:

@@ -24,9 +24,10 @@ class GitDriversResult(NamedTuple):
 def git(
     vault: Vault, caller: Caller, action: Literal["install", "remove", "status"]
 ) -> GitDriversResult:
-    """Register git's merge drivers for briefings and records in this clone, take them out, or show how they are.
+    """Register git's merge drivers in this clone, remove them, or show them.
 
-    Cortex registers them by itself; once removed they stay out until install or doctor --fix. No hook is installed.
+    Cortex registers them by itself; once removed they stay out until install or doctor --fix. No
+    git hook is installed.
 
     action: install, remove or status
 

@@ -32,10 +32,10 @@ class HealResult(NamedTuple):
 
 
 def heal(vault: Vault, caller: Caller, *, check: bool = False) -> HealResult:
-    """Bring the briefings up to the notes: write only what differs. Notes that a merge by git has displaced are brought back first.
+    """Bring the briefings up to date with the notes, and write only what differs.
 
-    Merging by git keeps briefings right in most cases, and this in all others. A page is output: nothing in it is ever
-    read back, so a page with conflict markers is simply written anew.
+    Notes that a merge by git has displaced are brought back first. A page is output: nothing in it
+    is read back, so a page with conflict markers is simply written anew.
 
     check: change nothing; exit code 1 and the names when a page is stale
 
@@ -52,9 +52,11 @@ def heal(vault: Vault, caller: Caller, *, check: bool = False) -> HealResult:
 
 
 def try_heal(vault: Vault, caller: Caller) -> list[Problem]:
-    """Heal on the way of another verb: not while git is in the middle of something, where a change to the work tree
-    would stop it, unless it is a page that git waits for. What cannot be done is a problem, and is tried again at the
-    next call."""
+    """Heal as a part of another verb; problems instead of errors, and the next call tries again.
+
+    During an operation of git a change to the work tree would stop it, so only unmerged pages are
+    healed then.
+    """
     try:
         busy = checkout.operation_in_progress(vault.root)
         back = try_restore_displaced(vault, caller)
@@ -74,8 +76,8 @@ def try_heal(vault: Vault, caller: Caller) -> list[Problem]:
 
 
 def try_restore_displaced(vault: Vault, caller: Caller) -> list[Problem]:
-    """Bring back what a merge by git has displaced, on the way of another verb. Raises nothing: what cannot be done is a
-    problem, and is tried again at the next call."""
+    """Bring back what a merge by git has displaced, as a part of another verb; problems instead of
+    errors, and the next call tries again."""
     try:
         back, left = restore_displaced(vault, caller)
     except (CortexError, OSError) as error:
@@ -119,7 +121,7 @@ def _find_differences(
 
 
 def _heal_page(vault: Vault, one: PageDifference) -> str:
-    """Write or remove a page. Returns the field of `HealResult` for it: stale if somebody changed it meanwhile."""
+    """Write or remove a page. Returns its field of `HealResult`: stale if it changed meanwhile."""
     if one.is_newer or one.problem:
         return "newer" if one.is_newer else "stale"
     try:
@@ -144,8 +146,8 @@ def _unmerged_pages(vault: Vault) -> list[str]:
 
 
 def _stage_pages(vault: Vault, healed: HealResult, unmerged: list[str]) -> HealResult:
-    """Tell git that the unmerged pages are merged, now that they are written. In the middle of a merge the other pages that
-    were written go with them: left changed, they would keep git from going on, and from going back."""
+    """Stage the unmerged pages, now that they are written. During a merge the other written pages
+    are staged too: changed ones would keep git from continuing and from aborting."""
     names = [path for path in unmerged if path not in {*healed.stale, *healed.newer}]
     changed = [*healed.written, *healed.removed]
     if changed and checkout.operation_in_progress(vault.root):

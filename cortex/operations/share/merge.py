@@ -26,7 +26,9 @@ class MergeResult(NamedTuple):
 def merge(
     caller: Caller, base: str, ours: str, theirs: str, *, explain: bool = False
 ) -> MergeResult:
-    """Merge three versions of a record as git would with Cortex, and print the note; no file is changed.
+    """Merge three versions of a record as git would with Cortex, and print the note.
+
+    No file is changed.
 
     base: the file of the version that both sides began from; an empty file when both added the note
     ours: the file of one side
@@ -42,7 +44,7 @@ def merge(
 
 
 def _read_version(cwd: str, name: str) -> bytes:
-    """A file of the person's own, anywhere; not one that never ends, and none that waits for a writer."""
+    """The bytes of a regular file, or of a process substitution of the shell."""
     path = os.path.join(cwd, name)
     shown = name if len(name) <= 200 else f"{name[:200]}…"
     hint = "cortex merge --explain BASE OURS THEIRS takes the paths of three files"

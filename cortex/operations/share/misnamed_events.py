@@ -1,4 +1,4 @@
-"""Event files that hold another event than their name says, as git leaves them when it takes one event for another."""
+"""Event files that hold another event than their name says: git took one event for another."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class MisnamedEvent(NamedTuple):
 
 
 def find_misnamed_events(catalogue: Catalogue) -> list[MisnamedEvent]:
-    """Every such file, by path. A file without an id is not one of them: nobody can tell whose it is."""
+    """Every such file, by path; files without an id are left out."""
     found = []
     events = NoteFilter(tiers=(TIER_TRAIL,), not_types=("briefing",))
     for row in catalogue.find(events, "path"):
@@ -32,8 +32,8 @@ def find_misnamed_events(catalogue: Catalogue) -> list[MisnamedEvent]:
 
 
 def restore_event_text(root: str, path: str, text: bytes) -> None:
-    """Write an event's own text into its file. What the file holds now, another event, is given a file of its own first if it
-    has none."""
+    """Write an event's own text into its file. The other event that the file holds gets a file of
+    its own first, if it has none."""
     now = files.read(root, path)
     other = note_id(now)
     if is_event_id(other) and not any(

@@ -1,4 +1,8 @@
-"""What git could not merge, or merged wrongly: read the versions, decide by `core/merge/conflicts.py` and `core/merge/damage.py`, carry it out."""
+"""Resolve what git could not merge, and repair what it merged wrongly.
+
+What to do is decided by `core/merge/conflicts.py` and `core/merge/damage.py`; here versions are
+read and files written.
+"""
 
 from __future__ import annotations
 
@@ -32,8 +36,10 @@ from cortex.vault.git.merging import MergeRevisions, MergeState
 
 
 def resolve_user_merge(root: str) -> tuple[tuple[MergeResolution, ...], tuple[Problem, ...]]:
-    """Resolve what can be of a merge, rebase, cherry-pick, revert, stash or am that a person began, and leave its end to
-    them: what was decided, and what waits for them."""
+    """Resolve what can be of a merge, rebase, cherry-pick, revert, stash or am that a person began.
+
+    Returns what was decided, and what waits for them; they conclude the operation.
+    """
     if not objects.list_unmerged_stages(root):
         return (), ()
     how, at = checkout.operation_in_progress(root) or "stash", git_cli.head_commit(root)
@@ -48,7 +54,7 @@ def resolve_user_merge(root: str) -> tuple[tuple[MergeResolution, ...], tuple[Pr
 
 
 def recover_interrupted_merge(root: str) -> tuple[list[MergeResolution], list[Problem]]:
-    """Put back what a crash in a merge or rebase of ours has taken of the work tree, and check the merge if it was made."""
+    """Restore the work tree after a crash in a merge or rebase of ours, and check the merge."""
     if not merging.is_unfinished(root):
         return [], []
     merging.wait_until_idle(root)
@@ -64,7 +70,7 @@ def recover_interrupted_merge(root: str) -> tuple[list[MergeResolution], list[Pr
 
 
 def verify_own_merge(root: str, mine: MergeState) -> tuple[list[MergeResolution], list[Problem]]:
-    """See that no note is lost or mixed with another in what git has merged for us, if it has; then it is over."""
+    """Repair what git lost or mixed in a merge of ours, if it was made, and forget its state."""
     resolved: list[MergeResolution] = []
     problems: list[Problem] = []
     if mine.ours and git_cli.is_ancestor(root, mine.theirs, "HEAD"):
@@ -86,7 +92,8 @@ class MergeCommit(NamedTuple):
 
 
 def read_merge_commit(root: str, commits: MergeRevisions, result: str) -> MergeCommit | None:
-    """What a commit made of two others, with the texts of all notes that differ anywhere; None when nothing in it needs a look."""
+    """What a commit made of two others, with the texts of all notes that differ anywhere; None if
+    git merged each note by itself."""
     versions = _blobs_by_path(root, commits)
     made = (
         _changed_blobs(root, commits.ours, result),
@@ -107,8 +114,8 @@ def read_merge_commit(root: str, commits: MergeRevisions, result: str) -> MergeC
 
 
 def repair_index(root: str) -> tuple[list[MergeResolution], list[Problem]]:
-    """`repair_merge` for the merge under way, before it is committed, and staged: git puts some conflicts of renames into the
-    index as if they were merged, markers included."""
+    """Run `repair_merge` on the index of the merge under way, and stage what it writes: git stages
+    some conflicts of renames as if they were merged, markers included."""
     commits = merging.revisions_of(root, "merge")
     if commits is None:
         return [], []
@@ -121,9 +128,11 @@ def repair_index(root: str) -> tuple[list[MergeResolution], list[Problem]]:
 def repair_merge(
     root: str, commits: MergeRevisions, result: str
 ) -> tuple[list[MergeResolution], list[Problem], list[str]]:
-    """See that what git made of these commits, a commit or a tree, holds each note once and each with its own text; write what
-    is missing to the work tree: what was done, what was not, the paths. What somebody has changed there since is left alone,
-    and is a problem."""
+    """Repair in the work tree what the merge `result`, a commit or a tree, lost or mixed of notes.
+
+    Returns what was done, what was not, and the paths that were written. A file that was changed
+    since the merge is left alone, and is a problem.
+    """
     merged = read_merge_commit(root, commits, result)
     if merged is None:
         return [], [], []
@@ -149,8 +158,8 @@ def repair_merge(
 
 
 def merge_notes(base: bytes, ours: bytes, theirs: bytes) -> tuple[bytes, bool]:
-    """The merged note, and whether nothing in its text is left to a person. A field that both sides changed and that
-    may not change is named in the note, and stops nothing."""
+    """The merged note, and whether its text is without new conflicts. Conflicts of fields are named
+    in the note and stop nothing."""
     try:
         merged = merge_record(base, ours, theirs, merge_file)
     except InvalidInputError:
@@ -224,8 +233,8 @@ def _plain_stages(
 
 
 def _read_sides(root: str, how: str, stages: Sequence[objects.UnmergedStage]) -> MergeSides:
-    """The versions of the notes that an operation under way merges. From the commits where they are known: the stages of a
-    path that git takes for a rename hold versions of other paths, or merged text."""
+    """The versions of the notes that an operation under way merges, from its commits if they are
+    known: the stages of a renamed path may hold versions of other paths, or merged text."""
     prefix = objects.prefix(root)
     own = _plain_stages(stages, prefix)
     paths = {os.fsdecode(stage.path[len(prefix) :]) for stage in own}
@@ -260,7 +269,7 @@ def _read_sides(root: str, how: str, stages: Sequence[objects.UnmergedStage]) ->
     sides = _build_sides(wanted, objects.read_blobs(root, blobs))
     if how != "stash":
         return sides
-    # A stash leaves files behind that git does not know, such as the new name of a note that was moved.
+    # A stash leaves untracked files behind, such as the new name of a note that was moved.
     untracked = {
         path: _read_work_tree_file(root, path)
         for path in objects.list_untracked(root)
@@ -271,7 +280,8 @@ def _read_sides(root: str, how: str, stages: Sequence[objects.UnmergedStage]) ->
 
 
 def _find_moved_notes(root: str, sides: MergeSides) -> dict[str, bytes]:
-    """Where HEAD has the notes that `sides` knows of theirs alone: a patch does not say that we have moved one."""
+    """The notes of base or theirs that HEAD has at another path, by that path: a patch does not say
+    that we have moved one."""
     ids = {
         id_
         for tree in (sides.base, sides.theirs)
@@ -308,9 +318,12 @@ def _build_sides(versions: dict[str, _BlobTriple], text: dict[str, bytes]) -> Me
 def _blobs_by_path(
     root: str, merged: MergeRevisions, unmerged: Collection[str] = ()
 ) -> dict[str, _BlobTriple]:
-    """The blobs of every path below the vault that differs between base and one of the sides. Of several bases, as after
-    merges crosswise, that which one side left alone counts. A path that both sides have as one of the bases has it is left
-    out, unless it is among the `unmerged`: git merges the bases first, and may see in them what neither side did."""
+    """The blobs of every path below the vault that differs between base and one of the sides.
+
+    Of several bases, as after criss-cross merges, the one that a side left alone counts. A path
+    that both sides have as one of the bases is left out, unless it is `unmerged`: git merges the
+    bases first, and may see a change in them that neither side made.
+    """
     changes = [
         (_changed_blobs(root, base, merged.ours), _changed_blobs(root, base, merged.theirs))
         for base in merged.bases
@@ -334,8 +347,11 @@ def _blobs_by_path(
 def _needs_inspection(
     versions: dict[str, _BlobTriple], made: tuple[dict[str, tuple[str | None, str | None]], ...]
 ) -> bool:
-    """Whether git's merge has to be looked at note by note: a path that one side alone changed came out otherwise, one that
-    both changed is gone or merged of both, both sides moved a note, or one added a note whose name does not tell its id."""
+    """Whether git's merge has to be checked note by note.
+
+    So it is if a path that one side changed has another result, if one that both changed is gone or
+    merged, if both sides moved a note, or if one added a note whose name does not hold its id.
+    """
     for path, (base, ours, theirs) in versions.items():
         if not path.endswith(".md") or path.startswith("briefings/"):
             continue
@@ -352,7 +368,8 @@ def _needs_inspection(
 
 
 def _changed_blobs(root: str, one: str, other: str) -> dict[str, tuple[str | None, str | None]]:
-    """The regular files below the vault that differ between two commits: vault path -> blob in each, None where it has none."""
+    """The regular files below the vault that differ between two commits: vault path -> both blobs,
+    None for a file that is not there."""
     prefix = objects.prefix(root)
     below = [os.fsdecode(prefix)] if prefix else []
     return {
@@ -365,8 +382,8 @@ def _changed_blobs(root: str, one: str, other: str) -> dict[str, tuple[str | Non
 
 
 def _apply_outcome(root: str, mine: MergeState, outcome: MergeOutcome) -> dict[str, OpenConflict]:
-    """Write, remove, tell git; answer what waits. What is left to a person is remembered before it is written, so that
-    a crash between can be told from their work."""
+    """Write and remove files, stage them, and return what waits for a person. That is saved before
+    it is written, so that a crash in between can be told from the person's own work."""
     done: list[str] = []
     left: dict[str, OpenConflict] = {}
     for action in outcome.actions:
@@ -423,7 +440,7 @@ def _read_work_tree_file(root: str, path: str) -> bytes | None:
 
 
 def same_text(one: bytes | None, other: bytes | None) -> bool:
-    """Whether two texts are equal but for their line ends, which git may have changed on checkout."""
+    """Whether two texts are equal but for line ends, which git may change on checkout."""
     if one is None or other is None:
         return one is other
     return one.replace(b"\r\n", b"\n") == other.replace(b"\r\n", b"\n")

@@ -1,8 +1,8 @@
-"""Notes that merges by git alone have displaced, lost or mixed: brought back to files of their own by the next command.
+"""Bring notes that merges by git have displaced, lost or mixed back to files of their own.
 
-The merge driver keeps the second of two notes that git took for one (`vault/git/displaced.py`). Here it is put where it was: at
-the path at which git's history has it, else where Cortex would write it. What git merged without the driver is looked at in
-`check_merges.py`.
+The merge driver keeps the second of two notes that git took for one (`vault/git/displaced.py`).
+Here it is put back at the path at which git's history has it, else where Cortex would write it.
+What git merged without the driver is repaired by `check_merges.py`.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ _TIMEOUT_SECONDS = 30.0  # for a look through the history
 
 
 def restore_displaced(vault: Vault, caller: Caller) -> tuple[list[MergeResolution], list[Problem]]:
-    """Put every note that git's merges have displaced, lost or mixed with another back into a file of its own. Nothing while
-    git is in the middle of something: an untracked file would stand in its way."""
+    """Give every note that git's merges have displaced, lost or mixed a file of its own again. Does
+    nothing during an operation of git, which an untracked file could block."""
     if checkout.operation_in_progress(vault.root):
         return [], []
     done: list[MergeResolution] = []
@@ -57,7 +57,7 @@ def problems(root: str) -> list[Problem]:
 
 
 def _restore_entry(vault: Vault, caller: Caller, entry: DisplacedNote) -> list[MergeResolution]:
-    """What was written. Nothing where the merge was taken back, or where the note is there by now."""
+    """What was written; nothing if the merge was aborted, or if the note is there by now."""
     root, prefix = vault.root, os.fsdecode(objects.prefix(vault.root))
     path = entry.path.removeprefix(prefix)
     if not entry.path.startswith(prefix) or (
@@ -85,7 +85,7 @@ def _restore_entry(vault: Vault, caller: Caller, entry: DisplacedNote) -> list[M
 
 
 def _find_existing_path(vault: Vault, caller: Caller, data: bytes) -> str:
-    """The path at which a note with this id, or an event of its name, is in the vault by now; empty when there is none."""
+    """The vault path of a note with this id, or of the event file of its name; else empty."""
     id_ = notes.read(data).get("id")
     if not id_:
         return ""
@@ -96,7 +96,8 @@ def _find_existing_path(vault: Vault, caller: Caller, data: bytes) -> str:
 
 
 def _merge_into_existing(root: str, path: str, entry: DisplacedNote) -> list[MergeResolution]:
-    """The note is there again, as a revert or a pick may bring an older version of it: merge what was displaced into it."""
+    """Merge what was displaced into the note, an older version of which a revert or a pick may have
+    brought back."""
     now = files.read(root, path)
     base = entry.base if note_id(entry.base) == note_id(entry.displaced_text) else b""
     data, _ = merge_notes(base, now, entry.displaced_text)
@@ -126,7 +127,7 @@ def _original_path(root: str, data: bytes, base: bytes, path: str) -> str:
 
 
 def _path_in_history(root: str, data: bytes) -> str:
-    """The vault path at which some commit, reachable or not long abandoned, has exactly this text; empty when none has."""
+    """The vault path of exactly this text in any commit of a branch or reflog; else empty."""
     blob = git_cli.run(root, ["hash-object", "-t", "blob", "--stdin"], stdin=data).decode().strip()
     words = ["log", "--all", "--reflog", "-1", "--format=", *objects.RAW, "--no-renames", "-m"]
     try:

@@ -42,7 +42,7 @@ _MIN_MASS_REMOVAL = 5  # notes; fewer may go unasked however small the vault
 
 
 class SyncResult(NamedTuple):
-    """What a sync did, here and there. `trouble` says what it could not do; everything done before stands."""
+    """What a sync did, here and there; `trouble`: why it stopped after that."""
 
     branch: str
     remote: str
@@ -63,10 +63,11 @@ class SyncResult(NamedTuple):
 def sync(vault: Vault, caller: Caller, *, no_push: bool = False, yes: bool = False) -> SyncResult:
     """Commit what is Cortex's, merge what others pushed, push.
 
-    Only the vault's own folders are committed; what you changed or staged elsewhere stays as it is. A note that git does
-    not know and that the remote has too is committed and merged with that one. Merge or rebase as your git is configured
-    (pull.rebase, pull.ff). Notes that git cannot merge are merged by their fields; only lines that both sides changed
-    wait for you. Run it again once their markers are gone.
+    Only the vault's own folders are committed; what you changed or staged elsewhere stays as it is.
+    An untracked note that the remote has too is committed and merged with that one. Your git
+    decides whether to merge or rebase (pull.rebase, pull.ff). Notes that git cannot merge are
+    merged by their fields; only lines that both sides changed wait for you. Run it again once their
+    markers are gone.
 
     no_push: take, but do not give
     yes: go on although more than a fifth of the notes would be removed
@@ -137,19 +138,20 @@ class _SyncRun:
         mine = commit.list_changes(self.root) if self._uncommitted is None else self._uncommitted
         left = commit.list_foreign_changes(self.root, mine) if not self.waiting else []
         return SyncResult(
-            checkout.branch_of(self.root), self.remote, tuple(self.commits), self.received, self.how, self.sent, self.unsent, self.push,
-            tuple(dict.fromkeys(self.resolved)), self.waiting, tuple(left), tuple(self.problems.values()), trouble, hint,
+            checkout.branch_of(self.root), self.remote, tuple(self.commits), self.received,
+            self.how, self.sent, self.unsent, self.push, tuple(dict.fromkeys(self.resolved)),
+            self.waiting, tuple(left), tuple(self.problems.values()), trouble, hint,
         )  # fmt: skip
 
     def _is_push_enabled(self) -> bool:
-        """In a repository of its own a vault is pushed unless its settings say no; inside another one only if they say so."""
+        """What the settings say; by default only a vault with its own repository is pushed."""
         held = settings.load(self.root)
         self.problems |= {problem.where: problem for problem in held.problems}
         chosen = held.push
         return objects.toplevel(self.root) == self.root if chosen is None else chosen
 
     def _resume_merge(self) -> None:
-        """Go on with the merge or rebase that an earlier sync began; one that a person began is theirs."""
+        """Continue the merge or rebase that an earlier sync began, but none that a person began."""
         self._add_outcome(recover_interrupted_merge(self.root))
         merging.wait_until_idle(self.root)
         mine = merging.load_in_progress(self.root)
@@ -166,8 +168,8 @@ class _SyncRun:
             merging.restage(self.root)
 
     def _resolve_user_merge(self) -> None:
-        """Resolve what can be of a merge, rebase, cherry-pick, revert, stash or am that a person began; say what is left.
-        Its end is theirs."""
+        """Resolve what can be of an operation of git that a person began; raise `CortexError`
+        unless it is over: they conclude it."""
         self._add_outcome(restore_displaced(self.vault, self.caller))
         try_heal(self.vault, self.caller)  # pages that hold up a merge
         with commit.repository_lock(self.root):
@@ -188,17 +190,16 @@ class _SyncRun:
             raise ConflictError(why, hint)
 
     def _continue_merge(self, mine: MergeState) -> None:
-        """Resolve what git could not, conclude the merge, or go on with the rebase, until it ends. Raises `CortexError` where it
-        waits for a person."""
+        """Resolve what git could not, and conclude the merge or continue the rebase until it ends.
+        Raises `CortexError` if a person has to decide something."""
         for _ in range(_MAX_STEPS[mine.how]):
             resolved, waiting = resolve_unmerged(self.root, mine)
             self.resolved += resolved
             self.waiting = tuple(waiting)
             if waiting:
-                raise CortexError(
-                    _waiting_message(len(waiting)),
-                    "choose the lines to keep and delete the markers, then cortex sync; git merge --abort or git rebase --abort takes it back",
-                )
+                hint = "choose the lines to keep and delete the markers, then cortex sync"
+                back = "git merge --abort or git rebase --abort takes it back"
+                raise CortexError(_waiting_message(len(waiting)), f"{hint}; {back}")
             if mine.how == "merge":
                 self._add_outcome(repair_index(self.root))
                 self._stage_healed_pages()
@@ -253,7 +254,7 @@ class _SyncRun:
             self._uncommitted = changed
 
     def _refuse_mass_deletion(self, changed: list[UncommittedChange]) -> None:
-        """Stop before a disk that was not mounted, or a slip of the hand, becomes the deletion of everything."""
+        """Raise `CortexError` if many notes are gone, as from a disk that is not mounted."""
         here = {os.path.basename(one.path) for one in changed if one.kind != "D"}
         gone = [
             one
@@ -266,13 +267,14 @@ class _SyncRun:
         ]
         there = self._too_many_removed(len(gone))
         if there is not None:
+            restore = f"cd {self.root} && git ls-files --deleted -z | xargs -0 git restore --"
             raise CortexError(
                 f"{len(gone)} of {there} notes are gone from the vault; nothing was committed",
-                f"cd {self.root} && git ls-files --deleted -z | xargs -0 git restore -- brings them back, and nothing else; cortex sync --yes if that is right",
+                f"{restore} brings them back, and nothing else; cortex sync --yes if that is right",
             )
 
     def _too_many_removed(self, removed: int) -> int | None:
-        """How many notes the last commit holds, if so many of them may not go unasked; else None."""
+        """The notes in the last commit, if removing so many must be confirmed; else None."""
         if self.allow_mass_removal or removed < _MIN_MASS_REMOVAL:
             return None
         there = len(_committed_notes(self.root))
@@ -296,7 +298,8 @@ class _SyncRun:
                 return
             if self._push(up, ahead):
                 return
-            time.sleep(random.uniform(0.02, 0.2) * 2**attempt)  # noqa: S311  so that two who race do not race in step
+            # Random, so that two clones that race do not race in step.
+            time.sleep(random.uniform(0.02, 0.2) * 2**attempt)  # noqa: S311
         raise CortexError(
             f"others pushed to {self.remote} at the same moment, {_MAX_PUSH_ATTEMPTS} times",
             "cortex sync, a little later",
@@ -315,10 +318,9 @@ class _SyncRun:
         if pushed.lost_race:
             return False
         self.push = "failed"
-        raise CortexError(
-            pushed.reason,
-            f"everything is committed here; git push {up.push_remote} {up.branch} tries the push alone",
-        )
+        command = f"git push {up.push_remote} {up.branch}"
+        hint = f"everything is committed here; {command} tries the push alone"
+        raise CortexError(pushed.reason, hint)
 
     def _integrate(self, up: Upstream, theirs: str, behind: int) -> None:
         """Bring in what the remote has and we have not, so many commits."""
@@ -328,7 +330,7 @@ class _SyncRun:
                     self.how = self._merge_or_rebase(up, theirs)
                 break
             except _MergeRefusedError:
-                # The watcher, or a search, has written something of ours since the commit: commit that, and try again.
+                # The watcher, or a search, has written something of ours since the commit.
                 same = self._untracked_copies(theirs)
                 if attempt + 1 == _MAX_MERGE_ATTEMPTS or not (
                     same or commit.list_changes(self.root)
@@ -342,7 +344,7 @@ class _SyncRun:
         """Merge or rebase as their git says; how."""
         self._check_mergeable(up, theirs)
         ours = git_cli.head_commit(self.root)
-        if not ours or self._is_ancestor("HEAD", theirs):
+        if not ours or git_cli.is_ancestor(self.root, "HEAD", theirs):
             words = [*_MERGE_FLAGS, *self._fast_forward_arguments(up, theirs)]
             self._run_merge(MergeState("merge", theirs, {}), words, [])
             return "fast-forward"
@@ -352,7 +354,7 @@ class _SyncRun:
         return how
 
     def _fast_forward_arguments(self, up: Upstream, theirs: str) -> list[str]:
-        """How to move along a history that has not parted: as a merge commit only if that is what they want."""
+        """The arguments for a fast-forward; a merge commit only if pull.ff is off."""
         is_ff_off = up.pull_ff in ("false", "no", "off", "0") and not up.rebase_mode
         if is_ff_off and git_cli.has_commit(self.root):
             return ["--no-ff", f"--message={_commit_message(up)}", theirs]
@@ -386,27 +388,28 @@ class _SyncRun:
         if not git_cli.has_commit(self.root):
             return
         base = git_cli.run_unchecked(self.root, ["merge-base", "HEAD", theirs])
+        there = f"{up.remote}/{up.remote_branch}"
         if base.code:
+            command = f"git merge --allow-unrelated-histories {there}"
             raise CortexError(
-                f"{up.remote}/{up.remote_branch} and this vault have no common history",
-                f"git clone the remote and copy your notes into it; or git merge --allow-unrelated-histories {up.remote}/{up.remote_branch}",
+                f"{there} and this vault have no common history",
+                f"git clone the remote and copy your notes into it; or {command}",
             )
         start = base.stdout.decode().strip()
         if up.pull_ff == "only" and start != git_cli.resolve_commit(self.root, "HEAD"):
-            raise CortexError(
-                f"both sides have commits, and pull.ff = only forbids to merge them; nothing of {up.remote} was taken",
-                "git config pull.ff true",
-            )
+            why = "both sides have commits, and pull.ff = only forbids to merge them"
+            raise CortexError(f"{why}; nothing of {up.remote} was taken", "git config pull.ff true")
         removed = _removed_notes(self.root, start, theirs)
-        there = self._too_many_removed(len(removed))
-        if there is not None:
+        total = self._too_many_removed(len(removed))
+        if total is not None:
             raise CortexError(
-                f"{up.remote}/{up.remote_branch} would remove {len(removed)} of {there} notes; nothing was merged",
+                f"{there} would remove {len(removed)} of {total} notes; nothing was merged",
                 "cortex sync --yes if that is right",
             )
 
     def _staged_to_set_aside(self, theirs: str) -> list[objects.StagedChange]:
-        """What a person staged: a merge wants an index without it. Nothing of it may be a path that the merge changes."""
+        """What a person staged, which a merge needs out of the index. Raises `CortexError` if the
+        merge changes one of the paths."""
         staged = objects.list_staged(self.root)
         if staged:
             start = git_cli.run(self.root, ["merge-base", "HEAD", theirs]).decode().strip()
@@ -420,8 +423,8 @@ class _SyncRun:
         return staged
 
     def _untracked_copies(self, theirs: str) -> list[UncommittedChange]:
-        """The files that git does not know where the remote has the same note, by its id or its whole text: one that was put
-        back where somebody had moved it to, or that came by another way than git. Committed, they merge like any other."""
+        """Untracked files that the remote has at the same path with the same id or text, as when a
+        note came by another way than git. Once committed, they merge like any other."""
         copies = []
         untracked = objects.list_untracked(self.root)
         for path, other in objects.read_committed(self.root, untracked, theirs).items():
@@ -433,12 +436,8 @@ class _SyncRun:
                     copies.append(UncommittedChange(path, "A"))
         return copies
 
-    def _is_ancestor(self, one: str, other: str) -> bool:
-        words = ["merge-base", "--is-ancestor", one, other]
-        return not git_cli.run_unchecked(self.root, words).code
-
     def _count_ahead_behind(self, theirs: str) -> tuple[int, int]:
-        """How many commits we have that `theirs` has not, and the other way round. Before the first commit we have none."""
+        """How many commits HEAD has that `theirs` has not, and the other way round."""
         if theirs:
             words = ["rev-list", "--left-right", "--count", f"HEAD...{theirs}", "--"]
             ran = git_cli.run_unchecked(self.root, words)
@@ -451,7 +450,8 @@ class _SyncRun:
 
 
 def _waiting_message(count: int) -> str:
-    return f"{count} note{'s wait' if count != 1 else ' waits'} for you: both sides changed the same lines"
+    notes_wait = "note waits" if count == 1 else "notes wait"
+    return f"{count} {notes_wait} for you: both sides changed the same lines"
 
 
 def _merge_arguments(up: Upstream, theirs: str) -> list[str]:
@@ -471,8 +471,9 @@ def _explain_refusal(root: str, ran: git_cli.GitResult, how: str) -> _MergeRefus
     """Why git did not even begin."""
     named = [line.strip() for line in ran.stderr.splitlines() if line.startswith("\t")]
     if "untracked working tree files" in ran.stderr:
+        what = f"files that git does not know: {_join_paths(named)}"
         return _MergeRefusedError(
-            f"the {how} would overwrite files that git does not know: {_join_paths(named)}; nothing was merged",
+            f"the {how} would overwrite {what}; nothing was merged",
             "move them away or commit them, then cortex sync",
         )
     if named:
@@ -483,9 +484,10 @@ def _explain_refusal(root: str, ran: git_cli.GitResult, how: str) -> _MergeRefus
     if "cannot rebase" in ran.stderr or "uncommitted changes" in ran.stderr:
         words = ["diff-index", "--name-only", "-z", "HEAD", "--"]
         listed = git_cli.run(objects.toplevel(root), words).split(b"\0")
-        dirty = [os.fsdecode(name) for name in listed if name]
+        dirty = _join_paths([os.fsdecode(name) for name in listed if name])
+        message = f"a rebase needs a clean work tree, and these are changed: {dirty}"
         return _MergeRefusedError(
-            f"a rebase needs a clean work tree, and these are changed: {_join_paths(dirty)}; nothing was rebased",
+            f"{message}; nothing was rebased",
             "commit or stash them, then cortex sync; or git config rebase.autoStash true",
         )
     if error := git_cli.system_error(ran, root):

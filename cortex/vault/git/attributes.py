@@ -17,9 +17,14 @@ from cortex.vault.state import store
 
 # folder -> what `git check-attr merge` says of a note in it
 MERGE_ATTRIBUTES = {
-    "briefings": "cortex-briefing", "records": "cortex-record", "sessions": "cortex-record", "events": "unset",
-}  # fmt: skip
-_PROBE_PATHS = ("briefings/x.md", "records/decision/x.md", "sessions/2026/11/x.md", "events/2026/11/x.md")  # fmt: skip
+    "briefings": "cortex-briefing",
+    "records": "cortex-record",
+    "sessions": "cortex-record",
+    "events": "unset",
+}
+_PROBE_PATHS = (
+    "briefings/x.md", "records/decision/x.md", "sessions/2026/11/x.md", "events/2026/11/x.md",
+)  # fmt: skip
 _BLOCK_END = b"# cortex: end"
 _LINE_ENDED = b" (line ended)"  # on the first line of a block behind a line without an end
 _MAX_BYTES = 4_000_000  # bytes of a file of attributes
@@ -43,8 +48,7 @@ def remove_block(root: str, repository: Repository) -> bool:
 
 
 def overridden_paths(root: str) -> list[str]:
-    """The vault-relative paths of our notes, tracked or to come, for which git does not take our
-    driver."""
+    """The vault-relative paths of our notes for which git does not take our driver."""
     listed = git_cli.run(root, ["ls-files", "-z", "--", *MERGE_ATTRIBUTES])
     listed += objects.join_nul(_PROBE_PATHS)
     fields = git_cli.run(root, ["check-attr", "-z", "--stdin", "merge"], stdin=listed).split(b"\0")
@@ -94,8 +98,7 @@ def _format_block(root: str, top: str, before: bytes) -> bytes:
 
 
 def _attribute_pattern(prefix: str, below: str) -> str:
-    """A pattern of gitattributes for what lies below a folder of the repository, whatever its
-    name."""
+    """A pattern of gitattributes for what lies below a folder of the repository."""
     folder = "" if prefix == "." else _PATTERN_SPECIAL_RE.sub(r"\\\1", prefix) + "/"
     pattern = f"/{folder}{below}"
     if not re.search(r'[\s"\\\x00-\x1f\x7f]', pattern):

@@ -8,16 +8,18 @@ from collections.abc import Collection
 from contextlib import suppress
 from typing import NamedTuple
 
-from cortex.core.model.problem import CortexError, InvalidInputError
+from cortex.core.model.problem import CortexError
 from cortex.vault import files
 from cortex.vault.git import checkout
+from cortex.vault.git.refs import RepositoryRefs
 
 DEFAULT_BRANCHES = ("main", "master", "trunk")
 _MAX_MERGES = 500  # whose subjects are read for branches that are gone
 _MAX_NAMES = 200  # branches that are asked about
 # What git, GitHub, GitLab and Bitbucket write as the subject of a merge.
 _MERGE_SUBJECT_RE = re.compile(
-    r"Merge(?:d in| pull request #\d{1,9} from [^\s/]{1,100}/|d? (?:remote-tracking )?branch(?:es)?)\s{0,2}(\S.{0,400})",
+    r"Merge(?:d in| pull request #\d{1,9} from [^\s/]{1,100}/"
+    r"|d? (?:remote-tracking )?branch(?:es)?)\s{0,2}(\S.{0,400})",
     re.IGNORECASE,
 )
 _QUOTED_NAME_RE = re.compile(r"'([^']{1,200})'")
@@ -30,23 +32,8 @@ class MergedBranches(NamedTuple):
     depends_on: tuple[str, ...]
 
 
-def is_branch_name(name: str) -> bool:
-    """True if a text can be the name of a branch; then it names no file outside the folder of
-    refs."""
-    words = name.replace("-", "").replace("_", "").split("/")
-    starts = (part[:1] for part in name.split("/"))
-    if all(map(str.isalnum, (*words, *starts))):
-        return len(name) < 250  # most names; nobody else has to be asked
-    from cortex.vault.git import git_cli  # noqa: PLC0415  `subprocess` costs 5 ms
-
-    with suppress(InvalidInputError):
-        return bool(git_cli.check_ref_name(name)) and len(name) < 250
-    return False
-
-
 def find_defaults(directory: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The branches that everything builds on, with the remote's own default, and the files that say
-    so."""
+    """The default branches, with that of the remote, and the files that say so."""
     repository = checkout.find_repository(directory)
     if repository is None:
         return DEFAULT_BRANCHES, ()
@@ -62,7 +49,10 @@ def head_files(directory: str, branch: str) -> tuple[str, ...]:
     repository = checkout.find_repository(directory)
     if repository is None:
         return ()
-    shared = ("packed-refs", *((f"refs/heads/{branch}",) if is_branch_name(branch) else ()))
+    shared = (
+        "packed-refs",
+        *((f"refs/heads/{branch}",) if RepositoryRefs.is_branch_name(branch) else ()),
+    )
     return (
         *(os.path.join(repository.git_dir, name) for name in ("HEAD", "logs/HEAD")),
         *(os.path.join(repository.common_dir, name) for name in shared),
@@ -74,11 +64,11 @@ def find_merged(directory: str, branch: str, names: Collection[str]) -> MergedBr
     A branch without a commit of its own is none, though git calls it merged; one that is gone is
     known by the subject of its merge."""
     repository = checkout.find_repository(directory)
-    asked = {name for name in sorted(names)[:_MAX_NAMES] if is_branch_name(name)}
+    asked = {name for name in sorted(names)[:_MAX_NAMES] if RepositoryRefs.is_branch_name(name)}
     if repository is None or not asked or not branch:
         return MergedBranches(frozenset(), ())
-    from cortex.vault.git.git_cli import check_ref_name, run  # noqa: PLC0415  6 ms, and most projects' records name one branch
-    from cortex.vault.git.refs import RepositoryRefs  # noqa: PLC0415
+    # `subprocess` costs 5 ms, and most projects' records name one branch.
+    from cortex.vault.git.git_cli import check_ref_name, run  # noqa: PLC0415
 
     refs = RepositoryRefs(*repository)
     common = repository.common_dir

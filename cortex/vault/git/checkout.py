@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import stat
 
 from cortex.core.text.strings import short_hash, slugify
@@ -10,21 +11,25 @@ from cortex.core.text.value import NamedTuple
 from cortex.vault import files
 
 PROJECT_FILE = ".cortex-project"
-# A driver's command as git's configuration quotes it: the interpreter and the script. One with signs that need more quoting
-# is not recognised, and then looked at properly.
+# A driver's command as git's configuration quotes it: the interpreter and the script. Where more
+# quoting is needed it does not match, and the configuration is parsed.
 _DRIVER_COMMAND_RE = r'\\"([^"\\]+)\\" -I -S \\"([^"\\]+)\\" (?:record|briefing) '
 _MAX_BYTES = 64_000  # bytes read of any file here
 _MAX_NAME_CHARS = 1_000  # characters of a line that is to be a name
-# What git opens for nearly every command: in the git folder of the worktree, in the one that all worktrees share, in the work tree.
+# What git opens for nearly every command: in the worktree's git folder, the common one, the top.
 _GIT_DIR_FILES = ("HEAD", "index", "commondir", "config.worktree", "MERGE_HEAD", "shallow")
-_COMMON_DIR_FILES = ("config", "packed-refs", "info/exclude", "info/attributes", "info/grafts", "objects/info/alternates")  # fmt: skip
+_COMMON_DIR_FILES = (
+    "config", "packed-refs", "info/exclude", "info/attributes", "info/grafts",
+    "objects/info/alternates",
+)  # fmt: skip
 _FILES_GIT_READS_WHOLE = ("HEAD", "commondir", "config", "config.worktree", "MERGE_HEAD")
 _MAX_GIT_FILE_BYTES = 16_000_000  # of a file that git reads whole and writes small
 _RULE_FILES = (".gitignore", ".gitattributes")
 # What git leaves in its folder while an operation waits for its end.
 _OPERATION_FILES = {
-    "MERGE_HEAD": "merge", "rebase-merge": "rebase", "rebase-apply/applying": "am", "rebase-apply": "rebase", "CHERRY_PICK_HEAD": "cherry-pick",
-    "REVERT_HEAD": "revert", "BISECT_LOG": "bisect", "sequencer": "",
+    "MERGE_HEAD": "merge", "rebase-merge": "rebase", "rebase-apply/applying": "am",
+    "rebase-apply": "rebase", "CHERRY_PICK_HEAD": "cherry-pick", "REVERT_HEAD": "revert",
+    "BISECT_LOG": "bisect", "sequencer": "",
 }  # fmt: skip
 
 
@@ -73,8 +78,6 @@ def has_merge_drivers(directory: str) -> bool:
         or (not text and files.why_unreadable(config))
     ):
         return True
-    import re  # noqa: PLC0415  a hook asks for project and branch alone
-
     programs = re.findall(_DRIVER_COMMAND_RE, text)
     return len(programs) >= 2 and all(os.path.exists(path) for pair in programs for path in pair)
 
@@ -117,7 +120,8 @@ def read_project_file(path: str) -> str:
     named = read_first_line(path)[:_MAX_NAME_CHARS]
     if not named:
         return ""
-    from cortex.core.redact.secrets import sanitize_text  # noqa: PLC0415  its patterns cost 8 ms, and most folders have no such file
+    # The patterns cost 8 ms, and most folders have no such file.
+    from cortex.core.redact.secrets import sanitize_text  # noqa: PLC0415
 
     return slugify(named, 64) if sanitize_text(named) == named else ""
 
@@ -143,8 +147,7 @@ def _folder_and_parents(directory: str) -> list[str]:
 
 
 def find_repository(directory: str) -> Repository | None:
-    """The repository around `directory`; None outside one, and where `.git` is a link
-    (`find_fault`)."""
+    """The repository around `directory`; None outside one, and if `.git` is a link."""
     for parent in _folder_and_parents(os.path.realpath(directory)):
         dot_git = os.path.join(parent, ".git")
         try:

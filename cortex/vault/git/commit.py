@@ -34,7 +34,8 @@ _VANISHED_RE = re.compile(r"did not match any file")
 _NOTHING_TO_COMMIT_RE = re.compile(rb"^(?:nothing|no changes) .*\bcommit", re.MULTILINE)
 _KINDS = ("event", "record", "session", "briefing", "settings")  # in the order of a message
 _KIND_BY_FOLDER = {
-    "inbox": "event", "events": "event", "sessions": "session", "briefings": "briefing", **dict.fromkeys(OWN_SETTINGS_FILES, "settings"),
+    "inbox": "event", "events": "event", "sessions": "session", "briefings": "briefing",
+    **dict.fromkeys(OWN_SETTINGS_FILES, "settings"),
 }  # fmt: skip
 _MAX_ATTEMPTS = 4  # at a commit whose paths move away or are committed by others meanwhile
 _NO_IDENTITY_RE = re.compile(
@@ -44,7 +45,8 @@ _COMMIT_HOOKS = ("pre-commit", "prepare-commit-msg", "commit-msg", "pre-merge-co
 _OPERATION_HINTS = {
     "merge": "git commit concludes it, git merge --abort takes it back",
     "bisect": "git bisect reset ends it",
-    "cherry-pick": "git cherry-pick --continue, or --skip when nothing is left of it, or git cherry-pick --abort",
+    "cherry-pick": "git cherry-pick --continue, or --skip when nothing is left of it, or "
+    "git cherry-pick --abort",
     "revert": "git revert --continue, or --skip when nothing is left of it, or git revert --abort",
 }
 
@@ -126,8 +128,7 @@ def why_blocked(root: str) -> str:
 
 
 def find_blocker(root: str) -> tuple[str, str]:
-    """Why no commit may be made, and the next command; two empty texts when one may. Runs no
-    git."""
+    """Why no commit may be made, and the next command; both empty if one may. Runs no git."""
     if not checkout.is_in_repository(root):
         return "the vault is in no git repository", "git init && git add . && git commit"
     if what := checkout.operation_in_progress(root):
@@ -166,8 +167,7 @@ def commit_during_rebase(root: str) -> CommitResult:
 
 @contextmanager
 def repository_lock(root: str) -> Iterator[None]:
-    """Be the one Cortex that commits to this repository, its worktrees included. Raises
-    `ConflictError`."""
+    """The lock on commits to this repository, with its worktrees. Raises `ConflictError`."""
     place = checkout.find_repository(root)
     if place is None:
         raise ConflictError(*find_blocker(root))
@@ -254,8 +254,7 @@ def _commit_paths(root: str, paths: list[str], message: str) -> tuple[CommitResu
 def _still_differs(
     root: str, paths: list[str], before: Mapping[bytes, objects.StagedChange], prefix: bytes
 ) -> bool:
-    """True if a path differs from the last commit by more than line ends. Drops intent-to-add
-    entries."""
+    """True if a path differs from the last commit by more than line ends."""
     _drop_intent_to_add(root, [path for path in paths if prefix + os.fsencode(path) not in before])
     left = [one for one in list_changes(root) if one.path in set(paths)]
     mine = any(one.kind != "M" or prefix + os.fsencode(one.path) in before for one in left)
@@ -263,8 +262,7 @@ def _still_differs(
 
 
 def _differs_in_line_ends_only(root: str, paths: list[str]) -> bool:
-    """True if these differ in line ends alone, which git takes off; adding them makes git see
-    that."""
+    """True if these differ in line ends alone, which git normalizes when they are added."""
     if git_cli.run_unchecked(root, ["diff", "--quiet", "HEAD", "--", *paths]).code:
         return False
     words = ["add", *_PATHS_FROM_STDIN]

@@ -8,6 +8,7 @@ folder of the work tree. Standard library only: the driver is on this path.
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from contextlib import suppress
@@ -21,7 +22,8 @@ from cortex.vault.git import checkout
 DISPLACED_FOLDER = "cortex-displaced"
 _MAX_ENTRY_BYTES = 32_000_000  # bytes of one entry
 _MAX_REFLOG_BYTES = 1 << 20  # bytes that are read of what git did afterwards
-# What the reflog says first when a merge, rebase or the like was taken back, or when it was not. A rebase is neither before its end.
+# The first reflog entry after an operation that was aborted, or completed; neither matches a rebase
+# that goes on.
 _ABORTED_RE = re.compile(rb"\t(?:reset: |am --abort|[^\n]*\(abort\))")
 _COMPLETED_RE = re.compile(
     rb"\t(?![^\n]*\((?:start|pick|continue|skip|squash|fixup|reword|edit)\))[^\n]*"
@@ -42,8 +44,6 @@ class DisplacedNote(NamedTuple):
 def save(directory: str, path: str, base: bytes, stays: bytes, other: bytes) -> None:
     """Keep `other`, durably. Raises `CortexError` or `OSError`; then the merge must not be made.
     `directory` lies in the work tree."""
-    import json  # noqa: PLC0415  a driver that has nothing to keep does without
-
     repository = checkout.find_repository(directory)
     if repository is None:
         raise CortexError("there is no work tree here", "merge in a clone with a work tree")
@@ -64,8 +64,6 @@ def has_entries(root: str) -> bool:
 
 def list_entries(root: str) -> list[DisplacedNote]:
     """The entries, by name; unreadable ones are left out."""
-    import json  # noqa: PLC0415  as above
-
     folder = _git_dir(root)
     found = []
     for name in _list_names(folder):

@@ -24,15 +24,16 @@ from cortex.vault.lock import lock
 
 _PACKAGE_FOLDER = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 DRIVER_SCRIPT = os.path.join(_PACKAGE_FOLDER, "interfaces", "merge_driver.py")
-# What follows the program in each driver's command. A briefing that could not be merged is healed later, so it stops
-# nothing; a record falls back to git's own merge, which leaves markers where a failed driver would drop a side.
+# What follows the program in a driver's command. A briefing that was not merged is healed later; a
+# record falls back to git's own merge: it leaves markers, a failed driver would drop a side.
 _COMMAND_ARGUMENTS = {
     "cortex-briefing": " briefing %O %A %B %L %P || true",
-    "cortex-record": " record %O %A %B %L %P; r=$?; [ $r -le 1 ] && exit $r; exec git merge-file --marker-size=%L -L ours -L base -L theirs %A %O %B",
+    "cortex-record": " record %O %A %B %L %P; r=$?; [ $r -le 1 ] && exit $r; "
+    "exec git merge-file --marker-size=%L -L ours -L base -L theirs %A %O %B",
 }
 _PROGRAM_RE = re.compile(r'"((?:[^"\\]|\\.)+)" -I -S "((?:[^"\\]|\\.)+)"', re.DOTALL)
-# When every waiting event has been normalized, git takes inbox/pending for a folder that was renamed to that of the
-# month, and would put what another clone has captured meanwhile there, where nobody normalizes it.
+# Once every pending event is normalized, git takes inbox/pending for renamed to the month's folder,
+# and would put there what another clone has captured, where nobody normalizes it.
 _NO_DIRECTORY_RENAMES = ("merge.directoryRenames", "false")
 _DIRECTORY_RENAMES_RE = re.compile(r"^[ \t]*directoryRenames[ \t]*=", re.MULTILINE | re.IGNORECASE)
 _SECTION_RE = re.compile(
@@ -72,7 +73,7 @@ def register(root: str, *, again: bool = False) -> bool:
             _write_config(repository, "--unset-all", "cortex.drivers")
         for name in _COMMAND_ARGUMENTS:
             if not _is_working(name, config.commands.get(name, "")):
-                # Git would show a `name` to nobody, and a name whose driver is gone stops every merge: none is written.
+                # No `merge.*.name`: a name whose driver is gone stops every merge.
                 command = _driver_command(name, repository)
                 _write_config(repository, "--replace-all", f"merge.{name}.driver", command)
                 changed = True
@@ -83,8 +84,7 @@ def register(root: str, *, again: bool = False) -> bool:
 
 
 def unregister(root: str) -> bool:
-    """Take out what was registered, for good until somebody asks for it; True when something
-    changed."""
+    """Take out what was registered, until somebody asks for it; True if anything changed."""
     repository = checkout.find_repository(root)
     if repository is None:
         return False
@@ -119,8 +119,7 @@ def problems(root: str) -> list[Problem]:
 
 
 def config_problems(root: str) -> list[Problem]:
-    """What is wrong with the configuration alone. Runs nothing, so it works in a damaged
-    repository."""
+    """What is wrong with the configuration. Runs nothing: it may be a damaged repository."""
     repository = checkout.find_repository(root)
     if repository is None:
         return []
@@ -217,8 +216,7 @@ def _quote_path(path: str) -> str:
 
 
 def _python_path(repository: Repository) -> str:
-    """The Python that runs us; never from inside a worktree, unless the package lies in one as
-    well."""
+    """The Python that runs us; none from inside a worktree, unless the package is there."""
     if not sys.executable:
         message = "the path of this Python is unknown, so no merge driver can run"
         raise CortexError(message, "run cortex from an installed Python")

@@ -14,7 +14,9 @@ _MAX_COMMITS = 400  # that touch what is asked for
 # 100 files of one commit are compared with each other; equal ones are always found.
 _RENAMES = ("-M", "-l100", "--diff-filter=DR")
 _MAX_PATHS = 16  # with more, all of the history is cheaper to look through than so many paths
-_CONFIG = ("log.follow=false", "log.showSignature=false", "log.mailmap=false", "diff.orderFile=/dev/null")  # fmt: skip
+_CONFIG = (
+    "log.follow=false", "log.showSignature=false", "log.mailmap=false", "diff.orderFile=/dev/null",
+)  # fmt: skip
 _FLAGS = tuple(word for setting in _CONFIG for word in ("-c", setting))
 
 
@@ -62,8 +64,7 @@ def list_staged_deletions(top: str) -> list[FileChange]:
 
 
 def paths_in_index(top: str, paths: Sequence[str]) -> frozenset[str]:
-    """Those of the paths (files, or folders ended with `/`) that the index has; no sparse
-    entries."""
+    """Those of the paths (folders end with `/`) that the index has; no sparse entries."""
     lines = _run(top, "ls-files", "-t", "-z", "--", *paths).split(b"\0")
     names = [os.fsdecode(line[2:]) for line in lines if line.startswith(b"H ")]
     return frozenset(

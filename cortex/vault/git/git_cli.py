@@ -38,15 +38,16 @@ _ENVIRONMENT = {
     "GIT_TERMINAL_PROMPT": "0",
     "GIT_OPTIONAL_LOCKS": "0",
     "GIT_NO_REPLACE_OBJECTS": "1",
-    "GIT_GRAFT_FILE": "/dev/null/none",  # a file that cannot be; for one that is empty git prints advice
+    "GIT_GRAFT_FILE": "/dev/null/none",  # cannot exist; for an empty file git prints advice
     "LC_ALL": "C",
 }
-# Variables by which an outer git (a hook, `git rebase --exec`) would point us at another repository, and those that
-# contradict literal path names. What a person configures by environment (GIT_CONFIG_COUNT, GIT_SSH_COMMAND) stays.
+# Variables by which an outer git (a hook, `git rebase --exec`) would name another repository, and
+# those that contradict literal path names. The user's own (GIT_SSH_COMMAND, ...) stay.
 _DROPPED_VARIABLES = frozenset({
-    "GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX", "GIT_OBJECT_DIRECTORY", "GIT_COMMON_DIR", "GIT_NAMESPACE",
-    "GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_IMPLICIT_WORK_TREE", "GIT_GRAFT_FILE", "GIT_SHALLOW_FILE", "GIT_REPLACE_REF_BASE",
-    "GIT_QUARANTINE_PATH", "GIT_CONFIG", "GIT_ATTR_SOURCE", "GIT_EXTERNAL_DIFF",
+    "GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX", "GIT_OBJECT_DIRECTORY",
+    "GIT_COMMON_DIR", "GIT_NAMESPACE", "GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_IMPLICIT_WORK_TREE",
+    "GIT_GRAFT_FILE", "GIT_SHALLOW_FILE", "GIT_REPLACE_REF_BASE", "GIT_QUARANTINE_PATH",
+    "GIT_CONFIG", "GIT_ATTR_SOURCE", "GIT_EXTERNAL_DIFF",
     "GIT_LITERAL_PATHSPECS", "GIT_GLOB_PATHSPECS", "GIT_NOGLOB_PATHSPECS", "GIT_ICASE_PATHSPECS",
 })  # fmt: skip
 _REMOTE_COMMAND_FLAGS = {
@@ -65,7 +66,7 @@ _DUBIOUS_OWNERSHIP_RE = re.compile(
 _QUOTED_PATH_RE = re.compile(r"'(/[^']+)'")
 _LOCAL_ERROR_RE = re.compile(r"(?:fatal|error): (?!cannot (?:run|exec|spawn))")
 _PERMISSION_DENIED = "permission was denied"
-# What git says, in the words of the C library where it hands these on: pattern, our words, the next command.
+# Pattern of what git says, often in the words of the C library, our words, the next command.
 _SYSTEM_ERRORS = (
     (re.compile(r": No space left on device$|Out of diskspace$"), "the disk is full", "df -h {0}; df -i {0} shows what is used up; make room, then run the command again"),
     (re.compile(r": Disk quota exceeded$"), "the disk quota is used up", "quota -s shows it; make room, then run the command again"),
@@ -162,8 +163,7 @@ def command_error(
     directory: str,
     hint: str = "git status shows the state of the repository",
 ) -> CortexError:
-    """The error for a git that failed: what the system refused, or else what git says, with
-    `hint`."""
+    """The error for a git that failed: what the system refused, else what git says."""
     return system_error(ran, directory) or CortexError(f"git {verb}: {ran.reason}", hint)
 
 
@@ -187,7 +187,8 @@ def system_error(ran: GitResult, directory: str) -> CortexError | None:
 def fault_hint(path: str) -> str:
     """What to do about a `checkout.fault`."""
     if os.path.basename(path) == ".git":
-        return f"rm {shell_quote(path)} && echo {shell_quote(f'gitdir: {os.path.realpath(path)}')} > {shell_quote(path)}"
+        line = shell_quote(f"gitdir: {os.path.realpath(path)}")
+        return f"rm {shell_quote(path)} && echo {line} > {shell_quote(path)}"
     if f"{os.sep}.git{os.sep}" in path:  # most of what lies there git cannot do without
         return "cortex doctor --fix"
     return f"put a file in its place, or rm {shell_quote(path)}"
@@ -282,7 +283,7 @@ def _run_process(
     kept = {key: value for key, value in os.environ.items() if key not in _DROPPED_VARIABLES}
     environment = kept | _ENVIRONMENT
     if hooks:
-        # GIT_LITERAL_PATHSPECS would reach the git that a hook runs, and its patterns (`git diff -- '*.py'`) are its own.
+        # GIT_LITERAL_PATHSPECS would reach a git that a hook runs with patterns of its own.
         arguments, stdin = _mark_literal(arguments, stdin)
     else:
         environment["GIT_LITERAL_PATHSPECS"] = "1"

@@ -25,17 +25,21 @@ from cortex.vault.git.checkout import Repository
 FIX_COMMAND = "cortex doctor --fix"
 LOCK_WAIT_SECONDS = 30.0  # for another git, or another cortex, to finish
 _LOCKED_RE = re.compile(
-    r"index\.lock|HEAD\.lock|could not lock|cannot lock ref(?!.*reference broken)|Unable to create|Unable to write index|"
-    r"is at .{1,100} but expected"
+    r"index\.lock|HEAD\.lock|could not lock|cannot lock ref(?!.*reference broken)|"
+    r"Unable to create|Unable to write index|is at .{1,100} but expected"
 )
-# Seconds that a lock must be older than the boot. The kernel tells the boot time in whole seconds, and some file systems
-# tell a file's time in steps of two. A larger margin would miss a lock written just before a fast restart.
+# By which a lock must be older than the boot: the kernel tells the boot time in whole seconds, some
+# file systems tell times in steps of two.
 BOOT_MARGIN_SECONDS = 2.0
-DAY_SECONDS = 86_400.0  # seconds; no git holds a lock for so long, but for a person's editor, which is a process that can be seen
+# No git holds a lock for so long, except while an editor is open, which is a process that is seen.
+DAY_SECONDS = 86_400.0
 _OLD_SECONDS = 600.0  # seconds after which a lock that nobody is seen to hold is named
 _OWN_LOCKS = ("cortex.lock", "cortex-drivers.lock")  # held by the kernel; the files mean nothing
 _PACKED_REFS_TEMP = "packed-refs.new"  # git creates it exclusively as well, under packed-refs.lock
-_LOCK_FOLDERS = ("", "info", "objects", "objects/info", "objects/info/commit-graphs", "objects/pack", "reftable", "rebase-merge", "rebase-apply", "sequencer")  # fmt: skip
+_LOCK_FOLDERS = (
+    "", "info", "objects", "objects/info", "objects/info/commit-graphs", "objects/pack", "reftable",
+    "rebase-merge", "rebase-apply", "sequencer",
+)  # fmt: skip
 _LOCK_TREES = ("refs", "logs")
 
 
@@ -57,8 +61,7 @@ class GitLock(NamedTuple):
 
     @property
     def is_abandoned(self) -> bool:
-        """True if nobody can hold it: no process outlives a boot, else all processes must be
-        visible."""
+        """True if nobody can hold it: it is older than the boot, or all processes are visible."""
         return bool(self.crash_evidence) and (
             not self.visibility_doubt or self.crash_evidence == _BEFORE_BOOT
         )
@@ -121,27 +124,26 @@ def problems(root: str, at: Clock | None = None) -> list[Problem]:
     for lock in old:
         where = os.path.relpath(lock.path, root)
         if lock.is_abandoned:
-            message = f"was left by a git that is gone ({lock.crash_evidence}): git refuses to write until it is moved away"
+            why = f"was left by a git that is gone ({lock.crash_evidence})"
+            message = f"{why}: git refuses to write until it is moved away"
             hint = f"when {busy} has ended: {FIX_COMMAND}" if busy else FIX_COMMAND
             found.append(Problem(where, message, hint))
         elif not busy:
             doubt = f" (not sure: {lock.visibility_doubt})" if lock.visibility_doubt else ""
             age = f"is {_format_duration(lock.age_seconds)} old"
             age = age if lock.age_seconds > 0 else "is dated in the future"
-            message = f"{age} and no git is seen at work here{doubt}: git refuses to write until it is gone"
+            why = f"{age} and no git is seen at work here{doubt}"
+            message = f"{why}: git refuses to write until it is gone"
             found.append(Problem(where, message, _rm_command(lock.path)))
     return found
 
 
 def check_none_abandoned(root: str, at: Clock | None = None) -> None:
-    """Raise `ConflictError` when a lock file that a crash has left stops git: waiting is in
-    vain."""
+    """Raise `ConflictError` if a lock that a crash has left stops git."""
     if locks := find_abandoned(checkout.find_repository(root), at, idle_only=True):
         were = f" and {len(locks) - 1} more were" if len(locks) > 1 else " was"
-        raise ConflictError(
-            f"{locks[0].path}{were} left by a git that is gone ({locks[0].crash_evidence}): git refuses to write",
-            FIX_COMMAND,
-        )
+        why = f"left by a git that is gone ({locks[0].crash_evidence})"
+        raise ConflictError(f"{locks[0].path}{were} {why}: git refuses to write", FIX_COMMAND)
 
 
 def wait_hint(root: str) -> str:
@@ -163,8 +165,7 @@ def run_when_unlocked(
     hooks: bool = False,
     extra: Mapping[str, str] | None = None,
 ) -> git_cli.GitResult:
-    """`git_cli.run_unchecked`, repeated while another git holds a lock; see
-    `retry_while_locked`."""
+    """`git_cli.run_unchecked`, repeated by `retry_while_locked`."""
 
     def attempt() -> git_cli.GitResult:
         return git_cli.run_unchecked(
@@ -182,7 +183,7 @@ def retry_while_locked(
     owner may be alive."""
     deadline = time.monotonic() + (LOCK_WAIT_SECONDS if wait is None else wait)
     pause = 0.02
-    # Beside other gits a commit may also end with 128 and not a word: it could not read an index that was just replaced.
+    # 128 without a message: a commit could not read an index that another git just replaced.
     while (ran := attempt()).code and (
         _LOCKED_RE.search(ran.stderr) or (ran.code == 128 and not ran.stderr.strip())
     ):
@@ -192,7 +193,7 @@ def retry_while_locked(
         if time.monotonic() + pause > deadline:
             message = f"another git is busy in this repository: {ran.reason}"
             raise ConflictError(message, wait_hint(root))
-        time.sleep(pause * random.uniform(0.5, 1.0))  # noqa: S311  so that two who wait do not wait in step
+        time.sleep(pause * random.uniform(0.5, 1.0))  # noqa: S311  so that two do not wait in step
         pause = min(2 * pause, 0.6)
     # Git may not say that a lock is what stops it.
     if ran.code == 128 and not git_cli.system_error(ran, root):

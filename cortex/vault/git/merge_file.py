@@ -16,13 +16,15 @@ from cortex.core.model.problem import CortexError
 
 TIMEOUT_SECONDS = 10.0
 _SIGKILL = 9  # SIGKILL; the signal module builds its names from scratch
-_MAX_CONFLICTS_EXIT_CODE = (
-    127  # what git exits with when there are as many or more; above are errors
-)
-# No repository, no configuration: nothing but the three files decides. `GIT_DIR` keeps git from looking for one.
+_MAX_CONFLICTS_EXIT_CODE = 127  # for as many or more; above are errors
+# No repository and no configuration: nothing but the three files decides.
 _ENVIRONMENT = {
-    "GIT_DIR": os.devnull, "GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_SYSTEM": os.devnull, "GIT_CONFIG_NOSYSTEM": "1", "LC_ALL": "C",
-}  # fmt: skip
+    "GIT_DIR": os.devnull,
+    "GIT_CONFIG_GLOBAL": os.devnull,
+    "GIT_CONFIG_SYSTEM": os.devnull,
+    "GIT_CONFIG_NOSYSTEM": "1",
+    "LC_ALL": "C",
+}
 
 
 def merge_file(base: bytes, one: bytes, other: bytes, marker_size: int) -> bytes:
@@ -76,7 +78,7 @@ def _read_until_eof(fd: int) -> Iterator[bytes]:
     """What comes until the end, or `CortexError` when the time is over."""
     end = time.monotonic() + TIMEOUT_SECONDS
     while True:
-        # Not poll: the pipe is one, and a program with over a thousand open files merges nothing by this way.
+        # Not poll: there is one pipe; with over a thousand open files git merges in another way.
         ready, _, _ = select.select([fd], [], [], max(0.0, end - time.monotonic()))
         if not ready:
             raise CortexError(
@@ -110,7 +112,8 @@ def _anonymous_files(*texts: bytes) -> Iterator[list[str]]:
 
 
 def _open_anonymous() -> int:
-    folder = os.environ.get("TMPDIR") or "/tmp"  # noqa: S108  a name that cannot be guessed, made exclusively, gone at once
+    # The name cannot be guessed, the file is created exclusively and unlinked at once.
+    folder = os.environ.get("TMPDIR") or "/tmp"  # noqa: S108
     for place in (folder, "/tmp", "/var/tmp"):  # noqa: S108
         path = os.path.join(place, f"cortex-{os.urandom(12).hex()}")
         try:

@@ -25,8 +25,8 @@ _STATE_FILE = "cortex-sync"
 _STAGED_FILE = "cortex-staged"
 _MAX_BYTES = 16_000_000  # bytes of our own notes in the git folder
 _TIMEOUT_SECONDS = 600.0  # seconds that a merge with its drivers and a person's hooks may take
-# A folder that one side has emptied (inbox/pending, all of it normalized) is not renamed: what the other side adds
-# to it stays there. And a rename is followed, whatever the person's git is told to do for their own eyes.
+# A folder that one side has emptied (inbox/pending, all of it normalized) is not renamed: what the
+# other side adds to it stays there. Renames of files are followed, whatever the user configured.
 MERGE_CONFIG_FLAGS = (
     "-c", "merge.directoryRenames=false",
     "-c", "merge.renames=true",
@@ -56,8 +56,7 @@ class MergeState(NamedTuple):
 
 
 def load_in_progress(root: str) -> MergeState | None:
-    """The operation under way, when it is ours. After a power cut git's notes of it may be
-    empty."""
+    """The operation under way, if it is ours. Git's files may be empty after a power cut."""
     mine = load_state(root)
     if mine is None or mine.how not in ("merge", "rebase"):
         return None
@@ -94,8 +93,8 @@ def is_interrupted(root: str) -> bool:
             _has_merged_nothing(root)
             or not all(_read_git_text(root, name) for name in ("MERGE_HEAD", "MERGE_MSG"))
         )
-    # Git calls a commit done before it picks it, and only once it has stopped for a conflict does it write `stopped-sha`: continued
-    # before that, the rebase ends without the commit.
+    # Git marks a commit as done before it picks it, and writes `stopped-sha` only when it stops for
+    # a conflict: continued before that, the rebase ends without the commit.
     names = ("head-name", "orig-head", "onto", "stopped-sha")
     branch, before, *others = (_read_git_text(root, f"rebase-merge/{name}") for name in names)
     todo = _git_dir_path(root, "rebase-merge/git-rebase-todo")
@@ -114,8 +113,7 @@ def _has_merged_nothing(root: str) -> bool:
 
 
 def quit_interrupted(root: str) -> None:
-    """End a torn merge or rebase of ours where it stands, on its branch; the next one does the
-    rest."""
+    """End a torn merge or rebase of ours where it stands; the next one does the rest."""
     mine = load_state(root)
     name = _read_git_text(root, "rebase-merge/head-name")
 
@@ -151,8 +149,7 @@ def wait_until_idle(root: str) -> None:
 
 
 def _git_dir_stamps(root: str, left: Collection[str]) -> list[tuple[str, int]]:
-    """When the files of a merge or rebase were written last; a living lock changes with every
-    look."""
+    """When the files of a merge or rebase were written last; a held lock always changes."""
     found = []
     folder = _git_dir_path(root, "")
     for name in ("index", "index.lock", "HEAD", "MERGE_HEAD", "rebase-merge", "logs/HEAD"):
@@ -166,13 +163,12 @@ def _git_dir_stamps(root: str, left: Collection[str]) -> list[tuple[str, int]]:
 
 
 def save_state(root: str, what: MergeState) -> None:
-    """Write down what is begun; durable before git begins, so that it never looks like a
-    person's."""
+    """Write down what is begun, durably, so that it never looks like a person's."""
     before = None if what.branch else load_state(root)
     if before and before.theirs == what.theirs:
         what = what._replace(ours=before.ours, branch=before.branch)
     if what.theirs and what.waiting:
-        os.sync()  # a person may take days over it: what git wrote, its own notes too, must be there then
+        os.sync()  # a person may take days over it: what git wrote must be durable
     _write_git_file(root, _STATE_FILE, json.dumps(what._asdict(), ensure_ascii=True).encode())
 
 
@@ -201,8 +197,7 @@ def restore_work_tree(root: str, mine: MergeState) -> list[MergeResolution]:
 
 
 def unstage(root: str, entries: Sequence[objects.StagedChange]) -> None:
-    """Take what a person staged out of the index, written down first. Touches none of their
-    files."""
+    """Take what a person staged out of the index, recorded first; their files stay."""
     if entries:
         lines = objects.format_index_info({one.path: one.index_entry for one in entries})
         _write_git_file(root, _STAGED_FILE, lines)
@@ -210,8 +205,7 @@ def unstage(root: str, entries: Sequence[objects.StagedChange]) -> None:
 
 
 def restage(root: str) -> bool:
-    """Stage again what was set aside; True when there was something. What was staged since
-    stays."""
+    """Stage again what was set aside, but not over newer entries; True if there was any."""
     lines = _read_git_file(root, _STAGED_FILE)
     if not lines:
         return False

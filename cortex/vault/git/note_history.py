@@ -143,8 +143,10 @@ def list_commits(root: str, names: Sequence[str]) -> list[NoteCommit]:
     """The commits that touched these paths, newest first, with the merges where both sides did;
     parents are the next older commits of this list."""
     words = [
-        "log", *objects.RAW, "--full-history", "--simplify-merges", "--parents", "--no-renames", "--date-order", "--diff-merges=first-parent", "--relative",
-        "--date=format-local:%Y-%m-%dT%H:%M:%SZ", "--format=%x01%H%x01%P%x01%ad%x01%an%x01%s", "--end-of-options", "HEAD", "--", *names,
+        "log", *objects.RAW, "--full-history", "--simplify-merges", "--parents", "--no-renames",
+        "--date-order", "--diff-merges=first-parent", "--relative",
+        "--date=format-local:%Y-%m-%dT%H:%M:%SZ", "--format=%x01%H%x01%P%x01%ad%x01%an%x01%s",
+        "--end-of-options", "HEAD", "--", *names,
     ]  # fmt: skip
     ran = git_cli.run_unchecked(root, words, timeout=_TIMEOUT_SECONDS, extra={"TZ": "UTC"})
     commits: list[NoteCommit] = []
@@ -196,10 +198,8 @@ def read_at_commit(root: str, commit: str, names: Sequence[str], id_: str) -> st
     texts = _read_blobs(root, blobs)
     found = [texts[blob] for blob in blobs if blob in texts]
     if not found:
-        raise NotFoundError(
-            f"the note was not there at {commit[:12]}, or is larger than {MAX_VERSION_BYTES:,} bytes",
-            "cortex history NOTE shows its commits",
-        )
+        why = f"was not there at {commit[:12]}, or is larger than {MAX_VERSION_BYTES:,} bytes"
+        raise NotFoundError(f"the note {why}", "cortex history NOTE shows its commits")
     data = next((data for data in found if id_ and notes.read(data).get("id") == id_), found[0])
     # A byte order mark and what is no text stay, for who pipes it into a file.
     return data.decode("utf-8", "surrogateescape")

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from cortex.vault.git import checkout, git_cli
 
-# One output of `diff-tree`, `diff-index` and `log` for `parse_raw`, whatever the repository's configuration says.
+# Gives `diff-tree`, `diff-index` and `log` the output of `parse_raw`, whatever is configured.
 RAW = ("--raw", "-z", "--no-abbrev", "--no-ext-diff", "--no-textconv", "--ignore-submodules=none")
 
 
@@ -104,8 +104,7 @@ def empty_tree(root: str) -> str:
 
 
 def format_index_info(entries: Mapping[bytes, bytes]) -> bytes:
-    """Input of `git update-index --index-info`: `mode blob` for each path; mode 000000 removes
-    it."""
+    """Input of `git update-index --index-info`; mode 000000 removes a path."""
     return b"".join(entry + b"\t" + path + b"\0" for path, entry in entries.items())
 
 
@@ -211,7 +210,7 @@ def list_blob_changes(root: str, path: str) -> list[tuple[str, str]]:
 
 def filter_ignored(root: str, paths: Iterable[str]) -> set[str]:
     """Those of the vault-relative paths that git ignores and does not know."""
-    # This command takes no literal paths; with `./` before it, no name is read as a pattern's magic.
+    # This command takes no literal paths; `./` keeps git from reading a name as a pattern.
     lines = join_nul(f"./{path}" for path in paths)
     if not lines:
         return set()

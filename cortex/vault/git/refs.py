@@ -10,12 +10,13 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from itertools import islice
 from typing import NamedTuple
 
+from cortex.core.model.problem import InvalidInputError
 from cortex.vault import files
 from cortex.vault.git import checkout
-from cortex.vault.git.branches import is_branch_name
 
 _MAX_PACKED_REFS_BYTES, _MAX_LOG_BYTES = 8 << 20, 1 << 19  # the second of the end of a log
 _MAX_LOGS = 300  # branches whose log is asked for a renaming
@@ -36,6 +37,19 @@ class RepositoryRefs(NamedTuple):
     git_dir: str  # of this work tree: HEAD, index
     common_dir: str  # of all its work trees: refs, logs of branches
 
+    @staticmethod
+    def is_branch_name(name: str) -> bool:
+        """True if this can be the name of a branch; it names no file outside the refs then."""
+        words = name.replace("-", "").replace("_", "").split("/")
+        starts = (part[:1] for part in name.split("/"))
+        if all(map(str.isalnum, (*words, *starts))):
+            return len(name) < 250  # most names
+        from cortex.vault.git import git_cli  # noqa: PLC0415  `subprocess` costs 5 ms
+
+        with suppress(InvalidInputError):
+            return bool(git_cli.check_ref_name(name)) and len(name) < 250
+        return False
+
     def head_files(self) -> list[str]:
         """What changes with the commit that `HEAD` names."""
         ref = checkout.read_head(self.git_dir).removeprefix("ref: ")
@@ -44,8 +58,7 @@ class RepositoryRefs(NamedTuple):
         return [os.path.join(self.git_dir, "HEAD"), *shared]
 
     def current_branch(self) -> str:
-        """The branch that is checked out, even before its first commit; empty on a detached
-        HEAD."""
+        """The branch that is checked out, even without a commit; empty on a detached HEAD."""
         head = checkout.read_head(self.git_dir)
         return head.removeprefix("ref: refs/heads/") if head.startswith("ref: refs/heads/") else ""
 
@@ -64,7 +77,7 @@ class RepositoryRefs(NamedTuple):
         """Whether there is such a branch, here or as last seen on a remote."""
         if (
             name == self.current_branch()
-            or not is_branch_name(name)
+            or not RepositoryRefs.is_branch_name(name)
             or self._has_ref(f"refs/heads/{name}")
         ):
             return True
@@ -114,7 +127,7 @@ class RepositoryRefs(NamedTuple):
 
 
 def _is_ref(ref: str) -> bool:
-    return ref.startswith("refs/") and is_branch_name(ref)
+    return ref.startswith("refs/") and RepositoryRefs.is_branch_name(ref)
 
 
 def _iter_log_files(folder: str, depth: int = 0) -> Iterator[str]:

@@ -11,8 +11,9 @@ from cortex.vault.git import checkout, git_cli, git_locks
 _NO_SUCH_REF_RE = re.compile(r"couldn't find remote ref|no such ref", re.IGNORECASE)
 # Somebody else pushed first, or is pushing this very moment.
 _PUSH_RACE_RE = re.compile(
-    r"\[rejected\].{0,300}\((?:fetch first|non-fast-forward|stale info)\)|cannot lock ref|failed to update ref|incorrect old value|"
-    r"remote ref updated since|reference already exists|failed to lock|unable to migrate objects|\.lock'?: File exists",
+    r"\[rejected\].{0,300}\((?:fetch first|non-fast-forward|stale info)\)|cannot lock ref|"
+    r"failed to update ref|incorrect old value|remote ref updated since|reference already exists|"
+    r"failed to lock|unable to migrate objects|\.lock'?: File exists",
 )
 _FALSE_VALUES = ("false", "no", "off", "0", "")
 _MESSAGE_LINE_RE = re.compile(r"(?:fatal|error|remote|ssh|! ?\[)")

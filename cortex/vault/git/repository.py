@@ -14,18 +14,13 @@ def list_unmerged_paths(root: str) -> list[str]:
     """The vault-relative unmerged paths; none outside a repository. Raises `CortexError`."""
     if not checkout.is_in_repository(root):
         return []
-    # GitPython opens configuration and index without a bound; a pipe in their place must not hold us. git itself is
-    # ended after three seconds, and reads what GitPython would.
-    index = (
-        bounded.run(root, ["rev-parse", "--git-path", "index"], timeout=3)
-        .decode("utf-8", "surrogateescape")
-        .strip()
-    )
-    if os.path.lexists(path := os.path.join(root, index)) and not stat.S_ISREG(
-        os.lstat(path).st_mode
-    ):
+    # GitPython would wait for ever on a pipe in place of the configuration or the index; git reads
+    # the same files, and is ended after three seconds.
+    found = bounded.run(root, ["rev-parse", "--git-path", "index"], timeout=3)
+    path = os.path.join(root, os.fsdecode(found).strip())
+    if os.path.lexists(path) and not stat.S_ISREG(os.lstat(path).st_mode):
         raise CortexError("the repository's index is no file", "remove .git/index, then git reset")
-    import git  # noqa: PLC0415  it takes 150 ms, looks for the program as it is imported, and by now we know that there is one
+    import git  # noqa: PLC0415  150 ms, and its import fails where there is no git program
 
     try:
         with git.Repo(root, search_parent_directories=True, expand_vars=False) as repo:

@@ -25,8 +25,7 @@ _REFLOG_ENTRY_RE = re.compile(rb"^[0-9a-f]{40,64} ([0-9a-f]{40,64}) [^\0\n]*$", 
 
 
 def is_vault_only(root: str, repository: Repository) -> bool:
-    """True if the repository holds the vault alone, with refs in files: all of it is ours to
-    mend."""
+    """True if the repository holds the vault alone, with refs in files."""
     return (
         os.path.realpath(root) == repository.top
         and repository.git_dir == os.path.join(repository.top, ".git")
@@ -37,8 +36,7 @@ def is_vault_only(root: str, repository: Repository) -> bool:
 def run_in_repository(
     repository: Repository, words: list[str], *, timeout: float = 120.0
 ) -> git_cli.GitResult:
-    """Run git in exactly this repository: where HEAD is broken, git would take the one around
-    it."""
+    """Run git in this repository; with a broken HEAD git would take one around it."""
     # A stranger's repository stays behind git's own question of trust.
     is_own = os.stat(repository.git_dir).st_uid == os.geteuid()
     extra = {"GIT_DIR": repository.git_dir, "GIT_WORK_TREE": repository.top} if is_own else {}
@@ -46,8 +44,7 @@ def run_in_repository(
 
 
 def find_problems(root: str) -> list[Problem]:
-    """What is broken in the repository around the vault; nothing outside one. Runs a few short
-    gits."""
+    """What is broken in the repository around the vault; empty outside one."""
     pointer = os.path.join(root, ".git")
     if os.path.isfile(pointer) and not checkout.read_first_line(pointer).startswith("gitdir:"):
         hint = "in the main worktree: git worktree repair; or write `gitdir: PATH` into it"
@@ -136,8 +133,7 @@ def is_config_readable(repository: Repository) -> bool:
 
 
 def head_fault(repository: Repository) -> str:
-    """Why the commit that is checked out cannot be used; empty when it can, or before the first
-    one."""
+    """Why the commit that is checked out cannot be used; empty if it can, or is none."""
     target = read_head_target(repository)
     if run_in_repository(repository, ["rev-parse", "--verify", "--quiet", "HEAD"]).code:
         is_lost = any(_read_log(repository, name) for name in ("HEAD", target))
@@ -158,7 +154,7 @@ def index_fault(repository: Repository) -> str:
         return ""
     if not stat.S_ISREG(os.lstat(path).st_mode):
         return "is no file"
-    # Git itself compares an index with its checksum in fsck alone, and takes half of one for a whole.
+    # Git checks an index's checksum in fsck alone, and takes half an index for a whole one.
     if not _has_valid_checksum(path):
         return "does not match its checksum"
     ran = run_in_repository(repository, ["ls-files", "-z", "--", "cortex.toml"])
@@ -221,7 +217,8 @@ def _recovery(repository: Repository, ref: str, empty: list[str]) -> str:
         again = " && ".join([*words, fetch, *([track, *reset] if is_gone else [])])
         return f"{again}; if that is not enough: {back}" if whole else again
     aside = shell_quote(f"{repository.top}.git-damaged")
-    anew = f"mv {shell_quote(repository.git_dir)} {aside} && git init && git add . && git commit -m anew"
+    move = f"mv {shell_quote(repository.git_dir)} {aside}"
+    anew = f"{move} && git init && git add . && git commit -m anew"
     return f"git fsck --lost-found names commits for git update-ref {ref}; without one: {anew}"
 
 

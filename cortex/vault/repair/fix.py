@@ -78,8 +78,7 @@ class _RepositoryRepair:
         self.done: list[str] = []
 
     def move_special_files(self) -> None:
-        """Move aside what holds up every git: a pipe, a socket, a device, a link in the place of a
-        ref."""
+        """Move aside what blocks every git: pipes, sockets, devices, links in place of refs."""
         git_dir = self.repository.git_dir
         while (path := checkout.find_fault(self.root)[0]).startswith(git_dir + os.sep):
             name = os.path.relpath(path, git_dir)

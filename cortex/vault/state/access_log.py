@@ -66,7 +66,8 @@ def read_counts(vault: Vault) -> dict[str, AccessCount]:
 
 def _append_line(path: str, words: Iterable[str]) -> int:
     """Append one line to the log of that name and return its size without its counts."""
-    # A line begins with its line end and closes with a tab: one that was cut off by a full disk spoils no other.
+    # A line begins with its line end and closes with a tab: one cut off by a full disk spoils no
+    # other.
     data = ("\n" + "\t".join((*words, ""))).encode("utf-8", "backslashreplace")
     while True:
         fd = store.open_private(path, os.O_RDWR | os.O_APPEND | os.O_CREAT)
@@ -82,8 +83,7 @@ def _append_line(path: str, words: Iterable[str]) -> int:
 
 
 def _compact(path: str) -> None:
-    """Replace the log by its counts, unless somebody else has, with what earlier versions have
-    left."""
+    """Replace the log, with what earlier versions left, by its counts."""
     fd = store.open_private(path, os.O_RDWR | os.O_CREAT)
     try:
         fcntl.flock(fd, fcntl.LOCK_EX)  # waits for those who are writing a line

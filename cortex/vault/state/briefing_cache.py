@@ -1,7 +1,7 @@
-"""Briefings as they were given last, kept in the cache folder until anything changes that they were made from.
+"""Briefings in the cache folder, valid until anything changes that they were made from.
 
-A session that starts must not wait: to know that nothing has changed takes a stat for each file and folder that counted,
-and no scan of the vault, no catalogue and no parser. Standard library alone.
+To know that takes one stat for each file and folder that counted; no scan, no catalogue, no parser.
+Standard library only.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ CACHE_FOLDER = "briefs"
 _FORMAT_LINE = f"cortex brief 2 {__version__}"
 _MAX_ENTRIES = 64  # in one vault; branches come and go
 _MAX_BYTES = 4 * 1024 * 1024
-# As in `index/file_scan.py`: what changed this short before somebody looked may change once more and keep its stamp.
+# As in `index/file_scan.py`: a file that changed so recently may change again and keep its stamp.
 _TICK_NS, _COARSE_TICK_NS = 50_000_000, 2_000_000_000
 
 
@@ -43,7 +43,7 @@ class CachedBriefing(NamedTuple):
 
 
 def read_cached_briefing(vault: Vault, key: BriefingKey) -> CachedBriefing | None:
-    """The briefing of this key, if everything it was made from is as it was; else None, whatever lies there."""
+    """The briefing of this key, or None if anything it was made from has changed."""
     held = _load_entry(vault, key)
     if held is None:
         return None
@@ -55,13 +55,14 @@ def read_cached_briefing(vault: Vault, key: BriefingKey) -> CachedBriefing | Non
 
 
 def read_last_briefing(vault: Vault, key: BriefingKey) -> CachedBriefing | None:
-    """The briefing that was given last, whether it still holds or not: what a session that has begun was told."""
+    """The last briefing of this key, valid or not: what a running session was given."""
     held = _load_entry(vault, key)
     return held[0] if held else None
 
 
 def _load_entry(vault: Vault, key: BriefingKey) -> tuple[CachedBriefing, list[bytes]] | None:
-    """What the file holds: the briefing, and the paths and stamps of what it was made from in turn. None for anything that is not ours."""
+    """The briefing in the file, and the paths and stamps, in turn, of what it was made from; None
+    if the file has another format or key."""
     try:
         head, _, body = store.read(_entry_path(vault, key), _MAX_BYTES).partition(b"\n")
         if head.decode("ascii", "replace") != f"{_FORMAT_LINE} {crc32(body)}":
@@ -81,9 +82,12 @@ def write(
     used: Mapping[str, str],
     looked_ns: int,
 ) -> bool:
-    """Keep a briefing that was made from the files and folders `used`: absolute path -> the stamp of which it is known that it is the one of
-    what was read, else empty. One without that changed after a tick of the file system's clock before `looked_ns`, the moment of the look,
-    may have been another one then: the briefing is not kept, and the next one is made anew. Answers whether it was kept."""
+    """Cache a briefing; True if it was cached.
+
+    `used`: absolute path of each file or folder it was made from -> the stamp of what was read,
+    empty if that is not known. A file without a known stamp that changed less than a clock tick
+    before `looked_ns`, when it was read, may be another one now: then nothing is cached.
+    """
     pairs: list[bytes] = []
     for path, held in used.items():
         trusted = _trusted_stamp(path, held, looked_ns)
@@ -104,7 +108,7 @@ def write(
 
 
 def _trusted_stamp(path: str, held: str, looked_ns: int) -> str | None:
-    """The stamp of a file, empty when there is none; None when the file may be another one than it was at the look."""
+    """The stamp of a file, empty if there is none; None if it may be newer than `looked_ns`."""
     if held:
         return held
     try:
@@ -132,9 +136,6 @@ def _key_bytes(key: BriefingKey) -> bytes:
 
 
 def _entry_path(vault: Vault, key: BriefingKey) -> str:
-    name = _key_bytes(
-        key
-    )  # it stands in the file too, so names that meet cost a second making and no more
-    return os.path.join(
-        vault.cache_folder(), CACHE_FOLDER, f"{crc32(name):08x}{crc32(name[::-1]):08x}"
-    )
+    key_bytes = _key_bytes(key)  # the file holds them too, so a collision only costs a rebuild
+    name = f"{crc32(key_bytes):08x}{crc32(key_bytes[::-1]):08x}"
+    return os.path.join(vault.cache_folder(), CACHE_FOLDER, name)

@@ -16,9 +16,7 @@ from cortex.vault.state import store
 from cortex.vault.state.spool import list_entries
 
 LOG_FILE, OLD_LOG_FILE = "hooks.log", "hooks.old"
-TRANSCRIPT_EVENT = (
-    "transcript"  # in the place of an event: lines of a transcript that were left out for good
-)
+TRANSCRIPT_EVENT = "transcript"  # instead of an event: lines that were left out for good
 _MAX_LOG_BYTES = 200_000  # then it becomes the old one
 _MAX_PROBLEM_CHARS = 300
 _RECENT_SECONDS = 3 * 24 * 3600  # for which a problem that nothing mends is named

@@ -13,7 +13,8 @@ from cortex.vault.locate import Vault
 from cortex.vault.state import store
 
 LOG_FOLDER = "reminded"
-SESSION_BEGUN = "."  # stands before the ids of a session whose beginning is known: it was given a briefing, if there was one
+# Before the ids of a session whose beginning is known: it was given a briefing, if there was one.
+SESSION_BEGUN = "."
 _MAX_SESSIONS = 64  # files; the one that was written longest ago goes first
 _MAX_BYTES = 64_000  # of one session: about a thousand ids, then it begins anew
 
@@ -49,7 +50,7 @@ def reset_reminders(vault: Vault, session: str) -> None:
 
 
 def _log_path(vault: Vault, session: str) -> str:
-    # Two sums of a name that comes from outside; sessions are few, and at worst two share what they were told.
+    # Two checksums of a name from outside; at worst two sessions share what they were told.
     name = session.encode("utf-8", "backslashreplace")
     return os.path.join(
         vault.state_folder(), LOG_FOLDER, f"{zlib.crc32(name):08x}{zlib.adler32(name):08x}"

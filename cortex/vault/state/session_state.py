@@ -53,9 +53,9 @@ class SessionCursor(NamedTuple):
     offset: int = 0  # of the transcript, with what follows
     head: str = ""
     of: str = ""  # the session that the last line read is of, where lines name theirs
-    named: bool = False  # whether lines that name this session were read; from then on those of another one are its own
+    named: bool = False  # lines that name this session were read; later ones of others are theirs
     since: str = ""  # the latest time of a line that was read
-    floor: str = ""  # lines not later than this are of another session, or were read before the file was written anew
+    floor: str = ""  # lines up to this time are of another session, or of the file before a rewrite
     last: tuple[TextFingerprint, ...] = ()  # what the agent said last, as captured
     # Texts captured from payloads, to be skipped when the transcript repeats them.
     ahead: tuple[TextFingerprint, ...] = ()
@@ -178,8 +178,7 @@ def load_cursor(vault: Vault, key: str) -> SessionCursor:
 
 
 def is_event_captured(vault: Vault, event: str, *, elsewhere: bool = True) -> bool:
-    """True if an event waits, is normalized, has failed, or, with `elsewhere`, lies in the
-    spool."""
+    """True if an event is in the vault or, with `elsewhere`, in the spool."""
     from cortex.core.model.event import event_path  # noqa: PLC0415  only after somebody was killed
 
     paths = (layout.pending_path(event), event_path(event), layout.failed_path(event))
@@ -234,8 +233,7 @@ def _read_state(vault: Vault, key: str) -> tuple[SessionCursor, PublishAttempt |
 def _after_attempt(
     vault: Vault, cursor: SessionCursor, attempt: PublishAttempt | None
 ) -> SessionCursor:
-    """The cursor after an attempt whose process was killed, if its event is there; else before
-    it."""
+    """The cursor after an attempt whose process was killed, if its event is there."""
     return attempt.after if attempt and is_event_captured(vault, attempt.id) else cursor
 
 

@@ -34,8 +34,7 @@ class SpoolEntries(NamedTuple):
 
 
 def list_entries(vault: Vault) -> SpoolEntries:
-    """Read the spool with one directory listing. Raises `CortexError` if the state folder is not
-    ours."""
+    """Read the spool. Raises `CortexError` if the state folder is not ours."""
     names = files.list_folder(spool_folder(vault))
 
     def keys(suffix: str) -> tuple[str, ...]:
@@ -59,8 +58,7 @@ def mark_path(vault: Vault, key: str, suffix: str) -> str:
 
 
 def add_mark(vault: Vault, key: str, suffix: str, text: str = "") -> None:
-    """Leave a mark of a session, whose text is `text` now. Raises `OSError`,
-    `InvalidInputError`."""
+    """Leave a mark of a session. Raises `OSError`, `InvalidInputError`."""
     path = mark_path(vault, key, suffix)
     for attempt in range(_MAX_ATTEMPTS):
         try:
@@ -88,8 +86,7 @@ def read_mark(vault: Vault, key: str, suffix: str) -> bytes:
 
 
 def add_event(vault: Vault, id_: str, data: bytes, most: int) -> bool:
-    """Keep an event for which the vault has no room; False when `most` wait already. Raises
-    `OSError`."""
+    """Keep an event; False when `most` wait already. Raises `OSError`."""
     folder = store.ensure_folder(spool_folder(vault))
     if len(list_entries(vault).unsent_events) >= most:
         return False

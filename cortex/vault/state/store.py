@@ -1,7 +1,7 @@
 """Private files of this user: state, caches, logs. The one place that reads and writes them.
 
-They lie in folders of mode 0700 (`places`). All the same no link is followed, nothing waits for a
-pipe, and a file of another user is not trusted. Standard library only: hooks are on this path.
+They lie in folders of mode 0700 (`user_folders.py`). Still no link is followed, nothing
+waits for a pipe, and files of other users are not trusted. Standard library only: hooks load it.
 """
 
 from __future__ import annotations
@@ -29,8 +29,7 @@ def open_private(path: str, flags: int = os.O_RDONLY) -> int:
 
 
 def read(path: str, most: int, *, end: bool = False) -> bytes:
-    """At most `most` bytes of a file, from its end with `end`; empty when it is not there or not
-    ours."""
+    """At most `most` bytes of a file, from its end with `end`; empty if missing or foreign."""
     try:
         fd = open_private(path)
     except (OSError, ValueError, CortexError):
@@ -135,7 +134,7 @@ def evict(folder: str, most: int, *, keep: int = 0, suffix: str = "") -> None:
 
 def problems(folder: str) -> list[Problem]:
     """What in a private folder is not read: links, pipes, devices, and files of other users."""
-    from cortex.core.text.shell_command import shell_quote  # noqa: PLC0415  only where something is said
+    from cortex.core.text.shell_command import shell_quote  # noqa: PLC0415  for doctor only
 
     found = []
     below = [os.path.join(folder, name) for name in files.list_folder(folder)]
