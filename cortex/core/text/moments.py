@@ -5,17 +5,21 @@ from __future__ import annotations
 import re
 from datetime import UTC, datetime
 
+from cortex.core.text.iso_time import parse_utc
+
 MOMENT_EXAMPLES = "2026-11-20, 2026-11, or a span such as 90min, 12h, 7d, 2w, 3m"
 
-_SPAN_RE = re.compile(r"(\d{1,5})(min|[hdwmy])")
-_DATE_RE = re.compile(r"(\d{4})(?:-(\d{1,2}))?(?:-(\d{1,2}))?")
+_SPAN_RE = re.compile(r"([0-9]{1,5})(min|[hdwmy])(?: ago)?")
+# A year before 1000 is a slip of the keyboard.
+_DATE_RE = re.compile(r"([1-9][0-9]{3})(?:-([0-9]{2}))?(?:-([0-9]{2}))?")
 _SECONDS_PER_UNIT = {"min": 60, "h": 3600, "d": 86400, "w": 7 * 86400, "m": 30 * 86400, "y": 365 * 86400}  # fmt: skip
 
 
 def parse_moment(text: str, now: str) -> int | None:
     """Seconds since the epoch (UTC) for a span before `now` (ISO, with zone), a year, month, day or ISO timestamp.
 
-    A year, month or day means its beginning; `m` is a month of 30 days. Returns None for any other text.
+    A span may end in ` ago`. A year, month or day means its beginning; `m` is a month of 30 days. Returns None for
+    any other text.
     """
     text = text.strip()
     try:
@@ -27,10 +31,10 @@ def parse_moment(text: str, now: str) -> int | None:
         if date := _DATE_RE.fullmatch(text):
             moment = datetime(int(date[1]), int(date[2] or 1), int(date[3] or 1), tzinfo=UTC)
         elif "T" in text.upper():
-            moment = datetime.fromisoformat(text)
+            moment = parse_utc(text)
         else:
             return None
-        return int((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp())
+        return int(moment.timestamp())
     except (ValueError, OverflowError):
         return None
 

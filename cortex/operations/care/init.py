@@ -31,7 +31,7 @@ class InitResult(NamedTuple):
     ] = ()  # that were there, such as `.claude`; nothing of them is used
 
 
-def init(caller: Caller, directory: str = "", *, default: bool = False) -> InitResult:
+def init(caller: Caller, directory: str = ".", *, default: bool = False) -> InitResult:
     """Make a folder a vault; an existing Obsidian vault or notes folder will do, and no note of it changes.
 
     Inside a git repository a file .cortex-project is written at its root, unless there is one: it names the project, so that a
@@ -44,6 +44,8 @@ def init(caller: Caller, directory: str = "", *, default: bool = False) -> InitR
 
     Example: cortex init ~/notes --default
     """
+    if not directory.strip():
+        raise InvalidInputError("DIRECTORY is empty", "give a folder: cortex init DIR")
     root = os.path.realpath(os.path.join(caller.cwd, os.path.expanduser(directory)))
     if os.path.lexists(root) and not os.path.isdir(root):
         raise InvalidInputError(f"{root} is a file", "give a folder: cortex init DIR")

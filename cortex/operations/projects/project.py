@@ -138,6 +138,11 @@ def project(
     if action in ("merge", "unmerge"):
         act = merge_project if action == "merge" else unmerge_project
         return act(vault, caller, a, b, yes=yes)
+    if action == "list" and (a or b):
+        raise InvalidInputError(
+            f"project list takes no words: {' '.join(filter(None, (a, b)))!r}",
+            "cortex project show NAME shows one",
+        )
     problems = ensure_fresh(vault, caller)
     if action == "list":
         return _list_projects(vault, caller, problems)

@@ -113,7 +113,7 @@ def session(
     Example: cortex session show s-20261120-k3f7q2
     Example: cortex session end --orphans
     """
-    name = _clean_name(name)
+    name = _clean_name(name, action)
     if action == "list":
         return list_sessions(vault, caller, canonical_project(vault, project), since, number)
     if action == "show":
@@ -127,8 +127,13 @@ def session(
     return _end(vault, caller, name, parts, summary=summary, project=named)
 
 
-def _clean_name(name: str) -> str:
-    """A session's name without the brackets of a link. Raises `InvalidInputError` for one that is too long."""
+def _clean_name(name: str, action: str) -> str:
+    """A session's name without the brackets of a link. Raises `InvalidInputError` for one that is too long, or that the
+    action does not take."""
+    if action == "list" and name:
+        raise InvalidInputError(
+            f"session list takes no words: {name!r}", "cortex session show NAME shows one"
+        )
     name = one_line(name).removeprefix("[[").removesuffix("]]")
     if len(name) > _MAX_NAME_CHARS:
         raise InvalidInputError(
