@@ -92,8 +92,17 @@ def _run_command(argv: list[str]) -> int:
         if not only_looks and not checkout.has_merge_drivers(vault.root):
             _set_up_clone(vault)
     if "answer" in parsed.declared.supplied:
-        supplied |= {"answer": daemon_client.answer_command, "say": daemon_client.print_message}
+        supplied |= {
+            "answer": daemon_client.answer_command,
+            "say": _print_json_message if parsed.as_json else daemon_client.print_message,
+        }
     return command.run(parsed._replace(given=given), caller, supplied, sys.stdout)
+
+
+def _print_json_message(line: str) -> None:
+    """A message of the watcher as a line of JSON. A reader that went away does not end it."""
+    with suppress(OSError, ValueError):
+        print(command.json_line({"message": line}), end="", flush=True)
 
 
 def _set_up_clone(vault: Vault) -> None:

@@ -25,7 +25,7 @@ _IS_NEGATIVE: dict[str, Callable[[Any], object]] = {
     "extract": lambda answer: not answer.found,
     "forget": lambda answer: answer.outcome in ("unclear", "none"),
     "git": lambda answer: answer.action == "status" and answer.problems,
-    "graph": lambda answer: answer.to and not answer.nodes,
+    "graph": lambda answer: not answer.hits,
     "heal": lambda answer: answer.stale,
     "hooks": lambda answer: answer.action == "status" and answer.problems,
     "import": lambda answer: answer.problems,
@@ -36,7 +36,7 @@ _IS_NEGATIVE: dict[str, Callable[[Any], object]] = {
     "project": lambda answer: not getattr(answer, "projects", True),
     "prune": lambda answer: answer.confirm or (answer.done and answer.kept),
     "recall": lambda answer: not text.notes_of(answer),
-    "remind": lambda answer: not answer.lines,
+    "remind": lambda answer: not answer.hits,
     "restore": lambda answer: any(one.outcome == "refused" for one in text.notes_of(answer)),
     "search": lambda answer: not answer.hits,
     "session": lambda answer: (
@@ -50,8 +50,6 @@ _IS_NEGATIVE: dict[str, Callable[[Any], object]] = {
 
 def as_json(answer: Any) -> object:
     """The answer as JSON values: a tuple with names becomes an object."""
-    if hasattr(answer, "as_json"):  # a name that JSON may have and Python may not: `from`
-        return answer.as_json()
     fields = _to_json(answer)
     assert isinstance(fields, dict)
     return fields
@@ -116,7 +114,8 @@ def _text_renderer(verb: str) -> Callable[[Any], Iterable[str]]:
 
 def _to_json(value: Any) -> Any:
     if hasattr(value, "_asdict"):
-        fields = {key: _to_json(item) for key, item in value._asdict().items()}
+        # `from_` is `from`, a word that Python keeps for itself.
+        fields = {key.rstrip("_"): _to_json(item) for key, item in value._asdict().items()}
         if isinstance(fields.get("hit"), dict):  # a note with more about it: one object
             fields = fields.pop("hit") | fields
         elif "snippet" in fields:  # a hit, wherever it stands

@@ -126,7 +126,7 @@ def _add_model_items(
             one.text,
             type=one.type,
             body=one.text + (f"\n\n**Why.** {one.reason}" if one.reason else ""),
-            confidence=str(one.confidence),
+            confidence=one.confidence,
             session=read[-1].session,
             project=read[-1].project,
         )

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from contextlib import suppress
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 from cortex.core.model import event as events, topics
 from cortex.core.model.caller import Caller
 from cortex.core.model.event import Event
 from cortex.core.model.note_status import TIER_CURRENT
+from cortex.core.model.parameters import Between
 from cortex.core.model.problem import CortexError, InvalidInputError, Problem
 from cortex.core.model.record import (
     SCOPES,
@@ -64,11 +66,13 @@ class SaveResult(NamedTuple):
     similar: tuple[SimilarRecord, ...]
     note: str  # what else there is to know; mostly nothing
     problems: tuple[Problem, ...]
+    file: str  # absolute path
 
 
 def save(
     vault: Vault, caller: Caller, title: str, *, type: str = "", what: str = "", why: str = "", where: str = "", learned: str = "", body: str = "",
-    topic: str = "", project: str = "", scope: str = "", tags: str = "", session: str = "", confidence: str = "", priority: str = "",
+    topic: str = "", project: str = "", scope: str = "", tags: str = "", session: str = "", confidence: Annotated[float, Between(0, 1)] | None = None,
+    priority: Annotated[int, Between(1, 10)] | None = None,
     derived_from: str = "", supersedes: str = "",
 ) -> SaveResult:  # fmt: skip
     """Save what was learned as a record, at once.
@@ -112,8 +116,8 @@ def save(
         record=canonical_type(sanitize_text(type).strip().lower()),
         topic=topics.normalize_topic(sanitize_text(topic)) if topic else "",
         scope=scope.strip().lower(),
-        confidence=parse_confidence(confidence),
-        priority=parse_priority(priority),
+        confidence=parse_confidence("" if confidence is None else str(confidence)),
+        priority=parse_priority("" if priority is None else str(priority)),
     )
     event = _validated_event(event)
     if derived_from or supersedes:
@@ -131,7 +135,16 @@ def _save_event(vault: Vault, caller: Caller, event: Event) -> SaveResult:
     similar = _find_similar(vault, event, id_) if outcome == "created" else ()
     remark = _remark(note, event)
     return SaveResult(
-        id_, path, outcome, topic, suggested, event.id, similar, remark, done.problems
+        id_,
+        path,
+        outcome,
+        topic,
+        suggested,
+        event.id,
+        similar,
+        remark,
+        done.problems,
+        os.path.join(vault.root, path),
     )
 
 

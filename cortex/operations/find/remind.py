@@ -45,13 +45,16 @@ class ReminderLine(NamedTuple):
     type: str
     date: str
     doubt: str = ""  # what reality says against it
+    path: str = ""  # relative to its vault
+    file: str = ""  # absolute path
 
 
 class Reminder(NamedTuple):
     """What bears on a prompt, and the same as the text that an agent is given; both empty when
     nothing does."""
 
-    lines: tuple[ReminderLine, ...]
+    hits: tuple[ReminderLine, ...]
+    total: int  # records that bear on it
     text: str
     problems: tuple[Problem, ...]
 
@@ -113,7 +116,7 @@ def remind(
     """
     text = truncate_prompt(context_markers.strip_injected(truncate_prompt(prompt)))
     if relevance.is_uninformative(text):
-        return Reminder((), "", ())
+        return Reminder((), 0, "", ())
     # Reading settings takes 6 ms, and most prompts are uninformative.
     from cortex.operations.find.project_context import project_names, resolve_project  # noqa: PLC0415
     from cortex.vault.git import checkout  # noqa: PLC0415
@@ -138,7 +141,7 @@ def remind(
     if session:
         reminder_log.append(vault, session, [line.id for line in lines])
     access_log.append(vault, caller, "remind", [line.id for line in lines])
-    return Reminder(lines, text, tuple(problems))
+    return Reminder(lines, len(found), text, tuple(problems))
 
 
 def _already_told_ids(
@@ -386,7 +389,15 @@ def _excerpt_record(match: _RelevantRecord) -> _RecordExcerpt | None:
     if confidence is not None and confidence < _SURE_CONFIDENCE:
         text += f"{' ' if text else ''}(confidence {confidence:g})"
     date = sanitize_line((created or format_time(one.date))[:10])
-    line = ReminderLine(sanitize_line(one.id), title, text, sanitize_line(type_), date)
+    line = ReminderLine(
+        sanitize_line(one.id),
+        title,
+        text,
+        sanitize_line(type_),
+        date,
+        path=one.path,
+        file=f"{match.vault.root}/{one.path}",
+    )
     return _RecordExcerpt(line, match, body, created)
 
 

@@ -46,6 +46,7 @@ class PromoteResult(NamedTuple):
     id: str
     title: str
     path: str  # in the person's own vault
+    file: str  # absolute path
     vault: str  # the root of that vault
     outcome: str  # created, or unchanged: it was there already
     source: str  # what became of the project's record: archived, or kept
@@ -113,6 +114,7 @@ def promote(vault: Vault, caller: Caller, note: str, *, keep: bool = False) -> P
         id=row.id,
         title=row.title,
         path=path,
+        file=os.path.join(own.root, path),
         vault=own.root,
         outcome=outcome,
         source="kept" if keep else "archived",

@@ -339,7 +339,7 @@ def _save_merged(
         project=first.project,
         scope=scope,
         tags=",".join(dict.fromkeys(tag for one in originals for tag in one.tags)),
-        priority=str(max(priorities)) if priorities else "",
+        priority=max(priorities, default=None),
         derived_from=" ".join(command_name(one.row) for one in originals if one.row.id != target),
     )
     status = read_strict(files.read(vault.root, saved.path), saved.path).get("status").lower()

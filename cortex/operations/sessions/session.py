@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Annotated, Literal, NamedTuple
 
 from cortex.core.model import event as events, session_note as sessions
@@ -53,6 +54,7 @@ class SessionStartResult(NamedTuple):
     event: str
     live: list[str]  # names of the others that are going on in this project
     problems: list[Problem]
+    file: str  # absolute path
 
 
 class SessionEndResult(NamedTuple):
@@ -65,6 +67,7 @@ class SessionEndResult(NamedTuple):
     outcome: str
     event: str
     problems: list[Problem]
+    file: str  # absolute path
 
 
 def session(
@@ -178,7 +181,8 @@ def _start(vault: Vault, caller: Caller, name: str, project: str, goal: str) -> 
             "cortex doctor says why; cortex normalize tries again",
         )
     outcome = "resumed" if len(row.events) > 1 else "started"
-    return SessionStartResult(row.id, name, row.path, outcome, captured.id, others, problems)
+    file = os.path.join(vault.root, row.path)
+    return SessionStartResult(row.id, name, row.path, outcome, captured.id, others, problems, file)
 
 
 def _row_of_session(now: IndexSession, name: str) -> NoteRow | None:
@@ -224,7 +228,8 @@ def _end(
     outcome = "updated" if ended else "ended"
     if any(captured.id in one.where for one in problems):
         outcome = "captured"
-    return SessionEndResult(row.id, name, row.path, outcome, captured.id, problems)
+    file = os.path.join(vault.root, row.path)
+    return SessionEndResult(row.id, name, row.path, outcome, captured.id, problems, file)
 
 
 def _find_session_to_end(
