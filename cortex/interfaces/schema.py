@@ -23,6 +23,8 @@ from cortex.core.model.parameters import DAY, MOMENT, TIME, Between, OneOf
 from cortex.core.model.problem import NotFoundError, Problem
 from cortex.core.text.moments import MOMENT_EXAMPLES
 from cortex.core.text.strings import close_matches, did_you_mean
+from cortex.hosts import HOST_NAMES
+from cortex.hosts.host import EVENTS
 from cortex.interfaces.declare import Declaration, declaration_of, load_verb
 from cortex.operations import VERBS
 
@@ -55,15 +57,35 @@ class SchemaResult(NamedTuple):
 def schema(caller: Caller, verb: str = "") -> SchemaResult:
     """Print JSON Schema of the arguments and of the --json answer of a verb, or of all verbs.
 
-    verb: its name; all when none is given
+    verb: its name, or hook; all verbs when none is given
 
     Example: cortex schema search
     """
     del caller
+    if verb == "hook":
+        return SchemaResult({"hook": _hook_schema()})
     if verb and verb not in VERBS:
         hint = did_you_mean(close_matches(verb, VERBS), "cortex --help lists the verbs")
         raise NotFoundError(f"there is no verb {verb!r}", hint)
     return SchemaResult({name: schema_of_verb(name) for name in ([verb] if verb else VERBS)})
+
+
+def _hook_schema() -> VerbSchema:
+    """Of `cortex hook`, which is no verb: its arguments; what it prints is in the form of the host."""
+    arguments: _Schema = {
+        "type": "object",
+        "properties": {
+            "event": {"enum": list(EVENTS), "description": "what happened in the session"},
+            "host": {"enum": list(HOST_NAMES), "description": "whose JSON is on standard input"},
+        },
+        "required": ["event", "host"],
+        "additionalProperties": False,
+    }
+    answer: _Schema = {
+        "type": ["object", "null"],
+        "description": "what the host hands on to the agent, in the host's own form; mostly nothing is printed",
+    }
+    return VerbSchema("What an agent's host calls on an event of a session.", arguments, answer)
 
 
 def schema_of_verb(name: str) -> VerbSchema:

@@ -15,8 +15,10 @@ import pytest
 
 from cortex.core.model.problem import InvalidInputError
 from cortex.interfaces.cli import arguments, overview, render, text
+from cortex.interfaces.cli.main import main
 from cortex.interfaces.declare import convert, declaration_of, load_verb
 from cortex.operations import VERBS
+from cortex.watcher.watch import WatchResult
 
 SEARCH = declaration_of(load_verb("search"))
 CAPTURE = declaration_of(load_verb("capture"))
@@ -320,3 +322,15 @@ def test_transcript(path, tmp_path) -> None:
     if os.environ.get("CORTEX_UPDATE"):
         path.write_text("\n".join(shown) + "\n")
     assert shown == lines
+
+
+def test_a_watcher_with_json_prints_json_lines_alone(vault, capsys, monkeypatch) -> None:
+    def messages(vault, caller, answer, say, **_) -> WatchResult:
+        say("watching \udcff")
+        return WatchResult(running=False, refused=False, text="ended")
+
+    monkeypatch.setattr("cortex.watcher.watch._run_watcher", messages)
+    assert main(["watch", "--json", "--vault", vault.root]) == 0
+    first, last = map(json.loads, capsys.readouterr().out.splitlines())
+    assert first == {"message": "watching \ufffd"}
+    assert last["text"] == "ended"

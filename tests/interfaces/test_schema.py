@@ -56,7 +56,7 @@ def notes_in(value: object) -> Iterator[dict]:
         for one in value:
             yield from notes_in(one)
     if isinstance(value, dict):
-        if "id" in value and "path" in value:
+        if isinstance(value.get("path"), str) and "id" in value:
             yield value
         for one in value.values():
             yield from notes_in(one)
@@ -155,6 +155,13 @@ def test_an_error_is_json_too(cortex, vault, name) -> None:
     done = cortex(name, "--no-such-option", "--json", cwd=vault.root)
     assert (done.returncode, done.stderr) == (2, "")
     assert set(json.loads(done.stdout)["error"]) == {"message", "hint"}
+
+
+def test_the_hook_has_a_schema(cortex) -> None:
+    described = json.loads(cortex("schema", "hook", "--json").stdout)["verbs"]["hook"]
+    assert {"stop", "session-start"} <= {*described["arguments"]["properties"]["event"]["enum"]}
+    assert described["arguments"]["properties"]["host"]["enum"]
+    assert described["answer"]["description"]
 
 
 def test_relations_units_and_numbers_name_what_they_take() -> None:

@@ -95,8 +95,7 @@ def promote(vault: Vault, caller: Caller, note: str, *, keep: bool = False) -> P
     _copy_events(vault, own, source.events)
     if outcome == "created" and not _publish_copy(own, row._replace(path=path), copy):
         outcome = "unchanged"
-    with suppress(FileNotFoundError):
-        # An interrupted run may have named it and not come further.
+    with suppress(FileNotFoundError):  # an interrupted run may have named it and not come further
         files.sync_folder(own.root, path.rpartition("/")[0])
     problems += try_heal(own, caller)
     if not keep:
@@ -109,7 +108,8 @@ def promote(vault: Vault, caller: Caller, note: str, *, keep: bool = False) -> P
                 remove_unchanged(own, path, notes.write(copy))
                 try_heal(own, caller)
             raise
-    undo = () if keep else (command("restore", row),)
+    undo = [] if keep else [command("restore", row)]
+    undo.append(command("--vault", own.root, "delete", row._replace(path=path)))
     return PromoteResult(
         id=row.id,
         title=row.title,
@@ -121,7 +121,7 @@ def promote(vault: Vault, caller: Caller, note: str, *, keep: bool = False) -> P
         source_path=row.path,
         events=tuple(sorted(source.events)),
         links=tuple(source.links[key] for key in missing_links),
-        undo=(*undo, command("--vault", own.root, "delete", row._replace(path=path))),
+        undo=tuple(undo),
         problems=tuple(problems),
     )
 

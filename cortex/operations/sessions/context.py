@@ -102,15 +102,16 @@ def context(
     return ContextResult(
         project,
         branch,
-        Hits(
-            [_short(summary_hit(vault, row, read_note(vault, row.path))) for row in sessions],
-            figures.sessions,
-        ),
+        Hits([_session_hit(vault, row) for row in sessions], figures.sessions),
         Hits([read_prompt(vault, row, _MAX_PROMPT_CHARS) for row in prompts], figures.prompts),
         Hits([_short(build_hit(vault, row, rank)) for row, rank in ranked], figures.records),
         figures,
         problems,
     )
+
+
+def _session_hit(vault: Vault, row: NoteRow) -> Hit:
+    return _short(summary_hit(vault, row, read_note(vault, row.path)))
 
 
 def _short(hit: Hit) -> Hit:
