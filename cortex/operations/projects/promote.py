@@ -108,8 +108,7 @@ def promote(vault: Vault, caller: Caller, note: str, *, keep: bool = False) -> P
                 remove_unchanged(own, path, notes.write(copy))
                 try_heal(own, caller)
             raise
-    undo = [] if keep else [command("restore", row)]
-    undo.append(command("--vault", own.root, "delete", row._replace(path=path)))
+    back = command("--vault", own.root, "delete", row._replace(path=path))
     return PromoteResult(
         id=row.id,
         title=row.title,
@@ -121,7 +120,7 @@ def promote(vault: Vault, caller: Caller, note: str, *, keep: bool = False) -> P
         source_path=row.path,
         events=tuple(sorted(source.events)),
         links=tuple(source.links[key] for key in missing_links),
-        undo=tuple(undo),
+        undo=(back,) if keep else (command("restore", row), back),
         problems=tuple(problems),
     )
 
