@@ -184,3 +184,14 @@ def test_the_verb_prints_what_json_prints(cortex) -> None:
     assert json.loads(shown.stdout) == json.loads(cortex("schema", "search", "--json").stdout)
     done = cortex("schema", "serch")
     assert (done.returncode, "did you mean" in done.stderr) == (2, True)
+
+
+def test_a_total_counts_what_is_not_shown(cortex) -> None:
+    for title in ("Use SQLite", "Keep files", "Ship on Friday"):
+        cortex("save", title, "--type", "decision", "--project", "shop")
+    answer = json.loads(cortex("search", "type:decision", "-n", "1", "--json").stdout)
+    assert (len(answer["hits"]), answer["total"]) == (1, 3)
+    details = json.loads(cortex("project", "show", "shop", "--json").stdout)
+    assert (len(details["decisions"]["hits"]), details["decisions"]["total"]) == (3, 3)
+    listed = json.loads(cortex("project", "list", "--json").stdout)
+    assert (len(listed["projects"]), listed["total"]) == (1, 1)
