@@ -242,7 +242,7 @@ def _prompt(vault: Vault) -> str:
         lambda now: list(now.catalogue.rows("project = 'p1' ORDER BY path LIMIT 100")),
     ):
         prompt = f"how do we do {row_.title} here, and is the storage folder decided?"
-        if remind(vault, hook, prompt, project="p1").lines:
+        if remind(vault, hook, prompt, project="p1").hits:
             return prompt
     raise LookupError(vault.root)
 

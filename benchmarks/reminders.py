@@ -97,7 +97,7 @@ def marks(vaults: dict[str, Vault], some: list[Case], *, show: bool = False) -> 
         caller = Caller(vault.root, "2026-11-21T05:00:00Z", os.urandom, "hook", no_progress)
         told = [
             line.id[-6:]
-            for line in remind(vault, caller, case.prompt, project="cortex", branch="main").lines
+            for line in remind(vault, caller, case.prompt, project="cortex", branch="main").hits
         ]
         good = case.must | case.may
         lines, right = lines + len(told), right + len(good.intersection(told))

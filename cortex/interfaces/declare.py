@@ -16,6 +16,9 @@ from cortex.core.model.problem import InvalidInputError
 from cortex.operations import VERBS
 
 SUPPLIED_PARAMETERS = ("vault", "caller", "answer", "say")  # parameters that the interface fills in
+_PLAIN_NUMBER_RE = re.compile(
+    r"[-+.0-9A-Za-z]+"
+)  # `int` and `float` read blanks, _ and digits of every script
 _PARAMETER_DOC_RE = re.compile(r"([a-z_]+): (\S.*)")
 
 
@@ -116,7 +119,7 @@ def convert(declared: Declaration, given: Mapping[str, object], now: str) -> dic
     for one in declared.parameters:
         label = one.flag if one.is_option else one.name.upper()
         value = given.get(one.name)
-        if value is None or (value == "" and not one.required and one.type is not str):
+        if value is None:
             if one.required:
                 raise InvalidInputError(f"{label} is missing", hint)
             values[one.name] = one.default
@@ -147,12 +150,14 @@ def _convert_value(kind: Any, value: Any, now: str) -> Any:
     if origin in (list, tuple):
         item = arguments[0]
         words = value if isinstance(value, list) else _split(value)
+        if "" in words or (value and not words) or value == "":
+            raise ValueError(value)
         if _is_literal(item):
             words = [part for word in words for part in _split(word)]
         return origin(_convert_value(item, word, now) for word in words)
     if _is_literal(kind):
         word = value.strip().lower() if isinstance(value, str) else value
-        if word not in arguments:
+        if word not in arguments or word == "":
             raise ValueError(word)
         return word
     if origin in (Union, UnionType):
@@ -163,7 +168,7 @@ def _convert_value(kind: Any, value: Any, now: str) -> Any:
                 continue
         raise ValueError(value)
     if kind in (int, float):
-        written_oddly = isinstance(value, str) and (value != value.strip() or "_" in value)
+        written_oddly = isinstance(value, str) and not _PLAIN_NUMBER_RE.fullmatch(value)
         if isinstance(value, bool) or written_oddly:
             raise ValueError(value)
         try:

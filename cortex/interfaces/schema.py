@@ -19,16 +19,19 @@ from typing import (
 
 from cortex.core.briefing.compose import BriefingSection
 from cortex.core.model.caller import Caller
-from cortex.core.model.parameters import DAY, MOMENT, Between
+from cortex.core.model.parameters import DAY, MOMENT, TIME, Between, OneOf
 from cortex.core.model.problem import NotFoundError, Problem
 from cortex.core.text.moments import MOMENT_EXAMPLES
 from cortex.core.text.strings import close_matches, did_you_mean
+from cortex.hosts import HOST_NAMES
+from cortex.hosts.host import EVENTS
 from cortex.interfaces.declare import Declaration, declaration_of, load_verb
 from cortex.operations import VERBS
 
 _PLAIN_TYPES: dict[Any, str] = {
     str: "string", bytes: "string", int: "integer", float: "number", bool: "boolean", NoneType: "null",
 }  # fmt: skip
+_FORMATS: dict[object, str] = {DAY: "date", TIME: "date-time"}
 _Schema = dict[str, Any]
 
 
@@ -54,15 +57,35 @@ class SchemaResult(NamedTuple):
 def schema(caller: Caller, verb: str = "") -> SchemaResult:
     """Print JSON Schema of the arguments and of the --json answer of a verb, or of all verbs.
 
-    verb: its name; all when none is given
+    verb: its name, or hook; all verbs when none is given
 
     Example: cortex schema search
     """
     del caller
+    if verb == "hook":
+        return SchemaResult({"hook": _hook_schema()})
     if verb and verb not in VERBS:
         hint = did_you_mean(close_matches(verb, VERBS), "cortex --help lists the verbs")
         raise NotFoundError(f"there is no verb {verb!r}", hint)
     return SchemaResult({name: schema_of_verb(name) for name in ([verb] if verb else VERBS)})
+
+
+def _hook_schema() -> VerbSchema:
+    """Of `cortex hook`, which is no verb: its arguments; what it prints is in the form of the host."""
+    arguments: _Schema = {
+        "type": "object",
+        "properties": {
+            "event": {"enum": list(EVENTS), "description": "what happened in the session"},
+            "host": {"enum": list(HOST_NAMES), "description": "whose JSON is on standard input"},
+        },
+        "required": ["event", "host"],
+        "additionalProperties": False,
+    }
+    answer: _Schema = {
+        "type": ["object", "null"],
+        "description": "what the host hands on to the agent, in the host's own form; mostly nothing is printed",
+    }
+    return VerbSchema("What an agent's host calls on an event of a session.", arguments, answer)
 
 
 def schema_of_verb(name: str) -> VerbSchema:
@@ -79,7 +102,10 @@ def schema_of_verb(name: str) -> VerbSchema:
 def _arguments_schema(declared: Declaration) -> _Schema:
     properties = {}
     for one in declared.parameters:
-        properties[one.name] = {**schema_of_type(one.type, {}), "description": one.meaning}
+        properties[one.name] = {
+            **_without_empty(schema_of_type(one.type, {})),
+            "description": one.meaning,
+        }
         if not one.required and one.default not in (None, "", ()):
             properties[one.name]["default"] = one.default
     required = [one.name for one in declared.parameters if one.required]
@@ -89,6 +115,15 @@ def _arguments_schema(declared: Declaration) -> _Schema:
         "required": required,
         "additionalProperties": False,
     }
+
+
+def _without_empty(schema: _Schema) -> _Schema:
+    """The schema without the empty word, which stands for an argument that is not given."""
+    if "anyOf" in schema:
+        schema["anyOf"] = [_without_empty(one) for one in schema["anyOf"] if one != {"enum": [""]}]
+    if "enum" in schema:
+        schema["enum"] = [word for word in schema["enum"] if word != ""]
+    return schema
 
 
 def schema_of_type(  # noqa: PLR0911  a case for each kind of type
@@ -106,7 +141,7 @@ def schema_of_type(  # noqa: PLR0911  a case for each kind of type
     if origin is Annotated:
         return _annotated_schema(schema_of_type(arguments[0], definitions, bound), arguments[1])
     if origin is Literal:
-        return {"enum": [value for value in arguments if value != ""]}
+        return {"enum": list(arguments)}
     parts = [schema_of_type(one, definitions, bound) for one in arguments if one is not Ellipsis]
     if origin in (Union, UnionType):
         return {"anyOf": parts}
@@ -122,9 +157,11 @@ def schema_of_type(  # noqa: PLR0911  a case for each kind of type
 def _annotated_schema(base: _Schema, mark: object) -> _Schema:
     if isinstance(mark, Between):
         return {**base, "minimum": mark.least, "maximum": mark.most}
+    if isinstance(mark, OneOf):
+        return {**base, "enum": [*dict.fromkeys(mark.words)]}
     if mark == MOMENT:
         return {"type": "string", "description": f"a date or a span: {MOMENT_EXAMPLES}"}
-    return {**base, "format": "date"} if mark == DAY else base
+    return {**base, "format": _FORMATS[mark]} if mark in _FORMATS else base
 
 
 def _define(kind: Any, definitions: dict[str, _Schema]) -> str:
@@ -135,9 +172,6 @@ def _define(kind: Any, definitions: dict[str, _Schema]) -> str:
     if name in definitions:
         return name
     definitions[name] = {}  # so that a tuple that holds itself ends
-    if hasattr(tuple_class, "as_json"):  # it has keys that Python has not, such as `from`
-        definitions[name] = {"type": "object", "description": tuple_class.__doc__}
-        return name
     properties: dict[str, _Schema] = {}
     # `brief` imports these only where there is no cached briefing.
     names = {"BriefingSection": BriefingSection, "Problem": Problem}
@@ -147,6 +181,6 @@ def _define(kind: Any, definitions: dict[str, _Schema]) -> str:
         if field == "hit":  # its fields are merged into the object that holds it
             properties = definitions[one["$ref"].rpartition("/")[2]]["properties"] | properties
         else:
-            properties[field] = one
+            properties[field.rstrip("_")] = one
     definitions[name] = {"type": "object", "properties": properties, "required": [*properties]}
     return name

@@ -54,6 +54,7 @@ VERBS: dict[str, tuple[str, str]] = {
     "doctor": ("operations.care.doctor", "doctor"),
     "promote": ("operations.projects.promote", "promote"),
     "project": ("operations.projects.project", "project"),
+    "completion": ("interfaces.cli.completion", "completion"),
     "schema": ("interfaces.schema", "schema"),
     "rebuild": ("operations.care.rebuild", "rebuild"),
 }

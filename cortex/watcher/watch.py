@@ -7,10 +7,11 @@ import signal
 import time
 from collections.abc import Callable, Iterable
 from contextlib import suppress
-from typing import NamedTuple
+from typing import Annotated, Literal, NamedTuple
 
 from cortex import __version__
 from cortex.core.model.caller import Caller
+from cortex.core.model.parameters import Between
 from cortex.core.model.problem import ConflictError, CortexError, InvalidInputError
 from cortex.vault.locate import Vault
 from cortex.watcher import pidlock, protocol, service_files, watch_status
@@ -56,7 +57,8 @@ class WatchResult(NamedTuple):
 
 def watch(
     vault: Vault, caller: Caller, answer: CommandAnswerer, say: Callable[[str], None],
-    *, status: bool = False, stop: bool = False, poll: bool = False, quiet: int = 5, unit: str = "",
+    *, status: bool = False, stop: bool = False, poll: bool = False, quiet: Annotated[int, Between(0, _MAX_QUIET_SECONDS)] = 5,
+    unit: Literal["", "systemd", "launchd"] = "",
 ) -> WatchResult:  # fmt: skip
     """Keep the vault fresh until ended: whenever it is quiet, normalize, index, heal and commit.
 
@@ -76,14 +78,6 @@ def watch(
     if status + stop + bool(unit) > 1:
         raise InvalidInputError(
             "--status, --stop and --unit exclude each other", "cortex watch --status"
-        )
-    if unit and unit not in service_files.KINDS:
-        raise InvalidInputError(
-            f"there is no unit for {unit!r}", f"cortex watch --unit {'|'.join(service_files.KINDS)}"
-        )
-    if not 0 <= quiet <= _MAX_QUIET_SECONDS:
-        raise InvalidInputError(
-            f"--quiet {quiet} is not between 0 and {_MAX_QUIET_SECONDS}", "cortex watch --quiet 5"
         )
     if unit:
         running = pidlock.running_watcher(vault) is not None

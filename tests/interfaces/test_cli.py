@@ -15,8 +15,10 @@ import pytest
 
 from cortex.core.model.problem import InvalidInputError
 from cortex.interfaces.cli import arguments, overview, render, text
+from cortex.interfaces.cli.main import main
 from cortex.interfaces.declare import convert, declaration_of, load_verb
 from cortex.operations import VERBS
+from cortex.watcher.watch import WatchResult
 
 SEARCH = declaration_of(load_verb("search"))
 CAPTURE = declaration_of(load_verb("capture"))
@@ -113,10 +115,56 @@ def test_help_of_a_verb_ends_with_zero_and_an_example(cortex) -> None:
 def test_the_overview_names_every_verb(cortex) -> None:
     done = cortex("--help")
     assert done.returncode == 0
-    for name in [*VERBS, "completion"]:
+    for name in VERBS:
         assert re.search(rf"^  {name} ", done.stdout, re.MULTILINE)
     assert cortex().returncode == 0
-    assert re.fullmatch(r"cortex \d+\.\d+\.\d+\n", cortex("--version").stdout)
+    assert cortex("help").stdout == done.stdout
+    assert cortex("help", "search").stdout == cortex("search", "--help").stdout
+
+
+@pytest.mark.parametrize("words", ["--version", "-V", "version"])
+def test_the_version_is_told(cortex, words) -> None:
+    version = re.fullmatch(r"cortex (\d+\.\d+\.\d+)\n", cortex(words).stdout)
+    assert version
+    assert json.loads(cortex(words, "--json").stdout) == {"version": version[1]}
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--vault", "x"], "cortex --vault x names no verb"),
+        (["help", "serch"], "there is no verb 'serch'"),
+        (["completion", "tcsh"], "SHELL 'tcsh' is not bash, zsh or fish"),
+        (["completion", "bash", "extra"], "SHELL 'bash extra' is not bash, zsh or fish"),
+        (["status", "--vault", ""], "--vault is empty"),
+        (["init", ""], "DIRECTORY is empty"),
+        (["recall", "--since", ""], "--since '' is not a date or a span"),
+        (["import", ""], "HOSTS '' is not claude, codex or copilot"),
+        (["recall", "-n", "-5"], "--number '-5' is not a whole number from 1 to 200"),
+        (["project", "list", "extra"], "project list takes no words: 'extra'"),
+        (["session", "list", "extra"], "session list takes no words: 'extra'"),
+    ],
+    ids=lambda words: " ".join(words) if isinstance(words, list) else "",
+)
+def test_a_line_that_is_refused_says_why_and_what_next(cortex, vault, words, message) -> None:
+    done = cortex(*words, cwd=vault.root)
+    assert (done.returncode, done.stderr.startswith(f"cortex: {message}")) == (2, True), done.stderr
+    assert done.stderr.count("\n") == 2
+    error = json.loads(cortex(*words, "--json", cwd=vault.root).stdout)["error"]
+    assert error["message"].startswith(message)
+    assert error["hint"]
+
+
+def test_a_folder_that_is_no_utf8_is_valid_json(cortex, tmp_path) -> None:
+    done = cortex("init", os.fsdecode(b"%s/v\xff" % os.fsencode(tmp_path)), "--json")
+    assert json.loads(done.stdout)["root"] == f"{os.path.realpath(tmp_path)}/v\ufffd"
+
+
+@pytest.mark.parametrize(
+    "words", [["actions"], ["meetings"], ["topic"], ["session", "list"], ["project", "list"], ["recall"], ["search", "x"]]
+)  # fmt: skip
+def test_a_list_without_hits_ends_with_one(cortex, vault, words) -> None:
+    assert cortex(*words, cwd=vault.root).returncode == 1
 
 
 def test_an_unknown_verb_suggests_one(cortex) -> None:
@@ -134,7 +182,7 @@ def test_completion_scripts_name_verbs_and_options_and_parse(
     for name in VERBS:
         assert name in script
     assert "dry-run" in script
-    assert cortex("completion", "tcsh").returncode == 2
+    assert json.loads(cortex("completion", shell, "--json").stdout)["script"] == script
     path = tmp_path / "script"
     path.write_text(script)
     try:
@@ -274,3 +322,15 @@ def test_transcript(path, tmp_path) -> None:
     if os.environ.get("CORTEX_UPDATE"):
         path.write_text("\n".join(shown) + "\n")
     assert shown == lines
+
+
+def test_a_watcher_with_json_prints_json_lines_alone(vault, capsys, monkeypatch) -> None:
+    def messages(vault, caller, answer, say, **_) -> WatchResult:
+        say("watching \udcff")
+        return WatchResult(running=False, refused=False, text="ended")
+
+    monkeypatch.setattr("cortex.watcher.watch._run_watcher", messages)
+    assert main(["watch", "--json", "--vault", vault.root]) == 0
+    first, last = map(json.loads, capsys.readouterr().out.splitlines())
+    assert first == {"message": "watching \ufffd"}
+    assert last["text"] == "ended"

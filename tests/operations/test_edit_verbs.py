@@ -227,7 +227,7 @@ def test_bytes_of_windows_and_of_odd_yaml_stay(vault, caller) -> None:
     file.write_bytes(odd)
     for answer in (
         archive(vault, caller, "odd-abcdef"),
-        restore(vault, caller, ["odd-abcdef"]).records[0],
+        restore(vault, caller, ["odd-abcdef"]).hits[0],
         pin(vault, caller, "odd-abcdef"),
     ):
         assert answer.outcome != "unchanged"
@@ -254,14 +254,14 @@ def test_archive_and_delete_keep_the_status_for_restore(status, one, caller) -> 
     assert delete(one, caller, "order-cables").outcome == "unchanged"
     undone(one, deleted.undo)
     assert "status: archived" in text(one, "order-cables-abcdef")
-    (back,) = restore(one, caller, ["order-cables"]).records
+    (back,) = restore(one, caller, ["order-cables"]).hits
     assert (back.outcome, back.undo) == (
         "restored",
         "cortex archive order-cables-abcdef --reason 'it has ended'",
     )
     assert f"status: {status or 'open'}\n" in text(one, "order-cables-abcdef")
     assert "archived" not in text(one, "order-cables-abcdef")
-    assert restore(one, caller, ["order-cables"]).records[0].outcome == "unchanged"
+    assert restore(one, caller, ["order-cables"]).hits[0].outcome == "unchanged"
 
 
 def test_delete_names_the_notes_that_link_there(one, caller) -> None:
@@ -292,7 +292,7 @@ def test_a_hard_delete_asks_and_restore_finds_what_git_or_the_events_hold(
     answer = delete(vault, caller, saved.id, hard=True, yes=True)
     assert answer.outcome == "removed"
     assert not Path(vault.root, saved.path).exists()
-    (back,) = restore(vault, caller, [saved.id]).records
+    (back,) = restore(vault, caller, [saved.id]).hits
     assert (back.path, back.outcome) == (saved.path, "restored")
     assert ("as git had it" if how != "never" else "as its events say") in back.hint
     assert (text(vault, saved.id) == committed) == (how == "committed")
@@ -334,7 +334,7 @@ def test_what_was_saved_since_the_last_commit_comes_back_with_what_git_has(
         f"{answer.undo} makes it again from git's last commit of it and its 3 events, and no later edit"
         in answer.hint
     )
-    (back,) = restore(vault, caller, [saved.id]).records
+    (back,) = restore(vault, caller, [saved.id]).hits
     assert "and 2 later events" in back.hint
     assert text(vault, saved.id) == before
     assert "mood: fine" in before
@@ -383,7 +383,7 @@ def test_what_a_hand_superseded_by_its_own_note_comes_back_and_that_note_stays(
     assert (
         query_index(one, caller.progress, lambda now: find_supersede_problems(now.catalogue)) == []
     )
-    first, second = restore(one, caller, ["use-sqlite-k3f7q2", "use-git-m5d2xa"]).records
+    first, second = restore(one, caller, ["use-sqlite-k3f7q2", "use-git-m5d2xa"]).hits
     assert (first.outcome, second.outcome) == ("restored", "restored")
     assert "mine.md held in its place, and stays as it is" in first.hint
     assert "status: active" in text(one)
@@ -947,7 +947,7 @@ def test_the_command_answers_in_text_and_json_and_by_its_exit_code(one, cortex) 
     assert {key: answer[key] for key in ("id", "outcome", "undo")} == {
         "id": "use-sqlite-k3f7q2", "outcome": "archived", "undo": "cortex restore use-sqlite-k3f7q2",
     }  # fmt: skip
-    assert [one["outcome"] for one in asked("restore", "use-sqlite", "use-files")["records"]] == [
+    assert [one["outcome"] for one in asked("restore", "use-sqlite", "use-files")["hits"]] == [
         "restored",
         "unchanged",
     ]

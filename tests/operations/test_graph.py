@@ -193,8 +193,8 @@ def test_a_relation_to_what_is_gone_can_be_taken_back_in_whichever_form_a_hand_w
 def test_a_graph_goes_both_ways_and_shows_every_note_once(notes, cortex) -> None:
     cortex("relate", "aa-abcdef", "refines", "bb-abcdef")
     found = answer(cortex, "graph", "bb-abcdef", "--depth", "3")
-    assert list(found) == ["nodes", "edges"]
-    assert {(node["id"], node["depth"]) for node in found["nodes"]} == {
+    assert {"hits", "total", "edges"} < set(found)
+    assert {(node["id"], node["depth"]) for node in found["hits"]} == {
         ("bb-abcdef", 0),
         ("aa-abcdef", 1),
         ("cc-abcdef", 1),
@@ -212,22 +212,22 @@ def test_a_graph_goes_both_ways_and_shows_every_note_once(notes, cortex) -> None
 
 def test_events_are_left_out_unless_one_is_asked_about(notes, cortex) -> None:
     assert all(
-        "20261120t" not in node["id"] for node in answer(cortex, "graph", "bb-abcdef")["nodes"]
+        "20261120t" not in node["id"] for node in answer(cortex, "graph", "bb-abcdef")["hits"]
     )
     found = answer(cortex, "graph", "20261120t164512z-k3f7q2abcd", "--depth", "1")
-    assert [node["id"] for node in found["nodes"]] == ["20261120t164512z-k3f7q2abcd", "bb-abcdef"]
+    assert [node["id"] for node in found["hits"]] == ["20261120t164512z-k3f7q2abcd", "bb-abcdef"]
 
 
 def test_a_bound_is_kept_and_said(notes, cortex) -> None:
     found = answer(cortex, "graph", "bb-abcdef", "--depth", "10", "--number", "2")
-    assert len(found["nodes"]) == 2
+    assert len(found["hits"]) == 2
     assert found["cut"] is True
     assert "only the nearest 2 are shown" in cortex("graph", "bb-abcdef", "--number", "2").stdout
 
 
 def test_the_shortest_path_is_shown_and_none_is_said_with_exit_code_one(notes, cortex) -> None:
     found = answer(cortex, "graph", "aa-abcdef", "--to", "bb-abcdef")
-    assert [node["id"] for node in found["nodes"]] == [
+    assert [node["id"] for node in found["hits"]] == [
         "aa-abcdef",
         "Home.md",
         "cc-abcdef",

@@ -93,7 +93,7 @@ def test_a_ticked_action_is_open_nowhere(vault, caller) -> None:
         Path(vault.root, f"a{at}.md").write_text(text)
     shown = project(vault, caller, "show", "p")
     assert (
-        [one.id for one in shown.actions]
+        [one.id for one in shown.actions.hits]
         == [one.hit.id for one in actions(vault, caller, project="p").hits]
         == ["two-abcdef"]
     )
@@ -127,7 +127,7 @@ def test_what_is_asked_of_a_merged_project_is_asked_of_the_one_it_became(
     for name in ("", "old", " OLD ", "new"):
         after = context(vault, here, project=name)
         assert after.project == "new"
-        assert [one.id for one in after.sessions] == [one.id for one in before.sessions]
+        assert [one.id for one in after.sessions.hits] == [one.id for one in before.sessions.hits]
         assert after.prompts == before.prompts
         assert after.figures == before.figures
         assert len(recall(vault, here, scope="project", project=name).hits) == 5
@@ -194,10 +194,10 @@ def test_show_has_figures_branches_decisions_actions_and_where_the_name_comes_fr
     shown = project(shops, caller, "show", "shop")
     assert tuple(shown[:4]) == ("shop", 2, 1, 1)
     assert [(branch.name, branch.notes) for branch in shown.branches] == [("main", 1)]
-    assert [(line.title, line.date) for line in shown.decisions] == [
+    assert [(line.title, line.date) for line in shown.decisions.hits] == [
         ("Stripes 0, because they are seen", "2026-11-20")
     ]
-    assert [line.title for line in shown.actions] == ["Paint 0"]
+    assert [line.title for line in shown.actions.hits] == ["Paint 0"]
     text = cortex("project", "show", "shop").stdout
     assert "open actions\n  no date     Paint 0" in text
     Path(shops.root, ".cortex-project").write_text("shop\n")

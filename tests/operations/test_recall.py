@@ -58,7 +58,7 @@ def record(
 
 
 def ids(answer) -> list[str]:
-    hits = answer.hits if hasattr(answer, "hits") else answer.records
+    hits = answer.hits if hasattr(answer, "hits") else answer.records.hits
     return [getattr(one, "hit", one).id for one in hits]
 
 
@@ -345,21 +345,21 @@ def test_context_is_where_work_stood(held, caller, cortex) -> None:
         capture(held, when, f"turn {number}", type="stop", session=f"s{number}", project="p")
     capture(held, caller, "of another", type="prompt", session="x", project="q")
     answer = context(held, caller, project="p", number=3)
-    assert [one.snippet for one in answer.sessions] == [
+    assert [one.snippet for one in answer.sessions.hits] == [
         "turn 6",
         "turn 5",
         "turn 4",
         "turn 3",
         "turn 2",
     ]
-    assert [one.text[:8] for one in answer.prompts] == [
+    assert [one.text[:8] for one in answer.prompts.hits] == [
         "prompt 6",
         "prompt 5",
         "prompt 4",
         "prompt 3",
         "prompt 2",
     ]
-    assert all(len(one.text) <= 120 for one in answer.prompts)
+    assert all(len(one.text) <= 120 for one in answer.prompts.hits)
     assert ids(answer)[0] == "use-links"
     assert answer.figures == (4, 8, 7, 1)
     told = json.loads(cortex("context", "--project", "p", "--json").stdout)
@@ -382,7 +382,7 @@ def test_records_of_the_branch_come_forward(vault_from, caller) -> None:
 
 def test_a_project_of_which_nothing_is_known_has_an_empty_context(held, caller) -> None:
     answer = context(held, caller, project="new")
-    assert answer[2:6] == ([], [], [], (0, 0, 0, 0))
+    assert answer[2:6] == (([], 0), ([], 0), ([], 0), (0, 0, 0, 0))
 
 
 @pytest.fixture
@@ -485,7 +485,7 @@ def test_lists_have_the_fields_of_search_in_json(held, caller, cortex) -> None:
         ["session", "list"],
     ):
         answer = json.loads(cortex(*words, "--json").stdout)
-        first = (answer.get("hits") or answer["records"])[0]
+        first = (answer.get("hits") or answer["records"]["hits"])[0]
         assert set(first) >= fields, words
 
 
@@ -539,7 +539,7 @@ def test_topics_and_context_have_the_fields_of_search(vault, cortex) -> None:
     )
     fields = {*Hit._fields}
     (topic,) = json.loads(cortex("topic", "--json").stdout)["hits"]
-    (known,) = json.loads(cortex("context", "--project", "p", "--json").stdout)["records"]
+    (known,) = json.loads(cortex("context", "--project", "p", "--json").stdout)["records"]["hits"]
     (found,) = json.loads(cortex("recall", "--json").stdout)["hits"]
     assert fields <= topic.keys() & known.keys()
     assert (topic["topic"], topic["texts"], topic["scope"]) == ("decision/files", 1, "project")

@@ -69,7 +69,7 @@ def told(vault_from, caller):
                 caller,
                 prompt,
                 **{"project": "app", "branch": "main"} | options,
-            ).lines
+            ).hits
         ]
 
     return ask
@@ -77,7 +77,7 @@ def told(vault_from, caller):
 
 def test_what_bears_on_a_prompt_is_told_in_a_frame_with_its_id(vault_from, caller) -> None:
     answer = remind(vault_from(OTHERS + LEDGER), caller, ASKED, project="app")
-    (line,) = answer.lines
+    (line,) = answer.hits
     assert line[:5] == ("ledger-wal-aaaaaa", "The ledger writes ahead", "Why: A torn page of `ledger.db` cannot be replayed without the journal.", "decision", "2026-11-01")  # fmt: skip
     assert (
         answer.text.splitlines()[2]
@@ -159,7 +159,7 @@ def test_a_preview_is_text_without_marks(vault_from, caller, text, says) -> None
         caller,
         "ledger journal",
         project="app",
-    ).lines
+    ).hits
     assert line.text == says
 
 
@@ -212,15 +212,15 @@ def test_how_often_events_say_a_word_does_not_make_it_common(told) -> None:
 def test_what_was_superseded_is_answered_by_what_holds_in_its_place(vault_from, caller) -> None:
     vault = vault_from(OTHERS + LEDGER + record("append-only-aaaaaa", "Files are only appended to", "So that a reader never waits.") + record("lsm-tree-aaaaaa", "An LSM tree holds it"))  # fmt: skip
     supersede(vault, caller, "ledger-wal-aaaaaa", by="append-only-aaaaaa")
-    assert [line.id for line in remind(vault, caller, ASKED, project="app").lines] == [
+    assert [line.id for line in remind(vault, caller, ASKED, project="app").hits] == [
         "append-only-aaaaaa"
     ]
     supersede(vault, caller, "append-only-aaaaaa", by="lsm-tree-aaaaaa")
-    assert [line.id for line in remind(vault, caller, ASKED, project="app").lines] == [
+    assert [line.id for line in remind(vault, caller, ASKED, project="app").hits] == [
         "lsm-tree-aaaaaa"
     ]
     archive(vault, caller, "lsm-tree-aaaaaa")
-    assert remind(vault, caller, ASKED, project="app").lines == ()
+    assert remind(vault, caller, ASKED, project="app").hits == ()
 
 
 def test_a_record_under_the_old_name_of_a_merged_project_is_the_projects(told, vault) -> None:
@@ -248,10 +248,10 @@ def test_what_the_briefing_said_is_not_told_again(vault_from, caller) -> None:
     ).cached:  # what is younger than a tick of the clock is not kept
         assert time.monotonic() < deadline
         time.sleep(0.1)
-    assert remind(vault, caller, ASKED, session="s1", **here).lines == ()
+    assert remind(vault, caller, ASKED, session="s1", **here).hits == ()
     vault_from(record("another-aaaaaa", "Another one"))  # now another briefing would be kept
-    assert remind(vault, caller, ASKED, session="s1", **here).lines == ()
-    assert remind(vault, caller, ASKED, **here).lines
+    assert remind(vault, caller, ASKED, session="s1", **here).hits == ()
+    assert remind(vault, caller, ASKED, **here).hits
 
 
 def test_what_the_briefing_of_a_session_said_is_not_told_again_after_a_capture(
@@ -269,9 +269,9 @@ def test_what_the_briefing_of_a_session_said_is_not_told_again_after_a_capture(
     assert (
         briefing_cache.read_cached_briefing(vault, briefing_key(caller.cwd, "app", "main")) is None
     )
-    assert remind(vault, caller, ASKED, session="s0", **here).lines  # nobody told us that it began
+    assert remind(vault, caller, ASKED, session="s0", **here).hits  # nobody told us that it began
     reminder_log.reset_reminders(vault, "s1")  # as its start does
-    assert remind(vault, caller, ASKED, session="s1", **here).lines == ()
+    assert remind(vault, caller, ASKED, session="s1", **here).hits == ()
 
 
 def test_a_line_that_the_projects_files_contradict_says_so_as_a_briefing_does(
@@ -302,7 +302,7 @@ def test_a_line_that_the_projects_files_contradict_says_so_as_a_briefing_does(
         in brief(vault, there, project="app", branch="main").text
     )
     assert "- ⚠ was true on 2026-11-01: ledger.py is gone" in answer.text
-    assert answer.lines[0].doubt.startswith("was true on 2026-11-01: ledger.py is gone")
+    assert answer.hits[0].doubt.startswith("was true on 2026-11-01: ledger.py is gone")
     assert (
         "⚠" not in remind(vault, caller, "ledger journal", project="app", branch="main").text
     )  # asked elsewhere
@@ -312,7 +312,7 @@ def test_a_line_that_the_projects_files_contradict_says_so_as_a_briefing_does(
 
 def test_a_hook_finds_what_a_look_without_words_left_to_the_next(vault_from, caller) -> None:
     vault, hook = vault_from(OTHERS), caller._replace(source="hook")
-    assert remind(vault, caller, ASKED, project="app").lines == ()  # the index is there
+    assert remind(vault, caller, ASKED, project="app").hits == ()  # the index is there
     capture(
         vault,
         caller,
@@ -322,7 +322,7 @@ def test_a_hook_finds_what_a_look_without_words_left_to_the_next(vault_from, cal
     brief(
         vault, hook, project="app", branch="main"
     )  # makes a record of it, and tells the catalogue alone
-    assert [line.title for line in remind(vault, hook, ASKED, project="app").lines] == [
+    assert [line.title for line in remind(vault, hook, ASKED, project="app").hits] == [
         "The ledger keeps a journal because it can replay that"
     ]
 
@@ -346,7 +346,7 @@ def test_the_state_of_sessions_is_bounded_and_holds_no_words(vault) -> None:
 @settings(max_examples=60)
 def test_any_prompt_and_any_session_is_answered(vault, caller, text) -> None:
     answer = remind(vault, caller, text, session=text[:50], project=text[:20], branch=text[:20])
-    assert answer.lines == ()
+    assert answer.hits == ()
 
 
 @pytest.mark.parametrize(
@@ -374,12 +374,12 @@ def test_hostile_records_take_little_room_and_close_no_frame(vault_from, caller)
         for number in range(9)
     )
     answer = remind(vault_from(notes), caller, "ledger journal replay", project="app", number=20)
-    assert 1 < len(answer.lines) <= 9
+    assert 1 < len(answer.hits) <= 9
     assert len(answer.text) <= MAX_CHARS
     assert answer.text.count("</cortex-memory>") == 1
     assert "\x1b" not in answer.text
     assert "\u202e" not in answer.text
-    assert len(answer.text.splitlines()) == len(answer.lines) + 3
+    assert len(answer.text.splitlines()) == len(answer.hits) + 3
 
 
 @pytest.mark.parametrize("number", [1, 2, 3])
@@ -434,13 +434,13 @@ def test_the_persons_own_vault_gives_what_is_theirs_everywhere(
         file = Path(own.root, f"records/{id_}.md")
         file.parent.mkdir(exist_ok=True)
         file.write_text(text)
-    assert {line.id for line in remind(project, caller, ASKED, project="app").lines} == {
+    assert {line.id for line in remind(project, caller, ASKED, project="app").hits} == {
         "mine-aaaaaa",
         "taste-aaaaaa",
     }
-    assert remind(project._replace(is_explicit=True), caller, ASKED, project="app").lines == ()
+    assert remind(project._replace(is_explicit=True), caller, ASKED, project="app").hits == ()
     shutil.rmtree(own.root)
-    assert remind(project, caller, ASKED, project="app").lines == ()
+    assert remind(project, caller, ASKED, project="app").hits == ()
 
 
 def test_a_hook_takes_the_index_as_it_is_and_tells_what_the_files_say_now(
@@ -449,24 +449,24 @@ def test_a_hook_takes_the_index_as_it_is_and_tells_what_the_files_say_now(
     vault = vault_from(OTHERS + LEDGER)
     hook = caller._replace(source="hook")
     assert (
-        remind(vault, hook, ASKED, project="app").lines == ()
+        remind(vault, hook, ASKED, project="app").hits == ()
     )  # nobody has looked yet, and a hook does not
-    (line,) = remind(vault, caller, ASKED, project="app").lines
-    assert remind(vault, hook, ASKED, project="app").lines == (line,)
+    (line,) = remind(vault, caller, ASKED, project="app").hits
+    assert remind(vault, hook, ASKED, project="app").hits == (line,)
     file = Path(vault.root, "records/decision/ledger-wal-aaaaaa.md")
     file.write_text(
         file.read_text().replace(
             "title: The ledger writes ahead", "title: The ledger writes ahead, twice"
         )
     )
-    assert [line.title for line in remind(vault, hook, ASKED, project="app").lines] == [
+    assert [line.title for line in remind(vault, hook, ASKED, project="app").hits] == [
         "The ledger writes ahead, twice"
     ]
     file.write_text(file.read_text().replace("status: active", "status: superseded"))
-    assert remind(vault, hook, ASKED, project="app").lines == ()
+    assert remind(vault, hook, ASKED, project="app").hits == ()
     delete(vault, caller, "ledger-wal-aaaaaa")
     file.unlink(missing_ok=True)
-    assert remind(vault, hook, ASKED, project="app").lines == ()
+    assert remind(vault, hook, ASKED, project="app").hits == ()
 
 
 @pytest.mark.parametrize("damage", ["index", "catalogue.sqlite", "state.json"])
@@ -474,14 +474,14 @@ def test_a_hook_with_a_damaged_index_says_nothing_and_others_build_it_anew(
     vault_from, caller, damage
 ) -> None:
     vault = vault_from(OTHERS + LEDGER)
-    assert remind(vault, caller, ASKED, project="app").lines
+    assert remind(vault, caller, ASKED, project="app").hits
     path = Path(vault.cache_folder(), damage)
     for file in path.iterdir() if path.is_dir() else [path]:
         status = file.stat()
         file.write_bytes(b"\x80" * status.st_size)
         os.utime(file, ns=(status.st_atime_ns, status.st_mtime_ns))
-    assert remind(vault, caller._replace(source="hook"), ASKED, project="app").lines == ()
-    assert remind(vault, caller, ASKED, project="app").lines
+    assert remind(vault, caller._replace(source="hook"), ASKED, project="app").hits == ()
+    assert remind(vault, caller, ASKED, project="app").hits
 
 
 def test_being_reminded_is_no_use_of_a_record(vault_from, caller) -> None:
@@ -501,7 +501,7 @@ def test_the_command_reads_standard_input_and_exits_1_when_nothing_bears_on_it(
     done = cortex("remind", "--project", "app", "-", stdin=ASKED)
     assert (done.returncode, done.stdout.splitlines()[2][:22]) == (0, "- [ledger-wal-aaaaaa] ")
     table = json.loads(cortex("remind", "--project", "app", "--json", *ASKED.split()).stdout)
-    assert (table["lines"][0]["id"], table["text"] + "\n", table["problems"]) == (
+    assert (table["hits"][0]["id"], table["text"] + "\n", table["problems"]) == (
         "ledger-wal-aaaaaa",
         done.stdout,
         [],

@@ -544,21 +544,19 @@ def test_learnings_are_kept_and_the_same_ones_only_once(vault, tick, cortex) -> 
     done = json.loads(
         cortex("passive", "--session", "s1", "--project", "p", "--json", "-", stdin=LEARNED).stdout
     )
-    assert [(one["type"], one["outcome"]) for one in done["records"]] == [
-        ("learning", "created")
-    ] * 2
+    assert [(one["type"], one["outcome"]) for one in done["hits"]] == [("learning", "created")] * 2
     again = passive(vault, tick(), LEARNED.replace("Done", "Again"), project="p")
-    assert [(one.outcome, one.id) for one in again.records] == [
-        ("duplicate", one["id"]) for one in done["records"]
+    assert [(one.outcome, one.id) for one in again.hits] == [
+        ("duplicate", one["id"]) for one in done["hits"]
     ]
     assert len(records(vault)) == 2
     assert [event.text.count("Key Learnings") for event in kept(vault)] == [1, 1]
     assert (
         passive(vault, tick(), "Nothing.", session="s1", project="p")
-        .records[0]
+        .hits[0]
         .path.startswith("sessions/")
     )
-    assert passive(vault, tick(), "Nothing.", project="p").records[0].type == "note"
+    assert passive(vault, tick(), "Nothing.", project="p").hits[0].type == "note"
     with pytest.raises(InvalidInputError):
         passive(vault, tick(), " ")
     assert cortex("heal", "--check").returncode == 0
@@ -952,7 +950,7 @@ def test_a_record_that_was_moved_before_any_look_is_found_all_the_same(vault, ti
     text = "## Learnings\n1. Sync the folder after a rename.\n"
     topic_ = "learning/sync-the-folder-after-a-rename"
     made = (
-        passive(vault, tick(), text, project="p").records[0]
+        passive(vault, tick(), text, project="p").hits[0]
         if how == "passive"
         else save(vault, tick(), "One", topic=topic_, project="p")
     )

@@ -231,7 +231,10 @@ def test_show_has_the_summary_the_prompts_the_events_and_what_came_of_it(vault, 
     end(vault, at("09:00"), "one", summary="Done.")
     shown = session(vault, at("10:00"), "show", "one")
     assert isinstance(shown, SessionDetails)
-    assert (shown.summary, [one.title for one in shown.records]) == ("Done.", ["Publish by link"])
+    assert (shown.summary, [one.title for one in shown.records.hits]) == (
+        "Done.",
+        ["Publish by link"],
+    )
     assert [
         len(one.text) <= 300 and one.text.startswith("please please") for one in shown.prompts
     ] == [True]

@@ -55,8 +55,8 @@ def test_open_overdue_and_stale_are_counted_and_named(vault, caller) -> None:
     write(vault, 8, type="decision", status="active", topic="decision/a", project="p")
     now = status(vault, caller)
     assert (now.open, now.open_actions) == ({"p": 2, "q": 2}, 3)
-    assert [one.id for one in now.overdue] == ["n003", "n001"]
-    assert [one.id for one in now.stale] == ["n003", "n005"]
+    assert [one.id for one in now.overdue.hits] == ["n003", "n001"]
+    assert [one.id for one in now.stale.hits] == ["n003", "n005"]
     assert now.statuses == {"open": 4, "active": 2, "done": 1, "superseded": 1}
     assert (now.set_aside, now.topics, now.more) == (1, 2, {})
 
@@ -67,7 +67,7 @@ def test_what_is_ticked_is_neither_open_nor_overdue(vault, caller) -> None:
     assert status(vault, caller).open_actions == 1
     path.write_text(path.read_text() + "\n- [x] all of it\n")
     now = status(vault, caller)
-    assert (now.open_actions, now.open, now.overdue) == (0, {}, ())
+    assert (now.open_actions, now.open, now.overdue.hits) == (0, {}, [])
 
 
 def test_every_section_is_bounded_and_says_what_is_left_out(vault, caller) -> None:
@@ -98,9 +98,9 @@ def test_every_section_is_bounded_and_says_what_is_left_out(vault, caller) -> No
             now.types,
             now.projects,
             now.open,
-            now.overdue,
-            now.stale,
-            now.recent,
+            now.overdue.hits,
+            now.stale.hits,
+            now.recent.hits,
             now.live,
         )
     ] == [
@@ -118,10 +118,9 @@ def test_every_section_is_bounded_and_says_what_is_left_out(vault, caller) -> No
         "types": 5,
         "projects": 19,
         "open": 18,
-        "overdue": 10,
-        "stale": 25,
         "live": 3,
     }
+    assert (now.overdue.total, now.stale.total, now.recent.total) == (15, 30, 39)
     assert [id_.rpartition("-")[0] for id_ in now.orphans] == ["session-old"]
 
 
@@ -145,7 +144,7 @@ def test_what_a_person_sees(vault, caller, cortex) -> None:
         for line in lines
     )
     told = json.loads(cortex("status", "--json").stdout)
-    assert (told["open"], told["overdue"][0]["id"], told["orphans"]) == (
+    assert (told["open"], told["overdue"]["hits"][0]["id"], told["orphans"]) == (
         {"p": 1},
         "n001",
         [told["orphans"][0]],
@@ -176,7 +175,7 @@ def test_an_action_is_open_until_it_is_done_whatever_word_it_has(
 ) -> None:
     write(vault, 1, status=word, due="2026-11-19", updated="2026-11-18T00:00:00Z")
     now = status(vault, caller)
-    assert (now.open_actions, now.open, [one.due for one in now.overdue]) == (
+    assert (now.open_actions, now.open, [one.due for one in now.overdue.hits]) == (
         1,
         {"(none)": 1},
         ["2026-11-19"],
@@ -204,7 +203,7 @@ def test_status_and_actions_agree_on_what_is_overdue(due: str, vault, caller) ->
     write(vault, 1, due=due)
     listed = [one.hit.id for one in actions(vault, caller, overdue=True).hits]
     assert (
-        [one.id for one in status(vault, caller).overdue]
+        [one.id for one in status(vault, caller).overdue.hits]
         == listed
         == (["n001"] if due.startswith("2026-10-01") and due != "2026-10-011" else [])
     )
@@ -266,7 +265,9 @@ def test_the_figures_of_an_early_year_and_of_next_to_nothing_are_whole() -> None
     )
     parts |= {"rank_access": 0.0, "rank_branch": 0.0, "age": -0.0004}
     told = "".join(
-        render_find.score(NoteScore("a", "A", 0.5, parts, "a.md", "note", "", 0, "", "kept"))
+        render_find.score(
+            NoteScore("a", "A", 0.5, parts, "a.md", "/v/a.md", "note", "", 0, "", "kept")
+        )
     )
     assert "-0.000" not in told
     assert "  0.000" in told

@@ -2,13 +2,13 @@
 
 `interfaces/declare.py` converts the words of a command line, or the values of a JSON object, to
 these types: `list[T]` and `tuple[T, ...]` take one word each as arguments and are split at commas
-as options; an empty word stands for the default of any type but `str`; a union takes the first of
-its members that fits.
+as options; an empty word is refused for any type but `str`; a union takes the first of its members
+that fits.
 """
 
 from __future__ import annotations
 
-from typing import Annotated, NamedTuple
+from typing import Annotated, Literal, NamedTuple
 
 
 class Between(NamedTuple):
@@ -18,11 +18,20 @@ class Between(NamedTuple):
     most: float
 
 
-MOMENT, DAY, QUERY = "moment", "day", "query"
+class OneOf(NamedTuple):
+    """Words that a text may be, as in `Annotated[str, OneOf(("a", "b"))]`. The verb itself checks them, to take other
+    spellings and to suggest the nearest; the JSON Schema names them."""
+
+    words: tuple[str, ...]
+
+
+MOMENT, DAY, QUERY, TIME = "moment", "day", "query", "time"
 
 # Seconds since the epoch, given as a date or as a span before now (see `core/text/moments.py`).
 Since = Annotated[int, MOMENT]
 # `YYYY-MM-DD`.
 Day = Annotated[str, DAY]
+# Of answers: ISO 8601 in UTC, `2026-11-20T16:45:12Z`; empty where no time is known.
+Time = Annotated[str, TIME] | Literal[""]
 # Free text in which `-word` excludes a word. Elsewhere a word that begins with `-` is an option.
 QueryText = Annotated[str, QUERY]

@@ -5,10 +5,13 @@ from __future__ import annotations
 import re
 from datetime import UTC, datetime
 
+from cortex.core.text.iso_time import parse_utc
+
 MOMENT_EXAMPLES = "2026-11-20, 2026-11, or a span such as 90min, 12h, 7d, 2w, 3m"
 
-_SPAN_RE = re.compile(r"(\d{1,5})(min|[hdwmy])")
-_DATE_RE = re.compile(r"(\d{4})(?:-(\d{1,2}))?(?:-(\d{1,2}))?")
+_SPAN_RE = re.compile(r"([0-9]{1,5})(min|[hdwmy])(?: ago)?")
+# A year before 1000 is a slip of the keyboard.
+_DATE_RE = re.compile(r"([1-9][0-9]{3})(?:-([0-9]{2}))?(?:-([0-9]{2}))?")
 _DAY = 86400  # seconds
 _SECONDS_PER_UNIT = {
     "min": 60, "h": 3600, "d": _DAY, "w": 7 * _DAY, "m": 30 * _DAY, "y": 365 * _DAY,
@@ -18,8 +21,8 @@ _SECONDS_PER_UNIT = {
 def parse_moment(text: str, now: str) -> int | None:
     """Seconds since the epoch for a year, month, day, ISO timestamp or span before `now` (ISO).
 
-    A year, month or day means its beginning, in UTC; `m` is a month of 30 days. Returns None for
-    any other text.
+    A span may end in ` ago`. A year, month or day means its beginning; `m` is a month of 30 days.
+    Returns None for any other text.
     """
     text = text.strip()
     try:
@@ -31,10 +34,10 @@ def parse_moment(text: str, now: str) -> int | None:
         if date := _DATE_RE.fullmatch(text):
             moment = datetime(int(date[1]), int(date[2] or 1), int(date[3] or 1), tzinfo=UTC)
         elif "T" in text.upper():
-            moment = datetime.fromisoformat(text)
+            moment = parse_utc(text)
         else:
             return None
-        return int((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp())
+        return int(moment.timestamp())
     except (ValueError, OverflowError):
         return None
 

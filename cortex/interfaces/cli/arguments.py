@@ -114,7 +114,8 @@ def _option_value(
         return True
     if value is None:
         value = next(rest, None)
-        if value is None or (value.startswith("-") and value != "-"):
+        # `-5` is a value that may be out of range: no option begins with a digit.
+        if value is None or (value[:1] == "-" and value != "-" and not value[1:2].isdigit()):
             raise InvalidInputError(
                 f"{option.flag} needs a value", f"{option.flag}={option.metavar}"
             )

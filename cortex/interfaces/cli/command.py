@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, TextIO
 
 from cortex.core.model.caller import Caller
-from cortex.core.model.problem import CortexError
+from cortex.core.model.problem import CortexError, InvalidInputError
 from cortex.interfaces.cli import arguments
 from cortex.interfaces.declare import Declaration, convert, declaration_of, load_verb
 
@@ -42,8 +42,10 @@ def parse(words: Sequence[str]) -> Command | None:
     given = arguments.parse(declared, [*words[:at], *words[at + 1 :]])
     if given is None:
         return None
-    as_json, vault = bool(given.pop("json", False)), str(given.pop("vault", ""))
-    return Command(function, declared, given, as_json, vault)
+    as_json, vault = bool(given.pop("json", False)), given.pop("vault", None)
+    if vault == "":
+        raise InvalidInputError("--vault is empty", "give a folder: --vault DIR, or leave it out")
+    return Command(function, declared, given, as_json, str(vault or ""))
 
 
 def run(command: Command, caller: Caller, supplied: Mapping[str, object], out: TextIO) -> int:
@@ -54,20 +56,27 @@ def run(command: Command, caller: Caller, supplied: Mapping[str, object], out: T
 
     name = command.declared.name
     if command.as_json:
-        import json  # noqa: PLC0415  most answers are text, and a capture has no time to spare
-
-        out.write(json.dumps(render.as_json(answer)) + "\n")
+        out.write(json_line(render.as_json(answer)))
     else:
         render.print_answer(name, answer, out)
     return render.exit_code(name, answer)
 
 
+def json_line(value: object) -> str:
+    """The value as one line of JSON in ASCII. Bytes that are no UTF-8, of the names of files above all, become U+FFFD."""
+    import json  # noqa: PLC0415  most answers are text, and a capture has no time to spare
+
+    text = json.dumps(value)
+    if "\\ud" in text:  # half of a character outside the first 65,536, or a byte that is no UTF-8
+        data = json.dumps(value, ensure_ascii=False).encode("utf-16", "surrogatepass")
+        text = json.dumps(json.loads(data.decode("utf-16", "replace")))
+    return f"{text}\n"
+
+
 def error_text(error: CortexError, *, as_json: bool) -> str:
     """An error as lines for standard error, or as one JSON object for standard output."""
     if as_json:
-        import json  # noqa: PLC0415  as above
-
-        return json.dumps({"error": {"message": error.message, "hint": error.hint}}) + "\n"
+        return json_line({"error": {"message": error.message, "hint": error.hint}})
     from cortex.interfaces.escape_terminal import escape  # noqa: PLC0415  only when something went wrong
 
     hint = f"        {escape(error.hint)}\n" if error.hint else ""

@@ -3,33 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Literal, NamedTuple
 
-from cortex.core.model.problem import InvalidInputError
+from cortex.core.model.caller import Caller
 from cortex.interfaces.cli.arguments import GLOBAL_OPTIONS, flags_of
 from cortex.interfaces.declare import choices_of, declaration_of, load_verb
 from cortex.operations import VERBS
 from cortex.vault.templates import read_template
 
-_SHELLS = ("bash", "zsh", "fish")
+
+class CompletionScript(NamedTuple):
+    """What a shell is to read."""
+
+    shell: str
+    script: str
 
 
-def print_completion(argv: list[str]) -> int:
-    """Print the script of the shell that is named."""
-    if argv[:1] in (["--help"], ["-h"]):
-        example = "cortex completion bash > ~/.local/share/bash-completion/completions/cortex"
-        print(f"usage: cortex completion bash|zsh|fish\n\nexample:\n  {example}")
-        return 0
-    if len(argv) != 1 or argv[0] not in _SHELLS:
-        raise InvalidInputError("which shell?", f"cortex completion {'|'.join(_SHELLS)}")
+def completion(caller: Caller, shell: Literal["bash", "zsh", "fish"]) -> CompletionScript:
+    """Print a completion script for bash, zsh or fish.
+
+    shell: bash, zsh or fish
+
+    Example: cortex completion bash > ~/.local/share/bash-completion/completions/cortex
+    """
+    del caller
     names = list(VERBS)
-    if argv[0] == "zsh":
+    if shell == "zsh":
         names = [_quote(f"{name}:{declaration_of(load_verb(name)).summary}") for name in VERBS]
-    elif argv[0] == "bash":
-        names.append("completion")
-    cases = "\n".join(line for name in VERBS for line in _case_lines(argv[0], name))
-    script = read_template(f"completion/{argv[0]}")
-    print(script.replace("{{verbs}}", " ".join(names)).replace("{{cases}}", cases), end="")
-    return 0
+    cases = "\n".join(line for name in VERBS for line in _case_lines(shell, name))
+    script = read_template(f"completion/{shell}")
+    filled = script.replace("{{verbs}}", " ".join(names)).replace("{{cases}}", cases)
+    return CompletionScript(shell, filled)
 
 
 def _case_lines(shell: str, name: str) -> Iterator[str]:

@@ -71,12 +71,8 @@ def main(argv: Sequence[str]) -> int:
 def _run_command(argv: list[str]) -> int:
     at = command.verb_position(argv)
     name = argv[at] if at < len(argv) else ""
-    if name == "completion":
-        from cortex.interfaces.cli.completion import print_completion  # noqa: PLC0415  a command of its own, rarely run
-
-        return print_completion(argv[at + 1 :])
     if name not in VERBS:
-        return _print_overview(argv, name)
+        return _run_without_verb(argv, name)
     if (
         name in daemon_client.DAEMON_VERBS
         and (code := daemon_client.forward_command(argv)) is not None
@@ -96,8 +92,17 @@ def _run_command(argv: list[str]) -> int:
         if not only_looks and not checkout.has_merge_drivers(vault.root):
             _set_up_clone(vault)
     if "answer" in parsed.declared.supplied:
-        supplied |= {"answer": daemon_client.answer_command, "say": daemon_client.print_message}
+        supplied |= {
+            "answer": daemon_client.answer_command,
+            "say": _print_json_message if parsed.as_json else daemon_client.print_message,
+        }
     return command.run(parsed._replace(given=given), caller, supplied, sys.stdout)
+
+
+def _print_json_message(line: str) -> None:
+    """A message of the watcher as a line of JSON. A reader that went away does not end it."""
+    with suppress(OSError, ValueError):
+        print(command.json_line({"message": line}), end="", flush=True)
 
 
 def _set_up_clone(vault: Vault) -> None:
@@ -130,17 +135,29 @@ def _read_stdin() -> str:
     return data.decode("utf-8", "surrogateescape")
 
 
-def _print_overview(argv: list[str], name: str) -> int:
-    if argv == ["--version"]:
-        print(f"cortex {__version__}")
+def _run_without_verb(argv: list[str], name: str) -> int:
+    """The version, the overview, or the help of a verb that is named behind `help`."""
+    as_json = command.asks_for_json(argv)
+    words = [word for word in argv if word != "--json"]
+    if words in (["--version"], ["-V"], ["version"]):
+        sys.stdout.write(
+            command.json_line({"version": __version__}) if as_json else f"cortex {__version__}\n"
+        )
         return EXIT_OK
+    if words[:1] == ["help"] and len(words) == 2 and words[1] in VERBS:
+        return _run_command([words[1], "--help"])
     from cortex.interfaces.cli import overview  # noqa: PLC0415  it reads every verb's declaration
 
+    if words[:1] == ["help"] and len(words) > 1:
+        name = " ".join(words[1:])
+    elif words in (["help"], ["--help"], ["-h"]) or not argv:
+        sys.stdout.write("\n".join([*overview.lines(), ""]))
+        return EXIT_OK
     if name:
         raise InvalidInputError(f"there is no verb {name!r}", overview.suggest_verb(name))
-    asked = argv in ([], ["--help"], ["-h"])
-    (sys.stdout if asked else sys.stderr).write("\n".join([*overview.lines(), ""]))
-    return EXIT_OK if asked else EXIT_ERROR
+    named = [] if words else ["--json"]
+    given = " ".join(shell_quote(word) for word in words or named)
+    raise InvalidInputError(f"cortex {given} names no verb", "cortex --help lists the verbs")
 
 
 def _print_error(error: CortexError, argv: Sequence[str]) -> int:

@@ -17,11 +17,10 @@ VERB_GROUPS = {
         "consolidate", "promote", "project",
     ),
     "Share": ("sync", "merge", "git", "heal", "watch"),
-    "Look after": ("init", "normalize", "retry", "doctor", "rebuild", "schema"),
+    "Look after": ("init", "normalize", "retry", "doctor", "rebuild", "schema", "completion"),
 }  # fmt: skip
-# Commands that are no verbs: they answer a shell, and the host of an agent.
+# Commands that are no verbs.
 _OTHER_COMMANDS = (
-    ("completion", "Print a completion script for bash, zsh or fish."),
     (
         "hook",
         "What an agent's host calls on an event of a session; `cortex hooks install` wires it.",

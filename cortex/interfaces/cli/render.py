@@ -17,35 +17,39 @@ from cortex.vault.files import iter_chunks
 
 _FRAMED_VERBS = ("brief", "remind")  # their text is neutral, in a frame of ours
 _EXIT_INTERRUPTED = 130  # as a shell counts a program that Ctrl-C ended
-# verb -> True (exit code 1) where the answer is no: no hits, an event that failed, a problem that doctor found
+# verb -> True (exit code 1) where the answer is no: a list without hits, an event that failed, a problem that doctor found
 _IS_NEGATIVE: dict[str, Callable[[Any], object]] = {
+    "actions": lambda answer: not answer.hits,
     "doctor": lambda answer: answer.problems,
     "entities": lambda answer: answer.name and not answer.entities,
     "extract": lambda answer: not answer.found,
     "forget": lambda answer: answer.outcome in ("unclear", "none"),
     "git": lambda answer: answer.action == "status" and answer.problems,
-    "graph": lambda answer: answer.to and not answer.nodes,
+    "graph": lambda answer: not answer.hits,
     "heal": lambda answer: answer.stale,
     "hooks": lambda answer: answer.action == "status" and answer.problems,
     "import": lambda answer: answer.problems,
     "lifecycle": lambda answer: answer.problems,
+    "meetings": lambda answer: not answer.hits,
     "merge": lambda answer: not answer.clean,
     "normalize": lambda answer: answer.failed or answer.problems,
+    "project": lambda answer: not getattr(answer, "projects", True),
     "prune": lambda answer: answer.confirm or (answer.done and answer.kept),
     "recall": lambda answer: not text.notes_of(answer),
-    "remind": lambda answer: not answer.lines,
+    "remind": lambda answer: not answer.hits,
     "restore": lambda answer: any(one.outcome == "refused" for one in text.notes_of(answer)),
     "search": lambda answer: not answer.hits,
-    "session": lambda answer: getattr(answer, "outcome", "") == "captured",
+    "session": lambda answer: (
+        getattr(answer, "outcome", "") == "captured" or not getattr(answer, "hits", True)
+    ),
     "sync": lambda answer: answer.trouble or answer.waiting,
+    "topic": lambda answer: not (answer.hits or answer.suggested),
     "watch": lambda answer: answer.refused,
 }
 
 
 def as_json(answer: Any) -> object:
     """The answer as JSON values: a tuple with names becomes an object."""
-    if hasattr(answer, "as_json"):  # a name that JSON may have and Python may not: `from`
-        return answer.as_json()
     fields = _to_json(answer)
     assert isinstance(fields, dict)
     return fields
@@ -70,6 +74,8 @@ def print_answer(verb: str, answer: Any, out: TextIO) -> None:
 
 def _raw_content(verb: str, answer: Any) -> Iterable[bytes] | None:
     """The bytes of the text that this answer is; None where it is a page about several things."""
+    if verb == "completion":
+        return [answer.script.encode()]
     if verb == "show":
         return iter_chunks(answer.file.removesuffix(answer.path), answer.path)
     if verb == "history" and answer.at:
@@ -97,6 +103,8 @@ def exit_code(verb: str, answer: Any) -> int:
 def _text_renderer(verb: str) -> Callable[[Any], Iterable[str]]:
     """The function of the verb's name in `render_ROOM`: one verb loads the renderers of its room alone."""
     module, function = VERBS[verb]
+    if verb == "completion":
+        return lambda answer: answer.script.splitlines()
     if not module.startswith("operations."):
         return lambda answer: map(escape, answer.lines())
     room = import_module(f"cortex.interfaces.cli.render_{module.split('.')[-2]}")
@@ -106,7 +114,8 @@ def _text_renderer(verb: str) -> Callable[[Any], Iterable[str]]:
 
 def _to_json(value: Any) -> Any:
     if hasattr(value, "_asdict"):
-        fields = {key: _to_json(item) for key, item in value._asdict().items()}
+        # `from_` is `from`, a word that Python keeps for itself.
+        fields = {key.rstrip("_"): _to_json(item) for key, item in value._asdict().items()}
         if isinstance(fields.get("hit"), dict):  # a note with more about it: one object
             fields = fields.pop("hit") | fields
         elif "snippet" in fields:  # a hit, wherever it stands

@@ -55,7 +55,7 @@ def save(answer: Any) -> Iterable[str]:
 
 
 def passive(answer: Any) -> Iterable[str]:
-    for one in answer.records:
+    for one in answer.hits:
         yield f"{one.outcome} {escape(one.id)}  {dim(one.title)}"
     yield from problem_lines(answer.problems)
 

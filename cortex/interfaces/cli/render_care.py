@@ -13,6 +13,7 @@ from cortex.interfaces.cli.text import (
     dim,
     format_count,
     format_day,
+    more_of,
     note_row,
     problem_lines,
     yellow,
@@ -80,10 +81,12 @@ def status(answer: Any) -> Iterable[str]:
             others = [f"{more[key]} more"] if more.get(key) else []
             yield f"  {heading}{', '.join(listed + others)}"
     for name in ("overdue", "stale", "recent"):
-        if notes := getattr(answer, name):
-            rest = f"  {dim(f'and {more[name]} more')}" if name in more else ""
+        notes = getattr(answer, name)
+        if notes.hits:
+            others_count = more_of(notes) if name != "recent" else 0
+            rest = f"  {dim(f'and {others_count} more')}" if others_count else ""
             yield f"{name if name == 'recent' else yellow(name)}{rest}"
-        for note in notes:
+        for note in notes.hits:
             when = note.due[:10] if name == "overdue" else format_day(note.date)
             yield note_row(note, when, note.path)
     for name, heading, hint in (

@@ -180,7 +180,7 @@ def entities(answer: Any) -> Iterable[str]:
 
 
 def graph(answer: Any) -> Iterable[str]:
-    if answer.to and not answer.nodes:
+    if answer.to and not answer.hits:
         yield f"no path from {escape(answer.asked)} to {escape(answer.to)}"
     elif answer.mermaid:
         yield escape(answer.mermaid, lines=True)
@@ -188,10 +188,10 @@ def graph(answer: Any) -> Iterable[str]:
         yield from _path_lines(answer)
     else:
         yield from _tree_lines(answer)
-        if len(answer.nodes) == 1 and not answer.cut:
+        if len(answer.hits) == 1 and not answer.cut:
             yield dim("nothing is connected to it")
     if answer.cut and not answer.mermaid:
-        nodes = len(answer.nodes)
+        nodes = len(answer.hits)
         shown = f"only the nearest {nodes} are" if nodes > 1 else "nothing but the note itself is"
         yield f"{yellow(f'{shown} shown')}: --number shows more"
     yield from problem_lines(answer.problems, MAX_PROBLEMS)
@@ -199,7 +199,7 @@ def graph(answer: Any) -> Iterable[str]:
 
 def _tree_lines(answer: Any) -> Iterator[str]:
     """Every note once, below the first that leads to it, and every edge once."""
-    nodes = {node.id: node for node in answer.nodes}
+    nodes = {node.id: node for node in answer.hits}
     neighbours = _kinds_by_neighbour(answer)
     claimed, printed = {answer.asked}, {answer.asked}
     drawn: set[frozenset[str]] = set()
@@ -227,7 +227,7 @@ def _tree_lines(answer: Any) -> Iterator[str]:
 def _path_lines(answer: Any) -> Iterator[str]:
     neighbours = _kinds_by_neighbour(answer)
     before = ""
-    for node in answer.nodes:
+    for node in answer.hits:
         kinds = f"{_format_kinds(neighbours[before][node.id])} " if before else ""
         yield f"{'   ' * (node.depth - 1)}{'└─ ' if before else ''}{kinds}{_format_node(node)}"
         before = node.id

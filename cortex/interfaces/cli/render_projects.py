@@ -62,8 +62,8 @@ def _project_list_lines(answer: Any) -> Iterable[str]:
             again = cortex_command("project", "merge", one.name, one.merged_into)
             merged = yellow(f"merged into {one.merged_into}")
             yield f"  {merged}, and these came later: {escape(again)}"
-    if answer.more:
-        yield f"{format_count(answer.more, 'project')} more, changed earlier"
+    if more := answer.total - len(answer.projects):
+        yield f"{format_count(more, 'project')} more, changed earlier"
     for pair in answer.alike:
         yield dim(f"{pair.a} looks like {pair.b}; if they are one project: {pair.command}")
     yield from problem_lines(answer.problems)
@@ -81,7 +81,7 @@ def _project_details_lines(answer: Any) -> Iterable[str]:
     if answer.aliases:
         yield f"  merged into it: {', '.join(map(escape, answer.aliases))}"
     for heading, notes in (("decisions", answer.decisions), ("open actions", answer.actions)):
-        rows = (note_row(one, f"{format_day(one.date):<10}", one.id) for one in notes)
+        rows = (note_row(one, f"{format_day(one.date):<10}", one.id) for one in notes.hits)
         yield from section(heading, rows)
     branches = (
         f"  {one.changed[:10]}  {escape(one.name)}  {dim(format_count(one.notes, 'note'))}"

@@ -44,7 +44,7 @@ def forget(answer: Any) -> Iterable[str]:
 
 def relate(answer: Any) -> Iterable[str]:
     outcome = {"created": "", "unchanged": "unchanged: ", "removed": "removed: "}[answer.outcome]
-    yield f"{outcome}{escape(answer.source)} {escape(answer.kind)} {escape(answer.to)}"
+    yield f"{outcome}{escape(answer.from_)} {escape(answer.kind)} {escape(answer.to)}"
     yield from hint_lines(answer)
     yield from undo_lines(answer)
     yield from problem_lines(answer.problems)

@@ -15,6 +15,7 @@ from cortex.interfaces.cli.text import (
     format_count,
     format_time,
     list_end_lines,
+    more_of,
     note_of,
     note_row,
     notes_of,
@@ -66,21 +67,21 @@ def _session_details_lines(answer: Any) -> Iterable[str]:
         yield from ("", escape(answer.summary, lines=True))
     prompts = (f"  {format_time(one.at)}  {escape(one.text)}" for one in answer.prompts)
     events = (f"  {escape(one)}" for one in answer.events)
-    records = (note_row(one, "", one.type, one.id) for one in notes_of(answer))
+    records = (note_row(one, "", one.type, one.id) for one in answer.records.hits)
     yield from section("\nprompts", prompts)
     yield from section("\nevents", events)
     yield from section("\nrecords", records)
-    if more := getattr(answer, "more", 0):
+    if more := answer.more + more_of(answer.records):
         yield f"{more:,} more are not shown"
 
 
 def context(answer: Any) -> Iterable[str]:
     where = f" on {escape(answer.branch)}" if answer.branch else ""
     yield f"{bold(answer.project or 'all projects')}{where}"
-    yield from section("sessions", map(_recent_session_row, answer.sessions))
-    prompts = (f"  {format_time(one.at)}  {escape(one.text)}" for one in answer.prompts)
+    yield from section("sessions", map(_recent_session_row, answer.sessions.hits))
+    prompts = (f"  {format_time(one.at)}  {escape(one.text)}" for one in answer.prompts.hits)
     yield from section("prompts", prompts)
-    records = (note_row(one, "", one.type, one.id) for one in notes_of(answer))
+    records = (note_row(one, "", one.type, one.id) for one in answer.records.hits)
     yield from section("what matters most", records)
     figures = answer.figures
     counts = (

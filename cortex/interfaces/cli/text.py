@@ -100,8 +100,8 @@ def problem_lines(problems: Sequence[Problem], most: int | None = None) -> Itera
 
 
 def notes_of(answer: Any) -> Sequence[Any]:
-    """The notes of a list, whatever the field is called."""
-    notes: Sequence[Any] = answer.hits if hasattr(answer, "hits") else answer.records
+    """The notes of a list."""
+    notes: Sequence[Any] = answer.hits
     return notes
 
 
@@ -112,9 +112,7 @@ def note_of(item: Any) -> Any:
 
 def more_of(answer: Any) -> int:
     """How many notes of a list are not shown."""
-    if hasattr(answer, "total"):
-        return int(answer.total) - len(notes_of(answer))
-    return int(getattr(answer, "more", 0))
+    return int(answer.total) - len(notes_of(answer))
 
 
 def first(items: Sequence[str], most: int) -> str:

@@ -19,7 +19,8 @@ class CaptureResult(NamedTuple):
     """The acknowledgement: the event is on disk under this id."""
 
     id: str
-    path: str
+    path: str  # relative to the vault
+    file: str  # absolute path
 
 
 def capture(
@@ -96,7 +97,7 @@ def publish_event(
                 f"mend that, then capture with --id {event.id}, which never makes a second event",
             ) from error
         else:
-            return CaptureResult(event.id, path)
+            return CaptureResult(event.id, path, f"{vault.root}/{path}")
     raise ConflictError(f"no free event id in {_MAX_ATTEMPTS} attempts", "capture again")
 
 
@@ -121,5 +122,5 @@ def _find_earlier_capture(vault: Vault, event: Event) -> CaptureResult | None:
                 )
             # The earlier attempt may have failed right here.
             files.sync_folder(vault.root, path.rpartition("/")[0])
-            return CaptureResult(id_, path)
+            return CaptureResult(id_, path, f"{vault.root}/{path}")
     return None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import NamedTuple
 
 from cortex.core.model import event as events
@@ -22,7 +23,8 @@ class LearnedRecord(NamedTuple):
     """One record of what was learned."""
 
     id: str
-    path: str
+    path: str  # relative to the vault
+    file: str  # absolute path
     title: str
     type: str
     topic: str
@@ -33,7 +35,8 @@ class PassiveResult(NamedTuple):
     """What became of a text."""
 
     event: str
-    records: tuple[LearnedRecord, ...]
+    hits: tuple[LearnedRecord, ...]
+    total: int
     problems: tuple[Problem, ...]
 
 
@@ -75,5 +78,6 @@ def passive(
     for path, outcome in done.records:
         note = notes.read(files.read(vault.root, path), path)
         title, type_, topic = note.get("title"), note.get("type"), note.get("topic")
-        records.append(LearnedRecord(note.get("id"), path, title, type_, topic, outcome))
-    return PassiveResult(event.id, tuple(records), done.problems)
+        file = os.path.join(vault.root, path)
+        records.append(LearnedRecord(note.get("id"), path, file, title, type_, topic, outcome))
+    return PassiveResult(event.id, tuple(records), len(records), done.problems)

@@ -17,7 +17,8 @@ class RetryResult(NamedTuple):
     """A failed event that is pending again."""
 
     id: str
-    path: str
+    path: str  # relative to the vault
+    file: str  # absolute path
 
 
 def retry(vault: Vault, caller: Caller, event: str) -> RetryResult:
@@ -52,4 +53,4 @@ def retry(vault: Vault, caller: Caller, event: str) -> RetryResult:
                     "cortex normalize, then retry again",
                 ) from None
         files.remove(vault.root, source)
-    return RetryResult(name, target)
+    return RetryResult(name, target, f"{vault.root}/{target}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from contextlib import suppress
 from typing import Annotated, Literal, NamedTuple
 
@@ -63,6 +64,7 @@ class SaveResult(NamedTuple):
     similar: tuple[SimilarRecord, ...]
     note: str  # what else there is to know; mostly nothing
     problems: tuple[Problem, ...]
+    file: str  # absolute path
 
 
 def save(
@@ -133,7 +135,16 @@ def _save_event(vault: Vault, caller: Caller, event: Event) -> SaveResult:
     similar = _find_similar(vault, event, id_) if outcome == "created" else ()
     remark = _remark(note, event)
     return SaveResult(
-        id_, path, outcome, topic, suggested, event.id, similar, remark, done.problems
+        id_,
+        path,
+        outcome,
+        topic,
+        suggested,
+        event.id,
+        similar,
+        remark,
+        done.problems,
+        os.path.join(vault.root, path),
     )
 
 

@@ -29,7 +29,7 @@ class InitResult(NamedTuple):
     agent_settings: tuple[str, ...] = ()  # found there, such as `.claude`; none is used
 
 
-def init(caller: Caller, directory: str = "", *, default: bool = False) -> InitResult:
+def init(caller: Caller, directory: str = ".", *, default: bool = False) -> InitResult:
     """Make a folder a vault, also an Obsidian vault or a folder of notes; no note of it changes.
 
     Inside a git repository a file .cortex-project is written at its root, unless there is one: it
@@ -44,6 +44,8 @@ def init(caller: Caller, directory: str = "", *, default: bool = False) -> InitR
 
     Example: cortex init ~/notes --default
     """
+    if not directory.strip():
+        raise InvalidInputError("DIRECTORY is empty", "give a folder: cortex init DIR")
     root = os.path.realpath(os.path.join(caller.cwd, os.path.expanduser(directory)))
     if os.path.lexists(root) and not os.path.isdir(root):
         raise InvalidInputError(f"{root} is a file", "give a folder: cortex init DIR")

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any, NamedTuple
 
 from cortex.core.model.caller import Caller
 from cortex.core.model.note_status import SET_ASIDE_STATUSES, TIER_CURRENT
+from cortex.core.model.parameters import Time
 from cortex.core.text.iso_time import epoch_seconds
 from cortex.core.text.strings import format_time
 from cortex.index.catalogue import NoteRow
@@ -13,6 +15,7 @@ from cortex.index.filters import NoteFilter
 from cortex.index.queries import count_started_sessions, count_topics
 from cortex.index.refresh import IndexSession, query_index
 from cortex.operations.find.ensure_fresh import heal_if_stale
+from cortex.operations.find.hits import Hits
 from cortex.operations.sessions.live_sessions import list_live_sessions
 from cortex.vault import files, layout
 from cortex.vault.git import checkout
@@ -20,7 +23,7 @@ from cortex.vault.locate import Vault
 from cortex.vault.state.spool import list_entries
 
 _MAX_NOTES, _MAX_KINDS = 5, 12  # notes of a list, kinds of notes
-_MAX_FAILED = 20  # events
+_MAX_LISTED = {"failed": 20, "live": _MAX_NOTES, "orphans": _MAX_NOTES}
 _STALE_SECONDS = 30 * 24 * 3600  # without a change, after which what is open is asked about
 
 
@@ -28,15 +31,17 @@ class StatusNote(NamedTuple):
     """A note that is worth naming."""
 
     id: str
-    path: str
+    path: str  # relative to the vault
+    file: str  # absolute path
     title: str
     type: str
-    date: str  # ISO 8601, UTC
+    date: Time
     due: str = ""
 
 
 class StatusResult(NamedTuple):
-    """The vault in figures. Every list is bounded; `more`: how many items of it are left out."""
+    """The vault in figures. Every list is bounded: of notes it says its total, of all others
+    `more` says how much is left out."""
 
     vault: str
     branch: str
@@ -47,14 +52,14 @@ class StatusResult(NamedTuple):
     projects: dict[str, int]
     open_actions: int
     sessions: int
-    recent: tuple[StatusNote, ...]
+    recent: Hits[StatusNote]
     problems: int
     statuses: dict[str, int]
     set_aside: int  # superseded, archived and deleted records
     topics: int  # current records that have one
     open: dict[str, int]  # project -> what is open there: actions, questions, plans
-    overdue: tuple[StatusNote, ...]  # open actions that were due before today, the longest first
-    stale: tuple[StatusNote, ...]  # open, and unchanged for 30 days; the longest first
+    overdue: Hits[StatusNote]  # open actions that were due before today, the longest first
+    stale: Hits[StatusNote]  # open, and unchanged for 30 days; the longest first
     live: tuple[str, ...]  # ids of sessions that are going on, the last moved first
     orphans: tuple[str, ...]  # without an event for a day: cortex session end --orphans
     more: dict[str, int]
@@ -79,14 +84,13 @@ def _build_status(vault: Vault, now: IndexSession, at: str) -> StatusResult:
     ]
     statuses = catalogue.count_by("status")
     living = list_live_sessions(catalogue, at)
-    is_open = NoteFilter(tiers=(TIER_CURRENT,), state="open")
+    is_current = NoteFilter(tiers=(TIER_CURRENT,))
+    is_open = is_current._replace(state="open")
     overdue = catalogue.find(is_open._replace(types=("action",), due_before=at[:10]), "due")
     unchanged = is_open._replace(changed_before=epoch_seconds(at) - _STALE_SECONDS)
     stale = catalogue.find(unchanged, "date")
     lists: dict[str, list[Any]] = {
         "failed": failed,
-        "overdue": overdue,
-        "stale": stale,
         "live": [one.row.id for one in living if not one.is_orphan],
         "orphans": [one.row.id for one in living if one.is_orphan],
     }
@@ -96,10 +100,7 @@ def _build_status(vault: Vault, now: IndexSession, at: str) -> StatusResult:
         "statuses": statuses,
         "open": catalogue.count_by("project", is_open),
     }
-    shown = {
-        name: items[: _MAX_FAILED if name == "failed" else _MAX_NOTES]
-        for name, items in lists.items()
-    }
+    shown = {name: items[: _MAX_LISTED[name]] for name, items in lists.items()}
     left = {name: len(items) - len(shown[name]) for name, items in lists.items()}
     left |= {name: len(numbers) - _MAX_KINDS for name, numbers in counts.items()}
     pending = files.list_notes(vault.root, layout.PENDING_FOLDER)
@@ -114,26 +115,37 @@ def _build_status(vault: Vault, now: IndexSession, at: str) -> StatusResult:
         open_actions=catalogue.count(NoteFilter(state="to_do")),
         sessions=count_started_sessions(catalogue),
         recent=_status_notes(
-            catalogue.find(NoteFilter(tiers=(TIER_CURRENT,)), "-date", _MAX_NOTES)
+            vault,
+            catalogue.find(is_current, "-date", _MAX_NOTES),
+            catalogue.count(is_current),
         ),
         problems=len(now.problems),
         statuses=_most_frequent(statuses),
         set_aside=sum(statuses.get(name, 0) for name in SET_ASIDE_STATUSES),
         topics=count_topics(catalogue),
         open=_most_frequent(counts["open"]),
-        overdue=_status_notes(shown["overdue"]),
-        stale=_status_notes(shown["stale"]),
+        overdue=_status_notes(vault, overdue, len(overdue)),
+        stale=_status_notes(vault, stale, len(stale)),
         live=tuple(shown["live"]),
         orphans=tuple(shown["orphans"]),
         more={name: number for name, number in left.items() if number > 0},
     )
 
 
-def _status_notes(rows: list[NoteRow]) -> tuple[StatusNote, ...]:
-    return tuple(
-        StatusNote(row.id, row.path, row.title, row.type, format_time(row.date), row.due)
-        for row in rows
-    )
+def _status_notes(vault: Vault, rows: list[NoteRow], total: int) -> Hits[StatusNote]:
+    notes = [
+        StatusNote(
+            row.id,
+            row.path,
+            os.path.join(vault.root, row.path),
+            row.title,
+            row.type,
+            format_time(row.date),
+            row.due,
+        )
+        for row in rows[:_MAX_NOTES]
+    ]
+    return Hits(notes, total)
 
 
 def _most_frequent(counts: dict[str, int]) -> dict[str, int]:

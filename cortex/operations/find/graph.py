@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import Annotated, NamedTuple
 
 from cortex.core.model.caller import Caller
@@ -41,31 +41,30 @@ class GraphNode(NamedTuple):
     type: str
     depth: int  # steps from the note that was asked about
     status: str
-    path: str
+    path: str  # relative to the vault
+    file: str  # absolute path
+
+
+class NamedEdge(NamedTuple):
+    """An edge in the direction in which its kind is said. In JSON `from_` is `from`."""
+
+    from_: str  # ids; a path where there is none
+    kind: str
+    to: str
 
 
 class NoteGraph(NamedTuple):
     """Notes, nearest first, and the edges between them, each in the direction in which its kind is
     said."""
 
-    nodes: tuple[GraphNode, ...]
-    edges: tuple[tuple[str, str, str], ...]  # from, kind, to
+    hits: tuple[GraphNode, ...]
+    total: int  # notes within the depth; of more than 5,000 at least
+    edges: tuple[NamedEdge, ...]
     cut: bool  # there are more notes within the depth
     mermaid: str = ""  # the graph as a mermaid flowchart, when asked for
     asked: str = ""
     to: str = ""  # the other end of a path, when one was asked for
     problems: tuple[Problem, ...] = ()
-
-    def as_json(self) -> dict[str, object]:
-        edges = [{"from": one, "kind": kind, "to": other} for one, kind, other in self.edges]
-        answer = {
-            "nodes": [node._asdict() for node in self.nodes],
-            "edges": edges,
-            "cut": self.cut,
-            "mermaid": self.mermaid,
-            "problems": [problem._asdict() for problem in self.problems],
-        }
-        return {key: value for key, value in answer.items() if value or key in ("nodes", "edges")}
 
 
 def graph(
@@ -101,7 +100,9 @@ def graph(
     found = query_index(
         vault,
         caller.progress,
-        lambda now: _build_graph(now.catalogue, note, to, kind, max_depth=steps, max_nodes=number),
+        lambda now: _build_graph(
+            now.catalogue, vault.root, note, to, kind, max_depth=steps, max_nodes=number
+        ),
     )
     return found._replace(
         mermaid=_render_mermaid(found) if mermaid else "", problems=tuple(problems)
@@ -109,7 +110,14 @@ def graph(
 
 
 def _build_graph(
-    catalogue: Catalogue, note: str, to: str, kind: str, *, max_depth: int, max_nodes: int
+    catalogue: Catalogue,
+    root: str,
+    note: str,
+    to: str,
+    kind: str,
+    *,
+    max_depth: int,
+    max_nodes: int,
 ) -> NoteGraph:
     start = resolve_note.find_one(catalogue, note)
     goal = resolve_note.find_one(catalogue, to) if to else None
@@ -129,19 +137,26 @@ def _build_graph(
 
     if goal:
         way = graph_walk.shortest_path(start.number, goal.number, max_depth, neighbours)
-        depths, cut = {place: at for at, place in enumerate(way)}, False
+        depths, total, cut = {place: at for at, place in enumerate(way)}, len(way), False
         pairs = {frozenset(pair) for pair in pairwise(way)}
         shown = [edge for edge in edges if frozenset((edge.source, edge.target)) in pairs]
     else:
-        depths, cut = graph_walk.breadth_first(start.number, max_depth, max_nodes, neighbours)
+        every, cut = graph_walk.breadth_first(start.number, max_depth, _MAX_NODES, neighbours)
+        total, cut = len(every), cut or len(every) > max_nodes
+        depths = dict(islice(every.items(), max_nodes))
         shown = [edge for edge in edges if edge.source in depths and edge.target in depths]
     rows = catalogue.rows_by_number(depths)
     return NoteGraph(
-        nodes=tuple(
-            GraphNode(row.id, row.title, row.type, depth, row.status, row.path)
+        hits=tuple(
+            GraphNode(
+                row.id, row.title, row.type, depth, row.status, row.path, f"{root}/{row.path}"
+            )
             for row, depth in ((rows[at], depth) for at, depth in depths.items())
         ),
-        edges=tuple((rows[edge.source].id, edge.kind, rows[edge.target].id) for edge in shown),
+        total=total,
+        edges=tuple(
+            NamedEdge(rows[edge.source].id, edge.kind, rows[edge.target].id) for edge in shown
+        ),
         cut=cut,
         asked=start.id,
         to=goal.id if goal else "",
@@ -161,10 +176,10 @@ def _edge_kinds(catalogue: Catalogue, kind: str) -> Iterable[str]:
 
 
 def _render_mermaid(found: NoteGraph) -> str:
-    names = {node.id: f"n{at}" for at, node in enumerate(found.nodes)}
+    names = {node.id: f"n{at}" for at, node in enumerate(found.hits)}
     lines = ["flowchart LR"]
     lines += [
-        f'  {names[node.id]}["{_mermaid_label(node.title or node.id)}"]' for node in found.nodes
+        f'  {names[node.id]}["{_mermaid_label(node.title or node.id)}"]' for node in found.hits
     ]
     for source, kind, target in found.edges:
         arrow = "-.->" if kind == LINK_KIND else f'-->|"{_mermaid_label(kind)}"|'

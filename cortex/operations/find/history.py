@@ -57,6 +57,7 @@ class History(NamedTuple):
     texts: tuple[EventText, ...] = ()  # newest first
     revisions: int = 0  # how many texts there are
     hint: str = ""  # what is not kept, and how it would be
+    file: str = ""  # absolute path of `path`
 
 
 class _KnownNote(NamedTuple):
@@ -101,7 +102,8 @@ def history(
     if commits and not (known and known.path):
         ids |= frozenset(notes.read(note_history.read_newest(vault.root, commits)).provenance()[0])
     event_paths = _event_paths(vault, ids)
-    answer = History(id_, path, revisions=len(event_paths))
+    file = f"{vault.root}/{path}" if path else ""
+    answer = History(id_, path, revisions=len(event_paths), file=file)
     if at and _EVENT_ID_PREFIX_RE.fullmatch(at):
         return _with_event_text(vault, answer, event_paths, at)
     if at:

@@ -8,6 +8,7 @@ from typing import Generic, NamedTuple, TypeVar
 
 from cortex.core.markdown import snippet as snippets
 from cortex.core.model.note_status import MAX_NOTE_BYTES, decode_text
+from cortex.core.model.parameters import Time
 from cortex.core.model.problem import CortexError, Problem
 from cortex.core.text.strings import format_time
 from cortex.index.catalogue import NoteRow
@@ -28,10 +29,17 @@ class Hit(NamedTuple):
     status: str
     score: float
     snippet: str
-    date: str  # ISO 8601, UTC
+    date: Time
     project: str = ""
     vault: str = "project"  # or personal: whose vault it lies in
     file: str = ""  # absolute path
+
+
+class Hits(NamedTuple, Generic[T]):
+    """A section of an answer: the first notes of a list, and how many there are in all."""
+
+    hits: list[T]
+    total: int
 
 
 class Listing(NamedTuple, Generic[T]):

@@ -25,13 +25,16 @@ class ReminderLine(NamedTuple):
     type: str
     date: str
     doubt: str = ""  # what the project's files or git say against it
+    path: str = ""  # relative to its vault
+    file: str = ""  # absolute path
 
 
 class Reminder(NamedTuple):
     """What bears on a prompt, and the same as the text that an agent is given; both empty when
     nothing does."""
 
-    lines: tuple[ReminderLine, ...]
+    hits: tuple[ReminderLine, ...]
+    total: int  # records that bear on it
     text: str
     problems: tuple[Problem, ...]
 
@@ -64,7 +67,7 @@ def remind(
     """
     text = truncate_prompt(context_markers.strip_injected(truncate_prompt(prompt)))
     if relevance.is_uninformative(text):
-        return Reminder((), "", ())
+        return Reminder((), 0, "", ())
     # Most prompts end above; SQLite and the index cost 30 ms.
     from cortex.operations.find.remind_build import build_reminder  # noqa: PLC0415
 

@@ -101,7 +101,7 @@ def build_reminder(
     if session:
         reminder_log.append(vault, session, [line.id for line in lines])
     access_log.append(vault, caller, "remind", [line.id for line in lines])
-    return Reminder(lines, text, tuple(problems))
+    return Reminder(lines, len(found), text, tuple(problems))
 
 
 def _already_told_ids(
@@ -327,5 +327,13 @@ def _excerpt_record(match: _RelevantRecord) -> _RecordExcerpt | None:
     if confidence is not None and confidence < _SURE_CONFIDENCE:
         text += f"{' ' if text else ''}(confidence {confidence:g})"
     date = sanitize_line((created or format_time(one.date))[:10])
-    line = ReminderLine(sanitize_line(one.id), title, text, sanitize_line(type_), date)
+    line = ReminderLine(
+        sanitize_line(one.id),
+        title,
+        text,
+        sanitize_line(type_),
+        date,
+        path=one.path,
+        file=f"{match.vault.root}/{one.path}",
+    )
     return _RecordExcerpt(line, match, body, created)

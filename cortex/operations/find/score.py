@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import NamedTuple
 
 from cortex.core.model.caller import Caller
@@ -27,7 +28,8 @@ class NoteScore(NamedTuple):
     title: str
     score: float
     parts: dict[str, float]
-    path: str
+    path: str  # relative to the vault
+    file: str  # absolute path
     type: str
     status: str
     uses: int
@@ -66,6 +68,7 @@ def score(vault: Vault, caller: Caller, note: str, *, branch: str = "") -> NoteS
         score=round(answer.score, 6),
         parts={name: round(value, 6) + 0.0 for name, value in answer.parts.items()},
         path=row.path,
+        file=os.path.join(vault.root, row.path),
         type=row.type,
         status=row.status,
         uses=signals.uses,

@@ -36,6 +36,7 @@ class SearchResult(NamedTuple):
 
     query: str
     hits: tuple[Hit, ...]
+    total: int  # that were found; with words at least, as the index stops where it has enough
     problems: tuple[Problem, ...]
     hint: str = ""  # what to ask next: when there is no hit, or some were set aside
     set_aside: int = 0  # superseded and deleted notes that would be among the hits with --all
@@ -58,6 +59,7 @@ class _VaultHits(NamedTuple):
     whose: Whose
     ranked: list[_RankedRow]
     terms: list[str]  # that were looked for
+    total: int
     dropped_count: int
     problems: list[Problem]
 
@@ -111,6 +113,7 @@ def search(
     return SearchResult(
         query=query,
         hits=hits,
+        total=max(len(hits), sum(part.total for part in parts)),
         problems=tuple(problems),
         hint=_next_query_hint(asked, terms, query, dropped, bool(hits)),
         set_aside=dropped,
@@ -171,7 +174,7 @@ def _search_vault(
     vault: Vault, whose: Whose, caller: Caller, asked: Query, limit: int, *, every: bool
 ) -> _VaultHits:
     problems = ensure_fresh(vault, caller)
-    ranked, terms, dropped, known = query_index(
+    ranked, terms, total, dropped, known = query_index(
         vault,
         caller.progress,
         lambda now: (*_find_best(now, asked, limit, every=every), now.problems),
@@ -183,7 +186,7 @@ def _search_vault(
         problems = [Problem(vault.root, message, hint)]
     elif whose == "personal":
         problems = [one._replace(where=f"{vault.root}/{one.where}") for one in problems]
-    return _VaultHits(vault, whose, ranked, terms, dropped, problems)
+    return _VaultHits(vault, whose, ranked, terms, total, dropped, problems)
 
 
 def _is_full(part: _VaultHits, limit: int) -> bool:
@@ -209,12 +212,12 @@ def _merge_hits(parts: list[_VaultHits], limit: int) -> list[tuple[_VaultHits, _
 
 def _find_best(
     now: IndexSession, asked: Query, limit: int, *, every: bool
-) -> tuple[list[_RankedRow], list[str], int]:
-    """The best notes, the terms that were looked for, and how many of the best were dropped because
-    they are superseded or deleted. Events come last, without those whose records are among the
+) -> tuple[list[_RankedRow], list[str], int, int]:
+    """The best notes, the terms that were looked for, how many were found, and how many of the best
+    were dropped because they are superseded or deleted. Events come last, without those whose records are among the
     notes before them, or dropped."""
     told: set[str] = set()
-    ranked, terms = _rank_notes(now, asked, limit, KNOWLEDGE_TIERS, set())
+    ranked, terms, total = _rank_notes(now, asked, limit, KNOWLEDGE_TIERS, set())
     kept = ranked[:limit]
     dropped = 0 if every else sum(_is_dropped(one) for one in kept)
     if dropped:
@@ -227,16 +230,19 @@ def _find_best(
             # Others take their places: asked again without them. In any other case they kept nobody
             # out.
             without = {row.number for row in gone}
-            kept = _rank_notes(now, asked, limit, KNOWLEDGE_TIERS, without)[0][:limit]
+            kept, _, total = _rank_notes(now, asked, limit, KNOWLEDGE_TIERS, without)
+            kept = kept[:limit]
         else:
+            total -= dropped
             kept = [one for one in kept if not _is_dropped(one)]
     if len(kept) < limit:
         told |= {event for one in kept for event in one.row.events}
         left, without = limit - len(kept), now.catalogue.event_numbers(told)
-        ranked, more_terms = _rank_notes(now, asked, left, (TIER_TRAIL,), without)
+        ranked, more_terms, more = _rank_notes(now, asked, left, (TIER_TRAIL,), without)
         kept += ranked[:left]
+        total += more
         terms = terms or more_terms
-    return kept, terms, dropped
+    return kept, terms, total, dropped
 
 
 def _is_dropped(one: _RankedRow) -> bool:
@@ -245,9 +251,9 @@ def _is_dropped(one: _RankedRow) -> bool:
 
 def _rank_notes(
     now: IndexSession, asked: Query, limit: int, tiers: tuple[int, ...], without: set[int]
-) -> tuple[list[_RankedRow], list[str]]:
-    """At least the `limit` best notes, and the terms that were looked for. Without words the newest
-    of each tier."""
+) -> tuple[list[_RankedRow], list[str], int]:
+    """At least the `limit` best notes, the terms that were looked for, and how many were found.
+    Without words the newest of each tier."""
     wanted = NoteFilter(query=asked)
     if not asked.terms:
         newest: list[NoteRow] = []
@@ -255,7 +261,8 @@ def _rank_notes(
             most = limit - len(newest) + len(without)
             of_tier = now.catalogue.find(wanted._replace(tiers=(tier,)), "-date", most)
             newest += [row for row in of_tier if row.number not in without]
-        return [_RankedRow(2 * row.tier, row, 0.0) for row in newest], []
+        total = len(now.catalogue.numbers(wanted._replace(tiers=tiers)) - without)
+        return [_RankedRow(2 * row.tier, row, 0.0) for row in newest], [], total
     filters_nothing = not asked.filters and asked.after is None and asked.before is None
     scored, terms = load_engine().search(
         now.fulltext_folder,
@@ -268,7 +275,7 @@ def _rank_notes(
     rows = now.catalogue.rows_by_number(one.number for one in scored)
     ranked = [_RankedRow(one.group, rows[one.number], one.score) for one in scored]
     ranked.sort(key=lambda one: (one.group, -one.score, one.row.path))
-    return ranked, terms
+    return ranked, terms, len(ranked)
 
 
 def _next_query_hint(asked: Query, terms: list[str], query: str, dropped: int, found: bool) -> str:

@@ -30,6 +30,7 @@ class Timeline(NamedTuple):
 
     focus: str
     hits: tuple[Hit, ...]
+    total: int  # of the notes around it that were asked for: --number on each side at most
     problems: tuple[Problem, ...]
 
 
@@ -65,7 +66,7 @@ def timeline(
     hits.append(build_hit(vault, focus)._replace(snippet=_focus_excerpt(vault, focus)))
     hits += [_with_short_snippet(build_hit(vault, row)) for row in after]
     access_log.append(vault, caller, "timeline", [focus.id])
-    return Timeline(focus.id, tuple(hits), tuple(problems))
+    return Timeline(focus.id, tuple(hits), len(hits), tuple(problems))
 
 
 def _with_short_snippet(one: Hit) -> Hit:

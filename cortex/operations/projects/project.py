@@ -8,6 +8,7 @@ from typing import Literal, NamedTuple
 
 from cortex.core.model.caller import Caller
 from cortex.core.model.note_status import TIER_CURRENT
+from cortex.core.model.parameters import Time
 from cortex.core.model.problem import InvalidInputError, NotFoundError, Problem
 from cortex.core.text.shell_command import cortex_command
 from cortex.core.text.strings import (
@@ -17,11 +18,12 @@ from cortex.core.text.strings import (
     short_hash,
     slugify,
 )
-from cortex.index.catalogue import Catalogue
+from cortex.index.catalogue import Catalogue, NoteRow
 from cortex.index.filters import NoteFilter
 from cortex.index.queries import branch_totals, project_totals
 from cortex.index.refresh import query_index
 from cortex.operations.find.ensure_fresh import ensure_fresh
+from cortex.operations.find.hits import Hits
 from cortex.operations.find.project_context import resolve_project
 from cortex.operations.projects.merge_projects import ProjectMerge, merge_project, unmerge_project
 from cortex.vault import settings
@@ -44,7 +46,7 @@ class ProjectSummary(NamedTuple):
     notes: int
     open_actions: int
     sessions: int
-    changed: str  # UTC, of its latest note
+    changed: Time  # of its latest note
     merged_into: str = ""  # when its name is an alias, and some notes have it all the same
 
 
@@ -60,7 +62,7 @@ class ProjectListing(NamedTuple):
     """The projects of a vault, the one changed last first."""
 
     projects: tuple[ProjectSummary, ...]
-    more: int  # that are not listed
+    total: int
     alike: tuple[SimilarProjects, ...]
     here: str  # the working directory's project
     problems: tuple[Problem, ...]
@@ -71,16 +73,17 @@ class ProjectBranch(NamedTuple):
 
     name: str
     notes: int
-    changed: str
+    changed: Time
 
 
 class ProjectNote(NamedTuple):
     """One note of a project. `date` is a decision's day, or the day on which an action is due."""
 
     id: str
-    path: str
+    path: str  # relative to the vault
+    file: str  # absolute path
     title: str
-    date: str
+    date: str  # a due is as it stands in the note
 
 
 class ProjectIdentity(NamedTuple):
@@ -99,11 +102,11 @@ class ProjectDetails(NamedTuple):
     notes: int
     open_actions: int
     sessions: int
-    changed: str
+    changed: Time
     aliases: tuple[str, ...]
     branches: tuple[ProjectBranch, ...]
-    decisions: tuple[ProjectNote, ...]
-    actions: tuple[ProjectNote, ...]
+    decisions: Hits[ProjectNote]
+    actions: Hits[ProjectNote]
     here: ProjectIdentity
     problems: tuple[Problem, ...] = ()
 
@@ -138,6 +141,11 @@ def project(
     if action in ("merge", "unmerge"):
         act = merge_project if action == "merge" else unmerge_project
         return act(vault, caller, a, b, yes=yes)
+    if action == "list" and (a or b):
+        raise InvalidInputError(
+            f"project list takes no words: {' '.join(filter(None, (a, b)))!r}",
+            "cortex project show NAME shows one",
+        )
     problems = ensure_fresh(vault, caller)
     if action == "list":
         return _list_projects(vault, caller, problems)
@@ -152,7 +160,7 @@ def _list_projects(vault: Vault, caller: Caller, problems: list[Problem]) -> Pro
     shown = tuple(every[:_MAX_LISTED])
     return ProjectListing(
         shown,
-        len(every) - len(shown),
+        len(every),
         tuple(alike[:_MAX_SIMILAR]),
         resolve_project(vault, caller, ""),
         tuple(problems),
@@ -215,13 +223,13 @@ def _show_project(
     details = query_index(
         vault,
         caller.progress,
-        lambda now: _build_details(now.catalogue, name or here.project, known, here),
+        lambda now: _build_details(now.catalogue, vault.root, name or here.project, known, here),
     )
     return details._replace(problems=tuple(problems))
 
 
 def _build_details(
-    catalogue: Catalogue, name: str, known: settings.Settings, here: ProjectIdentity
+    catalogue: Catalogue, root: str, name: str, known: settings.Settings, here: ProjectIdentity
 ) -> ProjectDetails:
     found = load_summaries(catalogue, name) or load_summaries(
         catalogue, known.resolve_project(name)
@@ -235,10 +243,15 @@ def _build_details(
         raise NotFoundError(f"no note says the project {name!r}", hint)
     one = found[0]
     wanted = NoteFilter(projects=(one.name,))
-    decisions = catalogue.find(
-        wanted._replace(types=("decision",), tiers=(TIER_CURRENT,)), "-created", _MAX_SHOWN
-    )
-    actions = catalogue.find(wanted._replace(state="to_do"), "due", _MAX_SHOWN)
+    is_decision = wanted._replace(types=("decision",), tiers=(TIER_CURRENT,))
+    decisions = [
+        _project_note(root, row, row.created[:10] or format_time(row.date)[:10])
+        for row in catalogue.find(is_decision, "-created", _MAX_SHOWN)
+    ]
+    is_action = wanted._replace(state="to_do")
+    actions = [
+        _project_note(root, row, row.due) for row in catalogue.find(is_action, "due", _MAX_SHOWN)
+    ]
     return ProjectDetails(
         *one[:5],
         aliases=tuple(old for old, new in known.aliases if new == one.name),
@@ -246,13 +259,14 @@ def _build_details(
             ProjectBranch(branch, notes, format_time(date))
             for branch, notes, date in branch_totals(catalogue, one.name, _MAX_SHOWN)
         ),
-        decisions=tuple(
-            ProjectNote(row.id, row.path, row.title, row.created[:10] or format_time(row.date)[:10])
-            for row in decisions
-        ),
-        actions=tuple(ProjectNote(row.id, row.path, row.title, row.due) for row in actions),
+        decisions=Hits(decisions, catalogue.count(is_decision)),
+        actions=Hits(actions, catalogue.count(is_action)),
         here=here,
     )
+
+
+def _project_note(root: str, row: NoteRow, date: str) -> ProjectNote:
+    return ProjectNote(row.id, row.path, os.path.join(root, row.path), row.title, date)
 
 
 def identify_project(directory: str) -> ProjectIdentity:

@@ -46,6 +46,7 @@ class PromoteResult(NamedTuple):
     id: str
     title: str
     path: str  # in the person's own vault
+    file: str  # absolute path
     vault: str  # the root of that vault
     outcome: str  # created, or unchanged: it was there already
     source: str  # what became of the project's record: archived, or kept
@@ -94,8 +95,7 @@ def promote(vault: Vault, caller: Caller, note: str, *, keep: bool = False) -> P
     _copy_events(vault, own, source.events)
     if outcome == "created" and not _publish_copy(own, row._replace(path=path), copy):
         outcome = "unchanged"
-    with suppress(FileNotFoundError):
-        # An interrupted run may have named it and not come further.
+    with suppress(FileNotFoundError):  # an interrupted run may have named it and not come further
         files.sync_folder(own.root, path.rpartition("/")[0])
     problems += try_heal(own, caller)
     if not keep:
@@ -108,18 +108,19 @@ def promote(vault: Vault, caller: Caller, note: str, *, keep: bool = False) -> P
                 remove_unchanged(own, path, notes.write(copy))
                 try_heal(own, caller)
             raise
-    undo = () if keep else (command("restore", row),)
+    back = command("--vault", own.root, "delete", row._replace(path=path))
     return PromoteResult(
         id=row.id,
         title=row.title,
         path=path,
+        file=os.path.join(own.root, path),
         vault=own.root,
         outcome=outcome,
         source="kept" if keep else "archived",
         source_path=row.path,
         events=tuple(sorted(source.events)),
         links=tuple(source.links[key] for key in missing_links),
-        undo=(*undo, command("--vault", own.root, "delete", row._replace(path=path))),
+        undo=(back,) if keep else (command("restore", row), back),
         problems=tuple(problems),
     )
 

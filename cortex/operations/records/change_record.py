@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from typing import NamedTuple, Protocol
 
@@ -47,6 +48,7 @@ class RecordChange(NamedTuple):
     hint: str = ""
     links: tuple[str, ...] = ()  # of what was deleted: the notes that link to it
     problems: tuple[Problem, ...] = ()  # of the inbox and the briefings
+    file: str = ""  # absolute path
 
 
 class Named(Protocol):
@@ -90,9 +92,10 @@ def edit_record(
         last = edit(note, row)
         return note if last.note is note else with_updated(last.note, caller.now)
 
+    file = os.path.join(vault.root, row.path)
     if not edit_note(vault, row.path, apply):
-        return RecordChange(row.id, row.path, UNCHANGED, hint=last.hint)
-    return RecordChange(row.id, row.path, outcome, last.undo, last.hint)
+        return RecordChange(row.id, row.path, UNCHANGED, hint=last.hint, file=file)
+    return RecordChange(row.id, row.path, outcome, last.undo, last.hint, file=file)
 
 
 def heal_after(vault: Vault, caller: Caller, change: RecordChange) -> list[Problem]:

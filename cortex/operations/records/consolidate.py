@@ -83,6 +83,7 @@ class ConsolidateResult(NamedTuple):
     total: int = 0  # pairs that are alike and not related
     compared: int = 0  # records
     problems: tuple[Problem, ...] = ()
+    file: str = ""  # absolute path
 
 
 class _MergeSource(NamedTuple):
@@ -292,6 +293,7 @@ def _merge_records(
         undo=" && ".join([*undo, command("delete", new)] if was_made else undo),
         originals=tuple(one.row.id for one in originals),
         problems=tuple(problems),
+        file=f"{vault.root}/{new.path}",
     )
 
 

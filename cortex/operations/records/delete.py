@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 from cortex.core.model.caller import Caller
 from cortex.core.model.problem import InvalidInputError
 from cortex.core.notes import note as notes
@@ -129,4 +131,5 @@ def _delete_file(
         if not undo:
             where = f"nothing makes the record again; what it said stays in an event: {command('show', event)}"
     remove_unchanged(vault, row.path, data)
-    return RecordChange(row.id, row.path, "removed", undo, where)
+    file = os.path.join(vault.root, row.path)
+    return RecordChange(row.id, row.path, "removed", undo, where, file=file)

@@ -33,8 +33,10 @@ class ForgetResult(NamedTuple):
     outcome: str = "none"  # archived, unclear or none
     undo: str = ""
     hits: tuple[Hit, ...] = ()  # the candidates, best first
+    total: int = 0
     hint: str = ""
     problems: tuple[Problem, ...] = ()
+    file: str = ""  # absolute path
 
 
 class _ForgetCandidate(NamedTuple):
@@ -69,10 +71,17 @@ def forget(vault: Vault, caller: Caller, query: QueryText, *, yes: bool = False)
     if best is None:
         hits = tuple(build_hit(vault, one.row, one.score) for one in found)
         hint = f"{command('archive', found[0].row)}, or forget … --yes for the first"
-        return ForgetResult(outcome="unclear", hits=hits, hint=hint, problems=tuple(problems))
+        return ForgetResult(
+            outcome="unclear", hits=hits, total=len(hits), hint=hint, problems=tuple(problems)
+        )
     done = archive(vault, caller, best.row.path)
     return ForgetResult(
-        done.id, done.path, done.outcome, done.undo, problems=(*problems, *done.problems)
+        done.id,
+        done.path,
+        done.outcome,
+        done.undo,
+        problems=(*problems, *done.problems),
+        file=done.file,
     )
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 from cortex.core.model.caller import Caller
+from cortex.core.model.parameters import OneOf
 from cortex.core.model.problem import ConflictError, InvalidInputError, Problem
 from cortex.core.model.relation import RELATION_KINDS, kind_of_inverse, normalize_kind
 from cortex.core.notes.edit import with_relation, with_updated
@@ -27,14 +29,15 @@ from cortex.operations.records.change_record import (
 from cortex.vault.locate import Vault
 
 ANY_KIND = "any"
+RelationKind = Annotated[str, OneOf((*RELATION_KINDS, *RELATION_KINDS.values()))]
 _UNLINKABLE_RE = re.compile(r"[\[\]|#^\n\r]")
 _MAX_SUPERSEDED = 1000  # records that one may have superseded, each through the next
 
 
 class RelationChange(NamedTuple):
-    """One relation, and what became of it. In JSON `source` is `from`."""
+    """One relation, and what became of it. In JSON `from_` is `from`."""
 
-    source: str  # ids; a path where there is no id
+    from_: str  # ids; a path where there is no id
     kind: str
     to: str
     outcome: str  # created, unchanged, removed
@@ -42,10 +45,7 @@ class RelationChange(NamedTuple):
     hint: str = ""
     problems: tuple[Problem, ...] = ()  # of the inbox and the briefings
     undo: str = ""  # the command that takes it back; empty when nothing changed, or no command can
-
-    def as_json(self) -> dict[str, object]:
-        fields = self._asdict() | {"problems": [problem._asdict() for problem in self.problems]}
-        return {"from": fields.pop("source"), **fields}
+    file: str = ""  # absolute path
 
 
 class RelationPlan(NamedTuple):
@@ -55,7 +55,9 @@ class RelationPlan(NamedTuple):
     edits: tuple[tuple[str, NoteEdit], ...]
 
 
-def relate(vault: Vault, caller: Caller, record: str, kind: str, other: str) -> RelationChange:
+def relate(
+    vault: Vault, caller: Caller, record: str, kind: RelationKind, other: str
+) -> RelationChange:
     """Say how a record relates to another note.
 
     Kinds: references, relates_to, follows, supersedes, contradicts, derived_from, exemplifies,
@@ -83,7 +85,8 @@ def apply_relation_change(
     problems = ensure_fresh(vault, caller)
     answer, edits = query_index(vault, caller.progress, plan)
     _, healed = edit_notes_and_heal(vault, caller, edits)
-    return answer._replace(problems=(*problems, *healed))
+    file = os.path.join(vault.root, answer.path)
+    return answer._replace(file=file, problems=(*problems, *healed))
 
 
 def _parse_kind(text: str) -> str:

@@ -3,6 +3,7 @@ events."""
 
 from __future__ import annotations
 
+import os
 from typing import NamedTuple
 
 from cortex.core.model.caller import Caller
@@ -61,7 +62,8 @@ _MAX_VERSIONS = 1000  # commits and events of one note that are looked at
 class RestoreResult(NamedTuple):
     """The outcome for each record, in the order of the arguments."""
 
-    records: tuple[RecordChange, ...]
+    hits: tuple[RecordChange, ...]
+    total: int
     problems: tuple[Problem, ...]
 
 
@@ -102,11 +104,17 @@ def restore(vault: Vault, caller: Caller, ids: list[str]) -> RestoreResult:
             id_, path = (target.row.id, target.row.path) if target else (name, "")
             failed = problem_of(path, error)
             changes.append(
-                RecordChange(id_, path, REFUSED, hint=f"{failed.message}; {failed.hint}")
+                RecordChange(
+                    id_,
+                    path,
+                    REFUSED,
+                    hint=f"{failed.message}; {failed.hint}",
+                    file=os.path.join(vault.root, path) if path else "",
+                )
             )
     if any(one.outcome == "restored" for one in changes):
         problems += try_heal(vault, caller)
-    return RestoreResult(tuple(changes), tuple(problems))
+    return RestoreResult(tuple(changes), len(changes), tuple(problems))
 
 
 def _find_target(now: IndexSession, name: str) -> _RestoreTarget | None:
@@ -244,7 +252,8 @@ def _replay_event(
 
 def _publish_restored(vault: Vault, id_: str, path: str, data: bytes, how: str) -> RecordChange:
     mark_briefings_stale(vault)  # a run that ends here leaves briefings to heal
-    again = RecordChange(id_, path, "restored", hint=how)
+    file = os.path.join(vault.root, path)
+    again = RecordChange(id_, path, "restored", hint=how, file=file)
     try:
         files.create(vault.root, path, data)
     except FileExistsError:

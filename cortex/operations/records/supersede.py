@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Mapping
 
 from cortex.core.model.caller import Caller
@@ -66,14 +67,18 @@ def supersede(
         replace(read_strict(files.read(vault.root, new_row.path), new_row.path))
         edits.append((new_row.path, replace))
     changed, healed = edit_notes_and_heal(vault, caller, edits)
+    file = os.path.join(vault.root, old_row.path)
     if not changed:
-        return RecordChange(old_row.id, old_row.path, UNCHANGED, problems=tuple(problems))
+        return RecordChange(
+            old_row.id, old_row.path, UNCHANGED, problems=tuple(problems), file=file
+        )
     return RecordChange(
         old_row.id,
         old_row.path,
         "superseded",
         command("restore", old_row),
         problems=(*problems, *healed),
+        file=file,
     )
 
 

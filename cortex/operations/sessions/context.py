@@ -13,7 +13,7 @@ from cortex.index.catalogue import NoteRow
 from cortex.index.filters import NoteFilter
 from cortex.index.refresh import IndexSession, query_index
 from cortex.operations.find.ensure_fresh import ensure_fresh
-from cortex.operations.find.hits import Hit, build_hit
+from cortex.operations.find.hits import Hit, Hits, build_hit
 from cortex.operations.find.note_ranks import rank_notes, select_for_ranking
 from cortex.operations.find.project_context import project_names, resolve_project
 from cortex.operations.sessions.resolve_session import IS_SESSION
@@ -43,9 +43,9 @@ class ContextResult(NamedTuple):
 
     project: str
     branch: str
-    sessions: list[Hit]  # newest first; their snippets are their summaries
-    prompts: list[Prompt]  # newest first
-    records: list[Hit]  # what matters most first
+    sessions: Hits[Hit]  # newest first; their snippets are their summaries
+    prompts: Hits[Prompt]  # newest first
+    records: Hits[Hit]  # what matters most first
     figures: ProjectCounts
     problems: list[Problem]
 
@@ -102,12 +102,16 @@ def context(
     return ContextResult(
         project,
         branch,
-        [_short(summary_hit(vault, row, read_note(vault, row.path))) for row in sessions],
-        [read_prompt(vault, row, _MAX_PROMPT_CHARS) for row in prompts],
-        [_short(build_hit(vault, row, rank)) for row, rank in ranked],
+        Hits([_session_hit(vault, row) for row in sessions], figures.sessions),
+        Hits([read_prompt(vault, row, _MAX_PROMPT_CHARS) for row in prompts], figures.prompts),
+        Hits([_short(build_hit(vault, row, rank)) for row, rank in ranked], figures.records),
         figures,
         problems,
     )
+
+
+def _session_hit(vault: Vault, row: NoteRow) -> Hit:
+    return _short(summary_hit(vault, row, read_note(vault, row.path)))
 
 
 def _short(hit: Hit) -> Hit:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Annotated, Literal, NamedTuple
 
 from cortex.core.model import event as events, session_note as sessions
@@ -53,6 +54,7 @@ class SessionStartResult(NamedTuple):
     event: str
     live: list[str]  # names of the others that are going on in this project
     problems: list[Problem]
+    file: str  # absolute path
 
 
 class SessionEndResult(NamedTuple):
@@ -65,6 +67,7 @@ class SessionEndResult(NamedTuple):
     outcome: str
     event: str
     problems: list[Problem]
+    file: str  # absolute path
 
 
 def session(
@@ -114,7 +117,7 @@ def session(
     Example: cortex session show s-20261120-k3f7q2
     Example: cortex session end --orphans
     """
-    name = _clean_name(name)
+    name = _clean_name(name, action)
     if action == "list":
         return list_sessions(vault, caller, canonical_project(vault, project), since, number)
     if action == "show":
@@ -128,8 +131,13 @@ def session(
     return _end(vault, caller, name, parts, summary=summary, project=named)
 
 
-def _clean_name(name: str) -> str:
-    """A session's name without the brackets of a link. Raises `InvalidInputError` for one that is too long."""
+def _clean_name(name: str, action: str) -> str:
+    """A session's name without the brackets of a link. Raises `InvalidInputError` for one that is too long, or that the
+    action does not take."""
+    if action == "list" and name:
+        raise InvalidInputError(
+            f"session list takes no words: {name!r}", "cortex session show NAME shows one"
+        )
     name = one_line(name).removeprefix("[[").removesuffix("]]")
     if len(name) > _MAX_NAME_CHARS:
         raise InvalidInputError(
@@ -174,7 +182,8 @@ def _start(vault: Vault, caller: Caller, name: str, project: str, goal: str) -> 
             "cortex doctor says why; cortex normalize tries again",
         )
     outcome = "resumed" if len(row.events) > 1 else "started"
-    return SessionStartResult(row.id, name, row.path, outcome, captured.id, others, problems)
+    file = os.path.join(vault.root, row.path)
+    return SessionStartResult(row.id, name, row.path, outcome, captured.id, others, problems, file)
 
 
 def _row_of_session(now: IndexSession, name: str) -> NoteRow | None:
@@ -221,7 +230,8 @@ def _end(
     outcome = "updated" if ended else "ended"
     if any(captured.id in one.where for one in problems):
         outcome = "captured"
-    return SessionEndResult(row.id, name, row.path, outcome, captured.id, problems)
+    file = os.path.join(vault.root, row.path)
+    return SessionEndResult(row.id, name, row.path, outcome, captured.id, problems, file)
 
 
 def _find_session_to_end(

@@ -7,6 +7,7 @@ from typing import NamedTuple
 from cortex.core.model import event as events, session_note as sessions
 from cortex.core.model.caller import Caller
 from cortex.core.model.note_status import MAX_NOTE_BYTES, TIER_CURRENT, TIER_TRAIL
+from cortex.core.model.parameters import Time
 from cortex.core.model.problem import CortexError, InvalidInputError, Problem
 from cortex.core.notes import note as notes
 from cortex.core.notes.note import Note
@@ -15,7 +16,7 @@ from cortex.index.catalogue import Catalogue, NoteRow
 from cortex.index.filters import KNOWLEDGE, NoteFilter
 from cortex.index.refresh import IndexSession, query_index
 from cortex.operations.find.ensure_fresh import ensure_fresh
-from cortex.operations.find.hits import Hit, Listing, build_hit, make_hit
+from cortex.operations.find.hits import Hit, Hits, Listing, build_hit, make_hit
 from cortex.operations.sessions.live_sessions import last_event_time, list_live_sessions
 from cortex.operations.sessions.resolve_session import IS_SESSION, find_session, session_name
 from cortex.vault import files
@@ -37,7 +38,7 @@ class SessionHit(NamedTuple):
     started: str
     ended: str
     closed: str  # why it was closed without an end
-    last: str  # the time of its last event
+    last: Time  # of its last event
     events: int
     prompts: int
     records: int
@@ -47,7 +48,7 @@ class Prompt(NamedTuple):
     """A prompt of a user."""
 
     id: str
-    at: str
+    at: Time
     session: str
     text: str
 
@@ -59,8 +60,8 @@ class SessionDetails(NamedTuple):
     summary: str
     prompts: list[Prompt]  # oldest first; of many, the last
     events: list[str]  # a line each; of many, the last
-    records: list[Hit]  # what came from it
-    more: int  # of all three
+    records: Hits[Hit]  # what came from it
+    more: int  # of prompts and events
     problems: list[Problem]
 
 
@@ -102,18 +103,14 @@ def show_session(vault: Vault, caller: Caller, name: str) -> SessionDetails:
         f"{events.time_of_id(turn.id)} {turn.type}: {turn.excerpt}"
         for turn in (sessions.event_lines(note) if note else ())
     ]
-    more = (
-        max(0, session.prompts - len(prompt_rows))
-        + max(0, len(turns) - _MAX_SHOWN)
-        + max(0, session.records - len(record_rows))
-    )
+    more = max(0, session.prompts - len(prompt_rows)) + max(0, len(turns) - _MAX_SHOWN)
     access_log.append(vault, caller, "show", [session.hit.id])
     return SessionDetails(
         session,
         sessions.summary_of(note) if note else "",
         [read_prompt(vault, row, _MAX_PROMPT_CHARS) for row in reversed(prompt_rows)],
         turns[-_MAX_SHOWN:],
-        [build_hit(vault, row) for row in record_rows],
+        Hits([build_hit(vault, row) for row in record_rows], session.records),
         more,
         problems,
     )
