@@ -15,9 +15,7 @@ from cortex.interfaces.cli.text import (
     format_count,
     format_time,
     list_end_lines,
-    note_of,
     note_row,
-    notes_of,
     path_lines,
     problem_lines,
     section,
@@ -31,8 +29,8 @@ _MAX_OTHER_PROJECTS, _MAX_LIVE = 5, 5
 def session(answer: Any) -> Iterable[str]:
     if hasattr(answer, "session"):
         yield from _session_details_lines(answer)
-    elif hasattr(answer, "hits") or hasattr(answer, "records"):
-        for one in notes_of(answer):
+    elif hasattr(answer, "hits"):
+        for one in answer.hits:
             yield from _session_lines(one)
         yield from list_end_lines(answer, "sessions")
         return
@@ -48,7 +46,7 @@ def session(answer: Any) -> Iterable[str]:
 
 
 def _session_lines(one: Any) -> Iterable[str]:
-    note = note_of(one)
+    note = one.hit
     state = "done" if one.state == "done" else yellow(one.state)
     end = f" to {format_time(one.ended)}" if one.ended else ""
     closed = f"  {dim(one.closed)}" if one.closed else ""
@@ -61,17 +59,17 @@ def _session_lines(one: Any) -> Iterable[str]:
 
 def _session_details_lines(answer: Any) -> Iterable[str]:
     yield from _session_lines(answer.session)
-    yield f"  {dim(note_of(answer.session).path)}"
+    yield f"  {dim(answer.session.hit.path)}"
     if answer.summary:
         yield from ("", escape(answer.summary, lines=True))
     prompts = (f"  {format_time(one.at)}  {escape(one.text)}" for one in answer.prompts)
     events = (f"  {escape(one)}" for one in answer.events)
-    records = (note_row(one, "", one.type, one.id) for one in notes_of(answer))
+    records = (note_row(one, "", one.type, one.id) for one in answer.records)
     yield from section("\nprompts", prompts)
     yield from section("\nevents", events)
     yield from section("\nrecords", records)
-    if more := getattr(answer, "more", 0):
-        yield f"{more:,} more are not shown"
+    if answer.more:
+        yield f"{answer.more:,} more are not shown"
 
 
 def context(answer: Any) -> Iterable[str]:
@@ -80,7 +78,7 @@ def context(answer: Any) -> Iterable[str]:
     yield from section("sessions", map(_recent_session_row, answer.sessions))
     prompts = (f"  {format_time(one.at)}  {escape(one.text)}" for one in answer.prompts)
     yield from section("prompts", prompts)
-    records = (note_row(one, "", one.type, one.id) for one in notes_of(answer))
+    records = (note_row(one, "", one.type, one.id) for one in answer.records)
     yield from section("what matters most", records)
     figures = answer.figures
     counts = (
@@ -94,9 +92,8 @@ def context(answer: Any) -> Iterable[str]:
 
 
 def _recent_session_row(one: Any) -> str:
-    summary = one.snippet if hasattr(one, "snippet") else one.summary
-    date = one.date if hasattr(one, "date") else one.at
-    return f"  {escape(date[:10])}  {escape(summary or one.title)}  {dim(one.status, one.id)}"
+    what = escape(one.snippet or one.title)
+    return f"  {escape(one.date[:10])}  {what}  {dim(one.status, one.id)}"
 
 
 def brief(answer: Any) -> Iterable[str]:

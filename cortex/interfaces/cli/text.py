@@ -82,9 +82,9 @@ def path_lines(**paths: Iterable[str]) -> Iterable[str]:
 
 def list_end_lines(answer: Any, noun: str) -> Iterable[str]:
     """What stands below a list: that it is empty, how many more there are, and the problems."""
-    if not notes_of(answer):
+    if not answer.hits:
         yield f"no such {noun}"
-    if more := more_of(answer):
+    if more := answer.total - len(answer.hits):
         yield f"{more:,} more: --number"
     yield from problem_lines(answer.problems, MAX_PROBLEMS)
 
@@ -97,24 +97,6 @@ def problem_lines(problems: Sequence[Problem], most: int | None = None) -> Itera
         yield from hint_lines(problem)
     if len(problems) > len(shown):
         yield f"{yellow(f'{len(problems) - len(shown)} more problems')}: cortex doctor"
-
-
-def notes_of(answer: Any) -> Sequence[Any]:
-    """The notes of a list, whatever the field is called."""
-    notes: Sequence[Any] = answer.hits if hasattr(answer, "hits") else answer.records
-    return notes
-
-
-def note_of(item: Any) -> Any:
-    """The note in an item of a list: the item itself, or its field `hit`."""
-    return getattr(item, "hit", item)
-
-
-def more_of(answer: Any) -> int:
-    """How many notes of a list are not shown."""
-    if hasattr(answer, "total"):
-        return int(answer.total) - len(notes_of(answer))
-    return int(getattr(answer, "more", 0))
 
 
 def first(items: Sequence[str], most: int) -> str:
