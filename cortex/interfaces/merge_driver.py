@@ -44,7 +44,8 @@ def run(words: list[str]) -> int:
 
 def _store_displaced(path: str, base: bytes, stays: bytes, other: bytes) -> bool:
     """Whether the note that git took for another one is kept for the next command to bring back."""
-    from cortex.core.model.problem import CortexError  # noqa: PLC0415  git hardly ever takes two notes for one
+    # Git hardly ever takes two notes for one.
+    from cortex.core.model.problem import CortexError  # noqa: PLC0415
     from cortex.vault.git import displaced  # noqa: PLC0415
 
     try:
@@ -84,7 +85,7 @@ def _overwrite(file, data: bytes) -> None:  # type: ignore[no-untyped-def]  # no
 
 
 def _print_line(path: str, line: str) -> None:
-    from cortex.interfaces.escape_terminal import escape  # noqa: PLC0415  only where there is something to say
+    from cortex.interfaces.escape_terminal import escape  # noqa: PLC0415  seldom needed
 
     sys.stderr.write(f"{escape(path)}: {escape(line)}\n")
 
@@ -101,7 +102,7 @@ def main(argv: list[str]) -> int:
 
 
 if __name__ == "__main__":
-    gc.disable()  # a merge ends before there is anything to collect; looking costs a tenth of bare Python
+    gc.disable()  # a merge ends before there is garbage; collecting costs a tenth of bare Python
     code = main(sys.argv[1:])
     sys.stderr.flush()
     os._exit(code)  # everything is written; taking the interpreter apart costs a third of a merge

@@ -1,4 +1,7 @@
-"""The command line of one verb, read by its declaration. No argparse: importing it takes a quarter of a capture's budget."""
+"""The command line of one verb, read by its declaration.
+
+No argparse: importing it takes a quarter of a capture's budget.
+"""
 
 from __future__ import annotations
 
@@ -20,9 +23,10 @@ HELP_FLAGS = ("-h", "--help")
 
 
 def parse(declared: Declaration, words: Sequence[str]) -> dict[str, object] | None:
-    """The words that are given for each parameter, not yet converted: True for a flag, a list for a list of arguments.
+    """The words given for each parameter, not converted: True for a flag, a list for a list.
 
-    Returns None where help is asked for. Raises `InvalidInputError` that names the option for any mistake.
+    Returns None if help is asked for. Raises `InvalidInputError` that names the option for any
+    mistake.
     """
     arguments = [one for one in declared.parameters if not one.is_option]
     options = _options_by_flag(declared)

@@ -143,7 +143,7 @@ def _briefing_header_lines(answer: Any) -> Iterable[str]:
 
 
 def _format_item(one: Any) -> str:
-    """A line with its id behind it, and what speaks against it in front, as an agent is given it."""
+    """A line of a briefing: a sign for doubt in front, the id dim at the end."""
     text = escape(one.text)
     indent = "    " if text.startswith("  ") else "  "
     text = text.lstrip().removeprefix("- ")

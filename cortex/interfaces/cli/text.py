@@ -1,4 +1,7 @@
-"""Answers as lines for a terminal: what the verbs share. `bold`, `dim` and `yellow` escape the text they colour."""
+"""Answers as lines for a terminal: what the verbs share.
+
+`bold`, `dim` and `yellow` escape the text they colour.
+"""
 
 from __future__ import annotations
 
@@ -50,7 +53,7 @@ def undo_lines(answer: Any) -> Iterable[str]:
 
 
 def note_lines(note: Any, *words: str) -> Iterable[str]:
-    """A note in two or three lines: title and status; type and `words`; the snippet with its marks."""
+    """A note in two or three lines: title, status; type, `words`; the snippet with its marks."""
     yield bold(note.title) + status_mark(note.status)
     yield f"  {dim(note.type or 'note', *words)}"
     if note.snippet:

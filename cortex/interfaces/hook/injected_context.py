@@ -11,6 +11,7 @@ from cortex.hosts.host import PROMPT
 from cortex.operations.capture.hook_capture import HookEvent, Workspace, mark_injected
 from cortex.operations.capture.sanitize import sanitize_name
 from cortex.vault.locate import Vault
+from cortex.vault.state.reminder_log import reset_reminders
 
 # Sources of a start before which the agent's context was emptied.
 _SOURCES_WITH_EMPTY_CONTEXT = ("startup", "clear", "compact")
@@ -19,18 +20,16 @@ _SOURCES_WITH_EMPTY_CONTEXT = ("startup", "clear", "compact")
 def context_for_agent(vault: Vault, caller: Caller, told: HookEvent, place: Workspace) -> str:
     """The text for the agent; empty for none."""
     if sys.flags.no_site:  # started with -S: Python has not looked where packages are installed
-        import site  # noqa: PLC0415  a tenth of a hook, and those that capture need none
+        import site  # noqa: PLC0415  a tenth of a hook
 
         site.main()
     if told.name == PROMPT:
         return _reminder(vault, caller, told, place)
     if told.source in _SOURCES_WITH_EMPTY_CONTEXT:
-        from cortex.vault.state.reminder_log import reset_reminders  # noqa: PLC0415  of all events this one needs it
-
         reset_reminders(vault, sanitize_name(told.session))
     if sanitize_text(place.cwd) != place.cwd:
         return ""  # a briefing is kept with the name of its folder, and in that is a secret
-    from cortex.operations.sessions.brief import briefing_for_hook  # noqa: PLC0415
+    from cortex.operations.sessions.brief import briefing_for_hook  # noqa: PLC0415  no reminder
 
     text = briefing_for_hook(
         vault, caller, place.project, place.branch, lambda: _briefing_from_watcher(vault, place)

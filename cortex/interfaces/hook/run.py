@@ -103,7 +103,7 @@ class _RunningHook:
         if not load_host(told.host).takes_context(told.name):
             return
         try:
-            # Most events have nothing to say.
+            # Most events are given nothing.
             from cortex.interfaces.hook.injected_context import context_for_agent  # noqa: PLC0415
 
             text = context_for_agent(vault, caller, told, place)
