@@ -184,7 +184,7 @@ def _is_literal(kind: Any) -> bool:
 
 def _convert_annotated(base: Any, mark: object, value: Any, now: str) -> Any:
     if mark in (MOMENT, DAY):
-        from cortex.core.text.moments import parse_day, parse_moment  # noqa: PLC0415  captures give no dates
+        from cortex.core.text.moments import parse_day, parse_moment  # noqa: PLC0415  rarely
 
         parsed = parse_moment(str(value), now) if mark == MOMENT else parse_day(str(value))
         if parsed is None:
@@ -221,7 +221,7 @@ def _describe_annotated(base: Any, mark: object) -> str:
     if isinstance(mark, Between):
         return f"{_describe_type(base)} from {mark.least:,} to {mark.most:,}"
     if mark == MOMENT:
-        from cortex.core.text.moments import MOMENT_EXAMPLES  # noqa: PLC0415  as above
+        from cortex.core.text.moments import MOMENT_EXAMPLES  # noqa: PLC0415  errors alone
 
         return f"a date or a span: write {MOMENT_EXAMPLES}"
     return "a day such as 2026-11-20" if mark == DAY else _describe_type(base)

@@ -77,7 +77,8 @@ def _write(name: str, data: bytes, before: bytes) -> None:
             raise
 
 
-def _overwrite(file, data: bytes) -> None:  # type: ignore[no-untyped-def]  # noqa: ANN001  io.FileIO; io is not imported for a name
+# `file` is an `io.FileIO`; io is not imported for a name.
+def _overwrite(file, data: bytes) -> None:  # type: ignore[no-untyped-def]  # noqa: ANN001
     view = memoryview(data)
     while view:
         view = view[file.write(view) :]
@@ -95,7 +96,8 @@ def main(argv: list[str]) -> int:
     sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
     try:
         return run(argv)
-    except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001  Python's own 1 would tell git that %A holds the conflict
+    # Python's own exit code 1 would tell git that %A holds the conflict.
+    except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001
         path = argv[-1] if argv else "merge_driver"
         _print_line(path, f"not merged by its fields: {error or type(error).__name__}")
         return CLEAN if argv[:1] == ["briefing"] else FAILED

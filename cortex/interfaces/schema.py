@@ -96,7 +96,8 @@ def schema_of_type(  # noqa: PLR0911  a case for each kind of type
 ) -> _Schema:
     """The JSON Schema of a type.
 
-    A named tuple is added to `definitions`, and a reference to it returned. `bound` are the types that the type variables of a generic named tuple stand for.
+    A named tuple is added to `definitions`, and a reference to it returned. `bound` are the types
+    that the type variables of a generic named tuple stand for.
     """
     kind = (bound or {}).get(kind, kind) if isinstance(kind, TypeVar) else kind
     origin: Any = get_origin(kind)

@@ -10,6 +10,7 @@ from typing import get_args, get_origin
 
 from cortex.core.model.parameters import QueryText
 from cortex.core.model.problem import InvalidInputError
+from cortex.core.text.strings import close_matches
 from cortex.interfaces.declare import Declaration, Parameter, choices_of
 
 GLOBAL_OPTIONS = (
@@ -128,10 +129,8 @@ def _option_value(
 def _no_such_option(
     declared: Declaration, flag: str, options: dict[str, Parameter]
 ) -> InvalidInputError:
-    from difflib import get_close_matches  # noqa: PLC0415  only where somebody mistyped
-
     long = [each for each in options if each.startswith("--")]
-    close = get_close_matches(f"--{flag.lstrip('-')}", long, 1, 0.6)
+    close = close_matches(f"--{flag.lstrip('-')}", long, 1)
     suggestion = f"did you mean {close[0]}? " if close else ""
     return InvalidInputError(
         f"cortex {declared.name} has no option {flag}",

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import select
 import time
 
@@ -108,8 +109,6 @@ def _skip_character(text: str, at: int, sign: str) -> int:
 def _skip_nested_value(text: str, at: int) -> int:
     """Behind an object or a list that is nested too deeply to be read. `ValueError` when it does
     not end, or is not worth the time."""
-    import re  # noqa: PLC0415  hardly ever
-
     sign = re.compile(r'"|[\[{]+|[\]}]+')
     depth = 0
     for _ in range(_MAX_BRACKETS):
