@@ -1,4 +1,4 @@
-"""A verb's declaration, read off its function: arguments, options, their types and meaning; and values of those types.
+"""A verb's declaration, read off its function: parameters, their types, meaning and values.
 
 No `inspect`: it costs 13 ms.
 """
@@ -39,7 +39,7 @@ class Parameter(NamedTuple):
 
     @property
     def metavar(self) -> str:
-        """The value in a usage line: the choices of an option where they are short, else the name."""
+        """The value in a usage line: an option's choices if they are short, else the name."""
         choices = "|".join(choices_of(self.type))
         return choices if self.is_option and 0 < len(choices) <= 40 else self.name.upper()
 
@@ -107,10 +107,10 @@ def declaration_of(function: Callable[..., object]) -> Declaration:
 
 
 def convert(declared: Declaration, given: Mapping[str, object], now: str) -> dict[str, object]:
-    """The value of every parameter, in its declared type, from words or JSON values; `now` is the caller's clock.
+    """The value of every parameter, in its declared type, from words or JSON values.
 
-    Raises `InvalidInputError` that names the parameter, for a value that does not fit, a required one that is missing,
-    and a name that is not declared.
+    `now` is the caller's clock. Raises `InvalidInputError` that names the parameter, for a value
+    that does not fit, a required one that is missing, and a name that is not declared.
     """
     hint = f"cortex {declared.name} --help"
     if unknown := given.keys() - {one.name for one in declared.parameters}:
@@ -189,7 +189,7 @@ def _is_literal(kind: Any) -> bool:
 
 def _convert_annotated(base: Any, mark: object, value: Any, now: str) -> Any:
     if mark in (MOMENT, DAY):
-        from cortex.core.text.moments import parse_day, parse_moment  # noqa: PLC0415  captures give no dates
+        from cortex.core.text.moments import parse_day, parse_moment  # noqa: PLC0415  rarely
 
         parsed = parse_moment(str(value), now) if mark == MOMENT else parse_day(str(value))
         if parsed is None:
@@ -226,7 +226,7 @@ def _describe_annotated(base: Any, mark: object) -> str:
     if isinstance(mark, Between):
         return f"{_describe_type(base)} from {mark.least:,} to {mark.most:,}"
     if mark == MOMENT:
-        from cortex.core.text.moments import MOMENT_EXAMPLES  # noqa: PLC0415  as above
+        from cortex.core.text.moments import MOMENT_EXAMPLES  # noqa: PLC0415  errors alone
 
         return f"a date or a span: write {MOMENT_EXAMPLES}"
     return "a day such as 2026-11-20" if mark == DAY else _describe_type(base)

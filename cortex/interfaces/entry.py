@@ -1,4 +1,4 @@
-"""The `cortex` command. A hook is told apart before anything is imported: it runs on every turn of an agent."""
+"""The `cortex` command; a hook, which runs on every turn of an agent, imports nothing of `cli`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import sys
 
 
 def console() -> None:
-    """Run the hook, or the command line."""
+    """Run the hook, or the command line; each imports nothing of the other."""
     if sys.argv[1:2] == ["hook"]:
         from cortex.interfaces.hook.main import console as hook  # noqa: PLC0415
 

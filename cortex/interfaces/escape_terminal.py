@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import re
 
-# C0 and C1 controls (escape sequences begin there), soft hyphen, bidi marks and overrides, zero-width and tag characters.
+# C0 and C1 controls (escape sequences begin there), soft hyphen, bidi marks and overrides,
+# zero-width and tag characters.
 _UNSAFE_CHARACTERS = "[\x00-\x1f\x7f-\x9f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ud800-\udfff\ufeff\ufff9-\ufffb\U000e0000-\U000e0fff]"
 
 

@@ -44,7 +44,8 @@ def run(words: list[str]) -> int:
 
 def _store_displaced(path: str, base: bytes, stays: bytes, other: bytes) -> bool:
     """Whether the note that git took for another one is kept for the next command to bring back."""
-    from cortex.core.model.problem import CortexError  # noqa: PLC0415  git hardly ever takes two notes for one
+    # Git hardly ever takes two notes for one.
+    from cortex.core.model.problem import CortexError  # noqa: PLC0415
     from cortex.vault.git import displaced  # noqa: PLC0415
 
     try:
@@ -76,7 +77,8 @@ def _write(name: str, data: bytes, before: bytes) -> None:
             raise
 
 
-def _overwrite(file, data: bytes) -> None:  # type: ignore[no-untyped-def]  # noqa: ANN001  io.FileIO; io is not imported for a name
+# `file` is an `io.FileIO`; io is not imported for a name.
+def _overwrite(file, data: bytes) -> None:  # type: ignore[no-untyped-def]  # noqa: ANN001
     view = memoryview(data)
     while view:
         view = view[file.write(view) :]
@@ -84,7 +86,7 @@ def _overwrite(file, data: bytes) -> None:  # type: ignore[no-untyped-def]  # no
 
 
 def _print_line(path: str, line: str) -> None:
-    from cortex.interfaces.escape_terminal import escape  # noqa: PLC0415  only where there is something to say
+    from cortex.interfaces.escape_terminal import escape  # noqa: PLC0415  seldom needed
 
     sys.stderr.write(f"{escape(path)}: {escape(line)}\n")
 
@@ -94,14 +96,15 @@ def main(argv: list[str]) -> int:
     sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
     try:
         return run(argv)
-    except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001  Python's own 1 would tell git that %A holds the conflict
+    # Python's own exit code 1 would tell git that %A holds the conflict.
+    except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001
         path = argv[-1] if argv else "merge_driver"
         _print_line(path, f"not merged by its fields: {error or type(error).__name__}")
         return CLEAN if argv[:1] == ["briefing"] else FAILED
 
 
 if __name__ == "__main__":
-    gc.disable()  # a merge ends before there is anything to collect; looking costs a tenth of bare Python
+    gc.disable()  # a merge ends before there is garbage; collecting costs a tenth of bare Python
     code = main(sys.argv[1:])
     sys.stderr.flush()
     os._exit(code)  # everything is written; taking the interpreter apart costs a third of a merge

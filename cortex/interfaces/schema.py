@@ -129,9 +129,10 @@ def _without_empty(schema: _Schema) -> _Schema:
 def schema_of_type(  # noqa: PLR0911  a case for each kind of type
     kind: Any, definitions: dict[str, _Schema], bound: Mapping[Any, Any] | None = None
 ) -> _Schema:
-    """The JSON Schema of a type; of a named tuple a reference to one of the `definitions`, which it is added to.
+    """The JSON Schema of a type.
 
-    `bound` are the types that the type variables of a generic named tuple stand for.
+    A named tuple is added to `definitions`, and a reference to it returned. `bound` are the types
+    that the type variables of a generic named tuple stand for.
     """
     kind = (bound or {}).get(kind, kind) if isinstance(kind, TypeVar) else kind
     origin: Any = get_origin(kind)

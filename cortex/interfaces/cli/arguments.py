@@ -1,4 +1,7 @@
-"""The command line of one verb, read by its declaration. No argparse: importing it takes a quarter of a capture's budget."""
+"""The command line of one verb, read by its declaration.
+
+No argparse: importing it takes a quarter of a capture's budget.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ from typing import get_args, get_origin
 
 from cortex.core.model.parameters import QueryText
 from cortex.core.model.problem import InvalidInputError
+from cortex.core.text.strings import close_matches
 from cortex.interfaces.declare import Declaration, Parameter, choices_of
 
 GLOBAL_OPTIONS = (
@@ -20,9 +24,10 @@ HELP_FLAGS = ("-h", "--help")
 
 
 def parse(declared: Declaration, words: Sequence[str]) -> dict[str, object] | None:
-    """The words that are given for each parameter, not yet converted: True for a flag, a list for a list of arguments.
+    """The words given for each parameter, not converted: True for a flag, a list for a list.
 
-    Returns None where help is asked for. Raises `InvalidInputError` that names the option for any mistake.
+    Returns None if help is asked for. Raises `InvalidInputError` that names the option for any
+    mistake.
     """
     arguments = [one for one in declared.parameters if not one.is_option]
     options = _options_by_flag(declared)
@@ -125,10 +130,8 @@ def _option_value(
 def _no_such_option(
     declared: Declaration, flag: str, options: dict[str, Parameter]
 ) -> InvalidInputError:
-    from difflib import get_close_matches  # noqa: PLC0415  only where somebody mistyped
-
     long = [each for each in options if each.startswith("--")]
-    close = get_close_matches(f"--{flag.lstrip('-')}", long, 1, 0.6)
+    close = close_matches(f"--{flag.lstrip('-')}", long, 1)
     suggestion = f"did you mean {close[0]}? " if close else ""
     return InvalidInputError(
         f"cortex {declared.name} has no option {flag}",

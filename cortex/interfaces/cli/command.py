@@ -1,4 +1,7 @@
-"""One command line: its verb, its values, the call and what is printed. Run by `main`, and by the watcher for others."""
+"""One command line: its verb, its values, the call and what is printed.
+
+`main` runs it, and the watcher for others.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,7 @@ from cortex.core.model.caller import Caller
 from cortex.core.model.problem import CortexError, InvalidInputError
 from cortex.interfaces.cli import arguments
 from cortex.interfaces.declare import Declaration, convert, declaration_of, load_verb
+from cortex.interfaces.escape_terminal import escape
 
 
 class Command(NamedTuple):
@@ -35,7 +39,10 @@ def asks_for_json(words: Sequence[str]) -> bool:
 
 
 def parse(words: Sequence[str]) -> Command | None:
-    """Read a line that names a verb. Returns None where help is asked for; raises `InvalidInputError` for a mistake."""
+    """Read a line that names a verb. Returns None if it asks for help.
+
+    Raises `InvalidInputError` for a mistake.
+    """
     at = verb_position(words)
     function = load_verb(words[at])
     declared = declaration_of(function)
@@ -52,7 +59,8 @@ def run(command: Command, caller: Caller, supplied: Mapping[str, object], out: T
     """Call the verb and print its answer. Returns the exit code: 0 for yes, 1 for no."""
     values = convert(command.declared, command.given, caller.now)
     answer = command.function(caller=caller, **values, **supplied)
-    from cortex.interfaces.cli import render  # noqa: PLC0415  after the verb: an error needs no renderer
+    # After the verb: an error needs no renderer.
+    from cortex.interfaces.cli import render  # noqa: PLC0415
 
     name = command.declared.name
     if command.as_json:
@@ -77,7 +85,5 @@ def error_text(error: CortexError, *, as_json: bool) -> str:
     """An error as lines for standard error, or as one JSON object for standard output."""
     if as_json:
         return json_line({"error": {"message": error.message, "hint": error.hint}})
-    from cortex.interfaces.escape_terminal import escape  # noqa: PLC0415  only when something went wrong
-
     hint = f"        {escape(error.hint)}\n" if error.hint else ""
     return f"cortex: {escape(error.message)}\n{hint}"

@@ -1,4 +1,4 @@
-"""Completion scripts for bash, zsh and fish: `templates/completion/SHELL` with a case for each verb."""
+"""Completion scripts of bash, zsh and fish: `templates/completion/SHELL`, a case for each verb."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""A verb answered by the watcher of the vault: the thin side that asks, and the side that answers inside the watcher.
+"""A verb answered by the watcher of the vault: the side that asks, and the side in the watcher.
 
-Asking must cost next to nothing, so nothing here imports a verb, a parser or `socket` before it knows that it has to.
+Asking must cost next to nothing: no verb and no `socket` is imported before it is needed.
 """
 
 from __future__ import annotations
@@ -12,7 +12,10 @@ import time
 from collections.abc import Sequence
 from contextlib import suppress
 
+from cortex.core.model.caller import Caller, no_progress
 from cortex.core.model.problem import CortexError
+from cortex.interfaces.cli import command
+from cortex.interfaces.escape_terminal import escape
 from cortex.vault.locate import Vault, find_vault
 from cortex.watcher.client import send_command
 from cortex.watcher.protocol import CommandReply
@@ -22,11 +25,14 @@ DAEMON_VERBS = ("search", "show", "status", "brief", "remind")
 
 
 def forward_command(argv: Sequence[str]) -> int | None:
-    """Let the watcher answer a whole command line and print what it says. None when it cannot: nothing is printed then."""
+    """Let the watcher answer a command line, and print its reply. Returns the exit code.
+
+    Returns None, and prints nothing, if the watcher cannot answer it.
+    """
     if "-" in argv:
         return None  # standard input is here
     if sys.stdout.isatty() and "NO_COLOR" in os.environ:
-        return None  # to the watcher it would be no terminal, and what acts on one would come as it stands
+        return None  # the watcher would take it for no terminal, and not escape for one
     cwd = os.getcwd()
     try:
         vault = find_vault(_vault_option(argv), cwd, os.environ)
@@ -51,11 +57,10 @@ def forward_command(argv: Sequence[str]) -> int | None:
 def answer_command(
     vault: Vault, words: Sequence[str], cwd: str, paint: bool, default: str
 ) -> CommandReply | None:
-    """Answer a command line as the command itself would; None when it should do that itself. `default` is the asker's
-    default vault. Called in the watcher, by several threads at once."""
-    from cortex.core.model.caller import Caller, no_progress  # noqa: PLC0415
-    from cortex.interfaces.cli import command  # noqa: PLC0415
+    """Answer a command line as the command itself would. None if it must do that itself.
 
+    `default` is the asker's default vault. The watcher calls it in several threads at once.
+    """
     os.environ.pop("NO_COLOR", None)  # the asker's counts, and `paint` says what it was
     at = command.verb_position(words)
     if at >= len(words) or words[at] not in DAEMON_VERBS:
@@ -93,8 +98,6 @@ def _encode_output(text: str) -> bytes:
 
 def print_message(line: str) -> None:
     """What the watcher has to tell while it runs. A terminal that went away does not end it."""
-    from cortex.interfaces.escape_terminal import escape  # noqa: PLC0415
-
     with suppress(OSError, ValueError):
         print(escape(line), flush=True)
 

@@ -1,4 +1,4 @@
-"""Parse the command line, call one verb, render what it answers, and say how it went by the exit code."""
+"""The command line: parse it, call one verb, print the answer, end with its exit code."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ _MAX_STDIN_BYTES = 4_000_000  # bytes; a capture may hold a quarter of that and 
 
 
 def console() -> None:
-    """The `cortex` command. A fault of the program itself shows its traceback and exits 2 as well: 1 means no."""
+    """The `cortex` command. A fault of the program shows its traceback and exits 2 as well."""
     try:
         code = main(sys.argv[1:])
     except Exception:  # noqa: BLE001
-        import traceback  # noqa: PLC0415
+        import traceback  # noqa: PLC0415  after a fault alone
 
         traceback.print_exc()
         code = EXIT_ERROR
@@ -39,8 +39,11 @@ def console() -> None:
 
 
 def main(argv: Sequence[str]) -> int:
-    """Run the command and answer its exit code: 0 yes, 1 no (no hits, problems found), 2 an error, 130 interrupted."""
-    # Closed by the caller, as by `>&-`: what is written goes nowhere, and no file takes their number.
+    """Run the command. Returns its exit code.
+
+    0 yes, 1 no (no hits, problems found), 2 an error, 130 interrupted.
+    """
+    # Closed by the caller, as by `>&-`: output goes nowhere, and no other file takes their number.
     sys.stdout = sys.stdout or open(os.devnull, "w")  # noqa: SIM115
     sys.stderr = sys.stderr or open(os.devnull, "w")  # noqa: SIM115
     for stream in (sys.stdout, sys.stderr):
@@ -55,7 +58,7 @@ def main(argv: Sequence[str]) -> int:
     except KeyboardInterrupt:
         return EXIT_INTERRUPTED
     except BrokenPipeError:
-        # The reader (head, less) has seen enough. Python must not complain again when it closes stdout.
+        # The reader (head, less) has seen enough. Python must not complain as it closes stdout.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return EXIT_OK
     except OSError as error:
@@ -106,9 +109,10 @@ def _print_json_message(line: str) -> None:
 
 
 def _set_up_clone(vault: Vault) -> None:
-    """Make a fresh clone whole: git copies no configuration, so it does not know our merge drivers yet."""
-    from cortex.vault import agent_settings  # noqa: PLC0415  once for each clone
-    from cortex.vault.git import drivers  # noqa: PLC0415  once for each clone
+    """Register our merge drivers in a fresh clone: git copies no configuration."""
+    # Once for each clone.
+    from cortex.vault import agent_settings  # noqa: PLC0415
+    from cortex.vault.git import drivers  # noqa: PLC0415
 
     # The command does its work without; `cortex doctor` names what is missing.
     with suppress(CortexError, OSError):

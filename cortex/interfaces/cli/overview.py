@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from cortex.core.text.strings import close_matches
 from cortex.interfaces.declare import declaration_of, load_verb
 from cortex.operations import VERBS
 
@@ -42,9 +43,5 @@ def lines() -> Iterator[str]:
 
 def suggest_verb(name: str) -> str:
     """What somebody may have meant who typed a verb that there is not."""
-    from difflib import get_close_matches  # noqa: PLC0415  only where somebody mistyped
-
-    close = get_close_matches(name, VERBS, 1, 0.6) or [
-        each for each in VERBS if each.startswith(name[:3])
-    ]
+    close = close_matches(name, VERBS, 1) or [one for one in VERBS if one.startswith(name[:3])]
     return f"did you mean cortex {close[0]}?" if close else "cortex --help"

@@ -1,4 +1,4 @@
-"""A progress bar on standard error for what takes over a second; nothing when nobody watches a terminal."""
+"""A progress bar on standard error, of what takes over a second; none if that is no terminal."""
 
 from __future__ import annotations
 

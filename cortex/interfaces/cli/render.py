@@ -17,7 +17,7 @@ from cortex.vault.files import iter_chunks
 
 _FRAMED_VERBS = ("brief", "remind")  # their text is neutral, in a frame of ours
 _EXIT_INTERRUPTED = 130  # as a shell counts a program that Ctrl-C ended
-# verb -> True (exit code 1) where the answer is no: a list without hits, an event that failed, a problem that doctor found
+# verb -> True (exit code 1) if the answer is no: no hits, a failed event, a problem found by doctor
 _IS_NEGATIVE: dict[str, Callable[[Any], object]] = {
     "actions": lambda answer: not answer.hits,
     "doctor": lambda answer: answer.problems,
@@ -35,9 +35,9 @@ _IS_NEGATIVE: dict[str, Callable[[Any], object]] = {
     "normalize": lambda answer: answer.failed or answer.problems,
     "project": lambda answer: not getattr(answer, "projects", True),
     "prune": lambda answer: answer.confirm or (answer.done and answer.kept),
-    "recall": lambda answer: not text.notes_of(answer),
+    "recall": lambda answer: not answer.hits,
     "remind": lambda answer: not answer.hits,
-    "restore": lambda answer: any(one.outcome == "refused" for one in text.notes_of(answer)),
+    "restore": lambda answer: any(one.outcome == "refused" for one in answer.hits),
     "search": lambda answer: not answer.hits,
     "session": lambda answer: (
         getattr(answer, "outcome", "") == "captured" or not getattr(answer, "hits", True)
@@ -56,8 +56,11 @@ def as_json(answer: Any) -> object:
 
 
 def print_answer(verb: str, answer: Any, out: TextIO) -> None:
-    """Print the answer. Colour only where a terminal will show it. Where none is, an agent may read it: a text that was asked for stands
-    as it is, and what is told of notes is neutral."""
+    """Print the answer; in colour on a terminal alone.
+
+    Elsewhere an agent may read it: a text that was asked for is printed as it is, and lines about
+    notes are escaped for an agent.
+    """
     if not out.isatty() and (pieces := _raw_content(verb, answer)) is not None:
         for piece in pieces:
             _write_bytes(out, piece)
@@ -101,7 +104,7 @@ def exit_code(verb: str, answer: Any) -> int:
 
 
 def _text_renderer(verb: str) -> Callable[[Any], Iterable[str]]:
-    """The function of the verb's name in `render_ROOM`: one verb loads the renderers of its room alone."""
+    """The function of the verb's name in `render_ROOM`; no other room's renderers are loaded."""
     module, function = VERBS[verb]
     if verb == "completion":
         return lambda answer: answer.script.splitlines()

@@ -13,7 +13,6 @@ from cortex.interfaces.cli.text import (
     dim,
     format_count,
     format_day,
-    more_of,
     note_row,
     problem_lines,
     yellow,
@@ -83,7 +82,7 @@ def status(answer: Any) -> Iterable[str]:
     for name in ("overdue", "stale", "recent"):
         notes = getattr(answer, name)
         if notes.hits:
-            others_count = more_of(notes) if name != "recent" else 0
+            others_count = notes.total - len(notes.hits) if name != "recent" else 0
             rest = f"  {dim(f'and {others_count} more')}" if others_count else ""
             yield f"{name if name == 'recent' else yellow(name)}{rest}"
         for note in notes.hits:

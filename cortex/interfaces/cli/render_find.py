@@ -18,9 +18,7 @@ from cortex.interfaces.cli.text import (
     format_day,
     format_time,
     hint_lines,
-    more_of,
     note_lines,
-    notes_of,
     problem_lines,
     status_mark,
     yellow,
@@ -49,7 +47,7 @@ def search(answer: Any) -> Iterable[str]:
 
 
 def recall(answer: Any) -> Iterable[str]:
-    hits = notes_of(answer)
+    hits = answer.hits
     for number, one in enumerate(hits):
         if number:
             yield ""
@@ -57,7 +55,7 @@ def recall(answer: Any) -> Iterable[str]:
     if not hits:
         yield "nothing is recalled" + (f" for {escape(answer.query)}" if answer.query else "")
         yield from hint_lines(answer)
-    elif more := more_of(answer):
+    elif more := answer.total - len(hits):
         yield ""
         yield f"{more:,} more: --number; cortex timeline ID shows what stood around one, cortex show ID the whole of it"
     yield from problem_lines(answer.problems, MAX_PROBLEMS)
@@ -69,7 +67,7 @@ def remind(answer: Any) -> Iterable[str]:
 
 
 def timeline(answer: Any) -> Iterable[str]:
-    for one in notes_of(answer):
+    for one in answer.hits:
         is_focus = one.id == answer.focus
         lead = f"{'>' if is_focus else ' '} {format_day(one.date)}  {escape(one.title)}"
         status = f" {yellow(one.status)}" if one.status in SET_ASIDE_STATUSES else ""
@@ -160,7 +158,7 @@ def _event_text_line(text: Any) -> str:
 
 
 def entities(answer: Any) -> Iterable[str]:
-    hits = notes_of(answer)
+    hits = answer.hits
     if answer.name and not answer.entities and answer.hint:
         yield from (f"nothing named {escape(answer.name)}", f"  {escape(answer.hint)}")
     elif not answer.entities:

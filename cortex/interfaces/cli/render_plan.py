@@ -12,16 +12,14 @@ from cortex.interfaces.cli.text import (
     format_count,
     format_day,
     list_end_lines,
-    note_of,
-    notes_of,
     yellow,
 )
 from cortex.interfaces.escape_terminal import escape
 
 
 def actions(answer: Any) -> Iterable[str]:
-    for one in notes_of(answer):
-        note = note_of(one)
+    for one in answer.hits:
+        note = one.hit
         due = f"due {escape(one.due)}" if one.due else "no date"
         if one.overdue:
             due = yellow(f"overdue since {one.due}")
@@ -33,8 +31,8 @@ def actions(answer: Any) -> Iterable[str]:
 
 
 def meetings(answer: Any) -> Iterable[str]:
-    for one in notes_of(answer):
-        note = note_of(one)
+    for one in answer.hits:
+        note = one.hit
         open_actions = format_count(one.open_actions, "open action")
         outcome = (
             f"{open_actions}, {one.done_actions} done, {format_count(one.decisions, 'decision')}"

@@ -11,8 +11,6 @@ from cortex.interfaces.cli.text import (
     dim,
     format_count,
     hint_lines,
-    note_of,
-    notes_of,
     outcome_lines,
     problem_lines,
     undo_lines,
@@ -24,18 +22,17 @@ _MAX_KEPT = 10
 
 
 def restore(answer: Any) -> Iterable[str]:
-    for one in notes_of(answer):
+    for one in answer.records:
         yield from outcome_lines(one)
     yield from problem_lines(answer.problems)
 
 
 def forget(answer: Any) -> Iterable[str]:
-    hits = notes_of(answer)
     if answer.id:
         yield from outcome_lines(answer)
-    elif hits:
+    elif answer.hits:
         yield "which of these?"
-    for hit in hits:
+    for hit in answer.hits:
         yield f"  {escape(hit.id)}  {bold(hit.title)}  {dim(hit.path)}"
     if not answer.id:
         yield from hint_lines(answer)
@@ -59,7 +56,7 @@ def consolidate(answer: Any) -> Iterable[str]:
         yield from undo_lines(answer)
     for pair in answer.pairs:
         yield bold(f"{pair.similarity:.2f}") + (f"  {yellow('strong')}" if pair.strong else "")
-        for hit, words in zip(notes_of(pair), pair.only, strict=True):
+        for hit, words in zip(pair.hits, pair.only, strict=True):
             yield f"  {escape(hit.title)}  {dim(hit.path)}"
             if words:
                 yield f"    {dim('only here: ' + ', '.join(words))}"
@@ -67,65 +64,58 @@ def consolidate(answer: Any) -> Iterable[str]:
     if not answer.id and not answer.pairs:
         compared = format_count(answer.compared, "record")
         yield f"no two of {compared} are alike enough; --least shows pairs that are less so"
-    if more := answer.total - len(answer.pairs) if hasattr(answer, "total") else answer.more:
+    if more := answer.total - len(answer.pairs):
         yield f"{yellow(format_count(more, 'more pair'))}: --number shows them"
     yield from problem_lines(answer.problems)
 
 
 def topic(answer: Any) -> Iterable[str]:
-    topics = notes_of(answer)
     indent = "  " if answer.suggested else ""
     if answer.suggested:
         yield escape(answer.suggested)
-        if topics:
+        if answer.hits:
             yield "there is already"
-    for one in topics:
-        note = note_of(one)
+    for one in answer.hits:
+        note = one.hit
         status = "" if note.status == "active" else f"  {yellow(note.status)}"
         texts = format_count(one.texts, "text")
         yield f"{indent}{escape(one.topic)}  {texts}  {dim(note.project or one.scope)}{status}"
         yield f"  {indent}{dim(note.id)}  {escape(note.title)}"
-    if not topics and not answer.suggested:
+    if not answer.hits and not answer.suggested:
         yield 'no topics yet: cortex save "What it is" --topic decision/what-it-is'
     yield from problem_lines(answer.problems)
 
 
 def lifecycle(answer: Any) -> Iterable[str]:
-    hits = notes_of(answer)
+    hits = answer.hits
     yield from _judged_note_lines(hits)
     done = "would be archived" if answer.dry_run else "archived"
     archived = f"{format_count(len(hits), 'record')} {done}"
     yield archived if hits else "nothing has lost its importance"
     if hits and not answer.dry_run:
         yield f"  {dim('cortex restore ID brings one back')}"
-    if remaining := _remaining(answer):
+    if remaining := answer.total - len(hits):
         yield f"{yellow(f'{remaining:,} more')}: {escape(answer.hint)}"
     yield from problem_lines(answer.problems, MAX_PROBLEMS)
 
 
 def prune(answer: Any) -> Iterable[str]:
-    hits = notes_of(answer)
+    hits = answer.hits
     yield from _judged_note_lines(hits)
     if hits:
         yield f"{format_count(len(hits), 'record')} {'deleted' if answer.done else 'to delete'}"
     elif not answer.kept:
         yield "nothing has been archived for 90 days"
     yield from hint_lines(answer)
-    if remaining := _remaining(answer):
+    if remaining := answer.total - len(hits):
         yield f"{yellow(f'{remaining:,} more')}: run the command again"
     yield from problem_lines(answer.kept, _MAX_KEPT)
     yield from problem_lines(answer.problems, MAX_PROBLEMS)
 
 
-def _remaining(answer: Any) -> int:
-    if hasattr(answer, "total"):
-        return int(answer.total) - len(notes_of(answer))
-    return int(answer.remaining)
-
-
-def _judged_note_lines(judged: Any) -> Iterable[str]:
-    for one in judged:
-        note = note_of(one)
+def _judged_note_lines(hits: Any) -> Iterable[str]:
+    for one in hits:
+        note = one.hit
         yield bold(note.title)
         yield f"  {dim(note.type or 'note', note.path)}"
         yield f"  {escape(one.why)}"

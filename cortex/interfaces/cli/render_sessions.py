@@ -15,10 +15,7 @@ from cortex.interfaces.cli.text import (
     format_count,
     format_time,
     list_end_lines,
-    more_of,
-    note_of,
     note_row,
-    notes_of,
     path_lines,
     problem_lines,
     section,
@@ -32,8 +29,8 @@ _MAX_OTHER_PROJECTS, _MAX_LIVE = 5, 5
 def session(answer: Any) -> Iterable[str]:
     if hasattr(answer, "session"):
         yield from _session_details_lines(answer)
-    elif hasattr(answer, "hits") or hasattr(answer, "records"):
-        for one in notes_of(answer):
+    elif hasattr(answer, "hits"):
+        for one in answer.hits:
             yield from _session_lines(one)
         yield from list_end_lines(answer, "sessions")
         return
@@ -49,7 +46,7 @@ def session(answer: Any) -> Iterable[str]:
 
 
 def _session_lines(one: Any) -> Iterable[str]:
-    note = note_of(one)
+    note = one.hit
     state = "done" if one.state == "done" else yellow(one.state)
     end = f" to {format_time(one.ended)}" if one.ended else ""
     closed = f"  {dim(one.closed)}" if one.closed else ""
@@ -62,7 +59,7 @@ def _session_lines(one: Any) -> Iterable[str]:
 
 def _session_details_lines(answer: Any) -> Iterable[str]:
     yield from _session_lines(answer.session)
-    yield f"  {dim(note_of(answer.session).path)}"
+    yield f"  {dim(answer.session.hit.path)}"
     if answer.summary:
         yield from ("", escape(answer.summary, lines=True))
     prompts = (f"  {format_time(one.at)}  {escape(one.text)}" for one in answer.prompts)
@@ -71,7 +68,7 @@ def _session_details_lines(answer: Any) -> Iterable[str]:
     yield from section("\nprompts", prompts)
     yield from section("\nevents", events)
     yield from section("\nrecords", records)
-    if more := answer.more + more_of(answer.records):
+    if more := answer.more + answer.records.total - len(answer.records.hits):
         yield f"{more:,} more are not shown"
 
 
@@ -95,9 +92,8 @@ def context(answer: Any) -> Iterable[str]:
 
 
 def _recent_session_row(one: Any) -> str:
-    summary = one.snippet if hasattr(one, "snippet") else one.summary
-    date = one.date if hasattr(one, "date") else one.at
-    return f"  {escape(date[:10])}  {escape(summary or one.title)}  {dim(one.status, one.id)}"
+    what = escape(one.snippet or one.title)
+    return f"  {escape(one.date[:10])}  {what}  {dim(one.status, one.id)}"
 
 
 def brief(answer: Any) -> Iterable[str]:
@@ -147,7 +143,7 @@ def _briefing_header_lines(answer: Any) -> Iterable[str]:
 
 
 def _format_item(one: Any) -> str:
-    """A line with its id behind it, and what speaks against it in front, as an agent is given it."""
+    """A line of a briefing: a sign for doubt in front, the id dim at the end."""
     text = escape(one.text)
     indent = "    " if text.startswith("  ") else "  "
     text = text.lstrip().removeprefix("- ")

@@ -1,4 +1,7 @@
-"""Answers as lines for a terminal: what the verbs share. `bold`, `dim` and `yellow` escape the text they colour."""
+"""Answers as lines for a terminal: what the verbs share.
+
+`bold`, `dim` and `yellow` escape the text they colour.
+"""
 
 from __future__ import annotations
 
@@ -50,7 +53,7 @@ def undo_lines(answer: Any) -> Iterable[str]:
 
 
 def note_lines(note: Any, *words: str) -> Iterable[str]:
-    """A note in two or three lines: title and status; type and `words`; the snippet with its marks."""
+    """A note in two or three lines: title, status; type, `words`; the snippet with its marks."""
     yield bold(note.title) + status_mark(note.status)
     yield f"  {dim(note.type or 'note', *words)}"
     if note.snippet:
@@ -82,9 +85,9 @@ def path_lines(**paths: Iterable[str]) -> Iterable[str]:
 
 def list_end_lines(answer: Any, noun: str) -> Iterable[str]:
     """What stands below a list: that it is empty, how many more there are, and the problems."""
-    if not notes_of(answer):
+    if not answer.hits:
         yield f"no such {noun}"
-    if more := more_of(answer):
+    if more := answer.total - len(answer.hits):
         yield f"{more:,} more: --number"
     yield from problem_lines(answer.problems, MAX_PROBLEMS)
 
@@ -97,22 +100,6 @@ def problem_lines(problems: Sequence[Problem], most: int | None = None) -> Itera
         yield from hint_lines(problem)
     if len(problems) > len(shown):
         yield f"{yellow(f'{len(problems) - len(shown)} more problems')}: cortex doctor"
-
-
-def notes_of(answer: Any) -> Sequence[Any]:
-    """The notes of a list."""
-    notes: Sequence[Any] = answer.hits
-    return notes
-
-
-def note_of(item: Any) -> Any:
-    """The note in an item of a list: the item itself, or its field `hit`."""
-    return getattr(item, "hit", item)
-
-
-def more_of(answer: Any) -> int:
-    """How many notes of a list are not shown."""
-    return int(answer.total) - len(notes_of(answer))
 
 
 def first(items: Sequence[str], most: int) -> str:

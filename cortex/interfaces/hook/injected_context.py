@@ -21,7 +21,7 @@ _SOURCES_WITH_EMPTY_CONTEXT = ("startup", "clear", "compact")
 def context_for_agent(vault: Vault, caller: Caller, told: HookEvent, place: Workspace) -> str:
     """The text for the agent; empty for none."""
     if sys.flags.no_site:  # started with -S: Python has not looked where packages are installed
-        import site  # noqa: PLC0415  a tenth of a hook, and those that capture need none
+        import site  # noqa: PLC0415  a tenth of a hook
 
         site.main()
     if told.name == PROMPT:

@@ -6,6 +6,7 @@ Python compiles this file at each run where it is run as a file, so it is short.
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 
@@ -14,9 +15,8 @@ def console(words: list[str]) -> None:
     """Run the hook and end the process, with 0 whatever happens: another code would stop the
     agent."""
     try:
-        import gc  # noqa: PLC0415
-
         gc.disable()  # a hook ends before there is anything to collect
+        # Here, since whatever goes wrong with an import must not end the hook either.
         from cortex.interfaces.hook.run import run  # noqa: PLC0415
 
         run(words)

@@ -1,4 +1,4 @@
-"""What a host tells a hook, as one form for all hosts, and what it accepts as an answer. The words are those of `hosts/`."""
+"""Payloads of hooks in one form for all hosts, and answers in the form a host takes (`hosts/`)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _MAX_NAME_CHARS = 4_000  # characters of a field that is a name or a path
 
 
 def canonical_event(host: str, event: str) -> str:
-    """Our word for an event, whatever its capitals and signs; empty when the host has none of that name."""
+    """Our word for an event, in any case and with any signs; empty if the host has no such."""
     described = load_host(host)
     own = ((on.name, on.event) for on in described.events)
     names = {_plain(word): word for word in EVENTS}

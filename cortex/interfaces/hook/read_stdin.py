@@ -5,13 +5,14 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import select
 import time
 
 # Bytes that are kept; what comes after them is read and dropped, or the host would be stuck.
 MAX_BYTES = 4 * 1024 * 1024
 _MAX_DROPPED_BYTES = 256 * 1024 * 1024
-_QUIET_SECONDS = 0.05  # seconds without more, after which JSON that is whole is taken though its writer never closes
+_QUIET_SECONDS = 0.05  # without more, after which whole JSON is taken though nobody closes
 _MAX_BRACKETS = 500_000  # between texts, openings and closings, half a second
 _SECRET_MARGIN_CHARS = 300  # characters before a cut that may be the beginning of a secret
 _TRUNCATION_NOTICE = f"\n\n(cut here: the host told more than {MAX_BYTES // 1024**2} MB)"
@@ -108,8 +109,6 @@ def _skip_character(text: str, at: int, sign: str) -> int:
 def _skip_nested_value(text: str, at: int) -> int:
     """Behind an object or a list that is nested too deeply to be read. `ValueError` when it does
     not end, or is not worth the time."""
-    import re  # noqa: PLC0415  hardly ever
-
     sign = re.compile(r'"|[\[{]+|[\]}]+')
     depth = 0
     for _ in range(_MAX_BRACKETS):

@@ -3,6 +3,7 @@ never fails."""
 
 from __future__ import annotations
 
+import _signal as signal  # type: ignore[import-not-found]  # enumerations of `signal` cost 1 ms
 import os
 import time
 from contextlib import suppress
@@ -66,7 +67,7 @@ def run(words: list[str]) -> None:
             hook.handle(payloads.parse_payload(host, event, read_stdin.parse_json(data)))
     except _HookTimeout:
         hook.add_problem(Problem("hooks", f"was ended after {hook.limit:g} seconds"))
-    except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001  whatever it is, the agent goes on
+    except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001  the agent goes on
         hook.add_problem(_problem_of(error))
     unsaid.clear()
     _write(1, hook.answer)
@@ -103,14 +104,14 @@ class _RunningHook:
         if not load_host(told.host).takes_context(told.name):
             return
         try:
-            # Most events have nothing to say.
+            # Most events are given nothing.
             from cortex.interfaces.hook.injected_context import context_for_agent  # noqa: PLC0415
 
             text = context_for_agent(vault, caller, told, place)
             self.answer = payloads.render_answer(told.host, told.name, text)
         except InvalidInputError:
             self.add_problem(Problem("hooks", "what the host told cannot be answered"))
-        except Exception as error:  # noqa: BLE001  a briefing is a help, and what was captured counts
+        except Exception as error:  # noqa: BLE001  the capture counts
             self.add_problem(_problem_of(error))
 
     def log(self, milliseconds: int) -> None:
@@ -177,9 +178,6 @@ def _parse_arguments(words: list[str]) -> tuple[str, str]:
 
 def _start_timeout(seconds: float, unsaid: list[bytes]) -> None:
     """Raise `_HookTimeout` then, and a moment later end the process however things are."""
-    # What `signal` is made of: its enumerations cost a millisecond.
-    import _signal as signal  # type: ignore[import-not-found]  # noqa: PLC0415
-
     over = False
 
     def end(_number: int, _frame: FrameType | None) -> None:
