@@ -155,7 +155,7 @@ def check_places(text: str) -> list[tuple[str, str]]:
         )
         assert place, path
         if name:
-            assert re.search(rf"^(?:def |class )?{name}\b", place.read_text(), re.MULTILINE), (
+            assert re.search(rf"^(?: *def |class )?{name}\b", place.read_text(), re.MULTILINE), (
                 f"{path}:{name}"
             )
     return places
