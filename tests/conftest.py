@@ -7,6 +7,8 @@ import itertools
 import json
 import os
 import pty
+import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -263,6 +265,31 @@ def run_cortex(*words: str, cwd: str | Path, stdin: str = "") -> subprocess.Comp
         os.environ.update(environment)
     out, err = (stream.buffer.getvalue().decode("utf-8", "replace") for stream in streams[1:])
     return subprocess.CompletedProcess(words, code, out, err)
+
+
+class Shell:
+    """Runs the commands of a transcript, `cortex` among them. One that needs no shell is run in this
+    process: it costs a fifth."""
+
+    def __init__(self, folder: Path, cwd: Path) -> None:
+        self.cwd = cwd
+        self.tools = folder / "bin"
+        self.tools.mkdir()
+        (self.tools / "cortex").write_text(f'#!/bin/sh\nexec {sys.executable} -m cortex "$@"\n')
+        (self.tools / "cortex").chmod(0o755)
+
+    def run(self, command: str) -> subprocess.CompletedProcess[str]:
+        if re.fullmatch(r"cortex [^|<>;&$`*?~#\\\n]*", command):
+            return run_cortex(*shlex.split(command)[1:], cwd=self.cwd)
+        path = f"{self.tools}:{os.environ['PATH']}"
+        return subprocess.run(
+            ["sh", "-c", command],
+            cwd=self.cwd,
+            env=os.environ | {"PATH": path, "LC_ALL": "C.UTF-8"},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
 
 
 @pytest.fixture
