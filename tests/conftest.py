@@ -115,7 +115,8 @@ def _share(item: pytest.Item) -> tuple[str, int, str]:
 
 def _at_home(patch: pytest.MonkeyPatch, factory: pytest.TempPathFactory) -> None:
     """Move to a new home that holds a git configuration and nothing else."""
-    home = factory.getbasetemp() / "homes" / str(next(_homes))
+    # A short path: of a socket below it 107 bytes are taken.
+    home = factory.getbasetemp() / "h" / str(next(_homes))
     home.mkdir(parents=True)
     (home / "gitconfig").write_text(_GITCONFIG)
     patch.setenv("HOME", str(home))
