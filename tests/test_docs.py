@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -17,6 +16,7 @@ from cortex.interfaces.cli import arguments, overview
 from cortex.interfaces.declare import declaration_of, load_verb
 from cortex.interfaces.hook import payloads
 from cortex.operations import VERBS
+from tests.conftest import Shell
 
 COMMANDS = Path(__file__).parent.parent / "docs/commands.md"
 MARK = "<!-- From here on the declarations of the verbs speak: CORTEX_UPDATE=1 make test writes it anew. -->\n"
@@ -59,22 +59,12 @@ def test_the_tour_is_what_the_commands_say(tmp_path) -> None:
 
 
 def shell(folder: Path) -> Callable[[str], str]:
-    home, tools = folder / "shop", folder / "bin"
+    home = folder / "shop"
     home.mkdir()
-    tools.mkdir()
-    (tools / "cortex").write_text(f'#!/bin/sh\nexec {sys.executable} -m cortex "$@"\n')
-    (tools / "cortex").chmod(0o755)
-    environment = os.environ | {"PATH": f"{tools}:{os.environ['PATH']}", "LC_ALL": "C.UTF-8"}
+    shell = Shell(folder, home)
 
     def run(command: str) -> str:
-        done = subprocess.run(
-            ["sh", "-c", command],
-            cwd=home,
-            env=environment,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        done = shell.run(command)
         assert done.returncode in (0, 1), (command, done.stderr)
         return (
             (done.stdout + done.stderr)
@@ -155,7 +145,7 @@ def check_places(text: str) -> list[tuple[str, str]]:
         )
         assert place, path
         if name:
-            assert re.search(rf"^(?:def |class )?{name}\b", place.read_text(), re.MULTILINE), (
+            assert re.search(rf"^(?: *def |class )?{name}\b", place.read_text(), re.MULTILINE), (
                 f"{path}:{name}"
             )
     return places

@@ -19,6 +19,7 @@ from cortex.interfaces.cli.main import main
 from cortex.interfaces.declare import convert, declaration_of, load_verb
 from cortex.operations import VERBS
 from cortex.watcher.watch import WatchResult
+from tests.conftest import Shell
 
 SEARCH = declaration_of(load_verb("search"))
 CAPTURE = declaration_of(load_verb("capture"))
@@ -295,20 +296,9 @@ def test_transcript(path, tmp_path) -> None:
     shown = []
     home = tmp_path / "v"
     home.mkdir()
-    tools = tmp_path / "bin"
-    tools.mkdir()
-    (tools / "cortex").write_text(f'#!/bin/sh\nexec {sys.executable} -m cortex "$@"\n')
-    (tools / "cortex").chmod(0o755)
-    environment = os.environ | {"PATH": f"{tools}:{os.environ['PATH']}", "LC_ALL": "C.UTF-8"}
+    shell = Shell(tmp_path, home)
     for command in commands:
-        done = subprocess.run(
-            ["sh", "-c", command],
-            cwd=home,
-            env=environment,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        done = shell.run(command)
         output = (
             done.stdout + "".join(f"2> {line}\n" for line in done.stderr.splitlines())
         ).replace(str(home), "/v")

@@ -48,7 +48,7 @@ def test_junk_is_a_message_or_none_and_never_an_error(junk) -> None:
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    monkeypatch.setenv("XDG_STATE_HOME", os.environ["HOME"])  # shorter than `tmp_path`
     return user_folders.ensure_vault_folder("state", "/v")
 
 

@@ -54,11 +54,11 @@ def test_a_signal_ends_it_in_order(vault, watch, number) -> None:
 def test_one_that_does_not_answer_is_ended_by_a_signal(vault, watch) -> None:
     watcher = watch().ready()
     os.unlink(os.path.join(vault.state_folder(), "watch.sock"))
-    assert ask_watch(vault, "--stop").returncode == 0
-    assert watcher.ended(1) in (
-        0,
-        1,
-    )  # by the signal, or for want of its socket: both are ends in order
+    stopped = ask_watch(vault, "--stop").returncode
+    # By the signal, or for want of its socket: both are ends in order. On a busy machine the second
+    # may come before there is anything to stop.
+    code = watcher.ended(1)
+    assert (stopped, code) in ((0, 0), (0, 1), (1, 1))
 
 
 def test_a_number_in_a_file_that_nobody_holds_is_no_process(vault, watch) -> None:

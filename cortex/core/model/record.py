@@ -28,6 +28,7 @@ _TYPE_WORDS = {
     **LEADING_WORDS, "decisions": "decision", "rejections": "rejection", "learnings": "learning",
     "lessons": "learning", "error": "bugfix", "convention": "pattern",
 }  # fmt: skip
+# The order of the fields of a new record; `core/merge/fields.py:KEY_ORDER` adds what verbs write later.
 _KEY_ORDER = (
     "id", "type", "title", "status", "scope", "project", "branch", "topic", "tags", "owner", "due",
     "created", "updated", "confidence", "priority", "pinned", "supersedes", "relations",

@@ -104,8 +104,9 @@ class ExistingRecords:
     def find_duplicate(
         self, type_: str, project: str, digest_: str, at: str, title: str = ""
     ) -> str:
-        """The path of a current record with this content, made within the window; else empty. An
-        explicit `title` must be that of the record: two decisions may have one reason."""
+        """The path of the record's twin: a current record with this content, made within
+        `DUPLICATE_WINDOW_SECONDS`; empty if there is none. A `title` that somebody gave must be
+        that of the twin: two decisions may have one reason."""
         now = parse_timestamp(at) or 0.0
         for then, path, held in self._duplicate_candidates.get((type_, project, digest_), ()):
             if (
