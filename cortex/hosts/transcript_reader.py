@@ -72,6 +72,12 @@ class TranscriptReader:
         del line, before, expected
         return ""
 
+    @staticmethod
+    def line_time(line: bytes) -> str:
+        """The time of a line in our form (`normalize_timestamp`); empty if it has none."""
+        told = parse_json_object(line)
+        return normalize_timestamp(told.get("timestamp")) if told else ""
+
     def identify(self, path: str, session: str) -> tuple[str, str]:
         """The session of a file and its subagent, empty for none; `session` is from its lines."""
         return session or os.path.basename(path).removesuffix(".jsonl"), ""

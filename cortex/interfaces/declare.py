@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from importlib import import_module
-from types import NoneType, UnionType
+from types import ModuleType, NoneType, UnionType
 from typing import Annotated, Any, Literal, NamedTuple, Union, get_args, get_origin, get_type_hints
 
 from cortex.core.model.parameters import DAY, MOMENT, Between
@@ -189,9 +189,12 @@ def _is_literal(kind: Any) -> bool:
 
 def _convert_annotated(base: Any, mark: object, value: Any, now: str) -> Any:
     if mark in (MOMENT, DAY):
-        from cortex.core.text.moments import parse_day, parse_moment  # noqa: PLC0415  rarely
-
-        parsed = parse_moment(str(value), now) if mark == MOMENT else parse_day(str(value))
+        moments = _moments()
+        parsed = (
+            moments.parse_moment(str(value), now)
+            if mark == MOMENT
+            else moments.parse_day(str(value))
+        )
         if parsed is None:
             raise ValueError(value)
         return parsed
@@ -199,6 +202,12 @@ def _convert_annotated(base: Any, mark: object, value: Any, now: str) -> Any:
     if isinstance(mark, Between) and not mark.least <= number <= mark.most:
         raise ValueError(number)
     return number
+
+
+def _moments() -> ModuleType:
+    from cortex.core.text import moments  # noqa: PLC0415  patterns that few verbs need
+
+    return moments
 
 
 def _split(value: object) -> list[str]:
@@ -226,9 +235,7 @@ def _describe_annotated(base: Any, mark: object) -> str:
     if isinstance(mark, Between):
         return f"{_describe_type(base)} from {mark.least:,} to {mark.most:,}"
     if mark == MOMENT:
-        from cortex.core.text.moments import MOMENT_EXAMPLES  # noqa: PLC0415  errors alone
-
-        return f"a date or a span: write {MOMENT_EXAMPLES}"
+        return f"a date or a span: write {_moments().MOMENT_EXAMPLES}"
     return "a day such as 2026-11-20" if mark == DAY else _describe_type(base)
 
 

@@ -13,7 +13,7 @@ import sys
 from contextlib import suppress
 
 from cortex.core.model.problem import InvalidInputError
-from cortex.core.text.strings import SHA256_MODULE
+from cortex.core.text.strings import sha256_digest
 from cortex.vault import files
 
 _REMOVE_HINT = "remove it; Cortex makes a private one"
@@ -51,18 +51,8 @@ def ensure_vault_folder(kind: str, root: str) -> str:
 
 def vault_folder_path(kind: str, root: str) -> str:
     """Where the folder of one vault lies, whether it is there or not."""
-    name = f"{os.path.basename(root)[:60] or 'root'}-{_sha256(os.fsencode(root))[:12]}"
+    name = f"{os.path.basename(root)[:60] or 'root'}-{sha256_digest(os.fsencode(root)).hex()[:12]}"
     return os.path.join(user_folder(kind), name)
-
-
-def _sha256(data: bytes) -> str:
-    """`hashlib` loads OpenSSL, 3 ms; the modules it falls back on do not."""
-    try:
-        return str(__import__(SHA256_MODULE).sha256(data).hexdigest())
-    except ImportError:  # another Python
-        from hashlib import sha256  # noqa: PLC0415
-
-        return sha256(data).hexdigest()
 
 
 def check_private(path: str) -> None:

@@ -18,7 +18,6 @@ from cortex.interfaces.cli import arguments, overview, render, text
 from cortex.interfaces.cli.main import main
 from cortex.interfaces.declare import convert, declaration_of, load_verb
 from cortex.operations import VERBS
-from cortex.watcher.watch import WatchResult
 from tests.conftest import Shell
 
 SEARCH = declaration_of(load_verb("search"))
@@ -315,12 +314,12 @@ def test_transcript(path, tmp_path) -> None:
 
 
 def test_a_watcher_with_json_prints_json_lines_alone(vault, capsys, monkeypatch) -> None:
-    def messages(vault, caller, answer, say, **_) -> WatchResult:
+    def messages(vault, caller, answer, say, **_) -> str:
         say("watching \udcff")
-        return WatchResult(running=False, refused=False, text="ended")
+        return "ended"
 
-    monkeypatch.setattr("cortex.watcher.watch._run_watcher", messages)
-    assert main(["watch", "--json", "--vault", vault.root]) == 0
+    monkeypatch.setattr("cortex.watcher.daemon.run_daemon", messages)
+    assert main(["watch", "--json", "--vault", vault.root]) == 1
     first, last = map(json.loads, capsys.readouterr().out.splitlines())
     assert first == {"message": "watching \ufffd"}
     assert last["text"] == "ended"

@@ -29,7 +29,7 @@ def shop(tmp_path, git) -> Path:
 
 
 def made(root: Path, below: str = "vault") -> tuple[Vault, tuple[str, ...]]:
-    done = init(caller_at(NOW, str(root)), below)
+    done = init(caller_at(NOW, str(root)), below or ".")
     return Vault(done.root), done.added
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from types import ModuleType
 
 from cortex.core.markdown.scan import MarkdownScan
 from cortex.core.model.relation import iter_relations, parse_link_target
@@ -33,12 +34,9 @@ def _done_by_link(scanned: MarkdownScan) -> list[str]:
     linked = [task for task in scanned.tasks if "[[" in task.text]
     if not linked:
         return []
-    # As in `_fully_ticked_slugs`.
-    from cortex.core.extract.task_parser import strip_task_marks  # noqa: PLC0415
-
     marks: dict[str, bool] = {}
     for task in linked:
-        if link := _WIKILINK_ONLY_RE.fullmatch(strip_task_marks(task.text)):
+        if link := _WIKILINK_ONLY_RE.fullmatch(_task_parser().strip_task_marks(task.text)):
             id_ = parse_link_target(link[0]).rpartition("/")[2].removesuffix(".md")
             marks[id_] = marks.get(id_, True) and task.done
     return [id_ for id_, done in marks.items() if done and id_]
@@ -63,18 +61,16 @@ def _fully_ticked_slugs(
     note: Note, scanned: MarkdownScan, heads: dict[str, list[str]]
 ) -> list[str]:
     """The heads of ids whose tasks are all ticked."""
-    # A dozen patterns (6 ms) that few notes need.
-    from cortex.core.extract.task_parser import LABEL_RE, possible_task_texts  # noqa: PLC0415
-
+    parser = _task_parser()
     lines = note.text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
     first = note.body_start_line
     marks: dict[str, bool] = {}
     for task in scanned.tasks:
         texts = [task.text, *_texts_of_task(lines, task.line - first)]
-        label = LABEL_RE.match(texts[0])
+        label = parser.LABEL_RE.match(texts[0])
         texts[0] = texts[0][label.end() if label else 0 :]
         texts = [texts[0] + texts[1], *texts[2:]]
-        slugs = (slugify(one_line(text)) for text in possible_task_texts(texts))
+        slugs = (slugify(one_line(text)) for text in parser.possible_task_texts(texts))
         if head := next((slug for slug in slugs if slug in heads), ""):
             marks[head] = marks.get(head, True) and task.done
     return [head for head, done in marks.items() if done]
@@ -105,3 +101,10 @@ def _texts_of_task(lines: Sequence[str], at: int) -> list[str]:
 def _indent_width(line: str) -> int:
     expanded = line.expandtabs(4)
     return len(expanded) - len(expanded.lstrip(" "))
+
+
+def _task_parser() -> ModuleType:
+    # A dozen patterns (6 ms) that few notes need.
+    from cortex.core.extract import task_parser  # noqa: PLC0415
+
+    return task_parser

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Sequence
+from unicodedata import normalize
 
 MAX_PROMPT_CHARS = 8_000  # of a prompt that are looked at; it may be a page of pasted log
 _PROMPT_TAIL_CHARS = 2_500  # of these: a question often stands below what was pasted
 _HASHLIB_FROM_BYTES = 100_000
-SHA256_MODULE = "_sha2" if sys.version_info >= (3, 12) else "_sha256"
+_SHA256_MODULE = "_sha2" if sys.version_info >= (3, 12) else "_sha256"
 _BASE32_ALPHABET = "abcdefghijklmnopqrstuvwxyz234567"
 _SLUG_TABLE = bytes(
     sign if chr(sign) in "abcdefghijklmnopqrstuvwxyz0123456789" else 32 for sign in range(256)
@@ -36,19 +37,22 @@ def encode_base32(number: int, length: int) -> str:
 def short_hash(text: str, length: int = 6) -> str:
     """`length` base32 characters of the SHA-256 of `text`."""
     return encode_base32(
-        int.from_bytes(_sha256(text.encode("utf-8", "surrogatepass")), "big") >> 256 - 5 * length,
+        int.from_bytes(sha256_digest(text.encode("utf-8", "surrogatepass")), "big")
+        >> 256 - 5 * length,
         length,
     )
 
 
 def hash_bytes(text: str, size: int) -> bytes:
     """The first bytes of the SHA-256 of `text`."""
-    return _sha256(text.encode("utf-8", "surrogatepass"))[:size]
+    return sha256_digest(text.encode("utf-8", "surrogatepass"))[:size]
 
 
 def text_digest(text: str) -> str:
     """A key that is equal for texts that differ only in case and white space."""
-    return _sha256(" ".join(text.split()).casefold().encode("utf-8", "surrogatepass")).hex()[:32]
+    return sha256_digest(" ".join(text.split()).casefold().encode("utf-8", "surrogatepass")).hex()[
+        :32
+    ]
 
 
 def format_time(seconds: float) -> str:
@@ -108,8 +112,6 @@ def truncate_prompt(prompt: str) -> str:
 def slugify(text: str, limit: int = 48) -> str:
     """`text` as `[a-z0-9-]`, 1 to `limit` characters, never a name that Windows reserves."""
     if not text.isascii():
-        from unicodedata import normalize  # noqa: PLC0415  most texts are plain already
-
         text = normalize("NFKD", text.translate(_VERSION_DEPENDENT_LETTERS))
     words = b"-".join(
         text.encode("ascii", "ignore").lower().translate(_SLUG_TABLE).split()
@@ -121,11 +123,12 @@ def slugify(text: str, limit: int = 48) -> str:
     return f"{words}-" if words in RESERVED_STEMS else words or "note"
 
 
-def _sha256(data: bytes) -> bytes:
+def sha256_digest(data: bytes) -> bytes:
+    """The SHA-256 of bytes."""
     # `hashlib` loads OpenSSL, 4 ms; its fallback modules do not. OpenSSL is faster for long data.
     if len(data) < _HASHLIB_FROM_BYTES:
         try:
-            return bytes(__import__(SHA256_MODULE).sha256(data).digest())
+            return bytes(__import__(_SHA256_MODULE).sha256(data).digest())
         except ImportError:
             pass  # another Python
     from hashlib import sha256  # noqa: PLC0415  see above

@@ -110,18 +110,10 @@ def _print_json_message(line: str) -> None:
 
 def _set_up_clone(vault: Vault) -> None:
     """Register our merge drivers in a fresh clone: git copies no configuration."""
-    # Once for each clone.
-    from cortex.vault import agent_settings  # noqa: PLC0415
-    from cortex.vault.git import drivers  # noqa: PLC0415
+    from cortex.operations.care import set_up_clone  # noqa: PLC0415  once for each clone
 
-    # The command does its work without; `cortex doctor` names what is missing.
-    with suppress(CortexError, OSError):
-        if drivers.register(vault.root):
-            sys.stderr.write(
-                "cortex: git merges records and briefings by Cortex's drivers in this clone from now on; cortex git remove undoes that\n"
-            )
-            if names := agent_settings.list_agent_settings(vault.root):
-                sys.stderr.write(f"cortex: {agent_settings.agent_settings_notice(names)}\n")
+    for line in set_up_clone.set_up_clone(vault):
+        sys.stderr.write(f"cortex: {line}\n")
 
 
 def _read_stdin() -> str:

@@ -20,6 +20,7 @@ from cortex.core.model.problem import (
 from cortex.hosts import HOST_NAMES, load_host
 from cortex.hosts.host import EVENTS, PROMPT, SESSION_END, SESSION_START
 from cortex.interfaces.hook import payloads, read_stdin
+from cortex.interfaces.hook.help import HELP_TEXT
 from cortex.operations.capture import hooks_enabled
 from cortex.operations.capture.hook_capture import (
     HookEvent,
@@ -47,8 +48,6 @@ def run(words: list[str]) -> None:
     """The hook that these words ask for."""
     started = time.monotonic()
     if not words or {"--help", "-h"} & set(words):
-        from cortex.interfaces.hook.help import HELP_TEXT  # noqa: PLC0415  for people
-
         _write(1, HELP_TEXT.encode())
         return
     host, event = _parse_arguments(words)

@@ -15,6 +15,7 @@ from cortex.core.normalize.handlers import TAGS_ONLY_TYPES, TURN_TYPES, parse_ev
 from cortex.core.text.strings import text_digest
 from cortex.index.filters import NoteFilter
 from cortex.index.refresh import IndexSession, query_index
+from cortex.operations.capture.ask_model import ask_model
 from cortex.operations.capture.save import save
 from cortex.operations.find import resolve_note
 from cortex.operations.find.ensure_fresh import ensure_fresh
@@ -112,9 +113,6 @@ def _add_model_items(
     """With what a model finds beside the other layers, saved if `keep` is set."""
     if not model or not read:
         return extracted
-    # subprocess costs 5 ms, and models are rarely asked.
-    from cortex.operations.capture.ask_model import ask_model  # noqa: PLC0415
-
     known = {text_digest(one.text) for one in extracted.found}
     answer = ask_model(model, "\n\n".join(event.text for event in read), caller.cwd)
     new = [one for one in answer.candidates if text_digest(one.text) not in known]

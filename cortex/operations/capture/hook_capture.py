@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from datetime import datetime
 
 from cortex.core.model import event as events
 from cortex.core.model.caller import Caller
@@ -424,8 +425,7 @@ def _is_same_prompt(session: HookSession, known: SessionCursor, text: str, numbe
     digest, turn, at = (*known.prompt.split(" "), "", "", "")[:3]
     if digest != text_fingerprint(text).digest:
         return False
-    from cortex.core.text.iso_time import epoch_seconds  # noqa: PLC0415  few prompts are repeated
-
     if number:
         return turn == text_fingerprint(number).digest
-    return abs(epoch_seconds(session.caller.now) - epoch_seconds(at)) < _SAME_PROMPT_SECONDS
+    passed = datetime.fromisoformat(session.caller.now) - datetime.fromisoformat(at)
+    return abs(passed.total_seconds()) < _SAME_PROMPT_SECONDS

@@ -130,33 +130,22 @@ def _lines_of_session(
     them, or when they were captured as the other one's."""
     if not known.session:
         return lines, known
-
-    session_of = new_reader(known.host).session_of
+    reader = new_reader(known.host)
     own: list[bytes] = []
     of, named = known.of, known.named
     # Session -> the time up to which its lines are its own; None for this one.
     until: dict[str, str | None] = {"": None, known.session: None}
     for line in lines:
-        of = session_of(line, of, known.session)
+        of = reader.session_of(line, of, known.session)
         if of not in until:
             until[of] = None if sanitize_name(of) == known.session else captured_until(of)
         captured = until[of]
         if captured is None:
             named = named or bool(of)
-        elif named or (captured and _line_time(line) <= captured):
+        elif named or (captured and reader.line_time(line) <= captured):
             continue
         own.append(line)
     return own, known._replace(of=sanitize_name(of), named=named)
-
-
-def _line_time(line: bytes) -> str:
-    """The time of a transcript line in our form (`normalize_timestamp`); empty if it has none."""
-    # Only lines of another session are asked for their time.
-    from cortex.hosts.transcript_item import normalize_timestamp  # noqa: PLC0415
-    from cortex.hosts.transcript_reader import parse_json_object  # noqa: PLC0415
-
-    told = parse_json_object(line)
-    return normalize_timestamp(told.get("timestamp")) if told else ""
 
 
 def _drop_captured_texts(

@@ -6,6 +6,7 @@ index or a branch were. The notes are files that Cortex has synced; they are nev
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 import stat
@@ -245,8 +246,6 @@ def _read_log(repository: Repository, name: str) -> list[str]:
 
 def _has_valid_checksum(path: str) -> bool:
     """True if an index ends with the checksum of what stands before it, or with none (zeros)."""
-    import hashlib  # noqa: PLC0415  loads OpenSSL, 4 ms
-
     with open(path, "rb") as file:
         data = file.read()
     if len(data) < 32 or not data.startswith(b"DIRC"):

@@ -13,6 +13,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
+from cortex.core.model.event import event_path
 from cortex.core.model.problem import ConflictError, CortexError
 from cortex.core.text.strings import hash_bytes
 from cortex.core.text.value import TYPE_CHECKING, NamedTuple
@@ -179,8 +180,6 @@ def load_cursor(vault: Vault, key: str) -> SessionCursor:
 
 def is_event_captured(vault: Vault, event: str, *, elsewhere: bool = True) -> bool:
     """True if an event is in the vault or, with `elsewhere`, in the spool."""
-    from cortex.core.model.event import event_path  # noqa: PLC0415  only after somebody was killed
-
     paths = (layout.pending_path(event), event_path(event), layout.failed_path(event))
     if any(files.exists(vault.root, path) for path in paths):
         return True

@@ -1,0 +1,21 @@
+"""What a fresh clone needs at its first command."""
+
+from __future__ import annotations
+
+from cortex.core.model.problem import CortexError
+from cortex.vault import agent_settings
+from cortex.vault.git import drivers
+from cortex.vault.locate import Vault
+
+
+def set_up_clone(vault: Vault) -> list[str]:
+    """Register our merge drivers: git copies no configuration. The lines that say so to a person; none where they are
+    registered, or cannot be: then `cortex doctor` names what is missing."""
+    try:
+        if not drivers.register(vault.root):
+            return []
+        names = agent_settings.list_agent_settings(vault.root)
+    except (CortexError, OSError):
+        return []
+    registered = "git merges records and briefings by Cortex's drivers in this clone from now on; cortex git remove undoes that"
+    return [registered, *([agent_settings.agent_settings_notice(names)] if names else [])]
