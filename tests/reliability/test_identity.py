@@ -715,6 +715,30 @@ def test_whatever_git_is_in_the_middle_of_is_resolved_by_the_same_rules(
         )
 
 
+def test_a_patch_to_a_note_that_is_gone_changes_no_other_note(two) -> None:
+    """`git am -3` merges with a tree of the patched notes alone: any note that is like one of them is a new one there."""
+    a, b = two
+    a.record(Y, "Use SQLite")
+    a.record(Z, "Use a queue")
+    a.commits()
+    b.git("pull", "-q")
+    a.add_line(record_path(Y), "added to Y")
+    a.add_line("mine.md", "- bread")
+    a.commit("added")
+    (a.root.parent / "mail").write_text(a.git("format-patch", "-1", "--stdout"))
+    b.remove(record_path(Y))
+    b.commit("removed")
+    b.git("fetch", "-q", "../a", "main:refs/remotes/a/main")
+    before = b.texts()
+    b.git("am", "-q", "-3", "../mail", code=None)
+    if b.git("ls-files", "-u"):
+        b.fix()
+        b.git("am", "--continue", code=None)
+    heal(b.vault, b.caller())
+    after = b.texts()
+    assert {X: before[X], Z: before[Z]} == {id_: after[id_] for id_ in (X, Z)}
+
+
 def test_a_new_note_that_git_moves_with_a_folder_is_not_lost(two, has_drivers) -> None:
     """Both sides delete one record and add another that is like it, one of them in another folder: git takes the folder for
     renamed, and the index holds one side's new note under the names of both."""

@@ -99,11 +99,13 @@ def _find_all_damage(root: str, last: str, head: str) -> list[DamagingCommit]:
         if len(sides) == 2 and not subject.startswith(_SYNC_SUBJECT_PREFIX):
             found += _find_merge_damage(root, merging.revisions_between(root, *sides), commit)
     for commits, result in _copied_commits(root, *since):
-        found += _find_merge_damage(root, commits, result)
+        found += _find_merge_damage(root, commits, result, is_merge=False)
     return found
 
 
-def _find_merge_damage(root: str, commits: MergeRevisions, result: str) -> list[DamagingCommit]:
+def _find_merge_damage(
+    root: str, commits: MergeRevisions, result: str, *, is_merge: bool = True
+) -> list[DamagingCommit]:
     """The strays of one merge that are git's doing, and not what a person decided."""
     try:
         merged = read_merge_commit(root, commits, result)
@@ -123,7 +125,7 @@ def _find_merge_damage(root: str, commits: MergeRevisions, result: str) -> list[
     sure = {id(stray) for pair in pairs for stray in pair}
     sure |= {id(one) for one in gone if one.path in merged.result}
     if any(id(one) not in sure for one in gone):
-        renamed = _renamed_paths(root, commits)
+        renamed = _renamed_paths(root, commits, is_merge=is_merge)
         renamed_ids = {
             note_id(data) for tree in merged.sides for path, data in tree.items() if path in renamed
         }
@@ -135,8 +137,9 @@ def _find_merge_damage(root: str, commits: MergeRevisions, result: str) -> list[
     ]
 
 
-def _renamed_paths(root: str, commits: MergeRevisions) -> set[str]:
-    """Old and new paths of what git takes for renamed on one of the sides: nobody was asked of these."""
+def _renamed_paths(root: str, commits: MergeRevisions, *, is_merge: bool) -> set[str]:
+    """Old paths, and of a merge the new ones, of what git takes for renamed on one of the sides:
+    nobody was asked about these notes."""
     found: set[str] = set()
     for side in (commits.ours, commits.theirs):
         flags = ["-r", "-M", "--diff-filter=R", "--name-status", "-z", "--relative"]
@@ -144,7 +147,9 @@ def _renamed_paths(root: str, commits: MergeRevisions) -> set[str]:
         listed = git_cli.run_unchecked(root, words, timeout=_TIMEOUT_SECONDS).stdout
         # Status, old name, new name, and so on.
         fields = listed.split(b"\0")
-        found |= {os.fsdecode(name) for name in (*fields[1::3], *fields[2::3])}
+        found |= {os.fsdecode(name) for name in fields[1::3]}
+        if is_merge:  # two commits that are no copies of each other may look like such
+            found |= {os.fsdecode(name) for name in fields[2::3]}
     return found
 
 
