@@ -8,7 +8,6 @@ from array import array
 from contextlib import suppress
 
 from cortex.index.catalogue import FILE_NAME, Catalogue
-from cortex.index.links import LinkGraph
 from cortex.index.refresh import file_stamp
 from cortex.vault.state import store
 
@@ -25,6 +24,8 @@ def in_degree(catalogue: Catalogue) -> dict[int, int]:
         if head == stamp:
             pairs = array("q", held)
             return dict(zip(pairs[::2], pairs[1::2], strict=True))
+    from cortex.index.links import LinkGraph  # noqa: PLC0415  5 ms, and mostly they are counted
+
     counted = LinkGraph(catalogue).in_degree()
     pairs = array("q", [figure for pair in counted.items() for figure in pair])
     with suppress(OSError):  # no room: it is counted again the next time

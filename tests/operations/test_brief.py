@@ -14,7 +14,8 @@ import pytest
 
 from cortex.core.model.problem import InvalidInputError
 from cortex.core.text.token_count import count_tokens
-from cortex.operations.sessions.brief import brief, briefing_for_hook, briefing_key
+from cortex.operations.sessions.brief import brief
+from cortex.operations.sessions.hook_briefing import briefing_for_hook, briefing_key
 from cortex.vault.git import branches, checkout
 from cortex.vault.locate import Vault
 from cortex.vault.state import briefing_cache

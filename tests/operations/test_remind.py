@@ -20,7 +20,8 @@ from cortex.operations.find.search import search
 from cortex.operations.records.archive import archive
 from cortex.operations.records.delete import delete
 from cortex.operations.records.supersede import supersede
-from cortex.operations.sessions.brief import brief, briefing_key
+from cortex.operations.sessions.brief import brief
+from cortex.operations.sessions.hook_briefing import briefing_key
 from cortex.vault.locate import Vault
 from cortex.vault.state import access_log, briefing_cache, reminder_log
 

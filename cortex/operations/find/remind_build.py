@@ -19,9 +19,10 @@ from cortex.index.engines import load_engine
 from cortex.index.filters import KNOWLEDGE
 from cortex.index.links import LinkGraph
 from cortex.index.refresh import last_index, query_index
+from cortex.operations.find.claim_check import ClaimingNote
 from cortex.operations.find.project_context import project_names, resolve_project
 from cortex.operations.find.remind import MAX_CHARS, Reminder, ReminderLine
-from cortex.operations.sessions.brief import briefing_key
+from cortex.operations.sessions.hook_briefing import briefing_key
 from cortex.vault import files
 from cortex.vault.git import checkout
 from cortex.vault.locate import Vault, find_personal_vault
@@ -260,10 +261,7 @@ def _mark_contradicted(
     if not asked or project != checkout.project_of(caller.cwd):
         return lines
     # Its patterns and git's history cost 20 ms, and many prompts end above.
-    from cortex.operations.find.verify_claims import (  # noqa: PLC0415
-        ClaimingNote,
-        find_contradictions_in,
-    )
+    from cortex.operations.find.verify_claims import find_contradictions_in  # noqa: PLC0415
 
     notes = [
         ClaimingNote(

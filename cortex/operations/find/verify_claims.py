@@ -19,6 +19,7 @@ from cortex.core.claims import RecordClaims, extract_claims
 from cortex.core.model.problem import CortexError, Problem
 from cortex.core.text.strings import shorten
 from cortex.operations.find import manifest_check
+from cortex.operations.find.claim_check import ClaimCheck, ClaimingNote
 from cortex.operations.find.manifest_check import PackageCheck
 from cortex.vault.git import checkout, file_history
 from cortex.vault.git.file_history import FileCommit
@@ -34,28 +35,6 @@ _MAX_REASON_CHARS = 160  # characters of one reason
 _MAX_REASONS = 3
 _TIME_RE = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ")
 _SAFE_NAME_RE = re.compile(r"[\w./@+()\[\] -]{1,120}")  # names that go into a line of a briefing
-
-
-class ClaimCheck(NamedTuple):
-    """Contradictions by the ids of their claims. `file_stamps` has the files and folders that were
-    looked at (an empty stamp: not there); `edited_files`, of claims without a contradiction, the
-    files that commits have edited since."""
-
-    contradictions: dict[str, str]  # reasons, which end a line that begins `was true on <day>:`
-    file_stamps: tuple[tuple[str, str], ...] = ()
-    problems: tuple[Problem, ...] = ()
-    edited_files: dict[str, tuple[str, ...]] = {}  # noqa: RUF012  nobody writes to it
-
-
-class ClaimingNote(NamedTuple):
-    """What is read of a note to find its claims."""
-
-    id: str
-    title: str
-    body: str
-    branch: str
-    created: str
-    type: str
 
 
 class FileStamps:

@@ -1,28 +1,24 @@
-"""The briefing of a project and branch, for the start of a session, within a budget of tokens.
-
-The injected text is cached. While the cache is valid, `briefing_for_hook` imports next to nothing.
-"""
+"""The briefing of a project and branch, for the start of a session, within a budget of tokens."""
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
 
 from cortex.core.model.caller import Caller
 from cortex.core.model.parameters import Between
 from cortex.core.text.token_count import count_tokens
-from cortex.vault.git import checkout
+from cortex.operations.sessions.hook_briefing import (
+    DEFAULT_BUDGET_TOKENS,
+    build_briefing,
+    requested_key,
+)
 from cortex.vault.locate import Vault
-from cortex.vault.state.briefing_cache import BriefingKey, read_cached_briefing
+from cortex.vault.state.briefing_cache import read_cached_briefing
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from cortex.core.briefing.compose import BriefingSection
     from cortex.core.model.problem import Problem
 
-DEFAULT_BUDGET_TOKENS = 1500  # tokens
-MAX_INJECTED_CHARS = 9_500  # of what is injected; hosts cut what is longer than 10,000
 # So many tokens are never more characters than that: one is at most four letters and a blank.
 _ALWAYS_FITTING_TOKENS = 1900
 
@@ -92,65 +88,17 @@ def brief(
         if into == "none":
             written = rules_file.remove_briefing_files(vault, caller.cwd)
             return BriefResult("", project, branch, 0, budget, written=written, into=into)
-    key = _requested_key(caller, project, branch, budget, all_branches)
+    key = requested_key(caller, project, branch, budget, all_branches)
     if not (print or into):
-        return _build(vault, caller, key, with_edited_files=True)
+        return build_briefing(vault, caller, key, with_edited_files=True)
     key = key._replace(injected=budget > _ALWAYS_FITTING_TOKENS)
     if cached := read_cached_briefing(vault, key):
         tokens = count_tokens(cached.text)
         answer = BriefResult(cached.text, key.project, key.branch, tokens, budget, cached=True)
     else:
-        answer = _build(vault, caller, key)
+        answer = build_briefing(vault, caller, key)
     if into:
         answer = answer._replace(
             written=rules_file.write_briefing_files(vault, caller.cwd, into, answer.text)
         )
     return answer._replace(print=print, into=into)
-
-
-def briefing_for_hook(
-    vault: Vault,
-    caller: Caller,
-    project: str,
-    branch: str,
-    ask_watcher: Callable[[], str | None] = lambda: None,
-) -> str:
-    """The framed text for the start of a session, at most 9,500 characters; may be empty.
-
-    Without a cached text, `ask_watcher` is called; where it returns None, a briefing is built here.
-    """
-    key = _requested_key(caller, project, branch, DEFAULT_BUDGET_TOKENS, False)
-    cached = read_cached_briefing(vault, key)
-    text = cached.text if cached else ask_watcher()
-    if text is None:
-        text = _build(vault, caller, key).text
-    return text if len(text) <= MAX_INJECTED_CHARS else ""
-
-
-def briefing_key(cwd: str, project: str, branch: str) -> BriefingKey:
-    """The cache key of a session in `cwd`; `project` and `branch` as `checkout` gives them."""
-    git = checkout.find_repository(cwd)
-    return BriefingKey(
-        project, branch, DEFAULT_BUDGET_TOKENS, git[0] if git else os.path.realpath(cwd)
-    )
-
-
-def _requested_key(
-    caller: Caller, project: str, branch: str, budget: int, all_branches: bool
-) -> BriefingKey:
-    here = checkout.project_of(caller.cwd)
-    project = project.strip().lower() or here
-    # The branch of a working directory says nothing about another project.
-    branch = branch.strip() or (checkout.branch_of(caller.cwd) if project == here else "")
-    return briefing_key(caller.cwd, project, branch)._replace(
-        budget=budget, all_branches=all_branches
-    )
-
-
-def _build(
-    vault: Vault, caller: Caller, key: BriefingKey, *, with_edited_files: bool = False
-) -> BriefResult:
-    # The catalogue and all that: a cached briefing needs none of it.
-    from cortex.operations.sessions.brief_build import build_brief  # noqa: PLC0415
-
-    return build_brief(vault, caller, key, with_edited_files=with_edited_files)

@@ -41,10 +41,10 @@ from cortex.core.text.agent_escape import escape_for_agent
 from cortex.core.text.shell_command import cortex_command
 from cortex.index.catalogue import NoteRow
 from cortex.index.refresh import IndexSession, query_index, state_path
+from cortex.operations.find.claim_check import ClaimCheck, ClaimingNote
 from cortex.operations.find.ensure_fresh import ensure_fresh
 from cortex.operations.find.project_context import canonical_project, project_names
-from cortex.operations.find.verify_claims import ClaimCheck, ClaimingNote, find_contradictions_in
-from cortex.operations.sessions.brief import MAX_INJECTED_CHARS, BriefResult
+from cortex.operations.sessions.brief import BriefResult
 from cortex.operations.sessions.brief_select import (
     PART_BY_TYPE,
     BriefingRequest,
@@ -55,6 +55,7 @@ from cortex.operations.sessions.brief_select import (
     select_candidates,
     starts_with_date,
 )
+from cortex.operations.sessions.hook_briefing import MAX_INJECTED_CHARS
 from cortex.vault import files, layout
 from cortex.vault.git import branches, checkout
 from cortex.vault.git.refs import RepositoryRefs
@@ -286,6 +287,9 @@ def _verify_claims(
     ]
     if not claiming or key.project != checkout.project_of(cwd):
         return ClaimCheck({})
+    # 25 ms, where nothing is claimed of this folder.
+    from cortex.operations.find.verify_claims import find_contradictions_in  # noqa: PLC0415
+
     # A note that says nothing beyond its title claims something all the same.
     notes = (
         ClaimingNote(one.id, one.title, bodies[one.number].body, one.branch, one.created, one.type)
