@@ -42,6 +42,9 @@ def record_path(id_: str) -> str:
     return f"records/decision/{id_}.md"
 
 
+_NUMBERS = itertools.count(1)
+
+
 class Clone:
     """A clone of a vault in which a person, git and Cortex work."""
 
@@ -90,9 +93,10 @@ class Clone:
         with (self.root / path).open("a") as file:
             file.write(f"{line}\n")
 
-    def commit(self, message: str = "by hand") -> None:
+    def commit(self, message: str = "") -> None:
+        """Commit all. Of two commits with one subject within a second Cortex takes one for a copy of the other."""
         self.git("add", "-A")
-        self.git("commit", "-qm", message)
+        self.git("commit", "-qm", message or f"by hand {next(_NUMBERS)}")
 
     def commits(self) -> None:
         """Commit and push as a person does."""
