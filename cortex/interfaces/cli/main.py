@@ -111,9 +111,11 @@ def _print_json_message(line: str) -> None:
 def _set_up_clone(vault: Vault) -> None:
     """Register our merge drivers in a fresh clone: git copies no configuration."""
     # Once for each clone.
-    from cortex.vault import agent_settings  # noqa: PLC0415
+    from cortex.vault import agent_settings, settings  # noqa: PLC0415
     from cortex.vault.git import drivers  # noqa: PLC0415
 
+    if settings.load(vault.root).refusal:
+        return  # records of a newer format are not ours to merge
     # The command does its work without; `cortex doctor` names what is missing.
     with suppress(CortexError, OSError):
         if drivers.register(vault.root):

@@ -6,7 +6,7 @@ from cortex.core.briefing.pages import BRIEFINGS_FOLDER
 from cortex.core.model.caller import Caller
 from cortex.core.model.problem import CortexError, Problem
 from cortex.operations.capture.drain_spool import drain_spool, has_spooled_work
-from cortex.vault import files, layout
+from cortex.vault import files, layout, settings
 from cortex.vault.git import displaced
 from cortex.vault.git.change_marker import briefings_are_stale
 from cortex.vault.locate import Vault
@@ -26,7 +26,7 @@ def ensure_fresh(vault: Vault, caller: Caller) -> list[Problem]:
                     "hooks", f"what a hook left behind was not captured: {error}", "cortex doctor"
                 )
             )
-    if files.list_notes(vault.root, layout.PENDING_FOLDER):
+    if files.list_notes(vault.root, layout.PENDING_FOLDER) and not _is_refused(vault):
         # Reading YAML costs 25 ms, and the inbox is mostly empty.
         from cortex.operations.capture import normalize  # noqa: PLC0415
 
@@ -46,7 +46,14 @@ def heal_if_stale(vault: Vault, caller: Caller) -> list[Problem]:
     has_briefings = files.exists(vault.root, BRIEFINGS_FOLDER)
     if not (briefings_are_stale(vault) if has_briefings else displaced.has_entries(vault.root)):
         return []
+    if _is_refused(vault):
+        return []
     # As above; git has mostly not moved.
     from cortex.operations.share.heal import try_heal, try_restore_displaced  # noqa: PLC0415
 
     return try_heal(vault, caller) if has_briefings else try_restore_displaced(vault, caller)
+
+
+def _is_refused(vault: Vault) -> bool:
+    """Whether the settings forbid changes; the problems of the index name the reason."""
+    return settings.load(vault.root).refusal is not None
