@@ -53,7 +53,7 @@ def publish_and_normalize(
     vault: Vault, caller: Caller, event: Event
 ) -> tuple[Event, NormalizeNowResult]:
     """Capture an event and normalize it at once; the event with the id and the time that it got."""
-    captured = publish_event(vault, caller, event)
+    captured = publish_event(vault, caller, event, retry_hint="run the same command again")
     event = event._replace(id=captured.id, at=events.time_of_id(captured.id))
     return event, normalize_now(vault, caller, event)
 
