@@ -60,3 +60,37 @@ def test_a_save_that_failed_is_repeated_as_it_was(vault, closed) -> None:
     assert "run the same command again" in said
     assert "--id" not in said
     assert "--id 2" in closed("capture", "Two")[2]
+
+
+@pytest.mark.parametrize("kind", ["XDG_CACHE_HOME", "XDG_STATE_HOME"])
+def test_reading_needs_no_folder_of_the_user(closed, cortex, tmp_path, kind) -> None:
+    for verb in ("status", "doctor"):  # what they import, another user may not be able to read
+        cortex(verb)
+    shut = tmp_path / "shut"
+    shut.mkdir(mode=0o555)
+    temporary = tmp_path / "home/tmp"
+    temporary.mkdir()
+    os.chown(temporary, USER, USER)
+    environ = {kind: str(shut), "TMPDIR": str(temporary)}
+    for _ in range(2):
+        code, out, err = closed("search", "zebra", **environ)
+        assert code == 0, err
+        assert "Use zebra" in out
+        assert out.count(f"{shut}/cortex/vault-") == 1
+        assert f"ls -ld {shut} shows whose it is" in out
+    for words in (("show", "use-zebra"), ("brief",), ("status",), ("recall", "zebra")):
+        assert closed(*words, **environ)[0] == 0, words
+    code, out, _ = closed("doctor", **environ)
+    assert code == 1
+    assert f"{shut}/cortex/vault-" in out
+
+
+def test_a_temporary_cache_of_somebody_else_is_refused(closed, tmp_path) -> None:
+    shut, temporary = tmp_path / "shut", tmp_path / "tmp"
+    shut.mkdir(mode=0o555)
+    temporary.mkdir()
+    temporary.chmod(0o1777)
+    (temporary / f"cortex-{USER}").mkdir()
+    done = closed("search", "zebra", XDG_CACHE_HOME=str(shut), TMPDIR=str(temporary))
+    assert done[0] == 2
+    assert "is not a folder of yours" in done[2]
