@@ -8,23 +8,27 @@ from typing import Any
 
 import pytest
 
+from cortex.operations.care.init import init
+from cortex.vault.locate import Vault
 from tests.conftest import run_cortex
 
 USER = 65_431
 
 
 @pytest.fixture
-def closed(tmp_path, as_user, vault, cortex):
+def vault(public_folder, caller) -> Vault:
+    return Vault(init(caller, str(public_folder / "vault")).root)
+
+
+@pytest.fixture
+def closed(public_folder, as_user, vault, cortex):
     """The command as a user who may read the vault and write nothing into it: code, stdout, stderr."""
     assert not cortex("save", "Use zebra", "--why", "it is one").returncode
-    home = tmp_path / "home"
+    home = public_folder / "home"
     home.mkdir()
     os.chown(home, USER, USER)
-    for path in (tmp_path, *tmp_path.rglob("*")):
+    for path in public_folder.rglob("*"):
         path.chmod(0o755 if path.is_dir() else 0o644)
-    for parent in tmp_path.parents:
-        if parent.stat().st_uid == os.geteuid() and str(parent) not in ("/", "/tmp", "/dev/shm"):
-            parent.chmod(parent.stat().st_mode | 0o011)
 
     def run(*words: str, **environ: str) -> list[Any]:
         def call() -> list[Any]:
@@ -63,12 +67,12 @@ def test_a_save_that_failed_is_repeated_as_it_was(vault, closed) -> None:
 
 
 @pytest.mark.parametrize("kind", ["XDG_CACHE_HOME", "XDG_STATE_HOME"])
-def test_reading_needs_no_folder_of_the_user(closed, cortex, tmp_path, kind) -> None:
+def test_reading_needs_no_folder_of_the_user(closed, cortex, public_folder, kind) -> None:
     for verb in ("status", "doctor"):  # what they import, another user may not be able to read
         cortex(verb)
-    shut = tmp_path / "shut"
+    shut = public_folder / "shut"
     shut.mkdir(mode=0o555)
-    temporary = tmp_path / "home/tmp"
+    temporary = public_folder / "home/tmp"
     temporary.mkdir()
     os.chown(temporary, USER, USER)
     environ = {kind: str(shut), "TMPDIR": str(temporary)}
@@ -85,8 +89,8 @@ def test_reading_needs_no_folder_of_the_user(closed, cortex, tmp_path, kind) -> 
     assert f"{shut}/cortex/vault-" in out
 
 
-def test_a_temporary_cache_of_somebody_else_is_refused(closed, tmp_path) -> None:
-    shut, temporary = tmp_path / "shut", tmp_path / "tmp"
+def test_a_temporary_cache_of_somebody_else_is_refused(closed, public_folder) -> None:
+    shut, temporary = public_folder / "shut", public_folder / "tmp"
     shut.mkdir(mode=0o555)
     temporary.mkdir()
     temporary.chmod(0o1777)

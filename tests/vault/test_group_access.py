@@ -15,13 +15,11 @@ def test_a_file_that_a_git_removes_meanwhile_is_no_problem(vault: Vault, monkeyp
 
 
 def test_a_python_below_a_folder_that_nobody_else_may_enter_is_named(
-    tmp_path, as_user, monkeypatch
+    public_folder, as_user, monkeypatch
 ) -> None:
-    shut = tmp_path / "shut"
+    shut = public_folder / "shut"
     (shut / "venv/bin").mkdir(parents=True)
     (shut / "venv/bin/python").touch()
     shut.chmod(0o700)
-    for parent in (tmp_path, *tmp_path.parents[:-2]):
-        parent.chmod(parent.stat().st_mode | 0o011)
     monkeypatch.setattr("sys.executable", str(shut / "venv/bin/python"))
     assert as_user(65_431, lambda: group_access._unreachable_folder(65_431)) == str(shut)
