@@ -54,7 +54,7 @@ def ensure_vault_folder(kind: str, root: str) -> str:
     except OSError as error:
         if kind != "cache" or error.errno not in _UNWRITABLE:
             raise
-    temporary = os.path.join(os.environ.get("TMPDIR") or "/tmp", f"cortex-{os.geteuid()}")  # noqa: S108  it is checked
+    temporary = os.path.join(os.environ.get("TMPDIR") or "/tmp", f"cortex-{os.geteuid()}")  # noqa: S108
     path = os.path.join(temporary, os.path.basename(path))
     for folder in (temporary, path):
         os.makedirs(folder, mode=0o700, exist_ok=True)

@@ -257,7 +257,7 @@ def _exclude_open(locks: list[GitLock]) -> list[GitLock]:
 
 
 def _find_holders(locks: list[GitLock]) -> dict[tuple[int, int], str]:
-    """Device and inode of the locks that are open -> a process's id, as far as this user may see."""
+    """Device and inode of the locks that are open -> a process id, as far as this user may see."""
     names = {os.path.basename(lock.path) for lock in locks}
     held: dict[tuple[int, int], str] = {}
     for process in _processes() if locks else ():
