@@ -12,6 +12,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+import tempfile
 import time
 import traceback
 import warnings
@@ -363,6 +364,15 @@ def git() -> Callable[..., str]:
         ).stdout
 
     return run
+
+
+@pytest.fixture
+def public_folder() -> Iterator[Path]:
+    """A folder that other users may enter; pytest closes its own at any start."""
+    path = Path(tempfile.mkdtemp(prefix="cortex-public-"))
+    path.chmod(0o755)
+    yield path
+    shutil.rmtree(path)
 
 
 @pytest.fixture

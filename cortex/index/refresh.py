@@ -21,6 +21,7 @@ from cortex.core.model.caller import ProgressCallback
 from cortex.core.model.problem import ConflictError, CortexError, Problem
 from cortex.index.catalogue import FILE_NAME as CATALOGUE_FILE, Catalogue, IndexDamaged
 from cortex.index.file_scan import Snapshot, scan_vault, stamp_of
+from cortex.vault import user_folders
 from cortex.vault.locate import Vault
 from cortex.vault.lock import lock
 from cortex.vault.state import store
@@ -97,15 +98,15 @@ def open_index(
     time updates. Without `words` the full-text index may stay behind until somebody needs it."""
     folder = vault.cache_folder()
     index_folder = os.path.join(folder, INDEX_FOLDER)
+    away = _cache_problems(vault, folder)
     lock_file = os.path.join(folder, "index.lock")
     if not rebuild:
         with lock(lock_file, "search index", shared=True, wait=_LOCK_TIMEOUT_SECONDS):
             if (current := _scan_if_current(vault, folder)) is not None:
                 with Catalogue(folder, writable=False) as catalogue:
                     if not (words and catalogue.has_backlog()):
-                        yield IndexSession(
-                            catalogue, index_folder, current[0], "current", current[1]
-                        )
+                        noted = (*away, *current[1])
+                        yield IndexSession(catalogue, index_folder, current[0], "current", noted)
                         return
     with lock(lock_file, "search index", wait=_LOCK_TIMEOUT_SECONDS):
         # 40 ms of imports, YAML above all; most refreshes find nothing changed.
@@ -126,7 +127,15 @@ def open_index(
                     f"the search index cannot be written: {error}", f"make room in {folder}"
                 ) from error
         with Catalogue(folder, writable=False) as catalogue:
-            yield IndexSession(catalogue, index_folder, seen, found, noted)
+            yield IndexSession(catalogue, index_folder, seen, found, (*away, *noted))
+
+
+def _cache_problems(vault: Vault, folder: str) -> tuple[Problem, ...]:
+    """The problem of a vault whose cache is another folder than the user's."""
+    if folder == user_folders.vault_folder_path("cache", vault.root):
+        return ()
+    why = f"the index is in {folder}"
+    return (user_folders.closed_folder_problem("cache", vault.root, why),)
 
 
 def _scan_if_current(vault: Vault, folder: str) -> tuple[Snapshot, tuple[Problem, ...]] | None:

@@ -36,6 +36,7 @@ from cortex.index.refresh import (
 )
 from cortex.vault import files, settings
 from cortex.vault.git import checkout, git_cli
+from cortex.vault.layout import SETTINGS_FILE
 from cortex.vault.state import store
 
 
@@ -56,6 +57,8 @@ class Reindexing:
         settings and repository. Without `words`, an existing full-text index stays behind."""
         state = None if rebuild else load_valid_state(self.folder)
         wanted = settings.load(self.root)
+        if not wanted.is_readable:
+            wanted = self._with_known_exclude(wanted)
         noted = list(wanted.problems)
         ignored = state.ignored if state else self._list_git_ignored(noted)
         seen = scan_notes(self.root, wanted.exclude, ignored)
@@ -86,6 +89,17 @@ class Reindexing:
             self.folder, STATE_FILE, json.dumps({"format": FORMAT, **fresh._asdict()}).encode()
         )
         return ("updated" if state else "built"), seen, problems
+
+    def _with_known_exclude(self, broken: settings.Settings) -> settings.Settings:
+        """Unreadable settings with the `exclude` of the last index. Raises `CortexError` if there
+        is none, and private notes might be indexed."""
+        if state := load_valid_state(self.folder):
+            return broken._replace(exclude=state.exclude)
+        if broken.may_exclude:
+            where = f"{self.root}/{SETTINGS_FILE}"
+            message = f"{where} {broken.problems[0].message}; it may exclude notes from the index"
+            raise CortexError(message, broken.problems[0].hint)
+        return broken
 
     def _list_git_ignored(self, noted: list[Problem]) -> tuple[str, ...]:
         if not checkout.is_in_repository(self.root):

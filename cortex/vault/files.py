@@ -74,7 +74,7 @@ def checked_parts(path: str) -> list[str]:
 @contextmanager
 def open_folder(root: str, path: str, *, create: bool = False) -> Iterator[OpenFolder]:
     """Open the folder at `path` (`""` is the root). With `create`, make what is missing: mode 0700,
-    or with the rights of the group that shares the vault."""
+    or with the rights of the group that shares the vault. An `OSError` names the whole path."""
     chain: list[int] = []
     try:
         chain.append(os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC))
@@ -95,6 +95,11 @@ def open_folder(root: str, path: str, *, create: bool = False) -> Iterator[OpenF
                     raise InvalidInputError(f"{path}: {part} {why}", hint) from error
                 raise
         yield OpenFolder(tuple(chain))
+    except OSError as error:
+        # The name of an entry, or `.`: which folder it is in, only the descriptor says.
+        if isinstance(error.filename, str) and not os.path.isabs(error.filename):
+            error.filename = os.path.join(root, path).rstrip("/")
+        raise
     finally:
         for fd in reversed(chain):
             _close_quietly(fd)

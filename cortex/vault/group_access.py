@@ -124,9 +124,16 @@ def _required_modes(root: str, common: str) -> Iterator[tuple[str, int]]:
 def _unreachable_folder(group: int) -> str:
     """A folder above this Python or package that the group may not enter; else empty."""
     for path in (os.path.realpath(sys.executable), _PACKAGE_FOLDER):
+        is_denied = False
         while (parent := os.path.dirname(path)) != path:
-            status = os.stat(path := parent)
-            if not status.st_mode & (stat.S_IXGRP if status.st_gid == group else stat.S_IXOTH):
+            try:
+                status = os.stat(path := parent)
+            except PermissionError:  # below the folder that not even we may enter
+                is_denied = True
+                continue
+            if is_denied or not status.st_mode & (
+                stat.S_IXGRP if status.st_gid == group else stat.S_IXOTH
+            ):
                 return path
     return ""
 

@@ -61,6 +61,7 @@ def _edit_settings(
 ) -> bool:
     """Write the first candidate that reads as the changed table; False if nothing changes."""
     text, table = _read_settings(root)
+    settings.check_writable(root)
     wanted = deepcopy(table)
     change(wanted)
     if wanted == table:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from cortex.core.model.problem import CortexError, Problem
+from cortex.core.model.problem import CortexError, InvalidInputError, NotFoundError, Problem
 from cortex.core.text import toml
 from cortex.vault import files
 from cortex.vault.layout import SETTINGS_FILE
@@ -16,6 +16,10 @@ _MAX_ALIAS_STEPS = 20  # from one alias to the next
 _PROJECT_RE = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")  # as in core/model/event.py
 _MAX_BYTES = 64 * 1024
 _MAX_PHRASES, _MAX_PHRASE_CHARS = 50, 60  # for one type; characters
+# Of settings that cannot be parsed: what keeps hooks and private notes as they were.
+_HOOKS_OFF_RE = re.compile(rb"^[ \t]*(?:hooks\.)?enabled[ \t]*=[ \t]*false\b", re.MULTILINE)
+_PROMPTS_ON_RE = re.compile(rb"^[ \t]*(?:hooks\.)?prompts[ \t]*=[ \t]*true\b", re.MULTILINE)
+_EXCLUDE_RE = re.compile(rb"^[^#\n]*exclude(?![ \t]*=[ \t]*\[[ \t]*\])[\"']?[ \t]*=", re.MULTILINE)
 
 
 class Settings(NamedTuple):
@@ -32,6 +36,9 @@ class Settings(NamedTuple):
     captures_prompts: bool = False  # whether they keep what the user asks
     # Record type -> words at the beginning of a line that say so, the team's own.
     phrases: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    refusal: Problem | None = None  # why this program must not write into the vault
+    is_readable: bool = True
+    may_exclude: bool = False  # not readable, and they may name patterns of excluded notes
 
     def resolve_project(self, name: str) -> str:
         """The project that a name stands for: itself, unless it was merged into another."""
@@ -43,15 +50,20 @@ def load(root: str) -> Settings:
     problems: list[Problem] = []
     try:
         table = toml.parse(read_text(root))
-    except (CortexError, OSError, ValueError) as error:
-        message = f"cannot be read: {str(error).splitlines()[0]}"
-        _add(problems, message, "mend it; defaults are used meanwhile")
+    except (FileNotFoundError, NotFoundError) as error:
+        _add(problems, f"cannot be read: {error}", "mend it; defaults are used meanwhile")
         return Settings(problems=tuple(problems))
-    if table.get("format", FORMAT_VERSION) != FORMAT_VERSION:
-        message = (
-            f"format {table['format']!r} is not the format {FORMAT_VERSION} that this program knows"
-        )
-        _add(problems, message, "update cortex")
+    except (CortexError, OSError, ValueError) as error:
+        return _unreadable(root, f"cannot be read: {str(error).splitlines()[0]}")
+    version, refusal = table.get("format", FORMAT_VERSION), None
+    if version != FORMAT_VERSION:
+        message = f"format {version!r} is not the format {FORMAT_VERSION} that this program knows"
+        if type(version) is int and version > FORMAT_VERSION:
+            hint = "update cortex: this one reads the vault and keeps captures, but changes nothing"
+            refusal = Problem(SETTINGS_FILE, message, hint)
+            problems.append(refusal)
+        else:
+            _add(problems, message, f"write format = {FORMAT_VERSION}")
     index = table.get("index", {})
     exclude = index.get("exclude", []) if isinstance(index, dict) else None
     if not isinstance(exclude, list) or not all(isinstance(one, str) for one in exclude):
@@ -66,7 +78,36 @@ def load(root: str) -> Settings:
         captures_prompts=bool(_parse_switch(table, "hooks", "prompts", problems)),
         aliases=_parse_aliases(table.get("projects", {}), problems),
         phrases=_parse_phrases(table.get("extract", {}), problems),
+        refusal=refusal,
         problems=tuple(problems),  # last: the others add to them
+    )
+
+
+def check_writable(root: str) -> None:
+    """Raise `InvalidInputError` if records must not be written, nor anything shared: the format is
+    newer than this program, or the settings cannot be read."""
+    if refusal := load(root).refusal:
+        raise InvalidInputError(f"{root}/{SETTINGS_FILE}: {refusal.message}", refusal.hint)
+
+
+def _unreadable(root: str, message: str) -> Settings:
+    """The settings while nobody can parse them: nothing is written or shared, hooks stay as the
+    lines of the text say."""
+    hint = f"mend that line of {root}/{SETTINGS_FILE}; until then nothing is changed or shared"
+    refusal = Problem(SETTINGS_FILE, message, hint)
+    try:
+        data = files.read(root, SETTINGS_FILE, _MAX_BYTES + 1)
+    except (CortexError, OSError):
+        data = b"exclude ="
+    return Settings(
+        problems=(refusal,),
+        autocommit=False,
+        push=False,
+        hooks_enabled=not _HOOKS_OFF_RE.search(data),
+        captures_prompts=len(data) <= _MAX_BYTES and bool(_PROMPTS_ON_RE.search(data)),
+        refusal=refusal,
+        is_readable=False,
+        may_exclude=bool(_EXCLUDE_RE.search(data)),
     )
 
 
@@ -75,7 +116,11 @@ def read_text(root: str) -> str:
     data = files.read(root, SETTINGS_FILE, _MAX_BYTES + 1)
     if len(data) > _MAX_BYTES:
         raise ValueError(f"it is larger than {_MAX_BYTES:,} bytes")
-    return data.decode()
+    try:
+        return data.decode()
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise ValueError(f"it is not UTF-8 (at line {line})") from None
 
 
 def _add(problems: list[Problem], message: str, hint: str) -> None:

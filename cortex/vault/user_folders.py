@@ -7,15 +7,17 @@ ms of CPU.
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 import sys
 from contextlib import suppress
 
-from cortex.core.model.problem import InvalidInputError
+from cortex.core.model.problem import InvalidInputError, Problem
 from cortex.core.text.strings import sha256_digest
 from cortex.vault import files
 
+_UNWRITABLE = (errno.EACCES, errno.EPERM, errno.EROFS)
 _REMOVE_HINT = "remove it; Cortex makes a private one"
 _XDG_FOLDERS = {
     "cache": ("XDG_CACHE_HOME", ".cache"),
@@ -42,11 +44,34 @@ def user_folder(kind: str) -> str:
 def ensure_vault_folder(kind: str, root: str) -> str:
     """The folder of one vault below the user's cache or state folder; made when missing, mode 0700.
     `InvalidInputError` when it is not ours alone: what lies there (an index full of pickles) is
-    trusted."""
+    trusted. For a cache that cannot be written, a folder below the temporary one."""
     path = vault_folder_path(kind, root)
-    os.makedirs(path, mode=0o700, exist_ok=True)
-    check_private(path)
+    try:
+        os.makedirs(path, mode=0o700, exist_ok=True)
+        check_private(path)
+        if kind != "cache" or os.access(path, os.W_OK | os.X_OK):
+            return path
+    except OSError as error:
+        if kind != "cache" or error.errno not in _UNWRITABLE:
+            raise
+    temporary = os.path.join(os.environ.get("TMPDIR") or "/tmp", f"cortex-{os.geteuid()}")  # noqa: S108
+    path = os.path.join(temporary, os.path.basename(path))
+    for folder in (temporary, path):
+        os.makedirs(folder, mode=0o700, exist_ok=True)
+        check_private(folder)
     return path
+
+
+def closed_folder_problem(kind: str, root: str, why: str) -> Problem:
+    """The problem of a folder that cannot be made or written, at `why`."""
+    # After a fault alone.
+    from cortex.core.text.shell_command import shell_quote  # noqa: PLC0415
+
+    there = path = vault_folder_path(kind, root)
+    while not os.path.lexists(there):
+        there = os.path.dirname(there)
+    hint = f"make it a folder that you may write: ls -ld {shell_quote(there)} shows whose it is"
+    return Problem(path, f"cannot be written, so {why}", hint)
 
 
 def vault_folder_path(kind: str, root: str) -> str:

@@ -29,9 +29,10 @@ class CommitCandidates(NamedTuple):
 
 def is_enabled(root: str) -> bool:
     """Whether the watcher commits here: by setting, else if the vault is the root of a
-    repository."""
+    repository. Raises `InvalidInputError` if the settings forbid changes."""
     if (around := checkout.find_repository(root)) is None:
         return False
+    settings.check_writable(root)
     chosen = settings.load(root).autocommit
     return around[0] == root if chosen is None else chosen
 

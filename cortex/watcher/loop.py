@@ -26,7 +26,7 @@ from cortex.operations.capture.drain_spool import (
 from cortex.operations.capture.normalize import normalize
 from cortex.operations.share.heal import heal
 from cortex.operations.share.resolve_conflicts import recover_interrupted_merge
-from cortex.vault import files
+from cortex.vault import files, settings
 from cortex.vault.git import checkout, commit, drivers
 from cortex.vault.git.change_marker import git_stamp
 from cortex.vault.layout import PENDING_FOLDER, SETTINGS_FILE
@@ -220,7 +220,7 @@ class WatcherLoop:
                 self.debouncer.notify()  # the vault is being replaced
         # A clone that took the place of the vault does not know our merge drivers yet.
         unregistered = not checkout.has_merge_drivers(self.vault.root)
-        self._run_step("drivers", lambda: drivers.register(self.vault.root), needed=unregistered)
+        self._run_step("drivers", self._register_drivers, needed=unregistered)
         busy = checkout.operation_in_progress(self.vault.root)
         self._run_step("gather", self._drain_spool, needed=has_spooled_work(self.vault))
         pending = not busy and bool(files.list_notes(self.vault.root, PENDING_FOLDER))
@@ -234,6 +234,10 @@ class WatcherLoop:
         self.last_pass = _utc_now()
         self._last_pass_end = time.monotonic()
         self._pass_seconds = self._last_pass_end - started
+
+    def _register_drivers(self) -> None:
+        settings.check_writable(self.vault.root)
+        drivers.register(self.vault.root)
 
     def _await_git(self) -> None:
         """Wait while git writes its index. A lock that a killed git left is waited for once."""

@@ -145,8 +145,11 @@ def test_a_lock_that_a_process_has_open_stays_however_old_it_is(kept) -> None:
         try:
             holder.stdout.readline()
             for at in (AFTER_BOOT, NEXT_DAY, LATER):
-                assert git_locks.problems(str(kept), at) == []
+                (problem,) = git_locks.problems(str(kept), at)
+                assert problem.message.startswith(f"process {holder.pid} has it open")
+                assert problem.hint.startswith(f"ps -fp {holder.pid} ")
                 assert fix.repair(str(kept), at) == []
+            assert git_locks.problems(str(kept), SOON) == []
         finally:
             holder.kill()
     assert path.exists()

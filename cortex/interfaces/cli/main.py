@@ -65,8 +65,9 @@ def main(argv: Sequence[str]) -> int:
         where = f": {error.filename}" if error.filename else ""
         hint = "cortex doctor"
         if isinstance(error, PermissionError) and error.filename:
-            folder = shell_quote(os.path.dirname(os.fsdecode(error.filename)))
-            hint = f"ls -ld {folder} shows whose it is; run the command again when you may read it"
+            named = os.path.abspath(os.fsdecode(error.filename))
+            folder = shell_quote(named if os.path.isdir(named) else os.path.dirname(named))
+            hint = f"ls -ld {folder} shows whose it is; run the command again when you may use it"
         return _print_error(CortexError(f"{error.strerror or error}{where}", hint), argv)
     return code
 

@@ -73,9 +73,10 @@ def clean_tags(tags: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def publish_event(
-    vault: Vault, caller: Caller, event: Event, *, is_retry: bool = False
+    vault: Vault, caller: Caller, event: Event, *, is_retry: bool = False, retry_hint: str = ""
 ) -> CaptureResult:
-    """Write the event into the inbox, durably, over nothing that is there.
+    """Write the event into the inbox, durably, over nothing that is there. `retry_hint` says how to
+    repeat what failed, where that is no capture.
 
     A new id replaces one that is taken, unless `is_retry`: an earlier attempt may have written it.
     """
@@ -92,9 +93,14 @@ def publish_event(
         except NotFoundError:
             continue  # normalized while we looked for it: look again
         except OSError as error:
+            # After a fault alone.
+            from cortex.core.text.shell_command import shell_quote  # noqa: PLC0415
+
+            folder = f"{vault.root}/{layout.PENDING_FOLDER}"
+            again = f"run the same capture with --id {event.id}, which never makes a second event"
             raise CortexError(
-                f"nothing was captured: {error.strerror or error} ({vault.root})",
-                f"mend that, then capture with --id {event.id}, which never makes a second event",
+                f"nothing was captured: {error.strerror or error} ({folder})",
+                f"look with ls -ld {shell_quote(folder)} and df; then {retry_hint or again}",
             ) from error
         else:
             return CaptureResult(event.id, path, f"{vault.root}/{path}")

@@ -9,7 +9,14 @@ from cortex.core.briefing.pages import BRIEFINGS_FOLDER
 from cortex.core.model import event as events
 from cortex.core.model.caller import Caller
 from cortex.core.model.event import Event
-from cortex.core.model.problem import ConflictError, CortexError, NotFoundError, Problem, reason_of
+from cortex.core.model.problem import (
+    ConflictError,
+    CortexError,
+    InvalidInputError,
+    NotFoundError,
+    Problem,
+    reason_of,
+)
 from cortex.core.normalize.handlers import records_from_event
 from cortex.core.notes.note import read
 from cortex.core.text.strings import text_digest
@@ -46,7 +53,7 @@ def publish_and_normalize(
     vault: Vault, caller: Caller, event: Event
 ) -> tuple[Event, NormalizeNowResult]:
     """Capture an event and normalize it at once; the event with the id and the time that it got."""
-    captured = publish_event(vault, caller, event)
+    captured = publish_event(vault, caller, event, retry_hint="run the same command again")
     event = event._replace(id=captured.id, at=events.time_of_id(captured.id))
     return event, normalize_now(vault, caller, event)
 
@@ -59,9 +66,11 @@ def normalize_now(vault: Vault, caller: Caller, event: Event) -> NormalizeNowRes
                 return _result_of_earlier_run(vault, caller, event)
             done, healed = _normalize_event(vault, caller, event)
     except (CortexError, OSError) as error:
+        # `error.hint` says how to mend settings that forbid changes.
+        first = f"{error.hint}; then " if isinstance(error, InvalidInputError) else ""
         raise CortexError(
             f"kept as event {event.id}, which is no record yet: {reason_of(error)}",
-            "cortex normalize makes it one",
+            f"{first}cortex normalize makes it one",
         ) from error
     if done.failed:
         failure = done.failed[0]

@@ -23,6 +23,7 @@ from cortex.operations.care import hook_status
 from cortex.operations.care.broken_links import broken_link_problems, find_broken_links
 from cortex.operations.care.doctor_fix import apply_fixes
 from cortex.operations.care.repo_checks import repository_problems
+from cortex.operations.find.ensure_fresh import state_problems
 from cortex.operations.find.note_ranks import timestamp_of
 from cortex.operations.projects import project_file
 from cortex.operations.records.supersede import find_supersede_problems
@@ -100,8 +101,11 @@ def _unread_file_problems(vault: Vault, cwd: str) -> Iterator[Problem]:
     if fault := default_vault_fault():
         hint = "cortex init DIR --default writes it anew"
         yield Problem(default_vault_file(), f"{fault}; it is not read", hint)
-    for folder in (vault.state_folder(), vault.cache_folder()):
-        yield from store.problems(folder)
+    if unusable := state_problems(vault):
+        yield from unusable
+    else:
+        yield from store.problems(vault.state_folder())
+    yield from store.problems(vault.cache_folder())
 
 
 def _examine_notes(vault: Vault, now: IndexSession, at: str) -> DoctorResult:

@@ -17,7 +17,7 @@ from cortex.operations.share.heal import heal
 from cortex.operations.share.misnamed_events import find_misnamed_events, restore_event_text
 from cortex.operations.share.resolve_conflicts import recover_interrupted_merge, resolve_user_merge
 from cortex.operations.share.restore_displaced import restore_displaced
-from cortex.vault import files
+from cortex.vault import files, settings
 from cortex.vault.git import checkout, drivers
 from cortex.vault.git.objects import read_first_version
 from cortex.vault.locate import Vault
@@ -31,6 +31,7 @@ def apply_fixes(vault: Vault, caller: Caller) -> tuple[list[str], list[Problem]]
 
     Changed are only briefings, and notes that git has mixed up, displaced or doubled.
     """
+    settings.check_writable(vault.root)
     done: list[str] = []
     failed: list[Problem] = []
     for step, needs_repository, is_safe_during_merge in _STEPS:

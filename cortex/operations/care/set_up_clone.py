@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cortex.core.model.problem import CortexError
-from cortex.vault import agent_settings
+from cortex.vault import agent_settings, settings
 from cortex.vault.git import drivers
 from cortex.vault.locate import Vault
 
@@ -11,6 +11,8 @@ from cortex.vault.locate import Vault
 def set_up_clone(vault: Vault) -> list[str]:
     """Register our merge drivers: git copies no configuration. The lines that say so to a person; none where they are
     registered, or cannot be: then `cortex doctor` names what is missing."""
+    if settings.load(vault.root).refusal:
+        return []  # records of a newer format are not ours to merge
     try:
         if not drivers.register(vault.root):
             return []

@@ -14,7 +14,7 @@ from cortex.index.catalogue import NoteRow
 from cortex.index.filters import NoteFilter
 from cortex.index.queries import count_started_sessions, count_topics
 from cortex.index.refresh import IndexSession, query_index
-from cortex.operations.find.ensure_fresh import heal_if_stale
+from cortex.operations.find.ensure_fresh import heal_if_stale, state_problems
 from cortex.operations.find.hits import Hits
 from cortex.operations.sessions.live_sessions import list_live_sessions
 from cortex.vault import files, layout
@@ -104,11 +104,13 @@ def _build_status(vault: Vault, now: IndexSession, at: str) -> StatusResult:
     left = {name: len(items) - len(shown[name]) for name, items in lists.items()}
     left |= {name: len(numbers) - _MAX_KINDS for name, numbers in counts.items()}
     pending = files.list_notes(vault.root, layout.PENDING_FOLDER)
+    unusable = state_problems(vault)
+    unsent = () if unusable else list_entries(vault).unsent_events
     return StatusResult(
         vault=vault.root,
         branch=checkout.branch_of(vault.root),
         notes=catalogue.count_notes(),
-        pending=len(pending) + len(list_entries(vault).unsent_events),
+        pending=len(pending) + len(unsent),
         failed=tuple(shown["failed"]),
         types=_most_frequent(counts["types"]),
         projects=_most_frequent(counts["projects"]),
@@ -119,7 +121,7 @@ def _build_status(vault: Vault, now: IndexSession, at: str) -> StatusResult:
             catalogue.find(is_current, "-date", _MAX_NOTES),
             catalogue.count(is_current),
         ),
-        problems=len(now.problems),
+        problems=len(now.problems) + len(unusable),
         statuses=_most_frequent(statuses),
         set_aside=sum(statuses.get(name, 0) for name in SET_ASIDE_STATUSES),
         topics=count_topics(catalogue),

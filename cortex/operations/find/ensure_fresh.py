@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
+from contextlib import suppress
+
 from cortex.core.briefing.pages import BRIEFINGS_FOLDER
 from cortex.core.model.caller import Caller
 from cortex.core.model.problem import CortexError, Problem
 from cortex.operations.capture.drain_spool import drain_spool, has_spooled_work
-from cortex.vault import files, layout
+from cortex.vault import files, layout, settings, user_folders
 from cortex.vault.git import displaced
 from cortex.vault.git.change_marker import briefings_are_stale
 from cortex.vault.locate import Vault
@@ -16,6 +19,8 @@ def ensure_fresh(vault: Vault, caller: Caller) -> list[Problem]:
     """Capture what hooks left in the spool, normalize the inbox, and heal the briefings if git
     ran since the last heal (a merge without driver may have left one stale). Failures are
     returned as problems."""
+    if unusable := state_problems(vault):
+        return unusable  # without its locks nothing may be changed
     problems: list[Problem] = []
     if has_spooled_work(vault):
         try:
@@ -26,7 +31,7 @@ def ensure_fresh(vault: Vault, caller: Caller) -> list[Problem]:
                     "hooks", f"what a hook left behind was not captured: {error}", "cortex doctor"
                 )
             )
-    if files.list_notes(vault.root, layout.PENDING_FOLDER):
+    if files.list_notes(vault.root, layout.PENDING_FOLDER) and not _is_refused(vault):
         # Reading YAML costs 25 ms, and the inbox is mostly empty.
         from cortex.operations.capture import normalize  # noqa: PLC0415
 
@@ -43,10 +48,28 @@ def ensure_fresh(vault: Vault, caller: Caller) -> list[Problem]:
 def heal_if_stale(vault: Vault, caller: Caller) -> list[Problem]:
     """Heal existing briefings when git has moved index or HEAD, or an earlier run was cut short.
     Reading never creates briefings; notes that a merge displaced are restored all the same."""
+    if state_problems(vault):
+        return []
     has_briefings = files.exists(vault.root, BRIEFINGS_FOLDER)
     if not (briefings_are_stale(vault) if has_briefings else displaced.has_entries(vault.root)):
+        return []
+    if _is_refused(vault):
         return []
     # As above; git has mostly not moved.
     from cortex.operations.share.heal import try_heal, try_restore_displaced  # noqa: PLC0415
 
     return try_heal(vault, caller) if has_briefings else try_restore_displaced(vault, caller)
+
+
+def state_problems(vault: Vault) -> list[Problem]:
+    """Why the state folder cannot be used."""
+    with suppress(OSError):
+        if os.access(vault.state_folder(), os.W_OK | os.X_OK):
+            return []
+    why = "the inbox is not normalized"
+    return [user_folders.closed_folder_problem("state", vault.root, why)]
+
+
+def _is_refused(vault: Vault) -> bool:
+    """Whether the settings forbid changes; the problems of the index name the reason."""
+    return settings.load(vault.root).refusal is not None

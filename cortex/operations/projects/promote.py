@@ -33,7 +33,7 @@ from cortex.operations.records.change_record import (
     remove_unchanged,
 )
 from cortex.operations.share.heal import try_heal
-from cortex.vault import files, layout
+from cortex.vault import files, layout, settings
 from cortex.vault.git.change_marker import mark_briefings_stale
 from cortex.vault.locate import Vault, find_personal_vault, personal_vault_problem
 
@@ -181,6 +181,7 @@ def _plan_copy(
 
 def _publish_copy(own: Vault, row: NoteRow, copy: Note) -> bool:
     """Write the copy; False when another run did. `ConflictError` when something else is there."""
+    settings.check_writable(own.root)
     mark_briefings_stale(own)  # a run that ends here leaves briefings to heal
     try:
         files.create(own.root, row.path, notes.write(copy))

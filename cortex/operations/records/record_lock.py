@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from contextlib import AbstractContextManager
 
+from cortex.vault import settings
 from cortex.vault.locate import Vault
 from cortex.vault.lock import lock
 
@@ -12,5 +13,7 @@ WAIT_SECONDS = 60.0  # seconds for a pass over the inbox, which changes records 
 
 
 def record_lock(vault: Vault, wait: float = WAIT_SECONDS) -> AbstractContextManager[None]:
-    """A context manager; raises `ConflictError` if the lock is not free after `wait` seconds."""
+    """A context manager; raises `ConflictError` if the lock is not free after `wait` seconds, and
+    at once `InvalidInputError` if the settings forbid changes."""
+    settings.check_writable(vault.root)
     return lock(os.path.join(vault.locks_folder(), "normalize.lock"), "inbox", wait=wait)

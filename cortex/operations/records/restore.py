@@ -251,6 +251,7 @@ def _replay_event(
 
 
 def _publish_restored(vault: Vault, id_: str, path: str, data: bytes, how: str) -> RecordChange:
+    settings.check_writable(vault.root)
     mark_briefings_stale(vault)  # a run that ends here leaves briefings to heal
     file = os.path.join(vault.root, path)
     again = RecordChange(id_, path, "restored", hint=how, file=file)

@@ -14,7 +14,7 @@ from cortex.index import briefing_pages
 from cortex.index.briefing_pages import PageDifference
 from cortex.index.refresh import IndexSession, query_index
 from cortex.operations.share.restore_displaced import restore_displaced
-from cortex.vault import files
+from cortex.vault import files, settings
 from cortex.vault.git import change_marker, checkout, git_cli, objects
 from cortex.vault.locate import Vault
 from cortex.vault.lock import lock
@@ -46,6 +46,7 @@ def heal(vault: Vault, caller: Caller, *, check: bool = False) -> HealResult:
         wrong, problems = _find_differences(vault, caller)
         stale = tuple(one.path for one in wrong if not one.is_newer)
         return HealResult((), (), stale, tuple(one.path for one in wrong if one.is_newer), problems)
+    settings.check_writable(vault.root)
     back, left = restore_displaced(vault, caller)
     healed = _stage_pages(vault, _heal_pages(vault, caller), _unmerged_pages(vault))
     return healed._replace(brought_back=tuple(back), problems=(*left, *healed.problems))
@@ -58,6 +59,7 @@ def try_heal(vault: Vault, caller: Caller) -> list[Problem]:
     healed then.
     """
     try:
+        settings.check_writable(vault.root)
         busy = checkout.operation_in_progress(vault.root)
         back = try_restore_displaced(vault, caller)
         unmerged = _unmerged_pages(vault) if busy else []
@@ -79,6 +81,7 @@ def try_restore_displaced(vault: Vault, caller: Caller) -> list[Problem]:
     """Bring back what a merge by git has displaced, as a part of another verb; problems instead of
     errors, and the next call tries again."""
     try:
+        settings.check_writable(vault.root)
         back, left = restore_displaced(vault, caller)
     except (CortexError, OSError) as error:
         message = f"a note that git has displaced was not brought back: {reason_of(error)}"

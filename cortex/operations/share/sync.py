@@ -80,6 +80,7 @@ def sync(vault: Vault, caller: Caller, *, no_push: bool = False, yes: bool = Fal
             f"{vault.root} is in no git repository",
             f"cd {vault.root} && git init && git add . && git commit -m 'a vault'",
         )
+    settings.check_writable(vault.root)
     with lock(os.path.join(vault.locks_folder(), "sync.lock"), "sync"):
         return _SyncRun(vault, caller, no_push=no_push, yes=yes).run()
 
@@ -233,6 +234,7 @@ class _SyncRun:
 
     def _commit(self, more: Sequence[UncommittedChange] = ()) -> None:
         """Heal and commit what is ours, and `more`."""
+        settings.check_writable(self.root)  # a merge may have brought other settings
         self._add_outcome(restore_displaced(self.vault, self.caller))
         self.resolved += join_diverged_files(self.vault, self.caller)
         self.resolved += clear_conflicts(self.vault, self.caller)

@@ -113,15 +113,21 @@ def find_abandoned(
 
 
 def problems(root: str, at: Clock | None = None) -> list[Problem]:
-    """The lock files that stop git and that no process is seen to hold, with the next command."""
+    """The old lock files that stop git, who has them open, and the next command."""
     repository = checkout.find_repository(root)
     locks = _inspect_locks(repository, at or read_clock()) if repository else []
     old = [lock for lock in locks if lock.is_abandoned or abs(lock.age_seconds) > _OLD_SECONDS]
-    if repository is None or not (old := _exclude_open(old)):
+    if repository is None or not old:
         return []
+    holders = _find_holders(old)
     busy = find_running_git(repository)
     found = []
     for lock in old:
+        if process := holders.get(lock.identity[:2]):
+            message = f"process {process} has it open: git refuses to write until that has ended"
+            hint = f"ps -fp {process} shows what it is"
+            found.append(Problem(os.path.relpath(lock.path, root), message, hint))
+            continue
         where = os.path.relpath(lock.path, root)
         if lock.is_abandoned:
             why = f"was left by a git that is gone ({lock.crash_evidence})"
@@ -246,16 +252,22 @@ def _inspect_locks(repository: Repository, at: Clock) -> list[GitLock]:
 
 def _exclude_open(locks: list[GitLock]) -> list[GitLock]:
     """Those of the locks that no process has open, as far as this user may see."""
+    held = _find_holders(locks)
+    return [lock for lock in locks if lock.identity[:2] not in held]
+
+
+def _find_holders(locks: list[GitLock]) -> dict[tuple[int, int], str]:
+    """Device and inode of the locks that are open -> a process id, as far as this user may see."""
     names = {os.path.basename(lock.path) for lock in locks}
-    held = set()
+    held: dict[tuple[int, int], str] = {}
     for process in _processes() if locks else ():
         for fd in list_folder(f"{process}/fd"):
             with suppress(OSError):
                 # A stat of any other file may wait for a dead network drive.
                 if os.path.basename(os.readlink(path := f"{process}/fd/{fd}")) in names:
                     status = os.stat(path)
-                    held.add((status.st_dev, status.st_ino))
-    return [lock for lock in locks if lock.identity[:2] not in held]
+                    held[status.st_dev, status.st_ino] = process.rpartition("/")[2]
+    return held
 
 
 def _visibility_doubt(owner: int) -> str:

@@ -70,8 +70,12 @@ def problems(vault: Vault) -> list[Problem]:
 def _read_runs(vault: Vault) -> dict[tuple[str, str], tuple[HookRun, str]]:
     """The last runs, each with what is to be done about its problem."""
     found: dict[tuple[str, str], tuple[HookRun, str]] = {}
+    try:
+        folder = vault.state_folder()
+    except OSError:  # told by others
+        return {}
     for name in (OLD_LOG_FILE, LOG_FILE):
-        log = store.read(os.path.join(vault.state_folder(), name), _MAX_READ_BYTES)
+        log = store.read(os.path.join(folder, name), _MAX_READ_BYTES)
         text = log.decode("utf-8", "replace")
         for line in text.split("\n"):
             fields = line.split("\t")
