@@ -22,7 +22,7 @@ _MAX_KEPT = 10
 
 
 def restore(answer: Any) -> Iterable[str]:
-    for one in answer.records:
+    for one in answer.hits:
         yield from outcome_lines(one)
     yield from problem_lines(answer.problems)
 
