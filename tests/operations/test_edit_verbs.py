@@ -913,6 +913,26 @@ def test_what_a_person_saves_meanwhile_is_edited_and_not_overwritten(
     assert "owner: Ada" in text(one)
 
 
+def test_forget_takes_a_short_word_with_a_digit(vault, cortex) -> None:
+    cortex("new", "gotcha", "K9 barks at staging")
+    cortex("new", "gotcha", "Nobody walks at staging")
+    assert "archived: records/gotcha/k9-barks" in cortex("forget", "K9").stdout
+
+
+@pytest.mark.parametrize(
+    ("command", "closest"),
+    [
+        (("new", "decsion", "T"), "did you mean decision? use one of: decision, rejection,"),
+        (("capture", "--type", "manul", "T"), "did you mean manual? use one of: manual, stop,"),
+        (("recall", "T", "--scope", "projet"), "did you mean project? use one of: project, area,"),
+    ],
+)
+def test_an_unknown_word_names_the_closest_and_all_allowed(vault, cortex, command, closest) -> None:
+    done = cortex(*command)
+    assert done.returncode == 2
+    assert closest in done.stderr
+
+
 @pytest.mark.parametrize(
     ("query", "outcome", "id_"),
     [

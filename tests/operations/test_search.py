@@ -135,6 +135,22 @@ def test_a_pipe_gets_no_colour_and_no_mark(notes, cortex) -> None:
     assert "records/decision/use-sqlite-aaaaaa.md:13" in out
 
 
+@pytest.mark.parametrize(
+    ("query", "cause"),
+    [
+        ("catalogue after:3000", "no note passes after:3000-01-01:"),
+        ("tag:nope catalogue", "no note passes tag:nope:"),
+        ("before:1980 catalogue", "no note passes before:1980-01-01:"),
+        ("type:decision tag:nope,never catalogue", "no note passes tag:nope,never:"),
+        ("type:gotcha tag:storage catalogue", "no note passes all of its filters:"),
+    ],
+)
+def test_filters_that_no_note_passes_are_named(notes, cortex, query, cause) -> None:
+    done = cortex("search", query)
+    assert cause in done.stdout, done.stdout
+    assert "cortex status" in done.stdout
+
+
 def test_no_hits_is_exit_one_with_a_hint_and_an_error_is_exit_two(notes, cortex) -> None:
     none = cortex("search", "zebra")
     assert (none.returncode, "no hits" in none.stdout, "try" in none.stdout) == (1, True, True)

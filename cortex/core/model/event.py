@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 
 from cortex.core.model.problem import InvalidInputError
 from cortex.core.notes import yaml_writer
-from cortex.core.text.strings import encode_base32
+from cortex.core.text.strings import encode_base32, one_of
 from cortex.core.text.value import NamedTuple
 
 # Types of events. A new one is a word here and a handler in `core/normalize/handlers.py`.
@@ -117,7 +117,7 @@ def validate(event: Event) -> None:
     """Raise `InvalidInputError` when the event may not be written."""
     if event.type not in EVENT_TYPES:
         raise InvalidInputError(
-            f"unknown event type {event.type!r}", f"use one of: {', '.join(EVENT_TYPES)}"
+            f"unknown event type {event.type!r}", one_of(event.type, EVENT_TYPES)
         )
     if not event.text.strip():
         raise InvalidInputError(

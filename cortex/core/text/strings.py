@@ -99,6 +99,12 @@ def did_you_mean(near: Sequence[str], otherwise: str) -> str:
     return f"did you mean {', '.join(near)}?" if near else otherwise
 
 
+def one_of(name: str, allowed: Sequence[str]) -> str:
+    """A hint for the unknown word `name`: the closest of the allowed words, then all of them."""
+    near = close_matches(name.lower(), allowed, 1)
+    return f"{did_you_mean(near, '')} use one of: {', '.join(allowed)}".lstrip()
+
+
 def truncate_prompt(prompt: str) -> str:
     """Head and tail of a prompt, `MAX_PROMPT_CHARS` in all, as valid UTF-8. Idempotent."""
     text = prompt

@@ -18,7 +18,7 @@ from cortex.core.model.record import (
     record_id,
 )
 from cortex.core.redact.secrets import sanitize_text
-from cortex.core.text.strings import shorten
+from cortex.core.text.strings import one_of, shorten
 from cortex.operations.capture.capture import clean_tags, new_event_id
 from cortex.operations.share.heal import try_heal
 from cortex.vault import files, layout, settings
@@ -58,9 +58,7 @@ def new(
     """
     named = canonical_type(type)
     if named not in RECORD_TYPES:
-        raise InvalidInputError(
-            f"there is no record type {type!r}", f"use one of: {', '.join(RECORD_TYPES)}"
-        )
+        raise InvalidInputError(f"there is no record type {type!r}", one_of(type, RECORD_TYPES))
     seed = new_event_id(caller)  # a person's record has no event; its id is made as if it had
     title = shorten(sanitize_text(title), 120)
     if body:

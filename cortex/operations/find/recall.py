@@ -15,7 +15,7 @@ from cortex.core.ranking import query as queries
 from cortex.core.ranking.query import Query, QueryFilter
 from cortex.core.text.iso_time import epoch_seconds
 from cortex.core.text.shell_command import cortex_command
-from cortex.core.text.strings import format_time
+from cortex.core.text.strings import format_time, one_of
 from cortex.index.catalogue import NoteRow
 from cortex.index.engines import load_engine
 from cortex.index.filters import KNOWLEDGE_TIERS, NoteFilter
@@ -128,7 +128,7 @@ def recall(
 def _project_filter(vault: Vault, scope: str, project: str, caller: Caller) -> str:
     """The one project that is asked for; empty for all."""
     if not _SCOPE_RE.fullmatch(scope):
-        raise InvalidInputError(f"there is no scope {scope!r}", f"use one of: {', '.join(SCOPES)}")
+        raise InvalidInputError(f"there is no scope {scope!r}", one_of(scope, SCOPES))
     named = (
         resolve_project(vault, caller, project)
         if scope == "project"

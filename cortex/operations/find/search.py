@@ -3,6 +3,7 @@ the person's own."""
 
 from __future__ import annotations
 
+from datetime import UTC, datetime, timedelta
 from typing import Annotated, Literal, NamedTuple
 
 from cortex.core.markdown import snippet as snippets
@@ -110,12 +111,17 @@ def search(
     for part in parts:
         ids = [one.row.id for of_part, one in ranked if of_part is part]
         access_log.append(part.vault, caller, "search", ids)
+    hint = ""
+    if dropped or not hits:
+        vaults = [part.vault for part in parts]
+        cause = "" if dropped else _empty_filters(vaults, caller, asked)
+        hint = _next_query_hint(asked, terms, query, dropped, cause)
     return SearchResult(
         query=query,
         hits=hits,
         total=max(len(hits), sum(part.total for part in parts)),
         problems=tuple(problems),
-        hint=_next_query_hint(asked, terms, query, dropped, bool(hits)),
+        hint=hint,
         set_aside=dropped,
         personal=next((part.vault.root for part in parts if part.whose == "personal"), ""),
     )
@@ -278,16 +284,58 @@ def _rank_notes(
     return ranked, terms, len(ranked)
 
 
-def _next_query_hint(asked: Query, terms: list[str], query: str, dropped: int, found: bool) -> str:
+def _next_query_hint(asked: Query, terms: list[str], query: str, dropped: int, cause: str) -> str:
+    """What to ask next, of an answer without hits or with some left out."""
     if dropped:
         notes = "note" if dropped == 1 else "notes"
         return f"{dropped} superseded or deleted {notes} left out: {_search_all_command(query)}"
-    if found:
-        return ""
+    overview = "cortex status shows which types and projects there are"
+    if cause:
+        return f"{cause}: try it without, or {overview}"
     if asked.terms and not terms:
         return "its words are too common to be looked for; add one that is not"
-    if asked.filters or asked.after is not None or asked.before is not None:
-        return (
-            "try it without the filters, or cortex status to see which types and projects there are"
-        )
+    if _list_filters(asked):
+        return f"try it without the filters, or {overview}"
     return "try other words, or the beginning of one: cortex search 'merg*'"
+
+
+def _list_filters(asked: Query) -> list[tuple[str, Query]]:
+    """Each filter of a query, as it is shown and as a query of its own."""
+    listed = []
+    for one in asked.filters:
+        shown = f"{'-' * one.negated}{one.key}:{','.join(one.values)}"
+        listed.append((shown, Query((), (one,))))
+    if asked.after is not None:
+        listed.append((f"after:{_utc_time(asked.after)}", Query((), (), after=asked.after)))
+    if asked.before is not None:
+        listed.append((f"before:{_utc_time(asked.before)}", Query((), (), before=asked.before)))
+    return listed
+
+
+def _utc_time(seconds: int) -> str:
+    moment = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(seconds=seconds)
+    return f"{moment:%Y-%m-%dT%H:%M:%SZ}".removesuffix("T00:00:00Z")
+
+
+def _empty_filters(vaults: list[Vault], caller: Caller, asked: Query) -> str:
+    """Which filter no note passes, or that none passes all of them; empty when one does."""
+    listed = _list_filters(asked)
+    if not listed:
+        return ""
+    alone = [one for _, one in listed]
+    together = asked._replace(terms=())
+    counts = [
+        query_index(
+            vault,
+            caller.progress,
+            lambda now: [
+                len(now.catalogue.numbers(NoteFilter(query=one))) for one in (together, *alone)
+            ],
+        )
+        for vault in vaults
+    ]
+    all_together, *each = map(sum, zip(*counts, strict=True))
+    for (shown, _), passing in zip(listed, each, strict=True):
+        if not passing:
+            return f"no note passes {shown}"
+    return "" if all_together else "no note passes all of its filters"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import NamedTuple
 
 from cortex.core.model.caller import Caller
@@ -37,6 +38,9 @@ class ForgetResult(NamedTuple):
     hint: str = ""
     problems: tuple[Problem, ...] = ()
     file: str = ""  # absolute path
+
+
+_WORD_WITH_DIGIT_RE = re.compile(r"\b[^\W\d]*\d\w*")
 
 
 class _ForgetCandidate(NamedTuple):
@@ -103,16 +107,21 @@ def _find_candidates(now: IndexSession, query: str, at: str) -> list[_ForgetCand
         now.fulltext_folder, asked, _MAX_CANDIDATES, (TIER_CURRENT,), allowed=allowed, without=set()
     )
     rows = now.catalogue.rows_by_number(one.number for one in scored)
-    words = token_set(query)
+    words, all_words = token_set(query), _words_of_title(query)
     found = []
     for one in scored:
         row = rows[one.number]
         title = token_set(row.title)
-        has_all = bool(words) and words <= title
+        has_all = bool(all_words) and all_words <= _words_of_title(row.title)
         found.append(_ForgetCandidate(row, one.score, jaccard(words, title), has_all))
     return sorted(
         found, key=lambda one: (-one.has_all_words, -one.title_similarity, -one.score, one.row.path)
     )
+
+
+def _words_of_title(text: str) -> set[str]:
+    """The tokens of a text, and its shorter words with a digit: K9, v2."""
+    return {*token_set(text), *_WORD_WITH_DIGIT_RE.findall(text.casefold())}
 
 
 def _unambiguous_candidate(found: list[_ForgetCandidate]) -> _ForgetCandidate | None:
