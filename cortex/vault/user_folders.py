@@ -14,6 +14,7 @@ import sys
 from contextlib import suppress
 
 from cortex.core.model.problem import InvalidInputError, Problem
+from cortex.core.text.shell_command import shell_quote
 from cortex.core.text.strings import sha256_digest
 from cortex.vault import files
 
@@ -64,9 +65,6 @@ def ensure_vault_folder(kind: str, root: str) -> str:
 
 def closed_folder_problem(kind: str, root: str, why: str) -> Problem:
     """The problem of a folder that cannot be made or written, at `why`."""
-    # After a fault alone.
-    from cortex.core.text.shell_command import shell_quote  # noqa: PLC0415
-
     there = path = vault_folder_path(kind, root)
     while not os.path.lexists(there):
         there = os.path.dirname(there)

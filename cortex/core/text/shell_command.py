@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import shlex
+# As in `shlex.quote`, whose module compiles patterns that captures need not load.
+_PLAIN_CHARS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_@%+=:,./-")
 
 
 def cortex_command(*words: str) -> str:
@@ -22,7 +23,9 @@ def shell_quote(word: str) -> str:
     """One word of a shell's line, printable whatever it holds."""
     if any(map(_is_invisible, word)):
         return f"$'{''.join(map(_escape_octal, word))}'"
-    return shlex.quote(word)
+    if word and _PLAIN_CHARS.issuperset(word):
+        return word
+    return "'" + word.replace("'", "'\"'\"'") + "'"
 
 
 def _is_invisible(char: str) -> bool:

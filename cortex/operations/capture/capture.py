@@ -7,6 +7,7 @@ from cortex.core.model.caller import Caller
 from cortex.core.model.event import Event
 from cortex.core.model.problem import ConflictError, CortexError, NotFoundError
 from cortex.core.redact.secrets import sanitize_text
+from cortex.core.text.shell_command import shell_quote
 from cortex.core.text.value import NamedTuple
 from cortex.vault import files, layout
 from cortex.vault.git import checkout
@@ -93,9 +94,6 @@ def publish_event(
         except NotFoundError:
             continue  # normalized while we looked for it: look again
         except OSError as error:
-            # After a fault alone.
-            from cortex.core.text.shell_command import shell_quote  # noqa: PLC0415
-
             folder = f"{vault.root}/{layout.PENDING_FOLDER}"
             again = f"run the same capture with --id {event.id}, which never makes a second event"
             raise CortexError(

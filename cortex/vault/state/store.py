@@ -11,6 +11,7 @@ import stat
 from contextlib import suppress
 
 from cortex.core.model.problem import CortexError, InvalidInputError, Problem
+from cortex.core.text.shell_command import shell_quote
 from cortex.vault import files, user_folders
 
 _EXPECTED_FILE_TYPES = (stat.S_IFREG, stat.S_IFDIR, stat.S_IFSOCK)  # a watcher's socket among them
@@ -134,8 +135,6 @@ def evict(folder: str, most: int, *, keep: int = 0, suffix: str = "") -> None:
 
 def problems(folder: str) -> list[Problem]:
     """What in a private folder is not read: links, pipes, devices, and files of other users."""
-    from cortex.core.text.shell_command import shell_quote  # noqa: PLC0415  for doctor only
-
     found = []
     below = [os.path.join(folder, name) for name in files.list_folder(folder)]
     below += [os.path.join(path, name) for path in below for name in files.list_folder(path)]
