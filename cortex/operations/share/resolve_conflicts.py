@@ -366,7 +366,8 @@ def _needs_inspection(
         result = made[0][path][1] if path in made[0] else ours
         wanted = ours if theirs in (ours, base) else theirs
         if base not in (ours, theirs) and ours != theirs:
-            if result not in (ours, theirs):
+            # An edit that is gone with a deletion is git's doing where it saw a rename.
+            if result not in (ours, theirs) or result is None:
                 return True
         elif result != wanted or (base and ours is None and theirs is None):
             return True
