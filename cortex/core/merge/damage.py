@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set as AbstractSet
 from typing import NamedTuple
 
 from cortex.core.merge.conflict_markers import marked_conflicts
@@ -56,22 +56,34 @@ def plan_repair(sides: MergeSides, result: Tree, context: MergeContext) -> Merge
     """The changes to git's merged tree that bring back each note's own text, once."""
     plan = MergePlan(sides, context)
     damages = find_damage(sides, result, context.merge_note)
+    while stay := [one for one in damages if _is_whole_elsewhere(one, damages, result)]:
+        damages = [one for one in damages if one not in stay]
     leaving = {path for one in damages for path in one.wrong_paths}
     for one in damages:
         path = one.path
-        here = result.get(path)
-        if (
-            here is not None
-            and one.kind != WRONG_EVENT
-            and path not in leaving
-            and one.id != note_id(here) != ""
-        ):
-            if any(result[wrong] == one.data for wrong in one.wrong_paths):
-                continue  # its place is taken, and where it is it is whole
+        if _is_taken_by_another(one, leaving, result):
             path = plan.free_path(path, one.id, one.data, result)
         message = _DAMAGE_TEXTS[one.kind].format(one.duplicate_paths)
         plan.decide(NoteDecision(one.id, path, one.data, one.wrong_paths, message))
     return plan.outcome()
+
+
+def _is_whole_elsewhere(one: MergeDamage, damages: Sequence[MergeDamage], result: Tree) -> bool:
+    """True if another note stays at the note's place, and the note is whole where it is."""
+    leaving = {path for each in damages for path in each.wrong_paths}
+    return _is_taken_by_another(one, leaving, result) and any(
+        result[wrong] == one.data for wrong in one.wrong_paths
+    )
+
+
+def _is_taken_by_another(one: MergeDamage, leaving: AbstractSet[str], result: Tree) -> bool:
+    here = result.get(one.path)
+    return (
+        here is not None
+        and one.kind != WRONG_EVENT
+        and one.path not in leaving
+        and one.id != note_id(here) != ""
+    )
 
 
 def find_damage(sides: MergeSides, result: Tree, merge: MergeFunction) -> list[MergeDamage]:
