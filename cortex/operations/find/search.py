@@ -3,7 +3,6 @@ the person's own."""
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
 from typing import Annotated, Literal, NamedTuple
 
 from cortex.core.markdown import snippet as snippets
@@ -14,6 +13,7 @@ from cortex.core.model.problem import CortexError, NotFoundError, Problem
 from cortex.core.ranking import query as queries
 from cortex.core.ranking.query import Query
 from cortex.core.text import shell_command
+from cortex.core.text.strings import format_time
 from cortex.index.catalogue import NoteRow
 from cortex.index.engines import load_engine
 from cortex.index.filters import KNOWLEDGE_TIERS, NoteFilter
@@ -313,8 +313,7 @@ def _list_filters(asked: Query) -> list[tuple[str, Query]]:
 
 
 def _utc_time(seconds: int) -> str:
-    moment = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(seconds=seconds)
-    return f"{moment:%Y-%m-%dT%H:%M:%SZ}".removesuffix("T00:00:00Z")
+    return format_time(seconds).removesuffix("T00:00:00Z") or "a time before the year 1"
 
 
 def _empty_filters(vaults: list[Vault], caller: Caller, asked: Query) -> str:
