@@ -613,7 +613,7 @@ def test_generated_notes_read_as_the_parser_reads_them(body: str) -> None:
 
 # Time
 
-LIMIT = LARGE / 200_000  # seconds of CPU
+LIMIT = LARGE / 50_000  # seconds of CPU
 HOSTILE = (
     '[¦[[¦]¦`¦%%¦%%\n¦<!--¦<¦(¦![¦![[¦#a¦(#a¦^a ¦> ¦- ¦* ¦# ¦|¦\\¦[a](¦[a](b(¦[a](b "¦'
     "[a](<¦[a][¦[a](b)¦[]¦[[a [¦[a]: b\n¦[a]: b '\n¦- [ ] ¦- a\n  ¦<a ¦<a b=\"¦<a b='¦<?¦"

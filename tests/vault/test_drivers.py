@@ -277,14 +277,23 @@ def until_gone(mark: str) -> None:
     """The git that the killed process had started is on its own now, and finishes. It is known by a variable of its
     environment, which it has from the moment it is forked."""
     deadline = time.monotonic() + 60
-    while any(mark.encode() in of for of in environments()) and time.monotonic() < deadline:
+    while any(is_running(process, mark) for process in processes()):
+        assert time.monotonic() < deadline
         time.sleep(0.005)
 
 
-def environments() -> Iterator[bytes]:
-    for file in Path("/proc").glob("[0-9]*/environ"):
-        with suppress(OSError):  # another user's, or gone
-            yield file.read_bytes()
+def processes() -> Iterator[Path]:
+    return Path("/proc").glob("[0-9]*")
+
+
+def is_running(process: Path, mark: str) -> bool:
+    """Whether it has the mark. A git in the moment of its start has no environment yet: it may be ours."""
+    with suppress(OSError):  # another user's, or gone
+        environment = (process / "environ").read_bytes()
+        return mark.encode() in environment or (
+            not environment and (process / "exe").readlink().name == "git"
+        )
+    return False
 
 
 @pytest.fixture
