@@ -66,7 +66,7 @@ def entities(
     number: how many are shown at most
 
     Example: cortex entities src/app.py
-    Example: cortex entities --note publish-by-link-k3f7q2
+    Example: cortex entities --note decision-save-lookup
     Example: cortex entities --kind package --number 5
     """
     if name and note:

@@ -90,9 +90,9 @@ def graph(
     mermaid: answer as a mermaid flowchart, which Obsidian and GitHub draw
     number: how many notes are shown at most
 
-    Example: cortex graph publish-by-link-k3f7q2 --depth 3
-    Example: cortex graph publish-by-link-k3f7q2 --to weekly-sync-m5d2xa
-    Example: cortex graph publish-by-link-k3f7q2 --mermaid
+    Example: cortex graph decision-save-lookup --depth 3
+    Example: cortex graph decision-save-lookup --to decision-topic-identity
+    Example: cortex graph decision-save-lookup --mermaid
     """
     steps = depth or (MAX_DEPTH if to else _DEFAULT_DEPTH)
     kind = normalize_kind(kind)

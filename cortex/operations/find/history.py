@@ -86,9 +86,9 @@ def history(
     at: show the whole note as it was at this commit, or the text of this event
     number: how many commits are shown, and how many texts
 
-    Example: cortex history publish-by-link-k3f7q2
-    Example: cortex history publish-by-link-k3f7q2 --at HEAD~3
-    Example: cortex history publish-by-link-k3f7q2 --at 20261120t164512z-k3f7q2abcd
+    Example: cortex history decision-save-lookup
+    Example: cortex history decision-save-lookup --at HEAD~3
+    Example: cortex history decision-save-lookup --at 20261122t210605z-xb2xvmsmhd
     """
     no_git = _missing_git_error(vault)
     known = query_index(vault, caller.progress, lambda now: _find_known_note(now.catalogue, note))

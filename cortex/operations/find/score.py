@@ -49,8 +49,8 @@ def score(vault: Vault, caller: Caller, note: str, *, branch: str = "") -> NoteS
     note: an id, the beginning of an id, or a path
     branch: the branch that counts as current; by default the one that is checked out
 
-    Example: cortex score publish-by-link-k3f7q2
-    Example: cortex score publish-by-link-k3f7q2 --branch main --json
+    Example: cortex score decision-save-lookup
+    Example: cortex score decision-save-lookup --branch main --json
     """
     problems = ensure_fresh(vault, caller)
     current = branch or checkout.branch_of(caller.cwd)

@@ -43,7 +43,7 @@ def show(vault: Vault, caller: Caller, note: str) -> ShownNote:
 
     note: an id or path, as search shows it; `path:line` will do
 
-    Example: cortex show records/decision/publish-by-link-k3f7q2.md
+    Example: cortex show decision-save-lookup
     """
     heal_if_stale(vault, caller)
     whose = "project"

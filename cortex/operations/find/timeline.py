@@ -50,7 +50,7 @@ def timeline(
     number: how many before it, and as many after it
     all: of the whole vault, whatever the project
 
-    Example: cortex timeline publish-by-link-k3f7q2
+    Example: cortex timeline decision-save-lookup
     """
     problems = ensure_fresh(vault, caller)
 
