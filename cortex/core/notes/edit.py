@@ -140,17 +140,23 @@ def restore_previous_status(note: Note) -> Note:
     head, _, below = before.partition(",")
     if head.strip().lower() in SET_ASIDE_STATUSES:
         before, rest = head.strip().lower(), below.strip()
-    left = {before, *(one.strip().lower() for one in rest.split(","))}
-    gone = [key for status, keys in _FIELDS_OF_STATUS.items() if status not in left for key in keys]
-    status = before or initial_status(note.get("type"))
-    return with_fields(note, {"status": status, _STATUS_BEFORE: rest, **dict.fromkeys(gone, "")})
+    return _with_status(note, before, rest)
 
 
 def restore_active_status(note: Note) -> Note:
     """The note as it was before it was first set aside."""
-    while (note := restore_previous_status(note)).get("status").lower() in SET_ASIDE_STATUSES:
-        pass
-    return note
+    statuses = note.get(_STATUS_BEFORE).split(",")
+    while statuses and statuses[0].strip().lower() in SET_ASIDE_STATUSES:
+        del statuses[0]
+    return _with_status(note, ",".join(statuses).strip(), "")
+
+
+def _with_status(note: Note, status: str, before: str) -> Note:
+    """The note with this status, the one of its type where it is empty, and what it was before."""
+    left = {status, *(one.strip().lower() for one in before.split(","))}
+    gone = [key for status, keys in _FIELDS_OF_STATUS.items() if status not in left for key in keys]
+    fields = {"status": status or initial_status(note.get("type")), _STATUS_BEFORE: before}
+    return with_fields(note, {**fields, **dict.fromkeys(gone, "")})
 
 
 def normalized_body(note: Note) -> str:
