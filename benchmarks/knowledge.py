@@ -58,7 +58,7 @@ def tables(work: str) -> None:
 
     name = "note-000042"
     verbs: tuple[tuple[str, Callable[[], object], object], ...] = (
-        ("`save`, with a topic", saving, 25),
+        ("`save`, with a topic", saving, 400),
         ("`graph`, depth 3", lambda: graph(vault, _caller(), name, depth=3), 100),
         ("`timeline`", lambda: timeline(vault, _caller(), name), 100),
         ("`score`", lambda: score(vault, _caller(), name), 100),

@@ -58,7 +58,7 @@ class NoteGraph(NamedTuple):
     said."""
 
     hits: tuple[GraphNode, ...]
-    total: int  # notes within the depth; of more than 5,000 at least
+    total: int  # notes within the depth; at least so many where twice `number` are reached
     edges: tuple[NamedEdge, ...]
     cut: bool  # there are more notes within the depth
     mermaid: str = ""  # the graph as a mermaid flowchart, when asked for
@@ -141,7 +141,8 @@ def _build_graph(
         pairs = {frozenset(pair) for pair in pairwise(way)}
         shown = [edge for edge in edges if frozenset((edge.source, edge.target)) in pairs]
     else:
-        every, cut = graph_walk.breadth_first(start.number, max_depth, _MAX_NODES, neighbours)
+        # The farther levels are large and slow to read: beyond twice of what is shown nothing is counted.
+        every, cut = graph_walk.breadth_first(start.number, max_depth, 2 * max_nodes, neighbours)
         total, cut = len(every), cut or len(every) > max_nodes
         depths = dict(islice(every.items(), max_nodes))
         shown = [edge for edge in edges if edge.source in depths and edge.target in depths]

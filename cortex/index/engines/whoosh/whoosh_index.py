@@ -246,11 +246,16 @@ class _IndexSearch:
 
     def _document_ids(self, numbers: set[int]) -> set[int]:
         """The documents of these notes."""
-        return {
-            document
-            for document in self.reader.all_doc_ids()
-            if self.number_column[document] in numbers
-        }
+        found: set[int] = set()
+        for leaf, offset in self.reader.leaf_readers():
+            # Document by document, a column of 10,000 takes 40 ms.
+            column = leaf._perdoc.read_numbers("column")  # noqa: SLF001
+            found.update(
+                offset + document
+                for document, number in enumerate(column)
+                if number in numbers and not leaf.is_deleted(document)
+            )
+        return found
 
 
 def _in_head_and_body(ways: Callable[[str], Any]) -> Any:
