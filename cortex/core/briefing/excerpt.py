@@ -30,8 +30,9 @@ _INVISIBLE_RE = re.compile(
 )
 _WIKILINK_RE = re.compile(r"!?\[\[(?:[^\[\]|\n]{1,400}\|)?([^\[\]|\n]{1,400})\]\]")
 _MARKUP_RE = re.compile(r"^[#>\s]+|^(?:[-*+]|\d{1,3}[.)])\s+|\*\*|__|`(?=`)")
+_LABELS = ("what", "why", "because", "reason", "rationale")
 _LABEL_RE = re.compile(
-    r"(?:[-*+]\s{1,4})?(?:\*\*|__|#{1,6}\s{1,4})?(what|why|because|reason|rationale)"
+    rf"(?:[-*+]\s{{1,4}})?(?:\*\*|__|#{{1,6}}\s{{1,4}})?({'|'.join(_LABELS)})"
     r"(?:[.:]|\*\*|__)[.:*_]{0,4}\s{0,4}(.*)",
     re.IGNORECASE,
 )
@@ -95,8 +96,9 @@ def body_excerpt(title: str, body: str) -> str:
     plain: list[str] = []
     others: list[str] = []
     room = 4 * (WHAT_CHARACTERS + WHY_CHARACTERS)  # characters that `sanitize_line` looks at
+    is_labelled = _may_be_labelled(body)
     for paragraph in _iter_paragraphs(body):
-        if len(labelled) == 2:
+        if len(labelled) == 2 or (not is_labelled and (others or room <= 0)):
             break
         found = _LABEL_RE.match(paragraph)
         if found:
@@ -121,6 +123,12 @@ def body_excerpt(title: str, body: str) -> str:
         return sanitize_line(what, UNLABELLED_CHARACTERS)
     reason = f"Why: {sanitize_line(why, WHY_CHARACTERS)}"
     return " ".join(filter(None, [sanitize_line(what, WHAT_CHARACTERS), reason]))
+
+
+def _may_be_labelled(body: str) -> bool:
+    """False only if no label stands in the text: most need not be read to their end for one."""
+    folded = f"{body.casefold()}\n"
+    return any(word in folded and re.search(rf"{word}(?:[.:*_]|\s*\n)", folded) for word in _LABELS)
 
 
 def plan_steps(body: str) -> list[PlanStep]:
