@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from datetime import UTC, datetime
 
 from cortex.core.model.turn_summary import (
     CommandRun,
@@ -14,7 +13,7 @@ from cortex.core.model.turn_summary import (
     may_hold_memory_tag,
 )
 from cortex.core.redact.secrets import sanitize_text
-from cortex.core.text.strings import one_line
+from cortex.core.text.strings import format_time, one_line
 from cortex.core.text.value import NamedTuple
 
 AGENT_TEXT, PROMPT, SUMMARY = "said", "prompt", "summary"
@@ -120,8 +119,7 @@ def normalize_timestamp(value: object) -> str:
                     return f"{head}.{part[1:4]:0<3}Z"
             return _convert_offset_timestamp(value)
     if isinstance(value, (int, float)) and not isinstance(value, bool) and 0 < value < 1e14:
-        time = datetime.fromtimestamp(value // 1000, UTC).strftime("%Y-%m-%dT%H:%M:%S")
-        return f"{time}.{int(value) % 1000:03}Z"
+        return f"{format_time(value // 1000)[:-1]}.{int(value) % 1000:03}Z"
     return ""
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from cortex.core.model.problem import CortexError, InvalidInputError, NotFoundError
-from cortex.vault.git import git_cli as bounded
+from cortex.vault.git import git_cli as bounded, git_process
 
 
 @pytest.fixture
@@ -57,7 +57,7 @@ def test_it_answers_what_git_prints_and_raises_what_git_complains_of(repository)
 
 
 def test_what_git_wrote_in_its_last_moment_is_read(repository, monkeypatch):
-    feed = bounded._write_some
+    feed = git_process._write_some
 
     def slowly(
         fd, view
@@ -66,7 +66,7 @@ def test_what_git_wrote_in_its_last_moment_is_read(repository, monkeypatch):
         time.sleep(0.1)
         return left
 
-    monkeypatch.setattr(bounded, "_write_some", slowly)
+    monkeypatch.setattr(git_process, "_write_some", slowly)
     assert (
         bounded.run(str(repository), shell("read line && echo $line"), stdin=b"the answer\n")
         == b"the answer\n"

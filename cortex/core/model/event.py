@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from datetime import datetime, timedelta
 
 from cortex.core.model.problem import InvalidInputError
 from cortex.core.notes import yaml_writer
-from cortex.core.text.strings import encode_base32, one_of
+from cortex.core.text.strings import encode_base32, format_time, one_of, parse_time
 from cortex.core.text.value import NamedTuple
 
 # Types of events. A new one is a word here and a handler in `core/normalize/handlers.py`.
@@ -72,20 +71,13 @@ def id_after(id_: str, random: bytes) -> str:
 
 def next_second(id_: str) -> str:
     """The time with which an id begins that stands a second behind `id_`."""
-    return (datetime.fromisoformat(time_of_id(id_)) + timedelta(seconds=1)).strftime(
-        "%Y%m%dt%H%M%Sz"
-    )
+    later = format_time((parse_time(time_of_id(id_)) or 0) + 1)
+    return later.replace("-", "").replace(":", "").lower()
 
 
 def is_event_id(text: str) -> bool:
     """True if `text` has the form of an event id and begins with a time that exists."""
-    if not _EVENT_ID_RE.fullmatch(text):
-        return False
-    try:
-        datetime.fromisoformat(time_of_id(text))
-    except ValueError:
-        return False
-    return True
+    return bool(_EVENT_ID_RE.fullmatch(text)) and parse_time(time_of_id(text)) is not None
 
 
 def is_project_name(name: str) -> bool:

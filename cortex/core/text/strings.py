@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Iterable, Sequence
 from unicodedata import normalize
 
@@ -57,13 +58,31 @@ def text_digest(text: str) -> str:
 
 def format_time(seconds: float) -> str:
     """Seconds since the epoch as `2026-10-03T12:00:00Z`; empty outside the years 1 to 9999."""
-    from datetime import UTC, datetime  # noqa: PLC0415  2 ms, and captures format no times
-
     try:
-        moment = datetime.fromtimestamp(int(seconds), UTC)
+        at = time.gmtime(int(seconds))
     except (OverflowError, ValueError, OSError):
         return ""
-    return f"{moment.replace(tzinfo=None).isoformat()}Z"
+    if not 1 <= at.tm_year <= 9999:
+        return ""
+    # Not `strftime`: its %Y has four digits only on some systems.
+    return f"{at.tm_year:04}-{at.tm_mon:02}-{at.tm_mday:02}T{at.tm_hour:02}:{at.tm_min:02}:{at.tm_sec:02}Z"
+
+
+def parse_time(text: str) -> int | None:
+    """Seconds since the epoch of `2026-10-03T12:00:00Z`; None for a time that does not exist. The
+    same on every Python, of which some know an hour 24. Days are counted as in H. Hinnant's
+    "chrono-compatible low-level date algorithms"."""
+    year, month, day = int(text[:4]), int(text[5:7]), int(text[8:10])
+    hour, minute, second = int(text[11:13]), int(text[14:16]), int(text[17:19])
+    is_leap = year % 4 == 0 and (year % 100 != 0 or year % 400 == 0)
+    if not (year and 1 <= month <= 12 and hour < 24 and minute < 60 and second < 60):
+        return None
+    if not 1 <= day <= (28 + is_leap if month == 2 else 30 + (month in (1, 3, 5, 7, 8, 10, 12))):
+        return None
+    since_march = year - (month < 3)
+    days = 365 * since_march + since_march // 4 - since_march // 100 + since_march // 400
+    days += (153 * ((month + 9) % 12) + 2) // 5 + day - 719_469
+    return 86_400 * days + 3_600 * hour + 60 * minute + second
 
 
 def one_line(text: str) -> str:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from datetime import datetime
 
 from cortex.core.model import event as events
 from cortex.core.model.caller import Caller
@@ -18,7 +17,7 @@ from cortex.core.model.event import Event
 from cortex.core.model.problem import ConflictError, CortexError, InvalidInputError
 from cortex.core.redact.secrets import sanitize_text
 from cortex.core.text import context_markers
-from cortex.core.text.strings import short_hash, slugify
+from cortex.core.text.strings import parse_time, short_hash, slugify
 from cortex.core.text.value import NamedTuple
 from cortex.operations.capture import hooks_enabled
 from cortex.operations.capture.capture import new_event_id, publish_event
@@ -427,5 +426,5 @@ def _is_same_prompt(session: HookSession, known: SessionCursor, text: str, numbe
         return False
     if number:
         return turn == text_fingerprint(number).digest
-    passed = datetime.fromisoformat(session.caller.now) - datetime.fromisoformat(at)
-    return abs(passed.total_seconds()) < _SAME_PROMPT_SECONDS
+    passed = (parse_time(session.caller.now) or 0) - (parse_time(at) or 0)
+    return abs(passed) < _SAME_PROMPT_SECONDS

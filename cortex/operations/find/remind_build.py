@@ -19,7 +19,7 @@ from cortex.index.engines import load_engine
 from cortex.index.filters import KNOWLEDGE
 from cortex.index.links import LinkGraph
 from cortex.index.refresh import last_index, query_index
-from cortex.operations.find.claim_check import ClaimingNote
+from cortex.operations.find.claim_check import ClaimingNote, find_contradictions_in
 from cortex.operations.find.project_context import project_names, resolve_project
 from cortex.operations.find.remind import MAX_CHARS, Reminder, ReminderLine
 from cortex.operations.sessions.hook_briefing import briefing_key
@@ -260,9 +260,6 @@ def _mark_contradicted(
     ]
     if not asked or project != checkout.project_of(caller.cwd):
         return lines
-    # Its patterns and git's history cost 20 ms, and many prompts end above.
-    from cortex.operations.find.verify_claims import find_contradictions_in  # noqa: PLC0415
-
     notes = [
         ClaimingNote(
             one.line.id, one.line.title, one.body, one.source.row.branch, one.created, one.line.type

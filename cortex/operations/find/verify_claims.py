@@ -15,11 +15,11 @@ import stat
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from cortex.core.claims import RecordClaims, extract_claims
+from cortex.core.claims import RecordClaims
 from cortex.core.model.problem import CortexError, Problem
 from cortex.core.text.strings import shorten
 from cortex.operations.find import manifest_check
-from cortex.operations.find.claim_check import ClaimCheck, ClaimingNote
+from cortex.operations.find.claim_check import ClaimCheck
 from cortex.operations.find.manifest_check import PackageCheck
 from cortex.vault.git import checkout, file_history
 from cortex.vault.git.file_history import FileCommit
@@ -47,17 +47,6 @@ class FileStamps:
         for path in paths:
             if path not in self.stamps:
                 self.stamps[path] = briefing_cache.file_stamp(path)
-
-
-def find_contradictions_in(
-    directory: str, notes: Iterable[ClaimingNote], *, changed: bool = False
-) -> ClaimCheck:
-    """As `find_contradictions`, of the claims that notes make."""
-    claims = [
-        extract_claims(id_, title, body, branch, created, rejected=type_ == "rejection")
-        for id_, title, body, branch, created, type_ in notes
-    ]
-    return find_contradictions(directory, claims, changed=changed)
 
 
 def find_contradictions(

@@ -41,7 +41,7 @@ from cortex.core.text.agent_escape import escape_for_agent
 from cortex.core.text.shell_command import cortex_command
 from cortex.index.catalogue import NoteRow
 from cortex.index.refresh import IndexSession, query_index, state_path
-from cortex.operations.find.claim_check import ClaimCheck, ClaimingNote
+from cortex.operations.find.claim_check import ClaimCheck, ClaimingNote, find_contradictions_in
 from cortex.operations.find.ensure_fresh import ensure_fresh
 from cortex.operations.find.project_context import canonical_project, project_names
 from cortex.operations.sessions.brief import BriefResult
@@ -287,9 +287,6 @@ def _verify_claims(
     ]
     if not claiming or key.project != checkout.project_of(cwd):
         return ClaimCheck({})
-    # 25 ms, where nothing is claimed of this folder.
-    from cortex.operations.find.verify_claims import find_contradictions_in  # noqa: PLC0415
-
     # A note that says nothing beyond its title claims something all the same.
     notes = (
         ClaimingNote(one.id, one.title, bodies[one.number].body, one.branch, one.created, one.type)

@@ -9,10 +9,6 @@ from __future__ import annotations
 
 import os
 import re
-import selectors
-import signal
-import subprocess
-import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import NamedTuple
@@ -55,8 +51,6 @@ _REMOTE_COMMAND_FLAGS = {
     "push": ("--progress", "--no-recurse-submodules"),
 }
 SILENCE_SECONDS = 30.0  # seconds; `CORTEX_GIT_SILENCE` says otherwise
-_TERMINATE_SECONDS = 1.0  # between asking git to end, when it removes its locks, and ending it
-_POLL_SECONDS = 0.05  # between looks whether git has ended though somebody still holds its pipes
 _REASON_RE = re.compile(
     r"^(?:fatal|error|remote: fatal|remote: error|CONFLICT|ssh|! \[)", re.MULTILINE
 )
@@ -96,10 +90,6 @@ class GitResult(NamedTuple):
         return next((line for line in lines if _REASON_RE.match(line)), first)
 
 
-class _DeadlineExceeded(Exception):
-    """The deadline has passed."""
-
-
 def run(
     directory: str, arguments: Sequence[str], *, timeout: float = 20.0, stdin: bytes = b""
 ) -> bytes:
@@ -128,7 +118,7 @@ def run_unchecked(
         return _run_process(
             directory, flags, arguments, timeout, stdin=stdin, hooks=hooks, extra=extra
         )
-    except _DeadlineExceeded:
+    except TimeoutError:
         message = f"git {_subcommand(arguments)} took longer than {timeout:g} seconds and was ended"
         raise CortexError(message, "run the command again") from None
 
@@ -149,7 +139,7 @@ def run_remote(
     words = [verb, *_REMOTE_COMMAND_FLAGS.get(verb, ()), *rest]
     try:
         return _run_process(directory, ssh, words, silence, hooks=hooks, renew=True)
-    except _DeadlineExceeded:
+    except TimeoutError:
         raise CortexError(
             f"the remote said nothing for {silence:g} second{'' if silence == 1 else 's'}",
             "everything local is safe; run the command again when the network is back, "
@@ -291,26 +281,21 @@ def _run_process(
     if _subcommand(arguments) not in _MAINTENANCE_COMMANDS:
         flags = (*_NO_MAINTENANCE_FLAGS, *flags)
     command = ["git", *_HARDENING_FLAGS, *flags, *arguments]
-    process = _spawn(directory, command, environment | dict(extra or {}), piped=bool(stdin))
-    try:
-        output, complaint = _communicate(process, stdin, seconds, renew=renew)
-    except BaseException:
-        _terminate(process)
-        raise
-    finally:
-        for pipe in (process.stdin, process.stdout, process.stderr):
-            if pipe is not None:
-                with suppress(BrokenPipeError):
-                    pipe.close()
+    # 6 ms, and most commands need no git.
+    from cortex.vault.git import git_process  # noqa: PLC0415
+
+    code, output, complaint = git_process.run_process(
+        directory, command, environment | dict(extra or {}), stdin, seconds, renew=renew
+    )
     # Progress overwrites its own line; only what would be left on the screen is of use.
     shown = "\n".join(
         line.rstrip("\r").rpartition("\r")[2]
         for line in complaint.decode("utf-8", "replace").split("\n")
     )
-    if process.returncode and (distrusted := _DUBIOUS_OWNERSHIP_RE.search(shown)):
+    if code and (distrusted := _DUBIOUS_OWNERSHIP_RE.search(shown)):
         hint = f"git config --global --add safe.directory {shell_quote(distrusted[1])}"
         raise CortexError(f"{distrusted[1]} belongs to another user, so git refuses it", hint)
-    return GitResult(process.returncode, output, shown)
+    return GitResult(code, output, shown)
 
 
 def _mark_literal(arguments: Sequence[str], stdin: bytes) -> tuple[Sequence[str], bytes]:
@@ -324,117 +309,3 @@ def _mark_literal(arguments: Sequence[str], stdin: bytes) -> tuple[Sequence[str]
         return arguments, stdin
     at = list(arguments).index("--") + 1
     return [*arguments[:at], *(f":(literal){path}" for path in arguments[at:])], stdin
-
-
-def _spawn(
-    directory: str, command: list[str], environment: Mapping[str, str], *, piped: bool
-) -> subprocess.Popen[bytes]:
-    try:
-        return subprocess.Popen(
-            command,
-            cwd=directory,
-            env=environment,
-            stdin=subprocess.PIPE if piped else subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            bufsize=0,
-            start_new_session=True,
-            umask=files.current_umask() & ~0o070 if files.is_group_shared(directory) else -1,
-        )
-    except OSError as error:
-        if not os.path.isdir(directory):
-            message = f"there is no folder {directory}"
-            raise NotFoundError(message, "give a folder that exists") from error
-        if isinstance(error, FileNotFoundError):
-            hint = "install git, then run the command again"
-            raise CortexError("git is not installed", hint) from error
-        hint = "git --version shows whether it runs at all"
-        raise CortexError(f"git cannot be run: {error.strerror}", hint) from error
-    except ValueError as error:  # a NUL in a name
-        hint = "give the name as git shows it"
-        raise InvalidInputError("a name with a NUL byte is none", hint) from error
-
-
-def _communicate(
-    process: subprocess.Popen[bytes], stdin: bytes, seconds: float, *, renew: bool
-) -> tuple[bytes, bytes]:
-    """Feed and read git until it has ended. Raises `_DeadlineExceeded` after `seconds`, with
-    `renew` counted from the last byte. A grandchild that keeps a pipe open is not waited for: it
-    may be a person's ssh connection that is kept for the next command."""
-    assert process.stdout is not None
-    assert process.stderr is not None
-    held: dict[int, list[bytes]] = {process.stdout.fileno(): [], process.stderr.fileno(): []}
-    output, complaint = held.values()
-    view = memoryview(stdin)
-    deadline = time.monotonic() + seconds
-    with selectors.DefaultSelector() as waiting:
-        for fd in held:
-            waiting.register(fd, selectors.EVENT_READ)
-        if process.stdin is not None:
-            os.set_blocking(process.stdin.fileno(), False)
-            waiting.register(process.stdin.fileno(), selectors.EVENT_WRITE)
-        while True:
-            # Asked before looking: what it wrote is in the pipes by then.
-            ended = process.poll() is not None
-            readable = False
-            wait = 0 if ended else _POLL_SECONDS
-            for key, _ in waiting.select(wait) if waiting.get_map() else ():
-                if key.fd not in held:
-                    assert process.stdin is not None
-                    view = _write_some(process.stdin.fileno(), view)
-                    if not view:
-                        waiting.unregister(key.fd)
-                        process.stdin.close()
-                elif chunk := os.read(key.fd, 1 << 16):
-                    held[key.fd].append(chunk)
-                    readable = True
-                else:
-                    waiting.unregister(key.fd)
-            if readable:
-                deadline = time.monotonic() + seconds if renew else deadline
-            elif ended or (not waiting.get_map() and _ends_before(process, deadline)):
-                return b"".join(output), b"".join(complaint)
-            if time.monotonic() >= deadline:
-                raise _DeadlineExceeded
-
-
-def _ends_before(process: subprocess.Popen[bytes], deadline: float) -> bool:
-    """Whether git, which has closed its pipes, ends before the deadline."""
-    try:
-        process.wait(max(0.0, deadline - time.monotonic()))
-    except subprocess.TimeoutExpired:
-        return False
-    return True
-
-
-def _write_some(fd: int, view: memoryview) -> memoryview:
-    try:
-        return view[os.write(fd, view[: 1 << 16]) :]
-    except BlockingIOError:
-        return view
-    except BrokenPipeError:  # git wants no more of it; its exit code says whether that is right
-        return view[:0]
-
-
-def _terminate(process: subprocess.Popen[bytes]) -> None:
-    """End git and all its children; first politely, so that it removes its locks. It is reaped
-    last, so that the second signal cannot reach a stranger with its number."""
-    if process.returncode is None:
-        with suppress(ProcessLookupError, PermissionError):
-            os.killpg(process.pid, signal.SIGTERM)
-        _wait_for_pipes(process, time.monotonic() + _TERMINATE_SECONDS)
-        with suppress(ProcessLookupError, PermissionError):
-            os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
-
-
-def _wait_for_pipes(process: subprocess.Popen[bytes], deadline: float) -> None:
-    """Wait until everybody has let go of git's pipes, at most until the deadline."""
-    with selectors.DefaultSelector() as waiting:
-        for pipe in (process.stdout, process.stderr):
-            if pipe is not None and not pipe.closed:
-                waiting.register(pipe, selectors.EVENT_READ)
-        while waiting.get_map() and (left := deadline - time.monotonic()) > 0:
-            for key, _ in waiting.select(left):
-                if not os.read(key.fd, 1 << 16):
-                    waiting.unregister(key.fd)
