@@ -882,6 +882,28 @@ def test_a_place_that_one_of_several_bases_alone_has_holds_up_no_merge(two, kind
     assert a.git("status", "--short") == ""
 
 
+def test_a_note_of_ones_own_that_is_in_one_of_several_bases_may_be_moved_here_and_edited_there(
+    two,
+) -> None:
+    a, b = two
+    a.write("shopping.md", "- bread\n- milk\n- honey, the dark one\n")
+    b.write("reading.md", "A list that has nothing to do with it.\n")
+    for clone in (a, b):
+        clone.commit()
+    for clone, other in ((a, b), (b, a)):
+        clone.git("fetch", "-q", str(other.root), "main:theirs")
+    for clone in (a, b):
+        clone.git("merge", "-q", "theirs")
+    (a.root / "shopping.md").rename(a.root / "groceries.md")
+    b.add_line("shopping.md", "- more 51")
+    for clone in (a, b):
+        clone.commit()
+    b.git("push", "-q")
+    a.sync()
+    assert (a.root / "groceries.md").read_text().endswith("- honey, the dark one\n- more 51\n")
+    assert a.git("status", "--short") == ""
+
+
 def test_a_note_that_both_sides_have_alike_and_one_of_several_bases_has_not_holds_up_no_merge(
     two,
 ) -> None:

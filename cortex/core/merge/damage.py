@@ -250,10 +250,12 @@ def _find_personal_note_damage(sides: MergeSides, result: Tree) -> list[MergeDam
         # A note of the base that this side does not have, and the other has changed or moved: an
         # added one may be the same note.
         renamed = [path for path in base if path not in side and other.get(path) != base[path]]
+        # Nor has the result one that is in no base: of several bases only what all have counts.
+        is_gone = any(path not in {**base, **side, **result} for path in other)
         damages += [
             MergeDamage(MIXED, "", path, side[path])
             for path in added
-            if not renamed and path in result and result[path] != side[path]
+            if not (renamed or is_gone) and path in result and result[path] != side[path]
         ]
         damages += [
             MergeDamage(LOST, "", path, other[path])
