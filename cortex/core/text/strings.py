@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import time
 from collections.abc import Iterable, Sequence
 from unicodedata import normalize
 
@@ -59,13 +58,21 @@ def text_digest(text: str) -> str:
 def format_time(seconds: float) -> str:
     """Seconds since the epoch as `2026-10-03T12:00:00Z`; empty outside the years 1 to 9999."""
     try:
-        at = time.gmtime(int(seconds))
-    except (OverflowError, ValueError, OSError):
+        days, second = divmod(int(seconds), 86_400)
+    except (OverflowError, ValueError):
         return ""
-    if not 1 <= at.tm_year <= 9999:
+    # As in `parse_time`: from the 1st of March of the year 0, in spans of 400 years.
+    spans, day = divmod(days + 719_468, 146_097)
+    years = (day - day // 1_460 + day // 36_524 - day // 146_096) // 365
+    day -= 365 * years + years // 4 - years // 100
+    month = (5 * day + 2) // 153
+    day -= (153 * month + 2) // 5 - 1
+    month += 3 if month < 10 else -9
+    year = 400 * spans + years + (month < 3)
+    if not 1 <= year <= 9999:
         return ""
-    # Not `strftime`: its %Y has four digits only on some systems.
-    return f"{at.tm_year:04}-{at.tm_mon:02}-{at.tm_mday:02}T{at.tm_hour:02}:{at.tm_min:02}:{at.tm_sec:02}Z"
+    hour, minute = second // 3_600, second // 60 % 60
+    return f"{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second % 60:02}Z"
 
 
 def parse_time(text: str) -> int | None:
