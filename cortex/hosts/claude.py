@@ -47,6 +47,7 @@ _SUBAGENTS_FOLDER, _SUBAGENT_PREFIX = "subagents", "agent-"
 _INTERRUPTED_START = "[Request interrupted"
 _MAX_LINE_IDS = 200_000  # ids of lines; as many stand in a transcript of 400 MB
 _MAX_TASKS = 500
+_REFUSAL_WORDS = "the user said:"  # before what the person says to a call that they refuse
 
 
 class ClaudeReader(TranscriptReader):
@@ -97,6 +98,8 @@ class ClaudeReader(TranscriptReader):
     def prescan(self, lines: Sequence[bytes]) -> None:
         """Find prompts that were taken back, and whether this is the file of a side chain."""
         for line in lines:
+            if len(line) < 2000 and (b'"summary"' in line or b'-title"' in line):
+                self._read_title(parse_json_object(line) or {})
             if b'"isSidechain"' in line and not self.has_main_lines:
                 aside = b'"isSidechain":true' in line or b'"isSidechain": true' in line
                 self.has_main_lines = not aside and (b'"assistant"' in line or b'"user"' in line)
@@ -134,8 +137,7 @@ class ClaudeReader(TranscriptReader):
 
     def _read_line(self, data: dict[str, Any], id_: str) -> None:
         type_, parent = data.get("type"), get_str(data, "parentUuid")
-        if type_ in ("ai-title", "summary", "custom-title"):
-            self.title = get_str(data, "aiTitle", "customTitle", "summary") or self.title
+        self._read_title(data)
         if id_:
             if id_ in self.seen_ids or self._is_rewound(id_, parent):
                 return
@@ -160,6 +162,10 @@ class ClaudeReader(TranscriptReader):
             self._read_user(data, id_)
         else:
             self._read_queued_prompt(data, id_)
+
+    def _read_title(self, data: dict[str, Any]) -> None:
+        if data.get("type") in ("ai-title", "summary", "custom-title"):
+            self.title = get_str(data, "aiTitle", "customTitle", "summary") or self.title
 
     def _sidechain_of(self, id_: str, parent: str, agent: str) -> str:
         """The side chain of a line: the agent that it names, or where its parents begin."""
@@ -244,7 +250,12 @@ class ClaudeReader(TranscriptReader):
             if isinstance(part, dict) and part.get("type") == "tool_result":
                 self._read_tool_result(part, data.get("toolUseResult"))
         if data.get("isMeta") is not True and (text := _typed_text(content)):
-            self.add_prompt(text, id_)
+            if isinstance(content, list) and any(
+                isinstance(part, dict) and part.get("type") == "tool_result" for part in content
+            ):
+                self.add_reply(text, "", id_)
+            else:
+                self.add_prompt(text, id_)
 
     def _read_tool_result(self, part: dict[str, Any], result: object) -> None:
         call, failed = part.get("tool_use_id"), part.get("is_error") is True
@@ -258,9 +269,20 @@ class ClaudeReader(TranscriptReader):
             if not failed and len(self.tasks) < _MAX_TASKS:
                 self.tasks[number or str(len(self.tasks) + 1)] = step
                 self.add_plan(list(self.tasks.values()), "")
+        elif failed and _REFUSAL_WORDS in (answer := text_content(part.get("content"))):
+            self._read_refusal(call, answer)
+        elif isinstance(about.get("answers"), dict):
+            for question, said in about["answers"].items():
+                self.add_reply(said, str(question), call)
         elif call in self.pending_calls:
             ended = not (about.get("backgroundTaskId") or about.get("interrupted") is True)
             self.finish_call(call, failed, text_content(part.get("content")), known=ended)
+
+    def _read_refusal(self, call: str, answer: str) -> None:
+        """What the person says instead of letting a tool run."""
+        command, items = self.pending_calls.pop(call, ("", []))
+        what = command or " ".join(item.text or item.kind for item in items)
+        self.add_reply(answer.partition(_REFUSAL_WORDS)[2], f"refused {what}".strip(), call)
 
     def _read_queued_prompt(self, data: dict[str, Any], id_: str) -> None:
         """What the person typed while the agent worked."""
@@ -274,7 +296,7 @@ class ClaudeReader(TranscriptReader):
         if text and text not in self.queued_prompts:
             if len(self.queued_prompts) < _MAX_TASKS:
                 self.queued_prompts.add(text)
-            self.add_prompt(text, id_)
+            self.add_reply(text, "", id_)
 
 
 def _task_number(answer: str) -> str:

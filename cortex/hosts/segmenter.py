@@ -1,9 +1,8 @@
-"""A whole transcript as segments, each an event: whole turns of one project, up to a size."""
+"""A whole transcript as segments, each an event: a turn of one project, up to a size."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from datetime import datetime
 from typing import NamedTuple
 
 from cortex.hosts.tail import FILE_START, FilePosition, read_new_lines, read_partial_line
@@ -11,8 +10,6 @@ from cortex.hosts.transcript_item import AGENT_TEXT, PROMPT, SUMMARY, Transcript
 from cortex.hosts.transcript_reader import TranscriptReader, parse_json_object
 
 MAX_SEGMENT_CHARS = 64_000  # of what was said in one segment; one longer message stands alone
-_FULL_SEGMENT_CHARS = 32_000  # from which a segment ends with the turn
-_PAUSE_SECONDS = 4 * 3600  # without a line; what comes after is another sitting
 _MAX_BUFFERED_CHARS = 8 * MAX_SEGMENT_CHARS  # of a session and the side chains in its file
 _CHUNK_BYTES = 1 << 22  # that are read at once
 ProjectAndBranch = tuple[str, str]  # project and branch
@@ -49,9 +46,7 @@ class _SegmentBuilder:
             return False
         if self.text_chars and self.text_chars + _count_chars(new) > MAX_SEGMENT_CHARS:
             return False
-        is_full = self.text_chars >= _FULL_SEGMENT_CHARS
-        begins_turn = new[0].kind == PROMPT
-        return not (begins_turn and (is_full or _is_long_pause(self.items[-1].at, new[0].at)))
+        return new[0].kind != PROMPT or all(item.kind == PROMPT for item in self.items)
 
     def add(self, place: ProjectAndBranch, new: list[TranscriptItem]) -> None:
         self.project_branch = place
@@ -126,14 +121,3 @@ def _iter_chunks(path: str) -> Iterator[tuple[list[tuple[bytes, int]], int]]:
             yield lines, lines[-1][1] if lines and lines[-1][1] > at.offset else at.offset
             return
         yield lines, at.offset
-
-
-def _is_long_pause(before: str, after: str) -> bool:
-    """Whether two times lie so far apart that nobody sat there meanwhile."""
-    if before[:13] == after[:13]:
-        return False
-    try:
-        pause = datetime.fromisoformat(after) - datetime.fromisoformat(before)
-    except ValueError:
-        return False
-    return pause.total_seconds() >= _PAUSE_SECONDS

@@ -6,10 +6,13 @@ import os
 from collections.abc import Iterable
 
 from cortex.core.model.turn_summary import (
+    AGENT,
+    USER,
     CommandRun,
     PlannedStep,
     TurnSummary,
-    join_messages,
+    Utterance,
+    format_utterances,
     may_hold_memory_tag,
 )
 from cortex.core.redact.secrets import sanitize_text
@@ -17,6 +20,7 @@ from cortex.core.text.strings import format_time, one_line
 from cortex.core.text.value import NamedTuple
 
 AGENT_TEXT, PROMPT, SUMMARY = "said", "prompt", "summary"
+REPLY = "reply"  # of the person within a turn: an answer, a refusal, what was typed meanwhile
 FILE_CHANGE, COMMAND_RUN, PLAN = "changed", "ran", "plan"
 MAX_COMMANDS, MAX_COMMAND_CHARS, MAX_REASON_CHARS = 30, 140, 60  # of one turn
 MAX_CHANGED_FILES, MAX_PATH_CHARS = 300, 300
@@ -46,19 +50,21 @@ class TranscriptItem(NamedTuple):
     command: CommandRun | None = None
     plan: tuple[PlannedStep, ...] = ()
     sidechain: str = ""  # its side chain, if a session's file holds the work of subagents too
+    about: str = ""  # of a reply: the question, or what it refuses
 
 
 def summarize_items(items: Iterable[TranscriptItem], root: str) -> TurnSummary:
     """The messages, each change and command once, the last plan. Summaries are left out."""
-    texts: list[str] = []
+    said: list[Utterance] = []
     tagged: dict[str, None] = {}
     changed: dict[str, None] = {}
     commands: dict[CommandRun, None] = {}
     plan: tuple[PlannedStep, ...] = ()
     for item in items:
         if item.kind == AGENT_TEXT:
-            texts.append(item.text)
-        elif item.kind == PROMPT:
+            said.append(Utterance(AGENT, item.text))
+        elif item.kind in (PROMPT, REPLY):
+            said.append(Utterance(USER, _person_words(item.text), item.about))
             tagged.update(dict.fromkeys(tagged_lines(item.text)))
         elif item.kind == FILE_CHANGE:
             changed[project_relative_path(item.text, item.cwd, root)] = None
@@ -69,7 +75,11 @@ def summarize_items(items: Iterable[TranscriptItem], root: str) -> TurnSummary:
             plan = item.plan
     files = tuple(path for path in changed if path)[:MAX_CHANGED_FILES]
     last_commands = tuple(commands)[-MAX_COMMANDS:]
-    return TurnSummary(join_messages(texts), tuple(tagged), files, last_commands, plan)
+    return TurnSummary(format_utterances(said), tuple(tagged), files, last_commands, plan)
+
+
+def _person_words(text: str) -> str:
+    return redacted_line(text)[:600]
 
 
 def tagged_lines(prompt: str) -> list[str]:

@@ -19,6 +19,7 @@ from cortex.hosts.transcript_item import (
     MAX_STEP_CHARS,
     PLAN,
     PROMPT,
+    REPLY,
     SUMMARY,
     Message,
     TranscriptItem,
@@ -138,6 +139,12 @@ class TranscriptReader:
         """The person said something."""
         if isinstance(text, str):
             self._add_text(PROMPT, _strip_reminders(text), id_)
+
+    def add_reply(self, text: object, about: str, id_: str) -> None:
+        """The person said something within a turn, about a question or what they refuse."""
+        if isinstance(text, str) and (words := _strip_reminders(text).strip()):
+            item = self._new_item(REPLY, words, id_)
+            self.items.append(item._replace(about=redacted_line(about)[:MAX_STEP_CHARS]))
 
     def add_summary(self, text: object, id_: str) -> None:
         """The host summed up what was said before, to forget it."""

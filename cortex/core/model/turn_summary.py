@@ -1,7 +1,8 @@
 """What an agent said and did between two captures, and the text of the event that holds it.
 
-The text is markdown: the message, then, below a mark that is escaped in the message, lists of what
-was done. `parse_turn_summary` reads it back, so that every clone extracts the same.
+The text is markdown: what was said, the person's words as callouts, then, below a mark that is
+escaped in what was said, lists of what was done. `parse_turn_summary` and `utterances` read it back,
+so that every clone extracts the same.
 """
 
 from __future__ import annotations
@@ -13,8 +14,19 @@ from cortex.core.text.value import NamedTuple
 
 ACTIVITY_MARK = "<!-- cortex: what was done -->"
 MEMORY_TAG_START = "[memory"  # how a memory tag begins, in lower case
-_HEADINGS = ("Asked to remember:", "Files changed:", "Commands:", "Plan:")
+USER, AGENT = "user", "agent"
+MESSAGE_BREAK = "* * *"  # a line between two messages of the agent
+_PROMPT_START, _ANSWER_START = "> [!user]", "> [!answer]"  # callouts of the person's words
+_HEADINGS = ("Asked to remember:", "Files changed:", "Commands:", "Plan:", "Title:")
 _ESCAPED_MARK = ACTIVITY_MARK.replace("<!--", "<!- -")
+
+
+class Utterance(NamedTuple):
+    """What somebody said in one go."""
+
+    role: str  # USER or AGENT
+    text: str
+    about: str = ""  # of a person's answer: the question, or what it rejects
 
 
 class CommandRun(NamedTuple):
@@ -34,11 +46,12 @@ class PlannedStep(NamedTuple):
 class TurnSummary(NamedTuple):
     """What was said and done. Texts but `message` are one line; files are project-relative."""
 
-    message: str = ""
+    message: str = ""  # in its order; the person's words are callouts (`utterances`)
     tagged_lines: tuple[str, ...] = ()  # lines of the user's own that hold a memory tag
     changed_files: tuple[str, ...] = ()
     commands: tuple[CommandRun, ...] = ()
     plan: tuple[PlannedStep, ...] = ()  # the latest
+    title: str = ""  # the host's own of the session
 
     def __bool__(self) -> bool:
         return bool(self.message.strip() or any(self[1:]))
@@ -57,6 +70,7 @@ def compose_text(turn: TurnSummary) -> str:
         turn.changed_files,
         ["`{}` {}".format(run.line.replace("`", "'"), run.outcome) for run in turn.commands],
         [f"[{'x' if step.done else ' '}] {step.text}" for step in turn.plan],
+        [turn.title] if turn.title else [],
     )
     done = [
         f"{heading}\n\n" + "\n".join(f"- {one_line(line)}" for line in lines)
@@ -77,7 +91,7 @@ def parse_turn_summary(text: str) -> TurnSummary:
             current = items[line]
         elif line.startswith("- "):
             current.append(line[2:])
-    asked, changed, ran, plan = items.values()
+    asked, changed, ran, plan, titles = items.values()
     runs = (item.removeprefix("`").partition("` ") for item in ran)
     return TurnSummary(
         said.strip(),
@@ -85,12 +99,78 @@ def parse_turn_summary(text: str) -> TurnSummary:
         tuple(changed),
         tuple(CommandRun(line, outcome) for line, _, outcome in runs),
         tuple(PlannedStep(item[4:], item.startswith("[x]")) for item in plan),
+        titles[-1] if titles else "",
     )
 
 
+def format_utterances(said: Iterable[Utterance]) -> str:
+    """What was said as markdown; `utterances` reads it back. A code block or `<private>` that a
+    message leaves open is closed at its end."""
+    parts: list[str] = []
+    before = ""
+    for one in said:
+        if one.role == USER:
+            parts.append(_format_callout(one))
+        else:
+            parts += [MESSAGE_BREAK] if before == AGENT else []
+            parts.append(_close_open_blocks(_escape_agent_text(one.text)))
+        before = one.role
+    return "\n\n".join(parts)
+
+
+def _format_callout(one: Utterance) -> str:
+    """`> [!user] words`, or `> [!answer] what is answered` with the words below."""
+    words = one.text.strip().splitlines()
+    head = f"{_ANSWER_START} {one_line(one.about)}" if one.about else _PROMPT_START
+    if not one.about and words:
+        head = f"{head} {words.pop(0)}"
+    return "\n".join([head, *(f"> {line}".rstrip() for line in words)])
+
+
+def utterances(message: str) -> list[Utterance]:
+    """What was said, in its order, of an event's text above the mark."""
+    said: list[Utterance] = []
+    lines: list[str] = []
+    in_callout = False
+    for line in (*message.splitlines(), MESSAGE_BREAK):
+        begins = line.startswith((_PROMPT_START, _ANSWER_START))
+        if begins or line == MESSAGE_BREAK or (in_callout and not line.startswith(">")):
+            if "".join(lines).strip():
+                said.append(_read_callout(lines) if in_callout else _agent_says(lines))
+            lines, in_callout = [], begins
+        if line != MESSAGE_BREAK:
+            lines.append(line)
+    return said
+
+
+def _agent_says(lines: list[str]) -> Utterance:
+    return Utterance(AGENT, "\n".join(lines).strip())
+
+
+def _read_callout(lines: list[str]) -> Utterance:
+    below = [line[1:].removeprefix(" ") for line in lines[1:]]
+    if lines[0].startswith(_ANSWER_START):
+        return Utterance(USER, "\n".join(below).strip(), lines[0][len(_ANSWER_START) :].strip())
+    return Utterance(USER, "\n".join([lines[0][len(_PROMPT_START) :].strip(), *below]).strip())
+
+
 def join_messages(messages: Iterable[str]) -> str:
-    """Messages as one text. A code block or `<private>` left open is closed at a message's end."""
-    return "\n\n".join(_close_open_blocks(message) for message in messages)
+    """Messages of the agent as one text."""
+    return format_utterances(Utterance(AGENT, text) for text in messages)
+
+
+def _escape_agent_text(text: str) -> str:
+    """An agent's text in which no line reads as a callout of the person's, or as a break."""
+    if "> [!" not in text and MESSAGE_BREAK not in text:
+        return text
+    return "\n".join(map(_escape_agent_line, text.splitlines()))
+
+
+def _escape_agent_line(line: str) -> str:
+    if line == MESSAGE_BREAK:
+        return "***"
+    is_callout = line.startswith((_PROMPT_START, _ANSWER_START))
+    return line.replace("[!", "[! ", 1) if is_callout else line
 
 
 def _close_open_blocks(message: str) -> str:

@@ -302,7 +302,8 @@ class _ImportRun:
         for told in iter_segments(one.path, read, start, place_of):
             pieces = [piece for piece in told.items if self._is_new(piece, cursor, ahead)]
             root = self.location_of(pieces[0].cwd, "", usual).root if pieces else ""
-            made = self._build_events(one, told, pieces, root) if pieces else []
+            title = one_line(sanitize_text(read.title))[:200]
+            made = self._build_events(one, told, pieces, root, title) if pieces else []
             if held and (pieces or cursor.host):
                 cursor = self._publish_events(
                     held,
@@ -341,7 +342,12 @@ class _ImportRun:
         return piece.kind != SUMMARY or text.digest != cursor.summary
 
     def _build_events(
-        self, one: TranscriptInfo, told: TranscriptSegment, pieces: list[TranscriptItem], root: str
+        self,
+        one: TranscriptInfo,
+        told: TranscriptSegment,
+        pieces: list[TranscriptItem],
+        root: str,
+        title: str,
     ) -> list[Event]:
         """The events that a segment makes, with ids that depend on nothing but the transcript."""
         texts: list[tuple[str, TranscriptItem, str]] = []
@@ -351,7 +357,8 @@ class _ImportRun:
         else:
             if self.settings.captures_prompts and not is_aside:  # no person asks a subagent
                 texts += [("prompt", piece, piece.text) for piece in pieces if piece.kind == PROMPT]
-            text = turn_summary.compose_text(summarize_items(pieces, root))
+            summary = summarize_items(pieces, root)._replace(title=title)
+            text = turn_summary.compose_text(summary)
             texts.append(("subagent_stop" if is_aside else "stop", pieces[0], text))
         at, made = one.first_time, []
         project, branch = told.project_branch
