@@ -64,10 +64,11 @@ def session_note_id(name: str) -> str:
     return f"session-{slugify(name, 40)}-{short_hash(name)}"
 
 
-def note_path(event: Event) -> str:
-    """Where the note lies that this event begins."""
-    id_ = session_note_id(event.session or event.id)
-    return f"sessions/{event.at[:4]}/{event.at[5:7]}/{id_}.md"
+def note_path(event: Event, title: str = "") -> str:
+    """Where the note lies that this event begins: below its month, by its day and title."""
+    name = event.session or event.id
+    words = f"{event.at[:10]}-{slugify(title or 'session')}-{short_hash(name)}"
+    return f"sessions/{event.at[:4]}/{event.at[5:7]}/{words}.md"
 
 
 def compose_note(event: Event) -> str:
