@@ -14,9 +14,7 @@ from cortex.core.text.strings import one_line, shorten
 MAX_TITLE_CHARS = 80
 _MIN_WORDS = 3  # of a subject
 _MAX_READ_CHARS = 4000  # of a prompt
-# Sessions are mostly about their first ask, or a plan; a sentence that goes on with another one
-# names no subject.
-_FIRST_FACTOR, _PLAN_FACTOR, _FOLLOWING_FACTOR = 1.3, 1.5, 0.7
+_FIRST_FACTOR, _PLAN_FACTOR = 1.3, 1.5  # sessions are mostly about their first ask, or a plan
 _SENTENCE_END_RE = re.compile(r"(?<=[.!?])\s+|\s+-{2,}\s+|\n")
 _MARKUP_RE = re.compile(
     r"^[A-Z0-9][):.] |<[^<>]{1,80}>|https?://\S+|\[(?:Image|Pasted text)[^\]]*\]|\*\*|`{3}\w*|^[#>\s]+"
@@ -33,7 +31,7 @@ _COMMON_WORDS = frozenset(
 
 @cache
 def _pattern(section: str) -> re.Pattern[str]:
-    return re.compile("|".join(read_sections(__file__)[section]), re.IGNORECASE)
+    return re.compile("|".join(read_sections(__file__)[section]), re.IGNORECASE | re.DOTALL)
 
 
 def subjects_of(prompt: str) -> list[str]:
@@ -62,7 +60,6 @@ def choose_title(prompts: Sequence[str], said: Iterable[str]) -> str:
             factor *= _PLAN_FACTOR
         for subject in subjects:
             weight = factor * _weight(subject[:MAX_TITLE_CHARS], counts)
-            weight *= _FOLLOWING_FACTOR if _pattern("following").match(subject) else 1.0
             if weight > most or not best:
                 best, most = subject, weight
         is_first = is_first and not subjects
@@ -73,6 +70,11 @@ def as_title(text: str) -> str:
     """A text as a title: one line, the first letter large, no stop."""
     line = shorten(one_line(text).strip(" .:;,-*#`\"'?!"), MAX_TITLE_CHARS)
     return line[:1].upper() + line[1:]
+
+
+def is_on_the_way(message: str) -> bool:
+    """Whether an agent's message ends with what it does next."""
+    return bool(_pattern("on the way").fullmatch(message.rstrip()[-300:].replace("’", "'").lower()))
 
 
 def _without_courtesy(line: str) -> str:

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from cortex.core.model import turn_summary
 from cortex.core.model.event import Event
-from cortex.core.model.session_asks import as_title, choose_title, subjects_of
+from cortex.core.model.session_asks import as_title, choose_title, is_on_the_way, subjects_of
 from cortex.core.model.turn_summary import AGENT, USER, PlannedStep, TurnSummary
 from cortex.core.notes.edit import with_fields_in_order
 from cortex.core.notes.note import Note
@@ -75,7 +75,7 @@ def with_overview(note: Note, overview: SessionOverview) -> Note:
     lines = note.body.splitlines(keepends=True)
     texts = [line.decode("utf-8", "replace").rstrip("\r\n") for line in lines]
     marks = [(n, mark) for n, line in enumerate(lines) if (mark := _MARK_RE.fullmatch(line))]
-    start = end = 0
+    start = end = next((n for n, line in enumerate(texts) if line.strip()), 0)
     is_ours, title_hash = True, ""
     if marks:
         end, mark = marks[0]
@@ -150,10 +150,13 @@ def _asked(prompts: Sequence[str]) -> list[str]:
 
 
 def _outcome(messages: Sequence[str]) -> list[str]:
-    """The last message that tells something; of one that ends in a question also the one before is
-    looked at."""
+    """The last message that tells what came of it, not what comes next."""
     telling = [one for one in messages if len(one) >= _MIN_OUTCOME_CHARS]
-    reports = [one for one in telling if not one.rstrip(" *_`").endswith(("?", ":"))]
+    reports = [
+        one
+        for one in telling
+        if not one.rstrip(" *_`").endswith(("?", ":")) and not is_on_the_way(one)
+    ]
     last = next(iter((reports or telling or list(messages))[-1:]), "")
     text = _HEADING_RE.sub("#### ", last.strip())
     if len(text) > _MAX_OUTCOME_CHARS:
