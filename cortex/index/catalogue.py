@@ -82,6 +82,8 @@ class ScoredNote(NamedTuple):
     group: int
     score: float
     number: int
+    part: int = 0  # its passage that answers best
+    share: float = 0.0  # what the words weigh that this passage holds
 
 
 class NoteRow(NamedTuple):

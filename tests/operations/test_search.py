@@ -338,11 +338,11 @@ def test_what_dropped_out_makes_room_for_others(vault_from, caller, number, asid
     )
 
 
-def test_a_preview_holds_three_hundred_characters(vault_from, caller) -> None:
+def test_a_preview_holds_four_hundred_characters(vault_from, caller) -> None:
     (hit,) = search(
         vault_from(f"=== a.md\n{'word ' * 100}zebra {'word ' * 100}\n"), caller, "zebra"
     ).hits
-    assert 290 <= len(hit.snippet) <= 304
+    assert 390 <= len(hit.snippet) <= 404
 
 
 def test_a_catalogue_that_is_damaged_where_no_stamp_shows_it_is_built_anew(

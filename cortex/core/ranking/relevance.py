@@ -97,6 +97,7 @@ class RelevantNote(NamedTuple):
     number: int
     # Of what the heaviest words of the prompt weigh; a title counts for more than it says.
     prompt_share: float = 1.0
+    part: int = 0  # its passage that does
 
 
 def is_uninformative(prompt: str) -> bool:

@@ -129,7 +129,7 @@ def _find_relevant(
 
     def select(catalogue: Catalogue, words: str) -> list[_RelevantRecord]:
         chosen = _select_eligible(
-            catalogue, load_engine().search_relevant(words, asked.prompt), asked
+            catalogue, load_engine().search_relevant(words, asked.prompt)[0], asked
         )
         hashes = (catalogue.number_and_hash(row.path) for _, row in chosen)
         return [

@@ -1,0 +1,255 @@
+"""One query put to an index: every passage that holds a word is scored, a note by its best passage.
+
+The scores are those of BM25F, with counts of live passages alone and constant average lengths: an
+index that was changed note by note answers as one that was built anew, whatever its segments (law 1).
+"""
+
+from __future__ import annotations
+
+import heapq
+import math
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+from cortex.core.model.note_status import TIER_SET_ASIDE, TIER_TRAIL
+from cortex.core.ranking.query import Query, QueryTerm
+from cortex.index.catalogue import ScoredNote
+from cortex.index.engines.whoosh.analysis import phrase_terms, prefix_forms, query_forms
+from cortex.index.engines.whoosh.postings import match_phrase, read_weights
+from cortex.index.engines.whoosh.whoosh_import import byte_to_length
+
+# Robertson and Zaragoza, The Probabilistic Relevance Framework (2009), their usual middle values.
+K1, B = 1.2, 0.75
+# Weight of a field, and its average length in terms: constants, of the notes of a documentation
+# vault and of the turns of sessions. A word of the title stands for what a page says of it.
+_FIELDS = {"head": (5.0, 8.0), "body": (1.0, 100.0), "around": (0.3, 20.0)}
+_ELSEWHERE_WEIGHT = 0.1  # of the words that a note has, but not in its best passage
+# Words of a query up to which notes that hold all come first: more make a question, of which no
+# note has to hold each word.
+MAX_KEYWORDS = 3
+# Notes that hold all keywords; below it, notes that hold some are shown behind them.
+MIN_ALL_WORDS_HITS = 5
+# Of a prefix, the most frequent ones: unbounded, p95 is 3.5 s at 100,000 notes.
+MAX_PREFIX_TERMS = 500
+
+
+class _Alternatives(NamedTuple):
+    """What finds a word of a query in a field: any of `terms`, or `row`, one after the other."""
+
+    terms: tuple[bytes, ...]
+    row: tuple[bytes, ...] = ()
+    shown: tuple[str, ...] = ()  # how the words begin that are found
+
+
+class Columns:
+    """The columns of all documents of an index: number of the note, tier, place in the note."""
+
+    def __init__(self, reader: Any) -> None:
+        self.numbers: list[int] = []
+        self.tiers: list[int] = []
+        self.parts: list[int] = []
+        for leaf, _ in reader.leaf_readers() if reader.doc_count_all() else ():
+            # Document by document, a column of 10,000 takes 40 ms.
+            for name, column in (
+                ("column", self.numbers),
+                ("tier", self.tiers),
+                ("part", self.parts),
+            ):
+                found = leaf._perdoc.read_numbers(name)  # noqa: SLF001
+                column.extend(found)
+                column.extend([0] * (leaf.doc_count_all() - len(found)))
+
+    def passages_with(self, document: int) -> range:
+        """All passages of a note, by one of them; they lie in a row."""
+        begin = end = document - self.parts[document]
+        number = self.numbers[document]
+        while end < len(self.numbers) and self.numbers[end] == number:
+            end += 1
+        return range(begin, end)
+
+
+def live_documents(reader: Any) -> Iterator[int]:
+    """The documents of an index that are not deleted."""
+    return (
+        offset + document
+        for leaf, offset in (reader.leaf_readers() if reader.doc_count_all() else ())
+        for document in range(leaf.doc_count_all())
+        if not leaf.is_deleted(document)
+    )
+
+
+class PassageSearch:
+    """One query put to one open index."""
+
+    def __init__(self, reader: Any, asked: Query) -> None:
+        self.reader = reader
+        self.columns = Columns(reader)
+        wanted = [piece for piece in asked.terms if not piece.negated]
+        # Phrases are binding: somebody put the quotes there.
+        self.phrase_count = len(phrases := self._alternatives(wanted, phrases=True))
+        self.asked = [*phrases, *self._alternatives(wanted, phrases=False)]
+        self.held = [self._occurrences(one) for one in self.asked]
+        negated = [piece for piece in asked.terms if piece.negated]
+        excluded = self._alternatives(negated, phrases=True)
+        excluded += self._alternatives(negated, phrases=False)
+        self.excluded = {
+            self.columns.numbers[place] for one in excluded for place in self._occurrences(one)
+        }
+        if asked.terms and not wanted:
+            self.held = [dict.fromkeys(live_documents(reader), 1.0)]
+
+    def best(
+        self, limit: int, tiers: set[int], allowed: set[int] | None, without: set[int]
+    ) -> tuple[list[ScoredNote], dict[str, float]]:
+        """As `FulltextEngine.search`."""
+        if not self.held:
+            return [], {}
+        live = self.reader.doc_count()
+        rarities = [_rarity(len(held), live) for held in self.held]
+        terms = {
+            term: rarity
+            for one, rarity in zip(self.asked, rarities, strict=False)
+            for term in one.shown
+        }
+        best, whole, holding = self._score(rarities)
+        eligible = set(best).difference(self.excluded, without)
+        eligible = eligible if allowed is None else eligible & allowed
+        eligible = eligible.intersection(*holding[: self.phrase_count])
+        full = eligible.intersection(*holding)
+        are_keywords = len(self.held) <= MAX_KEYWORDS
+        scored = []
+        counts = [0, 0, 0, 0]
+        for number in eligible:
+            score, document = best[number]
+            if (tier := self.columns.tiers[document]) in tiers:
+                score = round(score + _ELSEWHERE_WEIGHT * (whole[number] - score), 6)
+                group = 2 * (tier == TIER_SET_ASIDE) + (are_keywords and number not in full)
+                part = self.columns.parts[document]
+                share = sum(
+                    rarity
+                    for held, rarity in zip(self.held, rarities, strict=True)
+                    if document in held
+                )
+                scored.append(ScoredNote(group, score, number, part, round(share, 6)))
+                counts[group] += tier != TIER_TRAIL
+        return self._cut(scored, limit, counts), terms
+
+    def _score(
+        self, rarities: Sequence[float]
+    ) -> tuple[dict[int, tuple[float, int]], dict[int, float], list[set[int]]]:
+        """Score and document of the best passage of each note; what each note's words weigh, wherever
+        they stand; and the notes that hold each word."""
+        numbers = self.columns.numbers
+        scores: dict[int, float] = {}
+        whole: dict[int, float] = {}
+        holding = []
+        for held, rarity in zip(self.held, rarities, strict=True):
+            of_notes: dict[int, float] = {}
+            for document, weight in held.items():
+                score = rarity * weight
+                scores[document] = scores.get(document, 0.0) + score
+                number = numbers[document]
+                if score > of_notes.get(number, -1.0):
+                    of_notes[number] = score
+            for number, score in of_notes.items():
+                whole[number] = whole.get(number, 0.0) + score
+            holding.append(set(of_notes))
+        best: dict[int, tuple[float, int]] = {}
+        for document, score in scores.items():
+            number = numbers[document]
+            if number not in best or (score, -document) > (best[number][0], -best[number][1]):
+                best[number] = (score, document)
+        return best, whole, holding
+
+    def _cut(self, scored: list[ScoredNote], limit: int, counts: Sequence[int]) -> list[ScoredNote]:
+        """The best of each group, ties with the last one included: rebuilding the index must not
+        change which of them are answered. `counts` says how many of each group are no events."""
+        found: list[ScoredNote] = []
+        many = 0
+        for group in range(4):
+            if group % 2 and many >= MIN_ALL_WORDS_HITS:
+                continue
+            many += counts[group]
+            here = sorted((one for one in scored if one.group == group), key=lambda one: -one.score)
+            least = here[limit - 1].score if len(here) > limit else -1.0
+            found += [one for one in here if one.score >= least]
+        return found
+
+    def _alternatives(self, pieces: Iterable[QueryTerm], *, phrases: bool) -> list[_Alternatives]:
+        """What finds each word of some pieces, or each phrase; nothing for a stop word."""
+        chosen = [piece for piece in pieces if (piece.kind == "phrase") == phrases]
+        return list(dict.fromkeys(one for piece in chosen for one in self._of_piece(piece)))
+
+    def _of_piece(self, piece: QueryTerm) -> Iterator[_Alternatives]:
+        if piece.kind == "prefix":
+            start, stems = prefix_forms(piece.text)
+            most = sys.maxsize if piece.negated else MAX_PREFIX_TERMS
+            yield _Alternatives(self._prefix_terms(start, stems, most), shown=(start, *stems))
+        elif piece.kind == "phrase":
+            if row := phrase_terms(piece.text):
+                yield _Alternatives((), tuple(map(str.encode, row)), row)
+        else:
+            # A word of prose is a term; an identifier is one of its spellings, or its parts in a row.
+            for terms, row in query_forms(piece.text):
+                yield _Alternatives(
+                    tuple(map(str.encode, terms)), tuple(map(str.encode, row)), (*terms, *row)
+                )
+
+    def _prefix_terms(self, start: str, stems: Iterable[str], most: int) -> tuple[bytes, ...]:
+        """The most frequent terms that begin so, and stems that prose has them by: `normaliz*`
+        means `normalize_topic`. What a note must not hold is no matter of frequency."""
+        frequencies: dict[bytes, int] = {}
+        for field in _FIELDS:
+            for term in self.reader.expand_prefix(field, start):
+                frequency = self.reader.doc_frequency(field, term)
+                frequencies[term] = frequencies.get(term, 0) + frequency
+        pairs = heapq.nlargest(most, ((many, term) for term, many in frequencies.items()))
+        return tuple(
+            dict.fromkeys([*(term for _, term in pairs), *(one.encode() for one in stems)])
+        )
+
+    def _occurrences(self, one: _Alternatives) -> dict[int, float]:
+        """The live documents that hold one of the alternatives, each with how much
+        that says, saturated: its frequency in the fields, normalized by their lengths and weighed."""
+        found: dict[int, float] = {}
+        for leaf, offset in self.reader.leaf_readers():
+            for field in _FIELDS:
+                frequencies = _frequencies(leaf, field, one)
+                if frequencies:
+                    norms, lengths = _NORMS[field], leaf._perdoc.field_lengths(field)  # noqa: SLF001
+                    for document, frequency in frequencies.items():
+                        weight = frequency * norms[lengths[document]]
+                        place = document + offset
+                        found[place] = found.get(place, 0.0) + weight
+        return {place: weight * (K1 + 1) / (weight + K1) for place, weight in found.items()}
+
+
+def _rarity(holding: int, live: int) -> float:
+    """Inverse document frequency as BM25 has it, never below zero."""
+    return math.log(1 + (live - holding + 0.5) / (holding + 0.5))
+
+
+def _frequencies(leaf: Any, field: str, one: _Alternatives) -> dict[int, float]:
+    """How often the documents of a segment hold a word in a field: by the alternative that they
+    hold most."""
+    found: dict[int, float] = {}
+    for term in one.terms:
+        if (field, term) in leaf:
+            held = read_weights(leaf.postings(field, term))
+            if not found:
+                found = dict(held)
+                continue
+            for document, weight in held:
+                found[document] = max(weight, found.get(document, 0.0))
+    if one.row and all((field, term) in leaf for term in one.row):
+        for document, at in match_phrase([leaf.postings(field, term) for term in one.row]).items():
+            found[document] = max(float(len(at)), found.get(document, 0.0))
+    return found
+
+
+# By the length of a field, as the index keeps it in a byte.
+_NORMS = {
+    field: [boost / (1 - B + B * byte_to_length(byte) / average) for byte in range(256)]
+    for field, (boost, average) in _FIELDS.items()
+}
