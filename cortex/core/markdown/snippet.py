@@ -14,7 +14,7 @@ MAX_CHARS = 400  # characters: two or three sentences, enough to read the answer
 _MAX_LINE_CHARS = 300  # of a line that shows how a note begins
 _FRONTMATTER_RE = re.compile(r"---[ \t]*\r?\n(?:[^\n]*\n){0,1000}?---[ \t]*(?:\r?\n|$)")
 _CALLOUT_RE = re.compile(r"^(?:> ?)+(?:\[!\w+\][ \t]?)?")
-_SENTENCE_END_RE = re.compile(r"(?<=[.!?])\s+(?=\S)")
+_SENTENCE_END_RE = re.compile(r"(?<=[^\d\s][.!?])\s+(?=\S)")
 _CONTROL_CHARS_RE = re.compile("[\x00-\x1f\ue000\ue001]")
 
 
@@ -58,7 +58,9 @@ def match_pattern(stems: Sequence[str], phrases: Sequence[str] = ()) -> re.Patte
     return re.compile(source, re.IGNORECASE) if source else None
 
 
-def best_excerpt(text: str, wanted: Wanted | None, part: int = -1) -> Snippet:
+def best_excerpt(
+    text: str, wanted: Wanted | None, part: int = -1, most: int = MAX_CHARS
+) -> Snippet:
     """The sentences of a note that hold most of what is looked for, of passage `part` alone if there
     is one; its first line of prose if none holds any or nothing is looked for."""
     head = _FRONTMATTER_RE.match(text)
@@ -79,10 +81,8 @@ def best_excerpt(text: str, wanted: Wanted | None, part: int = -1) -> Snippet:
     if wanted is None:
         number, line = units[0].line, lines[units[0].line - first]
         return Snippet(number, _shorten_around(_plain_line(line), None, _MAX_LINE_CHARS))
-    best, begin, end = _best_window(units, wanted)
-    shown = _shorten_around(
-        " ".join(one.text for one in units[begin:end]), wanted.pattern, MAX_CHARS
-    )
+    best, begin, end = _best_window(units, wanted, most)
+    shown = _shorten_around(" ".join(one.text for one in units[begin:end]), wanted.pattern, most)
     marked = wanted.pattern.sub(lambda found: f"{MATCH_START}{found[0]}{MATCH_END}", shown)
     return Snippet(units[best].line, marked)
 
@@ -107,7 +107,7 @@ def _plain_line(line: str) -> str:
     return _CONTROL_CHARS_RE.sub(" ", _CALLOUT_RE.sub("", line)).strip()
 
 
-def _best_window(units: Sequence[_Unit], wanted: Wanted) -> tuple[int, int, int]:
+def _best_window(units: Sequence[_Unit], wanted: Wanted, limit: int) -> tuple[int, int, int]:
     """The first of the units in a row that hold most and fit; the range of these with as many
     behind and before as fit too."""
     held = [wanted.found_in(one.text) for one in units]
@@ -116,7 +116,7 @@ def _best_window(units: Sequence[_Unit], wanted: Wanted) -> tuple[int, int, int]
         size, seen = 0, dict[str, float]()
         for end in range(begin, len(units)):
             size += len(units[end].text) + 1
-            if end > begin and size > MAX_CHARS:
+            if end > begin and size > limit:
                 break
             seen |= held[end]
             if (value := (round(sum(seen.values()), 6), -size)) > most and seen:
@@ -124,9 +124,9 @@ def _best_window(units: Sequence[_Unit], wanted: Wanted) -> tuple[int, int, int]
     first, end = best
     begin = first
     size = sum(len(one.text) + 1 for one in units[begin:end])
-    while end < len(units) and size + len(units[end].text) < MAX_CHARS:
+    while end < len(units) and size + len(units[end].text) < limit:
         size, end = size + len(units[end].text) + 1, end + 1
-    while begin and size + len(units[begin - 1].text) < MAX_CHARS:
+    while begin and size + len(units[begin - 1].text) < limit:
         size, begin = size + len(units[begin - 1].text) + 1, begin - 1
     return first, begin, end
 

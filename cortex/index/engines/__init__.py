@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias, TypeVar
 
 if TYPE_CHECKING:
     from cortex.core.ranking.query import Query
-    from cortex.core.ranking.relevance import RelevantNote
+    from cortex.core.ranking.relevance import RelevantNotes
     from cortex.index.catalogue import ScoredNote
 
 # A passage of a note for an engine: number, column (the number again), tier, part (its place in the
@@ -40,10 +40,8 @@ class FulltextEngine(Protocol):
         weighs. Only notes of `tiers`, only `allowed` ones, none of `without`. Of a few words, notes
         that hold all come before notes that hold some; what is set aside comes last."""
 
-    def search_relevant(
-        self, folder: str, prompt: str
-    ) -> tuple[list[RelevantNote], list[RelevantNote]]:
-        """The notes that bear on a prompt, best first; and the events that do."""
+    def search_relevant(self, folder: str, prompt: str, least_share: float) -> RelevantNotes:
+        """What bears on a prompt: what covers at least this share of what its words tell."""
 
 
 def _whoosh() -> FulltextEngine:

@@ -24,7 +24,6 @@ K1, B = 1.2, 0.75
 # Weight of a field, and its average length in terms: constants, of the notes of a documentation
 # vault and of the turns of sessions. A word of the title stands for what a page says of it.
 _FIELDS = {"head": (5.0, 8.0), "body": (1.0, 100.0), "around": (0.3, 20.0)}
-_ELSEWHERE_WEIGHT = 0.1  # of the words that a note has, but not in its best passage
 # Words of a query up to which notes that hold all come first: more make a question, of which no
 # note has to hold each word.
 MAX_KEYWORDS = 3
@@ -43,13 +42,15 @@ class _Alternatives(NamedTuple):
 
 
 class Columns:
-    """The columns of all documents of an index: number of the note, tier, place in the note."""
+    """The columns of all documents of an index: number of the note, tier, place in the note; and
+    which documents are deleted."""
 
     def __init__(self, reader: Any) -> None:
         self.numbers: list[int] = []
         self.tiers: list[int] = []
         self.parts: list[int] = []
-        for leaf, _ in reader.leaf_readers() if reader.doc_count_all() else ():
+        self.deleted: set[int] = set()
+        for leaf, offset in reader.leaf_readers() if reader.doc_count_all() else ():
             # Document by document, a column of 10,000 takes 40 ms.
             for name, column in (
                 ("column", self.numbers),
@@ -59,6 +60,16 @@ class Columns:
                 found = leaf._perdoc.read_numbers(name)  # noqa: SLF001
                 column.extend(found)
                 column.extend([0] * (leaf.doc_count_all() - len(found)))
+            if leaf.has_deletions():
+                every = range(leaf.doc_count_all())
+                self.deleted.update(offset + one for one in every if leaf.is_deleted(one))
+
+    def documents_of_tier(self, tier: int) -> set[int]:
+        """The documents of a tier that are not deleted."""
+        if tier not in self.tiers:
+            return set()
+        found = {place for place, one in enumerate(self.tiers) if one == tier}
+        return found - self.deleted
 
     def passages_with(self, document: int) -> range:
         """All passages of a note, by one of them; they lie in a row."""
@@ -67,16 +78,6 @@ class Columns:
         while end < len(self.numbers) and self.numbers[end] == number:
             end += 1
         return range(begin, end)
-
-
-def live_documents(reader: Any) -> Iterator[int]:
-    """The documents of an index that are not deleted."""
-    return (
-        offset + document
-        for leaf, offset in (reader.leaf_readers() if reader.doc_count_all() else ())
-        for document in range(leaf.doc_count_all())
-        if not leaf.is_deleted(document)
-    )
 
 
 class PassageSearch:
@@ -97,7 +98,8 @@ class PassageSearch:
             self.columns.numbers[place] for one in excluded for place in self._occurrences(one)
         }
         if asked.terms and not wanted:
-            self.held = [dict.fromkeys(live_documents(reader), 1.0)]
+            every = range(len(self.columns.numbers))
+            self.held = [dict.fromkeys(set(every) - self.columns.deleted, 1.0)]
 
     def best(
         self, limit: int, tiers: set[int], allowed: set[int] | None, without: set[int]
@@ -112,69 +114,53 @@ class PassageSearch:
             for one, rarity in zip(self.asked, rarities, strict=False)
             for term in one.shown
         }
-        best, whole, holding = self._score(rarities)
-        eligible = set(best).difference(self.excluded, without)
+        best = self._score_notes(rarities)
+        numbers, columns = self.columns.numbers, self.columns
+        are_keywords = len(self.held) <= MAX_KEYWORDS
+        binding = len(self.held) if are_keywords else self.phrase_count
+        holding = [{numbers[place] for place in held} for held in self.held[:binding]]
+        eligible = best.keys() - self.excluded - without
         eligible = eligible if allowed is None else eligible & allowed
         eligible = eligible.intersection(*holding[: self.phrase_count])
         full = eligible.intersection(*holding)
-        are_keywords = len(self.held) <= MAX_KEYWORDS
-        scored = []
-        counts = [0, 0, 0, 0]
+        groups: list[list[tuple[float, int]]] = [[], [], [], []]
+        known = [0, 0, 0, 0]  # of these, no events
         for number in eligible:
             score, document = best[number]
-            if (tier := self.columns.tiers[document]) in tiers:
-                score = round(score + _ELSEWHERE_WEIGHT * (whole[number] - score), 6)
+            if (tier := columns.tiers[document]) in tiers:
                 group = 2 * (tier == TIER_SET_ASIDE) + (are_keywords and number not in full)
-                part = self.columns.parts[document]
-                share = sum(
-                    rarity
-                    for held, rarity in zip(self.held, rarities, strict=True)
-                    if document in held
-                )
-                scored.append(ScoredNote(group, score, number, part, round(share, 6)))
-                counts[group] += tier != TIER_TRAIL
-        return self._cut(scored, limit, counts), terms
-
-    def _score(
-        self, rarities: Sequence[float]
-    ) -> tuple[dict[int, tuple[float, int]], dict[int, float], list[set[int]]]:
-        """Score and document of the best passage of each note; what each note's words weigh, wherever
-        they stand; and the notes that hold each word."""
-        numbers = self.columns.numbers
-        scores: dict[int, float] = {}
-        whole: dict[int, float] = {}
-        holding = []
-        for held, rarity in zip(self.held, rarities, strict=True):
-            of_notes: dict[int, float] = {}
-            for document, weight in held.items():
-                score = rarity * weight
-                scores[document] = scores.get(document, 0.0) + score
-                number = numbers[document]
-                if score > of_notes.get(number, -1.0):
-                    of_notes[number] = score
-            for number, score in of_notes.items():
-                whole[number] = whole.get(number, 0.0) + score
-            holding.append(set(of_notes))
-        best: dict[int, tuple[float, int]] = {}
-        for document, score in scores.items():
-            number = numbers[document]
-            if number not in best or (score, -document) > (best[number][0], -best[number][1]):
-                best[number] = (score, document)
-        return best, whole, holding
-
-    def _cut(self, scored: list[ScoredNote], limit: int, counts: Sequence[int]) -> list[ScoredNote]:
-        """The best of each group, ties with the last one included: rebuilding the index must not
-        change which of them are answered. `counts` says how many of each group are no events."""
-        found: list[ScoredNote] = []
+                groups[group].append((round(score, 6), document))
+                known[group] += tier != TIER_TRAIL
+        found = []
         many = 0
-        for group in range(4):
-            if group % 2 and many >= MIN_ALL_WORDS_HITS:
-                continue
-            many += counts[group]
-            here = sorted((one for one in scored if one.group == group), key=lambda one: -one.score)
-            least = here[limit - 1].score if len(here) > limit else -1.0
-            found += [one for one in here if one.score >= least]
-        return found
+        for group, scored in enumerate(groups):
+            if group % 2 == 0 or many < MIN_ALL_WORDS_HITS:
+                many += known[group]
+                for score, document in _best_with_ties(scored, limit):
+                    share = round(self._share(document, rarities), 6)
+                    part = columns.parts[document]
+                    found.append(ScoredNote(group, score, numbers[document], part, share))
+        return found, terms
+
+    def _share(self, document: int, rarities: Sequence[float]) -> float:
+        """What the words weigh that a passage holds."""
+        pairs = zip(self.held, rarities, strict=True)
+        return sum(rarity for held, rarity in pairs if document in held)
+
+    def _score_notes(self, rarities: Sequence[float]) -> dict[int, tuple[float, int]]:
+        """Score and document of the best passage of each note."""
+        scores: dict[int, float] = {}
+        for held, rarity in zip(self.held, rarities, strict=True):
+            gain = rarity * (K1 + 1)
+            for document, weight in held.items():
+                scores[document] = scores.get(document, 0.0) + gain * weight / (weight + K1)
+        best: dict[int, tuple[float, int]] = {}
+        numbers = self.columns.numbers
+        for document, score in scores.items():
+            before = best.get(number := numbers[document])
+            if before is None or (score, -document) > (before[0], -before[1]):
+                best[number] = (score, document)
+        return best
 
     def _alternatives(self, pieces: Iterable[QueryTerm], *, phrases: bool) -> list[_Alternatives]:
         """What finds each word of some pieces, or each phrase; nothing for a stop word."""
@@ -210,19 +196,27 @@ class PassageSearch:
         )
 
     def _occurrences(self, one: _Alternatives) -> dict[int, float]:
-        """The live documents that hold one of the alternatives, each with how much
-        that says, saturated: its frequency in the fields, normalized by their lengths and weighed."""
+        """The live documents that hold one of the alternatives, each with the sum of its frequencies
+        in the fields, normalized by their lengths and weighed."""
         found: dict[int, float] = {}
         for leaf, offset in self.reader.leaf_readers():
-            for field in _FIELDS:
-                frequencies = _frequencies(leaf, field, one)
-                if frequencies:
-                    norms, lengths = _NORMS[field], leaf._perdoc.field_lengths(field)  # noqa: SLF001
-                    for document, frequency in frequencies.items():
-                        weight = frequency * norms[lengths[document]]
+            for field, norms in _NORMS.items():
+                pairs = _frequencies(leaf, field, one)
+                if pairs:
+                    lengths = leaf._perdoc.field_lengths(field)  # noqa: SLF001
+                    for document, frequency in pairs:
                         place = document + offset
+                        weight = frequency * norms[lengths[document]]
                         found[place] = found.get(place, 0.0) + weight
-        return {place: weight * (K1 + 1) / (weight + K1) for place, weight in found.items()}
+        return found
+
+
+def _best_with_ties(scored: list[tuple[float, int]], limit: int) -> list[tuple[float, int]]:
+    """The pairs with the best scores, with all that score as the last of them: rebuilding the index
+    must not change which are answered."""
+    scored.sort(key=lambda one: -one[0])
+    least = scored[limit - 1][0] if len(scored) > limit else -1.0
+    return [one for one in scored if one[0] >= least]
 
 
 def _rarity(holding: int, live: int) -> float:
@@ -230,22 +224,20 @@ def _rarity(holding: int, live: int) -> float:
     return math.log(1 + (live - holding + 0.5) / (holding + 0.5))
 
 
-def _frequencies(leaf: Any, field: str, one: _Alternatives) -> dict[int, float]:
+def _frequencies(leaf: Any, field: str, one: _Alternatives) -> Iterable[tuple[int, float]]:
     """How often the documents of a segment hold a word in a field: by the alternative that they
     hold most."""
-    found: dict[int, float] = {}
-    for term in one.terms:
-        if (field, term) in leaf:
-            held = read_weights(leaf.postings(field, term))
-            if not found:
-                found = dict(held)
-                continue
-            for document, weight in held:
-                found[document] = max(weight, found.get(document, 0.0))
+    held = [read_weights(leaf.postings(field, term)) for term in one.terms if (field, term) in leaf]
     if one.row and all((field, term) in leaf for term in one.row):
-        for document, at in match_phrase([leaf.postings(field, term) for term in one.row]).items():
-            found[document] = max(float(len(at)), found.get(document, 0.0))
-    return found
+        rows = match_phrase([leaf.postings(field, term) for term in one.row])
+        held.append([(document, float(len(at))) for document, at in rows.items()])
+    if len(held) < 2:
+        return held[0] if held else ()
+    found: dict[int, float] = {}
+    for pairs in held:
+        for document, frequency in pairs:
+            found[document] = max(frequency, found.get(document, 0.0))
+    return found.items()
 
 
 # By the length of a field, as the index keeps it in a byte.

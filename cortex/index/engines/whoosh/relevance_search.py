@@ -10,13 +10,15 @@ from cortex.core.model.note_status import TIER_TRAIL
 from cortex.core.ranking.relevance import (
     PromptTerm,
     RelevantNote,
+    RelevantNotes,
     TermPostings,
     find_relevant_notes,
     is_common_term,
+    normalized_idf,
     prompt_terms,
 )
 from cortex.index.catalogue import IndexDamaged
-from cortex.index.engines.whoosh.passage_search import Columns, live_documents
+from cortex.index.engines.whoosh.passage_search import Columns
 from cortex.index.engines.whoosh.postings import match_phrase, read_document_ids
 from cortex.index.engines.whoosh.whoosh_import import FileStorage, stem
 from cortex.index.engines.whoosh.whoosh_index import SCHEMA
@@ -25,53 +27,70 @@ from cortex.index.engines.whoosh.whoosh_index import SCHEMA
 _MAX_PHRASES = 12
 
 
-def search_relevant(folder: str, prompt: str) -> tuple[list[RelevantNote], list[RelevantNote]]:
+def search_relevant(folder: str, prompt: str, least_share: float) -> RelevantNotes:
     """As `FulltextEngine.search_relevant`."""
     words = prompt_terms(prompt, stem)
     if not any(word.is_informative for word in words):
-        return [], []
+        return RelevantNotes([], [], {})
     try:
         index = FileStorage(folder).open_index(schema=SCHEMA)
         with index.reader() as reader:
-            return _rank_notes(reader, words) if reader.doc_count() else ([], [])
+            if not reader.doc_count():
+                return RelevantNotes([], [], {})
+            return _rank_notes(reader, words, least_share)
     except Exception as error:  # as in `index`: Whoosh raises anything at all on a damaged one
         raise IndexDamaged(f"{type(error).__name__}: {error}") from error
 
 
-def _rank_notes(
-    reader: Any, words: tuple[PromptTerm, ...]
-) -> tuple[list[RelevantNote], list[RelevantNote]]:
+def _rank_notes(reader: Any, words: tuple[PromptTerm, ...], least_share: float) -> RelevantNotes:
     """Notes are weighed whole, events by their passages."""
     columns = Columns(reader)
     numbers = columns.numbers
-    trail = {place for place in live_documents(reader) if columns.tiers[place] == TIER_TRAIL}
-    live = len({numbers[place] for place in live_documents(reader) if place not in trail})
+    trail = columns.documents_of_tier(TIER_TRAIL)
+    dead = trail | columns.deleted
+    live = len(
+        {number for place, number in enumerate(numbers) if place not in dead}
+        if dead
+        else set(numbers)
+    )
     rows = 0
     held = []
     for word in words:
         rows += bool(word.phrase)
         held.append(_word_documents(reader, word, with_row=rows <= _MAX_PHRASES))
-    place_of: dict[int, int] = {}
     of_notes = []
     for some in held:
-        for places in some:
-            place_of.update((numbers[place], place) for place in places - trail)
         head, body = ({numbers[place] for place in places - trail} for places in some)
         of_notes.append(_term_postings(head, body, live))
 
     def passage_length(place: int) -> int:
         return int(reader.doc_field_length(place, "body"))
 
-    def note_length(number: int) -> int:
-        return sum(map(passage_length, columns.passages_with(place_of[number])))
+    first_places = dict[int, int]()
 
-    found = find_relevant_notes(words, of_notes, live, note_length)
-    in_trail = [_term_postings(head & trail, body & trail, len(trail)) for head, body in held]
+    def note_length(number: int) -> int:
+        if not first_places:
+            first_places.update(
+                (one, place) for place, one in enumerate(numbers) if place not in dead
+            )
+        return sum(map(passage_length, columns.passages_with(first_places[number])))
+
+    found = find_relevant_notes(words, of_notes, live, note_length, least_share)
+    # What was asked is no title: it counts as the text.
+    in_trail = [_term_postings(set(), (head | body) & trail, len(trail)) for head, body in held]
+    every = len(numbers) - len(columns.deleted)
+    weights = {
+        term: word.weight * normalized_idf(len(head | body), every)
+        for word, (head, body) in zip(words, held, strict=True)
+        for term in (*word.terms, *word.phrase)
+    }
     best: dict[int, RelevantNote] = {}
-    for one in find_relevant_notes(words, in_trail, len(trail), passage_length):  # best first
-        number = numbers[one.number]
-        best.setdefault(number, one._replace(number=number, part=columns.parts[one.number]))
-    return found, list(best.values())
+    if trail:
+        passages = find_relevant_notes(words, in_trail, len(trail), passage_length, least_share)
+        for one in passages:  # best first
+            number = numbers[one.number]
+            best.setdefault(number, one._replace(number=number, part=columns.parts[one.number]))
+    return RelevantNotes(found, list(best.values()), weights)
 
 
 def _term_postings(head: set[int], body: set[int], live: int) -> TermPostings:

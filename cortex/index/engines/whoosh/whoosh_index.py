@@ -25,7 +25,7 @@ from cortex.index.engines.whoosh.segment import (
 from cortex.index.engines.whoosh.whoosh_import import FileStorage, columns, fields
 
 if TYPE_CHECKING:
-    from cortex.core.ranking.relevance import RelevantNote
+    from cortex.core.ranking.relevance import RelevantNotes
 
 SCHEMA = fields.Schema(
     number=fields.ID(unique=True),
@@ -103,9 +103,9 @@ def search(
         raise IndexDamaged(f"{type(error).__name__}: {error}") from error
 
 
-def search_relevant(folder: str, prompt: str) -> tuple[list[RelevantNote], list[RelevantNote]]:
+def search_relevant(folder: str, prompt: str, least_share: float) -> RelevantNotes:
     """As `FulltextEngine.search_relevant`."""
     # 3 ms that a search need not spend.
     from cortex.index.engines.whoosh import relevance_search  # noqa: PLC0415
 
-    return relevance_search.search_relevant(folder, prompt)
+    return relevance_search.search_relevant(folder, prompt, least_share)
