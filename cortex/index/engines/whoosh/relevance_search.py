@@ -25,6 +25,7 @@ from cortex.index.engines.whoosh.whoosh_index import SCHEMA
 
 # Identifiers whose parts are looked for one after the other: that reads positions.
 _MAX_PHRASES = 12
+_PASSAGE_SHARE = 0.9  # of the share that a note has to cover, whose title counts for more
 
 
 def search_relevant(folder: str, prompt: str, least_share: float) -> RelevantNotes:
@@ -86,7 +87,9 @@ def _rank_notes(reader: Any, words: tuple[PromptTerm, ...], least_share: float) 
     }
     best: dict[int, RelevantNote] = {}
     if trail:
-        passages = find_relevant_notes(words, in_trail, len(trail), passage_length, least_share)
+        passages = find_relevant_notes(
+            words, in_trail, len(trail), passage_length, _PASSAGE_SHARE * least_share
+        )
         for one in passages:  # best first
             number = numbers[one.number]
             best.setdefault(number, one._replace(number=number, part=columns.parts[one.number]))
