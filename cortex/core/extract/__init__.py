@@ -5,16 +5,17 @@ from __future__ import annotations
 from cortex.core.extract.candidate import (
     KEYWORD_LAYER,
     MIN_RECORD_CONFIDENCE,
+    PASSAGE_LAYER,
     STRUCTURAL_LAYER,
     TAG_LAYER,
     Candidate,
     LeadingPhrases,
 )
-from cortex.core.model.turn_summary import ACTIVITY_MARK
+from cortex.core.model.turn_summary import ACTIVITY_MARK, utterances
 from cortex.core.text.strings import text_digest
 
 # The surest first: what two layers find is the find of the first.
-LAYERS = (TAG_LAYER, STRUCTURAL_LAYER, KEYWORD_LAYER)
+LAYERS = (TAG_LAYER, STRUCTURAL_LAYER, KEYWORD_LAYER, PASSAGE_LAYER)
 
 
 def find_candidates(
@@ -50,6 +51,26 @@ def find_candidates(
     return tuple(
         sorted((found[number] for number in sorted(unique.values())), key=lambda one: one.line)
     )
+
+
+def find_in_turn(text: str, phrases: LeadingPhrases = ()) -> tuple[Candidate, ...]:
+    """The candidates in a turn's text that become records: what is marked, and the noteworthy
+    passages that hold nothing marked. Of agents' prose a phrase alone (`we use`, `the fix is`) is
+    mostly noise: on real sessions 30 % of such finds were worth keeping; it must give a reason."""
+    from cortex.core.extract import noteworthy  # noqa: PLC0415  as above
+
+    found = [
+        one
+        for one in find_candidates(text, phrases)
+        if becomes_record(one) and (one.layer != KEYWORD_LAYER or one.is_marked or one.reason)
+    ]
+    known = [" ".join(one.text.split()) for one in found]
+    said = utterances(text.partition(ACTIVITY_MARK)[0])
+    for one in noteworthy.find_noteworthy(said):
+        plain = " ".join(one.text.replace("**", "").split())
+        if not any(line in plain for line in known):
+            found.append(one)
+    return tuple(found)
 
 
 def becomes_record(one: Candidate) -> bool:

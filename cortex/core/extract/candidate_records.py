@@ -8,8 +8,13 @@ from __future__ import annotations
 
 from contextlib import suppress
 
-from cortex.core.extract import becomes_record, find_candidates
-from cortex.core.extract.candidate import STRUCTURAL_LAYER, Candidate, LeadingPhrases
+from cortex.core.extract import becomes_record, find_candidates, find_in_turn
+from cortex.core.extract.candidate import (
+    PASSAGE_LAYER,
+    STRUCTURAL_LAYER,
+    Candidate,
+    LeadingPhrases,
+)
 from cortex.core.model.problem import InvalidInputError
 from cortex.core.model.record import Record, default_scope, initial_status, is_record_type
 from cortex.core.model.topics import normalize_topic, topic_segment
@@ -20,12 +25,18 @@ TITLE_LIMIT = 80
 
 
 def extract_records(
-    text: str, begun: Record, phrases: LeadingPhrases, *, tags_only: bool, plan: bool
+    text: str, begun: Record, phrases: LeadingPhrases, *, tags_only: bool, turn: bool, plan: bool
 ) -> list[Record]:
-    """The records of an event's text, based on `begun`; plans only if `plan` is set."""
+    """The records of an event's text, based on `begun`; plans only if `plan` is set. `turn`: it is
+    a turn of a session, of which noteworthy passages become records too."""
     phrases = [one for one in phrases if is_record_type(one[0])]
     records = []
-    for one in filter(becomes_record, find_candidates(text, phrases, tags_only=tags_only)):
+    found = (
+        find_in_turn(text, phrases)
+        if turn
+        else filter(becomes_record, find_candidates(text, phrases, tags_only=tags_only))
+    )
+    for one in found:
         if one.layer != STRUCTURAL_LAYER:
             records.append(candidate_to_record(one, begun))
         elif plan:
@@ -35,10 +46,10 @@ def extract_records(
 
 def candidate_to_record(one: Candidate, begun: Record) -> Record:
     """The record of a candidate. The case of the first letter and a final stop do not matter."""
-    text = _tidy_sentence(one.text)
+    text = one.text if one.layer == PASSAGE_LAYER else _tidy_sentence(one.text)
     reason = _tidy_sentence(one.reason)
     body = f"{text}\n\n**Why.** {reason}" if reason else text
-    title = make_title(text.rstrip(".:;, ").replace("`", "")) or "note"
+    title = make_title((one.title or text).rstrip(".:;, ").replace("`", "")) or "note"
     scope = default_scope(begun.project)
     key = short_hash(f"{begun.project}\0{scope}\0{one.type}\0{body}")
     return begun._replace(

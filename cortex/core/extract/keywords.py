@@ -101,20 +101,23 @@ def find_marked_lines(read: MaskedText, phrases: LeadingPhrases = ()) -> list[Ma
     lines: list[MarkedLine] = []
     taken: set[int] = set()
 
-    def add(start: int, end: int, type_: str, confidence: float, *, whole: bool = False) -> None:
+    def add(
+        start: int, end: int, type_: str, confidence: float, *, marked: bool, whole: bool = False
+    ) -> None:
         if len(lines) >= MAX_CANDIDATES or start in taken:
             return
         if line := _marked_line(read, start, end, type_, confidence, whole=whole):
-            lines.append(line)
+            candidate = line.candidate._replace(is_marked=marked)
+            lines.append(line._replace(candidate=candidate))
             taken.add(start)
 
     for start, end, type_, confidence in _find_markers(read, low):
-        add(start, end, type_, confidence)
+        add(start, end, type_, confidence, marked=True)
     if any(word in read.masked for word in _HEADING_WORDS):
         for start, end, type_, confidence in _find_under_headings(read, low):
-            add(start, end, type_, confidence)
+            add(start, end, type_, confidence, marked=False)
     for start, end, type_ in _find_team_phrases(read, phrases):
-        add(start, end, type_, TEAM_CONFIDENCE, whole=True)
+        add(start, end, type_, TEAM_CONFIDENCE, marked=True, whole=True)
     return sorted(lines)
 
 

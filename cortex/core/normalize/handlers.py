@@ -360,6 +360,7 @@ def _session_records(event: Event, phrases: LeadingPhrases) -> list[Record]:
             _base_record(event),
             phrases,
             tags_only=tags_only,
+            turn=event.type in ("stop", "pre_compact"),
             plan=event.type != "subagent_stop",
         )
     ]
