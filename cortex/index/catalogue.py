@@ -83,7 +83,6 @@ class ScoredNote(NamedTuple):
     score: float
     number: int
     part: int = 0  # its passage that answers best
-    share: float = 0.0  # what the words weigh that this passage holds
 
 
 class NoteRow(NamedTuple):

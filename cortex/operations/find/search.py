@@ -34,7 +34,6 @@ Whose = Literal["", "project", "personal", "both"]
 # (`passage_search.MIN_ALL_WORDS_HITS`, whose import costs).
 _ENOUGH_FULL_MATCHES = 5
 _CANDIDATES = 200  # notes that are ranked, among which events are compared with their records
-_SAME_ANSWER = 0.8  # share of what an event's passage answers, from which on its record is enough
 _TURN_TYPES = ("stop", "subagent_stop", "pre_compact")
 _LAST_GROUP = 4
 _MAX_COMMAND_QUERY_CHARS = 80  # signs of a query that are put into a command to be copied
@@ -61,7 +60,6 @@ class _RankedRow(NamedTuple):
     row: NoteRow
     score: float
     part: int = -1  # the passage that answers
-    share: float = 0.0  # what the words weigh that this passage holds
 
 
 class _VaultHits(NamedTuple):
@@ -257,17 +255,20 @@ def _find_best(
 
 def _without_told_events(ranked: list[_RankedRow]) -> list[_RankedRow]:
     """The notes without each event that has a record, or a session's note, among them. A turn of a
-    session, of which records hold parts, stays where it answers much more than these."""
+    session, of which a record holds a part, stays where it answers better than its records do."""
+    told: set[str] = set()
     answered: dict[str, float] = {}
     for one in ranked:
-        for event in one.row.events:
-            answered[event] = max(one.share, answered.get(event, 0.0))
+        told.update(one.row.events)
+        if one.row.type != "session":
+            for event in one.row.events:
+                answered[event] = max(one.score, answered.get(event, 0.0))
     return [
         one
         for one in ranked
         if one.row.tier != TIER_TRAIL
-        or one.row.id not in answered
-        or (one.row.type in _TURN_TYPES and answered[one.row.id] < _SAME_ANSWER * one.share)
+        or one.row.id not in told
+        or (one.row.type in _TURN_TYPES and one.score > answered.get(one.row.id, -1.0))
     ]
 
 
@@ -308,7 +309,6 @@ def _rank_notes(
             row,
             one.score,
             one.part,
-            one.share,
         )
         for one in scored
     ]

@@ -137,15 +137,10 @@ class PassageSearch:
             if group % 2 == 0 or many < MIN_ALL_WORDS_HITS:
                 many += known[group]
                 for score, document in _best_with_ties(scored, limit):
-                    share = round(self._share(document, rarities), 6)
-                    part = columns.parts[document]
-                    found.append(ScoredNote(group, score, numbers[document], part, share))
+                    found.append(
+                        ScoredNote(group, score, numbers[document], columns.parts[document])
+                    )
         return found, terms
-
-    def _share(self, document: int, rarities: Sequence[float]) -> float:
-        """What the words weigh that a passage holds."""
-        pairs = zip(self.held, rarities, strict=True)
-        return sum(rarity for held, rarity in pairs if document in held)
 
     def _score_notes(self, rarities: Sequence[float]) -> dict[int, tuple[float, int]]:
         """Score and document of the best passage of each note."""
