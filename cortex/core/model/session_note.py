@@ -64,10 +64,11 @@ def session_note_id(name: str) -> str:
     return f"session-{slugify(name, 40)}-{short_hash(name)}"
 
 
-def note_path(event: Event) -> str:
-    """Where the note lies that this event begins."""
-    id_ = session_note_id(event.session or event.id)
-    return f"sessions/{event.at[:4]}/{event.at[5:7]}/{id_}.md"
+def note_path(event: Event, title: str = "") -> str:
+    """Where the note lies that this event begins: below its month, by its day and title."""
+    name = event.session or event.id
+    words = f"{event.at[:10]}-{slugify(title or 'session')}-{short_hash(name)}"
+    return f"sessions/{event.at[:4]}/{event.at[5:7]}/{words}.md"
 
 
 def compose_note(event: Event) -> str:
@@ -169,10 +170,19 @@ def _event_excerpt(event: Event) -> str:
     if turn_summary.ACTIVITY_MARK in said:
         turn = turn_summary.parse_turn_summary(said)
         said, done = turn.message or " ".join(turn.tagged_lines), _format_activity(turn)
+    if "> [!" in said:
+        said = _what_was_asked(said)
     lines = [MARKDOWN_DECORATION_RE.sub("", line) for line in said[:_MAX_READ_CHARS].splitlines()]
     line = " ".join(line for line in lines if line.strip()).replace("<!--", "<!- -")
     line = shorten(line, MAX_EXCERPT_CHARS - len(done) - 3 * bool(done))
     return " · ".join(part for part in (line, done) if part) or "(nothing said)"
+
+
+def _what_was_asked(said: str) -> str:
+    """The person's words of a turn, else what the agent said."""
+    spoken = turn_summary.utterances(said)
+    asked = " ".join(one.text for one in spoken if one.role == turn_summary.USER)
+    return asked or " ".join(one.text for one in spoken)
 
 
 def _format_activity(turn: TurnSummary) -> str:

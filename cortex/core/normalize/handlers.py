@@ -123,18 +123,16 @@ def amend_note(data: bytes, change: AddProvenance | AppendToSession | MarkSupers
         note = without_supersedes(note, change.superseded_by)
         note = set_inactive_status(note, "superseded", fields)
         return notes.write(with_updated(note, change.event.at))
-    event, (before, rest) = change.event, note.provenance()
-    if event.id in before:
+    event = change.event
+    if event.id in note.provenance()[0]:
         return data
+    if isinstance(change, AppendToSession):
+        return notes.write(append_turn(note, event))
+    _, rest = note.provenance()
     layer = change.confirming_layer if isinstance(change, AddProvenance) else ""
     if surer := layer and "layer" in rest and note.get("confidence") != "1":
         rest["layer"] = layer  # a tag confirms what only its words told
-    block: dict[str, yaml_writer.YamlValue] = {"events": sorted((*before, event.id)), **rest}
-    note = notes.set_field(note, "provenance", yaml_writer.field_lines("provenance", block))
-    if event.at > note.get("updated"):
-        note = notes.set_field(note, "updated", yaml_writer.field_lines("updated", event.at))
-    if isinstance(change, AppendToSession):
-        return notes.write(sessions.append_event(note, event))
+    note = _with_event(note, event, rest)
     tags = note.get_list("tags")
     if new_tags := [tag for tag in event.tags if tag not in tags]:
         note = notes.set_field(note, "tags", yaml_writer.field_lines("tags", (*tags, *new_tags)))
@@ -142,6 +140,24 @@ def amend_note(data: bytes, change: AddProvenance | AppendToSession | MarkSupers
     if change.pinned and note.fields.get("pinned") is not True:
         note = with_fields(note, {"pinned": True})
     return notes.write(with_fields(note, {"confidence": "1"}) if surer else note)
+
+
+def append_turn(note: notes.Note, event: Event) -> notes.Note:
+    """A session's note with one more event; the same note if it has it."""
+    before, rest = note.provenance()
+    if event.id in before:
+        return note
+    return sessions.append_event(_with_event(note, event, rest), event)
+
+
+def _with_event(note: notes.Note, event: Event, rest: dict[str, Any]) -> notes.Note:
+    """The note with one more event in its provenance, of which `rest` are the other fields."""
+    before, _ = note.provenance()
+    block: dict[str, yaml_writer.YamlValue] = {"events": sorted((*before, event.id)), **rest}
+    note = notes.set_field(note, "provenance", yaml_writer.field_lines("provenance", block))
+    if event.at > note.get("updated"):
+        note = notes.set_field(note, "updated", yaml_writer.field_lines("updated", event.at))
+    return note
 
 
 def _with_relations_of(note: notes.Note, event: Event) -> notes.Note:

@@ -5,7 +5,7 @@ The caller holds the record lock.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from itertools import chain, zip_longest
 
 from cortex.core.model import event as events
@@ -20,6 +20,8 @@ from cortex.core.model.problem import (
 )
 from cortex.core.model.record import Record
 from cortex.core.model.relation import link_key
+from cortex.core.model.session_note import note_path
+from cortex.core.model.session_overview import compose_overview, with_overview
 from cortex.core.normalize.changes import (
     AddProvenance,
     AppendToSession,
@@ -31,6 +33,7 @@ from cortex.core.normalize.changes import (
 )
 from cortex.core.normalize.handlers import (
     amend_note,
+    append_turn,
     changes_for_event as decide,
     parse_event,
     records_from_event,
@@ -47,6 +50,9 @@ _MAX_FILE_BYTES = events.MAX_CONTENT_BYTES + notes.MAX_BYTES_WITHOUT_EVENTS
 # What is larger was never captured by Cortex, and stays where somebody put it.
 _MAX_FAILED_BYTES = 64_000_000
 _MAX_ATTEMPTS = 5  # at a note that somebody else saves just now
+_MAX_HELD_CHARS = 16_000_000  # of events whose sessions are to be written
+# Of a session's earlier events, those that are read again for its overview.
+_FIRST_EVENTS, _LAST_EVENTS = 50, 350
 
 
 class InboxNormalizer:
@@ -63,6 +69,9 @@ class InboxNormalizer:
         # What a record was before this pass; None where there was none.
         self.original_bytes: dict[str, bytes | None] = {}
         self.failed: list[Problem] = []
+        # Path of a session's note -> its turns that wait to be written, with what creates it.
+        self._turns: dict[str, list[tuple[CreateNote | AppendToSession, Event]]] = {}
+        self._held_chars = 0
 
     def paths_with_outcome(self, *outcomes: str) -> tuple[str, ...]:
         """The records of which this has become, each once."""
@@ -83,6 +92,8 @@ class InboxNormalizer:
                 self._add_failure(path, error)
             else:
                 self.normalized_ids.append(event.id)
+            if self._held_chars > _MAX_HELD_CHARS or count == len(waiting):
+                self._write_sessions()
             caller.progress("normalizing", count, len(waiting))
 
     def _read_event(self, path: str) -> Event:
@@ -96,11 +107,19 @@ class InboxNormalizer:
         return event._replace(project=self.settings.resolve_project(event.project))
 
     def _apply(self, changes: Iterable[NoteChange], event: Event) -> None:
-        """Write the records, then move the event; after a crash in between it is applied again."""
+        """Write the records, then move the event; after a crash in between it is applied again.
+        What belongs to a session is written with all that the pass has for it."""
+        is_held = False
         for change in changes:
             if self.dry_run:
                 outcome = CREATED if isinstance(change, CreateNote) else UPDATED
                 self.outcomes.append((change.path, outcome))
+            elif isinstance(change, AppendToSession) or (
+                isinstance(change, CreateNote) and change.record.type == "session"
+            ):
+                self._turns.setdefault(change.path, []).append((change, event))
+                self._held_chars += len(event.text)
+                is_held = True
             elif isinstance(change, MarkSuperseded) and not self._has_current_replacement(change):
                 continue
             elif isinstance(change, CreateNote):
@@ -115,12 +134,110 @@ class InboxNormalizer:
             else:
                 self._amend(change)
             self.existing.register_change(change, event)
-        if not self.dry_run:
-            files.move(self.root, layout.pending_path(event.id), events.event_path(event.id))
+        if not self.dry_run and not is_held:
+            self._move_event(event)
 
-    def _amend(
-        self, change: AddProvenance | AppendToSession | UpsertTopic | MarkSuperseded
+    def _move_event(self, event: Event) -> None:
+        files.move(self.root, layout.pending_path(event.id), events.event_path(event.id))
+
+    def _write_sessions(self) -> None:
+        """Write the notes of sessions, each once, then move their events."""
+        held, self._turns, self._held_chars = self._turns, {}, 0
+        for path, turns in held.items():
+            try:
+                self._write_session(path, turns)
+                for _, event in turns:
+                    self._move_event(event)
+            except OSError as error:
+                hint = "mend that, then cortex normalize"
+                self.failed.append(Problem(path, reason_of(error), hint))
+                self._forget_normalized(turns)
+            except Exception as error:  # noqa: BLE001  one session never stops another
+                self._forget_normalized(turns)
+                for _, event in turns:
+                    self._add_failure(layout.pending_path(event.id), error)
+
+    def _forget_normalized(self, turns: list[tuple[CreateNote | AppendToSession, Event]]) -> None:
+        ids = {event.id for _, event in turns}
+        self.normalized_ids = [id_ for id_ in self.normalized_ids if id_ not in ids]
+
+    def _write_session(
+        self, path: str, turns: list[tuple[CreateNote | AppendToSession, Event]]
     ) -> None:
+        """Add turns to the note of their session, which the first of them may create."""
+        create, added = turns[0][0], [event for _, event in turns]
+        if isinstance(create, CreateNote):
+            note = self._session_with(notes.read_strict(create.text.encode(), path), added)
+            new_path = note_path(added[0], note.get("title"))
+            try:
+                files.create(self.root, new_path, notes.write(note))
+            except FileExistsError:
+                path = new_path  # unknown to the catalogue, as after a crash
+            else:
+                self.existing.path_by_id[create.record.id] = new_path
+                self._add_outcome(new_path, CREATED, None)
+                return
+        self._retry(path, added[-1], lambda before: self._session_after(before, path, added))
+
+    def _session_after(self, before: bytes, path: str, added: list[Event]) -> bytes:
+        try:
+            note = notes.read_strict(before, path)
+        except InvalidInputError as error:
+            hint = f"{error.hint}: {path}, then cortex retry {added[-1].id}"
+            raise InvalidInputError(error.message, hint) from error
+        if all(event.id in note.provenance()[0] for event in added):
+            return before
+        return notes.write(self._session_with(note, added))
+
+    def _session_with(self, note: notes.Note, added: list[Event]) -> notes.Note:
+        """The note with more turns, and the overview of all of them."""
+        for event in added:
+            note = append_turn(note, event)
+        known = {event.id: event for event in added}
+        earlier = [id_ for id_ in note.provenance()[0] if id_ not in known]
+        if len(earlier) > _FIRST_EVENTS + _LAST_EVENTS:
+            earlier = earlier[:_FIRST_EVENTS] + earlier[-_LAST_EVENTS:]
+        for id_ in earlier:
+            if events.is_event_id(id_) and (earlier_event := self._find_event(id_)):
+                known[id_] = earlier_event
+        ordered = [known[id_] for id_ in sorted(known)]
+        made = {
+            record.id: record.title
+            for event in ordered
+            for record in records_from_event(event, self.settings.phrases)
+            if record.type != "plan"
+        }
+        return with_overview(note, compose_overview(ordered, list(made.items())))
+
+    def _find_event(self, id_: str) -> Event | None:
+        """A normalized event, or one in the inbox after a crash; None if it cannot be read."""
+        for path in (events.event_path(id_), layout.pending_path(id_)):
+            try:
+                return self._read_event(path)
+            except (CortexError, OSError):
+                continue
+        return None
+
+    def _retry(self, path: str, event: Event, change: Callable[[bytes], bytes]) -> None:
+        """Replace a note by what `change` makes of it. Where somebody saves it meanwhile, again."""
+        for _ in range(_MAX_ATTEMPTS):
+            before = files.read(self.root, path)
+            after = change(before)
+            _check_readable(after, path)
+            if after == before:
+                files.sync_folder(self.root, path.rpartition("/")[0])
+                return
+            try:
+                files.replace(self.root, path, after, before)
+            except ConflictError:
+                continue
+            self._add_outcome(path, UPDATED, before)
+            return
+        raise ConflictError(
+            f"{path} changes faster than it can be edited", f"cortex retry {event.id}"
+        )
+
+    def _amend(self, change: AddProvenance | UpsertTopic | MarkSuperseded) -> None:
         """Change a note. Where somebody saves it meanwhile, read it again."""
         for _ in range(_MAX_ATTEMPTS):
             before = files.read(self.root, change.path)
@@ -199,13 +316,8 @@ class InboxNormalizer:
 
     def _records_of_event(self, id_: str) -> list[Record]:
         """The records of a normalized event; none if it cannot be read."""
-        # In the inbox where a crash came before it was let go.
-        for path in (events.event_path(id_), layout.pending_path(id_)):
-            try:
-                return records_from_event(self._read_event(path), self.settings.phrases)
-            except (CortexError, OSError):
-                continue
-        return []
+        event = self._find_event(id_)
+        return records_from_event(event, self.settings.phrases) if event else []
 
     def _reuse_existing_note(self, change: CreateNote, event: Event) -> None:
         """Go on with a note that the catalogue did not know, as after a crash."""
@@ -213,8 +325,6 @@ class InboxNormalizer:
         note = notes.read_strict(held, change.path)
         if event.id in note.provenance()[0]:
             files.sync_folder(self.root, change.path.rpartition("/")[0])
-        elif change.record.type == "session":
-            self._amend(AppendToSession(change.path, event))
         elif change.joins_existing and note.get("id") == change.record.id:
             record = change.record
             if record.topic:

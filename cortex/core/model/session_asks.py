@@ -1,0 +1,95 @@
+"""What a person asked in a session: the subjects of prompts, and the one that the session is about."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from functools import cache
+
+from cortex.core.text.data_sections import read_sections
+from cortex.core.text.strings import one_line, shorten
+
+MAX_TITLE_CHARS = 80
+_MIN_WORDS = 3  # of a subject
+_MAX_READ_CHARS = 4000  # of a prompt
+_FIRST_FACTOR, _PLAN_FACTOR = 1.3, 1.5  # sessions are mostly about their first ask, or a plan
+_SENTENCE_END_RE = re.compile(r"(?<=[.!?])\s+|\s+-{2,}\s+|\n")
+_MARKUP_RE = re.compile(
+    r"^[A-Z0-9][):.] |<[^<>]{1,80}>|https?://\S+|\[(?:Image|Pasted text)[^\]]*\]|\*\*|`{3}\w*|^[#>\s]+"
+)
+_WORD_RE = re.compile(r"[^\W\d_][\w-]{2,}")
+_PLAN_TITLE_RE = re.compile(r"#{1,3} +(?P<title>.+?)(?= +#{1,6} |\n|$)")
+_PLAN_WORD_RE = re.compile(r"(?:implementation )?plan\b\s*[:—–-]?\s*", re.IGNORECASE)
+_COMMON_WORDS = frozenset(
+    """the and for that this with from have has are was were will would can could should not but you your our what when
+    where which why how does did there here into about than then them they its it's also just like make made use used
+    using need want add new get all any one see let's please now some more out file files code""".split()  # noqa: SIM905
+)
+
+
+@cache
+def _pattern(section: str) -> re.Pattern[str]:
+    return re.compile("|".join(read_sections(__file__)[section]), re.IGNORECASE | re.DOTALL)
+
+
+def subjects_of(prompt: str) -> list[str]:
+    """What a prompt asks for: its sentences that name something, without courtesies; none when it
+    names nothing. Of a plan that was pasted its title."""
+    text = prompt.strip()[:_MAX_READ_CHARS]
+    if not text or _pattern("not a person").match(text):
+        return []
+    if plan := _pattern("plan").match(text):
+        found = _PLAN_TITLE_RE.search(text, plan.end() - 4)
+        rest = found["title"] if found else text[plan.end() :]
+        return [_PLAN_WORD_RE.sub("", one_line(_MARKUP_RE.sub(" ", rest)), count=1)]
+    sentences = (one_line(_MARKUP_RE.sub(" ", part)) for part in _SENTENCE_END_RE.split(text))
+    return [line for line in map(_without_courtesy, sentences) if len(_words(line)) >= _MIN_WORDS]
+
+
+def choose_title(prompts: Sequence[str], said: Iterable[str]) -> str:
+    """What the prompts ask for, as a title: the sentence whose words recur most in what was said
+    and done. What was asked first weighs more, and so does a plan. Empty when nothing was asked."""
+    counts = Counter(word for text in said for word in set(_words(text)))
+    best, most, is_first = "", 0.0, True
+    for prompt in prompts:
+        subjects = subjects_of(prompt)
+        factor = _FIRST_FACTOR if is_first else 1.0
+        if _pattern("plan").match(prompt.strip()):
+            factor *= _PLAN_FACTOR
+        for subject in subjects:
+            weight = factor * _weight(subject[:MAX_TITLE_CHARS], counts)
+            if weight > most or not best:
+                best, most = subject, weight
+        is_first = is_first and not subjects
+    return as_title(best)
+
+
+def as_title(text: str) -> str:
+    """A text as a title: one line, the first letter large, no stop."""
+    line = shorten(one_line(text).strip(" .:;,-*#`\"'?!"), MAX_TITLE_CHARS)
+    return line[:1].upper() + line[1:]
+
+
+def is_on_the_way(message: str) -> bool:
+    """Whether an agent's message ends with what it does next."""
+    return bool(_pattern("on the way").fullmatch(message.rstrip()[-300:].replace("’", "'").lower()))
+
+
+def _without_courtesy(line: str) -> str:
+    if _pattern("nothing asked").fullmatch(line.strip(" .!?,").lower()):
+        return ""
+    courtesy = _pattern("courtesy").match(line)
+    return line[courtesy.end() :].strip() if courtesy else line
+
+
+def _weight(ask: str, counts: Counter[str]) -> float:
+    words = set(_words(ask))
+    if not words:
+        return 0.0
+    return sum(math.log1p(counts[word]) for word in words) / math.sqrt(len(words))
+
+
+def _words(text: str) -> list[str]:
+    return [word for word in _WORD_RE.findall(text.lower()) if word not in _COMMON_WORDS]
