@@ -82,6 +82,7 @@ class ScoredNote(NamedTuple):
     group: int
     score: float
     number: int
+    part: int = 0  # its passage that answers best
 
 
 class NoteRow(NamedTuple):

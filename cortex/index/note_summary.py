@@ -11,6 +11,7 @@ from cortex.core.briefing.pages import BRIEFINGS_FOLDER, BriefingPage, ItemLine
 from cortex.core.extract.named_entities import Entity, find_entities
 from cortex.core.extract.ticked_tasks import done_action_ids
 from cortex.core.markdown.scan import MarkdownScan, conflict_marker_line, scan, title_of
+from cortex.core.model.event import raw_content
 from cortex.core.model.note_status import (
     SET_ASIDE_STATUSES,
     TIER_CURRENT,
@@ -19,10 +20,12 @@ from cortex.core.model.note_status import (
 )
 from cortex.core.model.problem import Problem
 from cortex.core.model.relation import Edge, edges_of, link_names_of
+from cortex.core.model.turn_summary import ACTIVITY_MARK, USER, utterances
 from cortex.core.notes import note as notes
 from cortex.core.text import iso_time
 from cortex.core.text.strings import one_line, shorten, text_digest
 
+_TITLE_CHARS = 100  # of an event, which has no title of its own
 _DATE_KEYS = ("updated", "modified", "created", "date", "at")
 _DATE_IN_NAME_RE = re.compile(r"(?:^|[/_ -])(\d{4}-\d{2}-\d{2})(?=[_ .-]|$)")
 _STATUS_BY_FOLDER = {
@@ -82,7 +85,7 @@ def summarize_note(path: str, data: bytes, mtime: int) -> NoteSummary:
     from_events, _ = note.provenance()
     id_ = note.get("id") or path
     type_ = shorten(note.get("type"), 40).lower()
-    title = one_line(note.get("title")) or one_line(title_of(scanned, path))
+    title = one_line(note.get("title") or _event_title(note, tier) or title_of(scanned, path))
     project, branch = one_line(note.get("project")), one_line(note.get("branch"))
     created = note.get("created")
     ticked = () if is_trail else done_action_ids(note, scanned, current=tier == TIER_CURRENT)
@@ -137,6 +140,18 @@ def _status_and_tier(note: notes.Note, path: str) -> tuple[str, int]:
     if path.startswith(f"{BRIEFINGS_FOLDER}/"):
         return status, TIER_TRAIL
     return status, TIER_SET_ASIDE if status in SET_ASIDE_STATUSES else TIER_CURRENT
+
+
+def _event_title(note: notes.Note, tier: int) -> str:
+    """The first words of what a person asked in the turn of an event, else of what it says; empty
+    for a note of another kind."""
+    if tier != TIER_TRAIL:
+        return ""
+    said = utterances((raw_content(note.text) or "").partition(ACTIVITY_MARK)[0])
+    asked = [one.text for one in said if one.role == USER and not one.about]
+    lines = "\n".join([*asked, *(one.text for one in said)]).splitlines()
+    plain = (line.strip("#>*-_` \t") for line in lines)
+    return shorten(next((line for line in plain if any(map(str.isalpha, line))), ""), _TITLE_CHARS)
 
 
 def _tags(note: notes.Note, scanned: MarkdownScan) -> tuple[str, ...]:

@@ -12,6 +12,7 @@ from functools import partial
 from itertools import count
 from typing import NamedTuple
 
+from cortex.core.markdown.passages import Passage, passages
 from cortex.core.model.caller import ProgressCallback
 from cortex.core.model.note_status import MAX_NOTE_BYTES
 from cortex.core.model.problem import CortexError, Problem, reason_of
@@ -202,7 +203,7 @@ class Reindexing:
                     self.unreadable.add(path)
                 # It may have changed since the scan; catalogue and index must agree.
                 catalogue.put_note(note, content_hash, index_digest(note), number=number)
-            yield make_document(number, note)
+            yield from make_documents(number, note)
 
 
 class _IndexedNote(NamedTuple):
@@ -213,19 +214,25 @@ class _IndexedNote(NamedTuple):
     index_digest: bytes
 
 
-def make_document(number: int, card: NoteSummary) -> Document:
-    """The document of a note for the full-text index."""
-    return {
-        "number": str(number),
-        "column": number,
-        "tier": str(card.tier),
-        "head": _head_text(card),
-        "body": card.body,
-    }
+def make_documents(number: int, card: NoteSummary) -> list[Document]:
+    """The documents of a note for the full-text index: one for each passage, at least one."""
+    head = _head_text(card)
+    return [
+        {
+            "number": str(number),
+            "column": number,
+            "tier": card.tier,
+            "part": place,
+            "head": head,
+            "body": one.text,
+            "around": one.around or None,
+        }
+        for place, one in enumerate(passages(card.body) or [Passage(0, "", "")])
+    ]
 
 
 def index_digest(card: NoteSummary) -> bytes:
-    """A digest of the document of a note, without its number."""
+    """A digest of what the documents of a note are made from, without its number."""
     head = _head_text(card).encode("utf-8", "surrogatepass")
     digest = hashlib.blake2b(b"%d %d\n%b" % (card.tier, len(head), head), digest_size=16)
     digest.update(card.body.encode("utf-8", "surrogatepass"))
@@ -243,12 +250,12 @@ def _indexed_note(note: NoteSummary, content_hash: bytes, *, keep_body: bool) ->
 
 def _read_note(
     root: str, stamps: dict[str, str], numbers: dict[str, int], path: str
-) -> tuple[Document, _IndexedNote]:
-    """The document of a note, and the note for the catalogue without its text. Runs in build
+) -> tuple[list[Document], _IndexedNote]:
+    """The documents of a note, and the note for the catalogue without its text. Runs in build
     processes."""
     note, content_hash = load_summary(root, path, stamps[path])
     assert note is not None  # only a known hash gives none
-    return make_document(numbers[path], note), _indexed_note(note, content_hash, keep_body=False)
+    return make_documents(numbers[path], note), _indexed_note(note, content_hash, keep_body=False)
 
 
 def load_summary(

@@ -38,6 +38,8 @@ class Settings(NamedTuple):
     prompts: str = SHORT  # what they keep of what the user asks: none, short or full
     # Record type -> words at the beginning of a line that say so, the team's own.
     phrases: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    reminder_lines: int = 5  # with a prompt, at the most; 0 for none
+    reminder_threshold: float = 0.6  # share of what a prompt's words tell that a line has to cover
     refusal: Problem | None = None  # why this program must not write into the vault
     is_readable: bool = True
     may_exclude: bool = False  # not readable, and they may name patterns of excluded notes
@@ -80,6 +82,8 @@ def load(root: str) -> Settings:
         prompts=_parse_prompts(table, problems),
         aliases=_parse_aliases(table.get("projects", {}), problems),
         phrases=_parse_phrases(table.get("extract", {}), problems),
+        reminder_lines=int(_parse_number(table, "remind lines", 5, 20, problems)),
+        reminder_threshold=_parse_number(table, "remind threshold", 0.6, 1, problems),
         refusal=refusal,
         problems=tuple(problems),  # last: the others add to them
     )
@@ -218,3 +222,19 @@ def _parse_switch(
         hint = f"write {key} = true, {key} = false, or neither"
         _add(problems, f"[{section}] {key} is neither true nor false", hint)
     return None
+
+
+def _parse_number(
+    table: dict[str, object], name: str, default: float, most: float, problems: list[Problem]
+) -> float:
+    """The number that `name`, a section and a key in it, says, from 0 to `most`; whole if `default`
+    is."""
+    section, key = name.split()
+    numbers = table.get(section, {})
+    value = numbers.get(key, default) if isinstance(numbers, dict) else None
+    kinds = int if isinstance(default, int) else (int, float)
+    if isinstance(value, kinds) and not isinstance(value, bool) and 0 <= value <= most:
+        return value
+    message = f"[{section}] {key} is no number from 0 to {most:g}"
+    _add(problems, message, f"write {key} = {default:g}")
+    return default

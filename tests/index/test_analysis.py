@@ -49,12 +49,12 @@ def load(path):
     with open(path, encoding="utf-8") as file:
         text = file.read()
     name = os.path.basename(path)
-    if name == "none": return None, name
+    if name == "none": return [], name
     document = {"path": name, "title": text[:40], "body": text, "tags": "a,B" if len(text) % 2 else None, "date": len(text)}
-    return document, name
+    return [document], name
 def wordy(path):
-    document, name = load(path)
-    return document, name * 20_000
+    documents, name = load(path)
+    return documents, name * 20_000
 def missing(path): open("/nowhere/at/all")
 def invalid(path):
     from cortex.core.model.problem import InvalidInputError
@@ -236,7 +236,7 @@ def test_a_very_long_text_keeps_its_positions() -> None:
 def test_the_same_answers_as_plain_whoosh(
     tmp_path: Path, loading: ModuleType, paths: list[str]
 ) -> None:
-    documents = [loading.load(path)[0] for path in paths if not path.endswith("none")]
+    documents = [loading.load(path)[0][0] for path in paths if not path.endswith("none")]
     plain, ours = (
         plain_index(tmp_path / "plain", documents),
         our_index(tmp_path / "ours", documents),
@@ -259,7 +259,7 @@ def test_an_updated_index_is_a_rebuilt_one(
     codec: CompactCodec | None,
     commit: dict[str, bool],
 ) -> None:
-    documents = [loading.load(path)[0] for path in paths[:120]]
+    documents = [loading.load(path)[0][0] for path in paths[:120]]
     changed = [
         {**document, "body": "a merge_driver that has changed"} for document in documents[::7]
     ]
@@ -278,7 +278,7 @@ def test_an_updated_index_is_a_rebuilt_one(
 
 
 def test_terms_in_a_row_are_a_phrase(tmp_path: Path, loading: ModuleType, paths: list[str]) -> None:
-    documents = [loading.load(path)[0] for path in paths if not path.endswith("none")]
+    documents = [loading.load(path)[0][0] for path in paths if not path.endswith("none")]
     made = our_index(tmp_path / "index", documents[:200])
     for start, codec in (
         (200, CompactCodec()),
@@ -330,7 +330,7 @@ def test_text_that_is_not_prose_is_refused(tmp_path: Path) -> None:
 def test_a_parallel_build_answers_like_a_serial_one(
     tmp_path: Path, loading: ModuleType, paths: list[str], procs: int
 ) -> None:
-    documents = [loading.load(path)[0] for path in paths if not path.endswith("none")]
+    documents = [loading.load(path)[0][0] for path in paths if not path.endswith("none")]
     noted: list[tuple[str, str]] = []
     count = build_index_parallel(
         str(tmp_path / "parallel"),
@@ -355,7 +355,7 @@ def test_a_parallel_build_answers_like_a_serial_one(
 def test_a_build_of_many_segments_answers_like_one_of_one(
     tmp_path: Path, loading: ModuleType, paths: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    documents = [loading.load(path)[0] for path in paths if not path.endswith("none")]
+    documents = [loading.load(path)[0][0] for path in paths if not path.endswith("none")]
     whole = answers(our_index(tmp_path / "one", documents))
     monkeypatch.setattr(segment, "_MAX_POSTINGS", 1000)
     many = our_index(tmp_path / "many", documents)

@@ -473,7 +473,7 @@ def test_an_action_whose_task_is_ticked_counts_as_done(vault, caller) -> None:
 
 def test_lists_have_the_fields_of_search_in_json(held, caller, cortex) -> None:
     fields = {*Hit._fields}
-    (found, *_) = json.loads(cortex("search", "links", "--json").stdout)["hits"]
+    (found, *_) = json.loads(cortex("search", "use links", "--json").stdout)["hits"]
     assert set(found) == fields
     assert found["file"] == os.path.join(held.root, found["path"])
     assert found["date"] == "2026-11-10T10:00:00Z"

@@ -1,24 +1,52 @@
-"""The line of a note that shows best why a search found it."""
+"""The sentences of a note that show best why a search found it."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from cortex.core.markdown.passages import passages
 from cortex.core.model.note_status import MATCH_END, MATCH_START
+from cortex.core.text.tokenizer import fold_accents
 
-MAX_CHARS = 300  # characters: enough to tell whether the note is worth opening
+MAX_CHARS = 400  # characters: two or three sentences, enough to read the answer
+_MAX_LINE_CHARS = 300  # of a line that shows how a note begins
 _FRONTMATTER_RE = re.compile(r"---[ \t]*\r?\n(?:[^\n]*\n){0,1000}?---[ \t]*(?:\r?\n|$)")
+_CALLOUT_RE = re.compile(r"^(?:> ?)+(?:\[!\w+\][ \t]?)?")
+_SENTENCE_END_RE = re.compile(r"(?<=[^\d\s][.!?])\s+(?=\S)")
 _CONTROL_CHARS_RE = re.compile("[\x00-\x1f\ue000\ue001]")
 
 
 class Snippet(NamedTuple):
-    """A line of the file: its number, its text with matches between `MATCH_START` and
-    `MATCH_END`."""
+    """What a file says: the number of its first line, the text on one line with matches between
+    `MATCH_START` and `MATCH_END`."""
 
     line: int
     text: str
+
+
+class Wanted(NamedTuple):
+    """What is looked for: a pattern of words that begin with a stem, and of phrases; and what each
+    stem weighs."""
+
+    pattern: re.Pattern[str]
+    weights: Mapping[str, float]
+
+    def found_in(self, text: str) -> dict[str, float]:
+        """The stems and phrases that a text holds, and their weights."""
+        found = {}
+        for match in self.pattern.finditer(text):
+            word = fold_accents(match[0]).lower()
+            stem = max((one for one in self.weights if word.startswith(one)), key=len, default=word)
+            found[stem] = self.weights.get(stem, 1.0)
+        return found
+
+
+def looked_for(weights: Mapping[str, float], phrases: Sequence[str] = ()) -> Wanted | None:
+    """What to look for in a note, by stems with their weights and by phrases; None without either."""
+    pattern = match_pattern([*weights], phrases)
+    return Wanted(pattern, weights) if pattern else None
 
 
 def match_pattern(stems: Sequence[str], phrases: Sequence[str] = ()) -> re.Pattern[str] | None:
@@ -30,36 +58,86 @@ def match_pattern(stems: Sequence[str], phrases: Sequence[str] = ()) -> re.Patte
     return re.compile(source, re.IGNORECASE) if source else None
 
 
-def best_line(text: str, pattern: re.Pattern[str] | None) -> Snippet:
-    """The first line with the most different matches; the first line of prose if none has any."""
+def best_excerpt(
+    text: str, wanted: Wanted | None, part: int = -1, most: int = MAX_CHARS
+) -> Snippet:
+    """The sentences of a note that hold most of what is looked for, of passage `part` alone if there
+    is one; its first line of prose if none holds any or nothing is looked for."""
     head = _FRONTMATTER_RE.match(text)
     start = head.end() if head else 0
     first = text.count("\n", 0, start) + 1
-    best, most = None, 0
-    opening = None
-    for number, line in enumerate(text[start:].split("\n"), start=first):
-        if opening is None and any(c.isalnum() for c in line) and not line.startswith("#"):
-            opening = (number, line)
-        if (
-            pattern
-            and (found := {match[0].lower() for match in pattern.finditer(line)})
-            and len(found) > most
-        ):
-            best, most = (number, line), len(found)
-    number, line = best or opening or (first, "")
-    return _build_snippet(number, line, pattern)
+    lines = text[start:].split("\n")
+    begin, end = 0, len(lines)
+    if wanted and part >= 0:
+        places = [one.line for one in passages(text[start:])]
+        if part < len(places):
+            begin = places[part]
+            end = max(
+                begin + 1, *places[part + 1 : part + 2], end if part + 1 == len(places) else 0
+            )
+    units = list(_sentences(lines[begin:end], first + begin))
+    if not units:
+        return Snippet(first, "")
+    if wanted is None:
+        number, line = units[0].line, lines[units[0].line - first]
+        return Snippet(number, _shorten_around(_plain_line(line), None, _MAX_LINE_CHARS))
+    best, begin, end = _best_window(units, wanted, most)
+    shown = _shorten_around(" ".join(one.text for one in units[begin:end]), wanted.pattern, most)
+    marked = wanted.pattern.sub(lambda found: f"{MATCH_START}{found[0]}{MATCH_END}", shown)
+    return Snippet(units[best].line, marked)
 
 
-def _build_snippet(number: int, line: str, pattern: re.Pattern[str] | None) -> Snippet:
-    line = _CONTROL_CHARS_RE.sub(" ", line).strip()
+class _Unit(NamedTuple):
+    """A sentence, or a line that ends none."""
+
+    line: int  # of the file
+    text: str
+
+
+def _sentences(lines: Sequence[str], first: int) -> Iterator[_Unit]:
+    """The sentences of some lines, headings and marks left out."""
+    for number, line in enumerate(lines, first):
+        plain = _plain_line(line)
+        if any(map(str.isalnum, plain)) and not line.startswith(("#", "<!--")):
+            yield from (_Unit(number, one) for one in _SENTENCE_END_RE.split(plain) if one)
+
+
+def _plain_line(line: str) -> str:
+    """A line without what makes it a callout."""
+    return _CONTROL_CHARS_RE.sub(" ", _CALLOUT_RE.sub("", line)).strip()
+
+
+def _best_window(units: Sequence[_Unit], wanted: Wanted, limit: int) -> tuple[int, int, int]:
+    """The first of the units in a row that hold most and fit; the range of these with as many
+    behind and before as fit too."""
+    held = [wanted.found_in(one.text) for one in units]
+    best, most = (0, 1), (0.0, 0)
+    for begin in range(len(units)):
+        size, seen = 0, dict[str, float]()
+        for end in range(begin, len(units)):
+            size += len(units[end].text) + 1
+            if end > begin and size > limit:
+                break
+            seen |= held[end]
+            if (value := (round(sum(seen.values()), 6), -size)) > most and seen:
+                best, most = (begin, end + 1), value
+    first, end = best
+    begin = first
+    size = sum(len(one.text) + 1 for one in units[begin:end])
+    while end < len(units) and size + len(units[end].text) < limit:
+        size, end = size + len(units[end].text) + 1, end + 1
+    while begin and size + len(units[begin - 1].text) < limit:
+        size, begin = size + len(units[begin - 1].text) + 1, begin - 1
+    return first, begin, end
+
+
+def _shorten_around(line: str, pattern: re.Pattern[str] | None, most: int) -> str:
+    """At most so many characters of a line, around the first match."""
+    if len(line) <= most:
+        return line
     match = pattern.search(line) if pattern else None
-    if len(line) > MAX_CHARS:
-        start = max(0, match.start() - MAX_CHARS // 3) if match else 0
-        if start:
-            start = line.rfind(" ", 0, start) + 1
-        piece = line[start : start + MAX_CHARS]
-        ending = "…" if start + MAX_CHARS < len(line) else ""
-        line = ("…" if start else "") + piece.rstrip() + ending
-    if pattern:
-        line = pattern.sub(lambda found: f"{MATCH_START}{found[0]}{MATCH_END}", line)
-    return Snippet(number, line)
+    start = max(0, match.start() - most // 3) if match else 0
+    if start:
+        start = line.rfind(" ", 0, start) + 1
+    ending = "…" if start + most < len(line) else ""
+    return ("…" if start else "") + line[start : start + most].rstrip() + ending

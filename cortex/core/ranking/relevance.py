@@ -97,6 +97,16 @@ class RelevantNote(NamedTuple):
     number: int
     # Of what the heaviest words of the prompt weigh; a title counts for more than it says.
     prompt_share: float = 1.0
+    part: int = 0  # its passage that does
+
+
+class RelevantNotes(NamedTuple):
+    """What bears on a prompt, best first, and the words of the prompt by which it was found, with
+    what each weighs."""
+
+    notes: list[RelevantNote]
+    events: list[RelevantNote]  # each by its best passage
+    weights: dict[str, float]
 
 
 def is_uninformative(prompt: str) -> bool:
@@ -137,9 +147,11 @@ def find_relevant_notes(
     held: Sequence[TermPostings],
     live: int,
     length: Callable[[int], int],
+    least_share: float = MIN_PROMPT_SHARE,
 ) -> list[RelevantNote]:
     """The notes that bear on what was said, best first. `held` tells where each word stands,
-    `length` how many words a note's text has."""
+    `length` how many words a note's text has, `least_share` how much of the prompt a note has to
+    cover."""
     live = max(live, MIN_COLLECTION_SIZE)
     weighed = [
         _WeightedTerm(word, where, _term_weight(word, where, live))
@@ -152,7 +164,7 @@ def find_relevant_notes(
             for number in one.postings.head_documents | one.postings.body_documents:
                 covering.setdefault(number, []).append(place)
     rare = _RARE_NAME_SHARE * live
-    floor = max(MIN_SCORE, MIN_PROMPT_SHARE * whole)
+    floor = max(MIN_SCORE, least_share * whole)
     scored = (
         _score_note(number, weighed, places, length(number), rare)
         for number, places in covering.items()

@@ -20,7 +20,8 @@ _INJECTED_LINE_PATTERN = r"[>\s]*(?:- |#{1,6} |[>\s]*$)"
 # Characters that may precede the list mark of a copied line, and how many.
 _QUOTE_CHARS = frozenset("> \t`|#.→0123456789")
 _MAX_QUOTE_CHARS = 16
-_RECORD_ID_PATTERN = r"[a-z0-9-]{1,192}-[a-z2-7]{6}"  # words, and six characters of base32
+# Words, and six characters of base32; of an event its time, and ten.
+_RECORD_ID_PATTERN = r"[a-z0-9-]{1,192}-[a-z2-7]{6}(?:[a-z2-7]{4})?"
 _DATE_PATTERN = r"[0-9]{4}-[0-9]{2}-[0-9]{2}.?"
 
 

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias, TypeVar
 
 if TYPE_CHECKING:
     from cortex.core.ranking.query import Query
-    from cortex.core.ranking.relevance import RelevantNote
+    from cortex.core.ranking.relevance import RelevantNotes
     from cortex.index.catalogue import ScoredNote
 
-# A note for an engine: number, column (the number again), tier, head (title, aliases, tags), body.
+# A passage of a note for an engine: number, column (the number again), tier, part (its place in the
+# note), head (title, aliases, tags), body (its text), around (what stands around it, or None).
 Document: TypeAlias = Mapping[str, object]
 _Aside = TypeVar("_Aside")
 
@@ -20,11 +21,11 @@ class FulltextEngine(Protocol):
     """What an engine can do. Each raises `IndexDamaged` when the index cannot be read or made."""
 
     def build(
-        self, folder: str, paths: Sequence[str], load: Callable[[str], tuple[Document, _Aside]],
+        self, folder: str, paths: Sequence[str], load: Callable[[str], tuple[Sequence[Document], _Aside]],
         noted: Callable[[str, _Aside], None], *, cores: int,
     ) -> None:  # fmt: skip
         """Write an index into an empty folder, in up to `cores` processes. `load` gives a path's
-        document and anything else, which `noted` gets in this process. `load` is a function of a
+        documents and anything else, which `noted` gets in this process. `load` is a function of a
         module, or a `partial` of one."""
 
     def update(self, folder: str, dropped: Iterable[int], added: Iterable[Document]) -> None:
@@ -33,13 +34,14 @@ class FulltextEngine(Protocol):
     def search(
         self, folder: str, asked: Query, limit: int, tiers: Sequence[int],
         *, allowed: set[int] | None = None, without: Iterable[int] = (),
-    ) -> tuple[list[ScoredNote], list[str]]:  # fmt: skip
-        """The best notes, at least `limit` where there are so many, with every one that scores as
-        the last of them; and the terms they were found by. Only notes of `tiers`, in their order,
-        only `allowed` ones, none of `without`."""
+    ) -> tuple[list[ScoredNote], dict[str, float]]:  # fmt: skip
+        """The best notes by their best passages, at least `limit` where there are so many, with
+        every one that scores as the last of them; and the terms they were found by, with what each
+        weighs. Only notes of `tiers`, only `allowed` ones, none of `without`. Of a few words, notes
+        that hold all come before notes that hold some; what is set aside comes last."""
 
-    def search_relevant(self, folder: str, prompt: str) -> list[RelevantNote]:
-        """The notes that bear on a prompt, best first."""
+    def search_relevant(self, folder: str, prompt: str, least_share: float) -> RelevantNotes:
+        """What bears on a prompt: what covers at least this share of what its words tell."""
 
 
 def _whoosh() -> FulltextEngine:

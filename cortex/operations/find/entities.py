@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Annotated, Literal, NamedTuple
 
+from cortex.core.markdown.snippet import Wanted
 from cortex.core.model.caller import Caller
 from cortex.core.model.note_status import HIDDEN_STATUSES
 from cortex.core.model.parameters import Between
@@ -110,7 +111,7 @@ def _find_mentions(
     # Matched as a whole where it stands so: `app.py` is not shown where a line has `myapp.py`.
     pattern = re.compile(rf"(?<!\w){re.escape(bare)}(?!\w)", re.IGNORECASE)
     return EntityMentions(
-        hits=tuple(build_hit(vault, row, 0.0, pattern) for row in listed[:number]),
+        hits=tuple(build_hit(vault, row, 0.0, Wanted(pattern, {})) for row in listed[:number]),
         entities=tuple(
             MentionedEntity(kind_, spelled[0], len(spelled))
             for (kind_, _), spelled in sorted(names.items())

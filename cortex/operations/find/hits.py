@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from typing import Generic, NamedTuple, TypeVar
 
 from cortex.core.markdown import snippet as snippets
@@ -19,7 +18,7 @@ T = TypeVar("T")
 
 
 class Hit(NamedTuple):
-    """A note that was found, and the line that shows why."""
+    """A note that was found, and the sentences that show why."""
 
     id: str
     path: str  # relative to its vault
@@ -55,15 +54,18 @@ def build_hit(
     vault: Vault,
     row: NoteRow,
     score: float = 0.0,
-    pattern: re.Pattern[str] | None = None,
+    wanted: snippets.Wanted | None = None,
+    *,
     whose: str = "project",
+    part: int = -1,
 ) -> Hit:
-    """The hit of a row, with the line that `pattern` matches best, else its first line of text."""
+    """The hit of a row, with the sentences of its passage `part` that hold most of what is wanted,
+    else its first line of text."""
     try:
         text = decode_text(files.read(vault.root, row.path, MAX_NOTE_BYTES))
     except (CortexError, OSError):
         text = ""  # deleted since the index was refreshed; its catalogue entry is still shown
-    shown = snippets.best_line(text, pattern)
+    shown = snippets.best_excerpt(text, wanted, part)
     hit = make_hit(vault, row, shown.line, shown.text)
     return hit._replace(score=round(score, 3), vault=whose)
 

@@ -47,7 +47,7 @@ _HEAD_BYTES = 64 * 1024  # bytes of a note that hold its frontmatter
 
 
 class RecallResult(NamedTuple):
-    """Records, most important first. Each `snippet` is a preview of at most 300 characters."""
+    """Records, most important first. Each `snippet` is a preview of at most 400 characters."""
 
     query: str
     scope: str
@@ -118,8 +118,8 @@ def recall(
         vault, caller.progress, lambda now: _select_records(vault, caller, now, asked)
     )
     phrases = [one.text for one in parsed.terms if one.kind == "phrase" and not one.negated]
-    pattern = snippets.match_pattern(terms, phrases)
-    hits = tuple(build_hit(vault, row, score, pattern) for row, score in scored[:number])
+    wanted_words = snippets.looked_for(terms, phrases)
+    hits = tuple(build_hit(vault, row, score, wanted_words) for row, score in scored[:number])
     access_log.append(vault, caller, "recall", [one.id for one in hits])
     hint = "" if hits else _empty_result_hint(caller, asked)
     return RecallResult(query, scope, hits, total, tuple(problems), hint)
@@ -144,7 +144,7 @@ def _project_filter(vault: Vault, scope: str, project: str, caller: Caller) -> s
 
 def _select_records(
     vault: Vault, caller: Caller, now: IndexSession, asked: _RecallRequest
-) -> tuple[list[tuple[NoteRow, float]], int, list[str]]:
+) -> tuple[list[tuple[NoteRow, float]], int, dict[str, float]]:
     """The records with their scores, at least as many as are shown; their total; the terms of
     the query."""
     wanted = _note_filter(now, asked)
@@ -155,10 +155,10 @@ def _select_records(
     order = _order_of_scope(caller, asked.scope)
     if order:
         rows = sorted(now.catalogue.find(wanted, "path"), key=order)
-        return [(row, 0.0) for row in rows], len(rows), []
+        return [(row, 0.0) for row in rows], len(rows), {}
     total = now.catalogue.count(wanted)
     some = select_for_ranking(vault, now, wanted, total)
-    return rank_notes(vault, now, caller, some, asked.branch), total, []
+    return rank_notes(vault, now, caller, some, asked.branch), total, {}
 
 
 def _order_of_scope(caller: Caller, scope: str) -> Callable[[NoteRow], tuple[object, ...]] | None:
@@ -175,10 +175,10 @@ def _order_of_scope(caller: Caller, scope: str) -> Callable[[NoteRow], tuple[obj
 
 def _select_by_words(
     vault: Vault, caller: Caller, now: IndexSession, asked: _RecallRequest, wanted: NoteFilter
-) -> tuple[list[tuple[NoteRow, float]], int, list[str]]:
+) -> tuple[list[tuple[NoteRow, float]], int, dict[str, float]]:
     allowed = now.catalogue.numbers(wanted)
     if not allowed:
-        return [], 0, []
+        return [], 0, {}
     tiers = KNOWLEDGE_TIERS if asked.include_all or asked.as_of is not None else (TIER_CURRENT,)
     found, terms = load_engine().search(
         now.fulltext_folder, asked.query, max(_WORD_CANDIDATES, asked.limit), tiers, allowed=allowed

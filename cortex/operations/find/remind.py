@@ -17,7 +17,8 @@ MAX_CHARS = 2_000  # of the text with its frame, whatever the number of lines
 
 
 class ReminderLine(NamedTuple):
-    """A record that bears on the prompt. `text` is one line, the title not in it."""
+    """A record that bears on the prompt, or a turn of a session that does. `text` is one line, the
+    title not in it."""
 
     id: str
     title: str
@@ -34,7 +35,7 @@ class Reminder(NamedTuple):
     nothing does."""
 
     hits: tuple[ReminderLine, ...]
-    total: int  # records that bear on it
+    total: int  # records and turns that bear on it
     text: str
     problems: tuple[Problem, ...]
 
@@ -47,20 +48,21 @@ def remind(
     session: str = "",
     project: str = "",
     branch: str = "",
-    number: Annotated[int, Between(1, MAX_LINES)] = 5,
+    number: Annotated[int, Between(1, MAX_LINES)] | None = None,
 ) -> Reminder:
     """Say what the vault knows that bears on a prompt, and nothing when nothing does.
 
     Current records of the project, of no project, and those that are yours everywhere (scope
     personal or global, also of your own vault); in the place of what was superseded, what holds
-    now. At most 2,000 characters, framed as reference data for an agent. With a session, nothing
+    now. Where records leave room, the passages of earlier sessions that bear on it, each as a turn.
+    At most 2,000 characters, framed as reference data for an agent. With a session, nothing
     that its briefing says, and nothing twice.
 
     prompt: what somebody asks an agent; a single - reads standard input
     session: the session in which it is asked
     project: by default the one of the working directory
     branch: by default the one that is checked out there; what was said on another one comes behind
-    number: how many lines at the most
+    number: how many lines at the most; by default as [remind] in cortex.toml says, else 5
 
     Example: cortex remind why do we not use os.replace
     Example: cortex remind --session 5f1c --json 'the search misses the second change of a note'

@@ -7,8 +7,17 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 from cortex.core.briefing.excerpt import body_excerpt, parse_note_body, sanitize_line
+from cortex.core.markdown import snippet as snippets
 from cortex.core.model.caller import Caller
-from cortex.core.model.note_status import DONE_STATUSES, MAX_NOTE_BYTES, TIER_CURRENT
+from cortex.core.model.note_status import (
+    DONE_STATUSES,
+    MATCH_END,
+    MATCH_START,
+    MAX_NOTE_BYTES,
+    TIER_CURRENT,
+    TIER_TRAIL,
+    decode_text,
+)
 from cortex.core.model.problem import CortexError, Problem
 from cortex.core.ranking import relevance
 from cortex.core.ranking.relevance import RelevantNote
@@ -16,14 +25,14 @@ from cortex.core.text import context_markers
 from cortex.core.text.strings import format_time
 from cortex.index.catalogue import Catalogue, IndexDamaged, NoteRow, hash_content
 from cortex.index.engines import load_engine
-from cortex.index.filters import KNOWLEDGE
+from cortex.index.filters import KNOWLEDGE, NoteFilter
 from cortex.index.links import LinkGraph
 from cortex.index.refresh import last_index, query_index
 from cortex.operations.find.claim_check import ClaimingNote, find_contradictions_in
 from cortex.operations.find.project_context import project_names, resolve_project
 from cortex.operations.find.remind import MAX_CHARS, Reminder, ReminderLine
 from cortex.operations.sessions.hook_briefing import briefing_key
-from cortex.vault import files
+from cortex.vault import files, settings
 from cortex.vault.git import checkout
 from cortex.vault.locate import Vault, find_personal_vault
 from cortex.vault.state import access_log, reminder_log
@@ -35,9 +44,12 @@ _MAX_SUPERSEDED_STEPS = 20  # from what was superseded to what holds in its plac
 _SURE_CONFIDENCE = 0.75  # a lower confidence is said
 _INDEX_LOCK_SECONDS = 0.2  # that a hook waits for somebody who is refreshing the index
 _HEADING = "Records that bear on the prompt; cortex show ID gives one whole:"
+_TURN_TYPES = ("stop", "subagent_stop", "pre_compact")  # events that are told as turns
+_MAX_TURN_CHARS = 280  # of what a turn says
+_SAME_ANSWER = 0.8  # share of what a turn covers, from which on its record is enough
 _MAX_UNINDEXED_NOTES = 1_000  # notes whose words a hook waits for: about a second
 _MAX_CLAIMS_CHECKED = 5  # that are compared with the project's files
-_TYPES_WITHOUT_CLAIMS = ("action", "plan")  # types that tell what is to come
+_TYPES_WITHOUT_CLAIMS = ("action", "plan", "turn")  # what is to come, or was so then
 _SCOPES_OF_EVERY_PROJECT = ("personal", "global")
 
 
@@ -49,6 +61,7 @@ class _ReminderRequest(NamedTuple):
     excluded_ids: frozenset[str]  # ids that need no telling
     number: int
     branch: str
+    least_share: float
     is_personal_vault: bool = False  # only what is theirs everywhere
 
 
@@ -60,6 +73,9 @@ class _RelevantRecord(NamedTuple):
     row: NoteRow
     indexed_hash: bytes  # of its file, when the catalogue read it
     is_personal: bool  # in the person's own vault
+    share: float  # of the prompt that it covers
+    part: int = -1  # of a turn: its passage that does, and by which words
+    wanted: snippets.Wanted | None = None
 
 
 class _RecordExcerpt(NamedTuple):
@@ -79,14 +95,16 @@ def build_reminder(
     session: str,
     project: str,
     branch: str,
-    number: int,
+    number: int | None,
 ) -> Reminder:
     """Find the records that bear on `prompt`, and log which are shown."""
+    held = settings.load(vault.root)
+    number = held.reminder_lines if number is None else number
     project = project or checkout.project_of(caller.cwd)
     branch = branch.strip() or checkout.branch_of(caller.cwd)
     told = _already_told_ids(vault, caller, session, project, branch) if session else frozenset()
     names = project_names(vault, resolve_project(vault, caller, project))
-    asked = _ReminderRequest(prompt, names, told, number, branch)
+    asked = _ReminderRequest(prompt, names, told, number, branch, held.reminder_threshold)
     problems: list[Problem] = []
     found = _find_relevant(vault, caller, asked, problems)
     if own := None if vault.is_explicit else find_personal_vault(vault):
@@ -96,7 +114,7 @@ def build_reminder(
             problems.append(
                 Problem(own.root, f"your own vault was not looked in: {error}", "cortex doctor")
             )
-    found.sort(key=lambda one: (-one.score, one.row.path))
+    found.sort(key=lambda one: (one.part >= 0, -one.score, one.row.path))
     excerpts = _excerpt_records(found, number)
     lines, text = _fit_to_budget(_mark_contradicted(caller, project, excerpts, problems))
     if session:
@@ -128,15 +146,24 @@ def _find_relevant(
     """The records of a vault that bear on the prompt and may be shown, best first."""
 
     def select(catalogue: Catalogue, words: str) -> list[_RelevantRecord]:
-        chosen = _select_eligible(
-            catalogue, load_engine().search_relevant(words, asked.prompt), asked
-        )
-        hashes = (catalogue.number_and_hash(row.path) for _, row in chosen)
+        relevant = load_engine().search_relevant(words, asked.prompt, asked.least_share)
+        chosen = [
+            _RelevantRecord(one.score, vault, row, b"", asked.is_personal_vault, one.prompt_share)
+            for one, row in _select_eligible(catalogue, relevant.notes, asked)
+        ]
+        if len(chosen) < asked.number and not asked.is_personal_vault:
+            wanted = snippets.looked_for(relevant.weights)
+            chosen += [
+                _RelevantRecord(
+                    one.score, vault, row, b"", False, one.prompt_share, one.part, wanted
+                )
+                for one, row in _select_turns(catalogue, relevant.events, asked)
+                if not _is_told_by(row.id, one.prompt_share, chosen)
+            ]
+        hashes = (catalogue.number_and_hash(one.row.path) for one in chosen)
         return [
-            _RelevantRecord(
-                one.score, vault, row, known[1] if known else b"", asked.is_personal_vault
-            )
-            for (one, row), known in zip(chosen, hashes, strict=True)
+            one._replace(indexed_hash=known[1] if known else b"")
+            for one, known in zip(chosen, hashes, strict=True)
         ]
 
     if caller.source == "hook" and (found := _find_in_last_index(vault, select)) is not None:
@@ -193,6 +220,29 @@ def _select_eligible(
     return [
         pair for pair in ranked if pair[0].score >= least and pair[1].id not in asked.excluded_ids
     ][: asked.number]
+
+
+def _select_turns(
+    catalogue: Catalogue, found: Sequence[RelevantNote], asked: _ReminderRequest
+) -> list[tuple[RelevantNote, NoteRow]]:
+    """The turns of the project's sessions that may be told, best first."""
+    some = {one.number: one for one in found[:_MAX_CANDIDATES]}
+    wanted = NoteFilter(
+        tiers=(TIER_TRAIL,), types=_TURN_TYPES, numbers=some, projects=("", *asked.projects)
+    )
+    pairs = [
+        (one._replace(score=_score_for_branch(one, row, asked.branch)), row)
+        for row in catalogue.find(wanted)
+        if row.id not in asked.excluded_ids and (one := some[row.number])
+    ]
+    pairs.sort(key=lambda pair: (-pair[0].score, pair[1].path))
+    least = relevance.score_cutoff(one.score for one, _ in pairs)
+    return [pair for pair in pairs if pair[0].score >= least][: asked.number]
+
+
+def _is_told_by(event: str, share: float, records: Iterable[_RelevantRecord]) -> bool:
+    """Whether a record of an event covers nearly as much of the prompt."""
+    return any(event in one.row.events and one.share >= _SAME_ANSWER * share for one in records)
 
 
 def _score_for_branch(one: RelevantNote, row: NoteRow, branch: str) -> float:
@@ -304,6 +354,8 @@ def _excerpt_record(match: _RelevantRecord) -> _RecordExcerpt | None:
         data = files.read(match.vault.root, one.path, MAX_NOTE_BYTES + 1)
     except (CortexError, OSError):
         return None
+    if match.wanted is not None:
+        return _excerpt_turn(match, data)
     title, type_, created, confidence = one.title, one.type, one.created, one.confidence
     if hash_content(data) != match.indexed_hash:  # changed since the last look
         # Reading YAML costs 25 ms.
@@ -332,3 +384,20 @@ def _excerpt_record(match: _RelevantRecord) -> _RecordExcerpt | None:
         file=f"{match.vault.root}/{one.path}",
     )
     return _RecordExcerpt(line, match, body, created)
+
+
+def _excerpt_turn(match: _RelevantRecord, data: bytes) -> _RecordExcerpt:
+    """A turn as one line: what was asked, and the sentences that bear on the prompt."""
+    row, text = match.row, decode_text(data)
+    shown = snippets.best_excerpt(text, match.wanted, match.part, _MAX_TURN_CHARS).text
+    plain = shown.replace(MATCH_START, "").replace(MATCH_END, "")
+    line = ReminderLine(
+        sanitize_line(row.id),
+        sanitize_line(row.title, _MAX_TITLE_CHARS),
+        sanitize_line(plain, _MAX_TURN_CHARS + 4),
+        "turn",
+        format_time(row.date)[:10],
+        path=row.path,
+        file=f"{match.vault.root}/{row.path}",
+    )
+    return _RecordExcerpt(line, match, "", row.created)

@@ -7,7 +7,12 @@ from typing import Annotated, Literal, NamedTuple
 
 from cortex.core.markdown import snippet as snippets
 from cortex.core.model.caller import Caller
-from cortex.core.model.note_status import HIDDEN_STATUSES, TIER_SET_ASIDE, TIER_TRAIL
+from cortex.core.model.note_status import (
+    HIDDEN_STATUSES,
+    TIER_CURRENT,
+    TIER_SET_ASIDE,
+    TIER_TRAIL,
+)
 from cortex.core.model.parameters import Between, QueryText
 from cortex.core.model.problem import CortexError, NotFoundError, Problem
 from cortex.core.ranking import query as queries
@@ -16,7 +21,7 @@ from cortex.core.text import shell_command
 from cortex.core.text.strings import format_time
 from cortex.index.catalogue import NoteRow
 from cortex.index.engines import load_engine
-from cortex.index.filters import KNOWLEDGE_TIERS, NoteFilter
+from cortex.index.filters import NoteFilter
 from cortex.index.refresh import IndexSession, query_index
 from cortex.operations.find.ensure_fresh import ensure_fresh
 from cortex.operations.find.hits import Hit, build_hit
@@ -26,8 +31,11 @@ from cortex.vault.state import access_log
 MAX_HITS = 1000
 Whose = Literal["", "project", "personal", "both"]
 # Notes with all words; from so many on the index looks for none with some of them
-# (`whoosh_index.MIN_ALL_WORDS_HITS`, whose import costs).
+# (`passage_search.MIN_ALL_WORDS_HITS`, whose import costs).
 _ENOUGH_FULL_MATCHES = 5
+_CANDIDATES = 200  # notes that are ranked, among which events are compared with their records
+_TURN_TYPES = ("stop", "subagent_stop", "pre_compact")
+_LAST_GROUP = 4
 _MAX_COMMAND_QUERY_CHARS = 80  # signs of a query that are put into a command to be copied
 
 
@@ -51,6 +59,7 @@ class _RankedRow(NamedTuple):
     group: int
     row: NoteRow
     score: float
+    part: int = -1  # the passage that answers
 
 
 class _VaultHits(NamedTuple):
@@ -59,7 +68,7 @@ class _VaultHits(NamedTuple):
     vault: Vault
     whose: Whose
     ranked: list[_RankedRow]
-    terms: list[str]  # that were looked for
+    terms: dict[str, float]  # that were looked for, with what each weighs
     total: int
     dropped_count: int
     problems: list[Problem]
@@ -76,9 +85,10 @@ def search(
 ) -> SearchResult:
     """Find notes by their words, best first.
 
-    Notes that hold all words come first, then, when these are few, notes that hold some. Archived records come behind
-    the others, events behind all; superseded and deleted ones are left out and counted. Beside words: "a phrase", pre*, -not, and the filters
-    type: tag: project: branch: status: path: after: before: (a date, or 7d, 2w, 3m).
+    Of up to three words, notes that hold all come first; a question is answered by the passages that hold most of it. An event
+    is left out where its record answers as much. Archived records come last; superseded and deleted ones are left out and
+    counted. Beside words: "a phrase", pre*, -not, and the filters type: tag: project: branch: status: path: after: before:
+    (a date, or 7d, 2w, 3m).
 
     Your own vault (cortex init --default) is searched too, behind the one that is found from the working directory. A vault
     that --vault or $CORTEX_VAULT names is searched alone: who names one, a script above all, wants the same
@@ -97,12 +107,8 @@ def search(
     every = all or any(one.key == "status" and not one.negated for one in asked.filters)
     parts, problems = _search_vaults(vault, whose, caller, asked, number, every=every)
     ranked = _merge_hits(parts, number)
-    terms = next((part.terms for part in parts if part.terms), [])
-    phrases = [one.text for one in asked.terms if one.kind == "phrase" and not one.negated]
-    pattern = snippets.match_pattern(terms, phrases)
-    hits = tuple(
-        build_hit(part.vault, one.row, one.score, pattern, part.whose) for part, one in ranked
-    )
+    terms = next((part.terms for part in parts if part.terms), {})
+    hits = _build_hits(ranked, asked, terms)
     dropped = sum(part.dropped_count for part in parts)
     problems = [*(problem for part in parts for problem in part.problems), *problems]
     if asked.is_truncated:
@@ -124,6 +130,17 @@ def search(
         hint=hint,
         set_aside=dropped,
         personal=next((part.vault.root for part in parts if part.whose == "personal"), ""),
+    )
+
+
+def _build_hits(
+    ranked: list[tuple[_VaultHits, _RankedRow]], asked: Query, terms: dict[str, float]
+) -> tuple[Hit, ...]:
+    phrases = [one.text for one in asked.terms if one.kind == "phrase" and not one.negated]
+    wanted = snippets.looked_for(terms, phrases)
+    return tuple(
+        build_hit(part.vault, one.row, one.score, wanted, whose=part.whose, part=one.part)
+        for part, one in ranked
     )
 
 
@@ -218,37 +235,41 @@ def _merge_hits(parts: list[_VaultHits], limit: int) -> list[tuple[_VaultHits, _
 
 def _find_best(
     now: IndexSession, asked: Query, limit: int, *, every: bool
-) -> tuple[list[_RankedRow], list[str], int, int]:
+) -> tuple[list[_RankedRow], dict[str, float], int, int]:
     """The best notes, the terms that were looked for, how many were found, and how many of the best
-    were dropped because they are superseded or deleted. Events come last, without those whose records are among the
-    notes before them, or dropped."""
-    told: set[str] = set()
-    ranked, terms, total = _rank_notes(now, asked, limit, KNOWLEDGE_TIERS, set())
-    kept = ranked[:limit]
-    dropped = 0 if every else sum(_is_dropped(one) for one in kept)
-    if dropped:
+    were dropped because they are superseded or deleted."""
+    ranked, terms, total = _rank_notes(now, asked, limit, set())
+    dropped = 0 if every else sum(map(_is_dropped, ranked[:limit]))
+    if not dropped:
+        return ranked[:limit], terms, total, 0
+    kept = [one for one in ranked if not _is_dropped(one)]
+    total -= len(ranked) - len(kept)
+    whole = sum(one.group <= 2 * TIER_SET_ASIDE for one in ranked)
+    if len(kept) < limit and (len(ranked) > _CANDIDATES or whole >= _ENOUGH_FULL_MATCHES):
+        # They may have kept others out: asked again without them.
         gone = now.catalogue.find(NoteFilter(tiers=(TIER_SET_ASIDE,), statuses=HIDDEN_STATUSES))
-        told = {event for row in gone for event in row.events}
-        if (
-            len(ranked) >= limit
-            or sum(one.group <= 2 * TIER_SET_ASIDE for one in ranked) >= _ENOUGH_FULL_MATCHES
-        ):
-            # Others take their places: asked again without them. In any other case they kept nobody
-            # out.
-            without = {row.number for row in gone}
-            kept, _, total = _rank_notes(now, asked, limit, KNOWLEDGE_TIERS, without)
-            kept = kept[:limit]
-        else:
-            total -= dropped
-            kept = [one for one in kept if not _is_dropped(one)]
-    if len(kept) < limit:
-        told |= {event for one in kept for event in one.row.events}
-        left, without = limit - len(kept), now.catalogue.event_numbers(told)
-        ranked, more_terms, more = _rank_notes(now, asked, left, (TIER_TRAIL,), without)
-        kept += ranked[:left]
-        total += more
-        terms = terms or more_terms
-    return kept, terms, total, dropped
+        told = now.catalogue.event_numbers(event for row in gone for event in row.events)
+        kept, _, total = _rank_notes(now, asked, limit, {row.number for row in gone} | told)
+    return kept[:limit], terms, total, dropped
+
+
+def _without_told_events(ranked: list[_RankedRow]) -> list[_RankedRow]:
+    """The notes without each event that has a record, or a session's note, among them. A turn of a
+    session, of which a record holds a part, stays where it answers better than its records do."""
+    told: set[str] = set()
+    answered: dict[str, float] = {}
+    for one in ranked:
+        told.update(one.row.events)
+        if one.row.type != "session":
+            for event in one.row.events:
+                answered[event] = max(one.score, answered.get(event, 0.0))
+    return [
+        one
+        for one in ranked
+        if one.row.tier != TIER_TRAIL
+        or one.row.id not in told
+        or (one.row.type in _TURN_TYPES and one.score > answered.get(one.row.id, -1.0))
+    ]
 
 
 def _is_dropped(one: _RankedRow) -> bool:
@@ -256,35 +277,53 @@ def _is_dropped(one: _RankedRow) -> bool:
 
 
 def _rank_notes(
-    now: IndexSession, asked: Query, limit: int, tiers: tuple[int, ...], without: set[int]
-) -> tuple[list[_RankedRow], list[str], int]:
+    now: IndexSession, asked: Query, limit: int, without: set[int]
+) -> tuple[list[_RankedRow], dict[str, float], int]:
     """At least the `limit` best notes, the terms that were looked for, and how many were found.
     Without words the newest of each tier."""
     wanted = NoteFilter(query=asked)
     if not asked.terms:
         newest: list[NoteRow] = []
-        for tier in sorted(tiers):
+        for tier in (TIER_CURRENT, TIER_SET_ASIDE, TIER_TRAIL):
             most = limit - len(newest) + len(without)
             of_tier = now.catalogue.find(wanted._replace(tiers=(tier,)), "-date", most)
             newest += [row for row in of_tier if row.number not in without]
-        total = len(now.catalogue.numbers(wanted._replace(tiers=tiers)) - without)
-        return [_RankedRow(2 * row.tier, row, 0.0) for row in newest], [], total
+        total = len(now.catalogue.numbers(wanted) - without)
+        ranked = [_RankedRow(2 * row.tier, row, 0.0) for row in newest]
+        left = _without_told_events(ranked)
+        return left, {}, total - len(ranked) + len(left)
     filters_nothing = not asked.filters and asked.after is None and asked.before is None
     scored, terms = load_engine().search(
         now.fulltext_folder,
         asked,
-        limit,
-        tiers,
+        max(_CANDIDATES, 2 * limit),
+        (TIER_CURRENT, TIER_SET_ASIDE, TIER_TRAIL),
         allowed=None if filters_nothing else now.catalogue.numbers(wanted),
         without=without,
     )
     rows = now.catalogue.rows_by_number(one.number for one in scored)
-    ranked = [_RankedRow(one.group, rows[one.number], one.score) for one in scored]
+    ranked = [
+        # Pages that Cortex writes itself, and what is no event, come last.
+        _RankedRow(
+            _LAST_GROUP if _comes_last(row := rows[one.number]) else one.group,
+            row,
+            one.score,
+            one.part,
+        )
+        for one in scored
+    ]
     ranked.sort(key=lambda one: (one.group, -one.score, one.row.path))
-    return ranked, terms, len(ranked)
+    left = _without_told_events(ranked)
+    return left, terms, len(left)
 
 
-def _next_query_hint(asked: Query, terms: list[str], query: str, dropped: int, cause: str) -> str:
+def _comes_last(row: NoteRow) -> bool:
+    return row.tier == TIER_TRAIL and (row.type == "briefing" or row.status == "failed")
+
+
+def _next_query_hint(
+    asked: Query, terms: dict[str, float], query: str, dropped: int, cause: str
+) -> str:
     """What to ask next, of an answer without hits or with some left out."""
     if dropped:
         notes = "note" if dropped == 1 else "notes"

@@ -134,6 +134,16 @@ class PostingsMatcher(whoosh3.W3LeafMatcher):
             self._next_block()
         return found
 
+    def read_weights(self) -> list[tuple[int, float]]:
+        """The documents from this block on, each with the weight of the term."""
+        found: list[tuple[int, float]] = []
+        while self.is_active():
+            self._read_ids()
+            self._read_weights()
+            found += zip(self._ids, self._weights, strict=True)
+            self._next_block()
+        return found
+
     def read_positions(self) -> dict[int, str]:
         """Where the term stands in each document from this block on, in the form that
         `encode_positions` packs."""
@@ -199,6 +209,14 @@ def read_document_ids(postings: matching.Matcher) -> set[int]:
         return set(postings.all_ids())
     found = inner.read_document_ids()
     return set(filter(is_live, found)) if is_live else found
+
+
+def read_weights(postings: matching.Matcher) -> list[tuple[int, float]]:
+    """The documents of a term's postings, each with the weight of the term."""
+    inner, is_live = _unwrap(postings)
+    assert isinstance(inner, PostingsMatcher)
+    found = inner.read_weights()
+    return [one for one in found if is_live(one[0])] if is_live else found
 
 
 class _NextCharacterTable(dict[int, int]):
@@ -291,14 +309,18 @@ class _DocumentsReader(whoosh3.W3PerDocReader):
         self._lengths_by_field: dict[str, bytes] = {}
 
     def doc_field_length(self, docnum: int, fieldname: str, default: int = 0) -> int:
-        lengths = self._lengths_by_field.get(fieldname)
-        if lengths is None:
-            lengths = self._lengths_by_field[fieldname] = self._read_lengths(fieldname)
+        lengths = self.field_lengths(fieldname)
         length = lengths[docnum] if docnum < len(lengths) else 0
         return byte_to_length(length) if length else default
 
-    def _read_lengths(self, fieldname: str) -> bytes:
-        name = f"_{fieldname}_len"
+    def field_lengths(self, fieldname: str) -> bytes:
+        """The length of a field by document, each as a byte; up to the last that has it."""
+        lengths = self._lengths_by_field.get(fieldname)
+        if lengths is None:
+            lengths = self._lengths_by_field[fieldname] = self._read_lengths(f"_{fieldname}_len")
+        return lengths
+
+    def _read_lengths(self, name: str) -> bytes:
         if not self.has_column(name):
             return b""
         file, start, size = self._get_column_file(name)

@@ -10,63 +10,105 @@ from cortex.core.model.note_status import TIER_TRAIL
 from cortex.core.ranking.relevance import (
     PromptTerm,
     RelevantNote,
+    RelevantNotes,
     TermPostings,
     find_relevant_notes,
     is_common_term,
+    normalized_idf,
     prompt_terms,
 )
 from cortex.index.catalogue import IndexDamaged
+from cortex.index.engines.whoosh.passage_search import Columns
 from cortex.index.engines.whoosh.postings import match_phrase, read_document_ids
 from cortex.index.engines.whoosh.whoosh_import import FileStorage, stem
 from cortex.index.engines.whoosh.whoosh_index import SCHEMA
 
 # Identifiers whose parts are looked for one after the other: that reads positions.
 _MAX_PHRASES = 12
+_PASSAGE_SHARE = 0.9  # of the share that a note has to cover, whose title counts for more
 
 
-def search_relevant(folder: str, prompt: str) -> list[RelevantNote]:
+def search_relevant(folder: str, prompt: str, least_share: float) -> RelevantNotes:
     """As `FulltextEngine.search_relevant`."""
     words = prompt_terms(prompt, stem)
     if not any(word.is_informative for word in words):
-        return []
+        return RelevantNotes([], [], {})
     try:
         index = FileStorage(folder).open_index(schema=SCHEMA)
         with index.reader() as reader:
-            return _rank_notes(reader, words) if reader.doc_count() else []
+            if not reader.doc_count():
+                return RelevantNotes([], [], {})
+            return _rank_notes(reader, words, least_share)
     except Exception as error:  # as in `index`: Whoosh raises anything at all on a damaged one
         raise IndexDamaged(f"{type(error).__name__}: {error}") from error
 
 
-def _rank_notes(reader: Any, words: tuple[PromptTerm, ...]) -> list[RelevantNote]:
-    trail = _documents_with(reader, "tier", [str(TIER_TRAIL).encode()])
-    live = reader.doc_count() - len(trail)
+def _rank_notes(reader: Any, words: tuple[PromptTerm, ...], least_share: float) -> RelevantNotes:
+    """Notes are weighed whole, events by their passages."""
+    columns = Columns(reader)
+    numbers = columns.numbers
+    trail = columns.documents_of_tier(TIER_TRAIL)
+    dead = trail | columns.deleted
+    live = len(
+        {number for place, number in enumerate(numbers) if place not in dead}
+        if dead
+        else set(numbers)
+    )
     rows = 0
     held = []
     for word in words:
         rows += bool(word.phrase)
-        held.append(_word_occurrences(reader, word, live, trail, with_row=rows <= _MAX_PHRASES))
-    column = reader.column_reader("column")
-    found = find_relevant_notes(
-        words, held, live, lambda document: int(reader.doc_field_length(document, "body"))
-    )
-    return [one._replace(number=int(column[one.number])) for one in found]
+        held.append(_word_documents(reader, word, with_row=rows <= _MAX_PHRASES))
+    of_notes = []
+    for some in held:
+        head, body = ({numbers[place] for place in places - trail} for places in some)
+        of_notes.append(_term_postings(head, body, live))
+
+    def passage_length(place: int) -> int:
+        return int(reader.doc_field_length(place, "body"))
+
+    first_places = dict[int, int]()
+
+    def note_length(number: int) -> int:
+        if not first_places:
+            first_places.update(
+                (one, place) for place, one in enumerate(numbers) if place not in dead
+            )
+        return sum(map(passage_length, columns.passages_with(first_places[number])))
+
+    found = find_relevant_notes(words, of_notes, live, note_length, least_share)
+    # What was asked is no title: it counts as the text.
+    in_trail = [_term_postings(set(), (head | body) & trail, len(trail)) for head, body in held]
+    every = len(numbers) - len(columns.deleted)
+    weights = {
+        term: word.weight * normalized_idf(len(head | body), every)
+        for word, (head, body) in zip(words, held, strict=True)
+        for term in (*word.terms, *word.phrase)
+    }
+    best: dict[int, RelevantNote] = {}
+    if trail:
+        passages = find_relevant_notes(
+            words, in_trail, len(trail), passage_length, _PASSAGE_SHARE * least_share
+        )
+        for one in passages:  # best first
+            number = numbers[one.number]
+            best.setdefault(number, one._replace(number=number, part=columns.parts[one.number]))
+    return RelevantNotes(found, list(best.values()), weights)
 
 
-def _word_occurrences(
-    reader: Any, word: PromptTerm, live: int, trail: set[int], *, with_row: bool
-) -> TermPostings:
-    """Where a word is, the trail of events and pages left out. One so common that it tells nothing
-    is only counted."""
+def _term_postings(head: set[int], body: set[int], live: int) -> TermPostings:
+    count = len(head | body)
+    return TermPostings(count) if is_common_term(count, live) else TermPostings(count, head, body)
+
+
+def _word_documents(reader: Any, word: PromptTerm, *, with_row: bool) -> tuple[set[int], set[int]]:
+    """The passages whose head holds a word, and those that hold it in their text or around it."""
     terms = [term.encode() for term in word.terms]
     row = [term.encode() for term in word.phrase] if with_row else []
-    most = max(
-        (reader.doc_frequency(field, term) for term in terms for field in ("head", "body")),
-        default=0,
+    return (
+        _documents_with(reader, "head", terms, row),
+        _documents_with(reader, "body", terms, row),
     )
-    if is_common_term(most - len(trail), live):
-        return TermPostings(most)
-    head, body = (_documents_with(reader, field, terms, row) - trail for field in ("head", "body"))
-    return TermPostings(len(head | body), head, body)
 
 
 def _documents_with(

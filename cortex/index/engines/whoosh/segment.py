@@ -57,7 +57,7 @@ def build_index_parallel(
     folder: str,
     schema: fields.Schema,
     paths: Sequence[str],
-    load: Callable[[str], tuple[Document | None, _Aside]],
+    load: Callable[[str], tuple[Sequence[Document], _Aside]],
     noted: Callable[[str, _Aside], None],
     *,
     procs: int = 2,
@@ -65,7 +65,7 @@ def build_index_parallel(
     """Write an index into an empty folder in `procs` processes, each of which loads its share of
     `paths` itself.
 
-    `load` gives a path's document, or None, and anything else that is wanted here: `noted` gets it
+    `load` gives a path's documents, and anything else that is wanted here: `noted` gets it
     in this process, once for every path, in no order. `load` has to be a function of a module or a
     `partial` of one: where forking is unsafe (`_is_fork_safe`) the processes start afresh and
     import it. An OSError or a CortexError in one of them is raised here; any other end of one is
@@ -144,7 +144,7 @@ def _run_worker(
     folder: str,
     schema: fields.Schema,
     share: Sequence[str],
-    load: Callable[[str], tuple[Document | None, _Aside]],
+    load: Callable[[str], tuple[Sequence[Document], _Aside]],
     *,
     inherited: Iterable[Connection],
 ) -> None:
@@ -164,10 +164,9 @@ def _run_worker(
                 raise SystemExit
             asides = []
             for path in share[start : start + _NOTES_PER_MESSAGE]:
-                document, aside = load(path)
+                documents, aside = load(path)
                 asides.append(aside)
-                if document is not None:
-                    yield document
+                yield from documents
             sender.send(asides)
 
     try:
