@@ -53,7 +53,8 @@ def next_chunk(
     """What is new of a session.
 
     `captured_until` gives the time up to which lines of another session, by its name, were captured
-    as that one's; `prompts`: what is kept of a person's words; `is_new_turn`: the message belongs to another turn than what was captured last.
+    as that one's; `prompts`: what is kept of a person's words; `is_new_turn`: the message belongs
+    to another turn than what was captured last.
     A line of more than `MAX_READ_BYTES` is left where it is, or read up to `max_line_bytes`.
     """
     new, letters, skipped = TurnSummary(), "", 0
