@@ -193,7 +193,9 @@ def test_an_event_stands_behind_its_record(notes, caller, cortex) -> None:
     assert only.path.startswith("records/pattern/")
 
 
-def test_turns_stand_beside_the_note_of_their_session_and_what_is_no_event_behind_them(vault, caller, cortex) -> None:
+def test_turns_stand_beside_the_note_of_their_session_and_what_is_no_event_behind_them(
+    vault, caller, cortex
+) -> None:
     for number in range(30):
         capture(vault, caller, f"zebra {number}", type="stop", session="s")
     Path(vault.root, "inbox/pending/broken.md").write_text("zebra in a file that is no event")
