@@ -8,12 +8,15 @@ import re
 from typing import NamedTuple
 
 from cortex.core.extract.prose import mask_code
+from cortex.core.model.session_asks import subjects_of
 from cortex.core.model.turn_summary import AGENT, USER, Utterance
+from cortex.core.text.strings import one_line
 
 MAX_PASSAGE_CHARS = 900
 _MAX_PASSAGES = 400  # of one turn
 _MAX_PROMPT_CHARS = 400  # of a prompt that is one passage; of a longer one each line is
-_MAX_CONTEXT_CHARS = 300  # of what the agent said before a person's words
+_PASTE_CHARS, _OWN_LINES = 1500, 6  # from which only so many lines at its ends are a person's own
+_MAX_CONTEXT_CHARS = 300  # of what was said before and after
 _HEADING_RE = re.compile(r"#{1,6}[ \t]+(?P<text>\S.*?)[ \t#]*$")
 _BOLD_LINE_RE = re.compile(
     r"(?:\d{1,2}[.)][ \t]+)?(?:\*\*|__)(?P<text>[^*_\n]{2,90})(?:\*\*|__):?$"
@@ -32,7 +35,8 @@ class Passage(NamedTuple):
     about: str = ""  # of a person's answer: the question, or what was refused
     heading: str = ""  # the nearest heading above it in its message
     body: str = ""  # the same in markdown
-    context: str = ""  # of a person's words: the end of what the agent said before
+    before: str = ""  # of an agent's: what the person asked last; of a person's: the agent's end
+    after: str = ""  # of a person's words: the beginning of what the agent said then
     message: int = 0  # which utterance of the turn it is of
 
     @property
@@ -45,22 +49,62 @@ class Passage(NamedTuple):
 def cut_passages(said: list[Utterance]) -> list[Passage]:
     """The passages of a turn, in their order. Code blocks, tables and quotes are left out."""
     found: list[Passage] = []
+    asked, last = "", ""
+    waiting = 0  # from which passage on a person's words wait for what the agent says then
     for at, one in enumerate(said):
         if len(found) >= _MAX_PASSAGES:
             break
-        if one.role == AGENT:
-            found += (passage._replace(message=at) for passage in _cut_message(one.text))
+        if one.role == USER:
+            texts = filter(None, map(_clean_prompt, _split_prompt(one)))
+            found += [Passage(USER, text, one.about, "", text, last, "", at) for text in texts]
+            asked, last = _ask_of(one) or asked, ""
             continue
-        before = found[-1] if found and found[-1].role == AGENT else None
-        context = _last_sentences(before.text) if before else ""
-        lines = [one.text] if one.about else _split_prompt(one.text)
-        texts = filter(None, (" ".join(line.split())[:MAX_PASSAGE_CHARS] for line in lines))
-        found += [Passage(USER, text, one.about, "", text, context, at) for text in texts]
+        passages = [
+            passage._replace(message=at, before=asked) for passage in _cut_message(one.text)
+        ]
+        if passages:
+            then, last = _first_sentences(passages[0].text), _last_sentences(passages[-1].text)
+            for number in range(waiting, len(found)):
+                if found[number].role == USER:
+                    found[number] = found[number]._replace(after=then)
+            found += passages
+            waiting = len(found)
     return found[:_MAX_PASSAGES]
 
 
-def _split_prompt(text: str) -> list[str]:
-    return [text] if len(text) <= _MAX_PROMPT_CHARS else text.split("\n")
+def _split_prompt(one: Utterance) -> list[str]:
+    """An answer or a short prompt as it is; of a longer one each line, and of a very long one those
+    at its ends: what stands between is pasted."""
+    if one.about or len(one.text) <= _MAX_PROMPT_CHARS:
+        return [one.text]
+    lines = [line for line in one.text.split("\n") if line.strip()]
+    is_long = len(one.text) > _PASTE_CHARS and len(lines) > 2 * _OWN_LINES
+    return lines[:_OWN_LINES] + lines[-_OWN_LINES:] if is_long else lines
+
+
+def _clean_prompt(text: str) -> str:
+    return one_line(text[: 2 * MAX_PASSAGE_CHARS])[:MAX_PASSAGE_CHARS]
+
+
+def _ask_of(one: Utterance) -> str:
+    """What a person asks or answers, in short; empty when it names no subject."""
+    if one.about:
+        return _first_sentences(f"{one_line(one.about)}: {one_line(one.text)}")
+    subjects = subjects_of(one.text)
+    if not subjects or len(one.text) > _PASTE_CHARS:
+        return _first_sentences(" ".join(subjects[:1]))
+    line = one_line(one.text)
+    return _first_sentences(line if subjects[0] in line else subjects[0])
+
+
+def _first_sentences(text: str) -> str:
+    """The beginning of a text, to where a sentence or a line ends."""
+    text = one_line(text[: 2 * _MAX_CONTEXT_CHARS])
+    if len(text) <= _MAX_CONTEXT_CHARS:
+        return text
+    cut = text[:_MAX_CONTEXT_CHARS]
+    end = max(cut.rfind(mark) for mark in (". ", "? ", "! ", ": "))
+    return cut[: end + 1] if end > _MAX_CONTEXT_CHARS // 3 else f"{cut[: cut.rfind(' ')]}…"
 
 
 def _last_sentences(text: str) -> str:
