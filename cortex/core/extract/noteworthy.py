@@ -11,7 +11,7 @@ from functools import cache
 from typing import NamedTuple
 
 from cortex.core.extract.candidate import PASSAGE_LAYER, Candidate
-from cortex.core.extract.passages import Passage, cut_passages, first_sentence, split_sentences
+from cortex.core.extract.passages import TurnPassage, cut_passages, first_sentence, split_sentences
 from cortex.core.model.turn_summary import AGENT, USER, Utterance
 from cortex.core.text.data_sections import read_sections
 from cortex.core.text.strings import shorten
@@ -62,7 +62,7 @@ def _compile(pattern: str) -> re.Pattern[str]:
 def find_noteworthy(said: list[Utterance]) -> list[Candidate]:
     """The passages of a turn that are worth keeping, best first, as candidates."""
     last_retraction = max((at for at, one in enumerate(said) if _takes_back(one)), default=-1)
-    scored: list[tuple[float, int, Passage]] = []
+    scored: list[tuple[float, int, TurnPassage]] = []
     for number, passage in enumerate(cut_passages(said)):
         if passage.role == AGENT and passage.message < last_retraction:
             continue
@@ -72,12 +72,12 @@ def find_noteworthy(said: list[Utterance]) -> list[Candidate]:
     return [_candidate(passage, -score) for score, _, passage in sorted(scored)[:MAX_PER_EVENT]]
 
 
-def score_passage(one: Passage) -> float:
+def score_passage(one: TurnPassage) -> float:
     """How much tells that a passage is worth keeping, as a logit."""
     low = one.text.lower().replace("’", "'")
     words = len(low.split())
     least = _MIN_ANSWER_WORDS if one.about else _MIN_WORDS[one.role]
-    if words < least or (one.role == USER and _compile(_SECTIONS["plan"][0]).match(low)):
+    if words < least:
         return -9.0
     first = low.partition("\n")[0]
     lead = first if first.rstrip("*_ ").endswith(":") else ""
@@ -109,14 +109,14 @@ def _takes_back(one: Utterance) -> bool:
     return bool(_compile(_SECTIONS["taken back"][0]).match(start))
 
 
-def _candidate(one: Passage, score: float) -> Candidate:
+def _candidate(one: TurnPassage, score: float) -> Candidate:
     confidence = min(0.5 + score / 10, 0.7)
     return Candidate(
         PASSAGE_LAYER, _type_of(one), _body_of(one), confidence, one.message, title=_title_of(one)
     )
 
 
-def _type_of(one: Passage) -> str:
+def _type_of(one: TurnPassage) -> str:
     low = f"{one.about or one.heading} {one.text}".lower().replace("’", "'")
     for line in _SECTIONS[f"{one.role} types"]:
         type_, _, pattern = line.partition(" :: ")
@@ -125,7 +125,7 @@ def _type_of(one: Passage) -> str:
     return "decision" if one.role == USER else "learning"
 
 
-def _body_of(one: Passage) -> str:
+def _body_of(one: TurnPassage) -> str:
     """The passage with what it needs to be understood, in markdown."""
     if one.role == AGENT:
         text = f"**{one.heading}**\n\n{one.body}" if one.heading else one.body
@@ -135,7 +135,7 @@ def _body_of(one: Passage) -> str:
     return "\n\n".join([words, *(f"{name}: {text}" for name, text in around if text)])
 
 
-def _title_of(one: Passage) -> str:
+def _title_of(one: TurnPassage) -> str:
     """The subject: of an answer the words with the question, a telling heading, else the first
     sentence that says something."""
     if one.about:

@@ -7,6 +7,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from cortex.core.extract.own_words import own_lines
 from cortex.core.extract.prose import mask_code
 from cortex.core.model.session_asks import subjects_of
 from cortex.core.model.turn_summary import AGENT, USER, Utterance
@@ -15,7 +16,7 @@ from cortex.core.text.strings import one_line
 MAX_PASSAGE_CHARS = 900
 _MAX_PASSAGES = 400  # of one turn
 _MAX_PROMPT_CHARS = 400  # of a prompt that is one passage; of a longer one each line is
-_PASTE_CHARS, _OWN_LINES = 1500, 6  # from which only so many lines at its ends are a person's own
+_LONG_PROMPT_CHARS = 1500  # of one that is mostly pasted
 _MAX_CONTEXT_CHARS = 300  # of what was said before and after
 _HEADING_RE = re.compile(r"#{1,6}[ \t]+(?P<text>\S.*?)[ \t#]*$")
 _BOLD_LINE_RE = re.compile(
@@ -27,7 +28,7 @@ _LEFT_OUT_RE = re.compile(r"[ \t]*(?:[|>]|(?:[-*_=][ \t]*){3,}$|$)")  # tables, 
 _SENTENCE_END_RE = re.compile(r"(?<=[.!?])[\"”')*_]{0,3}\s+")
 
 
-class Passage(NamedTuple):
+class TurnPassage(NamedTuple):
     """A passage of a turn."""
 
     role: str  # USER or AGENT
@@ -46,9 +47,9 @@ class Passage(NamedTuple):
         return first if first.endswith(":") else ""
 
 
-def cut_passages(said: list[Utterance]) -> list[Passage]:
+def cut_passages(said: list[Utterance]) -> list[TurnPassage]:
     """The passages of a turn, in their order. Code blocks, tables and quotes are left out."""
-    found: list[Passage] = []
+    found: list[TurnPassage] = []
     asked, last = "", ""
     waiting = 0  # from which passage on a person's words wait for what the agent says then
     for at, one in enumerate(said):
@@ -56,7 +57,7 @@ def cut_passages(said: list[Utterance]) -> list[Passage]:
             break
         if one.role == USER:
             texts = filter(None, map(_clean_prompt, _split_prompt(one)))
-            found += [Passage(USER, text, one.about, "", text, last, "", at) for text in texts]
+            found += [TurnPassage(USER, text, one.about, "", text, last, "", at) for text in texts]
             asked, last = _ask_of(one) or asked, ""
             continue
         passages = [
@@ -73,13 +74,11 @@ def cut_passages(said: list[Utterance]) -> list[Passage]:
 
 
 def _split_prompt(one: Utterance) -> list[str]:
-    """An answer or a short prompt as it is; of a longer one each line, and of a very long one those
-    at its ends: what stands between is pasted."""
-    if one.about or len(one.text) <= _MAX_PROMPT_CHARS:
+    """An answer or a short prompt as it is; of a longer one each line that is the person's own."""
+    if one.about:
         return [one.text]
-    lines = [line for line in one.text.split("\n") if line.strip()]
-    is_long = len(one.text) > _PASTE_CHARS and len(lines) > 2 * _OWN_LINES
-    return lines[:_OWN_LINES] + lines[-_OWN_LINES:] if is_long else lines
+    lines = own_lines(one.text)
+    return [one.text] if lines and len(one.text) <= _MAX_PROMPT_CHARS else lines
 
 
 def _clean_prompt(text: str) -> str:
@@ -91,7 +90,7 @@ def _ask_of(one: Utterance) -> str:
     if one.about:
         return _first_sentences(f"{one_line(one.about)}: {one_line(one.text)}")
     subjects = subjects_of(one.text)
-    if not subjects or len(one.text) > _PASTE_CHARS:
+    if not subjects or len(one.text) > _LONG_PROMPT_CHARS:
         return _first_sentences(" ".join(subjects[:1]))
     line = one_line(one.text)
     return _first_sentences(line if subjects[0] in line else subjects[0])
@@ -134,19 +133,19 @@ class _Section:
         self.lines.append(text)
         self.chars += len(text)
 
-    def passages(self) -> list[Passage]:
+    def passages(self) -> list[TurnPassage]:
         # A line that leads to what is left out tells nothing.
         if not self.lines or (len(self.lines) == 1 and self.lines[0].rstrip("*_ ").endswith(":")):
             return []
         body = "".join(self.blocks)
-        return [Passage(AGENT, "\n".join(self.lines), "", self.heading, body)]
+        return [TurnPassage(AGENT, "\n".join(self.lines), "", self.heading, body)]
 
 
-def _cut_message(text: str) -> list[Passage]:
+def _cut_message(text: str) -> list[TurnPassage]:
     """The sections of an agent's message, each of up to `MAX_PASSAGE_CHARS` characters."""
     text = _THINKING_RE.sub("", text) if "<thinking>" in text else text
     masked = mask_code(text).masked if "```" in text or "~~~" in text or "<!--" in text else text
-    found: list[Passage] = []
+    found: list[TurnPassage] = []
     section = _Section("")
     block: list[str] = []
     is_item = False
