@@ -19,6 +19,7 @@ _MAX_PHRASES, _MAX_PHRASE_CHARS = 50, 60  # for one type; characters
 # Of settings that cannot be parsed: what keeps hooks and private notes as they were.
 _HOOKS_OFF_RE = re.compile(rb"^[ \t]*(?:hooks\.)?enabled[ \t]*=[ \t]*false\b", re.MULTILINE)
 _PROMPTS_ON_RE = re.compile(rb"^[ \t]*(?:hooks\.)?prompts[ \t]*=[ \t]*true\b", re.MULTILINE)
+_CONTRACT_OFF_RE = re.compile(rb"^[ \t]*(?:hooks\.)?contract[ \t]*=[ \t]*false\b", re.MULTILINE)
 _EXCLUDE_RE = re.compile(rb"^[^#\n]*exclude(?![ \t]*=[ \t]*\[[ \t]*\])[\"']?[ \t]*=", re.MULTILINE)
 
 
@@ -34,6 +35,7 @@ class Settings(NamedTuple):
     aliases: tuple[tuple[str, str], ...] = ()
     hooks_enabled: bool = True  # whether the hooks of agent hosts capture and answer here
     captures_prompts: bool = False  # whether they keep what the user asks
+    tells_contract: bool = True  # whether they say at a start how to mark what is to be kept
     # Record type -> words at the beginning of a line that say so, the team's own.
     phrases: tuple[tuple[str, tuple[str, ...]], ...] = ()
     refusal: Problem | None = None  # why this program must not write into the vault
@@ -76,6 +78,7 @@ def load(root: str) -> Settings:
         push=_parse_switch(table, "sync", "push", problems),
         hooks_enabled=_parse_switch(table, "hooks", "enabled", problems) is not False,
         captures_prompts=bool(_parse_switch(table, "hooks", "prompts", problems)),
+        tells_contract=_parse_switch(table, "hooks", "contract", problems) is not False,
         aliases=_parse_aliases(table.get("projects", {}), problems),
         phrases=_parse_phrases(table.get("extract", {}), problems),
         refusal=refusal,
@@ -105,6 +108,7 @@ def _unreadable(root: str, message: str) -> Settings:
         push=False,
         hooks_enabled=not _HOOKS_OFF_RE.search(data),
         captures_prompts=len(data) <= _MAX_BYTES and bool(_PROMPTS_ON_RE.search(data)),
+        tells_contract=not _CONTRACT_OFF_RE.search(data),
         refusal=refusal,
         is_readable=False,
         may_exclude=bool(_EXCLUDE_RE.search(data)),
