@@ -27,14 +27,16 @@ def context_for_agent(vault: Vault, caller: Caller, told: HookEvent, place: Work
         return reminder
     if told.source in _SOURCES_WITH_EMPTY_CONTEXT:
         reset_reminders(vault, sanitize_name(told.session))
+    briefing = ""
     # A briefing is kept with the name of its folder: there is none if in that is a secret.
-    briefing = sanitize_text(place.cwd) == place.cwd and briefing_for_hook(
-        vault,
-        caller,
-        place.project,
-        place.branch,
-        lambda: _watcher_answers().briefing_from_watcher(vault, place),
-    )
+    if sanitize_text(place.cwd) == place.cwd:
+        briefing = briefing_for_hook(
+            vault,
+            caller,
+            place.project,
+            place.branch,
+            lambda: _watcher_answers().briefing_from_watcher(vault, place),
+        )
     text = "\n\n".join(filter(None, (briefing, contract_for(vault))))
     if text and load_host(told.host).is_briefed_once and not mark_injected(vault, told, text):
         return ""
