@@ -16,6 +16,7 @@ from cortex.core.model.turn_summary import (
     may_hold_memory_tag,
 )
 from cortex.core.redact.secrets import sanitize_text
+from cortex.core.text.person_words import keep_of_prompt, keep_of_reply
 from cortex.core.text.strings import format_time, one_line
 from cortex.core.text.value import NamedTuple
 
@@ -26,14 +27,6 @@ MAX_COMMANDS, MAX_COMMAND_CHARS, MAX_REASON_CHARS = 30, 140, 60  # of one turn
 MAX_CHANGED_FILES, MAX_PATH_CHARS = 300, 300
 MAX_PLAN_STEPS, MAX_STEP_CHARS = 50, 200
 MAX_TAGGED_LINE_CHARS = 2000
-
-
-class Message(NamedTuple):
-    """What the agent (`assistant`) or the person (`user`) said in one go."""
-
-    id: str
-    role: str
-    text: str
 
 
 class TranscriptItem(NamedTuple):
@@ -53,8 +46,9 @@ class TranscriptItem(NamedTuple):
     about: str = ""  # of a reply: the question, or what it refuses
 
 
-def summarize_items(items: Iterable[TranscriptItem], root: str) -> TurnSummary:
-    """The messages, each change and command once, the last plan. Summaries are left out."""
+def summarize_items(items: Iterable[TranscriptItem], root: str, prompts: str) -> TurnSummary:
+    """What was said, each change and command once, the last plan. Summaries are left out;
+    `prompts` says what is kept of a person's words (`core/text/person_words.py`)."""
     said: list[Utterance] = []
     tagged: dict[str, None] = {}
     changed: dict[str, None] = {}
@@ -64,7 +58,9 @@ def summarize_items(items: Iterable[TranscriptItem], root: str) -> TurnSummary:
         if item.kind == AGENT_TEXT:
             said.append(Utterance(AGENT, item.text))
         elif item.kind in (PROMPT, REPLY):
-            said.append(Utterance(USER, _person_words(item.text), item.about))
+            keep = keep_of_prompt if item.kind == PROMPT else keep_of_reply
+            if words := keep(item.text, prompts):
+                said.append(Utterance(USER, words, item.about))
             tagged.update(dict.fromkeys(tagged_lines(item.text)))
         elif item.kind == FILE_CHANGE:
             changed[project_relative_path(item.text, item.cwd, root)] = None
@@ -76,10 +72,6 @@ def summarize_items(items: Iterable[TranscriptItem], root: str) -> TurnSummary:
     files = tuple(path for path in changed if path)[:MAX_CHANGED_FILES]
     last_commands = tuple(commands)[-MAX_COMMANDS:]
     return TurnSummary(format_utterances(said), tuple(tagged), files, last_commands, plan)
-
-
-def _person_words(text: str) -> str:
-    return redacted_line(text)[:600]
 
 
 def tagged_lines(prompt: str) -> list[str]:

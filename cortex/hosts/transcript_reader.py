@@ -21,7 +21,6 @@ from cortex.hosts.transcript_item import (
     PROMPT,
     REPLY,
     SUMMARY,
-    Message,
     TranscriptItem,
     normalize_timestamp,
     redacted_line,
@@ -39,9 +38,13 @@ _REMINDER_START, _REMINDER_END = "<system-reminder>", "</system-reminder>"
 class ParsedLines(NamedTuple):
     """What some lines of a transcript tell, and the reader that has read them."""
 
-    turn_summary: TurnSummary
-    messages: tuple[Message, ...]
+    items: tuple[TranscriptItem, ...]
     reader: TranscriptReader
+
+    def turn_summary(self, root: str, prompts: str) -> TurnSummary:
+        """The items summed up; paths are relative to `root`, the project's folder."""
+        title = redacted_line(self.reader.title)[:MAX_STEP_CHARS]
+        return summarize_items(self.items, root, prompts)._replace(title=title)
 
 
 class TranscriptReader:
@@ -97,18 +100,13 @@ class TranscriptReader:
         self.pending_calls.clear()
         return left
 
-    def parse(self, lines: list[bytes], root: str, since: str = "") -> ParsedLines:
-        """A summary of the lines later than `since`, without side chains, which have events of
-        their own. A part may begin anywhere. Paths are relative to `root`, the project's folder."""
+    def parse(self, lines: list[bytes], since: str = "") -> ParsedLines:
+        """The items of the lines later than `since`, without side chains, which have events of
+        their own. A part may begin anywhere."""
         self.since = since
         self.prescan(lines)
-        items = [item for item in (*self.feed(lines), *self.flush()) if not item.sidechain]
-        messages = (
-            Message(item.id, "assistant" if item.kind == AGENT_TEXT else "user", item.text)
-            for item in items
-            if item.kind in (AGENT_TEXT, PROMPT)
-        )
-        return ParsedLines(summarize_items(items, root), tuple(messages), self)
+        items = (item for item in (*self.feed(lines), *self.flush()) if not item.sidechain)
+        return ParsedLines(tuple(items), self)
 
     def take_items(self) -> list[TranscriptItem]:
         """The items since the last time."""

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from cortex.core.model.problem import CortexError, InvalidInputError, NotFoundError, Problem
 from cortex.core.text import toml
+from cortex.core.text.person_words import FULL, NONE, PROMPT_POLICIES, SHORT
 from cortex.vault import files
 from cortex.vault.layout import SETTINGS_FILE
 
@@ -18,7 +19,8 @@ _MAX_BYTES = 64 * 1024
 _MAX_PHRASES, _MAX_PHRASE_CHARS = 50, 60  # for one type; characters
 # Of settings that cannot be parsed: what keeps hooks and private notes as they were.
 _HOOKS_OFF_RE = re.compile(rb"^[ \t]*(?:hooks\.)?enabled[ \t]*=[ \t]*false\b", re.MULTILINE)
-_PROMPTS_ON_RE = re.compile(rb"^[ \t]*(?:hooks\.)?prompts[ \t]*=[ \t]*true\b", re.MULTILINE)
+_PROMPTS_RE = re.compile(rb"^[ \t]*(?:hooks\.)?prompts[ \t]*=[ \t]*[\"']?(\w{1,10})", re.MULTILINE)
+_EARLIER_PROMPTS = {"true": FULL, "false": NONE}  # as settings said it before
 _EXCLUDE_RE = re.compile(rb"^[^#\n]*exclude(?![ \t]*=[ \t]*\[[ \t]*\])[\"']?[ \t]*=", re.MULTILINE)
 
 
@@ -33,7 +35,7 @@ class Settings(NamedTuple):
     # Projects that were merged, each with the one that it is part of now.
     aliases: tuple[tuple[str, str], ...] = ()
     hooks_enabled: bool = True  # whether the hooks of agent hosts capture and answer here
-    captures_prompts: bool = False  # whether they keep what the user asks
+    prompts: str = SHORT  # what they keep of what the user asks: none, short or full
     # Record type -> words at the beginning of a line that say so, the team's own.
     phrases: tuple[tuple[str, tuple[str, ...]], ...] = ()
     reminder_lines: int = 5  # with a prompt, at the most; 0 for none
@@ -77,7 +79,7 @@ def load(root: str) -> Settings:
         autocommit=_parse_switch(table, "sync", "autocommit", problems),
         push=_parse_switch(table, "sync", "push", problems),
         hooks_enabled=_parse_switch(table, "hooks", "enabled", problems) is not False,
-        captures_prompts=bool(_parse_switch(table, "hooks", "prompts", problems)),
+        prompts=_parse_prompts(table, problems),
         aliases=_parse_aliases(table.get("projects", {}), problems),
         phrases=_parse_phrases(table.get("extract", {}), problems),
         reminder_lines=int(_parse_number(table, "remind lines", 5, 20, problems)),
@@ -108,7 +110,7 @@ def _unreadable(root: str, message: str) -> Settings:
         autocommit=False,
         push=False,
         hooks_enabled=not _HOOKS_OFF_RE.search(data),
-        captures_prompts=len(data) <= _MAX_BYTES and bool(_PROMPTS_ON_RE.search(data)),
+        prompts=_prompts_of_unreadable(data),
         refusal=refusal,
         is_readable=False,
         may_exclude=bool(_EXCLUDE_RE.search(data)),
@@ -183,6 +185,29 @@ def _parse_phrases(
         if is_project_name(type_) and good:
             found.append((type_, good))
     return tuple(found)
+
+
+def _parse_prompts(table: dict[str, object], problems: list[Problem]) -> str:
+    """What `[hooks] prompts` says; nothing is kept where it says something unknown."""
+    hooks = table.get("hooks", {})
+    value = hooks.get("prompts", SHORT) if isinstance(hooks, dict) else SHORT
+    if isinstance(value, bool):
+        return _EARLIER_PROMPTS[str(value).lower()]
+    if value in PROMPT_POLICIES:
+        return str(value)
+    hint = 'write prompts = "none", "short" or "full"'
+    _add(problems, "[hooks] prompts is none of none, short, full", f"{hint}; none are kept now")
+    return NONE
+
+
+def _prompts_of_unreadable(data: bytes) -> str:
+    """The same of settings that cannot be parsed, by the line that says it."""
+    found = _PROMPTS_RE.search(data) if len(data) <= _MAX_BYTES else None
+    if found is None:
+        return NONE if b"prompts" in data or len(data) > _MAX_BYTES else SHORT
+    word = found[1].decode()
+    word = _EARLIER_PROMPTS.get(word, word)
+    return word if word in PROMPT_POLICIES else NONE
 
 
 def _parse_switch(

@@ -159,6 +159,14 @@ def join_messages(messages: Iterable[str]) -> str:
     return format_utterances(Utterance(AGENT, text) for text in messages)
 
 
+def append_message(said: str, message: str) -> str:
+    """What was said, with one more message of the agent."""
+    before = utterances(said)[-1:]
+    text = join_messages([message])
+    parts = [said, MESSAGE_BREAK, text] if before and before[0].role == AGENT else [said, text]
+    return "\n\n".join(part for part in parts if part.strip())
+
+
 def _escape_agent_text(text: str) -> str:
     """An agent's text in which no line reads as a callout of the person's, or as a break."""
     if "> [!" not in text and MESSAGE_BREAK not in text:

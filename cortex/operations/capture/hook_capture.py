@@ -222,6 +222,7 @@ def _next_chunk(
         session.source,
         message,
         captured_until,
+        prompts=hooks_enabled.read_settings(session.vault).prompts,
         is_new_turn=is_new_turn,
         max_line_bytes=max_line_bytes,
     )
@@ -298,9 +299,11 @@ def _on_post_compact(session: HookSession, known: SessionCursor) -> bool:
 
 
 def _on_prompt(session: HookSession, known: SessionCursor) -> bool:
-    """Capture the prompt if the settings ask for it, else only its lines with a memory tag."""
+    """Capture what the settings keep of a prompt. Of a host with transcripts the event of the turn
+    holds it, and only its lines with a memory tag are captured at once."""
     told = session.hook_event
-    text, tagged = _prompt_text_and_tags(session.vault, told)
+    has_transcript = is_readable_transcript(known.host, session.source.path)
+    text, tagged = _prompt_text_and_tags(session.vault, told, has_transcript=has_transcript)
     number = told.turn or told.moment
     known = known._replace(busy=True)
     if not text or _is_same_prompt(session, known, text, number):
@@ -309,21 +312,29 @@ def _on_prompt(session: HookSession, known: SessionCursor) -> bool:
     digest = text_fingerprint(text).digest
     turn = number and text_fingerprint(number).digest
     known = known._replace(prompt=f"{digest} {turn} {session.caller.now}")
-    if is_readable_transcript(known.host, session.source.path):
+    if has_transcript:
         known = cursors.add_expected_texts(known, *(text_fingerprint(line) for line in tagged))
     _capture_event(session, known, "prompt", text)
     return True
 
 
-def _prompt_text_and_tags(vault: Vault, told: HookEvent) -> tuple[str, list[str]]:
-    """The text of a prompt that is kept, and its lines with a memory tag."""
+def _prompt_text_and_tags(
+    vault: Vault, told: HookEvent, *, has_transcript: bool
+) -> tuple[str, list[str]]:
+    """What is kept of a prompt, and its lines with a memory tag."""
     text = context_markers.strip_injected(told.prompt).strip()
     tagged: list[str] = []
     if "[memory" in text.lower():  # hardly any prompt has one
         from cortex.hosts.transcript_item import tagged_lines  # noqa: PLC0415
 
         tagged = tagged_lines(text)
-    return text if hooks_enabled.read_settings(vault).prompts else "\n".join(tagged), tagged
+    kept = ""
+    if not has_transcript:
+        from cortex.core.text.person_words import keep_of_prompt  # noqa: PLC0415  2 ms
+
+        kept = keep_of_prompt(text, hooks_enabled.read_settings(vault).prompts)
+    left = [line for line in tagged if line not in kept]
+    return "\n".join([kept, *left] if kept else left), tagged
 
 
 _HANDLERS: dict[str, Callable[[HookSession, SessionCursor], bool]] = {
@@ -391,7 +402,7 @@ def _capture_payload_only(
     """Capture what the payload alone tells, even a second time; True if it tells anything."""
     type_ = told.name.replace("-", "_")
     if told.name == "user-prompt-submit":
-        type_, text = "prompt", _prompt_text_and_tags(vault, told)[0]
+        type_, text = "prompt", _prompt_text_and_tags(vault, told, has_transcript=False)[0]
     elif told.name == "session-end":
         text = ""
     else:

@@ -20,7 +20,7 @@ class HookSettings(NamedTuple):
     """What a vault says of hooks."""
 
     enabled: bool = True
-    prompts: bool = False  # whether what the user asks is kept
+    prompts: str = "short"  # what is kept of what the user asks: none, short or full
 
 
 def is_switched_off(environ: Mapping[str, str], cwd: str) -> bool:
@@ -51,4 +51,4 @@ def read_settings(vault: Vault) -> HookSettings:
     from cortex.vault import settings  # noqa: PLC0415  tomllib, see above
 
     held = settings.load(vault.root)
-    return HookSettings(held.hooks_enabled, held.captures_prompts)
+    return HookSettings(held.hooks_enabled, held.prompts)

@@ -12,6 +12,7 @@ from cortex.core.model.event import Event
 from cortex.core.model.parameters import Since
 from cortex.core.model.problem import ConflictError, InvalidInputError, NotFoundError, Problem
 from cortex.core.redact.secrets import sanitize_text
+from cortex.core.text.person_words import NONE
 from cortex.core.text.strings import format_time, hash_bytes, one_line
 from cortex.hosts import new_reader, transcript_files
 from cortex.hosts.segmenter import TranscriptSegment, iter_segments
@@ -355,9 +356,8 @@ class _ImportRun:
         if told.is_summary:
             texts += [("post_compact", piece, piece.text) for piece in pieces]
         else:
-            if self.settings.captures_prompts and not is_aside:  # no person asks a subagent
-                texts += [("prompt", piece, piece.text) for piece in pieces if piece.kind == PROMPT]
-            summary = summarize_items(pieces, root)._replace(title=title)
+            prompts = NONE if is_aside else self.settings.prompts  # no person asks a subagent
+            summary = summarize_items(pieces, root, prompts)._replace(title=title)
             text = turn_summary.compose_text(summary)
             texts.append(("subagent_stop" if is_aside else "stop", pieces[0], text))
         at, made = one.first_time, []

@@ -3,10 +3,11 @@ of the transcript."""
 
 from __future__ import annotations
 
-from cortex.core.model.turn_summary import TurnSummary, join_messages
+from cortex.core.model.turn_summary import TurnSummary, append_message
 from cortex.core.text.value import TYPE_CHECKING, NamedTuple
 from cortex.hosts import has_transcripts, new_reader
 from cortex.hosts.tail import FILE_START, GONE, UNREADABLE, FilePosition, read_new_lines
+from cortex.hosts.transcript_item import AGENT_TEXT
 from cortex.operations.capture.sanitize import sanitize_name
 from cortex.vault.state import session_state as cursors
 from cortex.vault.state.session_state import SessionCursor, TextFingerprint, text_fingerprint
@@ -45,20 +46,22 @@ def next_chunk(
     message: str,
     captured_until: Callable[[str], str],
     *,
+    prompts: str,
     is_new_turn: bool = False,
     max_line_bytes: int = 0,
 ) -> TranscriptChunk:
     """What is new of a session.
 
     `captured_until` gives the time up to which lines of another session, by its name, were captured
-    as that one's; `is_new_turn`: the message belongs to another turn than what was captured last.
+    as that one's; `prompts`: what is kept of a person's words; `is_new_turn`: the message belongs
+    to another turn than what was captured last.
     A line of more than `MAX_READ_BYTES` is left where it is, or read up to `max_line_bytes`.
     """
     new, letters, skipped = TurnSummary(), "", 0
     has_transcript = is_readable_transcript(known.host, source.path)
     if has_transcript:
         new, known, letters, skipped = _read_transcript(
-            known, source, max_line_bytes, captured_until
+            known, source, max_line_bytes, captured_until, prompts
         )
     last = text_fingerprint(message)
     if (
@@ -67,8 +70,7 @@ def next_chunk(
         and last not in known.ahead
         and "".join(message.split()) not in letters
     ):
-        messages = [new.message, message] if new.message else [message]
-        new = new._replace(message=join_messages(messages).strip())
+        new = new._replace(message=append_message(new.message, message).strip())
         recent = _append_recent(known, last) if has_transcript else (last,)
         known = known._replace(last=recent)
         if has_transcript:
@@ -81,6 +83,7 @@ def _read_transcript(
     source: TranscriptSource,
     max_line_bytes: int,
     captured_until: Callable[[str], str],
+    prompts: str,
 ) -> tuple[TurnSummary, SessionCursor, str, int]:
     """What is new in the transcript, the cursor behind it, all letters of it, and skipped lines."""
     start = FilePosition(known.offset, known.head)
@@ -104,12 +107,16 @@ def _read_transcript(
     )
     if not lines:
         return TurnSummary(), known, "", chunk.skipped_lines
-    told = new_reader(known.host).parse(lines, source.root, known.floor)
-    said = [one.text for one in told.messages if one.role == "assistant"]
-    texts, ahead, letters = _drop_captured_texts(said, known.ahead)
-    tagged = [(text_fingerprint(line), line) for line in told.turn_summary.tagged_lines]
-    new = told.turn_summary._replace(
-        message=join_messages(texts),
+    told = new_reader(known.host).parse(lines, known.floor)
+    said = [one.text for one in told.items if one.kind == AGENT_TEXT]
+    captured, ahead, letters = _find_captured_texts(said, known.ahead)
+    left = iter(captured)
+    told = told._replace(
+        items=tuple(one for one in told.items if one.kind != AGENT_TEXT or not next(left))
+    )
+    new = told.turn_summary(source.root, prompts)
+    tagged = [(text_fingerprint(line), line) for line in new.tagged_lines]
+    new = new._replace(
         tagged_lines=tuple(line for one, line in tagged if one not in known.ahead),
     )
     known = known._replace(
@@ -148,26 +155,28 @@ def _lines_of_session(
     return own, known._replace(of=sanitize_name(of), named=named)
 
 
-def _drop_captured_texts(
+def _find_captured_texts(
     texts: list[str], ahead: tuple[TextFingerprint, ...]
-) -> tuple[list[str], tuple[TextFingerprint, ...], str]:
-    """The texts without those that were captured from a payload before, which of these are still
-    to come, and all letters of the texts. One payload may hold several texts of the transcript."""
+) -> tuple[list[bool], tuple[TextFingerprint, ...], str]:
+    """Of each text whether it was captured from a payload before; which of these are still to
+    come, and all letters of the texts. One payload may hold several texts of the transcript."""
     letters = ["".join(text.split()) for text in texts]
     left = list(ahead)
-    kept: list[tuple[str, str]] = []
-    for text, own in zip(texts, letters, strict=True):
-        kept.append((text, own))
+    kept: list[int] = []
+    for number in range(len(texts)):
+        kept.append(number)
         for one in left:
             taken, size = 0, one.size
             while size > 0 and taken < len(kept):
                 taken += 1
-                size -= len(kept[-taken][1])
-            if size == 0 and text_fingerprint("".join(own for _, own in kept[-taken:])) == one:
+                size -= len(letters[kept[-taken]])
+            joined = "".join(letters[at] for at in kept[-taken:])
+            if size == 0 and text_fingerprint(joined) == one:
                 del kept[-taken:]
                 left.remove(one)
                 break
-    return [text for text, _ in kept], tuple(left), "".join(letters)
+    stays = set(kept)
+    return [number not in stays for number in range(len(texts))], tuple(left), "".join(letters)
 
 
 def _digests_of_last_texts(texts: list[str]) -> tuple[TextFingerprint, ...]:

@@ -1,0 +1,83 @@
+"""What is kept of a person's prompt: nothing, a short part of it, or all; always without secrets."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+
+from cortex.core.redact.secrets import sanitize_text
+from cortex.core.text.data_sections import read_sections
+from cortex.core.text.strings import one_line
+
+NONE, SHORT, FULL = "none", "short", "full"
+PROMPT_POLICIES = (NONE, SHORT, FULL)
+MAX_REPLY_CHARS = 600  # of an answer or a refusal
+_WHOLE_CHARS = 300  # of a prompt that is short as it is
+_MAX_ASK_CHARS, _MAX_SENTENCE_CHARS, _MAX_CHARS = 200, 300, 900
+_PASTE_CHARS = 1500  # from which only the ends of a prompt are taken for a person's own words
+_OWN_LINES = 6  # at either end of a long prompt
+_MAX_READ_CHARS = 200_000
+_FENCE_RE = re.compile(r"(?ms)^[ \t]*(`{3,}|~{3,}).*?(?:^[ \t]*\1[ \t]*$|\Z)")
+_SENTENCE_END_RE = re.compile(r"(?<=[.!?])\s+|\n+")
+
+
+@cache
+def _pattern(section: str) -> re.Pattern[str]:
+    return re.compile("|".join(read_sections(__file__)[section]), re.IGNORECASE)
+
+
+def keep_of_prompt(text: str, policy: str) -> str:
+    """What `policy` keeps of a prompt. Of `short` the sentence that asks and those that decide,
+    prefer or correct, a line each; what is pasted is left out."""
+    if policy == NONE:
+        return ""
+    if len(text) > _MAX_READ_CHARS:
+        half = _MAX_READ_CHARS // 2
+        text = f"{text[:half]}\n{text[-half:]}"
+    clean = sanitize_text(text).strip()
+    if policy == FULL:
+        return clean
+    whole = one_line(clean)
+    if len(whole) <= _WHOLE_CHARS:
+        return sanitize_text(whole)
+    if plan := _pattern("plan").match(clean):
+        return sanitize_text(one_line(f"{plan[1]} {plan[2]}"))[:_WHOLE_CHARS]
+    return sanitize_text("\n".join(_choose_sentences(_own_lines(clean))))
+
+
+def keep_of_reply(text: str, policy: str) -> str:
+    """What `policy` keeps of an answer, or of what somebody says to a call that they refuse."""
+    if policy == NONE:
+        return ""
+    clean = sanitize_text(text).strip()
+    return clean if policy == FULL else sanitize_text(one_line(clean))[:MAX_REPLY_CHARS]
+
+
+def _own_lines(clean: str) -> list[str]:
+    """The lines that are the person's own: of a long prompt those at its ends, if any."""
+    pasted = _pattern("pasted")
+    lines = [line for line in _FENCE_RE.sub("", clean).splitlines() if line.strip()]
+    if len(clean) > _PASTE_CHARS and len(lines) > 2 * _OWN_LINES:
+        lines = lines[:_OWN_LINES] + lines[-_OWN_LINES:]
+    return [line for line in lines if not pasted.match(line)] or lines[:1]
+
+
+def _choose_sentences(lines: list[str]) -> list[str]:
+    sentences = [
+        sentence
+        for line in lines
+        for part in _SENTENCE_END_RE.split(line)
+        if (sentence := one_line(part).strip("-*• "))
+    ]
+    questions = [sentence for sentence in sentences if sentence.endswith("?")]
+    ask = (questions or sentences or [""])[0]
+    chosen, chars = [], 0
+    for sentence in dict.fromkeys(sentences):
+        limit = _MAX_ASK_CHARS if sentence == ask else _MAX_SENTENCE_CHARS
+        if sentence != ask and not _pattern("deciding").search(sentence):
+            continue
+        left = _MAX_CHARS if sentence == ask else _MAX_CHARS - chars
+        if min(limit, left) > 0:
+            chosen.append(sentence[: min(limit, left)])
+            chars += len(chosen[-1])
+    return chosen
