@@ -129,7 +129,7 @@ class PassageSearch:
             score, document = best[number]
             if (tier := columns.tiers[document]) in tiers:
                 group = 2 * (tier == TIER_SET_ASIDE) + (are_keywords and number not in full)
-                groups[group].append((round(score, 6), document))
+                groups[group].append((round(score, 9), document))
                 known[group] += tier != TIER_TRAIL
         found = []
         many = 0
