@@ -9,6 +9,7 @@ Source, looked at in November 2026: code.claude.com/docs/en/hooks.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Sequence
 
 from cortex.core.model.turn_summary import PlannedStep
@@ -48,6 +49,10 @@ _INTERRUPTED_START = "[Request interrupted"
 _MAX_LINE_IDS = 200_000  # ids of lines; as many stand in a transcript of 400 MB
 _MAX_TASKS = 500
 _REFUSAL_WORDS = "the user said:"  # before what the person says to a call that they refuse
+_CLARIFY_START = "The user wants to clarify these questions"  # said by the host, not by the person
+_APPROVED_START = "User has approved your plan"
+_ANSWERED_START = "User has answered your questions:"
+_ANSWER_RE = re.compile(r'"([^"\n]{1,400})"="([^"\n]{0,2000})"')
 
 
 class ClaudeReader(TranscriptReader):
@@ -271,18 +276,22 @@ class ClaudeReader(TranscriptReader):
                 self.add_plan(list(self.tasks.values()), "")
         elif failed and _REFUSAL_WORDS in (answer := text_content(part.get("content"))):
             self._read_refusal(call, answer)
-        elif isinstance(about.get("answers"), dict):
-            for question, said in about["answers"].items():
-                self.add_reply(said, str(question), call)
+        elif answers := _answers_to_questions(about, part):
+            for question, said in answers:
+                self.add_reply(said, question, call)
         elif call in self.pending_calls:
+            if not failed and text_content(part.get("content")).startswith(_APPROVED_START):
+                self.add_reply("approved", "the plan", call)
             ended = not (about.get("backgroundTaskId") or about.get("interrupted") is True)
             self.finish_call(call, failed, text_content(part.get("content")), known=ended)
 
     def _read_refusal(self, call: str, answer: str) -> None:
         """What the person says instead of letting a tool run."""
         command, items = self.pending_calls.pop(call, ("", []))
-        what = command or " ".join(item.text or item.kind for item in items)
-        self.add_reply(answer.partition(_REFUSAL_WORDS)[2], f"refused {what}".strip(), call)
+        what = command or " ".join(os.path.basename(item.text) or item.kind for item in items)
+        said = answer.partition(_REFUSAL_WORDS)[2].strip()
+        if not said.startswith(_CLARIFY_START):
+            self.add_reply(said, f"refused {what}".strip(), call)
 
     def _read_queued_prompt(self, data: dict[str, Any], id_: str) -> None:
         """What the person typed while the agent worked."""
@@ -297,6 +306,16 @@ class ClaudeReader(TranscriptReader):
             if len(self.queued_prompts) < _MAX_TASKS:
                 self.queued_prompts.add(text)
             self.add_reply(text, "", id_)
+
+
+def _answers_to_questions(about: dict[str, Any], part: dict[str, Any]) -> list[tuple[str, object]]:
+    """Questions that the agent has asked, each with the person's answer."""
+    if isinstance(answers := about.get("answers"), dict):
+        return [(str(question), said) for question, said in answers.items()]
+    text = text_content(part.get("content"))
+    if not text.startswith(_ANSWERED_START):
+        return []
+    return [(question, said) for question, said in _ANSWER_RE.findall(text)]
 
 
 def _task_number(answer: str) -> str:

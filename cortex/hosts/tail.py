@@ -6,6 +6,7 @@ line is skipped. Standard library only: hooks read transcripts with it.
 
 from __future__ import annotations
 
+import json
 import os
 import stat
 from binascii import crc32
@@ -138,10 +139,27 @@ def _split_lines(
     lines, ends, at = [], [], start
     for line in data[start:end].split(b"\n")[:-1] if end > start else ():
         at += len(line) + 1
-        if line.strip():
-            lines.append(line)
+        for one in split_objects(line) if line.strip() else ():
+            lines.append(one)
             ends.append(offset + at)
     return lines, tuple(ends)
+
+
+def split_objects(line: bytes) -> list[bytes]:
+    """The JSON objects of a line that holds several, as two processes that write at once leave
+    it; else the line."""
+    if b'}{"' not in line:
+        return [line]
+    decoder, text, at = json.JSONDecoder(), line.decode("utf-8", "surrogateescape"), 0
+    parts: list[str] = []
+    with suppress(ValueError, RecursionError):
+        while at < len(text):
+            _, end = decoder.raw_decode(text, at)
+            parts.append(text[at:end])
+            at = end + len(text[end:]) - len(text[end:].lstrip())
+    if at < len(text):  # what follows is no object
+        parts.append(text[at:])
+    return [part.encode("utf-8", "surrogateescape") for part in parts]
 
 
 def _read_bytes(fd: int, offset: int, most: int) -> bytes:

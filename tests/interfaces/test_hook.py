@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from cortex.core.briefing.contract import CONTRACT
 from cortex.core.model.problem import Problem
 from cortex.hosts import HOST_NAMES
 from cortex.hosts.host import EVENTS
@@ -193,13 +194,13 @@ def test_what_comes_out_is_what_the_host_accepts(host, event, known):
         text = answered[key]["additionalContext"] if name else answered[key]
         assert "essions are kept in SQLite" in text
         assert text.startswith("<cortex-")
-        assert text.rstrip().endswith(("</cortex-briefing>", "</cortex-memory>"))
-        assert len(text) <= MOST
+        assert text.rstrip().endswith((CONTRACT, "</cortex-memory>"))
+        assert len(text.removesuffix(f"\n\n{CONTRACT}")) <= MOST
     else:
         assert out == ("{}\n" if (host, event) in EMPTY_OBJECT else "")
 
 
-def test_a_vault_that_knows_nothing_says_nothing(project):
+def test_a_vault_that_knows_nothing_says_nothing_but_the_contract(project):
     with open(project / "vault/cortex.toml", "a") as file:
         file.write("[remind]\nlines = 0\n")  # what the sessions before it said is known by then
     for host, event in RECORDED:
@@ -215,6 +216,20 @@ def test_a_vault_that_knows_nothing_says_nothing(project):
             "sessionstart" not in event.replace("-", "").lower()
         ):  # what the sessions before it did is known by then
             assert out == ("{}\n" if (host, event) in EMPTY_OBJECT else "")
+
+
+@pytest.mark.parametrize(("host", "event"), [one for one in GIVEN if "tart" in one[1]])
+def test_every_start_brings_the_contract_with_an_empty_vault_too(host, event, project):
+    told = recorded(host, event, project)
+    word = event.partition("-resume")[0].partition("-pascal")[0]
+    out = hook(project, word, host, told).stdout
+    key, name = GIVEN[host, event]
+    answered = json.loads(out)[key]
+    assert (answered["additionalContext"] if name else answered) == CONTRACT
+    (project / "vault/cortex.toml").write_text("format = 1\n[hooks]\ncontract = false\n")
+    told = json.loads(json.dumps(told).replace(SESSION, "another"))
+    out = hook(project, word, host, told).stdout
+    assert out == ("{}\n" if (host, event) in EMPTY_OBJECT else "")
 
 
 @pytest.mark.parametrize("host", HOST_NAMES)
@@ -364,7 +379,10 @@ def test_it_can_be_switched_off(off, as_file, knowing, tmp_path):
         (knowing / ".cortex-off").touch()
     if off == "settings":
         (knowing / "vault/cortex.toml").write_text("format = 1\n[hooks]\nenabled = false\n")
-    here = knowing if off != "no vault" else tmp_path
+    here = knowing
+    if off == "no vault":
+        here = tmp_path
+        (tmp_path / "vault").rename(tmp_path / "no-vault")  # the fixture's own
     for event, fields in (
         ("session-start", {}),
         ("user-prompt-submit", {"prompt": "Why SQLite for sessions?"}),
@@ -404,7 +422,11 @@ def test_bad_input_is_no_news(event, project):
             else (b"", b"hello", BAD["wrong types"])
         ):
             done = hook(project, event, host, data)
-            assert (done.stdout, done.stderr) == (nothing, "")
+            if event == "session-start":
+                told = json.loads(done.stdout)["hookSpecificOutput"]["additionalContext"]
+                assert (told, done.stderr) == (CONTRACT, "")
+            else:
+                assert (done.stdout, done.stderr) == (nothing, "")
     assert len(events(project)) <= 1  # a message that is no UTF-8 is still one
 
 

@@ -51,13 +51,18 @@ def candidate_to_record(one: Candidate, begun: Record) -> Record:
     body = f"{text}\n\n**Why.** {reason}" if reason else text
     title = make_title((one.title or text).rstrip(".:;, ").replace("`", "")) or "note"
     scope = default_scope(begun.project)
-    key = short_hash(f"{begun.project}\0{scope}\0{one.type}\0{body}")
+    key = id_of_text(begun.project, scope, one.type, body)
     return begun._replace(
         id=f"{slugify(title)}-{key}", type=one.type, title=title, status=initial_status(one.type),
         scope=scope, body=body, tags=tuple(sorted({*begun.tags, *one.tags})),
         confidence=f"{one.confidence:.2f}".rstrip("0").removesuffix("."),
         pinned=one.pinned, layer=one.layer,
     )  # fmt: skip
+
+
+def id_of_text(project: str, scope: str, type_: str, body: str) -> str:
+    """The end of an extracted record's id, by which an edited text is told from its own."""
+    return short_hash(f"{project}\0{scope}\0{type_}\0{body}")
 
 
 def make_title(text: str) -> str:

@@ -138,7 +138,7 @@ def _title_of(one: Passage) -> str:
     sentence that says something."""
     if one.about:
         return shorten(f"{first_sentence(one.text)} ({one.about})", _TITLE_CHARS)
-    heading = one.heading.strip(" :*_`0123456789.")
+    heading = one.heading.replace("**", "").strip(" :*_`0123456789.")
     is_empty = _compile(f"(?:{_SECTIONS['empty headings'][0]})").fullmatch(heading.lower())
     if not is_empty and len(heading.split()) >= _MIN_HEADING_WORDS:
         return shorten(heading, _TITLE_CHARS)

@@ -13,7 +13,12 @@ from typing import NamedTuple
 
 from cortex.core.model import turn_summary
 from cortex.core.model.event import Event
-from cortex.core.model.session_asks import as_title, choose_title, is_on_the_way, subjects_of
+from cortex.core.model.session_asks import (
+    as_title,
+    choose_title,
+    is_on_the_way,
+    subjects_of,
+)
 from cortex.core.model.turn_summary import AGENT, USER, PlannedStep, TurnSummary
 from cortex.core.notes.edit import with_fields_in_order
 from cortex.core.notes.note import Note
@@ -134,8 +139,8 @@ def _title(said: _Said, ordered: Sequence[Event]) -> str:
     if said.title:
         return as_title(said.title)
     title = choose_title(said.prompts, [*said.messages, " ".join(said.files)])
-    if not title and said.messages:
-        title = as_title(next(iter(subjects_of(said.messages[-1])), ""))
+    if not title:
+        title = choose_title([_last_report(said.messages)[-_MAX_OUTCOME_CHARS:]], said.messages)
     if not title:
         day = ordered[0].at[:10] if ordered else ""
         what = said.branch or (said.files[0] if said.files else "")
@@ -149,7 +154,7 @@ def _asked(prompts: Sequence[str]) -> list[str]:
     return [f"- {line[:1].upper()}{line[1:]}" for line in lines][:_MAX_ASKS]
 
 
-def _outcome(messages: Sequence[str]) -> list[str]:
+def _last_report(messages: Sequence[str]) -> str:
     """The last message that tells what came of it, not what comes next."""
     telling = [one for one in messages if len(one) >= _MIN_OUTCOME_CHARS]
     reports = [
@@ -157,8 +162,11 @@ def _outcome(messages: Sequence[str]) -> list[str]:
         for one in telling
         if not one.rstrip(" *_`").endswith(("?", ":")) and not is_on_the_way(one)
     ]
-    last = next(iter((reports or telling or list(messages))[-1:]), "")
-    text = _HEADING_RE.sub("#### ", last.strip())
+    return next(iter((reports or telling or list(messages))[-1:]), "")
+
+
+def _outcome(messages: Sequence[str]) -> list[str]:
+    text = _HEADING_RE.sub("#### ", _last_report(messages).strip())
     if len(text) > _MAX_OUTCOME_CHARS:
         cut = text.rfind("\n\n", _MAX_OUTCOME_CHARS // 2, _MAX_OUTCOME_CHARS)
         text = text[:cut] if cut > 0 else shorten(text, _MAX_OUTCOME_CHARS)

@@ -60,6 +60,7 @@ MAX_SAVED_TITLE_CHARS = 200  # of one that somebody gave
 TAGS_ONLY_TYPES = ("prompt", "post_compact", "session_end")
 # Events of a session, whose texts the layers of extraction read.
 TURN_TYPES = ("stop", "pre_compact", "subagent_stop", *TAGS_ONLY_TYPES)
+PASSAGE_TYPES = ("stop", "pre_compact")  # of which noteworthy passages become records
 
 _LEADING_WORD_RE = re.compile(r"[#>*\-\s]*([A-Za-z]{2,20})(?:\*\*)?:(?:\*\*)?\s+(?=\S)")
 _UTC_TIME_RE = re.compile(r"\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}Z")
@@ -376,7 +377,7 @@ def _session_records(event: Event, phrases: LeadingPhrases) -> list[Record]:
             _base_record(event),
             phrases,
             tags_only=tags_only,
-            turn=event.type in ("stop", "pre_compact"),
+            turn=event.type in PASSAGE_TYPES,
             plan=event.type != "subagent_stop",
         )
     ]

@@ -27,6 +27,11 @@ _LEFT_ALONE = (
     " or in folders with a .cortex-off file"
 )
 _MAX_SESSIONS, _MAX_UNREAD_TRANSCRIPTS, _MAX_TITLE_CHARS = 40, 5, 70
+_MAX_REPLAYED = 20  # notes of one kind that are shown
+_REPLAY_HEADINGS = {
+    "comes": "new records", "goes": "to the archive", "session": "sessions written anew",
+    "undone": "as before",
+}  # fmt: skip
 _SOURCE_TEXTS = {"model": "by the model", "learnings": "below a heading for learnings"}
 
 
@@ -72,6 +77,9 @@ def normalize(answer: Any) -> Iterable[str]:
 
 
 def extract(answer: Any) -> Iterable[str]:
+    if answer.replay:
+        yield from _replayed(answer.replay)
+        return
     event = ""
     for one in answer.found:
         if one.event != event and len(answer.events) > 1:
@@ -90,6 +98,25 @@ def extract(answer: Any) -> Iterable[str]:
     records = format_count(sum(one.record for one in answer.found), "record")
     found = f"{format_count(len(answer.found), 'find')}, {records}"
     yield found if answer.found else "nothing found"
+    yield from problem_lines(answer.problems)
+
+
+def _replayed(answer: Any) -> Iterable[str]:
+    """What a replay changes, by kind; of many the first."""
+    for change, heading in _REPLAY_HEADINGS.items():
+        some = [one for one in answer.notes if one.change == change]
+        if some:
+            yield bold(f"{heading}: {format_count(len(some), 'note')}")
+        for one in some[:_MAX_REPLAYED]:
+            yield f"  {escape(one.type):10} {escape(one.title)}  {dim(escape(one.path))}"
+        if len(some) > _MAX_REPLAYED:
+            yield dim(f"  and {len(some) - _MAX_REPLAYED:,} more: --json names all")
+    if not answer.notes:
+        yield "nothing differs from what today's rules make"
+    elif not answer.applied:
+        yield "nothing is changed yet: cortex extract --replay --apply does it"
+    elif answer.undo:
+        yield dim(f"undo: {answer.undo}")
     yield from problem_lines(answer.problems)
 
 

@@ -4,18 +4,24 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from cortex.core.extract import becomes_record, find_candidates
+from cortex.core.extract import becomes_record, find_candidates, find_in_turn
 from cortex.core.extract.candidate import Candidate
 from cortex.core.extract.learnings import find_learnings
 from cortex.core.model import event as events, session_note as sessions, turn_summary
 from cortex.core.model.caller import Caller
 from cortex.core.model.event import Event
 from cortex.core.model.problem import CortexError, InvalidInputError, NotFoundError, Problem
-from cortex.core.normalize.handlers import TAGS_ONLY_TYPES, TURN_TYPES, parse_event
+from cortex.core.normalize.handlers import (
+    PASSAGE_TYPES,
+    TAGS_ONLY_TYPES,
+    TURN_TYPES,
+    parse_event,
+)
 from cortex.core.text.strings import text_digest
 from cortex.index.filters import NoteFilter
 from cortex.index.refresh import IndexSession, query_index
 from cortex.operations.capture.ask_model import ask_model
+from cortex.operations.capture.replay import ReplayResult, replay as run_replay, undo_replay
 from cortex.operations.capture.save import save
 from cortex.operations.find import resolve_note
 from cortex.operations.find.ensure_fresh import ensure_fresh
@@ -49,15 +55,25 @@ class ExtractResult(NamedTuple):
     events: tuple[str, ...]  # that were read
     problems: tuple[Problem, ...]
     kept: tuple[str, ...] = ()  # ids of the records that --keep has saved
+    replay: ReplayResult | None = None  # of --replay and --undo
 
 
 def extract(
-    vault: Vault, caller: Caller, what: str, *, model: str = "", keep: bool = False
+    vault: Vault,
+    caller: Caller,
+    what: str = "",
+    *,
+    model: str = "",
+    keep: bool = False,
+    replay: bool = False,
+    apply: bool = False,
+    undo: bool = False,
 ) -> ExtractResult:
     """Show what extraction finds: tags, what was done, and words of a decision or a lesson.
 
-    What has a confidence of 0.5 or more becomes a record when its event is normalized; the rest
-    stays in the event, where search finds it. Of what was done only the plan becomes a record.
+    Of a turn of a session become records: what is marked or gives a reason, with a confidence of 0.5 or
+    more, and passages that are noteworthy by who said them and how. The rest stays in the event,
+    where search finds it. Of what was done only the plan becomes a record.
     Prompts, summaries of hosts and ends of sessions are read for tags alone. A team's own words
     stand in cortex.toml, below [extract].
 
@@ -65,14 +81,34 @@ def extract(
     input and answers JSON. Cortex runs none that you do not name here. After 120 seconds, or more
     than 1 MB of answer, it is ended with all that it has started, and nothing of it is kept.
 
+    --replay reads the events of all sessions again with today's rules and words, and shows which
+    records would come and which would go: extracted ones that no event gives any more, and that
+    nobody has edited, pinned or linked. With --apply it is done, those that go are archived.
+
     what: an event, a session, a record (for its events), or a text; a single - reads standard input
     model: the command, as for a shell: 'claude -p'
     keep: save what the model finds, each as a record with the confidence that it gave
+    replay: compare the records of all sessions with what today's rules make of their events
+    apply: with --replay, write the difference
+    undo: take back what --replay --apply has written, where nobody has changed it since
 
     Example: cortex extract 20261120t164512z-k3f7q2abcd
     Example: cortex extract "We chose SQLite over Postgres because it is one file."
     Example: cortex extract 5f0c7a52 --model 'claude -p' --keep
+    Example: cortex extract --replay
     """
+    if apply and not replay:
+        raise InvalidInputError("--apply belongs to --replay", "cortex extract --replay --apply")
+    if replay or undo:
+        if what or model or (replay and undo):
+            raise InvalidInputError("--replay and --undo stand alone", "cortex extract --replay")
+        answer = undo_replay(vault, caller) if undo else run_replay(vault, caller, apply=apply)
+        return ExtractResult((), (), (), replay=answer)
+    if not what:
+        raise InvalidInputError(
+            "say what to read: an event, a session, a record, or a text",
+            "cortex extract 'We chose SQLite because it is one file.'",
+        )
     if keep and not model:
         raise InvalidInputError(
             "--keep saves what a model finds", "name its command: --model 'claude -p'"
@@ -148,8 +184,13 @@ def _extract_from_event(
         _item(Candidate(_LEARNINGS_LAYER, "learning", one.text, 1.0, 0), event.id, True)
         for one in find_learnings(message)
     ]
+    found = find_candidates(event.text, phrases, tags_only=tags_only)
+    if event.type in PASSAGE_TYPES:
+        kept = find_in_turn(event.text, phrases)
+        items += [_item(one, event.id, one in kept) for one in found]
+        return items + [_item(one, event.id, True) for one in kept if one not in found]
     may_become = event.type in TURN_TYPES or (event.type == "passive" and not items)
-    for one in find_candidates(event.text, phrases, tags_only=tags_only):
+    for one in found:
         is_plan_of_agent = event.type == "subagent_stop" and one.type == "plan"
         items.append(
             _item(one, event.id, may_become and becomes_record(one) and not is_plan_of_agent)

@@ -5,7 +5,7 @@ The caller holds the record lock.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from itertools import chain, zip_longest
 
 from cortex.core.model import event as events
@@ -193,6 +193,10 @@ class InboxNormalizer:
         """The note with more turns, and the overview of all of them."""
         for event in added:
             note = append_turn(note, event)
+        return self.with_overview_of_events(note, added)
+
+    def with_overview_of_events(self, note: notes.Note, added: Sequence[Event] = ()) -> notes.Note:
+        """The note of a session with the overview of its events; all but `added` are read."""
         known = {event.id: event for event in added}
         earlier = [id_ for id_ in note.provenance()[0] if id_ not in known]
         if len(earlier) > _FIRST_EVENTS + _LAST_EVENTS:

@@ -1,0 +1,248 @@
+"""Read the events of a vault again with today's rules: what would come, what would go, and back."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from cortex.core.extract.candidate import KEYWORD_LAYER, PASSAGE_LAYER
+from cortex.core.extract.candidate_records import id_of_text
+from cortex.core.model.caller import Caller
+from cortex.core.model.note_status import TIER_TRAIL
+from cortex.core.model.problem import CortexError, NotFoundError, Problem
+from cortex.core.model.record import Record, compose_record
+from cortex.core.normalize.changes import ExistingRecords
+from cortex.core.normalize.handlers import TURN_TYPES, parse_event, records_from_event
+from cortex.core.notes import note as notes
+from cortex.core.notes.edit import set_inactive_status
+from cortex.index.catalogue import NoteRow
+from cortex.index.filters import KNOWLEDGE, NoteFilter
+from cortex.index.links import LinkGraph
+from cortex.index.refresh import IndexSession, query_index
+from cortex.operations.capture.inbox import InboxNormalizer
+from cortex.operations.capture.normalize import load_existing_records
+from cortex.operations.find.ensure_fresh import ensure_fresh
+from cortex.operations.records.change_record import refuse_during_git_operation
+from cortex.operations.records.record_lock import record_lock
+from cortex.operations.share.heal import try_heal
+from cortex.vault import files, settings
+from cortex.vault.git.change_marker import mark_briefings_stale
+from cortex.vault.locate import Vault
+from cortex.vault.state import store
+
+_BECAUSE = "today's rules make no record of it"
+_MEMORY_FILE = "replay.json"  # in the state folder: what the last replays have changed
+_MAX_MEMORY_BYTES = 256_000_000
+
+
+class ReplayedNote(NamedTuple):
+    """A note that a replay writes."""
+
+    change: str  # comes, goes, or session
+    path: str
+    title: str
+    type: str
+    event: str = ""  # from which a record comes
+
+
+class ReplayResult(NamedTuple):
+    """The difference that today's rules make."""
+
+    notes: tuple[ReplayedNote, ...]
+    applied: bool
+    undo: str = ""  # the command that takes it back
+    problems: tuple[Problem, ...] = ()
+
+
+class _Planned(NamedTuple):
+    """A note and its bytes before and after; before is None where there is none."""
+
+    note: ReplayedNote
+    before: bytes | None
+    after: bytes
+
+
+def replay(vault: Vault, caller: Caller, *, apply: bool) -> ReplayResult:
+    """Show what today's rules would make of the events of sessions; with `apply` do it."""
+    if apply:
+        refuse_during_git_operation(vault)
+        settings.check_writable(vault.root)
+    problems = ensure_fresh(vault, caller)
+    with record_lock(vault):
+        planned, unread = _plan(vault, caller)
+        problems += unread
+        if apply and planned:
+            mark_briefings_stale(vault)  # a run that ends here leaves briefings to heal
+            _remember(vault, planned)
+            problems += _write(vault, caller, planned)
+    problems += try_heal(vault, caller) if apply and planned else []
+    undo = "cortex extract --undo" if apply and planned else ""
+    return ReplayResult(tuple(one.note for one in planned), apply, undo, tuple(problems))
+
+
+def undo_replay(vault: Vault, caller: Caller) -> ReplayResult:
+    """Take back what replays have done, where nobody has changed the notes since. Raises
+    `NotFoundError` when there is nothing to take back."""
+    refuse_during_git_operation(vault)
+    memory = _read_memory(vault)
+    if not memory:
+        raise NotFoundError("there is no replay to take back", "cortex extract --replay shows one")
+    done, problems = [], []
+    with record_lock(vault):
+        mark_briefings_stale(vault)
+        for path, (before, digest) in memory.items():
+            data = files.read(vault.root, path) if files.exists(vault.root, path) else None
+            if data is None or _digest(data) != digest:
+                if data is None or before is None or data != before.encode():
+                    message = "was changed since, so it stays as it is"
+                    problems.append(Problem(path, message, f"cortex history {path}"))
+                continue
+            if before is None:
+                files.remove(vault.root, path)
+            else:
+                files.replace(vault.root, path, before.encode("utf-8", "surrogateescape"), data)
+            note = notes.read(data, path)
+            done.append(ReplayedNote("undone", path, note.get("title"), note.get("type")))
+        store.remove(_memory_path(vault))
+    return ReplayResult(tuple(done), True, "", (*problems, *try_heal(vault, caller)))
+
+
+def _plan(vault: Vault, caller: Caller) -> tuple[list[_Planned], list[Problem]]:
+    existing = load_existing_records(vault, caller)
+    turns, rows, linked = query_index(vault, caller.progress, _load_rows)
+    phrases = settings.load(vault.root).phrases
+    wanted: dict[str, Record] = {}
+    kept: set[str] = set()
+    problems = []
+    read: set[str] = set()
+    for count, row in enumerate(turns, start=1):
+        caller.progress("reading events", count, len(turns))
+        try:
+            event = parse_event(files.read(vault.root, row.path), row.path)
+        except (CortexError, OSError) as error:
+            problems.append(Problem(row.path, str(error), "cortex doctor"))
+            continue
+        read.add(event.id)
+        for record in records_from_event(event, phrases):
+            kept.add(record.id)
+            if record.id not in existing.path_by_id and record.type != "plan" and not record.topic:
+                known = wanted.get(record.id, record)
+                ids = tuple(sorted({*known.events, event.id}))
+                wanted[record.id] = known._replace(events=ids)
+    planned = [_coming(vault, record) for record in wanted.values()]
+    planned += _going(vault, rows, read, kept, linked)
+    planned += _sessions(vault, caller, existing, rows)
+    return [one for one in planned if one.after != one.before], problems
+
+
+def _load_rows(now: IndexSession) -> tuple[list[NoteRow], list[NoteRow], set[int]]:
+    """The events of turns, the notes made of events, and those that other notes than sessions
+    link to."""
+    turns = now.catalogue.find(NoteFilter(tiers=(TIER_TRAIL,), types=TURN_TYPES), "path")
+    rows = [row for row in now.catalogue.find(KNOWLEDGE, "path") if row.events]
+    sessions = {row.number for row in rows if row.type == "session"}
+    incoming = LinkGraph(now.catalogue).incoming_by_note([row.number for row in rows])
+    linked = {
+        number
+        for number, edges in incoming.items()
+        if any(source not in sessions for _, source, _ in edges)
+    }
+    return [row for row in turns if row.path.startswith("events/")], rows, linked
+
+
+def _coming(vault: Vault, record: Record) -> _Planned:
+    path = f"records/{record.type}/{record.id}.md"
+    note = ReplayedNote("comes", path, record.title, record.type, record.events[0])
+    data = compose_record(record).encode()
+    # One that the catalogue does not know, as after a crash, stays.
+    return _Planned(note, data if files.exists(vault.root, path) else None, data)
+
+
+def _going(
+    vault: Vault, rows: list[NoteRow], read: set[str], kept: set[str], linked: set[int]
+) -> Iterator[_Planned]:
+    """Records of extraction that no event gives any more, and that nobody has touched."""
+    for row in rows:
+        is_used = row.pinned or row.topic or row.number in linked or row.id in kept
+        if is_used or row.type == "session" or row.status != "active" or set(row.events) - read:
+            continue
+        data = files.read(vault.root, row.path)
+        note = notes.read(data, row.path)
+        _, rest = note.provenance()
+        if rest.get("layer") not in (KEYWORD_LAYER, PASSAGE_LAYER) or _is_edited(note, row):
+            continue
+        said = {"archived_at": row.updated, "archived_because": _BECAUSE}
+        after = notes.write(set_inactive_status(note, "archived", said))
+        yield _Planned(ReplayedNote("goes", row.path, row.title, row.type), data, after)
+
+
+def _is_edited(note: notes.Note, row: NoteRow) -> bool:
+    """Whether somebody has changed the text, the type or the project of an extracted record."""
+    key = id_of_text(row.project, row.scope, row.type, note.text.strip())
+    return not row.id.endswith(f"-{key}") or note.fields.get("relations") is not None
+
+
+def _sessions(
+    vault: Vault, caller: Caller, existing: ExistingRecords, rows: list[NoteRow]
+) -> Iterator[_Planned]:
+    """The notes of sessions with the overview of their events."""
+    normalizer = InboxNormalizer(vault, existing)
+    sessions = [row for row in rows if row.type == "session"]
+    for count, row in enumerate(sessions, start=1):
+        caller.progress("reading sessions", count, len(sessions))
+        data = files.read(vault.root, row.path)
+        note = notes.read(data, row.path)
+        if note.problems:
+            continue
+        after = normalizer.with_overview_of_events(note)
+        yield _Planned(
+            ReplayedNote("session", row.path, after.get("title"), row.type),
+            data,
+            notes.write(after),
+        )
+
+
+def _write(vault: Vault, caller: Caller, planned: list[_Planned]) -> list[Problem]:
+    problems = []
+    for count, one in enumerate(planned, start=1):
+        caller.progress("writing", count, len(planned))
+        try:
+            if one.before is None:
+                files.create(vault.root, one.note.path, one.after)
+            else:
+                files.replace(vault.root, one.note.path, one.after, one.before)
+        except (CortexError, OSError) as error:
+            problems.append(Problem(one.note.path, str(error), "cortex extract --replay --apply"))
+    return problems
+
+
+def _remember(vault: Vault, planned: list[_Planned]) -> None:
+    """Store what each note was before the first of the replays that are not taken back."""
+    memory = _read_memory(vault)
+    for one in planned:
+        before = one.before.decode("utf-8", "surrogateescape") if one.before is not None else None
+        if held := memory.get(one.note.path):
+            before = held[0]
+        memory[one.note.path] = before, _digest(one.after)
+    store.replace(_memory_path(vault), json.dumps(memory).encode(), synced=True, durable=True)
+
+
+def _read_memory(vault: Vault) -> dict[str, tuple[str | None, str]]:
+    data = store.read(_memory_path(vault), _MAX_MEMORY_BYTES)
+    try:
+        table = json.loads(data) if data else {}
+    except ValueError as error:
+        where = _memory_path(vault)
+        raise CortexError(f"{where} cannot be read: {error}", f"remove {where}") from error
+    return {path: (before, digest) for path, (before, digest) in table.items()}
+
+
+def _memory_path(vault: Vault) -> str:
+    return os.path.join(vault.state_folder(), _MEMORY_FILE)
+
+
+def _digest(data: bytes) -> str:
+    return hashlib.blake2b(data, digest_size=16).hexdigest()
