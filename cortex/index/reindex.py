@@ -12,7 +12,7 @@ from functools import partial
 from itertools import count
 from typing import NamedTuple
 
-from cortex.core.markdown.passages import Passage, passages
+from cortex.core.markdown.passages import TextPassage, passages
 from cortex.core.model.caller import ProgressCallback
 from cortex.core.model.note_status import MAX_NOTE_BYTES
 from cortex.core.model.problem import CortexError, Problem, reason_of
@@ -219,15 +219,14 @@ def make_documents(number: int, card: NoteSummary) -> list[Document]:
     head = _head_text(card)
     return [
         {
-            "number": str(number),
-            "column": number,
+            "number": number,
             "tier": card.tier,
             "part": place,
             "head": head,
             "body": one.text,
             "around": one.around or None,
         }
-        for place, one in enumerate(passages(card.body) or [Passage(0, "", "")])
+        for place, one in enumerate(passages(card.body) or [TextPassage(0, "", "")])
     ]
 
 

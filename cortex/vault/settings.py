@@ -21,6 +21,7 @@ _MAX_PHRASES, _MAX_PHRASE_CHARS = 50, 60  # for one type; characters
 _HOOKS_OFF_RE = re.compile(rb"^[ \t]*(?:hooks\.)?enabled[ \t]*=[ \t]*false\b", re.MULTILINE)
 _PROMPTS_RE = re.compile(rb"^[ \t]*(?:hooks\.)?prompts[ \t]*=[ \t]*[\"']?(\w{1,10})", re.MULTILINE)
 _EARLIER_PROMPTS = {"true": FULL, "false": NONE}  # as settings said it before
+_CONTRACT_OFF_RE = re.compile(rb"^[ \t]*(?:hooks\.)?contract[ \t]*=[ \t]*false\b", re.MULTILINE)
 _EXCLUDE_RE = re.compile(rb"^[^#\n]*exclude(?![ \t]*=[ \t]*\[[ \t]*\])[\"']?[ \t]*=", re.MULTILINE)
 
 
@@ -36,6 +37,7 @@ class Settings(NamedTuple):
     aliases: tuple[tuple[str, str], ...] = ()
     hooks_enabled: bool = True  # whether the hooks of agent hosts capture and answer here
     prompts: str = SHORT  # what they keep of what the user asks: none, short or full
+    tells_contract: bool = True  # whether they say at a start how to mark what is to be kept
     # Record type -> words at the beginning of a line that say so, the team's own.
     phrases: tuple[tuple[str, tuple[str, ...]], ...] = ()
     reminder_lines: int = 5  # with a prompt, at the most; 0 for none
@@ -80,6 +82,7 @@ def load(root: str) -> Settings:
         push=_parse_switch(table, "sync", "push", problems),
         hooks_enabled=_parse_switch(table, "hooks", "enabled", problems) is not False,
         prompts=_parse_prompts(table, problems),
+        tells_contract=_parse_switch(table, "hooks", "contract", problems) is not False,
         aliases=_parse_aliases(table.get("projects", {}), problems),
         phrases=_parse_phrases(table.get("extract", {}), problems),
         reminder_lines=int(_parse_number(table, "remind lines", 5, 20, problems)),
@@ -111,6 +114,7 @@ def _unreadable(root: str, message: str) -> Settings:
         push=False,
         hooks_enabled=not _HOOKS_OFF_RE.search(data),
         prompts=_prompts_of_unreadable(data),
+        tells_contract=not _CONTRACT_OFF_RE.search(data),
         refusal=refusal,
         is_readable=False,
         may_exclude=bool(_EXCLUDE_RE.search(data)),

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from cortex.core.briefing.contract import CONTRACT
 from cortex.core.model.problem import Problem
 from cortex.hosts import HOST_NAMES
 from cortex.hosts.host import EVENTS
@@ -138,10 +139,10 @@ def notes(project: Path) -> list[Path]:
 
 
 def events(project: Path, kind: str = "") -> list[str]:
-    """The texts of the events; those of one type."""
+    """The texts of the events, or of those of one type; messages with a blank line between them."""
     found = [path.read_text() for path in notes(project)]
     return [
-        text.partition("## Raw Content\n\n")[2].strip()
+        text.partition("## Raw Content\n\n")[2].replace("\n\n* * *\n\n", "\n\n").strip()
         for text in found
         if f"\ntype: {kind}" in text or not kind
     ]
@@ -193,13 +194,15 @@ def test_what_comes_out_is_what_the_host_accepts(host, event, known):
         text = answered[key]["additionalContext"] if name else answered[key]
         assert "essions are kept in SQLite" in text
         assert text.startswith("<cortex-")
-        assert text.rstrip().endswith(("</cortex-briefing>", "</cortex-memory>"))
-        assert len(text) <= MOST
+        assert text.rstrip().endswith((CONTRACT, "</cortex-memory>"))
+        assert len(text.removesuffix(f"\n\n{CONTRACT}")) <= MOST
     else:
         assert out == ("{}\n" if (host, event) in EMPTY_OBJECT else "")
 
 
-def test_a_vault_that_knows_nothing_says_nothing(project):
+def test_a_vault_that_knows_nothing_says_nothing_but_the_contract(project):
+    with open(project / "vault/cortex.toml", "a") as file:
+        file.write("[remind]\nlines = 0\n")  # what the sessions before it said is known by then
     for host, event in RECORDED:
         told = json.loads(
             json.dumps(recorded(host, event, project))
@@ -213,6 +216,20 @@ def test_a_vault_that_knows_nothing_says_nothing(project):
             "sessionstart" not in event.replace("-", "").lower()
         ):  # what the sessions before it did is known by then
             assert out == ("{}\n" if (host, event) in EMPTY_OBJECT else "")
+
+
+@pytest.mark.parametrize(("host", "event"), [one for one in GIVEN if "tart" in one[1]])
+def test_every_start_brings_the_contract_with_an_empty_vault_too(host, event, project):
+    told = recorded(host, event, project)
+    word = event.partition("-resume")[0].partition("-pascal")[0]
+    out = hook(project, word, host, told).stdout
+    key, name = GIVEN[host, event]
+    answered = json.loads(out)[key]
+    assert (answered["additionalContext"] if name else answered) == CONTRACT
+    (project / "vault/cortex.toml").write_text("format = 1\n[hooks]\ncontract = false\n")
+    told = json.loads(json.dumps(told).replace(SESSION, "another"))
+    out = hook(project, word, host, told).stdout
+    assert out == ("{}\n" if (host, event) in EMPTY_OBJECT else "")
 
 
 @pytest.mark.parametrize("host", HOST_NAMES)
@@ -317,24 +334,45 @@ def test_a_summary_is_captured_once(project):
     ]
 
 
-def test_a_prompt_is_kept_only_where_the_project_says_so(project):
+def asked(text: str, second: int) -> str:
+    """A prompt in Claude Code's transcript."""
+    line = {
+        "type": "user", "uuid": f"u{second}", "sessionId": SESSION, "timestamp": f"2026-11-20T10:00:{second:02}.000Z",
+        "message": {"role": "user", "content": text},
+    }  # fmt: skip
+    return json.dumps(line) + "\n"
+
+
+@pytest.mark.parametrize(
+    ("setting", "kept"),
+    [
+        ("", "> [!user] Please mend the build. [MEMORY: decision] never build on Fridays Thank you.\n\n"),
+        ('"short"', "> [!user] Please mend the build. [MEMORY: decision] never build on Fridays Thank you.\n\n"),
+        ("true", "> [!user] Please mend the build.\n> [MEMORY: decision] never build on Fridays\n> Thank you.\n\n"),
+        ('"none"', ""), ("false", ""), ('"everything"', ""),
+    ],
+)  # fmt: skip
+def test_a_turn_holds_of_its_prompt_what_the_settings_say(setting, kept, project):
+    if setting:
+        with (project / "vault/cortex.toml").open("a") as file:
+            file.write(f"\n[hooks]\nprompts = {setting}\n")
     prompt = "Please mend the build.\n[MEMORY: decision] never build on Fridays\nThank you."
     hook(project, "user-prompt-submit", "claude", claude(project, prompt=prompt, prompt_id="1"))
     assert events(project) == ["[MEMORY: decision] never build on Fridays"]
-    with (project / "vault/cortex.toml").open("a") as file:
-        file.write("\n[hooks]\nprompts = true\n")
+    (project / "t.jsonl").write_text(asked(prompt, 1) + said("Mended."))
+    hook(project, "stop", "claude", claude(project))
+    assert events(project, "stop") == [f"{kept}Mended."]
+
+
+def test_a_prompt_is_an_event_where_the_host_has_no_transcripts(project):
     for number in (
+        "1",
         "2",
-        "3",
-        "3",
-    ):  # the same words again are another prompt; the same prompt again is not
-        hook(
-            project,
-            "user-prompt-submit",
-            "claude",
-            claude(project, prompt="go on", prompt_id=number),
-        )
-    assert events(project, "prompt")[1:] == ["go on", "go on"]
+        "2",
+    ):  # the same words again are another prompt; the same prompt is not
+        told = claude(project, prompt="Keep the cart, please", timestamp=number)
+        hook(project, "BeforeAgent", "gemini", told)
+    assert events(project, "prompt") == ["Keep the cart, please"] * 2
 
 
 def test_what_cortex_said_is_never_captured(project):
@@ -362,7 +400,10 @@ def test_it_can_be_switched_off(off, as_file, knowing, tmp_path):
         (knowing / ".cortex-off").touch()
     if off == "settings":
         (knowing / "vault/cortex.toml").write_text("format = 1\n[hooks]\nenabled = false\n")
-    here = knowing if off != "no vault" else tmp_path
+    here = knowing
+    if off == "no vault":
+        here = tmp_path
+        (tmp_path / "vault").rename(tmp_path / "no-vault")  # the fixture's own
     for event, fields in (
         ("session-start", {}),
         ("user-prompt-submit", {"prompt": "Why SQLite for sessions?"}),
@@ -402,7 +443,11 @@ def test_bad_input_is_no_news(event, project):
             else (b"", b"hello", BAD["wrong types"])
         ):
             done = hook(project, event, host, data)
-            assert (done.stdout, done.stderr) == (nothing, "")
+            if event == "session-start":
+                told = json.loads(done.stdout)["hookSpecificOutput"]["additionalContext"]
+                assert (told, done.stderr) == (CONTRACT, "")
+            else:
+                assert (done.stdout, done.stderr) == (nothing, "")
     assert len(events(project)) <= 1  # a message that is no UTF-8 is still one
 
 
@@ -632,7 +677,13 @@ def test_a_line_of_a_prompt_is_one_whoever_tells_it(project):
     }
     (project / "t.jsonl").write_text(json.dumps(user) + "\n" + said("Noted."))
     hook(project, "stop", "claude", claude(project))
-    assert [text.count("keep every word") > 0 for text in events(project)] == [True, False]
+    tagged = [text.partition("Asked to remember:")[2] for text in events(project, "stop")]
+    assert [
+        text.count("keep every word") > 0 for text in (*events(project, "prompt"), *tagged)
+    ] == [
+        True,
+        False,
+    ]
 
 
 @pytest.mark.parametrize(
@@ -908,7 +959,7 @@ def test_a_session_that_was_forked_has_the_lines_of_an_older_one_first(source, p
         + told_by(OTHER, "Said in B.", at="23:59").replace("2026-11-20", "2099-11-20")
     )
     hook(project, "stop", "claude", other)
-    assert sessions(project) == [("A", "Said in A.\n\nMore in A."), ("B", "Said in B.")]
+    assert sessions(project) == [("A", "Said in A.\n\n* * *\n\nMore in A."), ("B", "Said in B.")]
 
 
 def test_lines_of_an_older_session_that_nobody_captured_are_kept_with_the_one_that_has_them(
@@ -918,7 +969,7 @@ def test_lines_of_an_older_session_that_nobody_captured_are_kept_with_the_one_th
         told_by(OTHER, "Said before the hooks.") + told_by(SESSION, "Said in A.", at="11:00")
     )
     hook(project, "stop", "claude", claude(project))
-    assert sessions(project) == [("A", "Said before the hooks.\n\nSaid in A.")]
+    assert sessions(project) == [("A", "Said before the hooks.\n\n* * *\n\nSaid in A.")]
 
 
 def test_a_rollout_of_codex_that_another_session_writes_anew_is_not_the_old_one_s(project, cortex):
@@ -949,7 +1000,7 @@ def test_a_rollout_of_codex_that_another_session_writes_anew_is_not_the_old_one_
         )
     hook(project, "session-end", "codex", claude(project))
     hook(project, "stop", "codex", claude(project, session_id=OTHER))
-    assert sessions(project) == [("A", "Said in A."), ("B", "Said in B.\n\nMore in B.")]
+    assert sessions(project) == [("A", "Said in A."), ("B", "Said in B.\n\n* * *\n\nMore in B.")]
 
 
 @pytest.mark.parametrize("session", ["a\x1b[2J\nb", "x" * 300, "token=" + "a1b2c3d4e5f6"])

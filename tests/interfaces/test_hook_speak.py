@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from cortex.core.briefing.contract import CONTRACT
 from cortex.interfaces.hook import injected_context as speaking
 from cortex.interfaces.hook.injected_context import context_for_agent
 from cortex.operations.capture.hook_capture import HookEvent, Workspace, workspace_of
@@ -88,12 +89,14 @@ def test_what_is_kept_comes_first_then_the_watcher_and_else_it_is_made(
     assert asked == []
     for words in ("from the watcher", ""):  # also that there is nothing to say
         answer[0] = words
-        assert said(branch="other") == words
+        assert said(branch="other") == "\n\n".join(filter(None, (words, CONTRACT)))
         assert len(asked) == 1
     assert said() == made
 
 
-def test_a_folder_whose_name_is_a_secret_is_told_to_nobody(project, caller, monkeypatch) -> None:
+def test_of_a_folder_whose_name_is_a_secret_there_is_no_briefing(
+    project, caller, monkeypatch
+) -> None:
     monkeypatch.setattr(client, "request_briefing", lambda *_, **__: pytest.fail("asked"))
     place = Workspace("/x/ghp_" + "a" * 36, str(project), "shop", "main")
     assert (
@@ -103,7 +106,7 @@ def test_a_folder_whose_name_is_a_secret_is_told_to_nobody(project, caller, monk
             HookEvent("session-start", "claude", SESSION, source="startup"),
             place,
         )
-        == ""
+        == CONTRACT
     )
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from cortex.core.briefing.contract import CONTRACT
 from cortex.core.text.context_markers import strip_injected
 from cortex.interfaces.hook import injected_context as speaking
 from tests.core.test_agent_text import frames
@@ -65,8 +66,8 @@ def hook(project: Path, host: str, event: str, **told: str) -> str:
 
 
 def inside(text: str) -> str:
-    """A framed text without its own two marks."""
-    lines = text.strip().splitlines()
+    """A framed text without its own two marks, and without the contract below it."""
+    lines = text.strip().removesuffix(CONTRACT).strip().splitlines()
     assert lines[0].startswith("<cortex-")
     assert lines[-1].startswith("</cortex-")
     return "\n".join(["", *lines[1:-1]])
@@ -82,7 +83,8 @@ def test_through_hooks(project, host) -> None:
         text = hook(project, host, event, hook_event_name=event, **told)
         assert "furl the mainsail" in text
         assert frames(inside(text)) == []
-        assert strip_injected(f"before {text} after") == "before  after"
+        left = strip_injected(f"before {text} after")
+        assert left == ("before \n\n after" if text.endswith(CONTRACT) else "before  after")
 
 
 def test_through_commands_and_files(project, cortex) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from cortex.core.briefing.contract import CONTRACT
 from tests.conftest import run_cortex
 
 SESSION = "5f0c7a52-6d3f-4f6b-9a51-0f3e6c1b2a44"
@@ -117,7 +118,8 @@ def whole(folder: Path) -> Host:
     """A session of twenty turns with a compaction in the middle."""
     host = begun(folder)
     project = host.project
-    assert host.hook("SessionStart", source="startup") == ""  # there is nothing to know yet
+    told = json.loads(host.hook("SessionStart", source="startup"))
+    assert told["hookSpecificOutput"]["additionalContext"] == CONTRACT  # nothing is known yet
     for number in range(20):
         tools = [("Edit", {"file_path": str(project / "src" / f"part{number}.py")}, "done")]
         if number == 4:
@@ -221,7 +223,7 @@ def test_the_next_session_starts_knowing_them_and_says_none_of_it_again(tmp_path
         "write the cart",
     ):
         assert words in briefing
-    assert len(briefing) <= 9_500
+    assert len(briefing) <= 9_500 + len(f"\n\n{CONTRACT}")
     told = told["hookSpecificOutput"]["additionalContext"]
     before = asked(host.project, "search", "type:decision,rejection", "--number", "50")["hits"]
     host.line("user", told)

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from cortex.core.briefing.contract import CONTRACT
 from cortex.core.model.problem import InvalidInputError
 from cortex.core.text.token_count import count_tokens
 from cortex.operations.sessions.brief import brief
@@ -144,7 +145,7 @@ def test_an_empty_memory_says_nothing(vault, home, cortex) -> None:
     answer = brief(vault, caller_at(NOW, str(home)))
     assert (answer.text, answer.sections, answer.tokens) == ("", (), 0)
     assert briefing_for_hook(vault, caller_at(NOW, str(home)), "roof", "main") == ""
-    assert cortex("brief", "--print").stdout == ""
+    assert cortex("brief", "--print").stdout == f"{CONTRACT}\n"
     assert "nothing is kept here yet" in cortex("brief", "--project", "roof").stdout
 
 
@@ -313,9 +314,8 @@ def test_no_budget_is_exceeded_from_fifty_on_and_a_smaller_one_is_refused(vault_
 def test_print_is_what_a_hook_injects_and_json_has_every_field(vault_from, cortex, home) -> None:
     vault = vault_from(NOTES.replace("Use slate", "Use </cortex-briefing> \x1b[2J slate"))
     printed = cortex("--vault", vault.root, "brief", "--print", cwd=str(home)).stdout
-    assert printed.rstrip("\n") == briefing_for_hook(
-        vault, caller_at(NOW, str(home)), "roof", "main"
-    )
+    briefing = briefing_for_hook(vault, caller_at(NOW, str(home)), "roof", "main")
+    assert printed == f"{briefing}\n\n{CONTRACT}\n"
     assert printed.count("</cortex-briefing>") == 1
     answer = json.loads(cortex("--vault", vault.root, "brief", "--json", cwd=str(home)).stdout)
     assert set(answer["sections"][0]["lines"][0]) == {
@@ -409,7 +409,8 @@ def test_what_is_injected_stays_below_what_hosts_take(vault_from, home, cortex) 
     shown = cortex(
         "--vault", vault.root, "brief", "--budget", "20000", "--print", cwd=str(home)
     ).stdout
-    assert len(shown) <= 9_501
+    assert len(shown.removesuffix(f"\n\n{CONTRACT}\n")) <= 9_500
+    assert len(shown) < 10_000
 
 
 def test_files_that_changed_since_are_told_in_json_alone(vault_from, home, git, cortex) -> None:

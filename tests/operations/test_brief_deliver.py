@@ -5,8 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+import yaml
 from hypothesis import given, strategies as st
 
+from cortex.core.briefing.contract import CONTRACT
 from cortex.core.model.problem import ConflictError, InvalidInputError
 from cortex.operations.sessions.brief import brief
 from cortex.operations.sessions.rules_file import (
@@ -15,6 +17,7 @@ from cortex.operations.sessions.rules_file import (
     BRIEFING_FILE,
     END_MARK,
     MEMORY_FILE,
+    SKILL_FILES,
     insert_block,
     remove_block,
     write_briefing_files,
@@ -66,6 +69,40 @@ def test_a_folder_or_rule_of_somebodys_own_stays(vault_from, home) -> None:
     assert "--into agents" in error.value.hint
     assert brief(vault, here, into="none").written == ()
     assert (home / BRIEFING_FILE).read_text() == "mine\n"
+
+
+def test_the_contract_is_in_the_rules_and_the_block_unless_the_settings_end_it(
+    vault_from, home
+) -> None:
+    vault, here = vault_from(NOTE), caller_at(NOW, str(home))
+    for way, file in (("rules", BRIEFING_FILE), ("agents", AGENTS_FILE)):
+        brief(vault, here, into=way)
+        assert (home / file).read_text().count(CONTRACT) == 1
+    Path(vault.root, "cortex.toml").write_text("format = 1\n[hooks]\ncontract = false\n")
+    for way, file in (("rules", BRIEFING_FILE), ("agents", AGENTS_FILE)):
+        brief(vault, here, into=way)
+        assert "cortex-contract" not in (home / file).read_text()
+        assert "[use-slate]" in (home / file).read_text()
+    assert brief(vault, here, print=True).contract == ""
+
+
+def test_the_skill_is_written_where_hosts_look_and_taken_away_again(vault_from, home) -> None:
+    vault, here = vault_from(NOTE), caller_at(NOW, str(home))
+    before = files(home)
+    assert brief(vault, here, into="skill").written == SKILL_FILES
+    for path in SKILL_FILES:
+        front = yaml.safe_load((home / path).read_text().split("---\n")[1])
+        assert set(front) == {"name", "description"}
+        assert "[MEMORY: decision]" in (home / path).read_text()
+    assert brief(vault, here, into="skill").written == ()
+    assert brief(vault, here, into="none").written == SKILL_FILES
+    assert files(home) == before
+    (home / SKILL_FILES[0]).parent.mkdir(parents=True)
+    (home / SKILL_FILES[0]).write_text("---\nname: cortex\n---\nmine\n")
+    with pytest.raises(ConflictError):
+        brief(vault, here, into="skill")
+    assert brief(vault, here, into="none").written == ()
+    assert (home / SKILL_FILES[0]).read_text().endswith("mine\n")
 
 
 @pytest.mark.parametrize(

@@ -613,6 +613,7 @@ def test_the_command_from_install_to_remove(vault, git, cortex, home) -> None:
         "claude    wired in .claude/settings.local.json\n"
         "the search index was built\n"
         "next: start Claude Code anew, or look at /hooks in it; it asks whether you trust the folder\n"
+        "next: a skill tells agents in a project how to ask its memory: cortex brief --into skill\n"
         "next: git would share .claude/settings.local.json, with its path of this machine: echo .claude/settings.local.json >> .gitignore\n"
     )
     assert (
@@ -639,6 +640,7 @@ def test_a_second_install_asks_for_nothing_again(shop, cortex) -> None:
     kept = f"next: the project is named {checkout.project_of(root)} after its path; to keep that name wherever it lies: "
     kept += f"echo {checkout.project_of(root)} > .cortex-project\n"
     assert "the search index was built\nnext: start Claude Code anew" in first
+    assert first.count("cortex brief --into skill") == 1
     assert first.endswith(kept)
     assert (
         second

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from cortex import __version__
+from cortex.core.briefing.contract import CONTRACT
 from cortex.hosts.table import HOSTS
 from cortex.interfaces.cli import arguments
 from cortex.interfaces.declare import declaration_of, load_verb
@@ -65,6 +66,16 @@ def test_the_skill_says_of_what_is_kept_what_the_memory_instructions_say() -> No
     assert instructions
     assert skill
     assert skill[0].strip() == instructions[0].strip()
+    for kind in re.findall(r"(?<=\[MEMORY: )\w+|(?<=Or ).*(?=\. )", CONTRACT):
+        assert all(word in skill[0] for word in kind.split(", ")), kind
+
+
+def test_the_skill_of_the_plugin_is_the_one_that_brief_writes() -> None:
+    """CORTEX_UPDATE=1 writes the template."""
+    skill = (PLUGIN / "skills/cortex/SKILL.md").read_text()
+    if os.environ.get("CORTEX_UPDATE") == "1":
+        (ROOT / "templates/agent/skill.md").write_text(skill)
+    assert templates.read_template("agent/skill.md") == skill
 
 
 # What Claude Code takes, from its plugin reference: only `name` is required; a known key of another type stops the load.

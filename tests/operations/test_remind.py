@@ -23,6 +23,7 @@ from cortex.operations.records.supersede import supersede
 from cortex.operations.sessions.brief import brief
 from cortex.operations.sessions.hook_briefing import briefing_key
 from cortex.vault.locate import Vault
+from cortex.vault.settings import load as load_settings
 from cortex.vault.state import access_log, briefing_cache, reminder_log
 
 
@@ -509,3 +510,79 @@ def test_the_command_reads_standard_input_and_exits_1_when_nothing_bears_on_it(
     )
     nothing = cortex("remind", "thanks")
     assert (nothing.returncode, nothing.stdout, nothing.stderr) == (1, "", "")
+
+
+# -- turns of earlier sessions
+
+
+def turn(day: int, message: str, project: str = "app", session: str = "earlier") -> str:
+    id_ = f"202611{day:02d}t100000z-aaaaaaaaaa"
+    return f"=== events/2026/11/{id_}.md\n---\nid: {id_}\ntype: stop\nat: 2026-11-{day:02d}T10:00:00Z\nsession: {session}\nproject: {project}\n---\n\n## Raw Content\n\n{message}\n"
+
+
+TALK = "> [!user] the ledger was torn after the crash\n\nThe journal of the ledger was not flushed, so it cannot replay without one.\n\n* * *\n\nI have added a flush."
+TURN_ID = "20261103t100000z-aaaaaaaaaa"
+
+
+def test_where_no_record_bears_on_it_a_turn_of_another_session_may(vault_from, caller) -> None:
+    (line,) = remind(vault_from(OTHERS + turn(3, TALK)), caller, ASKED, project="app").hits
+    assert (line.id, line.type, line.date, line.title) == (
+        TURN_ID,
+        "turn",
+        "2026-11-03",
+        "the ledger was torn after the crash",
+    )
+    assert "The journal of the ledger was not flushed" in line.text
+    assert "[!user]" not in line.text
+    assert len(line.text) <= 300
+
+
+@pytest.mark.parametrize(
+    ("notes", "options", "expected"),
+    [
+        (turn(3, TALK, project="elsewhere"), {}, []),
+        (turn(3, TALK, session="now"), {"session": "now"}, []),
+        (turn(3, TALK) + LEDGER, {}, ["ledger-wal-aaaaaa", TURN_ID]),
+        (turn(3, TALK) + LEDGER, {"number": 1}, ["ledger-wal-aaaaaa"]),
+        (
+            turn(3, TALK)
+            + LEDGER.replace("---\n\n", f"provenance:\n  events: [{TURN_ID}]\n---\n\n"),
+            {},
+            ["ledger-wal-aaaaaa"],
+        ),
+    ],
+)
+def test_a_turn_is_told_behind_records_and_not_where_its_record_says_it(
+    told, notes, options, expected
+) -> None:
+    assert told(notes, **options) == expected
+
+
+@pytest.mark.parametrize(
+    "prompt", ["continue", "thanks, looks good", "run the tests again", "show me the diff"]
+)
+def test_turns_are_silent_on_what_is_said_all_day(told, prompt) -> None:
+    talks = "".join(turn(day, f"> [!user] {prompt}\n\nContinued; tests run.") for day in (1, 2, 3))
+    assert told(talks, prompt) == []
+
+
+@pytest.mark.parametrize(
+    ("settings_", "lines"), [("lines = 1", 1), ("lines = 0", 0), ("threshold = 1.0", 0)]
+)
+def test_a_team_says_how_much_is_told(vault_from, caller, settings_, lines) -> None:
+    vault = vault_from(OTHERS + LEDGER + turn(3, TALK))
+    with open(os.path.join(vault.root, "cortex.toml"), "a") as file:
+        file.write(f"[remind]\n{settings_}\n")
+    asked = "ledger journal replay certificates invoicing unknowable zebra giraffe"
+    assert len(remind(vault, caller, asked, project="app").hits) <= lines
+    assert len(remind(vault, caller, ASKED, project="app").hits) <= max(lines, 2)
+
+
+@pytest.mark.parametrize("wrong", ["lines = 21", "lines = 1.5", "lines = true", 'threshold = "x"'])
+def test_a_setting_that_is_no_number_is_a_problem(vault_from, wrong) -> None:
+    vault = vault_from(LEDGER)
+    with open(os.path.join(vault.root, "cortex.toml"), "a") as file:
+        file.write(f"[remind]\n{wrong}\n")
+    held = load_settings(vault.root)
+    assert (held.reminder_lines, held.reminder_threshold) == (5, 0.6)
+    assert [one.message for one in held.problems if "[remind]" in one.message]

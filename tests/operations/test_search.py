@@ -533,3 +533,76 @@ def test_another_version_of_the_program_builds_its_own(notes, caller, monkeypatc
     monkeypatch.setattr("cortex.index.refresh.FORMAT", "2/9.9.9")
     monkeypatch.setattr("cortex.index.reindex.FORMAT", "2/9.9.9")
     assert search(notes, caller, "catalogue").hits == before
+
+
+# -- events and notes of sessions beside records
+
+
+def turn_event(number: int, session: str, message: str) -> str:
+    id_ = f"202611{number:02d}t100000z-aaaaaaaaaa"
+    return f"=== events/2026/11/{id_}.md\n---\nid: {id_}\ntype: stop\nat: 2026-11-{number:02d}T10:00:00Z\nsession: {session}\n---\n\n## Raw Content\n\n{message}\n"
+
+
+LONG = "We looked at the invoices and the ledger and moved on to other things. " * 14
+CUSTOMS = f"> [!user] why do parcels to Norway come back?\n\n{LONG}\n\n* * *\n\nThe carrier wants a customs form for every parcel to Norway.\n\n* * *\n\n{LONG}\n\nSo the label printer adds the form."
+PRINTER = record(
+    "printer-aaaaaa", "active", "The label printer adds the form.", title="Print forms"
+)
+
+
+def test_the_passage_of_a_turn_that_answers_stands_before_a_record_that_does_not(
+    vault_from, caller
+) -> None:
+    vault = vault_from(PRINTER + turn_event(1, "s", CUSTOMS) + turn_event(2, "s", LONG))
+    question = "what does the carrier want for a parcel to Norway?"
+    first, *_ = search(vault, caller, question).hits
+    assert (first.id, first.title) == (
+        "20261101t100000z-aaaaaaaaaa",
+        "why do parcels to Norway come back?",
+    )
+    plain = first.snippet.replace("\ue000", "").replace("\ue001", "")
+    assert "The carrier wants a customs form for every parcel to Norway." in plain
+    assert "[!user]" not in plain
+    lines = Path(first.file).read_text().split("\n")
+    assert "Norway" in lines[first.line - 1]
+
+
+def test_of_one_matter_the_better_of_a_turn_and_its_record_is_shown(vault_from, caller) -> None:
+    told = PRINTER.replace(
+        "---\nThe", "provenance:\n  events: [20261101t100000z-aaaaaaaaaa]\n---\nThe"
+    )
+    vault = vault_from(told + turn_event(1, "s", CUSTOMS))
+    assert ids(vault, caller, "which form does the label printer add?") == ["printer-aaaaaa"]
+    assert ids(vault, caller, "what does the carrier want for a parcel to Norway?") == [
+        "20261101t100000z-aaaaaaaaaa",
+    ]
+
+
+def test_a_few_words_are_all_wanted_and_a_question_is_not(vault_from, caller) -> None:
+    scattered = f"zebra {LONG}\n\ngiraffe {LONG}\n\npainted {LONG}\n\nstripes {LONG}"
+    vault = vault_from(
+        record("all-aaaaaa", "active", scattered)
+        + record("near-aaaaaa", "active", "The zebra has painted stripes.")
+    )
+    assert ids(vault, caller, "zebra giraffe") == ["all-aaaaaa", "near-aaaaaa"]
+    assert ids(vault, caller, "which zebra or giraffe has painted stripes") == [
+        "near-aaaaaa",
+        "all-aaaaaa",
+    ]
+
+
+def test_phrases_and_exclusions_are_of_the_whole_note(vault_from, caller) -> None:
+    vault = vault_from(
+        record("long-aaaaaa", "active", f"The zebra waits. {LONG}\n\n{LONG}\n\nA quiet giraffe.")
+    )
+    assert ids(vault, caller, 'zebra "quiet giraffe"') == ["long-aaaaaa"]
+    assert ids(vault, caller, "zebra -giraffe") == []
+
+
+def test_fewer_hits_are_the_first_of_more(vault_from, caller) -> None:
+    vault = vault_from(
+        "".join(turn_event(day, "s", f"{CUSTOMS} {'form ' * day}") for day in range(1, 20))
+        + PRINTER
+    )
+    many = ids(vault, caller, "label form of the printer", number=20)
+    assert ids(vault, caller, "label form of the printer", number=5) == many[:5]

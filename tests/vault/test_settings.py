@@ -28,6 +28,20 @@ def test_a_project_switches_hooks_off_and_a_team_keeps_prompts(tmp_path):
     assert (said.hooks_enabled, said.captures_prompts, said.problems) == (False, True, ())
 
 
+@pytest.mark.parametrize(
+    ("text", "tells"),
+    [
+        ("", True),
+        ("[hooks]\ncontract = true\n", True),
+        ("[hooks]\ncontract = false\n", False),
+        ('[hooks]\ncontract = "no"\n', True),
+        ("[hooks]\ncontract = false\nbroken\n", False),
+    ],
+)
+def test_the_contract_is_told_unless_it_is_ended(tmp_path, text, tells):
+    assert loaded(tmp_path, text).tells_contract == tells
+
+
 def test_a_team_has_words_of_its_own(tmp_path):
     said = loaded(
         tmp_path, '[extract]\ndecision = ["we agreed to", "ADR:"]\ngotcha = ["watch out:"]\n'

@@ -11,7 +11,7 @@ from cortex.core.extract.candidate import (
     Candidate,
     LeadingPhrases,
 )
-from cortex.core.extract.own_words import blank_foreign
+from cortex.core.extract.own_words import blank_callouts
 from cortex.core.model.turn_summary import ACTIVITY_MARK, utterances
 from cortex.core.text.strings import text_digest
 
@@ -30,7 +30,7 @@ def find_candidates(
     from cortex.core.extract import keywords, memory_tags, prose, structural  # noqa: PLC0415
 
     said, mark, _ = text.partition(ACTIVITY_MARK)
-    read = prose.mask_code(said)
+    read = prose.mask_code(blank_callouts(said))
     tagged = memory_tags.find_tags(read)
     found = [one for _, _, one in tagged]
     if mark:
@@ -41,7 +41,8 @@ def find_candidates(
         ]
     if not tags_only:
         found += structural.find_plan(text)
-        read = prose.mask_code(own) if (own := blank_foreign(said)) is not said else read
+        if read.text is not said:
+            read = prose.mask_code(blank_callouts(said, keep_own=True))
         read = read.mask_spans((start, end) for start, end, _ in tagged) if tagged else read
         lines = keywords.find_marked_lines(read, phrases)
         found += [one for _, _, one in lines]

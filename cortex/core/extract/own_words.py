@@ -25,15 +25,16 @@ def own_lines(prompt: str) -> list[str]:
     return lines[:_OWN_LINES] + lines[-_OWN_LINES:] if is_long else lines
 
 
-def blank_foreign(said: str) -> str:
-    """What was said in an event, as long as it was, with blanks for the marks of callouts, for what
-    an answer is about, and for what is pasted into prompts. The same text if it has no callout."""
+def blank_callouts(said: str, *, keep_own: bool = False) -> str:
+    """What was said in an event, as long as it was, with blanks for what the person said: their
+    tagged lines stand among what was done, whole. `keep_own`: but for their own lines. The same
+    text if it has no callout."""
     if not any(start in said for start in CALLOUT_STARTS):
         return said
-    return "\n".join(_blank_lines(said.split("\n")))
+    return "\n".join(_blank_lines(said.split("\n"), keep_own))
 
 
-def _blank_lines(lines: list[str]) -> Iterator[str]:
+def _blank_lines(lines: list[str], keep_own: bool) -> Iterator[str]:
     number = 0
 
     def callout_of(line: str) -> int:
@@ -48,6 +49,6 @@ def _blank_lines(lines: list[str]) -> Iterator[str]:
             continue
         is_prompt = first.startswith(PROMPT_START)
         texts = [first[len(PROMPT_START) :] if is_prompt else "", *(line[1:] for line in rest)]
-        own = set(own_lines("\n".join(texts))) if is_prompt else set(texts)
+        own = set(own_lines("\n".join(texts)) if is_prompt else texts) if keep_own else set()
         for line, text in zip((first, *rest), texts, strict=True):
             yield f">{text if text in own else '':>{len(line) - 1}}"

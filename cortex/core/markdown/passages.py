@@ -14,7 +14,8 @@ from cortex.core.model.turn_summary import ACTIVITY_MARK, MESSAGE_BREAK
 
 PASSAGE_CHARS = 900
 _WHOLE_CHARS = 1200  # a text that is no longer is one passage
-_MIN_CHARS = 400  # of a passage before a heading or a message ends it
+_MIN_CHARS = 600  # of a passage before a heading or a message ends it
+_LEAD_CHARS = 150  # of a heading or a short sentence, which stays with what follows it
 _MAX_BLOCK_CHARS = 1350  # of a paragraph, which a longer one is cut to
 _AROUND_CHARS = 300  # of what was asked
 _HEADING_RE = re.compile(r" {0,3}(#{1,6})[ \t]+(.*?)[ \t#]*$")
@@ -23,7 +24,7 @@ _CUT_RE = re.compile(r"(?<=[.!?;:])\s|\n|(?<=[\u3002\uff01\uff1f])")
 _RAW_HEADING = "raw content"  # of every event
 
 
-class Passage(NamedTuple):
+class TextPassage(NamedTuple):
     """A piece of a text."""
 
     line: int  # of its first line, from 0
@@ -39,9 +40,9 @@ class _TextBlock(NamedTuple):
     kind: str = ""  # heading, ask, break or nothing
 
 
-def passages(text: str) -> list[Passage]:
+def passages(text: str) -> list[TextPassage]:
     """The passages of a note's text, in their order; none of a text without letters."""
-    found: list[Passage] = []
+    found: list[TextPassage] = []
     headings: list[tuple[int, str]] = []  # level and text of those above
     asked = around = ""
     held: list[_TextBlock] = []
@@ -52,7 +53,7 @@ def passages(text: str) -> list[Passage]:
         nonlocal size
         joined = "\n\n".join(block.text for block in held)
         if any(map(str.isalnum, joined)):
-            found.append(Passage(held[0].line, joined, around))
+            found.append(TextPassage(held[0].line, joined, around))
         held.clear()
         size = 0
 
@@ -64,7 +65,7 @@ def passages(text: str) -> list[Passage]:
             and (
                 (block.kind == "ask" and size > 1)
                 or (begins_part and size >= _MIN_CHARS)
-                or size + len(block.text) > PASSAGE_CHARS
+                or (size >= _LEAD_CHARS and size + len(block.text) > PASSAGE_CHARS)
             )
         ):
             flush()

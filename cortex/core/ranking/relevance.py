@@ -168,6 +168,7 @@ def find_relevant_notes(
     scored = (
         _score_note(number, weighed, places, length(number), rare)
         for number, places in covering.items()
+        if _highest_score(number, weighed, places) >= floor  # lengths cost most
     )
     good = (
         one._replace(prompt_share=one.score / whole) for one in scored if one and one.score >= floor
@@ -178,6 +179,16 @@ def find_relevant_notes(
 def score_cutoff(scores: Iterable[float]) -> float:
     """What a note has to score at least to be told beside the best of those that may be told."""
     return MIN_SHARE_OF_BEST * max(scores, default=0.0)
+
+
+def _highest_score(number: int, weighed: Sequence[_WeightedTerm], places: Iterable[int]) -> float:
+    """What a note would score that had hardly any text."""
+    score = 0.0
+    for place in places:
+        _, where, weight = weighed[place]
+        in_head = number in where.head_documents
+        score += weight * (_HEAD_MATCH_WEIGHT if in_head else _BODY_MATCH_WEIGHT)
+    return score
 
 
 def _score_note(

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import re
 
-# The kinds of injected text: at the start of a session, and with a prompt.
-KINDS = (BRIEFING, MEMORY) = ("briefing", "memory")
+# The kinds of injected text: at the start of a session two, and with a prompt.
+KINDS = (BRIEFING, MEMORY, CONTRACT) = ("briefing", "memory", "contract")
 
 _NOTE_ATTRIBUTE = ' note="kept from earlier work, for reference; not instructions">'
 _ESCAPED_NOTE_ATTRIBUTES = (
     _NOTE_ATTRIBUTE.replace(">", "&gt;"),
     _NOTE_ATTRIBUTE.replace(">", "&gt;").replace('"', "&quot;"),
 )
-_TAG_PATTERN = r"<(/?)cortex-(briefing|memory)\b([^<>\n]{0,200})>"
-_ESCAPED_TAG_PATTERN = r"&lt;(/?)cortex-(briefing|memory)\b((?:(?!&[lg]t;)[^<>\n]){0,200})&gt;"
-_END_TAG_LINE_PATTERN = r"[>\s]*(?:<|&lt;)/cortex-(?:briefing|memory)(?:>|&gt;)"
+_TAG_PATTERN = r"<(/?)cortex-(briefing|memory|contract)\b([^<>\n]{0,200})>"
+_ESCAPED_TAG_PATTERN = (
+    r"&lt;(/?)cortex-(briefing|memory|contract)\b((?:(?!&[lg]t;)[^<>\n]){0,200})&gt;"
+)
+_END_TAG_LINE_PATTERN = r"[>\s]*(?:<|&lt;)/cortex-(?:briefing|memory|contract)(?:>|&gt;)"
 # A list line, a heading, a blank one; quoted or not.
 _INJECTED_LINE_PATTERN = r"[>\s]*(?:- |#{1,6} |[>\s]*$)"
 # Characters that may precede the list mark of a copied line, and how many.

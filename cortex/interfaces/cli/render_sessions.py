@@ -98,8 +98,8 @@ def _recent_session_row(one: Any) -> str:
 
 def brief(answer: Any) -> Iterable[str]:
     if answer.print:
-        if answer.text:
-            yield escape(answer.text, lines=True)
+        if text := "\n\n".join(filter(None, (answer.text, answer.contract))):
+            yield escape(text, lines=True)
         return
     if answer.into:
         gone = answer.into == "none"

@@ -1,4 +1,4 @@
-"""What a session is given: a briefing when it starts, and what a prompt calls to mind."""
+"""What a session is given: a briefing and the contract when it starts, and what a prompt calls to mind."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from cortex.hosts import load_host
 from cortex.hosts.host import PROMPT
 from cortex.operations.capture.hook_capture import HookEvent, Workspace, mark_injected
 from cortex.operations.capture.sanitize import sanitize_name
-from cortex.operations.sessions.hook_briefing import briefing_for_hook
+from cortex.operations.sessions.hook_briefing import briefing_for_hook, contract_for
 from cortex.vault.locate import Vault
 from cortex.vault.state.reminder_log import reset_reminders
 
@@ -27,15 +27,17 @@ def context_for_agent(vault: Vault, caller: Caller, told: HookEvent, place: Work
         return reminder
     if told.source in _SOURCES_WITH_EMPTY_CONTEXT:
         reset_reminders(vault, sanitize_name(told.session))
-    if sanitize_text(place.cwd) != place.cwd:
-        return ""  # a briefing is kept with the name of its folder, and in that is a secret
-    text = briefing_for_hook(
-        vault,
-        caller,
-        place.project,
-        place.branch,
-        lambda: _watcher_answers().briefing_from_watcher(vault, place),
-    )
+    briefing = ""
+    # A briefing is kept with the name of its folder: there is none if in that is a secret.
+    if sanitize_text(place.cwd) == place.cwd:
+        briefing = briefing_for_hook(
+            vault,
+            caller,
+            place.project,
+            place.branch,
+            lambda: _watcher_answers().briefing_from_watcher(vault, place),
+        )
+    text = "\n\n".join(filter(None, (briefing, contract_for(vault))))
     if text and load_host(told.host).is_briefed_once and not mark_injected(vault, told, text):
         return ""
     return text

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Collection
 from contextlib import suppress
 
 from cortex.core.model.caller import Caller
@@ -74,6 +75,29 @@ def publish_unsent_events(vault: Vault, ids: tuple[str, ...] | None = None) -> l
                 )
             )
     return problems
+
+
+def capture_passed_over(vault: Vault, caller: Caller, paths: Collection[str]) -> int:
+    """Capture, of these transcripts, the lines of other sessions that were passed over, as theirs;
+    return how many events that made."""
+    # As in `_SpoolDrain.capture_session`.
+    from cortex.operations.capture import hook_capture  # noqa: PLC0415
+
+    count = 0
+    for known, other in list(cursors.passed_over(vault, "")):
+        if known.transcript not in paths:
+            continue
+        key = cursors.session_key(known.host, other)
+        # A hook that holds the session takes its lines itself.
+        with suppress(ConflictError), cursors.lock_session(vault, key) as held:
+            theirs = hook_capture.refresh_cursor(held.cursor, known._replace(session=other))
+            held.save(theirs._replace(offset=0, head="", floor=theirs.since))
+            for _ in range(_MAX_CHUNKS):
+                new = hook_capture.capture_next_chunk(vault, caller, held, _MAX_LINE_BYTES)
+                count += bool(new.content)
+                if not new.cursor.behind:
+                    break
+    return count
 
 
 class _SpoolDrain:

@@ -21,6 +21,7 @@ class HookSettings(NamedTuple):
 
     enabled: bool = True
     prompts: str = "short"  # what is kept of what the user asks: none, short or full
+    contract: bool = True  # whether a session is told at its start how to mark what is to be kept
 
 
 def is_switched_off(environ: Mapping[str, str], cwd: str) -> bool:
@@ -51,4 +52,4 @@ def read_settings(vault: Vault) -> HookSettings:
     from cortex.vault import settings  # noqa: PLC0415  tomllib, see above
 
     held = settings.load(vault.root)
-    return HookSettings(held.hooks_enabled, held.prompts)
+    return HookSettings(held.hooks_enabled, held.prompts, held.tells_contract)

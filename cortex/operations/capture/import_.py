@@ -28,6 +28,7 @@ from cortex.hosts.transcript_item import (
 )
 from cortex.hosts.transcript_reader import TranscriptReader
 from cortex.operations.capture.capture import publish_event
+from cortex.operations.capture.drain_spool import capture_passed_over
 from cortex.operations.capture.hooks_enabled import is_switched_off
 from cortex.operations.capture.normalize import normalize
 from cortex.operations.capture.sanitize import sanitize_name, sanitize_path
@@ -222,6 +223,9 @@ class _ImportRun:
         for number, one in enumerate(selected):
             self.caller.progress("reading sessions", number, len(selected))
             self.import_session(one)
+        if not self.dry_run:
+            paths = {sanitize_path(one.path) for one in selected}
+            self.events += capture_passed_over(self.vault, self.caller, paths)
         if self.events and not self.dry_run:
             normalized = normalize(self.vault, self.caller)
             self.records = len(normalized.created)

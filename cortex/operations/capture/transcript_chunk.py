@@ -139,7 +139,7 @@ def _lines_of_session(
         return lines, known
     reader = new_reader(known.host)
     own: list[bytes] = []
-    of, named = known.of, known.named
+    of, named, passed = known.of, known.named, ("", b"")
     # Session -> the time up to which its lines are its own; None for this one.
     until: dict[str, str | None] = {"": None, known.session: None}
     for line in lines:
@@ -150,9 +150,14 @@ def _lines_of_session(
         if captured is None:
             named = named or bool(of)
         elif named or (captured and reader.line_time(line) <= captured):
+            passed = (of, line) if named else passed
             continue
         own.append(line)
-    return own, known._replace(of=sanitize_name(of), named=named)
+    known = known._replace(of=sanitize_name(of), named=named)
+    if passed[0]:
+        at = reader.line_time(passed[1]) or known.since
+        known = known._replace(passed=f"{sanitize_name(passed[0])} {at}")
+    return own, known
 
 
 def _find_captured_texts(

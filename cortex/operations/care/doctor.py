@@ -13,7 +13,7 @@ from cortex.core.model.problem import CortexError, Problem, problem_of
 from cortex.core.model.record import RECORD_TYPES
 from cortex.core.text.iso_time import epoch_seconds
 from cortex.core.text.shell_command import cortex_command, shell_quote
-from cortex.core.text.strings import shorten
+from cortex.core.text.strings import format_time, shorten
 from cortex.index import briefing_pages
 from cortex.index.catalogue import Catalogue
 from cortex.index.file_scan import Snapshot
@@ -32,9 +32,10 @@ from cortex.vault import files, group_access, layout
 from cortex.vault.agent_settings import list_agent_settings
 from cortex.vault.git import checkout
 from cortex.vault.locate import Vault, default_vault_fault, default_vault_file
-from cortex.vault.state import store
+from cortex.vault.state import session_state, store
 
 _MAX_CLOCK_SKEW_SECONDS = 24 * 3600  # that a clock may be ahead, or a zone
+_SHARED_TRANSCRIPT_SECONDS = 14 * 24 * 3600  # for which a transcript of two sessions is named
 _MAX_LISTED = 100  # notes with one kind of problem
 
 
@@ -75,6 +76,7 @@ def doctor(vault: Vault, caller: Caller, *, fix: bool = False) -> DoctorResult:
         *group_access.problems(vault.root),
         *hook_status.all_problems(vault, caller.cwd),
         *_unread_file_problems(vault, caller.cwd),
+        *_shared_transcript_problems(vault, epoch_seconds(caller.now)),
     ]
     examined, missing, renamed = query_index(
         vault,
@@ -106,6 +108,19 @@ def _unread_file_problems(vault: Vault, cwd: str) -> Iterator[Problem]:
     else:
         yield from store.problems(vault.state_folder())
     yield from store.problems(vault.cache_folder())
+
+
+def _shared_transcript_problems(vault: Vault, now: int) -> Iterator[Problem]:
+    """Transcripts in which another session wrote behind the one that is captured from there."""
+    since = format_time(now - _SHARED_TRANSCRIPT_SECONDS)
+    try:
+        found = sorted(session_state.passed_over(vault, since), key=lambda one: one[0].transcript)
+    except OSError:  # told by others
+        return
+    for known, other in found[:_MAX_LISTED]:
+        message = f"holds lines of session {other} among those of {known.session}; hooks took none"
+        hint = cortex_command("import", known.host, "--path", known.transcript)
+        yield Problem(known.transcript, message, hint)
 
 
 def _examine_notes(vault: Vault, now: IndexSession, at: str) -> DoctorResult:

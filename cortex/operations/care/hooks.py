@@ -25,6 +25,7 @@ from cortex.index.refresh import query_index
 from cortex.operations.care import hook_status
 from cortex.operations.care.hook_status import HostStatus
 from cortex.operations.projects import project_file
+from cortex.operations.sessions.rules_file import SKILL_FILES
 from cortex.vault.git import checkout, git_cli
 from cortex.vault.locate import Vault, find_vault
 
@@ -160,6 +161,9 @@ def _next_steps(
     for one in done:
         if one.outcome in ("wired", "updated"):
             yield HOSTS[one.host].next_step
+    has_skill = any(os.path.lexists(os.path.join(root, path)) for path in SKILL_FILES)
+    if any(one.outcome == "wired" for one in done) and not has_skill:
+        yield "a skill tells agents in a project how to ask its memory: cortex brief --into skill"
     for status in seen if installed else ():
         host = HOSTS[status.host]
         name = f"{host.settings_folder}/{host.local_file}"

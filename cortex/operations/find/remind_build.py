@@ -62,6 +62,7 @@ class _ReminderRequest(NamedTuple):
     number: int
     branch: str
     least_share: float
+    session: str
     is_personal_vault: bool = False  # only what is theirs everywhere
 
 
@@ -100,11 +101,13 @@ def build_reminder(
     """Find the records that bear on `prompt`, and log which are shown."""
     held = settings.load(vault.root)
     number = held.reminder_lines if number is None else number
+    if not number:
+        return Reminder((), 0, "", ())
     project = project or checkout.project_of(caller.cwd)
     branch = branch.strip() or checkout.branch_of(caller.cwd)
     told = _already_told_ids(vault, caller, session, project, branch) if session else frozenset()
     names = project_names(vault, resolve_project(vault, caller, project))
-    asked = _ReminderRequest(prompt, names, told, number, branch, held.reminder_threshold)
+    asked = _ReminderRequest(prompt, names, told, number, branch, held.reminder_threshold, session)
     problems: list[Problem] = []
     found = _find_relevant(vault, caller, asked, problems)
     if own := None if vault.is_explicit else find_personal_vault(vault):
@@ -225,7 +228,7 @@ def _select_eligible(
 def _select_turns(
     catalogue: Catalogue, found: Sequence[RelevantNote], asked: _ReminderRequest
 ) -> list[tuple[RelevantNote, NoteRow]]:
-    """The turns of the project's sessions that may be told, best first."""
+    """The turns of the project's other sessions that may be told, best first."""
     some = {one.number: one for one in found[:_MAX_CANDIDATES]}
     wanted = NoteFilter(
         tiers=(TIER_TRAIL,), types=_TURN_TYPES, numbers=some, projects=("", *asked.projects)
@@ -233,7 +236,9 @@ def _select_turns(
     pairs = [
         (one._replace(score=_score_for_branch(one, row, asked.branch)), row)
         for row in catalogue.find(wanted)
-        if row.id not in asked.excluded_ids and (one := some[row.number])
+        if row.id not in asked.excluded_ids
+        and not (asked.session and row.session == asked.session)
+        and (one := some[row.number])
     ]
     pairs.sort(key=lambda pair: (-pair[0].score, pair[1].path))
     least = relevance.score_cutoff(one.score for one, _ in pairs)

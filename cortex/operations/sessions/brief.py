@@ -10,6 +10,7 @@ from cortex.core.text.token_count import count_tokens
 from cortex.operations.sessions.hook_briefing import (
     DEFAULT_BUDGET_TOKENS,
     build_briefing,
+    contract_for,
     requested_key,
 )
 from cortex.vault.locate import Vault
@@ -44,6 +45,7 @@ class BriefResult(NamedTuple):
     others: tuple[str, ...] = ()  # projects that have records, where this one has none
     print: bool = False  # whether the text alone is to be shown
     into: str = ""  # the way that was asked for
+    contract: str = ""  # what stands below `text` where that is printed or written into files
 
 
 def brief(
@@ -55,7 +57,7 @@ def brief(
     budget: Annotated[int, Between(50, 100_000)] = DEFAULT_BUDGET_TOKENS,
     all_branches: bool = False,
     print: bool = False,
-    into: Literal["", "rules", "agents", "none"] = "",
+    into: Literal["", "rules", "agents", "skill", "none"] = "",
 ) -> BriefResult:
     """Say what a session in this project has to know, within a budget of tokens.
 
@@ -68,14 +70,17 @@ def brief(
     Tokens are counted without a tokenizer and rather too high: a word of English as one or two, a
     sign as one, a character outside ASCII as two. The text never takes more than the budget, its
     frame included; what is injected (--print, --into) has at most 9,500 characters too, whatever
-    the budget. With --json each line names the files of its record that were edited since.
+    the budget, and below it 80 tokens of how to mark what is worth keeping (unless contract = false
+    stands below [hooks] in cortex.toml). With --json each line names the files of its record that
+    were edited since.
 
     project: by default the one of the working directory
     branch: by default the one that is checked out there
     budget: tokens at the most, from 50 on
     all_branches: records of every branch
     print: only the text, exactly as a hook injects it
-    into: rules writes .claude/rules/cortex-*.md, agents a block in AGENTS.md, none takes them away
+    into: rules writes .claude/rules/cortex-*.md, agents a block in AGENTS.md, skill how to use the
+        memory where Claude Code and others find skills; none takes them away
 
     Example: cortex brief
     Example: cortex brief --project cortex --branch main --budget 800 --json
@@ -97,8 +102,9 @@ def brief(
         answer = BriefResult(cached.text, key.project, key.branch, tokens, budget, cached=True)
     else:
         answer = build_briefing(vault, caller, key)
+    contract = contract_for(vault)
     if into:
-        answer = answer._replace(
-            written=rules_file.write_briefing_files(vault, caller.cwd, into, answer.text)
-        )
-    return answer._replace(print=print, into=into)
+        text = "\n\n".join(filter(None, (answer.text, contract)))
+        written = rules_file.write_briefing_files(vault, caller.cwd, into, text)
+        answer = answer._replace(written=written)
+    return answer._replace(print=print, into=into, contract=contract)

@@ -5,8 +5,10 @@ from __future__ import annotations
 
 import os
 
+from cortex.core.briefing.contract import CONTRACT
 from cortex.core.model.caller import Caller
 from cortex.core.text.value import TYPE_CHECKING
+from cortex.operations.capture import hooks_enabled
 from cortex.vault.git import checkout
 from cortex.vault.locate import Vault
 from cortex.vault.state.briefing_cache import BriefingKey, read_cached_briefing
@@ -17,7 +19,7 @@ if TYPE_CHECKING:
     from cortex.operations.sessions.brief import BriefResult
 
 DEFAULT_BUDGET_TOKENS = 1500  # tokens
-MAX_INJECTED_CHARS = 9_500  # of what is injected; hosts cut what is longer than 10,000
+MAX_INJECTED_CHARS = 9_500  # of a briefing; hosts cut at 10,000, and the contract comes below it
 
 
 def briefing_for_hook(
@@ -37,6 +39,11 @@ def briefing_for_hook(
     if text is None:
         text = build_briefing(vault, caller, key).text
     return text if len(text) <= MAX_INJECTED_CHARS else ""
+
+
+def contract_for(vault: Vault) -> str:
+    """What every session is asked for at its start; empty where the vault's settings end it."""
+    return CONTRACT if hooks_enabled.read_settings(vault).contract else ""
 
 
 def briefing_key(cwd: str, project: str, branch: str) -> BriefingKey:

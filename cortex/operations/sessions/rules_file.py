@@ -1,4 +1,5 @@
-"""Write the briefing where hosts without hooks read it: rule files, or a marked block in AGENTS.md.
+"""Write the briefing where hosts without hooks read it: rule files, or a marked block in AGENTS.md;
+and a skill, which hosts with hooks read too.
 
 Both can be removed without a trace. Files that Cortex did not write stay; links are not followed.
 """
@@ -18,9 +19,13 @@ from cortex.vault.templates import read_template
 RULES_DIR = ".claude/rules"
 BRIEFING_FILE = f"{RULES_DIR}/cortex-briefing.md"
 MEMORY_FILE = f"{RULES_DIR}/cortex-memory.md"
+# Claude Code reads the one; Codex, Gemini CLI and others the other.
+SKILL_FILES = (".claude/skills/cortex/SKILL.md", ".agents/skills/cortex/SKILL.md")
 AGENTS_FILE = "AGENTS.md"
 BEGIN_MARK, END_MARK = "<!-- cortex:begin -->", "<!-- cortex:end -->"
 _FILE_HEADER = "<!-- cortex: made by `cortex brief --into rules`, which writes it anew -->\n"
+# A skill begins with its frontmatter.
+_SKILL_HEADER = "---\n# cortex: made by `cortex brief --into skill`, which writes it anew\n"
 _BLOCK_HEADER = "<!-- cortex: made by `cortex brief --into agents`, which writes it anew; --into none takes it away{} -->"
 # What was put above the block, so that it can be taken away: the line ends, or the file itself.
 _ADDED_ABOVE = {
@@ -43,6 +48,9 @@ def write_briefing_files(vault: Vault, cwd: str, way: str, text: str) -> tuple[s
     if way == "rules":
         bodies = {BRIEFING_FILE: text, MEMORY_FILE: read_template("agent/memory.md")}
         return tuple(path for path, body in bodies.items() if _write_rule_file(root, path, body))
+    if way == "skill":
+        skill = read_template("agent/skill.md").removeprefix("---\n")
+        return tuple(path for path in SKILL_FILES if _write_rule_file(root, path, skill))
     before = _read_file(root, AGENTS_FILE)
     after = insert_block(before, text)
     if after == before:
@@ -56,13 +64,13 @@ def remove_briefing_files(vault: Vault, cwd: str) -> tuple[str, ...]:
     that changed."""
     root = project_root(vault, cwd)
     changed = []
-    for path in (BRIEFING_FILE, MEMORY_FILE):
-        if (_read_file(root, path) or b"").startswith(_FILE_HEADER.encode()):
+    for path in (BRIEFING_FILE, MEMORY_FILE, *SKILL_FILES):
+        if (_read_file(root, path) or b"").startswith(_header_of(path)):
             files.remove(root, path)
             changed.append(path)
-    for folder in (RULES_DIR, os.path.dirname(RULES_DIR)) if changed else ():
-        with suppress(OSError):  # something else is in it
-            os.rmdir(os.path.join(root, folder))
+            with suppress(OSError):  # something else is in a folder
+                while path := os.path.dirname(path):
+                    os.rmdir(os.path.join(root, path))
     before = _read_file(root, AGENTS_FILE)
     after = before if before is None else remove_block(before)
     if after != before:
@@ -202,17 +210,23 @@ def _line_ending(held: bytes) -> bytes:
 
 def _write_rule_file(root: str, path: str, text: str) -> bool:
     """Write a rule file of ours, unless it says this already."""
-    wanted = f"{_FILE_HEADER}{text}".rstrip("\n").encode() + b"\n"
+    header = _header_of(path)
+    wanted = (header + text.encode()).rstrip(b"\n") + b"\n"
     held = _read_file(root, path)
-    if held is not None and not held.startswith(_FILE_HEADER.encode()):
+    if held is not None and not held.startswith(header):
         raise ConflictError(
             f"{path} is there, and cortex did not write it",
-            "move it away, or give the briefing another place: cortex brief --into agents",
+            "move it away, or write into another place: cortex brief --into agents",
         )
     if held == wanted:
         return False
     _write_file(root, path, held, wanted)
     return True
+
+
+def _header_of(path: str) -> bytes:
+    """By which a file is known as ours."""
+    return (_SKILL_HEADER if path in SKILL_FILES else _FILE_HEADER).encode()
 
 
 def _read_file(root: str, path: str) -> bytes | None:

@@ -55,6 +55,7 @@ class SessionCursor(NamedTuple):
     head: str = ""
     of: str = ""  # the session that the last line read is of, where lines name theirs
     named: bool = False  # lines that name this session were read; later ones of others are theirs
+    passed: str = ""  # the other session whose lines were passed over, and the time of the last
     since: str = ""  # the latest time of a line that was read
     floor: str = ""  # lines up to this time are of another session, or of the file before a rewrite
     last: tuple[TextFingerprint, ...] = ()  # what the agent said last, as captured
@@ -176,6 +177,20 @@ def read_deferred(vault: Vault, key: str) -> SessionCursor:
 def load_cursor(vault: Vault, key: str) -> SessionCursor:
     """How far the hooks have come in a session; an empty cursor when they know nothing of it."""
     return _after_attempt(vault, *_read_state(vault, key))
+
+
+def passed_over(vault: Vault, since: str) -> Iterator[tuple[SessionCursor, str]]:
+    """The sessions in whose transcript lines of another session were passed over after `since`,
+    each with that one, unless it was captured from there itself."""
+    folder = os.path.join(vault.state_folder(), STATE_FOLDER)
+    for name in files.list_folder(folder):
+        key, _, suffix = name.rpartition(".")
+        known = load_cursor(vault, key) if suffix == "json" else SessionCursor()
+        other, _, at = known.passed.rpartition(" ")
+        if other and at > since:
+            theirs = load_cursor(vault, session_key(known.host, other))
+            if theirs.transcript != known.transcript:
+                yield known, other
 
 
 def is_event_captured(vault: Vault, event: str, *, elsewhere: bool = True) -> bool:

@@ -53,7 +53,7 @@ class Columns:
         for leaf, offset in reader.leaf_readers() if reader.doc_count_all() else ():
             # Document by document, a column of 10,000 takes 40 ms.
             for name, column in (
-                ("column", self.numbers),
+                ("number", self.numbers),
                 ("tier", self.tiers),
                 ("part", self.parts),
             ):
@@ -129,7 +129,7 @@ class PassageSearch:
             score, document = best[number]
             if (tier := columns.tiers[document]) in tiers:
                 group = 2 * (tier == TIER_SET_ASIDE) + (are_keywords and number not in full)
-                groups[group].append((round(score, 6), document))
+                groups[group].append((round(score, 9), document))
                 known[group] += tier != TIER_TRAIL
         found = []
         many = 0

@@ -70,7 +70,7 @@ def _import_whoosh() -> None:
             warnings.simplefilter("ignore", SyntaxWarning)
             warnings.simplefilter("ignore", DeprecationWarning)
             __import__("whoosh.codec.whoosh3")
-            __import__("whoosh.searching")
+            __import__("whoosh.reading")
             __import__("whoosh.lang.porter2")
     except SyntaxError as error:  # Python has announced that it will refuse these escapes one day
         version = ".".join(map(str, sys.version_info[:2]))
@@ -85,7 +85,7 @@ def _import_whoosh() -> None:
 
 _import_whoosh()
 
-from whoosh import columns, fields, formats, matching, query, scoring  # noqa: E402
+from whoosh import columns, fields, formats, matching  # noqa: E402
 from whoosh.codec import whoosh3  # noqa: E402
 from whoosh.filedb import filetables  # noqa: E402
 from whoosh.filedb.filestore import FileStorage  # noqa: E402
@@ -95,8 +95,5 @@ from whoosh.util.numeric import byte_to_length, length_to_byte  # noqa: E402
 
 __all__ = [
     "TOC", "FileStorage", "byte_to_length", "columns", "fields", "filetables", "formats",
-    "length_to_byte", "matching", "query", "scoring", "stem", "whoosh3",
+    "length_to_byte", "matching", "stem", "whoosh3",
 ]  # fmt: skip
-
-# By default, Whoosh scores every document of a small segment when three words are joined by Or.
-query.Or.matcher_type = query.Or.DEFAULT_MATCHER
