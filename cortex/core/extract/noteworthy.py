@@ -11,20 +11,20 @@ from functools import cache
 from typing import NamedTuple
 
 from cortex.core.extract.candidate import PASSAGE_LAYER, Candidate
-from cortex.core.extract.passages import TurnPassage, cut_passages, first_sentence, split_sentences
+from cortex.core.extract.passages import TurnPassage, cut_passages, split_sentences
 from cortex.core.model.turn_summary import AGENT, USER, Utterance
 from cortex.core.text.data_sections import read_sections
 from cortex.core.text.strings import shorten
 
 MAX_PER_EVENT = 3
-# Of the score, a logit: of the agent's passages that score higher 4 of 5 are worth it, in sessions
-# that were left out when the weights were fitted; of the person's words 3 of 4.
-_THRESHOLD = 1.1
+# Of the score, a logit: of what scores higher in sessions that were left out when the weights were
+# fitted, 85 % are worth it.
+_THRESHOLD = 1.2
 _FULL_WORDS = {AGENT: 45, USER: 20}  # from which more tell no more
 _FULL_NAMES = {AGENT: 7, USER: 3}  # of names of code the same
 _MIN_WORDS = {AGENT: 12, USER: 8}
 _MIN_ANSWER_WORDS = 4
-_TITLE_CHARS, _MIN_HEADING_WORDS, _MIN_TITLE_WORDS = 80, 3, 4
+_TITLE_CHARS, _TITLE_SENTENCES, _MIN_TITLE_WORDS, _FULL_HEADING_WORDS = 80, 8, 4, 5
 _NAME_RE = re.compile(
     r"`[^`\n]+`|\b\w+_\w+\b|\b[a-z]+[A-Z]\w*\b|\b[A-Z][a-z]+[A-Z]\w*\b|\b\w+\(\)|--\w[\w-]+"
     r"|\b\w+\.[a-z]{1,4}\b|\.\w+/\w+"
@@ -136,21 +136,40 @@ def _body_of(one: TurnPassage) -> str:
 
 
 def _title_of(one: TurnPassage) -> str:
-    """The subject: of an answer the words with the question, a telling heading, else the first
-    sentence that says something."""
+    """The subject: a telling heading, else the first sentence that tells something, below what its
+    heading names; of an answer the words with the question."""
+    sentence = _telling_sentence(one)
     if one.about:
-        return shorten(f"{first_sentence(one.text)} ({one.about})", _TITLE_CHARS)
-    heading = one.heading.replace("**", "").strip(" :*_`0123456789.")
-    is_empty = _compile(f"(?:{_SECTIONS['empty headings'][0]})").fullmatch(heading.lower())
-    if not is_empty and len(heading.split()) >= _MIN_HEADING_WORDS:
+        return shorten(f"{sentence} ({one.about})", _TITLE_CHARS)
+    heading = one.heading.replace("**", "").strip(" :*_`0123456789.?")
+    is_empty = _compile(_SECTIONS["empty headings"][0]).fullmatch(heading.lower())
+    if not heading or is_empty:
+        return shorten(sentence, _TITLE_CHARS)
+    if len(heading.split()) >= _FULL_HEADING_WORDS or len(heading) > _TITLE_CHARS // 2:
         return shorten(heading, _TITLE_CHARS)
-    sentences = [line.replace("**", "").strip(" *_:#>-") for line in split_sentences(one.text)]
-    filler = _compile(_SECTIONS["filler"][0])
+    return shorten(f"{heading}: {sentence}", _TITLE_CHARS)
+
+
+def _telling_sentence(one: TurnPassage) -> str:
+    """The first of the sentences with a name of code or a word that tells; else the first that is
+    no mere courtesy."""
+    openings, filler = _compile(_SECTIONS["openings"][0]), _compile(_SECTIONS["filler"][0])
+    sentences = []
+    for line in split_sentences(one.text)[:_TITLE_SENTENCES]:
+        plain = line.replace("**", "").strip(" *_:#>-")
+        opening = openings.match(plain.lower().replace("’", "'"))
+        sentences.append(plain[opening.end() :] if opening else plain)
+    low = [line.lower().replace("’", "'").rstrip(".!:") for line in sentences]
+    said = [
+        number
+        for number, line in enumerate(low)
+        if len(line.split()) >= _MIN_TITLE_WORDS and not filler.fullmatch(line)
+    ]
     telling = (
-        line
-        for line in sentences
-        if len(line.split()) >= _MIN_TITLE_WORDS
-        and not filler.fullmatch(line.lower().replace("’", "'").rstrip(".!:"))
+        number
+        for number in said
+        if _NAME_RE.search(sentences[number])
+        or _compile(_SECTIONS["telling"][0]).search(low[number])
     )
-    title = next(telling, heading or sentences[0])
-    return shorten(title, _TITLE_CHARS)
+    best = next(telling, said[0] if said else 0)
+    return sentences[best] or one.text

@@ -186,8 +186,3 @@ def split_sentences(text: str) -> list[str]:
     """The sentences of a passage, none over two lines."""
     lines = (_SENTENCE_END_RE.split(line) for line in text.split("\n"))
     return [sentence for line in lines for sentence in line if sentence.strip()]
-
-
-def first_sentence(text: str) -> str:
-    """The first sentence of a passage."""
-    return next(iter(split_sentences(text)), "")
