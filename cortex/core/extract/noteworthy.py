@@ -23,7 +23,7 @@ _THRESHOLD = 1.2
 _FULL_WORDS = {AGENT: 45, USER: 20}  # from which more tell no more
 _FULL_NAMES = {AGENT: 7, USER: 3}  # of names of code the same
 _MIN_WORDS = {AGENT: 12, USER: 8}
-_MIN_ANSWER_WORDS = 4
+_MIN_ANSWER_WORDS = 3
 _TITLE_CHARS, _TITLE_SENTENCES, _MIN_TITLE_WORDS, _FULL_HEADING_WORDS = 80, 8, 4, 5
 _NAME_RE = re.compile(
     r"`[^`\n]+`|\b\w+_\w+\b|\b[a-z]+[A-Z]\w*\b|\b[A-Z][a-z]+[A-Z]\w*\b|\b\w+\(\)|--\w[\w-]+"
@@ -81,12 +81,14 @@ def score_passage(one: TurnPassage) -> float:
         return -9.0
     first = low.partition("\n")[0]
     lead = first if first.rstrip("*_ ").endswith(":") else ""
+    is_refusal = one.about.startswith("refused ")
     places = {"text": low, "start": first[:60], "heading": f"{one.heading.lower()} {lead}"}
     counted = {
         "bias": 1.0,
         "length": min(words / _FULL_WORDS[one.role], 1.0),
         "identifiers": min(len(_NAME_RE.findall(one.text)) / _FULL_NAMES[one.role], 1.0),
-        "answer": float(bool(one.about)),
+        "answer": float(bool(one.about) and not is_refusal),
+        "refusal": float(is_refusal),
     }
     return sum(
         signal.weight

@@ -51,4 +51,4 @@ def _blank_lines(lines: list[str], keep_own: bool) -> Iterator[str]:
         texts = [first[len(PROMPT_START) :] if is_prompt else "", *(line[1:] for line in rest)]
         own = set(own_lines("\n".join(texts)) if is_prompt else texts) if keep_own else set()
         for line, text in zip((first, *rest), texts, strict=True):
-            yield f">{text if text in own else '':>{len(line) - 1}}"
+            yield (text.strip() if text in own else "").ljust(len(line))
