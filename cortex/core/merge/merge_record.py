@@ -31,7 +31,7 @@ from cortex.core.notes import yaml_subset
 from cortex.core.notes.yaml_lines import BOM, NoteParts, split_fields, split_note
 
 _MIXED_LINE_ENDS = b"?"
-_SUMMARY_MARK = b"<!-- summary "
+_SESSION_MARKS = (b"<!-- overview ", b"<!-- summary ")
 _TWO_NOTES = (
     "{} and {} are two notes: the first stays here, the next cortex command brings back the second"
 )
@@ -148,11 +148,13 @@ def _merge_text(
             ledger.decisions.append(f"{kept_text}: both sides saved the topic {newer.topic!r}")
         return MergedBody(kept.parts.body, 0)
     bodies = (was.parts.body, newer.parts.body, older.parts.body)
-    if ledger.precedence.is_session and all(_SUMMARY_MARK in body for body in bodies[1:]):
-        # Hashing costs 1 ms, and few sessions end twice.
-        from cortex.core.merge.session_summary import keep_latest_summary  # noqa: PLC0415
+    if ledger.precedence.is_session and any(
+        all(mark in body for body in bodies[1:]) for mark in _SESSION_MARKS
+    ):
+        # Hashing costs 1 ms, and few sessions go on in two clones.
+        from cortex.core.merge.session_summary import keep_latest_texts  # noqa: PLC0415
 
-        bodies = keep_latest_summary(*bodies)
+        bodies = keep_latest_texts(*bodies)
     return merge_body(*bodies, text_merge, style, added=is_added)
 
 
