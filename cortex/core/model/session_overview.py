@@ -140,7 +140,8 @@ def _title(said: _Said, ordered: Sequence[Event]) -> str:
         return as_title(said.title)
     title = choose_title(said.prompts, [*said.messages, " ".join(said.files)])
     if not title:
-        title = choose_title([_last_report(said.messages)[-_MAX_OUTCOME_CHARS:]], said.messages)
+        sentences = subjects_of(_last_report(said.messages))
+        title = as_title(next((one for one in sentences if not is_on_the_way(one)), ""))
     if not title:
         day = ordered[0].at[:10] if ordered else ""
         what = said.branch or (said.files[0] if said.files else "")
