@@ -25,13 +25,13 @@ from cortex.core.merge.fields import (
     pick_changed,
     time_sort_key,
 )
-from cortex.core.model.note_status import UTF16_BOMS
+from cortex.core.model.note_status import UTF16_BOMS, is_named_after
 from cortex.core.model.problem import InvalidInputError
 from cortex.core.notes import yaml_subset
 from cortex.core.notes.yaml_lines import BOM, NoteParts, split_fields, split_note
 
 _MIXED_LINE_ENDS = b"?"
-_SUMMARY_MARK = b"<!-- summary "
+_SESSION_MARKS = (b"<!-- overview ", b"<!-- summary ")
 _TWO_NOTES = (
     "{} and {} are two notes: the first stays here, the next cortex command brings back the second"
 )
@@ -148,11 +148,13 @@ def _merge_text(
             ledger.decisions.append(f"{kept_text}: both sides saved the topic {newer.topic!r}")
         return MergedBody(kept.parts.body, 0)
     bodies = (was.parts.body, newer.parts.body, older.parts.body)
-    if ledger.precedence.is_session and all(_SUMMARY_MARK in body for body in bodies[1:]):
-        # Hashing costs 1 ms, and few sessions end twice.
-        from cortex.core.merge.session_summary import keep_latest_summary  # noqa: PLC0415
+    if ledger.precedence.is_session and any(
+        all(mark in body for body in bodies[1:]) for mark in _SESSION_MARKS
+    ):
+        # Hashing costs 1 ms, and few sessions go on in two clones.
+        from cortex.core.merge.session_summary import keep_latest_texts  # noqa: PLC0415
 
-        bodies = keep_latest_summary(*bodies)
+        bodies = keep_latest_texts(*bodies)
     return merge_body(*bodies, text_merge, style, added=is_added)
 
 
@@ -178,12 +180,16 @@ def _separate_notes(
         id_ = one or two
         # Without an id a note is known by its path: it is the note that this file is named after,
         # or a person's own.
-        if (was == id_ and name in (id_, "")) or (not was and name != id_):
+        is_named = is_named_after(name, id_)
+        if (was == id_ and (is_named or not name)) or (not was and not is_named):
             return ours, None
     if was and one != two and was in (one, two):  # git renames a file only to a new note
         return (theirs, ours) if was == one else (ours, theirs)
     # First the note that the file is named after, whichever side it is on.
-    sides = sorted((id_ != name, not id_, id_, data) for id_, data in ((one, ours), (two, theirs)))
+    sides = sorted(
+        (not is_named_after(name, id_), not id_, id_, data)
+        for id_, data in ((one, ours), (two, theirs))
+    )
     return sides[0][-1], sides[1][-1]
 
 

@@ -19,6 +19,7 @@ from cortex.core.model.session_asks import (
     is_on_the_way,
     subjects_of,
 )
+from cortex.core.model.session_note import FIELD_ORDER
 from cortex.core.model.turn_summary import AGENT, USER, PlannedStep, TurnSummary
 from cortex.core.notes.edit import with_fields_in_order
 from cortex.core.notes.note import Note
@@ -33,7 +34,6 @@ _MARK_RE = re.compile(
 )
 _HEADING_RE = re.compile(r"(?m)^#{1,4} ")
 _COMMENT_RE = re.compile(r"<!--")
-_FIELD_ORDER = ("id", "type", "title", "aliases", "status")
 
 
 class SessionOverview(NamedTuple):
@@ -95,7 +95,7 @@ def with_overview(note: Note, overview: SessionOverview) -> Note:
             aliases.insert(0, overview.title)
         fields = {"title": overview.title, "aliases": tuple(dict.fromkeys(aliases))}
         changed = {key: value for key, value in fields.items() if note.fields.get(key) != value}
-        note = with_fields_in_order(_FIELD_ORDER, note, changed)
+        note = with_fields_in_order(FIELD_ORDER, note, changed)
     if not is_ours or not overview.text:
         return note
     wanted = [*overview.text.splitlines(), ""]
@@ -140,7 +140,8 @@ def _title(said: _Said, ordered: Sequence[Event]) -> str:
         return as_title(said.title)
     title = choose_title(said.prompts, [*said.messages, " ".join(said.files)])
     if not title:
-        title = choose_title([_last_report(said.messages)[-_MAX_OUTCOME_CHARS:]], said.messages)
+        sentences = subjects_of(_last_report(said.messages))
+        title = as_title(next((one for one in sentences if not is_on_the_way(one)), ""))
     if not title:
         day = ordered[0].at[:10] if ordered else ""
         what = said.branch or (said.files[0] if said.files else "")

@@ -104,6 +104,13 @@ def extract(
             raise InvalidInputError("--replay and --undo stand alone", "cortex extract --replay")
         answer = undo_replay(vault, caller) if undo else run_replay(vault, caller, apply=apply)
         return ExtractResult((), (), (), replay=answer)
+    return _extract_from(vault, caller, what, model=model, keep=keep)
+
+
+def _extract_from(
+    vault: Vault, caller: Caller, what: str, *, model: str, keep: bool
+) -> ExtractResult:
+    """What extraction finds in a text, an event, or the events of a session or a record."""
     if not what:
         raise InvalidInputError(
             "say what to read: an event, a session, a record, or a text",

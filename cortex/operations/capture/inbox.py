@@ -32,6 +32,7 @@ from cortex.core.normalize.changes import (
     UpsertTopic,
 )
 from cortex.core.normalize.handlers import (
+    TURN_TYPES,
     amend_note,
     append_turn,
     changes_for_event as decide,
@@ -208,10 +209,16 @@ class InboxNormalizer:
         made = {
             record.id: record.title
             for event in ordered
+            if event.type in TURN_TYPES
             for record in records_from_event(event, self.settings.phrases)
-            if record.type != "plan"
+            if record.type != "plan" and self._is_there(record)
         }
         return with_overview(note, compose_overview(ordered, list(made.items())))
+
+    def _is_there(self, record: Record) -> bool:
+        return record.id in self.existing.path_by_id or files.exists(
+            self.root, f"records/{record.type}/{record.id}.md"
+        )
 
     def _find_event(self, id_: str) -> Event | None:
         """A normalized event, or one in the inbox after a crash; None if it cannot be read."""
