@@ -50,11 +50,12 @@ def _session_lines(one: Any) -> Iterable[str]:
     state = "done" if one.state == "done" else yellow(one.state)
     end = f" to {format_time(one.ended)}" if one.ended else ""
     closed = f"  {dim(one.closed)}" if one.closed else ""
-    yield f"{bold(one.name)}  {state}  {format_time(one.started)}{end}{closed}"
+    yield f"{format_time(one.started)}{end}  {bold(note.title)}  {state}{closed}"
+    if note.snippet:
+        yield f"  {escape(note.snippet)}"
     counts = (one.events, "event"), (one.prompts, "prompt"), (one.records, "record")
     figures = ", ".join(format_count(number, noun) for number, noun in counts)
-    snippet = f"  {escape(note.snippet)}" if note.snippet else ""
-    yield f"  {dim(note.project, figures)}{snippet}"
+    yield f"  {dim(note.project, figures, one.name)}"
 
 
 def _session_details_lines(answer: Any) -> Iterable[str]:
@@ -92,8 +93,8 @@ def context(answer: Any) -> Iterable[str]:
 
 
 def _recent_session_row(one: Any) -> str:
-    what = escape(one.snippet or one.title)
-    return f"  {escape(one.date[:10])}  {what}  {dim(one.status, one.id)}"
+    snippet = f": {escape(one.snippet)}" if one.snippet else ""
+    return f"  {escape(one.date[:10])}  {escape(one.title)}{snippet}  {dim(one.status, one.id)}"
 
 
 def brief(answer: Any) -> Iterable[str]:

@@ -20,7 +20,7 @@ from cortex.core.model.problem import (
 )
 from cortex.core.model.record import Record
 from cortex.core.model.relation import link_key
-from cortex.core.model.session_note import note_path
+from cortex.core.model.session_note import START_TYPE, note_path
 from cortex.core.model.session_overview import compose_overview, with_overview
 from cortex.core.normalize.changes import (
     AddProvenance,
@@ -208,6 +208,7 @@ class InboxNormalizer:
         made = {
             record.id: record.title
             for event in ordered
+            if event.type != START_TYPE
             for record in records_from_event(event, self.settings.phrases)
             if record.type != "plan"
         }
