@@ -37,8 +37,10 @@ class _SegmentBuilder:
         self.text_chars = 0
         self.project_branch: ProjectAndBranch = ("", "")
 
-    def accepts(self, place: ProjectAndBranch, new: list[TranscriptItem]) -> bool:
-        """Whether the items of one line belong to it."""
+    def accepts(
+        self, place: ProjectAndBranch, new: list[TranscriptItem], *, is_aside: bool
+    ) -> bool:
+        """Whether the items of one line belong to it. Of a side chain no prompt is a person's."""
         if not self.items:
             return True
         kinds = {self.items[0].kind, *(item.kind for item in new)}
@@ -46,7 +48,8 @@ class _SegmentBuilder:
             return False
         if self.text_chars and self.text_chars + _count_chars(new) > MAX_SEGMENT_CHARS:
             return False
-        return new[0].kind != PROMPT or all(item.kind == PROMPT for item in self.items)
+        begins_turn = new[0].kind == PROMPT and not is_aside
+        return not begins_turn or all(item.kind == PROMPT for item in self.items)
 
     def add(self, place: ProjectAndBranch, new: list[TranscriptItem]) -> None:
         self.project_branch = place
@@ -79,7 +82,8 @@ def iter_segments(
                 continue
             place, chain = place_of(new[0]), new[0].sidechain
             full = sum(one.text_chars for one in opened.values()) > _MAX_BUFFERED_CHARS
-            if full or (chain in opened and not opened[chain].accepts(place, new)):
+            begun = opened.get(chain)
+            if full or (begun and not begun.accepts(place, new, is_aside=bool(chain))):
                 # All at once: an offset must be behind every segment that began before it.
                 yield from _finish_segments(opened, before, behind)
                 opened, before = {}, behind

@@ -219,8 +219,7 @@ def make_documents(number: int, card: NoteSummary) -> list[Document]:
     head = _head_text(card)
     return [
         {
-            "number": str(number),
-            "column": number,
+            "number": number,
             "tier": card.tier,
             "part": place,
             "head": head,

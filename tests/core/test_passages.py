@@ -32,7 +32,7 @@ def test_a_short_text_is_one_passage_and_an_empty_one_is_none() -> None:
 
 
 def test_a_long_text_is_cut_at_headings_and_blank_lines_and_knows_what_is_above() -> None:
-    text = f"# Parcels\n\n{PARAGRAPH * 6}\n\n## Weight\n\n{PARAGRAPH * 6}\n\n{PARAGRAPH * 8}\n"
+    text = f"# Parcels\n\n{PARAGRAPH * 9}\n\n## Weight\n\n{PARAGRAPH * 6}\n\n{PARAGRAPH * 8}\n"
     found = passages(text)
     assert [(one.line, one.around) for one in found] == [
         (0, ""),

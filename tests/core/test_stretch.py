@@ -77,7 +77,9 @@ def test_a_memory_tag_is_seen_in_any_case():
     ],
 )
 def test_what_a_message_opens_ends_with_it(first, closed):
-    assert join_messages([first, "Decision: use SQLite."]) == f"{closed}\n\nDecision: use SQLite."
+    assert join_messages([first, "Decision: use SQLite."]) == (
+        f"{closed}\n\n* * *\n\nDecision: use SQLite."
+    )
 
 
 LINE = st.text(
@@ -87,7 +89,7 @@ STRETCHES = st.builds(
     TurnSummary,
     message=st.text(max_size=200).map(str.strip),
     tagged_lines=st.tuples(LINE), changed_files=st.tuples(LINE, LINE),
-    commands=st.tuples(st.builds(CommandRun, LINE, LINE)), plan=st.tuples(st.builds(PlannedStep, LINE, st.booleans())),
+    commands=st.tuples(st.builds(CommandRun, LINE, LINE)), plan=st.tuples(st.builds(PlannedStep, LINE, st.booleans())), title=LINE,
 )  # fmt: skip
 
 

@@ -16,12 +16,11 @@ from cortex.core.model.turn_summary import (
 )
 from cortex.core.text import context_markers
 from cortex.hosts.claude import ClaudeReader
-from cortex.hosts.transcript_item import Message
-from cortex.hosts.transcript_reader import ParsedLines
+from tests.hosts.told import Message, Told, told_by
 
 
-def read(lines: list[bytes], root: str, since: str = "") -> ParsedLines:
-    return ClaudeReader().parse(lines, root, since)
+def read(lines: list[bytes], root: str, since: str = "") -> Told:
+    return told_by(ClaudeReader(), lines, root, since)
 
 
 def claude(notes: str, **common: Any) -> list[bytes]:

@@ -13,6 +13,7 @@ from cortex.hosts import HOST_NAMES, has_transcripts, new_reader
 from cortex.hosts.codex import CodexReader, tool_output
 from cortex.hosts.cursor import CursorReader
 from cortex.hosts.transcript_item import normalize_timestamp
+from tests.hosts.told import told_by
 
 PATCH = "*** Begin Patch\n*** Add File: new.py\n+x\n*** Update File: src/old.py\n*** Move to: src/moved.py\n*** Delete File: /etc/passwd\n*** End Patch"
 
@@ -57,7 +58,7 @@ META = ("session_meta", {"id": "s1", "cwd": "/repo", "git": {"branch": "dev"}})
 
 
 def test_a_rollout_tells_each_thing_once_though_it_says_it_twice() -> None:
-    told = CodexReader().parse(
+    told = told_by(CodexReader(),
         rollout(
             META, ("turn_context", {"cwd": "/repo"}), said("<environment_context>[MEMORY: decision] no</environment_context>", "user"),
             event("Go\n[MEMORY: decision] WAL", "user_message"), said("Go\n[MEMORY: decision] WAL", "user"), event("One."), said("One."), said("Two."), event("Two."),
@@ -86,7 +87,8 @@ def test_what_was_done() -> None:
             {"step": "Mend", "status": "in_progress"},
         ]
     }
-    told = CodexReader().parse(
+    told = told_by(
+        CodexReader(),
         rollout(
             META,
             *call(
@@ -172,9 +174,12 @@ def test_turns_that_were_taken_back_did_not_happen() -> None:
         ("event_msg", {**back[1], "num_turns": "x"}), event("Six."),
     )  # fmt: skip
     assert (
-        CodexReader().parse(lines, "/repo").turn_summary.message == "One.\n\nFour.\n\nFive.\n\nSix."
+        told_by(CodexReader(), lines, "/repo").turn_summary.message
+        == "One.\n\nFour.\n\nFive.\n\nSix."
     )
-    assert CodexReader().parse(lines[:7], "/repo").turn_summary.message == "One.\n\nTwo.\n\nThree."
+    assert (
+        told_by(CodexReader(), lines[:7], "/repo").turn_summary.message == "One.\n\nTwo.\n\nThree."
+    )
 
 
 def test_a_subagent_s_rollout_and_a_fork_know_what_they_are() -> None:
@@ -263,7 +268,7 @@ def test_copilot_s_events() -> None:
         copilot_line(13, "assistant.message", messageId="m3", content="Decision: use WAL"),
         b'{"type": "assistant.message"}',
     ]
-    told = new_reader("copilot").parse(lines, "/repo")
+    told = told_by(new_reader("copilot"), lines, "/repo")
     assert told.turn_summary.message == "Looking.\n\nDecision: use WAL"
     assert told.turn_summary.tagged_lines == ("[MEMORY: gotcha] port",)
     assert told.turn_summary.changed_files == ("src/a.py",)
@@ -327,8 +332,11 @@ def test_cursor_s_transcripts_have_no_times() -> None:
         },
         {"role": "assistant", "message": {"content": 7}},
     ]
-    told = CursorReader().parse(
-        [json.dumps(line).encode() for line in lines], "/repo", "2026-10-01T10:00:00.000Z"
+    told = told_by(
+        CursorReader(),
+        [json.dumps(line).encode() for line in lines],
+        "/repo",
+        "2026-10-01T10:00:00.000Z",
     )
     assert (
         told.turn_summary.message,
@@ -396,7 +404,7 @@ LINE = st.dictionaries(
     )
 )
 def test_no_bytes_are_an_error_to_any_reader(host: str, lines: list[bytes]) -> None:
-    compose_text(new_reader(host).parse(lines, "/repo").turn_summary).encode()
+    compose_text(told_by(new_reader(host), lines, "/repo").turn_summary).encode()
 
 
 @pytest.mark.parametrize(

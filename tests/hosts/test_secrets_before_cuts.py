@@ -18,6 +18,7 @@ from cortex.hosts.transcript_item import (
     MAX_STEP_CHARS,
     MAX_TAGGED_LINE_CHARS,
 )
+from tests.hosts.told import told_by
 
 BODY = "A1b2C3d4E5" * 5
 SECRETS = {  # kind -> what somebody wrote, and the part of it that nobody may see
@@ -101,9 +102,11 @@ def test_no_cut_makes_a_secret_one_that_is_not_known(kind: str, field: str) -> N
     for start in range(max(limit - len(secret) - 30, 0), limit + 2):
         told = sanitize_text(
             compose_text(
-                ClaudeReader()
-                .parse(lines("w" * (start - 1) + " " + secret + " and more" * 5), "/repo")
-                .turn_summary
+                told_by(
+                    ClaudeReader(),
+                    lines("w" * (start - 1) + " " + secret + " and more" * 5),
+                    "/repo",
+                ).turn_summary
             )
         )
         assert hidden[:8] not in told, start
@@ -115,9 +118,11 @@ def test_a_reason_is_picked_from_a_text_without_secrets() -> None:
         BODY[10:20], "xFailError"
     )  # a line of it that says most about the failure
     told = compose_text(
-        ClaudeReader()
-        .parse(called("Bash", {"command": "make"}, f"{'.' * 30}\n{key}", failed=True), "/repo")
-        .turn_summary
+        told_by(
+            ClaudeReader(),
+            called("Bash", {"command": "make"}, f"{'.' * 30}\n{key}", failed=True),
+            "/repo",
+        ).turn_summary
     )
     assert "xFailError" not in told
 
@@ -145,5 +150,5 @@ def test_of_every_host() -> None:
         },
     ]
     assert "ghp_A" not in compose_text(
-        CodexReader().parse([json.dumps(one).encode() for one in lines], "/repo").turn_summary
+        told_by(CodexReader(), [json.dumps(one).encode() for one in lines], "/repo").turn_summary
     )

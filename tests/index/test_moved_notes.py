@@ -29,6 +29,7 @@ TEXTS = [
     f"{RECORD.replace('title', 'pinned: true' + chr(10) + 'title')}giraffe [[a]]",
     "---\nstatus: superseded\n---\nzebra merge_driver",
     "---\ntype: briefing\n---\nzebra index",
+    "\n\n".join(f"## Part {n}\n\n{'stripes of the zebra ' * 30} giraffe {n}" for n in range(4)),
     "",
 ]
 PATHS = [
@@ -50,6 +51,7 @@ QUERIES = [
     "zebra -index",
     "a",
     "stripes",
+    "which giraffe has the stripes of a zebra in part",
 ]
 
 texts, paths = st.sampled_from(TEXTS), st.sampled_from(PATHS)
@@ -106,7 +108,7 @@ def everything(now: IndexSession) -> list[object]:
     )
     standings = sorted(repr(one._replace(number=0)) for one in now.catalogue.rows())
     found = [
-        sorted((named[one.number], one.group, one.score) for one in words(now, query))
+        sorted((named[one.number], *one._replace(number=0)) for one in words(now, query))
         for query in QUERIES
     ]
     return [parts, notes, standings, found, now.problems]

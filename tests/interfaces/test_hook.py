@@ -139,10 +139,10 @@ def notes(project: Path) -> list[Path]:
 
 
 def events(project: Path, kind: str = "") -> list[str]:
-    """The texts of the events; those of one type."""
+    """The texts of the events, or of those of one type; messages with a blank line between them."""
     found = [path.read_text() for path in notes(project)]
     return [
-        text.partition("## Raw Content\n\n")[2].strip()
+        text.partition("## Raw Content\n\n")[2].replace("\n\n* * *\n\n", "\n\n").strip()
         for text in found
         if f"\ntype: {kind}" in text or not kind
     ]
@@ -334,24 +334,45 @@ def test_a_summary_is_captured_once(project):
     ]
 
 
-def test_a_prompt_is_kept_only_where_the_project_says_so(project):
+def asked(text: str, second: int) -> str:
+    """A prompt in Claude Code's transcript."""
+    line = {
+        "type": "user", "uuid": f"u{second}", "sessionId": SESSION, "timestamp": f"2026-11-20T10:00:{second:02}.000Z",
+        "message": {"role": "user", "content": text},
+    }  # fmt: skip
+    return json.dumps(line) + "\n"
+
+
+@pytest.mark.parametrize(
+    ("setting", "kept"),
+    [
+        ("", "> [!user] Please mend the build. [MEMORY: decision] never build on Fridays Thank you.\n\n"),
+        ('"short"', "> [!user] Please mend the build. [MEMORY: decision] never build on Fridays Thank you.\n\n"),
+        ("true", "> [!user] Please mend the build.\n> [MEMORY: decision] never build on Fridays\n> Thank you.\n\n"),
+        ('"none"', ""), ("false", ""), ('"everything"', ""),
+    ],
+)  # fmt: skip
+def test_a_turn_holds_of_its_prompt_what_the_settings_say(setting, kept, project):
+    if setting:
+        with (project / "vault/cortex.toml").open("a") as file:
+            file.write(f"\n[hooks]\nprompts = {setting}\n")
     prompt = "Please mend the build.\n[MEMORY: decision] never build on Fridays\nThank you."
     hook(project, "user-prompt-submit", "claude", claude(project, prompt=prompt, prompt_id="1"))
     assert events(project) == ["[MEMORY: decision] never build on Fridays"]
-    with (project / "vault/cortex.toml").open("a") as file:
-        file.write("\n[hooks]\nprompts = true\n")
+    (project / "t.jsonl").write_text(asked(prompt, 1) + said("Mended."))
+    hook(project, "stop", "claude", claude(project))
+    assert events(project, "stop") == [f"{kept}Mended."]
+
+
+def test_a_prompt_is_an_event_where_the_host_has_no_transcripts(project):
     for number in (
+        "1",
         "2",
-        "3",
-        "3",
-    ):  # the same words again are another prompt; the same prompt again is not
-        hook(
-            project,
-            "user-prompt-submit",
-            "claude",
-            claude(project, prompt="go on", prompt_id=number),
-        )
-    assert events(project, "prompt")[1:] == ["go on", "go on"]
+        "2",
+    ):  # the same words again are another prompt; the same prompt is not
+        told = claude(project, prompt="Keep the cart, please", timestamp=number)
+        hook(project, "BeforeAgent", "gemini", told)
+    assert events(project, "prompt") == ["Keep the cart, please"] * 2
 
 
 def test_what_cortex_said_is_never_captured(project):
@@ -656,7 +677,13 @@ def test_a_line_of_a_prompt_is_one_whoever_tells_it(project):
     }
     (project / "t.jsonl").write_text(json.dumps(user) + "\n" + said("Noted."))
     hook(project, "stop", "claude", claude(project))
-    assert [text.count("keep every word") > 0 for text in events(project)] == [True, False]
+    tagged = [text.partition("Asked to remember:")[2] for text in events(project, "stop")]
+    assert [
+        text.count("keep every word") > 0 for text in (*events(project, "prompt"), *tagged)
+    ] == [
+        True,
+        False,
+    ]
 
 
 @pytest.mark.parametrize(
@@ -932,7 +959,7 @@ def test_a_session_that_was_forked_has_the_lines_of_an_older_one_first(source, p
         + told_by(OTHER, "Said in B.", at="23:59").replace("2026-11-20", "2099-11-20")
     )
     hook(project, "stop", "claude", other)
-    assert sessions(project) == [("A", "Said in A.\n\nMore in A."), ("B", "Said in B.")]
+    assert sessions(project) == [("A", "Said in A.\n\n* * *\n\nMore in A."), ("B", "Said in B.")]
 
 
 def test_lines_of_an_older_session_that_nobody_captured_are_kept_with_the_one_that_has_them(
@@ -942,7 +969,7 @@ def test_lines_of_an_older_session_that_nobody_captured_are_kept_with_the_one_th
         told_by(OTHER, "Said before the hooks.") + told_by(SESSION, "Said in A.", at="11:00")
     )
     hook(project, "stop", "claude", claude(project))
-    assert sessions(project) == [("A", "Said before the hooks.\n\nSaid in A.")]
+    assert sessions(project) == [("A", "Said before the hooks.\n\n* * *\n\nSaid in A.")]
 
 
 def test_a_rollout_of_codex_that_another_session_writes_anew_is_not_the_old_one_s(project, cortex):
@@ -973,7 +1000,7 @@ def test_a_rollout_of_codex_that_another_session_writes_anew_is_not_the_old_one_
         )
     hook(project, "session-end", "codex", claude(project))
     hook(project, "stop", "codex", claude(project, session_id=OTHER))
-    assert sessions(project) == [("A", "Said in A."), ("B", "Said in B.\n\nMore in B.")]
+    assert sessions(project) == [("A", "Said in A."), ("B", "Said in B.\n\n* * *\n\nMore in B.")]
 
 
 @pytest.mark.parametrize("session", ["a\x1b[2J\nb", "x" * 300, "token=" + "a1b2c3d4e5f6"])

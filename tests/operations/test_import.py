@@ -105,9 +105,10 @@ def test_a_session_becomes_events_a_session_note_and_records(
     done = import_(vault, here, ["claude"])
     assert [
         (one.id, one.project, one.messages, one.events, one.outcome) for one in done.sessions
-    ] == [(SESSION, "cache", 6, 1, "imported")]
-    assert (done.events, done.unread, done.left_alone, done.problems) == (1, [], 0, [])
-    ((id_, event),) = events(vault).items()
+    ] == [(SESSION, "cache", 6, 3, "imported")]
+    assert (done.events, done.unread, done.left_alone, done.problems) == (3, [], 0, [])
+    (id_, event), *others = events(vault).items()
+    assert len(others) == 2
     assert is_event_id(id_)
     assert id_.startswith("20261001t0000")  # when it was said, not when it was imported
     assert [
@@ -120,9 +121,12 @@ def test_a_session_becomes_events_a_session_note_and_records(
         "claude",
         "import",
     ]
-    told = turn_summary.parse_turn_summary(event.text.partition("## Raw Content\n\n")[2])
-    assert told.changed_files == ("f0.py", "f1.py", "f2.py")
-    assert told.tagged_lines == tuple(f"[MEMORY: gotcha] port {number}" for number in range(3))
+    first, _, last = (
+        turn_summary.parse_turn_summary(one.text.partition("## Raw Content\n\n")[2])
+        for one in (event, *(note for _, note in others))
+    )
+    assert first.tagged_lines == ("[MEMORY: gotcha] port 0",)
+    assert last.changed_files == ("f0.py", "f1.py", "f2.py")  # nobody has answered these calls
     assert len(list(Path(vault.root, "sessions").rglob("*.md"))) == 1
     assert done.records >= 3
     assert (
@@ -249,7 +253,7 @@ def test_a_dry_run_says_what_would_come_and_leaves_nothing(
     done = import_(vault, here, ["claude"], dry_run=True)
     assert [
         (one.messages, one.events, one.outcome, one.first, one.last) for one in done.sessions
-    ] == [(4, 1, "would import", "2026-10-01T00:00:00.000Z", "2026-10-01T00:01:30.000Z")]
+    ] == [(4, 2, "would import", "2026-10-01T00:00:00.000Z", "2026-10-01T00:01:30.000Z")]
     assert sorted(path for path in Path(vault.root).rglob("*")) == before
     assert not os.path.exists(os.path.join(vault.state_folder(), cursors.STATE_FOLDER))
     assert import_(vault, here, ["claude"]).events == done.events
@@ -352,9 +356,11 @@ def test_side_chains_in_a_session_s_own_file_are_events_of_their_own(
         line["parentUuid"] = parent
     write([first, named[0], other[0], named[1], rest[0], other[1], *rest[1:]])
     done = import_(vault, here, ["claude"])
-    assert [(one.agents, one.events) for one in done.sessions] == [(2, 3)]
-    assert kinds(vault) == [
-        ("stop", SESSION, "use SQLite for option 0 use SQLite for option 1"),
+    # Edits that nobody answered come last: of b1 and b2 they are events of their own.
+    assert [(one.agents, one.events) for one in done.sessions] == [(2, 6)]
+    assert [one for one in kinds(vault) if one[2]] == [
+        ("stop", SESSION, "use SQLite for option 0"),
+        ("stop", SESSION, "use SQLite for option 1"),
         ("subagent_stop", SESSION, "of b1 0"),
         ("subagent_stop", SESSION, "of b2 0"),
     ]
@@ -462,18 +468,13 @@ def test_a_summary_is_an_event_of_its_own_and_prompts_are_kept_where_the_team_wa
         (note.get("type"), note.text.partition("## Raw Content\n\n")[2][:15])
         for _, note in sorted(events(vault).items())
     ]
-    assert sorted(type_ for type_, _ in found) == [
-        "post_compact",
-        "prompt",
-        "prompt",
-        "stop",
-        "stop",
-    ]
+    assert sorted(type_ for type_, _ in found) == ["post_compact", "stop", "stop"]
     assert ("post_compact", "So far: SQLite.") in found
 
 
-def test_without_it_only_their_tagged_lines_are(vault: Vault, here: Caller, repo: Path) -> None:
+def test_with_none_only_their_tagged_lines_are(vault: Vault, here: Caller, repo: Path) -> None:
     write(turns(repo))
+    Path(vault.root, "cortex.toml").write_text('format = 1\n[hooks]\nprompts = "none"\n')
     import_(vault, here, ["claude"])
     assert "Do 0" not in texts(vault)
     assert "[MEMORY: gotcha] port 0" in texts(vault)
@@ -753,12 +754,12 @@ def test_the_command_says_what_it_did(
     preview = cortex("import", "claude", "--all", "--dry-run")
     assert preview.stdout.splitlines() == [
         "2026-10-01 00:00 – 00:01  cache  Make the cache faster",
-        f"  6 messages, 1 subagent, 2 events  {SESSION}",
+        f"  6 messages, 1 subagent, 3 events  {SESSION}",
         "",
-        "would capture 6 messages of 1 session in 2 events; without --dry-run it does",
+        "would capture 6 messages of 1 session in 3 events; without --dry-run it does",
     ]
     done = cortex("import", "claude", "--all", "--json")
-    assert (done.returncode, json.loads(done.stdout)["events"]) == (0, 2)
+    assert (done.returncode, json.loads(done.stdout)["events"]) == (0, 3)
     again = cortex("import", "claude", "codex", "--all")
     assert "1 session had nothing new" in again.stdout
     assert again.returncode == 0

@@ -110,6 +110,15 @@ def test_events_of_both_come_behind_all_records(vault, own, caller) -> None:
     ]
 
 
+def test_a_question_is_answered_by_whichever_vault_answers_it_best(vault, own, caller) -> None:
+    for number in range(12):
+        note(vault, f"{number}.md", f"The editor has {number} settings")
+    note(own, "mine.md", "I like a dark editor with large letters at night")
+    question = "which editor colours and letters do I like at night"
+    assert found(vault, caller, question)[0][0] == "personal"
+    assert found(vault, caller, "editor")[0][0] == "project"
+
+
 def test_what_waits_in_either_inbox_is_found(vault, own, caller, cortex) -> None:
     cortex("--vault", own.root, "capture", "Pattern: paint the zebra")
     cortex("capture", "Gotcha: the zebra moves")

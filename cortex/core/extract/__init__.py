@@ -11,7 +11,7 @@ from cortex.core.extract.candidate import (
     Candidate,
     LeadingPhrases,
 )
-from cortex.core.model.turn_summary import ACTIVITY_MARK, utterances
+from cortex.core.model.turn_summary import ACTIVITY_MARK, utterances, without_callouts
 from cortex.core.text.strings import text_digest
 
 # The surest first: what two layers find is the find of the first.
@@ -27,7 +27,7 @@ def find_candidates(
     from cortex.core.extract import keywords, memory_tags, prose, structural  # noqa: PLC0415
 
     said, mark, _ = text.partition(ACTIVITY_MARK)
-    read = prose.mask_code(said)
+    read = prose.mask_code(without_callouts(said))
     tagged = memory_tags.find_tags(read)
     found = [one for _, _, one in tagged]
     if mark:

@@ -14,7 +14,7 @@ from cortex.core.model.turn_summary import ACTIVITY_MARK, MESSAGE_BREAK
 
 PASSAGE_CHARS = 900
 _WHOLE_CHARS = 1200  # a text that is no longer is one passage
-_MIN_CHARS = 400  # of a passage before a heading or a message ends it
+_MIN_CHARS = 600  # of a passage before a heading or a message ends it
 _LEAD_CHARS = 150  # of a heading or a short sentence, which stays with what follows it
 _MAX_BLOCK_CHARS = 1350  # of a paragraph, which a longer one is cut to
 _AROUND_CHARS = 300  # of what was asked

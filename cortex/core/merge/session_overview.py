@@ -130,17 +130,17 @@ def _with_title(
     aliases = [*first, *(one for one in ours if one not in (own, title))]
     if aliases == ours:
         return changed
-    line = wanted["aliases"].text if aliases == theirs else f"aliases: {flow_text(aliases)}\n"
-    comments = fields["aliases"].comments_above if "aliases" in fields else ""
-    entry = {"aliases": FieldText(comments, line)} if aliases else {}
-    place = "aliases" if "aliases" in fields else "title"
-    ordered: FrontmatterBlock = {}
-    for key, chunk in changed.items():
-        if key != "aliases":
-            ordered[key] = chunk
-        if key == place:
-            ordered |= entry
-    return ordered
+    line = f"aliases: {flow_text(aliases)}\n"
+    if "aliases" in wanted and aliases == theirs:
+        line = wanted["aliases"].text
+    if "aliases" in fields:
+        changed["aliases"] = FieldText(fields["aliases"].comments_above, line if aliases else "")
+        return changed if aliases else {key: changed[key] for key in fields if key != "aliases"}
+    # Where the other side has it.
+    above = list(wanted)[: list(wanted).index("aliases")]
+    place = 1 + max((n for n, key in enumerate(fields) if key in above), default=-1)
+    items = list(changed.items())
+    return dict([*items[:place], ("aliases", FieldText("", line)), *items[place:]])
 
 
 def _aliases(fields: FrontmatterBlock) -> list[str] | None:

@@ -19,7 +19,7 @@ _SENTENCE_END_RE = re.compile(r"(?<=[.!?])\s+|\s+-{2,}\s+|\n")
 _MARKUP_RE = re.compile(
     r"^[A-Z0-9][):.] |<[^<>]{1,80}>|https?://\S+|\[(?:Image|Pasted text)[^\]]*\]|\*\*|`{3}\w*|^[#>\s]+"
 )
-_WORD_RE = re.compile(r"[^\W\d_][\w-]{2,}")
+_WORD_RE = re.compile(r"[\u3040-\u9fff\uac00-\ud7af]|[^\W\d_][\w-]{2,}")  # of CJK each sign
 _PLAN_TITLE_RE = re.compile(r"#{1,3} +(?P<title>.+?)(?= +#{1,6} |\n|$)")
 _PLAN_WORD_RE = re.compile(r"(?:implementation )?plan\b\s*[:—–-]?\s*", re.IGNORECASE)
 _COMMON_WORDS = frozenset(

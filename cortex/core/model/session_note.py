@@ -47,8 +47,8 @@ _SUMMARY_MARK_RE = re.compile(
 )
 _FENCE_RE = re.compile(r" {0,3}(`{3,}|~{3,})")
 # Where a field stands that an event adds: in one order, or the order of the events would show.
-_FIELD_ORDER = (
-    "id", "type", "title", "status", "scope", "project", "branch", "tags", "created", "updated",
+FIELD_ORDER = (
+    "id", "type", "title", "status", "scope", "project", "branch", "tags", "aliases", "created", "updated",
     "started", "ended", "closed", "relations", "provenance",
 )  # fmt: skip
 
@@ -339,4 +339,4 @@ def _iter_summary_lines(text: str) -> Iterator[str]:
 
 def _with_fields_in_order(note: Note, fields: Mapping[str, yaml_writer.YamlValue]) -> Note:
     changed = {key: value for key, value in fields.items() if note.fields.get(key) != value}
-    return with_fields_in_order(_FIELD_ORDER, note, changed)
+    return with_fields_in_order(FIELD_ORDER, note, changed)

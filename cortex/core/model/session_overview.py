@@ -19,7 +19,13 @@ from cortex.core.model.session_asks import (
     is_on_the_way,
     subjects_of,
 )
-from cortex.core.model.session_note import END_TYPE, NO_GOAL, NO_SUMMARY, START_TYPE
+from cortex.core.model.session_note import (
+    END_TYPE,
+    FIELD_ORDER,
+    NO_GOAL,
+    NO_SUMMARY,
+    START_TYPE,
+)
 from cortex.core.model.session_title import is_untitled, untitled_by_what
 from cortex.core.model.turn_summary import AGENT, USER, PlannedStep, TurnSummary
 from cortex.core.notes.edit import with_fields_in_order
@@ -35,7 +41,6 @@ _MARK_RE = re.compile(
 _NO_DIGEST = "a" * 10  # of a title that Cortex did not give
 _HEADING_RE = re.compile(r"(?m)^#{1,4} ")
 _COMMENT_RE = re.compile(r"<!--")
-_FIELD_ORDER = ("id", "type", "title", "aliases", "status")
 
 
 class SessionOverview(NamedTuple):
@@ -92,13 +97,13 @@ def with_overview(note: Note, overview: SessionOverview) -> Note:
     title, name = note.get("title"), str(note.provenance()[1].get("session"))
     if short_hash(title, 10) == title_digest if mark else is_untitled(title, name):
         title_digest = short_hash(overview.title, 10)
-        note = _with_title(note, overview.title)
+        note = _with_title(note, overview.title, name)
     wanted = [*overview.text.splitlines(), ""] if overview.text else []
     start = max(0, place - int(count or 0))
     if mark and not (wanted and short_hash("\n".join(texts[start:place]), 10) == digest):
         # What a person has changed stays; so does what was said in events that are gone.
         block, start = [], place
-    elif wanted or mark or not is_untitled(overview.title):
+    elif wanted or mark or not is_untitled(overview.title, name):
         block, count, digest = wanted, str(len(wanted)), short_hash("\n".join(wanted), 10)
     else:
         return note
@@ -112,20 +117,22 @@ def with_overview(note: Note, overview: SessionOverview) -> Note:
     return note._replace(body=b"".join([*lines[:start], *data, *lines[place + bool(mark) :]]))
 
 
-def _with_title(note: Note, title: str) -> Note:
+def _with_title(note: Note, title: str, name: str) -> Note:
     """The note with this title, and this alias in the place of the title before."""
     before, held = note.get("title"), note.get_list("aliases")
     aliases = [title if one == before else one for one in held]
-    if is_untitled(before) and title not in aliases:
+    if is_untitled(before, name) and title not in aliases:
         aliases.insert(0, title)
-    aliases = [one for one in dict.fromkeys(aliases) if one != title or not is_untitled(title)]
+    aliases = [
+        one for one in dict.fromkeys(aliases) if one != title or not is_untitled(title, name)
+    ]
     fields = {"title": title, "aliases": tuple(aliases)}
     changed = {
         key: value
         for key, value in fields.items()
         if note.fields.get(key, ()) not in (value, [*value])
     }
-    return with_fields_in_order(_FIELD_ORDER, note, changed)
+    return with_fields_in_order(FIELD_ORDER, note, changed)
 
 
 def _gather(ordered: Sequence[Event]) -> _Said:

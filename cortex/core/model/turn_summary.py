@@ -143,6 +143,19 @@ def utterances(message: str) -> list[Utterance]:
     return said
 
 
+def without_callouts(message: str) -> str:
+    """What was said, with the lines of the person's callouts empty: their tagged lines stand among
+    what was done, whole."""
+    if "> [!" not in message:
+        return message
+    lines, in_callout = [], False
+    for line in message.split("\n"):
+        begins = line.startswith((_PROMPT_START, _ANSWER_START))
+        in_callout = begins or (in_callout and line.startswith(">"))
+        lines.append("" if in_callout else line)
+    return "\n".join(lines)
+
+
 def _agent_says(lines: list[str]) -> Utterance:
     return Utterance(AGENT, "\n".join(lines).strip())
 

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from cortex.core.ranking.relevance import RelevantNotes
     from cortex.index.catalogue import ScoredNote
 
-# A passage of a note for an engine: number, column (the number again), tier, part (its place in the
+# A passage of a note for an engine: number, tier, part (its place in the
 # note), head (title, aliases, tags), body (its text), around (what stands around it, or None).
 Document: TypeAlias = Mapping[str, object]
 _Aside = TypeVar("_Aside")

@@ -34,6 +34,7 @@ Whose = Literal["", "project", "personal", "both"]
 # (`passage_search.MIN_ALL_WORDS_HITS`, whose import costs).
 _ENOUGH_FULL_MATCHES = 5
 _CANDIDATES = 200  # notes that are ranked, among which events are compared with their records
+_MAX_KEYWORDS = 3  # as `passage_search.MAX_KEYWORDS`
 _TURN_TYPES = ("stop", "subagent_stop", "pre_compact")
 _LAST_GROUP = 4
 _MAX_COMMAND_QUERY_CHARS = 80  # signs of a query that are put into a command to be copied
@@ -90,7 +91,7 @@ def search(
     counted. Beside words: "a phrase", pre*, -not, and the filters type: tag: project: branch: status: path: after: before:
     (a date, or 7d, 2w, 3m).
 
-    Your own vault (cortex init --default) is searched too, behind the one that is found from the working directory. A vault
+    Your own vault (cortex init --default) is searched too, of a few words behind the one that is found from the working directory. A vault
     that --vault or $CORTEX_VAULT names is searched alone: who names one, a script above all, wants the same
     answer on every machine.
 
@@ -151,7 +152,7 @@ def _search_vaults(
     vaults, problems = _select_vaults(vault, whose)
     parts: list[_VaultHits] = []
     for one, owner in vaults:
-        if parts and _is_full(parts[0], number):
+        if parts and not _is_question(parts[0]) and _is_full(parts[0], number):
             break  # all that another vault has would come behind
         try:
             parts.append(_search_vault(one, owner, caller, asked, number, every=every))
@@ -212,16 +213,24 @@ def _search_vault(
     return _VaultHits(vault, whose, ranked, terms, total, dropped, problems)
 
 
+def _is_question(part: _VaultHits) -> bool:
+    """Whether so many words were looked for that few notes hold all of them."""
+    return len(part.terms) > _MAX_KEYWORDS
+
+
 def _is_full(part: _VaultHits, limit: int) -> bool:
     """Whether nothing of another vault could come before the last of the hits."""
     return len(part.ranked) >= limit and part.ranked[limit - 1].group == 0
 
 
 def _merge_hits(parts: list[_VaultHits], limit: int) -> list[tuple[_VaultHits, _RankedRow]]:
-    """The hits of all vaults: by group, then by vault, then as each vault has them. What one vault
-    has word for word from another, a promoted record, is shown once, where it ranks first."""
+    """The hits of all vaults: by group, then by vault, of a question by score, then as each vault
+    has them. What one vault has word for word from another, a promoted record, is shown once, where
+    it ranks first."""
+    by_score = any(map(_is_question, parts))
     ordered = sorted(
-        ((part, one) for part in parts for one in part.ranked), key=lambda pair: pair[1].group
+        ((part, one) for part in parts for one in part.ranked),
+        key=lambda pair: (pair[1].group, -pair[1].score * by_score),
     )
     if len(parts) < 2:
         return ordered[:limit]

@@ -53,7 +53,7 @@ class Columns:
         for leaf, offset in reader.leaf_readers() if reader.doc_count_all() else ():
             # Document by document, a column of 10,000 takes 40 ms.
             for name, column in (
-                ("column", self.numbers),
+                ("number", self.numbers),
                 ("tier", self.tiers),
                 ("part", self.parts),
             ):

@@ -14,7 +14,7 @@ from cortex.core.ranking.query import Query
 from cortex.index.catalogue import IndexDamaged, ScoredNote
 from cortex.index.engines import Document
 from cortex.index.engines.whoosh.analysis import ProseField
-from cortex.index.engines.whoosh.passage_search import PassageSearch
+from cortex.index.engines.whoosh.passage_search import Columns, PassageSearch
 from cortex.index.engines.whoosh.postings import CompactCodec
 from cortex.index.engines.whoosh.segment import (
     BuildFailed,
@@ -28,8 +28,7 @@ if TYPE_CHECKING:
     from cortex.core.ranking.relevance import RelevantNotes
 
 SCHEMA = fields.Schema(
-    number=fields.ID(unique=True),
-    column=fields.COLUMN(columns.NumericColumn("i")),
+    number=fields.COLUMN(columns.NumericColumn("i")),
     tier=fields.COLUMN(columns.NumericColumn("i")),
     part=fields.COLUMN(columns.NumericColumn("i")),
     head=ProseField(),  # title, aliases and tags
@@ -70,11 +69,11 @@ def update(folder: str, dropped: Iterable[int], added: Iterable[Document]) -> No
     try:
         index = FileStorage(folder).open_index(schema=SCHEMA)
         writer = index.writer(codec=CompactCodec(), limitmb=64, compound=False)
+        gone = set(dropped)
         with writer.reader() as reader:  # a searcher would load what scores, 8 ms
-            for number in map(str, dropped):
-                if ("number", number) in reader:
-                    for document in reader.postings("number", number).all_ids():
-                        writer.delete_document(document)
+            for document, number in enumerate(Columns(reader).numbers if gone else ()):
+                if number in gone and not reader.is_deleted(document):
+                    writer.delete_document(document)
         # In a third of the time that the writer itself takes.
         writer.segments += write_segments(folder, SCHEMA, added)
         writer.commit()

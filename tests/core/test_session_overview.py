@@ -1,0 +1,137 @@
+"""The overview of a session: what its events tell, in whatever order they come; a person's edits stay."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, strategies as st
+
+from cortex.core.merge.merge_record import merge_record
+from cortex.core.model.event import Event
+from cortex.core.model.session_note import compose_note
+from cortex.core.model.session_overview import compose_overview, with_overview
+from cortex.core.model.turn_summary import (
+    AGENT,
+    USER,
+    PlannedStep,
+    TurnSummary,
+    Utterance,
+    compose_text,
+    format_utterances,
+)
+from cortex.core.normalize.handlers import append_turn
+from cortex.core.notes import note as notes
+from cortex.vault.git.merge_file import merge_file
+
+
+def turn(number: int, ask: str, *said: str, title: str = "", files: tuple[str, ...] = (), plan: tuple[PlannedStep, ...] = (), answer: tuple[str, str] | None = None) -> Event:  # fmt: skip
+    """One turn of a session, a minute after the one before."""
+    spoken = [Utterance(USER, ask)] if ask else []
+    spoken += [Utterance(AGENT, text) for text in said]
+    if answer:
+        spoken.append(Utterance(USER, answer[1], answer[0]))
+    text = compose_text(TurnSummary(format_utterances(spoken), (), files, (), plan, title=title))
+    id_ = f"20261120t10{number:02}00z-{'abcdefghij'[number]}aaaaaaaaa"
+    at = f"2026-11-20T10:{number:02}:00Z"
+    return Event(id_, "stop", at, text, "5f1c-uuid", project="shop", branch="main")
+
+
+CART = turn(
+    0, "Can you please keep the cart when the session ends? It is lost today.", "Let me look at the store.",
+    "The cart lives in memory alone; I put it into the sessions table.", files=("shop/cart.py",),
+)  # fmt: skip
+TESTS = turn(
+    1, "run the tests", "All 12 tests pass, the cart is kept over a restart now, and old carts go after a week.",
+    files=("tests/test_cart.py",), plan=(PlannedStep("Keep the cart", True), PlannedStep("Tell the docs", False)),
+)  # fmt: skip
+
+
+def session_note(events: list[Event]) -> notes.Note:
+    """The note after these events, each in a pass of its own."""
+    note = notes.read(compose_note(events[0]).encode())
+    note = with_overview(note, compose_overview(events[:1], ()))
+    for count, event in enumerate(events[1:], start=2):
+        note = with_overview(append_turn(note, event), compose_overview(events[:count], ()))
+    return note
+
+
+def test_it_says_what_was_asked_what_came_of_it_and_what_is_open():
+    overview = compose_overview([TESTS, CART], [("keep-carts-abc234", "Keep | carts")])
+    assert overview.title == "Keep the cart when the session ends"
+    assert overview.text == (
+        "## Asked\n\n- Keep the cart when the session ends?\n\n"
+        "## Outcome\n\nAll 12 tests pass, the cart is kept over a restart now, and old carts go after a week.\n\n"
+        "## Decided and learned\n\n- [[keep-carts-abc234|Keep - carts]]\n\n"
+        "## Changed\n\n- `shop/cart.py`\n- `tests/test_cart.py`\n\n"
+        "## Open\n\n- Tell the docs"
+    )
+
+
+@pytest.mark.parametrize(
+    ("event", "title"),
+    [
+        (turn(0, "hi", "Hello.", title="Carts over a restart"), "Carts over a restart"),
+        (turn(0, "Implement the following plan: # Plan: Carts that stay ## Context They are lost."), "Carts that stay"),
+        (turn(0, "yes", "The payments were taken twice, since the retry had no key."), "The payments were taken twice, since the retry had no key"),
+        (turn(0, ""), "Session on main of 2026-11-20"),
+        (turn(0, "<command-name>/clear</command-name>"), "Session on main of 2026-11-20"),
+        (turn(0, "购物车在会话结束时丢失", "好的"), "购物车在会话结束时丢失"),
+    ],
+)  # fmt: skip
+def test_a_title_is_never_an_id(event, title):
+    assert compose_overview([event], ()).title == title
+
+
+def test_what_a_person_has_changed_stays():
+    note = session_note([CART])
+    body = note.body.replace(b"Keep the cart", b"KEEP THE CART")
+    mine = notes.read(notes.write(note._replace(body=body)).replace(b"title: Keep", b"title: My"))
+    later = with_overview(append_turn(mine, TESTS), compose_overview([CART, TESTS], ()))
+    assert later.get("title") == "My the cart when the session ends"
+    assert b"KEEP THE CART" in later.body
+    assert later.body.count(b"## Asked") == later.body.count(b"<!-- overview") == 1
+    assert b"12 tests pass" not in later.body.partition(b"## Events")[0]
+
+
+def test_the_title_of_a_person_stays_over_an_overview_that_is_ours():
+    mine = notes.read(notes.write(session_note([CART])).replace(b"title: Keep", b"title: My"))
+    for events in ([CART, TESTS], [CART, TESTS, turn(2, "Also mail the customer about it")]):
+        mine = with_overview(append_turn(mine, events[-1]), compose_overview(events, ()))
+        assert mine.get("title") == "My the cart when the session ends"
+    assert b"mail the customer" in mine.body
+
+
+TURNS = st.permutations(
+    [CART, TESTS, turn(2, "Mail the customer about the cart"), turn(3, "", "I was wrong.")]
+)
+
+
+@given(TURNS, st.integers(1, 3))
+def test_the_same_events_give_the_same_note_in_whatever_order(events, cut):
+    note = notes.read(compose_note(events[0]).encode())
+    for event in events[1:cut]:
+        note = append_turn(note, event)
+    note = with_overview(note, compose_overview(events[:cut], ()))
+    for event in events[cut:]:
+        note = append_turn(note, event)
+    note = with_overview(note, compose_overview(events, ()))
+    assert notes.write(note) == notes.write(session_note(sorted(events)))
+
+
+def test_two_clones_that_went_on_have_one_overview_and_equal_notes():
+    base = session_note([CART])
+    third = turn(2, "Mail the customer when the cart is old, and say how old the cart is", "Mails go out at noon, once for each cart that is a week old and was not paid.")  # fmt: skip
+    one, two = (
+        notes.write(with_overview(append_turn(base, event), compose_overview([CART, event], ())))
+        for event in (TESTS, third)
+    )
+    merged = merge_record(notes.write(base), one, two, merge_file)
+    assert merged.is_clean
+    assert merged.data == merge_record(notes.write(base), two, one, merge_file).data
+    note = notes.read(merged.data)
+    assert note.body.count(b"<!-- overview") == note.body.count(b"## Outcome") == 1
+    assert note.get_list("aliases") == (note.get("title"),)
+    assert b"Mails go out at noon" in note.body
+    assert [note.body.count(event.id.encode()) for event in (CART, TESTS)] == [1, 1]
+    later = with_overview(note, compose_overview([CART, TESTS, third], ()))
+    assert b"tests/test_cart.py" in later.body
+    assert later.get("title") == compose_overview([CART, TESTS, third], ()).title
