@@ -23,6 +23,7 @@ from cortex.core.notes.note import Note
 from cortex.core.text.strings import one_line, short_hash, shorten, slugify
 
 EVENTS_HEADING, SUMMARY_HEADING, OUTCOME_HEADING = "## Events", "## Summary", "## Outcome"
+OVERVIEW_MARK = "<!-- overview "
 START_TYPE, END_TYPE = "session_start", "session_end"
 NO_GOAL, NO_SUMMARY = events.PLACEHOLDER_TEXTS[START_TYPE], events.PLACEHOLDER_TEXTS[END_TYPE]
 NOTHING_SAID = "(nothing said)"
@@ -136,10 +137,16 @@ def summary_of(note: Note) -> str:
     ).strip()
 
 
+def overview_of(note: Note) -> str:
+    """The text above the overview's mark, as `session_overview` writes it; empty without one."""
+    text, mark, _ = note.text.partition(f"\n{OVERVIEW_MARK}")
+    return text.strip() if mark else ""
+
+
 def outcome_of(note: Note) -> str:
     """The text below the `## Outcome` of the overview; empty when there is none."""
-    _, _, text = note.text.partition(f"\n{OUTCOME_HEADING}\n")
-    return re.split(r"(?m)^(?:## |<!-- overview )", text, maxsplit=1)[0].strip()
+    _, _, text = f"\n{overview_of(note)}".partition(f"\n{OUTCOME_HEADING}\n")
+    return re.split(r"(?m)^## ", text, maxsplit=1)[0].strip()
 
 
 def tells_something(note: Note) -> bool:

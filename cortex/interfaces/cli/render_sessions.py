@@ -54,15 +54,15 @@ def _session_lines(one: Any) -> Iterable[str]:
     if note.snippet:
         yield f"  {escape(note.snippet)}"
     counts = (one.events, "event"), (one.prompts, "prompt"), (one.records, "record")
-    figures = ", ".join(format_count(number, noun) for number, noun in counts)
+    figures = ", ".join(format_count(number, noun) for number, noun in counts if number)
     yield f"  {dim(note.project, figures, one.name)}"
 
 
 def _session_details_lines(answer: Any) -> Iterable[str]:
     yield from _session_lines(answer.session)
     yield f"  {dim(answer.session.hit.path)}"
-    if answer.summary:
-        yield from ("", escape(answer.summary, lines=True))
+    for text in filter(None, (answer.summary, answer.overview)):
+        yield from ("", escape(text, lines=True))
     prompts = (f"  {format_time(one.at)}  {escape(one.text)}" for one in answer.prompts)
     events = (f"  {escape(one)}" for one in answer.events)
     records = (note_row(one, "", one.type, one.id) for one in answer.records.hits)

@@ -58,6 +58,7 @@ class SessionDetails(NamedTuple):
 
     session: SessionHit
     summary: str
+    overview: str  # in markdown: what was asked, what came of it, what is open
     prompts: list[Prompt]  # oldest first; of many, the last
     events: list[str]  # a line each; of many, the last
     records: Hits[Hit]  # what came from it
@@ -129,6 +130,7 @@ def show_session(vault: Vault, caller: Caller, name: str) -> SessionDetails:
     return SessionDetails(
         session,
         sessions.summary_of(note) if note else "",
+        sessions.overview_of(note) if note else "",
         [read_prompt(vault, row, _MAX_PROMPT_CHARS) for row in reversed(prompt_rows)],
         turns[-_MAX_SHOWN:],
         Hits([build_hit(vault, row) for row in record_rows], session.records),
