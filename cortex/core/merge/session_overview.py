@@ -65,13 +65,7 @@ def keep_latest_overview(versions: Sequence[OverviewVersion]) -> list[OverviewVe
             lines[other] = _with_overview(lines[other], found[other], text)
     event, title = sides[latest].mark[0], sides[titled].mark[3]
     bodies = [b"\n".join(_with_mark(some, event, title) for some in each) for each in lines]
-    wanted = versions[titled].fields
-    heads = [
-        _with_title(version.fields, own, wanted, titles[titled])
-        if own and wanted and titles[titled]
-        else version.fields
-        for version, own in zip(versions, titles, strict=True)
-    ]
+    heads = _with_one_title([version.fields for version in versions], titles, titled)
     return [OverviewVersion(*each) for each in zip(bodies, heads, strict=True)]
 
 
@@ -115,12 +109,29 @@ def _own_title(version: OverviewVersion, held: _OverviewLines | None) -> str:
     return title if is_untitled(title) else ""
 
 
+def _with_one_title(
+    heads: Sequence[FrontmatterBlock | None], titles: Sequence[str], titled: int
+) -> list[FrontmatterBlock | None]:
+    """The fields with the title and alias of the side `titled` in the place of other titles that
+    Cortex gave; `titles` are those, empty for a person's."""
+    wanted = heads[titled]
+    if not (wanted and titles[titled]):
+        return list(heads)
+    other = heads[_ONE + _TWO - titled] or {}
+    if not heads[_BASE] and not titles[_ONE + _TWO - titled] and "title" in other:
+        # No base tells that a person has changed it.
+        named = {**wanted, "title": wanted["title"]._replace(text=other["title"].text)}
+        return [named if side == titled else head for side, head in enumerate(heads)]
+    return [
+        _with_title(head, own, wanted, titles[titled]) if head and own else head
+        for head, own in zip(heads, titles, strict=True)
+    ]
+
+
 def _with_title(
-    fields: FrontmatterBlock | None, own: str, wanted: FrontmatterBlock, title: str
-) -> FrontmatterBlock | None:
+    fields: FrontmatterBlock, own: str, wanted: FrontmatterBlock, title: str
+) -> FrontmatterBlock:
     """The fields with the title and alias of `wanted` in the place of their own."""
-    if fields is None:
-        return None
     changed = dict(fields)
     changed["title"] = FieldText(fields["title"].comments_above, wanted["title"].text)
     ours, theirs = _aliases(fields), _aliases(wanted)
