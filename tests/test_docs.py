@@ -170,6 +170,7 @@ def test_the_host_that_is_shown_is_one(monkeypatch) -> None:
     told = payloads.parse_payload("acme", "stop", json.loads(blocks["json"]))
     assert (told.session, told.cwd, told.message) == ("c1", "/work/shop", "Decision: SQLite.")
     assert payloads.render_answer("acme", "session-start", "Hello") == b'{"context": "Hello"}\n'
-    parsed = hosts.new_reader("acme").parse(blocks["jsonl"].encode().splitlines(), "/work/shop")
-    assert parsed.turn_summary.message == "Decision: SQLite."
-    assert parsed.turn_summary.changed_files == ("src/cart.py",)
+    parsed = hosts.new_reader("acme").parse(blocks["jsonl"].encode().splitlines())
+    told = parsed.turn_summary("/work/shop", "none")
+    assert told.message == "Decision: SQLite."
+    assert told.changed_files == ("src/cart.py",)

@@ -160,7 +160,7 @@ def test_this_projects_vault_is_what_its_events_say(tmp_path) -> None:
 
     def ids(root: Path) -> set[str]:
         return {
-            path.stem
+            re.search(r"^id: (\S+)$", path.read_text(), re.MULTILINE)[1]
             for folder in ("records", "sessions", "events")
             for path in (root / folder).rglob("*.md")
         }

@@ -140,9 +140,11 @@ class TranscriptReader:
 
     def add_reply(self, text: object, about: str, id_: str) -> None:
         """The person said something within a turn, about a question or what they refuse."""
-        if isinstance(text, str) and (words := _strip_reminders(text).strip()):
-            item = self._new_item(REPLY, words, id_)
-            self.items.append(item._replace(about=redacted_line(about)[:MAX_STEP_CHARS]))
+        before = len(self.items)
+        self._add_text(REPLY, _strip_reminders(text) if isinstance(text, str) else text, id_)
+        for at in range(before, len(self.items)):
+            line = redacted_line(about)[:MAX_STEP_CHARS]
+            self.items[at] = self.items[at]._replace(about=line)
 
     def add_summary(self, text: object, id_: str) -> None:
         """The host summed up what was said before, to forget it."""

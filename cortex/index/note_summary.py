@@ -20,7 +20,8 @@ from cortex.core.model.note_status import (
 )
 from cortex.core.model.problem import Problem
 from cortex.core.model.relation import Edge, edges_of, link_names_of
-from cortex.core.model.turn_summary import ACTIVITY_MARK, USER, utterances
+from cortex.core.model.session_asks import as_title, subjects_of
+from cortex.core.model.turn_summary import USER, parse_turn_summary, utterances
 from cortex.core.notes import note as notes
 from cortex.core.text import iso_time
 from cortex.core.text.strings import one_line, shorten, text_digest
@@ -143,13 +144,17 @@ def _status_and_tier(note: notes.Note, path: str) -> tuple[str, int]:
 
 
 def _event_title(note: notes.Note, tier: int) -> str:
-    """The first words of what a person asked in the turn of an event, else of what it says; empty
-    for a note of another kind."""
+    """What a person asked in the turn of an event, else the first words that it says, or what it
+    did; empty for a note of another kind."""
     if tier != TIER_TRAIL:
         return ""
-    said = utterances((raw_content(note.text) or "").partition(ACTIVITY_MARK)[0])
+    turn = parse_turn_summary(raw_content(note.text) or "")
+    said = utterances(turn.message)
     asked = [one.text for one in said if one.role == USER and not one.about]
-    lines = "\n".join([*asked, *(one.text for one in said)]).splitlines()
+    for subject in (subject for text in asked for subject in subjects_of(text)):
+        return as_title(subject)
+    did = [turn.title, *turn.changed_files, *(run.line for run in turn.commands)]
+    lines = "\n".join([*asked, *(one.text for one in said), *did]).splitlines()
     plain = (line.strip("#>*-_` \t") for line in lines)
     return shorten(next((line for line in plain if any(map(str.isalpha, line))), ""), _TITLE_CHARS)
 

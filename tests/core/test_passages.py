@@ -21,7 +21,7 @@ PARAGRAPH = "The carrier drops parcels above thirty kilos, so the cart splits th
 
 def turn(*said: Utterance) -> str:
     message = format_utterances(said)
-    return f"## Raw Content\n\n{compose_text(TurnSummary(message, changed_files=('cart.py',)))}\n"
+    return f"## Raw Content\n\n{compose_text(TurnSummary(message, changed_files=('cart.py',), title='Parcels'))}\n"
 
 
 def test_a_short_text_is_one_passage_and_an_empty_one_is_none() -> None:
@@ -52,10 +52,12 @@ def test_what_a_person_asked_goes_with_each_passage_of_the_turn() -> None:
     )
     first, *rest = passages(text)
     assert first.text.startswith("Why are parcels refused?")
-    assert first.around == ""
+    assert first.around == "Parcels"  # the title that the host gives the session
     assert len(rest) >= 2
-    assert {one.around for one in rest} == {"Why are parcels refused?"}
-    assert not any("[!" in one.text or "Raw Content" in one.text for one in (first, *rest))
+    assert {one.around for one in rest} == {"Parcels\nWhy are parcels refused?"}
+    held = "".join(one.text for one in (first, *rest))
+    assert "cart.py" in held
+    assert not any(mark in held for mark in ("[!", "Raw Content", "Title:"))
 
 
 @given(st.lists(st.sampled_from([*"ab. \n#>", "\n\n", "* * *", "> [!user] x", "wörd " * 90])))

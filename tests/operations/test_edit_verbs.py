@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from cortex.core.model.problem import ConflictError, InvalidInputError, NotFoundError
+from cortex.core.model.session_note import session_note_id
 from cortex.core.notes import note as notes
 from cortex.index.refresh import query_index
 from cortex.interfaces.cli.main import main
@@ -353,8 +354,9 @@ def test_a_session_comes_back_with_what_was_said_since_the_last_commit(
     (file,) = Path(vault.root, "sessions").rglob("*.md")
     before = file.read_bytes()
     assert b"said 2" in before
-    assert cortex("delete", file.stem, "--hard", "--yes").returncode == 0
-    assert cortex("restore", file.stem).returncode == 0
+    id_ = session_note_id("a-session")
+    assert cortex("delete", id_, "--hard", "--yes").returncode == 0
+    assert cortex("restore", id_).returncode == 0
     assert file.read_bytes() == before
 
 

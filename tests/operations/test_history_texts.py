@@ -16,6 +16,7 @@ from cortex.core.model.event import Event
 from cortex.core.model.problem import ConflictError, NotFoundError
 from cortex.core.model.session_note import session_note_id
 from cortex.core.model.topics import topic_record_id
+from cortex.core.notes import note as notes
 from cortex.operations.capture.normalize import normalize
 from cortex.operations.find.history import History, history
 from cortex.vault import files, layout
@@ -206,10 +207,11 @@ def test_a_record_without_a_topic_and_a_session_are_found_by_what_made_their_ids
         *Path(vault.root).glob("records/**/*.md"),
         *Path(vault.root).glob("sessions/**/*.md"),
     ]:
+        id_ = notes.read(path.read_bytes()).get("id")
         path.unlink()
-        found = history(vault, caller, path.stem)
+        found = history(vault, caller, id_)
         assert told(found) == (
-            [(turn, "a turn")] if path.stem == session_note_id("s-1") else [(one, "only text")]
+            [(turn, "a turn")] if id_ == session_note_id("s-1") else [(one, "only text")]
         )
     with pytest.raises(NotFoundError, match="there is no note"):
         history(vault, caller, "on-day-1-aaaaaa")

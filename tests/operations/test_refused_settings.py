@@ -113,15 +113,17 @@ def test_what_was_excluded_stays_so_while_the_settings_cannot_be_read(used, cort
 @pytest.mark.parametrize(
     ("text", "enabled", "prompts"),
     [
-        ("[hooks]\nenabled = false\nbroken =\n", False, False),
-        ("[hooks]\nprompts = true\nbroken =\n", True, True),
-        ("[hooks]\n# enabled = false\nbroken =\n", True, False),
+        ("[hooks]\nenabled = false\nbroken =\n", False, "short"),
+        ("[hooks]\nprompts = true\nbroken =\n", True, "full"),
+        ("[hooks]\nprompts = 'none'\nbroken =\n", True, "none"),
+        ("[hooks]\nprompts = [\nbroken =\n", True, "none"),
+        ("[hooks]\n# enabled = false\nbroken =\n", True, "short"),
     ],
 )
 def test_hooks_stay_as_the_lines_of_broken_settings_say(vault, text, enabled, prompts) -> None:
     Path(vault.root, "cortex.toml").write_text(f"format = 1\n{text}")
     held = settings.load(vault.root)
-    assert (held.hooks_enabled, held.captures_prompts) == (enabled, prompts)
+    assert (held.hooks_enabled, held.prompts) == (enabled, prompts)
     assert (held.push, held.autocommit) == (False, False)
 
 

@@ -530,7 +530,7 @@ def test_where_no_record_bears_on_it_a_turn_of_another_session_may(vault_from, c
         TURN_ID,
         "turn",
         "2026-11-03",
-        "the ledger was torn after the crash",
+        "The ledger was torn after the crash",
     )
     assert "The journal of the ledger was not flushed" in line.text
     assert "[!user]" not in line.text

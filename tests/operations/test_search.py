@@ -558,7 +558,7 @@ def test_the_passage_of_a_turn_that_answers_stands_before_a_record_that_does_not
     first, *_ = search(vault, caller, question).hits
     assert (first.id, first.title) == (
         "20261101t100000z-aaaaaaaaaa",
-        "why do parcels to Norway come back?",
+        "Why do parcels to Norway come back",
     )
     plain = first.snippet.replace("\ue000", "").replace("\ue001", "")
     assert "The carrier wants a customs form for every parcel to Norway." in plain
@@ -606,3 +606,19 @@ def test_fewer_hits_are_the_first_of_more(vault_from, caller) -> None:
     )
     many = ids(vault, caller, "label form of the printer", number=20)
     assert ids(vault, caller, "label form of the printer", number=5) == many[:5]
+
+
+@pytest.mark.parametrize(
+    ("message", "title"),
+    [
+        ("> [!user] Implement the following plan: # Plan: Split heavy parcels\n\nDone.", "Split heavy parcels"),
+        ("## Summary\n\nParcels are split now.", "Summary"),
+        ("<!-- cortex: what was done -->\n\nFiles changed:\n\n- src/parcels.py", "src/parcels.py"),
+    ],
+)  # fmt: skip
+def test_a_turn_is_called_by_what_was_asked_or_said_or_done(
+    vault_from, caller, message, title
+) -> None:
+    (hit,) = search(vault_from(turn_event(1, "s", message)), caller, "parcels").hits
+    assert hit.title == title
+    assert "Raw Content" not in hit.snippet

@@ -268,7 +268,7 @@ def test_without_room_at_all_it_says_so_and_the_next_hook_takes_it(vault, tmp_pa
     assert notes(vault, "stop") == []
     assert not list(Path(vault.root).rglob(".*cx-tmp"))
     assert called("stop", told, tmp_path) == (0, b"", b"")
-    assert said(notes(vault, "stop")) == "Said on a full disk.\n\nAnd so was this."
+    assert said(notes(vault, "stop")) == "Said on a full disk.\n\n* * *\n\nAnd so was this."
 
 
 def test_what_finds_no_room_in_the_vault_waits_beside_it(vault, tmp_path, cortex_in):
@@ -661,7 +661,7 @@ def test_a_hook_that_captures_loads_next_to_nothing(vault, tmp_path):
         for one in done.stderr.splitlines()
         if one.startswith("import time:")
     }
-    assert said(notes(vault, "stop")) == "Something new was said.\n\nDone."
+    assert said(notes(vault, "stop")) == "Something new was said.\n\n* * *\n\nDone."
     assert {
         "cortex.core.redact.secrets",
         "cortex.hosts.tail",

@@ -13,19 +13,35 @@ def loaded(tmp_path, text: str):
     return settings.load(str(tmp_path))
 
 
-def test_hooks_capture_and_prompts_are_not_kept_unless_it_is_said(tmp_path):
+def test_hooks_capture_and_of_prompts_a_short_part_unless_it_is_said(tmp_path):
     said = loaded(tmp_path, "")
-    assert (said.hooks_enabled, said.captures_prompts, said.phrases, said.problems) == (
+    assert (said.hooks_enabled, said.prompts, said.phrases, said.problems) == (
         True,
-        False,
+        "short",
         (),
         (),
     )
 
 
+@pytest.mark.parametrize(
+    ("said", "kept"),
+    [('"none"', "none"), ('"short"', "short"), ('"full"', "full"), ("true", "full"), ("false", "none")],
+)  # fmt: skip
+def test_a_team_says_what_is_kept_of_prompts(said, kept, tmp_path):
+    read = loaded(tmp_path, f"[hooks]\nprompts = {said}\n")
+    assert (read.prompts, read.problems) == (kept, ())
+
+
+@pytest.mark.parametrize("said", ['"all"', "1", '["short"]', '""'])
+def test_what_nobody_understands_keeps_no_prompts_and_is_named(said, tmp_path):
+    read = loaded(tmp_path, f"[hooks]\nprompts = {said}\n")
+    assert read.prompts == "none"
+    assert "none of none, short, full" in read.problems[0].message
+
+
 def test_a_project_switches_hooks_off_and_a_team_keeps_prompts(tmp_path):
     said = loaded(tmp_path, "[hooks]\nenabled = false\nprompts = true\n")
-    assert (said.hooks_enabled, said.captures_prompts, said.problems) == (False, True, ())
+    assert (said.hooks_enabled, said.prompts, said.problems) == (False, "full", ())
 
 
 @pytest.mark.parametrize(
@@ -77,6 +93,6 @@ def test_settings_that_are_too_large_are_named_and_not_read_half(tmp_path):
     text = "[hooks]\nprompts = true\n" + "# a long comment\n" * 5_000
     read = loaded(tmp_path, text)
     assert "is larger than 65,536 bytes" in read.problems[0].message
-    assert not read.captures_prompts
+    assert read.prompts == "none"
     with pytest.raises(InvalidInputError, match="larger than"):
         project_aliases.read_all(str(tmp_path))

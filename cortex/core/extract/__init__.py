@@ -11,11 +11,14 @@ from cortex.core.extract.candidate import (
     Candidate,
     LeadingPhrases,
 )
-from cortex.core.model.turn_summary import ACTIVITY_MARK, utterances, without_callouts
+from cortex.core.extract.own_words import blank_callouts
+from cortex.core.model.turn_summary import ACTIVITY_MARK, utterances
 from cortex.core.text.strings import text_digest
 
 # The surest first: what two layers find is the find of the first.
 LAYERS = (TAG_LAYER, STRUCTURAL_LAYER, KEYWORD_LAYER, PASSAGE_LAYER)
+MIN_MARKED_WORDS = 2  # of what stands behind a marker in a turn
+CLEAR_CONFIDENCE = 0.8  # of a choice that no marker tells
 
 
 def find_candidates(
@@ -27,7 +30,7 @@ def find_candidates(
     from cortex.core.extract import keywords, memory_tags, prose, structural  # noqa: PLC0415
 
     said, mark, _ = text.partition(ACTIVITY_MARK)
-    read = prose.mask_code(without_callouts(said))
+    read = prose.mask_code(blank_callouts(said))
     tagged = memory_tags.find_tags(read)
     found = [one for _, _, one in tagged]
     if mark:
@@ -38,6 +41,8 @@ def find_candidates(
         ]
     if not tags_only:
         found += structural.find_plan(text)
+        if read.text is not said:
+            read = prose.mask_code(blank_callouts(said, keep_own=True))
         read = read.mask_spans((start, end) for start, end, _ in tagged) if tagged else read
         lines = keywords.find_marked_lines(read, phrases)
         found += [one for _, _, one in lines]
@@ -53,17 +58,18 @@ def find_candidates(
     )
 
 
-def find_in_turn(text: str, phrases: LeadingPhrases = ()) -> tuple[Candidate, ...]:
+def find_in_turn(
+    text: str, phrases: LeadingPhrases = (), *, subagent: bool = False
+) -> tuple[Candidate, ...]:
     """The candidates in a turn's text that become records: what is marked, and the noteworthy
-    passages that hold nothing marked. Of agents' prose a phrase alone (`we use`, `the fix is`) is
-    mostly noise: on real sessions 30 % of such finds were worth keeping; it must give a reason."""
+    passages that hold nothing marked. Of agents' prose a phrase alone (`we use`, `turns out`) is
+    mostly noise: on real sessions 30 % of such finds were worth keeping; it must be a clear choice
+    with its reason. A `subagent` has no plan and no passages of its own: it is asked by an agent."""
     from cortex.core.extract import noteworthy  # noqa: PLC0415  as above
 
-    found = [
-        one
-        for one in find_candidates(text, phrases)
-        if becomes_record(one) and (one.layer != KEYWORD_LAYER or one.is_marked or one.reason)
-    ]
+    found = [one for one in find_candidates(text, phrases) if _is_clear(one)]
+    if subagent:
+        return tuple(one for one in found if one.layer != STRUCTURAL_LAYER)
     known = [" ".join(one.text.split()) for one in found]
     said = utterances(text.partition(ACTIVITY_MARK)[0])
     for one in noteworthy.find_noteworthy(said):
@@ -71,6 +77,14 @@ def find_in_turn(text: str, phrases: LeadingPhrases = ()) -> tuple[Candidate, ..
         if not any(line in plain for line in known):
             found.append(one)
     return tuple(found)
+
+
+def _is_clear(one: Candidate) -> bool:
+    if one.layer != KEYWORD_LAYER:
+        return becomes_record(one)
+    if one.is_marked:
+        return becomes_record(one) and len(one.text.split()) >= MIN_MARKED_WORDS
+    return bool(one.reason) and one.confidence >= CLEAR_CONFIDENCE
 
 
 def becomes_record(one: Candidate) -> bool:

@@ -25,22 +25,22 @@ TITLE_LIMIT = 80
 
 
 def extract_records(
-    text: str, begun: Record, phrases: LeadingPhrases, *, tags_only: bool, turn: bool, plan: bool
+    text: str, begun: Record, phrases: LeadingPhrases, *, tags_only: bool, turn: str
 ) -> list[Record]:
-    """The records of an event's text, based on `begun`; plans only if `plan` is set. `turn`: it is
-    a turn of a session, of which noteworthy passages become records too."""
+    """The records of an event's text, based on `begun`. `turn`: the type of event if it is a turn
+    of a session."""
     phrases = [one for one in phrases if is_record_type(one[0])]
     records = []
     found = (
-        find_in_turn(text, phrases)
+        find_in_turn(text, phrases, subagent=turn == "subagent_stop")
         if turn
         else filter(becomes_record, find_candidates(text, phrases, tags_only=tags_only))
     )
     for one in found:
-        if one.layer != STRUCTURAL_LAYER:
-            records.append(candidate_to_record(one, begun))
-        elif plan:
-            records.append(_plan_record(text, one, begun))
+        is_plan = one.layer == STRUCTURAL_LAYER
+        records.append(
+            _plan_record(text, one, begun) if is_plan else candidate_to_record(one, begun)
+        )
     return records
 
 

@@ -180,14 +180,15 @@ def _marked_line(
     if sum(map(str.isalnum, text)) < MIN_LETTERS or (says_nothing and not whole):
         return None
     is_question = _QUESTION_RE.fullmatch(low) or low.rstrip(" *_\"')").endswith("?")
-    if is_question or _UNDECIDED_RE.match(low):
+    leads_on = low.rstrip(" *_").endswith((":", "："))  # to what is not a part of it
+    if is_question or leads_on or _UNDECIDED_RE.match(low):
         confidence = HEDGED_CONFIDENCE
     text, reason = split_reason(text, type_)
     following = _REASON_LINE_RE.match(read.masked, stop + 1)
     if not reason and following and stop < len(read.masked):
         last = read.paragraph_end(following.end())
         reason, stop = clean_candidate_text(read.text[following.end() : last]), last
-    text = _LIST_ITEM_RE.sub("", text, count=1) if whole else text
+    text = _without_item_mark(text) if whole else text
     if not text:
         return None
     line = read.line_number(start)
@@ -293,6 +294,11 @@ def _sentence_bounds(read: MaskedText, at: int) -> tuple[int, int]:
     return start, end
 
 
+def _without_item_mark(text: str) -> str:
+    mark = _LIST_ITEM_RE.match(text)
+    return text[mark.end() :] if mark else text
+
+
 def _is_abbreviation(low: str, dot: int) -> bool:
     return (
         low[dot] == "."
@@ -312,7 +318,7 @@ def _best_phrase_candidate(read: MaskedText, start: int, end: int) -> Candidate 
     if line.startswith((">", "|")):  # somebody else's words, or a cell of a table
         confidence = min(confidence, HEDGED_CONFIDENCE)
     sentence = read.text[start:end].lstrip()
-    text = clean_candidate_text(_LIST_ITEM_RE.sub("", sentence, count=1).lstrip("#>*- "))
+    text = clean_candidate_text(_without_item_mark(sentence).lstrip("#>*- "))
     opening = _FILLER_OPENING_RE.match(text)
     if opening and len(text) > opening.end():
         text = text[opening.end() :]
@@ -338,7 +344,7 @@ def _surest_phrase(low: str, text: str, *, is_line: bool) -> tuple[str, float]:
         if not sure:
             continue
         before, after = low[: match.start()], low[match.start() :]
-        own_before = _LIST_ITEM_RE.sub("", before, count=1) if is_line else before
+        own_before = _without_item_mark(before) if is_line else before
         is_choice = rule.type in ("decision", "rejection") and sure > HEDGED_CONFIDENCE
         hedged = is_hedged(own_before, after, ours=rule.is_first_person) or (
             is_choice and is_non_decision(before, with_code[match.start() :])

@@ -7,13 +7,17 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from cortex.core.extract.own_words import own_lines
 from cortex.core.extract.prose import mask_code
+from cortex.core.model.session_asks import subjects_of
 from cortex.core.model.turn_summary import AGENT, USER, Utterance
+from cortex.core.text.strings import one_line
 
 MAX_PASSAGE_CHARS = 900
 _MAX_PASSAGES = 400  # of one turn
 _MAX_PROMPT_CHARS = 400  # of a prompt that is one passage; of a longer one each line is
-_MAX_CONTEXT_CHARS = 300  # of what the agent said before a person's words
+_LONG_PROMPT_CHARS = 1500  # of one that is mostly pasted
+_MAX_CONTEXT_CHARS = 300  # of what was said before and after
 _HEADING_RE = re.compile(r"#{1,6}[ \t]+(?P<text>\S.*?)[ \t#]*$")
 _BOLD_LINE_RE = re.compile(
     r"(?:\d{1,2}[.)][ \t]+)?(?:\*\*|__)(?P<text>[^*_\n]{2,90})(?:\*\*|__):?$"
@@ -24,7 +28,7 @@ _LEFT_OUT_RE = re.compile(r"[ \t]*(?:[|>]|(?:[-*_=][ \t]*){3,}$|$)")  # tables, 
 _SENTENCE_END_RE = re.compile(r"(?<=[.!?])[\"”')*_]{0,3}\s+")
 
 
-class Passage(NamedTuple):
+class TurnPassage(NamedTuple):
     """A passage of a turn."""
 
     role: str  # USER or AGENT
@@ -32,7 +36,8 @@ class Passage(NamedTuple):
     about: str = ""  # of a person's answer: the question, or what was refused
     heading: str = ""  # the nearest heading above it in its message
     body: str = ""  # the same in markdown
-    context: str = ""  # of a person's words: the end of what the agent said before
+    before: str = ""  # of an agent's: what the person asked last; of a person's: the agent's end
+    after: str = ""  # of a person's words: the beginning of what the agent said then
     message: int = 0  # which utterance of the turn it is of
 
     @property
@@ -42,25 +47,63 @@ class Passage(NamedTuple):
         return first if first.endswith(":") else ""
 
 
-def cut_passages(said: list[Utterance]) -> list[Passage]:
+def cut_passages(said: list[Utterance]) -> list[TurnPassage]:
     """The passages of a turn, in their order. Code blocks, tables and quotes are left out."""
-    found: list[Passage] = []
+    found: list[TurnPassage] = []
+    asked, last = "", ""
+    waiting = 0  # from which passage on a person's words wait for what the agent says then
     for at, one in enumerate(said):
         if len(found) >= _MAX_PASSAGES:
             break
-        if one.role == AGENT:
-            found += (passage._replace(message=at) for passage in _cut_message(one.text))
+        if one.role == USER:
+            texts = filter(None, map(_clean_prompt, _split_prompt(one)))
+            found += [TurnPassage(USER, text, one.about, "", text, last, "", at) for text in texts]
+            asked, last = _ask_of(one) or asked, ""
             continue
-        before = found[-1] if found and found[-1].role == AGENT else None
-        context = _last_sentences(before.text) if before else ""
-        lines = [one.text] if one.about else _split_prompt(one.text)
-        texts = filter(None, (" ".join(line.split())[:MAX_PASSAGE_CHARS] for line in lines))
-        found += [Passage(USER, text, one.about, "", text, context, at) for text in texts]
+        passages = [
+            passage._replace(message=at, before=asked) for passage in _cut_message(one.text)
+        ]
+        if passages:
+            then, last = _first_sentences(passages[0].text), _last_sentences(passages[-1].text)
+            for number in range(waiting, len(found)):
+                if found[number].role == USER:
+                    found[number] = found[number]._replace(after=then)
+            found += passages
+            waiting = len(found)
     return found[:_MAX_PASSAGES]
 
 
-def _split_prompt(text: str) -> list[str]:
-    return [text] if len(text) <= _MAX_PROMPT_CHARS else text.split("\n")
+def _split_prompt(one: Utterance) -> list[str]:
+    """An answer or a short prompt as it is; of a longer one each line that is the person's own."""
+    if one.about:
+        return [one.text]
+    lines = own_lines(one.text)
+    return [one.text] if lines and len(one.text) <= _MAX_PROMPT_CHARS else lines
+
+
+def _clean_prompt(text: str) -> str:
+    return one_line(text[: 2 * MAX_PASSAGE_CHARS])[:MAX_PASSAGE_CHARS]
+
+
+def _ask_of(one: Utterance) -> str:
+    """What a person asks or answers, in short; empty when it names no subject."""
+    if one.about:
+        return _first_sentences(f"{one_line(one.about)}: {one_line(one.text)}")
+    subjects = subjects_of(one.text)
+    if not subjects or len(one.text) > _LONG_PROMPT_CHARS:
+        return _first_sentences(" ".join(subjects[:1]))
+    line = one_line(one.text)
+    return _first_sentences(line if subjects[0] in line else subjects[0])
+
+
+def _first_sentences(text: str) -> str:
+    """The beginning of a text, to where a sentence or a line ends."""
+    text = one_line(text[: 2 * _MAX_CONTEXT_CHARS])
+    if len(text) <= _MAX_CONTEXT_CHARS:
+        return text
+    cut = text[:_MAX_CONTEXT_CHARS]
+    end = max(cut.rfind(mark) for mark in (". ", "? ", "! ", ": "))
+    return cut[: end + 1] if end > _MAX_CONTEXT_CHARS // 3 else f"{cut[: cut.rfind(' ')]}…"
 
 
 def _last_sentences(text: str) -> str:
@@ -90,19 +133,19 @@ class _Section:
         self.lines.append(text)
         self.chars += len(text)
 
-    def passages(self) -> list[Passage]:
+    def passages(self) -> list[TurnPassage]:
         # A line that leads to what is left out tells nothing.
         if not self.lines or (len(self.lines) == 1 and self.lines[0].rstrip("*_ ").endswith(":")):
             return []
         body = "".join(self.blocks)
-        return [Passage(AGENT, "\n".join(self.lines), "", self.heading, body)]
+        return [TurnPassage(AGENT, "\n".join(self.lines), "", self.heading, body)]
 
 
-def _cut_message(text: str) -> list[Passage]:
+def _cut_message(text: str) -> list[TurnPassage]:
     """The sections of an agent's message, each of up to `MAX_PASSAGE_CHARS` characters."""
     text = _THINKING_RE.sub("", text) if "<thinking>" in text else text
     masked = mask_code(text).masked if "```" in text or "~~~" in text or "<!--" in text else text
-    found: list[Passage] = []
+    found: list[TurnPassage] = []
     section = _Section("")
     block: list[str] = []
     is_item = False
@@ -143,8 +186,3 @@ def split_sentences(text: str) -> list[str]:
     """The sentences of a passage, none over two lines."""
     lines = (_SENTENCE_END_RE.split(line) for line in text.split("\n"))
     return [sentence for line in lines for sentence in line if sentence.strip()]
-
-
-def first_sentence(text: str) -> str:
-    """The first sentence of a passage."""
-    return next(iter(split_sentences(text)), "")

@@ -21,6 +21,7 @@ _AROUND_CHARS = 300  # of what was asked
 _HEADING_RE = re.compile(r" {0,3}(#{1,6})[ \t]+(.*?)[ \t#]*$")
 _CALLOUT_RE = re.compile(r"> ?\[!(user|answer)\][ \t]?", re.IGNORECASE)
 _CUT_RE = re.compile(r"(?<=[.!?;:])\s|\n|(?<=[\u3002\uff01\uff1f])")
+_SESSION_TITLE_RE = re.compile(r"\nTitle:\n\n- ([^\n]*)\s*$")
 _RAW_HEADING = "raw content"  # of every event
 
 
@@ -29,7 +30,7 @@ class TextPassage(NamedTuple):
 
     line: int  # of its first line, from 0
     text: str  # as it stands there, but for the marks of callouts
-    around: str  # headings above, and what the person asked
+    around: str  # title of the session, headings above, and what the person asked
 
 
 class _TextBlock(NamedTuple):
@@ -42,6 +43,7 @@ class _TextBlock(NamedTuple):
 
 def passages(text: str) -> list[TextPassage]:
     """The passages of a note's text, in their order; none of a text without letters."""
+    title, text = split_session_title(text)
     found: list[TextPassage] = []
     headings: list[tuple[int, str]] = []  # level and text of those above
     asked = around = ""
@@ -70,7 +72,7 @@ def passages(text: str) -> list[TextPassage]:
         ):
             flush()
         if not held:
-            around = "\n".join([*(words for _, words in headings), asked]).strip()
+            around = "\n".join([title, *(words for _, words in headings), asked]).strip()
         if block.kind == "heading":
             match = _HEADING_RE.match(block.text)
             assert match is not None
@@ -84,6 +86,14 @@ def passages(text: str) -> list[TextPassage]:
     if held:
         flush()
     return found
+
+
+def split_session_title(text: str) -> tuple[str, str]:
+    """The title of the session, which each of its turns ends with, and the text without it."""
+    if ACTIVITY_MARK not in text:
+        return "", text
+    found = _SESSION_TITLE_RE.search(text, text.index(ACTIVITY_MARK))
+    return (found[1], text[: found.start()]) if found else ("", text)
 
 
 def _iter_blocks(text: str) -> Iterator[_TextBlock]:

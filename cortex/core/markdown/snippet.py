@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from cortex.core.markdown.passages import passages
+from cortex.core.markdown.passages import passages, split_session_title
 from cortex.core.model.note_status import MATCH_END, MATCH_START
 from cortex.core.text.tokenizer import fold_accents
 
@@ -14,6 +14,7 @@ MAX_CHARS = 400  # characters: two or three sentences, enough to read the answer
 _MAX_LINE_CHARS = 300  # of a line that shows how a note begins
 _FRONTMATTER_RE = re.compile(r"---[ \t]*\r?\n(?:[^\n]*\n){0,1000}?---[ \t]*(?:\r?\n|$)")
 _CALLOUT_RE = re.compile(r"^(?:> ?)+(?:\[!\w+\][ \t]?)?")
+_LINK_RE = re.compile(r"\[\[([^\[\]|\n]{1,400})(?:\|([^\[\]|\n]{1,400}))?\]\]")
 _SENTENCE_END_RE = re.compile(r"(?<=[^\d\s][.!?])\s+(?=\S)")
 _CONTROL_CHARS_RE = re.compile("[\x00-\x1f\ue000\ue001]")
 
@@ -66,10 +67,11 @@ def best_excerpt(
     head = _FRONTMATTER_RE.match(text)
     start = head.end() if head else 0
     first = text.count("\n", 0, start) + 1
-    lines = text[start:].split("\n")
+    _, body = split_session_title(text[start:])
+    lines = body.split("\n")
     begin, end = 0, len(lines)
     if wanted and part >= 0:
-        places = [one.line for one in passages(text[start:])]
+        places = [one.line for one in passages(body)]
         if part < len(places):
             begin = places[part]
             end = max(
@@ -103,8 +105,9 @@ def _sentences(lines: Sequence[str], first: int) -> Iterator[_Unit]:
 
 
 def _plain_line(line: str) -> str:
-    """A line without what makes it a callout."""
-    return _CONTROL_CHARS_RE.sub(" ", _CALLOUT_RE.sub("", line)).strip()
+    """A line without what makes it a callout, with links as they read."""
+    plain = _CONTROL_CHARS_RE.sub(" ", _CALLOUT_RE.sub("", line)).strip()
+    return _LINK_RE.sub(lambda found: found[2] or found[1], plain) if "[[" in plain else plain
 
 
 def _best_window(units: Sequence[_Unit], wanted: Wanted, limit: int) -> tuple[int, int, int]:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import NamedTuple, TypeAlias
 
 from cortex.core.merge.note_versions import Tree, note_id, stem_of
+from cortex.core.model.note_status import is_named_after
 from cortex.core.model.problem import InvalidInputError
 from cortex.core.notes import note as notes
 from cortex.core.text.strings import short_hash
@@ -132,7 +133,12 @@ class MergePlan:
             return
         stays, goes = sorted(
             (first, one),
-            key=lambda each: (each.id != stem_of(each.path), each.id == "", each.id, each.data),
+            key=lambda each: (
+                not is_named_after(stem_of(each.path), each.id),
+                each.id == "",
+                each.id,
+                each.data,
+            ),
         )
         target = self.free_path(one.path, goes.id, goes.data, self._decisions)
         self._decisions[one.path] = stays._replace(message=_TWO_NOTES.format(target))

@@ -25,7 +25,7 @@ from cortex.core.merge.fields import (
     pick_changed,
     time_sort_key,
 )
-from cortex.core.model.note_status import UTF16_BOMS
+from cortex.core.model.note_status import UTF16_BOMS, is_named_after
 from cortex.core.model.problem import InvalidInputError
 from cortex.core.notes import yaml_subset
 from cortex.core.notes.yaml_lines import BOM, NoteParts, split_fields, split_note
@@ -199,12 +199,16 @@ def _separate_notes(
         id_ = one or two
         # Without an id a note is known by its path: it is the note that this file is named after,
         # or a person's own.
-        if (was == id_ and name in (id_, "")) or (not was and name != id_):
+        is_named = is_named_after(name, id_)
+        if (was == id_ and (is_named or not name)) or (not was and not is_named):
             return ours, None
     if was and one != two and was in (one, two):  # git renames a file only to a new note
         return (theirs, ours) if was == one else (ours, theirs)
     # First the note that the file is named after, whichever side it is on.
-    sides = sorted((id_ != name, not id_, id_, data) for id_, data in ((one, ours), (two, theirs)))
+    sides = sorted(
+        (not is_named_after(name, id_), not id_, id_, data)
+        for id_, data in ((one, ours), (two, theirs))
+    )
     return sides[0][-1], sides[1][-1]
 
 

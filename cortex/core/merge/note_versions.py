@@ -11,6 +11,7 @@ import re
 from collections.abc import Mapping
 from typing import NamedTuple, TypeAlias
 
+from cortex.core.model.note_status import is_named_after
 from cortex.core.model.record import RECORD_TYPES
 from cortex.core.notes import note as notes
 from cortex.core.notes.note import Note
@@ -112,7 +113,7 @@ def preferred_path(id_: str, texts: Tree) -> str:
     the greatest. The same on every clone, in whatever order versions meet."""
 
     def rank(path: str) -> tuple[int, str, str]:
-        given = path.startswith(("records/", "sessions/")) and stem_of(path) == id_
+        given = path.startswith(("records/", "sessions/")) and is_named_after(stem_of(path), id_)
         copied = bool(id_) and stem_of(path).startswith(f"{id_} ")
         note = notes.read(texts[path])
         return (

@@ -14,6 +14,13 @@ MAX_NOTE_BYTES = 1024 * 1024  # of a note that are read; the rest is not searche
 UTF16_BOMS = (b"\xff\xfe", b"\xfe\xff")
 
 
+def is_named_after(stem: str, id_: str) -> bool:
+    """Whether a file has the name that Cortex gives to the note with this id: the id, or of a
+    session a day, the words of its title, and the end of the id."""
+    is_dated = stem[:4].isdecimal() and stem[4:5] == "-"
+    return stem == id_ or (id_.startswith("session-") and is_dated and stem.endswith(id_[-7:]))
+
+
 def decode_text(data: bytes) -> str:
     """The text of a file for reading and finding; bytes that mean nothing become U+FFFD."""
     if data.startswith(UTF16_BOMS):

@@ -48,6 +48,13 @@ def subjects_of(prompt: str) -> list[str]:
     return [line for line in map(_without_courtesy, sentences) if len(_words(line)) >= _MIN_WORDS]
 
 
+def is_own_prompt(prompt: str) -> bool:
+    """Whether a prompt is a person's own words: no plan that is pasted, and nothing that a host
+    says in their name."""
+    text = prompt.lstrip()[:_MAX_READ_CHARS]
+    return not (_pattern("plan").match(text) or _pattern("not a person").match(text))
+
+
 def choose_title(prompts: Sequence[str], said: Iterable[str]) -> str:
     """What the prompts ask for, as a title: the sentence whose words recur most in what was said
     and done. What was asked first weighs more, and so does a plan. Empty when nothing was asked."""

@@ -164,12 +164,13 @@ def _add_turn(said: _Said, turn: TurnSummary) -> None:
 
 
 def _title(said: _Said, first: Event) -> str:
-    """The host's title or the goal, else from what was asked, else from the last message or the branch; with
-    none of these the day."""
+    """The host's title or the goal, else from what was asked, else from the last message or the
+    branch; with none of these the day."""
     title = as_title(said.title or said.goal)
     title = title or choose_title(said.prompts, [*said.messages, " ".join(said.files)])
-    if not title and (report := _last_report(said.messages) or said.summary):
-        title = choose_title([report[-_MAX_OUTCOME_CHARS:]], said.messages)
+    if not title:
+        sentences = subjects_of(_last_report(said.messages) or said.summary)
+        title = as_title(next((one for one in sentences if not is_on_the_way(one)), ""))
     if not title:
         what = said.branch or next(iter(said.files), "")
         title = untitled_by_what(first.session, what, first.at[:10])

@@ -16,7 +16,8 @@ ACTIVITY_MARK = "<!-- cortex: what was done -->"
 MEMORY_TAG_START = "[memory"  # how a memory tag begins, in lower case
 USER, AGENT = "user", "agent"
 MESSAGE_BREAK = "* * *"  # a line between two messages of the agent
-_PROMPT_START, _ANSWER_START = "> [!user]", "> [!answer]"  # callouts of the person's words
+PROMPT_START, _ANSWER_START = "> [!user]", "> [!answer]"
+CALLOUT_STARTS = PROMPT_START, _ANSWER_START  # of the person's words
 _HEADINGS = ("Asked to remember:", "Files changed:", "Commands:", "Plan:", "Title:")
 _ESCAPED_MARK = ACTIVITY_MARK.replace("<!--", "<!- -")
 
@@ -121,7 +122,7 @@ def format_utterances(said: Iterable[Utterance]) -> str:
 def _format_callout(one: Utterance) -> str:
     """`> [!user] words`, or `> [!answer] what is answered` with the words below."""
     words = one.text.strip().splitlines()
-    head = f"{_ANSWER_START} {one_line(one.about)}" if one.about else _PROMPT_START
+    head = f"{_ANSWER_START} {one_line(one.about)}" if one.about else PROMPT_START
     if not one.about and words:
         head = f"{head} {words.pop(0)}"
     return "\n".join([head, *(f"> {line}".rstrip() for line in words)])
@@ -133,7 +134,7 @@ def utterances(message: str) -> list[Utterance]:
     lines: list[str] = []
     in_callout = False
     for line in (*message.splitlines(), MESSAGE_BREAK):
-        begins = line.startswith((_PROMPT_START, _ANSWER_START))
+        begins = line.startswith(CALLOUT_STARTS)
         if begins or line == MESSAGE_BREAK or (in_callout and not line.startswith(">")):
             if "".join(lines).strip():
                 said.append(_read_callout(lines) if in_callout else _agent_says(lines))
@@ -141,19 +142,6 @@ def utterances(message: str) -> list[Utterance]:
         if line != MESSAGE_BREAK:
             lines.append(line)
     return said
-
-
-def without_callouts(message: str) -> str:
-    """What was said, with the lines of the person's callouts empty: their tagged lines stand among
-    what was done, whole."""
-    if "> [!" not in message:
-        return message
-    lines, in_callout = [], False
-    for line in message.split("\n"):
-        begins = line.startswith((_PROMPT_START, _ANSWER_START))
-        in_callout = begins or (in_callout and line.startswith(">"))
-        lines.append("" if in_callout else line)
-    return "\n".join(lines)
 
 
 def _agent_says(lines: list[str]) -> Utterance:
@@ -164,7 +152,7 @@ def _read_callout(lines: list[str]) -> Utterance:
     below = [line[1:].removeprefix(" ") for line in lines[1:]]
     if lines[0].startswith(_ANSWER_START):
         return Utterance(USER, "\n".join(below).strip(), lines[0][len(_ANSWER_START) :].strip())
-    return Utterance(USER, "\n".join([lines[0][len(_PROMPT_START) :].strip(), *below]).strip())
+    return Utterance(USER, "\n".join([lines[0][len(PROMPT_START) :].strip(), *below]).strip())
 
 
 def join_messages(messages: Iterable[str]) -> str:
@@ -190,7 +178,7 @@ def _escape_agent_text(text: str) -> str:
 def _escape_agent_line(line: str) -> str:
     if line == MESSAGE_BREAK:
         return "***"
-    is_callout = line.startswith((_PROMPT_START, _ANSWER_START))
+    is_callout = line.startswith(CALLOUT_STARTS)
     return line.replace("[!", "[! ", 1) if is_callout else line
 
 

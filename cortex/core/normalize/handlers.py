@@ -59,8 +59,8 @@ MAX_SAVED_TITLE_CHARS = 200  # of one that somebody gave
 
 TAGS_ONLY_TYPES = ("prompt", "post_compact", "session_end")
 # Events of a session, whose texts the layers of extraction read.
-TURN_TYPES = ("stop", "pre_compact", "subagent_stop", *TAGS_ONLY_TYPES)
-PASSAGE_TYPES = ("stop", "pre_compact")  # of which noteworthy passages become records
+SPOKEN_TYPES = ("stop", "pre_compact", "subagent_stop")  # of which only what is clear is kept
+TURN_TYPES = (*SPOKEN_TYPES, *TAGS_ONLY_TYPES)
 
 _LEADING_WORD_RE = re.compile(r"[#>*\-\s]*([A-Za-z]{2,20})(?:\*\*)?:(?:\*\*)?\s+(?=\S)")
 _UTC_TIME_RE = re.compile(r"\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}Z")
@@ -377,8 +377,7 @@ def _session_records(event: Event, phrases: LeadingPhrases) -> list[Record]:
             _base_record(event),
             phrases,
             tags_only=tags_only,
-            turn=event.type in PASSAGE_TYPES,
-            plan=event.type != "subagent_stop",
+            turn=event.type if event.type in SPOKEN_TYPES else "",
         )
     ]
     learned = [] if tags_only or event.type == "passive" else _learning_records(event)

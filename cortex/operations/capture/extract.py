@@ -12,7 +12,7 @@ from cortex.core.model.caller import Caller
 from cortex.core.model.event import Event
 from cortex.core.model.problem import CortexError, InvalidInputError, NotFoundError, Problem
 from cortex.core.normalize.handlers import (
-    PASSAGE_TYPES,
+    SPOKEN_TYPES,
     TAGS_ONLY_TYPES,
     TURN_TYPES,
     parse_event,
@@ -104,6 +104,13 @@ def extract(
             raise InvalidInputError("--replay and --undo stand alone", "cortex extract --replay")
         answer = undo_replay(vault, caller) if undo else run_replay(vault, caller, apply=apply)
         return ExtractResult((), (), (), replay=answer)
+    return _extract_from(vault, caller, what, model=model, keep=keep)
+
+
+def _extract_from(
+    vault: Vault, caller: Caller, what: str, *, model: str, keep: bool
+) -> ExtractResult:
+    """What extraction finds in a text, an event, or the events of a session or a record."""
     if not what:
         raise InvalidInputError(
             "say what to read: an event, a session, a record, or a text",
@@ -185,16 +192,13 @@ def _extract_from_event(
         for one in find_learnings(message)
     ]
     found = find_candidates(event.text, phrases, tags_only=tags_only)
-    if event.type in PASSAGE_TYPES:
-        kept = find_in_turn(event.text, phrases)
+    if event.type in SPOKEN_TYPES:
+        kept = find_in_turn(event.text, phrases, subagent=event.type == "subagent_stop")
         items += [_item(one, event.id, one in kept) for one in found]
         return items + [_item(one, event.id, True) for one in kept if one not in found]
     may_become = event.type in TURN_TYPES or (event.type == "passive" and not items)
     for one in found:
-        is_plan_of_agent = event.type == "subagent_stop" and one.type == "plan"
-        items.append(
-            _item(one, event.id, may_become and becomes_record(one) and not is_plan_of_agent)
-        )
+        items.append(_item(one, event.id, may_become and becomes_record(one)))
     return items
 
 

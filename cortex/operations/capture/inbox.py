@@ -210,9 +210,14 @@ class InboxNormalizer:
             for event in ordered
             if event.type != START_TYPE
             for record in records_from_event(event, self.settings.phrases)
-            if record.type != "plan"
+            if record.type != "plan" and self._is_there(record)
         }
         return with_overview(note, compose_overview(ordered, list(made.items())))
+
+    def _is_there(self, record: Record) -> bool:
+        return record.id in self.existing.path_by_id or files.exists(
+            self.root, f"records/{record.type}/{record.id}.md"
+        )
 
     def _find_event(self, id_: str) -> Event | None:
         """A normalized event, or one in the inbox after a crash; None if it cannot be read."""

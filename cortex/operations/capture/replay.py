@@ -41,7 +41,8 @@ _MAX_MEMORY_BYTES = 256_000_000
 class ReplayedNote(NamedTuple):
     """A note that a replay writes."""
 
-    change: str  # comes, goes, or session
+    change: str  # comes, goes, session, or undone
+    id: str
     path: str
     title: str
     type: str
@@ -105,7 +106,9 @@ def undo_replay(vault: Vault, caller: Caller) -> ReplayResult:
             else:
                 files.replace(vault.root, path, before.encode("utf-8", "surrogateescape"), data)
             note = notes.read(data, path)
-            done.append(ReplayedNote("undone", path, note.get("title"), note.get("type")))
+            done.append(
+                ReplayedNote("undone", note.get("id"), path, note.get("title"), note.get("type"))
+            )
         store.remove(_memory_path(vault))
     return ReplayResult(tuple(done), True, "", (*problems, *try_heal(vault, caller)))
 
@@ -134,6 +137,7 @@ def _plan(vault: Vault, caller: Caller) -> tuple[list[_Planned], list[Problem]]:
                 wanted[record.id] = known._replace(events=ids)
     planned = [_coming(vault, record) for record in wanted.values()]
     planned += _going(vault, rows, read, kept, linked)
+    existing.path_by_id |= {one.note.id: one.note.path for one in planned}
     planned += _sessions(vault, caller, existing, rows)
     return [one for one in planned if one.after != one.before], problems
 
@@ -155,7 +159,7 @@ def _load_rows(now: IndexSession) -> tuple[list[NoteRow], list[NoteRow], set[int
 
 def _coming(vault: Vault, record: Record) -> _Planned:
     path = f"records/{record.type}/{record.id}.md"
-    note = ReplayedNote("comes", path, record.title, record.type, record.events[0])
+    note = ReplayedNote("comes", record.id, path, record.title, record.type, record.events[0])
     data = compose_record(record).encode()
     # One that the catalogue does not know, as after a crash, stays.
     return _Planned(note, data if files.exists(vault.root, path) else None, data)
@@ -176,7 +180,7 @@ def _going(
             continue
         said = {"archived_at": row.updated, "archived_because": _BECAUSE}
         after = notes.write(set_inactive_status(note, "archived", said))
-        yield _Planned(ReplayedNote("goes", row.path, row.title, row.type), data, after)
+        yield _Planned(ReplayedNote("goes", row.id, row.path, row.title, row.type), data, after)
 
 
 def _is_edited(note: notes.Note, row: NoteRow) -> bool:
@@ -199,7 +203,7 @@ def _sessions(
             continue
         after = normalizer.with_overview_of_events(note)
         yield _Planned(
-            ReplayedNote("session", row.path, after.get("title"), row.type),
+            ReplayedNote("session", row.id, row.path, after.get("title"), row.type),
             data,
             notes.write(after),
         )

@@ -8,7 +8,7 @@ from typing import Annotated, NamedTuple
 
 from cortex.core.model import event as events
 from cortex.core.model.caller import Caller
-from cortex.core.model.note_status import TIER_TRAIL
+from cortex.core.model.note_status import TIER_TRAIL, is_named_after
 from cortex.core.model.parameters import Between
 from cortex.core.model.problem import ConflictError, NotFoundError
 from cortex.core.model.record import default_scope
@@ -213,6 +213,8 @@ def _find_commits(
     if not start:
         start = note_history.find_paths_by_id(vault.root, known.id if known else path)
         stems = {name.rpartition("/")[2].removesuffix(".md") for name in start}
+        if known and all(is_named_after(stem, known.id) for stem in stems):
+            stems = {known.id}
         if len(stems) > 1:
             raise ConflictError(
                 f"{note!r} names {len(stems)} notes that git has had: {', '.join(sorted(stems)[:5])}",

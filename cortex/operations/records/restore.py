@@ -30,6 +30,7 @@ from cortex.core.notes.note import Note
 from cortex.core.text.strings import did_you_mean, one_line
 from cortex.index.catalogue import NoteRow
 from cortex.index.refresh import IndexSession, query_index
+from cortex.operations.capture.inbox import InboxNormalizer
 from cortex.operations.find import resolve_note
 from cortex.operations.find.ensure_fresh import ensure_fresh
 from cortex.operations.find.history import history
@@ -198,6 +199,10 @@ def _restore_gone(vault: Vault, caller: Caller, name: str) -> RecordChange:
             f"no event makes {known.id} again",
             f"{command('history', known.id)} shows what is kept of it",
         )
+    note = notes.read(data, path)
+    if later and note.get("type") == "session":
+        normalizer = InboxNormalizer(vault, ExistingRecords())
+        data = notes.write(normalizer.with_overview_of_events(note))
     data, kept = _with_removal_text(vault, caller, known.id, path, data)
     if last is None:
         how = "as its events say; no commit had it"

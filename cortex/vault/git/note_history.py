@@ -62,6 +62,8 @@ def find_paths_by_id(root: str, prefix: str) -> list[str]:
     # The one pattern that is none of a person's: an id has no character that means anything in it.
     words = ["log", "--all", "--format=", "--name-only", "--no-renames", "--diff-filter=A"]
     words += ["--relative", "-z", "--end-of-options", "--", f":(glob)**/{prefix}*.md"]
+    if prefix.startswith("session-"):  # is_named_after
+        words.append(f":(glob)sessions/**/*{prefix[-7:]}.md")
     environment = {"GIT_LITERAL_PATHSPECS": "0"}
     ran = git_cli.run_unchecked(root, words, timeout=_TIMEOUT_SECONDS, extra=environment)
     names = (name.lstrip(b"\n") for name in ran.stdout.split(b"\0") if name.strip())

@@ -25,7 +25,7 @@ from cortex.index.engines.whoosh.whoosh_index import SCHEMA
 
 # Identifiers whose parts are looked for one after the other: that reads positions.
 _MAX_PHRASES = 12
-_PASSAGE_SHARE = 0.9  # of the share that a note has to cover, whose title counts for more
+_PASSAGE_SHARE = 0.85  # of the share that a note has to cover, whose title counts for more
 
 
 def search_relevant(folder: str, prompt: str, least_share: float) -> RelevantNotes:
