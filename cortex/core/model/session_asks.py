@@ -14,7 +14,8 @@ from cortex.core.text.strings import one_line, shorten
 MAX_TITLE_CHARS = 80
 _MIN_WORDS = 3  # of a subject
 _MAX_READ_CHARS = 4000  # of a prompt
-_FIRST_FACTOR, _PLAN_FACTOR = 1.3, 1.5  # sessions are mostly about their first ask, or a plan
+# Sessions are mostly about their first ask, or a plan; who states something asks elsewhere.
+_FIRST_FACTOR, _PLAN_FACTOR, _STATEMENT_FACTOR = 1.3, 1.5, 0.6
 _SENTENCE_END_RE = re.compile(r"(?<=[.!?])\s+|\s+-{2,}\s+|\n")
 _MARKUP_RE = re.compile(
     r"^[A-Z0-9][):.] |<[^<>]{1,80}>|https?://\S+|\[(?:Image|Pasted text)[^\]]*\]|\*\*|`{3}\w*|^[#>\s]+"
@@ -67,6 +68,7 @@ def choose_title(prompts: Sequence[str], said: Iterable[str]) -> str:
             factor *= _PLAN_FACTOR
         for subject in subjects:
             weight = factor * _weight(subject[:MAX_TITLE_CHARS], counts)
+            weight *= _STATEMENT_FACTOR if _pattern("statement").match(subject) else 1.0
             if weight > most or not best:
                 best, most = subject, weight
         is_first = is_first and not subjects
