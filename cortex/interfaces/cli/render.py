@@ -22,7 +22,7 @@ _IS_NEGATIVE: dict[str, Callable[[Any], object]] = {
     "actions": lambda answer: not answer.hits,
     "doctor": lambda answer: answer.problems,
     "entities": lambda answer: answer.name and not answer.entities,
-    "extract": lambda answer: not answer.found,
+    "extract": lambda answer: not (answer.replay.notes if answer.replay else answer.found),
     "forget": lambda answer: answer.outcome in ("unclear", "none"),
     "git": lambda answer: answer.action == "status" and answer.problems,
     "graph": lambda answer: not answer.hits,
