@@ -32,7 +32,8 @@ from cortex.core.notes.edit import with_fields_in_order
 from cortex.core.notes.note import Note
 from cortex.core.text.strings import one_line, short_hash, shorten
 
-_MAX_ASKS, _MAX_FILES, _MAX_LINKS, _MAX_STEPS = 5, 12, 12, 10
+MAX_LINKS = 12
+_MAX_ASKS, _MAX_FILES, _MAX_STEPS = 5, 12, 10
 _MAX_ASK_CHARS, _MAX_OUTCOME_CHARS = 200, 1500
 _MIN_OUTCOME_CHARS = 80  # of a message that tells what came of a session
 _MARK_RE = re.compile(
@@ -73,7 +74,7 @@ def compose_overview(
     sections = (
         ("Asked", _asked([*filter(None, (said.goal,)), *said.prompts])),
         ("Outcome", _outcome(said.messages)),
-        ("Decided and learned", [_link(*one) for one in records[:_MAX_LINKS]]),
+        ("Decided and learned", [_link(*one) for one in records[:MAX_LINKS]]),
         ("Changed", _changed(said.files)),
         ("Open", [f"- {step.text}" for step in said.plan if not step.done][:_MAX_STEPS]),
     )

@@ -27,3 +27,9 @@ def untitled_by_what(name: str, what: str, day: str) -> str:
 def is_untitled(title: str, name: str = "") -> bool:
     """Whether a title is one that Cortex gives where nothing tells a better one."""
     return title == untitled(name) or bool(_UNTITLED_RE.fullmatch(title))
+
+
+def without_title(text: str, title: str) -> str:
+    """What came of a session, without the title that it begins with."""
+    rest = text.removeprefix(title)
+    return rest.lstrip(" ·:.") if not rest or rest[0] in " :." else text

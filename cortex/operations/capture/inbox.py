@@ -21,7 +21,7 @@ from cortex.core.model.problem import (
 from cortex.core.model.record import Record
 from cortex.core.model.relation import link_key
 from cortex.core.model.session_note import START_TYPE, note_path
-from cortex.core.model.session_overview import compose_overview, with_overview
+from cortex.core.model.session_overview import MAX_LINKS, compose_overview, with_overview
 from cortex.core.normalize.changes import (
     AddProvenance,
     AppendToSession,
@@ -205,19 +205,23 @@ class InboxNormalizer:
             if events.is_event_id(id_) and (earlier_event := self._find_event(id_)):
                 known[id_] = earlier_event
         ordered = [known[id_] for id_ in sorted(known)]
-        made = {
-            record.id: record.title
-            for event in ordered
-            if event.type != START_TYPE
-            for record in records_from_event(event, self.settings.phrases)
-            if record.type != "plan" and self._is_there(record)
-        }
+        made: dict[str, str] = {}
+        for event in ordered:
+            if len(made) >= MAX_LINKS:  # reading all that a long session said takes a second
+                break
+            records = self._records_in(event) if event.type != START_TYPE else []
+            made |= {one.id: one.title for one in records if one.type != "plan"}
         return with_overview(note, compose_overview(ordered, list(made.items())))
 
     def _is_there(self, record: Record) -> bool:
         return record.id in self.existing.path_by_id or files.exists(
             self.root, f"records/{record.type}/{record.id}.md"
         )
+
+    def _records_in(self, event: Event) -> list[Record]:
+        """The records that an event makes, without those that are not there."""
+        records = records_from_event(event, self.settings.phrases)
+        return [record for record in records if self._is_there(record)]
 
     def _find_event(self, id_: str) -> Event | None:
         """A normalized event, or one in the inbox after a crash; None if it cannot be read."""

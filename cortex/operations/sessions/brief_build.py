@@ -36,7 +36,7 @@ from cortex.core.briefing.excerpt import (
 from cortex.core.model.caller import Caller
 from cortex.core.model.note_status import DONE_STATUSES
 from cortex.core.model.problem import CortexError, Problem
-from cortex.core.model.session_title import is_untitled
+from cortex.core.model.session_title import is_untitled, without_title
 from cortex.core.notes.yaml_lines import BOM, MAX_FRONTMATTER_BYTES, UNCLOSED, split_note
 from cortex.core.text.agent_escape import escape_for_agent
 from cortex.core.text.shell_command import cortex_command
@@ -416,7 +416,7 @@ def _session_entry(row: NoteRow, held: NoteBody, titles: set[str], branch: str) 
     )
     if is_untitled(row.title, row.session):
         return entry._replace(title=said, excerpt="")
-    return entry._replace(excerpt=said)
+    return entry._replace(excerpt=without_title(said, row.title))
 
 
 def _dependency_stamps(

@@ -9,6 +9,7 @@ from cortex.core.model.caller import Caller
 from cortex.core.model.note_status import MAX_NOTE_BYTES, TIER_CURRENT, TIER_TRAIL
 from cortex.core.model.parameters import Time
 from cortex.core.model.problem import CortexError, InvalidInputError, Problem
+from cortex.core.model.session_title import without_title
 from cortex.core.notes import note as notes
 from cortex.core.notes.note import Note
 from cortex.core.text.strings import shorten
@@ -176,6 +177,7 @@ def summary_hit(vault: Vault, row: NoteRow, note: Note | None) -> Hit:
         nothing = (sessions.NO_GOAL, sessions.NO_SUMMARY)
         said = [one.excerpt for one in turns if one.type != "prompt" and one.excerpt not in nothing]
         snippet = shorten((said or [one.excerpt for one in turns] or [""])[-1], _MAX_GIST_CHARS)
+    snippet = without_title(snippet, row.title)
     return make_hit(vault, row, note.body_start_line if note else 1, snippet)
 
 
