@@ -72,6 +72,10 @@ def test_a_person_s_decision_is_kept_in_their_words(words: str) -> None:
         "ok, looks good to me",
         "Implement the following plan:\n\n# Move carts\n\nWe should keep `cart_id` and never drop it",
         "<command-name>/clear</command-name> we should always keep that in our list",
+        (
+            "The main entry point lacks test coverage. Tests should include: only the hidden commands, never "
+            "the network, and the interval must be respected on line 40"
+        ),
         "error: we should not be here, let's make sure that `main.rs:10` is not our bug",
     ],
 )
