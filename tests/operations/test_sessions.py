@@ -106,7 +106,9 @@ def test_the_whole_summary_comes_from_standard_input(vault, cortex) -> None:
     assert json.loads(done.stdout)["outcome"] == "ended"
     shown = json.loads(cortex("session", "show", "one", "--json").stdout)
     assert shown["summary"] == "### Goal\n\nShip\n\n### Next steps\n\nrest"
-    assert cortex("session", "list").stdout.startswith("one  done  ")
+    first, what, figures = cortex("session", "list").stdout.splitlines()
+    assert first.endswith("  Session one  done")
+    assert (what, figures) == ("  Ship · rest", "  p  2 events  one")
 
 
 def test_ended_again_the_later_summary_stands_even_in_one_second(vault, at) -> None:
@@ -150,7 +152,7 @@ def test_end_never_guesses_between_two(vault, at) -> None:
     assert start(vault, at("10:10"), "two").live == ["one"]
     with pytest.raises(ConflictError, match="2 sessions are going on in work: two, one"):
         end(vault, at("10:20"))
-    assert end(vault, at("10:30"), "two").name == "two"
+    assert end(vault, at("10:30"), "two", summary="What two did").name == "two"
     assert {record.name: record.state for record in listed(vault, at("11:00"))} == {
         "one": "live",
         "two": "done",
@@ -299,10 +301,9 @@ def test_a_session_that_moves_while_orphans_are_closed_goes_on(vault, at, monkey
     monkeypatch.setattr(change_record, "edit_notes_and_heal", beside)
     closed = session(vault, at("12:00"), "end", orphans=True)
     assert isinstance(closed, Listing)
-    assert {one.name: one.state for one in listed(vault, at("12:00"))} == {
-        "lost": "done",
-        "found": "live",
-    }
+    assert {one.name: one.state for one in closed.hits} == {"lost": "done", "found": "live"}
+    # In the one that was lost nothing was said.
+    assert [one.name for one in listed(vault, at("12:00"))] == ["found"]
 
 
 def test_a_note_of_the_form_before_starts_and_ends_goes_on(vault_from, at) -> None:

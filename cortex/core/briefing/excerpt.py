@@ -46,7 +46,7 @@ _SOURCE_LINE_RE = re.compile(r"From \[\[[^\[\]\n]{1,400}\]\]\.?")
 _TASK_RE = re.compile(r"[ \t>]{0,40}(?:[-*+]|\d{1,3}[.)])[ \t]+\[([ xX])\][ \t]+(\S.*)")
 _CODE_FENCE_RE = re.compile(r"[ \t>]{0,12}(```|~~~)")
 _TURN_RE = re.compile(r"- \d{4}-\d{2}-\d{2} \d{2}:\d{2} (\w{1,40}): (.*)")
-_SUMMARY_MARK = "<!-- summary "
+_SUMMARY_MARK, _OVERVIEW_MARK = "<!-- summary ", "<!-- overview "
 # As `core/model/session_note.py` writes the line of an event.
 _SEPARATOR, _CHANGED_PREFIX, _FAILED_SUFFIX = " · ", "changed ", " failed"
 # What begins with one of these became a record. A pattern would take longer to compile than all
@@ -144,18 +144,23 @@ def plan_steps(body: str) -> list[PlanStep]:
 
 
 def session_excerpt(body: str, titles: Collection[str] = ()) -> str:
-    """What a session's note says of it: its summary, else what was said last, and what was done.
+    """What a session's note says of it: its summary, else its outcome or what was said last, and what was done.
     Sentences that became records of their own, by the word that they begin with or because they are
     one of `titles` (as `folded`), are told there and not again."""
     summary: list[str] = []
+    outcome: list[str] = []
     changed: dict[str, None] = {}
     failed: dict[str, None] = {}
     last = asked = section = ""
     for line in body.splitlines():
         if line.startswith("## "):
             section = line.strip()
+        elif line.startswith(_OVERVIEW_MARK):
+            section = ""
         elif section == "## Summary" and not line.startswith(("#", _SUMMARY_MARK)):
             summary.append(line)
+        elif section == "## Outcome":
+            outcome.append(line)
         elif section == "## Events" and (turn := _TURN_RE.match(line)):
             text = turn[2].rpartition(" [[")[0] or turn[2]
             if text.startswith(_EMPTY_TURN_PREFIX):
@@ -173,10 +178,14 @@ def session_excerpt(body: str, titles: Collection[str] = ()) -> str:
                 else:
                     said.append(part)
             last = _unrecorded_sentences(_SEPARATOR.join(said), titles) or last
-    wrote = _SEPARATOR.join(_strip_markup(one) for one in _iter_paragraphs("\n".join(summary)))
+    wrote, came = (
+        _SEPARATOR.join(_strip_markup(one) for one in _iter_paragraphs("\n".join(lines)))
+        for lines in (summary, outcome)
+    )
     done = [f"{_CHANGED_PREFIX}{', '.join(changed)}"] if changed else []
     rest = shorten(_SEPARATOR.join((*done, *failed)), SESSION_CHARACTERS)
-    text = _unrecorded_sentences(wrote, titles) or _strip_markup(last)
+    text = _unrecorded_sentences(wrote, titles) or _unrecorded_sentences(came, titles)
+    text = text or _strip_markup(last)
     text = text or ("" if rest else _strip_markup(asked))
     parts = [sanitize_line(text, SESSION_CHARACTERS), rest]
     return sanitize_line(_SEPARATOR.join(filter(None, parts)), 2 * SESSION_CHARACTERS)

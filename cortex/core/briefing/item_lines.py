@@ -33,6 +33,8 @@ _LABEL_RE = re.compile(r"\*\*[^*\n]{1,40}[.:]\*\*\s*")
 _SENTENCE_END_RE = re.compile(r"[.!?](?=\s|\Z)")
 _TURN_RE = re.compile(r"- \d{4}-\d{2}-\d{2} \d{2}:\d{2} (\w{1,40}): ")
 # Turns that say what was wanted; what was done says more.
+# The first paragraph of what `core/model/session_overview.py` writes.
+_OUTCOME_RE = re.compile(r"(?m)^## Outcome\n\n(?:#{1,6} .*\n+)?((?:(?!#|```|<!--).+\n)+)")
 _REQUEST_TURNS = ("prompt", "session_start")
 _DATE_RE = re.compile(r"\d{4}-\d{2}-\d{2}(?:T[\d:]{5,8}Z?)?")
 _FILE_NAME_RE = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
@@ -83,7 +85,7 @@ def item_lines_of(note: ItemSource) -> Iterator[tuple[BriefingPage, ItemLine]]:
     section = _SECTION_BY_TYPE.get(note.type)
     if section and note.branch and (note.status not in SET_ASIDE_STATUSES):
         is_session = note.type == "session"
-        text = _last_turn_text(note.body) if is_session else extract_reason(note.body, note.title)
+        text = _what_came_of(note.body) if is_session else extract_reason(note.body, note.title)
         yield BriefingPage("branch", note.project, note.branch), _make_item(note, section, [], text)
 
 
@@ -169,6 +171,12 @@ def _wikilink(note: ItemSource) -> str:
 
 def _link_title(title: str) -> str:
     return one_line(title).replace("|", "-").replace("[", "(").replace("]", ")") or "untitled"
+
+
+def _what_came_of(body: str) -> str:
+    """The outcome of a session, else what was said last."""
+    found = _OUTCOME_RE.search(body.replace("\r\n", "\n"))
+    return (found and _first_sentence(found[1])) or _last_turn_text(body)
 
 
 def _last_turn_text(body: str) -> str:

@@ -31,7 +31,7 @@ from cortex.core.notes import yaml_subset
 from cortex.core.notes.yaml_lines import BOM, NoteParts, split_fields, split_note
 
 _MIXED_LINE_ENDS = b"?"
-_SESSION_MARKS = (b"<!-- overview ", b"<!-- summary ")
+_SUMMARY_MARK, _OVERVIEW_MARK = b"<!-- summary ", b"<!-- overview "
 _TWO_NOTES = (
     "{} and {} are two notes: the first stays here, the next cortex command brings back the second"
 )
@@ -111,6 +111,7 @@ def merge_record(
     newer, older = sorted(
         (one, two), key=lambda side: (time_sort_key(side.updated), side.parts), reverse=True
     )
+    was, newer, older = _with_one_overview(was, newer, older)
     latest = _topic_winner(was, newer, older)
     ledger = MergeLog(
         SidePrecedence(
@@ -128,6 +129,26 @@ def merge_record(
     data = b"".join(head).replace(b"\n", head_eol) + text.data.replace(b"\n", body_eol)
     decisions = _with_history_hint(ledger.decisions, was.id, newer.id, older.id)
     return MergedRecord(bom + data, not ledger.conflicts and not marked, decisions)
+
+
+def _with_one_overview(*sides: _RecordSide) -> tuple[_RecordSide, _RecordSide, _RecordSide]:
+    """Base, newer and older with one overview and title, if they are of a session."""
+    was, newer, older = sides
+    has_overview = any(_OVERVIEW_MARK in side.parts.body for side in (newer, older))
+    if not has_overview or "session" not in (newer.type, older.type):
+        return was, newer, older
+    # Hashing costs 1 ms, and few sessions go on on two clones.
+    from cortex.core.merge.session_overview import (  # noqa: PLC0415
+        OverviewVersion,
+        keep_latest_overview,
+    )
+
+    versions = [OverviewVersion(side.parts.body, side.fields) for side in sides]
+    was, newer, older = (
+        side._replace(parts=side.parts._replace(body=one.body), fields=one.fields)
+        for side, one in zip(sides, keep_latest_overview(versions), strict=True)
+    )
+    return was, newer, older
 
 
 def _merge_text(
@@ -148,13 +169,11 @@ def _merge_text(
             ledger.decisions.append(f"{kept_text}: both sides saved the topic {newer.topic!r}")
         return MergedBody(kept.parts.body, 0)
     bodies = (was.parts.body, newer.parts.body, older.parts.body)
-    if ledger.precedence.is_session and any(
-        all(mark in body for body in bodies[1:]) for mark in _SESSION_MARKS
-    ):
-        # Hashing costs 1 ms, and few sessions go on in two clones.
-        from cortex.core.merge.session_summary import keep_latest_texts  # noqa: PLC0415
+    if ledger.precedence.is_session and all(_SUMMARY_MARK in body for body in bodies[1:]):
+        # Hashing costs 1 ms, and few sessions end twice.
+        from cortex.core.merge.session_summary import keep_latest_summary  # noqa: PLC0415
 
-        bodies = keep_latest_texts(*bodies)
+        bodies = keep_latest_summary(*bodies)
     return merge_body(*bodies, text_merge, style, added=is_added)
 
 

@@ -15,15 +15,18 @@ from typing import NamedTuple
 from cortex.core.model import event as events, turn_summary
 from cortex.core.model.event import Event
 from cortex.core.model.record import Record, compose_record, default_scope
+from cortex.core.model.session_title import untitled
 from cortex.core.model.turn_summary import TurnSummary
 from cortex.core.notes import note as notes, yaml_writer
 from cortex.core.notes.edit import with_fields, with_fields_in_order
 from cortex.core.notes.note import Note
 from cortex.core.text.strings import one_line, short_hash, shorten, slugify
 
-EVENTS_HEADING, SUMMARY_HEADING = "## Events", "## Summary"
+EVENTS_HEADING, SUMMARY_HEADING, OUTCOME_HEADING = "## Events", "## Summary", "## Outcome"
+OVERVIEW_MARK = "<!-- overview "
 START_TYPE, END_TYPE = "session_start", "session_end"
 NO_GOAL, NO_SUMMARY = events.PLACEHOLDER_TEXTS[START_TYPE], events.PLACEHOLDER_TEXTS[END_TYPE]
+NOTHING_SAID = "(nothing said)"
 NO_END_REASON = "no end was captured"  # why a session without an end is closed
 # The parts of a summary, as options and as headings.
 SUMMARY_PARTS = {
@@ -75,7 +78,7 @@ def compose_note(event: Event) -> str:
     """The note of a session of which this is the first event that is known."""
     name = event.session or event.id
     record = Record(
-        id=session_note_id(name), type="session", title=f"Session {shorten(name, 60)}",
+        id=session_note_id(name), type="session", title=untitled(name),
         body=f"{EVENTS_HEADING}\n\n{_format_event_line(event)}", created=event.at,
         events=(event.id,), status=status_of([EventLine(event.id, event.type, "")]),
         session=event.session, project=event.project, branch=event.branch,
@@ -134,6 +137,25 @@ def summary_of(note: Note) -> str:
     ).strip()
 
 
+def overview_of(note: Note) -> str:
+    """The text above the overview's mark, as `session_overview` writes it; empty without one."""
+    text, mark, _ = note.text.partition(f"\n{OVERVIEW_MARK}")
+    return text.strip() if mark else ""
+
+
+def outcome_of(note: Note) -> str:
+    """The text below the `## Outcome` of the overview; empty when there is none."""
+    _, _, text = f"\n{overview_of(note)}".partition(f"\n{OUTCOME_HEADING}\n")
+    return re.split(r"(?m)^## ", text, maxsplit=1)[0].strip()
+
+
+def tells_something(note: Note) -> bool:
+    """Whether anything was said or done in the session, as far as its note knows."""
+    lines = list(event_lines(note))
+    nothing = (NO_GOAL, NO_SUMMARY, NOTHING_SAID)
+    return not lines or any(not one.excerpt.startswith(nothing) for one in lines)
+
+
 def excerpt(text: str, limit: int) -> str:
     """A text of several paragraphs on one line, without headings and ornaments."""
     lines = (
@@ -175,7 +197,7 @@ def _event_excerpt(event: Event) -> str:
     lines = [MARKDOWN_DECORATION_RE.sub("", line) for line in said[:_MAX_READ_CHARS].splitlines()]
     line = " ".join(line for line in lines if line.strip()).replace("<!--", "<!- -")
     line = shorten(line, MAX_EXCERPT_CHARS - len(done) - 3 * bool(done))
-    return " · ".join(part for part in (line, done) if part) or "(nothing said)"
+    return " · ".join(part for part in (line, done) if part) or NOTHING_SAID
 
 
 def _what_was_asked(said: str) -> str:

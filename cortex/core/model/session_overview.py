@@ -19,19 +19,26 @@ from cortex.core.model.session_asks import (
     is_on_the_way,
     subjects_of,
 )
-from cortex.core.model.session_note import FIELD_ORDER
+from cortex.core.model.session_note import (
+    END_TYPE,
+    FIELD_ORDER,
+    NO_GOAL,
+    NO_SUMMARY,
+    START_TYPE,
+)
+from cortex.core.model.session_title import is_untitled, untitled_by_what
 from cortex.core.model.turn_summary import AGENT, USER, PlannedStep, TurnSummary
 from cortex.core.notes.edit import with_fields_in_order
 from cortex.core.notes.note import Note
 from cortex.core.text.strings import one_line, short_hash, shorten
 
-UNTITLED = "Session"  # begins the title of a session of which nothing tells one
 _MAX_ASKS, _MAX_FILES, _MAX_LINKS, _MAX_STEPS = 5, 12, 12, 10
 _MAX_ASK_CHARS, _MAX_OUTCOME_CHARS = 200, 1500
 _MIN_OUTCOME_CHARS = 80  # of a message that tells what came of a session
 _MARK_RE = re.compile(
     rb"<!-- overview ([0-9tz]{16}-[a-z2-7]{10}) (\d{1,5}) ([a-z2-7]{10}) ([a-z2-7]{10}) -->\s*"
 )
+_NO_DIGEST = "a" * 10  # of a title that Cortex did not give
 _HEADING_RE = re.compile(r"(?m)^#{1,4} ")
 _COMMENT_RE = re.compile(r"<!--")
 
@@ -41,7 +48,7 @@ class SessionOverview(NamedTuple):
 
     title: str
     text: str
-    last_event: str  # the greatest id of its events
+    last_event: str  # the greatest id of its events; empty when none of them can be read
 
 
 class _Said(NamedTuple):
@@ -53,6 +60,8 @@ class _Said(NamedTuple):
     files: list[str]
     plan: tuple[PlannedStep, ...]
     branch: str
+    goal: str  # as `cortex session start` takes it
+    summary: str  # as `cortex session end` takes it
 
 
 def compose_overview(
@@ -62,7 +71,7 @@ def compose_overview(
     ordered = sorted(events, key=lambda event: event.id)
     said = _gather(ordered)
     sections = (
-        ("Asked", _asked(said.prompts)),
+        ("Asked", _asked([*filter(None, (said.goal,)), *said.prompts])),
         ("Outcome", _outcome(said.messages)),
         ("Decided and learned", [_link(*one) for one in records[:_MAX_LINKS]]),
         ("Changed", _changed(said.files)),
@@ -71,52 +80,73 @@ def compose_overview(
     text = "\n\n".join(
         f"## {heading}\n\n" + "\n".join(lines) for heading, lines in sections if lines
     )
-    last = ordered[-1].id if ordered else ""
-    return SessionOverview(_title(said, ordered), _COMMENT_RE.sub("<!- -", text), last)
+    if not ordered:
+        return SessionOverview("", "", "")
+    return SessionOverview(_title(said, ordered[0]), _COMMENT_RE.sub("<!- -", text), ordered[-1].id)
 
 
 def with_overview(note: Note, overview: SessionOverview) -> Note:
     """The note with this overview, title and alias, but for those that a person has changed."""
+    if not overview.last_event:
+        return note
     lines = note.body.splitlines(keepends=True)
     texts = [line.decode("utf-8", "replace").rstrip("\r\n") for line in lines]
-    marks = [(n, mark) for n, line in enumerate(lines) if (mark := _MARK_RE.fullmatch(line))]
-    start = end = next((n for n, line in enumerate(texts) if line.strip()), 0)
-    is_ours, title_hash = True, ""
-    if marks:
-        end, mark = marks[0]
-        start, title_hash = max(0, end - int(mark[2])), mark[4].decode()
-        is_ours = short_hash("\n".join(texts[start:end]), 10) == mark[3].decode()
-        end += 1
-    title = note.get("title")
-    is_our_title = short_hash(title, 10) == title_hash if title_hash else title.startswith(UNTITLED)
-    if is_our_title:
-        aliases = [one for one in note.get_list("aliases") if one != title]
-        if not overview.title.startswith(UNTITLED):
-            aliases.insert(0, overview.title)
-        fields = {"title": overview.title, "aliases": tuple(dict.fromkeys(aliases))}
-        changed = {key: value for key, value in fields.items() if note.fields.get(key) != value}
-        note = with_fields_in_order(FIELD_ORDER, note, changed)
-    if not is_ours or not overview.text:
+    marks = ((n, mark) for n, line in enumerate(lines) if (mark := _MARK_RE.fullmatch(line)))
+    place, mark = next(marks, (0, None))
+    _, count, digest, title_digest = (one.decode() for one in mark.groups()) if mark else [""] * 4
+    title, name = note.get("title"), str(note.provenance()[1].get("session"))
+    if short_hash(title, 10) == title_digest if mark else is_untitled(title, name):
+        title_digest = short_hash(overview.title, 10)
+        note = _with_title(note, overview.title, name)
+    wanted = [*overview.text.splitlines(), ""] if overview.text else []
+    start = max(0, place - int(count or 0))
+    if mark and not (wanted and short_hash("\n".join(texts[start:place]), 10) == digest):
+        # What a person has changed stays; so does what was said in events that are gone.
+        block, start = [], place
+    elif wanted or mark or not is_untitled(overview.title, name):
+        block, count, digest = wanted, str(len(wanted)), short_hash("\n".join(wanted), 10)
+    else:
         return note
-    wanted = [*overview.text.splitlines(), ""]
-    digest = short_hash("\n".join(wanted), 10)
-    title_digest = short_hash(overview.title, 10) if is_our_title else title_hash or "a" * 10
-    mark_line = f"<!-- overview {overview.last_event} {len(wanted)} {digest} {title_digest} -->"
-    below = [] if marks else [""]
-    block = [
-        f"{line}{note.eol}".encode("utf-8", "surrogatepass")
-        for line in (*wanted, mark_line, *below)
+    block += [
+        f"<!-- overview {overview.last_event} {count} {digest} {title_digest or _NO_DIGEST} -->"
     ]
-    return note._replace(body=b"".join([*lines[:start], *block, *lines[end:]]))
+    if not mark:
+        start = place = next((n for n, line in enumerate(texts) if line.strip()), 0)
+        block += [""]
+    data = [f"{line}{note.eol}".encode("utf-8", "surrogatepass") for line in block]
+    return note._replace(body=b"".join([*lines[:start], *data, *lines[place + bool(mark) :]]))
+
+
+def _with_title(note: Note, title: str, name: str) -> Note:
+    """The note with this title, and this alias in the place of the title before."""
+    before, held = note.get("title"), note.get_list("aliases")
+    aliases = [title if one == before else one for one in held]
+    if is_untitled(before, name) and title not in aliases:
+        aliases.insert(0, title)
+    aliases = [
+        one for one in dict.fromkeys(aliases) if one != title or not is_untitled(title, name)
+    ]
+    fields = {"title": title, "aliases": tuple(aliases)}
+    changed = {
+        key: value
+        for key, value in fields.items()
+        if note.fields.get(key, ()) not in (value, [*value])
+    }
+    return with_fields_in_order(FIELD_ORDER, note, changed)
 
 
 def _gather(ordered: Sequence[Event]) -> _Said:
-    said = _Said("", [], [], [], (), "")
+    said = _Said("", [], [], [], (), "", "", "")
     files: dict[str, None] = {}
     for event in ordered:
         turn = turn_summary.parse_turn_summary(event.text)
         said = said._replace(branch=event.branch or said.branch, title=turn.title or said.title)
-        if event.type == "prompt":
+        text = event.text.partition(turn_summary.ACTIVITY_MARK)[0]
+        if event.type == START_TYPE and not text.startswith(NO_GOAL):
+            said = said._replace(goal=said.goal or text)
+        elif event.type == END_TYPE and not text.startswith(NO_SUMMARY):
+            said = said._replace(summary=text)
+        elif event.type == "prompt":
             said.prompts.append(turn.message)
         elif event.type in ("stop", "pre_compact"):
             _add_turn(said, turn)
@@ -133,19 +163,17 @@ def _add_turn(said: _Said, turn: TurnSummary) -> None:
             said.prompts.append(one.text)
 
 
-def _title(said: _Said, ordered: Sequence[Event]) -> str:
-    """The host's title, else from what was asked, else from the last message or the branch; with
-    none of these the day."""
-    if said.title:
-        return as_title(said.title)
-    title = choose_title(said.prompts, [*said.messages, " ".join(said.files)])
+def _title(said: _Said, first: Event) -> str:
+    """The host's title or the goal, else from what was asked, else from the last message or the
+    branch; with none of these the day."""
+    title = as_title(said.title or said.goal)
+    title = title or choose_title(said.prompts, [*said.messages, " ".join(said.files)])
     if not title:
-        sentences = subjects_of(_last_report(said.messages))
+        sentences = subjects_of(_last_report(said.messages) or said.summary)
         title = as_title(next((one for one in sentences if not is_on_the_way(one)), ""))
     if not title:
-        day = ordered[0].at[:10] if ordered else ""
-        what = said.branch or (said.files[0] if said.files else "")
-        title = " ".join(filter(None, (UNTITLED, f"on {what}" if what else "", f"of {day}")))
+        what = said.branch or next(iter(said.files), "")
+        title = untitled_by_what(first.session, what, first.at[:10])
     return title
 
 

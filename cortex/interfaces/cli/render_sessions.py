@@ -50,18 +50,19 @@ def _session_lines(one: Any) -> Iterable[str]:
     state = "done" if one.state == "done" else yellow(one.state)
     end = f" to {format_time(one.ended)}" if one.ended else ""
     closed = f"  {dim(one.closed)}" if one.closed else ""
-    yield f"{bold(one.name)}  {state}  {format_time(one.started)}{end}{closed}"
+    yield f"{format_time(one.started)}{end}  {bold(note.title)}  {state}{closed}"
+    if note.snippet:
+        yield f"  {escape(note.snippet)}"
     counts = (one.events, "event"), (one.prompts, "prompt"), (one.records, "record")
-    figures = ", ".join(format_count(number, noun) for number, noun in counts)
-    snippet = f"  {escape(note.snippet)}" if note.snippet else ""
-    yield f"  {dim(note.project, figures)}{snippet}"
+    figures = ", ".join(format_count(number, noun) for number, noun in counts if number)
+    yield f"  {dim(note.project, figures, one.name)}"
 
 
 def _session_details_lines(answer: Any) -> Iterable[str]:
     yield from _session_lines(answer.session)
     yield f"  {dim(answer.session.hit.path)}"
-    if answer.summary:
-        yield from ("", escape(answer.summary, lines=True))
+    for text in filter(None, (answer.summary, answer.overview)):
+        yield from ("", escape(text, lines=True))
     prompts = (f"  {format_time(one.at)}  {escape(one.text)}" for one in answer.prompts)
     events = (f"  {escape(one)}" for one in answer.events)
     records = (note_row(one, "", one.type, one.id) for one in answer.records.hits)
@@ -92,8 +93,8 @@ def context(answer: Any) -> Iterable[str]:
 
 
 def _recent_session_row(one: Any) -> str:
-    what = escape(one.snippet or one.title)
-    return f"  {escape(one.date[:10])}  {what}  {dim(one.status, one.id)}"
+    snippet = f": {escape(one.snippet)}" if one.snippet else ""
+    return f"  {escape(one.date[:10])}  {escape(one.title)}{snippet}  {dim(one.status, one.id)}"
 
 
 def brief(answer: Any) -> Iterable[str]:

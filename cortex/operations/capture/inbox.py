@@ -20,7 +20,7 @@ from cortex.core.model.problem import (
 )
 from cortex.core.model.record import Record
 from cortex.core.model.relation import link_key
-from cortex.core.model.session_note import note_path
+from cortex.core.model.session_note import START_TYPE, note_path
 from cortex.core.model.session_overview import compose_overview, with_overview
 from cortex.core.normalize.changes import (
     AddProvenance,
@@ -32,7 +32,6 @@ from cortex.core.normalize.changes import (
     UpsertTopic,
 )
 from cortex.core.normalize.handlers import (
-    TURN_TYPES,
     amend_note,
     append_turn,
     changes_for_event as decide,
@@ -209,7 +208,7 @@ class InboxNormalizer:
         made = {
             record.id: record.title
             for event in ordered
-            if event.type in TURN_TYPES
+            if event.type != START_TYPE
             for record in records_from_event(event, self.settings.phrases)
             if record.type != "plan" and self._is_there(record)
         }

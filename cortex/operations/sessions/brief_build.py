@@ -36,6 +36,7 @@ from cortex.core.briefing.excerpt import (
 from cortex.core.model.caller import Caller
 from cortex.core.model.note_status import DONE_STATUSES
 from cortex.core.model.problem import CortexError, Problem
+from cortex.core.model.session_title import is_untitled
 from cortex.core.notes.yaml_lines import BOM, MAX_FRONTMATTER_BYTES, UNCLOSED, split_note
 from cortex.core.text.agent_escape import escape_for_agent
 from cortex.core.text.shell_command import cortex_command
@@ -68,7 +69,7 @@ _MAX_READ_BYTES = 48 * 1024
 _MAX_FOLDERS = 3000  # of the vault whose stamps are kept
 _MAX_OTHER_PROJECTS = 5  # other projects that are named where there is nothing
 _TYPE_RE = re.compile(r"[\w-]{1,40}")
-_DEFAULT_TITLE_RE = re.compile(r"Session \S+")  # of a session that nobody gave a name
+_MAX_SESSIONS = 5  # seed 001's
 # The types that a part's command lists.
 _TYPES_OF_PART = {
     kind: ",".join(type_ for type_, of in PART_BY_TYPE.items() if of == kind) for kind in PART_SPECS
@@ -324,6 +325,10 @@ def _build_parts(
             else _build_entry(kind, one, bodies[one.number], doubts, branch)
             for one in candidates
         ]
+        if kind == SESSIONS:
+            telling = [entry for entry in entries if entry.title]
+            total -= len(entries) - len(telling)  # noqa: PLW2901
+            entries = telling[:_MAX_SESSIONS]
         if kind == OPEN:
             command = cortex_command("recall", "--scope", "open", *of_project)
         elif kind == EVERYWHERE:
@@ -404,13 +409,13 @@ def _build_entry(
 
 
 def _session_entry(row: NoteRow, held: NoteBody, titles: set[str], branch: str) -> BriefingEntry:
-    """A session by what was done in it, with its name where it has one."""
+    """A session by its title and what came of it; without a title where it tells nothing."""
     entry, said = (
         _build_entry(SESSIONS, row, held._replace(body=""), {}, branch),
         session_excerpt(held.body, titles),
     )
-    if _DEFAULT_TITLE_RE.fullmatch(row.title):
-        return entry._replace(title=said or "Session", excerpt="")
+    if is_untitled(row.title, row.session):
+        return entry._replace(title=said, excerpt="")
     return entry._replace(excerpt=said)
 
 

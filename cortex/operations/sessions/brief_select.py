@@ -44,7 +44,7 @@ _EXCLUDED_TYPES = frozenset(["meeting", "briefing"])
 # Notes whose change makes a cached briefing stale at once; of others the next scan tells.
 _MAX_DEPENDENCY_NOTES = 1000
 _RECENT_SESSIONS, _RECENT_EVENTS = 5, 60  # the last ones, whose files count as touched lately
-_MAX_SESSIONS = 5  # seed 001's
+_SESSION_CANDIDATES = 15  # some of which say nothing
 # Tokens of the shortest likely line of a part: a budget has room for no more lines than that.
 _MIN_LINE_TOKENS = {
     DECISIONS: 20, TRAPS: 30, KNOWLEDGE: 30, OPEN: 30, PLAN: 150, PINNED: 60, EVERYWHERE: 60,
@@ -122,7 +122,7 @@ def _order_parts(
     """The best of each part."""
     most = {kind: request.budget // tokens + 1 for kind, tokens in _MIN_LINE_TOKENS.items()}
     latest = _newest_first(parts[SESSIONS])
-    best = {SESSIONS: latest[:_MAX_SESSIONS]}
+    best = {SESSIONS: latest[:_SESSION_CANDIDATES]}
     for kind in (DECISIONS, PINNED, EVERYWHERE):
         pinned_first = sorted(_newest_first(parts[kind]), key=itemgetter(_PINNED), reverse=True)
         best[kind] = pinned_first[: most[kind]]

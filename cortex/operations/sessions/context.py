@@ -17,7 +17,13 @@ from cortex.operations.find.hits import Hit, Hits, build_hit
 from cortex.operations.find.note_ranks import rank_notes, select_for_ranking
 from cortex.operations.find.project_context import project_names, resolve_project
 from cortex.operations.sessions.resolve_session import IS_SESSION
-from cortex.operations.sessions.session_list import Prompt, read_note, read_prompt, summary_hit
+from cortex.operations.sessions.session_list import (
+    Prompt,
+    read_note,
+    read_prompt,
+    summary_hit,
+    telling_sessions,
+)
 from cortex.vault.git import checkout
 from cortex.vault.locate import Vault
 from cortex.vault.state import access_log
@@ -25,6 +31,7 @@ from cortex.vault.state import access_log
 MAX_RESULTS = 100
 # Seed 001's and engram's: how many of each, and how long.
 _MAX_SESSIONS = 5
+_MAX_LOOKED_AT = 50  # sessions, some of which say nothing
 _MAX_PROMPTS, _MAX_PROMPT_CHARS = 5, 120
 _MAX_TITLE_CHARS = 120
 
@@ -89,9 +96,10 @@ def context(
             prompts=catalogue.count(is_prompt),
             open_actions=catalogue.count(NoteFilter(state="to_do", projects=names)),
         )
+        of_project = catalogue.find(is_session, "-date", _MAX_LOOKED_AT)
         candidates = select_for_ranking(vault, now, is_record, figures.records)
         return (
-            catalogue.find(is_session, "-date", _MAX_SESSIONS),
+            telling_sessions(vault, caller, catalogue, of_project, _MAX_SESSIONS)[0],
             catalogue.find(is_prompt, "-id", _MAX_PROMPTS),
             rank_notes(vault, now, caller, candidates, branch)[:number],
             figures,

@@ -29,7 +29,7 @@ _MAX_SHOWN = 100  # prompts, events, and records of one session
 
 
 class SessionHit(NamedTuple):
-    """A session; the snippet of its hit is its summary, else what happened last."""
+    """A session; the snippet of its hit is its summary, else its outcome, else what happened last."""
 
     hit: Hit
     name: str
@@ -58,6 +58,7 @@ class SessionDetails(NamedTuple):
 
     session: SessionHit
     summary: str
+    overview: str  # in markdown: what was asked, what came of it, what is open
     prompts: list[Prompt]  # oldest first; of many, the last
     events: list[str]  # a line each; of many, the last
     records: Hits[Hit]  # what came from it
@@ -75,10 +76,31 @@ def list_sessions(
     def find(now: IndexSession) -> tuple[list[SessionHit], int]:
         rows = now.catalogue.find(wanted, "-date")
         rows.sort(key=lambda row: row.status != "open" or row.tier != TIER_CURRENT)
-        return session_hits(vault, caller, now.catalogue, rows[:number]), len(rows)
+        shown, left_out = telling_sessions(vault, caller, now.catalogue, rows, number)
+        return session_hits(vault, caller, now.catalogue, shown), len(rows) - left_out
 
     hits, total = query_index(vault, caller.progress, find)
     return Listing(hits, total, problems)
+
+
+def telling_sessions(
+    vault: Vault, caller: Caller, catalogue: Catalogue, rows: list[NoteRow], number: int
+) -> tuple[list[NoteRow], int]:
+    """The first rows of sessions that go on or in which something was said or done, and how many
+    others stood among them."""
+    live = {
+        one.row.number for one in list_live_sessions(catalogue, caller.now) if not one.is_orphan
+    }
+    shown, left_out = list[NoteRow](), 0
+    for row in rows:
+        if len(shown) == number:
+            break
+        note = None if row.number in live else read_note(vault, row.path)
+        if note is None or sessions.tells_something(note):
+            shown.append(row)
+        else:
+            left_out += 1
+    return shown, left_out
 
 
 def show_session(vault: Vault, caller: Caller, name: str) -> SessionDetails:
@@ -108,6 +130,7 @@ def show_session(vault: Vault, caller: Caller, name: str) -> SessionDetails:
     return SessionDetails(
         session,
         sessions.summary_of(note) if note else "",
+        sessions.overview_of(note) if note else "",
         [read_prompt(vault, row, _MAX_PROMPT_CHARS) for row in reversed(prompt_rows)],
         turns[-_MAX_SHOWN:],
         Hits([build_hit(vault, row) for row in record_rows], session.records),
@@ -145,9 +168,10 @@ def session_hits(
 
 
 def summary_hit(vault: Vault, row: NoteRow, note: Note | None) -> Hit:
-    """A session as a hit; its snippet is the summary, else the last line, else the goal."""
-    snippet = ""
-    if note and not (snippet := sessions.excerpt(sessions.summary_of(note), _MAX_GIST_CHARS)):
+    """A session as a hit; its snippet is the summary, else the outcome, the last line or the goal."""
+    text = note and (sessions.summary_of(note) or sessions.outcome_of(note))
+    snippet = sessions.excerpt(text, _MAX_GIST_CHARS) if text else ""
+    if note and not snippet:
         turns = list(sessions.event_lines(note))
         nothing = (sessions.NO_GOAL, sessions.NO_SUMMARY)
         said = [one.excerpt for one in turns if one.type != "prompt" and one.excerpt not in nothing]

@@ -1,0 +1,166 @@
+"""Overviews of a session that went on on two clones: one stands, with the title of its side, before
+lines and fields are merged.
+
+A mark, as `core/model/session_overview.py` writes it, holds the overview's last event, its number of
+lines and hashes of these and of the title. What a person has changed stands.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from cortex.core.merge.fields import FrontmatterBlock
+from cortex.core.model.session_title import is_untitled
+from cortex.core.notes import yaml_subset
+from cortex.core.notes.yaml_lines import FieldText
+from cortex.core.notes.yaml_writer import flow_text
+from cortex.core.text.strings import short_hash
+
+_MARK_RE = re.compile(
+    rb"<!-- overview ([0-9tz]{16}-[a-z2-7]{10}) (\d{1,5}) ([a-z2-7]{10}) ([a-z2-7]{10}) -->[ \t]*"
+)
+_BASE, _ONE, _TWO = range(3)
+
+
+class OverviewVersion(NamedTuple):
+    """A version of the note: its body, with line feeds, and its fields, None if unknown."""
+
+    body: bytes
+    fields: FrontmatterBlock | None
+
+
+class _OverviewLines(NamedTuple):
+    """The overview of a body: its lines from `start` to the mark at `end`."""
+
+    mark: tuple[bytes, ...]  # event, number of lines, hash of the text, hash of the title
+    start: int
+    end: int
+    is_untouched: bool
+
+
+def keep_latest_overview(versions: Sequence[OverviewVersion]) -> list[OverviewVersion]:
+    """The three versions (base and both sides) with one overview and title: those of the side whose
+    mark names the greater event, but for what a person changed. Both sides are alike to it."""
+    lines = [version.body.split(b"\n") for version in versions]
+    found = [_find_overview(some) for some in lines]
+    sides = {side: held for side in (_ONE, _TWO) if (held := found[side])}
+    if not sides:
+        return list(versions)
+    latest = max(sides, key=lambda side: sides[side].mark)
+    titles = [_own_title(version, held) for version, held in zip(versions, found, strict=True)]
+    titled = max(
+        (side for side in sides if titles[side]), key=lambda side: sides[side].mark, default=latest
+    )
+    edited = [side for side, held in sides.items() if not held.is_untouched]
+    if not edited:
+        text = lines[latest][sides[latest].start : sides[latest].end + 1]
+        lines = [_with_overview(some, held, text) for some, held in zip(lines, found, strict=True)]
+    elif len(edited) == 1 and (other := _ONE + _TWO - edited[0]) in sides:
+        # A person's text stands against the new one, which is made the base's.
+        was = found[_BASE]
+        if was is None or was.is_untouched:
+            text = lines[_BASE][was.start : was.end + 1] if was else []
+            lines[other] = _with_overview(lines[other], found[other], text)
+    event, title = sides[latest].mark[0], sides[titled].mark[3]
+    bodies = [b"\n".join(_with_mark(some, event, title) for some in each) for each in lines]
+    heads = _with_one_title([version.fields for version in versions], titles, titled)
+    return [OverviewVersion(*each) for each in zip(bodies, heads, strict=True)]
+
+
+def _find_overview(lines: list[bytes]) -> _OverviewLines | None:
+    """The overview of a body; None where there is none, or where there are several."""
+    marks = [(n, mark) for n, line in enumerate(lines) if (mark := _MARK_RE.fullmatch(line))]
+    if len(marks) != 1:
+        return None
+    ((end, mark),) = marks
+    start = end - int(mark[2])
+    text = b"\n".join(lines[max(start, 0) : end]).decode("utf-8", "replace")
+    is_untouched = start >= 0 and short_hash(text, 10) == mark[3].decode()
+    return _OverviewLines(mark.groups(), start, end, is_untouched)
+
+
+def _with_overview(
+    lines: list[bytes], held: _OverviewLines | None, text: list[bytes]
+) -> list[bytes]:
+    """The lines with another text in the place of an overview that nobody changed."""
+    if held is None or not held.is_untouched:
+        return lines
+    below = held.end + 1
+    if not text and lines[below : below + 1] == [b""]:
+        below += 1
+    return [*lines[: held.start], *text, *lines[below:]]
+
+
+def _with_mark(line: bytes, event: bytes, title: bytes) -> bytes:
+    mark = _MARK_RE.fullmatch(line)
+    return b"<!-- overview %b %b %b %b -->" % (event, mark[2], mark[3], title) if mark else line
+
+
+def _own_title(version: OverviewVersion, held: _OverviewLines | None) -> str:
+    """The title if it is one that Cortex gave; else empty."""
+    if not version.fields or "title" not in version.fields:
+        return ""
+    value = yaml_subset.parse_value("title", version.fields["title"].text)
+    title = value.text if value and value.kind == "scalar" else ""
+    if held:
+        return title if short_hash(title, 10).encode() == held.mark[3] else ""
+    return title if is_untitled(title) else ""
+
+
+def _with_one_title(
+    heads: Sequence[FrontmatterBlock | None], titles: Sequence[str], titled: int
+) -> list[FrontmatterBlock | None]:
+    """The fields with the title and alias of the side `titled` in the place of other titles that
+    Cortex gave; `titles` are those, empty for a person's."""
+    wanted = heads[titled]
+    if not (wanted and titles[titled]):
+        return list(heads)
+    other = heads[_ONE + _TWO - titled] or {}
+    if not heads[_BASE] and not titles[_ONE + _TWO - titled] and "title" in other:
+        # No base tells that a person has changed it.
+        named = {**wanted, "title": wanted["title"]._replace(text=other["title"].text)}
+        return [named if side == titled else head for side, head in enumerate(heads)]
+    return [
+        _with_title(head, own, wanted, titles[titled]) if head and own else head
+        for head, own in zip(heads, titles, strict=True)
+    ]
+
+
+def _with_title(
+    fields: FrontmatterBlock, own: str, wanted: FrontmatterBlock, title: str
+) -> FrontmatterBlock:
+    """The fields with the title and alias of `wanted` in the place of their own."""
+    changed = dict(fields)
+    changed["title"] = FieldText(fields["title"].comments_above, wanted["title"].text)
+    ours, theirs = _aliases(fields), _aliases(wanted)
+    if ours is None or theirs is None:
+        return changed
+    first = [title] if title in theirs else []
+    aliases = [*first, *(one for one in ours if one not in (own, title))]
+    if aliases == ours:
+        return changed
+    line = f"aliases: {flow_text(aliases)}\n"
+    if "aliases" in wanted and aliases == theirs:
+        line = wanted["aliases"].text
+    if "aliases" in fields:
+        changed["aliases"] = FieldText(fields["aliases"].comments_above, line if aliases else "")
+        return changed if aliases else {key: changed[key] for key in fields if key != "aliases"}
+    # Where the other side has it.
+    above = list(wanted)[: list(wanted).index("aliases")]
+    place = 1 + max((n for n, key in enumerate(fields) if key in above), default=-1)
+    items = list(changed.items())
+    return dict([*items[:place], ("aliases", FieldText("", line)), *items[place:]])
+
+
+def _aliases(fields: FrontmatterBlock) -> list[str] | None:
+    """The aliases; None where they are more than a list of texts."""
+    if "aliases" not in fields:
+        return []
+    value = yaml_subset.parse_value("aliases", fields["aliases"].text)
+    if value is None or value.kind not in ("list", "empty"):
+        return None
+    nodes = [item.node for item in value.items]
+    texts = [node for node in nodes if isinstance(node, str)]
+    return texts if len(texts) == len(nodes) else None
