@@ -163,6 +163,28 @@ def test_a_whole_turn() -> None:
     assert choose_candidates(text, (), "subagent_stop") == ()
 
 
+def test_a_person_s_words_stand_with_the_reply_and_not_with_what_comes_next() -> None:
+    (one,) = found(
+        user("we never send mails from staging, that must stay so"),
+        agent("Let me check the settings first."),
+        agent("Understood: `MAIL_SINK` catches them there."),
+        user("thanks"),
+        agent("You're welcome."),
+    )
+    assert one.text.endswith("Then: Understood: `MAIL_SINK` catches them there.")
+
+
+@pytest.mark.parametrize(
+    ("type_", "kept"),
+    [("prompt", 1), ("stop", 0), ("subagent_stop", 0), ("post_compact", 0), ("session_end", 0)],
+)
+def test_of_a_prompt_s_own_event_the_words_are_the_person_s(type_: str, kept: int) -> None:
+    words = "we never send mails from staging, that must stay so"
+    assert len(choose_candidates(words, (), type_)) == kept
+    tagged = choose_candidates(f"[MEMORY: preference] {words}", (), type_)
+    assert [(one.layer, one.text) for one in tagged] == [("tag", words)]
+
+
 def test_explicit_words_go_on_and_are_kept_once() -> None:
     said = [
         user("Decision: carts live in SQLite\nand that is it"),
