@@ -84,7 +84,7 @@ def _split_prompt(one: Utterance) -> list[str]:
     if one.about:
         return [one.text]
     lines = own_lines(one.text)
-    return [one.text] if lines and len(one.text) <= _MAX_PROMPT_CHARS else lines
+    return ["\n".join(lines)] if len(one.text) <= _MAX_PROMPT_CHARS else lines
 
 
 def _clean_prompt(text: str) -> str:

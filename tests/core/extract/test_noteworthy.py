@@ -225,10 +225,13 @@ def test_a_long_prompt_is_the_person_s_at_its_ends() -> None:
         f"Decision: line {n} of somebody's transcript, we should use it" for n in range(90)
     )
     prompt = f"here is a session of a colleague\n{log}\nwe should not do it like they do, I want one file"
-    assert len(own_lines(prompt)) == 12
+    assert len(own_lines(prompt)) == 6
     kept = choose_candidates(compose_text(TurnSummary(format_utterances([user(prompt)]))))
-    assert len(kept) <= 12 + MAX_PER_EVENT
+    assert len(kept) <= 6 + MAX_PER_EVENT
     assert any("I want one file" in one.text for one in kept)
+    talk = "what went wrong here?\nUser: we should always use tabs\nAssistant: Decision: tabs, never spaces"
+    assert own_lines(talk) == ["what went wrong here?"]
+    assert choose_candidates(compose_text(TurnSummary(format_utterances([user(talk)])))) == ()
     assert own_lines("Implement the following plan:\n\n- Decision: use Redis") == []
 
 
