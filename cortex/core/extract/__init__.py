@@ -12,13 +12,16 @@ from cortex.core.extract.candidate import (
     LeadingPhrases,
 )
 from cortex.core.extract.own_words import blank_callouts
-from cortex.core.model.turn_summary import ACTIVITY_MARK, utterances
+from cortex.core.model.turn_summary import ACTIVITY_MARK, USER, Utterance, utterances
 from cortex.core.text.strings import text_digest
 
 # The surest first: what two layers find is the find of the first.
 LAYERS = (TAG_LAYER, STRUCTURAL_LAYER, KEYWORD_LAYER, PASSAGE_LAYER)
+# Types of events: of which the other layers read nothing, and of which passages become records.
+TAGS_ONLY_TYPES = ("prompt", "post_compact", "session_end")
+PASSAGE_TYPES = ("stop", "pre_compact", "prompt")
 MIN_MARKED_WORDS = 2  # of what stands behind a marker in a turn
-CLEAR_CONFIDENCE = 0.8  # of a choice that no marker tells
+CLEAR_CONFIDENCE = 0.85  # of a choice that no marker tells; a little less where a reason follows
 
 
 def find_candidates(
@@ -58,25 +61,30 @@ def find_candidates(
     )
 
 
-def find_in_turn(
-    text: str, phrases: LeadingPhrases = (), *, subagent: bool = False
+def choose_candidates(
+    text: str, phrases: LeadingPhrases = (), type_: str = "stop"
 ) -> tuple[Candidate, ...]:
-    """The candidates in a turn's text that become records: what is marked, and the noteworthy
-    passages that hold nothing marked. Of agents' prose a phrase alone (`we use`, `turns out`) is
-    mostly noise: on real sessions 30 % of such finds were worth keeping; it must be a clear choice
-    with its reason. A `subagent` has no plan and no passages of its own: it is asked by an agent."""
+    """The candidates in the text of an event of a type that become records. Of a turn: what is
+    marked, and the noteworthy passages that hold nothing marked. Of agents' prose a phrase alone
+    (`we use`, `turns out`) is mostly noise: on real sessions 30 % of such finds were worth keeping;
+    it must be a clear choice. A subagent has no plan and no passages: an agent asks it. Of a prompt
+    there are tags and passages, of what a host sums up tags, of other texts all that is sure."""
     from cortex.core.extract import noteworthy  # noqa: PLC0415  as above
 
-    found = [one for one in find_candidates(text, phrases) if _is_clear(one)]
-    if subagent:
-        return tuple(one for one in found if one.layer != STRUCTURAL_LAYER)
-    known = [" ".join(one.text.split()) for one in found]
+    found = find_candidates(text, phrases, tags_only=type_ in TAGS_ONLY_TYPES)
+    if type_ == "subagent_stop":
+        return tuple(one for one in found if _is_clear(one) and one.layer != STRUCTURAL_LAYER)
+    if type_ not in PASSAGE_TYPES:
+        return tuple(filter(becomes_record, found))
+    clear = [one for one in found if _is_clear(one)]
+    known = [" ".join(one.text.split()) for one in clear]
+    is_prompt = type_ == "prompt"
     said = utterances(text.partition(ACTIVITY_MARK)[0])
-    for one in noteworthy.find_noteworthy(said):
+    for one in noteworthy.find_noteworthy([Utterance(USER, text)] if is_prompt else said):
         plain = " ".join(one.text.replace("**", "").split())
         if not any(line in plain for line in known):
-            found.append(one)
-    return tuple(found)
+            clear.append(one)
+    return tuple(clear)
 
 
 def _is_clear(one: Candidate) -> bool:
@@ -84,7 +92,7 @@ def _is_clear(one: Candidate) -> bool:
         return becomes_record(one)
     if one.is_marked:
         return becomes_record(one) and len(one.text.split()) >= MIN_MARKED_WORDS
-    return bool(one.reason) and one.confidence >= CLEAR_CONFIDENCE
+    return one.confidence >= (CLEAR_CONFIDENCE - 0.05 if one.reason else CLEAR_CONFIDENCE)
 
 
 def becomes_record(one: Candidate) -> bool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 
-from cortex.core.extract import becomes_record, find_candidates, find_in_turn
+from cortex.core.extract import choose_candidates
 from cortex.core.extract.candidate import (
     PASSAGE_LAYER,
     STRUCTURAL_LAYER,
@@ -24,24 +24,15 @@ from cortex.core.text.strings import one_line, short_hash, shorten, slugify
 TITLE_LIMIT = 80
 
 
-def extract_records(
-    text: str, begun: Record, phrases: LeadingPhrases, *, tags_only: bool, turn: str
-) -> list[Record]:
-    """The records of an event's text, based on `begun`. `turn`: the type of event if it is a turn
-    of a session."""
+def extract_records(text: str, begun: Record, phrases: LeadingPhrases, type_: str) -> list[Record]:
+    """The records of the text of an event of a type, based on `begun`."""
     phrases = [one for one in phrases if is_record_type(one[0])]
-    records = []
-    found = (
-        find_in_turn(text, phrases, subagent=turn == "subagent_stop")
-        if turn
-        else filter(becomes_record, find_candidates(text, phrases, tags_only=tags_only))
-    )
-    for one in found:
-        is_plan = one.layer == STRUCTURAL_LAYER
-        records.append(
-            _plan_record(text, one, begun) if is_plan else candidate_to_record(one, begun)
-        )
-    return records
+    return [
+        _plan_record(text, one, begun)
+        if one.layer == STRUCTURAL_LAYER
+        else candidate_to_record(one, begun)
+        for one in choose_candidates(text, phrases, type_)
+    ]
 
 
 def candidate_to_record(one: Candidate, begun: Record) -> Record:

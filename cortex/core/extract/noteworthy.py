@@ -17,11 +17,9 @@ from cortex.core.text.data_sections import read_sections
 from cortex.core.text.strings import shorten
 
 MAX_PER_EVENT = 3
-# Of the score, a logit: of what scores higher in sessions that were left out when the weights were
-# fitted, 85 % are worth it.
-_THRESHOLD = 1.2
+_THRESHOLD = 1.4  # of the score, a logit
 _FULL_WORDS = {AGENT: 45, USER: 15}  # from which more tell no more
-_FULL_NAMES = {AGENT: 7, USER: 3}  # of names of code the same
+_FULL_NAMES = {AGENT: 4, USER: 3}  # of names of code the same
 _MIN_WORDS = {AGENT: 12, USER: 5}
 _MIN_ANSWER_WORDS = 3
 _TITLE_CHARS, _TITLE_SENTENCES, _MIN_TITLE_WORDS, _FULL_HEADING_WORDS = 80, 8, 4, 5

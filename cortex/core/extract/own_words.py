@@ -6,6 +6,7 @@ sessions. What a person says of it stands at its ends.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from itertools import groupby
 
@@ -13,14 +14,21 @@ from cortex.core.model.session_asks import is_own_prompt
 from cortex.core.model.turn_summary import CALLOUT_STARTS, PROMPT_START
 
 _PASTE_CHARS = 1500  # of a prompt, from which only its ends are a person's own
-_OWN_LINES = 6  # at either end
+_OWN_LINES = 3  # at either end
+_SPEAKER_RE = re.compile(
+    r"\W{0,4}(?:user|human|assistant|claude|codex|agent|ai)\W{0,3}:|[⏺❯●]", re.IGNORECASE
+)
 
 
 def own_lines(prompt: str) -> list[str]:
-    """The lines of a prompt that are likely the person's own; none of a plan."""
+    """The lines of a prompt that are likely the person's own: none of a plan, and of a prompt with
+    a pasted talk those before it."""
     if not is_own_prompt(prompt):
         return []
     lines = [line for line in prompt.split("\n") if line.strip()]
+    talk = [number for number, line in enumerate(lines) if _SPEAKER_RE.match(line.lstrip())]
+    if talk:
+        return lines[: talk[0]]
     is_long = len(prompt) > _PASTE_CHARS and len(lines) > 2 * _OWN_LINES
     return lines[:_OWN_LINES] + lines[-_OWN_LINES:] if is_long else lines
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from cortex.core.extract.own_words import own_lines
 from cortex.core.extract.prose import mask_code
-from cortex.core.model.session_asks import subjects_of
+from cortex.core.model.session_asks import is_on_the_way, subjects_of
 from cortex.core.model.turn_summary import AGENT, USER, Utterance
 from cortex.core.text.strings import one_line
 
@@ -51,7 +51,6 @@ def cut_passages(said: list[Utterance]) -> list[TurnPassage]:
     """The passages of a turn, in their order. Code blocks, tables and quotes are left out."""
     found: list[TurnPassage] = []
     asked, last = "", ""
-    waiting = 0  # from which passage on a person's words wait for what the agent says then
     for at, one in enumerate(said):
         if len(found) >= _MAX_PASSAGES:
             break
@@ -59,18 +58,25 @@ def cut_passages(said: list[Utterance]) -> list[TurnPassage]:
             texts = filter(None, map(_clean_prompt, _split_prompt(one)))
             found += [TurnPassage(USER, text, one.about, "", text, last, "", at) for text in texts]
             asked, last = _ask_of(one) or asked, ""
+        elif passages := _cut_message(one.text):
+            found += [passage._replace(message=at, before=asked) for passage in passages]
+            last = _last_sentences(passages[-1].text)
+    return _with_replies(found[:_MAX_PASSAGES])
+
+
+def _with_replies(passages: list[TurnPassage]) -> list[TurnPassage]:
+    """The passages, the person's with the beginning of what the agent said then, apart from what it
+    was about to do."""
+    reply = ""
+    for number in reversed(range(len(passages))):
+        one = passages[number]
+        if one.role == AGENT:
+            reply = reply if is_on_the_way(one.text) else _first_sentences(one.text)
             continue
-        passages = [
-            passage._replace(message=at, before=asked) for passage in _cut_message(one.text)
-        ]
-        if passages:
-            then, last = _first_sentences(passages[0].text), _last_sentences(passages[-1].text)
-            for number in range(waiting, len(found)):
-                if found[number].role == USER:
-                    found[number] = found[number]._replace(after=then)
-            found += passages
-            waiting = len(found)
-    return found[:_MAX_PASSAGES]
+        passages[number] = one._replace(after=reply)
+        if number and passages[number - 1].message != one.message:
+            reply = ""
+    return passages
 
 
 def _split_prompt(one: Utterance) -> list[str]:
@@ -78,7 +84,7 @@ def _split_prompt(one: Utterance) -> list[str]:
     if one.about:
         return [one.text]
     lines = own_lines(one.text)
-    return [one.text] if lines and len(one.text) <= _MAX_PROMPT_CHARS else lines
+    return ["\n".join(lines)] if len(one.text) <= _MAX_PROMPT_CHARS else lines
 
 
 def _clean_prompt(text: str) -> str:

@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+from cortex.core.extract import PASSAGE_TYPES, TAGS_ONLY_TYPES
 from cortex.core.extract.candidate import LeadingPhrases
 from cortex.core.extract.candidate_records import (
     TITLE_LIMIT,
@@ -57,10 +58,8 @@ from cortex.core.text.strings import one_line, shorten, text_digest
 
 MAX_SAVED_TITLE_CHARS = 200  # of one that somebody gave
 
-TAGS_ONLY_TYPES = ("prompt", "post_compact", "session_end")
 # Events of a session, whose texts the layers of extraction read.
-SPOKEN_TYPES = ("stop", "pre_compact", "subagent_stop")  # of which only what is clear is kept
-TURN_TYPES = (*SPOKEN_TYPES, *TAGS_ONLY_TYPES)
+TURN_TYPES = ("stop", "pre_compact", "subagent_stop", *TAGS_ONLY_TYPES)
 
 _LEADING_WORD_RE = re.compile(r"[#>*\-\s]*([A-Za-z]{2,20})(?:\*\*)?:(?:\*\*)?\s+(?=\S)")
 _UTC_TIME_RE = re.compile(r"\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}Z")
@@ -368,17 +367,12 @@ def _learning_records(event: Event) -> list[Record]:
 def _session_records(event: Event, phrases: LeadingPhrases) -> list[Record]:
     """The records of a session's event: learnings below their heading, and what the layers find."""
     tags_only = event.type in TAGS_ONLY_TYPES
-    if tags_only and not turn_summary.may_hold_memory_tag(event.text):
+    may_hold = event.type in PASSAGE_TYPES or turn_summary.may_hold_memory_tag(event.text)
+    if tags_only and not may_hold:
         return []
     found = [
         _as_topic_record(one) if one.topic else one
-        for one in extract_records(
-            event.text,
-            _base_record(event),
-            phrases,
-            tags_only=tags_only,
-            turn=event.type if event.type in SPOKEN_TYPES else "",
-        )
+        for one in extract_records(event.text, _base_record(event), phrases, event.type)
     ]
     learned = [] if tags_only or event.type == "passive" else _learning_records(event)
     said = {text_digest(one.body) for one in learned}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from cortex.core.extract import becomes_record, find_candidates, find_in_turn
+from cortex.core.extract import TAGS_ONLY_TYPES, choose_candidates, find_candidates
 from cortex.core.extract.candidate import Candidate
 from cortex.core.extract.learnings import find_learnings
 from cortex.core.model import event as events, session_note as sessions, turn_summary
@@ -12,8 +12,6 @@ from cortex.core.model.caller import Caller
 from cortex.core.model.event import Event
 from cortex.core.model.problem import CortexError, InvalidInputError, NotFoundError, Problem
 from cortex.core.normalize.handlers import (
-    SPOKEN_TYPES,
-    TAGS_ONLY_TYPES,
     TURN_TYPES,
     parse_event,
 )
@@ -74,8 +72,8 @@ def extract(
     Of a turn of a session become records: what is marked or gives a reason, with a confidence of 0.5 or
     more, and passages that are noteworthy by who said them and how. The rest stays in the event,
     where search finds it. Of what was done only the plan becomes a record.
-    Prompts, summaries of hosts and ends of sessions are read for tags alone. A team's own words
-    stand in cortex.toml, below [extract].
+    Prompts are read for tags and noteworthy words, summaries of hosts and ends of sessions for
+    tags alone. A team's own words stand in cortex.toml, below [extract].
 
     --model asks a command of your own, such as that of an agent: it reads a question on standard
     input and answers JSON. Cortex runs none that you do not name here. After 120 seconds, or more
@@ -192,13 +190,10 @@ def _extract_from_event(
         for one in find_learnings(message)
     ]
     found = find_candidates(event.text, phrases, tags_only=tags_only)
-    if event.type in SPOKEN_TYPES:
-        kept = find_in_turn(event.text, phrases, subagent=event.type == "subagent_stop")
-        items += [_item(one, event.id, one in kept) for one in found]
-        return items + [_item(one, event.id, True) for one in kept if one not in found]
     may_become = event.type in TURN_TYPES or (event.type == "passive" and not items)
-    for one in found:
-        items.append(_item(one, event.id, may_become and becomes_record(one)))
+    kept = choose_candidates(event.text, phrases, event.type) if may_become else ()
+    items += [_item(one, event.id, one in kept) for one in found]
+    items += [_item(one, event.id, True) for one in kept if one not in found]
     return items
 
 

@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from cortex.core.extract import find_in_turn
+from cortex.core.extract import choose_candidates
 from cortex.core.extract.candidate import PASSAGE_LAYER, Candidate
 from cortex.core.extract.noteworthy import MAX_PER_EVENT, find_noteworthy
 from cortex.core.extract.own_words import blank_callouts, own_lines
@@ -72,6 +72,10 @@ def test_a_person_s_decision_is_kept_in_their_words(words: str) -> None:
         "ok, looks good to me",
         "Implement the following plan:\n\n# Move carts\n\nWe should keep `cart_id` and never drop it",
         "<command-name>/clear</command-name> we should always keep that in our list",
+        (
+            "The main entry point lacks test coverage. Tests should include: only the hidden commands, never "
+            "the network, and the interval must be respected on line 40"
+        ),
         "error: we should not be here, let's make sure that `main.rs:10` is not our bug",
     ],
 )
@@ -149,14 +153,36 @@ def test_a_whole_turn() -> None:
         agent("Done. All 31 tests pass.\n\n**Files changed:**\n- `upload.py`\n- `upload_test.py`"),
     ]
     text = compose_text(TurnSummary(format_utterances(said), changed_files=("upload.py",)))
-    kept = find_in_turn(text)
+    kept = choose_candidates(text)
     assert [one.title for one in kept] == [
         "our mobile clients rely on 5 MB, keep it (May the part size change?)",
         "The upload fails on Windows because `save_part()` opens the file a second time…",
     ]
     assert "Asked: uploads hang on Windows, please find out why" in kept[1].text
-    assert kept == find_in_turn(text), "the same event gives the same"
-    assert find_in_turn(text, subagent=True) == ()
+    assert kept == choose_candidates(text), "the same event gives the same"
+    assert choose_candidates(text, (), "subagent_stop") == ()
+
+
+def test_a_person_s_words_stand_with_the_reply_and_not_with_what_comes_next() -> None:
+    (one,) = found(
+        user("we never send mails from staging, that must stay so"),
+        agent("Let me check the settings first."),
+        agent("Understood: `MAIL_SINK` catches them there."),
+        user("thanks"),
+        agent("You're welcome."),
+    )
+    assert one.text.endswith("Then: Understood: `MAIL_SINK` catches them there.")
+
+
+@pytest.mark.parametrize(
+    ("type_", "kept"),
+    [("prompt", 1), ("stop", 0), ("subagent_stop", 0), ("post_compact", 0), ("session_end", 0)],
+)
+def test_of_a_prompt_s_own_event_the_words_are_the_person_s(type_: str, kept: int) -> None:
+    words = "we never send mails from staging, that must stay so"
+    assert len(choose_candidates(words, (), type_)) == kept
+    tagged = choose_candidates(f"[MEMORY: preference] {words}", (), type_)
+    assert [(one.layer, one.text) for one in tagged] == [("tag", words)]
 
 
 def test_explicit_words_go_on_and_are_kept_once() -> None:
@@ -164,7 +190,7 @@ def test_explicit_words_go_on_and_are_kept_once() -> None:
         user("Decision: carts live in SQLite\nand that is it"),
         agent("[MEMORY: gotcha] `flock` is not inherited\n\nDecision: we keep one file per cart."),
     ]
-    kept = find_in_turn(compose_text(TurnSummary(format_utterances(said))))
+    kept = choose_candidates(compose_text(TurnSummary(format_utterances(said))))
     assert [(one.type, one.text) for one in kept] == [
         ("decision", "carts live in SQLite and that is it"),
         ("gotcha", "`flock` is not inherited"),
@@ -184,11 +210,11 @@ def test_explicit_words_go_on_and_are_kept_once() -> None:
     ],
 )
 def test_half_sentences_proposals_and_bare_phrases_are_none(text: str) -> None:
-    assert find_in_turn(text) == () or text.startswith("> ")
+    assert choose_candidates(text) == () or text.startswith("> ")
 
 
 def test_a_dash_in_a_sentence_stays() -> None:
-    (one,) = find_in_turn(
+    (one,) = choose_candidates(
         "We chose files - always one per note - over a database, because people merge them."
     )
     assert one.text == "We chose files - always one per note - over a database"
@@ -199,10 +225,13 @@ def test_a_long_prompt_is_the_person_s_at_its_ends() -> None:
         f"Decision: line {n} of somebody's transcript, we should use it" for n in range(90)
     )
     prompt = f"here is a session of a colleague\n{log}\nwe should not do it like they do, I want one file"
-    assert len(own_lines(prompt)) == 12
-    kept = find_in_turn(compose_text(TurnSummary(format_utterances([user(prompt)]))))
-    assert len(kept) <= 12 + MAX_PER_EVENT
+    assert len(own_lines(prompt)) == 6
+    kept = choose_candidates(compose_text(TurnSummary(format_utterances([user(prompt)]))))
+    assert len(kept) <= 6 + MAX_PER_EVENT
     assert any("I want one file" in one.text for one in kept)
+    talk = "what went wrong here?\nUser: we should always use tabs\nAssistant: Decision: tabs, never spaces"
+    assert own_lines(talk) == ["what went wrong here?"]
+    assert choose_candidates(compose_text(TurnSummary(format_utterances([user(talk)])))) == ()
     assert own_lines("Implement the following plan:\n\n- Decision: use Redis") == []
 
 
@@ -260,7 +289,7 @@ def test_time_is_linear(piece: str) -> None:
     def spent(chars: int) -> float:
         text = piece * (chars // len(piece))
         start = time.process_time()
-        find_in_turn(text)
+        choose_candidates(text)
         return time.process_time() - start
 
     spent(1000)
