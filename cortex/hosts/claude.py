@@ -160,6 +160,7 @@ class ClaudeReader(TranscriptReader):
         elif is_aside:
             self.sidechain = self._sidechain_of(id_, parent, agent)
         self.cwd = get_str(data, "cwd") or self.cwd
+        self.is_headless |= get_str(data, "entrypoint").startswith("sdk")
         self.set_branch(data.get("gitBranch"))
         if type_ == "assistant":
             self._read_assistant(data, id_)

@@ -8,6 +8,7 @@ of the two kinds are complete. Source: developers.openai.com/codex/hooks.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Sequence
 
 from cortex.core.text.value import TYPE_CHECKING
@@ -43,6 +44,9 @@ _FAILED_STARTS = (
 )  # fmt: skip
 _EXIT_CODE_MARKS = ("process exited with code ", "exit code: ")
 _MAX_TURNS = 1_000_000
+_MAX_QUESTIONS = 100  # calls that wait for the person's answers
+# Before a prompt its editor puts what is open; the person's words follow the last of these.
+_REQUEST_RE = re.compile(r"(?m)^## My request(?: for Codex)?[:：][ \t]*$")
 _MAX_UNMATCHED_TEXTS = 200  # texts that wait for their twin
 
 
@@ -55,6 +59,7 @@ class CodexReader(TranscriptReader):
         self.turn_number = 0  # which prompt this is
         self.rollback_count = 0  # how many were taken back so far
         self.rolled_back_turns: set[int] = set()  # turns that were taken back
+        self.questions: dict[str, dict[str, str]] = {}  # call -> id of a question -> its text
         self._prescan_reader: CodexReader | None = None  # counts turns while prescanning
         self._live_turns: list[int] = []
 
@@ -122,6 +127,8 @@ class CodexReader(TranscriptReader):
             self._read_item(item, kind)
         elif type_ == "event_msg" and kind in ("agent_message", "user_message"):
             self._read_message("event_msg", kind == "agent_message", item.get("message"), "")
+        elif type_ == "event_msg" and kind == "thread_name_updated":
+            self.title = get_str(item, "thread_name") or self.title
         elif type_ == "event_msg" and kind == "thread_rolled_back":
             count = item.get("num_turns")
             self.rollback_count += count if isinstance(count, int) and 0 < count < _MAX_TURNS else 0
@@ -156,6 +163,7 @@ class CodexReader(TranscriptReader):
             self._read_tool_call(item.get("name"), arguments, call)
         elif kind in ("function_call_output", "custom_tool_call_output"):
             text, code = tool_output(item.get("output"))
+            self._read_answers(call, item.get("output"))
             self.finish_call(call, code not in ("", "0"), text, code, known=bool(code))
 
     def _read_message(self, source: str, is_agent: bool, text: object, id_: str) -> None:
@@ -176,7 +184,19 @@ class CodexReader(TranscriptReader):
             self.add_agent_text(text, id_)
         else:
             self.turn_number += 1
-            self.add_prompt(text, id_)
+            self.add_prompt(_REQUEST_RE.split(text)[-1].strip() or text, id_)
+
+    def _read_answers(self, call: str, output: object) -> None:
+        """What the person answers to the questions of a call."""
+        asked = self.questions.pop(call, {})
+        data = (
+            parse_json_object(output.encode("utf-8", "replace")) if isinstance(output, str) else {}
+        )
+        for name, answer in get_dict(data or {}, "answers").items() if asked else ():
+            said = answer.get("answers") if isinstance(answer, dict) else None
+            if isinstance(said, list):
+                words = ", ".join(one for one in said if isinstance(one, str))
+                self.add_reply(words, asked.get(name, ""), call)
 
     def _read_tool_call(self, name: object, arguments: object, call: str) -> None:
         table: object = arguments
@@ -190,6 +210,15 @@ class CodexReader(TranscriptReader):
             self._read_command(command, get_str(table, "workdir"), call)
         elif isinstance(table, dict) and name == "update_plan":
             self.add_plan(parse_todos(table.get("plan"), "step"), call)
+        elif isinstance(table, dict) and name == "request_user_input":
+            asked = table.get("questions")
+            told = (
+                [one for one in asked if isinstance(one, dict)] if isinstance(asked, list) else []
+            )
+            if len(self.questions) < _MAX_QUESTIONS:
+                self.questions[call] = {
+                    get_str(one, "id"): get_str(one, "question") for one in told
+                }
 
     def _read_command(self, command: object, workdir: str, call: str) -> None:
         if isinstance(command, list):

@@ -56,6 +56,7 @@ class TranscriptReader:
         self.first_time = self.last_time = ""  # of lines: UTC with milliseconds
         self.since = ""  # lines not later than this are passed over
         self.skipped_lines = 0  # that are no JSON object, or not of the shape that their type has
+        self.is_headless = False  # a program asks, nobody reads along
         self.is_sidechain = False  # the file is the work of a subagent
         self.parent_session = self.subagent = ""  # of a side chain, where the lines name them
         self.current_time = self.sidechain = ""

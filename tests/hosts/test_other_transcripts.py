@@ -418,3 +418,20 @@ def test_no_bytes_are_an_error_to_any_reader(host: str, lines: list[bytes]) -> N
 )  # fmt: skip
 def test_times_in_one_form(value: object, told: str) -> None:
     assert normalize_timestamp(value) == told
+
+
+def test_codex_s_questions_are_answered_editors_say_what_is_open_and_a_thread_has_a_name() -> None:
+    asked = {"questions": [{"id": "store", "question": "Which store?"}, {"id": "n", "question": "How many?"}]}  # fmt: skip
+    open_files = "# Context from my IDE setup:\n\n## Open tabs:\n- cart.py: src/cart.py\n\n## My request for Codex:\nKeep the cart"
+    lines = rollout(
+        META,
+        ("event_msg", {"type": "thread_name_updated", "thread_name": "Carts that stay"}),
+        said(open_files, "user"),
+        event(open_files, "user_message"),
+        *call("request_user_input", asked, "c1", json.dumps({"answers": {"store": {"answers": ["SQLite", "user_note: one file"]}, "n": None}})),
+        *call("request_user_input", asked, "c2", "aborted by user"),
+        *call("shell", {"command": "ls"}, "c3", json.dumps({"answers": {"store": {"answers": ["no"]}}})),
+    )  # fmt: skip
+    told = CodexReader().parse(lines).turn_summary("/repo", "full")
+    assert told.message == "> [!user] Keep the cart\n\n> [!answer] Which store?\n> SQLite, user_note: one file"  # fmt: skip
+    assert told.title == "Carts that stay"

@@ -19,6 +19,7 @@ EVENT_TYPES = (
 PLACEHOLDER_TEXTS = {"session_start": "(no goal)", "session_end": "(no summary)"}
 LIST_FIELDS = ("tags", "derived_from", "supersedes")  # the fields of an event that are lists
 RAW_HEADING = "## Raw Content"
+HEADLESS = "headless"  # begins the name of a session that holds the headless runs of a day
 MAX_CONTENT_BYTES = 1_000_000  # of content; a memory is read by people and by agents with a budget
 
 _BASE32_IN_SORT_ORDER = "234567abcdefghijklmnopqrstuvwxyz"  # the signs of base32 as they sort
@@ -41,6 +42,7 @@ class Event(NamedTuple):
     tags: tuple[str, ...] = ()
     host: str = ""  # the agent host that sent it, empty when a person did
     source: str = ""  # the interface that took it: cli, hook, mcp
+    run: str = ""  # the session of a headless run, where `session` names all runs of its day
     title: str = ""  # from here on what an observation says of its record
     record: str = ""  # its type
     topic: str = ""
@@ -49,6 +51,17 @@ class Event(NamedTuple):
     priority: str = ""
     derived_from: tuple[str, ...] = ()  # record ids
     supersedes: tuple[str, ...] = ()
+
+
+def as_headless(event: Event) -> Event:
+    """The event of a headless run: one session a day holds the runs of a project."""
+    name = "-".join(filter(None, (HEADLESS, event.project, time_of_id(event.id)[:10])))
+    return event._replace(session=name, run=event.session)
+
+
+def is_headless(session: str) -> bool:
+    """Whether a session of this name holds headless runs."""
+    return session.startswith(f"{HEADLESS}-")
 
 
 def make_id(stamp: str, random: bytes) -> str:

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from cortex.core.model import turn_summary
-from cortex.core.model.event import Event
+from cortex.core.model.event import Event, is_headless
 from cortex.core.model.session_asks import (
     as_title,
     choose_title,
@@ -167,6 +167,8 @@ def _add_turn(said: _Said, turn: TurnSummary) -> None:
 def _title(said: _Said, first: Event) -> str:
     """The host's title or the goal, else from what was asked, else from the last message or the
     branch; with none of these the day."""
+    if is_headless(first.session):
+        return f"Headless runs of {first.at[:10]}"
     title = as_title(said.title or said.goal)
     title = title or choose_title(said.prompts, [*said.messages, " ".join(said.files)])
     if not title:

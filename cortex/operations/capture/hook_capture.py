@@ -375,6 +375,7 @@ def _build_event(cursor: SessionCursor, id_: str, type_: str, text: str) -> Even
     text = truncate_event_text(sanitize_text(text))
     event = Event(id_, type_, "", text, cursor.session, cursor.project, cursor.branch)
     event = event._replace(host=cursor.host, source="hook")
+    event = events.as_headless(event) if cursor.headless else event
     try:
         events.validate(event)
     except InvalidInputError:

@@ -309,6 +309,8 @@ class _ImportRun:
             root = self.location_of(pieces[0].cwd, "", usual).root if pieces else ""
             title = one_line(sanitize_text(read.title))[:200]
             made = self._build_events(one, told, pieces, root, title) if pieces else []
+            if read.is_headless:
+                made = [*map(events.as_headless, made)]
             if held and (pieces or cursor.host):
                 cursor = self._publish_events(
                     held,
@@ -430,6 +432,7 @@ class _ImportRun:
             head=at.checksum,
             since=max(cursor.since, latest),
             last=last,
+            headless=cursor.headless or read.is_headless,
             begun=cursor.begun or bool(told.items),
             project=cursor.project or told.project_branch[0],
             branch=told.project_branch[1] or cursor.branch,

@@ -121,6 +121,7 @@ def _read_transcript(
     )
     known = known._replace(
         since=max(known.since, told.reader.last_time),
+        headless=known.headless or told.reader.is_headless,
         ahead=tuple(one for one in ahead if one not in {mark for mark, _ in tagged}),
         last=_append_recent(known, *_digests_of_last_texts(said)),
     )

@@ -34,6 +34,7 @@ from cortex.core.briefing.excerpt import (
     title_key,
 )
 from cortex.core.model.caller import Caller
+from cortex.core.model.event import is_headless
 from cortex.core.model.note_status import DONE_STATUSES
 from cortex.core.model.problem import CortexError, Problem
 from cortex.core.model.session_title import is_untitled, without_title
@@ -409,13 +410,14 @@ def _build_entry(
 
 
 def _session_entry(row: NoteRow, held: NoteBody, titles: set[str], branch: str) -> BriefingEntry:
-    """A session by its title and what came of it; without a title where it tells nothing."""
+    """A session by its title and what came of it; without a title where it tells nothing, or holds
+    headless runs."""
     entry, said = (
         _build_entry(SESSIONS, row, held._replace(body=""), {}, branch),
         session_excerpt(held.body, titles),
     )
-    if is_untitled(row.title, row.session):
-        return entry._replace(title=said, excerpt="")
+    if is_untitled(row.title, row.session) or is_headless(row.session):
+        return entry._replace(title="" if is_headless(row.session) else said, excerpt="")
     return entry._replace(excerpt=without_title(said, row.title))
 
 

@@ -88,7 +88,7 @@ def telling_sessions(
     vault: Vault, caller: Caller, catalogue: Catalogue, rows: list[NoteRow], number: int
 ) -> tuple[list[NoteRow], int]:
     """The first rows of sessions that go on or in which something was said or done, and how many
-    others stood among them."""
+    others stood among them, as headless runs do."""
     live = {
         one.row.number for one in list_live_sessions(catalogue, caller.now) if not one.is_orphan
     }
@@ -97,7 +97,9 @@ def telling_sessions(
         if len(shown) == number:
             break
         note = None if row.number in live else read_note(vault, row.path)
-        if note is None or sessions.tells_something(note):
+        if events.is_headless(session_name(row)):
+            left_out += 1
+        elif note is None or sessions.tells_something(note):
             shown.append(row)
         else:
             left_out += 1

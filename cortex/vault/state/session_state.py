@@ -65,6 +65,7 @@ class SessionCursor(NamedTuple):
     summary: str = ""  # digest of the last summary
     briefed: str = ""  # digest of the last briefing that was given
     start: str = ""  # the event of a start that nobody has published yet
+    headless: bool = False  # whether a program asks, as its transcript says
     begun: bool = False  # whether anything of the session was captured
     ended: bool = False
     latest: str = ""  # the last event
