@@ -13,6 +13,8 @@ from cortex.core.text.strings import one_line, shorten
 
 MAX_TITLE_CHARS = 80
 _MIN_WORDS = 3  # of a subject
+_MAX_ONE_CLAUSE_CHARS, _MIN_CLAUSE_WORDS = 60, 4  # of a title of several clauses
+_CLAUSE_END_RE = re.compile(r", | [-–—] | \(|[.;] ")
 _MAX_READ_CHARS = 4000  # of a prompt
 # Sessions are mostly about their first ask, or a plan; who states something asks elsewhere.
 _FIRST_FACTOR, _PLAN_FACTOR, _STATEMENT_FACTOR = 1.3, 1.5, 0.6
@@ -72,7 +74,16 @@ def choose_title(prompts: Sequence[str], said: Iterable[str]) -> str:
             if weight > most or not best:
                 best, most = subject, weight
         is_first = is_first and not subjects
-    return as_title(best)
+    return as_title(_first_clauses(best))
+
+
+def _first_clauses(line: str) -> str:
+    """A long line up to the first clause that ends behind enough words to tell what it is about."""
+    if len(line) > _MAX_ONE_CLAUSE_CHARS:
+        for end in _CLAUSE_END_RE.finditer(line):
+            if len(_words(line[: end.start()])) >= _MIN_CLAUSE_WORDS:
+                return line[: end.start()]
+    return line
 
 
 def as_title(text: str) -> str:
