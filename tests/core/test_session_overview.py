@@ -18,7 +18,7 @@ from cortex.core.model.turn_summary import (
     compose_text,
     format_utterances,
 )
-from cortex.core.normalize.handlers import append_turn
+from cortex.core.normalize.handlers import append_turns
 from cortex.core.notes import note as notes
 from cortex.vault.git.merge_file import merge_file
 
@@ -50,7 +50,7 @@ def session_note(events: list[Event]) -> notes.Note:
     note = notes.read(compose_note(events[0]).encode())
     note = with_overview(note, compose_overview(events[:1], ()))
     for count, event in enumerate(events[1:], start=2):
-        note = with_overview(append_turn(note, event), compose_overview(events[:count], ()))
+        note = with_overview(append_turns(note, [event]), compose_overview(events[:count], ()))
     return note
 
 
@@ -85,7 +85,7 @@ def test_what_a_person_has_changed_stays():
     note = session_note([CART])
     body = note.body.replace(b"Keep the cart", b"KEEP THE CART")
     mine = notes.read(notes.write(note._replace(body=body)).replace(b"title: Keep", b"title: My"))
-    later = with_overview(append_turn(mine, TESTS), compose_overview([CART, TESTS], ()))
+    later = with_overview(append_turns(mine, [TESTS]), compose_overview([CART, TESTS], ()))
     assert later.get("title") == "My the cart when the session ends"
     assert b"KEEP THE CART" in later.body
     assert later.body.count(b"## Asked") == later.body.count(b"<!-- overview") == 1
@@ -95,7 +95,7 @@ def test_what_a_person_has_changed_stays():
 def test_the_title_of_a_person_stays_over_an_overview_that_is_ours():
     mine = notes.read(notes.write(session_note([CART])).replace(b"title: Keep", b"title: My"))
     for events in ([CART, TESTS], [CART, TESTS, turn(2, "Also mail the customer about it")]):
-        mine = with_overview(append_turn(mine, events[-1]), compose_overview(events, ()))
+        mine = with_overview(append_turns(mine, [events[-1]]), compose_overview(events, ()))
         assert mine.get("title") == "My the cart when the session ends"
     assert b"mail the customer" in mine.body
 
@@ -109,10 +109,10 @@ TURNS = st.permutations(
 def test_the_same_events_give_the_same_note_in_whatever_order(events, cut):
     note = notes.read(compose_note(events[0]).encode())
     for event in events[1:cut]:
-        note = append_turn(note, event)
+        note = append_turns(note, [event])
     note = with_overview(note, compose_overview(events[:cut], ()))
     for event in events[cut:]:
-        note = append_turn(note, event)
+        note = append_turns(note, [event])
     note = with_overview(note, compose_overview(events, ()))
     assert notes.write(note) == notes.write(session_note(sorted(events)))
 
@@ -121,7 +121,7 @@ def test_two_clones_that_went_on_have_one_overview_and_equal_notes():
     base = session_note([CART])
     third = turn(2, "Mail the customer when the cart is old, and say how old the cart is", "Mails go out at noon, once for each cart that is a week old and was not paid.")  # fmt: skip
     one, two = (
-        notes.write(with_overview(append_turn(base, event), compose_overview([CART, event], ())))
+        notes.write(with_overview(append_turns(base, [event]), compose_overview([CART, event], ())))
         for event in (TESTS, third)
     )
     merged = merge_record(notes.write(base), one, two, merge_file)
@@ -161,7 +161,7 @@ def gone_on(data: bytes, edit: str, *events: Event) -> bytes:
     known = [CART]
     for event in events:
         known.append(event)
-        note = append_turn(notes.read(data), event)
+        note = append_turns(notes.read(data), [event])
         data = notes.write(with_overview(note, compose_overview(known, ())))
     return data
 
@@ -211,7 +211,7 @@ def test_an_alias_that_a_person_took_out_stays_out_and_a_title_alone_is_known_as
     assert note.body.startswith(b"\n<!-- overview ")
     assert (note.get("title"), note.get_list("aliases")) == ("Carts", ("Carts",))
     bare = notes.read(notes.write(note).replace(b"aliases: [Carts]\n", b""))
-    later = with_overview(append_turn(bare, THIRD), compose_overview([silent, THIRD], ()))
+    later = with_overview(append_turns(bare, [THIRD]), compose_overview([silent, THIRD], ()))
     assert (later.get("title"), later.get_list("aliases")) == ("Carts: kept, then mailed", ())
 
 
@@ -230,7 +230,7 @@ def test_what_somebody_called_a_session_is_its_title_and_a_goal_too():
 def test_line_ends_of_windows_stay():
     note = notes.read(notes.write(session_note([CART])).replace(b"\n", b"\r\n"))
     later = notes.write(
-        with_overview(append_turn(note, TESTS), compose_overview([CART, TESTS], ()))
+        with_overview(append_turns(note, [TESTS]), compose_overview([CART, TESTS], ()))
     )
     assert later.count(b"\n") == later.count(b"\r\n")
     assert later.replace(b"\r\n", b"\n") == notes.write(session_note([CART, TESTS]))
@@ -241,5 +241,5 @@ def test_what_was_said_is_no_structure_of_the_note(text):
     event = turn(0, "Look at this", f"{text}\n\nThat is what came of it, in more than eighty characters, so that it tells something.")  # fmt: skip
     note = session_note([event])
     assert note.text.count("\n## Events\n") == note.text.count("<!-- overview ") == 1
-    later = with_overview(append_turn(note, TESTS), compose_overview([event, TESTS], ()))
+    later = with_overview(append_turns(note, [TESTS]), compose_overview([event, TESTS], ()))
     assert notes.write(later) == notes.write(session_note([event, TESTS]))

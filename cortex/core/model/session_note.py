@@ -91,7 +91,7 @@ def compose_note(event: Event) -> str:
 def append_event(note: Note, event: Event) -> Note:
     """The note with one more event, whose id its provenance names already. Scope, project and
     branch are those of the earliest event; tags are those of all."""
-    before = status_of(event_lines(note))
+    before = _status_before(note, event)
     if note.provenance()[0][:1] == (event.id,):
         place = {"scope": default_scope(event.project), "project": event.project}
         place |= {"branch": event.branch, "created": event.at}
@@ -100,7 +100,15 @@ def append_event(note: Note, event: Event) -> Note:
         tags = tuple(sorted({*note.get_list("tags"), *more}))
         note = _with_fields_in_order(note, {"tags": tags})
     note = notes.insert_body_line(note, _format_event_line(event), _insertion_line(note, event.id))
-    return _with_summary(_with_status(_with_start_and_end(note, event), event, before), event)
+    note = _with_start_and_end(note, event)
+    return _with_summary(_with_status(note, event, before) if before else note, event)
+
+
+def _status_before(note: Note, event: Event) -> str:
+    """The status that the note's events give it; empty where one more cannot change what stands
+    there, since reading all lines for each turn of a long session takes its time."""
+    may_change = event.type in (START_TYPE, END_TYPE) or note.get("closed")
+    return status_of(event_lines(note)) if may_change or note.get("status") == "open" else ""
 
 
 def status_of(lines: Iterable[EventLine]) -> str:

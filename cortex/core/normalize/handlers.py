@@ -7,7 +7,7 @@ clone.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from cortex.core.extract import PASSAGE_TYPES, TAGS_ONLY_TYPES
@@ -127,12 +127,12 @@ def amend_note(data: bytes, change: AddProvenance | AppendToSession | MarkSupers
     if event.id in note.provenance()[0]:
         return data
     if isinstance(change, AppendToSession):
-        return notes.write(append_turn(note, event))
+        return notes.write(append_turns(note, [event]))
     _, rest = note.provenance()
     layer = change.confirming_layer if isinstance(change, AddProvenance) else ""
     if surer := layer and "layer" in rest and note.get("confidence") != "1":
         rest["layer"] = layer  # a tag confirms what only its words told
-    note = _with_event(note, event, rest)
+    note = _with_events(note, [event], rest)
     tags = note.get_list("tags")
     if new_tags := [tag for tag in event.tags if tag not in tags]:
         note = notes.set_field(note, "tags", yaml_writer.field_lines("tags", (*tags, *new_tags)))
@@ -142,21 +142,23 @@ def amend_note(data: bytes, change: AddProvenance | AppendToSession | MarkSupers
     return notes.write(with_fields(note, {"confidence": "1"}) if surer else note)
 
 
-def append_turn(note: notes.Note, event: Event) -> notes.Note:
-    """A session's note with one more event; the same note if it has it."""
+def append_turns(note: notes.Note, turns: Sequence[Event]) -> notes.Note:
+    """A session's note with more events; those that it has are left out."""
     before, rest = note.provenance()
-    if event.id in before:
-        return note
-    return sessions.append_event(_with_event(note, event, rest), event)
+    new = [event for event in turns if event.id not in before]
+    note = _with_events(note, new, rest) if new else note
+    for event in new:
+        note = sessions.append_event(note, event)
+    return note
 
 
-def _with_event(note: notes.Note, event: Event, rest: dict[str, Any]) -> notes.Note:
-    """The note with one more event in its provenance, of which `rest` are the other fields."""
-    before, _ = note.provenance()
-    block: dict[str, yaml_writer.YamlValue] = {"events": sorted((*before, event.id)), **rest}
+def _with_events(note: notes.Note, new: Sequence[Event], rest: dict[str, Any]) -> notes.Note:
+    """The note with more events in its provenance, of which `rest` are the other fields."""
+    ids = sorted((*note.provenance()[0], *(event.id for event in new)))
+    block: dict[str, yaml_writer.YamlValue] = {"events": ids, **rest}
     note = notes.set_field(note, "provenance", yaml_writer.field_lines("provenance", block))
-    if event.at > note.get("updated"):
-        note = notes.set_field(note, "updated", yaml_writer.field_lines("updated", event.at))
+    if (last := max(event.at for event in new)) > note.get("updated"):
+        note = notes.set_field(note, "updated", yaml_writer.field_lines("updated", last))
     return note
 
 

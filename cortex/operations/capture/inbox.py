@@ -33,7 +33,7 @@ from cortex.core.normalize.changes import (
 )
 from cortex.core.normalize.handlers import (
     amend_note,
-    append_turn,
+    append_turns,
     changes_for_event as decide,
     parse_event,
     records_from_event,
@@ -191,9 +191,7 @@ class InboxNormalizer:
 
     def _session_with(self, note: notes.Note, added: list[Event]) -> notes.Note:
         """The note with more turns, and the overview of all of them."""
-        for event in added:
-            note = append_turn(note, event)
-        return self.with_overview_of_events(note, added)
+        return self.with_overview_of_events(append_turns(note, added), added)
 
     def with_overview_of_events(self, note: notes.Note, added: Sequence[Event] = ()) -> notes.Note:
         """The note of a session with the overview of its events; all but `added` are read."""
