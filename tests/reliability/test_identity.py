@@ -675,8 +675,6 @@ def test_whatever_git_is_in_the_middle_of_is_resolved_by_the_same_rules(
     """A record that one changed and the other deleted, and one that is like it; a field that both changed."""
     if verb == "either":
         verb = "sync" if has_drivers else "doctor"
-    if way is stashed and not has_drivers:
-        pytest.skip("of what a stash mixes without drivers no commit tells")
     a, b = two
     a.record(Z, "Use a queue")
     a.commits()

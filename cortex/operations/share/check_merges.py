@@ -5,8 +5,8 @@ merges the texts of two notes that git takes for one. Here each new commit with 
 each that was picked, rebased or applied from a commit that is known here, is compared with its
 sides note by note (`damage.find_damage`). What a person decided in a merge stands: a note is
 brought back only if its text, or its path, is found in another note, or if git took it for renamed,
-so that nobody was asked. Not seen: what `git stash pop` mixes without drivers, since there is no
-commit of it.
+so that nobody was asked. Not seen: what `git stash pop` mixes without drivers and without a conflict,
+since there is no commit of it.
 """
 
 from __future__ import annotations

@@ -40,14 +40,16 @@ def resolve_user_merge(root: str) -> tuple[tuple[MergeResolution, ...], tuple[Pr
 
     Returns what was decided, and what waits for them; they conclude the operation.
     """
-    if not objects.list_unmerged_stages(root):
-        return (), ()
     how, at = checkout.operation_in_progress(root) or "stash", git_cli.head_commit(root)
     last = merging.load_state(root)
-    known = merging.load_in_progress(root) or (
-        last if last and (last.how, last.theirs, last.ours) == (how, "", at) else None
-    )
-    decided, waiting = resolve_unmerged(root, known or MergeState(how, "", {}, at))
+    saved = last if last and (last.how, last.theirs, last.ours) == (how, "", at) else None
+    if not objects.list_unmerged_stages(root) and not (saved and how == "stash"):
+        return (), ()
+    known = merging.load_in_progress(root) or saved or MergeState(how, "", {}, at)
+    decided, waiting = resolve_unmerged(root, known)
+    if how == "stash" and not waiting:
+        repaired, problems = repair_index(root, how)
+        decided, waiting = [*decided, *repaired], problems
     if not waiting and merging.load_in_progress(root) is None:
         merging.clear_state(root)
     return tuple(dict.fromkeys(decided)), tuple(waiting)
@@ -121,16 +123,28 @@ def read_merge_commit(root: str, commits: MergeRevisions, result: str) -> MergeC
     return MergeCommit(_build_sides(versions, text), tree, not made[0])
 
 
-def repair_index(root: str) -> tuple[list[MergeResolution], list[Problem]]:
-    """Run `repair_merge` on the index of the merge under way, and stage what it writes: git stages
-    some conflicts of renames as if they were merged, markers included."""
-    commits = merging.revisions_of(root, "merge")
+def repair_index(root: str, how: str) -> tuple[list[MergeResolution], list[Problem]]:
+    """Run `repair_merge` on the index of the merge under way, or of a stash that is being applied,
+    and stage what it writes: git stages some conflicts of renames as if they were merged, markers
+    included."""
+    commits = merging.revisions_of(root, how)
     if commits is None:
         return [], []
     tree = git_cli.run(root, ["write-tree"]).decode("ascii").strip()
+    if how == "stash" and not _is_applied(root, commits, tree):
+        return [], []
     resolved, problems, written = repair_merge(root, commits, tree)
     merging.mark_resolved(root, written)
     return resolved, problems
+
+
+def _is_applied(root: str, commits: MergeRevisions, tree: str) -> bool:
+    """Whether a tree holds all that theirs changed and ours left alone: git does not say which
+    stash it applies, and the last one may be another."""
+    ours, theirs, made = (
+        _changed_blobs(root, commits.bases[0], one) for one in (commits.ours, commits.theirs, tree)
+    )
+    return all(path in ours or made.get(path) == change for path, change in theirs.items())
 
 
 def repair_merge(

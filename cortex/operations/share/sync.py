@@ -202,7 +202,7 @@ class _SyncRun:
                 back = "git merge --abort or git rebase --abort takes it back"
                 raise CortexError(_waiting_message(len(waiting)), f"{hint}; {back}")
             if mine.how == "merge":
-                self._add_outcome(repair_index(self.root))
+                self._add_outcome(repair_index(self.root, mine.how))
                 self._stage_healed_pages()
             ran = merging.conclude(self.root, mine.how)
             self.resolved += merging.parse_driver_messages(ran)
