@@ -267,6 +267,38 @@ def test_a_record_that_is_like_one_that_was_deleted_is_another_record_for_sync(
     both_survive(b)
 
 
+@pytest.mark.parametrize("new", [False, True], ids=["moved there", "written there"])
+def test_a_record_in_a_persons_folder_that_comes_back_is_committed_for_all(two, new) -> None:
+    """Where a record was committed before, sync commits it again; a new one waits for its person."""
+    a, b = two
+    elsewhere = "Ideas/files.md"
+    for each in (a, b):
+        each.git("pull", "-q")
+        (each.root / "Ideas").mkdir(exist_ok=True)
+        if each is a:
+            a.git("mv", record_path(X), elsewhere)
+            a.commits()
+    a.remove(elsewhere)
+    a.record(Y, "Use files, in a way")
+    a.commits()
+    b.add_line(elsewhere, "measured on two machines")
+    if new:
+        b.write("Ideas/new.md", RECORD.format(id=Z, title="Use a queue"))
+        b.git("add", "Ideas/new.md")
+    b.git("commit", "-qm", "measured", "--", elsewhere)
+    b.git("pull", "-q", "--no-rebase", "--no-edit", code=None)
+    b.fix()
+    if (b.root / ".git/MERGE_HEAD").exists():
+        b.git("commit", "-q", "--no-edit")
+    b.sync()
+    a.sync()
+    assert b.git("status", "--porcelain") == ("A  Ideas/new.md\n" if new else "")
+    assert a.git("status", "--porcelain") == ""
+    for each in (a, b):
+        assert "measured on two machines" in (each.root / elsewhere).read_text()
+        assert "measured" not in (each.root / record_path(Y)).read_text()
+
+
 @pytest.mark.sampled(3)
 @pytest.mark.parametrize("swapped", [False, True])
 @pytest.mark.parametrize("rebase", ["--no-rebase", "--rebase"])
@@ -778,7 +810,7 @@ def test_markers_that_git_stores_as_the_text_of_a_note_are_not_committed(two) ->
     b.write(record_path(Y), nested)
     b.remove(record_path(X))
     b.git("add", "-A")
-    done, problems = repair_index(str(b.root))
+    done, problems = repair_index(str(b.root), "merge")
     assert (len(done), problems) == (2, [])
     b.git("commit", "-q", "--no-edit")
     assert (b.texts()[X], b.texts()[Y]) == (theirs, ours)

@@ -80,7 +80,9 @@ def verify_own_merge(root: str, mine: MergeState) -> tuple[list[MergeResolution]
             (mine.theirs, mine.ours) if mine.how == "rebase" else (mine.ours, mine.theirs)
         )
         commits = merging.revisions_between(root, ours, theirs)
-        resolved, problems, _ = repair_merge(root, commits, "HEAD")
+        resolved, problems, written = repair_merge(root, commits, "HEAD")
+        # There commits by Cortex leave out what git does not know.
+        merging.mark_resolved(root, filter(commit.is_outside_own_folders, written))
     merging.clear_state(root)
     return resolved, problems
 

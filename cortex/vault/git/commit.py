@@ -95,7 +95,7 @@ def list_foreign_changes(root: str, mine: Iterable[UncommittedChange] = ()) -> l
     for one in _list_status(root, (".",), untracked="normal"):
         has_ours = one.path.endswith("/") and any(each.startswith(one.path) for each in known)
         found += [each.path for each in _list_status(root, (one.path,))] if has_ours else [one.path]
-    foreign = (path for path in found if path not in known and _is_outside_own_folders(path))
+    foreign = (path for path in found if path not in known and is_outside_own_folders(path))
     return sorted(path for path in foreign if not path.endswith(files.TEMP_SUFFIX))
 
 
@@ -409,17 +409,17 @@ def _find_moves(root: str, gone: Mapping[str, str], here: Sequence[str]) -> dict
     gone = {
         path: blob
         for path, blob in gone.items()
-        if _is_outside_own_folders(path) or path.rpartition("/")[2] not in names
+        if is_outside_own_folders(path) or path.rpartition("/")[2] not in names
     }
     texts = objects.read_blobs(root, gone.values())
     ids = {id_: path for path, blob in gone.items() if (id_ := _note_id(texts.get(blob, b"")))}
     found = {}
     for path in here if ids else ():
         old = ids.pop(_note_id(_read_beginning(root, path)), "")
-        if old and _is_outside_own_folders(old):
+        if old and is_outside_own_folders(old):
             found[old] = path
     for one in sorted(_list_status(root, (".",))) if ids else ():
-        if one.kind == "A" and one.path.endswith(".md") and _is_outside_own_folders(one.path):
+        if one.kind == "A" and one.path.endswith(".md") and is_outside_own_folders(one.path):
             old = ids.pop(_note_id(_read_beginning(root, one.path)), "")
             found |= {old: one.path} if old else {}
     return found
@@ -427,11 +427,13 @@ def _find_moves(root: str, gone: Mapping[str, str], here: Sequence[str]) -> dict
 
 def _changed_records_elsewhere(root: str) -> list[_StatusEntry]:
     """Changed records outside our folders: Cortex goes on writing them, and uncommitted they would
-    stand in the way of every merge."""
+    stand in the way of every merge. A new one is a person's, unless it was committed there before:
+    then a merge has lost it, and Cortex has brought it back."""
     entries = [
         one
         for one in _list_status(root, (".",), untracked="no")
-        if one.kind != "A" and one.path.endswith(".md") and _is_outside_own_folders(one.path)
+        if one.path.endswith(".md") and is_outside_own_folders(one.path)
+        if one.kind != "A" or _was_committed(root, one.path)
     ]
     before = objects.read_blobs(root, [one.blob for one in entries if one.kind == "D"])
 
@@ -441,7 +443,13 @@ def _changed_records_elsewhere(root: str) -> list[_StatusEntry]:
     return [one for one in entries if is_record(notes.read(text_of(one)))]
 
 
-def _is_outside_own_folders(path: str) -> bool:
+def _was_committed(root: str, path: str) -> bool:
+    words = ["--literal-pathspecs", "rev-list", "-1", "HEAD", "--", path]
+    return bool(git_cli.run_unchecked(root, words).stdout)
+
+
+def is_outside_own_folders(path: str) -> bool:
+    """Whether what lies there is a person's, and commits by Cortex leave it out."""
     return path.split("/", 1)[0] not in OWN_PATHS
 
 
