@@ -38,7 +38,7 @@ from cortex.operations.share.duplicates import join_files
 from cortex.operations.share.misnamed_events import restore_event_text
 from cortex.operations.share.resolve_conflicts import MergeCommit, merge_notes, read_merge_commit
 from cortex.vault import files
-from cortex.vault.git import checkout, git_cli, merging, objects
+from cortex.vault.git import checkout, displaced, git_cli, merging, objects
 from cortex.vault.git.commit import is_outside_own_folders
 from cortex.vault.git.merging import MergeRevisions
 from cortex.vault.locate import Vault
@@ -253,8 +253,8 @@ def write_back(root: str, path: str, text: bytes) -> str:
         return path
     path = free_path(root, path, text)
     files.create(root, path, text)
-    if is_outside_own_folders(path):  # where sync commits nothing that git does not know
-        merging.mark_resolved(root, [path])
+    if is_outside_own_folders(path):
+        displaced.mark_restored(root, path)
     return path
 
 

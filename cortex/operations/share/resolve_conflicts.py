@@ -30,7 +30,7 @@ from cortex.core.merge.merge_record import merge_record
 from cortex.core.merge.note_versions import is_event_path, is_record_file_name, note_id
 from cortex.core.model.problem import ConflictError, CortexError, InvalidInputError, Problem
 from cortex.vault import files
-from cortex.vault.git import checkout, commit, git_cli, merging, objects
+from cortex.vault.git import checkout, commit, displaced, git_cli, merging, objects
 from cortex.vault.git.merge_file import merge_file
 from cortex.vault.git.merging import MergeRevisions, MergeState
 
@@ -81,8 +81,8 @@ def verify_own_merge(root: str, mine: MergeState) -> tuple[list[MergeResolution]
         )
         commits = merging.revisions_between(root, ours, theirs)
         resolved, problems, written = repair_merge(root, commits, "HEAD")
-        # There commits by Cortex leave out what git does not know.
-        merging.mark_resolved(root, filter(commit.is_outside_own_folders, written))
+        for path in filter(commit.is_outside_own_folders, written):
+            displaced.mark_restored(root, path)
     merging.clear_state(root)
     return resolved, problems
 

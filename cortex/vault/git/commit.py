@@ -20,7 +20,7 @@ from cortex.core.model.event import event_path
 from cortex.core.model.problem import ConflictError, CortexError, Problem
 from cortex.core.notes import note as notes
 from cortex.vault import files, layout
-from cortex.vault.git import checkout, git_cli, git_locks, objects
+from cortex.vault.git import checkout, displaced, git_cli, git_locks, objects
 from cortex.vault.lock import lock
 
 OWN_FOLDERS = ("inbox", "events", "records", "sessions", "briefings")
@@ -427,25 +427,21 @@ def _find_moves(root: str, gone: Mapping[str, str], here: Sequence[str]) -> dict
 
 def _changed_records_elsewhere(root: str) -> list[_StatusEntry]:
     """Changed records outside our folders: Cortex goes on writing them, and uncommitted they would
-    stand in the way of every merge. A new one is a person's, unless it was committed there before:
-    then a merge has lost it, and Cortex has brought it back."""
+    stand in the way of every merge. A new one is a person's, unless Cortex has brought it back."""
+    restored = [path for path in displaced.restored_paths(root) if files.exists(root, path)]
     entries = [
         one
         for one in _list_status(root, (".",), untracked="no")
-        if one.path.endswith(".md") and is_outside_own_folders(one.path)
-        if one.kind != "A" or _was_committed(root, one.path)
+        if one.kind != "A" and one.path.endswith(".md") and is_outside_own_folders(one.path)
     ]
+    if restored:
+        entries += [one for one in _list_status(root, restored) if one.kind == "A"]
     before = objects.read_blobs(root, [one.blob for one in entries if one.kind == "D"])
 
     def text_of(one: _StatusEntry) -> bytes:
         return before.get(one.blob, b"") if one.kind == "D" else _read_beginning(root, one.path)
 
     return [one for one in entries if is_record(notes.read(text_of(one)))]
-
-
-def _was_committed(root: str, path: str) -> bool:
-    words = ["--literal-pathspecs", "rev-list", "-1", "HEAD", "--", path]
-    return bool(git_cli.run_unchecked(root, words).stdout)
 
 
 def is_outside_own_folders(path: str) -> bool:

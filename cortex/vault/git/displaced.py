@@ -20,6 +20,8 @@ from cortex.vault import files
 from cortex.vault.git import checkout
 
 DISPLACED_FOLDER = "cortex-displaced"
+_RESTORED_FOLDER = "cortex-restored"  # a file for each path that `mark_restored` was told
+_MAX_PATH_BYTES = 10_000
 _MAX_ENTRY_BYTES = 32_000_000  # bytes of one entry
 _MAX_REFLOG_BYTES = 1 << 20  # bytes that are read of what git did afterwards
 # The first reflog entry after an operation that was aborted, or completed; neither matches a rebase
@@ -97,6 +99,26 @@ def delete_entry(root: str, name: str) -> None:
     if folder := _git_dir(root):
         with suppress(FileNotFoundError):
             files.remove(folder, f"{DISPLACED_FOLDER}/{name}")
+
+
+def mark_restored(root: str, path: str) -> None:
+    """Have commits by Cortex take along a note that was brought back to a path of this vault, though
+    it lies in a person's folder and git does not know it."""
+    if folder := _git_dir(root):
+        with suppress(FileExistsError):
+            files.create(folder, f"{_RESTORED_FOLDER}/{short_hash(path, 20)}", os.fsencode(path))
+
+
+def restored_paths(root: str) -> list[str]:
+    """The paths that `mark_restored` was told."""
+    folder = _git_dir(root)
+    names = files.list_folder(os.path.join(folder, _RESTORED_FOLDER)) if folder else []
+    found = []
+    for name in names:
+        with suppress(CortexError, OSError):
+            data = files.read(folder, f"{_RESTORED_FOLDER}/{name}", _MAX_PATH_BYTES)
+            found.append(os.fsdecode(data))
+    return found
 
 
 def _git_dir(root: str) -> str:
