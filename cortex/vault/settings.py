@@ -41,7 +41,7 @@ class Settings(NamedTuple):
     # Record type -> words at the beginning of a line that say so, the team's own.
     phrases: tuple[tuple[str, tuple[str, ...]], ...] = ()
     reminder_lines: int = 5  # with a prompt, at the most; 0 for none
-    reminder_threshold: float = 0.6  # share of what a prompt's words tell that a line has to cover
+    reminder_threshold: float = 0.55  # share of what a prompt's words tell that a line has to cover
     refusal: Problem | None = None  # why this program must not write into the vault
     is_readable: bool = True
     may_exclude: bool = False  # not readable, and they may name patterns of excluded notes
@@ -86,7 +86,7 @@ def load(root: str) -> Settings:
         aliases=_parse_aliases(table.get("projects", {}), problems),
         phrases=_parse_phrases(table.get("extract", {}), problems),
         reminder_lines=int(_parse_number(table, "remind lines", 5, 20, problems)),
-        reminder_threshold=_parse_number(table, "remind threshold", 0.6, 1, problems),
+        reminder_threshold=_parse_number(table, "remind threshold", 0.55, 1, problems),
         refusal=refusal,
         problems=tuple(problems),  # last: the others add to them
     )

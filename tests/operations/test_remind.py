@@ -584,5 +584,5 @@ def test_a_setting_that_is_no_number_is_a_problem(vault_from, wrong) -> None:
     with open(os.path.join(vault.root, "cortex.toml"), "a") as file:
         file.write(f"[remind]\n{wrong}\n")
     held = load_settings(vault.root)
-    assert (held.reminder_lines, held.reminder_threshold) == (5, 0.6)
+    assert (held.reminder_lines, held.reminder_threshold) == (5, 0.55)
     assert [one.message for one in held.problems if "[remind]" in one.message]

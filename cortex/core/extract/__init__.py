@@ -20,7 +20,7 @@ LAYERS = (TAG_LAYER, STRUCTURAL_LAYER, KEYWORD_LAYER, PASSAGE_LAYER)
 # Types of events: of which the other layers read nothing, and of which passages become records.
 TAGS_ONLY_TYPES = ("prompt", "post_compact", "session_end")
 PASSAGE_TYPES = ("stop", "pre_compact", "prompt")
-MIN_MARKED_WORDS = 2  # of what stands behind a marker in a turn
+MIN_MARKED_WORDS, MIN_MARKED_CONFIDENCE = 2, 0.7  # of what stands behind a marker in a turn
 CLEAR_CONFIDENCE = 0.85  # of a choice that no marker tells; a little less where a reason follows
 
 
@@ -91,7 +91,8 @@ def _is_clear(one: Candidate) -> bool:
     if one.layer != KEYWORD_LAYER:
         return becomes_record(one)
     if one.is_marked:
-        return becomes_record(one) and len(one.text.split()) >= MIN_MARKED_WORDS
+        is_sure = one.confidence >= MIN_MARKED_CONFIDENCE
+        return is_sure and len(one.text.split()) >= MIN_MARKED_WORDS
     return one.confidence >= (CLEAR_CONFIDENCE - 0.05 if one.reason else CLEAR_CONFIDENCE)
 
 

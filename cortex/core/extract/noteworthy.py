@@ -27,6 +27,7 @@ _NAME_RE = re.compile(
     r"`[^`\n]+`|\b\w+_\w+\b|\b[a-z]+[A-Z]\w*\b|\b[A-Z][a-z]+[A-Z]\w*\b|\b\w+\(\)|--\w[\w-]+"
     r"|\b\w+\.[a-z]{1,4}\b|\.\w+/\w+"
 )
+_SYMBOLS_RE = re.compile(r"(?:[\u2190-\u2bff\ufe0f\U0001f000-\U0001faff] *)+")  # arrows, emoji
 _SECTIONS = read_sections(__file__)
 
 
@@ -141,7 +142,7 @@ def _title_of(one: TurnPassage) -> str:
     sentence = _telling_sentence(one)
     if one.about:
         return shorten(f"{sentence} ({one.about})", _TITLE_CHARS)
-    heading = one.heading.replace("**", "").strip(" :*_`0123456789.?")
+    heading = _SYMBOLS_RE.sub("", one.heading.replace("**", "")).strip(" :*_`0123456789.?")
     is_empty = _compile(_SECTIONS["empty headings"][0]).fullmatch(heading.lower())
     if not heading or is_empty:
         return shorten(sentence, _TITLE_CHARS)
@@ -156,7 +157,7 @@ def _telling_sentence(one: TurnPassage) -> str:
     openings, filler = _compile(_SECTIONS["openings"][0]), _compile(_SECTIONS["filler"][0])
     sentences = []
     for line in split_sentences(one.text)[:_TITLE_SENTENCES]:
-        plain = line.replace("**", "").strip(" *_:#>-")
+        plain = _SYMBOLS_RE.sub("", line.replace("**", "").strip(" *_:#>-"))
         opening = openings.match(plain.lower().replace("’", "'"))
         sentences.append(plain[opening.end() :] if opening else plain)
     low = [line.lower().replace("’", "'").rstrip(".!:") for line in sentences]

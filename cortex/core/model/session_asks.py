@@ -11,8 +11,10 @@ from functools import cache
 from cortex.core.text.data_sections import read_sections
 from cortex.core.text.strings import one_line, shorten
 
-MAX_TITLE_CHARS = 80
+MAX_TITLE_CHARS, _MAX_TOPICS_CHARS = 80, 30
 _MIN_WORDS = 3  # of a subject
+# A title of fewer words than these gets one, two or three words more; in three texts they recur.
+_TOPICS_BELOW_WORDS, _MIN_TOPIC_TEXTS, _MIN_TOPIC_CHARS, _SAME_WORD_CHARS = (8, 6, 4), 3, 3, 5
 _MAX_ONE_CLAUSE_CHARS, _MIN_CLAUSE_WORDS = 60, 4  # of a title of several clauses
 _CLAUSE_END_RE = re.compile(r", | [-–—] | \(|[.;] ")
 _MAX_READ_CHARS = 4000  # of a prompt
@@ -35,6 +37,11 @@ _COMMON_WORDS = frozenset(
 @cache
 def _pattern(section: str) -> re.Pattern[str]:
     return re.compile("|".join(read_sections(__file__)[section]), re.IGNORECASE | re.DOTALL)
+
+
+@cache
+def _any_work() -> frozenset[str]:
+    return frozenset(" ".join(read_sections(__file__)["of any work"]).split())
 
 
 def subjects_of(prompt: str) -> list[str]:
@@ -61,7 +68,8 @@ def is_own_prompt(prompt: str) -> bool:
 def choose_title(prompts: Sequence[str], said: Iterable[str]) -> str:
     """What the prompts ask for, as a title: the sentence whose words recur most in what was said
     and done. What was asked first weighs more, and so does a plan. Empty when nothing was asked."""
-    counts = Counter(word for text in said for word in set(_words(text)))
+    texts = list(said)
+    counts = Counter(word for text in texts for word in set(_words(text)))
     best, most, is_first = "", 0.0, True
     for prompt in prompts:
         subjects = subjects_of(prompt)
@@ -74,7 +82,29 @@ def choose_title(prompts: Sequence[str], said: Iterable[str]) -> str:
             if weight > most or not best:
                 best, most = subject, weight
         is_first = is_first and not subjects
-    return as_title(_first_clauses(best))
+    title = as_title(_first_clauses(best))
+    topics = _topic_words(title, [*prompts, *texts]) if title else []
+    return f"{title} ({', '.join(topics)})" if topics else title
+
+
+def _topic_words(title: str, texts: Sequence[str]) -> list[str]:
+    """Words of the session that a short title lacks: those that most texts hold, apart from what is
+    said of any work; as they are written first."""
+    known = {word[:_SAME_WORD_CHARS] for word in _words(title)}
+    left = _MAX_TOPICS_CHARS
+    wanted = sum(len(known) < most for most in _TOPICS_BELOW_WORDS)
+    counts = Counter(word for text in texts for word in set(_words(text)))
+    found: list[str] = []
+    for word, count in sorted(counts.items(), key=lambda one: (-one[1], one[0])):
+        if len(found) == wanted or count < _MIN_TOPIC_TEXTS:
+            break
+        is_new = len(word) >= _MIN_TOPIC_CHARS and word[:_SAME_WORD_CHARS] not in known
+        if is_new and word not in _any_work() and len(word) + 2 <= left:
+            written = re.compile(rf"(?<!\w){re.escape(word)}(?!\w)", re.IGNORECASE)
+            found.append(next(one[0] for text in texts if (one := written.search(text))))
+            known.add(word[:_SAME_WORD_CHARS])
+            left -= len(word) + 2
+    return found
 
 
 def _first_clauses(line: str) -> str:

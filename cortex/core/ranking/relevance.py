@@ -29,7 +29,7 @@ _MAX_LINE_CHARACTERS, _MAX_CHUNK_CHARACTERS = 2_000, 200
 # The floor, set on the prompts of `benchmarks/reminders.py`. A share is of what the heaviest words
 # of the prompt weigh.
 HEAVIEST_TERMS = 5  # words that a share is taken of
-MIN_PROMPT_SHARE = 0.6
+MIN_PROMPT_SHARE = 0.55
 MIN_SCORE = 1.2  # whatever the share: about two informative words, or a rare one in the title
 UNKNOWN_TERM_WEIGHT = 0.7  # factor of a word that no note holds
 RARITY_EXPONENT = 0.6  # of a word's idf: words of a question are seldom rare in a vault on it
