@@ -47,6 +47,8 @@ _MAX_TURNS = 1_000_000
 _MAX_QUESTIONS = 100  # calls that wait for the person's answers
 # Before a prompt its editor puts what is open; the person's words follow the last of these.
 _REQUEST_RE = re.compile(r"(?m)^## My request(?: for Codex)?[:：][ \t]*$")
+# A prompt of a file begins with what was typed behind its name, as spec-kit's do.
+_TYPED_RE = re.compile(r"\s*#+ User Input\s+```\w*\n(.*?)\n```", re.DOTALL)
 _MAX_UNMATCHED_TEXTS = 200  # texts that wait for their twin
 
 
@@ -184,7 +186,8 @@ class CodexReader(TranscriptReader):
             self.add_agent_text(text, id_)
         else:
             self.turn_number += 1
-            self.add_prompt(_REQUEST_RE.split(text)[-1].strip() or text, id_)
+            typed = _TYPED_RE.match(text)
+            self.add_prompt(typed[1] if typed else _REQUEST_RE.split(text)[-1].strip() or text, id_)
 
     def _read_answers(self, call: str, output: object) -> None:
         """What the person answers to the questions of a call."""

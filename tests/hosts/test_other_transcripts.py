@@ -432,6 +432,9 @@ def test_codex_s_questions_are_answered_editors_say_what_is_open_and_a_thread_ha
         *call("request_user_input", asked, "c2", "aborted by user"),
         *call("shell", {"command": "ls"}, "c3", json.dumps({"answers": {"store": {"answers": ["no"]}}})),
     )  # fmt: skip
+    filed = "## User Input\n\n```text\nname the cart\n```\n\nYou **MUST** consider the user input. Always write tests."
+    told = CodexReader().parse(rollout(META, said(filed, "user"))).turn_summary("/repo", "full")
+    assert told.message == "> [!user] name the cart"
     told = CodexReader().parse(lines).turn_summary("/repo", "full")
     assert told.message == "> [!user] Keep the cart\n\n> [!answer] Which store?\n> SQLite, user_note: one file"  # fmt: skip
     assert told.title == "Carts that stay"
