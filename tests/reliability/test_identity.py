@@ -422,6 +422,36 @@ def test_what_another_clone_mixed_by_a_pick_and_shared_is_put_right_by_who_takes
     both_survive(b)
 
 
+def test_a_conflict_in_a_note_that_both_sides_have_renamed_waits_for_its_person(two) -> None:
+    """Sync left the text with the markers out of its commit, and lost it when it merged the two new names."""
+    a, b = two
+    for each, name in ((a, "moved.md"), (b, "elsewhere.md")):
+        each.git("mv", record_path(X), f"records/decision/{name}")
+        each.commit()
+    a.git("push", "-q")
+    b.add_line(
+        "records/decision/elsewhere.md",
+        "<<<<<<< ours\nOne file.\n=======\nTwo files.\n>>>>>>> theirs",
+    )
+    text = b.texts()[X]
+    done = sync(b.vault, b.caller())
+    assert (
+        done.trouble
+        == "records/decision/elsewhere.md is not committed, and origin has changed that note, too"
+    )
+    assert done.hint == "mend records/decision/elsewhere.md, then cortex sync"
+    assert b.texts()[X] == text
+    kept = [
+        line
+        for line in text.splitlines(keepends=True)
+        if line[:7] not in ("<<<<<<<", "=======", ">>>>>>>")
+    ]
+    b.write("records/decision/elsewhere.md", "".join(kept))
+    meet(b, a)
+    for each in (a, b):
+        assert "One file.\nTwo files.\n" in each.texts()[X]
+
+
 def test_a_note_that_git_mixed_with_another_keeps_what_was_changed_in_it_since(two) -> None:
     a, b = two
     rebase_without_drivers(a, b)

@@ -106,6 +106,7 @@ class _SyncRun:
         self.problems: dict[str, Problem] = {}
         self.is_push_off = not self._is_push_enabled() or no_push
         self._uncommitted: list[UncommittedChange] | None = None  # of ours; None: not known
+        self._left_out: tuple[Problem, ...] = ()  # of the last commit
 
     def run(self) -> SyncResult:
         trouble = hint = ""
@@ -249,6 +250,10 @@ class _SyncRun:
         changed = [*commit.list_changes(self.root), *more]
         self._refuse_mass_deletion(changed)
         kept = commit.commit_changes(self.root, changed)
+        # What an earlier commit of this sync left out may have been merged away since.
+        for problem in self._left_out:
+            self.problems.pop(problem.where, None)
+        self._left_out = kept.problems
         self.problems |= {problem.where: problem for problem in kept.problems}
         if kept.id:
             self.commits.append(kept.message)
@@ -324,8 +329,25 @@ class _SyncRun:
         hint = f"everything is committed here; {command} tries the push alone"
         raise CortexError(pushed.reason, hint)
 
+    def _refuse_what_was_left_out(self, theirs: str) -> None:
+        """Raise `CortexError` if the remote has changed a note of ours that could not be committed:
+        where both sides have renamed it, git and what we resolve know nothing of its text."""
+        if not self._left_out:
+            return
+        base = merging.revisions_between(self.root, "HEAD", theirs).bases[0]
+        changed = objects.changes_between(self.root, base, theirs)
+        blobs = {blob for one in changed for blob in (one.old_blob, one.new_blob) if blob}
+        ids = {note_id(text) for text in objects.read_blobs(self.root, blobs).values()} - {""}
+        for where in (problem.where for problem in self._left_out):
+            if files.exists(self.root, where) and note_id(files.read(self.root, where)) in ids:
+                raise CortexError(
+                    f"{where} is not committed, and {self.remote} has changed that note, too",
+                    f"mend {where}, then cortex sync",
+                )
+
     def _integrate(self, up: Upstream, theirs: str, behind: int) -> None:
         """Bring in what the remote has and we have not, so many commits."""
+        self._refuse_what_was_left_out(theirs)
         for attempt in range(_MAX_MERGE_ATTEMPTS):
             try:
                 with commit.repository_lock(self.root):
