@@ -67,6 +67,7 @@ class ClaudeReader(TranscriptReader):
         self.tasks: dict[str, PlannedStep] = {}
         self.pending_tasks: dict[str, PlannedStep] = {}
         self.queued_prompts: set[str] = set()
+        self.summary_by_leaf: dict[str, str] = {}  # the line that a summary ends with -> its text
         self.sidechain_by_line: dict[str, str] = {}  # line of a side chain -> its name
         self.has_main_lines = self.has_named_sidechain = False
 
@@ -148,6 +149,7 @@ class ClaudeReader(TranscriptReader):
                 return
             if len(self.seen_ids) < _MAX_LINE_IDS:
                 self.seen_ids.add(id_)
+            self.title = self.summary_by_leaf.get(id_) or self.title
         if type_ not in ("user", "assistant", "attachment", "queue-operation"):
             return
         self.session = self.session or get_str(data, "sessionId")
@@ -170,8 +172,16 @@ class ClaudeReader(TranscriptReader):
             self._read_queued_prompt(data, id_)
 
     def _read_title(self, data: dict[str, Any]) -> None:
-        if data.get("type") in ("ai-title", "summary", "custom-title"):
-            self.title = get_str(data, "aiTitle", "customTitle", "summary") or self.title
+        title = get_str(data, "aiTitle", "customTitle", "summary")
+        if data.get("type") in ("ai-title", "custom-title"):
+            self.title = title or self.title
+        elif data.get("type") == "summary":
+            # A file begins with summaries of other sessions, too: of lines that it does not have.
+            leaf = get_str(data, "leafUuid")
+            if not leaf or leaf in self.seen_ids:
+                self.title = title or self.title
+            elif len(self.summary_by_leaf) < _MAX_TASKS:
+                self.summary_by_leaf[leaf] = title
 
     def _sidechain_of(self, id_: str, parent: str, agent: str) -> str:
         """The side chain of a line: the agent that it names, or where its parents begin."""

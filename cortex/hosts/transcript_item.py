@@ -16,7 +16,7 @@ from cortex.core.model.turn_summary import (
     may_hold_memory_tag,
 )
 from cortex.core.redact.secrets import sanitize_text
-from cortex.core.text.person_words import keep_of_prompt, keep_of_reply
+from cortex.core.text.person_words import keep_of_prompt, keep_of_reply, unquoted_lines
 from cortex.core.text.strings import format_time, one_line
 from cortex.core.text.value import NamedTuple
 
@@ -75,12 +75,13 @@ def summarize_items(items: Iterable[TranscriptItem], root: str, prompts: str) ->
 
 
 def tagged_lines(prompt: str) -> list[str]:
-    """The lines of a person's own words that hold a memory tag."""
+    """The lines of a person's own words that hold a memory tag: no quotes, no code, and nothing of
+    a talk that is pasted."""
     if not may_hold_memory_tag(prompt):
         return []
     return [
         redacted_line(line)[:MAX_TAGGED_LINE_CHARS]
-        for line in sanitize_text(prompt).splitlines()
+        for line in unquoted_lines(sanitize_text(prompt))
         if may_hold_memory_tag(line)
     ]
 

@@ -197,8 +197,8 @@ def _parse_prompts(table: dict[str, object], problems: list[Problem]) -> str:
     value = hooks.get("prompts", SHORT) if isinstance(hooks, dict) else SHORT
     if isinstance(value, bool):
         return _EARLIER_PROMPTS[str(value).lower()]
-    if value in PROMPT_POLICIES:
-        return str(value)
+    if isinstance(value, str) and value.lower() in PROMPT_POLICIES:
+        return value.lower()
     hint = 'write prompts = "none", "short" or "full"'
     _add(problems, "[hooks] prompts is none of none, short, full", f"{hint}; none are kept now")
     return NONE
@@ -209,7 +209,7 @@ def _prompts_of_unreadable(data: bytes) -> str:
     found = _PROMPTS_RE.search(data) if len(data) <= _MAX_BYTES else None
     if found is None:
         return NONE if b"prompts" in data or len(data) > _MAX_BYTES else SHORT
-    word = found[1].decode()
+    word = found[1].decode().lower()
     word = _EARLIER_PROMPTS.get(word, word)
     return word if word in PROMPT_POLICIES else NONE
 

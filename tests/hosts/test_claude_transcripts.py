@@ -16,6 +16,7 @@ from cortex.core.model.turn_summary import (
 )
 from cortex.core.text import context_markers
 from cortex.hosts.claude import ClaudeReader
+from cortex.hosts.transcript_item import tagged_lines
 from tests.hosts.told import Message, Told, told_by
 
 
@@ -477,3 +478,26 @@ def test_reading_in_parts_tells_what_reading_at_once_tells(data: st.DataObject) 
         assert getattr(whole.turn_summary, place) == tuple(
             dict.fromkeys((*getattr(both[0], place), *getattr(both[1], place)))
         )
+
+
+@pytest.mark.parametrize(
+    ("leaf", "title"),
+    [("u1", "Carts that stay"), ("of-another-session", ""), ("", "Carts that stay")],
+)
+def test_a_summary_is_the_title_of_the_session_that_it_names(leaf: str, title: str) -> None:
+    summary = {"type": "summary", "summary": "Carts that stay", "leafUuid": leaf}
+    prompt = {
+        "type": "user",
+        "uuid": "u1",
+        "sessionId": "s1",
+        "timestamp": "2026-10-01T10:00:00.000Z",
+        "message": {"role": "user", "content": "Keep the cart"},
+    }
+    for lines in ([summary, prompt], [prompt, summary]):
+        told = ClaudeReader().parse([json.dumps(line).encode() for line in lines])
+        assert told.turn_summary("/repo", "full").title == title
+
+
+def test_a_tag_that_is_quoted_is_no_tag_of_the_person() -> None:
+    asked = "> [MEMORY: decision] quoted\n[MEMORY: decision] carts live in SQLite\n```\n[MEMORY: decision] code\n```\nAssistant: see\n[MEMORY: decision] of another talk"
+    assert tagged_lines(asked) == ["[MEMORY: decision] carts live in SQLite"]

@@ -134,6 +134,37 @@ def test_what_somebody_has_changed_since_stays_and_is_named(
     assert "\nstatus: active\n" in old["untouched"].read_text()
 
 
+def test_what_somebody_has_changed_between_two_replays_stays(
+    vault: Vault, old: dict[str, Path], cortex: Command
+) -> None:
+    replayed(cortex, "--replay", "--apply")
+    text = old["session"].read_text() + "\nAsk Bob.\n"
+    old["session"].write_text(text)
+    settings, words = Path(vault.root, "cortex.toml"), "\n[extract]\nbugfix = ['The fix is to']\n"
+    before = settings.read_text()
+    settings.write_text(before + words)
+    replayed(cortex, "--replay", "--apply")
+    replayed(cortex, "--undo")
+    assert "Ask Bob." in old["session"].read_text()
+
+
+def test_what_a_replay_has_archived_comes_back_when_the_rules_give_it_again(
+    vault: Vault, old: dict[str, Path], cortex: Command
+) -> None:
+    assert old
+    settings = Path(vault.root, "cortex.toml")
+    without = settings.read_text()
+    settings.write_text(without + "\n[extract]\nbugfix = ['The fix is to']\n")
+    came = replayed(cortex, "--replay", "--apply")["comes"]
+    texts = {path: Path(vault.root, path).read_text() for path in came}
+    settings.write_text(without)
+    gone = replayed(cortex, "--replay", "--apply")["goes"]
+    assert len(gone) > 1
+    settings.write_text(without + "\n[extract]\nbugfix = ['The fix is to']\n")
+    assert replayed(cortex, "--replay", "--apply")["comes"] == gone
+    assert {path: Path(vault.root, path).read_text() for path in came} == texts
+
+
 def test_two_clones_replay_alike(
     vault: Vault, old: dict[str, Path], cortex: Command, tmp_path: Path
 ) -> None:

@@ -6,18 +6,15 @@ sessions. What a person says of it stands at its ends.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from itertools import groupby
 
 from cortex.core.model.session_asks import is_own_prompt
 from cortex.core.model.turn_summary import CALLOUT_STARTS, PROMPT_START
+from cortex.core.text.person_words import SPEAKER_RE
 
 _PASTE_CHARS = 1500  # of a prompt, from which only its ends are a person's own
 _OWN_LINES = 3  # at either end
-_SPEAKER_RE = re.compile(
-    r"\W{0,4}(?:user|human|assistant|claude|codex|agent|ai)\W{0,3}:|[⏺❯●]", re.IGNORECASE
-)
 
 
 def own_lines(prompt: str) -> list[str]:
@@ -26,7 +23,7 @@ def own_lines(prompt: str) -> list[str]:
     if not is_own_prompt(prompt):
         return []
     lines = [line for line in prompt.split("\n") if line.strip()]
-    talk = [number for number, line in enumerate(lines) if _SPEAKER_RE.match(line.lstrip())]
+    talk = [number for number, line in enumerate(lines) if SPEAKER_RE.match(line.lstrip())]
     if talk:
         return lines[: talk[0]]
     is_long = len(prompt) > _PASTE_CHARS and len(lines) > 2 * _OWN_LINES

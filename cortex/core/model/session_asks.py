@@ -119,6 +119,7 @@ def _first_clauses(line: str) -> str:
 def as_title(text: str) -> str:
     """A text as a title: one line, the first letter large, no stop."""
     line = shorten(one_line(text).strip(" .:;,-*#`\"'?!"), MAX_TITLE_CHARS)
+    line = line if line.count("`") % 2 == 0 else line.replace("`", "")
     return line[:1].upper() + line[1:]
 
 

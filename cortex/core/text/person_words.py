@@ -7,7 +7,7 @@ from functools import cache
 
 from cortex.core.redact.secrets import sanitize_text
 from cortex.core.text.data_sections import read_sections
-from cortex.core.text.strings import one_line
+from cortex.core.text.strings import one_line, shorten
 
 NONE, SHORT, FULL = "none", "short", "full"
 PROMPT_POLICIES = (NONE, SHORT, FULL)
@@ -18,6 +18,9 @@ _PASTE_CHARS = 1500  # from which only the ends of a prompt are taken for a pers
 _OWN_LINES = 6  # at either end of a long prompt
 _MAX_READ_CHARS = 200_000
 _FENCE_RE = re.compile(r"(?ms)^[ \t]*(`{3,}|~{3,}).*?(?:^[ \t]*\1[ \t]*$|\Z)")
+SPEAKER_RE = re.compile(  # how a line of a pasted talk begins
+    r"\W{0,4}(?:user|human|assistant|claude|codex|agent|ai)\W{0,3}:|[⏺❯●]", re.IGNORECASE
+)
 _SENTENCE_END_RE = re.compile(r"(?<=[.!?])\s+|\n+")
 
 
@@ -53,6 +56,13 @@ def keep_of_reply(text: str, policy: str) -> str:
     return clean if policy == FULL else sanitize_text(one_line(clean))[:MAX_REPLY_CHARS]
 
 
+def unquoted_lines(text: str) -> list[str]:
+    """The lines of a prompt before a pasted talk, without quotes and blocks of code."""
+    lines = _FENCE_RE.sub("", text).splitlines()
+    end = next((n for n, line in enumerate(lines) if SPEAKER_RE.match(line.lstrip())), len(lines))
+    return [line for line in lines[:end] if not line.lstrip().startswith(">")]
+
+
 def _own_lines(clean: str) -> list[str]:
     """The lines that are the person's own: of a long prompt those at its ends, if any."""
     pasted = _pattern("pasted")
@@ -78,6 +88,6 @@ def _choose_sentences(lines: list[str]) -> list[str]:
             continue
         left = _MAX_CHARS if sentence == ask else _MAX_CHARS - chars
         if min(limit, left) > 0:
-            chosen.append(sentence[: min(limit, left)])
+            chosen.append(shorten(sentence, min(limit, left)))
             chars += len(chosen[-1])
     return chosen

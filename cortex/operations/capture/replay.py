@@ -17,7 +17,7 @@ from cortex.core.model.record import Record, compose_record
 from cortex.core.normalize.changes import ExistingRecords
 from cortex.core.normalize.handlers import TURN_TYPES, parse_event, records_from_event
 from cortex.core.notes import note as notes
-from cortex.core.notes.edit import set_inactive_status
+from cortex.core.notes.edit import restore_previous_status, set_inactive_status
 from cortex.index.catalogue import NoteRow
 from cortex.index.filters import KNOWLEDGE, NoteFilter
 from cortex.index.links import LinkGraph
@@ -137,6 +137,7 @@ def _plan(vault: Vault, caller: Caller) -> tuple[list[_Planned], list[Problem]]:
                 wanted[record.id] = known._replace(events=ids)
     planned = [_coming(vault, record) for record in wanted.values()]
     planned += _going(vault, rows, read, kept, linked)
+    planned += _returning(vault, rows, kept)
     existing.path_by_id |= {one.note.id: one.note.path for one in planned}
     planned += _sessions(vault, caller, existing, rows)
     return [one for one in planned if one.after != one.before], problems
@@ -183,6 +184,20 @@ def _going(
         yield _Planned(ReplayedNote("goes", row.id, row.path, row.title, row.type), data, after)
 
 
+def _returning(vault: Vault, rows: list[NoteRow], kept: set[str]) -> Iterator[_Planned]:
+    """Records that an earlier replay has archived and that events give again."""
+    for row in rows:
+        if row.status != "archived" or row.id not in kept:
+            continue
+        data = files.read(vault.root, row.path)
+        note = notes.read(data, row.path)
+        if note.get("archived_because") == _BECAUSE:
+            after = notes.write(restore_previous_status(note))
+            yield _Planned(
+                ReplayedNote("comes", row.id, row.path, row.title, row.type), data, after
+            )
+
+
 def _is_edited(note: notes.Note, row: NoteRow) -> bool:
     """Whether somebody has changed the text, the type or the project of an extracted record."""
     key = id_of_text(row.project, row.scope, row.type, note.text.strip())
@@ -224,11 +239,13 @@ def _write(vault: Vault, caller: Caller, planned: list[_Planned]) -> list[Proble
 
 
 def _remember(vault: Vault, planned: list[_Planned]) -> None:
-    """Store what each note was before the first of the replays that are not taken back."""
+    """Store what each note was before the first of the replays that are not taken back, or as it
+    was changed between two of them."""
     memory = _read_memory(vault)
     for one in planned:
         before = one.before.decode("utf-8", "surrogateescape") if one.before is not None else None
-        if held := memory.get(one.note.path):
+        held = memory.get(one.note.path)
+        if held and one.before is not None and held[1] == _digest(one.before):
             before = held[0]
         memory[one.note.path] = before, _digest(one.after)
     store.replace(_memory_path(vault), json.dumps(memory).encode(), synced=True, durable=True)

@@ -79,8 +79,7 @@ def brief(
     budget: tokens at the most, from 50 on
     all_branches: records of every branch
     print: only the text, exactly as a hook injects it
-    into: rules writes .claude/rules/cortex-*.md, agents a block in AGENTS.md, skill how to use the
-        memory where Claude Code and others find skills; none takes them away
+    into: rules (.claude/rules), agents (a block in AGENTS.md), skill, or none: takes them away
 
     Example: cortex brief
     Example: cortex brief --project cortex --branch main --budget 800 --json
