@@ -219,7 +219,7 @@ def test_what_somebody_called_a_session_is_its_title_and_a_goal_too():
     start = Event("20261120t090000z-aaaaaaaaaa", "session_start", "2026-11-20T09:00:00Z", "(no goal)", "release notes")  # fmt: skip
     assert compose_overview([start], ()).title == "Session release notes"
     goal = compose_overview([start._replace(text="Publish by link")], ())
-    assert (goal.title, goal.text) == ("Publish by link", "")
+    assert (goal.title, goal.text) == ("Publish by link", "## Asked\n\n- Publish by link")
     note = session_note([start])
     assert note.get_list("aliases") == ()
     ended = start._replace(id="20261120t110000z-aaaaaaaaaa", type="session_end", at="2026-11-20T11:00:00Z")  # fmt: skip

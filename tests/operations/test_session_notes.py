@@ -129,7 +129,7 @@ def test_an_event_file_that_is_gone_leaves_out_what_it_said_and_no_more(tmp_path
     normalized(vault, LAST)
     (file,) = session_files(vault)
     asked = file.read_text().partition("## Asked")[2].partition("\n## ")[0]
-    assert asked == "\n\n- And mail the customer about old carts\n"
+    assert asked == "\n\n- And mail the customer about old carts\n- Now the docs of all shops\n"
     assert CART.id in file.read_text()
 
 

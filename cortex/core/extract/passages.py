@@ -139,6 +139,11 @@ class _Section:
         self.lines.append(text)
         self.chars += len(text)
 
+    def leave_out(self) -> None:
+        """Code or a table follows, to which the last line may lead."""
+        if self.blocks and self.blocks[-1].endswith(":"):
+            self.blocks[-1] += " …"
+
     def passages(self) -> list[TurnPassage]:
         # A line that leads to what is left out tells nothing.
         if not self.lines or (len(self.lines) == 1 and self.lines[0].rstrip("*_ ").endswith(":")):
@@ -172,6 +177,8 @@ def _cut_message(text: str) -> list[TurnPassage]:
         item = _ITEM_RE.match(line)
         if _LEFT_OUT_RE.match(seen):
             finish_block()
+            if line.strip():
+                section.leave_out()
         elif head:
             finish_block()
             found.extend(section.passages())

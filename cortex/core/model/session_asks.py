@@ -12,7 +12,6 @@ from cortex.core.text.data_sections import read_sections
 from cortex.core.text.strings import one_line, shorten
 
 MAX_TITLE_CHARS, _MAX_TOPICS_CHARS = 80, 30
-_MIN_WORDS = 3  # of a subject
 # A title of fewer words than these gets one, two or three words more; in three texts they recur.
 _TOPICS_BELOW_WORDS, _MIN_TOPIC_TEXTS, _MIN_TOPIC_CHARS, _SAME_WORD_CHARS = (8, 6, 4), 3, 3, 5
 _MAX_ONE_CLAUSE_CHARS, _MIN_CLAUSE_WORDS = 60, 4  # of a title of several clauses
@@ -44,9 +43,9 @@ def _any_work() -> frozenset[str]:
     return frozenset(" ".join(read_sections(__file__)["of any work"]).split())
 
 
-def subjects_of(prompt: str) -> list[str]:
-    """What a prompt asks for: its sentences that name something, without courtesies; none when it
-    names nothing. Of a plan that was pasted its title."""
+def subjects_of(prompt: str, min_words: int = 2) -> list[str]:
+    """What a prompt asks for: its sentences that name something with so many words, without
+    courtesies; none when it names nothing. Of a plan that was pasted its title."""
     text = prompt.strip()[:_MAX_READ_CHARS]
     if not text or _pattern("not a person").match(text):
         return []
@@ -55,7 +54,7 @@ def subjects_of(prompt: str) -> list[str]:
         rest = found["title"] if found else text[plan.end() :]
         return [_PLAN_WORD_RE.sub("", one_line(_MARKUP_RE.sub(" ", rest)), count=1)]
     sentences = (one_line(_MARKUP_RE.sub(" ", part)) for part in _SENTENCE_END_RE.split(text))
-    return [line for line in map(_without_courtesy, sentences) if len(_words(line)) >= _MIN_WORDS]
+    return [line for line in map(_without_courtesy, sentences) if len(_words(line)) >= min_words]
 
 
 def is_own_prompt(prompt: str) -> bool:

@@ -39,6 +39,7 @@ _MIN_OUTCOME_CHARS = 80  # of a message that tells what came of a session
 _MARK_RE = re.compile(
     rb"<!-- overview ([0-9tz]{16}-[a-z2-7]{10}) (\d{1,5}) ([a-z2-7]{10}) ([a-z2-7]{10}) -->\s*"
 )
+_MIN_REPORT_WORDS = 3  # of a sentence of it that is a title
 _NO_DIGEST = "a" * 10  # of a title that Cortex did not give
 _HEADING_RE = re.compile(r"(?m)^#{1,4} ")
 _COMMENT_RE = re.compile(r"<!--")
@@ -172,7 +173,7 @@ def _title(said: _Said, first: Event) -> str:
     title = as_title(said.title or said.goal)
     title = title or choose_title(said.prompts, [*said.messages, " ".join(said.files)])
     if not title:
-        sentences = subjects_of(_last_report(said.messages) or said.summary)
+        sentences = subjects_of(_last_report(said.messages) or said.summary, _MIN_REPORT_WORDS)
         title = as_title(next((one for one in sentences if not is_on_the_way(one)), ""))
     if not title:
         what = said.branch or next(iter(said.files), "")
