@@ -11,7 +11,8 @@ import re
 from collections.abc import Collection, Iterator
 from typing import NamedTuple
 
-from cortex.core.model.note_status import decode_text
+from cortex.core.model.generated_text import outcome_of
+from cortex.core.model.note_status import SUMMARY_MARK, decode_text
 from cortex.core.notes.yaml_lines import BOM, split_note
 from cortex.core.text.agent_escape import escape_for_agent
 from cortex.core.text.strings import one_line, shorten
@@ -46,7 +47,6 @@ _SOURCE_LINE_RE = re.compile(r"From \[\[[^\[\]\n]{1,400}\]\]\.?")
 _TASK_RE = re.compile(r"[ \t>]{0,40}(?:[-*+]|\d{1,3}[.)])[ \t]+\[([ xX])\][ \t]+(\S.*)")
 _CODE_FENCE_RE = re.compile(r"[ \t>]{0,12}(```|~~~)")
 _TURN_RE = re.compile(r"- \d{4}-\d{2}-\d{2} \d{2}:\d{2} (\w{1,40}): (.*)")
-_SUMMARY_MARK, _OVERVIEW_MARK = "<!-- summary ", "<!-- overview "
 # As `core/model/session_note.py` writes the line of an event.
 _SEPARATOR, _CHANGED_PREFIX, _FAILED_SUFFIX = " · ", "changed ", " failed"
 # What begins with one of these became a record. A pattern would take longer to compile than all
@@ -144,23 +144,18 @@ def plan_steps(body: str) -> list[PlanStep]:
 
 
 def session_excerpt(body: str, titles: Collection[str] = ()) -> str:
-    """What a session's note says of it: its summary, else its outcome or what was said last, and what was done.
-    Sentences that became records of their own, by the word that they begin with or because they are
+    """What a session's note says of it: its summary, else its outcome or what was said last, and
+    what was done. Sentences that became records of their own, by the word that they begin with or because they are
     one of `titles` (as `folded`), are told there and not again."""
     summary: list[str] = []
-    outcome: list[str] = []
     changed: dict[str, None] = {}
     failed: dict[str, None] = {}
     last = asked = section = ""
     for line in body.splitlines():
         if line.startswith("## "):
             section = line.strip()
-        elif line.startswith(_OVERVIEW_MARK):
-            section = ""
-        elif section == "## Summary" and not line.startswith(("#", _SUMMARY_MARK)):
+        elif section == "## Summary" and not line.startswith(("#", SUMMARY_MARK)):
             summary.append(line)
-        elif section == "## Outcome":
-            outcome.append(line)
         elif section == "## Events" and (turn := _TURN_RE.match(line)):
             text = turn[2].rpartition(" [[")[0] or turn[2]
             if text.startswith(_EMPTY_TURN_PREFIX):
@@ -179,8 +174,8 @@ def session_excerpt(body: str, titles: Collection[str] = ()) -> str:
                     said.append(part)
             last = _unrecorded_sentences(_SEPARATOR.join(said), titles) or last
     wrote, came = (
-        _SEPARATOR.join(_strip_markup(one) for one in _iter_paragraphs("\n".join(lines)))
-        for lines in (summary, outcome)
+        _SEPARATOR.join(_strip_markup(one) for one in _iter_paragraphs(text))
+        for text in ("\n".join(summary), outcome_of(body))
     )
     done = [f"{_CHANGED_PREFIX}{', '.join(changed)}"] if changed else []
     rest = shorten(_SEPARATOR.join((*done, *failed)), SESSION_CHARACTERS)

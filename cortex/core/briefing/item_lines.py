@@ -14,6 +14,7 @@ from cortex.core.briefing.pages import (
     break_comments,
 )
 from cortex.core.markdown.blocks import Task
+from cortex.core.model.generated_text import outcome_of
 from cortex.core.model.note_status import DONE_STATUSES, SET_ASIDE_STATUSES
 from cortex.core.text.agent_escape import escape_for_agent
 from cortex.core.text.strings import RESERVED_STEMS, one_line, short_hash, shorten, slugify
@@ -32,9 +33,8 @@ _LEADING_WORD_RE = re.compile(r"[#>*_\-\s]{0,12}[A-Za-z]{2,20}:[*_]{0,2}\s+")
 _LABEL_RE = re.compile(r"\*\*[^*\n]{1,40}[.:]\*\*\s*")
 _SENTENCE_END_RE = re.compile(r"[.!?](?=\s|\Z)")
 _TURN_RE = re.compile(r"- \d{4}-\d{2}-\d{2} \d{2}:\d{2} (\w{1,40}): ")
+_PARAGRAPH_RE = re.compile(r"(?:#{1,6} .*\n+)?((?:(?!#|```|<!--).+(?:\n|$))+)")
 # Turns that say what was wanted; what was done says more.
-# The first paragraph of what `core/model/session_overview.py` writes.
-_OUTCOME_RE = re.compile(r"(?m)^## Outcome\n\n(?:#{1,6} .*\n+)?((?:(?!#|```|<!--).+\n)+)")
 _REQUEST_TURNS = ("prompt", "session_start")
 _DATE_RE = re.compile(r"\d{4}-\d{2}-\d{2}(?:T[\d:]{5,8}Z?)?")
 _FILE_NAME_RE = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
@@ -175,7 +175,7 @@ def _link_title(title: str) -> str:
 
 def _what_came_of(body: str) -> str:
     """The outcome of a session, else what was said last."""
-    found = _OUTCOME_RE.search(body.replace("\r\n", "\n"))
+    found = _PARAGRAPH_RE.match(outcome_of(body.replace("\r\n", "\n")))
     return (found and _first_sentence(found[1])) or _last_turn_text(body)
 
 

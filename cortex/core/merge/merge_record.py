@@ -25,13 +25,17 @@ from cortex.core.merge.fields import (
     pick_changed,
     time_sort_key,
 )
-from cortex.core.model.note_status import UTF16_BOMS, is_named_after
+from cortex.core.model.note_status import (
+    OVERVIEW_MARK,
+    SUMMARY_MARK,
+    UTF16_BOMS,
+    is_named_after,
+)
 from cortex.core.model.problem import InvalidInputError
 from cortex.core.notes import yaml_subset
 from cortex.core.notes.yaml_lines import BOM, NoteParts, split_fields, split_note
 
 _MIXED_LINE_ENDS = b"?"
-_SUMMARY_MARK, _OVERVIEW_MARK = b"<!-- summary ", b"<!-- overview "
 _TWO_NOTES = (
     "{} and {} are two notes: the first stays here, the next cortex command brings back the second"
 )
@@ -134,7 +138,7 @@ def merge_record(
 def _with_one_overview(*sides: _RecordSide) -> tuple[_RecordSide, _RecordSide, _RecordSide]:
     """Base, newer and older with one overview and title, if they are of a session."""
     was, newer, older = sides
-    has_overview = any(_OVERVIEW_MARK in side.parts.body for side in (newer, older))
+    has_overview = any(OVERVIEW_MARK.encode() in side.parts.body for side in (newer, older))
     if not has_overview or "session" not in (newer.type, older.type):
         return was, newer, older
     # Hashing costs 1 ms, and few sessions go on on two clones.
@@ -169,7 +173,7 @@ def _merge_text(
             ledger.decisions.append(f"{kept_text}: both sides saved the topic {newer.topic!r}")
         return MergedBody(kept.parts.body, 0)
     bodies = (was.parts.body, newer.parts.body, older.parts.body)
-    if ledger.precedence.is_session and all(_SUMMARY_MARK in body for body in bodies[1:]):
+    if ledger.precedence.is_session and all(SUMMARY_MARK.encode() in body for body in bodies[1:]):
         # Hashing costs 1 ms, and few sessions end twice.
         from cortex.core.merge.session_summary import keep_latest_summary  # noqa: PLC0415
 

@@ -1,26 +1,23 @@
 """Overviews of a session that went on on two clones: one stands, with the title of its side, before
 lines and fields are merged.
 
-A mark, as `core/model/session_overview.py` writes it, holds the overview's last event, its number of
-lines and hashes of these and of the title. What a person has changed stands.
+What a person has changed stands.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
 from cortex.core.merge.fields import FrontmatterBlock
+from cortex.core.model.generated_text import OVERVIEW_MARK_RE, MarkedText, find_marked_text
+from cortex.core.model.note_status import OVERVIEW_MARK
 from cortex.core.model.session_title import is_untitled
 from cortex.core.notes import yaml_subset
 from cortex.core.notes.yaml_lines import FieldText
 from cortex.core.notes.yaml_writer import flow_text
 from cortex.core.text.strings import short_hash
 
-_MARK_RE = re.compile(
-    rb"<!-- overview ([0-9tz]{16}-[a-z2-7]{10}) (\d{1,5}) ([a-z2-7]{10}) ([a-z2-7]{10}) -->[ \t]*"
-)
 _BASE, _ONE, _TWO = range(3)
 
 
@@ -31,20 +28,11 @@ class OverviewVersion(NamedTuple):
     fields: FrontmatterBlock | None
 
 
-class _OverviewLines(NamedTuple):
-    """The overview of a body: its lines from `start` to the mark at `end`."""
-
-    mark: tuple[bytes, ...]  # event, number of lines, hash of the text, hash of the title
-    start: int
-    end: int
-    is_untouched: bool
-
-
 def keep_latest_overview(versions: Sequence[OverviewVersion]) -> list[OverviewVersion]:
     """The three versions (base and both sides) with one overview and title: those of the side whose
     mark names the greater event, but for what a person changed. Both sides are alike to it."""
     lines = [version.body.split(b"\n") for version in versions]
-    found = [_find_overview(some) for some in lines]
+    found = [find_marked_text(some, OVERVIEW_MARK_RE) for some in lines]
     sides = {side: held for side in (_ONE, _TWO) if (held := found[side])}
     if not sides:
         return list(versions)
@@ -69,21 +57,7 @@ def keep_latest_overview(versions: Sequence[OverviewVersion]) -> list[OverviewVe
     return [OverviewVersion(*each) for each in zip(bodies, heads, strict=True)]
 
 
-def _find_overview(lines: list[bytes]) -> _OverviewLines | None:
-    """The overview of a body; None where there is none, or where there are several."""
-    marks = [(n, mark) for n, line in enumerate(lines) if (mark := _MARK_RE.fullmatch(line))]
-    if len(marks) != 1:
-        return None
-    ((end, mark),) = marks
-    start = end - int(mark[2])
-    text = b"\n".join(lines[max(start, 0) : end]).decode("utf-8", "replace")
-    is_untouched = start >= 0 and short_hash(text, 10) == mark[3].decode()
-    return _OverviewLines(mark.groups(), start, end, is_untouched)
-
-
-def _with_overview(
-    lines: list[bytes], held: _OverviewLines | None, text: list[bytes]
-) -> list[bytes]:
+def _with_overview(lines: list[bytes], held: MarkedText | None, text: list[bytes]) -> list[bytes]:
     """The lines with another text in the place of an overview that nobody changed."""
     if held is None or not held.is_untouched:
         return lines
@@ -94,11 +68,15 @@ def _with_overview(
 
 
 def _with_mark(line: bytes, event: bytes, title: bytes) -> bytes:
-    mark = _MARK_RE.fullmatch(line)
-    return b"<!-- overview %b %b %b %b -->" % (event, mark[2], mark[3], title) if mark else line
+    mark = OVERVIEW_MARK_RE.fullmatch(line)
+    return (
+        b"%b%b %b %b %b -->" % (OVERVIEW_MARK.encode(), event, mark[2], mark[3], title)
+        if mark
+        else line
+    )
 
 
-def _own_title(version: OverviewVersion, held: _OverviewLines | None) -> str:
+def _own_title(version: OverviewVersion, held: MarkedText | None) -> str:
     """The title if it is one that Cortex gave; else empty."""
     if not version.fields or "title" not in version.fields:
         return ""

@@ -10,6 +10,9 @@ HIDDEN_STATUSES = ("superseded", "deleted")  # shown only to those who ask for t
 
 MAX_NOTE_BYTES = 1024 * 1024  # of a note that are read; the rest is not searched, and that is said
 
+# With these begins the line that ends a text of Cortex in a session's note (`generated_text.py`).
+SUMMARY_MARK, OVERVIEW_MARK = "<!-- summary ", "<!-- overview "
+
 # A file that begins so is UTF-16: no note, but its words can be found.
 UTF16_BOMS = (b"\xff\xfe", b"\xfe\xff")
 

@@ -14,6 +14,8 @@ from typing import NamedTuple
 
 from cortex.core.model import event as events, turn_summary
 from cortex.core.model.event import Event
+from cortex.core.model.generated_text import SUMMARY_MARK_RE
+from cortex.core.model.note_status import SUMMARY_MARK
 from cortex.core.model.record import Record, compose_record, default_scope
 from cortex.core.model.session_title import untitled
 from cortex.core.model.turn_summary import TurnSummary
@@ -22,8 +24,7 @@ from cortex.core.notes.edit import with_fields, with_fields_in_order
 from cortex.core.notes.note import Note
 from cortex.core.text.strings import one_line, short_hash, shorten, slugify
 
-EVENTS_HEADING, SUMMARY_HEADING, OUTCOME_HEADING = "## Events", "## Summary", "## Outcome"
-OVERVIEW_MARK = "<!-- overview "
+EVENTS_HEADING, SUMMARY_HEADING = "## Events", "## Summary"
 START_TYPE, END_TYPE = "session_start", "session_end"
 NO_GOAL, NO_SUMMARY = events.PLACEHOLDER_TEXTS[START_TYPE], events.PLACEHOLDER_TEXTS[END_TYPE]
 NOTHING_SAID = "(nothing said)"
@@ -43,9 +44,6 @@ _EVENT_LINE_RE = re.compile(
     rb"- \d{4}-\d{2}-\d{2} \d{2}:\d{2} (\w{1,40}): (.*)\[\[([0-9tz]{16}-[a-z2-7]{10})\]\]\s*"
 )
 _ANY_EVENT_LINE_RE = re.compile(rb"- .*\[\[([0-9tz]{16}-[a-z2-7]{10})\]\]\s*")
-_SUMMARY_MARK_RE = re.compile(
-    rb"<!-- summary ([0-9tz]{16}-[a-z2-7]{10}) (\d{1,6}) ([a-z2-7]{10}) -->\s*"
-)
 _FENCE_RE = re.compile(r" {0,3}(`{3,}|~{3,})")
 # Where a field stands that an event adds: in one order, or the order of the events would show.
 FIELD_ORDER = (
@@ -141,20 +139,8 @@ def summary_of(note: Note) -> str:
     return "\n".join(
         line
         for line in lines[start:end]
-        if not _SUMMARY_MARK_RE.fullmatch(line.encode("utf-8", "replace"))
+        if not SUMMARY_MARK_RE.fullmatch(line.encode("utf-8", "replace"))
     ).strip()
-
-
-def overview_of(note: Note) -> str:
-    """The text above the overview's mark, as `session_overview` writes it; empty without one."""
-    text, mark, _ = note.text.partition(f"\n{OVERVIEW_MARK}")
-    return text.strip() if mark else ""
-
-
-def outcome_of(note: Note) -> str:
-    """The text below the `## Outcome` of the overview; empty when there is none."""
-    _, _, text = f"\n{overview_of(note)}".partition(f"\n{OUTCOME_HEADING}\n")
-    return re.split(r"(?m)^## ", text, maxsplit=1)[0].strip()
 
 
 def tells_something(note: Note) -> bool:
@@ -303,7 +289,7 @@ def _with_summary(note: Note, event: Event) -> Note:
         return note
     wanted.append("")
     digest = short_hash("\n".join(wanted), 10)
-    marked = [*wanted, f"<!-- summary {event.id} {len(wanted)} {digest} -->"]
+    marked = [*wanted, f"{SUMMARY_MARK}{event.id} {len(wanted)} {digest} -->"]
     lines = note.body.splitlines(keepends=True)
     texts = [line.decode("utf-8", "replace").rstrip("\r\n") for line in lines]
     end = _find_events_heading(lines)
@@ -311,7 +297,7 @@ def _with_summary(note: Note, event: Event) -> Note:
         end = next(
             (n for n, line in enumerate(lines) if _EVENT_LINE_RE.fullmatch(line)), len(lines)
         )
-    marks = ((n, _SUMMARY_MARK_RE.fullmatch(lines[n])) for n in reversed(range(end)))
+    marks = ((n, SUMMARY_MARK_RE.fullmatch(lines[n])) for n in reversed(range(end)))
     place, mark = next(((n, mark) for n, mark in marks if mark), (end, None))
     if mark and mark[1].decode() >= event.id:
         return note

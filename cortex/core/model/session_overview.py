@@ -13,6 +13,8 @@ from typing import NamedTuple
 
 from cortex.core.model import turn_summary
 from cortex.core.model.event import Event, is_headless
+from cortex.core.model.generated_text import OVERVIEW_MARK_RE
+from cortex.core.model.note_status import OVERVIEW_MARK
 from cortex.core.model.session_asks import (
     as_title,
     choose_title,
@@ -36,9 +38,6 @@ MAX_LINKS = 12
 _MAX_ASKS, _MAX_FILES, _MAX_STEPS = 5, 12, 10
 _MAX_ASK_CHARS, _MAX_OUTCOME_CHARS = 200, 1500
 _MIN_OUTCOME_CHARS = 80  # of a message that tells what came of a session
-_MARK_RE = re.compile(
-    rb"<!-- overview ([0-9tz]{16}-[a-z2-7]{10}) (\d{1,5}) ([a-z2-7]{10}) ([a-z2-7]{10}) -->\s*"
-)
 _MIN_REPORT_WORDS = 3  # of a sentence of it that is a title
 _NO_DIGEST = "a" * 10  # of a title that Cortex did not give
 _HEADING_RE = re.compile(r"(?m)^#{1,4} ")
@@ -93,7 +92,9 @@ def with_overview(note: Note, overview: SessionOverview) -> Note:
         return note
     lines = note.body.splitlines(keepends=True)
     texts = [line.decode("utf-8", "replace").rstrip("\r\n") for line in lines]
-    marks = ((n, mark) for n, line in enumerate(lines) if (mark := _MARK_RE.fullmatch(line)))
+    marks = (
+        (n, mark) for n, line in enumerate(lines) if (mark := OVERVIEW_MARK_RE.fullmatch(line))
+    )
     place, mark = next(marks, (0, None))
     _, count, digest, title_digest = (one.decode() for one in mark.groups()) if mark else [""] * 4
     title, name = note.get("title"), str(note.provenance()[1].get("session"))
@@ -110,7 +111,7 @@ def with_overview(note: Note, overview: SessionOverview) -> Note:
     else:
         return note
     block += [
-        f"<!-- overview {overview.last_event} {count} {digest} {title_digest or _NO_DIGEST} -->"
+        f"{OVERVIEW_MARK}{overview.last_event} {count} {digest} {title_digest or _NO_DIGEST} -->"
     ]
     if not mark:
         start = place = next((n for n, line in enumerate(texts) if line.strip()), 0)

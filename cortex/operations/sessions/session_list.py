@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from cortex.core.model import event as events, session_note as sessions
 from cortex.core.model.caller import Caller
+from cortex.core.model.generated_text import outcome_of, overview_of
 from cortex.core.model.note_status import MAX_NOTE_BYTES, TIER_CURRENT, TIER_TRAIL
 from cortex.core.model.parameters import Time
 from cortex.core.model.problem import CortexError, InvalidInputError, Problem
@@ -133,7 +134,7 @@ def show_session(vault: Vault, caller: Caller, name: str) -> SessionDetails:
     return SessionDetails(
         session,
         sessions.summary_of(note) if note else "",
-        sessions.overview_of(note) if note else "",
+        overview_of(note.text) if note else "",
         [read_prompt(vault, row, _MAX_PROMPT_CHARS) for row in reversed(prompt_rows)],
         turns[-_MAX_SHOWN:],
         Hits([build_hit(vault, row) for row in record_rows], session.records),
@@ -172,7 +173,7 @@ def session_hits(
 
 def summary_hit(vault: Vault, row: NoteRow, note: Note | None) -> Hit:
     """A session as a hit; its snippet is the summary, else the outcome, the last line or the goal."""
-    text = note and (sessions.summary_of(note) or sessions.outcome_of(note))
+    text = note and (sessions.summary_of(note) or outcome_of(note.text))
     snippet = sessions.excerpt(text, _MAX_GIST_CHARS) if text else ""
     if note and not snippet:
         turns = list(sessions.event_lines(note))

@@ -1,0 +1,54 @@
+"""Texts that Cortex writes into a session's note and replaces later: its summary and its overview.
+
+Each ends with a mark, a comment that holds an event, the number of lines and hashes, by which it is
+known whether a person has changed the text. The merge driver imports this module.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from cortex.core.model.note_status import OVERVIEW_MARK
+from cortex.core.text.strings import short_hash
+
+_EVENT, _COUNT, _HASH = rb"([0-9tz]{16}-[a-z2-7]{10})", rb"(\d{1,6})", rb"([a-z2-7]{10})"
+# Event, number of lines, hash of the text; of an overview a hash of the title, too.
+SUMMARY_MARK_RE = re.compile(rb"<!-- summary %b %b %b -->\s*" % (_EVENT, _COUNT, _HASH))
+OVERVIEW_MARK_RE = re.compile(rb"<!-- overview %b %b %b %b -->\s*" % (_EVENT, _COUNT, _HASH, _HASH))
+
+
+_OUTCOME_HEADING = "\n## Outcome\n"
+
+
+class MarkedText(NamedTuple):
+    """A text in the lines of a body, from `start` to the mark at `end`."""
+
+    mark: tuple[bytes, ...]  # what the groups of the mark's pattern hold
+    start: int
+    end: int
+    is_untouched: bool
+
+
+def find_marked_text(lines: list[bytes], mark_re: re.Pattern[bytes]) -> MarkedText | None:
+    """The text that a mark of this kind ends; None where there is no mark, or several."""
+    marks = [(n, mark) for n, line in enumerate(lines) if (mark := mark_re.fullmatch(line))]
+    if len(marks) != 1:
+        return None
+    ((end, mark),) = marks
+    start = end - int(mark[2])
+    text = b"\n".join(lines[max(start, 0) : end]).decode("utf-8", "replace")
+    is_untouched = start >= 0 and short_hash(text, 10) == mark[3].decode()
+    return MarkedText(mark.groups(), start, end, is_untouched)
+
+
+def overview_of(text: str) -> str:
+    """The overview in the text of a session's note; empty without one."""
+    overview, mark, _ = text.partition(f"\n{OVERVIEW_MARK}")
+    return overview.strip() if mark else ""
+
+
+def outcome_of(text: str) -> str:
+    """What stands below `## Outcome` in the overview; empty when there is none."""
+    below = f"\n{overview_of(text)}".partition(_OUTCOME_HEADING)[2]
+    return re.split(r"(?m)^## ", below, maxsplit=1)[0].strip()
