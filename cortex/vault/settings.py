@@ -51,6 +51,9 @@ class Settings(NamedTuple):
         return dict(self.aliases).get(name, name)
 
 
+_DEFAULTS = Settings()
+
+
 def load(root: str) -> Settings:
     """The settings, with defaults and a problem for each that cannot be read."""
     problems: list[Problem] = []
@@ -85,8 +88,12 @@ def load(root: str) -> Settings:
         tells_contract=_parse_switch(table, "hooks", "contract", problems) is not False,
         aliases=_parse_aliases(table.get("projects", {}), problems),
         phrases=_parse_phrases(table.get("extract", {}), problems),
-        reminder_lines=int(_parse_number(table, "remind lines", 5, 20, problems)),
-        reminder_threshold=_parse_number(table, "remind threshold", 0.55, 1, problems),
+        reminder_lines=int(
+            _parse_number(table, "remind lines", _DEFAULTS.reminder_lines, 20, problems)
+        ),
+        reminder_threshold=_parse_number(
+            table, "remind threshold", _DEFAULTS.reminder_threshold, 1, problems
+        ),
         refusal=refusal,
         problems=tuple(problems),  # last: the others add to them
     )

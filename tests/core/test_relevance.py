@@ -17,6 +17,7 @@ from cortex.core.ranking.relevance import (
     score_cutoff,
 )
 from cortex.core.text.strings import MAX_PROMPT_CHARS as MAX_CHARS, truncate_prompt
+from cortex.vault.settings import Settings
 from tests.conftest import cpu_limit
 
 
@@ -139,6 +140,9 @@ def test_a_word_tells_less_the_more_notes_hold_it() -> None:
     assert normalized_idf(1, 0) >= 0
 
 
+LEAST_SHARE = Settings().reminder_threshold
+
+
 def _word(
     term: str, weight: float = 1.0, *, named: bool = False, telling: bool = True
 ) -> PromptTerm:
@@ -147,7 +151,7 @@ def _word(
 
 def _bearing(*words: tuple[PromptTerm, TermPostings]) -> list[int]:
     found: list[RelevantNote] = find_relevant_notes(
-        [word for word, _ in words], [held for _, held in words], 100, lambda _: 100
+        [word for word, _ in words], [held for _, held in words], 100, lambda _: 100, LEAST_SHARE
     )
     return [one.number for one in found]
 
@@ -202,7 +206,9 @@ def test_what_covers_most_comes_first_and_what_covers_much_less_is_not_told_besi
         TermPostings(2, frozenset([1, 2]), frozenset()),
         TermPostings(1, frozenset([2]), frozenset()),
     )
-    found = find_relevant_notes([_word("a", 1.2), _word("b")], [both, first], 100, lambda _: 100)
+    found = find_relevant_notes(
+        [_word("a", 1.2), _word("b")], [both, first], 100, lambda _: 100, LEAST_SHARE
+    )
     assert [one.number for one in found] == [2, 1]
     assert found[1].score < score_cutoff(one.score for one in found) < found[0].score
     assert _bearing((_word("a"), both), (_word("b"), both)) == [1, 2]

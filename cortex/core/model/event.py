@@ -15,6 +15,7 @@ EVENT_TYPES = (
     "manual", "stop", "pre_compact", "meeting", "observation", "passive", "prompt",
     "session_start", "session_end", "subagent_stop", "post_compact",
 )  # fmt: skip
+TURN_TYPES = ("stop", "subagent_stop", "pre_compact")  # what was said and done in a turn
 # The text of an event that may come without one.
 PLACEHOLDER_TEXTS = {"session_start": "(no goal)", "session_end": "(no summary)"}
 LIST_FIELDS = ("tags", "derived_from", "supersedes")  # the fields of an event that are lists
@@ -27,6 +28,7 @@ _BASE32_IN_SORT_ORDER = "234567abcdefghijklmnopqrstuvwxyz"  # the signs of base3
 _EVENT_ID_RE = re.compile(r"[0-9]{8}t(?:[01][0-9]|2[0-3])[0-9]{4}z-[a-z2-7]{10}")
 _PROJECT_NAME_RE = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
 _TAG_RE = re.compile(r"[^\s,#\[\]{}\"']{1,100}")
+_HEADLESS_NAME_RE = re.compile(rf"{HEADLESS}-(?:.*-)?[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}")
 
 
 class Event(NamedTuple):
@@ -60,8 +62,8 @@ def as_headless(event: Event) -> Event:
 
 
 def is_headless(session: str) -> bool:
-    """Whether a session of this name holds headless runs."""
-    return session.startswith(f"{HEADLESS}-")
+    """True if `as_headless` makes such a name: the session holds headless runs."""
+    return _HEADLESS_NAME_RE.fullmatch(session) is not None
 
 
 def make_id(stamp: str, random: bytes) -> str:

@@ -59,7 +59,7 @@ from cortex.core.text.strings import one_line, shorten, text_digest
 MAX_SAVED_TITLE_CHARS = 200  # of one that somebody gave
 
 # Events of a session, whose texts the layers of extraction read.
-TURN_TYPES = ("stop", "pre_compact", "subagent_stop", *TAGS_ONLY_TYPES)
+SESSION_TEXT_TYPES = (*events.TURN_TYPES, *TAGS_ONLY_TYPES)
 
 _LEADING_WORD_RE = re.compile(r"[#>*\-\s]*([A-Za-z]{2,20})(?:\*\*)?:(?:\*\*)?\s+(?=\S)")
 _UTC_TIME_RE = re.compile(r"\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}Z")
@@ -178,7 +178,7 @@ def records_from_event(event: Event, phrases: LeadingPhrases = ()) -> list[Recor
     extraction find. `phrases` are a team's own phrases."""
     if event.type == "observation":
         return [_observation_record(event)]
-    if event.type in TURN_TYPES:
+    if event.type in SESSION_TEXT_TYPES:
         return _session_records(event, phrases)
     passive = event.type == "passive"
     if passive and (found := _learning_records(event) or _session_records(event, phrases)):
@@ -292,7 +292,7 @@ HANDLERS: dict[str, Callable[[Event, ExistingRecords], list[NoteChange]]] = {
     "observation": _handle_observation,
     "passive": _handle_passive,
     "session_start": _handle_session,
-    **dict.fromkeys(TURN_TYPES, _handle_turn),
+    **dict.fromkeys(SESSION_TEXT_TYPES, _handle_turn),
 }
 
 

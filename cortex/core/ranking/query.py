@@ -10,6 +10,11 @@ from cortex.core.text.moments import MOMENT_EXAMPLES, parse_moment
 
 FILTER_KEYS = ("type", "tag", "project", "branch", "status", "path", "after", "before")
 MAX_TERMS = 64  # of a query; the rest of a pasted page would only make it slow
+# Words of a query up to which notes that hold all come first: more make a question, of which no
+# note has to hold each word.
+MAX_KEYWORDS = 3
+# Notes that hold all keywords; below it, notes that hold some are shown behind them.
+MIN_ALL_WORDS_HITS = 5
 
 _TERM_RE = re.compile(
     r"(?P<minus>-)?(?:(?P<key>[a-z]{2,7}):(?=\S))?(?:\"(?P<phrase>[^\"]*)\"?|(?P<word>[^\s\"]+))",

@@ -29,7 +29,6 @@ _MAX_LINE_CHARACTERS, _MAX_CHUNK_CHARACTERS = 2_000, 200
 # The floor, set on the prompts of `benchmarks/reminders.py`. A share is of what the heaviest words
 # of the prompt weigh.
 HEAVIEST_TERMS = 5  # words that a share is taken of
-MIN_PROMPT_SHARE = 0.55
 MIN_SCORE = 1.2  # whatever the share: about two informative words, or a rare one in the title
 UNKNOWN_TERM_WEIGHT = 0.7  # factor of a word that no note holds
 RARITY_EXPONENT = 0.6  # of a word's idf: words of a question are seldom rare in a vault on it
@@ -147,7 +146,7 @@ def find_relevant_notes(
     held: Sequence[TermPostings],
     live: int,
     length: Callable[[int], int],
-    least_share: float = MIN_PROMPT_SHARE,
+    least_share: float,
 ) -> list[RelevantNote]:
     """The notes that bear on what was said, best first. `held` tells where each word stands,
     `length` how many words a note's text has, `least_share` how much of the prompt a note has to

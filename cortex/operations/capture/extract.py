@@ -12,7 +12,7 @@ from cortex.core.model.caller import Caller
 from cortex.core.model.event import Event
 from cortex.core.model.problem import CortexError, InvalidInputError, NotFoundError, Problem
 from cortex.core.normalize.handlers import (
-    TURN_TYPES,
+    SESSION_TEXT_TYPES,
     parse_event,
 )
 from cortex.core.text.strings import text_digest
@@ -190,7 +190,7 @@ def _extract_from_event(
         for one in find_learnings(message)
     ]
     found = find_candidates(event.text, phrases, tags_only=tags_only)
-    may_become = event.type in TURN_TYPES or (event.type == "passive" and not items)
+    may_become = event.type in SESSION_TEXT_TYPES or (event.type == "passive" and not items)
     kept = choose_candidates(event.text, phrases, event.type) if may_become else ()
     items += [_item(one, event.id, one in kept) for one in found]
     items += [_item(one, event.id, True) for one in kept if one not in found]

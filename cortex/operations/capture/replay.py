@@ -15,7 +15,7 @@ from cortex.core.model.note_status import TIER_TRAIL
 from cortex.core.model.problem import CortexError, NotFoundError, Problem
 from cortex.core.model.record import Record, compose_record
 from cortex.core.normalize.changes import ExistingRecords
-from cortex.core.normalize.handlers import TURN_TYPES, parse_event, records_from_event
+from cortex.core.normalize.handlers import SESSION_TEXT_TYPES, parse_event, records_from_event
 from cortex.core.notes import note as notes
 from cortex.core.notes.edit import restore_previous_status, set_inactive_status
 from cortex.index.catalogue import NoteRow
@@ -146,7 +146,7 @@ def _plan(vault: Vault, caller: Caller) -> tuple[list[_Planned], list[Problem]]:
 def _load_rows(now: IndexSession) -> tuple[list[NoteRow], list[NoteRow], set[int]]:
     """The events of turns, the notes made of events, and those that other notes than sessions
     link to."""
-    turns = now.catalogue.find(NoteFilter(tiers=(TIER_TRAIL,), types=TURN_TYPES), "path")
+    turns = now.catalogue.find(NoteFilter(tiers=(TIER_TRAIL,), types=SESSION_TEXT_TYPES), "path")
     rows = [row for row in now.catalogue.find(KNOWLEDGE, "path") if row.events]
     sessions = {row.number for row in rows if row.type == "session"}
     incoming = LinkGraph(now.catalogue).incoming_by_note([row.number for row in rows])

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from cortex.core.briefing.excerpt import body_excerpt, parse_note_body, sanitize_line
 from cortex.core.markdown import snippet as snippets
+from cortex.core.model import event as events
 from cortex.core.model.caller import Caller
 from cortex.core.model.note_status import (
     DONE_STATUSES,
@@ -44,7 +45,6 @@ _MAX_SUPERSEDED_STEPS = 20  # from what was superseded to what holds in its plac
 _SURE_CONFIDENCE = 0.75  # a lower confidence is said
 _INDEX_LOCK_SECONDS = 0.2  # that a hook waits for somebody who is refreshing the index
 _HEADING = "Records that bear on the prompt; cortex show ID gives one whole:"
-_TURN_TYPES = ("stop", "subagent_stop", "pre_compact")  # events that are told as turns
 _MAX_TURN_CHARS = 280  # of what a turn says
 _SAME_ANSWER = 0.8  # share of what a turn covers, from which on its record is enough
 _MAX_UNINDEXED_NOTES = 1_000  # notes whose words a hook waits for: about a second
@@ -231,7 +231,7 @@ def _select_turns(
     """The turns of the project's other sessions that may be told, best first."""
     some = {one.number: one for one in found[:_MAX_CANDIDATES]}
     wanted = NoteFilter(
-        tiers=(TIER_TRAIL,), types=_TURN_TYPES, numbers=some, projects=("", *asked.projects)
+        tiers=(TIER_TRAIL,), types=events.TURN_TYPES, numbers=some, projects=("", *asked.projects)
     )
     pairs = [
         (one._replace(score=_score_for_branch(one, row, asked.branch)), row)

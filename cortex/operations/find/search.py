@@ -6,6 +6,7 @@ from __future__ import annotations
 from typing import Annotated, Literal, NamedTuple
 
 from cortex.core.markdown import snippet as snippets
+from cortex.core.model import event as events
 from cortex.core.model.caller import Caller
 from cortex.core.model.note_status import (
     HIDDEN_STATUSES,
@@ -30,12 +31,7 @@ from cortex.vault.state import access_log
 
 MAX_HITS = 1000
 Whose = Literal["", "project", "personal", "both"]
-# Notes with all words; from so many on the index looks for none with some of them
-# (`passage_search.MIN_ALL_WORDS_HITS`, whose import costs).
-_ENOUGH_FULL_MATCHES = 5
 _CANDIDATES = 200  # notes that are ranked, among which events are compared with their records
-_MAX_KEYWORDS = 3  # as `passage_search.MAX_KEYWORDS`
-_TURN_TYPES = ("stop", "subagent_stop", "pre_compact")
 _LAST_GROUP = 4
 _MAX_COMMAND_QUERY_CHARS = 80  # signs of a query that are put into a command to be copied
 
@@ -215,7 +211,7 @@ def _search_vault(
 
 def _is_question(part: _VaultHits) -> bool:
     """Whether so many words were looked for that few notes hold all of them."""
-    return len(part.terms) > _MAX_KEYWORDS
+    return len(part.terms) > queries.MAX_KEYWORDS
 
 
 def _is_full(part: _VaultHits, limit: int) -> bool:
@@ -254,7 +250,7 @@ def _find_best(
     kept = [one for one in ranked if not _is_dropped(one)]
     total -= len(ranked) - len(kept)
     whole = sum(one.group <= 2 * TIER_SET_ASIDE for one in ranked)
-    if len(kept) < limit and (len(ranked) > _CANDIDATES or whole >= _ENOUGH_FULL_MATCHES):
+    if len(kept) < limit and (len(ranked) > _CANDIDATES or whole >= queries.MIN_ALL_WORDS_HITS):
         # They may have kept others out: asked again without them.
         gone = now.catalogue.find(NoteFilter(tiers=(TIER_SET_ASIDE,), statuses=HIDDEN_STATUSES))
         told = now.catalogue.event_numbers(event for row in gone for event in row.events)
@@ -277,7 +273,7 @@ def _without_told_events(ranked: list[_RankedRow]) -> list[_RankedRow]:
         for one in ranked
         if one.row.tier != TIER_TRAIL
         or one.row.id not in told
-        or (one.row.type in _TURN_TYPES and one.score > answered.get(one.row.id, -1.0))
+        or (one.row.type in events.TURN_TYPES and one.score > answered.get(one.row.id, -1.0))
     ]
 
 

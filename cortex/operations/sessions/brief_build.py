@@ -416,8 +416,10 @@ def _session_entry(row: NoteRow, held: NoteBody, titles: set[str], branch: str) 
         _build_entry(SESSIONS, row, held._replace(body=""), {}, branch),
         session_excerpt(held.body, titles),
     )
-    if is_untitled(row.title, row.session) or is_headless(row.session):
-        return entry._replace(title="" if is_headless(row.session) else said, excerpt="")
+    if is_headless(row.session):
+        return entry._replace(title="", excerpt="")
+    if is_untitled(row.title, row.session):
+        return entry._replace(title=said, excerpt="")
     return entry._replace(excerpt=without_title(said, row.title))
 
 

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from cortex.core.model.note_status import TIER_SET_ASIDE, TIER_TRAIL
-from cortex.core.ranking.query import Query, QueryTerm
+from cortex.core.ranking.query import MAX_KEYWORDS, MIN_ALL_WORDS_HITS, Query, QueryTerm
 from cortex.index.catalogue import ScoredNote
 from cortex.index.engines.whoosh.analysis import phrase_terms, prefix_forms, query_forms
 from cortex.index.engines.whoosh.postings import match_phrase, read_weights
@@ -24,11 +24,6 @@ K1, B = 1.2, 0.75
 # Weight of a field, and its average length in terms: constants, of the notes of a documentation
 # vault and of the turns of sessions. A word of the title stands for what a page says of it.
 _FIELDS = {"head": (5.0, 8.0), "body": (1.0, 100.0), "around": (0.3, 20.0)}
-# Words of a query up to which notes that hold all come first: more make a question, of which no
-# note has to hold each word.
-MAX_KEYWORDS = 3
-# Notes that hold all keywords; below it, notes that hold some are shown behind them.
-MIN_ALL_WORDS_HITS = 5
 # Of a prefix, the most frequent ones: unbounded, p95 is 3.5 s at 100,000 notes.
 MAX_PREFIX_TERMS = 500
 
