@@ -8,6 +8,7 @@ from cortex.core.model.caller import Caller
 from cortex.core.model.note_status import TIER_CURRENT, TIER_TRAIL
 from cortex.core.model.parameters import Between
 from cortex.core.model.problem import Problem
+from cortex.core.notes.note import Note
 from cortex.core.text.strings import shorten
 from cortex.index.catalogue import NoteRow
 from cortex.index.filters import NoteFilter
@@ -16,10 +17,10 @@ from cortex.operations.find.ensure_fresh import ensure_fresh
 from cortex.operations.find.hits import Hit, Hits, build_hit
 from cortex.operations.find.note_ranks import rank_notes, select_for_ranking
 from cortex.operations.find.project_context import project_names, resolve_project
+from cortex.operations.sessions.live_sessions import list_live_sessions
 from cortex.operations.sessions.resolve_session import IS_SESSION
 from cortex.operations.sessions.session_list import (
     Prompt,
-    read_note,
     read_prompt,
     summary_hit,
     telling_sessions,
@@ -88,7 +89,9 @@ def context(
 
     def find(
         now: IndexSession,
-    ) -> tuple[list[NoteRow], list[NoteRow], list[tuple[NoteRow, float]], ProjectCounts]:
+    ) -> tuple[
+        list[tuple[NoteRow, Note | None]], list[NoteRow], list[tuple[NoteRow, float]], ProjectCounts
+    ]:
         catalogue = now.catalogue
         figures = ProjectCounts(
             records=catalogue.count(is_record),
@@ -97,9 +100,10 @@ def context(
             open_actions=catalogue.count(NoteFilter(state="to_do", projects=names)),
         )
         of_project = catalogue.find(is_session, "-date", _MAX_LOOKED_AT)
+        live = list_live_sessions(catalogue, caller.now)
         candidates = select_for_ranking(vault, now, is_record, figures.records)
         return (
-            telling_sessions(vault, caller, catalogue, of_project, _MAX_SESSIONS)[0],
+            telling_sessions(vault, of_project, live, _MAX_SESSIONS)[0],
             catalogue.find(is_prompt, "-id", _MAX_PROMPTS),
             rank_notes(vault, now, caller, candidates, branch)[:number],
             figures,
@@ -110,16 +114,12 @@ def context(
     return ContextResult(
         project,
         branch,
-        Hits([_session_hit(vault, row) for row in sessions], figures.sessions),
+        Hits([_short(summary_hit(vault, *one)) for one in sessions], figures.sessions),
         Hits([read_prompt(vault, row, _MAX_PROMPT_CHARS) for row in prompts], figures.prompts),
         Hits([_short(build_hit(vault, row, rank)) for row, rank in ranked], figures.records),
         figures,
         problems,
     )
-
-
-def _session_hit(vault: Vault, row: NoteRow) -> Hit:
-    return _short(summary_hit(vault, row, read_note(vault, row.path)))
 
 
 def _short(hit: Hit) -> Hit:

@@ -36,6 +36,7 @@ from cortex.operations.sessions.session_list import (
     SessionHit,
     event_text,
     list_sessions,
+    read_note,
     session_hits,
     show_session,
 )
@@ -288,8 +289,10 @@ def _close_orphans(vault: Vault, caller: Caller, name: str) -> Listing[SessionHi
     _, more = change_record.edit_notes_and_heal(vault, caller, edits)
 
     def find(now: IndexSession) -> list[SessionHit]:
-        rows = [now.catalogue.row_at(one.path) for one in orphans]
-        return session_hits(vault, caller, now.catalogue, [row for row in rows if row])
+        rows = [row for one in orphans if (row := now.catalogue.row_at(one.path))]
+        live = list_live_sessions(now.catalogue, caller.now)
+        notes_of = [(row, read_note(vault, row.path)) for row in rows]
+        return session_hits(vault, now.catalogue, notes_of, live)
 
     hits = query_index(vault, caller.progress, find) if orphans else []
     return Listing(hits, len(hits), [*problems, *more])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from cortex.core.model import event as events, session_note as sessions
@@ -19,7 +20,11 @@ from cortex.index.filters import KNOWLEDGE, NoteFilter
 from cortex.index.refresh import IndexSession, query_index
 from cortex.operations.find.ensure_fresh import ensure_fresh
 from cortex.operations.find.hits import Hit, Hits, Listing, build_hit, make_hit
-from cortex.operations.sessions.live_sessions import last_event_time, list_live_sessions
+from cortex.operations.sessions.live_sessions import (
+    LiveSession,
+    last_event_time,
+    list_live_sessions,
+)
 from cortex.operations.sessions.resolve_session import IS_SESSION, find_session, session_name
 from cortex.vault import files
 from cortex.vault.locate import Vault
@@ -31,7 +36,7 @@ _MAX_SHOWN = 100  # prompts, events, and records of one session
 
 
 class SessionHit(NamedTuple):
-    """A session; the snippet of its hit is its summary, else its outcome, else what happened last."""
+    """A session; its hit's snippet is its summary, else its outcome, else what happened last."""
 
     hit: Hit
     name: str
@@ -78,32 +83,30 @@ def list_sessions(
     def find(now: IndexSession) -> tuple[list[SessionHit], int]:
         rows = now.catalogue.find(wanted, "-date")
         rows.sort(key=lambda row: row.status != "open" or row.tier != TIER_CURRENT)
-        shown, left_out = telling_sessions(vault, caller, now.catalogue, rows, number)
-        return session_hits(vault, caller, now.catalogue, shown), len(rows) - left_out
+        live = list_live_sessions(now.catalogue, caller.now)
+        shown, left_out = telling_sessions(vault, rows, live, number)
+        return session_hits(vault, now.catalogue, shown, live), len(rows) - left_out
 
     hits, total = query_index(vault, caller.progress, find)
     return Listing(hits, total, problems)
 
 
 def telling_sessions(
-    vault: Vault, caller: Caller, catalogue: Catalogue, rows: list[NoteRow], number: int
-) -> tuple[list[NoteRow], int]:
-    """The first rows of sessions that go on or in which something was said or done, and how many
-    others stood among them, as headless runs do."""
-    live = {
-        one.row.number for one in list_live_sessions(catalogue, caller.now) if not one.is_orphan
-    }
-    shown, left_out = list[NoteRow](), 0
+    vault: Vault, rows: list[NoteRow], live: Iterable[LiveSession], number: int
+) -> tuple[list[tuple[NoteRow, Note | None]], int]:
+    """The first sessions, with their notes, that go on or in which something was said or done, and
+    how many others stood among them, as headless runs do."""
+    going_on = {one.row.number for one in live if not one.is_orphan}
+    shown, left_out = list[tuple[NoteRow, Note | None]](), 0
     for row in rows:
         if len(shown) == number:
             break
-        note = None if row.number in live else read_note(vault, row.path)
-        if events.is_headless(session_name(row)):
-            left_out += 1
-        elif note is None or sessions.tells_something(note):
-            shown.append(row)
-        else:
-            left_out += 1
+        if not events.is_headless(session_name(row)):
+            note = read_note(vault, row.path)
+            if not note or row.number in going_on or sessions.tells_something(note):
+                shown.append((row, note))
+                continue
+        left_out += 1
     return shown, left_out
 
 
@@ -116,7 +119,9 @@ def show_session(vault: Vault, caller: Caller, name: str) -> SessionDetails:
     problems = ensure_fresh(vault, caller)
 
     def find(now: IndexSession) -> tuple[SessionHit, list[NoteRow], list[NoteRow]]:
-        (session,) = session_hits(vault, caller, now.catalogue, [find_session(now.catalogue, name)])
+        row = find_session(now.catalogue, name)
+        live = list_live_sessions(now.catalogue, caller.now)
+        (session,) = session_hits(vault, now.catalogue, [(row, read_note(vault, row.path))], live)
         return (
             session,
             now.catalogue.find(_prompts_of(session.name), "-id", _MAX_SHOWN),
@@ -144,15 +149,17 @@ def show_session(vault: Vault, caller: Caller, name: str) -> SessionDetails:
 
 
 def session_hits(
-    vault: Vault, caller: Caller, catalogue: Catalogue, rows: list[NoteRow]
+    vault: Vault,
+    catalogue: Catalogue,
+    shown: Iterable[tuple[NoteRow, Note | None]],
+    live: Iterable[LiveSession],
 ) -> list[SessionHit]:
     """Sessions with what the catalogue and their notes have of them."""
-    live = {one.row.number: one for one in list_live_sessions(catalogue, caller.now)}
+    live_of = {one.row.number: one for one in live}
     hits = []
-    for row in rows:
+    for row, note in shown:
         name = session_name(row)
-        note = read_note(vault, row.path)
-        one = live.get(row.number)
+        one = live_of.get(row.number)
         hits.append(
             SessionHit(
                 summary_hit(vault, row, note),
@@ -172,7 +179,7 @@ def session_hits(
 
 
 def summary_hit(vault: Vault, row: NoteRow, note: Note | None) -> Hit:
-    """A session as a hit; its snippet is the summary, else the outcome, the last line or the goal."""
+    """A session as a hit; its snippet is the summary, else the outcome, the last line, the goal."""
     text = note and (sessions.summary_of(note) or outcome_of(note.text))
     snippet = sessions.excerpt(text, _MAX_GIST_CHARS) if text else ""
     if note and not snippet:
