@@ -11,10 +11,9 @@ from itertools import groupby
 
 from cortex.core.model.session_asks import is_own_prompt
 from cortex.core.model.turn_summary import CALLOUT_STARTS, PROMPT_START
-from cortex.core.text.person_words import SPEAKER_RE
+from cortex.core.text.person_words import SPEAKER_RE, at_ends
 
-_PASTE_CHARS = 1500  # of a prompt, from which only its ends are a person's own
-_OWN_LINES = 3  # at either end
+_END_LINES = 3  # at either end of a long prompt, which may become records
 
 
 def own_lines(prompt: str) -> list[str]:
@@ -26,8 +25,7 @@ def own_lines(prompt: str) -> list[str]:
     talk = [number for number, line in enumerate(lines) if SPEAKER_RE.match(line.lstrip())]
     if talk:
         return lines[: talk[0]]
-    is_long = len(prompt) > _PASTE_CHARS and len(lines) > 2 * _OWN_LINES
-    return lines[:_OWN_LINES] + lines[-_OWN_LINES:] if is_long else lines
+    return at_ends(lines, len(prompt), _END_LINES)
 
 
 def blank_callouts(said: str, *, keep_own: bool = False) -> str:

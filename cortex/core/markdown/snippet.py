@@ -45,7 +45,7 @@ class Wanted(NamedTuple):
 
 
 def looked_for(weights: Mapping[str, float], phrases: Sequence[str] = ()) -> Wanted | None:
-    """What to look for in a note, by stems with their weights and by phrases; None without either."""
+    """Stems with their weights, and phrases, to look for in a note; None without either."""
     pattern = match_pattern([*weights], phrases)
     return Wanted(pattern, weights) if pattern else None
 
@@ -62,8 +62,8 @@ def match_pattern(stems: Sequence[str], phrases: Sequence[str] = ()) -> re.Patte
 def best_excerpt(
     text: str, wanted: Wanted | None, part: int = -1, most: int = MAX_CHARS
 ) -> Snippet:
-    """The sentences of a note that hold most of what is looked for, of passage `part` alone if there
-    is one; its first line of prose if none holds any or nothing is looked for."""
+    """The sentences of a note that hold most of what is looked for, of passage `part` alone if
+    there is one; its first line of prose if none holds any or nothing is looked for."""
     head = _FRONTMATTER_RE.match(text)
     start = head.end() if head else 0
     first = text.count("\n", 0, start) + 1

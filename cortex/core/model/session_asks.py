@@ -1,4 +1,4 @@
-"""What a person asked in a session: the subjects of prompts, and the one that the session is about."""
+"""What a person asked in a session: the subjects of prompts, and the main one of them."""
 
 from __future__ import annotations
 

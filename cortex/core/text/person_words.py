@@ -15,7 +15,7 @@ MAX_REPLY_CHARS = 600  # of an answer or a refusal
 _WHOLE_CHARS = 300  # of a prompt that is short as it is
 _MAX_ASK_CHARS, _MAX_SENTENCE_CHARS, _MAX_CHARS = 200, 300, 900
 _PASTE_CHARS = 1500  # from which only the ends of a prompt are taken for a person's own words
-_OWN_LINES = 6  # at either end of a long prompt
+_END_LINES = 6  # at either end of a long prompt, among which its ask is looked for
 _MAX_READ_CHARS = 200_000
 _FENCE_RE = re.compile(r"(?ms)^[ \t]*(`{3,}|~{3,}).*?(?:^[ \t]*\1[ \t]*$|\Z)")
 SPEAKER_RE = re.compile(  # how a line of a pasted talk begins
@@ -45,7 +45,7 @@ def keep_of_prompt(text: str, policy: str) -> str:
         return sanitize_text(whole)
     if plan := _pattern("plan").match(clean):
         return sanitize_text(one_line(f"{plan[1]} {plan[2]}"))[:_WHOLE_CHARS]
-    return sanitize_text("\n".join(_choose_sentences(_own_lines(clean))))
+    return sanitize_text("\n".join(_choose_sentences(_unpasted_lines(clean))))
 
 
 def keep_of_reply(text: str, policy: str) -> str:
@@ -63,12 +63,18 @@ def unquoted_lines(text: str) -> list[str]:
     return [line for line in lines[:end] if not line.lstrip().startswith(">")]
 
 
-def _own_lines(clean: str) -> list[str]:
-    """The lines that are the person's own: of a long prompt those at its ends, if any."""
+def at_ends(lines: list[str], chars: int, count: int) -> list[str]:
+    """Of the lines of a prompt of so many characters `count` at either end, if it is a long one:
+    its middle is mostly pasted."""
+    is_long = chars > _PASTE_CHARS and len(lines) > 2 * count
+    return lines[:count] + lines[-count:] if is_long else lines
+
+
+def _unpasted_lines(clean: str) -> list[str]:
+    """The lines of a prompt that no program has written; at least one."""
     pasted = _pattern("pasted")
     lines = [line for line in _FENCE_RE.sub("", clean).splitlines() if line.strip()]
-    if len(clean) > _PASTE_CHARS and len(lines) > 2 * _OWN_LINES:
-        lines = lines[:_OWN_LINES] + lines[-_OWN_LINES:]
+    lines = at_ends(lines, len(clean), _END_LINES)
     return [line for line in lines if not pasted.match(line)] or lines[:1]
 
 

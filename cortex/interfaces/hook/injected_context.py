@@ -1,4 +1,4 @@
-"""What a session is given: a briefing and the contract when it starts, and what a prompt calls to mind."""
+"""What a session is given: briefing and contract at its start, reminders with a prompt."""
 
 from __future__ import annotations
 

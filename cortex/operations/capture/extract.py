@@ -69,11 +69,11 @@ def extract(
 ) -> ExtractResult:
     """Show what extraction finds: tags, what was done, and words of a decision or a lesson.
 
-    Of a turn of a session become records: what is marked or gives a reason, with a confidence of 0.5 or
-    more, and passages that are noteworthy by who said them and how. The rest stays in the event,
-    where search finds it. Of what was done only the plan becomes a record.
-    Prompts are read for tags and noteworthy words, summaries of hosts and ends of sessions for
-    tags alone. A team's own words stand in cortex.toml, below [extract].
+    Of a turn of a session become records: what is marked or gives a reason, with a confidence of
+    0.5 or more, and passages that are noteworthy by who said them and how. The rest stays in the
+    event, where search finds it. Of what was done only the plan becomes a record. Prompts are read
+    for tags and noteworthy words, summaries of hosts and ends of sessions for tags alone. A team's
+    own words stand in cortex.toml, below [extract].
 
     --model asks a command of your own, such as that of an agent: it reads a question on standard
     input and answers JSON. Cortex runs none that you do not name here. After 120 seconds, or more

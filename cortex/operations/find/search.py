@@ -82,14 +82,15 @@ def search(
 ) -> SearchResult:
     """Find notes by their words, best first.
 
-    Of up to three words, notes that hold all come first; a question is answered by the passages that hold most of it. An event
-    is left out where its record answers as much. Archived records come last; superseded and deleted ones are left out and
-    counted. Beside words: "a phrase", pre*, -not, and the filters type: tag: project: branch: status: path: after: before:
-    (a date, or 7d, 2w, 3m).
+    Of up to three words, notes that hold all come first; a question is answered by the passages
+    that hold most of it. An event is left out where its record answers as much. Archived records
+    come last; superseded and deleted ones are left out and counted. Beside words: "a phrase",
+    pre*, -not, and the filters type: tag: project: branch: status: path: after: before: (a date,
+    or 7d, 2w, 3m).
 
-    Your own vault (cortex init --default) is searched too, of a few words behind the one that is found from the working directory. A vault
-    that --vault or $CORTEX_VAULT names is searched alone: who names one, a script above all, wants the same
-    answer on every machine.
+    Your own vault (cortex init --default) is searched too, of a few words behind the one that is
+    found from the working directory. A vault that --vault or $CORTEX_VAULT names is searched
+    alone: who names one, a script above all, wants the same answer on every machine.
 
     query: what to look for; a single - reads standard input
     number: how many hits at the most

@@ -1,4 +1,4 @@
-"""Where work stood: the last sessions, the last prompts, and what matters for this project and branch."""
+"""Where work stood: the last sessions and prompts, and what matters for this project and branch."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from cortex.core.model.caller import Caller
 from cortex.core.model.note_status import TIER_CURRENT, TIER_TRAIL
 from cortex.core.model.parameters import Between
 from cortex.core.model.problem import Problem
-from cortex.core.notes.note import Note
 from cortex.core.text.strings import shorten
 from cortex.index.catalogue import NoteRow
 from cortex.index.filters import NoteFilter
@@ -35,6 +34,7 @@ _MAX_SESSIONS = 5
 _MAX_LOOKED_AT = 50  # sessions, some of which say nothing
 _MAX_PROMPTS, _MAX_PROMPT_CHARS = 5, 120
 _MAX_TITLE_CHARS = 120
+_IS_RECORD = NoteFilter(tiers=(TIER_CURRENT,), not_types=("session",), has_id=True)
 
 
 class ProjectCounts(NamedTuple):
@@ -68,7 +68,7 @@ def context(
 ) -> ContextResult:
     """Say where work stood: five sessions, five prompts, the records that matter most.
 
-    Records come by their rank, in which those of the branch come forward. In a folder without a project, of all projects.
+    Records of the branch come forward. In a folder without a project, of all projects.
 
     project: by default the one of the working directory
     branch: by default the one that is checked out there
@@ -83,15 +83,11 @@ def context(
     names = project_names(vault, project) if project else None
     is_session = IS_SESSION._replace(projects=names)
     is_prompt = NoteFilter(tiers=(TIER_TRAIL,), types=("prompt",), projects=names)
-    is_record = NoteFilter(
-        tiers=(TIER_CURRENT,), not_types=("session",), has_id=True, projects=names
-    )
+    is_record = _IS_RECORD._replace(projects=names)
 
     def find(
         now: IndexSession,
-    ) -> tuple[
-        list[tuple[NoteRow, Note | None]], list[NoteRow], list[tuple[NoteRow, float]], ProjectCounts
-    ]:
+    ) -> tuple[list[Hit], list[NoteRow], list[tuple[NoteRow, float]], ProjectCounts]:
         catalogue = now.catalogue
         figures = ProjectCounts(
             records=catalogue.count(is_record),
@@ -101,20 +97,21 @@ def context(
         )
         of_project = catalogue.find(is_session, "-date", _MAX_LOOKED_AT)
         live = list_live_sessions(catalogue, caller.now)
+        sessions, _ = telling_sessions(vault, of_project, live, _MAX_SESSIONS)
         candidates = select_for_ranking(vault, now, is_record, figures.records)
         return (
-            telling_sessions(vault, of_project, live, _MAX_SESSIONS)[0],
+            [_short(summary_hit(vault, *one)) for one in sessions],
             catalogue.find(is_prompt, "-id", _MAX_PROMPTS),
             rank_notes(vault, now, caller, candidates, branch)[:number],
             figures,
         )
 
-    sessions, prompts, ranked, figures = query_index(vault, caller.progress, find)
+    shown, prompts, ranked, figures = query_index(vault, caller.progress, find)
     access_log.append(vault, caller, "context", [row.id for row, _ in ranked])
     return ContextResult(
         project,
         branch,
-        Hits([_short(summary_hit(vault, *one)) for one in sessions], figures.sessions),
+        Hits(shown, figures.sessions),
         Hits([read_prompt(vault, row, _MAX_PROMPT_CHARS) for row in prompts], figures.prompts),
         Hits([_short(build_hit(vault, row, rank)) for row, rank in ranked], figures.records),
         figures,
