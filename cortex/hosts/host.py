@@ -68,6 +68,9 @@ class Host(NamedTuple):
     reader: type[TranscriptReader] | None = None  # None: it has none that Cortex can read
     transcript_folders: tuple[str, ...] = ()  # below its home folder; none: cannot be imported
 
+    # Its own program, if it answers a prompt on standard input without tools and our hooks.
+    model_command: tuple[str, ...] = ()
+
     def takes_context(self, event: str) -> bool:
         """Whether it hands a text on to the agent on this event."""
         return bool(self.context_key) and event in self.context_events

@@ -15,7 +15,12 @@ from cortex.core.model.parameters import DAY, MOMENT, Between
 from cortex.core.model.problem import InvalidInputError
 from cortex.operations import VERBS
 
-SUPPLIED_PARAMETERS = ("vault", "caller", "answer", "say")  # parameters that the interface fills in
+SUPPLIED_PARAMETERS = (
+    "vault",
+    "caller",
+    "answer_command",
+    "say",
+)  # parameters that the interface fills in
 _PLAIN_NUMBER_RE = re.compile(
     r"[-+.0-9A-Za-z]+"
 )  # `int` and `float` read blanks, _ and digits of every script

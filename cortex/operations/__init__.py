@@ -26,6 +26,7 @@ VERBS: dict[str, tuple[str, str]] = {
     "normalize": ("operations.capture.normalize", "normalize"),
     "retry": ("operations.capture.retry", "retry"),
     "extract": ("operations.capture.extract", "extract"),
+    "distill": ("operations.distill.distill", "distill"),
     "heal": ("operations.share.heal", "heal"),
     "sync": ("operations.share.sync", "sync"),
     "watch": ("watcher.watch", "watch"),

@@ -79,6 +79,9 @@ def load(root: str) -> Settings:
         hint = 'write exclude = ["private/*"]'
         _add(problems, "[index] exclude is not a list of patterns", hint)
         exclude = []
+    if "distill" in table:
+        hint = "take [distill] out; what runs stands in your own settings: cortex distill --help"
+        _add(problems, "[distill] is not read: no vault can name a program", hint)
     return Settings(
         tuple(exclude),
         autocommit=_parse_switch(table, "sync", "autocommit", problems),

@@ -56,7 +56,7 @@ class WatchResult(NamedTuple):
 
 
 def watch(
-    vault: Vault, caller: Caller, answer: CommandAnswerer, say: Callable[[str], None],
+    vault: Vault, caller: Caller, answer_command: CommandAnswerer, say: Callable[[str], None],
     *, status: bool = False, stop: bool = False, poll: bool = False, quiet: Annotated[int, Between(0, _MAX_QUIET_SECONDS)] = 5,
     unit: Literal["", "systemd", "launchd"] = "",
 ) -> WatchResult:  # fmt: skip
@@ -89,7 +89,7 @@ def watch(
     # Asking a watcher needs neither index, socket nor watchdog.
     from cortex.watcher.daemon import run_daemon  # noqa: PLC0415
 
-    ended = run_daemon(vault, caller, answer, say, quiet=quiet, poll=poll)
+    ended = run_daemon(vault, caller, answer_command, say, quiet=quiet, poll=poll)
     return WatchResult(running=False, refused=bool(ended), text=ended)
 
 

@@ -10,7 +10,8 @@ from hypothesis import given, strategies as st
 from cortex.core.briefing import item_lines
 from cortex.core.extract.named_entities import find_entities
 from cortex.core.markdown.scan import scan
-from cortex.core.model.event import Event
+from cortex.core.model.distillation import Distillation, compose_distillation
+from cortex.core.model.event import DISTILLED, Event
 from cortex.core.model.session_note import MAX_EXCERPT_CHARS, event_lines
 from cortex.core.model.turn_summary import CommandRun, PlannedStep, TurnSummary, compose_text
 from cortex.core.normalize.changes import (
@@ -31,6 +32,7 @@ from cortex.core.normalize.topic_upsert import upsert_record
 from cortex.core.notes import note as notes
 from cortex.core.notes.edit import set_inactive_status, with_fields
 
+NOTHING = Distillation("Nothing", (), "", (), ())
 CLAIM = "We chose SQLite over Postgres because it is one file."
 
 
@@ -163,7 +165,8 @@ def test_which_texts_are_read_by_which_layers(type_: str, found: list[str]) -> N
 
 def test_every_word_of_an_event_s_type_has_its_handler() -> None:
     for type_ in HANDLERS:
-        assert changes_for_event(event("Decision: a", type=type_), ExistingRecords())
+        text = compose_distillation(NOTHING) if type_ == DISTILLED else "Decision: a"
+        assert changes_for_event(event(text, type=type_), ExistingRecords())
 
 
 def test_learnings_below_their_heading_are_kept_of_every_turn() -> None:

@@ -10,8 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from cortex.core.distill.answer import MAX_ANSWER_BYTES
 from cortex.core.model.problem import CortexError
-from cortex.operations.capture.ask_model import MAX_ANSWER_BYTES, ask_model
+from cortex.operations.capture.ask_model import ask_model
 
 ANSWER = """import json, os, sys
 asked = sys.stdin.read()

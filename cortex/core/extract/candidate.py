@@ -7,6 +7,7 @@ from typing import NamedTuple, TypeAlias
 
 STRUCTURAL_LAYER, KEYWORD_LAYER, TAG_LAYER = "structural", "keyword", "tag"
 PASSAGE_LAYER = "passage"
+RULE_LAYERS = (KEYWORD_LAYER, PASSAGE_LAYER)  # that nobody marked: what rules alone found
 MIN_RECORD_CONFIDENCE = 0.5  # confidence from which a candidate becomes a record
 
 # Record type -> a team's own phrases at the beginning of a line.

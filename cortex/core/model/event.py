@@ -13,8 +13,9 @@ from cortex.core.text.value import NamedTuple
 # Types of events. A new one is a word here and a handler in `core/normalize/handlers.py`.
 EVENT_TYPES = (
     "manual", "stop", "pre_compact", "meeting", "observation", "passive", "prompt",
-    "session_start", "session_end", "subagent_stop", "post_compact",
+    "session_start", "session_end", "subagent_stop", "post_compact", "distilled",
 )  # fmt: skip
+DISTILLED = "distilled"  # what a model made of turns of a session
 TURN_TYPES = ("stop", "subagent_stop", "pre_compact")  # what was said and done in a turn
 # The text of an event that may come without one.
 PLACEHOLDER_TEXTS = {"session_start": "(no goal)", "session_end": "(no summary)"}

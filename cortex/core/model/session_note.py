@@ -13,9 +13,11 @@ from itertools import groupby
 from typing import NamedTuple
 
 from cortex.core.model import event as events, turn_summary
+from cortex.core.model.distillation import parse_distillation
 from cortex.core.model.event import Event
 from cortex.core.model.generated_text import SUMMARY_MARK_RE
 from cortex.core.model.note_status import SUMMARY_MARK
+from cortex.core.model.problem import InvalidInputError
 from cortex.core.model.record import Record, compose_record, default_scope
 from cortex.core.model.session_title import untitled
 from cortex.core.model.turn_summary import TurnSummary
@@ -179,6 +181,8 @@ def _format_event_line(event: Event) -> str:
 
 def _event_excerpt(event: Event) -> str:
     """What was said, in short, then what was done."""
+    if event.type == events.DISTILLED:
+        return _distilled_excerpt(event)
     if event.type == END_TYPE:
         summary = event.text.partition(turn_summary.ACTIVITY_MARK)[0]
         return excerpt(summary.replace("<!--", "<!- -"), MAX_EXCERPT_CHARS)
@@ -192,6 +196,17 @@ def _event_excerpt(event: Event) -> str:
     line = " ".join(line for line in lines if line.strip()).replace("<!--", "<!- -")
     line = shorten(line, MAX_EXCERPT_CHARS - len(done) - 3 * bool(done))
     return " · ".join(part for part in (line, done) if part) or NOTHING_SAID
+
+
+def _distilled_excerpt(event: Event) -> str:
+    try:
+        one = parse_distillation(event.text)
+    except InvalidInputError:
+        return NOTHING_SAID
+    count = len(one.records)
+    by = f" ({one.model})" if one.model else ""
+    line = f"{one.title}: {count} record{'s' * (count != 1)}{by}"
+    return shorten(line.replace("<!--", "<!- -").replace("[[", "["), MAX_EXCERPT_CHARS)
 
 
 def _what_was_asked(said: str) -> str:
@@ -271,7 +286,8 @@ def _with_status(note: Note, event: Event, before: str) -> Note:
     """The note with the status that its events give it. One that a person set stays until the
     session is started or ended again; a session closed without an end is reopened by an event."""
     status = note.get("status")
-    if goes_on := bool(note.get("closed")) and event.at > note.get("ended"):
+    is_later = event.type != events.DISTILLED and event.at > note.get("ended")
+    if goes_on := bool(note.get("closed")) and is_later:
         note = with_fields(note, {"ended": "", "closed": ""})
     after = status_of(event_lines(note))
     set_by_person = status not in ("open", "done") or (

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from cortex.core.model import turn_summary
+from cortex.core.model.distillation import Distillation, standing_distillations
 from cortex.core.model.event import Event, is_headless
 from cortex.core.model.generated_text import OVERVIEW_MARK_RE
 from cortex.core.model.note_status import OVERVIEW_MARK
@@ -42,6 +43,7 @@ _MIN_REPORT_WORDS = 3  # of a sentence of it that is a title
 _NO_DIGEST = "a" * 10  # of a title that Cortex did not give
 _HEADING_RE = re.compile(r"(?m)^#{1,4} ")
 _COMMENT_RE = re.compile(r"<!--")
+_NOT_DISTILLED = Distillation("", (), "", (), ())
 
 
 class SessionOverview(NamedTuple):
@@ -70,20 +72,25 @@ def compose_overview(
 ) -> SessionOverview:
     """The overview of a session with these events; `records` are ids and titles of what they made."""
     ordered = sorted(events, key=lambda event: event.id)
-    said = _gather(ordered)
+    said, later, distilled = _gather(ordered), _gather(ordered), _NOT_DISTILLED
+    for _, distilled in standing_distillations(ordered):
+        end = max(distilled.covers)
+        later = _gather([event for event in ordered if event.id > end])
+    left = [step.text for step in later.plan if not step.done]
     sections = (
-        ("Asked", _asked([*filter(None, (said.goal,)), *said.prompts])),
-        ("Outcome", _outcome(said.messages)),
+        ("Asked", [*(f"- {one}" for one in distilled.asked), *_asked(later)][:_MAX_ASKS]),
+        ("Outcome", [*filter(None, (distilled.outcome,)), *_outcome(later.messages)]),
         ("Decided and learned", [_link(*one) for one in records[:MAX_LINKS]]),
         ("Changed", _changed(said.files)),
-        ("Open", [f"- {step.text}" for step in said.plan if not step.done][:_MAX_STEPS]),
+        ("Open", [f"- {one}" for one in (*distilled.open, *left)][:_MAX_STEPS]),
     )
     text = "\n\n".join(
         f"## {heading}\n\n" + "\n".join(lines) for heading, lines in sections if lines
     )
     if not ordered:
         return SessionOverview("", "", "")
-    return SessionOverview(_title(said, ordered[0]), _COMMENT_RE.sub("<!- -", text), ordered[-1].id)
+    title = distilled.title.rstrip(" .") or _title(said, ordered[0])
+    return SessionOverview(title, _COMMENT_RE.sub("<!- -", text), ordered[-1].id)
 
 
 def with_overview(note: Note, overview: SessionOverview) -> Note:
@@ -182,7 +189,8 @@ def _title(said: _Said, first: Event) -> str:
     return title
 
 
-def _asked(prompts: Sequence[str]) -> list[str]:
+def _asked(said: _Said) -> list[str]:
+    prompts = [*filter(None, (said.goal,)), *said.prompts]
     subjects = (next(iter(subjects_of(prompt)), "") for prompt in prompts)
     lines = dict.fromkeys(shorten(one, _MAX_ASK_CHARS) for one in subjects if one)
     return [f"- {line[:1].upper()}{line[1:]}" for line in lines][:_MAX_ASKS]

@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from cortex.core.distill.records import distilled_records
 from cortex.core.extract import PASSAGE_TYPES, TAGS_ONLY_TYPES
 from cortex.core.extract.candidate import LeadingPhrases
 from cortex.core.extract.candidate_records import (
@@ -157,7 +158,9 @@ def _with_events(note: notes.Note, new: Sequence[Event], rest: dict[str, Any]) -
     ids = sorted((*note.provenance()[0], *(event.id for event in new)))
     block: dict[str, yaml_writer.YamlValue] = {"events": ids, **rest}
     note = notes.set_field(note, "provenance", yaml_writer.field_lines("provenance", block))
-    if (last := max(event.at for event in new)) > note.get("updated"):
+    # What is made of a session later is no part of it.
+    last = max((event.at for event in new if event.type != events.DISTILLED), default="")
+    if last > note.get("updated"):
         note = notes.set_field(note, "updated", yaml_writer.field_lines("updated", last))
     return note
 
@@ -180,6 +183,8 @@ def records_from_event(event: Event, phrases: LeadingPhrases = ()) -> list[Recor
         return [_observation_record(event)]
     if event.type in SESSION_TEXT_TYPES:
         return _session_records(event, phrases)
+    if event.type == events.DISTILLED:
+        return distilled_records(event)
     passive = event.type == "passive"
     if passive and (found := _learning_records(event) or _session_records(event, phrases)):
         return found
@@ -243,6 +248,16 @@ def _handle_turn(event: Event, known: ExistingRecords) -> list[NoteChange]:
     return [*_handle_session(event, known), *changes]
 
 
+def _handle_distilled(event: Event, known: ExistingRecords) -> list[NoteChange]:
+    """What a model made of a session: an entry in the session's note, and its records."""
+    changes = []
+    for record in distilled_records(event):
+        changes.append(_change_for_record(record, event, known))
+        paths = (known.path_by_id.get(id_) for id_ in record.supersedes)
+        changes += [MarkSuperseded(path, event, record.id) for path in paths if path]
+    return [*_handle_session(event, known), *changes]
+
+
 def _handle_session(event: Event, known: ExistingRecords) -> list[NoteChange]:
     """Append the event to the one note of its session."""
     id_ = sessions.session_note_id(event.session or event.id)
@@ -292,6 +307,7 @@ HANDLERS: dict[str, Callable[[Event, ExistingRecords], list[NoteChange]]] = {
     "observation": _handle_observation,
     "passive": _handle_passive,
     "session_start": _handle_session,
+    events.DISTILLED: _handle_distilled,
     **dict.fromkeys(SESSION_TEXT_TYPES, _handle_turn),
 }
 

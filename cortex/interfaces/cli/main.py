@@ -95,12 +95,18 @@ def _run_command(argv: list[str]) -> int:
         only_looks = name in _VERBS_WITHOUT_SETUP or given.get("check") or given.get("dry_run")
         if not only_looks and not checkout.has_merge_drivers(vault.root):
             _set_up_clone(vault)
-    if "answer" in parsed.declared.supplied:
+    if "answer_command" in parsed.declared.supplied:
         supplied |= {
-            "answer": daemon_client.answer_command,
+            "answer_command": daemon_client.answer_command,
             "say": _print_json_message if parsed.as_json else daemon_client.print_message,
         }
-    return command.run(parsed._replace(given=given), caller, supplied, sys.stdout)
+    code = command.run(parsed._replace(given=given), caller, supplied, sys.stdout)
+    if name == "hooks" and given.get("action") == "install" and not given.get("dry_run"):
+        from cortex.interfaces.cli import offer_model  # noqa: PLC0415  once for a host
+
+        hosts = given.get("hosts")
+        offer_model.ask(hosts if isinstance(hosts, list) else [])
+    return code
 
 
 def _print_json_message(line: str) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from cortex.core.model import event as events
 from cortex.core.model.caller import Caller
 from cortex.core.model.event import Event
-from cortex.core.model.problem import ConflictError, CortexError, NotFoundError
+from cortex.core.model.problem import ConflictError, CortexError, InvalidInputError, NotFoundError
 from cortex.core.redact.secrets import sanitize_text
 from cortex.core.text.shell_command import shell_quote
 from cortex.core.text.value import NamedTuple
@@ -53,6 +53,9 @@ def capture(
     Example: pbpaste | cortex capture --type meeting -
     Example: cortex capture --type prompt --session s1 "Why is the build slow?"
     """
+    if type == events.DISTILLED:
+        hint = "cortex distill SESSION --answer FILE"
+        raise InvalidInputError("what a model says of a session is checked first", hint)
     event = Event(
         id=id or new_event_id(caller),
         type=type,

@@ -204,7 +204,7 @@ class InboxNormalizer:
                 known[id_] = earlier_event
         ordered = [known[id_] for id_ in sorted(known)]
         made: dict[str, str] = {}
-        for event in ordered:
+        for event in sorted(ordered, key=lambda one: one.type != events.DISTILLED):
             if len(made) >= MAX_LINKS:  # reading all that a long session said takes a second
                 break
             records = self._records_in(event) if event.type != START_TYPE else []

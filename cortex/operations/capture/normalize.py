@@ -16,6 +16,7 @@ from cortex.index.filters import KNOWLEDGE, NoteFilter
 from cortex.index.refresh import IndexSession, query_index
 from cortex.operations.capture.drain_spool import publish_unsent_events
 from cortex.operations.capture.inbox import CREATED, DUPLICATE, UPDATED, InboxNormalizer
+from cortex.operations.distill.start_due import start_due
 from cortex.operations.records.record_lock import record_lock
 from cortex.operations.share.heal import try_heal
 from cortex.vault import files, layout, settings
@@ -55,6 +56,8 @@ def normalize(vault: Vault, caller: Caller, *, dry_run: bool = False) -> Normali
         existing = load_existing_records(vault, caller) if pending else ExistingRecords()
         done = InboxNormalizer(vault, existing, dry_run=dry_run)
         done.run(pending, caller)
+    if done.normalized_ids and not dry_run:
+        start_due(vault)
     if not dry_run and briefings_are_stale(vault):
         problems += tuple(try_heal(vault, caller))
     return NormalizeResult(
@@ -85,7 +88,10 @@ def _filters_of_event(vault: Vault, event: Event) -> list[NoteFilter]:
     records = records_from_event(event, settings.load(vault.root).phrases)
     return [
         KNOWLEDGE._replace(
-            ids={session_note_id(event.session or event.id), *(one.id for one in records)}
+            ids={
+                session_note_id(event.session or event.id),
+                *(id_ for one in records for id_ in (one.id, *one.supersedes)),
+            }
         ),
         KNOWLEDGE._replace(topics={one.topic for one in records if one.topic}),
         KNOWLEDGE._replace(digests={text_digest(one.body) for one in records}),

@@ -92,7 +92,8 @@ def _normalize_event(vault: Vault, caller: Caller, event: Event) -> tuple[InboxN
     done = InboxNormalizer(vault, load_existing_records(vault, caller, event))
     done.run([f"{event.id}.md"], caller)
     healed = _update_briefings(vault, done)
-    if healed and fresh:
+    # What a distillation replaces is for heal to remove.
+    if healed and fresh and event.type != events.DISTILLED:
         mark_briefings_built(vault, seen)
     return done, healed
 

@@ -6,11 +6,14 @@ import hashlib
 import json
 import os
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import NamedTuple
 
-from cortex.core.extract.candidate import KEYWORD_LAYER, PASSAGE_LAYER
-from cortex.core.extract.candidate_records import id_of_text
+from cortex.core.extract.candidate import RULE_LAYERS
+from cortex.core.extract.candidate_records import has_own_text
 from cortex.core.model.caller import Caller
+from cortex.core.model.distillation import parse_distillation
+from cortex.core.model.event import DISTILLED
 from cortex.core.model.note_status import TIER_TRAIL
 from cortex.core.model.problem import CortexError, NotFoundError, Problem
 from cortex.core.model.record import Record, compose_record
@@ -115,7 +118,8 @@ def undo_replay(vault: Vault, caller: Caller) -> ReplayResult:
 
 def _plan(vault: Vault, caller: Caller) -> tuple[list[_Planned], list[Problem]]:
     existing = load_existing_records(vault, caller)
-    turns, rows, linked = query_index(vault, caller.progress, _load_rows)
+    turns, rows, linked, distilled = query_index(vault, caller.progress, _load_rows)
+    covered = _covered_events(vault, distilled)
     phrases = settings.load(vault.root).phrases
     wanted: dict[str, Record] = {}
     kept: set[str] = set()
@@ -130,6 +134,8 @@ def _plan(vault: Vault, caller: Caller) -> tuple[list[_Planned], list[Problem]]:
             continue
         read.add(event.id)
         for record in records_from_event(event, phrases):
+            if event.id in covered and record.layer in RULE_LAYERS:
+                continue
             kept.add(record.id)
             if record.id not in existing.path_by_id and record.type != "plan" and not record.topic:
                 known = wanted.get(record.id, record)
@@ -143,9 +149,11 @@ def _plan(vault: Vault, caller: Caller) -> tuple[list[_Planned], list[Problem]]:
     return [one for one in planned if one.after != one.before], problems
 
 
-def _load_rows(now: IndexSession) -> tuple[list[NoteRow], list[NoteRow], set[int]]:
-    """The events of turns, the notes made of events, and those that other notes than sessions
-    link to."""
+def _load_rows(
+    now: IndexSession,
+) -> tuple[list[NoteRow], list[NoteRow], set[int], list[NoteRow]]:
+    """The events of turns, the notes made of events, those that other notes than sessions link to,
+    and distilled events."""
     turns = now.catalogue.find(NoteFilter(tiers=(TIER_TRAIL,), types=SESSION_TEXT_TYPES), "path")
     rows = [row for row in now.catalogue.find(KNOWLEDGE, "path") if row.events]
     sessions = {row.number for row in rows if row.type == "session"}
@@ -155,7 +163,18 @@ def _load_rows(now: IndexSession) -> tuple[list[NoteRow], list[NoteRow], set[int
         for number, edges in incoming.items()
         if any(source not in sessions for _, source, _ in edges)
     }
-    return [row for row in turns if row.path.startswith("events/")], rows, linked
+    distilled = now.catalogue.find(NoteFilter(tiers=(TIER_TRAIL,), types=(DISTILLED,)))
+    return [row for row in turns if row.path.startswith("events/")], rows, linked, distilled
+
+
+def _covered_events(vault: Vault, distilled: list[NoteRow]) -> set[str]:
+    """The ids of the events in whose records' place those of distillations stand."""
+    covered = set[str]()
+    for row in distilled:
+        with suppress(CortexError, OSError):  # told by doctor
+            event = parse_event(files.read(vault.root, row.path), row.path)
+            covered.update(parse_distillation(event.text).covers)
+    return covered
 
 
 def _coming(vault: Vault, record: Record) -> _Planned:
@@ -177,7 +196,7 @@ def _going(
         data = files.read(vault.root, row.path)
         note = notes.read(data, row.path)
         _, rest = note.provenance()
-        if rest.get("layer") not in (KEYWORD_LAYER, PASSAGE_LAYER) or _is_edited(note, row):
+        if rest.get("layer") not in RULE_LAYERS or _is_edited(note, row):
             continue
         said = {"archived_at": row.updated, "archived_because": _BECAUSE}
         after = notes.write(set_inactive_status(note, "archived", said))
@@ -200,8 +219,8 @@ def _returning(vault: Vault, rows: list[NoteRow], kept: set[str]) -> Iterator[_P
 
 def _is_edited(note: notes.Note, row: NoteRow) -> bool:
     """Whether somebody has changed the text, the type or the project of an extracted record."""
-    key = id_of_text(row.project, row.scope, row.type, note.text.strip())
-    return not row.id.endswith(f"-{key}") or note.fields.get("relations") is not None
+    has_text = has_own_text(row.id, row.project, row.scope, row.type, note.text.strip())
+    return not has_text or note.fields.get("relations") is not None
 
 
 def _sessions(

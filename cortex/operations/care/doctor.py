@@ -28,11 +28,11 @@ from cortex.operations.find.note_ranks import timestamp_of
 from cortex.operations.projects import project_file
 from cortex.operations.records.supersede import find_supersede_problems
 from cortex.operations.share.misnamed_events import find_misnamed_events
-from cortex.vault import files, group_access, layout
+from cortex.vault import files, group_access, layout, user_settings
 from cortex.vault.agent_settings import list_agent_settings
 from cortex.vault.git import checkout
 from cortex.vault.locate import Vault, default_vault_fault, default_vault_file
-from cortex.vault.state import session_state, store
+from cortex.vault.state import distill_log, session_state, store
 
 _MAX_CLOCK_SKEW_SECONDS = 24 * 3600  # that a clock may be ahead, or a zone
 _SHARED_TRANSCRIPT_SECONDS = 14 * 24 * 3600  # for which a transcript of two sessions is named
@@ -75,6 +75,8 @@ def doctor(vault: Vault, caller: Caller, *, fix: bool = False) -> DoctorResult:
         *repository_problems(vault.root),
         *group_access.problems(vault.root),
         *hook_status.all_problems(vault, caller.cwd),
+        *user_settings.load_distill()[1],
+        *distill_log.problems(vault.root),
         *_unread_file_problems(vault, caller.cwd),
         *_shared_transcript_problems(vault, epoch_seconds(caller.now)),
     ]

@@ -13,6 +13,11 @@ from cortex.core.model.problem import ConflictError, CortexError, Problem, probl
 from cortex.index import briefing_pages
 from cortex.index.briefing_pages import PageDifference
 from cortex.index.refresh import IndexSession, query_index
+from cortex.operations.distill.settle import (
+    ReplaceableRecords,
+    find_replaceable,
+    settle_sessions,
+)
 from cortex.operations.share.restore_displaced import restore_displaced
 from cortex.vault import files, settings
 from cortex.vault.git import change_marker, checkout, git_cli, objects
@@ -43,7 +48,7 @@ def heal(vault: Vault, caller: Caller, *, check: bool = False) -> HealResult:
     Example: cortex heal --check
     """
     if check:
-        wrong, problems = _find_differences(vault, caller)
+        wrong, problems, _ = _find_differences(vault, caller)
         stale = tuple(one.path for one in wrong if not one.is_newer)
         return HealResult((), (), stale, tuple(one.path for one in wrong if one.is_newer), problems)
     settings.check_writable(vault.root)
@@ -91,28 +96,47 @@ def try_restore_displaced(vault: Vault, caller: Caller) -> list[Problem]:
 
 
 def _heal_pages(vault: Vault, caller: Caller) -> HealResult:
+    """Heal the pages; where distillations replace records, again without those."""
+    healed, sessions = _heal_pages_once(vault, caller)
+    if not sessions:
+        return healed
+    problems = settle_sessions(vault, sessions)
+    again, _ = _heal_pages_once(vault, caller)
+    return again._replace(
+        written=tuple(dict.fromkeys((*healed.written, *again.written))),
+        removed=tuple(dict.fromkeys((*healed.removed, *again.removed))),
+        problems=(*problems, *again.problems),
+    )
+
+
+def _heal_pages_once(vault: Vault, caller: Caller) -> tuple[HealResult, list[ReplaceableRecords]]:
     with lock(os.path.join(vault.locks_folder(), "heal.lock"), "briefings"):
         # Before looking: what git does from here on is for the next heal.
         stamp = change_marker.git_stamp(vault)
-        different, problems = _find_differences(vault, caller)
+        different, problems, sessions = _find_differences(vault, caller)
         paths = defaultdict[str, list[str]](list)
         for one in different:
             paths[_heal_page(vault, one)].append(one.path)
     if not paths["stale"] and not problems:
         change_marker.mark_briefings_built(vault, stamp)
     written, removed = tuple(paths["written"]), tuple(paths["removed"])
-    return HealResult(written, removed, tuple(paths["stale"]), tuple(paths["newer"]), problems)
+    stale, newer = tuple(paths["stale"]), tuple(paths["newer"])
+    return HealResult(written, removed, stale, newer, problems), sessions
 
 
 def _find_differences(
     vault: Vault, caller: Caller
-) -> tuple[list[PageDifference], tuple[Problem, ...]]:
-    def render(now: IndexSession) -> tuple[dict[str, bytes], list[str], list[str]]:
+) -> tuple[list[PageDifference], tuple[Problem, ...], list[ReplaceableRecords]]:
+    """The pages that differ, what could not be read, and the sessions to settle."""
+
+    def render(
+        now: IndexSession,
+    ) -> tuple[dict[str, bytes], list[str], list[str], list[ReplaceableRecords]]:
         paths = list(now.snapshot.stamps)
         pages = briefing_pages.render_pages(vault.root, now.catalogue, paths)
-        return pages, paths, now.catalogue.unreadable_paths()
+        return pages, paths, now.catalogue.unreadable_paths(), find_replaceable(now)
 
-    pages, paths, unread = query_index(vault, caller.progress, render, words=False)
+    pages, paths, unread, sessions = query_index(vault, caller.progress, render, words=False)
     message = "cannot be read, so its lines in the briefings stay as they were"
     problems = [
         Problem(path, message, "check its permissions")
@@ -120,7 +144,7 @@ def _find_differences(
         if not path.startswith(f"{BRIEFINGS_FOLDER}/")
     ]
     different = briefing_pages.compare_pages(vault.root, pages, paths)
-    return different, (*problems, *(one.problem for one in different if one.problem))
+    return different, (*problems, *(one.problem for one in different if one.problem)), sessions
 
 
 def _heal_page(vault: Vault, one: PageDifference) -> str:

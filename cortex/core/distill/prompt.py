@@ -1,0 +1,131 @@
+"""The prompt that asks a model about a session, in parts of a bounded size."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from typing import NamedTuple
+
+from cortex.core.distill.answer import DONE, said_in
+from cortex.core.model.distillation import Distillation
+from cortex.core.model.event import Event, time_of_id
+from cortex.core.model.turn_summary import AGENT, USER, parse_turn_summary
+from cortex.core.redact.secrets import sanitize_text
+from cortex.core.text.agent_escape import escape_for_agent
+from cortex.core.text.data_sections import read_sections
+from cortex.core.text.strings import shorten
+from cortex.core.text.token_count import count_tokens
+
+MAX_PARTS = 3
+_TURN_TOKENS = 52_000  # of a part of 60,000, beside the instructions and what is known
+# Of a message of the agent in a session that is too long, by steps; 0 for all of it.
+_MESSAGE_CHARS = (0, 8000, 4000, 2000, 1000, 500, 250)
+_MAX_PERSON_CHARS = 6_000  # of one message of the person; what is longer is pasted
+_MAX_COMMANDS, _MAX_COMMAND_CHARS = 12, 160  # of a turn
+_DELIMITER = "=" * 20
+_SPEAKERS = {USER: "PERSON", AGENT: "AGENT"}
+
+
+class SessionContext(NamedTuple):
+    """What a model is told of a session beside its turns."""
+
+    handle: str  # a short name of the session, which the answer repeats
+    project: str
+    branch: str
+    commits: tuple[str, ...] = ()  # a line each, oldest first
+    known: tuple[tuple[str, str], ...] = ()  # ids and titles of the nearest records
+
+
+class SessionPart(NamedTuple):
+    """Some turns of a session that fit into one prompt."""
+
+    events: tuple[str, ...]  # their ids
+    text: str
+
+
+def plan_parts(ordered: Sequence[Event]) -> list[SessionPart]:
+    """The turns of a session in at most `MAX_PARTS` parts. Of a session that is too long the
+    agent's long messages are cut in their middle; turns that still find no room are left out."""
+    turns: list[tuple[str, str, int]] = []
+    for limit in _MESSAGE_CHARS:
+        texts = ((event.id, format_turn(event, limit)) for event in ordered)
+        turns = [(id_, text, count_tokens(text)) for id_, text in texts if text]
+        # Parts are seldom full to the last token.
+        if sum(size for _, _, size in turns) <= (MAX_PARTS - 0.5) * _TURN_TOKENS:
+            break
+    parts: list[SessionPart] = []
+    held: list[tuple[str, str, int]] = []
+    for turn in [*turns, None]:
+        if held and (turn is None or sum(one[2] for one in held) + turn[2] > _TURN_TOKENS):
+            ids, said = tuple(one[0] for one in held), "\n\n".join(one[1] for one in held)
+            parts.append(SessionPart(ids, said))
+            held = []
+        if turn and turn[2] <= _TURN_TOKENS:
+            held.append(turn)
+    return parts[:MAX_PARTS]
+
+
+def format_turn(event: Event, most: int = 0) -> str:
+    """An event as a model reads it, `most` characters of each message of the agent, if given; empty
+    if nothing was said or done."""
+    turn = parse_turn_summary(event.text)
+    lines = []
+    for one in said_in(event):
+        if one.role != DONE and one.text.strip():
+            limit = most if one.role == AGENT else _MAX_PERSON_CHARS
+            about = f" (about: {shorten(one.about, 300)})" if one.about else ""
+            lines.append(f"{_SPEAKERS[one.role]}{about}: {_cut_middle(one.text.strip(), limit)}")
+    ran = [
+        f"{shorten(run.line, _MAX_COMMAND_CHARS)} -> {shorten(run.outcome, 80)}"
+        for run in turn.commands
+        if run.outcome != "ok" or "git " in run.line
+    ]
+    plan = [f"[{'x' if step.done else ' '}] {step.text}" for step in turn.plan]
+    done = {"changed": turn.changed_files, "ran": ran[:_MAX_COMMANDS], "plan": plan}
+    lines += [f"({name}: {'; '.join(some)})" for name, some in done.items() if some]
+    kind = "" if event.type in ("stop", "prompt") else f" {event.type}"
+    return "\n".join([f"--- {time_of_id(event.id)}{kind}", *lines]) if lines else ""
+
+
+def build_prompt(
+    context: SessionContext,
+    part: SessionPart,
+    number: int = 1,
+    total: int = 1,
+    before: Distillation | None = None,
+) -> str:
+    """The prompt for a part of a session; `before` is what the parts before it gave."""
+    said = [_section("instructions").replace("{{handle}}", context.handle)]
+    if before:
+        head = _section("part").replace("{{number}}", str(number)).replace("{{total}}", str(total))
+        gave = [f"title: {before.title}", f"outcome: {before.outcome}"]
+        gave += [f"open: {one}" for one in before.open]
+        gave += [f"record: {one.statement}" for one in before.records]
+        said.append(f"{head}\n\n{_inside(gave)}")
+    if context.known:
+        known = [f"- {id_}: {shorten(title, 200)}" for id_, title in context.known]
+        said.append(f"{_section('known')}\n\n{_inside(known)}")
+    about = {"project": context.project, "branch": context.branch}
+    head_lines = [f"{name}: {value}" for name, value in about.items() if value]
+    head_lines += [f"commit: {line}" for line in context.commits]
+    said.append(f"{_DELIMITER}\n{_inside([*head_lines, '', part.text])}\n{_DELIMITER}")
+    said.append(f'Now answer with the JSON object for session "{context.handle}".\n')
+    return "\n\n".join(said)
+
+
+def _inside(lines: list[str]) -> str:
+    """Lines as data: without secrets, and nothing in them ends a frame."""
+    return escape_for_agent(sanitize_text("\n".join(lines)).replace(_DELIMITER, "= " * 10))
+
+
+def _cut_middle(text: str, most: int) -> str:
+    if not most or len(text) <= most:
+        return text
+    half = most // 2
+    left_out = len(text) - 2 * half
+    return f"{text[:half].rstrip()}\n[… {left_out} characters …]\n{text[-half:].lstrip()}"
+
+
+@cache
+def _section(name: str) -> str:
+    return "\n".join(read_sections(__file__, blank_lines=True)[name]).strip()

@@ -1,0 +1,377 @@
+"""Have a model of the user's own tell what a session was about and what of it is worth knowing."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import time
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from cortex.core.distill.answer import (
+    MAX_ANSWER_BYTES,
+    SessionQuotes,
+    check_answer,
+    read_answer,
+)
+from cortex.core.distill.prompt import SessionContext, SessionPart, build_prompt, plan_parts
+from cortex.core.model import event as events
+from cortex.core.model.caller import Caller
+from cortex.core.model.distillation import Distillation, compose_distillation, parse_distillation
+from cortex.core.model.event import DISTILLED, Event
+from cortex.core.model.note_status import TIER_CURRENT
+from cortex.core.model.parameters import Since
+from cortex.core.model.problem import (
+    CortexError,
+    InvalidInputError,
+    NotFoundError,
+    Problem,
+    problem_of,
+    reason_of,
+)
+from cortex.core.normalize.handlers import parse_event
+from cortex.core.ranking.text_similarity import token_set
+from cortex.core.text.strings import short_hash
+from cortex.core.text.token_count import count_tokens
+from cortex.index.catalogue import NoteRow
+from cortex.index.filters import NoteFilter
+from cortex.index.refresh import IndexSession, query_index
+from cortex.operations.capture.capture import new_event_id
+from cortex.operations.capture.normalize_now import publish_and_normalize
+from cortex.operations.distill.due import due_rows, is_within_limits
+from cortex.operations.distill.model_command import run_model
+from cortex.operations.find.ensure_fresh import ensure_fresh
+from cortex.operations.sessions.resolve_session import IS_SESSION, find_session, session_name
+from cortex.operations.share.heal import try_heal
+from cortex.vault import files, user_settings
+from cortex.vault.git import checkout, git_cli
+from cortex.vault.locate import Vault
+from cortex.vault.lock import lock
+from cortex.vault.state import distill_log
+from cortex.vault.state.distill_log import DistillRun
+
+DONE, WOULD, UP_TO_DATE, FAILED = "distilled", "would be distilled", "up to date", "failed"
+# Events that a model reads: what was said and done, and how a session was begun and ended.
+_READ_TYPES = (*events.TURN_TYPES, "prompt", "session_start", "session_end")
+_MAX_EVENTS, _MAX_KNOWN, _MAX_CANDIDATES, _MAX_COMMITS = 2000, 12, 2000, 30
+_MIN_TITLE_SHARE = 0.5  # of a record's title that the session must hold to be named as known
+_GIT_TIMEOUT_SECONDS = 5.0
+_SETTINGS_HINT = 'name it in {}: [distill] command = ["claude", "-p"]; or --print-prompt'
+
+
+class DistilledSession(NamedTuple):
+    """What was done about one session, or would be."""
+
+    session: str
+    title: str
+    outcome: str  # distilled, would be distilled, up to date, failed
+    parts: int  # prompts that it takes
+    tokens: int  # of these prompts, about
+    records: tuple[str, ...] = ()  # ids that came of it
+    dropped: tuple[tuple[str, int], ...] = ()  # records that were not believed: why, how often
+
+
+class DistillResult(NamedTuple):
+    """What was done about the sessions, or would be."""
+
+    sessions: tuple[DistilledSession, ...]
+    dollars: float  # what it cost, as far as the command says
+    dry_run: bool
+    prompt: str = ""  # of --print-prompt
+    problems: tuple[Problem, ...] = ()
+
+
+class _Plan(NamedTuple):
+    """What there is to ask about a session."""
+
+    row: NoteRow
+    context: SessionContext
+    parts: list[SessionPart]
+    before: Distillation | None  # what earlier parts gave
+    events: list[Event]
+
+
+def distill(
+    vault: Vault,
+    caller: Caller,
+    sessions: list[str] | None = None,
+    *,
+    since: Since | None = None,
+    all: bool = False,
+    due: bool = False,
+    again: bool = False,
+    dry_run: bool = False,
+    print_prompt: bool = False,
+    answer: str = "",
+) -> DistillResult:
+    """Have a model of your own tell what sessions were about and what of them is worth knowing.
+
+    The model is a command that you name in your own settings, never in those of a vault: it reads a
+    prompt on standard input and answers JSON. It is given the turns without secrets, branch, commits
+    and the nearest records. A record is kept if its quote stands in the session. What is kept
+    becomes an event, and takes the place of what rules made of the same turns, unless somebody has
+    edited, pinned or linked that. By itself this runs after the end of a session, within
+    runs_per_day and dollars_per_day, unless auto = false.
+
+    Without a command any chat will do: --print-prompt, then --answer with what it said.
+
+    sessions: names of sessions, or the beginnings of names
+    since: all sessions that went on after this: 7d, or a day
+    all: all sessions
+    due: those that ended lately, within the limits of a day; what runs by itself
+    again: also what is distilled already
+    dry_run: say what would be asked, and how large it is
+    print_prompt: print the prompt of one session instead of asking
+    answer: a file with the answer to that prompt; a single - reads standard input
+
+    Example: cortex distill 5f0c7a52 --dry-run
+    Example: cortex distill --print-prompt 5f0c7a52 | claude -p | cortex distill 5f0c7a52 --answer -
+    Example: cortex distill --since 7d
+    """
+    names = sessions or []
+    by_hand = print_prompt or bool(answer)
+    if by_hand and len(names) != 1:
+        message = "--print-prompt and --answer are of one session"
+        raise InvalidInputError(message, "cortex distill --print-prompt SESSION")
+    if bool(names) + all + due + (since is not None) != 1:
+        hint = "cortex distill SESSION, --since 7d, or --all; cortex session list names them"
+        raise InvalidInputError("which sessions?", hint)
+    problems = ensure_fresh(vault, caller)
+    rows = query_index(
+        vault,
+        caller.progress,
+        lambda now: _choose_rows(vault, now, names, since=since, due=due, at=caller.now),
+    )
+    if by_hand:
+        plan = _plan_session(vault, caller, rows[0], again=again)
+        asked = _by_hand(vault, caller, plan, answer)
+    else:
+        asked = _ask_about(vault, caller, rows, again=again, due=due, dry_run=dry_run)
+    return asked._replace(problems=(*problems, *asked.problems))
+
+
+def _by_hand(vault: Vault, caller: Caller, plan: _Plan, answer: str) -> DistillResult:
+    """The prompt for the next part of a session, or what comes of an answer to it."""
+    if not plan.parts:
+        message = f"all of {session_name(plan.row)} is distilled"
+        raise NotFoundError(message, "--again takes it from its beginning")
+    if not answer:
+        return DistillResult((), 0.0, False, _prompt_of(plan, 0))
+    table = _read_answer_file(caller, answer)
+    done, _ = _keep_answer(vault, caller, plan, 0, table=table, model="by hand")
+    return DistillResult((done,), 0.0, False, "", tuple(try_heal(vault, caller)))
+
+
+def _choose_rows(
+    vault: Vault, now: IndexSession, names: Sequence[str], *, since: int | None, due: bool, at: str
+) -> list[NoteRow]:
+    if names:
+        found = (find_session(now.catalogue, name) for name in names)
+        return list({row.id: row for row in found}.values())
+    rows = now.catalogue.find(IS_SESSION._replace(changed_since=since), "-date")
+    rows = [row for row in rows if not events.is_headless(session_name(row))]
+    return due_rows(vault, rows, at) if due else rows
+
+
+def _ask_about(
+    vault: Vault, caller: Caller, rows: list[NoteRow], *, again: bool, due: bool, dry_run: bool
+) -> DistillResult:
+    """Ask the user's model about sessions, one at a time; or say what would be asked."""
+    settings, problems = user_settings.load_distill()
+    if not settings.command and not dry_run:
+        hint = _SETTINGS_HINT.format(user_settings.settings_file())
+        raise NotFoundError("you have named no model that distills", hint)
+    if dry_run:
+        plans = [_plan_session(vault, caller, row, again=again) for row in rows]
+        return DistillResult(tuple(map(_would_ask, plans)), 0.0, True, "", tuple(problems))
+    done: list[DistilledSession] = []
+    spent = sum(run.dollars for run in distill_log.read_runs())
+    os.makedirs(os.path.dirname(distill_log.lock_path()), mode=0o700, exist_ok=True)
+    with lock(distill_log.lock_path(), "model", wait=0.0 if due else 10.0):
+        for count, row in enumerate(rows, start=1):
+            caller.progress("distilling", count - 1, len(rows))
+            plan = _plan_session(vault, caller, row, again=again)
+            for number, part in enumerate(plan.parts):
+                if due and not is_within_limits(settings, part, row, caller.now):
+                    break
+                try:
+                    one, before = _ask_part(vault, caller, plan, number, settings, auto=due)
+                except CortexError as error:
+                    if len(rows) == 1 or isinstance(error, NotFoundError):
+                        raise
+                    done.append(_would_ask(plan)._replace(outcome=FAILED))
+                    problems.append(problem_of(session_name(row), error, "", ""))
+                    break
+                done.append(one)
+                plan = plan._replace(before=before)
+            if not plan.parts:
+                done.append(_would_ask(plan))
+            caller.progress("distilling", count, len(rows))
+    if any(one.outcome == DONE for one in done):
+        problems += try_heal(vault, caller)
+    dollars = sum(run.dollars for run in distill_log.read_runs()) - spent
+    return DistillResult(tuple(done), dollars, False, "", tuple(problems))
+
+
+def _ask_part(
+    vault: Vault,
+    caller: Caller,
+    plan: _Plan,
+    number: int,
+    settings: user_settings.DistillSettings,
+    *,
+    auto: bool,
+) -> tuple[DistilledSession, Distillation]:
+    """Ask about one part of a session and keep what is believed; every run is logged."""
+    began = time.monotonic()
+    run = DistillRun(caller.now, vault.root, session_name(plan.row), auto)
+    try:
+        with tempfile.TemporaryDirectory(prefix="cortex-distill-") as scratch:
+            prompt = _prompt_of(plan, number)
+            output = run_model(settings.command, prompt, scratch, settings.timeout)
+        table, cost = read_answer(output)
+        run = run._replace(dollars=cost)
+        model = " ".join(settings.command)[:100]
+        done, one = _keep_answer(vault, caller, plan, number, table=table, model=model)
+        count = sum(count for _, count in done.dropped)
+        run = run._replace(records=len(done.records), dropped=count)
+    except CortexError as error:
+        run = run._replace(problem=reason_of(error))
+        raise
+    finally:
+        distill_log.append(run._replace(seconds=round(time.monotonic() - began, 1)))
+    return done, one
+
+
+def _keep_answer(
+    vault: Vault,
+    caller: Caller,
+    plan: _Plan,
+    number: int,
+    *,
+    table: dict[str, object],
+    model: str,
+) -> tuple[DistilledSession, Distillation]:
+    """Keep what is believed of an answer as an event, and make its records."""
+    known = [id_ for id_, _ in plan.context.known]
+    checked = check_answer(table, plan.context.handle, SessionQuotes(plan.events), known)
+    one = checked.distillation._replace(covers=plan.parts[number].events, model=model)
+    told = _would_ask(plan)._replace(
+        title=one.title or plan.row.title, outcome=DONE, dropped=checked.dropped
+    )
+    earlier = _last_distillation(plan.events)
+    if earlier and earlier._replace(model="") == one._replace(model=""):
+        return told._replace(outcome=UP_TO_DATE), one
+    event = Event(
+        new_event_id(caller), DISTILLED, "", compose_distillation(one),
+        session=session_name(plan.row), project=plan.row.project, branch=plan.row.branch,
+        source=caller.source,
+    )  # fmt: skip
+    event, made = publish_and_normalize(vault, caller, event)
+    paths = (path for path, _ in made.records if not path.startswith("sessions/"))
+    ids = tuple(path.rpartition("/")[2].removesuffix(".md") for path in paths)
+    return told._replace(records=ids), one
+
+
+def _plan_session(vault: Vault, caller: Caller, row: NoteRow, *, again: bool) -> _Plan:
+    """What there is to ask: the turns after the last one that is distilled, or all `again`."""
+    held = _read_events(vault, row)
+    turns = [event for event in held if event.type in _READ_TYPES and not _is_empty(event)]
+    before = None if again else _last_distillation(held)
+    end = max(before.covers, default="") if before else ""
+    parts = plan_parts([event for event in turns if event.id > end])
+    words = token_set(" ".join(part.text for part in parts)[:200_000])
+    known = query_index(
+        vault, caller.progress, lambda now: _nearest_records(now, row, words), words=False
+    )
+    commits = _commits(caller, row, turns) if parts else ()
+    handle = short_hash(session_name(row), 8)
+    context = SessionContext(handle, row.project, row.branch, commits, known)
+    return _Plan(row, context, parts, before, held)
+
+
+def _read_events(vault: Vault, row: NoteRow) -> list[Event]:
+    """The events of a session that can be read, oldest first."""
+    found = []
+    for id_ in sorted(filter(events.is_event_id, row.events))[-_MAX_EVENTS:]:
+        path = events.event_path(id_)
+        try:
+            found.append(parse_event(files.read(vault.root, path), path))
+        except (CortexError, OSError):  # told by doctor
+            continue
+    return found
+
+
+def _last_distillation(held: Sequence[Event]) -> Distillation | None:
+    distilled = [event for event in held if event.type == DISTILLED]
+    return parse_distillation(distilled[-1].text) if distilled else None
+
+
+def _is_empty(event: Event) -> bool:
+    placeholder = events.PLACEHOLDER_TEXTS.get(event.type)
+    return bool(placeholder) and event.text.startswith(placeholder or "")
+
+
+def _nearest_records(
+    now: IndexSession, row: NoteRow, words: frozenset[str]
+) -> tuple[tuple[str, str], ...]:
+    """Ids and titles of current records of the project whose titles the session holds most of."""
+    wanted = NoteFilter(
+        tiers=(TIER_CURRENT,), not_types=("session", "plan", "action", "meeting"), has_id=True,
+        projects=(row.project,),
+    )  # fmt: skip
+    ranked = []
+    for one in now.catalogue.find(wanted, "-date", _MAX_CANDIDATES):
+        title = token_set(one.title)
+        share = len(title & words) / len(title) if title else 0.0
+        if (
+            share >= _MIN_TITLE_SHARE
+            and one.session != row.session
+            and not one.path.startswith("events/")
+        ):
+            ranked.append((-share, one.id, one.title))
+    return tuple((id_, title) for _, id_, title in sorted(ranked)[:_MAX_KNOWN])
+
+
+def _commits(caller: Caller, row: NoteRow, turns: Sequence[Event]) -> tuple[str, ...]:
+    """The commits that were made during a session, in the repository of the working directory if
+    that is the session's project."""
+    repository = checkout.find_repository(caller.cwd)
+    if not turns or repository is None or checkout.project_of(caller.cwd) != row.project:
+        return ()
+    words = ["log", f"-n{_MAX_COMMITS}", "--reverse", "--format=%h %s"]
+    words += [f"--since={turns[0].at}", f"--until={turns[-1].at}"]
+    try:
+        return tuple(
+            git_cli.run(repository.top, words, timeout=_GIT_TIMEOUT_SECONDS)
+            .decode("utf-8", "replace")
+            .splitlines()
+        )
+    except CortexError:  # a repository without commits
+        return ()
+
+
+def _prompt_of(plan: _Plan, number: int) -> str:
+    return build_prompt(plan.context, plan.parts[number], number + 1, len(plan.parts), plan.before)
+
+
+def _would_ask(plan: _Plan) -> DistilledSession:
+    tokens = sum(count_tokens(_prompt_of(plan, number)) for number in range(len(plan.parts)))
+    outcome = WOULD if plan.parts else UP_TO_DATE
+    return DistilledSession(
+        session_name(plan.row), plan.row.title, outcome, len(plan.parts), tokens
+    )
+
+
+def _read_answer_file(caller: Caller, answer: str) -> dict[str, object]:
+    """The answer in a file, or in a text that was read from standard input."""
+    if "{" in answer or "\n" in answer:
+        return read_answer(answer[:MAX_ANSWER_BYTES])[0]
+    path = os.path.join(caller.cwd, os.path.expanduser(answer))
+    if not os.path.isfile(path):
+        raise NotFoundError(f"there is no file {answer}", "a single - reads standard input")
+    data = files.read_bounded(path, MAX_ANSWER_BYTES + 1, follow=True)
+    if len(data) > MAX_ANSWER_BYTES:
+        message = f"{answer} holds more than {MAX_ANSWER_BYTES:,} bytes"
+        raise InvalidInputError(message, "give the JSON object alone")
+    return read_answer(data.decode("utf-8", "replace"))[0]

@@ -1,0 +1,44 @@
+"""Which sessions are distilled without being asked for."""
+
+from __future__ import annotations
+
+from cortex.core.distill.prompt import SessionPart
+from cortex.core.text.iso_time import epoch_seconds
+from cortex.core.text.token_count import count_tokens
+from cortex.index.catalogue import NoteRow
+from cortex.operations.sessions.live_sessions import last_event_time
+from cortex.operations.sessions.resolve_session import session_name
+from cortex.operations.sessions.session_list import read_note
+from cortex.vault.locate import Vault
+from cortex.vault.state import distill_log
+from cortex.vault.user_settings import DistillSettings
+
+_RECENT_SECONDS, _QUIET_SECONDS = 2 * 24 * 3600, 600
+_MIN_TOKENS = 300  # of what a model is asked about by itself
+_MAX_FAILURES = 2  # of one session in a day
+
+
+def due_rows(vault: Vault, rows: list[NoteRow], now: str) -> list[NoteRow]:
+    """The sessions that went on within two days and that have ended, or that were quiet for ten
+    minutes."""
+    found = []
+    for row in rows:
+        age = epoch_seconds(now) - epoch_seconds(last_event_time(row) or row.created)
+        if age <= _RECENT_SECONDS:
+            note = read_note(vault, row.path)
+            if age >= _QUIET_SECONDS or (note and note.get("ended")):
+                found.append(row)
+    return found
+
+
+def is_within_limits(settings: DistillSettings, part: SessionPart, row: NoteRow, now: str) -> bool:
+    """Whether a part of a session may be asked about by itself: it says enough, and runs and costs
+    of this day are within the limits."""
+    today = [run for run in distill_log.read_runs() if run.at[:10] == now[:10] and run.auto]
+    failures = sum(run.session == session_name(row) and bool(run.problem) for run in today)
+    return (
+        failures < _MAX_FAILURES
+        and len(today) < settings.runs_per_day
+        and sum(run.dollars for run in today) < settings.dollars_per_day
+        and count_tokens(part.text) >= _MIN_TOKENS
+    )

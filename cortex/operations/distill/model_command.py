@@ -1,0 +1,106 @@
+"""Run a command of the user's own, a model: bounded in time and output, and without our hooks."""
+
+from __future__ import annotations
+
+import os
+import selectors
+import signal
+import subprocess
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from tempfile import TemporaryFile
+
+from cortex.core.distill.answer import MAX_ANSWER_BYTES
+from cortex.core.model.problem import CortexError, NotFoundError
+from cortex.core.redact.secrets import sanitize_text
+
+_MAX_STDERR_BYTES = 65_536  # of standard error that are kept, the last ones
+# Between two looks at whether it has ended while a child of it keeps a pipe open.
+_POLL_SECONDS = 0.1
+
+
+def run_model(words: Sequence[str], question: str, cwd: str, timeout: float) -> str:
+    """What a command prints that reads `question` on standard input.
+
+    It runs without a shell, in a process group of its own that is ended with it, and with
+    CORTEX_HOOK set, so that hooks of an agent that it starts capture nothing. Raises `CortexError`
+    for a command that cannot be run, fails, takes longer than `timeout` seconds or prints more than
+    `MAX_ANSWER_BYTES` bytes.
+    """
+    with TemporaryFile() as file:
+        file.write(question.encode("utf-8", "replace"))
+        file.seek(0)
+        output, stderr, exit_code = _run(words, cwd, file.fileno(), timeout)
+    if exit_code:
+        texts = (text for text in (stderr, output) if text.strip())
+        lines = [line.strip() for line in next(texts, "").splitlines() if line.strip()]
+        why = lines[-1] if lines else f"exit code {exit_code}"
+        raise CortexError(
+            f"{words[0]} failed: {sanitize_text(why)[:300]}", "run it by hand to see why"
+        )
+    return output
+
+
+def _run(words: Sequence[str], cwd: str, question: int, timeout: float) -> tuple[str, str, int]:
+    """Run a command that reads the file `question`: its output, the end of stderr, exit code."""
+    try:
+        process = subprocess.Popen(
+            words,
+            cwd=cwd,
+            stdin=question,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            start_new_session=True,
+            bufsize=0,
+            env={**os.environ, "CORTEX_HOOK": "model"},
+        )
+    except OSError as error:
+        raise NotFoundError(
+            f"{words[0]} cannot be run: {error.strerror}",
+            "name a command that is on the PATH",
+        ) from error
+    with process:  # closes the pipes and waits
+        try:
+            output, stderr = _read_output(process, words[0], timeout)
+        finally:
+            with suppress(ProcessLookupError, PermissionError):  # what it has started goes with it
+                os.killpg(process.pid, signal.SIGKILL)
+    return output, stderr, process.returncode
+
+
+def _read_output(process: subprocess.Popen[bytes], name: str, timeout: float) -> tuple[str, str]:
+    """Read the process until it has ended. A child of it that keeps a pipe open is not waited for.
+
+    Raises `CortexError` when it takes too long or says too much.
+    """
+    assert process.stdout is not None
+    assert process.stderr is not None
+    deadline = time.monotonic() + timeout
+    output, stderr = bytearray(), bytearray()
+    with selectors.DefaultSelector() as pipes:
+        pipes.register(process.stdout, selectors.EVENT_READ, output)
+        pipes.register(process.stderr, selectors.EVENT_READ, stderr)
+        while True:
+            # Asked before reading: what it wrote is in the pipes by then.
+            has_ended = process.poll() is not None
+            has_read = False
+            for key, _ in pipes.select(0 if has_ended else _POLL_SECONDS):
+                if chunk := os.read(key.fd, 1 << 16):
+                    key.data.extend(chunk)
+                    has_read = True
+                else:
+                    pipes.unregister(key.fileobj)
+            del stderr[:-_MAX_STDERR_BYTES]
+            if len(output) > MAX_ANSWER_BYTES:
+                raise CortexError(
+                    f"{name} answered more than {MAX_ANSWER_BYTES:,} bytes",
+                    "another model, or one that answers JSON alone",
+                )
+            if has_ended and not has_read:
+                return output.decode("utf-8", "replace"), stderr.decode("utf-8", "replace")
+            if time.monotonic() >= deadline:
+                raise CortexError(
+                    f"{name} gave no answer within {timeout:.0f} s",
+                    "ask about less: one event instead of a session",
+                )

@@ -1,0 +1,132 @@
+"""Remove the records in whose place those of a distillation stand.
+
+That is what rules made of the events that it covers, and what an earlier distillation of all the
+same events said; if nobody has edited, pinned or linked them. Their text stays in the events. Two
+clones that distill apart come to the same records when they meet.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import NamedTuple
+
+from cortex.core.distill.records import DISTILLED_LAYER, distilled_records
+from cortex.core.extract.candidate import RULE_LAYERS
+from cortex.core.extract.candidate_records import has_own_text
+from cortex.core.model.distillation import standing_distillations
+from cortex.core.model.event import DISTILLED, Event, event_path
+from cortex.core.model.note_status import TIER_TRAIL
+from cortex.core.model.problem import CortexError, Problem
+from cortex.core.model.record import relations_as_yaml
+from cortex.core.normalize.changes import ExistingRecords
+from cortex.core.normalize.handlers import parse_event
+from cortex.core.notes import note as notes
+from cortex.index.catalogue import NoteRow
+from cortex.index.filters import KNOWLEDGE, NoteFilter
+from cortex.index.links import LinkGraph
+from cortex.index.refresh import IndexSession
+from cortex.operations.capture.inbox import InboxNormalizer
+from cortex.operations.records.record_lock import record_lock
+from cortex.vault import files
+from cortex.vault.git.change_marker import mark_briefings_stale
+from cortex.vault.locate import Vault
+
+_UNTOUCHED_STATUSES = ("active", "open")
+
+
+class ReplaceableRecords(NamedTuple):
+    """A session with distillations, and records of it that they may replace."""
+
+    row: NoteRow
+    distilled: tuple[str, ...]  # ids of its distilled events
+    records: list[NoteRow]
+    replaceable: list[NoteRow]  # of these, those that nobody has pinned or linked
+
+
+def settle_sessions(vault: Vault, sessions: list[ReplaceableRecords]) -> list[Problem]:
+    """Remove what distillations replace, and write the overviews of those sessions anew."""
+    problems = []
+    with record_lock(vault):
+        for session in sessions:
+            try:
+                _settle_session(vault, session)
+            except (CortexError, OSError) as error:
+                message = f"records of rules stand beside distilled ones: {error}"
+                problems.append(Problem(session.row.path, message, "cortex heal"))
+    return problems
+
+
+def find_replaceable(now: IndexSession) -> list[ReplaceableRecords]:
+    """The sessions with records that may have to go, told without reading a note."""
+    found = []
+    wanted = NoteFilter(tiers=(TIER_TRAIL,), types=(DISTILLED,))
+    distilled = defaultdict[str, list[str]](list)
+    for row in now.catalogue.find(wanted, "id"):
+        if row.session and row.path == event_path(row.id):
+            distilled[row.session].append(row.id)
+    for name, ids in distilled.items():
+        rows = now.catalogue.find(KNOWLEDGE._replace(sessions=(name,)), "path")
+        records = [row for row in rows if row.type != "session" and row.events]
+        only = set(ids) if len(ids) == 1 else set[str]()  # it stands, if it covers anything
+        open_ = [row for row in records if _may_go(row) and not only & set(row.events)]
+        session = next((row for row in rows if row.type == "session"), None)
+        if session and open_:
+            linked = _linked_numbers(now, open_, session)
+            replaceable = [row for row in open_ if row.number not in linked]
+            if replaceable:
+                found.append(ReplaceableRecords(session, tuple(ids), records, replaceable))
+    return found
+
+
+def _may_go(row: NoteRow) -> bool:
+    return not row.pinned and not row.topic and row.status in _UNTOUCHED_STATUSES
+
+
+def _linked_numbers(now: IndexSession, rows: list[NoteRow], session: NoteRow) -> set[int]:
+    """Those of the rows to which other notes than the session link."""
+    incoming = LinkGraph(now.catalogue).incoming_by_note([row.number for row in rows])
+    return {
+        number
+        for number, edges in incoming.items()
+        if any(source != session.number for _, source, _ in edges)
+    }
+
+
+def _settle_session(vault: Vault, session: ReplaceableRecords) -> None:
+    events = [
+        parse_event(files.read(vault.root, path), path)
+        for path in map(event_path, session.distilled)
+    ]
+    standing = standing_distillations(events)
+    covered = {id_ for _, one in standing for id_ in one.covers}
+    standing_ids = {event.id for event, _ in standing}
+    removed = set()
+    for row in session.replaceable:
+        data = files.read(vault.root, row.path)
+        note = notes.read(data, row.path)
+        named, rest = note.provenance()
+        if rest.get("layer") in RULE_LAYERS:
+            is_replaced = set(named) <= covered and note.fields.get("relations") is None
+        else:
+            is_replaced = rest.get("layer") == DISTILLED_LAYER and not standing_ids & set(named)
+            is_replaced = is_replaced and _has_own_relations(note, events)
+        text = note.text.strip()
+        if is_replaced and has_own_text(row.id, row.project, row.scope, row.type, text):
+            mark_briefings_stale(vault)
+            files.remove(vault.root, row.path)
+            removed.add(row.id)
+    if removed:
+        existing = ExistingRecords()
+        existing.path_by_id = {row.id: row.path for row in session.records if row.id not in removed}
+        data = files.read(vault.root, session.row.path)
+        note = InboxNormalizer(vault, existing).with_overview_of_events(notes.read(data))
+        if (after := notes.write(note)) != data:
+            files.replace(vault.root, session.row.path, after, data)
+
+
+def _has_own_relations(note: notes.Note, events: list[Event]) -> bool:
+    """True if nobody has changed the relations that a distillation gave a record."""
+    made = [one for event in events for one in distilled_records(event)]
+    given = [one.relations for one in made if one.id == note.get("id")]
+    held = note.fields.get("relations") or []
+    return any(held == relations_as_yaml(one) for one in given)

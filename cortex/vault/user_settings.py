@@ -1,0 +1,90 @@
+"""A person's own settings, `config.toml` in their configuration folder. They may name a program,
+which no vault can."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from cortex.core.model.problem import InvalidInputError, Problem
+from cortex.core.text import toml
+from cortex.vault import files, user_folders
+from cortex.vault.state import store
+
+_MAX_BYTES = 64 * 1024
+_NUMBERS = ("timeout", "runs_per_day", "dollars_per_day")
+_FORMS = {
+    "command": 'a list of words: command = ["claude", "-p"]',
+    "auto": "true or false",
+    **dict.fromkeys(_NUMBERS, "a number above 0"),
+}
+
+
+class DistillSettings(NamedTuple):
+    """Which model distills sessions, and how often."""
+
+    command: tuple[str, ...] = ()  # reads a prompt on standard input; none: nothing is asked
+    auto: bool = True  # also by itself, after the end of a session
+    timeout: float = 300.0  # seconds for an answer
+    runs_per_day: float = 20  # by itself
+    dollars_per_day: float = 2.0  # by itself, as far as the command says what it costs
+
+
+def settings_file() -> str:
+    """The file of a person's own settings."""
+    return os.path.join(user_folders.user_folder("config"), "config.toml")
+
+
+def load_distill() -> tuple[DistillSettings, list[Problem]]:
+    """The settings below `[distill]`, and what is wrong with them. One that cannot be read names no
+    command."""
+    path = settings_file()
+    if fault := files.why_unreadable(path, follow=True):
+        return DistillSettings(), [Problem(path, fault, "make it a file of yours")]
+    try:
+        text = files.read_bounded(path, _MAX_BYTES, follow=True).decode()
+        table = toml.parse(text).get("distill", {}) if text else {}
+    except ValueError as error:
+        return DistillSettings(), [Problem(path, f"cannot be read: {error}", "mend it")]
+    if not isinstance(table, dict):
+        return DistillSettings(), [Problem(path, "distill is no table", "write [distill]")]
+    return _read_distill(table, path)
+
+
+def _read_distill(table: Mapping[str, object], path: str) -> tuple[DistillSettings, list[Problem]]:
+    chosen, problems, numbers = DistillSettings(), list[Problem](), dict[str, float]()
+    for key, value in table.items():
+        if key == "command" and isinstance(value, list) and value:
+            words = tuple(word for word in value if isinstance(word, str) and word)
+            if len(words) == len(value):
+                chosen = chosen._replace(command=words)
+                continue
+            form = _FORMS[key]
+        elif key == "auto" and isinstance(value, bool):
+            chosen = chosen._replace(auto=value)
+            continue
+        elif key in _NUMBERS and isinstance(value, int | float) and value > 0:
+            numbers[key] = float(value)
+            continue
+        else:
+            form = _FORMS.get(key, f"none of {', '.join(_FORMS)}")
+        problems.append(Problem(path, f"[distill] {key} is not understood", f"it is {form}"))
+    timeout, runs, dollars = (numbers.get(key, getattr(chosen, key)) for key in _NUMBERS)
+    return chosen._replace(timeout=timeout, runs_per_day=runs, dollars_per_day=dollars), problems
+
+
+def add_distill_command(words: tuple[str, ...]) -> str:
+    """Write a command for `[distill]` into the settings that have none; the file's path. Raises
+    `InvalidInputError` if they have one."""
+    path = settings_file()
+    before = files.read_bounded(path, _MAX_BYTES, follow=True)
+    if b"[distill]" in before or files.why_unreadable(path, follow=True):
+        raise InvalidInputError(f"{path} has settings for it already", "change them there")
+    os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+    # A list of JSON strings is one of TOML too.
+    table = f"[distill]\ncommand = {json.dumps(words, ensure_ascii=False)}\n"
+    data = b"\n".join(filter(None, (before, table.encode())))
+    store.replace(os.path.realpath(path), data, durable=True)
+    return path
