@@ -31,6 +31,7 @@ from cortex.core.model.problem import (
 )
 from cortex.core.normalize.handlers import parse_event
 from cortex.core.ranking.text_similarity import token_set
+from cortex.core.text.iso_time import epoch_seconds
 from cortex.core.text.strings import short_hash
 from cortex.core.text.token_count import count_tokens
 from cortex.index.catalogue import NoteRow
@@ -41,7 +42,9 @@ from cortex.operations.capture.normalize_now import publish_and_normalize
 from cortex.operations.distill.due import due_rows, is_within_limits
 from cortex.operations.distill.model_command import run_model
 from cortex.operations.find.ensure_fresh import ensure_fresh
+from cortex.operations.sessions.live_sessions import last_event_time
 from cortex.operations.sessions.resolve_session import IS_SESSION, find_session, session_name
+from cortex.operations.sessions.session_list import read_note
 from cortex.operations.share.heal import try_heal
 from cortex.vault import files, user_settings
 from cortex.vault.git import checkout, git_cli
@@ -54,7 +57,8 @@ DONE, WOULD, UP_TO_DATE, FAILED = "distilled", "would be distilled", "up to date
 # Events that a model reads: what was said and done, and how a session was begun and ended.
 _READ_TYPES = (*events.TURN_TYPES, "prompt", "session_start", "session_end")
 _MAX_EVENTS, _MAX_KNOWN, _MAX_CANDIDATES, _MAX_COMMITS = 2000, 12, 2000, 30
-_MIN_TITLE_SHARE = 0.5  # of a record's title that the session must hold to be named as known
+# Of a record's title that the session must hold to be named as known.
+_MIN_TITLE_WORDS, _MIN_TITLE_SHARE = 3, 0.5
 _GIT_TIMEOUT_SECONDS = 5.0
 _SETTINGS_HINT = 'name it in {}: [distill] command = ["claude", "-p"]; or --print-prompt'
 
@@ -282,7 +286,7 @@ def _plan_session(vault: Vault, caller: Caller, row: NoteRow, *, again: bool) ->
     parts = plan_parts([event for event in turns if event.id > end])
     words = token_set(" ".join(part.text for part in parts)[:200_000])
     known = query_index(
-        vault, caller.progress, lambda now: _nearest_records(now, row, words), words=False
+        vault, caller.progress, lambda now: _nearest_records(vault, now, row, words), words=False
     )
     commits = _commits(caller, row, turns) if parts else ()
     handle = short_hash(session_name(row), 8)
@@ -313,24 +317,24 @@ def _is_empty(event: Event) -> bool:
 
 
 def _nearest_records(
-    now: IndexSession, row: NoteRow, words: frozenset[str]
+    vault: Vault, now: IndexSession, row: NoteRow, words: frozenset[str]
 ) -> tuple[tuple[str, str], ...]:
-    """Ids and titles of current records of the project whose titles the session holds most of."""
+    """Ids and first lines of records of the project that are older than the end of a session, which
+    holds most of their titles."""
     wanted = NoteFilter(
         tiers=(TIER_CURRENT,), not_types=("session", "plan", "action", "meeting"), has_id=True,
-        projects=(row.project,),
+        projects=(row.project,), created_until=epoch_seconds(last_event_time(row) or row.created),
     )  # fmt: skip
-    ranked = []
+    ranked: dict[frozenset[str], tuple[float, NoteRow]] = {}
     for one in now.catalogue.find(wanted, "-date", _MAX_CANDIDATES):
         title = token_set(one.title)
-        share = len(title & words) / len(title) if title else 0.0
-        if (
-            share >= _MIN_TITLE_SHARE
-            and one.session != row.session
-            and not one.path.startswith("events/")
-        ):
-            ranked.append((-share, one.id, one.title))
-    return tuple((id_, title) for _, id_, title in sorted(ranked)[:_MAX_KNOWN])
+        shared = len(title & words)
+        is_near = shared >= max(_MIN_TITLE_WORDS, _MIN_TITLE_SHARE * len(title))
+        if is_near and one.session != row.session and one.path.startswith("records/"):
+            ranked.setdefault(title, (-shared * shared / len(title), one))
+    nearest = sorted(ranked.values(), key=lambda pair: (pair[0], pair[1].id))[:_MAX_KNOWN]
+    notes_of = ((one, read_note(vault, one.path)) for _, one in nearest)
+    return tuple((one.id, note.text.strip() or one.title) for one, note in notes_of if note)
 
 
 def _commits(caller: Caller, row: NoteRow, turns: Sequence[Event]) -> tuple[str, ...]:
