@@ -125,7 +125,8 @@ def validate(event: Event) -> None:
     """Raise `InvalidInputError` when the event may not be written."""
     if event.type not in EVENT_TYPES:
         raise InvalidInputError(
-            f"unknown event type {event.type!r}", one_of(event.type, EVENT_TYPES)
+            f"unknown event type {event.type!r}",
+            one_of(event.type, [one for one in EVENT_TYPES if one != DISTILLED]),
         )
     if not event.text.strip():
         raise InvalidInputError(

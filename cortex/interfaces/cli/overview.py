@@ -10,7 +10,7 @@ from cortex.operations import VERBS
 
 VERB_GROUPS = {
     "Keep": ("capture", "save", "passive", "new", "session"),
-    "Agents": ("brief", "remind", "hooks", "import", "extract"),
+    "Agents": ("brief", "remind", "hooks", "import", "extract", "distill"),
     "Find": ("search", "recall", "timeline", "show", "context", "graph", "entities", "topic", "history"),
     "Act": ("actions", "meetings", "done", "status"),
     "Keep it true": (
