@@ -464,14 +464,18 @@ def test_a_session_that_ended_is_distilled_by_itself_and_never_from_a_hook(
     model(script)
 
     def ended(session: str) -> None:
+        said = f"{FOUND}. You said: keep carts for one day only, not for a week. {'It was long. ' * 200}"
+        hook("stop", session_id=session, last_assistant_message=said)
+        hook("session-end", session_id=session)
         now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
-        caller = Caller(str(shop.root), now, os.urandom, "test", no_progress)
-        for type_, text in (
-            ("stop", TURN + "\n\n" + "It was long. " * 200),
-            ("session_end", "Done."),
-        ):
-            capture(shop.vault, caller, text, type=type_, session=session, project="shop")
-        normalize(shop.vault, caller)
+        normalize(shop.vault, Caller(str(shop.root), now, os.urandom, "test", no_progress))
+
+    def hook(event: str, **payload: str) -> None:
+        words = [sys.executable, "-m", "cortex", "hook", event, "--host", "claude"]
+        environ = {key: value for key, value in os.environ.items() if key != "CORTEX_HOOK"}
+        subprocess.run(
+            words, input=json.dumps(payload), cwd=shop.root, env=environ, text=True, check=True
+        )
 
     monkeypatch.setenv("CORTEX_HOOK", "1")
     ended("from-a-hook")
@@ -483,8 +487,15 @@ def test_a_session_that_ended_is_distilled_by_itself_and_never_from_a_hook(
     time.sleep(1)
     assert not calls.exists()
     model(script, runs_per_day=2)
+    now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() - 3600))
+    caller = Caller(str(shop.root), now, os.urandom, "test", no_progress)
+    capture(shop.vault, caller, f"{TURN}{'It was long. ' * 200}", type="stop", session="s9")
     ended("by-itself")
-    assert wait_for(60, lambda: len(list(shop.root.glob("events/**/*.md"))) == 8)
+    # Of a session of another machine nobody is asked here.
+    assert wait_for(
+        60,
+        lambda: len([1 for one in shop.notes("events").values() if "type: distilled" in one]) == 2,
+    )
     assert calls.read_text() == "xx"  # three sessions are due, two may be asked about in a day
 
 

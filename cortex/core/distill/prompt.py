@@ -9,7 +9,7 @@ from typing import NamedTuple
 from cortex.core.distill.answer import DONE, said_in
 from cortex.core.model.distillation import Distillation
 from cortex.core.model.event import Event, time_of_id
-from cortex.core.model.turn_summary import AGENT, USER, parse_turn_summary
+from cortex.core.model.turn_summary import AGENT, USER, Utterance, parse_turn_summary
 from cortex.core.redact.secrets import sanitize_text
 from cortex.core.text.agent_escape import escape_for_agent
 from cortex.core.text.data_sections import read_sections
@@ -36,6 +36,15 @@ class SessionContext(NamedTuple):
     known: tuple[tuple[str, str], ...] = ()  # ids and titles of the nearest records
 
 
+class _Turn(NamedTuple):
+    """An event, read once."""
+
+    event: str  # its id
+    head: str
+    said: list[Utterance]
+    done: list[str]  # lines
+
+
 class SessionPart(NamedTuple):
     """Some turns of a session that fit into one prompt."""
 
@@ -46,35 +55,31 @@ class SessionPart(NamedTuple):
 def plan_parts(ordered: Sequence[Event]) -> list[SessionPart]:
     """The turns of a session in at most `MAX_PARTS` parts. Of a session that is too long the
     agent's long messages are cut in their middle; turns that still find no room are left out."""
+    read = [turn for turn in map(_read_turn, ordered) if turn.said or turn.done]
     turns: list[tuple[str, str, int]] = []
     for limit in _MESSAGE_CHARS:
-        texts = ((event.id, format_turn(event, limit)) for event in ordered)
-        turns = [(id_, text, count_tokens(text)) for id_, text in texts if text]
-        # Parts are seldom full to the last token.
+        texts = [(turn.event, _format_turn(turn, limit)) for turn in read]
+        # A token has 4 letters at the most. Parts are seldom full to the last token.
+        is_last = limit == _MESSAGE_CHARS[-1]
+        if not is_last and sum(len(text) for _, text in texts) > 4 * MAX_PARTS * _TURN_TOKENS:
+            continue
+        turns = [(id_, text, count_tokens(text)) for id_, text in texts]
         if sum(size for _, _, size in turns) <= (MAX_PARTS - 0.5) * _TURN_TOKENS:
             break
     parts: list[SessionPart] = []
     held: list[tuple[str, str, int]] = []
-    for turn in [*turns, None]:
-        if held and (turn is None or sum(one[2] for one in held) + turn[2] > _TURN_TOKENS):
-            ids, said = tuple(one[0] for one in held), "\n\n".join(one[1] for one in held)
+    for one in [*turns, None]:
+        if held and (one is None or sum(turn[2] for turn in held) + one[2] > _TURN_TOKENS):
+            ids, said = tuple(turn[0] for turn in held), "\n\n".join(turn[1] for turn in held)
             parts.append(SessionPart(ids, said))
             held = []
-        if turn and turn[2] <= _TURN_TOKENS:
-            held.append(turn)
+        if one and one[2] <= _TURN_TOKENS:
+            held.append(one)
     return parts[:MAX_PARTS]
 
 
-def format_turn(event: Event, most: int = 0) -> str:
-    """An event as a model reads it, `most` characters of each message of the agent, if given; empty
-    if nothing was said or done."""
+def _read_turn(event: Event) -> _Turn:
     turn = parse_turn_summary(event.text)
-    lines = []
-    for one in said_in(event):
-        if one.role != DONE and one.text.strip():
-            limit = most if one.role == AGENT else _MAX_PERSON_CHARS
-            about = f" (about: {shorten(one.about, 300)})" if one.about else ""
-            lines.append(f"{_SPEAKERS[one.role]}{about}: {_cut_middle(one.text.strip(), limit)}")
     ran = [
         f"{shorten(run.line, _MAX_COMMAND_CHARS)} -> {shorten(run.outcome, 80)}"
         for run in turn.commands
@@ -82,9 +87,23 @@ def format_turn(event: Event, most: int = 0) -> str:
     ]
     plan = [f"[{'x' if step.done else ' '}] {step.text}" for step in turn.plan]
     done = {"changed": turn.changed_files, "ran": ran[:_MAX_COMMANDS], "plan": plan}
-    lines += [f"({name}: {'; '.join(some)})" for name, some in done.items() if some]
     kind = "" if event.type in ("stop", "prompt") else f" {event.type}"
-    return "\n".join([f"--- {time_of_id(event.id)}{kind}", *lines]) if lines else ""
+    return _Turn(
+        event.id,
+        f"--- {time_of_id(event.id)}{kind}",
+        [one for one in said_in(event) if one.role != DONE and one.text.strip()],
+        [f"({name}: {'; '.join(some)})" for name, some in done.items() if some],
+    )
+
+
+def _format_turn(turn: _Turn, most: int) -> str:
+    """A turn as a model reads it, `most` characters of each message of the agent, if given."""
+    lines = []
+    for one in turn.said:
+        limit = most if one.role == AGENT else _MAX_PERSON_CHARS
+        about = f" (about: {shorten(one.about, 300)})" if one.about else ""
+        lines.append(f"{_SPEAKERS[one.role]}{about}: {_cut_middle(one.text.strip(), limit)}")
+    return "\n".join([turn.head, *lines, *turn.done])
 
 
 def build_prompt(

@@ -17,7 +17,11 @@ from cortex.core.distill.answer import (
 from cortex.core.distill.prompt import SessionContext, SessionPart, build_prompt, plan_parts
 from cortex.core.model import event as events
 from cortex.core.model.caller import Caller
-from cortex.core.model.distillation import Distillation, compose_distillation, parse_distillation
+from cortex.core.model.distillation import (
+    Distillation,
+    compose_distillation,
+    standing_distillations,
+)
 from cortex.core.model.event import DISTILLED, Event
 from cortex.core.model.note_status import TIER_CURRENT
 from cortex.core.model.parameters import Since
@@ -263,8 +267,8 @@ def _keep_answer(
     told = _would_ask(plan)._replace(
         title=one.title or plan.row.title, outcome=DONE, dropped=checked.dropped
     )
-    earlier = _last_distillation(plan.events)
-    if earlier and earlier._replace(model="") == one._replace(model=""):
+    standing = (earlier._replace(model=model) for _, earlier in standing_distillations(plan.events))
+    if one in standing:
         return told._replace(outcome=UP_TO_DATE), one
     event = Event(
         new_event_id(caller), DISTILLED, "", compose_distillation(one),
@@ -281,8 +285,8 @@ def _plan_session(vault: Vault, caller: Caller, row: NoteRow, *, again: bool) ->
     """What there is to ask: the turns after the last one that is distilled, or all `again`."""
     held = _read_events(vault, row)
     turns = [event for event in held if event.type in _READ_TYPES and not _is_empty(event)]
-    before = None if again else _last_distillation(held)
-    end = max(before.covers, default="") if before else ""
+    standing = [] if again else [one for _, one in standing_distillations(held)]
+    end = max((id_ for one in standing for id_ in one.covers), default="")
     parts = plan_parts([event for event in turns if event.id > end])
     words = token_set(" ".join(part.text for part in parts)[:200_000])
     known = query_index(
@@ -291,7 +295,7 @@ def _plan_session(vault: Vault, caller: Caller, row: NoteRow, *, again: bool) ->
     commits = _commits(caller, row, turns) if parts else ()
     handle = short_hash(session_name(row), 8)
     context = SessionContext(handle, row.project, row.branch, commits, known)
-    return _Plan(row, context, parts, before, held)
+    return _Plan(row, context, parts, standing[-1] if standing else None, held)
 
 
 def _read_events(vault: Vault, row: NoteRow) -> list[Event]:
@@ -304,11 +308,6 @@ def _read_events(vault: Vault, row: NoteRow) -> list[Event]:
         except (CortexError, OSError):  # told by doctor
             continue
     return found
-
-
-def _last_distillation(held: Sequence[Event]) -> Distillation | None:
-    distilled = [event for event in held if event.type == DISTILLED]
-    return parse_distillation(distilled[-1].text) if distilled else None
 
 
 def _is_empty(event: Event) -> bool:
