@@ -528,6 +528,22 @@ def test_what_one_clone_distills_and_another_normalizes_apart_is_one(pair):
     assert here.titles() == ["Carts are kept for one day and not for a week"]
 
 
+def test_sync_takes_what_is_replaced_for_no_loss_of_notes(pair):
+    here, there = pair
+    here.turn(
+        f"{TURN}\n\n"
+        + "\n".join(f"Decision: the service {name} runs in a container" for name in "abcdefgh")
+    )
+    here.sync()
+    there.sync()
+    assert len(there.titles()) == 9
+    here.answer(answer(DECISION))
+    for clone in (here, there):
+        clone.sync()
+    assert here.notes("") == there.notes("")
+    assert there.titles() == ["Carts are kept for one day and not for a week"]
+
+
 KILLED = """
 import sys, time
 from cortex.core.model.caller import Caller, no_progress

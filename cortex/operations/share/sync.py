@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+import re
 import time
 from collections.abc import Sequence
 from contextlib import suppress
@@ -38,6 +39,7 @@ _MAX_PUSH_ATTEMPTS = 6  # at a push, while others push at the same time
 _MAX_MERGE_ATTEMPTS = 3  # of a merge, when something of ours is written between its commit and it
 _MAX_STEPS = {"rebase": 10_000, "merge": 5}  # commits of one rebase; looks at what one merge left
 _MERGE_FLAGS = ("--quiet", "--no-edit", "--no-autostash", "--no-squash")
+_EXTRACTED_RE = re.compile(rb"(?m)^  layer: (?:keyword|passage|distilled)\r?$")
 _MIN_MASS_REMOVAL = 5  # notes; fewer may go unasked however small the vault
 
 
@@ -272,7 +274,8 @@ class _SyncRun:
             and not one.path.startswith("briefings/")
             and os.path.basename(one.path) not in here
         ]
-        there = self._too_many_removed(len(gone))
+        prefix = objects.prefix(self.root)
+        there = self._too_many_removed([prefix + os.fsencode(one.path) for one in gone])
         if there is not None:
             restore = f"cd {self.root} && git ls-files --deleted -z | xargs -0 git restore --"
             raise CortexError(
@@ -280,12 +283,16 @@ class _SyncRun:
                 f"{restore} brings them back, and nothing else; cortex sync --yes if that is right",
             )
 
-    def _too_many_removed(self, removed: int) -> int | None:
-        """The notes in the last commit, if removing so many must be confirmed; else None."""
-        if self.allow_mass_removal or removed < _MIN_MASS_REMOVAL:
+    def _too_many_removed(self, removed: Sequence[bytes]) -> int | None:
+        """The notes in the last commit, if removing these (paths from the top) must be confirmed;
+        else None."""
+        if self.allow_mass_removal or len(removed) < _MIN_MASS_REMOVAL:
             return None
         there = len(_committed_notes(self.root))
-        return there if removed * 5 > there else None
+        if len(removed) * 5 <= there:
+            return None
+        count = len(removed) - _count_extracted(self.root, removed)
+        return there if count >= _MIN_MASS_REMOVAL and count * 5 > there else None
 
     def _exchange_with_remote(self) -> None:
         """Take and give, again when somebody else gave in between."""
@@ -424,7 +431,7 @@ class _SyncRun:
             why = "both sides have commits, and pull.ff = only forbids to merge them"
             raise CortexError(f"{why}; nothing of {up.remote} was taken", "git config pull.ff true")
         removed = _removed_notes(self.root, start, theirs)
-        total = self._too_many_removed(len(removed))
+        total = self._too_many_removed(sorted(removed))
         if total is not None:
             raise CortexError(
                 f"{there} would remove {len(removed)} of {total} notes; nothing was merged",
@@ -526,6 +533,14 @@ def _removed_notes(root: str, base: str, theirs: str) -> set[bytes]:
     raw = git_cli.run(root, ["diff-tree", *flags, base, theirs, "--", "."], timeout=120.0)
     gone = {path for path in raw.split(b"\0") if path.endswith(b".md")}
     return gone & _committed_notes(root) if len(gone) >= _MIN_MASS_REMOVAL else gone
+
+
+def _count_extracted(root: str, paths: Sequence[bytes]) -> int:
+    """How many of these notes of the last commit were made of events and may go with a
+    distillation: they can be made of the events again."""
+    blobs = objects.list_files(root, "HEAD", [os.fsdecode(path) for path in paths])
+    texts = objects.read_blobs(root, blobs.values())
+    return sum(_EXTRACTED_RE.search(texts.get(blob, b"")) is not None for blob in blobs.values())
 
 
 def _committed_notes(root: str) -> set[bytes]:
