@@ -206,6 +206,35 @@ def test_an_event_in_two_places_is_never_written_into_another_events_file(two) -
         ]
 
 
+@pytest.mark.parametrize("by", ["sync", "git pull"])
+@pytest.mark.parametrize("swapped", [False, True])
+def test_an_event_that_both_sides_have_is_not_mixed_with_a_record_that_is_like_it(
+    two, swapped, by
+) -> None:
+    """git takes the event for a new name of the record that one side deleted and the other edited,
+    and commits the text with markers as if it were merged."""
+    deleting, editing = two if swapped else two[::-1]
+    lines = "\n".join(
+        f"Line {number} of a text that the event and the record share." for number in range(40)
+    )
+    two[0].write(record_path(Y), RECORD.format(id=Y, title="Use SQLite") + lines + "\n")
+    two[0].commits()
+    two[1].git("pull", "-q")
+    for each in two:  # as an import of one transcript on two machines
+        each.event(E2, f"Use SQLite.\n\n{lines}")
+    deleting.remove(record_path(Y))
+    text = (editing.root / record_path(Y)).read_text()
+    editing.write(record_path(Y), text.replace("tags: [storage]", "tags: [disk]\nowner: ada"))
+    two[0].commits()
+    two[1].commit()
+    if by == "git pull":
+        two[1].git("pull", "-q", "--no-rebase")
+    meet(*two)
+    for each in two:
+        assert each.texts()[E2] == EVENT.format(id=E2, text=f"Use SQLite.\n\n{lines}")
+        assert "tags: [disk]" in each.texts()[Y]
+
+
 def test_an_event_whose_file_holds_another_event_is_named_and_gets_its_own_text_back(two) -> None:
     """As a merge program that follows renames leaves it where it does not read `.gitattributes`."""
     a, b = two

@@ -143,11 +143,24 @@ def _find_event_damage(plan: MergePlan, result: Tree) -> Iterator[MergeDamage]:
             for path, data in result.items()
             if is_event_path(path) and stem_of(path) == id_
         ]
-        is_wrong = any(not has_own_id(*file) for file in here)
+        known = {
+            _unix_lines(data)
+            for tree in plan.sides
+            for path, data in tree.items()
+            if is_event_path(path) and stem_of(path) == id_
+        }
+        # An event never changes: what no side has is mixed with another note, markers included.
+        is_wrong = any(
+            not has_own_id(path, data) or _unix_lines(data) not in known for path, data in here
+        )
         if here and not is_wrong:
             continue
         if decision := resolve_event(plan, id_, gone_is_gone=not is_wrong):
             yield MergeDamage(WRONG_EVENT, *decision[:4])
+
+
+def _unix_lines(data: bytes) -> bytes:
+    return data.replace(b"\r\n", b"\n")
 
 
 def _find_lost_copies(

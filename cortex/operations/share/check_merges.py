@@ -36,8 +36,13 @@ from cortex.index.filters import NoteFilter
 from cortex.index.refresh import query_index
 from cortex.operations.share.duplicates import join_files
 from cortex.operations.share.misnamed_events import restore_event_text
-from cortex.operations.share.resolve_conflicts import MergeCommit, merge_notes, read_merge_commit
-from cortex.vault import files
+from cortex.operations.share.resolve_conflicts import (
+    MergeCommit,
+    merge_notes,
+    read_merge_commit,
+    same_text,
+)
+from cortex.vault import files, layout
 from cortex.vault.git import checkout, displaced, git_cli, merging, objects
 from cortex.vault.git.commit import is_outside_own_folders
 from cortex.vault.git.merging import MergeRevisions
@@ -172,7 +177,7 @@ def _repair_damage(
     if stray.kind in (MIXED, UNREADABLE):
         return _restore_own_text(vault.root, wrong)
     if stray.kind == WRONG_EVENT:
-        there = [path for path in there if path.endswith(f"/{stray.id}.md")]
+        there = [path for path in there if _is_event_as_it_was(vault.root, path, stray)]
     if there and not stray.has_copy:
         return None, None
     return _restore_lost_note(vault.root, wrong), None
@@ -223,11 +228,20 @@ def _restore_lost_note(root: str, wrong: DamagingCommit) -> MergeResolution | No
     stray, path = wrong.damage, wrong.damage.path
     if git_cli.run_unchecked(root, ["rev-list", "-1", f"{wrong.commit}..HEAD", "--", path]).stdout:
         return None
-    if files.exists(root, path) and note_id(files.read(root, path)) == stray.id:
+    is_there = files.exists(root, path) and note_id(files.read(root, path)) == stray.id
+    if is_there and (stray.kind != WRONG_EVENT or _is_event_as_it_was(root, path, stray)):
         return None
     path = write_back(root, path, stray.data)
     noun = "event" if stray.kind == WRONG_EVENT else "note"
     return MergeResolution(path, f"git had taken it for another {noun}; it is back")
+
+
+def _is_event_as_it_was(root: str, path: str, stray: MergeDamage) -> bool:
+    """True if a file is named after an event and has its text. One that failed has a reason of its
+    own in its text."""
+    is_named = path.endswith(f"/{stray.id}.md")
+    is_failed = path.startswith(f"{layout.FAILED_FOLDER}/")
+    return is_named and (is_failed or same_text(files.read(root, path), stray.data))
 
 
 def existing_paths(vault: Vault, caller: Caller, id_: str, *, is_event: bool) -> list[str]:
