@@ -57,8 +57,8 @@ def _read_distill(table: Mapping[str, object], path: str) -> tuple[DistillSettin
     chosen, problems, numbers = DistillSettings(), list[Problem](), dict[str, float]()
     for key, value in table.items():
         if key == "command" and isinstance(value, list) and value:
-            words = tuple(word for word in value if isinstance(word, str) and word)
-            if len(words) == len(value):
+            words = tuple(word for word in value if isinstance(word, str))
+            if len(words) == len(value) and words[0]:
                 chosen = chosen._replace(command=words)
                 continue
             form = _FORMS[key]

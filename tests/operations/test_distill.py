@@ -428,6 +428,12 @@ def test_without_a_command_nothing_is_asked_and_the_error_names_the_settings(sho
         settings, (problem,) = user_settings.load_distill()
         assert not settings.command
         assert "list of words" in problem.hint
+        with pytest.raises(InvalidInputError, match="command is not understood"):
+            distill(shop.vault, shop.caller(), ["s1"])
+    Path(user_settings.settings_file()).write_text(
+        '[distill]\ncommand = ["claude", "--tools", ""]\n'
+    )
+    assert user_settings.load_distill()[0].command == ("claude", "--tools", "")
 
 
 def test_a_vault_can_name_no_command(shop, model, tmp_path):

@@ -187,6 +187,8 @@ def _ask_about(
     """Ask the user's model about sessions, one at a time; or say what would be asked."""
     settings, problems = user_settings.load_distill()
     if not settings.command and not dry_run:
+        if problems:
+            raise InvalidInputError(f"{problems[0].where}: {problems[0].message}", problems[0].hint)
         hint = _SETTINGS_HINT.format(user_settings.settings_file())
         raise NotFoundError("you have named no model that distills", hint)
     if dry_run:
