@@ -11,7 +11,7 @@ from cortex.core.briefing.pages import BRIEFINGS_FOLDER, BriefingPage, ItemLine
 from cortex.core.extract.named_entities import Entity, find_entities
 from cortex.core.extract.ticked_tasks import done_action_ids
 from cortex.core.markdown.scan import MarkdownScan, conflict_marker_line, scan, title_of
-from cortex.core.model.event import raw_content
+from cortex.core.model.event import DISTILLED, raw_content
 from cortex.core.model.note_status import (
     SET_ASIDE_STATUSES,
     TIER_CURRENT,
@@ -80,7 +80,8 @@ def summarize_note(path: str, data: bytes, mtime: int) -> NoteSummary:
     scanned = scan(body, note.body_start_line)
     status, tier = _status_and_tier(note, path)
     tasks = scanned.tasks
-    if path.startswith(f"{BRIEFINGS_FOLDER}/") and note.get("type") == "briefing":
+    is_page = path.startswith(f"{BRIEFINGS_FOLDER}/") and note.get("type") == "briefing"
+    if is_page or (tier == TIER_TRAIL and note.get("type") == DISTILLED):
         body, scanned = "", scan("")  # what it says is found where it came from
     is_trail = tier == TIER_TRAIL
     from_events, _ = note.provenance()

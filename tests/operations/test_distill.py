@@ -29,6 +29,7 @@ from cortex.operations.care.doctor import doctor
 from cortex.operations.care.init import init
 from cortex.operations.care.set_up_clone import set_up_clone
 from cortex.operations.distill.distill import distill
+from cortex.operations.find.search import search
 from cortex.operations.records.pin import pin
 from cortex.operations.records.update import update
 from cortex.operations.share.sync import sync
@@ -172,6 +173,9 @@ def test_what_has_a_true_quote_becomes_a_record_and_what_lies_is_dropped_and_cou
     )
     assert turn in record.provenance()[0]
     assert (record.get("confidence"), record.get("priority")) == ("0.9", "8")
+    hits = search(shop.vault, shop.caller(), "type:distilled").hits
+    assert [hit.title for hit in hits] == ["Carts expire after a day"]
+    assert not search(shop.vault, shop.caller(), "statement confidence priority").hits
     for part in (
         "title: Carts expire after a day",
         "- Expire carts",

@@ -275,7 +275,7 @@ def _keep_answer(
     event = Event(
         new_event_id(caller), DISTILLED, "", compose_distillation(one),
         session=session_name(plan.row), project=plan.row.project, branch=plan.row.branch,
-        source=caller.source,
+        source=caller.source, title=one.title,
     )  # fmt: skip
     event, made = publish_and_normalize(vault, caller, event)
     paths = (path for path, _ in made.records if not path.startswith("sessions/"))
