@@ -15,6 +15,7 @@ import os
 from collections import defaultdict
 from typing import NamedTuple
 
+from cortex.core.merge.conflict_markers import marked_conflicts
 from cortex.core.merge.damage import (
     DUPLICATED,
     LOST,
@@ -27,7 +28,7 @@ from cortex.core.merge.damage import (
 )
 from cortex.core.merge.lines import merge_lines
 from cortex.core.merge.merge_plan import MergeResolution
-from cortex.core.merge.note_versions import is_event_path, note_id
+from cortex.core.merge.note_versions import Tree, is_event_path, note_id
 from cortex.core.model.caller import Caller
 from cortex.core.model.problem import CortexError, Problem, reason_of
 from cortex.core.notes import note as notes
@@ -42,7 +43,7 @@ from cortex.operations.share.resolve_conflicts import (
     read_merge_commit,
     same_text,
 )
-from cortex.vault import files, layout
+from cortex.vault import files
 from cortex.vault.git import checkout, displaced, git_cli, merging, objects
 from cortex.vault.git.commit import is_outside_own_folders
 from cortex.vault.git.merging import MergeRevisions
@@ -120,6 +121,8 @@ def _find_merge_damage(
     if merged is None or merged.is_ours:  # as `git merge -s ours` makes it
         return []
     found = find_damage(merged.sides, merged.result, merge_notes)
+    if not is_merge:
+        found = [one for one in found if not _is_another_text(one, merged.result)]
     gone = [stray for stray in found if stray.kind == LOST]
     pairs = [
         (one, other)
@@ -141,6 +144,14 @@ def _find_merge_damage(
         for stray in found
         if stray.kind in (WRONG_EVENT, DUPLICATED, UNREADABLE) or id(stray) in sure
     ]
+
+
+def _is_another_text(damage: MergeDamage, result: Tree) -> bool:
+    """True if an event has another whole text than both sides. In a commit that is taken for a copy
+    of another, since author, second and subject are the same, that may be what a sync chose."""
+    data = result.get(damage.path, b"")
+    is_event = damage.kind == WRONG_EVENT and note_id(data) == damage.id
+    return is_event and not marked_conflicts(data)
 
 
 def _renamed_paths(root: str, commits: MergeRevisions, *, is_merge: bool) -> set[str]:
@@ -177,7 +188,8 @@ def _repair_damage(
     if stray.kind in (MIXED, UNREADABLE):
         return _restore_own_text(vault.root, wrong)
     if stray.kind == WRONG_EVENT:
-        there = [path for path in there if _is_event_as_it_was(vault.root, path, stray)]
+        there = [path for path in there if path.endswith(f"/{stray.id}.md")]
+        there = [path for path in there if not _has_mixed_text(vault.root, path, wrong)]
     if there and not stray.has_copy:
         return None, None
     return _restore_lost_note(vault.root, wrong), None
@@ -229,19 +241,18 @@ def _restore_lost_note(root: str, wrong: DamagingCommit) -> MergeResolution | No
     if git_cli.run_unchecked(root, ["rev-list", "-1", f"{wrong.commit}..HEAD", "--", path]).stdout:
         return None
     is_there = files.exists(root, path) and note_id(files.read(root, path)) == stray.id
-    if is_there and (stray.kind != WRONG_EVENT or _is_event_as_it_was(root, path, stray)):
+    if is_there and not _has_mixed_text(root, path, wrong):
         return None
     path = write_back(root, path, stray.data)
     noun = "event" if stray.kind == WRONG_EVENT else "note"
     return MergeResolution(path, f"git had taken it for another {noun}; it is back")
 
 
-def _is_event_as_it_was(root: str, path: str, stray: MergeDamage) -> bool:
-    """True if a file is named after an event and has its text. One that failed has a reason of its
-    own in its text."""
-    is_named = path.endswith(f"/{stray.id}.md")
-    is_failed = path.startswith(f"{layout.FAILED_FOLDER}/")
-    return is_named and (is_failed or same_text(files.read(root, path), stray.data))
+def _has_mixed_text(root: str, path: str, wrong: DamagingCommit) -> bool:
+    """True if an event's file still has the text that a merge has mixed."""
+    now, mixed = files.read(root, path), objects.read_at_revision(root, wrong.commit, path)
+    is_event = wrong.damage.kind == WRONG_EVENT and path.endswith(f"/{wrong.damage.id}.md")
+    return is_event and same_text(now, mixed) and not same_text(now, wrong.damage.data)
 
 
 def existing_paths(vault: Vault, caller: Caller, id_: str, *, is_event: bool) -> list[str]:
