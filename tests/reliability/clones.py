@@ -539,6 +539,11 @@ class Clones:
                     path = line.partition("\t")[2].strip('"')
                     for revision in (id_, f"{id_}^"):
                         self.forget(self.git(root, "show", f"{revision}:{path}", fails=True))
+                    # Whoever takes a repair of Cortex's back wants that text in that note.
+                    before = self.git(root, "show", f"{id_}^:{path}", fails=True)
+                    for word in WORD.findall(before):
+                        named = notes.read(before.encode()).get("id")
+                        self.owners.setdefault(word, set()).add(named)
                 self.git(root, "revert", "--no-edit", id_, fails=True)
                 self.mended(clone)
                 return
