@@ -554,6 +554,25 @@ def test_sync_takes_what_is_replaced_for_no_loss_of_notes(pair):
     assert there.titles() == ["Carts are kept for one day and not for a week"]
 
 
+def test_two_processes_ask_about_one_session_once(shop, model, tmp_path):
+    shop.turn()
+    calls = tmp_path / "calls"
+    model(f"import time\ntime.sleep(1)\nopen({str(calls)!r}, 'a').write('x')\n{COMMAND}")
+    words = [sys.executable, "-c", KILLED, str(shop.root)]
+    processes = [subprocess.Popen(words) for _ in range(3)]
+    assert [process.wait(60) for process in processes] == [0, 0, 0]
+    assert calls.read_text() == "x"
+    assert len(shop.titles()) == 2
+
+
+def test_a_model_that_calls_cortex_asks_no_model(shop, model, monkeypatch):
+    shop.turn()
+    model(COMMAND)
+    monkeypatch.setenv("CORTEX_HOOK", "model")
+    with pytest.raises(InvalidInputError, match="in a model"):
+        distill(shop.vault, shop.caller(), ["s1"])
+
+
 KILLED = """
 import sys, time
 from cortex.core.model.caller import Caller, no_progress

@@ -44,7 +44,7 @@ from cortex.index.refresh import IndexSession, query_index
 from cortex.operations.capture.capture import new_event_id
 from cortex.operations.capture.normalize_now import publish_and_normalize
 from cortex.operations.distill.due import due_rows, is_within_limits
-from cortex.operations.distill.model_command import run_model
+from cortex.operations.distill.model_command import GUARD_VARIABLE, IN_MODEL, run_model
 from cortex.operations.find.ensure_fresh import ensure_fresh
 from cortex.operations.sessions.live_sessions import last_event_time
 from cortex.operations.sessions.resolve_session import IS_SESSION, find_session, session_name
@@ -186,6 +186,8 @@ def _ask_about(
 ) -> DistillResult:
     """Ask the user's model about sessions, one at a time; or say what would be asked."""
     settings, problems = user_settings.load_distill()
+    if os.environ.get(GUARD_VARIABLE) == IN_MODEL and not dry_run:
+        raise InvalidInputError("this runs in a model that distills", "answer its prompt")
     if not settings.command and not dry_run:
         if problems:
             raise InvalidInputError(f"{problems[0].where}: {problems[0].message}", problems[0].hint)
@@ -285,6 +287,8 @@ def _keep_answer(
 
 def _plan_session(vault: Vault, caller: Caller, row: NoteRow, *, again: bool) -> _Plan:
     """What there is to ask: the turns after the last one that is distilled, or all `again`."""
+    # Another process may have distilled it while this one waited.
+    row = query_index(vault, caller.progress, lambda now: now.catalogue.row_at(row.path)) or row
     held = _read_events(vault, row)
     turns = [event for event in held if event.type in _READ_TYPES and not _is_empty(event)]
     standing = [] if again else [one for _, one in standing_distillations(held)]

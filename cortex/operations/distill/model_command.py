@@ -15,6 +15,7 @@ from cortex.core.distill.answer import MAX_ANSWER_BYTES
 from cortex.core.model.problem import CortexError, NotFoundError
 from cortex.core.redact.secrets import sanitize_text
 
+GUARD_VARIABLE, IN_MODEL = "CORTEX_HOOK", "model"  # in its environment: our hooks are silent
 _MAX_STDERR_BYTES = 65_536  # of standard error that are kept, the last ones
 # Between two looks at whether it has ended while a child of it keeps a pipe open.
 _POLL_SECONDS = 0.1
@@ -53,7 +54,7 @@ def _run(words: Sequence[str], cwd: str, question: int, timeout: float) -> tuple
             stderr=subprocess.PIPE,
             start_new_session=True,
             bufsize=0,
-            env={**os.environ, "CORTEX_HOOK": "model"},
+            env={**os.environ, GUARD_VARIABLE: IN_MODEL},
         )
     except OSError as error:
         raise NotFoundError(
