@@ -1212,6 +1212,75 @@ def test_an_older_version_that_came_back_and_was_edited_takes_nothing_from_its_n
     assert "pinned: true" in a.texts()[X]
 
 
+def test_an_older_version_that_came_back_here_and_was_edited_elsewhere_takes_nothing_from_its_note(
+    two,
+) -> None:
+    """Elsewhere nobody has moved the note: git merges its file with the older version, which never
+    had what was added since, and takes that out of the merged file."""
+    a, b = two
+    path = record_path(X)
+    old = (a.root / path).read_text()
+    a.write(path, old.replace("tags:", "pinned: true\ntags:") + "A second line.\n")
+    a.commits()
+    b.git("pull", "-q")
+    a.write("Ideas/moved.md", (a.root / path).read_text())
+    a.remove(path)
+    a.commit()
+    a.write(path, old)
+    a.commits()
+    text = (b.root / path).read_text()
+    b.write(path, text.replace("\n\nOne file", "\n\nA line of b.\n\nOne file"))
+    b.commit()
+    b.git("pull", "-q", "--no-rebase", "--no-edit", code=None)
+    b.git("commit", "-qam", "merged", code=None)
+    b.fix()
+    assert not (b.root / path).exists()
+    for line in ("A second line.", "A line of b.", "pinned: true"):
+        assert line in b.texts()[X]
+    meet(b, a)
+
+
+def test_a_line_that_somebody_took_out_of_one_of_two_files_stays_out_when_they_are_made_one(
+    two,
+) -> None:
+    a, b = two
+    path = record_path(X)
+    for each, line in ((a, "A second line."), (b, "A line of b.")):
+        text = (each.root / path).read_text()
+        each.write(path, text.replace("\n\nOne file", f"\n\n{line}\n\nOne file"))
+        each.commit()
+    a.write("Ideas/copy.md", (a.root / path).read_text())
+    a.commit()
+    a.write(path, (a.root / path).read_text().replace("A second line.\n\n", ""))
+    a.add_line(path, "A third line.")
+    a.commits()
+    b.git("pull", "-q", "--no-rebase", "--no-edit", code=None)
+    b.git("commit", "-qam", "merged", code=None)
+    b.fix()
+    held = b.texts()[X]
+    assert "A second line." not in held
+    for line in ("A third line.", "A line of b."):
+        assert line in held
+
+
+def test_a_line_that_was_changed_on_another_branch_than_a_move_does_not_come_back(two) -> None:
+    a, b = two
+    path = record_path(X)
+    old = (a.root / path).read_text()
+    a.write("Ideas/moved.md", old)
+    a.remove(path)
+    a.commits()
+    b.write(path, old.replace("One file is", "Two files are"))
+    b.commit()
+    b.git("pull", "-q", "--no-rebase", "--no-edit", code=None)
+    b.git("commit", "-qam", "merged", code=None)
+    b.write(path, old)
+    b.commit()
+    b.fix()
+    assert "Two files are" in b.texts()[X]
+    assert "One file is" not in b.texts()[X]
+
+
 def test_an_edit_made_on_another_branch_than_a_move_stays_when_the_two_files_are_made_one(
     two,
 ) -> None:

@@ -118,10 +118,10 @@ def _merge_base_text(root: str, *files_of: tuple[str, bytes]) -> bytes:
     """The base for a merge of two files of one note, given as path and text; empty if there is
     none.
 
-    It is the latest text in git's history of both paths from which both files came, or else the
-    latest that both paths had. If one file still has that text and the other has an older one from
-    which it was made, as after a pick of an old commit, the base is the older text, so that later
-    changes stay.
+    It is the latest text in git's history of both paths from which both files came and which has no
+    line of `_lines_to_keep`, or else, where they came from none, the latest that both paths had. If
+    one file still has that text and the other has an older one from which it was made, as after a
+    pick of an old commit, the base is the older text, so that later changes stay.
     """
     paths = [path for path, _ in files_of]
     changes = [objects.list_blob_changes(root, path) for path in paths]
@@ -130,9 +130,12 @@ def _merge_base_text(root: str, *files_of: tuple[str, bytes]) -> bytes:
         if old and new:
             made_of.setdefault(new, set()).add(old)
     seen = [[new for _, new in steps if new] for steps in changes]
-    blob = _latest_shared_blob(root, paths, seen, made_of) or next(
-        (blob for blob in seen[0] if blob in seen[1]), ""
-    )
+    shared = _shared_blobs(root, paths, seen, made_of)
+    if shared:
+        texts, keep = objects.read_blobs(root, shared), _lines_to_keep(root, files_of)
+        blob = next((blob for blob in shared if not _lines(texts.get(blob, b"")) & keep), "")
+    else:
+        blob = next((blob for blob in seen[0] if blob in seen[1]), "")
     if not blob:
         return b""
     older = [
@@ -147,11 +150,11 @@ def _merge_base_text(root: str, *files_of: tuple[str, bytes]) -> bytes:
     return next((data for data in now if data in [texts.get(each) for each in older]), texts[blob])
 
 
-def _latest_shared_blob(
+def _shared_blobs(
     root: str, paths: Sequence[str], seen: Sequence[list[str]], made_of: Mapping[str, set[str]]
-) -> str:
-    """The latest blob that the committed blobs of all paths came from, or are; empty if there is
-    none.
+) -> list[str]:
+    """The blobs that the committed blobs of all paths came from, or are, the latest first: each
+    stands before those that it came from.
 
     `seen`: the blobs that each path had, the newest first.
     """
@@ -159,17 +162,39 @@ def _latest_shared_blob(
     names = [prefix + path for path in paths]
     committed = objects.list_files(root, "HEAD", names) if all(seen) else {}
     if len(committed) < len(paths):
-        return ""
+        return []
     shared = set.intersection(
         *({blob, *_ancestor_blobs(made_of, blob)} for blob in committed.values())
     )
     older = {blob: _ancestor_blobs(made_of, blob) for blob in shared}
-    latest = {
-        blob
+    later = {
+        blob: sum(blob in older[each] and each not in older[blob] for each in shared)
         for blob in shared
-        if not any(blob in older[each] and each not in older[blob] for each in shared)
     }
-    return next((blob for blob in itertools.chain(*seen) if blob in latest), "")
+    by_time = (blob for blob in dict.fromkeys(itertools.chain(*seen)) if blob in shared)
+    return sorted(by_time, key=later.__getitem__)
+
+
+def _lines_to_keep(root: str, files_of: Sequence[tuple[str, bytes]]) -> set[bytes]:
+    """The lines that only one of two files of a note has, and that nobody took out of either:
+    neither an uncommitted edit did, nor a commit other than a merge.
+
+    Where one clone moved a note, an older version came back in its place, and another clone went on
+    with the file, git takes out of that what the older version has not, and the moved file has.
+    """
+    texts: list[tuple[bytes, bytes]] = []
+    for path, data in files_of:
+        steps = objects.list_blob_changes(root, path, merges=False)
+        blobs = objects.read_blobs(root, itertools.chain(*steps))
+        texts += [(blobs[old], blobs[new]) for old, new in steps if old in blobs and new in blobs]
+        texts.append((objects.read_at_revision(root, "HEAD", path) or b"", data))
+    (_, one), (_, other) = files_of
+    taken_out = set[bytes]().union(*(_lines(old) - _lines(new) for old, new in texts))
+    return (_lines(one) ^ _lines(other)) - taken_out
+
+
+def _lines(data: bytes) -> set[bytes]:
+    return set(data.replace(b"\r\n", b"\n").split(b"\n"))
 
 
 def _ancestor_blobs(made_of: Mapping[str, set[str]], blob: str) -> set[str]:
