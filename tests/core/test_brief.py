@@ -344,6 +344,7 @@ def test_a_note_is_taken_apart_without_yaml() -> None:
     ) == (
         "keyword",
         "body",
+        (),
     )
-    assert parse_note_body(b"---\nno end") == ("", "---\nno end")
+    assert parse_note_body(b"---\nno end") == ("", "---\nno end", ())
     assert parse_note_body(b"---\n" * 300_000).layer == ""

@@ -28,10 +28,13 @@ from cortex.operations.capture.save import save
 from cortex.operations.care.doctor import doctor
 from cortex.operations.care.init import init
 from cortex.operations.care.set_up_clone import set_up_clone
+from cortex.operations.care.status import status
 from cortex.operations.distill.distill import distill
 from cortex.operations.find.search import search
 from cortex.operations.records.pin import pin
+from cortex.operations.records.supersede import supersede
 from cortex.operations.records.update import update
+from cortex.operations.sessions.brief import brief
 from cortex.operations.share.sync import sync
 from cortex.vault import user_settings
 from cortex.vault.locate import Vault
@@ -293,6 +296,21 @@ def test_only_the_person_s_own_words_supersede_a_record(shop, quote, kind, statu
         == status
     )
     assert any(f"kind: {kind}" in text and old in text for text in texts.values())
+
+
+def test_a_contradiction_stands_in_status_and_in_the_briefing_until_one_is_superseded(shop):
+    old = save(
+        shop.vault, shop.caller(), "Carts are kept for a week", project="shop", type="decision"
+    ).id
+    shop.turn(TURN.replace("for a week", "for a week as carts are kept now"))
+    record = dict(DECISION, quote=FOUND, relation={"kind": "contradicts", "id": old})
+    (new,) = shop.answer(answer(record)).sessions[0].records
+    named = status(shop.vault, shop.caller()).contradictions
+    assert ([one.id for one in named.hits], named.total) == ([new], 1)
+    told = brief(shop.vault, shop.caller(), project="shop").text
+    assert f"contradicts …{old}" in told
+    supersede(shop.vault, shop.caller(), old, by=new)
+    assert not status(shop.vault, shop.caller()).contradictions.hits
 
 
 def test_an_invented_target_is_left_out(shop):

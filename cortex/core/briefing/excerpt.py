@@ -23,6 +23,7 @@ WHAT_CHARACTERS, WHY_CHARACTERS, UNLABELLED_CHARACTERS, SESSION_CHARACTERS = 80,
 TITLE_CHARACTERS = 140  # of a title, which elsewhere has at most 120
 _MAX_LINES = 400  # of a body that are looked at: what a note says first is what it is about
 
+_CONTRADICTS_RE = re.compile(r"""kind: contradicts(?:,|\r?\n)[ ]+to: ["']?\[\[([^\[\]|]{1,200})""")
 _LAYER_RE = re.compile(r"^[ \t]+layer:[ \t]*[\"']?([a-z]{1,20})[\"']?[ \t]*\r?$", re.MULTILINE)
 # As in the interfaces: what would act on a terminal, hide in a text, or turn its direction.
 _INVISIBLE_RE = re.compile(
@@ -66,6 +67,7 @@ class NoteBody(NamedTuple):
 
     layer: str
     body: str
+    contradicts: tuple[str, ...] = ()  # ids of other records
 
 
 class PlanStep(NamedTuple):
@@ -78,8 +80,10 @@ class PlanStep(NamedTuple):
 def parse_note_body(data: bytes) -> NoteBody:
     """The parts of a note's file, of which the end may be missing."""
     parts = split_note(data.removeprefix(BOM))
-    layer = _LAYER_RE.search(parts.frontmatter.decode("utf-8", "replace"))
-    return NoteBody(layer[1] if layer else "", decode_text(parts.body))
+    frontmatter = parts.frontmatter.decode("utf-8", "replace")
+    layer = _LAYER_RE.search(frontmatter)
+    others = tuple(_CONTRADICTS_RE.findall(frontmatter))
+    return NoteBody(layer[1] if layer else "", decode_text(parts.body), others)
 
 
 def sanitize_line(text: str, limit: int = 1000) -> str:

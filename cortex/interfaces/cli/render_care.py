@@ -79,7 +79,7 @@ def status(answer: Any) -> Iterable[str]:
             listed = [f"{escape(name)} {number}" for name, number in counts.items()]
             others = [f"{more[key]} more"] if more.get(key) else []
             yield f"  {heading}{', '.join(listed + others)}"
-    for name in ("overdue", "stale", "recent"):
+    for name in ("overdue", "stale", "contradictions", "recent"):
         notes = getattr(answer, name)
         if notes.hits:
             others_count = notes.total - len(notes.hits) if name != "recent" else 0

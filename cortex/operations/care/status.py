@@ -10,9 +10,9 @@ from cortex.core.model.note_status import SET_ASIDE_STATUSES, TIER_CURRENT
 from cortex.core.model.parameters import Time
 from cortex.core.text.iso_time import epoch_seconds
 from cortex.core.text.strings import format_time
-from cortex.index.catalogue import NoteRow
+from cortex.index.catalogue import Catalogue, NoteRow
 from cortex.index.filters import NoteFilter
-from cortex.index.queries import count_started_sessions, count_topics
+from cortex.index.queries import count_started_sessions, count_topics, edges_of_kinds
 from cortex.index.refresh import IndexSession, query_index
 from cortex.operations.find.ensure_fresh import heal_if_stale, state_problems
 from cortex.operations.find.hits import Hits
@@ -60,6 +60,7 @@ class StatusResult(NamedTuple):
     open: dict[str, int]  # project -> what is open there: actions, questions, plans
     overdue: Hits[StatusNote]  # open actions that were due before today, the longest first
     stale: Hits[StatusNote]  # open, and unchanged for 30 days; the longest first
+    contradictions: Hits[StatusNote]  # current records that contradict another current one
     live: tuple[str, ...]  # ids of sessions that are going on, the last moved first
     orphans: tuple[str, ...]  # without an event for a day: cortex session end --orphans
     more: dict[str, int]
@@ -89,6 +90,7 @@ def _build_status(vault: Vault, now: IndexSession, at: str) -> StatusResult:
     overdue = catalogue.find(is_open._replace(types=("action",), due_before=at[:10]), "due")
     unchanged = is_open._replace(changed_before=epoch_seconds(at) - _STALE_SECONDS)
     stale = catalogue.find(unchanged, "date")
+    contradicting = _contradicting_records(catalogue, is_current)
     lists: dict[str, list[Any]] = {
         "failed": failed,
         "live": [one.row.id for one in living if not one.is_orphan],
@@ -128,10 +130,20 @@ def _build_status(vault: Vault, now: IndexSession, at: str) -> StatusResult:
         open=_most_frequent(counts["open"]),
         overdue=_status_notes(vault, overdue, len(overdue)),
         stale=_status_notes(vault, stale, len(stale)),
+        contradictions=_status_notes(vault, contradicting, len(contradicting)),
         live=tuple(shown["live"]),
         orphans=tuple(shown["orphans"]),
         more={name: number for name, number in left.items() if number > 0},
     )
+
+
+def _contradicting_records(catalogue: Catalogue, is_current: NoteFilter) -> list[NoteRow]:
+    """The current records that say to contradict another current record, the newest first."""
+    edges = edges_of_kinds(catalogue, ("contradicts",), is_current)
+    targets = is_current._replace(ids={target for _, _, target in edges})
+    current = {row.id for row in catalogue.find(targets)} if edges else set()
+    numbers = {number for number, _, target in edges if target in current}
+    return catalogue.find(is_current._replace(numbers=numbers), "-date") if numbers else []
 
 
 def _status_notes(vault: Vault, rows: list[NoteRow], total: int) -> Hits[StatusNote]:

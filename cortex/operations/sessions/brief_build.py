@@ -392,6 +392,8 @@ def _build_entry(
         marks.append(f"branch {row.branch}")
     if row.confidence is not None and row.confidence < 1:
         marks.append(f"{held.layer or 'confidence'} {row.confidence:g}")
+    # A mark has 60 characters; ids are told apart by their ends.
+    marks += [f"contradicts …{one[-40:]}" for one in held.contradicts[:2]]
     # When something was said last says how far it can be trusted; of an action its date does.
     said = last_said(row)
     is_dated = kind not in (OPEN, PLAN, EVERYWHERE) and starts_with_date(said)
