@@ -571,6 +571,10 @@ class Clones:
         """Bring what a merge, rebase or the like left to its end: `doctor --fix`, then the rest as a person would; or take it back."""
         root = str(self.root(clone))
         if not checkout.operation_in_progress(root) and not self.git(root, "ls-files", "-u"):
+            # Of a rename git commits its own markers where it finds both sides alike, and does not stop: without drivers
+            # only the next command can take them out.
+            if clone == self.count - 1 and self.marked(clone):
+                heal(self.vault(clone), self.caller())
             return
         what = checkout.operation_in_progress(root)
         if what and self.chance.random() < 0.3:
@@ -684,25 +688,20 @@ class Clones:
                 drivers.unregister(str(self.root(clone)))
             self.check(clone)
 
+    def check(self, clone: int) -> None:
+        """What must hold in every clone at every time."""
+        if marked := self.marked(clone):
+            raise Lost(f"a conflict marker in the frontmatter of {marked[0]} in clone {clone}")
+
     def marked(self, clone: int) -> list[str]:
         """The notes with a conflict marker in their frontmatter."""
         found = []
         for path, data in self.notes(clone).items():
-            head = data[: len(data) - len(notes.read(data).body)].decode("utf-8", "replace")
+            note = notes.read(data)
+            head = data[: len(data) - len(note.body)].decode("utf-8", "replace")
             if any(line.startswith(MARKERS) for line in head.splitlines()):
                 found.append(path)
         return found
-
-    def check(self, clone: int) -> None:
-        """What must hold in every clone at every time."""
-        marked = self.marked(clone)
-        if marked and clone == self.count - 1:
-            # git commits some conflicts of renames with their markers, and says nothing by its exit
-            # code: without the drivers only the next command of Cortex can see that.
-            heal(self.vault(clone), self.caller())
-            marked = self.marked(clone)
-        if marked:
-            raise Lost(f"a conflict marker in the frontmatter of {marked[0]} in clone {clone}")
 
     def meet(self) -> None:
         """Everybody syncs until nobody has anything left to say; then check every promise. A note that git has put into two

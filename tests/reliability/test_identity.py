@@ -876,6 +876,93 @@ def test_markers_that_git_stores_as_the_text_of_a_note_are_not_committed(two) ->
     assert b.git("status", "--short", "--", "records") == ""
 
 
+def remove_what_git_takes_for_the_old_name_of_what_both_have(
+    a: Clone, b: Clone, *, swapped: bool = False
+) -> dict[str, str]:
+    """Both save Y with the same text; a gives X another title, b removes it, or the other way round. Git takes X for the old
+    name of Y and puts the title and its own markers into Y; as both sides have Y alike, it calls that merged. It stops
+    elsewhere. Returns the texts that are right."""
+    for each, line in ((a, "- bread"), (b, "- tea")):
+        each.record(Y, "Use files, in a way")
+        each.add_line("mine.md", line)
+    editor, other = (b, a) if swapped else (a, b)
+    text = (editor.root / record_path(X)).read_text()
+    editor.write(record_path(X), text.replace("title: Use files", "title: Use many files"))
+    other.remove(record_path(X))
+    a.commits()
+    b.commit()
+    return editor.texts()
+
+
+def taken_back(a: Clone, b: Clone) -> tuple[str, ...]:
+    """b takes a commit back that took back what a did."""
+    b.git("fetch", "-q")
+    b.git("checkout", "-q", "-b", "other", "origin/main")
+    b.git("revert", "--no-edit", "HEAD")
+    b.git("checkout", "-q", "main")
+    b.git("revert", "--no-edit", "other", code=1)
+    return ("revert", "--continue")
+
+
+@pytest.mark.parametrize("has_drivers", [False], ids=["no drivers"])
+@pytest.mark.parametrize("verb", ["doctor", "sync"])
+@pytest.mark.parametrize("way", [merged, rebased, picked, taken_back], ids=lambda way: way.__name__)
+def test_markers_that_git_stages_are_taken_out_before_a_person_commits_them(
+    two, way: Callable[[Clone, Clone], tuple[str, ...]], verb
+) -> None:
+    a, b = two
+    own = remove_what_git_takes_for_the_old_name_of_what_both_have(a, b, swapped=way is rebased)
+    then = way(a, b)
+    assert "<<<<" in b.git("show", f":{record_path(Y)}")
+    if verb == "doctor":
+        b.fix()
+    else:
+        done = sync(b.vault, b.caller())
+        assert [one.where for one in done.waiting] == ["mine.md"]
+    b.write("mine.md", (a.root / "mine.md").read_text())
+    b.git("add", "mine.md")
+    b.git(*then)
+    assert b.git("status", "--short", "--", "records") == ""
+    assert (b.texts()[X], b.texts()[Y]) == (own[X], own[Y])
+    meet(b, a)
+    assert (a.texts()[X], a.texts()[Y]) == (own[X], own[Y])
+
+
+@pytest.mark.sampled(1)
+@pytest.mark.parametrize("has_drivers", [False], ids=["no drivers"])
+def test_what_a_person_puts_in_place_of_markers_that_git_has_staged_stays(two) -> None:
+    a, b = two
+    remove_what_git_takes_for_the_old_name_of_what_both_have(a, b)
+    merged(a, b)
+    mended = RECORD.format(id=Y, title="Use files, in my way")
+    b.write(record_path(Y), mended)
+    done = sync(b.vault, b.caller())
+    assert {one.where for one in done.waiting} == {"mine.md", record_path(Y)}
+    b.write("mine.md", (a.root / "mine.md").read_text())
+    b.git("add", "mine.md", record_path(Y))
+    b.fix()
+    b.git("commit", "-q", "--no-edit")
+    assert b.texts()[Y] == mended
+    meet(b, a)
+    for each in (a, b):
+        assert each.texts()[Y] == mended
+        assert "title: Use many files" in each.texts()[X]
+
+
+@pytest.mark.sampled(1)
+@pytest.mark.parametrize("has_drivers", [False], ids=["no drivers"])
+def test_markers_that_git_commits_without_a_stop_are_taken_out_by_the_next_command(two) -> None:
+    a, b = two
+    own = remove_what_git_takes_for_the_old_name_of_what_both_have(a, b)
+    b.git("checkout", "-q", "HEAD~", "--", "mine.md")
+    b.commit()
+    b.git("pull", "-q", "--no-edit", "--no-rebase")
+    assert "<<<<" in b.git("show", f"HEAD:{record_path(Y)}")
+    healed = heal(b.vault, b.caller())
+    assert {one.path for one in healed.brought_back} == {record_path(X), record_path(Y)}
+    assert (b.texts()[X], b.texts()[Y]) == (own[X], own[Y])
+
+
 @pytest.mark.sampled(1)
 @pytest.mark.parametrize("style", ["merge", "diff3"])
 def test_a_patch_that_git_takes_for_a_second_rename_of_one_note_mixes_no_two(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence, Set as AbstractSet
+from collections.abc import Collection, Iterator, Sequence, Set as AbstractSet
 from typing import NamedTuple
 
 from cortex.core.merge.conflict_markers import marked_conflicts
@@ -52,10 +52,21 @@ class MergeDamage(NamedTuple):
     has_copy: bool = False  # a side had it in a second file, which is there still
 
 
-def plan_repair(sides: MergeSides, result: Tree, context: MergeContext) -> MergeOutcome:
-    """The changes to git's merged tree that bring back each note's own text, once."""
+def plan_repair(
+    sides: MergeSides,
+    result: Tree,
+    context: MergeContext,
+    marked_except: Collection[str] | None = None,
+) -> MergeOutcome:
+    """The changes to git's merged tree that bring back each note's own text, once.
+
+    marked_except: if given, only notes with git's markers in their files, notes that git mixed into
+    these, and nothing at these paths
+    """
     plan = MergePlan(sides, context)
     damages = find_damage(sides, result, context.merge_note)
+    if marked_except is not None:
+        damages = _find_marked(damages, sides.base, result, marked_except)
     while stay := [one for one in damages if _is_whole_elsewhere(one, damages, result)]:
         damages = [one for one in damages if one not in stay]
     leaving = {path for one in damages for path in one.wrong_paths}
@@ -66,6 +77,27 @@ def plan_repair(sides: MergeSides, result: Tree, context: MergeContext) -> Merge
         message = _DAMAGE_TEXTS[one.kind].format(one.duplicate_paths)
         plan.decide(NoteDecision(one.id, path, one.data, one.wrong_paths, message))
     return plan.outcome()
+
+
+def _find_marked(
+    damages: Sequence[MergeDamage], base: Tree, result: Tree, excluded: Collection[str]
+) -> list[MergeDamage]:
+    """Of the damages those of notes in whose files git has put markers, and of the notes that it
+    mixed into these; none at an excluded path."""
+    found = [one for one in damages if not {one.path, *one.wrong_paths} & {*excluded}]
+    marked = [
+        (one, made)
+        for one in found
+        for made in (result.get(path, b"") for path in (one.path, *one.wrong_paths))
+        if marked_conflicts(made) - marked_conflicts(one.data)
+    ]
+    with_markers = [one for one, _ in marked]
+    return [
+        one
+        for one in found
+        if one in with_markers
+        or (one.kind == LOST and any(is_mixed_in(one, other, base, made) for other, made in marked))
+    ]
 
 
 def _is_whole_elsewhere(one: MergeDamage, damages: Sequence[MergeDamage], result: Tree) -> bool:

@@ -43,16 +43,34 @@ def resolve_user_merge(root: str) -> tuple[tuple[MergeResolution, ...], tuple[Pr
     how, at = checkout.operation_in_progress(root) or "stash", git_cli.head_commit(root)
     last = merging.load_state(root)
     saved = last if last and (last.how, last.theirs, last.ours) == (how, "", at) else None
-    if not objects.list_unmerged_stages(root) and not (saved and how == "stash"):
-        return (), ()
-    known = merging.load_in_progress(root) or saved or MergeState(how, "", {}, at)
-    decided, waiting = resolve_unmerged(root, known)
-    if how == "stash" and not waiting:
-        repaired, problems = repair_index(root, how)
-        decided, waiting = [*decided, *repaired], problems
-    if not waiting and merging.load_in_progress(root) is None:
-        merging.clear_state(root)
+    decided: list[MergeResolution] = []
+    waiting: list[Problem] = []
+    if objects.list_unmerged_stages(root) or (saved and how == "stash"):
+        known = merging.load_in_progress(root) or saved or MergeState(how, "", {}, at)
+        decided, waiting = resolve_unmerged(root, known)
+        if how == "stash" and not waiting:
+            repaired, waiting = repair_index(root, how)
+            decided += repaired
+        if not waiting and merging.load_in_progress(root) is None:
+            merging.clear_state(root)
+    if how != "stash":
+        repaired, problems = _take_out_staged_markers(root, how)
+        decided, waiting = [*decided, *repaired], [*waiting, *problems]
     return tuple(dict.fromkeys(decided)), tuple(waiting)
+
+
+def _take_out_staged_markers(root: str, how: str) -> tuple[list[MergeResolution], list[Problem]]:
+    """Repair the notes for which git has staged its markers as merged text, and those that it mixed
+    into them: it stops, but calls nothing unmerged, and the next commit would record the markers.
+    What was staged since git stopped is a person's, or is resolved, and stays."""
+    tree, commits = merging.tree_at_stop(root), merging.revisions_of(root, how)
+    if not tree or commits is None:
+        return [], []
+    since = objects.paths_staged_since(root, tree)
+    resolved, changed, written = repair_merge(root, commits, tree, marked_except=since)
+    merging.mark_resolved(root, written)
+    message = "git has staged its markers in it, and it was changed since"
+    return resolved, [Problem(one.where, message, "mend it, then git add it") for one in changed]
 
 
 def recover_interrupted_merge(root: str) -> tuple[list[MergeResolution], list[Problem]]:
@@ -150,12 +168,18 @@ def _is_applied(root: str, commits: MergeRevisions, tree: str) -> bool:
 
 
 def repair_merge(
-    root: str, commits: MergeRevisions, result: str
+    root: str,
+    commits: MergeRevisions,
+    result: str,
+    *,
+    marked_except: Collection[str] | None = None,
 ) -> tuple[list[MergeResolution], list[Problem], list[str]]:
     """Repair in the work tree what the merge `result`, a commit or a tree, lost or mixed of notes.
 
     Returns what was done, what was not, and the paths that were written. A file that was changed
     since the merge is left alone, and is a problem.
+
+    marked_except: if given, repair only texts that hold git's markers, and none at these paths
     """
     merged = read_merge_commit(root, commits, result)
     if merged is None:
@@ -164,6 +188,7 @@ def repair_merge(
         merged.sides,
         merged.result,
         MergeContext(merge_note=merge_notes, is_taken=lambda path: files.exists(root, path)),
+        marked_except,
     )
     resolved, problems, written = list(outcome.resolved), [], []
     for action in outcome.actions:

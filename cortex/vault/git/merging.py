@@ -274,6 +274,13 @@ def mark_resolved(root: str, paths: Iterable[str]) -> None:
             raise git_cli.command_error("update-index", ran, root)
 
 
+def tree_at_stop(root: str) -> str:
+    """The tree that git made, markers included, when a merge, rebase, cherry-pick or revert stopped
+    for a conflict; empty where it keeps none, as before 2.34."""
+    words = ["rev-parse", "--verify", "--quiet", "--end-of-options", "AUTO_MERGE^{tree}"]
+    return git_cli.line(root, words)
+
+
 def revisions_of(root: str, how: str) -> MergeRevisions | None:
     """The commits that an operation under way merges; None where git does not say, as in `git am`.
     `how` is what `checkout.operation_in_progress` answers, or `stash` for the application of the

@@ -98,6 +98,13 @@ def list_staged(root: str) -> list[StagedChange]:
     return found
 
 
+def paths_staged_since(root: str, tree: str) -> set[str]:
+    """The vault paths that the index has otherwise than `tree`, unmerged ones among them."""
+    words = ["diff-index", "--cached", *RAW, "--no-renames", "--end-of-options", tree, "--", "."]
+    changes, before = list_raw(git_cli.run(root, words)), prefix(root)
+    return {os.fsdecode(one.path.removeprefix(before)) for one in changes}
+
+
 def empty_tree(root: str) -> str:
     """The id of the empty tree, which depends on the repository's hash."""
     return git_cli.line(root, ["hash-object", "-t", "tree", "--stdin"])
