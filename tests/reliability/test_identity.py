@@ -1414,6 +1414,36 @@ def test_an_edit_of_a_note_that_has_a_copy_outlives_its_deletion_elsewhere(two, 
     assert "measured" not in held[Y]
 
 
+@pytest.mark.sampled(1)
+@pytest.mark.parametrize("by", ["sync", "git pull"])
+def test_an_edit_of_a_copy_outlives_its_deletion_where_a_base_has_no_such_note(two, by) -> None:
+    """Both sides have the note alike in another file: git takes their text and no line of the
+    edited file, which it pairs with that one."""
+    a, b = two
+    path, text = record_path(Y), RECORD.format(id=Y, title="Use files")
+    b.write("mine.md", "One.\n")
+    b.commit()
+    b.git("branch", "before")
+    a.write(path, text)
+    a.commits()
+    b.git("pull", "-q", "--no-rebase", "--no-edit")
+    b.remove(path)
+    b.write("Ideas/moved.md", text)
+    b.commit()
+    a.git("fetch", "-q", str(b.root), "before")
+    a.git("merge", "-q", "--no-edit", "FETCH_HEAD")
+    a.write("Ideas/moved.md", text)
+    a.add_line(path, "measured on two machines")
+    a.commit()
+    b.git("push", "-q")
+    if by == "git pull":
+        a.git("pull", "-q", "--no-rebase", "--no-edit", code=None)
+    sync(a.vault, a.caller())
+    a.fix()
+    a.sync()
+    assert "measured on two machines" in a.texts()[Y]
+
+
 def test_of_a_topic_in_two_files_the_text_that_goes_and_was_never_committed_is_an_event(
     two,
 ) -> None:

@@ -199,12 +199,14 @@ def _find_lost_copies(
     id_: str, sides: Sequence[Sequence[NoteFile]], now: Sequence[NoteFile]
 ) -> Iterator[MergeDamage]:
     """Of a note that a side has in two files, which doctor names: a file that one side edited and
-    the other deleted, if what was added in it stands in no file of the note now."""
+    the other deleted, if what was added in it stands in no file of the note now. Of several bases
+    the one that was chosen may not have it: then the lines count that the other side has not."""
     before, *changed = ({file.path: file.data for file in files} for files in sides)
     here = {file.path: frozenset(file.data.splitlines()) for file in now}
     for one, other in (changed, changed[::-1]):
-        for path in sorted(before.keys() & one.keys() - other.keys() - here.keys()):
-            added = set(one[path].splitlines()) - set(before[path].splitlines())
+        for path in sorted(one.keys() - other.keys() - here.keys()):
+            known = [before[path]] if path in before else other.values()
+            added = set(one[path].splitlines()).difference(*(old.splitlines() for old in known))
             if added and not any(added <= lines for lines in here.values()):
                 yield MergeDamage(LOST, id_, path, one[path], has_copy=True)
 
