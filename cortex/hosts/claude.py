@@ -12,7 +12,7 @@ import os
 import re
 from collections.abc import Sequence
 
-from cortex.core.model.turn_summary import PlannedStep
+from cortex.core.model.turn_summary import PLAN_APPROVAL, PlannedStep
 from cortex.core.text.value import TYPE_CHECKING
 from cortex.hosts.host import NESTED_CONTEXT, START_SOURCES, Host, HostEvent, matcher_group
 from cortex.hosts.transcript_reader import (
@@ -292,7 +292,7 @@ class ClaudeReader(TranscriptReader):
                 self.add_reply(said, question, call)
         elif call in self.pending_calls:
             if not failed and text_content(part.get("content")).startswith(_APPROVED_START):
-                self.add_reply("approved", "the plan", call)
+                self.add_reply(PLAN_APPROVAL.text, PLAN_APPROVAL.about, call)
             ended = not (about.get("backgroundTaskId") or about.get("interrupted") is True)
             self.finish_call(call, failed, text_content(part.get("content")), known=ended)
 

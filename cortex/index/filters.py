@@ -85,6 +85,7 @@ class NoteFilter(NamedTuple):
     enduring_types: Collection[str] = ()  # pinned, or of one of these types
     state: Literal["", "open", "to_do", "done"] = ""
     id_prefix: str = ""
+    id_end: str = ""  # the last words of an id
     event: str = ""  # an event id in its provenance
     title_words: Collection[str] = ()  # the title holds one of them; lower case
     changed_since: int | None = None  # seconds since the epoch, included
@@ -123,6 +124,8 @@ def sql_condition(wanted: NoteFilter) -> tuple[str, list[object]]:
         parts.append((f"({_SQL_BY_STATE[wanted.state]})", []))
     if wanted.id_prefix:
         parts.append((r"id LIKE ? ESCAPE '\'", [escape_like(wanted.id_prefix) + "%"]))
+    if wanted.id_end:
+        parts.append((r"id LIKE ? ESCAPE '\'", [f"%-{escape_like(wanted.id_end)}"]))
     if wanted.title_words:
         any_word = " OR ".join("instr(lower(title), ?)" for _ in wanted.title_words)
         parts.append((f"({any_word})", [*wanted.title_words]))

@@ -16,7 +16,7 @@ EXAMPLE = next(line for line in CONTRACT.splitlines() if line.startswith("[MEMOR
 
 
 def test_it_takes_at_most_eighty_tokens_and_names_kinds_that_there_are() -> None:
-    assert count_tokens(CONTRACT) <= 80
+    assert count_tokens(CONTRACT) <= 60
     kinds = INSIDE.split("\nOr ")[1].split(". ")[0].split(", ")
     assert len(kinds) > 3
     assert {canonical_type(kind) for kind in kinds} < set(RECORD_TYPES)

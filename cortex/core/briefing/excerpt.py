@@ -32,7 +32,10 @@ _INVISIBLE_RE = re.compile(
 )
 _WIKILINK_RE = re.compile(r"!?\[\[(?:[^\[\]|\n]{1,400}\|)?([^\[\]|\n]{1,400})\]\]")
 _MARKUP_RE = re.compile(r"^[#>\s]+|^(?:[-*+]|\d{1,3}[.)])\s+|\*\*|__|`(?=`)")
-_LABELS = ("what", "why", "because", "reason", "rationale")
+_LABELS = {
+    "what": "what", "why": "why", "because": "why", "reason": "why", "rationale": "why",
+    "learned": "learned", "lesson": "learned",
+}  # fmt: skip
 _LABEL_RE = re.compile(
     rf"(?:[-*+]\s{{1,4}})?(?:\*\*|__|#{{1,6}}\s{{1,4}})?({'|'.join(_LABELS)})"
     r"(?:[.:]|\*\*|__)[.:*_]{0,4}\s{0,4}(.*)",
@@ -95,19 +98,20 @@ def sanitize_line(text: str, limit: int = 1000) -> str:
 
 
 def body_excerpt(title: str, body: str) -> str:
-    """What a body adds to its title: its labelled `what` and `why`, else its first paragraphs."""
+    """What a body adds to its title: what it labels as `what`, `why` and `learned`, else its first
+    paragraphs."""
     labelled: dict[str, str] = {}
     plain: list[str] = []
     others: list[str] = []
     room = 4 * (WHAT_CHARACTERS + WHY_CHARACTERS)  # characters that `sanitize_line` looks at
     is_labelled = _may_be_labelled(body)
     for paragraph in _iter_paragraphs(body):
-        if len(labelled) == 2 or (not is_labelled and (others or room <= 0)):
+        if len(labelled) == 3 or (not is_labelled and (others or room <= 0)):
             break
         found = _LABEL_RE.match(paragraph)
         if found:
             if said := _without_title(title, _strip_markup(found[2])):
-                labelled.setdefault("what" if found[1].lower() == "what" else "why", said)
+                labelled.setdefault(_LABELS[found[1].lower()], said)
         elif _is_empty_template_part(paragraph):
             continue  # a part of a template that nobody filled
         elif other := _OTHER_LABEL_RE.match(paragraph):
@@ -122,11 +126,15 @@ def body_excerpt(title: str, body: str) -> str:
             plain.append(part)
             room -= len(part)
     rest = " ".join(plain) or ("" if labelled else next(iter(others), ""))
-    what, why = labelled.get("what", "") or rest, labelled.get("why", "")
-    if not why:
+    what = labelled.get("what", "") or rest
+    reasons = [
+        f"{name.capitalize()}: {sanitize_line(labelled[name], WHY_CHARACTERS)}"
+        for name in ("why", "learned")
+        if name in labelled
+    ]
+    if not reasons:
         return sanitize_line(what, UNLABELLED_CHARACTERS)
-    reason = f"Why: {sanitize_line(why, WHY_CHARACTERS)}"
-    return " ".join(filter(None, [sanitize_line(what, WHAT_CHARACTERS), reason]))
+    return " ".join(filter(None, [sanitize_line(what, WHAT_CHARACTERS), *reasons]))
 
 
 def _may_be_labelled(body: str) -> bool:

@@ -59,9 +59,9 @@ def plan_parts(ordered: Sequence[Event]) -> list[SessionPart]:
     turns: list[tuple[str, str, int]] = []
     for limit in _MESSAGE_CHARS:
         texts = [(turn.event, _format_turn(turn, limit)) for turn in read]
-        # A token has 4 letters at the most. Parts are seldom full to the last token.
+        # A token has about 4 characters. Parts are seldom full to the last token.
         is_last = limit == _MESSAGE_CHARS[-1]
-        if not is_last and sum(len(text) for _, text in texts) > 4 * MAX_PARTS * _TURN_TOKENS:
+        if not is_last and sum(len(text) for _, text in texts) > 6 * MAX_PARTS * _TURN_TOKENS:
             continue
         turns = [(id_, text, count_tokens(text)) for id_, text in texts]
         if sum(size for _, _, size in turns) <= (MAX_PARTS - 0.5) * _TURN_TOKENS:

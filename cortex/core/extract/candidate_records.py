@@ -18,7 +18,7 @@ from cortex.core.extract.candidate import (
 from cortex.core.model.problem import InvalidInputError
 from cortex.core.model.record import Record, default_scope, initial_status, is_record_type
 from cortex.core.model.topics import normalize_topic, topic_segment
-from cortex.core.model.turn_summary import parse_turn_summary
+from cortex.core.model.turn_summary import PLAN_APPROVAL, parse_turn_summary, utterances
 from cortex.core.text.strings import one_line, short_hash, shorten, slugify
 
 TITLE_LIMIT = 80
@@ -69,11 +69,16 @@ def make_title(text: str) -> str:
 
 def _plan_record(text: str, one: Candidate, begun: Record) -> Record:
     """The record of the plan of a branch; its id is that of its topic, which the caller gives."""
-    steps = parse_turn_summary(text).plan
+    turn = parse_turn_summary(text)
+    steps = turn.plan
+    # A plan that the person approved and that was worked on at once, by an agent that ticks nothing.
+    is_carried_out = bool(turn.changed_files) and not any(step.done for step in steps)
+    is_carried_out = is_carried_out and PLAN_APPROVAL in utterances(turn.message)
+    is_done = is_carried_out or all(step.done for step in steps)
     return begun._replace(
         type="plan", topic=_plan_topic(begun.branch), scope=default_scope(begun.project),
         title=f"Plan of {shorten(begun.branch or begun.project, 60) or 'no project'}",
-        status="done" if all(step.done for step in steps) else "active",
+        status="done" if is_done else "active",
         body="\n".join(f"- [{'x' if step.done else ' '}] {step.text}" for step in steps),
         confidence="1", layer=one.layer,
     )  # fmt: skip

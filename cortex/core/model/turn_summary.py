@@ -30,6 +30,9 @@ class Utterance(NamedTuple):
     about: str = ""  # of a person's answer: the question, or what it rejects
 
 
+PLAN_APPROVAL = Utterance(USER, "approved", "the plan")
+
+
 class CommandRun(NamedTuple):
     """A command that was run. `outcome` is `ok`, or `failed: ` and a reason."""
 

@@ -48,7 +48,7 @@ HOURLY_DECAY, HOURLY_DECAY_OF_KNOWLEDGE = 0.995, 0.998
 KNOWLEDGE_TYPES = frozenset({"learning", "discovery", "pattern", "gotcha", "config", "reference"})
 USE_GAIN = 1.2  # by each use, up to 1: seed 002
 
-DEFAULT_PRIORITY = 5  # of 1 to 10, for what says none
+DEFAULT_PRIORITY, MAX_PRIORITY = 5, 10  # for what says none; of 1 to 10
 RECENCY_DAYS = 14.0  # days after which a rank is halved: seed 003
 MAX_USES = 10**9  # more is a fault of the counting
 

@@ -22,8 +22,8 @@ _INJECTED_LINE_PATTERN = r"[>\s]*(?:- |#{1,6} |[>\s]*$)"
 # Characters that may precede the list mark of a copied line, and how many.
 _QUOTE_CHARS = frozenset("> \t`|#.→0123456789")
 _MAX_QUOTE_CHARS = 16
-# Words, and six characters of base32; of an event its time, and ten.
-_RECORD_ID_PATTERN = r"[a-z0-9-]{1,192}-[a-z2-7]{6}(?:[a-z2-7]{4})?"
+# Words, which briefings leave out, and six characters of base32; of an event its time, and ten.
+_RECORD_ID_PATTERN = r"(?:[a-z0-9-]{1,192}-)?[a-z2-7]{6}(?:[a-z2-7]{4})?"
 _DATE_PATTERN = r"[0-9]{4}-[0-9]{2}-[0-9]{2}.?"
 
 
@@ -86,7 +86,7 @@ def _strip_copied_lines(text: str) -> str:
 def _is_injected_line(line: str) -> bool:
     """True if a line comes from a briefing, a reminder or a list of hits: it is a list item with
     the id of a note at its end or beginning, confirmed by a digit in the id, a date, or the id's
-    words."""
+    words. A handle alone, such as `node22`, may be anybody's word, so only a date confirms it."""
     at = max(line.find("- ", 0, _MAX_QUOTE_CHARS), line.find("* ", 0, _MAX_QUOTE_CHARS))
     if at < 0 or not _QUOTE_CHARS.issuperset(line[:at]):
         return False
@@ -101,7 +101,7 @@ def _is_injected_line(line: str) -> bool:
     last = id_[-6:]
     words = "".join(sign if sign.isalnum() else " " for sign in rest.lower()).split()
     return (
-        (any(sign in "234567" for sign in last) and not last.isdecimal())
+        ("-" in id_ and any(sign in "234567" for sign in last) and not last.isdecimal())
         or rest.startswith("⚠")
         or any(re.fullmatch(_DATE_PATTERN, word) for word in rest.split(maxsplit=2)[:2])
         or _contains_sequence(words, id_[:-7].split("-"))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import NamedTuple
 
 from cortex.core.briefing.excerpt import body_excerpt, parse_note_body, sanitize_line
@@ -34,7 +34,7 @@ from cortex.operations.find.project_context import project_names, resolve_projec
 from cortex.operations.find.remind import MAX_CHARS, Reminder, ReminderLine
 from cortex.operations.sessions.hook_briefing import briefing_key
 from cortex.vault import files, settings
-from cortex.vault.git import checkout
+from cortex.vault.git import branches, checkout
 from cortex.vault.locate import Vault, find_personal_vault
 from cortex.vault.state import access_log, reminder_log
 from cortex.vault.state.briefing_cache import read_cached_briefing, read_last_briefing
@@ -63,6 +63,8 @@ class _ReminderRequest(NamedTuple):
     branch: str
     least_share: float
     session: str
+    # Of notes the numbers of those that hold on another branch alone.
+    find_others: Callable[[Collection[NoteRow]], frozenset[int]]
     is_personal_vault: bool = False  # only what is theirs everywhere
 
 
@@ -107,7 +109,10 @@ def build_reminder(
     branch = branch.strip() or checkout.branch_of(caller.cwd)
     told = _already_told_ids(vault, caller, session, project, branch) if session else frozenset()
     names = project_names(vault, resolve_project(vault, caller, project))
-    asked = _ReminderRequest(prompt, names, told, number, branch, held.reminder_threshold, session)
+    asked = _ReminderRequest(
+        prompt, names, told, number, branch, held.reminder_threshold, session,
+        lambda rows: _numbers_of_others(vault, caller.cwd, branch, rows),
+    )  # fmt: skip
     problems: list[Problem] = []
     found = _find_relevant(vault, caller, asked, problems)
     if own := None if vault.is_explicit else find_personal_vault(vault):
@@ -207,12 +212,13 @@ def _select_eligible(
     """The notes that may be shown, each once, with their final scores."""
     some = found[:_MAX_CANDIDATES]
     rows = _load_records(catalogue, [one.number for one in some])
+    others = asked.find_others(rows.values())
     best: dict[str, tuple[RelevantNote, NoteRow]] = {}
     for one in some:
         row = rows.get(one.number)
         if row is not None and row.status == "superseded":
             row = _current_replacement(catalogue, row)
-        if row is None or not _is_eligible(row, asked):
+        if row is None or row.number in others or not _is_eligible(row, asked):
             continue
         if row.type == "action" and one.prompt_share < relevance.MIN_ACTION_SHARE:
             continue
@@ -233,10 +239,13 @@ def _select_turns(
     wanted = NoteFilter(
         tiers=(TIER_TRAIL,), types=events.TURN_TYPES, numbers=some, projects=("", *asked.projects)
     )
+    rows = catalogue.find(wanted)
+    others = asked.find_others(rows)
     pairs = [
         (one._replace(score=_score_for_branch(one, row, asked.branch)), row)
-        for row in catalogue.find(wanted)
-        if row.id not in asked.excluded_ids
+        for row in rows
+        if row.number not in others
+        and row.id not in asked.excluded_ids
         and not (asked.session and row.session == asked.session)
         and (one := some[row.number])
     ]
@@ -253,6 +262,22 @@ def _is_told_by(event: str, share: float, records: Iterable[_RelevantRecord]) ->
 def _score_for_branch(one: RelevantNote, row: NoteRow, branch: str) -> float:
     """The score, lowered for a record of another branch."""
     return one.score * (0.9 if branch and row.branch not in ("", branch) else 1.0)
+
+
+def _numbers_of_others(
+    vault: Vault, directory: str, branch: str, rows: Collection[NoteRow]
+) -> frozenset[int]:
+    """The numbers of the notes that hold on another branch alone, which this one has not merged. Of
+    a branch without a trace in the repository that is not known."""
+    named = {row.branch for row in rows} - {"", branch, *branches.DEFAULT_BRANCHES}
+    if not named or not branch:
+        return frozenset()
+    known = branches.find_included(directory, branch, named)
+    others = {
+        row.path: row.number for row in rows if row.branch in named - known.names - known.unknown
+    }
+    merged = branches.find_in_head(vault.root, directory, others)
+    return frozenset(number for path, number in others.items() if path not in merged)
 
 
 def _is_eligible(one: NoteRow, asked: _ReminderRequest) -> bool:

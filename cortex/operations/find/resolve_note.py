@@ -1,4 +1,4 @@
-"""Resolve an id, the beginning of one, or a path to a note."""
+"""Resolve an id, the beginning or the end of one, or a path to a note."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from cortex.index.filters import NoteFilter
 from cortex.index.queries import known_ids
 
 _MIN_PREFIX_CHARS = 4  # signs of an id that may stand for it
-_MAX_PREFIX_MATCHES = 20
+_MIN_END_CHARS = 6  # the hash at an id's end, by which briefings name a note
+_MAX_MATCHES = 20
 _MAX_COMPARED_IDS = 50_000  # with a name that there is not
 
 
@@ -34,8 +35,8 @@ def find_one(catalogue: Catalogue, name: str) -> NoteRow:
 
 def find_all(catalogue: Catalogue, name: str) -> list[NoteRow]:
     """The notes that `name` can mean, by the first that matches of: path, path and line, id,
-    path without its ending, beginning of an id. Events come last, since records are named after
-    them."""
+    path without its ending, beginning of an id, its last words. Events come last, since records are
+    named after them."""
     path = name.removeprefix("./").removeprefix("[[").removesuffix("]]")
     head, _, line = path.rpartition(":")
     for candidate in (path, head if line.isdigit() else "", f"{path}.md"):
@@ -45,7 +46,11 @@ def find_all(catalogue: Catalogue, name: str) -> list[NoteRow]:
         return rows
     if not _MIN_PREFIX_CHARS <= len(path) <= 100:
         return []
-    return catalogue.find(NoteFilter(id_prefix=path), "id", _MAX_PREFIX_MATCHES)
+    if rows := catalogue.find(NoteFilter(id_prefix=path), "id", _MAX_MATCHES):
+        return rows
+    if len(path) < _MIN_END_CHARS:
+        return []
+    return catalogue.find(NoteFilter(id_end=path), "id", _MAX_MATCHES)
 
 
 def closest_ids(catalogue: Catalogue, name: str) -> list[str]:

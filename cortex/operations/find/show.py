@@ -35,13 +35,13 @@ class ShownNote(NamedTuple):
 
 
 def show(vault: Vault, caller: Caller, note: str) -> ShownNote:
-    """Show a note whole, by its id, the beginning of its id, or its path in the vault.
+    """Show a note whole, by its id, the beginning or end of its id, or its path in the vault.
 
     A name that nothing answers to here is looked for in your own vault (cortex init --default),
     unless --vault or $CORTEX_VAULT names this one. On a terminal what would act on it is made
     visible; into a pipe or a file the note goes byte for byte.
 
-    note: an id or path, as search shows it; `path:line` will do
+    note: an id or path, as search shows it, or the handle in a briefing; `path:line` will do
 
     Example: cortex show decision-save-lookup
     """

@@ -8,6 +8,7 @@ from cortex.core.model.caller import Caller
 from cortex.core.model.parameters import Between
 from cortex.core.text.token_count import count_tokens
 from cortex.operations.sessions.hook_briefing import (
+    ALWAYS_CUT_TOKENS,
     DEFAULT_BUDGET_TOKENS,
     build_briefing,
     contract_for,
@@ -19,9 +20,6 @@ from cortex.vault.state.briefing_cache import read_cached_briefing
 if TYPE_CHECKING:
     from cortex.core.briefing.compose import BriefingSection
     from cortex.core.model.problem import Problem
-
-# So many tokens are never more characters than that: one is at most four letters and a blank.
-_ALWAYS_FITTING_TOKENS = 1900
 
 
 class BriefResult(NamedTuple):
@@ -67,12 +65,11 @@ def brief(
     is marked with what it was and when. A part that has no room for all says how many more there
     are, and the command that lists them. Records of other branches stay out until these are merged.
 
-    Tokens are counted without a tokenizer and rather too high: a word of English as one or two, a
-    sign as one, a character outside ASCII as two. The text never takes more than the budget, its
-    frame included; what is injected (--print, --into) has at most 9,500 characters too, whatever
-    the budget, and below it 80 tokens of how to mark what is worth keeping (unless contract = false
-    stands below [hooks] in cortex.toml). With --json each line names the files of its record that
-    were edited since.
+    Tokens are counted without a tokenizer: as many as o200k_base makes of English, or up to 15 %
+    more. The text never takes more than the budget, its frame included; what is injected (--print,
+    --into) has at most 9,500 characters too, whatever the budget, and below it 60 tokens of how to
+    mark what is worth keeping (unless contract = false stands below [hooks] in cortex.toml). With
+    --json each line names the files of its record that were edited since.
 
     project: by default the one of the working directory
     branch: by default the one that is checked out there
@@ -95,7 +92,7 @@ def brief(
     key = requested_key(caller, project, branch, budget, all_branches)
     if not (print or into):
         return build_briefing(vault, caller, key, with_edited_files=True)
-    key = key._replace(injected=budget > _ALWAYS_FITTING_TOKENS)
+    key = key._replace(injected=budget > ALWAYS_CUT_TOKENS)
     if cached := read_cached_briefing(vault, key):
         tokens = count_tokens(cached.text)
         answer = BriefResult(cached.text, key.project, key.branch, tokens, budget, cached=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import time
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import NamedTuple
 
 from cortex.core.briefing.compose import (
@@ -22,6 +22,7 @@ from cortex.core.briefing.compose import (
     BriefingSection,
     compose_briefing,
     compose_within_characters,
+    join_alike,
 )
 from cortex.core.briefing.excerpt import (
     NoteBody,
@@ -57,7 +58,7 @@ from cortex.operations.sessions.brief_select import (
     select_candidates,
     starts_with_date,
 )
-from cortex.operations.sessions.hook_briefing import MAX_INJECTED_CHARS
+from cortex.operations.sessions.hook_briefing import ALWAYS_CUT_TOKENS, MAX_INJECTED_CHARS
 from cortex.vault import files, layout
 from cortex.vault.git import branches, checkout
 from cortex.vault.git.refs import RepositoryRefs
@@ -71,6 +72,8 @@ _MAX_FOLDERS = 3000  # of the vault whose stamps are kept
 _MAX_OTHER_PROJECTS = 5  # other projects that are named where there is nothing
 _TYPE_RE = re.compile(r"[\w-]{1,40}")
 _MAX_SESSIONS = 5  # seed 001's
+_MAX_STEPS = 6  # open ones of a plan
+_SPARE_NOTES = 5  # of a part, in the place of those that say what another one says
 # The types that a part's command lists.
 _TYPES_OF_PART = {
     kind: ",".join(type_ for type_, of in PART_BY_TYPE.items() if of == kind) for kind in PART_SPECS
@@ -118,7 +121,7 @@ def build_brief(
     head = _briefing_head(inputs.selection, project, key.branch)
     fitted = (
         compose_within_characters(parts, head, key.budget, MAX_INJECTED_CHARS)
-        if key.injected
+        if key.injected or key.budget <= ALWAYS_CUT_TOKENS
         else compose_briefing(parts, head, key.budget)
     )
     sections = _with_changed_files(fitted.sections, verified.edited_files)
@@ -190,15 +193,14 @@ def _collect_inputs(
     def included_branches(named: Iterable[str]) -> frozenset[str]:
         if key.all_branches:
             return frozenset(named)
-        defaults, default_files = branches.find_defaults(key.folder)
-        git_files.extend(default_files)
-        included = {*defaults, key.branch}
-        others = [name for name in named if name and name not in included]
-        merged = branches.find_merged(key.folder, key.branch, others)
-        git_files.extend(merged.depends_on)
-        return frozenset(included | merged.names)
+        included = branches.find_included(key.folder, key.branch, frozenset(named))
+        git_files.extend(included.depends_on)
+        return included.names
 
-    request = BriefingRequest(names, key.branch, included_branches, key.budget)
+    def in_head(paths: Collection[str]) -> frozenset[str]:
+        return branches.find_in_head(vault.root, key.folder, paths)
+
+    request = BriefingRequest(names, key.branch, included_branches, in_head, key.budget)
     selection = select_candidates(now.catalogue, request)
     titles = [
         BriefingPart(
@@ -218,7 +220,7 @@ def _collect_inputs(
     if not set(selection.totals) - {EVERYWHERE}:
         projects = [name for name in list_projects(now.catalogue) if name not in names]
         others = [sanitize_line(name) for name in projects[: _MAX_OTHER_PROJECTS + 1]]
-    cut = {kind: some[: room.get(kind, 0)] for kind, some in selection.parts.items()}
+    cut = {kind: some[: room.get(kind, 0) + _SPARE_NOTES] for kind, some in selection.parts.items()}
     return _BriefingInputs(
         selection._replace(parts=cut),
         {path: "" if path in racy else stamps.get(path, "") for path in paths},
@@ -316,13 +318,14 @@ def _build_parts(
         for kind, candidates in selection.parts.items()
         if kind != SESSIONS
         for one in candidates
+        if one.type != "session"
     }
     of_project = ["--project", project] if project else []
     for kind, total in selection.totals.items():
         candidates = selection.parts.get(kind, [])
         entries = [
             _session_entry(one, bodies[one.number], titles, branch)
-            if kind == SESSIONS
+            if one.type == "session"
             else _build_entry(kind, one, bodies[one.number], doubts, branch)
             for one in candidates
         ]
@@ -339,23 +342,30 @@ def _build_parts(
             types = knowledge_types if kind == KNOWLEDGE else _TYPES_OF_PART[kind]
             filters = [f"type:{types}", *([f"project:{project}"] if project else [])]
             command = cortex_command("search", *filters) if types else ""
-        if kind == PLAN and candidates:
-            steps = plan_steps(bodies[candidates[0].number].body)
-            plan = _plan_entries(entries[0], steps)
-            entries, total = [*plan, *entries[1:]], total + len(steps)  # noqa: PLW2901
-            if total == len(plan):
-                command = cortex_command("show", candidates[0].id)
+        if kind == PLAN:
+            steps = [plan_steps(bodies[one.number].body) for one in candidates]
+            begun = [
+                (entry, some)
+                for entry, some in zip(entries, steps, strict=True)
+                if not some or not all(step.is_done for step in some)
+            ]
+            total -= len(entries) - len(begun)  # noqa: PLW2901
+            if begun:
+                plan = _plan_entries(*begun[0])
+                entries = [*plan, *(entry for entry, _ in begun[1:])]
+                total += len(plan) - 1  # noqa: PLW2901
+                if total == len(plan):
+                    command = cortex_command("show", begun[0][0].id)
         parts.append(BriefingPart(kind, tuple(entries), total, command))
-    return parts
+    parts.sort(key=lambda part: list(PART_SPECS).index(part.kind))
+    return join_alike(parts)
 
 
 def _plan_entries(head: BriefingEntry, steps: list[PlanStep]) -> list[BriefingEntry]:
-    """The current plan: its title, open steps, then the steps done last; shown in the plan's
-    order."""
-    numbered = list(enumerate(steps))
-    left = [one for one in numbered if not one[1].is_done]
-    done = [one for one in reversed(numbered) if one[1].is_done]
-    marks = (*head.marks, *([f"{len(done)} of {len(steps)} done"] if steps else []))
+    """The current plan: its title and its first open steps."""
+    left = [one for one in enumerate(steps) if not one[1].is_done]
+    done = len(steps) - len(left)
+    marks = (*head.marks, *([f"{done} of {len(steps)} done"] if steps else []))
     excerpt = "" if steps else head.excerpt
     return [
         head._replace(excerpt=excerpt, marks=marks, sort_key=(0, 0)),
@@ -363,11 +373,11 @@ def _plan_entries(head: BriefingEntry, steps: list[PlanStep]) -> list[BriefingEn
             BriefingEntry(
                 head.id,
                 head.type,
-                f"[{'x' if step.is_done else ' '}] {step.text}",
+                f"[ ] {step.text}",
                 sort_key=(0, number + 1),
                 is_subline=True,
             )
-            for number, step in (*left, *done)
+            for number, step in left[:_MAX_STEPS]
         ),
     ]
 

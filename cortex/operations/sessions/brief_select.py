@@ -6,7 +6,7 @@ are read later.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from operator import itemgetter
 from typing import Any, NamedTuple, TypeAlias
 
@@ -21,7 +21,13 @@ from cortex.core.briefing.compose import (
     TRAPS,
 )
 from cortex.core.model.note_status import DONE_STATUSES, TIER_CURRENT
-from cortex.core.ranking.importance import DEFAULT_PRIORITY, DEFAULT_SALIENCE, TYPE_SALIENCE
+from cortex.core.ranking.importance import (
+    DEFAULT_PRIORITY,
+    DEFAULT_SALIENCE,
+    MAX_PRIORITY,
+    NON_DECAYING_TYPES,
+    TYPE_SALIENCE,
+)
 from cortex.index.catalogue import Catalogue, NoteRow
 from cortex.index.filters import NoteFilter
 from cortex.index.in_degree import in_degree
@@ -44,10 +50,13 @@ _EXCLUDED_TYPES = frozenset(["meeting", "briefing"])
 # Notes whose change makes a cached briefing stale at once; of others the next scan tells.
 _MAX_DEPENDENCY_NOTES = 1000
 _RECENT_SESSIONS, _RECENT_EVENTS = 5, 60  # the last ones, whose files count as touched lately
+_MAX_OF_OTHER_BRANCHES = 1000  # notes that are looked for in git
 _SESSION_CANDIDATES = 15  # some of which say nothing
+_MAX_IDLE_SESSIONS = 5  # that have ended since a plan was touched
+_TOUCHED_WORTH = 0.15  # of a decision about files of the last sessions
 # Tokens of the shortest likely line of a part: a budget has room for no more lines than that.
 _MIN_LINE_TOKENS = {
-    DECISIONS: 20, TRAPS: 30, KNOWLEDGE: 30, OPEN: 30, PLAN: 150, PINNED: 60, EVERYWHERE: 60,
+    DECISIONS: 15, TRAPS: 20, KNOWLEDGE: 20, OPEN: 20, PLAN: 100, PINNED: 15, EVERYWHERE: 30,
 }  # fmt: skip
 # Days behind the newest note after which a rank is halved; seed 003's 14 are for a running clock.
 _DECAY_DAYS = 90.0
@@ -74,6 +83,8 @@ class BriefingRequest(NamedTuple):
     branch: str
     # Of the branches that records name, those whose records hold.
     included_branches: Callable[[Iterable[str]], frozenset[str]]
+    # Of the paths of notes those that the commit has which is checked out there.
+    in_head: Callable[[Collection[str]], frozenset[str]]
     budget: int  # tokens
 
 
@@ -84,24 +95,30 @@ def select_candidates(catalogue: Catalogue, request: BriefingRequest) -> Briefin
     named = frozenset(row[_BRANCH] for row in rows if row[_IS_OWN])
     included = request.included_branches(named) | {""}
     parts: dict[str, list[_SortRow]] = {kind: [] for kind in (*_MIN_LINE_TOKENS, SESSIONS)}
-    left_out = 0
+    others: list[tuple[str, _SortRow]] = []  # of other branches, with their parts
     for row in rows:
         if not row[_IS_OWN]:
-            parts[EVERYWHERE].append(row)
+            parts[PINNED if row[_PINNED] else EVERYWHERE].append(row)
             continue
-        kind = PART_BY_TYPE.get(row[_TYPE]) or (
-            PINNED if row[_PINNED] else "" if row[_TYPE] in _EXCLUDED_TYPES else KNOWLEDGE
-        )
-        if not kind or (kind in (OPEN, PLAN) and _is_done(row, done)):
+        kind = PART_BY_TYPE.get(row[_TYPE]) or ("" if row[_TYPE] in _EXCLUDED_TYPES else KNOWLEDGE)
+        if kind in (OPEN, PLAN) and _is_done(row, done):
+            continue
+        kind = PINNED if row[_PINNED] and kind != PLAN else kind
+        if not kind:
             continue
         if row[_BRANCH] in included:
             parts[kind].append(row)
         else:
-            left_out += 1
+            others.append((kind, row))
+    merged = _numbers_in_head(catalogue, [row for _, row in others], request)
+    for kind, row in others:
+        if row[_NUMBER] in merged:
+            parts[kind].append(row)
     newest = max(
         filter(starts_with_date, {row[_LAST_SAID][:10] for some in parts.values() for row in some}),
         default="",
     )
+    parts[PLAN] = _standing_plans(parts[PLAN], parts[SESSIONS])
     totals = {kind: len(some) for kind, some in parts.items() if some}
     types = tuple(sorted({row[_TYPE] for row in parts[KNOWLEDGE]}))
     best = _order_parts(catalogue, parts, request, newest)
@@ -109,11 +126,22 @@ def select_candidates(catalogue: Catalogue, request: BriefingRequest) -> Briefin
     return BriefingSelection(
         {kind: [by_number[row[_NUMBER]] for row in some] for kind, some in best.items() if some},
         totals,
-        left_out,
+        len(others) - len(merged),
         newest,
         types,
         named,
     )
+
+
+def _numbers_in_head(
+    catalogue: Catalogue, rows: list[_SortRow], request: BriefingRequest
+) -> frozenset[int]:
+    """Those of the newest of these rows that stand in the commit which is checked out."""
+    if not rows:
+        return frozenset()
+    some = [row[_NUMBER] for row in _newest_first(rows)[:_MAX_OF_OTHER_BRANCHES]]
+    by_path = {row.path: number for number, row in catalogue.rows_by_number(some).items()}
+    return frozenset(by_path[path] for path in request.in_head(by_path) if path in by_path)
 
 
 def _order_parts(
@@ -123,21 +151,29 @@ def _order_parts(
     most = {kind: request.budget // tokens + 1 for kind, tokens in _MIN_LINE_TOKENS.items()}
     latest = _newest_first(parts[SESSIONS])
     best = {SESSIONS: latest[:_SESSION_CANDIDATES]}
-    for kind in (DECISIONS, PINNED, EVERYWHERE):
-        pinned_first = sorted(_newest_first(parts[kind]), key=itemgetter(_PINNED), reverse=True)
-        best[kind] = pinned_first[: most[kind]]
     best[PLAN] = sorted(
         _newest_first(parts[PLAN]),
         key=lambda row: (row[_BRANCH] != request.branch, not row[_PINNED]),
     )[: most[PLAN]]
     best[OPEN] = sorted(parts[OPEN], key=_due_sort_key)[: most[OPEN]]
-    if parts[TRAPS] or parts[KNOWLEDGE]:
+    ranked = (PINNED, DECISIONS, TRAPS, KNOWLEDGE, EVERYWHERE)
+    if any(parts[kind] for kind in ranked):
         recent = [row[_NUMBER] for row in latest[:_RECENT_SESSIONS]]
         touched = notes_naming_files_of(catalogue, recent, _RECENT_EVENTS)
         inputs = RankingInputs(request.branch, newest, touched, in_degree(catalogue))
-        for kind in (TRAPS, KNOWLEDGE):
-            best[kind] = _rank(parts[kind], inputs)[: most[kind]]
+        best |= {kind: _rank(parts[kind], inputs)[: most[kind]] for kind in ranked}
     return best
+
+
+def _standing_plans(plans: list[_SortRow], sessions: Sequence[_SortRow]) -> list[_SortRow]:
+    """The plans that somebody has agreed to, without those that the last sessions left alone."""
+    ends = sorted((row[_LAST_SAID] for row in sessions), reverse=True)
+    since = ends[_MAX_IDLE_SESSIONS - 1] if len(ends) >= _MAX_IDLE_SESSIONS else ""
+    return [
+        row
+        for row in plans
+        if row[_STATUS] != "proposed" and (row[_PINNED] or row[_LAST_SAID] >= since)
+    ]
 
 
 def list_projects(catalogue: Catalogue) -> list[str]:
@@ -200,7 +236,8 @@ class RankingInputs(NamedTuple):
 
 
 def _rank(rows: list[_SortRow], by: RankingInputs) -> list[_SortRow]:
-    """Pinned first, then what names files touched lately, then by worth; types of no part last.
+    """What names files touched lately, then by worth; types of no part last. A decision holds
+    whatever was touched, and loses half of its worth at most by its age.
 
     Without a clock: ages count from the newest note.
     """
@@ -216,15 +253,24 @@ def _rank(rows: list[_SortRow], by: RankingInputs) -> list[_SortRow]:
         if decay is None:
             age = max(0, end - _day_number(day)) if starts_with_date(day) else float("inf")
             decay = decay_by_day[day] = 1.0 / (1.0 + age / _DECAY_DAYS)
-        worth = 0.5 * (
+        worth = 0.4 * (
             TYPE_SALIENCE.get(type_, DEFAULT_SALIENCE) if confidence is None else confidence
-        ) + 0.02 * (priority or DEFAULT_PRIORITY)
+        ) + 0.05 * min(priority or DEFAULT_PRIORITY, MAX_PRIORITY)
         if number in incoming:
             worth += share * incoming[number]
         if of and of == branch:
             worth += 0.1
-        group = 0 if pinned else 3 if type_ not in PART_BY_TYPE else 1 if number in touched else 2
-        scored.append((group, -worth * (1.0 if pinned else decay), id_, number, row))
+        if type_ in NON_DECAYING_TYPES:
+            decay = 0.5 + 0.5 * decay
+            worth += _TOUCHED_WORTH * (number in touched)
+        elif pinned:
+            decay = 1.0
+        group = (
+            2
+            if type_ not in PART_BY_TYPE
+            else not (number in touched and type_ not in NON_DECAYING_TYPES)
+        )
+        scored.append((group, -worth * decay, id_, number, row))
     scored.sort()
     return [one[-1] for one in scored]
 

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 
 DEFAULT_BUDGET_TOKENS = 1500  # tokens
 MAX_INJECTED_CHARS = 9_500  # of a briefing; hosts cut at 10,000, and the contract comes below it
+# A briefing of a budget up to this is cut to that however it is asked for, so that all share one kept
+# text. Most have so many tokens in less.
+ALWAYS_CUT_TOKENS = 2_000
 
 
 def briefing_for_hook(
