@@ -63,7 +63,7 @@ class Clone:
             no_progress,
         )
 
-    def git(self, *words: str, code: int | None = 0) -> str:
+    def git(self, *words: str, code: int | None = 0, at: str = "") -> str:
         done = subprocess.run(
             ["git", *words],
             cwd=self.root,
@@ -71,7 +71,7 @@ class Clone:
             text=True,
             timeout=60,
             check=False,
-            env=os.environ | {"GIT_EDITOR": "true"},
+            env=os.environ | {"GIT_EDITOR": "true"} | ({"GIT_COMMITTER_DATE": at} if at else {}),
         )
         assert code is None or done.returncode == code, done.stdout + done.stderr
         return done.stdout + done.stderr
@@ -1414,18 +1414,26 @@ def test_an_edit_of_a_note_that_has_a_copy_outlives_its_deletion_elsewhere(two, 
     assert "measured" not in held[Y]
 
 
+# Git names the newer one of several bases first.
+_OLDER, _NEWER = "2026-11-20T10:00:00Z", "2026-11-20T11:00:00Z"
+
+
 @pytest.mark.sampled(1)
 @pytest.mark.parametrize("by", ["sync", "git pull"])
-def test_an_edit_of_a_copy_outlives_its_deletion_where_a_base_has_no_such_note(two, by) -> None:
+@pytest.mark.parametrize("first", ["with", "without"])
+def test_an_edit_of_a_copy_outlives_its_deletion_where_a_base_has_no_such_note(two, by, first) -> None:
     """Both sides have the note alike in another file: git takes their text and no line of the
     edited file, which it pairs with that one."""
     a, b = two
     path, text = record_path(Y), RECORD.format(id=Y, title="Use files")
     b.write("mine.md", "One.\n")
-    b.commit()
+    b.git("add", "-A")
+    b.git("commit", "-qm", "before", at=_NEWER if first == "without" else _OLDER)
     b.git("branch", "before")
     a.write(path, text)
-    a.commits()
+    a.git("add", "-A")
+    a.git("commit", "-qm", "with it", at=_NEWER if first == "with" else _OLDER)
+    a.git("push", "-q")
     b.git("pull", "-q", "--no-rebase", "--no-edit")
     b.remove(path)
     b.write("Ideas/moved.md", text)

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import os
 from collections import defaultdict
+from itertools import product
 from typing import NamedTuple
 
 from cortex.core.merge.conflict_markers import marked_conflicts
@@ -158,9 +159,9 @@ def _renamed_paths(root: str, commits: MergeRevisions, *, is_merge: bool) -> set
     """Old paths, and of a merge the new ones, of what git takes for renamed on one of the sides:
     nobody was asked about these notes."""
     found: set[str] = set()
-    for side in (commits.ours, commits.theirs):
+    for base, side in product(commits.bases, (commits.ours, commits.theirs)):
         flags = ["-r", "-M", "--diff-filter=R", "--name-status", "-z", "--relative"]
-        words = ["diff-tree", *flags, commits.bases[0], side]
+        words = ["diff-tree", *flags, base, side]
         listed = git_cli.run_unchecked(root, words, timeout=_TIMEOUT_SECONDS).stdout
         # Status, old name, new name, and so on.
         fields = listed.split(b"\0")
