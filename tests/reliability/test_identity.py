@@ -1452,6 +1452,45 @@ def test_an_edit_of_a_copy_outlives_its_deletion_where_a_base_has_no_such_note(t
     assert "measured on two machines" in a.texts()[Y]
 
 
+@pytest.mark.sampled(1)
+@pytest.mark.parametrize("by", ["sync", "git pull"])
+@pytest.mark.parametrize("first", ["with", "without"])
+def test_a_note_that_one_of_several_bases_has_not_takes_no_lines_of_another(two, by, first) -> None:
+    """Both sides have it alike; for git it is new, and the new name of the note that one side deleted
+    and the other edited. In a clone without drivers git stages its markers as merged."""
+    a, b = two
+    text = RECORD.format(id=Y, title="Use files")
+    a.write(record_path(Y), text)
+    a.commits()
+    b.git("pull", "-q", "--no-rebase", "--no-edit")
+    a.write("mine.md", "One.\n")
+    a.git("add", "-A")
+    a.git("commit", "-qm", "with it", at=_NEWER if first == "with" else _OLDER)
+    a.git("branch", "with")
+    b.remove(record_path(Y))
+    b.git("add", "-A")
+    b.git("commit", "-qm", "without it", at=_NEWER if first == "without" else _OLDER)
+    b.git("branch", "without")
+    for one, other, name in ((a, b, "without"), (b, a, "with")):
+        one.git("fetch", "-q", str(other.root), name)
+        one.git("merge", "-q", "--no-commit", "FETCH_HEAD")
+        one.write(record_path(Y), text)
+        one.commit()
+    a.remove(record_path(X))
+    a.commit()
+    b.add_line(record_path(X), "measured on two machines")
+    b.commits()
+    if by == "git pull":
+        a.git("pull", "-q", "--no-rebase", "--no-edit", code=None)
+        a.git("commit", "-qam", "merged", code=None)
+    sync(a.vault, a.caller())
+    a.fix()
+    a.sync()
+    held = a.texts()
+    assert held[Y] == text
+    assert "measured on two machines" in held[X]
+
+
 def test_of_a_topic_in_two_files_the_text_that_goes_and_was_never_committed_is_an_event(
     two,
 ) -> None:

@@ -123,12 +123,11 @@ def read_merge_commit(root: str, commits: MergeRevisions, result: str) -> MergeC
     )
     # What is one everywhere, and changed in the result: `git am` takes a note for a new name of one
     # that its patch changes, as it knows of no other.
-    if len(commits.bases) == 1:
-        versions |= {
-            path: (old, old, old)
-            for path, (old, _) in made[0].items()
-            if old and path not in versions and made[1].get(path, ("", ""))[0] == old
-        }
+    versions |= {
+        path: (old, old, old)
+        for path, (old, _) in made[0].items()
+        if old and path not in versions and made[1].get(path, ("", ""))[0] == old
+    }
     if not _needs_inspection(versions, made):
         return None
     paths = {
