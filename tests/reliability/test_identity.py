@@ -16,10 +16,11 @@ from cortex.core.model.caller import Caller, no_progress
 from cortex.core.notes import note as notes
 from cortex.operations.care.doctor import doctor
 from cortex.operations.care.init import init
+from cortex.operations.share import resolve_conflicts
 from cortex.operations.share.heal import heal
 from cortex.operations.share.resolve_conflicts import repair_index
 from cortex.operations.share.sync import sync
-from cortex.vault.git import displaced, drivers
+from cortex.vault.git import displaced, drivers, merging, objects
 from cortex.vault.locate import Vault
 
 pytestmark = pytest.mark.sampled(2)
@@ -1421,7 +1422,9 @@ _OLDER, _NEWER = "2026-11-20T10:00:00Z", "2026-11-20T11:00:00Z"
 @pytest.mark.sampled(1)
 @pytest.mark.parametrize("by", ["sync", "git pull"])
 @pytest.mark.parametrize("first", ["with", "without"])
-def test_an_edit_of_a_copy_outlives_its_deletion_where_a_base_has_no_such_note(two, by, first) -> None:
+def test_an_edit_of_a_copy_outlives_its_deletion_where_a_base_has_no_such_note(
+    two, by, first
+) -> None:
     """Both sides have the note alike in another file: git takes their text and no line of the
     edited file, which it pairs with that one."""
     a, b = two
@@ -1489,6 +1492,24 @@ def test_a_note_that_one_of_several_bases_has_not_takes_no_lines_of_another(two,
     held = a.texts()
     assert held[Y] == text
     assert "measured on two machines" in held[X]
+
+
+def test_what_git_itself_wrote_at_a_conflict_is_no_edit_by_hand(two) -> None:
+    """Git may give the driver another base than the commits do, as of several bases or a rename."""
+    a, b = two
+    for clone, word in ((a, "ours"), (b, "theirs")):
+        path = clone.root / record_path(X)
+        path.write_text(path.read_text().replace("One file", f"One {word}"))
+        clone.commit()
+    b.git("push", "-q")
+    a.git("pull", "-q", "--no-rebase", "--no-edit", code=None)
+    stopped = (a.root / record_path(X)).read_bytes()
+    known = merging.read_auto_merge(str(a.root), [record_path(X)])
+    assert known == {record_path(X): stopped}
+    unmerged, _ = resolve_conflicts._read_unmerged(
+        str(a.root), objects.list_unmerged_stages(str(a.root))
+    )
+    assert stopped in unmerged[0].staged_texts
 
 
 def test_of_a_topic_in_two_files_the_text_that_goes_and_was_never_committed_is_an_event(

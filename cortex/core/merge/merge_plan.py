@@ -34,7 +34,7 @@ class UnmergedPath(NamedTuple):
     work_tree_text: bytes | None
     is_regular_file: bool = True  # a regular file of the vault on every side, no link
     ids: frozenset[str] = frozenset()  # of the versions that git would have merged here
-    # These versions, some of them merged by git or a driver.
+    # These versions, some of them merged by git or a driver, and what git wrote into the file.
     staged_texts: frozenset[bytes] = frozenset()
 
 

@@ -259,13 +259,15 @@ def _read_unmerged(
         else:
             foreign[os.fsdecode(stage.path)] = None
     texts = objects.read_blobs(root, [stage.blob for stage in _plain_stages(stages, prefix)])
+    written = merging.read_auto_merge(root, list(own))
     unmerged = []
     for path, of_path in sorted(own.items()):
         is_plain = all(_is_plain(stage) for stage in of_path)
         versions = frozenset(texts[stage.blob] for stage in of_path if stage.blob in texts)
         ids = frozenset(map(note_id, versions)) - {""}
         text = _read_work_tree_file(root, path)
-        unmerged.append(UnmergedPath(path, text, is_plain, ids, versions))
+        known = versions | {written[path]} if path in written else versions
+        unmerged.append(UnmergedPath(path, text, is_plain, ids, known))
     return unmerged, list(foreign)
 
 

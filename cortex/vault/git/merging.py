@@ -303,6 +303,14 @@ def revisions_of(root: str, how: str) -> MergeRevisions | None:
     return MergeRevisions((before or objects.empty_tree(root),), ours, theirs)
 
 
+def read_auto_merge(root: str, paths: Sequence[str]) -> dict[str, bytes]:
+    """What git wrote at paths of the vault when it stopped at conflicts; git before 2.32 does not
+    say it."""
+    if not paths or not os.path.isfile(_git_dir_path(root, "AUTO_MERGE")):
+        return {}
+    return objects.read_committed(root, paths, "AUTO_MERGE")
+
+
 def revisions_between(root: str, ours: str, theirs: str) -> MergeRevisions:
     """Two commits and what they have in common: every best common ancestor, or the empty tree."""
     ran = git_cli.run_unchecked(root, ["merge-base", "--all", ours, theirs])
