@@ -96,7 +96,7 @@ def summarize_note(path: str, data: bytes, mtime: int) -> NoteSummary:
     else:
         status_in_briefing = status or "active"
     source = ItemSource(
-        path, id_, type_, title, status_in_briefing, project, branch, created or note.get("date"),
+        path, id_, type_, title, status_in_briefing, project, branch, note.get("scope"), created or note.get("date"),
         one_line(note.get("due")), one_line(note.get("owner")), body, tasks,
     )  # fmt: skip
     return NoteSummary(

@@ -192,15 +192,22 @@ def pages_with_lines_of(catalogue: Catalogue, numbers: Iterable[int]) -> set[tup
     return {(kind, branch) for kind, branch in catalogue.select(query)}
 
 
-def briefing_candidates(catalogue: Catalogue, names: Sequence[str]) -> list[tuple[Any, ...]]:
-    """The current records of a project with these names, and those of every project's briefing.
-    As tuples, since ten thousand are sorted: number, id, type, status, branch, last said,
-    pinned, confidence, priority, due, is of the project."""
+def briefing_candidates(
+    catalogue: Catalogue, names: Sequence[str], *, with_personal: bool
+) -> list[tuple[Any, ...]]:
+    """The current records of a project with these names, and those of every project's briefing;
+    `with_personal` says whether also those that are somebody's alone. As tuples, since ten thousand
+    are sorted: number, id, type, status, branch, last said, pinned, confidence, priority, due, is
+    of the project."""
     clause, values = sql_in("project", names)
-    everywhere = f"{IS_CROSS_PROJECT_SQL} AND (pinned = 1 OR type = 'preference')"
+    everywhere = (
+        f"{IS_CROSS_PROJECT_SQL} AND (pinned = 1 OR type = 'preference' OR scope = 'global')"
+    )
+    personal = "1" if with_personal else "NOT (scope = 'personal' AND project != '')"
     query = (
         f"SELECT number, id, type, status, branch, {_LAST_SAID_SQL}, pinned, confidence, priority, due, {clause} FROM note"
-        f" WHERE tier = 0 AND {HAS_ID_SQL} AND type != 'briefing' AND ({clause} OR ({everywhere}))"
+        f" WHERE tier = 0 AND {HAS_ID_SQL} AND type != 'briefing'"
+        f" AND {personal} AND ({clause} OR ({everywhere}))"
     )
     return list(catalogue.select(query, (*values, *values)))
 

@@ -83,6 +83,16 @@ def default_vault_fault() -> str:
     return files.why_unreadable(default_vault_file(), follow=True)
 
 
+def is_shared(vault: Vault) -> bool:
+    """Whether others may read a vault: its repository has a remote, and it is not the person's own
+    one. Runs no git."""
+    named = default_vault_root() if vault.default_root is None else vault.default_root
+    if named and _real_path(named) == vault.root:
+        return False
+    repository = checkout.find_repository(vault.root)
+    return repository is not None and checkout.has_remote(repository)
+
+
 def find_personal_vault(vault: Vault) -> Vault | None:
     """The person's default vault beside `vault`; None when there is none, it is this one, or it
     cannot be used (`personal_vault_problem`). Raises nothing."""
@@ -104,11 +114,15 @@ def personal_vault_problem(vault: Vault) -> Problem | None:
 def _personal_root(vault: Vault) -> str:
     """The default vault's path without links; empty when none is named or it is `vault` itself."""
     named = default_vault_root() if vault.default_root is None else vault.default_root
-    try:
-        root = os.path.realpath(named) if os.path.isabs(named) else named
-    except ValueError:  # a NUL in the file that names it
-        root = named
+    root = _real_path(named)
     return "" if root == vault.root else root
+
+
+def _real_path(named: str) -> str:
+    try:
+        return os.path.realpath(named) if os.path.isabs(named) else named
+    except ValueError:  # a NUL in the file that names it
+        return named
 
 
 def _personal_fault(root: str) -> str:

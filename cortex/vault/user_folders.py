@@ -24,16 +24,18 @@ _XDG_FOLDERS = {
     "cache": ("XDG_CACHE_HOME", ".cache"),
     "state": ("XDG_STATE_HOME", ".local/state"),
     "config": ("XDG_CONFIG_HOME", ".config"),
+    "data": ("XDG_DATA_HOME", ".local/share"),
 }
 _MACOS_FOLDERS = {
     "cache": "Library/Caches",
     "state": "Library/Application Support",
     "config": "Library/Application Support",
+    "data": "Library/Application Support",
 }
 
 
 def user_folder(kind: str) -> str:
-    """The user's `cache`, `state` or `config` folder; a relative XDG value is ignored."""
+    """The user's `cache`, `state`, `config` or `data` folder; a relative XDG value is ignored."""
     variable, below_home = _XDG_FOLDERS[kind]
     named = os.environ.get(variable, "")
     if os.path.isabs(named):

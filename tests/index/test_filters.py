@@ -247,11 +247,13 @@ def test_sessions_that_were_started(catalogue) -> None:
 
 
 def test_briefing_queries_take_any_names(catalogue) -> None:
-    own = queries.briefing_candidates(catalogue, ["a"])
+    own = queries.briefing_candidates(catalogue, ["a"], with_personal=True)
     assert {row[0] for row in own if row[-1]} == catalogue.numbers(
         NoteFilter(tiers=(0,), has_id=True, projects=("a",), not_types=("briefing",))
     )
-    assert not any(row[-1] for row in queries.briefing_candidates(catalogue, []))
+    assert not any(
+        row[-1] for row in queries.briefing_candidates(catalogue, [], with_personal=False)
+    )
     assert len(queries.briefing_dependencies(catalogue, ["a"], 10)) == 10
     session = catalogue.find(NoteFilter(types=("session",), sessions=("s1",)))[0]
     assert queries.notes_naming_files_of(catalogue, [session.number], 60)

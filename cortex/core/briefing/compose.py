@@ -41,11 +41,11 @@ PART_SPECS = {
     PINNED: PartSpec("Pinned", 0.50),
     DECISIONS: PartSpec("Decisions and rejections", 0.40),
     PLAN: PartSpec("Plan", 0.10),
-    TRAPS: PartSpec("Gotchas and patterns", 0.16),
-    KNOWLEDGE: PartSpec("Worth knowing", 0.12),
+    TRAPS: PartSpec("Gotchas and patterns", 0.15),
+    KNOWLEDGE: PartSpec("Worth knowing", 0.11),
     SESSIONS: PartSpec("Last sessions", 0.10),
-    OPEN: PartSpec("Open", 0.07),
-    EVERYWHERE: PartSpec("In every project", 0.05),
+    OPEN: PartSpec("Open", 0.06),
+    EVERYWHERE: PartSpec("Yours, and in every project", 0.08),
 }
 # What a part does not use goes to these in turn. Decisions come last: their cap gives way only
 # where nobody else wants the room.

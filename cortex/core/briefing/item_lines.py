@@ -16,6 +16,7 @@ from cortex.core.briefing.pages import (
 from cortex.core.markdown.blocks import Task
 from cortex.core.model.generated_text import outcome_of
 from cortex.core.model.note_status import DONE_STATUSES, SET_ASIDE_STATUSES
+from cortex.core.model.record import is_personal
 from cortex.core.text.agent_escape import escape_for_agent
 from cortex.core.text.strings import RESERVED_STEMS, one_line, short_hash, shorten, slugify
 
@@ -51,6 +52,7 @@ class ItemSource(NamedTuple):
     status: str
     project: str
     branch: str
+    scope: str
     created: str
     due: str
     owner: str
@@ -60,8 +62,9 @@ class ItemSource(NamedTuple):
 
 def item_lines_of(note: ItemSource) -> Iterator[tuple[BriefingPage, ItemLine]]:
     """The lines of a note, each with the page that it stands on. A deleted one has none: not even
-    the archive, which tells what once held, goes on with what somebody took back."""
-    if note.status == _DELETED:
+    the archive, which tells what once held, goes on with what somebody took back. Nor has a
+    personal one, since pages are committed for all."""
+    if note.status == _DELETED or is_personal(note.scope, note.project):
         return
     if note.type in ("decision", "rejection"):
         aside = note.status in SET_ASIDE_STATUSES

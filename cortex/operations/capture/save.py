@@ -35,6 +35,7 @@ from cortex.operations.capture.normalize import load_existing_records
 from cortex.operations.capture.normalize_now import publish_and_normalize
 from cortex.operations.find import resolve_note
 from cortex.operations.find.project_context import resolve_project
+from cortex.operations.projects.personal_vault import ensure_personal_vault
 from cortex.operations.records import change_record
 from cortex.vault import files
 from cortex.vault.git import checkout
@@ -90,7 +91,7 @@ def save(
     body: the whole text in place of these four; a single - reads standard input
     topic: a stable key, such as decision/storage; cortex topic TITLE suggests one
     project: the project; by default what the working directory says
-    scope: project, personal or global; only a word in the record: cortex promote moves it
+    scope: project, global, or personal: then it goes to your own vault, not to a shared one
     tags: comma-separated
     session: the session that this belongs to
     confidence: how sure it is, from 0 to 1
@@ -102,6 +103,7 @@ def save(
     Example: git log -1 --format=%B | cortex save "Why the cache went" --body - --tags cache
     """
     parts = {"What": what, "Why": why, "Where": where, "Learned": learned}
+    vault, remark = ensure_personal_vault(vault, caller) if scope == "personal" else (vault, "")
     event = Event(
         id=new_event_id(caller),
         type="observation",
@@ -122,18 +124,17 @@ def save(
     event = _validated_event(event)
     if derived_from or supersedes:
         event = _with_relations(vault, caller, event, derived_from, supersedes)
-    event = _with_later_id(vault, caller, event)
-    return _save_event(vault, caller, event)
+    return _save_event(vault, caller, _with_later_id(vault, caller, event), remark)
 
 
-def _save_event(vault: Vault, caller: Caller, event: Event) -> SaveResult:
+def _save_event(vault: Vault, caller: Caller, event: Event, where: str) -> SaveResult:
     event, done = publish_and_normalize(vault, caller, event)
     path, outcome = done.records[0]
     note = notes.read(files.read(vault.root, path), path)
     id_, topic = note.get("id") or path, note.get("topic")
     suggested = "" if topic else topics.suggest(note.get("type"), event.title, event.text)
     similar = _find_similar(vault, event, id_) if outcome == "created" else ()
-    remark = _remark(note, event)
+    remark = "; ".join(filter(None, (where, _remark(note, event))))
     return SaveResult(
         id_,
         path,

@@ -5,18 +5,20 @@ from __future__ import annotations
 import os
 import unicodedata
 from collections.abc import Iterator
+from itertools import islice
 from typing import NamedTuple
 
 from cortex.core.briefing.pages import BRIEFINGS_FOLDER
 from cortex.core.model.caller import Caller
 from cortex.core.model.problem import CortexError, Problem, problem_of
-from cortex.core.model.record import RECORD_TYPES
+from cortex.core.model.record import RECORD_TYPES, is_personal
 from cortex.core.text.iso_time import epoch_seconds
 from cortex.core.text.shell_command import cortex_command, shell_quote
 from cortex.core.text.strings import format_time, shorten
 from cortex.index import briefing_pages
 from cortex.index.catalogue import Catalogue
 from cortex.index.file_scan import Snapshot
+from cortex.index.filters import KNOWLEDGE
 from cortex.index.queries import duplicate_ids, duplicate_topics, misdated_notes
 from cortex.index.refresh import IndexSession, query_index
 from cortex.operations.care import hook_status
@@ -31,7 +33,7 @@ from cortex.operations.share.misnamed_events import find_misnamed_events
 from cortex.vault import files, group_access, layout, user_settings
 from cortex.vault.agent_settings import list_agent_settings
 from cortex.vault.git import checkout
-from cortex.vault.locate import Vault, default_vault_fault, default_vault_file
+from cortex.vault.locate import Vault, default_vault_fault, default_vault_file, is_shared
 from cortex.vault.state import distill_log, session_state, store
 
 _MAX_CLOCK_SKEW_SECONDS = 24 * 3600  # that a clock may be ahead, or a zone
@@ -135,6 +137,7 @@ def _examine_notes(vault: Vault, now: IndexSession, at: str) -> DoctorResult:
         *_duplicate_topic_problems(now.catalogue),
         *find_supersede_problems(now.catalogue),
         *_invalid_date_problems(now.catalogue, epoch_seconds(at)),
+        *(_personal_record_problems(now.catalogue) if is_shared(vault) else ()),
         *_file_name_problems(list(now.snapshot.stamps)),
         *_failed_event_problems(vault),
         *_leftover_problems(now.snapshot),
@@ -170,6 +173,15 @@ def _duplicate_topic_problems(catalogue: Catalogue) -> Iterator[Problem]:
     for path, id_, first, topic in duplicate_topics(catalogue, _MAX_LISTED):
         hint = f"{cortex_command('supersede', first, '--by', id_)}, or the other way round"
         yield Problem(path, f"has the topic {topic} of {first}", hint)
+
+
+def _personal_record_problems(catalogue: Catalogue) -> Iterator[Problem]:
+    """Records of a shared vault that are somebody's alone."""
+    personal = KNOWLEDGE._replace(is_cross_project=True)
+    found = (row for row in catalogue.find(personal, "path") if is_personal(row.scope, row.project))
+    for row in islice(found, _MAX_LISTED):
+        hint = f"{cortex_command('promote', row.id)} moves it to your own vault"
+        yield Problem(row.path, "is personal, and this vault is shared", hint)
 
 
 def _invalid_date_problems(catalogue: Catalogue, now: int) -> Iterator[Problem]:

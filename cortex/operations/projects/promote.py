@@ -12,6 +12,7 @@ from cortex.core.model import event as events
 from cortex.core.model.caller import Caller
 from cortex.core.model.note_status import HIDDEN_STATUSES, TIER_TRAIL
 from cortex.core.model.problem import ConflictError, InvalidInputError, NotFoundError, Problem
+from cortex.core.model.record import is_personal
 from cortex.core.notes import note as notes
 from cortex.core.notes.edit import (
     restore_active_status,
@@ -26,6 +27,7 @@ from cortex.index.filters import KNOWLEDGE, NoteFilter
 from cortex.index.queries import edge_targets, has_name
 from cortex.index.refresh import IndexSession, query_index
 from cortex.operations.find.ensure_fresh import ensure_fresh
+from cortex.operations.projects.personal_vault import ensure_personal_vault
 from cortex.operations.records.change_record import (
     command,
     edit_notes_and_heal,
@@ -35,7 +37,7 @@ from cortex.operations.records.change_record import (
 from cortex.operations.share.heal import try_heal
 from cortex.vault import files, layout, settings
 from cortex.vault.git.change_marker import mark_briefings_stale
-from cortex.vault.locate import Vault, find_personal_vault, personal_vault_problem
+from cortex.vault.locate import Vault, is_shared, personal_vault_problem
 
 _SAFE_NAME_RE = re.compile(r"[a-z0-9][a-z0-9._-]{0,99}")
 
@@ -69,7 +71,8 @@ def promote(vault: Vault, caller: Caller, note: str, *, keep: bool = False) -> P
     Your own vault is the default one (cortex init --default). The record is copied there with its
     id, its text and its events, with scope: personal unless it says global; promoted_from: names
     the project. The project's record stays where it is, archived, with promoted_to: personal, so
-    that links and teammates still find it. Nothing is redacted anew. If interrupted, run it again.
+    that links and teammates still find it; of one that says scope: personal nothing stays. Nothing
+    is redacted anew. If interrupted, run it again.
 
     note: an id or path, as search shows it
     keep: leave the project's record as it is
@@ -77,7 +80,9 @@ def promote(vault: Vault, caller: Caller, note: str, *, keep: bool = False) -> P
     Example: cortex promote publish-by-link-k3f7q2
     Example: cortex promote publish-by-link-k3f7q2 --keep
     """
-    own = _require_personal_vault(vault)
+    own, _ = ensure_personal_vault(vault, caller)
+    if own.root == vault.root:
+        _require_personal_vault(vault)
     problems = ensure_fresh(vault, caller)
     source = query_index(vault, caller.progress, lambda now: _load_source(now, note))
     row = source.row
@@ -86,22 +91,18 @@ def promote(vault: Vault, caller: Caller, note: str, *, keep: bool = False) -> P
     outcome, path, missing_links = query_index(
         own, caller.progress, lambda now: _plan_copy(own, now, source, copy)
     )
-    message = f"the provenance of {row.id} names it, and it is not there"
-    problems += [
-        Problem(event, message, "cortex history shows where it went")
-        for event in original.provenance()[0]
-        if event not in source.events
-    ]
+    problems += _missing_event_problems(original, source)
     _copy_events(vault, own, source.events)
     if outcome == "created" and not _publish_copy(own, row._replace(path=path), copy):
         outcome = "unchanged"
     with suppress(FileNotFoundError):  # an interrupted run may have named it and not come further
         files.sync_folder(own.root, path.rpartition("/")[0])
     problems += try_heal(own, caller)
+    # Of what is personal nothing stays in a shared vault.
+    is_taken = not keep and is_shared(vault) and is_personal(row.scope, row.project)
     if not keep:
-        archived = partial(_archive_original, original, caller.now)
         try:
-            problems += edit_notes_and_heal(vault, caller, [(row.path, archived)])[1]
+            problems += _put_away(vault, caller, source, original, is_taken=is_taken)
         except ConflictError:
             # A copy of what it no longer says; the next run makes one of what it says.
             if outcome == "created":
@@ -116,18 +117,42 @@ def promote(vault: Vault, caller: Caller, note: str, *, keep: bool = False) -> P
         file=os.path.join(own.root, path),
         vault=own.root,
         outcome=outcome,
-        source="kept" if keep else "archived",
+        source="kept" if keep else "removed" if is_taken else "archived",
         source_path=row.path,
         events=tuple(sorted(source.events)),
         links=tuple(source.links[key] for key in missing_links),
-        undo=(back,) if keep else (command("restore", row), back),
+        undo=(back,) if keep or is_taken else (command("restore", row), back),
         problems=tuple(problems),
     )
 
 
-def _require_personal_vault(vault: Vault) -> Vault:
-    if own := find_personal_vault(vault):
-        return own
+def _missing_event_problems(original: Note, source: _PromotionSource) -> list[Problem]:
+    message = f"the provenance of {source.row.id} names it, and it is not there"
+    return [
+        Problem(event, message, "cortex history shows where it went")
+        for event in original.provenance()[0]
+        if event not in source.events
+    ]
+
+
+def _put_away(
+    vault: Vault, caller: Caller, source: _PromotionSource, original: Note, *, is_taken: bool
+) -> list[Problem]:
+    """Archive the project's record, or remove it with those of its events that are personal, too;
+    all are copied."""
+    if not is_taken:
+        archived = partial(_archive_original, original, caller.now)
+        return edit_notes_and_heal(vault, caller, [(source.row.path, archived)])[1]
+    mark_briefings_stale(vault)
+    for path in source.events.values():
+        event = notes.read(files.read(vault.root, path), path)
+        if event.get("scope") == "personal":
+            files.remove(vault.root, path)
+    files.remove(vault.root, source.row.path)
+    return try_heal(vault, caller)
+
+
+def _require_personal_vault(vault: Vault) -> None:
     if problem := personal_vault_problem(vault):
         raise NotFoundError(f"{problem.where} {problem.message}", problem.hint)
     raise NotFoundError(
@@ -230,7 +255,8 @@ def _personal_copy(note: Note, vault: Vault) -> Note:
     promotion said of it stays behind."""
     fields = {
         "scope": "global" if note.get("scope") == "global" else "personal",
-        "project": "",
+        # What was personal before is so in its project alone.
+        "project": note.get("project") if note.get("scope") == "personal" else "",
         "branch": "",
         "promoted_from": note.get("project") or os.path.basename(vault.root),
     }

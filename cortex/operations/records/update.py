@@ -29,7 +29,7 @@ from cortex.core.text.strings import printable_line, shorten
 from cortex.index.catalogue import NoteRow
 from cortex.operations.records.change_record import Edited, RecordChange, change_record, command
 from cortex.operations.records.preserve_text import preserve_text
-from cortex.vault.locate import Vault
+from cortex.vault.locate import Vault, is_shared
 
 CLEAR_WORD = "none"  # takes a field out
 UPDATABLE_STATUSES = ("active", "open", "done")
@@ -105,6 +105,9 @@ def update(
         body=sanitize_text(body).replace("\r\n", "\n"),
     )
     _check_request(asked)
+    if scope == "personal" and is_shared(vault):
+        hint = f"{cortex_command('promote', id)} moves it to your own vault"
+        raise InvalidInputError("what is personal is not kept in a shared vault", hint)
 
     def edit(note: Note, row: NoteRow) -> Edited:
         return _edit_and_undo(vault, caller, note, asked, row)

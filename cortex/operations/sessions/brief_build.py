@@ -48,6 +48,7 @@ from cortex.operations.find.claim_check import ClaimCheck, ClaimingNote, find_co
 from cortex.operations.find.ensure_fresh import ensure_fresh
 from cortex.operations.find.project_context import canonical_project, project_names
 from cortex.operations.sessions.brief import BriefResult
+from cortex.operations.sessions.brief_personal import PersonalNotes, load_personal_notes
 from cortex.operations.sessions.brief_select import (
     PART_BY_TYPE,
     BriefingRequest,
@@ -62,7 +63,7 @@ from cortex.operations.sessions.hook_briefing import ALWAYS_CUT_TOKENS, MAX_INJE
 from cortex.vault import files, layout
 from cortex.vault.git import branches, checkout
 from cortex.vault.git.refs import RepositoryRefs
-from cortex.vault.locate import Vault
+from cortex.vault.locate import Vault, is_shared
 from cortex.vault.state import briefing_cache
 from cortex.vault.state.briefing_cache import BriefingKey, CachedBriefing
 
@@ -115,7 +116,9 @@ def build_brief(
         lambda now: _collect_inputs(now, vault, key, project, names),
         words=False,
     )
-    bodies = _read_notes(vault, inputs.selection)
+    personal = load_personal_notes(vault, caller, BriefingRequest(names, key.branch, key.budget))
+    inputs = inputs._replace(selection=_with_personal_notes(inputs.selection, personal))
+    bodies = _read_notes(vault, personal.vault, inputs.selection)
     verified = _verify_claims(caller.cwd, key, inputs.selection, bodies, with_edited_files)
     parts = _build_parts(inputs.selection, bodies, verified.contradictions, project, key.branch)
     head = _briefing_head(inputs.selection, project, key.branch)
@@ -136,7 +139,7 @@ def build_brief(
         )
     ):
         cached = CachedBriefing(fitted.text, fitted.shown_ids)
-        dependencies = _dependency_stamps(vault, inputs, verified.file_stamps)
+        dependencies = _dependency_stamps(vault, inputs, verified.file_stamps) | personal.stamps
         briefing_cache.write(vault, key, cached, dependencies, started_ns)
     branch_problems = _unknown_branch_problems(caller.cwd, key, inputs.selection)
     return BriefResult(
@@ -151,7 +154,7 @@ def build_brief(
         ),
         left_out=inputs.selection.left_out,
         newest=inputs.selection.newest,
-        problems=(*problems, *verified.problems, *branch_problems),
+        problems=(*problems, *personal.problems, *verified.problems, *branch_problems),
         others=inputs.other_projects,
     )
 
@@ -200,7 +203,9 @@ def _collect_inputs(
     def in_head(paths: Collection[str]) -> frozenset[str]:
         return branches.find_in_head(vault.root, key.folder, paths)
 
-    request = BriefingRequest(names, key.branch, included_branches, in_head, key.budget)
+    request = BriefingRequest(
+        names, key.branch, key.budget, included_branches, in_head, not is_shared(vault)
+    )
     selection = select_candidates(now.catalogue, request)
     titles = [
         BriefingPart(
@@ -232,12 +237,27 @@ def _collect_inputs(
     )
 
 
-def _read_notes(vault: Vault, selection: BriefingSelection) -> dict[int, NoteBody]:
+def _with_personal_notes(
+    selection: BriefingSelection, personal: PersonalNotes
+) -> BriefingSelection:
+    """The selection with notes of the person's own vault, before those of the project's."""
+    parts, totals = dict(selection.parts), dict(selection.totals)
+    for kind, rows in ((PINNED, personal.pinned), (EVERYWHERE, personal.others)):
+        if rows:
+            parts[kind] = [*rows, *parts.get(kind, ())]
+            totals[kind] = totals.get(kind, 0) + len(rows)
+    return selection._replace(parts=parts, totals=totals)
+
+
+def _read_notes(
+    vault: Vault, own: Vault | None, selection: BriefingSelection
+) -> dict[int, NoteBody]:
     """The selected notes by number; empty ones for those that were deleted just now."""
     bodies: dict[int, NoteBody] = {}
     for one in (one for candidates in selection.parts.values() for one in candidates):
         try:
-            bodies[one.number] = _read_body(vault, one.path)
+            of = own if own and one.number < 0 else vault
+            bodies[one.number] = _read_body(of, one.path)
         except (CortexError, OSError):
             bodies[one.number] = NoteBody("", "")
     return bodies
@@ -288,6 +308,7 @@ def _verify_claims(
         for kind, candidates in selection.parts.items()
         if kind not in _UNVERIFIED_PARTS
         for one in candidates
+        if one.number >= 0 and one.scope not in ("personal", "global")
     ]
     if not claiming or key.project != checkout.project_of(cwd):
         return ClaimCheck({})

@@ -77,20 +77,23 @@ class BriefingSelection(NamedTuple):
 
 
 class BriefingRequest(NamedTuple):
-    """The names of a project, the current branch, and which branches' records hold there."""
+    """The names of a project, the current branch, and which records hold there."""
 
     project_names: Sequence[str]
     branch: str
-    # Of the branches that records name, those whose records hold.
-    included_branches: Callable[[Iterable[str]], frozenset[str]]
-    # Of the paths of notes those that the commit has which is checked out there.
-    in_head: Callable[[Collection[str]], frozenset[str]]
     budget: int  # tokens
+    # Of the branches that records name, those whose records hold.
+    included_branches: Callable[[Iterable[str]], frozenset[str]] = frozenset
+    # Of the paths of notes those that the commit has which is checked out there.
+    in_head: Callable[[Collection[str]], frozenset[str]] = frozenset
+    with_personal: bool = True  # also what somebody has said is theirs alone
 
 
 def select_candidates(catalogue: Catalogue, request: BriefingRequest) -> BriefingSelection:
     """The records that may stand in the briefing."""
-    rows = briefing_candidates(catalogue, request.project_names)
+    rows = briefing_candidates(
+        catalogue, request.project_names, with_personal=request.with_personal
+    )
     done = ticked_ids(catalogue)
     named = frozenset(row[_BRANCH] for row in rows if row[_IS_OWN])
     included = request.included_branches(named) | {""}

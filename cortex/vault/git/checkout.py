@@ -209,6 +209,11 @@ def main_work_tree(repository: Repository) -> str:
     return os.path.realpath(os.path.dirname(common)) if is_linked else ""
 
 
+def has_remote(repository: Repository) -> bool:
+    """Whether a repository names a remote."""
+    return bool(_remote_repository_name(repository.common_dir))
+
+
 def _remote_repository_name(common: str) -> str:
     """The repository's name in the URL of `origin`, or of the first remote."""
     urls: dict[str, str] = {}

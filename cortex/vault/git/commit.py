@@ -18,9 +18,12 @@ from cortex.core.merge.conflict_markers import marked_conflicts
 from cortex.core.merge.note_versions import is_record
 from cortex.core.model.event import event_path
 from cortex.core.model.problem import ConflictError, CortexError, Problem
+from cortex.core.model.record import is_personal
 from cortex.core.notes import note as notes
+from cortex.core.text.shell_command import cortex_command
 from cortex.vault import files, layout
 from cortex.vault.git import checkout, displaced, git_cli, git_locks, objects
+from cortex.vault.locate import Vault, is_shared
 from cortex.vault.lock import lock
 
 OWN_FOLDERS = ("inbox", "events", "records", "sessions", "briefings")
@@ -210,7 +213,8 @@ def declined_error(root: str, ran: git_cli.GitResult, verb: str) -> CortexError:
 
 def _commit_changes(root: str, wanted: Sequence[UncommittedChange], message: str) -> CommitResult:
     problems: list[Problem] = []
-    sound = [one for one in wanted if _is_committable(root, one.path, problems)]
+    shared = is_shared(Vault(root))
+    sound = [one for one in wanted if _is_committable(root, one, problems, shared=shared)]
     ignored = objects.filter_ignored(root, [one.path for one in sound])
     hint = "take it out of .gitignore, or leave it uncommitted"
     problems += [Problem(path, "is ignored by git", hint) for path in sorted(ignored)]
@@ -316,8 +320,11 @@ def _unknown_to_git(
     return unknown
 
 
-def _is_committable(root: str, path: str, problems: list[Problem]) -> bool:
+def _is_committable(
+    root: str, change: UncommittedChange, problems: list[Problem], *, shared: bool
+) -> bool:
     """Whether a path may be committed as it stands. Why not is added to the problems."""
+    path = change.path
     first = path.split("/", 1)[0]
     try:
         if not files.exists(root, path):
@@ -325,7 +332,12 @@ def _is_committable(root: str, path: str, problems: list[Problem]) -> bool:
             return True
         checked = path.endswith(".md") and (first in _CHECKED_FOLDERS or first not in OWN_PATHS)
         data = files.read(root, path, _MAX_NOTE_BYTES if checked else 0)
-        why = _why_unfinished(root, path, data) if checked else ""
+        note = notes.read(data, path) if checked else notes.read(b"", path)
+        if shared and change.kind == "A" and is_personal(note.get("scope"), note.get("project")):
+            hint = f"{cortex_command('promote', note.get('id') or path)} moves it to your own vault"
+            problems.append(Problem(path, "is personal, so it is not committed here", hint))
+            return False
+        why = _why_unfinished(root, path, data, note) if checked else ""
     except (CortexError, OSError) as error:
         hint = error.hint if isinstance(error, CortexError) else ""
         problems.append(Problem(path, f"is not committed: {error}", hint))
@@ -335,13 +347,12 @@ def _is_committable(root: str, path: str, problems: list[Problem]) -> bool:
     return not why
 
 
-def _why_unfinished(root: str, path: str, data: bytes) -> str:
+def _why_unfinished(root: str, path: str, data: bytes, note: notes.Note) -> str:
     """What shows that a note is not finished: nothing in it, frontmatter that cannot be read,
     conflict markers that stand neither in its last commit nor in the events it was made from. A
     text about merging may hold markers."""
     if not data.strip():
         return "it is empty"
-    note = notes.read(data, path)
     for problem in note.problems:
         if "frontmatter" in problem.message:
             return problem.message
