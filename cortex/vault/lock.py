@@ -27,6 +27,10 @@ def lock(path: str, what: str, *, shared: bool = False, wait: float = 10.0) -> I
         os.close(fd)
 
 
+def _named(what: str) -> str:
+    return "a model" if what == "model" else f"the {what} of this vault"
+
+
 def _acquire(fd: int, mode: int, what: str, wait: float) -> None:
     deadline = time.monotonic() + wait
     while True:
@@ -35,7 +39,7 @@ def _acquire(fd: int, mode: int, what: str, wait: float) -> None:
         except BlockingIOError:
             if time.monotonic() >= deadline:
                 raise ConflictError(
-                    f"another cortex is busy with the {what} of this vault",
+                    f"another cortex is busy with {_named(what)}",
                     "wait until it has finished, then run the command again",
                 ) from None
             time.sleep(0.01)

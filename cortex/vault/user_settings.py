@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import NamedTuple, TypeGuard
 
 from cortex.core.model.problem import InvalidInputError, Problem
 from cortex.core.text import toml
@@ -18,7 +18,7 @@ _NUMBERS = ("timeout", "runs_per_day", "dollars_per_day")
 _FORMS = {
     "command": 'a list of words: command = ["claude", "-p"]',
     "auto": "true or false",
-    **dict.fromkeys(_NUMBERS, "a number above 0"),
+    **dict.fromkeys(_NUMBERS, "a number, not below 0"),
 }
 
 
@@ -65,7 +65,7 @@ def _read_distill(table: Mapping[str, object], path: str) -> tuple[DistillSettin
         elif key == "auto" and isinstance(value, bool):
             chosen = chosen._replace(auto=value)
             continue
-        elif key in _NUMBERS and isinstance(value, int | float) and value > 0:
+        elif key in _NUMBERS and _is_number(value) and value >= (key == "timeout"):
             numbers[key] = float(value)
             continue
         else:
@@ -73,6 +73,10 @@ def _read_distill(table: Mapping[str, object], path: str) -> tuple[DistillSettin
         problems.append(Problem(path, f"[distill] {key} is not understood", f"it is {form}"))
     timeout, runs, dollars = (numbers.get(key, getattr(chosen, key)) for key in _NUMBERS)
     return chosen._replace(timeout=timeout, runs_per_day=runs, dollars_per_day=dollars), problems
+
+
+def _is_number(value: object) -> TypeGuard[int | float]:
+    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def add_distill_command(words: tuple[str, ...]) -> str:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import random
+import re
+import signal
 import subprocess
 import sys
 import time
@@ -13,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from cortex.core.distill import prompt as prompts
-from cortex.core.distill.answer import SessionQuotes, check_answer, read_answer
+from cortex.core.distill.answer import SessionQuotes, check_answer, read_answer, read_cost
 from cortex.core.model.caller import Caller, no_progress
 from cortex.core.model.distillation import parse_distillation
 from cortex.core.model.event import Event, event_path
@@ -233,7 +235,18 @@ def test_a_later_answer_takes_the_place_of_an_earlier_one(shop):
     assert "title: Connections are closed" in shop.session()
 
 
-@pytest.mark.parametrize("touch", ["edit", "pin", "link"])
+def test_of_two_answers_in_one_second_the_later_one_stands(shop):
+    shop.turn()
+    now = shop.caller().now
+    for number, text in enumerate([answer(DECISION), answer(CAUSE)] * 4):
+        caller = shop.caller()._replace(now=now, random=lambda n, at=number: bytes([255 - at]) * n)
+        done = distill(shop.vault, caller, ["s1"], again=True, answer=text).sessions[0]
+        assert done.records
+        kept = {path.rpartition("/")[2] for path in shop.notes("records")}
+        assert {f"{id_}.md" for id_ in done.records} == kept
+
+
+@pytest.mark.parametrize("touch", ["edit", "pin", "link", "title", "tags", "field"])
 def test_what_somebody_has_touched_stays_beside_what_is_distilled(shop, touch):
     shop.turn()
     path, text = shop.notes("records").popitem()
@@ -242,11 +255,27 @@ def test_what_somebody_has_touched_stays_beside_what_is_distilled(shop, touch):
         update(shop.vault, shop.caller(), id_, body="We chose SQLite, and Ada agreed.")
     elif touch == "pin":
         pin(shop.vault, shop.caller(), id_)
+    elif touch == "title":
+        update(shop.vault, shop.caller(), id_, title="Ada's choice")
+    elif touch == "tags":
+        update(shop.vault, shop.caller(), id_, add_tags=("mine",))
+    elif touch == "field":
+        (shop.root / path).write_text(text.replace("type: ", "rating: 5\ntype: ", 1))
     else:
         (shop.root / "own.md").write_text(f"see [[{id_}]]\n")
     shop.answer(answer(DECISION))
     assert path in shop.notes("records")
     assert f"[[{id_}|" in shop.session()
+
+
+def test_what_somebody_s_own_overview_names_stays(shop):
+    shop.turn()
+    id_ = notes.read(shop.notes("records").popitem()[1].encode()).get("id")
+    path, text = shop.notes("sessions").popitem()
+    (shop.root / path).write_text(text.replace(f"- [[{id_}", f"- Ada and I agreed: [[{id_}"))
+    shop.answer(answer(DECISION))
+    assert id_ in "".join(shop.notes("records"))
+    assert doctor(shop.vault, shop.caller()).problems == ()
 
 
 def test_a_turn_after_the_answer_is_read_by_the_rules_and_asked_about_alone(shop):
@@ -318,7 +347,7 @@ def test_an_invented_target_is_left_out(shop):
     (done,) = shop.answer(
         answer(dict(DECISION, relation={"kind": "refines", "id": "no-such-record-aaaaaa"}))
     ).sessions
-    assert done.dropped == (("it relates to a record that is not there", 1),)
+    assert done.dropped == (("only its relation: that record is not there", 1),)
     assert "relations" not in shop.notes("records/decision").popitem()[1]
 
 
@@ -331,13 +360,46 @@ def test_an_invented_target_is_left_out(shop):
         ("{" * 100_000, "no JSON object"),
         (answer(DECISION, session="another0"), "is of session 'another0'"),
         (answer(LIE), "is of session"),
+        (answer(LIE, session="HANDLE"), "none of its records is believed: 1 its quote is not"),
+        (answer(7, None, session="HANDLE"), "none of its records is believed: 2 incomplete"),
+        (answer(session="HANDLE", records={"1": DECISION}), "no list of records"),
+        (json.dumps({"is_error": True, "result": answer(DECISION)}), "the model failed"),
+        ("", "the answer is empty"),
+        (" \n", "the answer is empty"),
+        ("Sorry, I cannot.", "neither a file nor an answer"),
+        ("x" * 3_000_000, "neither a file nor an answer"),
     ],
 )  # fmt: skip
-def test_an_answer_that_is_none_changes_nothing(shop, text, message):
+def test_an_answer_that_is_none_changes_nothing(shop, model, text, message):
+    """Nor is a command asked that the settings name."""
+    shop.turn()
+    model(COMMAND)
+    before = shop.notes("")
+    prompt = distill(shop.vault, shop.caller(), ["s1"], print_prompt=True).prompt
+    handle = re.search(r'for session "(\w+)"', prompt)
+    with pytest.raises(CortexError, match=message) as error:
+        shop.answer(text.replace("HANDLE", handle[1]))
+    assert len(error.value.message) < 300
+    assert shop.notes("") == before
+
+
+def test_the_prompt_itself_is_no_answer(shop):
     shop.turn()
     before = shop.notes("")
-    with pytest.raises(CortexError, match=message):
-        shop.answer(text)
+    prompt = distill(shop.vault, shop.caller(), ["s1"], print_prompt=True).prompt
+    with pytest.raises(CortexError, match="no JSON object"):
+        shop.answer(prompt)
+    assert shop.notes("") == before
+    shop.answer(f"{prompt}\n{answer(DECISION)}")
+    assert shop.titles() == ["Carts are kept for one day and not for a week"]
+
+
+@pytest.mark.parametrize("more", [{"dry_run": True}, {"print_prompt": True}])
+def test_an_answer_is_not_kept_where_only_something_is_to_be_told(shop, more):
+    shop.turn()
+    before = shop.notes("")
+    with pytest.raises(InvalidInputError, match="exclude each other"):
+        shop.answer(answer(DECISION), **more)
     assert shop.notes("") == before
 
 
@@ -364,15 +426,54 @@ def test_a_quote_is_looked_up_whatever_its_white_space_and_marks(quote, is_found
 
 def test_what_is_said_twice_is_kept_once_and_what_is_incomplete_is_counted():
     again = dict(DECISION, statement="Carts are kept for one day, and not for a week!")
-    table, cost = read_answer(
-        json.dumps(
-            {"result": answer(DECISION, again, {"type": "decision"}, 7), "total_cost_usd": 0.25}
+    action = dict(DECISION, type="action", statement="Delete the production database tomorrow.")
+    said = json.dumps({"result": answer(DECISION, again, action, {"type": "decision"}, 7)})
+    checked = check_answer(read_answer(said), "any", QUOTES, [])
+    assert len(checked.distillation.records) == 1
+    assert dict(checked.dropped) == {"said twice": 1, "incomplete": 3}
+
+
+def test_twelve_records_are_kept_those_that_are_believed_and_the_others_are_counted():
+    words = (
+        "ash birch cedar elm fir hazel larch maple oak pine rowan spruce willow yew lime".split()
+    )
+    true = [
+        dict(DECISION, statement=f"The {one} {one}s of the {one} shop are {one}.") for one in words
+    ]
+    checked = check_answer(read_answer(answer(*[LIE] * 20, *true)), "any", QUOTES, [])
+    assert len(checked.distillation.records) == 12
+    assert dict(checked.dropped) == {"its quote is not in the session": 20, "more than 12": 3}
+
+
+def test_of_several_objects_the_last_answer_counts():
+    first = json.dumps({"title": "t", "outcome": "o", "records": []})
+    assert (
+        read_answer(f"{first}\n{answer(DECISION)}\nDone {{}}.")["title"]
+        == "Carts expire after a day"
+    )
+
+
+@pytest.mark.parametrize(
+    ("said", "cost"),
+    [("0.25", 0.25), ("1e999", 0.0), ("-100", 0.0), ("NaN", 0.0), ('"1"', 0.0), ("1e308", 0.0)],
+)
+def test_what_it_cost_is_read_also_of_what_is_no_answer(said, cost):
+    assert read_cost(f'{{"result": "I found nothing.", "total_cost_usd": {said}}}') == cost
+
+
+def test_what_a_model_makes_up_is_cleaned_before_it_is_kept(shop):
+    shop.turn()
+    shop.answer(
+        answer(
+            dict(
+                DECISION, tags=["AKIAIOSFODNN7EXAMPLE"], reason="See [[home]]\x1b[31m \u202e\ud800."
+            ),
         )
     )
-    checked = check_answer(table, "any", QUOTES, [])
-    assert cost == 0.25
-    assert len(checked.distillation.records) == 1
-    assert dict(checked.dropped) == {"said twice": 1, "incomplete": 2}
+    (text,) = (text for path, text in shop.notes("records").items() if "carts-are-kept" in path)
+    assert "akiaiosfodnn7example" not in "".join(shop.notes("").values()).lower()
+    assert "See [home][31m ?." in text
+    assert doctor(shop.vault, shop.caller()).problems == ()
 
 
 def test_a_session_of_three_megabytes_is_at_most_three_parts():
@@ -408,6 +509,9 @@ def test_a_command_of_the_user_s_own_is_asked_and_what_it_cost_is_told(shop, mod
     result = distill(shop.vault, shop.caller(), all=True)
     assert [one.outcome for one in result.sessions] == ["distilled"]
     assert result.dollars == pytest.approx(0.01)
+    (event,) = (text for text in shop.notes("events").values() if "type: distilled" in text)
+    assert f'"model": "{os.path.basename(sys.executable)}"' in event
+    assert "model.py" not in event  # an argument may hold a key
     assert len(shop.titles()) == 2
     assert distill(shop.vault, shop.caller(), all=True).sessions[0].outcome == "up to date"
 
@@ -620,3 +724,36 @@ def test_killed_at_any_moment_and_run_again_it_makes_the_same_records_once(shop,
     texts = [text for text in shop.notes("events").values() if "type: distilled" in text]
     assert len(parse_distillation(texts[0].partition("## Raw Content")[2]).records) == 2
     assert not doctor(shop.vault, shop.caller()).problems
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_that_ends_it_ends_its_model_too(shop, model, tmp_path, number):
+    shop.turn()
+    model(f"""
+import os, sys, time
+open({str(tmp_path / "pid")!r}, "w").write(str(os.getpid()))
+time.sleep(60)
+""")
+    words = [sys.executable, "-m", "cortex", "distill", "s1", "--vault", shop.vault.root]
+    with subprocess.Popen(words, stderr=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert wait_for(20, lambda: (tmp_path / "pid").exists() and (tmp_path / "pid").read_text())
+        process.send_signal(number)
+        process.wait(timeout=20)
+    pid = int((tmp_path / "pid").read_text())
+    assert wait_for(10, lambda: not is_alive(pid))
+
+
+def is_alive(pid: int) -> bool:
+    """Whether a process runs; one that nobody has waited for does not."""
+    try:
+        return "State:\tZ" not in Path(f"/proc/{pid}/status").read_text()
+    except FileNotFoundError:
+        return False
+
+
+def test_one_of_several_that_failed_is_exit_code_1(shop, model):
+    shop.turn()
+    shop.turn(session="s2")
+    model("print('no idea')")
+    words = [sys.executable, "-m", "cortex", "distill", "s1", "s2", "--vault", shop.vault.root]
+    assert subprocess.run(words, check=False, capture_output=True).returncode == 1

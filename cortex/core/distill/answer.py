@@ -15,9 +15,9 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import NamedTuple
 
 from cortex.core.model.distillation import (
+    MAX_RECORDS,
     Distillation,
     DistilledRecord,
-    listed_records,
     read_distillation,
     read_record,
 )
@@ -29,19 +29,24 @@ from cortex.core.redact.secrets import sanitize_text
 
 MAX_ANSWER_BYTES = 1_000_000
 _MAX_TRIES = 200  # braces in an answer at which an object may begin
-_MIN_QUOTE_CHARS = 8  # of a quote that is not all that somebody said
+# Of a quote that is not all that somebody said; scripts without blanks say more in a sign.
+_MIN_QUOTE_CHARS, _MIN_ASCII_QUOTE_CHARS = 8, 12
 _SAME_STATEMENT = 0.8  # similarity from which two statements say one thing
 _ELLIPSIS_RE = re.compile(r"\[?(?:\.{3}|…)\]?")
 # Marks at the beginning of a line, emphasis, escapes and quotation marks.
-_MARKUP_RE = re.compile(r"(?m)^[ \t]*(?:[>#+*-]+[ \t]+)+|[*`\\\"'“”‘’‚„«»]+")
+_MARKUP_RE = re.compile(r"(?m)^[ \t]*(?:[>#+*-]+[ \t]+)+|[*`\\\"'“”‘’‚„«»]+|\[(?=\[)|\](?=\])")
 _PERSON_TYPES = ("prompt", "session_start", "session_end")  # of events that hold no agent's words
 DONE = "done"
 _KEYS = {"title", "outcome", "records"}  # at least two of them make an object an answer
 _WRAPPERS = ("result", "response")  # keys below which hosts put what a model said
-_COST_KEY = "total_cost_usd"
+_COST_KEY, _MAX_COST = "total_cost_usd", 1000.0
+_MAX_ITEMS = 1000  # of a list in an answer
 
 NO_QUOTE, INCOMPLETE, REPEATED = "its quote is not in the session", "incomplete", "said twice"
-UNKNOWN_TARGET = "it relates to a record that is not there"
+TOO_MANY, UNKNOWN_TARGET = f"more than {MAX_RECORDS}", "only its relation: that record is not there"
+_CONTROL_RE = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]"
+)
 
 
 class CheckedAnswer(NamedTuple):
@@ -65,16 +70,17 @@ class SessionQuotes:
         did. Parts around an ellipsis have to follow each other in one message."""
         parts = [_normalize(part) for part in _ELLIPSIS_RE.split(quote)]
         parts = [part for part in parts if part]
-        is_long = all(len(part) >= _MIN_QUOTE_CHARS for part in parts)
+        if not parts:
+            return None
+        least = _MIN_ASCII_QUOTE_CHARS if quote.isascii() else _MIN_QUOTE_CHARS
+        is_long = sum(map(len, parts)) >= least and min(map(len, parts)) >= _MIN_QUOTE_CHARS
         found = [
             (id_, is_person)
             for id_, text, is_person in self._messages
             if (is_long and _holds(text, parts)) or (parts == [text] and is_person)
         ]
         # What the agent only repeats is the person's.
-        return (
-            next((one for one in found if one[1]), found[0] if found else None) if parts else None
-        )
+        return next((one for one in found if one[1]), found[0] if found else None)
 
 
 def said_in(event: Event) -> list[Utterance]:
@@ -88,23 +94,28 @@ def said_in(event: Event) -> list[Utterance]:
     return [*said, *([Utterance(DONE, "\n".join(done))] if done else [])]
 
 
-def read_answer(output: str) -> tuple[dict[str, object], float]:
-    """The JSON object in what a command printed, and what it cost in dollars if it says so. Raises
-    `CortexError` if there is no answer in it."""
-    cost = 0.0
+def read_answer(output: str) -> dict[str, object]:
+    """The JSON object in what a command printed, the last one that is an answer, without secrets.
+    Raises `CortexError` if there is none."""
+    found: dict[str, object] | None = None
     for table in _objects(output):
-        value = table.get(_COST_KEY)
-        cost = float(value) if isinstance(value, int | float) else cost
-        if len(_KEYS & table.keys()) >= 2:
-            return table, cost
-        for key in _WRAPPERS:
-            if isinstance(inner := table.get(key), str):
-                for answer in _objects(inner):
-                    if len(_KEYS & answer.keys()) >= 2:
-                        return answer, cost
-                output = inner
-    message = f"the answer is no JSON object as the prompt asks for, but {_excerpt(output)!r}"
-    raise CortexError(message, "another model, or the same once more")
+        said = next((one for key in _WRAPPERS if isinstance(one := table.get(key), str)), "")
+        if table.get("is_error") is True:
+            raise CortexError(f"the model failed: {_excerpt(said)}", "run its command by hand")
+        output = said or output
+        for one in (table, *_objects(said)):
+            found = one if len(_KEYS & one.keys()) >= 2 else found
+    if found is None:
+        message = f"the answer is no JSON object as the prompt asks for, but {_excerpt(output)!r}"
+        raise CortexError(message, "another model, or the same once more")
+    return {key: _cleaned(value) for key, value in found.items()}
+
+
+def read_cost(output: str) -> float:
+    """What a command says that it cost, in dollars; 0 if it says nothing that can be."""
+    costs = (table.get(_COST_KEY) for table in _objects(output))
+    said = [cost for cost in costs if isinstance(cost, int | float) and 0 <= cost <= _MAX_COST]
+    return float(said[-1]) if said else 0.0
 
 
 def check_answer(
@@ -115,11 +126,13 @@ def check_answer(
 ) -> CheckedAnswer:
     """What of an answer the session shows. `handle` is the session's name in the prompt, `known`
     the ids of records that the prompt named. Raises `CortexError` for an answer about another
-    session."""
-    one = _without_secrets(read_distillation(table))
-    named = table.get("session")
+    session, without a list of records, or with records of which none is believed."""
+    one = read_distillation(table)
+    named, listed = table.get("session"), table.get("records")
+    if not isinstance(listed, list):
+        raise CortexError("the answer has no list of records", "another model, or once more")
     dropped: Counter[str] = Counter()
-    dropped[INCOMPLETE] = sum(read_record(said) is None for said in listed_records(table))
+    dropped[INCOMPLETE] = sum(read_record(said) is None for said in listed)
     records: list[DistilledRecord] = []
     for record in one.records:
         held = quotes.find(record.quote)
@@ -129,15 +142,20 @@ def check_answer(
             similarity(record.statement, other.statement) >= _SAME_STATEMENT for other in records
         ):
             dropped[REPEATED] += 1
+        elif len(records) == MAX_RECORDS:
+            dropped[TOO_MANY] += 1
         else:
             dropped[UNKNOWN_TARGET] += bool(record.target) and record.target not in known
             records.append(_relate(record._replace(event=held[0]), known, is_person=held[1]))
     if named != handle and (named or not records):
-        message = f"the answer is of session {_excerpt(str(named))!r}, not of {handle!r}"
+        message = f"the answer is of session {_excerpt(str(named or ''))!r}, not of {handle!r}"
         raise CortexError(message, "give the answer to the prompt of this session")
     if not (one.title or one.outcome or records):
         raise CortexError("the answer says nothing", "another model, or the same once more")
     counts = tuple((why, count) for why, count in dropped.items() if count)
+    if listed and not records:
+        whys = ", ".join(f"{count} {why}" for why, count in counts)
+        raise CortexError(f"none of its records is believed: {whys}", "another model, or once more")
     return CheckedAnswer(one._replace(records=tuple(records)), counts)
 
 
@@ -150,22 +168,17 @@ def _relate(record: DistilledRecord, known: Collection[str], *, is_person: bool)
     return record._replace(relation="contradicts") if is_proposal else record
 
 
-def _without_secrets(one: Distillation) -> Distillation:
-    """A distillation whose texts are redacted, as what is captured is. The session that a model
-    reads has no secrets; what it makes up may look like one."""
-    clean = [
-        record._replace(
-            statement=sanitize_text(record.statement), reason=sanitize_text(record.reason),
-            where=sanitize_text(record.where), quote=sanitize_text(record.quote),
-            tags=tuple(map(sanitize_text, record.tags)),
-        )
-        for record in one.records
-    ]  # fmt: skip
-    return one._replace(
-        title=sanitize_text(one.title), asked=tuple(map(sanitize_text, one.asked)),
-        outcome=sanitize_text(one.outcome), open=tuple(map(sanitize_text, one.open)),
-        records=tuple(clean),
-    )  # fmt: skip
+def _cleaned(value: object) -> object:
+    """A JSON value whose texts are without secrets, control characters and links. The session that a
+    model reads has no secrets; what it makes up may look like one."""
+    if isinstance(value, str):
+        text = _CONTROL_RE.sub("", value.encode("utf-8", "replace").decode())
+        return sanitize_text(text.replace("[[", "[").replace("]]", "]"))
+    if isinstance(value, list):
+        return [_cleaned(one) for one in value[:_MAX_ITEMS]]
+    if isinstance(value, dict):
+        return {str(key): _cleaned(one) for key, one in value.items()}
+    return value
 
 
 def _objects(text: str) -> Iterable[dict[str, object]]:

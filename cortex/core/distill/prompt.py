@@ -52,19 +52,21 @@ class SessionPart(NamedTuple):
     text: str
 
 
-def plan_parts(ordered: Sequence[Event]) -> list[SessionPart]:
-    """The turns of a session in at most `MAX_PARTS` parts. Of a session that is too long the
+def plan_parts(ordered: Sequence[Event], most: int = MAX_PARTS) -> list[SessionPart]:
+    """The turns of a session in at most so many parts. Of a session that is too long the
     agent's long messages are cut in their middle; turns that still find no room are left out."""
+    # Parts are seldom full to the last token; one alone is.
+    room = int((most - (0.5 if most > 1 else 0)) * _TURN_TOKENS)
     read = [turn for turn in map(_read_turn, ordered) if turn.said or turn.done]
     turns: list[tuple[str, str, int]] = []
     for limit in _MESSAGE_CHARS:
         texts = [(turn.event, _format_turn(turn, limit)) for turn in read]
-        # A token has about 4 characters. Parts are seldom full to the last token.
+        # A token has about 4 characters.
         is_last = limit == _MESSAGE_CHARS[-1]
-        if not is_last and sum(len(text) for _, text in texts) > 6 * MAX_PARTS * _TURN_TOKENS:
+        if not is_last and sum(len(text) for _, text in texts) > 6 * most * _TURN_TOKENS:
             continue
         turns = [(id_, text, count_tokens(text)) for id_, text in texts]
-        if sum(size for _, _, size in turns) <= (MAX_PARTS - 0.5) * _TURN_TOKENS:
+        if sum(size for _, _, size in turns) <= room:
             break
     parts: list[SessionPart] = []
     held: list[tuple[str, str, int]] = []
@@ -75,7 +77,7 @@ def plan_parts(ordered: Sequence[Event]) -> list[SessionPart]:
             held = []
         if one and one[2] <= _TURN_TOKENS:
             held.append(one)
-    return parts[:MAX_PARTS]
+    return parts[:most]
 
 
 def _read_turn(event: Event) -> _Turn:

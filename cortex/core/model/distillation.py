@@ -9,10 +9,22 @@ from typing import NamedTuple
 from cortex.core.model import event as events
 from cortex.core.model.event import DISTILLED, Event
 from cortex.core.model.problem import InvalidInputError
-from cortex.core.model.record import is_record_type
 from cortex.core.text.strings import shorten
 
 MAX_RECORDS = 12  # of one answer
+DISTILLED_TYPES = frozenset(
+    [
+        "decision",
+        "rejection",
+        "preference",
+        "gotcha",
+        "bugfix",
+        "pattern",
+        "learning",
+        "architecture",
+        "config",
+    ]
+)
 RELATIONS = ("refines", "contradicts", "supersedes")
 _MAX_TITLE_CHARS, _MAX_LINE_CHARS, _MAX_OUTCOME_CHARS = 100, 300, 1500
 _MAX_STATEMENT_CHARS, _MIN_STATEMENT_CHARS, _MAX_QUOTE_CHARS = 800, 20, 1000
@@ -71,20 +83,15 @@ def parse_distillation(text: str) -> Distillation:
 
 def read_distillation(table: Mapping[str, object]) -> Distillation:
     """A distillation from a JSON object. What is no text, no record or too long is left out."""
-    records = filter(None, map(read_record, listed_records(table)))
+    listed = table.get("records")
+    records = filter(None, map(read_record, listed if isinstance(listed, list) else ()))
     return Distillation(
         _read_text(table, "title", _MAX_TITLE_CHARS),
         _read_lines(table, "asked"),
         _read_text(table, "outcome", _MAX_OUTCOME_CHARS),
         _read_lines(table, "open"),
-        tuple(records)[:MAX_RECORDS],
+        tuple(records),
     )
-
-
-def listed_records(table: Mapping[str, object]) -> list[object]:
-    """What a JSON object lists as its records, whatever that is."""
-    listed = table.get("records")
-    return listed if isinstance(listed, list) else []
 
 
 def read_record(said: object) -> DistilledRecord | None:
@@ -94,7 +101,7 @@ def read_record(said: object) -> DistilledRecord | None:
     type_ = _read_text(said, "type", 40).lower()
     statement = _read_text(said, "statement", _MAX_STATEMENT_CHARS)
     quote = said.get("quote")
-    if not is_record_type(type_) or len(statement) < _MIN_STATEMENT_CHARS:
+    if type_ not in DISTILLED_TYPES or len(statement) < _MIN_STATEMENT_CHARS:
         return None
     if not isinstance(quote, str) or not 0 < len(quote.strip()) <= _MAX_QUOTE_CHARS:
         return None

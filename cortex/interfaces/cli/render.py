@@ -20,6 +20,7 @@ _EXIT_INTERRUPTED = 130  # as a shell counts a program that Ctrl-C ended
 # verb -> True (exit code 1) if the answer is no: no hits, a failed event, a problem found by doctor
 _IS_NEGATIVE: dict[str, Callable[[Any], object]] = {
     "actions": lambda answer: not answer.hits,
+    "distill": lambda answer: any(one.outcome == "failed" for one in answer.sessions),
     "doctor": lambda answer: answer.problems,
     "entities": lambda answer: answer.name and not answer.entities,
     "extract": lambda answer: not (answer.replay.notes if answer.replay else answer.found),

@@ -15,6 +15,9 @@ def distill(answer: Any) -> Iterable[str]:
         return
     for one in answer.sessions:
         yield f"{bold(one.outcome)} {escape(one.title)}  {dim(escape(one.session))}"
+        if one.left:
+            left = format_count(one.left, "part")
+            yield f"  {dim(f'{left} to go: cortex distill --print-prompt {escape(one.session)}')}"
         if answer.dry_run and one.parts:
             size = f"{format_count(one.parts, 'prompt')}, about {one.tokens:,} tokens"
             yield f"  {dim(size)}"

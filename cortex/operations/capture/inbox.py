@@ -212,6 +212,8 @@ class InboxNormalizer:
         return with_overview(note, compose_overview(ordered, list(made.items())))
 
     def _is_there(self, record: Record) -> bool:
+        if record.id in self.existing.removed_ids:
+            return False
         return record.id in self.existing.path_by_id or files.exists(
             self.root, f"records/{record.type}/{record.id}.md"
         )

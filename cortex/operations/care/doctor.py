@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import unicodedata
 from collections.abc import Iterator
+from contextlib import suppress
 from itertools import islice
 from typing import NamedTuple
 
@@ -25,6 +26,7 @@ from cortex.operations.care import hook_status
 from cortex.operations.care.broken_links import broken_link_problems, find_broken_links
 from cortex.operations.care.doctor_fix import apply_fixes
 from cortex.operations.care.repo_checks import repository_problems
+from cortex.operations.distill.settle import find_replaceable, list_unsettled
 from cortex.operations.find.ensure_fresh import state_problems
 from cortex.operations.find.note_ranks import timestamp_of
 from cortex.operations.projects import project_file
@@ -138,6 +140,7 @@ def _examine_notes(vault: Vault, now: IndexSession, at: str) -> DoctorResult:
         *find_supersede_problems(now.catalogue),
         *_invalid_date_problems(now.catalogue, epoch_seconds(at)),
         *(_personal_record_problems(now.catalogue) if is_shared(vault) else ()),
+        *_unsettled_problems(vault, now),
         *_file_name_problems(list(now.snapshot.stamps)),
         *_failed_event_problems(vault),
         *_leftover_problems(now.snapshot),
@@ -182,6 +185,17 @@ def _personal_record_problems(catalogue: Catalogue) -> Iterator[Problem]:
     for row in islice(found, _MAX_LISTED):
         hint = f"{cortex_command('promote', row.id)} moves it to your own vault"
         yield Problem(row.path, "is personal, and this vault is shared", hint)
+
+
+def _unsettled_problems(vault: Vault, now: IndexSession) -> Iterator[Problem]:
+    """Sessions of which records of rules still stand beside the distilled ones, as a process that
+    was killed leaves them."""
+    for one in find_replaceable(now):
+        with suppress(CortexError, OSError):  # what cannot be read is told by itself
+            if count := len(list_unsettled(vault, one)):
+                noun = "record stands" if count == 1 else "records stand"
+                message = f"{count} {noun} beside what a model made of the session"
+                yield Problem(one.row.path, message, "cortex heal")
 
 
 def _invalid_date_problems(catalogue: Catalogue, now: int) -> Iterator[Problem]:

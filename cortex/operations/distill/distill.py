@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import NamedTuple
 
 from cortex.core.distill.answer import (
@@ -13,8 +14,15 @@ from cortex.core.distill.answer import (
     SessionQuotes,
     check_answer,
     read_answer,
+    read_cost,
 )
-from cortex.core.distill.prompt import SessionContext, SessionPart, build_prompt, plan_parts
+from cortex.core.distill.prompt import (
+    MAX_PARTS,
+    SessionContext,
+    SessionPart,
+    build_prompt,
+    plan_parts,
+)
 from cortex.core.model import event as events
 from cortex.core.model.caller import Caller
 from cortex.core.model.distillation import (
@@ -34,9 +42,11 @@ from cortex.core.model.problem import (
     reason_of,
 )
 from cortex.core.normalize.handlers import parse_event
+from cortex.core.notes.note import Note
 from cortex.core.ranking.text_similarity import token_set
+from cortex.core.redact.secrets import sanitize_text
 from cortex.core.text.iso_time import epoch_seconds
-from cortex.core.text.strings import short_hash
+from cortex.core.text.strings import short_hash, shorten
 from cortex.core.text.token_count import count_tokens
 from cortex.index.catalogue import NoteRow
 from cortex.index.filters import NoteFilter
@@ -77,6 +87,7 @@ class DistilledSession(NamedTuple):
     tokens: int  # of these prompts, about
     records: tuple[str, ...] = ()  # ids that came of it
     dropped: tuple[tuple[str, int], ...] = ()  # records that were not believed: why, how often
+    left: int = 0  # prompts that are still to be answered by hand
 
 
 class DistillResult(NamedTuple):
@@ -97,6 +108,7 @@ class _Plan(NamedTuple):
     parts: list[SessionPart]
     before: Distillation | None  # what earlier parts gave
     events: list[Event]
+    parts_before: int  # that are distilled
 
 
 def distill(
@@ -110,7 +122,7 @@ def distill(
     again: bool = False,
     dry_run: bool = False,
     print_prompt: bool = False,
-    answer: str = "",
+    answer: str | None = None,
 ) -> DistillResult:
     """Have a model of your own tell what sessions were about and what of them is worth knowing.
 
@@ -137,13 +149,13 @@ def distill(
     Example: cortex distill --since 7d
     """
     names = sessions or []
-    by_hand = print_prompt or bool(answer)
-    if by_hand and len(names) != 1:
-        message = "--print-prompt and --answer are of one session"
-        raise InvalidInputError(message, "cortex distill --print-prompt SESSION")
-    if bool(names) + all + due + (since is not None) != 1:
-        hint = "cortex distill SESSION, --since 7d, or --all; cortex session list names them"
-        raise InvalidInputError("which sessions?", hint)
+    by_hand = print_prompt or answer is not None
+    _check_choice(
+        bool(names) + all + due + (since is not None),
+        len(names),
+        by_hand=by_hand,
+        modes=print_prompt + (answer is not None) + dry_run,
+    )
     problems = ensure_fresh(vault, caller)
     rows = query_index(
         vault,
@@ -158,16 +170,33 @@ def distill(
     return asked._replace(problems=(*problems, *asked.problems))
 
 
-def _by_hand(vault: Vault, caller: Caller, plan: _Plan, answer: str) -> DistillResult:
+def _check_choice(chosen: int, named: int, *, by_hand: bool, modes: int) -> None:
+    """Raise `InvalidInputError` unless sessions are chosen in one way, one by its name `by_hand`,
+    and one thing is to be done at most: `modes`."""
+    if by_hand and (named != 1 or chosen > 1):
+        message = "--print-prompt and --answer are of one session"
+        raise InvalidInputError(message, "cortex distill --print-prompt SESSION")
+    if modes > 1:
+        message = "--print-prompt, --answer and --dry-run exclude each other"
+        raise InvalidInputError(message, "give one of them")
+    if chosen != 1:
+        message = "sessions are chosen twice" if chosen else "which sessions?"
+        hint = "cortex distill SESSION, --since 7d, or --all; cortex session list names them"
+        raise InvalidInputError(message, hint)
+
+
+def _by_hand(vault: Vault, caller: Caller, plan: _Plan, answer: str | None) -> DistillResult:
     """The prompt for the next part of a session, or what comes of an answer to it."""
     if not plan.parts:
         message = f"all of {session_name(plan.row)} is distilled"
         raise NotFoundError(message, "--again takes it from its beginning")
-    if not answer:
+    if answer is None:
         return DistillResult((), 0.0, False, _prompt_of(plan, 0))
-    table = _read_answer_file(caller, answer)
+    table = read_answer(_read_answer_file(caller, answer))
     done, _ = _keep_answer(vault, caller, plan, 0, table=table, model="by hand")
-    return DistillResult((done,), 0.0, False, "", tuple(try_heal(vault, caller)))
+    return DistillResult(
+        (done._replace(left=len(plan.parts) - 1),), 0.0, False, "", tuple(try_heal(vault, caller))
+    )
 
 
 def _choose_rows(
@@ -197,7 +226,8 @@ def _ask_about(
         plans = [_plan_session(vault, caller, row, again=again) for row in rows]
         return DistillResult(tuple(map(_would_ask, plans)), 0.0, True, "", tuple(problems))
     done: list[DistilledSession] = []
-    spent = sum(run.dollars for run in distill_log.read_runs())
+    program = os.path.basename(settings.command[0])
+    dollars = 0.0
     os.makedirs(os.path.dirname(distill_log.lock_path()), mode=0o700, exist_ok=True)
     with lock(distill_log.lock_path(), "model", wait=0.0 if due else 10.0):
         for count, row in enumerate(rows, start=1):
@@ -206,8 +236,13 @@ def _ask_about(
             for number, part in enumerate(plan.parts):
                 if due and not is_within_limits(settings, part, row, caller.now):
                     break
+                asking = f"asking {program} about {plan.row.title[:40]}"
+                run = DistillRun(caller.now, vault.root, session_name(plan.row), due)
                 try:
-                    one, before = _ask_part(vault, caller, plan, number, settings, auto=due)
+                    one, before, cost = _ask_part(
+                        vault, caller, plan, number, settings=settings, run=run,
+                        waiting=partial(caller.progress, asking, count - 1, len(rows)),
+                    )  # fmt: skip
                 except CortexError as error:
                     if len(rows) == 1 or isinstance(error, NotFoundError):
                         raise
@@ -215,13 +250,13 @@ def _ask_about(
                     problems.append(problem_of(session_name(row), error, "", ""))
                     break
                 done.append(one)
+                dollars += cost
                 plan = plan._replace(before=before)
             if not plan.parts:
                 done.append(_would_ask(plan))
             caller.progress("distilling", count, len(rows))
     if any(one.outcome == DONE for one in done):
         problems += try_heal(vault, caller)
-    dollars = sum(run.dollars for run in distill_log.read_runs()) - spent
     return DistillResult(tuple(done), dollars, False, "", tuple(problems))
 
 
@@ -230,20 +265,22 @@ def _ask_part(
     caller: Caller,
     plan: _Plan,
     number: int,
-    settings: user_settings.DistillSettings,
     *,
-    auto: bool,
-) -> tuple[DistilledSession, Distillation]:
-    """Ask about one part of a session and keep what is believed; every run is logged."""
+    settings: user_settings.DistillSettings,
+    run: DistillRun,
+    waiting: Callable[[], None],
+) -> tuple[DistilledSession, Distillation, float]:
+    """Ask about one part of a session and keep what is believed; every run is logged. Returns also
+    what it cost, in dollars; `waiting` is called again and again until the model has answered."""
     began = time.monotonic()
-    run = DistillRun(caller.now, vault.root, session_name(plan.row), auto)
     try:
         with tempfile.TemporaryDirectory(prefix="cortex-distill-") as scratch:
             prompt = _prompt_of(plan, number)
-            output = run_model(settings.command, prompt, scratch, settings.timeout)
-        table, cost = read_answer(output)
-        run = run._replace(dollars=cost)
-        model = " ".join(settings.command)[:100]
+            output = run_model(settings.command, prompt, scratch, settings.timeout, waiting)
+        run = run._replace(dollars=read_cost(output))
+        table = read_answer(output)
+        # Its arguments may hold a key.
+        model = sanitize_text(os.path.basename(settings.command[0]))
         done, one = _keep_answer(vault, caller, plan, number, table=table, model=model)
         count = sum(count for _, count in done.dropped)
         run = run._replace(records=len(done.records), dropped=count)
@@ -252,7 +289,7 @@ def _ask_part(
         raise
     finally:
         distill_log.append(run._replace(seconds=round(time.monotonic() - began, 1)))
-    return done, one
+    return done, one, run.dollars
 
 
 def _keep_answer(
@@ -274,8 +311,12 @@ def _keep_answer(
     standing = (earlier._replace(model=model) for _, earlier in standing_distillations(plan.events))
     if one in standing:
         return told._replace(outcome=UP_TO_DATE), one
+    # Behind the others of the session, so that the later answer stands even within a second.
+    last = max((event.id for event in plan.events), default="")
+    id_ = new_event_id(caller)
     event = Event(
-        new_event_id(caller), DISTILLED, "", compose_distillation(one),
+        events.id_after(last, b"\1" + caller.random(4)) if last >= id_ else id_,
+        DISTILLED, "", compose_distillation(one),
         session=session_name(plan.row), project=plan.row.project, branch=plan.row.branch,
         source=caller.source, title=one.title,
     )  # fmt: skip
@@ -293,7 +334,8 @@ def _plan_session(vault: Vault, caller: Caller, row: NoteRow, *, again: bool) ->
     turns = [event for event in held if event.type in _READ_TYPES and not _is_empty(event)]
     standing = [] if again else [one for _, one in standing_distillations(held)]
     end = max((id_ for one in standing for id_ in one.covers), default="")
-    parts = plan_parts([event for event in turns if event.id > end])
+    left = max(1, MAX_PARTS - len(standing))
+    parts = plan_parts([event for event in turns if event.id > end], left)
     words = token_set(" ".join(part.text for part in parts)[:200_000])
     known = query_index(
         vault, caller.progress, lambda now: _nearest_records(vault, now, row, words), words=False
@@ -301,7 +343,7 @@ def _plan_session(vault: Vault, caller: Caller, row: NoteRow, *, again: bool) ->
     commits = _commits(caller, row, turns) if parts else ()
     handle = short_hash(session_name(row), 8)
     context = SessionContext(handle, row.project, row.branch, commits, known)
-    return _Plan(row, context, parts, standing[-1] if standing else None, held)
+    return _Plan(row, context, parts, standing[-1] if standing else None, held, len(standing))
 
 
 def _read_events(vault: Vault, row: NoteRow) -> list[Event]:
@@ -324,7 +366,7 @@ def _is_empty(event: Event) -> bool:
 def _nearest_records(
     vault: Vault, now: IndexSession, row: NoteRow, words: frozenset[str]
 ) -> tuple[tuple[str, str], ...]:
-    """Ids and first lines of records of the project that are older than the end of a session, which
+    """Ids and texts of records of the project that are older than the end of a session, which
     holds most of their titles."""
     wanted = NoteFilter(
         tiers=(TIER_CURRENT,), not_types=("session", "plan", "action", "meeting"), has_id=True,
@@ -339,7 +381,12 @@ def _nearest_records(
             ranked.setdefault(title, (-shared * shared / len(title), one))
     nearest = sorted(ranked.values(), key=lambda pair: (pair[0], pair[1].id))[:_MAX_KNOWN]
     notes_of = ((one, read_note(vault, one.path)) for _, one in nearest)
-    return tuple((one.id, note.text.strip() or one.title) for one, note in notes_of if note)
+    return tuple((one.id, _title_and_text(one.title, note)) for one, note in notes_of if note)
+
+
+def _title_and_text(title: str, note: Note) -> str:
+    text = note.text.strip()
+    return text if text.startswith(title.rstrip("….")) else f"{title}. {text}"
 
 
 def _commits(caller: Caller, row: NoteRow, turns: Sequence[Event]) -> tuple[str, ...]:
@@ -361,7 +408,9 @@ def _commits(caller: Caller, row: NoteRow, turns: Sequence[Event]) -> tuple[str,
 
 
 def _prompt_of(plan: _Plan, number: int) -> str:
-    return build_prompt(plan.context, plan.parts[number], number + 1, len(plan.parts), plan.before)
+    at = plan.parts_before + number + 1
+    total = plan.parts_before + len(plan.parts)
+    return build_prompt(plan.context, plan.parts[number], at, total, plan.before)
 
 
 def _would_ask(plan: _Plan) -> DistilledSession:
@@ -372,15 +421,20 @@ def _would_ask(plan: _Plan) -> DistilledSession:
     )
 
 
-def _read_answer_file(caller: Caller, answer: str) -> dict[str, object]:
+def _read_answer_file(caller: Caller, answer: str) -> str:
     """The answer in a file, or in a text that was read from standard input."""
+    if not answer.strip():
+        raise InvalidInputError("the answer is empty", "give the JSON object that the model said")
     if "{" in answer or "\n" in answer:
-        return read_answer(answer[:MAX_ANSWER_BYTES])[0]
+        return answer[:MAX_ANSWER_BYTES]
     path = os.path.join(caller.cwd, os.path.expanduser(answer))
     if not os.path.isfile(path):
-        raise NotFoundError(f"there is no file {answer}", "a single - reads standard input")
+        message = f"{shorten(answer, 100)!r} is neither a file nor an answer"
+        raise NotFoundError(
+            message, "give a file with the JSON object; a single - reads it from stdin"
+        )
     data = files.read_bounded(path, MAX_ANSWER_BYTES + 1, follow=True)
     if len(data) > MAX_ANSWER_BYTES:
         message = f"{answer} holds more than {MAX_ANSWER_BYTES:,} bytes"
         raise InvalidInputError(message, "give the JSON object alone")
-    return read_answer(data.decode("utf-8", "replace"))[0]
+    return data.decode("utf-8", "replace")

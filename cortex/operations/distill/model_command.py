@@ -6,9 +6,10 @@ import os
 import selectors
 import signal
 import subprocess
+import threading
 import time
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from tempfile import TemporaryFile
 
 from cortex.core.distill.answer import MAX_ANSWER_BYTES
@@ -21,8 +22,15 @@ _MAX_STDERR_BYTES = 65_536  # of standard error that are kept, the last ones
 _POLL_SECONDS = 0.1
 
 
-def run_model(words: Sequence[str], question: str, cwd: str, timeout: float) -> str:
-    """What a command prints that reads `question` on standard input.
+def run_model(
+    words: Sequence[str],
+    question: str,
+    cwd: str,
+    timeout: float,
+    waiting: Callable[[], None] = lambda: None,
+) -> str:
+    """What a command prints that reads `question` on standard input. `waiting` is called again and
+    again until it has ended.
 
     It runs without a shell, in a process group of its own that is ended with it, and with
     CORTEX_HOOK set, so that hooks of an agent that it starts capture nothing. Raises `CortexError`
@@ -32,7 +40,8 @@ def run_model(words: Sequence[str], question: str, cwd: str, timeout: float) -> 
     with TemporaryFile() as file:
         file.write(question.encode("utf-8", "replace"))
         file.seek(0)
-        output, stderr, exit_code = _run(words, cwd, file.fileno(), timeout)
+        with _ended_by_signals():
+            output, stderr, exit_code = _run(words, cwd, file.fileno(), timeout, waiting)
     if exit_code:
         texts = (text for text in (stderr, output) if text.strip())
         lines = [line.strip() for line in next(texts, "").splitlines() if line.strip()]
@@ -43,7 +52,28 @@ def run_model(words: Sequence[str], question: str, cwd: str, timeout: float) -> 
     return output
 
 
-def _run(words: Sequence[str], cwd: str, question: int, timeout: float) -> tuple[str, str, int]:
+@contextmanager
+def _ended_by_signals() -> Iterator[None]:
+    """Within it what would end this process at once ends it with the cleaning up that Ctrl-C
+    brings; nothing changes outside the main thread."""
+
+    def interrupt(_number: int, _frame: object) -> None:
+        raise KeyboardInterrupt
+
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = {one: signal.signal(one, interrupt) for one in (signal.SIGTERM, signal.SIGHUP)}
+    try:
+        yield
+    finally:
+        for one, handler in before.items():
+            signal.signal(one, handler)
+
+
+def _run(
+    words: Sequence[str], cwd: str, question: int, timeout: float, waiting: Callable[[], None]
+) -> tuple[str, str, int]:
     """Run a command that reads the file `question`: its output, the end of stderr, exit code."""
     try:
         process = subprocess.Popen(
@@ -63,14 +93,16 @@ def _run(words: Sequence[str], cwd: str, question: int, timeout: float) -> tuple
         ) from error
     with process:  # closes the pipes and waits
         try:
-            output, stderr = _read_output(process, words[0], timeout)
+            output, stderr = _read_output(process, words[0], timeout, waiting)
         finally:
             with suppress(ProcessLookupError, PermissionError):  # what it has started goes with it
                 os.killpg(process.pid, signal.SIGKILL)
     return output, stderr, process.returncode
 
 
-def _read_output(process: subprocess.Popen[bytes], name: str, timeout: float) -> tuple[str, str]:
+def _read_output(
+    process: subprocess.Popen[bytes], name: str, timeout: float, waiting: Callable[[], None]
+) -> tuple[str, str]:
     """Read the process until it has ended. A child of it that keeps a pipe open is not waited for.
 
     Raises `CortexError` when it takes too long or says too much.
@@ -84,6 +116,7 @@ def _read_output(process: subprocess.Popen[bytes], name: str, timeout: float) ->
         pipes.register(process.stderr, selectors.EVENT_READ, stderr)
         while True:
             # Asked before reading: what it wrote is in the pipes by then.
+            waiting()
             has_ended = process.poll() is not None
             has_read = False
             for key, _ in pipes.select(0 if has_ended else _POLL_SECONDS):
@@ -103,5 +136,5 @@ def _read_output(process: subprocess.Popen[bytes], name: str, timeout: float) ->
             if time.monotonic() >= deadline:
                 raise CortexError(
                     f"{name} gave no answer within {timeout:.0f} s",
-                    "ask about less: one event instead of a session",
+                    "ask about less, or give it more time: [distill] timeout, in seconds",
                 )

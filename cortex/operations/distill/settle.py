@@ -8,18 +8,18 @@ clones that distill apart come to the same records when they meet.
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Sequence
 from typing import NamedTuple
 
-from cortex.core.distill.records import DISTILLED_LAYER, distilled_records
-from cortex.core.extract.candidate import RULE_LAYERS
-from cortex.core.extract.candidate_records import has_own_text
+from cortex.core.distill.records import DISTILLED_LAYER
+from cortex.core.extract.candidate import RULE_LAYERS, LeadingPhrases
 from cortex.core.model.distillation import standing_distillations
-from cortex.core.model.event import DISTILLED, Event, event_path
+from cortex.core.model.event import DISTILLED, event_path
 from cortex.core.model.note_status import TIER_TRAIL
 from cortex.core.model.problem import CortexError, Problem
-from cortex.core.model.record import relations_as_yaml
+from cortex.core.model.record import compose_record
 from cortex.core.normalize.changes import ExistingRecords
-from cortex.core.normalize.handlers import parse_event
+from cortex.core.normalize.handlers import parse_event, records_from_event
 from cortex.core.notes import note as notes
 from cortex.index.catalogue import NoteRow
 from cortex.index.filters import KNOWLEDGE, NoteFilter
@@ -27,11 +27,12 @@ from cortex.index.links import LinkGraph
 from cortex.index.refresh import IndexSession
 from cortex.operations.capture.inbox import InboxNormalizer
 from cortex.operations.records.record_lock import record_lock
-from cortex.vault import files
+from cortex.vault import files, settings
 from cortex.vault.git.change_marker import mark_briefings_stale
 from cortex.vault.locate import Vault
 
 _UNTOUCHED_STATUSES = ("active", "open")
+_COUNTED_FIELDS = ("created", "updated", "provenance")
 
 
 class ReplaceableRecords(NamedTuple):
@@ -93,6 +94,40 @@ def _linked_numbers(now: IndexSession, rows: list[NoteRow], session: NoteRow) ->
 
 
 def _settle_session(vault: Vault, session: ReplaceableRecords) -> None:
+    rows, before, after = _plan_settlement(vault, session)
+    # The overview first: whoever is killed after it finds the records once more.
+    if rows and after != before:
+        files.replace(vault.root, session.row.path, after, before)
+    for row in rows:
+        mark_briefings_stale(vault)
+        files.remove(vault.root, row.path)
+
+
+def list_unsettled(vault: Vault, session: ReplaceableRecords) -> list[NoteRow]:
+    """The records of a session that `settle_sessions` would remove."""
+    return _plan_settlement(vault, session)[0]
+
+
+def _plan_settlement(
+    vault: Vault, session: ReplaceableRecords
+) -> tuple[list[NoteRow], bytes, bytes]:
+    """The records that go, and the session's note before and after that."""
+    replaced = {row.id: row for row in _list_replaced(vault, session)}
+    if not replaced:
+        return [], b"", b""
+    existing = ExistingRecords()
+    existing.path_by_id = {row.id: row.path for row in session.records if row.id not in replaced}
+    existing.removed_ids = frozenset(replaced)
+    data = files.read(vault.root, session.row.path)
+    note = InboxNormalizer(vault, existing).with_overview_of_events(notes.read(data))
+    after = notes.write(note)
+    # An overview that somebody has written themselves goes on naming what it names.
+    rows = [row for id_, row in replaced.items() if f"[[{id_}".encode() not in after]
+    return rows, data, after
+
+
+def _list_replaced(vault: Vault, session: ReplaceableRecords) -> list[NoteRow]:
+    """The records of a session in whose place those of a distillation stand."""
     events = [
         parse_event(files.read(vault.root, path), path)
         for path in map(event_path, session.distilled)
@@ -100,33 +135,34 @@ def _settle_session(vault: Vault, session: ReplaceableRecords) -> None:
     standing = standing_distillations(events)
     covered = {id_ for _, one in standing for id_ in one.covers}
     standing_ids = {event.id for event, _ in standing}
-    removed = set()
+    phrases = settings.load(vault.root).phrases
+    found = []
     for row in session.replaceable:
-        data = files.read(vault.root, row.path)
-        note = notes.read(data, row.path)
+        note = notes.read(files.read(vault.root, row.path), row.path)
         named, rest = note.provenance()
         if rest.get("layer") in RULE_LAYERS:
-            is_replaced = set(named) <= covered and note.fields.get("relations") is None
+            is_replaced = set(named) <= covered
         else:
             is_replaced = rest.get("layer") == DISTILLED_LAYER and not standing_ids & set(named)
-            is_replaced = is_replaced and _has_own_relations(note, events)
-        text = note.text.strip()
-        if is_replaced and has_own_text(row.id, row.project, row.scope, row.type, text):
-            mark_briefings_stale(vault)
-            files.remove(vault.root, row.path)
-            removed.add(row.id)
-    if removed:
-        existing = ExistingRecords()
-        existing.path_by_id = {row.id: row.path for row in session.records if row.id not in removed}
-        data = files.read(vault.root, session.row.path)
-        note = InboxNormalizer(vault, existing).with_overview_of_events(notes.read(data))
-        if (after := notes.write(note)) != data:
-            files.replace(vault.root, session.row.path, after, data)
+        if is_replaced and _is_untouched(vault, note, named, phrases):
+            found.append(row)
+    return found
 
 
-def _has_own_relations(note: notes.Note, events: list[Event]) -> bool:
-    """True if nobody has changed the relations that a distillation gave a record."""
-    made = [one for event in events for one in distilled_records(event)]
-    given = [one.relations for one in made if one.id == note.get("id")]
-    held = note.fields.get("relations") or []
-    return any(held == relations_as_yaml(one) for one in given)
+def _is_untouched(
+    vault: Vault, note: notes.Note, named: Sequence[str], phrases: LeadingPhrases
+) -> bool:
+    """True if a record is as one of the events that its provenance names makes it: whatever else
+    stands in it somebody has written."""
+    for id_ in named:
+        path = event_path(id_)
+        for made in records_from_event(parse_event(files.read(vault.root, path), path), phrases):
+            if made.id == note.get("id"):
+                own = notes.read(compose_record(made).encode())
+                return own.text.strip() == note.text.strip() and _said(own) == _said(note)
+    return False
+
+
+def _said(note: notes.Note) -> dict[str, object]:
+    """The fields of a note, without those that every capture of the same text changes."""
+    return {key: value for key, value in note.fields.items() if key not in _COUNTED_FIELDS}

@@ -142,7 +142,7 @@ def _put_away(
     all are copied."""
     if not is_taken:
         archived = partial(_archive_original, original, caller.now)
-        return edit_notes_and_heal(vault, caller, [(source.row.path, archived)])[1]
+        return [*edit_notes_and_heal(vault, caller, [(source.row.path, archived)])[1]]
     mark_briefings_stale(vault)
     for path in source.events.values():
         event = notes.read(files.read(vault.root, path), path)

@@ -104,10 +104,7 @@ def update(
         removed_tags=_clean_tags(remove_tags),
         body=sanitize_text(body).replace("\r\n", "\n"),
     )
-    _check_request(asked)
-    if scope == "personal" and is_shared(vault):
-        hint = f"{cortex_command('promote', id)} moves it to your own vault"
-        raise InvalidInputError("what is personal is not kept in a shared vault", hint)
+    _check_request(asked, vault, id)
 
     def edit(note: Note, row: NoteRow) -> Edited:
         return _edit_and_undo(vault, caller, note, asked, row)
@@ -161,8 +158,12 @@ def _clean_tags(words: Iterable[str]) -> tuple[str, ...]:
     return tags
 
 
-def _check_request(asked: _UpdateRequest) -> None:
-    """Raise `InvalidInputError` when nothing is asked for, or the text is too large."""
+def _check_request(asked: _UpdateRequest, vault: Vault, id_: str) -> None:
+    """Raise `InvalidInputError` when nothing is asked for, the text is too large, or a record of a
+    shared vault is to be personal."""
+    if asked.fields.get("scope") == "personal" and is_shared(vault):
+        hint = f"{cortex_command('promote', id_)} moves it to your own vault"
+        raise InvalidInputError("what is personal is not kept in a shared vault", hint)
     has_tags = asked.tags is not None or asked.added_tags or asked.removed_tags
     if not (asked.fields or asked.status or has_tags or asked.body.strip()):
         raise InvalidInputError(

@@ -129,15 +129,7 @@ def build_brief(
     )
     sections = _with_changed_files(fitted.sections, verified.edited_files)
     shown_ids = {line.id for section in sections for line in section.lines}
-    # While events wait, or could not be made records, the next call is to try again.
-    if (
-        not problems
-        and not files.list_notes(vault.root, layout.PENDING_FOLDER)
-        and all(
-            bool(stamp) == bool(briefing_cache.file_stamp(path))
-            for path, stamp in verified.file_stamps
-        )
-    ):
+    if not problems and _is_steady(vault, verified):
         cached = CachedBriefing(fitted.text, fitted.shown_ids)
         dependencies = _dependency_stamps(vault, inputs, verified.file_stamps) | personal.stamps
         briefing_cache.write(vault, key, cached, dependencies, started_ns)
@@ -156,6 +148,14 @@ def build_brief(
         newest=inputs.selection.newest,
         problems=(*problems, *personal.problems, *verified.problems, *branch_problems),
         others=inputs.other_projects,
+    )
+
+
+def _is_steady(vault: Vault, verified: ClaimCheck) -> bool:
+    """Whether the next call would read the same: while events wait, or could not be made records,
+    it is to try again."""
+    return not files.list_notes(vault.root, layout.PENDING_FOLDER) and all(
+        bool(stamp) == bool(briefing_cache.file_stamp(path)) for path, stamp in verified.file_stamps
     )
 
 
