@@ -1494,6 +1494,31 @@ def test_a_note_that_one_of_several_bases_has_not_takes_no_lines_of_another(two,
     assert "measured on two machines" in held[X]
 
 
+def test_an_event_that_git_moves_with_a_folder_among_the_records_goes_from_there(two) -> None:
+    """Its own file in `events/` is there as well."""
+    a, b = two
+    first, second = "20261120t090000z-aaaaaaaaaa", "20261120t090001z-aaaaaaaaab"
+    text = (
+        "---\nid: {id}\ntype: stop\nat: 2026-11-20T09:00:00Z\n---\n\n"
+        + "What all say, line by line.\n" * 9
+    )
+    a.write(f"inbox/pending/{first}.md", text.format(id=first))
+    a.commits()
+    b.git("pull", "-q", "--no-rebase", "--no-edit")
+    a.remove(f"inbox/pending/{first}.md")
+    a.write(f"records/bugfix/{Z}.md", text.format(id=Z).replace("stop", "bugfix"))
+    a.commit()
+    for folder in ("inbox/pending", "events/2026/11"):
+        b.write(f"{folder}/{second}.md", text.format(id=second))
+    b.commits()
+    a.git("-c", "merge.directoryRenames=true", "pull", "-q", "--no-rebase", "--no-edit", code=None)
+    assert (a.root / f"records/bugfix/{second}.md").exists()  # as git has it
+    heal(a.vault, a.caller())
+    a.sync()
+    assert not (a.root / f"records/bugfix/{second}.md").exists()
+    assert (a.root / f"events/2026/11/{second}.md").read_text() == text.format(id=second)
+
+
 def test_what_git_itself_wrote_at_a_conflict_is_no_edit_by_hand(two) -> None:
     """Git may give the driver another base than the commits do, as of several bases or a rename."""
     a, b = two

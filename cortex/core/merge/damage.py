@@ -185,10 +185,20 @@ def _find_event_damage(plan: MergePlan, result: Tree) -> Iterator[MergeDamage]:
         is_wrong = any(
             not has_own_id(path, data) or _unix_lines(data) not in known for path, data in here
         )
+        # Git moves a new file along with a folder that it takes for renamed.
+        moved = frozenset(
+            path
+            for path, data in result.items()
+            if not is_event_path(path) and stem_of(path) == id_ == note_id(data)
+            if not any(path in tree for tree in plan.sides)
+        )
         if here and not is_wrong:
+            if moved:
+                yield MergeDamage(WRONG_EVENT, id_, *here[0], moved)
             continue
         if decision := resolve_event(plan, id_, gone_is_gone=not is_wrong):
-            yield MergeDamage(WRONG_EVENT, *decision[:4])
+            _, path, data, removed = decision[:4]
+            yield MergeDamage(WRONG_EVENT, id_, path, data, removed | moved)
 
 
 def _unix_lines(data: bytes) -> bytes:

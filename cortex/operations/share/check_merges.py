@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import os
 from collections import defaultdict
+from functools import partial
 from itertools import product
 from typing import NamedTuple
 
@@ -189,6 +190,9 @@ def _repair_damage(
     if stray.kind in (MIXED, UNREADABLE):
         return _restore_own_text(vault.root, wrong)
     if stray.kind == WRONG_EVENT:
+        for path in filter(partial(files.exists, vault.root), stray.wrong_paths):
+            if not is_event_path(path) and note_id(files.read(vault.root, path)) == stray.id:
+                files.remove(vault.root, path)
         there = [path for path in there if path.endswith(f"/{stray.id}.md")]
         there = [path for path in there if not _has_mixed_text(vault.root, path, wrong)]
     if there and not stray.has_copy:
