@@ -59,11 +59,13 @@ def brief(
 ) -> BriefResult:
     """Say what a session in this project has to know, within a budget of tokens.
 
-    Decisions and rejections first, then the plan, gotchas and patterns (those about files of the
-    last sessions before others), what else is known, the last sessions, what is open, what is
-    pinned. Every line ends with an id for cortex show. What the project's files or git contradict
-    is marked with what it was and when. A part that has no room for all says how many more there
-    are, and the command that lists them. Records of other branches stay out until these are merged.
+    What is pinned comes first, then decisions and rejections by their worth, the plan that is worked
+    on, gotchas and patterns (those about files of the last sessions before others), what else is
+    known, the last sessions, what is open, and what is yours alone or of every project. Notes that
+    say the same stand in one line. Every line ends with a handle for cortex show. What the
+    project's files or git contradict is marked with what it was and when. A part that has no room
+    for all says how many more there are, and the command that lists them. Records of other branches
+    stay out until these are merged, squashed or rebased into this one.
 
     Tokens are counted without a tokenizer: as many as o200k_base makes of English, or up to 15 %
     more. The text never takes more than the budget, its frame included; what is injected (--print,
