@@ -87,7 +87,8 @@ def steady(text: str) -> str:
         r"[\d,]+ of 1,500 tokens", "N tokens", text
     )  # ids are made by chance, and more or less of them are letters
     # In a briefing a hash that might be a word has words before it.
-    text = re.sub(r"\[(?:[a-z0-9-]+-)?[a-z2-7]{6}\]$", "[HASH]", text, flags=re.MULTILINE)
+    handle = r"(?:\[|  )(?:[a-z0-9-]+-)?[a-z2-7]{6}\]?$"
+    text = re.sub(handle, "  HASH", text, flags=re.MULTILINE)
     return "\n".join(sorted(re.sub(r"-[a-z2-7]{6}\b", "-HASH", text).strip("\n").splitlines()))
 
 

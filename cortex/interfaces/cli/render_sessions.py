@@ -140,17 +140,17 @@ def _briefing_header_lines(answer: Any) -> Iterable[str]:
     newest = f", newest of {answer.newest}" if answer.newest else ""
     doubts = f", {len(answer.doubts)} in doubt" if answer.doubts else ""
     tokens = f"{answer.tokens:,} of {answer.budget:,} tokens"
-    yield dim(f"{tokens}{newest}{doubts}; cortex show ID prints a note")
+    yield dim(f"{tokens}{newest}{doubts}; cortex show HANDLE prints a note")
 
 
 def _format_item(one: Any) -> str:
-    """A line of a briefing: a sign for doubt in front, the id dim at the end."""
+    """A line of a briefing: a sign for doubt in front, the handle dim at the end."""
     text = escape(one.text)
     indent = "    " if text.startswith("  ") else "  "
     text = text.lstrip().removeprefix("- ")
-    end = f" [{escape(one.id)}]"
-    if text.endswith(end):
-        text = f"{text.removesuffix(end)}  {DIM}{escape(one.id)}{OFF}"
+    told, _, handle = text.removesuffix("]").rpartition(" [")
+    if text.endswith("]") and escape(one.id).endswith(handle):
+        text = f"{told}  {DIM}{handle}{OFF}"
     if one.doubt and text.startswith("⚠"):
         text = yellow("⚠") + text[1:]
     return indent + text
