@@ -42,6 +42,7 @@ class Settings(NamedTuple):
     phrases: tuple[tuple[str, tuple[str, ...]], ...] = ()
     reminder_lines: int = 5  # with a prompt, at the most; 0 for none
     reminder_threshold: float = 0.55  # share of what a prompt's words tell that a line has to cover
+    archives_faded: bool = False  # whether sync and the watcher archive what lost its importance
     refusal: Problem | None = None  # why this program must not write into the vault
     is_readable: bool = True
     may_exclude: bool = False  # not readable, and they may name patterns of excluded notes
@@ -97,6 +98,7 @@ def load(root: str) -> Settings:
         reminder_threshold=_parse_number(
             table, "remind threshold", _DEFAULTS.reminder_threshold, 1, problems
         ),
+        archives_faded=_parse_switch(table, "lifecycle", "auto", problems) is True,
         refusal=refusal,
         problems=tuple(problems),  # last: the others add to them
     )

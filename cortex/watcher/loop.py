@@ -24,6 +24,7 @@ from cortex.operations.capture.drain_spool import (
     has_unread_transcripts,
 )
 from cortex.operations.capture.normalize import normalize
+from cortex.operations.records.lifecycle import archive_by_itself
 from cortex.operations.share.heal import heal
 from cortex.operations.share.resolve_conflicts import recover_interrupted_merge
 from cortex.vault import files, settings
@@ -88,6 +89,7 @@ class WatcherLoop:
         self._missing_since = 0.0
         self._uncommitted = QuietPeriod(quiet, _MAX_COMMIT_DELAY_SECONDS)
         self._commit_retry_at = 0.0
+        self._archived_on = ""  # the day on which faded records were last archived
 
     def run(self, stands: Callable[[], bool]) -> str:
         """Work until asked to end, or until the vault, the lock or the socket is gone, as `stands`
@@ -228,6 +230,7 @@ class WatcherLoop:
             "normalize", lambda: normalize(self.vault, self._current_caller()), needed=pending
         )
         self._run_step("look", self._refresh_index)
+        self._run_step("archive", self._archive_faded, needed=not busy)
         stale = self._healed_state != (self._stamps_digest, self._git_stamps())
         self._run_step("heal", self._heal, needed=not busy and stale)
         self.pass_count += 1
@@ -271,6 +274,13 @@ class WatcherLoop:
         if digest != self._stamps_digest:
             self._stamps_digest = digest
             self._uncommitted.notify()
+
+    def _archive_faded(self) -> None:
+        """Once a day, where the settings ask for it."""
+        today = _utc_now()[:10]
+        if self._archived_on != today:
+            archive_by_itself(self.vault, self._current_caller())
+            self._archived_on = today
 
     def _heal(self) -> None:
         before = (self._stamps_digest, self._git_stamps())

@@ -18,13 +18,18 @@ from cortex.core.text.iso_time import epoch_seconds
 from cortex.index.filters import NoteFilter
 from cortex.index.refresh import query_index
 from cortex.operations import VERBS
+from cortex.operations.care.status import status
 from cortex.operations.find.note_ranks import rank_notes, signals_of_notes, timestamp_of
 from cortex.operations.find.score import score
 from cortex.operations.find.search import search
 from cortex.operations.find.show import show
-from cortex.operations.records.lifecycle import lifecycle
+from cortex.operations.records.lifecycle import archive_by_itself, lifecycle
 from cortex.operations.records.prune import prune
+from cortex.operations.records.restore import restore
+from cortex.operations.share.sync import sync
 from cortex.vault.locate import Vault
+from cortex.vault.settings import load
+from cortex.watcher.loop import WatcherLoop
 
 Write = Callable[[str], Vault]
 OLD = "2026-01-05T10:00:00Z"
@@ -374,6 +379,67 @@ def test_what_a_pass_archived_is_restored_and_stays(
 
 
 ARCHIVED = ("status: archived", "archived_at: 2026-08-01T00:00:00Z")
+
+
+def faded(number: int) -> str:
+    return "".join(record(f"faded-{place:03}", "confidence: 0.3") for place in range(number))
+
+
+def test_the_status_names_what_a_pass_archives(vault_from: Write, caller: Caller) -> None:
+    vault = vault_from(crowd() + faded(7))
+    shown = status(vault, caller).faded
+    assert shown.total == 7 == len(lifecycle(vault, caller).hits)
+    assert [one.id for one in shown.hits] == [f"faded-{place:03}" for place in range(5)]
+    assert status(vault, caller).faded.total == 0
+
+
+@pytest.mark.parametrize("asked", [False, True])
+def test_a_sync_archives_what_has_faded_only_where_the_settings_say_so(
+    vault_from: Write, caller: Caller, git: Callable[..., str], asked: bool
+) -> None:
+    vault = vault_from(crowd(240) + faded(60))
+    commit(vault, git)
+    settings = Path(vault.root, "cortex.toml")
+    if asked:
+        settings.write_text(settings.read_text() + "\n[lifecycle]\nauto = true\n")
+    before = bytes_of(vault)
+
+    done = sync(vault, caller)
+
+    assert done.trouble == "there is no remote to sync with"
+    changed = {name for name, data in bytes_of(vault).items() if data != before[name]}
+    # The longest untouched first; of equals by path.
+    assert changed == {f"records/gotcha/faded-{place:03}.md" for place in range(50 * asked)}
+    assert not git(vault.root, "status", "--porcelain", "records")
+    if asked:
+        restore(vault, caller, ["faded-000"])
+        kept = Path(vault.root, "records/gotcha/faded-000.md").read_text()
+        assert "status: active" in kept or "status:" not in kept
+        sync(vault, caller)
+        assert "archived" not in Path(vault.root, "records/gotcha/faded-000.md").read_text()
+
+
+def test_a_watcher_archives_once_a_day(
+    vault_from: Write, caller: Caller, git: Callable[..., str]
+) -> None:
+    vault = vault_from(crowd(240) + faded(60))
+    settings = Path(vault.root, "cortex.toml")
+    settings.write_text(settings.read_text() + "\n[lifecycle]\nauto = true\n")
+    loop = WatcherLoop(vault, caller, lambda line: None, quiet=1, poll=True)
+    for _ in range(2):
+        loop._archive_faded()
+    assert status(vault, caller).faded.total == 10
+
+
+def test_a_switch_that_is_none_is_named_and_archives_nothing(
+    vault_from: Write, caller: Caller
+) -> None:
+    vault = vault_from(crowd() + faded(3))
+    settings = Path(vault.root, "cortex.toml")
+    settings.write_text(settings.read_text() + '\n[lifecycle]\nauto = "yes"\n')
+    assert "auto" in load(vault.root).problems[0].message
+    assert archive_by_itself(vault, caller) == []
+    assert status(vault, caller).faded.total == 3
 
 
 def test_prune_lists_until_it_is_told_and_then_deletes_what_git_has(

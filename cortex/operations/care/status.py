@@ -16,6 +16,7 @@ from cortex.index.queries import count_started_sessions, count_topics, edges_of_
 from cortex.index.refresh import IndexSession, query_index
 from cortex.operations.find.ensure_fresh import heal_if_stale, state_problems
 from cortex.operations.find.hits import Hits
+from cortex.operations.records.faded import find_faded
 from cortex.operations.sessions.live_sessions import list_live_sessions
 from cortex.vault import files, layout
 from cortex.vault.git import checkout
@@ -61,6 +62,7 @@ class StatusResult(NamedTuple):
     overdue: Hits[StatusNote]  # open actions that were due before today, the longest first
     stale: Hits[StatusNote]  # open, and unchanged for 30 days; the longest first
     contradictions: Hits[StatusNote]  # current records that contradict another current one
+    faded: Hits[StatusNote]  # records that cortex lifecycle archives, the longest untouched first
     live: tuple[str, ...]  # ids of sessions that are going on, the last moved first
     orphans: tuple[str, ...]  # without an event for a day: cortex session end --orphans
     more: dict[str, int]
@@ -70,7 +72,7 @@ def status(vault: Vault, caller: Caller) -> StatusResult:
     """Say what the vault holds, what is open, overdue or stale, what waits, and what needs a look.
 
     Stale is what has been open and unchanged for 30 days. Sessions that had no event for a day are
-    listed as orphans.
+    listed as orphans. Faded is what cortex lifecycle archives.
 
     Example: cortex status --json
     """
@@ -91,6 +93,7 @@ def _build_status(vault: Vault, now: IndexSession, at: str) -> StatusResult:
     unchanged = is_open._replace(changed_before=epoch_seconds(at) - _STALE_SECONDS)
     stale = catalogue.find(unchanged, "date")
     contradicting = _contradicting_records(catalogue, is_current)
+    faded, _ = find_faded(vault, now, at)
     lists: dict[str, list[Any]] = {
         "failed": failed,
         "live": [one.row.id for one in living if not one.is_orphan],
@@ -131,6 +134,7 @@ def _build_status(vault: Vault, now: IndexSession, at: str) -> StatusResult:
         overdue=_status_notes(vault, overdue, len(overdue)),
         stale=_status_notes(vault, stale, len(stale)),
         contradictions=_status_notes(vault, contradicting, len(contradicting)),
+        faded=_status_notes(vault, [one.row for one in faded], len(faded)),
         live=tuple(shown["live"]),
         orphans=tuple(shown["orphans"]),
         more={name: number for name, number in left.items() if number > 0},

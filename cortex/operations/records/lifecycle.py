@@ -7,25 +7,24 @@ from functools import partial
 from typing import Annotated, NamedTuple
 
 from cortex.core.model.caller import Caller
-from cortex.core.model.note_status import TIER_CURRENT
 from cortex.core.model.parameters import Between
 from cortex.core.model.problem import CortexError, Problem, problem_of
 from cortex.core.notes.edit import with_fields, with_updated
 from cortex.core.notes.note import Note
-from cortex.core.ranking import archive_rules as rules, importance
-from cortex.core.ranking.importance import Signals
-from cortex.core.text.iso_time import epoch_seconds
+from cortex.core.ranking import archive_rules as rules
 from cortex.index.catalogue import NoteRow
-from cortex.index.filters import NoteFilter
-from cortex.index.refresh import IndexSession, query_index
+from cortex.index.refresh import query_index
 from cortex.operations.find.ensure_fresh import ensure_fresh
 from cortex.operations.find.hits import Hit, build_hit
-from cortex.operations.find.note_ranks import signals_of_notes
 from cortex.operations.records.change_record import edit_note, refuse_during_git_operation
+from cortex.operations.records.faded import DueRecord, find_faded
 from cortex.operations.share.heal import try_heal
+from cortex.vault import settings
+from cortex.vault.git import checkout
 from cortex.vault.locate import Vault
 
 RecordCount = Annotated[int, Between(1, 10_000)]  # records of one pass
+_MAX_BY_ITSELF = 50  # records that a pass takes that nobody asked for
 
 
 class LifecycleHit(NamedTuple):
@@ -45,15 +44,6 @@ class LifecyclePass(NamedTuple):
     problems: tuple[Problem, ...]
 
 
-class DueRecord(NamedTuple):
-    """A record that a rule selects."""
-
-    row: NoteRow
-    since: float  # the oldest go first
-    score: float
-    why: str
-
-
 def lifecycle(
     vault: Vault, caller: Caller, *, dry_run: bool = False, number: RecordCount = 500
 ) -> LifecyclePass:
@@ -63,7 +53,9 @@ def lifecycle(
     change or use; and what somebody said to be minor, once it is older than 90 days and its score
     is below 0.1. Never what is pinned, decided, central or younger than three days, never actions,
     meetings, plans and sessions, and nothing that merely says no confidence. An archived record
-    stays where it is, its links still work, and cortex restore ID brings it back.
+    stays where it is, its links still work, and cortex restore ID brings it back. With
+    [lifecycle] auto = true in the vault's cortex.toml, cortex sync and the watcher archive 50 at a
+    time by themselves.
 
     dry_run: change nothing; list what would be archived
     number: how many records at the most
@@ -74,13 +66,9 @@ def lifecycle(
     if not dry_run:
         refuse_during_git_operation(vault)
     problems = ensure_fresh(vault, caller)
-    moment = epoch_seconds(caller.now)
-
-    def judged(now: IndexSession) -> tuple[list[DueRecord], int]:
-        active = now.catalogue.find(NoteFilter(tiers=(TIER_CURRENT,), has_id=True))
-        return _select_faded(active, signals_of_notes(vault, now, active), moment), len(active)
-
-    due, active = query_index(vault, caller.progress, judged)
+    due, active = query_index(
+        vault, caller.progress, lambda now: find_faded(vault, now, caller.now)
+    )
     chosen = due[: rules.max_archived(active, number)]
     hint = ""
     if len(chosen) < len(due):
@@ -103,6 +91,14 @@ def lifecycle(
     return LifecyclePass(tuple(done), total, False, hint, tuple(problems))
 
 
+def archive_by_itself(vault: Vault, caller: Caller) -> list[Problem]:
+    """Archive what has faded, a few records at a time, where the vault's settings ask for it:
+    `[lifecycle] auto = true`."""
+    if not settings.load(vault.root).archives_faded or checkout.operation_in_progress(vault.root):
+        return []
+    return list(lifecycle(vault, caller, number=_MAX_BY_ITSELF).problems)
+
+
 def change_each(
     vault: Vault,
     caller: Caller,
@@ -123,22 +119,6 @@ def change_each(
             problems.append(problem_of(one.row.path, error))
     caller.progress(what, len(chosen), len(chosen))
     return done, problems
-
-
-def _select_faded(
-    active: list[NoteRow], signals: dict[int, Signals], moment: int
-) -> list[DueRecord]:
-    """The records that a pass archives, the longest untouched first."""
-    due = []
-    for row in active:
-        known = signals[row.number]
-        if known.confidence is None and known.priority is None:
-            continue  # by far the most; the rules say the same of it at greater length
-        verdict = rules.judge(known, moment, row.status)
-        if verdict.should_archive:
-            score = importance.total_score(known, moment)
-            due.append(DueRecord(row, importance.last_touched(known), score, verdict.reason))
-    return sorted(due, key=lambda one: (one.since, one.row.path))
 
 
 def _archive_unless_changed(seen: NoteRow, now: str, note: Note) -> Note:

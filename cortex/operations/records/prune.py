@@ -22,8 +22,8 @@ from cortex.operations.records.change_record import (
     refuse_during_git_operation,
     remove_unchanged,
 )
+from cortex.operations.records.faded import DueRecord
 from cortex.operations.records.lifecycle import (
-    DueRecord,
     LifecycleHit,
     RecordCount,
     change_each,

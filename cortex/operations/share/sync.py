@@ -16,6 +16,7 @@ from cortex.core.model.caller import Caller
 from cortex.core.model.problem import ConflictError, CortexError, Problem, problem_of
 from cortex.core.notes import note as notes
 from cortex.operations.capture.normalize import normalize
+from cortex.operations.records.lifecycle import archive_by_itself
 from cortex.operations.share.clear_conflicts import clear_conflicts
 from cortex.operations.share.duplicates import join_diverged_files
 from cortex.operations.share.heal import heal, try_heal
@@ -118,6 +119,7 @@ class _SyncRun:
             self._prepare()
             normalized = normalize(self.vault, self.caller)
             self.problems |= {problem.where: problem for problem in normalized.failed}
+            self.problems |= {one.where: one for one in archive_by_itself(self.vault, self.caller)}
             self._commit()
             self._exchange_with_remote()
         except CortexError as error:
