@@ -23,12 +23,15 @@ from cortex.core.model.relation import Edge, edges_of, link_names_of
 from cortex.core.model.session_asks import as_title, subjects_of
 from cortex.core.model.turn_summary import USER, parse_turn_summary, utterances
 from cortex.core.notes import note as notes
+from cortex.core.ranking.text_similarity import pack_sketch, token_set
 from cortex.core.text import iso_time
 from cortex.core.text.strings import one_line, shorten, text_digest
 
 _TITLE_CHARS = 100  # of an event, which has no title of its own
 _DATE_KEYS = ("updated", "modified", "created", "date", "at")
 _DATE_IN_NAME_RE = re.compile(r"(?:^|[/_ -])(\d{4}-\d{2}-\d{2})(?=[_ .-]|$)")
+# They are about one day or one stretch of work; what they say alike is their form.
+_TYPES_NOT_COMPARED = ("session", "meeting", "briefing")
 _STATUS_BY_FOLDER = {
     "inbox/pending/": "pending",
     "inbox/failed/": "failed",
@@ -70,6 +73,7 @@ class NoteSummary(NamedTuple):
     edges: tuple[Edge, ...]
     entities: tuple[Entity, ...]
     done_action_ids: tuple[str, ...]  # ids of actions that this note's ticked tasks say are done
+    sketch: bytes  # of the words of its title and text; empty for notes that are not compared
 
 
 def summarize_note(path: str, data: bytes, mtime: int) -> NoteSummary:
@@ -130,7 +134,14 @@ def summarize_note(path: str, data: bytes, mtime: int) -> NoteSummary:
         edges=() if is_trail else edges_of(note, scanned),
         entities=() if is_trail else find_entities(body, scanned, note.body_start_line),
         done_action_ids=ticked,
+        sketch=_sketch(type_, tier, title, body),
     )
+
+
+def _sketch(type_: str, tier: int, title: str, body: str) -> bytes:
+    if tier == TIER_TRAIL or type_ in _TYPES_NOT_COMPARED:
+        return b""
+    return pack_sketch(token_set(f"{title}\n{body}"))
 
 
 def _status_and_tier(note: notes.Note, path: str) -> tuple[str, int]:

@@ -304,10 +304,10 @@ def mentions_of(
     query = (
         "SELECT number, kind, name, key FROM entity WHERE ((kind != 'symbol' AND (key = ?"
         r" OR (kind IN ('file', 'url', 'package') AND key LIKE ? ESCAPE '\') OR (kind = 'version' AND key = ?)))"
-        " OR (kind = 'symbol' AND key IN (?, ?))) AND (? = '' OR kind = ?)"
+        " OR (kind = 'symbol' AND key = ?)) AND (? = '' OR kind = ?)"
     )
-    symbols = name, f"{name.removesuffix('()')}()"
-    values = (folded, last_parts, folded.removeprefix("v"), *symbols, kind, kind)
+    symbol = name.removesuffix("()")
+    values = (folded, last_parts, folded.removeprefix("v"), symbol, kind, kind)
     return list(catalogue.select(query, values))
 
 

@@ -33,6 +33,11 @@ def found(text: str) -> list[str]:
         ("set `CORTEX_VAULT`, $HOME or ${XDG_CACHE}", ["env_var CORTEX_VAULT", "env_var HOME", "env_var XDG_CACHE"]),
         ("with --no-verify, `git commit --amend`", ["cli_flag --no-verify", "cli_flag --amend"]),
         ("since v1.2.3-beta.1, not 2.7.4.", ["version v1.2.3-beta.1", "version 2.7.4"]),
+        ("uses github.com/spf13/viper, @scope/package and golang.org/x/net.", ["package github.com/spf13/viper", "package @scope/package", "package golang.org/x/net"]),
+        ("`github.com/spf13/viper/remote` and `@scope/package@1.2.0`", ["package github.com/spf13/viper", "package @scope/package"]),
+        ("func HandleSave calls it, type Config holds it", ["symbol HandleSave", "symbol Config"]),
+        ("`func (s *Store) HandleSave(ctx) error`, `type Config struct` and `def run`", ["symbol HandleSave", "symbol Config", "symbol run"]),
+        ("src/auth/middleware.ts, internal/store/store.go", ["file src/auth/middleware.ts", "file internal/store/store.go"]),
         ("a TypeError, an EXDEV and AppException", ["error TypeError", "error EXDEV", "error AppException"]),
     ],
 )  # fmt: skip
@@ -44,7 +49,7 @@ def test_a_thing_is_known_by_how_it_is_written(text: str, expected: list[str]) -
     "text",
     [
         "and/or, he/she, 1.5/2.0, e.g. this. Then that. Node.js is not a file here.",
-        "mail a@b.com, use `@Component` and @scope/name, buy it for $5",
+        "mail a@b.com, use `@Component` and @Scope/Name, buy it for $5",
         "on 2026.11.20 and 20.11.2026 from 10.0.0.1, chapter 3.1",
         "## 1.2.3 A section\n1.2.4 Another",
         "an Error, an Exception; word--with--dashes --- and -- more",
@@ -52,6 +57,8 @@ def test_a_thing_is_known_by_how_it_is_written(text: str, expected: list[str]) -
         "```\nfoo_bar() --flag src/a.py https://x.org $HOME\n```",
         "[a note](notes/some.md) ![x](img/a.png) [[Some note]] <!-- --no -->",
         "import the data from there, install it",
+        "a type of record, the class that asks, fn key, def leppard, any type A, a subtype Config-like",
+        "see www.github.com/a/b, my.github.com/a/b and github.com/about",
     ],
 )
 def test_prose_is_no_flood(text: str) -> None:
@@ -82,6 +89,7 @@ def test_the_question_knows_the_kinds_that_there_are() -> None:
     [
         "`" * 300_000, "@a " * 300_000, "/a.b" * 250_000, ".1" * 400_000, "--a-" * 250_000, "Error" * 200_000, "https://" * 120_000,
         "https://a.b/" + ")" * 900_000, "](" * 400_000, ("`" + "a.b" * 80 + "!` ") * 3000, "\n```" * 200_000, "/" * 900_000,
+        "github.com/" * 90_000, "@a/" * 300_000, "func (" * 150_000, "type A" * 150_000, "`" + "pub " * 70 + "fn`",
         "x" * 900_000 + "Error ", "a/" * 450_000 + "x.py", "```\n" + "import a," * 100_000 + "\n```", ("`pip install " + "a " * 140 + "` ") * 3000,
     ],
 )  # fmt: skip

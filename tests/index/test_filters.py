@@ -98,7 +98,7 @@ def catalogue(tmp_path_factory):
             if not number % 3:
                 list(made.select("INSERT INTO tick VALUES (?, ?)", (number, id_)))
             for kind, name in draw.sample(
-                [("file", "src/a.py"), ("symbol", "run()"), ("version", "1.2")], 2
+                [("file", "src/a.py"), ("symbol", "run"), ("version", "1.2")], 2
             ):
                 list(
                     made.select(
@@ -201,7 +201,7 @@ def test_notes_before_and_after_one_are_the_nearest(catalogue) -> None:
 
 
 def test_things_that_notes_name(catalogue) -> None:
-    counts = queries.entity_counts(catalogue, ["src/a.py", "run()"])
+    counts = queries.entity_counts(catalogue, ["src/a.py", "run"])
     assert set(queries.most_mentioned(catalogue)) >= {
         (kind, key, n) for (kind, key), n in counts.items()
     }

@@ -77,6 +77,10 @@ def test_what_is_related_so_already_stays_as_it_is(notes, cortex) -> None:
     assert (text(notes, "aa"), text(notes, "bb")) == before
 
 
+def stated(source: str, kind: str, target: str) -> dict:
+    return {"from": source, "kind": kind, "to": target, "strength": 1.0, "why": ""}
+
+
 def test_what_the_other_note_says_in_the_inverse_word_is_related_so_already(notes, cortex) -> None:
     answer(cortex, "relate", "aa-abcdef", "source_of", "bb-abcdef")
     assert "kind: source_of" in text(notes, "aa")  # a person's word stays
@@ -85,7 +89,7 @@ def test_what_the_other_note_says_in_the_inverse_word_is_related_so_already(note
     assert (same["outcome"], same["path"]) == ("unchanged", "records/decision/aa-abcdef.md")
     assert answer(cortex, "relate", "aa-abcdef", "source_of", "bb-abcdef")["outcome"] == "unchanged"
     assert (text(notes, "aa"), text(notes, "bb")) == before
-    edge = {"from": "bb-abcdef", "kind": "derived_from", "to": "aa-abcdef"}
+    edge = stated("bb-abcdef", "derived_from", "aa-abcdef")
     assert edge in answer(cortex, "graph", "aa-abcdef", "--depth", "1")["edges"]
     for kind in ("source_of", "derived_from"):
         assert answer(cortex, "graph", "aa-abcdef", "--depth", "1", "--kind", kind)["edges"] == [
@@ -117,7 +121,7 @@ def test_a_note_without_an_id_is_related_to_by_its_path(notes, cortex) -> None:
     assert '"[[Home]]"' in text(notes, "bb")
     assert answer(cortex, "graph", "bb-abcdef", "--kind", "referenced_by", "--depth", "1")[
         "edges"
-    ] == [{"from": "bb-abcdef", "kind": "references", "to": "Home.md"}]
+    ] == [stated("bb-abcdef", "references", "Home.md")]
 
 
 MISTAKES = [
@@ -200,7 +204,7 @@ def test_a_graph_goes_both_ways_and_shows_every_note_once(notes, cortex) -> None
         ("cc-abcdef", 1),
         ("Home.md", 2),
     }
-    assert {"from": "aa-abcdef", "kind": "refines", "to": "bb-abcdef"} in found["edges"]
+    assert stated("aa-abcdef", "refines", "bb-abcdef") in found["edges"]
     assert cortex("graph", "bb-abcdef", "--depth", "3").stdout == (
         "The second  bb-abcdef\n"
         '├─ refined_by The [first] "one" | #1  aa-abcdef\n'
@@ -233,13 +237,107 @@ def test_the_shortest_path_is_shown_and_none_is_said_with_exit_code_one(notes, c
         "cc-abcdef",
         "bb-abcdef",
     ]
-    assert found["edges"][0] == {"from": "aa-abcdef", "kind": "links", "to": "Home.md"}
+    assert found["edges"][0] == stated("aa-abcdef", "links", "Home.md")
     assert len(found["edges"]) == 3
     assert "└─ links Home" in cortex("graph", "aa-abcdef", "--to", "bb-abcdef").stdout
     for words in (("--to", "dd-abcdef"), ("--to", "bb-abcdef", "--depth", "2")):
         done = cortex("graph", "aa-abcdef", *words)
         assert done.returncode == 1
         assert done.stdout.startswith("no path from aa-abcdef to ")
+
+
+def shared(cortex, *words: str) -> set[tuple[str, str, str, str]]:
+    """Computed edges: from, kind, to and why."""
+    edges = answer(cortex, "graph", *words)["edges"]
+    return {(one["from"], one["kind"], one["to"], one["why"]) for one in edges if one["why"]}
+
+
+def record(name: str, title: str, text: str = "", more: str = "") -> str:
+    return (
+        f"=== records/gotcha/{name}.md\n---\nid: {name}\ntype: gotcha\ntitle: {json.dumps(title)}\n"
+        f"updated: 2026-01-01T00:00:00Z\n{more}---\n{text}\n"
+    )
+
+
+# Words in common with the first record, of ten: the five bands of seed 003.
+WORDS = "apple bread cedar delta eagle fable grape house ivory jolly"
+OTHER = "acorn birch cliff dusty ember frost glide hazel igloo jumbo"
+
+
+@pytest.mark.parametrize(
+    ("common", "others", "band"),
+    [(1, 9, ""), (2, 8, "related"), (6, 4, "suggested"), (7, 3, "to consolidate"), (8, 2, "near-equal")],
+)  # fmt: skip
+def test_records_are_alike_in_five_bands(vault_from, cortex, common, others, band) -> None:
+    text = " ".join(WORDS.split()[:common] + OTHER.split()[:others])
+    vault_from(record("one", "A", WORDS) + record("two", "B", text))
+    likeness = common / (10 + others)
+    edges = [one for one in answer(cortex, "graph", "one")["edges"] if one["kind"] == "similar"]
+    assert [one["why"] for one in edges] == [band] * bool(band)
+    strengths = {"near-equal": 0.9}
+    for one in edges:
+        assert one["strength"] == pytest.approx(strengths.get(band, likeness), abs=0.05)
+
+
+def test_step_two_is_not_step_six(vault_from, cortex) -> None:
+    body = f"{WORDS}, step "
+    vault_from(record("one", "One", body + "2") + record("two", "Two", body + "6") + record("three", "Three", body + "2"))  # fmt: skip
+    assert shared(cortex, "one", "--depth", "1") == {
+        ("one", "similar", "three", "near-equal"),
+        ("one", "similar", "two", "to consolidate"),
+    }
+
+
+def test_what_names_the_same_thing_or_comes_from_one_session_is_connected(
+    vault_from, cortex
+) -> None:
+    vault_from(
+        record("one", "First", "Flags come from github.com/spf13/viper.", "session: s1\n")
+        + record("two", "Second", "Call func HandleSave.", "session: s1\n")
+        + record("three", "Third", "Pin `github.com/spf13/viper@v1`, `HandleSave()` uses it.")
+        + record("four", "Fourth", "Nothing to do with any of them.")
+    )
+    assert shared(cortex, "one", "--depth", "1") == {
+        ("one", "similar", "three", "related"),
+        ("one", "shares_entity", "three", "github.com/spf13/viper"),
+        ("one", "same_session", "two", "s1"),
+    }
+    assert shared(cortex, "one", "--kind", "shares_entity") == {
+        ("one", "shares_entity", "three", "github.com/spf13/viper"),
+        ("three", "shares_entity", "two", "HandleSave"),
+    }
+    assert shared(cortex, "one", "--stated") == set()
+    shown = cortex("graph", "one").stdout
+    assert "├─ related 0.39, shares github.com/spf13/viper 0.50 Third  three" in shown
+    assert "same session 0.30 Second  two" in shown
+    assert '-.-|"same session"|' in cortex("graph", "one", "--mermaid").stdout
+    path = answer(cortex, "graph", "one", "--to", "two", "--kind", "shares_entity")
+    assert [node["id"] for node in path["hits"]] == ["one", "three", "two"]
+    assert cortex("graph", "one", "--to", "two", "--stated").returncode == 1
+
+
+def test_what_two_notes_state_stands_for_what_they_share(vault_from, cortex) -> None:
+    vault_from(record("one", "One", WORDS) + record("two", "Two", f"{WORDS} of [[one]]"))
+    assert shared(cortex, "one") == set()
+    assert [one["kind"] for one in answer(cortex, "graph", "one")["edges"]] == ["links"]
+
+
+def test_what_is_set_aside_is_like_nothing(vault_from, cortex) -> None:
+    vault_from(
+        record("one", "One", WORDS) + record("two", "Two", WORDS, "status: archived\n")
+        + "=== meetings/three.md\n---\ntype: meeting\n---\n" + WORDS
+    )  # fmt: skip
+    assert shared(cortex, "one") == set()
+
+
+def test_a_thing_that_everybody_names_connects_nobody(vault_from, cortex) -> None:
+    names = " ".join(f"`name_{number}`" for number in range(3000))
+    crowd = "".join(record(f"r{at}", f"Title {at}", f"`src/app.py` {'abcdefghijklmnopqrstuvwxyz'[at] * 9}") for at in range(26))  # fmt: skip
+    vault_from(crowd + record("all", "All", names) + record("last", "Last", "of `name_7`"))
+    assert shared(cortex, "r1", "--kind", "shares_entity") == set()
+    assert shared(cortex, "last", "--kind", "shares_entity") == {
+        ("all", "shares_entity", "last", "name_7")
+    }
 
 
 def test_a_mermaid_flowchart_has_no_mark_in_a_label_that_mermaid_would_read(notes, cortex) -> None:

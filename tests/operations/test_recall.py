@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from cortex.core.model.problem import CortexError, InvalidInputError, NotFoundError
+from cortex.core.text.iso_time import epoch_seconds
 from cortex.index.filters import NoteFilter
 from cortex.index.refresh import query_index
 from cortex.operations.capture.capture import capture
@@ -594,3 +595,49 @@ def test_of_very_many_that_are_alike_the_first_by_path_lead_whenever_they_came(
     query_index(vault, caller.progress, lambda now: None)
     vault_from(f"=== records/b-0000.md\n{text.format('b-0000')}")
     assert ids(recall(vault, caller, "zebra", number=2)) == ["b-0000", "c-0000"]
+
+
+NEAR = (
+    (
+        "asked",
+        "Parse flags with viper",
+        "`github.com/spf13/viper` reads flags. See [[linked]].",
+        "",
+    ),
+    ("linked", "Where settings lie", "In the home folder, of [[far]].", ""),
+    ("far", "Who may change the home folder", "Nobody else.", ""),
+    ("shares", "Upgrade went wrong", "`github.com/spf13/viper` 1.8 drops comments.", ""),
+    ("old", "Upgrade was fine", "`github.com/spf13/viper`.", "status: superseded\n"),
+    ("lone", "Tea is served at four", "In the kitchen.", ""),
+)
+
+
+def test_a_recall_tells_what_stands_two_steps_away(vault_from, caller, cortex) -> None:
+    vault = vault_from(
+        "".join(
+            f"=== records/gotcha/{name}.md\n---\nid: {name}\ntype: gotcha\ntitle: {title}\n"
+            f"created: 2026-05-01T10:00:00Z\n{more}---\n{body}\n"
+            for name, title, body, more in NEAR
+        )
+    )
+
+    def near(query: str, **more: object) -> list[tuple[str, str, str]]:
+        found = recall(vault, caller, query, **more).related
+        assert found.total == len(found.hits)
+        return [(one.hit.id, one.via, one.why) for one in found.hits]
+
+    shared = ("shares", "asked", "shares github.com/spf13/viper")
+    assert near("parse flags") == [
+        ("linked", "asked", "links"),
+        ("far", "linked", "links"),
+        shared,
+    ]
+    assert near("parse flags", number=1) == near("parse flags")
+    shown = cortex("recall", "parse", "flags").stdout
+    assert "connected to these" in shown
+    assert "links: asked" in shown
+    # What the query finds itself, what a filter leaves out, and what was asked of another day.
+    assert shared not in near("parse upgrade")
+    assert near("parse flags type:decision") == []
+    assert near("parse flags", as_of=epoch_seconds("2026-06-01T00:00:00Z")) == []
+    assert near("") == []

@@ -75,6 +75,29 @@ _INSTALL_COMMAND_RE = re.compile(
     r"(?:pip3?|uv|npm|pnpm|yarn|bun|cargo|gem|poetry)\s(?:pip\s)?(?:install|add"
     r"|i)\s([^\n&|;#]{1,300})"
 )
+_REPOSITORY = r"[\w-][\w.-]{0,60}/[\w-][\w.-]{0,60}"
+_HOSTED_PACKAGE_RES = tuple(
+    re.compile(pattern)
+    for pattern in (
+        rf"github\.com/{_REPOSITORY}", rf"gitlab\.com/{_REPOSITORY}", rf"bitbucket\.org/{_REPOSITORY}",
+        r"golang\.org/x/[\w-]{1,60}", r"gopkg\.in/[\w-][\w.-]{0,60}(?:/[\w-][\w.-]{0,60})?",
+    )
+)  # fmt: skip
+_SCOPED_PACKAGE_RE = re.compile(r"@[a-z0-9][a-z0-9._-]{0,60}/[a-z0-9][a-z0-9._-]{0,60}(?!\w)")
+_DECLARED_NAME = r"([A-Za-z_$][\w$]{0,60})(?![\w$])"
+_RECEIVER = r"(?:\([^()\n]{1,80}\)\s)?"  # of a method in Go
+# In prose these are words as well: what follows has to be written as a name.
+_DECLARATION_RES = tuple(
+    re.compile(pattern)
+    for pattern in (
+        *(rf"{word} {_RECEIVER}(?=\w{{0,60}}[A-Z_(]){_DECLARED_NAME}" for word in ("func", "fn", "def")),
+        *(rf"{word} ([A-Z][a-z]\w{{1,60}})(?![\w-])" for word in ("type", "class", "struct", "interface", "enum", "trait")),
+    )
+)  # fmt: skip
+_DECLARATION_SPAN_RE = re.compile(
+    r"(?:(?:pub|export|public|private|abstract|static|async|default)\s){0,3}"
+    rf"(?:func|fn|def|function|type|class|struct|interface|enum|trait)\s{_RECEIVER}{_DECLARED_NAME}"
+)
 _PACKAGE_NAME_RE = re.compile(rf"{_PACKAGE_PATTERN}(?![\w/:])")
 _PYTHON_IMPORT_RE = re.compile(
     r"\s{0,40}(?:from\s+([A-Za-z_][\w.]{0,100})\s+import\b|import\s+([A-Za-z_][\w.]{0,100})\s*(?:$"
@@ -123,9 +146,9 @@ def find_entities(body: str, scanned: MarkdownScan, first_line: int = 1) -> tupl
 
 def entity_key(kind: str, name: str) -> str:
     """A name as it is compared: case matters in symbols alone; a person is called the same with and
-    without the sign, a version with and without its v."""
+    without the sign, a version with and without its v, a symbol with and without `()`."""
     if kind == "symbol":
-        return name
+        return name.removesuffix("()")
     key = name.casefold()
     if kind == "version":
         return key.removeprefix("v")
@@ -198,6 +221,23 @@ def _find_signed_names(text: str) -> Iterator[tuple[str, str]]:
         yield "file", _file_around_slash(text, found)
     for found in _ERROR_RE.finditer(text):
         yield "error", _error_name(text, found)
+    for pattern in _HOSTED_PACKAGE_RES:
+        for found in pattern.finditer(text):
+            if _begins_word(text, found.start()):
+                yield "package", found[0].rstrip(".-").removesuffix(".git")
+    for found in _SCOPED_PACKAGE_RE.finditer(text):
+        name = found[0].rstrip(".-")
+        if _begins_word(text, found.start()) and name.rpartition(".")[2] not in _FILE_EXTENSIONS:
+            yield "package", name
+    for pattern in _DECLARATION_RES:
+        for found in pattern.finditer(text):
+            if _begins_word(text, found.start()):
+                yield "symbol", found[1]
+
+
+def _begins_word(text: str, at: int) -> bool:
+    before = text[at - 1 : at]
+    return not (before.isalnum() or before in tuple("_./@:-"))
 
 
 def _classify_code_span(span: str) -> Iterator[tuple[str, str]]:
@@ -209,6 +249,8 @@ def _classify_code_span(span: str) -> Iterator[tuple[str, str]]:
             yield from _imported_packages(span)
         elif found := _JSON_DEPENDENCY_RE.fullmatch(span):
             yield "package", found[1]
+        elif found := _DECLARATION_SPAN_RE.match(span):
+            yield "symbol", found[1]
         elif span.endswith(")") and (found := _CALL_RE.fullmatch(span)):
             yield "symbol", f"{found[1]}()"
         return

@@ -30,6 +30,9 @@ RELATION_KINDS = {
     "source_of": "derived_from",
 }
 LINK_KIND = "links"  # a link or an embed in the text, or a wikilink in a field that is not ours
+# Edges that no note states: computed when somebody asks for a graph.
+SIMILAR, SHARES_ENTITY, SAME_SESSION = "similar", "shares_entity", "same_session"
+COMPUTED_KINDS = (SIMILAR, SHARES_ENTITY, SAME_SESSION)
 # `source_of`, which people write, is the inverse of `derived_from`: one edge from either end.
 _KIND_OF_INVERSE = {
     inverse: kind for kind, inverse in RELATION_KINDS.items() if kind not in (inverse, "source_of")
@@ -96,6 +99,11 @@ class NameResolver:
         return self._by_path.get(f"{here}/{asked}" if here else asked) or self._by_path_suffix.get(
             asked
         )
+
+
+def edge_label(kind: str, why: str) -> str:
+    """What a person reads on a computed edge, of which `why` is the reason."""
+    return {SIMILAR: why, SHARES_ENTITY: f"shares {why}", SAME_SESSION: "same session"}[kind]
 
 
 def edges_of(note: Note, scanned: MarkdownScan) -> tuple[Edge, ...]:

@@ -11,11 +11,15 @@ known from its longer text.
 from __future__ import annotations
 
 import re
+import sys
+from array import array
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, combinations, pairwise, product
 from math import ceil
+from typing import NamedTuple, TypeVar
+from zlib import crc32
 
 from cortex.core.model.caller import ProgressCallback, no_progress
 from cortex.core.text.tokenizer import STOP_WORDS, split_chunks, tokenize_chunk
@@ -26,7 +30,10 @@ MAX_TOKENS = 4_000  # different words of a text that are compared, the first one
 
 _PROGRESS_INTERVAL = 256  # texts between two reports of progress
 _MIN_WORD_LETTERS = 3  # letters of a word
-_ASCII_WORD_RE = re.compile(r"[a-z]{3,}")
+_ASCII_RUN_RE = re.compile(r"[a-z0-9]+")
+_LETTERS_RE = re.compile(r"[a-z]{3,}")
+# A number stands alone, or behind a word or a v: step 2, phase2, v2. Not within an id: k3f7q2.
+_NUMBER_RE = re.compile(r"(?:v|[a-z]{3,})?([0-9]+)")
 _WORD_JOINTS_RE = re.compile(r"[-_./'’:0-9]+")
 # Scripts that are mostly written without blanks.
 _UNSPACED_SCRIPT_RE = re.compile("[\u0e00-\u109f\u1780-\u17ff\u2e80-\U0003ffff]")
@@ -34,20 +41,95 @@ _ROUNDING_TOLERANCE = 1e-9  # a bound that is a whole number must not be rounded
 # Texts with a word up to which a list of them is faster than a number with their bits.
 _RARE_WORD_TEXTS = 30
 _MAX_BITS = 500_000_000  # in the numbers of all words together
+_SKETCH_SIZE, _MAX_HASH = 256, 2**32 - 1
 _SIZE_BANDS = 4  # of sizes, each with its own count that is enough
 
+_Token = TypeVar("_Token", str, int)
 TokenSet = frozenset[str]
+
+
+class LikenessBand(NamedTuple):
+    """What a likeness says of two texts, and how strong an edge it makes between them, 0 to 1."""
+
+    name: str
+    strength: float
+
+
+def likeness_band(likeness: float, *, has_same_numbers: bool) -> LikenessBand | None:
+    """The band of a likeness, None for what is different. The five bands are those of seed 003;
+    texts whose numbers differ are never near-equal: step 2 is not step 6."""
+    if likeness < 0.1:
+        return None
+    if likeness < SIMILAR_THRESHOLD:
+        return LikenessBand("related", likeness)
+    if likeness < 0.5:
+        return LikenessBand("suggested", likeness)
+    if likeness < DUPLICATE_THRESHOLD or not has_same_numbers:
+        return LikenessBand("to consolidate", min(likeness, DUPLICATE_THRESHOLD))
+    return LikenessBand("near-equal", 0.9)
+
+
+class TokenSketch(NamedTuple):
+    """The smallest hashes of a text's tokens: a random choice that is the same for all texts."""
+
+    hashes: frozenset[int]
+    limit: int  # there are no others up to this one
+
+
+def pack_sketch(tokens: TokenSet) -> bytes:
+    """The sketch of these tokens: sorted hashes of 32 bits, little-endian, those of numbers odd."""
+    hashes = {crc32(word.encode("utf-8", "surrogatepass")) & ~1 | word.isdigit() for word in tokens}
+    packed = array("I", sorted(hashes)[:_SKETCH_SIZE])
+    if sys.byteorder == "big":
+        packed.byteswap()
+    return packed.tobytes()
+
+
+def read_sketch(packed: bytes) -> TokenSketch:
+    hashes = array("I")
+    hashes.frombytes(packed)
+    if sys.byteorder == "big":
+        hashes.byteswap()
+    limit = hashes[-1] if len(hashes) >= _SKETCH_SIZE else _MAX_HASH
+    return TokenSketch(frozenset(hashes), limit)
+
+
+def sketch_band(a: TokenSketch, b: TokenSketch) -> LikenessBand | None:
+    """The band of two texts' likeness: exact up to 256 different words, estimated beyond (a
+    standard error of 0.03)."""
+    limit = min(a.limit, b.limit)
+    one, other = (
+        sketch.hashes
+        if limit == _MAX_HASH
+        else frozenset(value for value in sketch.hashes if value <= limit)
+        for sketch in (a, b)
+    )
+    likeness = jaccard(one, other)
+    has_same_numbers = likeness < DUPLICATE_THRESHOLD or not any(value & 1 for value in one ^ other)
+    return likeness_band(likeness, has_same_numbers=has_same_numbers)
 
 
 def token_set(text: str) -> TokenSet:
     """The words that a text is compared by: of three letters and more, case aside, without English
-    stop words, at most `MAX_TOKENS`. Of scripts without blanks, pairs of characters."""
+    stop words, at most `MAX_TOKENS`; and its numbers, as many. Of scripts without blanks, pairs of
+    characters."""
     lowered = text.casefold()
-    words = dict.fromkeys(
-        _ASCII_WORD_RE.findall(lowered) if lowered.isascii() else _iter_words(lowered)
-    )
+    runs = dict.fromkeys(_ASCII_RUN_RE.findall(lowered))
+    words = _ascii_words(runs) if lowered.isascii() else dict.fromkeys(_iter_words(lowered))
     held = [word for word in words if word not in STOP_WORDS]
-    return frozenset(held[:MAX_TOKENS])
+    numbers = [found[1] for run in runs if (found := _NUMBER_RE.fullmatch(run))]
+    return frozenset((*held[:MAX_TOKENS], *numbers[:MAX_TOKENS]))
+
+
+def _ascii_words(runs: Iterable[str]) -> dict[str, None]:
+    """The words of three letters and more in these runs of letters and digits, in order."""
+    words: dict[str, None] = {}
+    for run in runs:
+        if not run.isalpha():
+            words.update(dict.fromkeys(_LETTERS_RE.findall(run)))
+        elif len(run) >= _MIN_WORD_LETTERS:
+            words[run] = None
+    return words
 
 
 def similarity(a: str, b: str) -> float:
@@ -55,7 +137,7 @@ def similarity(a: str, b: str) -> float:
     return jaccard(token_set(a), token_set(b))
 
 
-def jaccard(a: TokenSet, b: TokenSet) -> float:
+def jaccard(a: frozenset[_Token], b: frozenset[_Token]) -> float:
     """As `similarity`, of tokens."""
     both = len(a & b)
     return both / (len(a) + len(b) - both) if both else 0.0

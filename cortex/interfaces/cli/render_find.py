@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from cortex.core.model.note_status import SET_ASIDE_STATUSES
-from cortex.core.model.relation import LINK_KIND, inverse_of
+from cortex.core.model.relation import LINK_KIND, edge_label, inverse_of
 from cortex.core.text.shell_command import cortex_command
 from cortex.interfaces.cli.text import (
     BOLD,
@@ -58,6 +58,12 @@ def recall(answer: Any) -> Iterable[str]:
     elif more := answer.total - len(hits):
         yield ""
         yield f"{more:,} more: --number; cortex timeline ID shows what stood around one, cortex show ID the whole of it"
+    for place, near in enumerate(answer.related.hits):
+        if not place:
+            yield ""
+            yield dim("connected to these")
+        how = f"{near.why}: {near.via}"
+        yield from note_lines(near.hit, format_day(near.hit.date), near.hit.id, how)
     yield from problem_lines(answer.problems, MAX_PROBLEMS)
 
 
@@ -234,9 +240,10 @@ def _path_lines(answer: Any) -> Iterator[str]:
 def _kinds_by_neighbour(answer: Any) -> dict[str, dict[str, list[str]]]:
     """What each note calls the way to each of its neighbours."""
     neighbours: dict[str, dict[str, list[str]]] = {}
-    for source, kind, target in answer.edges:
-        back = inverse_of(kind) or f"← {kind}"
-        neighbours.setdefault(source, {}).setdefault(target, []).append(kind)
+    for source, kind, target, strength, why in answer.edges:
+        label = f"{edge_label(kind, escape(why))} {strength:.2f}" if why else kind
+        back = label if why else inverse_of(kind) or f"← {kind}"
+        neighbours.setdefault(source, {}).setdefault(target, []).append(label)
         neighbours.setdefault(target, {}).setdefault(source, []).append(back)
     return neighbours
 

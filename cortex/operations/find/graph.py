@@ -1,8 +1,9 @@
-"""What a note is connected to, over relations and links, and the shortest way between two notes."""
+"""What a note is connected to, over relations, links and what two notes share, and the shortest way
+between two notes."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import islice, pairwise
 from typing import Annotated, NamedTuple
 
@@ -10,14 +11,17 @@ from cortex.core.model.caller import Caller
 from cortex.core.model.parameters import Between
 from cortex.core.model.problem import InvalidInputError, Problem
 from cortex.core.model.relation import (
+    COMPUTED_KINDS,
     LINK_KIND,
     RELATION_KINDS,
+    edge_label,
     inverse_of,
     kind_of_inverse,
     normalize_kind,
 )
 from cortex.core.ranking import graph_walk
-from cortex.index.catalogue import Catalogue
+from cortex.index.catalogue import Catalogue, NoteRow
+from cortex.index.computed_edges import computed_edges
 from cortex.index.links import GraphEdge, LinkGraph, adjacency_of
 from cortex.index.queries import has_edge_kind
 from cortex.index.refresh import query_index
@@ -28,6 +32,7 @@ from cortex.vault.locate import Vault
 MAX_DEPTH = 10
 _DEFAULT_DEPTH = 2
 _MAX_NODES = 5000  # nodes of one answer
+_MIN_FAR_STRENGTH = 0.4  # of computed edges that are followed beyond the first step
 # What would act in a mermaid label: quotes and brackets end it, `#` and `&` begin an entity,
 # backticks mean markdown.
 _MERMAID_ESCAPES = {ord(mark): f"#{ord(mark)};" for mark in '"#&<>[](){}`|\\'}
@@ -46,11 +51,14 @@ class GraphNode(NamedTuple):
 
 
 class NamedEdge(NamedTuple):
-    """An edge in the direction in which its kind is said. In JSON `from_` is `from`."""
+    """An edge in the direction in which its kind is said. In JSON `from_` is `from`. A computed one
+    holds in both directions."""
 
     from_: str  # ids; a path where there is none
     kind: str
     to: str
+    strength: float = 1.0  # 1 for what a note states
+    why: str = ""  # of a computed one: how alike, the names that both mention, the session
 
 
 class NoteGraph(NamedTuple):
@@ -75,18 +83,23 @@ def graph(
     depth: Annotated[int, Between(1, MAX_DEPTH)] | None = None,
     to: str = "",
     kind: str = "",
+    stated: bool = False,
     mermaid: bool = False,
     number: Annotated[int, Between(1, _MAX_NODES)] = 200,
 ) -> NoteGraph:
-    """Show what a note is connected to, over relations and links in both directions.
+    """Show what a note is connected to: relations, links, and what it shares with others.
 
-    A kind that is followed against its direction is shown by its inverse name. Events and briefings are left out unless
-    one is asked about.
+    What it shares with other current notes is computed when asked for, and written into no note:
+    similar (words in common, with the likest five), shares_entity (a file, package, symbol or the
+    like that at most twenty notes name) and same_session. Beyond the first step only strong ones are followed, and a path takes them only
+    where relations and links lead nowhere. A kind that is followed against its direction is shown
+    by its inverse name. Events and briefings are left out unless one is asked about.
 
     note: an id, the beginning of one, or a path
     depth: how many steps are followed, 1 to 10; 2 by default, 10 for a path
     to: show the shortest path to this note instead; exit code 1 when there is none
     kind: follow relations of this kind alone; `links` are those in the text
+    stated: only the relations and links that notes state
     mermaid: answer as a mermaid flowchart, which Obsidian and GitHub draw
     number: how many notes are shown at most
 
@@ -97,55 +110,86 @@ def graph(
     steps = depth or (MAX_DEPTH if to else _DEFAULT_DEPTH)
     kind = normalize_kind(kind)
     problems = ensure_fresh(vault, caller)
+    asked = _GraphRequest(note, to, kind, is_stated=stated, depth=steps, number=number)
     found = query_index(
-        vault,
-        caller.progress,
-        lambda now: _build_graph(
-            now.catalogue, vault.root, note, to, kind, max_depth=steps, max_nodes=number
-        ),
+        vault, caller.progress, lambda now: _build_graph(now.catalogue, vault.root, asked)
     )
     return found._replace(
         mermaid=_render_mermaid(found) if mermaid else "", problems=tuple(problems)
     )
 
 
-def _build_graph(
-    catalogue: Catalogue,
-    root: str,
-    note: str,
-    to: str,
-    kind: str,
-    *,
-    max_depth: int,
-    max_nodes: int,
-) -> NoteGraph:
-    start = resolve_note.find_one(catalogue, note)
-    goal = resolve_note.find_one(catalogue, to) if to else None
-    links = LinkGraph(catalogue)
-    kinds = _edge_kinds(catalogue, kind) if kind else ()
-    named = {start.number, goal.number if goal else start.number}
-    edges: dict[GraphEdge, None] = {}
+class _GraphRequest(NamedTuple):
+    """The arguments of a graph."""
 
-    def neighbours(numbers: Sequence[int]) -> Mapping[int, Sequence[int]]:
-        near = links.edges_touching(numbers, kinds)
-        hidden = links.select_trail(
-            {end for edge in near for end in (edge.source, edge.target)} - named
-        )
-        near = [edge for edge in near if edge.source not in hidden and edge.target not in hidden]
-        edges.update(dict.fromkeys(near))
+    note: str
+    to: str
+    kind: str
+    is_stated: bool
+    depth: int
+    number: int
+
+
+class _Neighbourhood:
+    """The edges of notes, read as they are reached."""
+
+    def __init__(
+        self, catalogue: Catalogue, start: int, named: Collection[int], asked: _GraphRequest
+    ) -> None:
+        self._catalogue, self._links = catalogue, LinkGraph(catalogue)
+        self._start, self._named = start, named
+        kind = asked.kind
+        self._computed = [one for one in COMPUTED_KINDS if kind in ("", one)]
+        is_only_computed = kind in COMPUTED_KINDS and not has_edge_kind(catalogue, kind)
+        self._stated = _edge_kinds(catalogue, kind) if kind and not is_only_computed else ()
+        self._has_stated = not is_only_computed
+        self.edges: dict[GraphEdge, tuple[float, str]] = {}  # with strength and reason
+
+    def stated(self, numbers: Sequence[int]) -> Mapping[int, Sequence[int]]:
+        """The neighbours over relations and links."""
+        return adjacency_of(self._stated_edges(numbers))
+
+    def all(self, numbers: Sequence[int]) -> Mapping[int, Sequence[int]]:
+        """The neighbours over any edge. What a note states stands for what could be computed."""
+        near = self._stated_edges(numbers)
+        pairs = {frozenset((edge.source, edge.target)) for edge in near}
+        least = 0.0 if self._start in numbers else _MIN_FAR_STRENGTH
+        for one in computed_edges(self._catalogue, numbers, self._computed, least):
+            ends = sorted((one.source, one.target))
+            if frozenset(ends) not in pairs:
+                near.append(GraphEdge(ends[0], one.kind, ends[1]))
+                self.edges.setdefault(near[-1], (one.strength, one.why))
         return adjacency_of(near)
 
+    def _stated_edges(self, numbers: Sequence[int]) -> list[GraphEdge]:
+        near = self._links.edges_touching(numbers, self._stated) if self._has_stated else []
+        ends = {end for edge in near for end in (edge.source, edge.target)}
+        hidden = self._links.select_trail(ends - set(self._named))
+        near = [edge for edge in near if edge.source not in hidden and edge.target not in hidden]
+        self.edges.update(dict.fromkeys(near, (1.0, "")))
+        return near
+
+
+def _build_graph(catalogue: Catalogue, root: str, asked: _GraphRequest) -> NoteGraph:
+    start = resolve_note.find_one(catalogue, asked.note)
+    goal = resolve_note.find_one(catalogue, asked.to) if asked.to else None
+    near = _Neighbourhood(catalogue, start.number, {start.number, (goal or start).number}, asked)
+    step = near.stated if asked.is_stated else near.all
     if goal:
-        way = graph_walk.shortest_path(start.number, goal.number, max_depth, neighbours)
+        ends, most = (start.number, goal.number), asked.depth
+        way = graph_walk.shortest_path(*ends, most, near.stated)
+        if not way and not asked.is_stated:
+            way = graph_walk.shortest_path(*ends, most, near.all)
         depths, total, cut = {place: at for at, place in enumerate(way)}, len(way), False
         pairs = {frozenset(pair) for pair in pairwise(way)}
-        shown = [edge for edge in edges if frozenset((edge.source, edge.target)) in pairs]
+        shown = [edge for edge in near.edges if frozenset((edge.source, edge.target)) in pairs]
     else:
-        # The farther levels are large and slow to read: beyond twice of what is shown nothing is counted.
-        every, cut = graph_walk.breadth_first(start.number, max_depth, 2 * max_nodes, neighbours)
-        total, cut = len(every), cut or len(every) > max_nodes
-        depths = dict(islice(every.items(), max_nodes))
-        shown = [edge for edge in edges if edge.source in depths and edge.target in depths]
+        # The farther levels are large and slow to read: beyond twice of what is shown nothing is
+        # counted.
+        every, cut = graph_walk.breadth_first(start.number, asked.depth, 2 * asked.number, step)
+        total, cut = len(every), cut or len(every) > asked.number
+        depths = dict(islice(every.items(), asked.number))
+        shown = [edge for edge in near.edges if edge.source in depths and edge.target in depths]
     rows = catalogue.rows_by_number(depths)
     return NoteGraph(
         hits=tuple(
@@ -155,13 +199,20 @@ def _build_graph(
             for row, depth in ((rows[at], depth) for at, depth in depths.items())
         ),
         total=total,
-        edges=tuple(
-            NamedEdge(rows[edge.source].id, edge.kind, rows[edge.target].id) for edge in shown
-        ),
+        edges=tuple(_name_edge(edge, rows, *near.edges[edge]) for edge in shown),
         cut=cut,
         asked=start.id,
         to=goal.id if goal else "",
     )
+
+
+def _name_edge(
+    edge: GraphEdge, rows: Mapping[int, NoteRow], strength: float, why: str
+) -> NamedEdge:
+    source, target = rows[edge.source].id, rows[edge.target].id
+    if why:  # in both directions; which number a note has depends on when it was indexed
+        source, target = sorted((source, target))
+    return NamedEdge(source, edge.kind, target, strength, why)
 
 
 def _edge_kinds(catalogue: Catalogue, kind: str) -> Iterable[str]:
@@ -172,7 +223,8 @@ def _edge_kinds(catalogue: Catalogue, kind: str) -> Iterable[str]:
     if has_edge_kind(catalogue, kind):
         return {kind}
     raise InvalidInputError(
-        f"no note says a relation {kind!r}", f"kinds: {', '.join(RELATION_KINDS)}, {LINK_KIND}"
+        f"no note says a relation {kind!r}",
+        f"kinds: {', '.join((*RELATION_KINDS, LINK_KIND, *COMPUTED_KINDS))}",
     )
 
 
@@ -182,8 +234,10 @@ def _render_mermaid(found: NoteGraph) -> str:
     lines += [
         f'  {names[node.id]}["{_mermaid_label(node.title or node.id)}"]' for node in found.hits
     ]
-    for source, kind, target in found.edges:
+    for source, kind, target, _, why in found.edges:
         arrow = "-.->" if kind == LINK_KIND else f'-->|"{_mermaid_label(kind)}"|'
+        if why:
+            arrow = f'-.-|"{_mermaid_label(edge_label(kind, why))}"|'
         lines.append(f"  {names[source]} {arrow} {names[target]}")
     return "\n".join(lines)
 

@@ -23,9 +23,10 @@ from cortex.index.links import LinkGraph
 from cortex.index.refresh import IndexSession, query_index
 from cortex.operations.find import resolve_note
 from cortex.operations.find.ensure_fresh import ensure_fresh
-from cortex.operations.find.hits import Hit, build_hit
+from cortex.operations.find.hits import Hit, Hits, build_hit
 from cortex.operations.find.note_ranks import rank_notes, select_for_ranking
 from cortex.operations.find.project_context import canonical_project, resolve_project
+from cortex.operations.find.related import RelatedHit, find_related
 from cortex.operations.plan.actions import due_sort_key
 from cortex.vault import files
 from cortex.vault.git import checkout
@@ -55,6 +56,7 @@ class RecallResult(NamedTuple):
     total: int  # records of the scope; of a query, those that were found
     problems: tuple[Problem, ...]
     hint: str = ""
+    related: Hits[RelatedHit] = Hits([], 0)  # of a query: what it did not find, two steps away
 
 
 class _RecallRequest(NamedTuple):
@@ -67,6 +69,12 @@ class _RecallRequest(NamedTuple):
     branch: str
     limit: int
     include_all: bool
+
+
+class _Selected(NamedTuple):
+    scored: list[tuple[NoteRow, float]]
+    total: int
+    terms: dict[str, float]  # of the query, with their weights
 
 
 def recall(
@@ -86,7 +94,8 @@ def recall(
 
     Without a query they come by their rank (cortex score explains it). With one, records that hold
     all words come before those that hold some, and among these the words count for seven tenths and
-    the rank for three. Then cortex timeline ID shows what stood around one in time, and cortex show
+    the rank for three; below them stands what is connected to the best of them, over relations,
+    links and what both share, at most two steps away. Then cortex timeline ID shows what stood around one in time, and cortex show
     ID the whole of it.
 
     query: words as in cortex search, filters included; without any, what matters most
@@ -114,15 +123,20 @@ def recall(
     branch = checkout.branch_of(caller.cwd)
     asked = _RecallRequest(parsed, scope, wanted, as_of, branch, number, all)
     problems = ensure_fresh(vault, caller)
-    scored, total, terms = query_index(
-        vault, caller.progress, lambda now: _select_records(vault, caller, now, asked)
-    )
+
+    def answer(now: IndexSession) -> tuple[_Selected, list[RelatedHit]]:
+        selected = _select_records(vault, caller, now, asked)
+        shown = [row for row, _ in selected.scored[:number]] if parsed.terms else []
+        return selected, _find_related(vault, now, asked, shown) if shown else []
+
+    (scored, total, terms), related = query_index(vault, caller.progress, answer)
     phrases = [one.text for one in parsed.terms if one.kind == "phrase" and not one.negated]
     wanted_words = snippets.looked_for(terms, phrases)
     hits = tuple(build_hit(vault, row, score, wanted_words) for row, score in scored[:number])
     access_log.append(vault, caller, "recall", [one.id for one in hits])
     hint = "" if hits else _empty_result_hint(caller, asked)
-    return RecallResult(query, scope, hits, total, tuple(problems), hint)
+    near = Hits(related, len(related))
+    return RecallResult(query, scope, hits, total, tuple(problems), hint, near)
 
 
 def _project_filter(vault: Vault, scope: str, project: str, caller: Caller) -> str:
@@ -144,9 +158,8 @@ def _project_filter(vault: Vault, scope: str, project: str, caller: Caller) -> s
 
 def _select_records(
     vault: Vault, caller: Caller, now: IndexSession, asked: _RecallRequest
-) -> tuple[list[tuple[NoteRow, float]], int, dict[str, float]]:
-    """The records with their scores, at least as many as are shown; their total; the terms of
-    the query."""
+) -> _Selected:
+    """The records that are asked for, at least as many as are shown."""
     wanted = _note_filter(now, asked)
     if asked.as_of is not None:
         wanted = _held_then(vault, now, wanted, asked.as_of)
@@ -155,10 +168,19 @@ def _select_records(
     order = _order_of_scope(caller, asked.scope)
     if order:
         rows = sorted(now.catalogue.find(wanted, "path"), key=order)
-        return [(row, 0.0) for row in rows], len(rows), {}
+        return _Selected([(row, 0.0) for row in rows], len(rows), {})
     total = now.catalogue.count(wanted)
     some = select_for_ranking(vault, now, wanted, total)
-    return rank_notes(vault, now, caller, some, asked.branch), total, {}
+    return _Selected(rank_notes(vault, now, caller, some, asked.branch), total, {})
+
+
+def _find_related(
+    vault: Vault, now: IndexSession, asked: _RecallRequest, shown: list[NoteRow]
+) -> list[RelatedHit]:
+    """What is connected to the records shown, of those that the same filters let through."""
+    if asked.as_of is not None:
+        return []  # edges are those of today
+    return find_related(vault, now, shown, _note_filter(now, asked))
 
 
 def _order_of_scope(caller: Caller, scope: str) -> Callable[[NoteRow], tuple[object, ...]] | None:
@@ -175,10 +197,10 @@ def _order_of_scope(caller: Caller, scope: str) -> Callable[[NoteRow], tuple[obj
 
 def _select_by_words(
     vault: Vault, caller: Caller, now: IndexSession, asked: _RecallRequest, wanted: NoteFilter
-) -> tuple[list[tuple[NoteRow, float]], int, dict[str, float]]:
+) -> _Selected:
     allowed = now.catalogue.numbers(wanted)
     if not allowed:
-        return [], 0, {}
+        return _Selected([], 0, {})
     tiers = KNOWLEDGE_TIERS if asked.include_all or asked.as_of is not None else (TIER_CURRENT,)
     found, terms = load_engine().search(
         now.fulltext_folder, asked.query, max(_WORD_CANDIDATES, asked.limit), tiers, allowed=allowed
@@ -194,7 +216,7 @@ def _select_by_words(
         score = WORD_WEIGHT * words.score / best + RANK_WEIGHT * rank
         scored.append((group, -score, row.path, row, score))
     scored.sort()
-    return [(row, score) for *_, row, score in scored], len(scored), terms
+    return _Selected([(row, score) for *_, row, score in scored], len(scored), terms)
 
 
 def _note_filter(now: IndexSession, asked: _RecallRequest) -> NoteFilter:

@@ -115,7 +115,7 @@ def consolidate(
     """Find records that may say the same, or make one of those that are named.
 
     Without ids nothing changes: current records of one project are compared by their words, the
-    likest pairs first, and from 0.6 on called strong. With two ids or more, one new record takes
+    likest pairs first, and from 0.6 on called strong unless their numbers differ. With two ids or more, one new record takes
     their place; the originals are superseded and stay in their files. Only records that are named
     are ever merged. Run again after a crash, the command finishes what is left.
 
@@ -229,7 +229,7 @@ def _build_pair(
     (one, other), (words, others) = pair, map(token_set, texts)
     return SimilarPair(
         similarity=round(alike, 3),
-        strong=alike >= DUPLICATE_THRESHOLD,
+        strong=alike >= DUPLICATE_THRESHOLD and not any(map(str.isdigit, words ^ others)),
         hits=(build_hit(vault, one), build_hit(vault, other)),
         only=(_first_words(texts[0], words - others), _first_words(texts[1], others - words)),
         merge=command("consolidate", one, other, *option_words("title", one.title)),

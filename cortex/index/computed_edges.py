@@ -1,0 +1,169 @@
+"""Edges that no note states: likeness, a shared entity, a shared session. Computed when they are
+asked for, between current notes."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from functools import cache
+from itertools import islice
+from typing import NamedTuple
+
+from cortex.core.model.note_status import TIER_CURRENT
+from cortex.core.model.relation import COMPUTED_KINDS, SAME_SESSION, SHARES_ENTITY, SIMILAR
+from cortex.core.ranking.text_similarity import SIMILAR_THRESHOLD, read_sketch, sketch_band
+from cortex.index.catalogue import Catalogue, sketch_keys
+
+_MAX_EDGES = {SIMILAR: 5, SHARES_ENTITY: 5, SAME_SESSION: 5}  # of a note, the strongest
+# Notes that name an entity, as seen from the first note and from others; what more of them name
+# connects nothing.
+_MAX_BEARERS, _MAX_FAR_BEARERS = 20, 5
+_MAX_KEY_NOTES = 200  # notes with one key that are looked at
+_MIN_KEYS, _MAX_COMPARED = 3, 30  # keys that are looked at, however many notes they have; notes
+_MAX_ENTITY_LOOKUPS, _MIN_ENTITY_LOOKUPS = 2_000, 10  # for all notes together; for each
+_MAX_ENTITY_STRENGTH, _SESSION_STRENGTH = 0.8, 0.3
+_MAX_NAMES = 3  # entities that an edge names
+
+
+class ComputedEdge(NamedTuple):
+    """An edge that holds in both directions."""
+
+    source: int
+    kind: str
+    target: int
+    strength: float  # above 0, up to 1; a stated relation would have 1
+    why: str  # the band of a likeness, the names of entities, the id of a session
+
+
+def computed_edges(
+    catalogue: Catalogue,
+    numbers: Sequence[int],
+    kinds: Collection[str] = COMPUTED_KINDS,
+    least: float = 0.0,
+) -> list[ComputedEdge]:
+    """The strongest edges from each of these notes to others, at least so strong, by note; each
+    pair of notes once for a kind. A note may be found by others that it does not find."""
+    found = [
+        edge
+        for kind, edges_of in _EDGES_BY_KIND.items()
+        if kind in kinds
+        for edge in edges_of(catalogue, numbers, least)
+        if edge.strength >= least
+    ]
+    paths = _current_paths(catalogue, {edge.target for edge in found})
+    ranked: dict[tuple[int, str], list[ComputedEdge]] = {}
+    for edge in found:
+        if edge.target in paths:
+            ranked.setdefault((edge.source, edge.kind), []).append(edge)
+    kept: dict[tuple[str, frozenset[int]], ComputedEdge] = {}
+    for number in numbers:
+        for kind, most in _MAX_EDGES.items():
+            edges = ranked.get((number, kind), [])
+            edges.sort(key=lambda edge: (-edge.strength, paths[edge.target]))
+            for edge in edges[:most]:
+                kept.setdefault((kind, frozenset((edge.source, edge.target))), edge)
+    return list(kept.values())
+
+
+def _similar(catalogue: Catalogue, numbers: Sequence[int], least: float) -> Iterator[ComputedEdge]:
+    """Edges to the notes whose words are most alike."""
+    is_strong = least >= SIMILAR_THRESHOLD
+    packed = _packed_sketches(catalogue, numbers)
+    keys = {number: sketch_keys(hashes) for number, hashes in packed.items()}
+    most = _MAX_KEY_NOTES // 10 if is_strong else _MAX_KEY_NOTES
+    query = f"SELECT number FROM sketch_key WHERE key = ? LIMIT {most}"
+    notes_by_key = {
+        key: [other for (other,) in catalogue.select(query, (key,))]
+        for key in {key for held in keys.values() for key in held}
+    }
+    compared: dict[int, list[int]] = {}
+    for number, held in keys.items():
+        met: Counter[int] = Counter()
+        for place, key in enumerate(sorted(held, key=lambda key: len(notes_by_key[key]))):
+            if place >= _MIN_KEYS and (
+                len(met) > _MAX_COMPARED or (is_strong and len(notes_by_key[key]) == most)
+            ):
+                break
+            met.update(notes_by_key[key])
+        del met[number]
+        compared[number] = [
+            other for other, shared in met.most_common(_MAX_COMPARED) if shared > is_strong
+        ]
+    packed |= _packed_sketches(catalogue, {other for held in compared.values() for other in held})
+    sketch = cache(lambda number: read_sketch(packed[number]))
+    for number, held in compared.items():
+        for other in held:
+            sizes = sorted((len(packed[number]), len(packed[other])))
+            if sizes[0] < least * sizes[1]:
+                continue  # however many they share
+            if band := sketch_band(sketch(number), sketch(other)):
+                yield ComputedEdge(number, SIMILAR, other, round(band.strength, 3), band.name)
+
+
+def _packed_sketches(catalogue: Catalogue, numbers: Iterable[int]) -> dict[int, bytes]:
+    query = "SELECT number, hashes FROM sketch WHERE {}"
+    return dict(catalogue.select_in(query, "number", list(numbers)))
+
+
+def _sharing_entities(
+    catalogue: Catalogue, numbers: Sequence[int], least: float
+) -> Iterator[ComputedEdge]:
+    """Edges to the notes that name the same things; the fewer name one, the stronger."""
+    bearing = _MAX_FAR_BEARERS if least else _MAX_BEARERS
+    most = max(_MIN_ENTITY_LOOKUPS, _MAX_ENTITY_LOOKUPS // max(1, len(numbers)))
+    query = "SELECT number, kind, key, name FROM entity WHERE {} ORDER BY number, line, rowid"
+    named: dict[int, list[tuple[str, str, str]]] = {}
+    for number, *entity in catalogue.select_in(query, "number", numbers):
+        named.setdefault(number, []).append(tuple(entity))
+    bearers: dict[tuple[str, str], list[int]] = {}
+    query = (
+        "SELECT DISTINCT number FROM entity JOIN note USING (number)"
+        f" WHERE key = ? AND kind = ? AND tier = {TIER_CURRENT} LIMIT {bearing + 1}"
+    )
+    for number, entities in named.items():
+        left: dict[int, float] = {}  # 1 less the strength
+        names: dict[int, list[str]] = {}
+        for kind, key, name in islice(entities, most):
+            if (kind, key) not in bearers:
+                held = [other for (other,) in catalogue.select(query, (key, kind))]
+                bearers[kind, key] = held if len(held) <= bearing else []
+            for other in bearers[kind, key]:
+                if other != number:
+                    left[other] = left.get(other, 1.0) * (1 - 1 / len(bearers[kind, key]))
+                    names.setdefault(other, []).append(name.removesuffix("()"))
+        for other, rest in left.items():
+            strength = round(min(_MAX_ENTITY_STRENGTH, 1 - rest), 3)
+            why = ", ".join(dict.fromkeys(names[other][:_MAX_NAMES]))
+            yield ComputedEdge(number, SHARES_ENTITY, other, strength, why)
+
+
+def _of_one_session(
+    catalogue: Catalogue, numbers: Sequence[int], least: float
+) -> Iterator[ComputedEdge]:
+    """Edges to the notes of the same session, those nearest in time."""
+    if least > _SESSION_STRENGTH:
+        return
+    query = "SELECT number, session, date FROM note WHERE {} AND session != ''"
+    nearest = (
+        f"SELECT number FROM note WHERE session = ? AND tier = {TIER_CURRENT} AND number != ?"
+        f" ORDER BY abs(date - ?), path LIMIT {_MAX_EDGES[SAME_SESSION]}"
+    )
+    for number, session, date in catalogue.select_in(query, "number", numbers).fetchall():
+        for (other,) in catalogue.select(nearest, (session, number, date)):
+            yield ComputedEdge(number, SAME_SESSION, other, _SESSION_STRENGTH, session)
+
+
+def _current_paths(catalogue: Catalogue, numbers: Iterable[int]) -> dict[int, str]:
+    query = f"SELECT number, path FROM note WHERE {{}} AND tier = {TIER_CURRENT}"
+    return {
+        number: os.fsdecode(path)
+        for number, path in catalogue.select_in(query, "number", list(numbers))
+    }
+
+
+_EDGES_BY_KIND = {
+    SIMILAR: _similar,
+    SHARES_ENTITY: _sharing_entities,
+    SAME_SESSION: _of_one_session,
+}
