@@ -23,6 +23,10 @@ _SENTENCE_END_RE = re.compile(r"(?<=[.!?])\s+|\s+-{2,}\s+|\n")
 _MARKUP_RE = re.compile(
     r"^[A-Z0-9][):.] |<[^<>]{1,80}>|https?://\S+|\[(?:Image|Pasted text)[^\]]*\]|\*\*|`{3}\w*|^[#>\s]+"
 )
+# A file that a person mentions, or names by its whole path: what tells is its name.
+_FILE_MENTION_RE = re.compile(
+    r"(?<!\w)@[^\s@]{0,300}/([^\s/:@]{1,99}\.\w{1,9})[^\s@]{0,20}|(?<![\w:/.])(?:/[\w.~@+-]{1,100}){1,20}/([\w.-]{1,100})"
+)
 _WORD_RE = re.compile(r"[\u3040-\u9fff\uac00-\ud7af]|[^\W\d_][\w-]{2,}")  # of CJK each sign
 _PLAN_TITLE_RE = re.compile(r"#{1,3} +(?P<title>.+?)(?= +#{1,6} |\n|$)")
 _PLAN_WORD_RE = re.compile(r"(?:implementation )?plan\b\s*[:—–-]?\s*", re.IGNORECASE)
@@ -53,6 +57,7 @@ def subjects_of(prompt: str, min_words: int = 2) -> list[str]:
         found = _PLAN_TITLE_RE.search(text, plan.end() - 4)
         rest = found["title"] if found else text[plan.end() :]
         return [_PLAN_WORD_RE.sub("", one_line(_MARKUP_RE.sub(" ", rest)), count=1)]
+    text = _FILE_MENTION_RE.sub(lambda found: found[1] or found[2], text)
     sentences = (one_line(_MARKUP_RE.sub(" ", part)) for part in _SENTENCE_END_RE.split(text))
     return [line for line in map(_without_courtesy, sentences) if len(_words(line)) >= min_words]
 
