@@ -139,10 +139,10 @@ def test_decisions_come_first_whole_then_in_a_line_then_counted() -> None:
     )
     lines = fitted.sections[0].lines
     assert [section.kind for section in fitted.sections] == [DECISIONS, SESSIONS]
-    whole = ["because a rename" in line.text for line in lines]
-    assert sum(whole) == 3  # of many
-    assert lines[0].text.startswith("- 2026-11-20 ")
-    assert lines[-1].text.startswith("- Publish")  # in one line the day makes room for another
+    # In one line the day makes room for another; a short title goes on with the text.
+    whole = [line.text.startswith("- 2026-11-20 ") for line in lines]
+    assert sum(whole) == 5  # of many
+    assert lines[-1].text.startswith("- Publish by link 60: because a rename swallows")
     assert whole == sorted(whole, reverse=True)
     assert fitted.sections[0].more == 300 - len(lines)
     assert f"- {300 - len(lines)} more: cortex search type:decisions project:cortex" in fitted.text
@@ -309,6 +309,19 @@ def test_a_notes_text_is_data_on_one_line(text, said) -> None:
         ),
         ("Decision: use slate for all of the roof", "Use slate.", ""),
         ("Use slate", "Use slated things.", "Use slated things."),
+        # what led up to the sentence that became the title is left out
+        (
+            "The token cannot write to the…",
+            'All is set. The token cannot write to the repository.\n\nGive it "write".\n\nAsked: why?',
+            '…repository. Give it "write".',
+        ),
+        (
+            "Keep the commits as they are",
+            "> hmm, see: keep the commits as they are\n\nThen: Yes.",
+            "Then: Yes.",
+        ),
+        ("The token cannot write", "So it is.\n\n- one\n- the token cannot write, ever", "ever"),
+        ("The token cannot write", "The token is old.\n\nBefore: Hm.", "The token is old."),
         # a template that nobody filled
         ("Use slate", "**What.** \n\n**Why.**\n\n**Rejected.**\n", ""),
         ("Use slate", "## What\n\n## Why\n\n## Rejected\n", ""),

@@ -118,6 +118,9 @@ class BriefingSection(NamedTuple):
     command: str = ""  # that shows these
 
 
+_SHORT_TITLE_CHARACTERS = 40  # of a title that tells too little alone; its line has twice as many
+
+
 class FittedBriefing(NamedTuple):
     """A briefing with its frame. `shown` are the ids of its notes."""
 
@@ -399,6 +402,8 @@ def _format_line(entry: BriefingEntry, *, whole: bool) -> str:
         text = f"{text[:-1]} {excerpt[1:]}"
     elif excerpt:
         text = f"{text}: {excerpt}"
+    elif entry.excerpt and len(text) < _SHORT_TITLE_CHARACTERS:
+        text = sanitize_line(f"{text}: {entry.excerpt}", 2 * _SHORT_TITLE_CHARACTERS)
     listed = ", ".join(sanitize_line(mark, 60) for mark in entry.marks)
     marks = f" ({listed})" if entry.marks else ""
     # The parts may make a frame together.

@@ -46,6 +46,9 @@ _OTHER_LABEL_RE = re.compile(
 )
 _HEADING_RE = re.compile(r" {0,3}#{1,6}\s")
 _LEADING_WORD_RE = re.compile(r"[A-Za-z]{2,20}:\s+")
+_CONTEXT_PREFIXES = ("Asked: ", "Before: ")  # what stood before a passage of a session
+_SENTENCE_START_RE = re.compile(r"(?:[.,;!?:]|\s[-–—])\s+(?=\S)|\s(?=[-*+]\s|\d{1,2}[.)]\s)")
+_MIN_TITLE_WORDS = 4  # of a title that is looked for behind the beginning of a paragraph
 _PUNCTUATION = "`'\"*_.,;:!?…()[]<>“”‘’„«»–—-"
 _SOURCE_LINE_RE = re.compile(r"From \[\[[^\[\]\n]{1,400}\]\]\.?")
 _TASK_RE = re.compile(r"[ \t>]{0,40}(?:[-*+]|\d{1,3}[.)])[ \t]+\[([ xX])\][ \t]+(\S.*)")
@@ -121,10 +124,10 @@ def body_excerpt(title: str, body: str) -> str:
             and not others
             and room > 0
             and not _SOURCE_LINE_RE.fullmatch(paragraph)
-            and (part := _without_title(title, _strip_markup(paragraph)))
+            and not (plain and paragraph.startswith(_CONTEXT_PREFIXES))
         ):
-            plain.append(part)
-            room -= len(part)
+            plain = _beyond_title(title, plain, _strip_markup(paragraph))
+            room -= len(paragraph)
     rest = " ".join(plain) or ("" if labelled else next(iter(others), ""))
     what = labelled.get("what", "") or rest
     reasons = [
@@ -276,6 +279,22 @@ def _without_title(title: str, text: str) -> str:
         return text
     rest = " ".join(words[at:]).lstrip(" .:,;–—")
     return f"…{rest}" if rest and cut else rest
+
+
+def _beyond_title(title: str, before: list[str], text: str) -> list[str]:
+    """The paragraphs `before` and this one without the title. Where one of its sentences became the
+    title, what stands before that led up to it and is left out."""
+    least = len(title_key(title).split())
+    rest = _without_title(title, text)
+    if least < _MIN_TITLE_WORDS:
+        return [*before, rest] if rest else before
+    if rest != text:
+        return [rest] if rest else []
+    for start in (found.end() for found in _SENTENCE_START_RE.finditer(text)):
+        sentence = text[start:]
+        if len(sentence.split()) >= least and (rest := _without_title(title, sentence)) != sentence:
+            return [rest] if rest else []
+    return [*before, text]
 
 
 def _leading_word_end(text: str) -> int:
