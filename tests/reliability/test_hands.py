@@ -416,9 +416,10 @@ class Hands:
         around = {id_ for id_ in targets(one) if id_ != one.id} | {
             each.id for each in every if one.id in targets(each) and each.id != one.id
         }
-        found = {node.id for node in graph(self.vault, self.caller(), one.path, depth=1).hits} - {
-            one.id
-        }
+        found = {
+            node.id
+            for node in graph(self.vault, self.caller(), one.path, depth=1, stated=True).hits
+        } - {one.id}
         assert {id_ for id_ in found if not id_.startswith("2026")} - unclear == around - unclear, (
             one.path
         )
