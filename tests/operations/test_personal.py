@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import subprocess
 from pathlib import Path
 
@@ -16,7 +17,7 @@ from cortex.operations.records.update import update
 from cortex.operations.sessions.brief import brief
 from cortex.operations.share.sync import sync
 from cortex.vault.locate import Vault, default_vault_root
-from tests.conftest import caller_at
+from tests.conftest import SOAK, caller_at
 
 NOW = "2026-11-20T16:45:12Z"
 PERSONAL = (
@@ -129,3 +130,34 @@ def test_a_vault_of_ones_own_that_is_gone_is_named(shared, tmp_path) -> None:
     assert "is named as your own vault" in caught.value.message
     assert "cortex init DIR --default" in caught.value.hint
     assert "named as your own vault" in brief(shared, here).problems[0].message
+
+
+STEPS = 200 if SOAK else 30
+
+
+def test_no_chance_brings_a_personal_record_into_shared_history(shared, tmp_path, git) -> None:
+    git(tmp_path, "clone", "-q", "remote", "other")
+    clones = [shared, Vault(str(tmp_path / "other"))]
+    chance = random.Random(7)
+    personal = 0
+    for step in range(STEPS):
+        vault = chance.choice(clones)
+        here = caller_at(f"2026-11-21T{step // 60:02d}:{step % 60:02d}:12Z", vault.root)
+        scope = chance.choice(["project", "personal", "global"])
+        word = f"{scope}word{step}"
+        topic = chance.choice(["", "decision/roof"])
+        if scope == "personal" and chance.random() < 0.3:
+            # A person, or an older Cortex, writes it into the shared one.
+            text = PERSONAL.replace("my-way", f"my-way-{step}").replace("My own way", word)
+            Path(vault.root, f"records/decision/my-way-{step}-k3f7q2.md").write_text(text)
+        else:
+            save(vault, here, f"About {word}", why="so", scope=scope, topic=topic, project="roof")
+        personal += scope == "personal"
+        if chance.random() < 0.4:
+            sync(vault, here)
+    assert personal
+    for vault in clones * 2:
+        assert sync(vault, caller_at("2026-11-22T10:00:00Z", vault.root)).trouble == ""
+    for root in (*(Path(vault.root) for vault in clones), tmp_path / "remote"):
+        assert in_history(git, root, "projectword")
+        assert not in_history(git, root, "personalword")
