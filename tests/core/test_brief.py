@@ -363,7 +363,7 @@ def test_a_plans_steps_are_its_tasks_but_not_those_in_fences() -> None:
 - 2026-11-20 20:05 stop: Decision: use slate. It is up. · changed src/a.py, `b.py` · pytest -q failed [[e1]]
 - 2026-11-20 20:06 stop: Use tin. Learned: it rusts · changed `b.py`, c/d.py and 3 more [[e2]]
 """,
-            "It is up. · changed src/a.py, `b.py`, c/d.py · pytest -q failed",
+            "It is up. · changed a.py, `b.py`, d.py · pytest -q failed",
         ),
         (
             "## Events\n\n- 2026-11-20 20:05 stop: Decision: use slate because it lasts. [MEMORY: learned] x [[e1]]\n",

@@ -204,3 +204,60 @@ def test_a_record_that_head_has_is_of_this_branch(vault_from, home, git, tmp_pat
     answer = brief(vault._replace(root=str(inside)), caller_at(NOW, str(home)))
     assert ids(answer, "decisions") == ["on-slate"]
     assert answer.left_out == 1
+
+
+def passage(id_: str, title: str, body: str, **fields: object) -> str:
+    """A record that rules found in a session."""
+    text = record(id_, title=title, body=body, confidence=0.7, session="s1", **fields)
+    found = f"\nprovenance:\n  layer: passage\n  session: s1\n---\n\n{body}"
+    return text.replace(f"\n---\n\n{body}", found)
+
+
+CARTS = record(
+    "carts",
+    "session",
+    title="Keep the cart when the browser ends",
+    session="s1",
+    body="## Events\n\n- 2026-11-05 10:00 stop: Glued. [[20261105t100000z-aaaaaaaaaa]]",
+)
+
+
+def test_what_rules_found_is_told_whole_or_counted(told) -> None:
+    long = "Rows are written once, so a lock is taken. " * 4
+    some = [passage(f"row-{n}", f"Rows of table {n} are written once, so a…", f"Rows of table {n} are written once, so a lock {n} is taken. {long}") for n in range(40)]  # fmt: skip
+    section = told(*some, CARTS).sections[0]
+    assert section.lines
+    assert all("is taken" in line.text for line in section.lines)
+    assert section.more == 40 - len(section.lines)
+
+
+def test_a_sentence_that_names_nothing_has_the_title_of_its_session(told) -> None:
+    answer = told(
+        passage("so", "Change that to be not strict", "> ok: Change that to be not strict\n"),
+        passage("named", "The cart of a browser may be old", "The cart of a browser may be old."),
+        CARTS,
+    )
+    lines = {line.id: line.text for line in answer.sections[0].lines}
+    assert "(in: Keep the cart when the browser ends, passage 0.7)" in lines["so"]
+    assert "in: Keep" not in lines["named"]
+
+
+def test_what_only_those_understand_who_were_there_comes_last(told) -> None:
+    titles = ["So we keep it", "Is it kept?", "Improved all of it", "Slate lasts longer than tin"]
+    notes = [passage(f"p{n}", title, f"{title}. Word {n}.") for n, title in enumerate(titles)]
+    assert ids(told(*notes, CARTS), "decisions")[0] == "p3"
+
+
+def test_two_sessions_are_told_with_what_came_of_them(told) -> None:
+    sessions = [CARTS.replace("carts", f"carts-{n}").replace("s1", f"s{n}").replace("Keep the", f"Keep {n} of the") for n in range(4)]  # fmt: skip
+    crowd = [record(f"fact-{number}", body="Because of it. " * 20) for number in range(90)]
+    lines = [one.text for one in next(part for part in told(*sessions, *crowd).sections if part.kind == "sessions").lines]  # fmt: skip
+    assert ["Glued." in line for line in lines][:2] == [True, True]
+
+
+def test_the_branch_of_what_holds_here_is_not_told(vault_from, home, git) -> None:  # noqa: F811
+    vault = vault_from(record("use-slate", branch="roof"))
+    git(home, "branch", "roof")
+    here = caller_at(NOW, str(home))
+    assert "branch roof" not in brief(vault, here).text
+    assert "branch roof" in brief(vault, here, all_branches=True).text

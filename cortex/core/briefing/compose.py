@@ -76,6 +76,7 @@ class BriefingEntry(NamedTuple):
     layer: str = ""
     sort_key: tuple[int, ...] = ()  # by which the shown ones stand; () is the order given
     is_subline: bool = False  # a line of the note above it: indented, without an id
+    is_whole: bool = False  # told with its whole text or not at all: its title is no sentence
 
 
 class BriefingPart(NamedTuple):
@@ -321,7 +322,7 @@ def _render_part(part: BriefingPart, fill: _PartFill) -> BriefingSection:
     chosen.sort(key=lambda one: (one[1].sort_key or (one[0],), one[0]))
     lines = []
     for number, entry in chosen:
-        text = _format_line(entry, whole=number < fill.whole_count)
+        text = _format_line(entry, whole=entry.is_whole or number < fill.whole_count)
         about = (entry.type, entry.confidence, entry.layer, entry.doubt)
         lines.append(BriefingLine(entry.id, text, *about))
     more = part.total - len(lines)
@@ -368,7 +369,7 @@ def _counted(number: int, noun: str) -> str:
 
 
 def _part_costs(part: BriefingPart, budget: int) -> _PartCosts:
-    short = tuple(_line_cost(_format_line(entry, whole=False)) for entry in part.entries)
+    short = tuple(_line_cost(_format_line(entry, whole=entry.is_whole)) for entry in part.entries)
     full = tuple(
         _line_cost(_format_line(entry, whole=True)) if entry.excerpt else cost
         for entry, cost in zip(part.entries, short, strict=True)

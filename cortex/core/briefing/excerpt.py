@@ -193,7 +193,9 @@ def session_excerpt(body: str, titles: Collection[str] = ()) -> str:
         for text in ("\n".join(summary), outcome_of(body))
     )
     done = [f"{_CHANGED_PREFIX}{', '.join(changed)}"] if changed else []
-    rest = shorten(_SEPARATOR.join((*done, *failed)), SESSION_CHARACTERS)
+    if not (wrote or came):  # on the way to what came of it, much fails
+        done += failed
+    rest = shorten(_SEPARATOR.join(done), SESSION_CHARACTERS)
     text = _unrecorded_sentences(wrote, titles) or _unrecorded_sentences(came, titles)
     text = text or _strip_markup(last)
     text = text or ("" if rest else _strip_markup(asked))
@@ -210,7 +212,8 @@ def title_key(text: str) -> str:
 
 def _changed_files(text: str) -> list[str]:
     names, _, more = text.rpartition(" and ")
-    return (names if more.endswith(" more") else text).split(", ")
+    paths = (names if more.endswith(" more") else text).split(", ")
+    return [path.rpartition("/")[2] or path for path in paths]
 
 
 def _unrecorded_sentences(text: str, titles: Collection[str]) -> str:
@@ -285,7 +288,10 @@ def _beyond_title(title: str, before: list[str], text: str) -> list[str]:
     """The paragraphs `before` and this one without the title. Where one of its sentences became the
     title, what stands before that led up to it and is left out."""
     least = len(title_key(title).split())
+    _, _, behind_heading = title.partition(": ")
     rest = _without_title(title, text)
+    if rest == text and len(behind_heading.split()) >= _MIN_TITLE_WORDS:
+        return _beyond_title(behind_heading, before, text)
     if least < _MIN_TITLE_WORDS:
         return [*before, rest] if rest else before
     if rest != text:

@@ -34,15 +34,18 @@ from cortex.core.briefing.excerpt import (
     session_excerpt,
     title_key,
 )
+from cortex.core.briefing.self_contained import is_self_contained
 from cortex.core.model.caller import Caller
 from cortex.core.model.event import is_headless
 from cortex.core.model.note_status import DONE_STATUSES
 from cortex.core.model.problem import CortexError, Problem
 from cortex.core.model.session_title import is_untitled, without_title
 from cortex.core.notes.yaml_lines import BOM, MAX_FRONTMATTER_BYTES, UNCLOSED, split_note
+from cortex.core.ranking.text_similarity import token_set
 from cortex.core.text.agent_escape import escape_for_agent
 from cortex.core.text.shell_command import cortex_command
 from cortex.index.catalogue import NoteRow
+from cortex.index.filters import NoteFilter
 from cortex.index.refresh import IndexSession, query_index, state_path
 from cortex.operations.find.claim_check import ClaimCheck, ClaimingNote, find_contradictions_in
 from cortex.operations.find.ensure_fresh import ensure_fresh
@@ -73,6 +76,9 @@ _MAX_FOLDERS = 3000  # of the vault whose stamps are kept
 _MAX_OTHER_PROJECTS = 5  # other projects that are named where there is nothing
 _TYPE_RE = re.compile(r"[\w-]{1,40}")
 _MAX_SESSIONS = 5  # seed 001's
+_MIN_WHOLE_SESSIONS = 2  # the last ones, which are told with what came of them
+# What no person or model has put into words of its own.
+_LAYERS_OF_RULES = ("passage", "keyword")
 _MAX_STEPS = 6  # open ones of a plan
 _SPARE_NOTES = 5  # of a part, in the place of those that say what another one says
 # The types that a part's command lists.
@@ -94,6 +100,7 @@ class _BriefingInputs(NamedTuple):
     index_stamp: str  # of the index's state file
     git_files: tuple[str, ...]  # files of git that were read
     other_projects: tuple[str, ...]  # projects that have records, where this one has none
+    session_titles: dict[str, str]  # by the ids of the sessions of what is selected
 
 
 def build_brief(
@@ -120,7 +127,9 @@ def build_brief(
     inputs = inputs._replace(selection=_with_personal_notes(inputs.selection, personal))
     bodies = _read_notes(vault, personal.vault, inputs.selection)
     verified = _verify_claims(caller.cwd, key, inputs.selection, bodies, with_edited_files)
-    parts = _build_parts(inputs.selection, bodies, verified.contradictions, project, key.branch)
+    # Otherwise all that is told holds here, wherever it came from.
+    branch = key.branch if key.all_branches else None
+    parts = _build_parts(inputs, bodies, verified.contradictions, project, branch)
     head = _briefing_head(inputs.selection, project, key.branch)
     fitted = (
         compose_within_characters(parts, head, key.budget, MAX_INJECTED_CHARS)
@@ -226,6 +235,9 @@ def _collect_inputs(
         projects = [name for name in list_projects(now.catalogue) if name not in names]
         others = [sanitize_line(name) for name in projects[: _MAX_OTHER_PROJECTS + 1]]
     cut = {kind: some[: room.get(kind, 0) + _SPARE_NOTES] for kind, some in selection.parts.items()}
+    told = {one.session for some in cut.values() for one in some if one.session}
+    sessions = now.catalogue.find(NoteFilter(types=("session",), sessions=told)) if told else []
+    paths += [one.path for one in sessions]
     return _BriefingInputs(
         selection._replace(parts=cut),
         {path: "" if path in racy else stamps.get(path, "") for path in paths},
@@ -234,6 +246,7 @@ def _collect_inputs(
         briefing_cache.file_stamp(state_path(vault)),
         tuple(git_files),
         tuple(others),
+        {one.session: one.title for one in sessions if not is_untitled(one.title, one.session)},
     )
 
 
@@ -327,13 +340,13 @@ def _verify_claims(
 
 
 def _build_parts(
-    selection: BriefingSelection,
+    inputs: _BriefingInputs,
     bodies: dict[int, NoteBody],
     doubts: dict[str, str],
     project: str,
-    branch: str,
+    branch: str | None,
 ) -> list[BriefingPart]:
-    parts = []
+    parts, selection = [], inputs.selection
     titles = {
         title_key(one.title.rstrip("…"))
         for kind, candidates in selection.parts.items()
@@ -341,28 +354,27 @@ def _build_parts(
         for one in candidates
         if one.type != "session"
     }
-    of_project = ["--project", project] if project else []
     for kind, total in selection.totals.items():
         candidates = selection.parts.get(kind, [])
         entries = [
             _session_entry(one, bodies[one.number], titles, branch)
             if one.type == "session"
-            else _build_entry(kind, one, bodies[one.number], doubts, branch)
+            else _with_subject(
+                _build_entry(kind, one, bodies[one.number], doubts, branch),
+                inputs.session_titles.get(one.session, ""),
+            )
             for one in candidates
         ]
+        if kind != PLAN:  # what only those understand who were there comes last
+            entries.sort(key=lambda entry: entry.is_whole and not is_self_contained(entry.title))
         if kind == SESSIONS:
             telling = [entry for entry in entries if entry.title]
             total -= len(entries) - len(telling)  # noqa: PLW2901
-            entries = telling[:_MAX_SESSIONS]
-        if kind == OPEN:
-            command = cortex_command("recall", "--scope", "open", *of_project)
-        elif kind == EVERYWHERE:
-            command = cortex_command("recall", "--scope", "area")
-        else:
-            knowledge_types = ",".join(filter(_TYPE_RE.fullmatch, selection.knowledge_types))
-            types = knowledge_types if kind == KNOWLEDGE else _TYPES_OF_PART[kind]
-            filters = [f"type:{types}", *([f"project:{project}"] if project else [])]
-            command = cortex_command("search", *filters) if types else ""
+            entries = [
+                entry._replace(is_whole=place < _MIN_WHOLE_SESSIONS)
+                for place, entry in enumerate(telling[:_MAX_SESSIONS])
+            ]
+        command = _list_command(kind, selection, project)
         if kind == PLAN:
             steps = [plan_steps(bodies[one.number].body) for one in candidates]
             begun = [
@@ -380,6 +392,20 @@ def _build_parts(
         parts.append(BriefingPart(kind, tuple(entries), total, command))
     parts.sort(key=lambda part: list(PART_SPECS).index(part.kind))
     return join_alike(parts)
+
+
+def _list_command(kind: str, selection: BriefingSelection, project: str) -> str:
+    """The command that lists all of a part; empty where there is none."""
+    if kind == OPEN:
+        return cortex_command(
+            "recall", "--scope", "open", *(["--project", project] if project else [])
+        )
+    if kind == EVERYWHERE:
+        return cortex_command("recall", "--scope", "area")
+    knowledge_types = ",".join(filter(_TYPE_RE.fullmatch, selection.knowledge_types))
+    types = knowledge_types if kind == KNOWLEDGE else _TYPES_OF_PART[kind]
+    filters = [f"type:{types}", *([f"project:{project}"] if project else [])]
+    return cortex_command("search", *filters) if types else ""
 
 
 def _plan_entries(head: BriefingEntry, steps: list[PlanStep]) -> list[BriefingEntry]:
@@ -404,7 +430,7 @@ def _plan_entries(head: BriefingEntry, steps: list[PlanStep]) -> list[BriefingEn
 
 
 def _build_entry(
-    kind: str, row: NoteRow, held: NoteBody, doubts: dict[str, str], branch: str
+    kind: str, row: NoteRow, held: NoteBody, doubts: dict[str, str], branch: str | None
 ) -> BriefingEntry:
     marks = [row.type] if kind in (KNOWLEDGE, PINNED, EVERYWHERE) or row.type == "pattern" else []
     if row.type == "rejection":
@@ -419,7 +445,8 @@ def _build_entry(
         marks.append("open")
     if row.pinned:
         marks.append("pinned")
-    if row.branch and row.branch != branch and row.branch not in branches.DEFAULT_BRANCHES:
+    here = (branch, "", *branches.DEFAULT_BRANCHES)
+    if branch is not None and row.branch not in here:
         marks.append(f"branch {row.branch}")
     if row.confidence is not None and row.confidence < 1:
         marks.append(f"{held.layer or 'confidence'} {row.confidence:g}")
@@ -442,7 +469,20 @@ def _build_entry(
     )
 
 
-def _session_entry(row: NoteRow, held: NoteBody, titles: set[str], branch: str) -> BriefingEntry:
+def _with_subject(entry: BriefingEntry, session_title: str) -> BriefingEntry:
+    """An entry that rules found in a session, with the title of that session if its words name
+    nothing of it: what it is about was said before."""
+    if entry.layer not in _LAYERS_OF_RULES:
+        return entry
+    subject = token_set(session_title)
+    is_named = len(subject & token_set(f"{entry.title} {entry.excerpt}")) >= min(2, len(subject))
+    marks = entry.marks if is_named else (f"in: {session_title}", *entry.marks)
+    return entry._replace(marks=marks, is_whole=True)
+
+
+def _session_entry(
+    row: NoteRow, held: NoteBody, titles: set[str], branch: str | None
+) -> BriefingEntry:
     """A session by its title and what came of it; without a title where it tells nothing, or holds
     headless runs."""
     entry, said = (
