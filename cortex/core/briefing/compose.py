@@ -9,12 +9,13 @@ that shows it.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
 from cortex.core.briefing.excerpt import SESSION_CHARACTERS, TITLE_CHARACTERS, sanitize_line
 from cortex.core.model.problem import InvalidInputError
-from cortex.core.ranking.text_similarity import DUPLICATE_THRESHOLD, jaccard, token_set
+from cortex.core.ranking.text_similarity import DUPLICATE_THRESHOLD, token_set
 from cortex.core.text import context_markers
 from cortex.core.text.agent_escape import escape_for_agent
 from cortex.core.text.token_count import TOKEN_UNITS, count_token_units, count_tokens
@@ -157,25 +158,31 @@ class _PartCosts(NamedTuple):
 def join_alike(parts: Sequence[BriefingPart]) -> list[BriefingPart]:
     """The parts, of entries that say the same the first one alone, with the handles of the others.
     A session tells its own day, and no step of a plan is like another."""
-    first: list[tuple[frozenset[str], frozenset[str]]] = []
+    first: list[tuple[frozenset[str], list[str]]] = []  # words and numbers
+    having: dict[str, list[int]] = {}  # word -> numbers of those that have it
     found: dict[int, list[str]] = {}  # by the number of the first one
     kept: list[list[tuple[int, BriefingEntry]]] = []
     for part in parts:
         kept.append([])
         for entry in part.entries:
+            is_alone = entry.is_subline or entry.type == "session"
             text = f"{entry.title} {entry.excerpt}"
-            words, numbers = token_set(text), frozenset(_NUMBER_RE.findall(text))
+            words = frozenset[str]() if is_alone else token_set(text)
+            numbers = sorted({*_NUMBER_RE.findall(text)})
+            shared = Counter(number for word in words for number in having.get(word, ()))
             alike = (
                 number
-                for number, (held, of_held) in enumerate(first)
-                if numbers == of_held and jaccard(words, held) >= DUPLICATE_THRESHOLD
+                for number, both in shared.items()
+                if first[number][1] == numbers
+                and both >= DUPLICATE_THRESHOLD * (len(words) + len(first[number][0]) - both)
             )
-            is_alone = entry.is_subline or entry.type == "session"
-            if not is_alone and (number := next(alike, None)) is not None:
+            if (number := min(alike, default=-1)) >= 0:
                 found.setdefault(number, []).append(short_handle(entry.id))
                 continue
+            for word in words:
+                having.setdefault(word, []).append(len(first))
             kept[-1].append((len(first), entry))
-            first.append((frozenset() if is_alone else words, numbers))
+            first.append((words, numbers))
     return [
         part._replace(
             entries=tuple(
@@ -370,13 +377,15 @@ def _counted(number: int, noun: str) -> str:
 
 def _part_costs(part: BriefingPart, budget: int) -> _PartCosts:
     short = tuple(_line_cost(_format_line(entry, whole=entry.is_whole)) for entry in part.entries)
-    full = tuple(
-        _line_cost(_format_line(entry, whole=True)) if entry.excerpt else cost
-        for entry, cost in zip(part.entries, short, strict=True)
-    )
+    full, left = [], budget * TOKEN_UNITS
+    for entry, cost in zip(part.entries, short, strict=True):
+        # Whole texts are told from the first on: none behind those that fill the budget.
+        is_same = entry.is_whole or not entry.excerpt or left < 0
+        full.append(cost if is_same else _line_cost(_format_line(entry, whole=True)))
+        left -= full[-1]
     return _PartCosts(
         short,
-        full,
+        tuple(full),
         _FIRST_LINES.get(part.kind, 1),
         _line_cost(f"\n## {PART_SPECS[part.kind].title}"),
         _line_cost(_more_line(part, part.total, budget)),

@@ -20,6 +20,7 @@ from cortex.core.text.strings import one_line, shorten
 # Characters of a full text: what holds, which the title mostly says, and why; a text that does not
 # say which; what is told of a session, and of a step.
 WHAT_CHARACTERS, WHY_CHARACTERS, UNLABELLED_CHARACTERS, SESSION_CHARACTERS = 80, 120, 190, 150
+PASSAGE_CHARACTERS = 280  # of a passage of a session, whose point may stand at its end
 TITLE_CHARACTERS = 140  # of a title, which elsewhere has at most 120
 _MAX_LINES = 400  # of a body that are looked at: what a note says first is what it is about
 
@@ -100,9 +101,9 @@ def sanitize_line(text: str, limit: int = 1000) -> str:
     return escape_for_agent(line.replace("<!--", "<!- -").replace("-->", "-- >"))
 
 
-def body_excerpt(title: str, body: str) -> str:
+def body_excerpt(title: str, body: str, most: int = UNLABELLED_CHARACTERS) -> str:
     """What a body adds to its title: what it labels as `what`, `why` and `learned`, else its first
-    paragraphs."""
+    paragraphs, at most so many characters of them."""
     labelled: dict[str, str] = {}
     plain: list[str] = []
     others: list[str] = []
@@ -136,7 +137,7 @@ def body_excerpt(title: str, body: str) -> str:
         if name in labelled
     ]
     if not reasons:
-        return sanitize_line(what, UNLABELLED_CHARACTERS)
+        return sanitize_line(what, most)
     return " ".join(filter(None, [sanitize_line(what, WHAT_CHARACTERS), *reasons]))
 
 

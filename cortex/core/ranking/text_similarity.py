@@ -34,6 +34,7 @@ _ASCII_RUN_RE = re.compile(r"[a-z0-9]+")
 _LETTERS_RE = re.compile(r"[a-z]{3,}")
 # A number stands alone, or behind a word or a v: step 2, phase2, v2. Not within an id: k3f7q2.
 _NUMBER_RE = re.compile(r"(?:v|[a-z]{3,})?([0-9]+)")
+_PUNCTUATION = dict.fromkeys(map(ord, "…–—“”„‚«»‹›•·→←↔’‘×"), " ")
 _WORD_JOINTS_RE = re.compile(r"[-_./'’:0-9]+")
 # Scripts that are mostly written without blanks.
 _UNSPACED_SCRIPT_RE = re.compile("[\u0e00-\u109f\u1780-\u17ff\u2e80-\U0003ffff]")
@@ -114,6 +115,8 @@ def token_set(text: str) -> TokenSet:
     stop words, at most `MAX_TOKENS`; and its numbers, as many. Of scripts without blanks, pairs of
     characters."""
     lowered = text.casefold()
+    if not lowered.isascii():
+        lowered = lowered.translate(_PUNCTUATION)  # most other texts are ASCII apart from these
     runs = dict.fromkeys(_ASCII_RUN_RE.findall(lowered))
     words = _ascii_words(runs) if lowered.isascii() else dict.fromkeys(_iter_words(lowered))
     held = [word for word in words if word not in STOP_WORDS]

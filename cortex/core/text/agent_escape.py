@@ -66,6 +66,7 @@ _READ_AS: dict[int, int | str | None] = {
     ),
     **dict.fromkeys([*range(0x2060, 0x2070), *range(0xFE00, 0xFE10), *range(0xE0000, 0xE0080)]),
 }
+_READ_AS_SIGNS = frozenset(map(chr, _READ_AS))
 
 
 def escape_for_agent(text: str) -> str:
@@ -76,7 +77,7 @@ def escape_for_agent(text: str) -> str:
     entities (`&lt;system>`) is neutral already. Linear.
     """
     seen, places = text, None
-    if not text.isascii():
+    if not (text.isascii() or _READ_AS_SIGNS.isdisjoint(text)):
         seen = text.translate(_READ_AS)
         if len(seen) < len(text):
             places = [at for at, sign in enumerate(text) if _READ_AS.get(ord(sign), "") is not None]

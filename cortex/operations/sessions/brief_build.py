@@ -25,6 +25,8 @@ from cortex.core.briefing.compose import (
     join_alike,
 )
 from cortex.core.briefing.excerpt import (
+    PASSAGE_CHARACTERS,
+    UNLABELLED_CHARACTERS,
     NoteBody,
     PlanStep,
     body_excerpt,
@@ -456,11 +458,12 @@ def _build_entry(
     said = last_said(row)
     is_dated = kind not in (OPEN, PLAN, EVERYWHERE) and starts_with_date(said)
     day = said[:10] if is_dated else ""
+    most = PASSAGE_CHARACTERS if held.layer in _LAYERS_OF_RULES else UNLABELLED_CHARACTERS
     return BriefingEntry(
         row.id,
         row.type,
         row.title,
-        body_excerpt(row.title, held.body),
+        body_excerpt(row.title, held.body, most),
         tuple(marks),
         day,
         doubts.get(row.id, ""),
