@@ -95,6 +95,19 @@ def test_what_says_the_same_stands_in_one_line(told) -> None:
     assert any("k3f7q2" in line and "m4p2aa" in line for line in lines)
 
 
+def test_what_contradicts_another_one_stands_in_a_line_of_its_own(told) -> None:
+    answer = told(
+        record("one", title="Use slate for all of the roof"),
+        record(
+            "two",
+            title="Use slate for all of the roof?",
+            relations='\n  - kind: contradicts\n    to: "[[one]]"',
+        ),
+    )
+    assert sorted(ids(answer, "decisions")) == ["one", "two"]
+    assert "contradicts …one" in answer.text
+
+
 def test_a_line_ends_with_a_handle_that_show_takes(vault_from, home) -> None:  # noqa: F811
     vault = vault_from(record("use-slate-k3f7q2") + record("use-tin-abcdef") + record("plain"))
     here = caller_at(NOW, str(home))

@@ -157,7 +157,8 @@ class _PartCosts(NamedTuple):
 
 def join_alike(parts: Sequence[BriefingPart]) -> list[BriefingPart]:
     """The parts, of entries that say the same the first one alone, with the handles of the others.
-    A session tells its own day, and no step of a plan is like another."""
+    A session tells its own day, no step of a plan is like another, and what contradicts something
+    does not say the same."""
     first: list[tuple[frozenset[str], list[str]]] = []  # words and numbers
     having: dict[str, list[int]] = {}  # word -> numbers of those that have it
     found: dict[int, list[str]] = {}  # by the number of the first one
@@ -165,7 +166,8 @@ def join_alike(parts: Sequence[BriefingPart]) -> list[BriefingPart]:
     for part in parts:
         kept.append([])
         for entry in part.entries:
-            is_alone = entry.is_subline or entry.type == "session"
+            is_conflicting = any(mark.startswith("contradicts ") for mark in entry.marks)
+            is_alone = entry.is_subline or entry.type == "session" or is_conflicting
             text = f"{entry.title} {entry.excerpt}"
             words = frozenset[str]() if is_alone else token_set(text)
             numbers = sorted({*_NUMBER_RE.findall(text)})
