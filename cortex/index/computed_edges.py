@@ -13,6 +13,7 @@ from typing import NamedTuple
 from cortex.core.model.note_status import TIER_CURRENT
 from cortex.core.model.relation import COMPUTED_KINDS, SAME_SESSION, SHARES_ENTITY, SIMILAR
 from cortex.core.ranking.text_similarity import SIMILAR_THRESHOLD, read_sketch, sketch_band
+from cortex.core.text.strings import shorten
 from cortex.index.catalogue import Catalogue, sketch_keys
 
 _MAX_EDGES = {SIMILAR: 5, SHARES_ENTITY: 5, SAME_SESSION: 5}  # of a note, the strongest
@@ -23,7 +24,7 @@ _MAX_KEY_NOTES = 200  # notes with one key that are looked at
 _MIN_KEYS, _MAX_COMPARED = 3, 30  # keys that are looked at, however many notes they have; notes
 _MAX_ENTITY_LOOKUPS, _MIN_ENTITY_LOOKUPS = 2_000, 10  # for all notes together; for each
 _MAX_ENTITY_STRENGTH, _SESSION_STRENGTH = 0.8, 0.3
-_MAX_NAMES = 3  # entities that an edge names
+_MAX_NAMES, _MAX_NAME_CHARS = 3, 60  # entities that an edge names
 
 
 class ComputedEdge(NamedTuple):
@@ -131,7 +132,9 @@ def _sharing_entities(
             for other in bearers[kind, key]:
                 if other != number:
                     left[other] = left.get(other, 1.0) * (1 - 1 / len(bearers[kind, key]))
-                    names.setdefault(other, []).append(name.removesuffix("()"))
+                    names.setdefault(other, []).append(
+                        shorten(name.removesuffix("()"), _MAX_NAME_CHARS)
+                    )
         for other, rest in left.items():
             strength = round(min(_MAX_ENTITY_STRENGTH, 1 - rest), 3)
             why = ", ".join(dict.fromkeys(names[other][:_MAX_NAMES]))
