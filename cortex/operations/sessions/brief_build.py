@@ -248,7 +248,11 @@ def _collect_inputs(
         briefing_cache.file_stamp(state_path(vault)),
         tuple(git_files),
         tuple(others),
-        {one.session: one.title for one in sessions if not is_untitled(one.title, one.session)},
+        {
+            one.session: one.title
+            for one in sessions
+            if not (is_untitled(one.title, one.session) or is_headless(one.session))
+        },
     )
 
 
