@@ -726,6 +726,18 @@ def test_killed_at_any_moment_and_run_again_it_makes_the_same_records_once(shop,
     assert not doctor(shop.vault, shop.caller()).problems
 
 
+def test_killed_before_it_removes_what_rules_made_the_next_reader_does(shop, model):
+    shop.turn()
+    model(COMMAND)
+    line = "from cortex.operations.distill import distill as module; import os; module.try_heal = lambda *_: os._exit(9)"
+    killed = KILLED.replace("import os\n", f"{line}\n")
+    done = subprocess.run([sys.executable, "-c", killed, str(shop.root)], check=False)
+    assert done.returncode == 9
+    assert len(shop.titles()) > 2
+    status(shop.vault, shop.caller())
+    assert len(shop.titles()) == 2
+
+
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
 def test_a_signal_that_ends_it_ends_its_model_too(shop, model, tmp_path, number):
     shop.turn()

@@ -62,6 +62,7 @@ from cortex.operations.sessions.session_list import read_note
 from cortex.operations.share.heal import try_heal
 from cortex.vault import files, user_settings
 from cortex.vault.git import checkout, git_cli
+from cortex.vault.git.change_marker import mark_briefings_stale
 from cortex.vault.locate import Vault
 from cortex.vault.lock import lock
 from cortex.vault.state import distill_log
@@ -255,7 +256,7 @@ def _ask_about(
             if not plan.parts:
                 done.append(_would_ask(plan))
             caller.progress("distilling", count, len(rows))
-    if any(one.outcome == DONE for one in done):
+    if any(one.outcome in (DONE, UP_TO_DATE) for one in done):  # one that was killed may not have
         problems += try_heal(vault, caller)
     return DistillResult(tuple(done), dollars, False, "", tuple(problems))
 
@@ -321,6 +322,7 @@ def _keep_answer(
         source=caller.source, title=one.title,
     )  # fmt: skip
     event, made = publish_and_normalize(vault, caller, event)
+    mark_briefings_stale(vault)  # whoever reads next goes on if this is killed before it has healed
     paths = (path for path, _ in made.records if not path.startswith("sessions/"))
     ids = tuple(path.rpartition("/")[2].removesuffix(".md") for path in paths)
     return told._replace(records=ids), one
