@@ -41,6 +41,7 @@ _CLAUSE_BY_FLAG = {
     "has_id": HAS_ID_SQL,
     "has_topic": "topic != ''",
     "is_cross_project": IS_CROSS_PROJECT_SQL,
+    "is_rated": "(confidence IS NOT NULL OR priority IS NOT NULL)",
 }
 _CLAUSE_BY_FIELD = {
     "event": "instr(char(10) || events || char(10), char(10) || ? || char(10))",
@@ -82,6 +83,7 @@ class NoteFilter(NamedTuple):
     has_id: bool = False  # an id of its own: a record, session or event, no page of a person's
     has_topic: bool = False
     is_cross_project: bool = False  # scope personal or global, or neither scope nor project
+    is_rated: bool = False  # somebody has said a confidence or a priority
     enduring_types: Collection[str] = ()  # pinned, or of one of these types
     state: Literal["", "open", "to_do", "done"] = ""
     id_prefix: str = ""

@@ -51,6 +51,7 @@ CASES = [
     ),
     (NoteFilter(id_prefix="use_1"), "substr(id, 1, 5) = 'use_1'"),
     (NoteFilter(is_cross_project=True), "scope IN ('personal', 'global') OR (scope = '' AND project = '')"),
+    (NoteFilter(is_rated=True), "confidence = 0.4 OR priority = 3"),
     (NoteFilter(enduring_types=("decision",)), "pinned = 1 OR type = 'decision'"),
     (NoteFilter(created_until=1790000000), f"{CREATED_SECONDS_SQL} <= 1790000000"),
     (NoteFilter(changed_since=0, changed_before=1800000000), "date < 1800000000"),
@@ -91,7 +92,7 @@ def catalogue(tmp_path_factory):
                 "digest": draw.choice(["", "d"]), "scope": draw.choice(["", "project", "personal", "global"]),
                 "topic": draw.choice(["", "decision/x"]), "session": draw.choice(["", "s1", "s2"]), "updated": "",
                 "due": draw.choice(["", "2026-11-20", "2026-01-01T", "odd"]), "owner": "", "pinned": draw.choice([0, 1]),
-                "confidence": None, "priority": draw.choice([None, 3]),
+                "confidence": 0.4 if not number % 9 else None, "priority": draw.choice([None, 3]),
             }  # fmt: skip
             columns, marks = ", ".join(values), ",".join("?" * len(values))
             list(made.select(f"INSERT INTO note ({columns}) VALUES ({marks})", [*values.values()]))

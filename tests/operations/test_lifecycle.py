@@ -14,6 +14,8 @@ import pytest
 
 from cortex.core.model.caller import Caller
 from cortex.core.model.problem import ConflictError, InvalidInputError, NotFoundError
+from cortex.core.ranking.archive_rules import NEVER_ARCHIVED_TYPES
+from cortex.core.ranking.importance import NON_DECAYING_TYPES
 from cortex.core.text.iso_time import epoch_seconds
 from cortex.index.filters import NoteFilter
 from cortex.index.refresh import query_index
@@ -273,6 +275,20 @@ def test_the_best_comes_first_by_rank(vault_from: Write, caller: Caller) -> None
 )
 def test_times_as_people_write_them(text: str, moment: int) -> None:
     assert timestamp_of(text) == moment
+
+
+def test_a_pass_archives_what_the_rules_say_of_each_record(
+    vault_from: Write, caller: Caller
+) -> None:
+    types = (*NON_DECAYING_TYPES, *NEVER_ARCHIVED_TYPES, "gotcha", "note", "learning", "of-ours")
+    ratings = {"low": "confidence: 0.1", "minor": "priority: 1", "unsaid": "tags: [x]"}
+    ids = [f"{type_}-{name}" for type_ in types for name in ratings]
+    records = (record(f"{type_}-{name}", ratings[name], type=type_) for type_ in types for name in ratings)  # fmt: skip
+    vault = vault_from(crowd() + "".join(records))
+    archived = [id_ for id_ in ids if score(vault, caller, id_).lifecycle.startswith("a pass would")]  # fmt: skip
+    shown = lifecycle(vault, caller, dry_run=True, number=500)
+    assert sorted(one.hit.id for one in shown.hits) == sorted(archived)
+    assert {"gotcha-low", "gotcha-minor", "of-ours-low"} <= {*archived}
 
 
 def test_a_preview_shows_what_a_pass_then_does(vault_from: Write, caller: Caller) -> None:

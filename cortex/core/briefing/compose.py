@@ -9,13 +9,18 @@ that shows it.
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Sequence
+from itertools import count
 from typing import NamedTuple
 
 from cortex.core.briefing.excerpt import SESSION_CHARACTERS, TITLE_CHARACTERS, sanitize_line
 from cortex.core.model.problem import InvalidInputError
-from cortex.core.ranking.text_similarity import DUPLICATE_THRESHOLD, token_set
+from cortex.core.ranking.text_similarity import (
+    DUPLICATE_THRESHOLD,
+    has_same_numbers,
+    similar_pairs,
+    token_set,
+)
 from cortex.core.text import context_markers
 from cortex.core.text.agent_escape import escape_for_agent
 from cortex.core.text.token_count import TOKEN_UNITS, count_token_units, count_tokens
@@ -52,14 +57,15 @@ PART_SPECS = {
 # where nobody else wants the room.
 _OVERFLOW_ORDER = (PINNED, PLAN, TRAPS, KNOWLEDGE, OPEN, SESSIONS, EVERYWHERE, DECISIONS)
 # Lines that a part has before any of its notes stands there with its whole text.
-_FIRST_LINES = {PINNED: 1000, SESSIONS: 2}
+MIN_SESSIONS = 2
+_FIRST_LINES = {PINNED: 1000, SESSIONS: MIN_SESSIONS}
 _MAX_SESSIONS_SHARE = 0.25  # of the room, for the lines that sessions have at least
 # A part's room goes first to single lines, up to this share; then to the whole text of so many
 # notes; then to more lines; then to more whole texts.
 _SINGLE_LINES_SHARE = 0.55
 _WHOLE_NOTES_FIRST = 3
-_NUMBER_RE = re.compile(r"\d+")
 _ID_RE = re.compile(r"([a-z0-9-]+)-([a-z2-7]{6})")
+_SHORT_TITLE_CHARACTERS = 40  # of a title that tells too little alone; its line has twice as many
 _MAX_COMMAND_SHARE = 0.06  # of the budget; a longer command is left out
 
 
@@ -77,6 +83,7 @@ class BriefingEntry(NamedTuple):
     layer: str = ""
     sort_key: tuple[int, ...] = ()  # by which the shown ones stand; () is the order given
     is_subline: bool = False  # a line of the note above it: indented, without an id
+    is_contradicting: bool = False  # another record; `marks` say which
     is_whole: bool = False  # told with its whole text or not at all: its title is no sentence
 
 
@@ -120,9 +127,6 @@ class BriefingSection(NamedTuple):
     command: str = ""  # that shows these
 
 
-_SHORT_TITLE_CHARACTERS = 40  # of a title that tells too little alone; its line has twice as many
-
-
 class FittedBriefing(NamedTuple):
     """A briefing with its frame. `shown` are the ids of its notes."""
 
@@ -159,42 +163,33 @@ def join_alike(parts: Sequence[BriefingPart]) -> list[BriefingPart]:
     """The parts, of entries that say the same the first one alone, with the handles of the others.
     A session tells its own day, no step of a plan is like another, and what contradicts something
     does not say the same."""
-    first: list[tuple[frozenset[str], list[str]]] = []  # words and numbers
-    having: dict[str, list[int]] = {}  # word -> numbers of those that have it
-    found: dict[int, list[str]] = {}  # by the number of the first one
-    kept: list[list[tuple[int, BriefingEntry]]] = []
-    for part in parts:
-        kept.append([])
-        for entry in part.entries:
-            is_conflicting = any(mark.startswith("contradicts ") for mark in entry.marks)
-            is_alone = entry.is_subline or entry.type == "session" or is_conflicting
-            text = f"{entry.title} {entry.excerpt}"
-            words = frozenset[str]() if is_alone else token_set(text)
-            numbers = sorted({*_NUMBER_RE.findall(text)})
-            shared = Counter(number for word in words for number in having.get(word, ()))
-            alike = (
-                number
-                for number, both in shared.items()
-                if first[number][1] == numbers
-                and both >= DUPLICATE_THRESHOLD * (len(words) + len(first[number][0]) - both)
-            )
-            if (number := min(alike, default=-1)) >= 0:
-                found.setdefault(number, []).append(short_handle(entry.id))
-                continue
-            for word in words:
-                having.setdefault(word, []).append(len(first))
-            kept[-1].append((len(first), entry))
-            first.append((words, numbers))
-    return [
-        part._replace(
-            entries=tuple(
-                entry._replace(marks=(*entry.marks, *map("also {}".format, found.get(number, ()))))
-                for number, entry in held
-            ),
-            total=part.total - len(part.entries) + len(held),
-        )
-        for part, held in zip(parts, kept, strict=True)
+    entries = [entry for part in parts for entry in part.entries]
+    compared = [
+        number
+        for number, entry in enumerate(entries)
+        if not (entry.is_subline or entry.type == "session" or entry.is_contradicting)
     ]
+    texts = [f"{entries[number].title} {entries[number].excerpt}" for number in compared]
+    pairs = similar_pairs(texts, DUPLICATE_THRESHOLD)
+    joined: dict[int, int] = {}  # the number of an entry -> that of the first one
+    for later, earlier in sorted((later, earlier) for earlier, later, _ in pairs):
+        is_first = compared[earlier] not in joined and compared[later] not in joined
+        if is_first and has_same_numbers(token_set(texts[earlier]), token_set(texts[later])):
+            joined[compared[later]] = compared[earlier]
+    handles: dict[int, list[str]] = {}
+    for number, first in sorted(joined.items()):
+        handles.setdefault(first, []).append(f"also {short_handle(entries[number].id)}")
+    numbers = count()
+    result = []
+    for part in parts:
+        held = [
+            entry._replace(marks=(*entry.marks, *handles.get(number, ())))
+            for entry, number in zip(part.entries, numbers)  # noqa: B905
+            if number not in joined
+        ]
+        total = part.total - len(part.entries) + len(held)
+        result.append(part._replace(entries=tuple(held), total=total))
+    return result
 
 
 def compose_within_characters(

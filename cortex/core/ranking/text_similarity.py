@@ -135,6 +135,11 @@ def _ascii_words(runs: Iterable[str]) -> dict[str, None]:
     return words
 
 
+def has_same_numbers(a: TokenSet, b: TokenSet) -> bool:
+    """True if the numbers in `a` are those in `b`. Steps 2 and 6 are alike in all else."""
+    return not any(map(str.isdigit, a ^ b))
+
+
 def similarity(a: str, b: str) -> float:
     """How alike two texts are, from 0 to 1; 0 when one of them has no words."""
     return jaccard(token_set(a), token_set(b))

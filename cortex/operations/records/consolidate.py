@@ -24,6 +24,7 @@ from cortex.core.notes.note import BOM, read_strict
 from cortex.core.ranking.text_similarity import (
     DUPLICATE_THRESHOLD,
     SIMILAR_THRESHOLD,
+    has_same_numbers,
     similar_pairs,
     token_set,
 )
@@ -229,7 +230,7 @@ def _build_pair(
     (one, other), (words, others) = pair, map(token_set, texts)
     return SimilarPair(
         similarity=round(alike, 3),
-        strong=alike >= DUPLICATE_THRESHOLD and not any(map(str.isdigit, words ^ others)),
+        strong=alike >= DUPLICATE_THRESHOLD and has_same_numbers(words, others),
         hits=(build_hit(vault, one), build_hit(vault, other)),
         only=(_first_words(texts[0], words - others), _first_words(texts[1], others - words)),
         merge=command("consolidate", one, other, *option_words("title", one.title)),

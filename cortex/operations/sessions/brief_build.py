@@ -11,6 +11,7 @@ from typing import NamedTuple
 from cortex.core.briefing.compose import (
     EVERYWHERE,
     KNOWLEDGE,
+    MIN_SESSIONS,
     OPEN,
     PART_SPECS,
     PINNED,
@@ -37,6 +38,7 @@ from cortex.core.briefing.excerpt import (
     title_key,
 )
 from cortex.core.briefing.self_contained import is_self_contained
+from cortex.core.extract.candidate import RULE_LAYERS
 from cortex.core.model.caller import Caller
 from cortex.core.model.event import is_headless
 from cortex.core.model.note_status import DONE_STATUSES
@@ -78,9 +80,6 @@ _MAX_FOLDERS = 3000  # of the vault whose stamps are kept
 _MAX_OTHER_PROJECTS = 5  # other projects that are named where there is nothing
 _TYPE_RE = re.compile(r"[\w-]{1,40}")
 _MAX_SESSIONS = 5  # seed 001's
-_MIN_WHOLE_SESSIONS = 2  # the last ones, which are told with what came of them
-# What no person or model has put into words of its own.
-_LAYERS_OF_RULES = ("passage", "keyword")
 _MAX_STEPS = 6  # open ones of a plan
 _SPARE_NOTES = 5  # of a part, in the place of those that say what another one says
 # The types that a part's command lists.
@@ -377,7 +376,7 @@ def _build_parts(
             telling = [entry for entry in entries if entry.title]
             total -= len(entries) - len(telling)  # noqa: PLW2901
             entries = [
-                entry._replace(is_whole=place < _MIN_WHOLE_SESSIONS)
+                entry._replace(is_whole=place < MIN_SESSIONS)
                 for place, entry in enumerate(telling[:_MAX_SESSIONS])
             ]
         command = _list_command(kind, selection, project)
@@ -462,7 +461,7 @@ def _build_entry(
     said = last_said(row)
     is_dated = kind not in (OPEN, PLAN, EVERYWHERE) and starts_with_date(said)
     day = said[:10] if is_dated else ""
-    most = PASSAGE_CHARACTERS if held.layer in _LAYERS_OF_RULES else UNLABELLED_CHARACTERS
+    most = PASSAGE_CHARACTERS if held.layer in RULE_LAYERS else UNLABELLED_CHARACTERS
     return BriefingEntry(
         row.id,
         row.type,
@@ -473,13 +472,14 @@ def _build_entry(
         doubts.get(row.id, ""),
         row.confidence,
         held.layer,
+        is_contradicting=bool(held.contradicts),
     )
 
 
 def _with_subject(entry: BriefingEntry, session_title: str) -> BriefingEntry:
     """An entry that rules found in a session, with the title of that session if its words name
     nothing of it: what it is about was said before."""
-    if entry.layer not in _LAYERS_OF_RULES:
+    if entry.layer not in RULE_LAYERS:
         return entry
     subject = token_set(session_title)
     is_named = len(subject & token_set(f"{entry.title} {entry.excerpt}")) >= min(2, len(subject))
