@@ -274,3 +274,38 @@ def test_the_branch_of_what_holds_here_is_not_told(vault_from, home, git) -> Non
     here = caller_at(NOW, str(home))
     assert "branch roof" not in brief(vault, here).text
     assert "branch roof" in brief(vault, here, all_branches=True).text
+
+
+FIXED = record(
+    "fixed",
+    "session",
+    title="Keep unknown rows of the table",
+    session="s1",
+    body="## Changed\n\n- `src/rows.py`\n\n## Events\n\n"
+    "- 2026-11-05 10:00 stop: Looked at it. [[20261105t100000z-aaaaaaaaaa]]\n"
+    "- 2026-11-05 10:05 stop: Mended. · changed src/rows.py [[20261105t100500z-bbbbbbbbbb]]\n",
+)
+
+
+def test_a_finding_that_its_session_mended_comes_behind_what_holds(told) -> None:
+    first = "\nprovenance:\n  events: [20261105t100000z-aaaaaaaaaa]"
+    late = "\nprovenance:\n  events: [20261105t100500z-bbbbbbbbbb]"
+    lost = passage("a-lost", "Unknown rows are lost in rows.py", "Unknown rows are lost in rows.py.", type="gotcha")  # fmt: skip
+    notes = [
+        lost.replace("\nprovenance:", first),
+        lost.replace("\nprovenance:", late).replace("lost", "kept"),
+        passage("tin", "Slate lasts longer than tin", "Slate lasts longer.", type="gotcha"),
+    ]
+    assert ids(told(*notes, FIXED), "traps")[-1] == "a-lost"
+
+
+def test_what_points_to_elsewhere_and_is_to_be_mended_is_counted_alone(told) -> None:
+    text = "The rows of this file are lost. Now let's fix that. I'll add a lock."
+    answer = told(passage("torn", "The rows of this file are lost", text), passage("tin", "Slate lasts longer than tin", "Slate lasts longer than tin."), CARTS)  # fmt: skip
+    assert (ids(answer, "decisions"), answer.sections[0].more) == (["tin"], 1)
+
+
+def test_talk_around_a_statement_is_left_out(told) -> None:
+    text = "Rows are locked while written. Then: Ah, thanks for the correction. A reader waits. Let me check the tests:"
+    line = told(passage("rows", "Rows are locked while written", text), CARTS).sections[0].lines[0]
+    assert "Rows are locked while written: Then: A reader waits. (" in line.text

@@ -17,7 +17,10 @@ from cortex.core.briefing.excerpt import SESSION_CHARACTERS, TITLE_CHARACTERS, s
 from cortex.core.model.problem import InvalidInputError
 from cortex.core.ranking.text_similarity import (
     DUPLICATE_THRESHOLD,
+    SIMILAR_THRESHOLD,
+    TokenSet,
     has_same_numbers,
+    jaccard,
     similar_pairs,
     token_set,
 )
@@ -57,8 +60,7 @@ PART_SPECS = {
 # where nobody else wants the room.
 _OVERFLOW_ORDER = (PINNED, PLAN, TRAPS, KNOWLEDGE, OPEN, SESSIONS, EVERYWHERE, DECISIONS)
 # Lines that a part has before any of its notes stands there with its whole text.
-MIN_SESSIONS = 2
-_FIRST_LINES = {PINNED: 1000, SESSIONS: MIN_SESSIONS}
+_FIRST_LINES = {PINNED: 1000, SESSIONS: 2}
 _MAX_SESSIONS_SHARE = 0.25  # of the room, for the lines that sessions have at least
 # A part's room goes first to single lines, up to this share; then to the whole text of so many
 # notes; then to more lines; then to more whole texts.
@@ -66,6 +68,8 @@ _SINGLE_LINES_SHARE = 0.55
 _WHOLE_NOTES_FIRST = 3
 _ID_RE = re.compile(r"([a-z0-9-]+)-([a-z2-7]{6})")
 _SHORT_TITLE_CHARACTERS = 40  # of a title that tells too little alone; its line has twice as many
+_CONTAINED_SHARE = 0.85  # of the words of a text that another one has, which is told in its place
+_MIN_CONTAINED_WORDS = 8  # of that text; of few words another one has all by chance
 _MAX_COMMAND_SHARE = 0.06  # of the budget; a longer command is left out
 
 
@@ -84,6 +88,7 @@ class BriefingEntry(NamedTuple):
     sort_key: tuple[int, ...] = ()  # by which the shown ones stand; () is the order given
     is_subline: bool = False  # a line of the note above it: indented, without an id
     is_contradicting: bool = False  # another record; `marks` say which
+    is_weak: bool = False  # it stands behind all that is not, and has the room that these leave
     is_whole: bool = False  # told with its whole text or not at all: its title is no sentence
 
 
@@ -153,6 +158,17 @@ class _PartCosts(NamedTuple):
     heading_cost: int
     more_line_cost: int  # of the line that counts the rest
     entry_total: int
+    strong_count: int  # entries that are not weak, the first ones
+
+    def strong(self) -> _PartCosts:
+        """The costs of these alone."""
+        count = self.strong_count
+        return self._replace(
+            line_costs=self.line_costs[:count], whole_costs=self.whole_costs[:count]
+        )
+
+    def has_weak(self) -> bool:
+        return self.strong_count < len(self.line_costs)
 
     def fixed(self) -> int:
         """What the part takes without any line of a note."""
@@ -170,11 +186,11 @@ def join_alike(parts: Sequence[BriefingPart]) -> list[BriefingPart]:
         if not (entry.is_subline or entry.type == "session" or entry.is_contradicting)
     ]
     texts = [f"{entries[number].title} {entries[number].excerpt}" for number in compared]
-    pairs = similar_pairs(texts, DUPLICATE_THRESHOLD)
+    pairs = similar_pairs(texts, SIMILAR_THRESHOLD)
     joined: dict[int, int] = {}  # the number of an entry -> that of the first one
     for later, earlier in sorted((later, earlier) for earlier, later, _ in pairs):
         is_first = compared[earlier] not in joined and compared[later] not in joined
-        if is_first and has_same_numbers(token_set(texts[earlier]), token_set(texts[later])):
+        if is_first and _is_same(token_set(texts[earlier]), token_set(texts[later])):
             joined[compared[later]] = compared[earlier]
     handles: dict[int, list[str]] = {}
     for number, first in sorted(joined.items()):
@@ -190,6 +206,13 @@ def join_alike(parts: Sequence[BriefingPart]) -> list[BriefingPart]:
         total = part.total - len(part.entries) + len(held)
         result.append(part._replace(entries=tuple(held), total=total))
     return result
+
+
+def _is_same(a: TokenSet, b: TokenSet) -> bool:
+    """Whether two texts are near-equal, or one says little that the other does not."""
+    shorter = min(len(a), len(b))
+    is_within = shorter >= _MIN_CONTAINED_WORDS and len(a & b) >= _CONTAINED_SHARE * shorter
+    return has_same_numbers(a, b) and (is_within or jaccard(a, b) >= DUPLICATE_THRESHOLD)
 
 
 def compose_within_characters(
@@ -247,27 +270,35 @@ def _compose_overview(
 
 
 def _allot_room(costs: dict[str, _PartCosts], room: int) -> dict[str, _PartFill]:
-    """Each part filled: first within its share of the room, then with what the others left."""
-    filled = dict[str, _PartFill]()
+    """Each part filled: first within its share of the room, then with what the others left; with
+    what stands alone, and then with the rest."""
+    filled = {kind: _fill_part(one, one.fixed()) for kind, one in costs.items()}
+    shares = dict[str, int]()
+    rest = room
     if PINNED in costs:
-        share = int(room * PART_SPECS[PINNED].share)
-        filled[PINNED] = _fill_part(costs[PINNED], costs[PINNED].fixed() + share)
-    rest = room - max(0, filled[PINNED].cost - costs[PINNED].fixed()) if filled else room
+        shares[PINNED] = int(room * PART_SPECS[PINNED].share)
+        filled[PINNED] = _fill_part(costs[PINNED], costs[PINNED].fixed() + shares[PINNED])
+        rest = room - max(0, filled[PINNED].cost - costs[PINNED].fixed())
     for kind, one in costs.items():
         if kind != PINNED:
-            share = int(rest * PART_SPECS[kind].share)
+            shares[kind] = int(rest * PART_SPECS[kind].share)
             if kind == SESSIONS and (least := sum(one.line_costs[: one.first_lines])):
-                share = max(share, least if least <= rest * _MAX_SESSIONS_SHARE else 0)
-            filled[kind] = _fill_part(one, one.fixed() + share)
-    left = room + sum(one.fixed() for one in costs.values())
-    left -= sum(one.cost for one in filled.values())
-    # In a small budget a share may be less than a line; then decisions come first after all.
-    bare = DECISIONS in filled and not filled[DECISIONS].line_count
-    for kind in (DECISIONS, *_OVERFLOW_ORDER) if bare else _OVERFLOW_ORDER:
-        if kind in costs:
+                shares[kind] = max(
+                    shares[kind], least if least <= rest * _MAX_SESSIONS_SHARE else 0
+                )
+    left = room + sum(costs[kind].fixed() - one.cost for kind, one in filled.items())
+    for is_strong, is_within_share in ((True, True), (True, False), (False, True), (False, False)):
+        # In a small budget a share may be less than a line; then decisions come first after all.
+        bare = DECISIONS in filled and not filled[DECISIONS].line_count and not is_within_share
+        for kind in (DECISIONS, *_OVERFLOW_ORDER) if bare else _OVERFLOW_ORDER:
+            if kind not in costs or not (is_strong or costs[kind].has_weak()):
+                continue
             before = filled[kind].cost
-            filled[kind] = _fill_part(costs[kind], before + max(0, left))
-            left -= filled[kind].cost - before
+            more = costs[kind].fixed() + shares[kind] - before if is_within_share else left
+            if (more := min(more, left)) > 0:
+                candidates = costs[kind].strong() if is_strong else costs[kind]
+                filled[kind] = _fill_part(candidates, before + more)
+                left -= filled[kind].cost - before
     return filled
 
 
@@ -387,6 +418,7 @@ def _part_costs(part: BriefingPart, budget: int) -> _PartCosts:
         _line_cost(f"\n## {PART_SPECS[part.kind].title}"),
         _line_cost(_more_line(part, part.total, budget)),
         part.total,
+        sum(not entry.is_weak for entry in part.entries),
     )
 
 

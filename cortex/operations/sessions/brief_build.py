@@ -11,7 +11,6 @@ from typing import NamedTuple
 from cortex.core.briefing.compose import (
     EVERYWHERE,
     KNOWLEDGE,
-    MIN_SESSIONS,
     OPEN,
     PART_SPECS,
     PINNED,
@@ -37,7 +36,13 @@ from cortex.core.briefing.excerpt import (
     session_excerpt,
     title_key,
 )
-from cortex.core.briefing.self_contained import is_self_contained
+from cortex.core.briefing.passage import (
+    MAX_FLAWS,
+    NO_CHANGES,
+    changes_after,
+    count_flaws,
+    without_talk,
+)
 from cortex.core.extract.candidate import RULE_LAYERS
 from cortex.core.model.caller import Caller
 from cortex.core.model.event import is_headless
@@ -101,7 +106,7 @@ class _BriefingInputs(NamedTuple):
     index_stamp: str  # of the index's state file
     git_files: tuple[str, ...]  # files of git that were read
     other_projects: tuple[str, ...]  # projects that have records, where this one has none
-    session_titles: dict[str, str]  # by the ids of the sessions of what is selected
+    sessions: dict[str, NoteRow]  # those of what is selected, by their ids
 
 
 def build_brief(
@@ -126,7 +131,7 @@ def build_brief(
     )
     personal = load_personal_notes(vault, caller, BriefingRequest(names, key.branch, key.budget))
     inputs = inputs._replace(selection=_with_personal_notes(inputs.selection, personal))
-    bodies = _read_notes(vault, personal.vault, inputs.selection)
+    bodies = _read_notes(vault, personal.vault, inputs)
     verified = _verify_claims(caller.cwd, key, inputs.selection, bodies, with_edited_files)
     # Otherwise all that is told holds here, wherever it came from.
     branch = key.branch if key.all_branches else None
@@ -247,11 +252,7 @@ def _collect_inputs(
         briefing_cache.file_stamp(state_path(vault)),
         tuple(git_files),
         tuple(others),
-        {
-            one.session: one.title
-            for one in sessions
-            if not (is_untitled(one.title, one.session) or is_headless(one.session))
-        },
+        {one.session: one for one in sessions},
     )
 
 
@@ -267,25 +268,28 @@ def _with_personal_notes(
     return selection._replace(parts=parts, totals=totals)
 
 
-def _read_notes(
-    vault: Vault, own: Vault | None, selection: BriefingSelection
-) -> dict[int, NoteBody]:
-    """The selected notes by number; empty ones for those that were deleted just now."""
+def _read_notes(vault: Vault, own: Vault | None, inputs: _BriefingInputs) -> dict[int, NoteBody]:
+    """The selected notes by number, and the sessions of those that rules found; empty ones for
+    those that were deleted just now."""
     bodies: dict[int, NoteBody] = {}
-    for one in (one for candidates in selection.parts.values() for one in candidates):
-        try:
-            of = own if own and one.number < 0 else vault
-            bodies[one.number] = _read_body(of, one.path)
-        except (CortexError, OSError):
-            bodies[one.number] = NoteBody("", "")
+    rows = [one for candidates in inputs.selection.parts.values() for one in candidates]
+    for one in rows:
+        bodies[one.number] = _read_body(own if own and one.number < 0 else vault, one.path)
+    for one in rows:
+        session = inputs.sessions.get(one.session)
+        if session and session.number not in bodies and bodies[one.number].layer in RULE_LAYERS:
+            bodies[session.number] = _read_body(vault, session.path)
     return bodies
 
 
 def _read_body(vault: Vault, path: str) -> NoteBody:
     """The text of a note: its whole frontmatter, and as much of the rest as excerpts need."""
-    data = files.read(vault.root, path, _MAX_READ_BYTES)
-    if len(data) == _MAX_READ_BYTES and split_note(data.removeprefix(BOM)).error == UNCLOSED:
-        data = files.read(vault.root, path, MAX_FRONTMATTER_BYTES + _MAX_READ_BYTES)
+    try:
+        data = files.read(vault.root, path, _MAX_READ_BYTES)
+        if len(data) == _MAX_READ_BYTES and split_note(data.removeprefix(BOM)).error == UNCLOSED:
+            data = files.read(vault.root, path, MAX_FRONTMATTER_BYTES + _MAX_READ_BYTES)
+    except (CortexError, OSError):
+        return NoteBody("", "")
     return parse_note_body(data)
 
 
@@ -364,21 +368,15 @@ def _build_parts(
         entries = [
             _session_entry(one, bodies[one.number], titles, branch)
             if one.type == "session"
-            else _with_subject(
-                _build_entry(kind, one, bodies[one.number], doubts, branch),
-                inputs.session_titles.get(one.session, ""),
-            )
+            else _build_entry(kind, one, bodies[one.number], doubts, branch)
             for one in candidates
         ]
-        if kind != PLAN:  # what only those understand who were there comes last
-            entries.sort(key=lambda entry: entry.is_whole and not is_self_contained(entry.title))
+        if kind != PLAN:
+            entries = _order_by_flaws(entries, candidates, inputs.sessions, bodies)
         if kind == SESSIONS:
             telling = [entry for entry in entries if entry.title]
             total -= len(entries) - len(telling)  # noqa: PLW2901
-            entries = [
-                entry._replace(is_whole=place < MIN_SESSIONS)
-                for place, entry in enumerate(telling[:_MAX_SESSIONS])
-            ]
+            entries = [entry._replace(is_whole=True) for entry in telling[:_MAX_SESSIONS]]
         command = _list_command(kind, selection, project)
         if kind == PLAN:
             steps = [plan_steps(bodies[one.number].body) for one in candidates]
@@ -476,15 +474,42 @@ def _build_entry(
     )
 
 
-def _with_subject(entry: BriefingEntry, session_title: str) -> BriefingEntry:
+def _order_by_flaws(
+    entries: list[BriefingEntry],
+    rows: list[NoteRow],
+    sessions: dict[str, NoteRow],
+    bodies: dict[int, NoteBody],
+) -> list[BriefingEntry]:
+    """The entries; of those that rules found in a session the ones that stand alone worst come
+    last, or not at all."""
+    kept = []
+    for entry, row in zip(entries, rows, strict=True):
+        if entry.layer not in RULE_LAYERS:
+            kept.append(entry)
+            continue
+        session = sessions.get(row.session)
+        later = NO_CHANGES
+        if session and row.events:
+            later = changes_after(bodies[session.number].body, row.events[0])
+        flaws = count_flaws(row.type, row.title, entry.excerpt, later)
+        if flaws <= MAX_FLAWS:
+            kept.append(_passage_entry(entry, session)._replace(is_weak=flaws > 0))
+    return sorted(kept, key=lambda entry: entry.is_weak)
+
+
+def _passage_entry(entry: BriefingEntry, session: NoteRow | None) -> BriefingEntry:
     """An entry that rules found in a session, with the title of that session if its words name
     nothing of it: what it is about was said before."""
-    if entry.layer not in RULE_LAYERS:
+    entry = entry._replace(excerpt=without_talk(entry.excerpt), is_whole=True)
+    if (
+        session is None
+        or is_untitled(session.title, session.session)
+        or is_headless(session.session)
+    ):
         return entry
-    subject = token_set(session_title)
+    subject = token_set(session.title)
     is_named = len(subject & token_set(f"{entry.title} {entry.excerpt}")) >= min(2, len(subject))
-    marks = entry.marks if is_named else (f"in: {session_title}", *entry.marks)
-    return entry._replace(marks=marks, is_whole=True)
+    return entry if is_named else entry._replace(marks=(f"in: {session.title}", *entry.marks))
 
 
 def _session_entry(

@@ -153,7 +153,7 @@ def _order_parts(
     """The best of each part."""
     most = {kind: request.budget // tokens + 1 for kind, tokens in _MIN_LINE_TOKENS.items()}
     latest = _newest_first(parts[SESSIONS])
-    best = {SESSIONS: latest[:_SESSION_CANDIDATES]}
+    best = {SESSIONS: _with_session_of(request.branch, latest)[:_SESSION_CANDIDATES]}
     best[PLAN] = sorted(
         _newest_first(parts[PLAN]),
         key=lambda row: (row[_BRANCH] != request.branch, not row[_PINNED]),
@@ -211,6 +211,15 @@ def _newest_first(rows: Iterable[_SortRow]) -> list[_SortRow]:
     ordered = sorted(rows, key=itemgetter(_ID, _NUMBER))
     ordered.sort(key=itemgetter(_LAST_SAID), reverse=True)
     return ordered
+
+
+def _with_session_of(branch: str, latest: list[_SortRow]) -> list[_SortRow]:
+    """The sessions, the last one of the branch as the second of all where it is not the first."""
+    of_branch = [row for row in latest if branch and row[_BRANCH] == branch][:1]
+    if not of_branch or of_branch[0] in latest[:2]:
+        return latest
+    rest = [row for row in latest if row is not of_branch[0]]
+    return [*rest[:1], *of_branch, *rest[1:]]
 
 
 def _due_sort_key(row: _SortRow) -> tuple[object, ...]:

@@ -1,0 +1,133 @@
+"""How well a passage that rules cut out of a session stands alone, for who was not there."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+MAX_FLAWS = 1  # a passage with more is counted in a briefing, and not told
+_FINDING_TYPES = ("gotcha", "discovery")
+# How sentences begin that answer the one before, report what was just done, or ask.
+_BEGINNING_RE = re.compile(
+    r"(?:(?:i|you|we|it|this|that|these|those|they|he|she|both|there)\b|[a-z]{1,5}['’](?:s|m|d|ve|re|ll)\b"
+    r"|(?:so|but|and|or|ok|okay|right|yes|no|like|also|now|then|well|hm+|back|rather|asking|given|using|instead|even|still|just|not|if anything)\b"
+    r"|(?:do|does|did|can|could|should|would|is|are|why|when|how|where|what|which|if|since)\b"
+    r"|(?:added|changed|cleaned|created|fixed|implemented|improved|moved|refactored|removed|renamed|updated|verified)\b"
+    r"|(?:adds|calls|checks|creates|falls|finds|handles|keeps|reads|removes|returns|runs|scans|uses|writes)\b"
+    r"|(?:all|answer|changes|done|here|looking|minor|next|option|potential|proposed|quick|suggestions?|summary|testing|the (?:issue|notice) was)\b)",
+    re.IGNORECASE,
+)
+# Words that point to what stands elsewhere: `this file`, `the code above`.
+_POINTER_RE = re.compile(
+    r"\b(?:this|these|those) (?:file|function|method|line|test|tests|code|change|changes|section|approach|case|error|pr|commit)\b"
+    r"|\bthe (?:above|following)\b|\b(?:above|below)[.:,]|\bhere(?:['’]s| is| are)\b|: …(?: |$)|\b(?:in )?(?:step|line) \d",
+    re.IGNORECASE,
+)
+# A fault as it is found, and not as it is told once it is mended.
+_FAULT_RE = re.compile(
+    r"\bthe (?:real |actual |main |root )?(?:bug|cause|culprit|issue|problem) is\b|\bthe fix (?:is|would be|should be)\b",
+    re.IGNORECASE,
+)
+# What only might be done, of a decision that nobody answered.
+_PROPOSAL_RE = re.compile(
+    r"(?:an?|one|another) (?:\w+ )?(?:alternative|approach|idea|option|possibility|way)\b|.*\b(?:could|might|would)\b",
+    re.IGNORECASE,
+)
+_REFUSAL_RE = re.compile(
+    r"^(?!let['’]s (?!not)).*\b(?:no|not|never|without|instead|rather|drop|remove|skip|stop|avoid|against|reject\w*)\b|n['’]t\b",
+    re.IGNORECASE,
+)
+# What an agent says that it does next, or asks whether it is to do.
+_ANNOUNCEMENT_RE = re.compile(
+    r"(?:^|(?<=[.!?:;)…])\s|(?<=[.!?:;)…]\*\*)\s)(?:(?:now|so|ok|okay|first|next),? )?"
+    r"(?:let(?: me|['’]s)|i['’]ll|i will|would you like|(?:do you )?want me to|sh(?:ould|all) i|you['’]ll need to)\b[^.!?:]*(?:[.!?:…]+|$)",
+    re.IGNORECASE,
+)
+_MENDING_RE = re.compile(
+    r"\b(?:add|address|apply|change|correct|fix|implement|migrate|move|remove|replace|update)\b",
+    re.IGNORECASE,
+)
+# What only agrees or thanks, at the beginning of a reply.
+_FILLER_RE = re.compile(
+    r"(?<=\bThen: )(?:(?:ah|oh|ok|okay|yes|hm+)\b[,.! ]*)?"
+    r"(?:thanks for the correction|good (?:point|catch|question)|great (?:point|catch|question)|you['’]re (?:absolutely |totally )?right"
+    r"|exactly|perfect|done|got it|makes sense|now i understand[^.:!]*)(?:[.!:,—–-]|\s)+",
+    re.IGNORECASE,
+)
+_REPLY = "Then: "  # what was answered to a person's words, in a passage that begins with them
+_EVENT_RE = re.compile(
+    r"- \d{4}-\d{2}-\d{2} \d{2}:\d{2} (.*) \[\[([0-9tz]{16}-[a-z2-7]{10})\]\]\s*"
+)
+_CHANGED = " · changed "
+_CHANGED_FILE_RE = re.compile(r"- `([^`]+)`")
+
+
+class LaterChanges(NamedTuple):
+    """What a session changed after something was said."""
+
+    files: frozenset[str]  # names, of the turns after it
+    is_changed: bool  # any file, in its turn or after it
+
+
+NO_CHANGES = LaterChanges(frozenset(), is_changed=False)
+
+
+def without_talk(text: str) -> str:
+    """The text without words that only agree, and without the sentences at its end that say what
+    the agent does next."""
+    return _FILLER_RE.sub("", text[: _end_of_statements(text)].rstrip())
+
+
+def _end_of_statements(text: str) -> int:
+    end = len(text)
+    for found in reversed(list(_ANNOUNCEMENT_RE.finditer(text))):
+        if found.end() < end:
+            break
+        end = found.start()
+    return end
+
+
+def count_flaws(type_: str, title: str, excerpt: str, later: LaterChanges) -> int:
+    """How many things make a passage hard to use: its beginning answers or asks something, and no
+    reply to it follows; it points to what is not there; it is a finding that was mended since, by
+    what its session changed or by its own announcement; it proposes, and no decision follows."""
+    end = _end_of_statements(excerpt)
+    told, announced = f"{title}: {excerpt[:end]}", excerpt[end:]
+    said, reply, _ = told.partition(_REPLY)
+    has_reply = bool(reply) and not said.rstrip(" :").endswith("?")
+    is_finding = type_ in _FINDING_TYPES
+    is_mended = is_finding and (
+        any(name in told for name in later.files)
+        or (later.is_changed and _FAULT_RE.search(told) is not None)
+    )
+    is_proposal = type_ == "decision" and not has_reply and _PROPOSAL_RE.match(title) is not None
+    is_no_rejection = type_ == "rejection" and not _REFUSAL_RE.search(said)
+    return (
+        (not (has_reply or is_self_contained(title)))
+        + bool(_POINTER_RE.search(told))
+        + (is_mended or (not has_reply and bool(_MENDING_RE.search(announced))))
+        + (is_proposal or is_no_rejection)
+    )
+
+
+def is_self_contained(title: str) -> bool:
+    """False for a sentence that begins as answers, reports and questions do, and for one that ends
+    in a question mark."""
+    plain = title.lstrip("`*_\"'“([> ")
+    return not (_BEGINNING_RE.match(plain) or plain.rstrip("`*_\"'”) ").endswith("?"))
+
+
+def changes_after(session_note: str, event: str) -> LaterChanges:
+    """What a session changed from the turn of this event on."""
+    _, _, below = session_note.partition("\n## Changed\n")
+    paths = _CHANGED_FILE_RE.findall(below.partition("\n## ")[0])
+    turns = [turn.groups() for turn in map(_EVENT_RE.fullmatch, session_note.splitlines()) if turn]
+    ids = [id_ for _, id_ in turns]
+    if event not in ids:
+        return NO_CHANGES
+    texts = [text.rpartition(_CHANGED)[2] if _CHANGED in text else "" for text, _ in turns]
+    own, later = texts[ids.index(event)], " ".join(texts[ids.index(event) + 1 :])
+    is_cut = re.search(r" and \d+ more\b", later) is not None  # then nothing says which
+    names = {path.rpartition("/")[2] for path in paths}
+    files = frozenset(name for name in names if is_cut or name in later)
+    return LaterChanges(files, bool(own or later.strip()))
