@@ -5,15 +5,20 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from cortex.core.briefing.excerpt import title_key
+
 MAX_FLAWS = 1  # a passage with more is counted in a briefing, and not told
 _FINDING_TYPES = ("gotcha", "discovery")
+# What a person said, to which a reply belongs.
+_WANTED_TYPES = ("decision", "rejection", "preference")
 # How sentences begin that answer the one before, report what was just done, or ask.
 _BEGINNING_RE = re.compile(
     r"(?:(?:i|you|we|it|this|that|these|those|they|he|she|both|there)\b|[a-z]{1,5}['’](?:s|m|d|ve|re|ll)\b"
-    r"|(?:so|but|and|or|ok|okay|right|yes|no|like|also|now|then|well|hm+|back|rather|asking|given|using|instead|even|still|just|not|if anything)\b"
+    r"|(?:so|but|and|or|ok|okay|right|yes|like|also|now|then|well|hm+|back|rather|asking|given|using|instead|even|still|just|not|if anything)\b|no[,.!:]"
     r"|(?:do|does|did|can|could|should|would|is|are|why|when|how|where|what|which|if|since)\b"
     r"|(?:added|changed|cleaned|created|fixed|implemented|improved|moved|refactored|removed|renamed|updated|verified)\b"
     r"|(?:adds|calls|checks|creates|falls|finds|handles|keeps|reads|removes|returns|runs|scans|uses|writes)\b"
+    r"|(?:case|fix|issue|layer|option|part|phase|point|step) \d"
     r"|(?:all|answer|changes|done|here|looking|minor|next|option|potential|proposed|quick|suggestions?|summary|testing|the (?:issue|notice) was)\b)",
     re.IGNORECASE,
 )
@@ -28,6 +33,11 @@ _FAULT_RE = re.compile(
     r"\bthe (?:real |actual |main |root )?(?:bug|cause|culprit|issue|problem) is\b|\bthe fix (?:is|would be|should be)\b",
     re.IGNORECASE,
 )
+# What is to be done, or is asked: an opening of work, of which the session may have done the rest.
+_OPENING_RE = re.compile(
+    r"\b(?:could|should|would|needs? to|(?:the |your |our )task is)\b|\?", re.IGNORECASE
+)
+_BULLET_RE = re.compile(r"[ \t>]*(?:[-*+]|\d{1,2}[.)])[ \t]+(\S.*)")
 # What only might be done, of a decision that nobody answered.
 _PROPOSAL_RE = re.compile(
     r"(?:an?|one|another) (?:\w+ )?(?:alternative|approach|idea|option|possibility|way)\b|.*\b(?:could|might|would)\b",
@@ -37,6 +47,15 @@ _REFUSAL_RE = re.compile(
     r"^(?!let['’]s (?!not)).*\b(?:no|not|never|without|instead|rather|drop|remove|skip|stop|avoid|against|reject\w*)\b|n['’]t\b",
     re.IGNORECASE,
 )
+# What assents to something that stands elsewhere, or orders work.
+_NO_STATEMENT_RE = re.compile(
+    r"(?:i (?:think|guess|agree)\b,? ?|yes\b,? ?|ok\b,? ?)*(?:(?:that|this|it)(?:['’]s| is| sounds| looks) (?:the )?(?:correct|fine|good|great|ok|right)\b|agreed?\b|sounds good)"
+    r"|(?:i['’]d like|i want|please|can you|could you|we need|let['’]s)(?: you)?(?: to)? (?:add|build|change|create|fix|implement|make|write)\b",
+    re.IGNORECASE,
+)
+_CODE_RE = re.compile(r"\w\(|[{}=;]")
+_PLAIN_WORD_RE = re.compile(r"(?<![\w(.`/:-])[a-z]{2,}(?![\w(.`/:-])", re.IGNORECASE)
+_MIN_PLAIN_WORDS = 6  # of a statement; what has fewer is a fragment of code
 # What an agent says that it does next, or asks whether it is to do.
 _ANNOUNCEMENT_RE = re.compile(
     r"(?:^|(?<=[.!?:;)…])\s|(?<=[.!?:;)…]\*\*)\s)(?:(?:now|so|ok|okay|first|next),? )?"
@@ -51,7 +70,7 @@ _MENDING_RE = re.compile(
 _FILLER_RE = re.compile(
     r"(?<=\bThen: )(?:(?:ah|oh|ok|okay|yes|hm+)\b[,.! ]*)?"
     r"(?:thanks for the correction|good (?:point|catch|question)|great (?:point|catch|question)|you['’]re (?:absolutely |totally )?right"
-    r"|exactly|perfect|done|got it|makes sense|now i understand[^.:!]*)(?:[.!:,—–-]|\s)+",
+    r"|exactly|perfect|done|got it|makes sense|now i understand[^.:!]*)\s*[.!:,—–-]+\s*",
     re.IGNORECASE,
 )
 _REPLY = "Then: "  # what was answered to a person's words, in a passage that begins with them
@@ -87,27 +106,48 @@ def _end_of_statements(text: str) -> int:
     return end
 
 
-def count_flaws(type_: str, title: str, excerpt: str, later: LaterChanges) -> int:
-    """How many things make a passage hard to use: its beginning answers or asks something, and no
-    reply to it follows; it points to what is not there; it is a finding that was mended since, by
-    what its session changed or by its own announcement; it proposes, and no decision follows."""
+def count_flaws(
+    type_: str, title: str, excerpt: str, body: str = "", later: LaterChanges = NO_CHANGES
+) -> int:
+    """How many things make a passage hard to use: its beginning answers or asks something, and is
+    not what a person wants, with the reply; it is a fragment of code, ends before its point,
+    or is one item of a list in `body`; it points to what is not there; it was mended since, by what its session changed or by
+    its own announcement; it proposes, and no decision follows."""
     end = _end_of_statements(excerpt)
     told, announced = f"{title}: {excerpt[:end]}", excerpt[end:]
     said, reply, _ = told.partition(_REPLY)
-    has_reply = bool(reply) and not said.rstrip(" :").endswith("?")
-    is_finding = type_ in _FINDING_TYPES
-    is_mended = is_finding and (
-        any(name in told for name in later.files)
-        or (later.is_changed and _FAULT_RE.search(told) is not None)
+    is_wanted = type_ in _WANTED_TYPES
+    is_answered = (
+        bool(reply)
+        and is_wanted
+        and not said.rstrip(" :").endswith("?")
+        and not _NO_STATEMENT_RE.match(title)
     )
-    is_proposal = type_ == "decision" and not has_reply and _PROPOSAL_RE.match(title) is not None
+    is_code = _CODE_RE.search(told) and len(_PLAIN_WORD_RE.findall(told)) < _MIN_PLAIN_WORDS
+    is_cut = bool(excerpt) and told.endswith(":")
+    is_mended = (
+        (type_ in _FINDING_TYPES and any(name in told for name in later.files))
+        or (type_ in _FINDING_TYPES and later.is_changed and _FAULT_RE.search(told))
+        or (not is_wanted and later.is_changed and _OPENING_RE.search(told))
+        or (not reply and _MENDING_RE.search(announced))
+    )
+    is_proposal = type_ == "decision" and not reply and _PROPOSAL_RE.match(title)
     is_no_rejection = type_ == "rejection" and not _REFUSAL_RE.search(said)
-    return (
-        (not (has_reply or is_self_contained(title)))
-        + bool(_POINTER_RE.search(told))
-        + (is_mended or (not has_reply and bool(_MENDING_RE.search(announced))))
-        + (is_proposal or is_no_rejection)
+    flaws = (
+        not (is_answered or is_self_contained(title)),
+        is_code or is_cut or _is_list_item(title, body),
+        _POINTER_RE.search(told),
+        is_mended,
+        is_proposal or is_no_rejection,
     )
+    return sum(map(bool, flaws))
+
+
+def _is_list_item(title: str, body: str) -> bool:
+    """Whether the title is one item of a list, whose head says what it is about."""
+    key = title_key(title.rstrip("…"))
+    items = (found[1] for found in map(_BULLET_RE.match, body.splitlines()) if found)
+    return bool(key) and any(title_key(item).startswith(key) for item in items)
 
 
 def is_self_contained(title: str) -> bool:

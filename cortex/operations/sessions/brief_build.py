@@ -36,13 +36,6 @@ from cortex.core.briefing.excerpt import (
     session_excerpt,
     title_key,
 )
-from cortex.core.briefing.passage import (
-    MAX_FLAWS,
-    NO_CHANGES,
-    changes_after,
-    count_flaws,
-    without_talk,
-)
 from cortex.core.extract.candidate import RULE_LAYERS
 from cortex.core.model.caller import Caller
 from cortex.core.model.event import is_headless
@@ -482,25 +475,30 @@ def _order_by_flaws(
 ) -> list[BriefingEntry]:
     """The entries; of those that rules found in a session the ones that stand alone worst come
     last, or not at all."""
+    if not any(entry.layer in RULE_LAYERS for entry in entries):
+        return entries
+    from cortex.core.briefing import passage  # noqa: PLC0415  compiling its patterns takes 5 ms
+
     kept = []
     for entry, row in zip(entries, rows, strict=True):
         if entry.layer not in RULE_LAYERS:
             kept.append(entry)
             continue
-        session = sessions.get(row.session)
-        later = NO_CHANGES
+        session, later = sessions.get(row.session), passage.NO_CHANGES
         if session and row.events:
-            later = changes_after(bodies[session.number].body, row.events[0])
-        flaws = count_flaws(row.type, row.title, entry.excerpt, later)
-        if flaws <= MAX_FLAWS:
-            kept.append(_passage_entry(entry, session)._replace(is_weak=flaws > 0))
+            later = passage.changes_after(bodies[session.number].body, row.events[0])
+        body = bodies[row.number].body
+        flaws = passage.count_flaws(row.type, row.title, entry.excerpt, body, later)
+        if flaws <= passage.MAX_FLAWS:
+            told = entry._replace(excerpt=passage.without_talk(entry.excerpt), is_weak=flaws > 0)
+            kept.append(_passage_entry(told, session))
     return sorted(kept, key=lambda entry: entry.is_weak)
 
 
 def _passage_entry(entry: BriefingEntry, session: NoteRow | None) -> BriefingEntry:
     """An entry that rules found in a session, with the title of that session if its words name
     nothing of it: what it is about was said before."""
-    entry = entry._replace(excerpt=without_talk(entry.excerpt), is_whole=True)
+    entry = entry._replace(is_whole=True)
     if (
         session is None
         or is_untitled(session.title, session.session)
