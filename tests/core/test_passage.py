@@ -23,6 +23,7 @@ CHANGED = LaterChanges(frozenset({"rows.py"}), is_changed=True)
         ("gotcha", "Rows of this file are locked while one row is written", "", NO_CHANGES, 1),
         ("learning", "The reader sees one of both rows as in line 30", "", NO_CHANGES, 1),
         ("pattern", "lock(row, reader) { return row; }", "", NO_CHANGES, 1),
+        ("learning", "Key decisions: one lock for two tables", "", NO_CHANGES, 1),
         ("learning", "Layer 2: what one reader sees (in rows)", "(`rows.py:98`):", NO_CHANGES, 2),
         # A finding that names what was changed later, and a fault in a session that changed anything.
         ("gotcha", "A row is lost in rows.py when two readers meet", "", CHANGED, 1),

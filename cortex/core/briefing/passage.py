@@ -19,6 +19,7 @@ _BEGINNING_RE = re.compile(
     r"|(?:added|changed|cleaned|created|fixed|implemented|improved|moved|refactored|removed|renamed|updated|verified)\b"
     r"|(?:adds|calls|checks|creates|falls|finds|handles|keeps|reads|removes|returns|runs|scans|uses|writes)\b"
     r"|(?:case|fix|issue|layer|option|part|phase|point|step) \d"
+    r"|(?:(?:design |key )?(?:decisions|differences|findings|points)|behaviou?r|impact|results?)\b[^.]{0,30}:"
     r"|(?:all|answer|changes|done|here|looking|minor|next|option|potential|proposed|quick|suggestions?|summary|testing|the (?:issue|notice) was)\b)",
     re.IGNORECASE,
 )
