@@ -186,7 +186,9 @@ def join_alike(parts: Sequence[BriefingPart]) -> list[BriefingPart]:
         if not (entry.is_subline or entry.type == "session" or entry.is_contradicting)
     ]
     texts = [f"{entries[number].title} {entries[number].excerpt}" for number in compared]
-    pairs = similar_pairs(texts, SIMILAR_THRESHOLD)
+    # One passage of a session may contain another; of records that takes longer than it helps.
+    has_passages = any(entries[number].is_whole for number in compared)
+    pairs = similar_pairs(texts, SIMILAR_THRESHOLD if has_passages else DUPLICATE_THRESHOLD)
     joined: dict[int, int] = {}  # the number of an entry -> that of the first one
     for later, earlier in sorted((later, earlier) for earlier, later, _ in pairs):
         is_first = compared[earlier] not in joined and compared[later] not in joined
