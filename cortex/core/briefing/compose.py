@@ -68,7 +68,7 @@ _SINGLE_LINES_SHARE = 0.55
 _WHOLE_NOTES_FIRST = 3
 _ID_RE = re.compile(r"([a-z0-9-]+)-([a-z2-7]{6})")
 _SHORT_TITLE_CHARACTERS = 40  # of a title that tells too little alone; its line has twice as many
-_CONTAINED_SHARE = 0.85  # of the words of a text that another one has, which is told in its place
+_CONTAINED_SHARE = 0.75  # of the words of a text that another one has, which is told in its place
 _MIN_CONTAINED_WORDS = 8  # of that text; of few words another one has all by chance
 _MAX_COMMAND_SHARE = 0.06  # of the budget; a longer command is left out
 
