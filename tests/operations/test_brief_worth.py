@@ -305,6 +305,24 @@ def test_what_points_to_elsewhere_and_is_to_be_mended_is_counted_alone(told) -> 
     assert (ids(answer, "decisions"), answer.sections[0].more) == (["tin"], 1)
 
 
+def test_what_somebody_has_pinned_is_told_whatever_its_words(told) -> None:
+    text = "The rows of this file are lost. Now let's fix that. I'll add a lock."
+    pinned = passage("torn", "So the rows of this file are lost", text, pinned=True)
+    assert ids(told(pinned, CARTS), "pinned") == ["torn"]
+
+
+def test_a_passage_within_another_is_told_once_and_a_record_that_says_more_stays(told) -> None:
+    short = "Rows of a table are locked by whoever writes one first, readers wait behind it"
+    more = f"{short}; nobody else touches old pages meanwhile, whatever order commits come"
+    titles = {"a-short": "Rows of a table are locked", "b-more": "Rows of a table are locked, too"}
+    notes = [passage(id_, title, text) for (id_, title), text in zip(titles.items(), (short, more), strict=True)]  # fmt: skip
+    answer = told(*notes, CARTS)
+    assert ids(answer, "decisions") == ["a-short"]
+    assert "also b-more" in answer.sections[0].lines[0].text
+    said = [record(id_, title=title, body=text) for (id_, title), text in zip(titles.items(), (short, more), strict=True)]  # fmt: skip
+    assert set(ids(told(*said), "decisions")) == set(titles)
+
+
 def test_talk_around_a_statement_is_left_out(told) -> None:
     text = "Rows are locked while written. Then: Ah, thanks for the correction. A reader waits. Let me check the tests:"
     line = told(passage("rows", "Rows are locked while written", text), CARTS).sections[0].lines[0]

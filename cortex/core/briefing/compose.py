@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from itertools import count
 from typing import NamedTuple
 
 from cortex.core.briefing.excerpt import SESSION_CHARACTERS, TITLE_CHARACTERS, sanitize_line
@@ -186,35 +185,38 @@ def join_alike(parts: Sequence[BriefingPart]) -> list[BriefingPart]:
         if not (entry.is_subline or entry.type == "session" or entry.is_contradicting)
     ]
     texts = [f"{entries[number].title} {entries[number].excerpt}" for number in compared]
-    # One passage of a session may contain another; of records that takes longer than it helps.
-    has_passages = any(entries[number].is_whole for number in compared)
-    pairs = similar_pairs(texts, SIMILAR_THRESHOLD if has_passages else DUPLICATE_THRESHOLD)
+    # Of one session's text rules may cut one passage out of another; what people say they mean.
+    passages = [entries[number].is_whole for number in compared]
+    pairs = similar_pairs(texts, SIMILAR_THRESHOLD if any(passages) else DUPLICATE_THRESHOLD)
     joined: dict[int, int] = {}  # the number of an entry -> that of the first one
     for later, earlier in sorted((later, earlier) for earlier, later, _ in pairs):
-        is_first = compared[earlier] not in joined and compared[later] not in joined
-        if is_first and _is_same(token_set(texts[earlier]), token_set(texts[later])):
+        if compared[earlier] in joined or compared[later] in joined:
+            continue
+        words, others = token_set(texts[earlier]), token_set(texts[later])
+        is_cut_out = passages[earlier] and passages[later] and _is_within(words, others)
+        is_same = is_cut_out or jaccard(words, others) >= DUPLICATE_THRESHOLD
+        if is_same and has_same_numbers(words, others):
             joined[compared[later]] = compared[earlier]
     handles: dict[int, list[str]] = {}
     for number, first in sorted(joined.items()):
         handles.setdefault(first, []).append(f"also {short_handle(entries[number].id)}")
-    numbers = count()
-    result = []
+    result, start = [], 0
     for part in parts:
-        held = [
-            entry._replace(marks=(*entry.marks, *handles.get(number, ())))
-            for entry, number in zip(part.entries, numbers)  # noqa: B905
+        own = range(start, start + len(part.entries))
+        held = tuple(
+            entries[number]._replace(marks=(*entries[number].marks, *handles.get(number, ())))
+            for number in own
             if number not in joined
-        ]
-        total = part.total - len(part.entries) + len(held)
-        result.append(part._replace(entries=tuple(held), total=total))
+        )
+        result.append(part._replace(entries=held, total=part.total - len(own) + len(held)))
+        start = own.stop
     return result
 
 
-def _is_same(a: TokenSet, b: TokenSet) -> bool:
-    """Whether two texts are near-equal, or one says little that the other does not."""
+def _is_within(a: TokenSet, b: TokenSet) -> bool:
+    """Whether one of two texts says little that the other does not."""
     shorter = min(len(a), len(b))
-    is_within = shorter >= _MIN_CONTAINED_WORDS and len(a & b) >= _CONTAINED_SHARE * shorter
-    return has_same_numbers(a, b) and (is_within or jaccard(a, b) >= DUPLICATE_THRESHOLD)
+    return shorter >= _MIN_CONTAINED_WORDS and len(a & b) >= _CONTAINED_SHARE * shorter
 
 
 def compose_within_characters(

@@ -1,4 +1,5 @@
-"""How well a passage that rules cut out of a session stands alone, for who was not there."""
+"""How well a passage that rules cut out of a session stands alone: whether a reader who was not
+there understands it, and whether it still holds."""
 
 from __future__ import annotations
 

@@ -473,8 +473,8 @@ def _order_by_flaws(
     sessions: dict[str, NoteRow],
     bodies: dict[int, NoteBody],
 ) -> list[BriefingEntry]:
-    """The entries; of those that rules found in a session the ones that stand alone worst come
-    last, or not at all."""
+    """The entries; of those that rules found in a session, and nobody has pinned, the ones that
+    stand alone worst come last, or not at all."""
     if not any(entry.layer in RULE_LAYERS for entry in entries):
         return entries
     from cortex.core.briefing import passage  # noqa: PLC0415  compiling its patterns takes 5 ms
@@ -489,6 +489,7 @@ def _order_by_flaws(
             later = passage.changes_after(bodies[session.number].body, row.events[0])
         body = bodies[row.number].body
         flaws = passage.count_flaws(row.type, row.title, entry.excerpt, body, later)
+        flaws = 0 if row.pinned else flaws
         if flaws <= passage.MAX_FLAWS:
             told = entry._replace(excerpt=passage.without_talk(entry.excerpt), is_weak=flaws > 0)
             kept.append(_passage_entry(told, session))
