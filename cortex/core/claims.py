@@ -384,10 +384,12 @@ def _parse_pattern(pattern: str) -> list[tuple[str, frozenset[str]]]:
 
 def _parse_package(words: Sequence[str], bare: Sequence[str], at: int) -> _PackageName | None:
     """The package that the words from this place name; None when they name none."""
-    has_article = False
+    has_article = is_called = False  # is_called: "the package x", "the x package"
     for _ in range(3):
         if at < len(bare) and bare[at] in _WORDS["FILLER_WORDS"]:
-            at, has_article = at + 1, has_article or bare[at] in _WORDS["ARTICLES"]
+            has_article = has_article or bare[at] in _WORDS["ARTICLES"]
+            is_called = is_called or bare[at] in _WORDS["PACKAGE_NOUNS"]
+            at += 1
     if at >= len(words):
         return None
     word, after = words[at].lstrip("*_(\"'“‘"), at + 1
@@ -401,7 +403,7 @@ def _parse_package(words: Sequence[str], bare: Sequence[str], at: int) -> _Packa
     else:
         text = word.rstrip(".,;:!?)*_\"'”’—–")
         follows = bare[after] if after < len(bare) else ""
-        is_called = follows in _WORDS["PACKAGE_NOUNS"]
+        is_called = is_called or follows in _WORDS["PACKAGE_NOUNS"]
         is_alone = (
             text != word
             or follows in ("", "—", "–", "-")

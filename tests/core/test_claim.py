@@ -100,6 +100,8 @@ def test_files(text: str, expected: list[str]) -> None:
         ("celery was removed in May", {"celery": False}),
         ("celery has been dropped", {"celery": False}),
         # near misses
+        ("We use the package requests for networks", {"requests": True}),
+        ("We use the library for networks", {}),
         ("We use the requests library, and the `httpx` client", {"requests": True}),
         ("We use rich snippets and black magic.", {}),
         ("We use the cache for it. It uses a server. Use the `data` property.", {}),
