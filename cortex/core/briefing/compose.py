@@ -87,7 +87,7 @@ class BriefingEntry(NamedTuple):
     sort_key: tuple[int, ...] = ()  # by which the shown ones stand; () is the order given
     is_subline: bool = False  # a line of the note above it: indented, without an id
     is_contradicting: bool = False  # another record; `marks` say which
-    is_weak: bool = False  # it stands behind all that is not, and has the room that these leave
+    is_weak: bool = False  # told after all that are not, in the room that they leave
     is_whole: bool = False  # told with its whole text or not at all: its title is no sentence
 
 

@@ -139,10 +139,10 @@ class _Neighbourhood:
         self._catalogue, self._links = catalogue, LinkGraph(catalogue)
         self._start, self._named = start, named
         kind = asked.kind
-        self._computed = [one for one in COMPUTED_KINDS if kind in ("", one)]
-        is_only_computed = kind in COMPUTED_KINDS and not has_edge_kind(catalogue, kind)
-        self._stated = _edge_kinds(catalogue, kind) if kind and not is_only_computed else ()
-        self._has_stated = not is_only_computed
+        self._computed_kinds = [one for one in COMPUTED_KINDS if kind in ("", one)]
+        # A note may state a relation of a kind that is computed, too.
+        self._has_stated = kind not in COMPUTED_KINDS or has_edge_kind(catalogue, kind)
+        self._stated_kinds = _edge_kinds(catalogue, kind) if kind and self._has_stated else ()
         self.edges: dict[GraphEdge, tuple[float, str]] = {}  # with strength and reason
 
     def stated(self, numbers: Sequence[int]) -> Mapping[int, Sequence[int]]:
@@ -154,7 +154,7 @@ class _Neighbourhood:
         near = self._stated_edges(numbers)
         pairs = {frozenset((edge.source, edge.target)) for edge in near}
         least = 0.0 if self._start in numbers else _MIN_FAR_STRENGTH
-        for one in computed_edges(self._catalogue, numbers, self._computed, least):
+        for one in computed_edges(self._catalogue, numbers, self._computed_kinds, least):
             ends = sorted((one.source, one.target))
             if frozenset(ends) not in pairs:
                 near.append(GraphEdge(ends[0], one.kind, ends[1]))
@@ -162,7 +162,7 @@ class _Neighbourhood:
         return adjacency_of(near)
 
     def _stated_edges(self, numbers: Sequence[int]) -> list[GraphEdge]:
-        near = self._links.edges_touching(numbers, self._stated) if self._has_stated else []
+        near = self._links.edges_touching(numbers, self._stated_kinds) if self._has_stated else []
         ends = {end for edge in near for end in (edge.source, edge.target)}
         hidden = self._links.select_trail(ends - set(self._named))
         near = [edge for edge in near if edge.source not in hidden and edge.target not in hidden]

@@ -428,6 +428,7 @@ def _plan_entries(head: BriefingEntry, steps: list[PlanStep]) -> list[BriefingEn
 def _build_entry(
     kind: str, row: NoteRow, held: NoteBody, doubts: dict[str, str], branch: str | None
 ) -> BriefingEntry:
+    """The entry of a note, marked with its branch where that is not `branch`; None marks none."""
     marks = [row.type] if kind in (KNOWLEDGE, PINNED, EVERYWHERE) or row.type == "pattern" else []
     if row.type == "rejection":
         marks.append("rejected")
