@@ -269,7 +269,7 @@ def _handle_session(event: Event, known: ExistingRecords) -> list[NoteChange]:
 
 def _handle_meeting(event: Event, known: ExistingRecords) -> list[NoteChange]:
     # markdown-it-py takes 40 ms to import; only a meeting is worth them.
-    from cortex.core.extract.meeting import ActionItem, DecisionItem, parse_meeting  # noqa: PLC0415
+    from cortex.core.minutes.meeting import ActionItem, DecisionItem, parse_meeting  # noqa: PLC0415
 
     meeting = parse_meeting(event.text)
     title = shorten(meeting.title, TITLE_LIMIT) or "Meeting"

@@ -21,17 +21,51 @@ _NOT_NAME_WORDS = """
     submit subscribe suggest summary sunday switch sync talk task tell test tests thursday tip
     to today tomorrow topic transfer try tuesday update upgrade upload urgent use version wait
     want wednesday what when where why write
+    a after agenda alle alles also an and anybody anyone as at because before both but consensus
+    current das der die diese dieser everybody everyone everything for he her his how however i if
+    in it its let's maybe my next niemand no nobody not offen on one or our overall people please
+    same she should since so some someone something still team that the their then there these they
+    this those tous todos unassigned unless until voting we whether which who with would yes you
+    alguien cada ce cela ces elle en es esto il ils jemand l'équipe la le les los nadie nous nuestro
+    on personne quelqu'un se si sie todo toda todas tutti um una une un wir zu
 """
 _NOT_NAMES = frozenset(_NOT_NAME_WORDS.split())
 NO_TASK_WORDS = frozenset(
-    ("none", "n/a", "na", "nothing", "no", "nil", "tbd", "keine", "aucune", "aucun", "ninguna")
+    ("none", "n/a", "na", "nothing", "no", "nil", "tbd", "tbc", "keine", "aucune", "aucun", "ninguna")
 )
 
 CHECKBOX_RE = re.compile(r"\[([ xX-])\](?:[ \t]+|$)")
+_ACTION_LABELS = (
+    r"action(?:s|[ ]items?|[ ]points?)?|to-?do|tasks?|(?-i:A[IP])|follow-?ups?|next[ ]steps?|aufgaben?"
+    r"|ma(?:ß|ss)nahmen?|tâche|à[ ]faire|tarea|acción|pendiente|azione|compito|da[ ]fare|ação|tarefa"
+    r"|actie(?:punt)?|taak"
+)
+_DECISION_LABELS = (
+    r"decisions?|decided|agreed|agreement|resol(?:ution|ved)s?|(?:general[ ])?consensus|conclusions?"
+    r"(?:[ ]from[ ][\w ]{3,20})?|approved|rejected|outcome|verdict|entscheidung|entschieden|beschluss"
+    r"|beschlossen|konsens|einigung|vereinbart|vereinbarung|festlegung|décision|décidé|adopté|résolution"
+    r"|acuerdo|decisión|resolución|acordado|aprobado|decisione|deciso|decis[oã]o|decidido|delibera"
+    r"|approvato|deliberação|aprovado|besluit|besloten|afgesproken|goedgekeurd"
+)
+_QUESTION_LABELS = (
+    r"(?:open[ ])?questions?|open(?:[ ]issue)?|still[ ](?:open|unclear)|offen(?:e[ ]frage)?|frage"
+    r"|question[ ]ouverte|(?:pregunta|duda)(?:[ ]abierta)?|domanda(?:[ ]aperta)?|(?:pergunta|dúvida)"
+    r"(?:[ ]em[ ]aberto)?|(?:open[ ])?vraag"
+)
+# `Action:`, `[ACTION]`, `TODO(ana):`, `AI-12 [Ana]:`, `**Resolution:**`, `AGREED to`.
 LABEL_RE = re.compile(
-    r"(?i)[*_]{0,3}(?:(?P<action>action(?: item)?|to-?do|(?-i:AI)|aufgabe|acción)|decision|decided"
-    r"|agreed|entscheidung|beschluss|décision|decisión)"
-    r"[*_]{0,3}[ ]?(?:\((?P<owner>[^()\n]{1,40})\))?[ ]?:[*_]{0,3}(?:[ \t]+|$)"
+    r"(?i)(?:[^\w\s\[(@#*_`\"'<>~|?-]{1,3}[ ]{0,2})?[*_\[(]{0,4}(?:(?:pending|open|new|neue)[ ])?"
+    rf"(?:(?P<action>{_ACTION_LABELS})|(?P<question>{_QUESTION_LABELS})|(?P<decision>{_DECISION_LABELS}))"
+    r"(?:[ ]?[-#]?\d{1,4})?(?P<close>[*_\])]{0,4})[ ]?"
+    r"(?:[(\[](?P<owner>[^()\[\]\n]{1,40})[)\]])?[*_]{0,3}"
+    r"(?:[ ]?[:：][*_]{0,3}(?:[ \t]+|$)|(?<=\])[ ]+|[ ][–—-][ ]+|(?<=[A-Z][A-Z])(?-i:(?<!AI)(?<!AP))[ ]+"
+    r"(?!ITEMS?\b|POINTS?\b)(?=[^\s:–—-]+[ ]+[^\s–—-]))"
+)
+# `TODO Ana:`, `ACTION Ana and Bob:`; whether these are people, the attendees tell.
+NAMED_LABEL_RE = re.compile(
+    rf"(?i)[*_\[]{{0,4}}(?P<action>{_ACTION_LABELS})[*_\]]{{0,4}}[ ](?:on[ ]|for[ ]|für[ ]|pour[ ]|para[ ])?"
+    r"(?P<owner>@?[^\W\d_][\w'’.-]{0,30}(?:[ ]?(?:,|&|and|und|et|y)?[ ]@?[^\W\d_][\w'’.-]{0,30}){0,3})"
+    r"[*_]{0,3}[ ]?:[*_]{0,3}(?:[ \t]+|$)"
 )
 
 _ISO_DATE_PATTERN = r"(?<!\d)(\d{4}-\d{2}-\d{2})(?!\d)"
@@ -59,7 +93,7 @@ _LEADING_NAME_RE = re.compile(
     r"|[ ]to[ ](?=[^\WA-Z\d_]))"
 )
 _PARENTHESIS_RE = re.compile(r"\(([^()]{1,80})\)[ .]{0,3}$")
-NAME_SEPARATOR_RE = re.compile(r"[ ]{0,3}(?:[,;&+/]|\b(?:and|und|et|y)\b)[ ]{0,3}")
+NAME_SEPARATOR_RE = re.compile(r"[ ]{0,3}(?:[,;&+/]|(?<![\w-])(?:and|und|et|y|e|en)(?![\w-]))[ ]{0,3}")
 _NAME_RE = re.compile(r"[^\W\d_][\w'’.-]{0,40}")
 _EMPTY_BRACKETS_RE = re.compile(r"\([ ,;]{0,4}\)|\[[ ]{0,3}\]")
 
@@ -188,7 +222,7 @@ def parse_people(candidate: str, names: NameSet, strict: bool = False) -> str:
         is_capitalized = name[:1].isupper() and not name.isupper()
         looks = is_capitalized and not strict and name.casefold() not in _NOT_NAMES
         is_name = _NAME_RE.fullmatch(name) and (mention or looks)
-        if not is_name and name.casefold() not in names:
+        if not is_name and name not in names and (name.casefold() not in names):
             return ""
         people.append(name)
     return ", ".join(people)

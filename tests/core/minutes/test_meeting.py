@@ -7,7 +7,7 @@ import re
 import pytest
 from hypothesis import given, strategies as st
 
-from cortex.core.extract.meeting import (
+from cortex.core.minutes.meeting import (
     MAX_CHARS,
     ActionItem,
     DecisionItem,

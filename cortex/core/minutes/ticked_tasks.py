@@ -105,6 +105,6 @@ def _indent_width(line: str) -> int:
 
 def _task_parser() -> ModuleType:
     # A dozen patterns (6 ms) that few notes need.
-    from cortex.core.extract import task_parser  # noqa: PLC0415
+    from cortex.core.minutes import task_parser  # noqa: PLC0415
 
     return task_parser

@@ -1,0 +1,215 @@
+"""Minutes of a meeting in markdown, read into title, date, attendees, decisions, actions and
+questions.
+
+What is marked is read (headings over lists, check boxes, labels, tables), and sentences that
+decide or promise something; never code.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from cortex.core.minutes import people
+from cortex.core.minutes.blocks import MAX_CHARS, Block, MinutesItem, parse_blocks
+from cortex.core.minutes.cues import (
+    ABSENT,
+    ATTENDEES,
+    DATE_KEY_RE,
+    STOP_WORDS,
+    section_kind,
+)
+from cortex.core.minutes.dates import first_date, fold, iter_dates
+from cortex.core.minutes.outcomes import ActionItem, DecisionItem, OutcomeReader, QuestionItem
+from cortex.core.minutes.table import table_columns
+from cortex.core.minutes.task_parser import CHECKBOX_RE, tidy_task_text
+
+__all__ = [
+    "MAX_CHARS", "ActionItem", "DecisionItem", "MeetingMinutes", "QuestionItem", "parse_meeting",
+]  # fmt: skip
+
+_FIELD_RE = re.compile(r"[*_]{0,3}([^\W\d_][^:*_\n]{0,30})[*_]{0,3}[ ]?::?[*_]{0,3}(?:[ \t]+|$)")
+_TITLE_PREFIX_RE = re.compile(r"(?i)(?:meeting(?: notes| minutes)?|minutes)[ ]?:[ ]{0,9}")
+_URL_RE = re.compile(r"\]\([^()\s]*\)|https?://\S+|`[^`\n]*`")
+# Words of a line whose date is not that of the meeting.
+_OTHER_DATE_RE = re.compile(
+    r"(?i)\b(?:last|next|previous|prior|earlier|since|until|due|by|seen|updated|created|published|deadline|nächst\w*"
+    r"|letzt\w*|vorig\w*|bis|seit|proch\w+|précéd\w+|dernièr\w+|avant|próxim\w+|anterior\w*|últim\w+|hasta|prossim\w+|scors\w+"
+    r"|precedente|passad\w+|volgende|vorige|version|release)\b"
+)
+_FIRST_LINES = 14
+_MAX_TITLE_CHARS = 100
+
+
+class MeetingMinutes(NamedTuple):
+    """What minutes say. `date` is "YYYY-MM-DD" or ""."""
+
+    title: str
+    date: str
+    attendees: tuple[str, ...]
+    actions: tuple[ActionItem, ...]
+    decisions: tuple[DecisionItem, ...]
+    questions: tuple[QuestionItem, ...] = ()
+
+
+def parse_meeting(text: str) -> MeetingMinutes:
+    """What the minutes in `text` say; at most the first 256 KB (262,144 characters) are read."""
+    blocks = parse_blocks(text)
+    text = text[:MAX_CHARS]
+    language = _language(text)
+    fields = [field for block in blocks for field in _block_fields(block)]
+    title = _find_title(fields, blocks)
+    date = _find_date(fields, title, blocks, day_first=language != "en")
+    attendees = _find_attendees(fields, blocks)
+    names = people.roster_names(attendees, text)
+    reader = OutcomeReader(names, date, language)
+    outcomes = reader.read(blocks)
+    return MeetingMinutes(
+        title,
+        date,
+        tuple(name for name, _ in attendees),
+        tuple(each for each in outcomes if isinstance(each, ActionItem)),
+        tuple(each for each in outcomes if isinstance(each, DecisionItem)),
+        tuple(each for each in outcomes if isinstance(each, QuestionItem)),
+    )
+
+
+def _language(text: str) -> str:
+    """The language whose small words are most frequent; English if there are none."""
+    words = re.findall(r"[^\W\d_]+", text[:20_000].casefold())
+    counts = {
+        language: sum(map(frozenset(stop.split()).__contains__, words))
+        for language, stop in STOP_WORDS.items()
+    }
+    return max(counts, key=lambda language: (counts[language], language == "en"))
+
+
+def _block_fields(block: Block) -> Iterator[tuple[str, str]]:
+    """The fields of a block: lines, items or rows of two cells such as `Date: 2026-11-20`."""
+    lines = [line.strip() for line, _ in block.lines]
+    lines += [item.lines[0][0] for item in block.items if item.lines]
+    for at, line in enumerate(lines):
+        key, value = parse_field(line)
+        if key and block.lines and not block.level:  # names may go on in the next lines
+            more = at + 1
+            while section_kind(key) == ATTENDEES and more < len(lines) and not parse_field(lines[more])[0]:
+                value, more = f"{value} {lines[more]}", more + 1
+        yield key, value
+    for cells, _ in block.rows:
+        if len(cells) >= 2:
+            yield cells[0].strip(" *_:").casefold(), cells[1].strip(" *_")
+
+
+def parse_field(line: str) -> tuple[str, str]:
+    """The lowercase key and the value of a line such as `Date: 2026-11-20`, or two empty
+    strings."""
+    match = _FIELD_RE.match(line)
+    return (match[1].strip().casefold(), line[match.end() :].strip("\"'")) if match else ("", "")
+
+
+def _find_title(fields: list[tuple[str, str]], blocks: list[Block]) -> str:
+    heads: list[str] = []
+    plain: list[str] = []
+    for block in blocks:
+        if block.rows:
+            continue
+        line = block.lines[0][0] if block.lines else block.items[0].text()
+        key = parse_field(line)[0]
+        is_other = section_kind(line) or (key and (section_kind(key) or DATE_KEY_RE.match(key)))
+        if _TITLE_PREFIX_RE.match(line) or not is_other:
+            (heads if 0 < block.level < 6 else plain).append(line)
+    if plain and _TITLE_PREFIX_RE.match(plain[0]):
+        heads = plain
+    named = [value for key, value in fields if key == "title" and value]
+    title = next(iter([*named, *heads, *plain]), "")
+    title = tidy_task_text(_TITLE_PREFIX_RE.sub("", CHECKBOX_RE.sub("", title, count=1), count=1))
+    if len(title) <= _MAX_TITLE_CHARS:
+        return title
+    return title[: _MAX_TITLE_CHARS + 1].rpartition(" ")[0] or title[:_MAX_TITLE_CHARS]
+
+
+def _find_date(
+    fields: list[tuple[str, str]], title: str, blocks: list[Block], *, day_first: bool
+) -> str:
+    """The labelled date, else that of the title, of the first heading, or of the first lines."""
+    labelled = (value for key, value in fields[:60] if DATE_KEY_RE.match(fold(key)))
+    heads = (block.lines[0][0] for block in blocks if block.level == 1 and block.lines)
+    for line in (*labelled, title, *heads):
+        if day := first_date(_URL_RE.sub(" ", line), day_first=day_first):
+            return day
+    lines = (
+        line
+        for block in blocks
+        for line in (
+            *(line for line, _ in block.lines),
+            *(item.lines[0][0] for item in block.items if item.lines),
+        )
+    )
+    for line, _ in zip((each for each in lines if each.strip()), range(_FIRST_LINES), strict=False):
+        for found in iter_dates(_URL_RE.sub(" ", line), day_first=day_first):
+            if not _OTHER_DATE_RE.search(line[: found.start]) and len(line) < 160:
+                return found.day
+    return ""
+
+
+def _find_attendees(
+    fields: list[tuple[str, str]], blocks: list[Block]
+) -> list[tuple[str, tuple[str, ...]]]:
+    """Attendees with their other names: from `Attendees: ...`, and from what stands below such a
+    heading, but for a part of it about those who are absent."""
+    entries: list[str] = []
+    for key, value in fields:
+        if value and section_kind(key) == ATTENDEES:
+            entries += people.split_names(value.strip("[]"))
+    level, is_people, count = 0, False, len(entries)
+    for block in blocks:
+        line = block.lines[-1][0] if block.lines else ""
+        kind = section_kind(line) if block.level or len(block.lines) == 1 else ""
+        block_level = block.level or (6 if kind else 0)
+        if block_level:
+            below = is_people and block_level > level and kind != ABSENT
+            is_people = kind == ATTENDEES or below
+            level = level if below else block_level
+            count = len(entries)
+        elif is_people and not (block.lines and len(entries) > count):
+            entries += _entries_of_block(block)
+        else:
+            entries += _nested_entries(block.items)
+            if block.rows and {"name", "here"} <= table_columns(block.rows[0][0]).keys():
+                entries += _entries_of_block(block)
+    if not entries:
+        entries = _names_in_first_lines(blocks)
+    found = dict(people.parse_attendee(entry) for entry in entries)
+    return [(name, aliases) for name, aliases in found.items() if name]
+
+
+def _entries_of_block(block: Block) -> list[str]:
+    if block.rows:
+        columns = table_columns(block.rows[0][0])
+        return people.names_in_table([cells for cells, _ in block.rows[1:]], columns)
+    if block.items:
+        return people.names_in_list([item.text() for item in block.items])
+    entries = people.names_in_list([line for line, _ in block.lines])
+    return entries if all(people.parse_attendee(entry)[0] for entry in entries) else []
+
+
+def _nested_entries(items: list[MinutesItem]) -> list[str]:
+    """The entries below an item such as `Attendees:`."""
+    return [
+        entry
+        for item in items
+        if item.nested and section_kind(item.text()) == ATTENDEES
+        for entry in people.names_in_list([each.text() for each in item.nested])
+    ]
+
+
+def _names_in_first_lines(blocks: Iterable[Block]) -> list[str]:
+    """The names in brackets below a title: `(ana, Bob, Chidi + Roos from design)`."""
+    lines = [line for block in blocks for line, _ in block.lines][:5]
+    for line in lines:
+        if re.fullmatch(r"\([^()]{5,200}\)", line.strip()):
+            entries = people.split_names(line.strip(" ()"))
+            if len(entries) > 1 and all(people.parse_attendee(entry)[0] for entry in entries):
+                return entries
+    return []

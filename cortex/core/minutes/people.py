@@ -1,0 +1,119 @@
+"""The people of a meeting: attendees as the minutes name them, and the names they answer to."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+
+from cortex.core.minutes.cues import NO_CELL_RE, NOBODY_RE, ROLE_WORDS
+from cortex.core.minutes.dates import fold
+from cortex.core.minutes.task_parser import CHECKBOX_RE, NAME_SEPARATOR_RE, NameSet
+
+_LINK_RE = re.compile(r"!?\[\[(?:[^\[\]|]*\|)?([^\[\]|]+)\]\]|!?\[([^\[\]]*)\]\([^()]*\)")
+_HANDLE_RE = re.compile(r"@([A-Za-z0-9][\w.-]{0,38})")
+_PARENTHESIS_RE = re.compile(r"\(([^()]{0,80})\)|<[^<>]{0,80}>")
+_SUFFIX_RE = re.compile(r"[ ](?:[–—-]+|from|aus|chez|bei)[ ].*$|[ ]?\|.*$")
+_ME = ("me", "ich", "moi", "yo", "io", "eu", "ik")
+_WORD_RE = re.compile(r"@?[^\W_][\w'’.·-]{0,38}")
+_NO_NAME_RE = re.compile(
+    r"(?i)\b(?:people|present|tbd|none|n/a|and|the|was|were|of|anonymous|see|with|all|others?|everyone"
+    r"|niemand|keine|personne|nadie|members|list|attendees|quorum|proxy|absent|excused|minutes)\b|https?:|\d{3}"
+)
+_PARTICLES = frozenset("van von de den der del da di la le el dos das du ten zu al bin ter mac".split())
+
+
+def parse_attendee(text: str) -> tuple[str, tuple[str, ...]]:
+    """The name in an entry of a list of attendees, and its other names: handle and initials. The
+    name is empty if the entry is none."""
+    text = _LINK_RE.sub(lambda link: link[1] or link[2], CHECKBOX_RE.sub("", text))
+    handles = _HANDLE_RE.findall(text)
+    inside = [part for part in _PARENTHESIS_RE.findall(text) if part]
+    plain = _PARENTHESIS_RE.sub(" ", text)
+    if len(_HANDLE_RE.sub("", plain).strip(" *_-–—`.:")) > 1:
+        plain = _HANDLE_RE.sub(" ", plain)
+    plain = _SUFFIX_RE.sub("", " ".join(plain.split()).strip(" *_`\"'[]:;,-–—"))
+    head, colon, tail = plain.partition(":")
+    if colon:
+        plain = tail if head.strip().casefold() in ROLE_WORDS else head
+    name = plain.strip(" *_`\"'[]:;@()")
+    name = name if name.count(".") == 1 and len(name) > 2 and name[-2].isupper() else name.rstrip(".")
+    if name.casefold() in _ME and inside:
+        name = inside[0].strip()
+    if not _is_name(name):
+        return "", ()
+    short = [part for part in inside if re.fullmatch(r"[A-Z][A-Za-z]{1,3}", part)]
+    return name, tuple(dict.fromkeys((*handles, *short)))
+
+
+def _is_name(text: str) -> bool:
+    words = text.split()
+    if not 0 < len(words) <= 5 or len(text) > 60 or _NO_NAME_RE.search(text):
+        return False
+    if NOBODY_RE.match(text) or not all(_WORD_RE.fullmatch(word) for word in words):
+        return False
+    lower = [word for word in words if word[0].islower() and word not in _PARTICLES]
+    return not lower or len(words) <= 2
+
+
+def split_names(text: str) -> list[str]:
+    """The entries of a line such as `Anna (remote), Bob and Chris`; a comma in brackets separates
+    nothing."""
+    held: list[str] = []
+
+    def hide(match: re.Match[str]) -> str:
+        held.append(match[0])
+        return f"\0{len(held) - 1}\0"
+
+    hidden = re.sub(r"\([^()]*\)|\[[^\[\]]*\](?:\([^()]*\))?", hide, text)
+    parts = [part for part in NAME_SEPARATOR_RE.split(hidden) if part.strip()]
+    return [re.sub(r"\0(\d+)\0", lambda mark: held[int(mark[1])], part) for part in parts]
+
+
+def names_in_list(texts: Sequence[str]) -> list[str]:
+    """The entries of the items of a list: one to an item with their affiliation behind a comma, or
+    several."""
+    commas = [_PARENTHESIS_RE.sub("", text).count(",") for text in texts]
+    if len(texts) > 2 and sum(count == 1 for count in commas) > len(texts) / 2:
+        return [text.split(",")[0] for text in texts]
+    entries = []
+    for text in texts:
+        head, colon, tail = text.partition(":")
+        is_group = colon and ("," in tail or head.strip(" *_").casefold().split()[-1:] == ["members"])
+        entries += split_names(tail if is_group else text)
+    return entries
+
+
+def names_in_table(rows: Sequence[Sequence[str]], columns: dict[str, int]) -> list[str]:
+    """The entries of a table of people, with the initials and handles of other columns in brackets;
+    without those of whom a column says that they are absent."""
+    column, here = columns.get("name", 0), columns.get("here")
+    entries = []
+    for row in rows:
+        if here is not None and here < len(row) and NO_CELL_RE.match(fold(row[here])):
+            continue
+        alias = columns.get("alias")
+        more = f" ({row[alias]})" if alias is not None and alias < len(row) and row[alias] else ""
+        entries.append((row[column] if column < len(row) else "") + more)
+    return entries
+
+
+def roster_names(attendees: Iterable[tuple[str, Sequence[str]]], text: str) -> NameSet:
+    """Every name, in lowercase but for initials, by which the attendees (with their aliases) may be called: parts of
+    their names, handles, initials."""
+    names: set[str] = set()
+    initials: dict[str, int] = {}
+    for name, aliases in attendees:
+        words = [word for word in re.split(r"[\s.]+", name) if word]
+        names.update((name.casefold(), *(alias if alias.isupper() else alias.casefold() for alias in aliases)))
+        names.update(word.casefold() for word in words if len(word) > 2 and word[0].isalpha())
+        parts = re.split(r"[\s-]+", name)
+        for short in {"".join(word[0] for word in some if word) for some in (words, parts)}:
+            if len(words) > 1:
+                initials[short] = initials.get(short, 0) + 1
+        if len(words) > 1:
+            names.update((f"{words[0]}{words[-1][0]}".casefold(), f"{words[0]} {words[-1][0]}".casefold()))
+    # In capitals, as `it` and `is` are no people.
+    names.update(
+        short for short in initials if len(short) > 1 and re.search(rf"\b{re.escape(short)}\b", text)
+    )
+    return frozenset(names - _PARTICLES - {"frau", "herr", "mr", "mrs", "dr", "the"})

@@ -1,0 +1,186 @@
+"""Sentences that decide or promise something."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from cortex.core.minutes.cues import (
+    DECISION_CUE_RE,
+    FIRST_PERSON_CUE_RE,
+    FUTURE_VERB_RE,
+    IMPERATIVES,
+    INFINITIVE_CUE_RE,
+    NO_PROMISE_RE,
+    NOBODY_RE,
+    NOT_SETTLED_RE,
+    PRESENT_VERB_RE,
+    PRONOUN_CUE_RE,
+    REPORTED_PROMISE_RE,
+    UNSETTLED_RE,
+)
+from cortex.core.minutes.task_parser import NAME_SEPARATOR_RE, NameSet, parse_people
+
+_SENTENCE_END_RE = re.compile(r"(?<=[.!?])[\"')\]*_]*[ ]+(?=[^\Wa-z_]|[@\"(\[*`])|[ ]*;[ ]+|<br ?/?>")
+_ABBREVIATION_RE = re.compile(
+    r"(?:\b(?:hr|fr|dr|mr|ms|mrs|st|nr|no|vs|prof|sr|sra|bzw|ca|inkl|sog|z\.b|d\.h|u\.a|e\.g|i\.e|p\.ej|cf|art|abs"
+    r"|ev|approx|etc)|\b[^\W\d_]|(?<!\d)\d{1,2})\.$",
+    re.IGNORECASE,
+)
+_CONJUNCTION_RE = re.compile(r",?[ ](?:and|so|und|et|y|e|en)[ ]|,[ ]")
+_TOKEN_RE = re.compile(r"@?[^\W\d_][\w'’.-]*")
+_LEAD_RE = re.compile(r"[\s*_>\"'(\[]{0,6}")
+_PAST_RE = re.compile(r"[ ][a-zé]+(?:ed|te|ten|a|ó|é)[ ]")
+_FOREIGN_INFINITIVE_RE = re.compile(r"[^\W\d_A-Z]{3,}(?:ar|er|ir|re|are|ere|ire)\b")
+_GERMAN_INFINITIVE_RE = re.compile(r"[ ][^\W\d_A-Z]{3,}(?:en|ern|eln)[ .!]*(?:\([^()]*\)|[,–—-].{0,30}|bis.{0,30})?$")
+_MAX_NAME_TOKENS = 8
+
+
+class People(NamedTuple):
+    """The people who begin a text, and where the text goes on."""
+
+    names: str
+    end: int
+
+
+class Promise(NamedTuple):
+    """What somebody said they would do."""
+
+    text: str
+    owner: str
+
+
+def decides(clause: str) -> bool:
+    """Whether a clause tells what was decided in the meeting."""
+    cue = DECISION_CUE_RE.search(clause)
+    if not cue or clause.rstrip(" )*_\"'").endswith("?") or NOT_SETTLED_RE.search(clause):
+        return False
+    return not UNSETTLED_RE.search(clause[max(0, cue.start() - 80) : cue.start()])
+
+
+def is_nobody(text: str) -> bool:
+    return bool(NOBODY_RE.match(text)) or not parse_people(text.title(), frozenset())
+
+
+class Speech:
+    """Reads clauses, knowing the names of the attendees."""
+
+    def __init__(self, names: NameSet, language: str) -> None:
+        self.names = names
+        self.language = language
+
+    def clauses(self, text: str) -> Iterator[str]:
+        """The sentences of a text; one that promises twice, in its parts."""
+        start = 0
+        ends = [*_SENTENCE_END_RE.finditer(text), None]
+        for end in ends:
+            stop = end.start() if end else len(text)
+            if end and _ABBREVIATION_RE.search(text[start:stop]):
+                continue
+            yield from self._split(text[start:stop].strip())
+            start = end.end() if end else stop
+
+    def _split(self, sentence: str) -> Iterator[str]:
+        for joint in _CONJUNCTION_RE.finditer(sentence):
+            rest = sentence[joint.end() :]
+            if self._direct(rest) or PRONOUN_CUE_RE.match(rest):
+                if self.leading_people(sentence[: joint.start()], whole=True):
+                    continue  # `Ana and Bob will`: one subject
+                yield sentence[: joint.start()]
+                yield from self._split(rest)
+                return
+        if sentence:
+            yield sentence
+
+    def leading_people(self, text: str, *, whole: bool = False, strict: bool = True) -> People | None:
+        """The people with whose names a text begins, or of which the `whole` of it consists."""
+        start = _LEAD_RE.match(text)
+        at = start.end() if start else 0
+        ends = []
+        for token in _TOKEN_RE.finditer(text, at):
+            if len(ends) >= _MAX_NAME_TOKENS or (ends and token.start() - ends[-1] > 3):
+                break
+            ends.append(token.end())
+            if "'" in token[0] or "’" in token[0]:  # `Ana'll`
+                ends.append(token.start() + re.split("['’]", token[0])[0].__len__())
+            if token[0][-1] in ".-":
+                ends.append(token.end() - 1)
+        for end in sorted(set(ends), reverse=True):
+            if whole and text[end:].strip(" *_"):
+                break
+            people = parse_people(text[at:end].strip("*_ "), self.names, strict)
+            if people:
+                return People(people, end)
+        return None
+
+    def promise(self, clause: str, before: str = "") -> Promise | None:
+        """What the clause promises, and who; `before` is what was said before, for pronouns."""
+        if clause.rstrip(" )*_\"'").endswith("?"):
+            return None
+        if direct := self._direct(clause):
+            return direct
+        if reported := REPORTED_PROMISE_RE.search(clause):
+            words = _TOKEN_RE.findall(clause[: reported.start()])
+            who = parse_people(words[-1], self.names) if words else ""
+            if who:
+                return Promise(clause[reported.end() :], who)
+        if pronoun := PRONOUN_CUE_RE.search(clause):
+            if pronoun.start() < 3 or clause[: pronoun.start()].rstrip()[-1:] in ",;" or clause[: pronoun.start()].endswith("so "):
+                who = self._last_person(f"{before} {clause[: pronoun.start()]}")
+                return Promise(clause[pronoun.end() :], who) if who else None
+        return None
+
+    def _direct(self, clause: str) -> Promise | None:
+        """A promise whose subject begins the clause, or is named before a colon."""
+        people = self.leading_people(clause)
+        loose = None if people else self.leading_people(clause, strict=False)
+        if not people and loose and (len(loose.names.split(",")) > 3 or " " in loose.names.replace(", ", "")):
+            loose = None
+        lead = people or loose
+        if not lead:
+            return None
+        rest = clause[lead.end :]
+        rest = re.sub(r"^[*_]{1,3}", "", rest)
+        if people and (colon := re.match(r"[ ]?[:–—][*_]{0,3}[ ]+|[ ]-[ ]", rest)):
+            said = rest[colon.end() :]
+            if cue := FIRST_PERSON_CUE_RE.match(said):
+                return _promised(said[cue.end() :], lead.names, said)
+            return None
+        cue = INFINITIVE_CUE_RE.match(rest)
+        if cue and cue.end():
+            if not people and not re.match(r"[ ](?:to|will|is going to|wird|va|zal)[ ]", rest):
+                return None
+            return _promised(rest[cue.end() :], lead.names, clause)
+        if people and FUTURE_VERB_RE.match(rest) and self.language in ("fr", "es", "it", "pt"):
+            return Promise(clause, lead.names)
+        return None
+
+    def _last_person(self, text: str) -> str:
+        for word in reversed(_TOKEN_RE.findall(text)):
+            if word[0].isupper() and parse_people(word, self.names, strict=True):
+                return parse_people(word, self.names, strict=True)
+        return ""
+
+    def is_order(self, text: str, has_due: bool) -> bool:
+        """Whether what stands behind `Ana:` is a task, and not what Ana said."""
+        word = re.match(r"[^\W\d_]+", text)
+        if not word:
+            return False
+        if self.language == "en":
+            return word[0].casefold() in IMPERATIVES or (has_due and not _PAST_RE.search(f" {text} "))
+        is_infinitive = (
+            _GERMAN_INFINITIVE_RE.search(text)
+            if self.language in ("de", "nl")
+            else _FOREIGN_INFINITIVE_RE.match(text)
+        )
+        return bool(is_infinitive) or word[0].casefold() in IMPERATIVES or has_due
+
+    def is_present(self, rest: str) -> bool:
+        return bool(PRESENT_VERB_RE.match(rest))
+
+
+def _promised(text: str, owner: str, whole: str) -> Promise | None:
+    if NO_PROMISE_RE.match(text):
+        return None
+    return Promise(whole if len(text.split()) < 2 else text, owner)
