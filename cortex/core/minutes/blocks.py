@@ -72,12 +72,24 @@ def _iter_blocks(node: SyntaxTreeNode) -> Iterator[Block]:
             # A rule drawn under several lines makes no heading of them, though markdown says so.
             plain = child.type == "paragraph" or (child.markup == "-" and len(lines) > 1)
             yield Block(0 if plain else int(child.tag[1]), lines, [], [])
+        elif child.type == "ordered_list" and _is_heading(child):
+            inline = child.children[0].children[0].children[0]
+            yield Block(6, [(inline.content, first)], [], [])
         elif child.type in ("bullet_list", "ordered_list"):
             yield Block(0, [], [_parse_item(each) for each in child.children], [])
         elif child.type == "table":
             yield Block(0, [], [], [_parse_row(row) for part in child.children for row in part.children])
         elif child.type == "blockquote":
             yield from _iter_blocks(child)
+
+
+def _is_heading(node: SyntaxTreeNode) -> bool:
+    """True of `3. Any other business`: one item, not the first, of one short line."""
+    item = node.children[0]
+    if len(node.children) > 1 or int(node.attrs.get("start", 1)) < 2 or len(item.children) != 1:
+        return False
+    content = item.children[0].children[0].content if item.children[0].type == "paragraph" else ""
+    return 0 < len(content) <= 60 and "\n" not in content and content[-1:] not in ".;)"
 
 
 def _parse_item(node: SyntaxTreeNode) -> MinutesItem:

@@ -129,12 +129,12 @@ INFINITIVE_CUE_RE = re.compile(
     r"(?i)[ ]?(?:to(?=[ ][a-z])|will(?:[ ]also)?|shall|(?:is|are)[ ](?:also[ ])?going[ ]to|(?:is|are)[ ]to"
     r"|['’]ll(?:[ ]also)?|['’]s[ ]going[ ]to|needs?[ ]to|has[ ]to|(?:has[ ])?(?:promised|agreed|offered|volunteered|committed)[ ]to"
     r"|(?:plans|intends|promises|offers|agrees)[ ]to|takes?[ ](?:care[ ]of|on)|(?:wird|werden)|soll(?:en)?"
-    r"|kümmer(?:t|n)[ ]sich[ ](?:darum,[ ])?(?:um[ ])?|übern(?:immt|ehmen)|(?:va|vont)(?:[ ]a)?|doi(?:t|vent)"
-    r"|(?:se[ ]|s['’])(?:charge(?:ra|nt)?|occupe(?:ra|nt)?|engage(?:nt)?)[ ](?:de[ ]|d['’]|à[ ])"
+    r"|kümmer(?:t|n)[ ]sich[ ](?:darum|um)|übern(?:immt|ehmen)|(?:va|vont)(?:[ ]a)?|doi(?:t|vent)"
+    r"|(?:se[ ]|s['’])(?:charge(?:ra|nt)?|occupe(?:ra|nt)?|engage(?:nt)?)[ ](?:de|d['’]|à)"
     r"|se[ ](?:encarga(?:n|rán?)?|ocupa(?:n|rán?)?|compromete(?:n)?)[ ](?:de|a)|van[ ]a|debe(?:n|rá)?"
     r"|qued(?:a|ó)[ ]en(?:cargad[oa][ ]de)?|si[ ](?:occupa|occuperà|incarica|impegna)[ ](?:di|a)|deve|dovrà"
     r"|prende[ ]in[ ]carico|vão?|vai|fic(?:a|ou)[ ](?:de|responsável[ ]por|encarregad[oa][ ]de)|deverá"
-    r"|zal|gaat|gaan|moet|zorgt[ ]voor|pakt)(?![\w-])[ ]{0,3}"
+    r"|zal|gaat|gaan|moet|zorgt[ ]voor|pakt)(?:(?<=['’])|(?![\w-]))[ ]{0,3}"
 )
 # After a person's name: a verb in the future tense of French, Spanish, Italian or Portuguese.
 FUTURE_VERB_RE = re.compile(
@@ -159,7 +159,10 @@ FIRST_PERSON_CUE_RE = re.compile(
     r"|vou|eu[ ]vou|ik[ ](?:zal|ga))(?![ ](?:not|be|have|say|think|admit|nicht|pas)\b)[ ]"
 )
 # A promise that is none: it tells what is so, not what somebody takes on.
-NO_PROMISE_RE = re.compile(r"(?i)^(?:also[ ])?(?:not|never|no longer|likely|probably|be|have|nicht|kein\w*|pas)\b")
+NO_PROMISE_RE = re.compile(
+    r"(?i)^(?:also[ ])?(?:not|never|no longer|likely|probably|be|have|need|require|know|cause"
+    r"|depend|mean|remain|become|happen|benefit|go[ ]with|see|nicht|kein\w*|pas)\b"
+)
 
 _WE = (
     r"(?:we|they|everyone|everybody|all|(?:the )?(?:group|board|team|committee|council|tsc|wg|working group|meeting"
@@ -173,10 +176,11 @@ DECISION_CUE_RE = re.compile(
     rf"(?ix)\b(?:{_WE.replace(' ', '[ ]')}[ ](?:agreed?|decided?|resolved?|voted|approved|accepted|adopted"
     r"|concluded|settled|chose|unanimously)\b(?![ ]with\b|[ ]about\b)"
     r"|it[ ](?:was|has[ ]been|is)[ ](?:\w+ly[ ])?(?:agreed|decided|resolved)"
-    r"|(?:agreed|decided)[ ](?:to|that|on|not[ ]to|by)\b|(?:agreement|consensus)[ ](?:is[ ])?(?:to|that|on|was|reached|for)\b"
+    r"|(?:agreed|decided)[ ](?:to|that|on|not[ ]to|by)\b|consensus[ ](?:is[ ])?(?:to|that|on|was|reached|for)\b"
     rf"|(?:was|were|is|are|been|be[ ]unanimously)[ ](?:\w+ly[ ])?{_SETTLED_EN}\b|motion[ ](?:\w+[ ]){{0,4}}?(?:carried|passe[sd]|approved|failed)"
     r"|vote[ ](?:carried|passe[sd])|unanimous(?:ly)?|(?:hearing[ ]|with[ ]|there[ ]were[ ])?no[ ]objections|by[ ]consensus|carried\.?$"
     r"|we(?:['’]re|[ ]are)?[ ](?:go|going|stick|sticking)[ ](?:with|ahead[ ]with|for)\b|we[ ](?:do[ ]not|don['’]t|no[ ]longer)[ ](?:\w+[ ]){1,6}any ?more\b"
+    r"|we(?:['’]re|[ ]are)[ ]not[ ]going[ ]to|we[ ](?:won['’]t|will[ ]not)|^(?:deferring|postponing|tabling|dropping)\b"
     r"|(?:lgtm,?[ ])?(?:approved|accepted|rejected|postponed|deferred|closed[ ]as)\b(?=[ ]|[.,:]|$)"
     r"|(?:[,–—-][ ]?|[.][ ])(?:agreed|decided)(?:[ ]by[ ](?:all|everyone))?\.?$"
     r"|beschlossen|beschlie(?:ß|ss)t|einstimmig|einig(?:t|en|ten)[ ](?:\w+[ ]){0,3}(?:sich|auf|darauf)|geeinigt|angenommen|abgelehnt|genehmigt|verabschiedet"
@@ -197,7 +201,7 @@ UNSETTLED_RE = re.compile(
     r"|dovrebbe|non ancora|deveria|ainda não|als|indien|moet|nog niet|wordt voorgesteld|someone|who)\b"
 )
 NOT_SETTLED_RE = re.compile(
-    r"(?i)\b(?:no (?:decision|agreement|consensus)|not (?:decided|agreed|approved|accepted)|undecided|keine einigung|nicht (?:entschieden|beschlossen)|kein beschluss"
+    r"(?i)\b(?:no (?:decision|agreement|consensus)|(?:not|never)(?: been)? (?:decided|agreed|approved|accepted)|undecided|keine einigung|nicht (?:entschieden|beschlossen)|kein beschluss"
     r"|pas (?:de décision|décidé)|sin acuerdo|no se (?:acuerda|decide)|nessuna decisione|sem decisão|geen besluit|agreed with|how to|to be (?:decided|approved|agreed))\b"
 )
 NOBODY_RE = re.compile(
@@ -214,7 +218,8 @@ IMPERATIVES = frozenset(
     pull push raise reach read rebase refactor release remind remove rename reopen replace reply report
     request research resolve respond review revisit rewrite rotate run schedule send set setup share
     sign start submit switch sync talk tell test track transfer translate triage try update upgrade
-    upload verify work write
+    upload verify work write chase circulate comment continue escalate fill host lead leave liaise
+    meet paste provide raise scope sort speak summarise summarize take
     """.split()
 )
 ROLE_WORDS = frozenset(

@@ -101,7 +101,7 @@ _CUE_RE = re.compile(
     r"|next[ ]|this[ ]|nächsten[ ]|kommenden[ ]|próximo[ ]|prossimo[ ]|volgende[ ]|op[ ]|spätestens[ ])*"
 )
 _BARE_END_RE = re.compile(r"(?:[(\[][^()\[\]]{3,40}[)\]]|(?:[ ][–—-]|[,;|])[ ][^–—,;|()]{3,30})[ .]*$")
-_TIME_RE = re.compile(r"(?i)^[ ,]*(?:at[ ]|um[ ])?\d{1,2}[:h]\d\d|^[ ]*(?:uhr|am|pm)\b")
+_MAX_TASK_CHARS = 1000  # of a task that are read for its due date
 
 
 class FoundDate(NamedTuple):
@@ -136,10 +136,11 @@ def find_due(text: str, base: str, *, is_cell: bool = False) -> str:
     """The due date that a task's text names, or "": after a word such as `by`, a relative day, or a
     date that ends the text. A cell of a table of due dates `is_cell`: any date counts. Without a
     `base`, the meeting's date, only whole dates are found."""
+    text = text[:_MAX_TASK_CHARS]
     if is_cell:
         return _parse_expression(text.strip(), base, anywhere=True)
     for cue in _CUE_RE.finditer(text):
-        if day := _parse_expression(text[cue.end() :], base):
+        if day := _parse_expression(text[cue.end() : cue.end() + 80], base):
             return day
     if end := _BARE_END_RE.search(text):
         part = end[0].strip(" ()[],;|–—-.")

@@ -73,9 +73,18 @@ _LINK_ONLY_RE = re.compile(r"[\W_]*(?:\[[^\[\]]*\]\([^()]*\)|https?://\S+)[\W_]*
 _BOLD_LABEL_RE = re.compile(r"[*_]{2,3}[^*_\n]{2,40}:?[*_]{2,3}:?[ ]+")
 _LEADING_BRACKETS_RE = re.compile(r"[*_]{0,2}[(\[]([^()\[\]]{1,40})[)\]][*_]{0,2}[ ]?:?[ ]+")
 _TRAILING_OWNER_RE = re.compile(r"(?:[ ](?:[–—-]|->)|[ ]?[→:])[ ]?([^–—:→\n]{1,60}?)[ .]*$")
+_FULL_NAME_RE = re.compile(r"[^\W\d_a-z][\w'’.-]+(?:[ ](?:[^\W\d_a-z][\w'’.-]*|v[ao]n|de[rlns]?|d[aiou]s?|la)){1,3}")
 _CONTINUES_RE = re.compile(r"(?:and|or|und|oder|et|ou|y|o|e|en|with|mit|for|für|because|weil|since|to)\b")
+_BEGINS_RE = re.compile(rf"{_ARROW_RE.pattern}|\[[ xX-]\][ ]|@?\w[\w.-]*(?:[ ]\w+)?:[ ]|@\w|[?!+][ ]")
 _MIN_WRAPPED_CHARS = 55  # of a line that goes on in the next
-_MAX_TOPIC_CHARS = 80
+_MAX_TOPIC_CHARS = 120
+_MAX_SPEECHES = 6  # in minutes that are no transcript
+_DEICTIC_RE = re.compile(r"(?i)\b(?:this|that|it|these|them|dies\w*|das|es|cela|ça|esto|questo|isso|dit|dat)\b")
+_DONE_LABEL_RE = re.compile(r"(?i)[*_]{0,2}(?:done|erledigt|fait|hecho|fatto|feito|gedaan)[*_]{0,2}:[*_]{0,2}[ ]+")
+_POLAR_RE = re.compile(
+    r"(?i)(?:yes|no|ok(?:ay)?|approved|agreed|accepted|adopted|rejected|passed|carried|unanimous(?:ly)?|ja|nein|angenommen"
+    r"|abgelehnt|einstimmig|oui|non|adoptée?|approuvée?|sí|aprobad[oa]|sì|approvat[oa]|sim|aprovad[oa]|akkoord)\b[\w ]{0,12}$"
+)
 
 
 class OutcomeReader:
@@ -87,17 +96,31 @@ class OutcomeReader:
         self.date = date
         self._sections: list[tuple[int, str, str]] = [(0, "", "")]  # level, kind, heading
         self._owner = ""  # of the items below a heading that is a name
-        self._last_speaker = ""
+        self._is_transcript = False  # many lines of `Ana: what she said`
 
     def read(self, blocks: list[Block]) -> list[Outcome]:
         """The outcomes in their order, each once."""
-        outcomes: dict[tuple[str, str], Outcome] = {}
+        self._is_transcript = self._count_speeches(blocks) > _MAX_SPEECHES
+        outcomes: dict[tuple[str, str, str], Outcome] = {}
         for block in blocks:
             for outcome in self._of_block(block):
-                key = type(outcome).__name__, outcome.text.casefold()
+                # The same words about `this` mean something else elsewhere.
+                about = str(outcome.line) if _DEICTIC_RE.search(outcome.text) else ""
+                key = type(outcome).__name__, outcome.text.casefold(), about
                 if key not in outcomes:
                     outcomes[key] = outcome
         return list(outcomes.values())
+
+    def _count_speeches(self, blocks: list[Block]) -> int:
+        """How many items and lines begin with an attendee and a colon."""
+        lines = [line for block in blocks for line, _ in block.lines]
+        waiting = [item for block in blocks for item in block.items]
+        while waiting:
+            item = waiting.pop()
+            lines += [line for line, _ in item.lines]
+            waiting += item.nested
+        heads = (line.partition(":")[0] for line in lines if ":" in line[:40])
+        return sum(bool(parse_people(head, self.names, strict=True)) for head in heads)
 
     def _of_block(self, block: Block) -> Iterator[Outcome]:
         kind, topic = self._sections[-1][1:]
@@ -137,7 +160,7 @@ class OutcomeReader:
             at += 1
             while at < len(lines):
                 more = lines[at][0]
-                begins = LABEL_RE.match(more.strip()) or _ARROW_RE.match(more) or CHECKBOX_RE.match(more)
+                begins = _BEGINS_RE.match(more) or LABEL_RE.match(more.strip())
                 indented = more[:1] in (" ", "\t") or _CONTINUES_RE.match(more)
                 wrapped = len(last) >= _MIN_WRAPPED_CHARS and (
                     more[:1].islower() or last[-1:] not in ".!?:;"
@@ -159,7 +182,9 @@ class OutcomeReader:
         nested = item.nested
         bare = text.rstrip("*_ ")
         if nested and not CHECKBOX_RE.match(text):
-            if (kind := section_kind(text)) and len(units) == 1:
+            label = self._label(text)
+            kind = section_kind(text) or (label[0] if label[1].rstrip("*_ ").endswith(":") else "")
+            if kind and len(units) <= 1:
                 for each in nested:
                     yield from self._of_item(each, kind, owner, topic)
                 return
@@ -221,6 +246,9 @@ class OutcomeReader:
         text = text[box.end() :] if box else text
         arrow = _ARROW_RE.match(text)
         text = text[arrow.end() :] if arrow else text
+        if finished := _DONE_LABEL_RE.match(text):
+            yield from self._action(text[finished.end() :], [], owner, True, line)
+            return
         kind, rest, said = self._label(text)
         owner = said or owner
         if not kind and not box and is_item:
@@ -270,7 +298,8 @@ class OutcomeReader:
         orders = bool(words) and words[0].casefold() in IMPERATIVES
         if section == AGENDA or done:
             _, owner, marked = parse_task([bare], self.names)
-            return bool(due or marked or owner or (orders and section != AGENDA))
+            is_due = due and not (done and section == AGENDA)
+            return bool(is_due or marked or owner or (orders and section != AGENDA))
         return not text.rstrip().endswith("?") or bool(due)
 
     def _action(
@@ -291,7 +320,7 @@ class OutcomeReader:
             task, found = self._trailing_owner(task)
         if not found and (promise := self.speech.promise(whole)):
             task, found = promise.text, promise.owner
-        if task.rstrip(" )*_").endswith("?") and not (found or said or owner):
+        if sentences.is_question(task) and not (found or said or owner):
             yield from _question(task, line)
         elif len(task) > 1 and any(char.isalnum() for char in task):
             yield ActionItem(tidy_task_text(task), said or found or owner, due, done, line)
@@ -330,9 +359,9 @@ class OutcomeReader:
             because = _REASON_RE.match(each)
             reasons.append(each[because.end() :] if because else each)
         text = tidy_task_text(text)
-        if not text or text.casefold() in NO_TASK_WORDS or said.rstrip(" *_").endswith("?"):
+        if not text or text.casefold() in NO_TASK_WORDS or sentences.is_question(said):
             return
-        if NOBODY_RE.match(text) and len(text.split()) <= 4:
+        if re.fullmatch(r"(?i)\W*no objections\W*", text) or NOBODY_RE.match(text) and len(text.split()) <= 4:
             return
         reason = "; ".join(filter(None, map(tidy_task_text, reasons)))
         yield DecisionItem(_with_topic(text, topic), reason, line)
@@ -348,17 +377,22 @@ class OutcomeReader:
     def _of_sentences(self, text: str, line: int, topic: str, section: str) -> Iterator[Outcome]:
         if section in (ATTENDEES, ABSENT):
             return
-        before = ""
+        before = speaker = ""
         for clause in self.speech.clauses(text):
             label = LABEL_RE.match(clause)
             if label and label.end() < len(clause) and (label["action"] or label["decision"]):
                 yield from self._of_text(clause, line, "", topic, is_item=False)
-            elif promise := self.speech.promise(clause, before):
+            elif promise := (
+                self.speech.promise(clause, before) or self.speech.own_promise(clause, speaker)
+            ):
                 yield from self._made(promise.text, promise.owner, line)
             elif sentences.decides(clause):
                 yield from self._decision(_BOLD_LABEL_RE.sub("", clause, count=1), [], topic, line)
             elif task := self._told_task(clause):
                 yield task._replace(line=line)
+            lead = self.speech.leading_people(clause)
+            if lead and clause[lead.end :].lstrip("*_ ")[:1] == ":":
+                speaker = lead.names
             before = f"{before} {clause}"[-300:]
 
     def _told_task(self, clause: str) -> ActionItem | None:
@@ -370,7 +404,7 @@ class OutcomeReader:
         due = find_due(rest, self.date)
         if rest.startswith(":"):
             rest = rest.strip(": *_")
-            if self.speech.is_order(rest, bool(due)):
+            if not self._is_transcript and self.speech.is_order(rest, bool(due)):
                 task, _, marked = parse_task([rest], self.names)
                 return ActionItem(tidy_task_text(task), lead.names, marked or due, False, 0)
         elif due and self.speech.is_present(clause[lead.end :]):
@@ -400,9 +434,9 @@ class OutcomeReader:
     def _row_action(self, text: str, row: dict[str, str], line: int) -> Iterator[Outcome]:
         is_done = bool(DONE_CELL_RE.match(row.get("status", "")))
         said = row.get("owner", "").strip(" *_")
-        owner = parse_people(said, self.names | {said.casefold()}) if said[:1].isalpha() or "@" in said[:1] else ""
-        if not parse_people(said, self.names) and (len(said.split()) > 3 or sentences.is_nobody(said)):
-            owner = ""
+        owner = parse_people(said, self.names)
+        if not owner and _FULL_NAME_RE.fullmatch(said) and not NOBODY_RE.match(said):
+            owner = said
         for outcome in self._action(text, [], owner, is_done, line):
             if isinstance(outcome, ActionItem) and (day := find_due(row.get("due", ""), self.date, is_cell=True)):
                 outcome = outcome._replace(due=day)
@@ -423,8 +457,9 @@ def _question(text: str, line: int) -> Iterator[QuestionItem]:
 
 def _with_topic(text: str, topic: str) -> str:
     """A decision of one or two words, such as `yes`, with what it is about before it."""
-    if len(text.split()) > 2 or not topic:
+    if not topic or not _POLAR_RE.match(text) or section_kind(topic):
         return text
+    topic = _LEADING_BRACKETS_RE.sub("", topic)
     topic = re.sub(r"!?\[([^\[\]]*)\]\([^()]*\)", r"\1", topic)
     topic = CHECKBOX_RE.sub("", topic).strip(" :#*_")
     topic = re.split(r"(?<=[.?!])[ ]", topic)[0]

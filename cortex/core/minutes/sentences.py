@@ -13,14 +13,13 @@ from cortex.core.minutes.cues import (
     IMPERATIVES,
     INFINITIVE_CUE_RE,
     NO_PROMISE_RE,
-    NOBODY_RE,
     NOT_SETTLED_RE,
     PRESENT_VERB_RE,
     PRONOUN_CUE_RE,
     REPORTED_PROMISE_RE,
     UNSETTLED_RE,
 )
-from cortex.core.minutes.task_parser import NAME_SEPARATOR_RE, NameSet, parse_people
+from cortex.core.minutes.task_parser import NameSet, parse_people
 
 _SENTENCE_END_RE = re.compile(r"(?<=[.!?])[\"')\]*_]*[ ]+(?=[^\Wa-z_]|[@\"(\[*`])|[ ]*;[ ]+|<br ?/?>")
 _ABBREVIATION_RE = re.compile(
@@ -34,6 +33,11 @@ _LEAD_RE = re.compile(r"[\s*_>\"'(\[]{0,6}")
 _PAST_RE = re.compile(r"[ ][a-zé]+(?:ed|te|ten|a|ó|é)[ ]")
 _FOREIGN_INFINITIVE_RE = re.compile(r"[^\W\d_A-Z]{3,}(?:ar|er|ir|re|are|ere|ire)\b")
 _GERMAN_INFINITIVE_RE = re.compile(r"[ ][^\W\d_A-Z]{3,}(?:en|ern|eln)[ .!]*(?:\([^()]*\)|[,–—-].{0,30}|bis.{0,30})?$")
+_QUESTION_RE = re.compile(r"\?[\s)*_\"']*(?:\([^()]{1,40}\)[ .]*)?$")
+_AND_WILL_RE = re.compile(r"\b(?:and|und|et|y)[ ](?:will|wird|va|va[ ]a)[ ](?!be\b|not\b)")
+_GROUP_RE = re.compile(
+    r"(?i)(?:the[ ])?(?:[\w-]+[ ]){1,3}(?:group|team|wg|committee|council|board)(?=[ ]to[ ])"
+)
 _MAX_NAME_TOKENS = 8
 
 
@@ -54,13 +58,13 @@ class Promise(NamedTuple):
 def decides(clause: str) -> bool:
     """Whether a clause tells what was decided in the meeting."""
     cue = DECISION_CUE_RE.search(clause)
-    if not cue or clause.rstrip(" )*_\"'").endswith("?") or NOT_SETTLED_RE.search(clause):
+    if not cue or is_question(clause) or NOT_SETTLED_RE.search(clause):
         return False
     return not UNSETTLED_RE.search(clause[max(0, cue.start() - 80) : cue.start()])
 
 
-def is_nobody(text: str) -> bool:
-    return bool(NOBODY_RE.match(text)) or not parse_people(text.title(), frozenset())
+def is_question(text: str) -> bool:
+    return bool(_QUESTION_RE.search(text))
 
 
 class Speech:
@@ -103,7 +107,7 @@ class Speech:
                 break
             ends.append(token.end())
             if "'" in token[0] or "’" in token[0]:  # `Ana'll`
-                ends.append(token.start() + re.split("['’]", token[0])[0].__len__())
+                ends.append(token.start() + re.search("['’]", token[0]).start())
             if token[0][-1] in ".-":
                 ends.append(token.end() - 1)
         for end in sorted(set(ends), reverse=True):
@@ -116,7 +120,7 @@ class Speech:
 
     def promise(self, clause: str, before: str = "") -> Promise | None:
         """What the clause promises, and who; `before` is what was said before, for pronouns."""
-        if clause.rstrip(" )*_\"'").endswith("?"):
+        if is_question(clause):
             return None
         if direct := self._direct(clause):
             return direct
@@ -134,10 +138,9 @@ class Speech:
     def _direct(self, clause: str) -> Promise | None:
         """A promise whose subject begins the clause, or is named before a colon."""
         people = self.leading_people(clause)
-        loose = None if people else self.leading_people(clause, strict=False)
-        if not people and loose and (len(loose.names.split(",")) > 3 or " " in loose.names.replace(", ", "")):
-            loose = None
-        lead = people or loose
+        group = _GROUP_RE.match(clause)
+        lead = people or (People(group[0], group.end()) if group else None)
+        lead = lead or self.leading_people(clause, strict=False)
         if not lead:
             return None
         rest = clause[lead.end :]
@@ -149,9 +152,13 @@ class Speech:
             return None
         cue = INFINITIVE_CUE_RE.match(rest)
         if cue and cue.end():
-            if not people and not re.match(r"[ ](?:to|will|is going to|wird|va|zal)[ ]", rest):
+            # Who is not among the attendees may be any word that begins a sentence.
+            verb = re.match(r"[^\W\d_]+", rest[cue.end() :])
+            if not people and (not verb or verb[0] not in IMPERATIVES):
                 return None
             return _promised(rest[cue.end() :], lead.names, clause)
+        if (more := _AND_WILL_RE.search(rest[:90])) and "." not in rest[: more.start()]:
+            return Promise(rest[more.end() :], lead.names)
         if people and FUTURE_VERB_RE.match(rest) and self.language in ("fr", "es", "it", "pt"):
             return Promise(clause, lead.names)
         return None
@@ -161,6 +168,11 @@ class Speech:
             if word[0].isupper() and parse_people(word, self.names, strict=True):
                 return parse_people(word, self.names, strict=True)
         return ""
+
+    def own_promise(self, clause: str, speaker: str) -> Promise | None:
+        """What a speaker promises in a later sentence: `Will do`, `I'll ask`."""
+        cue = FIRST_PERSON_CUE_RE.match(clause) if speaker else None
+        return _promised(clause[cue.end() :], speaker, clause) if cue else None
 
     def is_order(self, text: str, has_due: bool) -> bool:
         """Whether what stands behind `Ana:` is a task, and not what Ana said."""

@@ -26,7 +26,7 @@ _NOT_NAME_WORDS = """
     in it its let's maybe my next niemand no nobody not offen on one or our overall people please
     same she should since so some someone something still team that the their then there these they
     this those tous todos unassigned unless until voting we whether which who with would yes you
-    alguien cada ce cela ces elle en es esto il ils jemand l'équipe la le les los nadie nous nuestro
+    alguien cada tba tbc ce cela ces elle en es esto il ils jemand l'équipe la le les los nadie nous nuestro
     on personne quelqu'un se si sie todo toda todas tutti um una une un wir zu
 """
 _NOT_NAMES = frozenset(_NOT_NAME_WORDS.split())
@@ -58,7 +58,7 @@ LABEL_RE = re.compile(
     rf"(?:(?P<action>{_ACTION_LABELS})|(?P<question>{_QUESTION_LABELS})|(?P<decision>{_DECISION_LABELS}))"
     r"(?:[ ]?[-#]?\d{1,4})?(?P<close>[*_\])]{0,4})[ ]?"
     r"(?:[(\[](?P<owner>[^()\[\]\n]{1,40})[)\]])?[*_]{0,3}"
-    r"(?:[ ]?[:：][*_]{0,3}(?:[ \t]+|$)|(?<=\])[ ]+|[ ][–—-][ ]+|(?<=[A-Z][A-Z])(?-i:(?<!AI)(?<!AP))[ ]+"
+    r"(?:[ ]?[:：][*_]{0,3}(?:[ \t]+|$)|(?<=\])[ ]+|[ ][–—-][ ]+|(?-i:(?<=[A-Z]{3}))[ ]+"
     r"(?!ITEMS?\b|POINTS?\b)(?=[^\s:–—-]+[ ]+[^\s–—-]))"
 )
 # `TODO Ana:`, `ACTION Ana and Bob:`; whether these are people, the attendees tell.
