@@ -33,7 +33,7 @@ _KIND_BY_HEADING = {word: kind for kind, words in _HEADINGS.items() for word in 
 _HEADING_STEMS = {
     ACTION: r"actions?|actiepunt\w*|acties|aktion(?:en|spunkte)|to-?dos?|tasks?|aufgaben?|massnahmen?"
     r"|follow-?ups?|tareas?|taches?|tarefas?|azion[ei]|accion(?:es)?|aco?[ao]e?s?|compiti|compromisos"
-    r"|arbeitsauftrage|auftrage|assignments|taken",
+    r"|arbeitsauftrage|auftrage|assignments",
     DECISION: r"decisions?|decision(?:es|i)|decisoes|decisao|resolutions?|resolucion(?:es)?|resoluties"
     r"|agreements?|entscheidung(?:en)?|beschluss\w*|besluit\w*|acuerdos?|accords|deliber\w+"
     r"|vereinbarung(?:en)?|festlegungen|decided|resolved|agreed|beschlossen",

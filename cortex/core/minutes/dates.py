@@ -58,7 +58,6 @@ _WHOLE_RE = re.compile(
     r"(?P<y3>(?:19|20)\d\d)(?!\d)"
     rf"|\b(?P<m4>{_NAME})\.?[ -](?P<d4>\d\d?){_ORDINAL},?(?:[ ]|-)(?P<y4>(?:19|20)\d\d)(?!\d)"
     rf"|(?<!\d){_YEAR.replace('<y>', '<y6>')}[ ](?P<m6>{_NAME})\.?[ ](?P<d6>\d\d?)(?!\d)"
-    rf"|(?<!\d)(?P<y7>20\d\d)(?P<m7>[01]\d)(?P<d7>[0-3]\d)(?!\d)"
 )
 _YEARLESS_RE = re.compile(
     rf"(?<![\d/.-])(?P<d>\d\d?){_ORDINAL}[ ]?{_OF}(?P<m>{_NAME})\b"

@@ -38,6 +38,7 @@ _OTHER_DATE_RE = re.compile(
     r"|letzt\w*|vorig\w*|bis|seit|proch\w+|précéd\w+|dernièr\w+|avant|próxim\w+|anterior\w*|últim\w+|hasta|prossim\w+|scors\w+"
     r"|precedente|passad\w+|volgende|vorige|version|release)\b"
 )
+_COMPACT_DATE_RE = re.compile(r"(?<!\d)(20\d\d)([01]\d)([0-3]\d)(?!\d)")
 _FIRST_LINES = 14
 _MAX_TITLE_CHARS = 100
 
@@ -136,7 +137,8 @@ def _find_date(
     labelled = (value for key, value in fields[:60] if DATE_KEY_RE.match(fold(key)))
     heads = (block.lines[0][0] for block in blocks if block.level == 1 and block.lines)
     for line in (*labelled, title, *heads):
-        if day := first_date(_URL_RE.sub(" ", line), day_first=day_first):
+        spaced = _COMPACT_DATE_RE.sub(r"\1-\2-\3", _URL_RE.sub(" ", line))
+        if day := first_date(spaced, day_first=day_first):
             return day
     lines = (
         line

@@ -181,6 +181,10 @@ class OutcomeReader:
         text = first[0]
         nested = item.nested
         bare = text.rstrip("*_ ")
+        if not text:
+            for each in nested:
+                yield from self._of_item(each, section, owner, topic)
+            return
         if nested and not CHECKBOX_RE.match(text):
             label = self._label(text)
             kind = section_kind(text) or (label[0] if label[1].rstrip("*_ ").endswith(":") else "")
@@ -206,11 +210,10 @@ class OutcomeReader:
             kept[ACTION] |= isinstance(outcome, ActionItem)
             kept[DECISION] |= isinstance(outcome, DecisionItem)
         holds_details = found and (section in (ACTION, DECISION) or self._is_marked(text))
-        below = section if section != ACTION or not text else ""
         for each in nested:
             if holds_details and not self._is_own(each, kept[ACTION]):
                 continue
-            yield from self._of_item(each, section if not holds_details else below, owner, text or topic)
+            yield from self._of_item(each, section, owner, text or topic)
 
     def _is_marked(self, text: str) -> bool:
         return bool(CHECKBOX_RE.match(text) or LABEL_RE.match(text))
@@ -322,7 +325,7 @@ class OutcomeReader:
             task, found = promise.text, promise.owner
         if sentences.is_question(task) and not (found or said or owner):
             yield from _question(task, line)
-        elif len(task) > 1 and any(char.isalnum() for char in task):
+        elif any(char.isalnum() for char in task):
             yield ActionItem(tidy_task_text(task), said or found or owner, due, done, line)
 
     def _trailing_owner(self, text: str) -> tuple[str, str]:

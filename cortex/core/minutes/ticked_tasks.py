@@ -52,7 +52,9 @@ def _done_by_words(note: Note, scanned: MarkdownScan) -> tuple[str, ...]:
     children: dict[str, list[str]] = {}
     for kind, text in iter_relations(note.fields.get("relations")):
         if kind == "source_of" and (head := _RECORD_ID_RE.fullmatch(parse_link_target(text))):
-            children.setdefault(head[1], []).append(head[0])
+            # Where the line was edited, the link's alias is what it says.
+            alias = text.partition("|")[2].strip("[]\"' ")
+            children.setdefault(slugify(alias) if alias else head[1], []).append(head[0])
     heads = _fully_ticked_slugs(note, scanned, children) if children else []
     return tuple(id_ for head in heads for id_ in children[head])
 
@@ -65,15 +67,28 @@ def _fully_ticked_slugs(
     lines = note.text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
     first = note.body_start_line
     marks: dict[str, bool] = {}
+    by_line: dict[int, str] | None = None
     for task in scanned.tasks:
         texts = [task.text, *_texts_of_task(lines, task.line - first)]
         label = parser.LABEL_RE.match(texts[0])
         texts[0] = texts[0][label.end() if label else 0 :]
         texts = [texts[0] + texts[1], *texts[2:]]
         slugs = (slugify(one_line(text)) for text in parser.possible_task_texts(texts))
-        if head := next((slug for slug in slugs if slug in heads), ""):
+        head = next((slug for slug in slugs if slug in heads), "")
+        if not head:
+            by_line = _slugs_by_line(note.text) if by_line is None else by_line
+            head = by_line.get(task.line - first + 1, "")
+        if head in heads:
             marks[head] = marks.get(head, True) and task.done
     return [head for head, done in marks.items() if done]
+
+
+def _slugs_by_line(text: str) -> dict[int, str]:
+    """The slugs of the actions in minutes, by their line."""
+    # It imports markdown-it-py (40 ms), for what the quick reading does not understand.
+    from cortex.core.minutes.meeting import parse_meeting  # noqa: PLC0415
+
+    return {one.line: slugify(one_line(one.text)) for one in parse_meeting(text).actions}
 
 
 def _texts_of_task(lines: Sequence[str], at: int) -> list[str]:

@@ -60,7 +60,7 @@ def ticks(text: str, *lines: str) -> set[str]:
     [
         ("Anna Schmidt: measure", "measure-the-cold-start"),
         ("Bob to open", "open-an-issue-about-the-walk"),
-        ("@carla write", "write-the-note-mention-the-lock-and-the-door-ask"),
+        ("@carla write", "write-the-note-mention-the-lock-and-the-door"),
         ("Call the printer", "call-the-printer"),
         ("Action: book", "book-the-room"),
     ],
