@@ -9,8 +9,8 @@ from typing import NamedTuple
 from cortex.core.briefing.item_lines import ItemSource, item_lines_of
 from cortex.core.briefing.pages import BRIEFINGS_FOLDER, BriefingPage, ItemLine
 from cortex.core.extract.named_entities import Entity, find_entities
-from cortex.core.minutes.ticked_tasks import done_action_ids
 from cortex.core.markdown.scan import MarkdownScan, conflict_marker_line, scan, title_of
+from cortex.core.minutes.ticked_tasks import done_action_ids
 from cortex.core.model.event import DISTILLED, raw_content
 from cortex.core.model.note_status import (
     SET_ASIDE_STATUSES,

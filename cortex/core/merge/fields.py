@@ -35,7 +35,7 @@ _KEYS_OF_STATUS = (
 # compares the two.
 KEY_ORDER = (
     "id", "type", "title", "status", "scope", "project", "branch", "topic", "tags", "aliases",
-    "owner", "due", "created", "updated", "confidence", "priority", "pinned", "supersedes",
+    "date", "attendees", "owner", "due", "created", "updated", "confidence", "priority", "pinned", "supersedes",
     "superseded_by", "relations", "provenance",
 )  # fmt: skip
 _UNREADABLE_REASON = "not YAML that can be merged"

@@ -44,16 +44,15 @@ _HEADING_STEMS = {
     AGENDA: "agenda|announcements?|tagesordnung\\w*",
 }  # fmt: skip
 _STEM_RES = {kind: re.compile(stems) for kind, stems in _HEADING_STEMS.items()}
-_FILLERS = frozenset(
-    """
+_FILLER_WORDS = """
     the of from this new open key main our made list log items item points point summary for all we
     what were assigned current important overview tracker table members member on in at to voting
     team meeting's there und der die das des neue offene liste wichtige gefasste getroffene wir was
     haben mitglieder personen de du la le les et prises releve liste membres personnes tableau el los
     las del y tomadas nuevas abiertas pendientes lista miembros personas di dei delle degli prese e da
     do dos das van het en de leden
-    """.split()
-)
+"""
+_FILLERS = frozenset(_FILLER_WORDS.split())
 _OF_THIS_MEETING_RE = re.compile(
     r"[ ](?:from|of|for|in)[ ](?:this|the|today'?s?)[ ](?:meeting|call|session|sync)$"
 )
@@ -77,7 +76,7 @@ def section_kind(line: str) -> str:
     text = _OF_THIS_MEETING_RE.sub("", text)
     words = re.findall(r"[^\W_]+(?:[-'][^\W_]+)*", re.sub(r"\([^()]*\)", "", text))
     rest = [word for word in words if word not in _FILLERS and not _EARLIER_RE.fullmatch(word)]
-    kinds = []
+    kinds: list[str] = []
     for word in rest:
         if word in ("and", "or", "oder", "ou", "o", "meeting", "&") and (earlier or kinds):
             continue
@@ -208,8 +207,7 @@ NOBODY_RE = re.compile(
     r"(?i)(?:nobody|no[ -]?one|none|nothing|no (?:new |open |further )?(?:action|task|decision|item|question)s?\b|niemand|keine[rs]?|personne ne|aucune?"
     r"|nadie|ninguna?|nessun[oa]?|ninguém|nenhuma?|geen|niente|nada)\b"
 )
-IMPERATIVES = frozenset(
-    """
+_IMPERATIVE_WORDS = """
     add announce arrange ask book bring build bump buy call change check clarify clean close collect
     compare compile complete confirm contact convert coordinate create decide define delete deploy
     design discuss document draft email ensure evaluate expand explore file finalize find finish fix
@@ -220,18 +218,17 @@ IMPERATIVES = frozenset(
     sign start submit switch sync talk tell test track transfer translate triage try update upgrade
     upload verify work write chase circulate comment continue escalate fill host lead leave liaise
     meet paste provide raise scope sort speak summarise summarize take
-    """.split()
-)
-ROLE_WORDS = frozenset(
-    """
+"""
+IMPERATIVES = frozenset(_IMPERATIVE_WORDS.split())
+_ROLES = """
     chair chairs scribe host moderator facilitator secretary minutes guests guest members member team
     others other observers staff voting visitors contributors maintainers remote onsite speakers
     vorsitz vorsitzende protokoll schriftführung leitung gäste mitglieder moderation président
     présidente secrétaire membres invités animateur presidente secretario secretaria moderador
     miembros invitados presidenza segretario membri ospiti secretário membros convidados voorzitter
     notulist leden gasten
-    """.split()
-)
+"""
+ROLE_WORDS = frozenset(_ROLES.split())
 STOP_WORDS = {
     "en": "the and of to is for we with that this was are not it will be on",
     "de": "der die und ist das den von wir mit nicht ein eine wird für auf im dem",

@@ -99,7 +99,9 @@ _CUE_RE = re.compile(
     r"(?:the[ ]|on[ ]|of[ ]|le[ ]|la[ ]|el[ ]|il[ ]|l['’]|o[ ]|ao?[ ]|à[ ]|au[ ]|de[ ]|dem[ ]|den[ ]|zum[ ]|zur[ ]|am[ ]"
     r"|next[ ]|this[ ]|nächsten[ ]|kommenden[ ]|próximo[ ]|prossimo[ ]|volgende[ ]|op[ ]|spätestens[ ])*"
 )
-_BARE_END_RE = re.compile(r"(?:[(\[][^()\[\]]{3,40}[)\]]|(?:[ ][–—-]|[,;|])[ ][^–—,;|()]{3,30})[ .]*$")
+_BARE_END_RE = re.compile(
+    r"(?:[(\[][^()\[\]]{3,40}[)\]]|(?:[ ][–—-]|[,;|])[ ][^–—,;|()]{3,30})[ .]*$"
+)
 _MAX_TASK_CHARS = 1000  # of a task that are read for its due date
 
 
@@ -189,9 +191,9 @@ def _with_year(match: re.Match[str], start: dt.date) -> str:
     groups = {key[0]: value for key, value in match.groupdict().items() if value}
     month = int(groups["m"]) if groups["m"].isdecimal() else _month(groups["m"])
     for year in (start.year, start.year + 1):
-        if day := valid_date(f"{year}-{month:02}-{int(groups['d']):02}"):
-            if day >= start.isoformat():
-                return day
+        day = valid_date(f"{year}-{month:02}-{int(groups['d']):02}")
+        if day >= start.isoformat():
+            return day
     return ""
 
 

@@ -94,7 +94,11 @@ def _block_fields(block: Block) -> Iterator[tuple[str, str]]:
         key, value = parse_field(line)
         if key and block.lines and not block.level:  # names may go on in the next lines
             more = at + 1
-            while section_kind(key) == ATTENDEES and more < len(lines) and not parse_field(lines[more])[0]:
+            while (
+                section_kind(key) == ATTENDEES
+                and more < len(lines)
+                and not parse_field(lines[more])[0]
+            ):
                 value, more = f"{value} {lines[more]}", more + 1
         yield key, value
     for cells, _ in block.rows:

@@ -9,10 +9,10 @@ from typing import NamedTuple
 from cortex.core.minutes import sentences
 from cortex.core.minutes.blocks import Block, MinutesItem, NumberedLines
 from cortex.core.minutes.cues import (
+    ABSENT,
     ACTION,
     AGENDA,
     ATTENDEES,
-    ABSENT,
     DECISION,
     DONE_CELL_RE,
     IMPERATIVES,
@@ -73,14 +73,24 @@ _LINK_ONLY_RE = re.compile(r"[\W_]*(?:\[[^\[\]]*\]\([^()]*\)|https?://\S+)[\W_]*
 _BOLD_LABEL_RE = re.compile(r"[*_]{2,3}[^*_\n]{2,40}:?[*_]{2,3}:?[ ]+")
 _LEADING_BRACKETS_RE = re.compile(r"[*_]{0,2}[(\[]([^()\[\]]{1,40})[)\]][*_]{0,2}[ ]?:?[ ]+")
 _TRAILING_OWNER_RE = re.compile(r"(?:[ ](?:[–—-]|->)|[ ]?[→:])[ ]?([^–—:→\n]{1,60}?)[ .]*$")
-_FULL_NAME_RE = re.compile(r"[^\W\d_a-z][\w'’.-]+(?:[ ](?:[^\W\d_a-z][\w'’.-]*|v[ao]n|de[rlns]?|d[aiou]s?|la)){1,3}")
-_CONTINUES_RE = re.compile(r"(?:and|or|und|oder|et|ou|y|o|e|en|with|mit|for|für|because|weil|since|to)\b")
-_BEGINS_RE = re.compile(rf"{_ARROW_RE.pattern}|\[[ xX-]\][ ]|@?\w[\w.-]*(?:[ ]\w+)?:[ ]|@\w|[?!+][ ]")
+_FULL_NAME_RE = re.compile(
+    r"[^\W\d_a-z][\w'’.-]+(?:[ ](?:[^\W\d_a-z][\w'’.-]*|v[ao]n|de[rlns]?|d[aiou]s?|la)){1,3}"
+)
+_CONTINUES_RE = re.compile(
+    r"(?:and|or|und|oder|et|ou|y|o|e|en|with|mit|for|für|because|weil|since|to)\b"
+)
+_BEGINS_RE = re.compile(
+    rf"{_ARROW_RE.pattern}|\[[ xX-]\][ ]|@?\w[\w.-]*(?:[ ]\w+)?:[ ]|@\w|[?!+][ ]"
+)
 _MIN_WRAPPED_CHARS = 55  # of a line that goes on in the next
 _MAX_TOPIC_CHARS = 120
 _MAX_SPEECHES = 6  # in minutes that are no transcript
-_DEICTIC_RE = re.compile(r"(?i)\b(?:this|that|it|these|them|dies\w*|das|es|cela|ça|esto|questo|isso|dit|dat)\b")
-_DONE_LABEL_RE = re.compile(r"(?i)[*_]{0,2}(?:done|erledigt|fait|hecho|fatto|feito|gedaan)[*_]{0,2}:[*_]{0,2}[ ]+")
+_DEICTIC_RE = re.compile(
+    r"(?i)\b(?:this|that|it|these|them|dies\w*|das|es|cela|ça|esto|questo|isso|dit|dat)\b"
+)
+_DONE_LABEL_RE = re.compile(
+    r"(?i)[*_]{0,2}(?:done|erledigt|fait|hecho|fatto|feito|gedaan)[*_]{0,2}:[*_]{0,2}[ ]+"
+)
 _POLAR_RE = re.compile(
     r"(?i)(?:yes|no|ok(?:ay)?|approved|agreed|accepted|adopted|rejected|passed|carried|unanimous(?:ly)?|ja|nein|angenommen"
     r"|abgelehnt|einstimmig|oui|non|adoptée?|approuvée?|sí|aprobad[oa]|sì|approvat[oa]|sim|aprovad[oa]|akkoord)\b[\w ]{0,12}$"
@@ -174,7 +184,9 @@ class OutcomeReader:
 
     # -- lists
 
-    def _of_item(self, item: MinutesItem, section: str, owner: str, topic: str) -> Iterator[Outcome]:
+    def _of_item(
+        self, item: MinutesItem, section: str, owner: str, topic: str
+    ) -> Iterator[Outcome]:
         """The outcomes of an item and of those nested in it."""
         units = list(self._units(item.lines))
         first = units[0] if units else ("", 0)
@@ -193,14 +205,14 @@ class OutcomeReader:
                     yield from self._of_item(each, kind, owner, topic)
                 return
             strict = bool(self.names) or not bare.endswith(":")
-            if section == ACTION and (group := parse_people(bare.rstrip(":*_ "), self.names, strict)):
+            if section == ACTION and (
+                group := parse_people(bare.rstrip(":*_ "), self.names, strict)
+            ):
                 for each in nested:
                     yield from self._of_item(each, section, group, topic)
                 return
         found = list(
-            self._of_text(
-                text, first[1], section, topic, is_item=True, owner=owner, nested=nested
-            )
+            self._of_text(text, first[1], section, topic, is_item=True, owner=owner, nested=nested)
         )
         yield from found
         for more, line in units[1:]:
@@ -273,7 +285,7 @@ class OutcomeReader:
             task = rest[lead.end :].lstrip(" :*_")
             is_finite = rest[lead.end :].lstrip("*_")[:1] != ":"
             yield from self._made(rest if is_finite else task, lead.names, line)
-        elif section == MIXED and (task := parse_task([rest], self.names)) and (task[1] or task[2]):
+        elif section == MIXED and any(parse_task([rest], self.names)[1:]):
             yield from self._action(rest, below, owner, done, line)
         else:
             yield from self._of_sentences(text, line, topic, section)
@@ -316,8 +328,10 @@ class OutcomeReader:
             text = text[lead.end() :] if said else text
         whole = text
         task, found, due = parse_task([text, *below], self.names)
-        due = due or find_due(text, self.date) or next(
-            filter(None, (find_due(each, self.date) for each in below)), ""
+        due = (
+            due
+            or find_due(text, self.date)
+            or next(filter(None, (find_due(each, self.date) for each in below)), "")
         )
         if not found and not said:
             task, found = self._trailing_owner(task)
@@ -364,7 +378,9 @@ class OutcomeReader:
         text = tidy_task_text(text)
         if not text or text.casefold() in NO_TASK_WORDS or sentences.is_question(said):
             return
-        if re.fullmatch(r"(?i)\W*no objections\W*", text) or NOBODY_RE.match(text) and len(text.split()) <= 4:
+        if re.fullmatch(r"(?i)\W*no objections\W*", text) or (
+            NOBODY_RE.match(text) and len(text.split()) <= 4
+        ):
             return
         reason = "; ".join(filter(None, map(tidy_task_text, reasons)))
         yield DecisionItem(_with_topic(text, topic), reason, line)
@@ -440,10 +456,12 @@ class OutcomeReader:
         owner = parse_people(said, self.names)
         if not owner and _FULL_NAME_RE.fullmatch(said) and not NOBODY_RE.match(said):
             owner = said
+        day = find_due(row.get("due", ""), self.date, is_cell=True)
         for outcome in self._action(text, [], owner, is_done, line):
-            if isinstance(outcome, ActionItem) and (day := find_due(row.get("due", ""), self.date, is_cell=True)):
-                outcome = outcome._replace(due=day)
-            yield outcome
+            if day and isinstance(outcome, ActionItem):
+                yield outcome._replace(due=day)
+            else:
+                yield outcome
 
 
 def _iter_texts(item: MinutesItem) -> Iterator[str]:

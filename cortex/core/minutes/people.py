@@ -19,7 +19,8 @@ _NO_NAME_RE = re.compile(
     r"(?i)\b(?:people|present|tbd|none|n/a|and|the|was|were|of|anonymous|see|with|all|others?|everyone"
     r"|niemand|keine|personne|nadie|members|list|attendees|quorum|proxy|absent|excused|minutes)\b|https?:|\d{3}"
 )
-_PARTICLES = frozenset("van von de den der del da di la le el dos das du ten zu al bin ter mac".split())
+_PARTICLE_WORDS = "van von de den der del da di la le el dos das du ten zu al bin ter mac"
+_PARTICLES = frozenset(_PARTICLE_WORDS.split())
 
 
 def parse_attendee(text: str) -> tuple[str, tuple[str, ...]]:
@@ -36,7 +37,9 @@ def parse_attendee(text: str) -> tuple[str, tuple[str, ...]]:
     if colon:
         plain = tail if head.strip().casefold() in ROLE_WORDS else head
     name = plain.strip(" *_`\"'[]:;@()")
-    name = name if name.count(".") == 1 and len(name) > 2 and name[-2].isupper() else name.rstrip(".")
+    name = (
+        name if name.count(".") == 1 and len(name) > 2 and name[-2].isupper() else name.rstrip(".")
+    )
     if name.casefold() in _ME and inside:
         name = inside[0].strip()
     if not _is_name(name):
@@ -78,7 +81,9 @@ def names_in_list(texts: Sequence[str]) -> list[str]:
     entries = []
     for text in texts:
         head, colon, tail = text.partition(":")
-        is_group = colon and ("," in tail or head.strip(" *_").casefold().split()[-1:] == ["members"])
+        is_group = colon and (
+            "," in tail or head.strip(" *_").casefold().split()[-1:] == ["members"]
+        )
         entries += split_names(tail if is_group else text)
     return entries
 
@@ -104,16 +109,25 @@ def roster_names(attendees: Iterable[tuple[str, Sequence[str]]], text: str) -> N
     initials: dict[str, int] = {}
     for name, aliases in attendees:
         words = [word for word in re.split(r"[\s.]+", name) if word]
-        names.update((name.casefold(), *(alias if alias.isupper() else alias.casefold() for alias in aliases)))
+        names.update(
+            (
+                name.casefold(),
+                *(alias if alias.isupper() else alias.casefold() for alias in aliases),
+            )
+        )
         names.update(word.casefold() for word in words if len(word) > 2 and word[0].isalpha())
         parts = re.split(r"[\s-]+", name)
         for short in {"".join(word[0] for word in some if word) for some in (words, parts)}:
             if len(words) > 1:
                 initials[short] = initials.get(short, 0) + 1
         if len(words) > 1:
-            names.update((f"{words[0]}{words[-1][0]}".casefold(), f"{words[0]} {words[-1][0]}".casefold()))
+            names.update(
+                (f"{words[0]}{words[-1][0]}".casefold(), f"{words[0]} {words[-1][0]}".casefold())
+            )
     # In capitals, as `it` and `is` are no people.
     names.update(
-        short for short in initials if len(short) > 1 and re.search(rf"\b{re.escape(short)}\b", text)
+        short
+        for short in initials
+        if len(short) > 1 and re.search(rf"\b{re.escape(short)}\b", text)
     )
     return frozenset(names - _PARTICLES - {"frau", "herr", "mr", "mrs", "dr", "the"})

@@ -21,7 +21,9 @@ from cortex.core.minutes.cues import (
 )
 from cortex.core.minutes.task_parser import NameSet, parse_people
 
-_SENTENCE_END_RE = re.compile(r"(?<=[.!?])[\"')\]*_]*[ ]+(?=[^\Wa-z_]|[@\"(\[*`])|[ ]*;[ ]+|<br ?/?>")
+_SENTENCE_END_RE = re.compile(
+    r"(?<=[.!?])[\"')\]*_]*[ ]+(?=[^\Wa-z_]|[@\"(\[*`])|[ ]*;[ ]+|<br ?/?>"
+)
 _ABBREVIATION_RE = re.compile(
     r"(?:\b(?:hr|fr|dr|mr|ms|mrs|st|nr|no|vs|prof|sr|sra|bzw|ca|inkl|sog|z\.b|d\.h|u\.a|e\.g|i\.e|p\.ej|cf|art|abs"
     r"|ev|approx|etc)|\b[^\W\d_]|(?<!\d)\d{1,2})\.$",
@@ -32,7 +34,9 @@ _TOKEN_RE = re.compile(r"@?[^\W\d_][\w'’.-]*")
 _LEAD_RE = re.compile(r"[\s*_>\"'(\[]{0,6}")
 _PAST_RE = re.compile(r"[ ][a-zé]+(?:ed|te|ten|a|ó|é)[ ]")
 _FOREIGN_INFINITIVE_RE = re.compile(r"[^\W\d_A-Z]{3,}(?:ar|er|ir|re|are|ere|ire)\b")
-_GERMAN_INFINITIVE_RE = re.compile(r"[ ][^\W\d_A-Z]{3,}(?:en|ern|eln)[ .!]*(?:\([^()]*\)|[,–—-].{0,30}|bis.{0,30})?$")
+_GERMAN_INFINITIVE_RE = re.compile(
+    r"[ ][^\W\d_A-Z]{3,}(?:en|ern|eln)[ .!]*(?:\([^()]*\)|[,–—-].{0,30}|bis.{0,30})?$"
+)
 _QUESTION_RE = re.compile(r"\?[\s)*_\"']*(?:\([^()]{1,40}\)[ .]*)?$")
 _AND_WILL_RE = re.compile(r"\b(?:and|und|et|y)[ ](?:will|wird|va|va[ ]a)[ ](?!be\b|not\b)")
 _GROUP_RE = re.compile(
@@ -97,17 +101,19 @@ class Speech:
         if sentence:
             yield sentence
 
-    def leading_people(self, text: str, *, whole: bool = False, strict: bool = True) -> People | None:
+    def leading_people(
+        self, text: str, *, whole: bool = False, strict: bool = True
+    ) -> People | None:
         """The people with whose names a text begins, or of which the `whole` of it consists."""
         start = _LEAD_RE.match(text)
         at = start.end() if start else 0
-        ends = []
+        ends: list[int] = []
         for token in _TOKEN_RE.finditer(text, at):
             if len(ends) >= _MAX_NAME_TOKENS or (ends and token.start() - ends[-1] > 3):
                 break
             ends.append(token.end())
-            if "'" in token[0] or "’" in token[0]:  # `Ana'll`
-                ends.append(token.start() + re.search("['’]", token[0]).start())
+            if quote := re.search("['’]", token[0]):  # `Ana'll`
+                ends.append(token.start() + quote.start())
             if token[0][-1] in ".-":
                 ends.append(token.end() - 1)
         for end in sorted(set(ends), reverse=True):
@@ -129,10 +135,11 @@ class Speech:
             who = parse_people(words[-1], self.names) if words else ""
             if who:
                 return Promise(clause[reported.end() :], who)
-        if pronoun := PRONOUN_CUE_RE.search(clause):
-            if pronoun.start() < 3 or clause[: pronoun.start()].rstrip()[-1:] in ",;" or clause[: pronoun.start()].endswith("so "):
-                who = self._last_person(f"{before} {clause[: pronoun.start()]}")
-                return Promise(clause[pronoun.end() :], who) if who else None
+        pronoun = PRONOUN_CUE_RE.search(clause)
+        head = clause[: pronoun.start()] if pronoun else ""
+        if pronoun and (len(head) < 3 or head.rstrip()[-1:] in ",;" or head.endswith("so ")):
+            who = self._last_person(f"{before} {head}")
+            return Promise(clause[pronoun.end() :], who) if who else None
         return None
 
     def _direct(self, clause: str) -> Promise | None:
@@ -143,24 +150,24 @@ class Speech:
         lead = lead or self.leading_people(clause, strict=False)
         if not lead:
             return None
-        rest = clause[lead.end :]
-        rest = re.sub(r"^[*_]{1,3}", "", rest)
+        rest = re.sub(r"^[*_]{1,3}", "", clause[lead.end :])
         if people and (colon := re.match(r"[ ]?[:–—][*_]{0,3}[ ]+|[ ]-[ ]", rest)):
-            said = rest[colon.end() :]
-            if cue := FIRST_PERSON_CUE_RE.match(said):
-                return _promised(said[cue.end() :], lead.names, said)
-            return None
+            return self.own_promise(rest[colon.end() :], lead.names)
+        return self._promise_of(lead.names, rest, clause, is_known=bool(people))
+
+    def _promise_of(self, owner: str, rest: str, clause: str, *, is_known: bool) -> Promise | None:
+        """What the words behind the people who begin a clause promise."""
         cue = INFINITIVE_CUE_RE.match(rest)
         if cue and cue.end():
             # Who is not among the attendees may be any word that begins a sentence.
             verb = re.match(r"[^\W\d_]+", rest[cue.end() :])
-            if not people and (not verb or verb[0] not in IMPERATIVES):
-                return None
-            return _promised(rest[cue.end() :], lead.names, clause)
-        if (more := _AND_WILL_RE.search(rest[:90])) and "." not in rest[: more.start()]:
-            return Promise(rest[more.end() :], lead.names)
-        if people and FUTURE_VERB_RE.match(rest) and self.language in ("fr", "es", "it", "pt"):
-            return Promise(clause, lead.names)
+            is_task = is_known or (verb and verb[0] in IMPERATIVES)
+            return _promised(rest[cue.end() :], owner, clause) if is_task else None
+        more = _AND_WILL_RE.search(rest[:90])
+        if more and "." not in rest[: more.start()]:
+            return Promise(rest[more.end() :], owner)
+        if is_known and FUTURE_VERB_RE.match(rest) and self.language in ("fr", "es", "it", "pt"):
+            return Promise(clause, owner)
         return None
 
     def _last_person(self, text: str) -> str:
@@ -180,7 +187,9 @@ class Speech:
         if not word:
             return False
         if self.language == "en":
-            return word[0].casefold() in IMPERATIVES or (has_due and not _PAST_RE.search(f" {text} "))
+            return word[0].casefold() in IMPERATIVES or (
+                has_due and not _PAST_RE.search(f" {text} ")
+            )
         is_infinitive = (
             _GERMAN_INFINITIVE_RE.search(text)
             if self.language in ("de", "nl")

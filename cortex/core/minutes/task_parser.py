@@ -31,7 +31,20 @@ _NOT_NAME_WORDS = """
 """
 _NOT_NAMES = frozenset(_NOT_NAME_WORDS.split())
 NO_TASK_WORDS = frozenset(
-    ("none", "n/a", "na", "nothing", "no", "nil", "tbd", "tbc", "keine", "aucune", "aucun", "ninguna")
+    (
+        "none",
+        "n/a",
+        "na",
+        "nothing",
+        "no",
+        "nil",
+        "tbd",
+        "tbc",
+        "keine",
+        "aucune",
+        "aucun",
+        "ninguna",
+    )
 )
 
 CHECKBOX_RE = re.compile(r"\[([ xX-])\](?:[ \t]+|$)")
@@ -93,7 +106,9 @@ _LEADING_NAME_RE = re.compile(
     r"|[ ]to[ ](?=[^\WA-Z\d_]))"
 )
 _PARENTHESIS_RE = re.compile(r"\(([^()]{1,80})\)[ .]{0,3}$")
-NAME_SEPARATOR_RE = re.compile(r"[ ]{0,3}(?:[,;&+/]|(?<![\w-])(?:and|und|et|y|e|en)(?![\w-]))[ ]{0,3}")
+NAME_SEPARATOR_RE = re.compile(
+    r"[ ]{0,3}(?:[,;&+/]|(?<![\w-])(?:and|und|et|y|e|en)(?![\w-]))[ ]{0,3}"
+)
 _NAME_RE = re.compile(r"[^\W\d_][\w'’.-]{0,40}")
 _EMPTY_BRACKETS_RE = re.compile(r"\([ ,;]{0,4}\)|\[[ ]{0,3}\]")
 

@@ -30,9 +30,9 @@ _TYPE_WORDS = {
 }  # fmt: skip
 # The order of the fields of a new record; `core/merge/fields.py:KEY_ORDER` adds what verbs write later.
 _KEY_ORDER = (
-    "id", "type", "title", "status", "scope", "project", "branch", "topic", "tags", "owner", "due",
-    "created", "updated", "confidence", "priority", "pinned", "supersedes", "relations",
-    "provenance",
+    "id", "type", "title", "status", "scope", "project", "branch", "topic", "tags", "date",
+    "attendees", "owner", "due", "created", "updated", "confidence", "priority", "pinned",
+    "supersedes", "relations", "provenance",
 )  # fmt: skip
 
 
@@ -54,6 +54,8 @@ class Record(NamedTuple):
     tags: tuple[str, ...] = ()
     owner: str = ""
     due: str = ""
+    date: str = ""  # of a meeting: YYYY-MM-DD
+    attendees: tuple[str, ...] = ()
     updated: str = ""  # by default when it was created
     confidence: str = ""  # 0 to 1, as somebody said it
     priority: str = ""  # 1 to 10, the same

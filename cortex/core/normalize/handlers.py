@@ -269,36 +269,11 @@ def _handle_session(event: Event, known: ExistingRecords) -> list[NoteChange]:
 
 def _handle_meeting(event: Event, known: ExistingRecords) -> list[NoteChange]:
     # markdown-it-py takes 40 ms to import; only a meeting is worth them.
-    from cortex.core.minutes.meeting import ActionItem, DecisionItem, parse_meeting  # noqa: PLC0415
+    from cortex.core.minutes.records import records_of_minutes  # noqa: PLC0415
 
-    meeting = parse_meeting(event.text)
-    title = shorten(meeting.title, TITLE_LIMIT) or "Meeting"
-    parts: list[ActionItem | DecisionItem] = sorted(
-        (*meeting.actions, *meeting.decisions), key=lambda part: part.line
-    )
-    own_id = record_id(title, event.id)
     twin = known.find_duplicate("meeting", event.project, text_digest(event.text), event.at)
-    meeting_id = known.id_at(twin) or own_id
-    children: list[Record] = []
-    for ordinal, part in enumerate(parts, start=1):
-        text = one_line(part.text)
-        child = _base_record(event)._replace(
-            id=record_id(text, event.id, ordinal),
-            title=make_title(text),
-            relations=(("derived_from", meeting_id),),
-        )
-        if isinstance(part, ActionItem):
-            status = "done" if part.done else "open"
-            child = child._replace(type="action", status=status, owner=part.owner, due=part.due)
-            why = ""
-        else:
-            child = child._replace(type="decision")
-            why = f"**Why.** {one_line(part.reason)}\n\n" if part.reason else ""
-        source = f"From [[{meeting_id}|{_escape_link_alias(title)}]]."
-        children.append(child._replace(body=f"{text}\n\n{why}{source}"))
-    relations = tuple(("source_of", child.id) for child in children)
-    record = _base_record(event)._replace(id=own_id, type="meeting", title=title)
-    return _changes_for_records([record._replace(relations=relations), *children], event, known)
+    records = records_of_minutes(_base_record(event), known.id_at(twin))
+    return _changes_for_records(records, event, known)
 
 
 HANDLERS: dict[str, Callable[[Event, ExistingRecords], list[NoteChange]]] = {
@@ -430,7 +405,3 @@ def _type_and_title(event: Event) -> tuple[str, str]:
     if sentence and sentence.start() <= TITLE_LIMIT:
         title = title[: sentence.start()]
     return tagged or word or "note", make_title(title.rstrip(".:")) or "note"
-
-
-def _escape_link_alias(title: str) -> str:
-    return title.replace("|", "-").replace("]", ")").replace("[", "(")

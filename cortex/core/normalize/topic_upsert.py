@@ -139,6 +139,7 @@ def record_from_note(note: Note) -> Record:
     return Record(
         **{key: note.get(key) for key in _PLAIN_FIELDS},
         body=normalized_body(note), events=events, tags=note.get_list("tags"),
+        attendees=note.get_list("attendees"),
         supersedes=note.get_list("supersedes"), relations=tuple(relations),
         session=session if isinstance(session, str) else "",
         pinned=note.fields.get("pinned") is True, layer=layer if isinstance(layer, str) else "",
