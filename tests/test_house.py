@@ -144,13 +144,15 @@ def test_this_projects_vault_is_sound_and_explains_itself(tmp_path) -> None:
 
 def test_this_projects_vault_is_what_its_events_say(tmp_path) -> None:
     """Take the records away and put the events back into the inbox: the same records come out. People may have edited
-    theirs since, so the ids are what must agree."""
+    theirs since, so the ids are what must agree. Minutes are understood better than when they were captured, and stay."""
     fresh = tmp_path / "vault"
     shutil.copytree(ROOT / "vault", fresh)
     shutil.rmtree(fresh / "records")
     shutil.rmtree(fresh / "sessions")
     (fresh / "inbox/pending").mkdir(parents=True, exist_ok=True)
     for event in fresh.glob("events/**/*.md"):
+        if "\ntype: meeting\n" in event.read_text():
+            continue
         event.rename(fresh / "inbox/pending" / event.name)
     subprocess.run(
         [sys.executable, "-m", "cortex", "--vault", str(fresh), "normalize"],

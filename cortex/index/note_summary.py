@@ -76,6 +76,12 @@ class NoteSummary(NamedTuple):
     sketch: bytes  # of the words of its title and text; empty for notes that are not compared
 
 
+def _digest_of_minutes(body: str, type_: str, tier: int) -> str:
+    """Of a meeting's event, the digest that its record has until somebody edits that."""
+    text = raw_content(body) if type_ == "meeting" and tier == TIER_TRAIL else None
+    return text_digest(text.strip("\n")) if text is not None else ""
+
+
 def summarize_note(path: str, data: bytes, mtime: int) -> NoteSummary:
     """The summary of a note, from its first megabyte and the mtime of its file in seconds."""
     note = notes.read(data, path)
@@ -117,7 +123,7 @@ def summarize_note(path: str, data: bytes, mtime: int) -> NoteSummary:
         tier=tier,
         created=created,
         events=from_events,
-        digest=text_digest(body) if from_events else "",
+        digest=text_digest(body) if from_events else _digest_of_minutes(body, type_, tier),
         body=body,
         problems=problems,
         briefing_items=() if is_trail else tuple(item_lines_of(source)),

@@ -49,14 +49,20 @@ def _done_by_words(note: Note, scanned: MarkdownScan) -> tuple[str, ...]:
         return (note.get("id"),) if is_done else ()
     if type_ != "meeting":
         return ()
-    children: dict[str, list[str]] = {}
-    for kind, text in iter_relations(note.fields.get("relations")):
-        if kind == "source_of" and (head := _RECORD_ID_RE.fullmatch(parse_link_target(text))):
-            # Where the line was edited, the link's alias is what it says.
-            alias = text.partition("|")[2].strip("[]\"' ")
-            children.setdefault(slugify(alias) if alias else head[1], []).append(head[0])
+    children = child_slugs(note)
     heads = _fully_ticked_slugs(note, scanned, children) if children else []
     return tuple(id_ for head in heads for id_ in children[head])
+
+
+def child_slugs(meeting: Note) -> dict[str, list[str]]:
+    """The slug of a line -> the ids of the records that came of it: the one in the id, or where the
+    line was edited since, that of the link's alias."""
+    children: dict[str, list[str]] = {}
+    for kind, text in iter_relations(meeting.fields.get("relations")):
+        if kind == "source_of" and (head := _RECORD_ID_RE.fullmatch(parse_link_target(text))):
+            alias = text.partition("|")[2].strip("[]\"' ")
+            children.setdefault(slugify(alias) if alias else head[1], []).append(head[0])
+    return children
 
 
 def _fully_ticked_slugs(

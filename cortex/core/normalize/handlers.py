@@ -267,6 +267,11 @@ def _handle_session(event: Event, known: ExistingRecords) -> list[NoteChange]:
     return [CreateNote(sessions.note_path(event), sessions.compose_note(event), record)]
 
 
+def minutes_record(event: Event) -> Record:
+    """What every record of the meeting takes from its event, with the minutes as its body."""
+    return _base_record(event)
+
+
 def _handle_meeting(event: Event, known: ExistingRecords) -> list[NoteChange]:
     # markdown-it-py takes 40 ms to import; only a meeting is worth them.
     from cortex.core.minutes.records import records_of_minutes  # noqa: PLC0415

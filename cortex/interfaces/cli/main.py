@@ -101,6 +101,11 @@ def _run_command(argv: list[str]) -> int:
             "say": _print_json_message if parsed.as_json else daemon_client.print_message,
         }
     code = command.run(parsed._replace(given=given), caller, supplied, sys.stdout)
+    if name == "capture" and given.get("type") == "meeting":
+        sys.stdout.flush()  # the acknowledgement comes first, whatever the minutes hold
+        from cortex.interfaces.cli import minutes_found  # noqa: PLC0415  minutes alone
+
+        sys.stderr.write(minutes_found.summary(str(given.get("text", ""))))
     if name == "hooks" and given.get("action") == "install" and not given.get("dry_run"):
         from cortex.interfaces.cli import offer_model  # noqa: PLC0415  once for a host
 

@@ -16,6 +16,7 @@ from cortex.index.filters import KNOWLEDGE, NoteFilter
 from cortex.index.refresh import IndexSession, query_index
 from cortex.operations.capture.drain_spool import publish_unsent_events
 from cortex.operations.capture.inbox import CREATED, DUPLICATE, UPDATED, InboxNormalizer
+from cortex.operations.capture.reread_minutes import reread_minutes
 from cortex.operations.distill.start_due import start_due
 from cortex.operations.records.record_lock import record_lock
 from cortex.operations.share.heal import try_heal
@@ -58,8 +59,10 @@ def normalize(vault: Vault, caller: Caller, *, dry_run: bool = False) -> Normali
         done.run(pending, caller)
     if done.normalized_ids and not dry_run:
         start_due(vault)
-    if not dry_run and briefings_are_stale(vault):
-        problems += tuple(try_heal(vault, caller))
+    if not dry_run:
+        problems += tuple(reread_minutes(vault, caller)[1])
+        if briefings_are_stale(vault):
+            problems += tuple(try_heal(vault, caller))
     return NormalizeResult(
         tuple(done.normalized_ids),
         done.paths_with_outcome(CREATED),

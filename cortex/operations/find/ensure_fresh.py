@@ -61,6 +61,17 @@ def heal_if_stale(vault: Vault, caller: Caller) -> list[Problem]:
     return try_heal(vault, caller) if has_briefings else try_restore_displaced(vault, caller)
 
 
+def read_edited_minutes(vault: Vault, caller: Caller) -> list[Problem]:
+    """Read minutes again that somebody has edited, for a verb that shows what came of meetings."""
+    if state_problems(vault) or _is_refused(vault):
+        return []
+    # As above; minutes are rarely edited.
+    from cortex.operations.capture.reread_minutes import reread_minutes  # noqa: PLC0415
+
+    changed, problems = reread_minutes(vault, caller)
+    return problems + (heal_if_stale(vault, caller) if changed else [])
+
+
 def state_problems(vault: Vault) -> list[Problem]:
     """Why the state folder cannot be used."""
     with suppress(OSError):

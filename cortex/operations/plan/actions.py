@@ -13,7 +13,7 @@ from cortex.index.catalogue import NoteRow
 from cortex.index.filters import NoteFilter
 from cortex.index.queries import ticked_ids
 from cortex.index.refresh import IndexSession, query_index
-from cortex.operations.find.ensure_fresh import ensure_fresh
+from cortex.operations.find.ensure_fresh import ensure_fresh, read_edited_minutes
 from cortex.operations.find.hits import Hit, Listing, build_hit
 from cortex.operations.find.project_context import canonical_project
 from cortex.vault.locate import Vault
@@ -63,7 +63,7 @@ def actions(
             "what is done is not overdue", "cortex actions --done, or --overdue"
         )
     named = canonical_project(vault, project)
-    problems = ensure_fresh(vault, caller)
+    problems = [*ensure_fresh(vault, caller), *read_edited_minutes(vault, caller)]
 
     wanted = NoteFilter(
         tiers=(TIER_CURRENT,),

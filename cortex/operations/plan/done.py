@@ -9,6 +9,7 @@ from cortex.core.notes.note import Note
 from cortex.index.catalogue import NoteRow
 from cortex.index.refresh import IndexSession
 from cortex.operations.find import resolve_note
+from cortex.operations.plan.tick_minutes import tick_minutes
 from cortex.operations.records.change_record import (
     Edited,
     RecordChange,
@@ -23,8 +24,8 @@ from cortex.vault.locate import Vault
 def done(vault: Vault, caller: Caller, id: str) -> RecordChange:
     """Say that an action is done.
 
-    A task that is ticked in the note of a meeting counts as done without this. That note itself is
-    left alone.
+    A task that is ticked in the note of a meeting counts as done without this; and this ticks the
+    task there. `cortex update ID --status open` takes both back.
 
     id: the action: its id, the beginning of it, or a path
 
@@ -44,7 +45,8 @@ def done(vault: Vault, caller: Caller, id: str) -> RecordChange:
         )
         return Edited(with_status(note, "done", caller.now), undo)
 
-    return change_record(vault, caller, id, "done", edit, find=_find_action)
+    change = change_record(vault, caller, id, "done", edit, find=_find_action)
+    return tick_minutes(vault, caller, change, done=True)
 
 
 def _find_action(now: IndexSession, name: str) -> NoteRow:

@@ -12,7 +12,7 @@ from cortex.index.filters import NoteFilter
 from cortex.index.links import LinkGraph
 from cortex.index.queries import ticked_ids
 from cortex.index.refresh import IndexSession, query_index
-from cortex.operations.find.ensure_fresh import ensure_fresh
+from cortex.operations.find.ensure_fresh import ensure_fresh, read_edited_minutes
 from cortex.operations.find.hits import Hit, Listing, build_hit
 from cortex.operations.find.project_context import canonical_project
 from cortex.operations.plan.actions import MAX_RESULTS
@@ -51,7 +51,7 @@ def meetings(
         projects=(named,) if named else None,
         changed_since=since,
     )
-    problems = ensure_fresh(vault, caller)
+    problems = [*ensure_fresh(vault, caller), *read_edited_minutes(vault, caller)]
 
     def find(now: IndexSession) -> tuple[list[NoteRow], int, dict[int, tuple[int, int, int]]]:
         rows = now.catalogue.find(wanted, "-created", number)

@@ -27,7 +27,14 @@ from cortex.core.text.moments import parse_day
 from cortex.core.text.shell_command import cortex_command, option_words
 from cortex.core.text.strings import printable_line, shorten
 from cortex.index.catalogue import NoteRow
-from cortex.operations.records.change_record import Edited, RecordChange, change_record, command
+from cortex.operations.plan.tick_minutes import tick_minutes
+from cortex.operations.records.change_record import (
+    UNCHANGED,
+    Edited,
+    RecordChange,
+    change_record,
+    command,
+)
 from cortex.operations.records.preserve_text import preserve_text
 from cortex.vault.locate import Vault, is_shared
 
@@ -109,7 +116,10 @@ def update(
     def edit(note: Note, row: NoteRow) -> Edited:
         return _edit_and_undo(vault, caller, note, asked, row)
 
-    return change_record(vault, caller, id, "updated", edit)
+    change = change_record(vault, caller, id, "updated", edit)
+    if status and change.outcome != UNCHANGED:
+        return tick_minutes(vault, caller, change, done=status == "done")
+    return change
 
 
 def with_status(note: Note, status: str, now: str) -> Note:

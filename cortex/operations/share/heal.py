@@ -13,6 +13,7 @@ from cortex.core.model.problem import ConflictError, CortexError, Problem, probl
 from cortex.index import briefing_pages
 from cortex.index.briefing_pages import PageDifference
 from cortex.index.refresh import IndexSession, query_index
+from cortex.operations.capture.reread_minutes import reread_minutes
 from cortex.operations.distill.settle import (
     ReplaceableRecords,
     find_replaceable,
@@ -97,10 +98,11 @@ def try_restore_displaced(vault: Vault, caller: Caller) -> list[Problem]:
 
 def _heal_pages(vault: Vault, caller: Caller) -> HealResult:
     """Heal the pages; where distillations replace records, again without those."""
+    _, unread = reread_minutes(vault, caller)
     healed, sessions = _heal_pages_once(vault, caller)
     if not sessions:
-        return healed
-    problems = settle_sessions(vault, sessions)
+        return healed._replace(problems=(*unread, *healed.problems))
+    problems = [*unread, *settle_sessions(vault, sessions)]
     again, _ = _heal_pages_once(vault, caller)
     return again._replace(
         written=tuple(dict.fromkeys((*healed.written, *again.written))),

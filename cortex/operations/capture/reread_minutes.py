@@ -1,0 +1,121 @@
+"""Read minutes again that somebody has edited, and bring their records up to date with them."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+
+from cortex.core.minutes.ticked_tasks import child_slugs
+from cortex.core.model.caller import Caller
+from cortex.core.model.event import Event, event_path
+from cortex.core.model.note_status import TIER_CURRENT, TIER_TRAIL
+from cortex.core.model.problem import CortexError, Problem, reason_of
+from cortex.core.normalize.handlers import minutes_record, parse_event
+from cortex.core.notes import note as notes
+from cortex.index.catalogue import NoteRow
+from cortex.index.filters import KNOWLEDGE, NoteFilter
+from cortex.index.refresh import IndexSession, query_index
+from cortex.operations.records.record_lock import record_lock
+from cortex.vault import files, settings
+from cortex.vault.git import checkout
+from cortex.vault.git.change_marker import mark_briefings_stale
+from cortex.vault.locate import Vault
+from cortex.vault.state import store
+
+_MEMORY_FILE = "minutes-read.json"  # path of edited minutes -> digest of them as they were read
+_MAX_MEMORY_BYTES = 4_000_000
+_MEETINGS = NoteFilter(tiers=(TIER_CURRENT,), types=("meeting",))
+_EVENTS = NoteFilter(tiers=(TIER_TRAIL,), types=("meeting",))
+
+
+def reread_minutes(vault: Vault, caller: Caller) -> tuple[bool, list[Problem]]:
+    """Read minutes again that differ from their event, each time that they change. Returns whether
+    records changed, and what could not be read."""
+    edited = query_index(vault, caller.progress, find_edited, words=False)
+    return reread_edited(vault, caller, edited) if edited else (False, [])
+
+
+def find_edited(now: IndexSession) -> list[NoteRow]:
+    """Meetings whose text is no longer that of the event that they came from."""
+    rows = [row for row in now.catalogue.find(_MEETINGS, "path") if row.events]
+    if not rows:
+        return []
+    captured = {row.id: row.digest for row in now.catalogue.find(_EVENTS)}
+    return [row for row in rows if captured.get(row.events[0], row.digest) != row.digest]
+
+
+def reread_edited(
+    vault: Vault, caller: Caller, edited: list[NoteRow]
+) -> tuple[bool, list[Problem]]:
+    """As `reread_minutes`, of meetings that `find_edited` found."""
+    memory = _read_memory(vault)
+    waiting = [row for row in edited if memory.get(row.path) != row.digest]
+    if not waiting or checkout.operation_in_progress(vault.root):
+        return False, []
+    settings.check_writable(vault.root)
+    problems = []
+    changed = False
+    with record_lock(vault):
+        for row in waiting:
+            try:
+                changed |= _reread(vault, caller, row)
+            except (CortexError, OSError) as error:
+                message = f"edited minutes were not read again: {reason_of(error)}"
+                problems.append(Problem(row.path, message, "mend that, then cortex normalize"))
+            else:
+                memory[row.path] = row.digest
+    paths = {row.path for row in edited}
+    kept = {path: digest for path, digest in memory.items() if path in paths}
+    store.replace(os.path.join(vault.state_folder(), _MEMORY_FILE), json.dumps(kept).encode())
+    return changed, problems
+
+
+def _reread(vault: Vault, caller: Caller, row: NoteRow) -> bool:
+    # markdown-it-py takes 40 ms to import; only edited minutes are worth them.
+    from cortex.core.minutes.reread import reread  # noqa: PLC0415
+
+    before = files.read(vault.root, row.path)
+    meeting = notes.read_strict(before, row.path)
+    event = _read_event(vault, row.events[0])
+    ids = [id_ for ids in child_slugs(meeting).values() for id_ in ids]
+    wanted = KNOWLEDGE._replace(ids=set(ids))
+    rows = query_index(vault, caller.progress, lambda now: now.catalogue.find(wanted, "path"))
+    paths = {each.id: each.path for each in rows}
+    children = {
+        id_: notes.read_strict(files.read(vault.root, path), path) for id_, path in paths.items()
+    }
+    done = reread(meeting, minutes_record(event._replace(project=row.project)), children)
+    after = notes.write(done.meeting)
+    if not done.created and not done.changed and after == before:
+        return False
+    mark_briefings_stale(vault)
+    for id_, (record, data) in done.created.items():
+        _create(vault, f"records/{record.type}/{id_}.md", data)
+    _replace(vault, {paths[id_]: (children[id_], note) for id_, note in done.changed.items()})
+    if after != before:  # last: until it is written, the minutes are read once more
+        files.replace(vault.root, row.path, after, before)
+    return True
+
+
+def _create(vault: Vault, path: str, data: bytes) -> None:
+    if not files.exists(vault.root, path):  # it is there after a crash
+        files.create(vault.root, path, data)
+
+
+def _replace(vault: Vault, changes: Mapping[str, tuple[notes.Note, notes.Note]]) -> None:
+    for path, (before, after) in changes.items():
+        files.replace(vault.root, path, notes.write(after), notes.write(before))
+
+
+def _read_event(vault: Vault, id_: str) -> Event:
+    path = event_path(id_)
+    return parse_event(files.read(vault.root, path), path)
+
+
+def _read_memory(vault: Vault) -> dict[str, str]:
+    data = store.read(os.path.join(vault.state_folder(), _MEMORY_FILE), _MAX_MEMORY_BYTES)
+    try:
+        return dict(json.loads(data)) if data else {}
+    except (ValueError, TypeError):
+        return {}

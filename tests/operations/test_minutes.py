@@ -1,0 +1,207 @@
+"""Minutes in a vault: what their capture says, what their records follow, and ticks that go both ways."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+
+from cortex.core.model.caller import Caller
+from cortex.core.notes import note as notes
+from cortex.operations.capture.capture import capture
+from cortex.operations.capture.normalize import normalize
+from cortex.operations.plan.actions import actions
+from cortex.operations.plan.done import done
+from cortex.operations.plan.meetings import meetings
+from cortex.operations.records.delete import delete
+from cortex.operations.records.update import update
+from cortex.operations.share.heal import heal
+from cortex.vault.locate import Vault
+
+MINUTES = """\
+# Boiler room, 3 November 2026
+
+Attendees: Ada Byrne, Ben, Chidi
+
+## Decisions
+
+- The old pump stays until spring
+
+## Actions
+
+- [ ] Ada: order the valves by Friday
+- [ ] Ben to measure the pressure
+- Chidi: call the chimney sweep
+
+Open: who pays for the scaffold?
+"""
+
+
+def meeting_file(vault: Vault) -> Path:
+    (path,) = Path(vault.root, "records/meeting").glob("*.md")
+    return path
+
+
+def records(vault: Vault) -> dict[str, bytes]:
+    root = Path(vault.root)
+    return {str(path.relative_to(root)): path.read_bytes() for path in root.glob("records/*/*.md")}
+
+
+def record_with(vault: Vault, words: str) -> notes.Note:
+    """The one record, other than the meeting, that holds these words in its text."""
+    (data,) = (
+        data
+        for path, data in records(vault).items()
+        if words.encode() in data and "/meeting/" not in path
+    )
+    return notes.read(data)
+
+
+def edit(vault: Vault, *pairs: tuple[str, str]) -> None:
+    path = meeting_file(vault)
+    text = path.read_text()
+    for old, new in pairs:
+        assert old in text
+        text = text.replace(old, new, 1)
+    path.write_text(text)
+
+
+@pytest.fixture
+def boiler(vault: Vault, caller: Caller) -> Vault:
+    """A vault with these minutes, normalized."""
+    capture(vault, caller, MINUTES, type="meeting", project="house")
+    normalize(vault, caller)
+    return vault
+
+
+def test_the_meeting_is_dated_and_knows_who_was_there(boiler: Vault) -> None:
+    path = meeting_file(boiler)
+    note = notes.read(path.read_bytes())
+    assert re.fullmatch(r"2026-11-03-boiler-room-[a-z2-7]{6}", note.get("id"))
+    assert path.stem == note.get("id")
+    assert note.get("date") == "2026-11-03"
+    assert note.get_list("attendees") == ("Ada Byrne", "Ben", "Chidi")
+    valves = record_with(boiler, "order the valves")
+    assert (valves.get("owner"), valves.get("due")) == ("Ada", "2026-11-06")
+    assert record_with(boiler, "who pays").get("type") == "question"
+
+
+def test_capture_says_what_was_found_after_the_id(cortex) -> None:
+    answer = cortex("capture", "--type", "meeting", MINUTES)
+    assert re.fullmatch(r"\d{8}t\d{6}z-\w{10}\n", answer.stdout)
+    assert answer.stderr == "1 decision, 3 actions (2 without a date), 1 question\n"
+    answer = cortex("capture", "--type", "meeting", "We had cake.")
+    assert answer.stderr == "0 decisions, 0 actions; no date of the meeting\n"
+    assert cortex("capture", "A plain note").stderr == ""
+
+
+def test_an_action_added_later_becomes_a_record(boiler: Vault, caller: Caller) -> None:
+    before = records(boiler)
+    edit(boiler, ("- Chidi: call", "- [ ] Ben: buy a torch until 2026-11-20\n- Chidi: call"))
+    assert "Buy a torch" in [one.hit.title for one in actions(boiler, caller).hits]
+    torch = record_with(boiler, "buy a torch")
+    assert (torch.get("owner"), torch.get("due")) == ("Ben", "2026-11-20")
+    after = records(boiler)
+    assert {path: after[path] for path in before if "/meeting/" not in path} == {
+        path: data for path, data in before.items() if "/meeting/" not in path
+    }
+    assert len(after) == len(before) + 1
+    assert meetings(boiler, caller).hits[0].open_actions == 4
+
+
+def test_reading_again_changes_nothing_more(boiler: Vault, caller: Caller) -> None:
+    edit(boiler, ("- Chidi: call", "- [ ] Ben: buy a torch\n- Chidi: call"))
+    heal(boiler, caller)
+    once = records(boiler)
+    Path(boiler.state_folder(), "minutes-read.json").unlink()
+    normalize(boiler, caller)
+    heal(boiler, caller)
+    assert records(boiler) == once
+
+
+def test_two_clones_write_the_same_bytes(boiler: Vault, caller: Caller, tmp_path: Path) -> None:
+    edit(
+        boiler,
+        ("order the valves by Friday", "order six valves by Friday"),
+        ("- Chidi: call", "- [ ] Ben: buy a torch\n- Chidi: call"),
+    )
+    clone = tmp_path / "clone"
+    shutil.copytree(boiler.root, clone)
+    heal(boiler, caller)
+    heal(Vault(str(clone)), caller._replace(now="2027-02-03T04:05:06Z"))
+    assert records(boiler) == records(Vault(str(clone)))
+
+
+def test_an_unchanged_record_follows_its_line(boiler: Vault, caller: Caller) -> None:
+    id_ = record_with(boiler, "order the valves").get("id")
+    edit(boiler, ("Ada: order the valves by Friday", "Ben: order the six valves by 2026-11-12"))
+    heal(boiler, caller)
+    note = record_with(boiler, "order the six valves")
+    assert (note.get("id"), note.get("owner"), note.get("due")) == (id_, "Ben", "2026-11-12")
+    edit(boiler, ("order the six valves by", "order the seven valves by"))
+    heal(boiler, caller)
+    assert record_with(boiler, "order the seven valves").get("id") == id_
+    assert len(records(boiler)) == 6
+    edit(boiler, ("- [ ] Ben: order", "- [x] Ben: order"))
+    assert id_ in [one.hit.id for one in actions(boiler, caller, done=True).hits]
+
+
+def test_what_a_person_changed_in_a_record_stays(boiler: Vault, caller: Caller) -> None:
+    id_ = record_with(boiler, "order the valves").get("id")
+    update(boiler, caller, id_, due="2026-12-24")
+    held = records(boiler)[f"records/action/{id_}.md"]
+    edit(boiler, ("order the valves by Friday", "order the valves by Monday"))
+    heal(boiler, caller)
+    assert records(boiler)[f"records/action/{id_}.md"] == held
+    edit(boiler, ("- [ ] Ben to measure the pressure\n", ""))
+    heal(boiler, caller)
+    assert record_with(boiler, "measure the pressure").get("status") == "open"
+
+
+def test_a_record_that_was_deleted_does_not_come_back(boiler: Vault, caller: Caller) -> None:
+    edit(boiler, ("- Chidi: call", "- [ ] Ben: buy a torch\n- Chidi: call"))
+    heal(boiler, caller)
+    for words in ("buy a torch", "measure the pressure"):
+        path = f"records/action/{record_with(boiler, words).get('id')}.md"
+        Path(boiler.root, path).unlink()
+    edit(boiler, ("Open: who", "Open question: who"))
+    Path(boiler.state_folder(), "minutes-read.json").unlink()
+    heal(boiler, caller)
+    assert [path for path in records(boiler) if "torch" in path or "pressure" in path] == []
+
+
+def test_minutes_that_nobody_edited_are_not_read_again(boiler: Vault, caller: Caller) -> None:
+    heal(boiler, caller)
+    assert not Path(boiler.state_folder(), "minutes-read.json").exists()
+
+
+def test_ticks_go_both_ways(boiler: Vault, caller: Caller) -> None:
+    pressure = record_with(boiler, "measure the pressure").get("id")
+    before = meeting_file(boiler).read_bytes()
+    done(boiler, caller, pressure)
+    ticked = before.replace(b"- [ ] Ben to measure", b"- [x] Ben to measure")
+    assert meeting_file(boiler).read_bytes() == ticked
+    update(boiler, caller, pressure, status="open")
+    assert meeting_file(boiler).read_bytes() == before
+    assert pressure in [one.hit.id for one in actions(boiler, caller).hits]
+    sweep = record_with(boiler, "call the chimney sweep").get("id")
+    done(boiler, caller, sweep)  # its line has no box
+    assert meeting_file(boiler).read_bytes() == before
+
+
+def test_a_deleted_meeting_stops_nobody(boiler: Vault, caller: Caller) -> None:
+    pressure = record_with(boiler, "measure the pressure").get("id")
+    delete(boiler, caller, notes.read(meeting_file(boiler).read_bytes()).get("id"))
+    assert done(boiler, caller, pressure).outcome == "done"
+
+
+def test_edited_minutes_without_their_event_are_named(boiler: Vault, caller: Caller) -> None:
+    edit(boiler, ("- Chidi: call", "- [ ] Ben: buy a torch\n- Chidi: call"))
+    (event,) = Path(boiler.root).glob("events/*/*/*.md")
+    event.write_text(event.read_text().replace("## Raw Content", "## Other"))
+    answer = normalize(boiler, caller)
+    assert [one.where for one in answer.problems if "minutes" in one.message] == [
+        str(meeting_file(boiler).relative_to(boiler.root))
+    ]
