@@ -19,10 +19,10 @@ from cortex.core.minutes.cues import (
     DATE_KEY_RE,
     STOP_WORDS,
     section_kind,
+    table_columns,
 )
 from cortex.core.minutes.dates import first_date, fold, iter_dates
 from cortex.core.minutes.outcomes import ActionItem, DecisionItem, OutcomeReader, QuestionItem
-from cortex.core.minutes.table import table_columns
 from cortex.core.minutes.task_parser import CHECKBOX_RE, tidy_task_text
 
 __all__ = [
@@ -79,10 +79,7 @@ def parse_meeting(text: str) -> MeetingMinutes:
 def _language(text: str) -> str:
     """The language whose small words are most frequent; English if there are none."""
     words = re.findall(r"[^\W\d_]+", text[:20_000].casefold())
-    counts = {
-        language: sum(map(frozenset(stop.split()).__contains__, words))
-        for language, stop in STOP_WORDS.items()
-    }
+    counts = {language: sum(map(stop.__contains__, words)) for language, stop in STOP_WORDS.items()}
     return max(counts, key=lambda language: (counts[language], language == "en"))
 
 

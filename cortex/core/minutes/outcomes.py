@@ -20,10 +20,10 @@ from cortex.core.minutes.cues import (
     NOBODY_RE,
     QUESTION,
     section_kind,
+    table_columns,
 )
 from cortex.core.minutes.dates import find_due, first_date, is_date_only
 from cortex.core.minutes.sentences import Speech
-from cortex.core.minutes.table import table_columns
 from cortex.core.minutes.task_parser import (
     CHECKBOX_RE,
     LABEL_RE,

@@ -28,13 +28,7 @@ from cortex.core.text.shell_command import cortex_command, option_words
 from cortex.core.text.strings import printable_line, shorten
 from cortex.index.catalogue import NoteRow
 from cortex.operations.plan.tick_minutes import tick_minutes
-from cortex.operations.records.change_record import (
-    UNCHANGED,
-    Edited,
-    RecordChange,
-    change_record,
-    command,
-)
+from cortex.operations.records.change_record import Edited, RecordChange, change_record, command
 from cortex.operations.records.preserve_text import preserve_text
 from cortex.vault.locate import Vault, is_shared
 
@@ -113,13 +107,14 @@ def update(
     )
     _check_request(asked, vault, id)
 
-    def edit(note: Note, row: NoteRow) -> Edited:
-        return _edit_and_undo(vault, caller, note, asked, row)
-
-    change = change_record(vault, caller, id, "updated", edit)
-    if status and change.outcome != UNCHANGED:
-        return tick_minutes(vault, caller, change, done=status == "done")
-    return change
+    change = change_record(
+        vault,
+        caller,
+        id,
+        "updated",
+        lambda note, row: _edit_and_undo(vault, caller, note, asked, row),
+    )
+    return tick_minutes(vault, caller, change, done=status == "done") if status else change
 
 
 def with_status(note: Note, status: str, now: str) -> Note:
