@@ -89,6 +89,10 @@ def _run_command(argv: list[str]) -> int:
     now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
     caller = Caller(os.getcwd(), now, os.urandom, "cli", progress.bar())
     given = {key: _read_stdin() if one == "-" else one for key, one in parsed.given.items()}
+    if name == "init":
+        from cortex.interfaces.cli import terminal_steps  # noqa: PLC0415  once for a vault
+
+        given |= terminal_steps.ask_obsidian(given, caller.cwd)
     supplied: dict[str, object] = {}
     if "vault" in parsed.declared.supplied:
         supplied["vault"] = vault = find_vault(parsed.vault, caller.cwd, os.environ)
