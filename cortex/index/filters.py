@@ -45,6 +45,8 @@ _CLAUSE_BY_FLAG = {
 }
 _CLAUSE_BY_FIELD = {
     "event": "instr(char(10) || events || char(10), char(10) || ? || char(10))",
+    "link_name": "number IN (SELECT number FROM name WHERE key = ?)",
+    "title": "folded(title) = ?",
     "changed_since": "date >= ?",
     "changed_before": "date < ?",
     "created_until": f"{CREATED_SECONDS_SQL} <= ?",
@@ -88,6 +90,8 @@ class NoteFilter(NamedTuple):
     state: Literal["", "open", "to_do", "done"] = ""
     id_prefix: str = ""
     id_end: str = ""  # the last words of an id
+    link_name: str = ""  # a name by which links find it, as `link_key` folds it
+    title: str = ""  # folded
     event: str = ""  # an event id in its provenance
     title_words: Collection[str] = ()  # the title holds one of them; lower case
     changed_since: int | None = None  # seconds since the epoch, included

@@ -104,6 +104,11 @@ def _run_command(argv: list[str]) -> int:
             "answer_command": daemon_client.answer_command,
             "say": _print_json_message if parsed.as_json else daemon_client.print_message,
         }
+    if "launch" in parsed.declared.supplied:
+        from cortex.interfaces.cli import terminal_steps  # noqa: PLC0415  as above
+
+        is_asked = terminal_steps.has_terminal() and not parsed.as_json
+        supplied["launch"] = terminal_steps.launch if is_asked else None
     code = command.run(parsed._replace(given=given), caller, supplied, sys.stdout)
     if name == "hooks" and given.get("action") == "install" and not given.get("dry_run"):
         from cortex.interfaces.cli import offer_model  # noqa: PLC0415  once for a host

@@ -75,6 +75,22 @@ def init(
     os.makedirs(root, exist_ok=True)
     if ".git" in root.split(os.sep):
         raise InvalidInputError(f"{root} lies in a git folder", "choose a folder outside .git")
+    result = InitResult(Vault(root).root, _add_files(root), default, list_agent_settings(root))
+    if default:
+        _set_default(root)
+    if change is None:
+        return result
+    obsidian_settings.apply_change(change)
+    settings = os.path.join(change.folder, obsidian_settings.SETTINGS)
+    undo = cortex_command("init", root, "--obsidian" if no_obsidian else "--no-obsidian")
+    result = result._replace(obsidian=settings, undo=undo)
+    if no_obsidian:
+        return result._replace(included=change.entries)
+    return result._replace(excluded=change.entries)
+
+
+def _add_files(root: str) -> tuple[str, ...]:
+    """Add what a vault has and this folder lacks; the names of the files."""
     new = not files.exists(root, layout.SETTINGS_FILE)
     added = []
     for name, source in _TEMPLATE_BY_FILE.items():
@@ -90,18 +106,7 @@ def init(
             place.sync()
     if named := write_project_file(root, new=new):
         added.append(os.path.relpath(named, root))
-    if default:
-        _set_default(root)
-    result = InitResult(Vault(root).root, tuple(added), default, list_agent_settings(root))
-    if change is None:
-        return result
-    obsidian_settings.apply_change(change)
-    settings = os.path.join(change.folder, obsidian_settings.SETTINGS)
-    undo = cortex_command("init", root, "--obsidian" if no_obsidian else "--no-obsidian")
-    result = result._replace(obsidian=settings, undo=undo)
-    if no_obsidian:
-        return result._replace(included=change.entries)
-    return result._replace(excluded=change.entries)
+    return tuple(added)
 
 
 def vault_folder(cwd: str, directory: str) -> str:
