@@ -13,6 +13,7 @@ from typing import NamedTuple
 from cortex.core.model.problem import Problem
 from cortex.vault.files import TEMP_SUFFIX
 from cortex.vault.git import checkout
+from cortex.vault.obsidian import template_settings
 
 # A file that changed this short before the scan may change again within the same tick of its file
 # system's clock, and keep its stamp. Linux ticks every 4 to 10 ms; file systems that count in whole
@@ -28,7 +29,8 @@ class Snapshot(NamedTuple):
     stamps: dict[str, str]
     # Notes whose stamp cannot be trusted yet: they are read again at the next refresh.
     racy: frozenset[str]
-    # Stamps of every file that says what git ignores; when they change, git is asked again.
+    # Stamps of every file that says what git ignores, or where templates lie; when they change, git
+    # is asked again.
     rule_stamps: str
     problems: tuple[Problem, ...]
     stray_index_files: tuple[str, ...]  # files of a search index inside the vault
@@ -61,7 +63,7 @@ class _Scan:
         self.is_excluded = _exclude_matcher(exclude)
         self.stamps: dict[str, str] = {}
         self.racy: list[str] = []
-        self.rules = _outer_rule_stamps(root)
+        self.rules = [*_outer_rule_stamps(root), *_stamps_of(template_settings(root))]
         self.problems: list[Problem] = []
         self.stray_index_files: list[str] = []
         self.temp_files: list[str] = []
@@ -174,8 +176,12 @@ def _outer_rule_stamps(root: str) -> list[str]:
     while directory != top and directory != os.path.dirname(directory):
         directory = os.path.dirname(directory)
         paths.append(os.path.join(directory, ".gitignore"))
-    rules = []
+    return _stamps_of(paths)
+
+
+def _stamps_of(paths: Iterable[str]) -> list[str]:
+    stamps = []
     for path in paths:
-        with suppress(OSError):  # no such rules; should they appear, the list of rules changes
-            rules.append(f"{path} {stamp_of(os.lstat(path))}")
-    return rules
+        with suppress(OSError):  # there is none; should it appear, the list changes
+            stamps.append(f"{path} {stamp_of(os.lstat(path))}")
+    return stamps

@@ -39,6 +39,7 @@ _COLUMN_BY_FIELD = {
 }  # fmt: skip
 _CLAUSE_BY_FLAG = {
     "has_id": HAS_ID_SQL,
+    "is_told": f"({HAS_ID_SQL} OR number IN (SELECT number FROM own_item WHERE kind != 'task'))",
     "has_topic": "topic != ''",
     "is_cross_project": IS_CROSS_PROJECT_SQL,
     "is_rated": "(confidence IS NOT NULL OR priority IS NOT NULL)",
@@ -83,6 +84,7 @@ class NoteFilter(NamedTuple):
     topics: Collection[str] | None = None
     digests: Collection[str] | None = None  # `text_digest` of their texts
     has_id: bool = False  # an id of its own: a record, session or event, no page of a person's
+    is_told: bool = False  # the same, or a page that is a meeting or says a decision
     has_topic: bool = False
     is_cross_project: bool = False  # scope personal or global, or neither scope nor project
     is_rated: bool = False  # somebody has said a confidence or a priority

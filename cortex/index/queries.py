@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
+from cortex.core.model.note_status import TEMPLATE, TIER_CURRENT
 from cortex.index.catalogue import Catalogue, NoteRow
 from cortex.index.filters import (
     CREATED_SECONDS_SQL,
@@ -68,6 +69,40 @@ def numbers_with_problems(catalogue: Catalogue) -> set[int]:
     return {number for (number,) in catalogue.select("SELECT DISTINCT number FROM problem")}
 
 
+# What people's own notes say.
+
+
+class OwnItemRow(NamedTuple):
+    """An item of a person's own note."""
+
+    number: int  # of the note
+    path: str
+    project: str
+    line: int
+    text: str
+    person: str
+    day: str
+
+
+def own_items(
+    catalogue: Catalogue,
+    kind: str,
+    projects: Collection[str] | None = None,
+    order: Literal["changed", "day", "-day"] = "changed",
+) -> list[OwnItemRow]:
+    """Items of this kind in current notes of some projects, or (None) of all: by day, those without
+    one last; then by path, or with `changed` those of the last changed notes first."""
+    where, values = sql_condition(NoteFilter(tiers=(TIER_CURRENT,), projects=projects))
+    direction, then = "DESC" if order == "-day" else "", "date DESC," if order == "changed" else ""
+    query = (
+        "SELECT number, path, project, line, text, person, day FROM own_item JOIN note USING (number)"
+        f" WHERE kind = ? AND number IN (SELECT number FROM note WHERE {where})"
+        f" ORDER BY day = '', day {direction}, {then} path, line"
+    )
+    rows = catalogue.select(query, (kind, *values))
+    return [OwnItemRow(number, os.fsdecode(path), *rest) for number, path, *rest in rows]
+
+
 # Figures.
 
 
@@ -122,8 +157,9 @@ def count_started_sessions(catalogue: Catalogue) -> int:
 def neighbours_in_time(
     catalogue: Catalogue, row: NoteRow, limit: int, project: str | None = None
 ) -> tuple[list[NoteRow], list[NoteRow]]:
-    """The notes made before one and those made after it, of a project or (None) of all, each
-    nearest `limit`, oldest first. Those of one moment stand in the order of their ids."""
+    """The notes made before one and those made after it, of a project or (None) of all, templates
+    left out, each nearest `limit`, oldest first. Those of one moment stand in the order of their
+    ids."""
     where, values = sql_condition(
         KNOWLEDGE._replace(projects=None if project is None else (project,))
     )
@@ -131,7 +167,7 @@ def neighbours_in_time(
     before, after = (
         list(
             catalogue.rows(
-                f"{where} AND number != {row.number} AND ({CREATED_SECONDS_SQL}, id) {sign} ({moment}, ?)"
+                f"{where} AND status != '{TEMPLATE}' AND number != {row.number} AND ({CREATED_SECONDS_SQL}, id) {sign} ({moment}, ?)"
                 f" ORDER BY {CREATED_SECONDS_SQL} {direction}, id {direction} LIMIT ?",
                 (*values, row.id, limit),
             )

@@ -29,7 +29,7 @@ from cortex.vault.state import store
 INDEX_FOLDER = "index"
 STATE_FILE, STAMPS_FILE = "state.json", "stamps"
 _MAX_STATE_BYTES = 64 << 20  # bytes
-FORMAT = f"12/{__version__}"
+FORMAT = f"13/{__version__}"
 _MAX_CORES = 4  # that a build takes unasked
 _LOCK_TIMEOUT_SECONDS = 600.0  # seconds; another process may be building the index of a large vault
 
@@ -57,6 +57,7 @@ class IndexState(NamedTuple):
     rules: str
     ignored: tuple[str, ...]
     noted: tuple[Problem, ...]
+    template_folders: tuple[str, ...]
     sealed: dict[str, str]  # file below the cache folder -> stamp
 
 
@@ -249,6 +250,7 @@ def load_valid_state(folder: str) -> IndexState | None:
             str(table["rules"]),
             tuple(table["ignored"]),
             tuple(Problem(*one) for one in table["noted"]),
+            tuple(table["template_folders"]),
             table["sealed"],
         )
     except (OSError, ValueError, RecursionError, KeyError, TypeError, AttributeError):

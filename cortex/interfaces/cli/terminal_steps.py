@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 
 from cortex.core.model.problem import CortexError
 from cortex.interfaces.escape_terminal import escape
-from cortex.operations.care.init import vault_folder
-from cortex.vault import obsidian
+from cortex.operations.care.obsidian_settings import plan_exclusion
+from cortex.vault.locate import real_folder
 
 
 def has_terminal() -> bool:
@@ -22,14 +22,14 @@ def ask_obsidian(given: Mapping[str, object], cwd: str) -> dict[str, object]:
     vault that does not leave ours out yet. Nothing is asked without a terminal."""
     if given.get("obsidian") or given.get("no_obsidian") or not has_terminal():
         return {}
-    root = vault_folder(cwd, str(given.get("directory") or "."))
+    root = real_folder(cwd, str(given.get("directory") or "."))
     try:
-        change = obsidian.plan_exclusion(root, exclude=True)
+        change = plan_exclusion(root, exclude=True)
     except (CortexError, OSError):  # what is wrong there, --obsidian says
         return {}
     if change is None:
         return {}
-    print(f"{escape(change.folder)} is an Obsidian vault.")
+    print(f"{escape(change.top)} is an Obsidian vault.")
     try:
         said = input(f"Leave {' and '.join(change.entries)} out of its search and graph? [y/N] ")
     except EOFError:

@@ -9,10 +9,11 @@ from cortex.core.model.caller import Caller
 from cortex.core.model.problem import InvalidInputError
 from cortex.core.text.shell_command import cortex_command
 from cortex.core.text.strings import slugify
+from cortex.operations.care import obsidian_settings
 from cortex.operations.projects.project_file import write_project_file
-from cortex.vault import files, layout, obsidian as obsidian_settings
+from cortex.vault import files, layout
 from cortex.vault.agent_settings import list_agent_settings
-from cortex.vault.locate import Vault, default_vault_file
+from cortex.vault.locate import Vault, default_vault_file, real_folder
 from cortex.vault.state import store
 from cortex.vault.templates import read_template
 
@@ -66,7 +67,7 @@ def init(
         raise InvalidInputError("DIRECTORY is empty", "give a folder: cortex init DIR")
     if obsidian and no_obsidian:
         raise InvalidInputError("--obsidian and --no-obsidian are opposites", "give one of them")
-    root = vault_folder(caller.cwd, directory)
+    root = real_folder(caller.cwd, directory)
     if os.path.lexists(root) and not os.path.isdir(root):
         raise InvalidInputError(f"{root} is a file", "give a folder: cortex init DIR")
     change = None
@@ -81,9 +82,8 @@ def init(
     if change is None:
         return result
     obsidian_settings.apply_change(change)
-    settings = os.path.join(change.folder, obsidian_settings.SETTINGS)
     undo = cortex_command("init", root, "--obsidian" if no_obsidian else "--no-obsidian")
-    result = result._replace(obsidian=settings, undo=undo)
+    result = result._replace(obsidian=change.file, undo=undo)
     if no_obsidian:
         return result._replace(included=change.entries)
     return result._replace(excluded=change.entries)
@@ -107,11 +107,6 @@ def _add_files(root: str) -> tuple[str, ...]:
     if named := write_project_file(root, new=new):
         added.append(os.path.relpath(named, root))
     return tuple(added)
-
-
-def vault_folder(cwd: str, directory: str) -> str:
-    """The real path of the folder that `directory` names."""
-    return os.path.realpath(os.path.join(cwd, os.path.expanduser(directory)))
 
 
 def _set_default(root: str) -> None:

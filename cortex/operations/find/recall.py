@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable
 from typing import Annotated, NamedTuple
 
+from cortex.core.extract.own_items import DECISION
 from cortex.core.markdown import snippet as snippets
 from cortex.core.model.caller import Caller
 from cortex.core.model.note_status import TIER_CURRENT, TIER_SET_ASIDE
@@ -20,6 +21,7 @@ from cortex.index.catalogue import NoteRow
 from cortex.index.engines import load_engine
 from cortex.index.filters import KNOWLEDGE_TIERS, NoteFilter
 from cortex.index.links import LinkGraph
+from cortex.index.queries import OwnItemRow, own_items
 from cortex.index.refresh import IndexSession, query_index
 from cortex.operations.find import resolve_note
 from cortex.operations.find.ensure_fresh import ensure_fresh
@@ -69,6 +71,7 @@ class _RecallRequest(NamedTuple):
     branch: str
     limit: int
     include_all: bool
+    with_own: bool = False  # people's own notes, whatever they are about
 
 
 class _Selected(NamedTuple):
@@ -91,6 +94,9 @@ def recall(
     all: bool = False,
 ) -> RecallResult:
     """Recall what matters most: current records, each with a preview.
+
+    Meetings and decisions in people's own notes (type: meeting, #decision) count as records; where
+    no record answers at all, every note of theirs does, but for templates.
 
     Without a query they come by their rank (cortex score explains it). With one, records that hold
     all words come before those that hold some, and among these the words count for seven tenths and
@@ -124,19 +130,33 @@ def recall(
     asked = _RecallRequest(parsed, scope, wanted, as_of, branch, number, all)
     problems = ensure_fresh(vault, caller)
 
-    def answer(now: IndexSession) -> tuple[_Selected, list[RelatedHit]]:
+    def answer(
+        now: IndexSession,
+    ) -> tuple[_Selected, list[RelatedHit], dict[int, OwnItemRow]]:
         selected = _select_records(vault, caller, now, asked)
-        shown = [row for row, _ in selected.scored[:number]] if parsed.terms else []
-        return selected, _find_related(vault, now, asked, shown) if shown else []
+        if not selected.total and not all:
+            selected = _select_records(vault, caller, now, asked._replace(with_own=True))
+        shown = [row for row, _ in selected.scored[:number]]
+        if parsed.terms:
+            return selected, _find_related(vault, now, asked, shown) if shown else [], {}
+        lines = [one for one in own_items(now.catalogue, DECISION, order="day") if one.line > 1]
+        return selected, [], {one.number: one for one in lines}
 
-    (scored, total, terms), related = query_index(vault, caller.progress, answer)
+    (scored, total, terms), related, decided = query_index(vault, caller.progress, answer)
     phrases = [one.text for one in parsed.terms if one.kind == "phrase" and not one.negated]
     wanted_words = snippets.looked_for(terms, phrases)
-    hits = tuple(build_hit(vault, row, score, wanted_words) for row, score in scored[:number])
+    hits = tuple(
+        _with_decision(build_hit(vault, row, score, wanted_words), decided.get(row.number))
+        for row, score in scored[:number]
+    )
     access_log.append(vault, caller, "recall", [one.id for one in hits])
     hint = "" if hits else _empty_result_hint(caller, asked)
     near = Hits(related, len(related))
     return RecallResult(query, scope, hits, total, tuple(problems), hint, near)
+
+
+def _with_decision(hit: Hit, decision: OwnItemRow | None) -> Hit:
+    return hit._replace(line=decision.line, snippet=decision.text) if decision else hit
 
 
 def _project_filter(vault: Vault, scope: str, project: str, caller: Caller) -> str:
@@ -231,7 +251,7 @@ def _note_filter(now: IndexSession, asked: _RecallRequest) -> NoteFilter:
     is_record = not asked.include_all and not of_sessions
     return NoteFilter(
         tiers=KNOWLEDGE_TIERS if everything else (TIER_CURRENT,),
-        has_id=is_record,
+        is_told=is_record and not asked.with_own,
         not_types=("session", "briefing") if is_record else (),
         projects=(asked.project,) if asked.project else None,
         is_cross_project=scope == "area",
