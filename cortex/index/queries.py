@@ -73,11 +73,11 @@ def numbers_with_problems(catalogue: Catalogue) -> set[int]:
 
 
 class OwnItemRow(NamedTuple):
-    """An item of a person's own note."""
+    """An item of a person's own note, with the number and path of the note."""
 
-    number: int  # of the note
+    number: int
     path: str
-    project: str
+    kind: str
     line: int
     text: str
     person: str
@@ -95,7 +95,7 @@ def own_items(
     where, values = sql_condition(NoteFilter(tiers=(TIER_CURRENT,), projects=projects))
     direction, then = "DESC" if order == "-day" else "", "date DESC," if order == "changed" else ""
     query = (
-        "SELECT number, path, project, line, text, person, day FROM own_item JOIN note USING (number)"
+        "SELECT number, path, kind, line, text, person, day FROM own_item JOIN note USING (number)"
         f" WHERE kind = ? AND number IN (SELECT number FROM note WHERE {where})"
         f" ORDER BY day = '', day {direction}, {then} path, line"
     )

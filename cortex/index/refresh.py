@@ -57,7 +57,6 @@ class IndexState(NamedTuple):
     rules: str
     ignored: tuple[str, ...]
     noted: tuple[Problem, ...]
-    template_folders: tuple[str, ...]
     sealed: dict[str, str]  # file below the cache folder -> stamp
 
 
@@ -250,7 +249,6 @@ def load_valid_state(folder: str) -> IndexState | None:
             str(table["rules"]),
             tuple(table["ignored"]),
             tuple(Problem(*one) for one in table["noted"]),
-            tuple(table["template_folders"]),
             table["sealed"],
         )
     except (OSError, ValueError, RecursionError, KeyError, TypeError, AttributeError):

@@ -18,7 +18,7 @@ from cortex.core.model.note_status import MAX_NOTE_BYTES
 from cortex.core.model.problem import CortexError, Problem, reason_of
 from cortex.index.catalogue import Catalogue, hash_content
 from cortex.index.engines import Document, load_engine
-from cortex.index.file_scan import Snapshot
+from cortex.index.file_scan import TEMPLATE_MARK, Snapshot
 from cortex.index.note_summary import NoteSummary, summarize_note
 from cortex.index.refresh import (
     FORMAT,
@@ -35,7 +35,7 @@ from cortex.index.refresh import (
     scan_notes,
     write_file,
 )
-from cortex.vault import files, obsidian, settings
+from cortex.vault import files, settings
 from cortex.vault.git import checkout, git_cli
 from cortex.vault.layout import SETTINGS_FILE
 from cortex.vault.state import store
@@ -50,7 +50,6 @@ class Reindexing:
         self.index_folder = os.path.join(folder, INDEX_FOLDER)
         self.progress = progress
         self.cores = cores
-        self.template_folders = obsidian.template_folders(root)
         # Notes that could not be read: they are tried again at the next refresh.
         self.unreadable: set[str] = set()
 
@@ -58,8 +57,6 @@ class Reindexing:
         """Read what has changed. Returns updated or built, the scan, and the problems of
         settings and repository. Without `words`, an existing full-text index stays behind."""
         state = None if rebuild else load_valid_state(self.folder)
-        if state and state.template_folders != self.template_folders:
-            state = None
         wanted = settings.load(self.root)
         if not wanted.is_readable:
             wanted = self._with_known_exclude(wanted)
@@ -87,13 +84,7 @@ class Reindexing:
         )
         toml = file_stamp(os.path.join(self.root, "cortex.toml"))
         fresh = IndexState(
-            toml,
-            wanted.exclude,
-            seen.rule_stamps,
-            ignored,
-            problems,
-            self.template_folders,
-            compute_seal(self.folder),
+            toml, wanted.exclude, seen.rule_stamps, ignored, problems, compute_seal(self.folder)
         )
         write_file(
             self.folder, STATE_FILE, json.dumps({"format": FORMAT, **fresh._asdict()}).encode()
@@ -133,7 +124,7 @@ class Reindexing:
         store.remove(self.index_folder)
         paths = list(stamps)
         numbers = {path: number for number, path in enumerate(paths, start=1)}
-        reading = partial(_read_note, self.root, stamps, numbers, self.template_folders)
+        reading = partial(_read_note, self.root, stamps, numbers)
         with Catalogue.create(self.folder) as catalogue:
             done = count(1)
 
@@ -183,7 +174,7 @@ class Reindexing:
         for done, path in enumerate(touched, start=1):
             known = catalogue.number_and_hash(path)
             note, content_hash = load_summary(
-                self.root, path, stamps[path], self.template_folders, known[1] if known else None
+                self.root, path, stamps[path], known[1] if known else None
             )
             if not content_hash:
                 self.unreadable.add(path)
@@ -206,9 +197,7 @@ class Reindexing:
         for number, path in queued:
             note: NoteSummary | None = read_now.get(number)
             if note is None:
-                note, content_hash = load_summary(
-                    self.root, path, stamps[path], self.template_folders
-                )
+                note, content_hash = load_summary(self.root, path, stamps[path])
                 assert note is not None  # as below
                 if not content_hash:
                     self.unreadable.add(path)
@@ -259,25 +248,17 @@ def _indexed_note(note: NoteSummary, content_hash: bytes, *, keep_body: bool) ->
 
 
 def _read_note(
-    root: str,
-    stamps: dict[str, str],
-    numbers: dict[str, int],
-    template_folders: tuple[str, ...],
-    path: str,
+    root: str, stamps: dict[str, str], numbers: dict[str, int], path: str
 ) -> tuple[list[Document], _IndexedNote]:
     """The documents of a note, and the note for the catalogue without its text. Runs in build
     processes."""
-    note, content_hash = load_summary(root, path, stamps[path], template_folders)
+    note, content_hash = load_summary(root, path, stamps[path])
     assert note is not None  # only a known hash gives none
     return make_documents(numbers[path], note), _indexed_note(note, content_hash, keep_body=False)
 
 
 def load_summary(
-    root: str,
-    path: str,
-    stamp: str,
-    template_folders: tuple[str, ...],
-    known_hash: bytes | None = None,
+    root: str, path: str, stamp: str, known_hash: bytes | None = None
 ) -> tuple[NoteSummary | None, bytes]:
     """Summary and content hash of a note; no summary when the hash is `known_hash`. A file that
     cannot be read gives a summary with that problem."""
@@ -289,13 +270,14 @@ def load_summary(
             return None, b""  # it could not be read the last time either
         problem = Problem(path, f"cannot be read: {reason_of(error)}", "check its permissions")
         return summarize_note(path, b"", mtime)._replace(problems=(problem,)), b""
-    content_hash = hash_content(data)
+    is_template = stamp.endswith(TEMPLATE_MARK)
+    content_hash = hash_content(data + b"\0" if is_template else data)
     if content_hash == known_hash:
         return None, content_hash
     if len(data) <= MAX_NOTE_BYTES:
-        return summarize_note(path, data, mtime, template_folders), content_hash
+        return summarize_note(path, data, mtime, is_template=is_template), content_hash
     whole_lines = data[: data.rfind(b"\n", 0, MAX_NOTE_BYTES) + 1] or data[:MAX_NOTE_BYTES]
-    card = summarize_note(path, whole_lines, mtime, template_folders)
+    card = summarize_note(path, whole_lines, mtime, is_template=is_template)
     problem = Problem(path, "is larger than 1 MB; only its beginning is searched", "split the note")
     return card._replace(problems=(*card.problems, problem)), content_hash
 

@@ -28,12 +28,6 @@ def find_vault_root(root: str) -> str:
     return folder
 
 
-def template_settings(root: str) -> list[str]:
-    """The files that name folders of templates, whether they exist or not."""
-    top = find_vault_root(root)
-    return [os.path.join(top, path) for path in _TEMPLATE_KEYS] if top else []
-
-
 def template_folders(root: str) -> tuple[str, ...]:
     """The folders of templates, relative to our vault, each with a slash at its end; none of what
     cannot be read."""

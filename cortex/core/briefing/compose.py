@@ -62,17 +62,8 @@ PART_SPECS = {
 # What a part does not use goes to these in turn. Decisions come last: their cap gives way only
 # where nobody else wants the room.
 _OVERFLOW_ORDER = (
-    PINNED,
-    PLAN,
-    TRAPS,
-    KNOWLEDGE,
-    OPEN,
-    SESSIONS,
-    EVERYWHERE,
-    MEETINGS,
-    NOTES,
-    DECISIONS,
-)
+    PINNED, PLAN, TRAPS, KNOWLEDGE, OPEN, SESSIONS, EVERYWHERE, MEETINGS, NOTES, DECISIONS,
+)  # fmt: skip
 # Lines that a part has before any of its notes stands there with its whole text.
 _FIRST_LINES = {PINNED: 1000, SESSIONS: 2}
 _MAX_SESSIONS_SHARE = 0.25  # of the room, for the lines that sessions have at least

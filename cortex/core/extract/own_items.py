@@ -43,7 +43,7 @@ class OwnItem(NamedTuple):
     day: str  # when it is due, was decided or took place; ISO, or empty
 
 
-def is_template(note: Note) -> bool:
+def has_placeholders(note: Note) -> bool:
     """Whether a note has placeholders that a template fills in, outside of code."""
     if not _PLACEHOLDER_RE.search(note.frontmatter) and not _PLACEHOLDER_RE.search(note.body):
         return False

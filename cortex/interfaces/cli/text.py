@@ -8,12 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from cortex.core.model.note_status import (
-    MATCH_END,
-    MATCH_START,
-    SET_ASIDE_STATUSES,
-    TEMPLATE,
-)
+from cortex.core.model.note_status import MATCH_END, MATCH_START, SET_ASIDE_STATUSES, TEMPLATE
 from cortex.core.model.problem import Problem
 from cortex.interfaces.escape_terminal import escape
 

@@ -74,34 +74,31 @@ def apply_change(change: ObsidianChange) -> None:
 def _add(text: str, ours: list[str]) -> tuple[str, list[str]]:
     """The text with entries that it lacks, and these."""
     tree, filters = _parse(text)
-    new = [one for one in ours if one not in _texts(filters)]
     if tree is None:
-        bom = jsonc.BOM if text.startswith(jsonc.BOM) else ""
-        return f"{bom}{jsonc.dumps_in_style('', {_KEY: new}, '', inline=False)}\n", new
-    if filters is None:
+        text += "{}\n"
+        tree, filters = _parse(text)
+    new = [one for one in ours if one not in _texts(filters)]
+    if filters is None and tree:
         return jsonc.apply_splices(text, jsonc.splices_to_append(text, tree, new, _KEY)), new
-    if filters.kind == "scalar":  # null, as Obsidian leaves it
+    if filters and filters.kind == "scalar":  # null
         return jsonc.apply_splices(text, [jsonc.splice_to_replace(text, filters, new)]), new
     for one in new:
-        _, filters = _parse(text)
-        assert filters is not None
-        text = jsonc.apply_splices(text, jsonc.splices_to_append(text, filters, one))
+        if (filters := _parse(text)[1]) is not None:
+            text = jsonc.apply_splices(text, jsonc.splices_to_append(text, filters, one))
     return text, new
 
 
 def _remove(text: str, ours: list[str]) -> tuple[str, list[str]]:
     """The text without these entries, nor their list if it is left empty; and those that were."""
     tree, filters = _parse(text)
-    there = _texts(filters)
-    gone = [one for one in ours if one in there]
-    while tree and filters and (places := [n for n, one in enumerate(there) if one in ours]):
-        container, place = filters, places[0]
-        if len(there) == 1:
-            keys = [entry.key for entry in tree.entries]
-            container, place = tree, len(keys) - 1 - keys[::-1].index(_KEY)
-        text = jsonc.apply_splices(text, jsonc.splices_to_remove(text, container, place))
-        tree, filters = _parse(text)
-        there = _texts(filters)
+    places = [place for place, one in enumerate(_texts(filters)) if one in ours]
+    gone = [one for one in ours if one in _texts(filters)]
+    if tree and places and len(places) == len(_texts(filters)):
+        place = max(n for n, entry in enumerate(tree.entries) if entry.key == _KEY)
+        return jsonc.apply_splices(text, jsonc.splices_to_remove(text, tree, place)), gone
+    for place in reversed(places):
+        if (filters := _parse(text)[1]) is not None:
+            text = jsonc.apply_splices(text, jsonc.splices_to_remove(text, filters, place))
     return text, gone
 
 

@@ -6,7 +6,6 @@ import re
 from collections.abc import Callable
 from typing import Annotated, NamedTuple
 
-from cortex.core.extract.own_items import DECISION
 from cortex.core.markdown import snippet as snippets
 from cortex.core.model.caller import Caller
 from cortex.core.model.note_status import TIER_CURRENT, TIER_SET_ASIDE
@@ -21,7 +20,6 @@ from cortex.index.catalogue import NoteRow
 from cortex.index.engines import load_engine
 from cortex.index.filters import KNOWLEDGE_TIERS, NoteFilter
 from cortex.index.links import LinkGraph
-from cortex.index.queries import OwnItemRow, own_items
 from cortex.index.refresh import IndexSession, query_index
 from cortex.operations.find import resolve_note
 from cortex.operations.find.ensure_fresh import ensure_fresh
@@ -96,13 +94,10 @@ def recall(
     """Recall what matters most: current records, each with a preview.
 
     Meetings and decisions in people's own notes (type: meeting, #decision) count as records; where
-    no record answers at all, every note of theirs does, but for templates.
-
-    Without a query they come by their rank (cortex score explains it). With one, records that hold
+    no record answers at all, every note of theirs does, but for templates. Without a query they come by their rank (cortex score explains it). With one, records that hold
     all words come before those that hold some, and among these the words count for seven tenths and
     the rank for three; below them stands what is connected to the best of them, over relations,
-    links and what both share, at most two steps away. Then cortex timeline ID shows what stood around one in time, and cortex show
-    ID the whole of it.
+    links and what both share, at most two steps away. cortex timeline ID goes on from there.
 
     query: words as in cortex search, filters included; without any, what matters most
     scope: project, area, area:NAME (tag area/NAME), meetings, meeting:ID, recent or open
@@ -130,33 +125,27 @@ def recall(
     asked = _RecallRequest(parsed, scope, wanted, as_of, branch, number, all)
     problems = ensure_fresh(vault, caller)
 
-    def answer(
-        now: IndexSession,
-    ) -> tuple[_Selected, list[RelatedHit], dict[int, OwnItemRow]]:
+    def answer(now: IndexSession) -> tuple[_Selected, list[RelatedHit]]:
         selected = _select_records(vault, caller, now, asked)
-        if not selected.total and not all:
-            selected = _select_records(vault, caller, now, asked._replace(with_own=True))
-        shown = [row for row, _ in selected.scored[:number]]
-        if parsed.terms:
-            return selected, _find_related(vault, now, asked, shown) if shown else [], {}
-        lines = [one for one in own_items(now.catalogue, DECISION, order="day") if one.line > 1]
-        return selected, [], {one.number: one for one in lines}
+        shown = [row for row, _ in selected.scored[:number]] if parsed.terms else []
+        return selected, _find_related(vault, now, asked, shown) if shown else []
 
-    (scored, total, terms), related, decided = query_index(vault, caller.progress, answer)
-    phrases = [one.text for one in parsed.terms if one.kind == "phrase" and not one.negated]
-    wanted_words = snippets.looked_for(terms, phrases)
-    hits = tuple(
-        _with_decision(build_hit(vault, row, score, wanted_words), decided.get(row.number))
-        for row, score in scored[:number]
-    )
+    selected, related = query_index(vault, caller.progress, answer)
+    hits = _build_hits(vault, asked, selected)
     access_log.append(vault, caller, "recall", [one.id for one in hits])
     hint = "" if hits else _empty_result_hint(caller, asked)
     near = Hits(related, len(related))
-    return RecallResult(query, scope, hits, total, tuple(problems), hint, near)
+    return RecallResult(query, scope, hits, selected.total, tuple(problems), hint, near)
 
 
-def _with_decision(hit: Hit, decision: OwnItemRow | None) -> Hit:
-    return hit._replace(line=decision.line, snippet=decision.text) if decision else hit
+def _build_hits(vault: Vault, asked: _RecallRequest, selected: _Selected) -> tuple[Hit, ...]:
+    phrases = [one.text for one in asked.query.terms if one.kind == "phrase" and not one.negated]
+    wanted = snippets.looked_for(selected.terms, phrases)
+    decided = wanted or snippets.looked_for({"#decision": 1.0})  # of a page without a type
+    return tuple(
+        build_hit(vault, row, score, wanted if row.type else decided)
+        for row, score in selected.scored[: asked.limit]
+    )
 
 
 def _project_filter(vault: Vault, scope: str, project: str, caller: Caller) -> str:
@@ -179,7 +168,17 @@ def _project_filter(vault: Vault, scope: str, project: str, caller: Caller) -> s
 def _select_records(
     vault: Vault, caller: Caller, now: IndexSession, asked: _RecallRequest
 ) -> _Selected:
-    """The records that are asked for, at least as many as are shown."""
+    """The records that are asked for, at least as many as are shown; without any, people's own
+    notes."""
+    selected = _select_notes(vault, caller, now, asked)
+    if selected.total or asked.include_all:
+        return selected
+    return _select_notes(vault, caller, now, asked._replace(with_own=True))
+
+
+def _select_notes(
+    vault: Vault, caller: Caller, now: IndexSession, asked: _RecallRequest
+) -> _Selected:
     wanted = _note_filter(now, asked)
     if asked.as_of is not None:
         wanted = _held_then(vault, now, wanted, asked.as_of)

@@ -47,6 +47,7 @@ from cortex.core.ranking.text_similarity import token_set
 from cortex.core.text.agent_escape import escape_for_agent
 from cortex.core.text.shell_command import cortex_command
 from cortex.index.catalogue import NoteRow
+from cortex.index.file_scan import TEMPLATE_MARK
 from cortex.index.filters import NoteFilter
 from cortex.index.refresh import IndexSession, query_index, state_path
 from cortex.operations.find.claim_check import ClaimCheck, ClaimingNote, find_contradictions_in
@@ -101,7 +102,7 @@ class _BriefingInputs(NamedTuple):
     git_files: tuple[str, ...]  # files of git that were read
     other_projects: tuple[str, ...]  # projects that have records, where this one has none
     sessions: dict[str, NoteRow]  # those of what is selected, by their ids
-    own: tuple[BriefingPart, ...]  # of people's own notes
+    own: list[BriefingPart]  # of people's own notes
 
 
 def build_brief(
@@ -247,7 +248,10 @@ def _collect_inputs(
     paths += own_paths
     return _BriefingInputs(
         selection._replace(parts=cut),
-        {path: "" if path in racy else stamps.get(path, "") for path in paths},
+        {
+            path: "" if path in racy else stamps.get(path, "").rstrip(TEMPLATE_MARK)
+            for path in paths
+        },
         frozenset(path.rpartition("/")[0] for path in stamps),
         tuple(line.rpartition(" ")[0] for line in now.snapshot.rule_stamps.splitlines()),
         briefing_cache.file_stamp(state_path(vault)),
