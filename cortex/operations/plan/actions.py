@@ -92,20 +92,8 @@ def actions(
         return found, shown, ticked_ids(now.catalogue) if done else frozenset()
 
     found, rows, ticked = query_index(vault, caller.progress, find)
-    hits = []
-    for one in found[:number]:
-        row = rows[one.number]
-        late = not done and is_overdue(one.due, caller.now)
-        if task := one.task:
-            hit = make_hit(vault, row, task.line, row.title)
-            hit = hit._replace(
-                id=f"{row.path}:{task.line}", title=plain_text(task.text), type=TASK, status="open"
-            )
-            hits.append(ActionHit(hit, one.owner, one.due, late, ticked=False))
-            continue
-        is_ticked = row.status not in DONE_STATUSES and row.id in ticked
-        hit = build_hit(vault, row)._replace(status="done" if is_ticked else row.status)
-        hits.append(ActionHit(hit, one.owner, one.due, late, is_ticked))
+    at = "" if done else caller.now
+    hits = [_build_action(vault, one, rows[one.number], ticked, at) for one in found[:number]]
     return Listing(hits, len(found), problems)
 
 
@@ -114,6 +102,20 @@ class _ToDo(NamedTuple):
     owner: str
     due: str
     task: OwnItemRow | None  # None: the note is the action
+
+
+def _build_action(
+    vault: Vault, one: _ToDo, row: NoteRow, ticked: frozenset[str], now: str
+) -> ActionHit:
+    late = is_overdue(one.due, now)
+    if task := one.task:
+        hit = make_hit(vault, row, task.line, row.title)._replace(
+            id=f"{row.path}:{task.line}", title=plain_text(task.text), type=TASK, status="open"
+        )
+        return ActionHit(hit, one.owner, one.due, late, ticked=False)
+    is_ticked = row.status not in DONE_STATUSES and row.id in ticked
+    hit = build_hit(vault, row)._replace(status="done" if is_ticked else row.status)
+    return ActionHit(hit, one.owner, one.due, late, ticked=is_ticked)
 
 
 def _own_tasks(now: IndexSession, projects: Collection[str] | None) -> list[_ToDo]:

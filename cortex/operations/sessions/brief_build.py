@@ -240,18 +240,12 @@ def _collect_inputs(
     told = {one.session for some in cut.values() for one in some if one.session}
     sessions = now.catalogue.find(NoteFilter(types=("session",), sessions=told)) if told else []
     paths += [one.path for one in sessions]
-    own, own_paths = load_own_parts(
-        now.catalogue,
-        _own_projects(vault, key, names),
-        alone=not selection.totals,
-    )
+    home = _own_projects(vault, key, names)
+    own, own_paths = load_own_parts(now.catalogue, home, alone=not selection.totals)
     paths += own_paths
     return _BriefingInputs(
         selection._replace(parts=cut),
-        {
-            path: "" if path in racy else stamps.get(path, "").rstrip(TEMPLATE_MARK)
-            for path in paths
-        },
+        {path: "" if path in racy else stamps.get(path, "") for path in paths},
         frozenset(path.rpartition("/")[0] for path in stamps),
         tuple(line.rpartition(" ")[0] for line in now.snapshot.rule_stamps.splitlines()),
         briefing_cache.file_stamp(state_path(vault)),
@@ -581,7 +575,8 @@ def _dependency_stamps(
     ]
     names = (layout.SETTINGS_FILE, *sorted(folders)[:_MAX_FOLDERS], *outside)
     stamps = {os.path.join(root, name).rstrip("/"): "" for name in names}
-    stamps |= {f"{root}/{name}": stamp for name, stamp in inputs.note_stamps.items()}
+    notes = inputs.note_stamps.items()
+    stamps |= {f"{root}/{name}": stamp.rstrip(TEMPLATE_MARK) for name, stamp in notes}
     return stamps | {state_path(vault): inputs.index_stamp}
 
 
