@@ -59,6 +59,7 @@ CREATE INDEX tick_note ON tick (number);
 CREATE INDEX tick_id ON tick (id);
 CREATE TABLE own_item (number INTEGER NOT NULL REFERENCES note, kind TEXT NOT NULL, line INTEGER NOT NULL, text TEXT NOT NULL, person TEXT NOT NULL, day TEXT NOT NULL);
 CREATE INDEX own_item_note ON own_item (number);
+CREATE INDEX own_item_kind ON own_item (kind);
 CREATE TABLE sketch (number INTEGER PRIMARY KEY, hashes BLOB NOT NULL);
 CREATE TABLE sketch_key (number INTEGER NOT NULL, key INTEGER NOT NULL, PRIMARY KEY (number, key)) WITHOUT ROWID;
 CREATE INDEX sketch_key_key ON sketch_key (key);

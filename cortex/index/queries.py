@@ -89,18 +89,24 @@ def own_items(
     kind: str,
     projects: Collection[str] | None = None,
     order: Literal["changed", "day", "-day"] = "changed",
-) -> list[OwnItemRow]:
-    """Items of this kind in current notes of some projects, or (None) of all: by day, those without
-    one last; then by path, or with `changed` those of the last changed notes first."""
+    limit: int = -1,
+) -> tuple[list[OwnItemRow], int]:
+    """Items of this kind in current notes of some projects, or (None) of all, and how many there are
+    in all: by day, those without one last; then by path, or with `changed` those of the last changed
+    notes first."""
     where, values = sql_condition(NoteFilter(tiers=(TIER_CURRENT,), projects=projects))
     direction, then = "DESC" if order == "-day" else "", "date DESC," if order == "changed" else ""
+    of_kind = f"FROM own_item JOIN note USING (number) WHERE kind = ? AND {where}"
     query = (
-        "SELECT number, path, kind, line, text, person, day FROM own_item JOIN note USING (number)"
-        f" WHERE kind = ? AND number IN (SELECT number FROM note WHERE {where})"
-        f" ORDER BY day = '', day {direction}, {then} path, line"
+        f"SELECT number, path, kind, line, own_item.text, person, day {of_kind}"
+        f" ORDER BY day = '', day {direction}, {then} path, line LIMIT ?"
     )
-    rows = catalogue.select(query, (kind, *values))
-    return [OwnItemRow(number, os.fsdecode(path), *rest) for number, path, *rest in rows]
+    rows = catalogue.select(query, (kind, *values, limit))
+    found = [OwnItemRow(number, os.fsdecode(path), *rest) for number, path, *rest in rows]
+    if len(found) != limit:
+        return found, len(found)
+    ((total,),) = catalogue.select(f"SELECT count(*) {of_kind}", (kind, *values))
+    return found, int(total)
 
 
 # Figures.

@@ -120,7 +120,7 @@ def _build_action(
 
 def _own_tasks(now: IndexSession, projects: Collection[str] | None) -> list[_ToDo]:
     """The tasks of people's own notes, without those that are nothing but a link to an action."""
-    tasks = own_items(now.catalogue, TASK, projects)
+    tasks, _ = own_items(now.catalogue, TASK, projects)
     linked = {linked_id(task.text) for task in tasks} - {""}
     actions = now.catalogue.find(NoteFilter(types=("action",), ids=linked)) if linked else []
     ids = {row.id for row in actions}

@@ -74,7 +74,7 @@ def _meeting_outcomes(catalogue: Catalogue, numbers: list[int]) -> dict[int, tup
     rows = catalogue.rows_by_number({part for some in parts.values() for part in some})
     ticked = ticked_ids(catalogue)
     tasks, decided = (
-        Counter(one.number for one in own_items(catalogue, kind)) for kind in (TASK, DECISION)
+        Counter(one.number for one in own_items(catalogue, kind)[0]) for kind in (TASK, DECISION)
     )
     outcomes = {}
     for number, some in parts.items():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from typing import Literal
 
 from cortex.core.briefing import compose
 from cortex.core.briefing.compose import BriefingEntry, BriefingPart
@@ -33,10 +34,11 @@ def load_own_parts(
     parts, paths = [], []
     of_project = () if "" in projects else tuple(f"--project={name}" for name in projects)[:1]
     for kind, of, most, words in _PARTS:
-        items = own_items(catalogue, of, projects, "day" if of == TASK else "-day")
-        entries = tuple(map(_entry, items[:most]))
-        parts.append(BriefingPart(kind, entries, len(items), cortex_command(*words, *of_project)))
-        paths += [one.path for one in items[:most]]
+        order: Literal["day", "-day"] = "day" if of == TASK else "-day"
+        items, total = own_items(catalogue, of, projects, order, most)
+        command = cortex_command(*words, *of_project)
+        parts.append(BriefingPart(kind, tuple(map(_entry, items)), total, command))
+        paths += [one.path for one in items]
     if alone and not paths:
         linked = in_degree(catalogue)
         rows = catalogue.find(NoteFilter(tiers=(TIER_CURRENT,), projects=projects))
