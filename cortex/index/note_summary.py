@@ -9,7 +9,7 @@ from typing import NamedTuple
 from cortex.core.briefing.item_lines import ItemSource, item_lines_of
 from cortex.core.briefing.pages import BRIEFINGS_FOLDER, BriefingPage, ItemLine
 from cortex.core.extract.named_entities import Entity, find_entities
-from cortex.core.extract.own_items import OwnItem, has_placeholders, own_items, own_kind
+from cortex.core.extract.own_items import OwnItem, has_placeholders, is_own, own_items, own_kind
 from cortex.core.extract.ticked_tasks import done_action_ids
 from cortex.core.markdown.scan import MarkdownScan, conflict_marker_line, scan, title_of
 from cortex.core.model.event import DISTILLED, raw_content
@@ -85,11 +85,11 @@ def summarize_note(path: str, data: bytes, mtime: int, *, is_template: bool = Fa
     """The summary of a note, from its first megabyte and the mtime of its file in seconds."""
     note = notes.read(data, path)
     summary, scanned = _summarize(note, path, mtime)
-    if summary.tier == TIER_TRAIL or summary.events:
+    if summary.tier == TIER_TRAIL or not is_own(note):
         return summary
     if is_template or has_placeholders(note):
         # Search finds it, behind the notes that are some.
-        return summary._replace(status=TEMPLATE, tier=TIER_SET_ASIDE, problems=())
+        return summary._replace(id=path, status=TEMPLATE, tier=TIER_SET_ASIDE, problems=())
     if summary.id == path:
         created = summary.created or note.get("date")
         summary = summary._replace(type=summary.type or own_kind(note), created=created)

@@ -53,14 +53,14 @@ def duplicate_topics(catalogue: Catalogue, limit: int) -> list[tuple[str, str, s
 
 
 def misdated_notes(catalogue: Catalogue, latest: int, limit: int) -> list[NoteRow]:
-    """Notes with a time after `latest` (seconds since the epoch), and records with an invalid
-    time, by path."""
+    """Records with a time after `latest` (seconds since the epoch), or an invalid one, by path.
+    What people plan may lie ahead."""
     clauses = [
         f"(CASE WHEN {field} GLOB '{_DATE_GLOB}' THEN CAST(strftime('%s', {field}) AS INTEGER) END > ?)"
-        f" OR ({HAS_ID_SQL} AND {field} != '' AND {field} NOT GLOB '{_DATE_GLOB}')"
+        f" OR ({field} != '' AND {field} NOT GLOB '{_DATE_GLOB}')"
         for field in ("created", "updated")
     ]
-    where = f"tier < 2 AND ({' OR '.join(clauses)}) ORDER BY path LIMIT ?"
+    where = f"tier < 2 AND {HAS_ID_SQL} AND ({' OR '.join(clauses)}) ORDER BY path LIMIT ?"
     return list(catalogue.rows(where, (latest, latest, limit)))
 
 

@@ -47,6 +47,17 @@ type: meeting
 === Quick.md
 # <% tp.file.title %>
 - [ ] from a template
+=== Templates/Minutes.md
+---
+id: {{date}}-{{title}}
+type: meeting
+date: {{date}}
+---
+=== Templates/Talk.md
+---
+id: {{date}}-{{title}}
+type: meeting
+---
 === About templates.md
 Write `{{title}}` in it.
 - [ ] explain `<% tp.file.title %>`
@@ -107,6 +118,15 @@ def test_templates_are_no_notes_and_no_problems(vault_from, cortex):
     assert "Garden club" not in cortex("recall").stdout + cortex("meetings").stdout
     (plugin / "data.json").unlink()
     assert "Garden club" in cortex("recall").stdout
+
+
+def test_a_record_that_speaks_of_placeholders_is_no_template(cortex):
+    said = "Decision: a daily note begins with {{date}} and {{title}}"
+    assert cortex("capture", said).returncode == 0
+    assert cortex("new", "gotcha", "{{title}} stays empty in a link").returncode == 0
+    recalled = cortex("recall").stdout
+    assert "a daily note begins with" in recalled
+    assert "stays empty in a link" in recalled
 
 
 def test_a_task_that_is_a_link_to_an_action_is_told_once(vault_from, cortex):

@@ -43,6 +43,12 @@ class OwnItem(NamedTuple):
     day: str  # when it is due, was decided or took place; ISO, or empty
 
 
+def is_own(note: Note) -> bool:
+    """Whether a person wrote the note: no event, and no id and type as Cortex gives them."""
+    is_record = note.get("type").lower() in _TYPES_OF_OURS and re.match(r"[^{<]", note.get("id"))
+    return not note.provenance()[0] and not is_record
+
+
 def has_placeholders(note: Note) -> bool:
     """Whether a note has placeholders that a template fills in, outside of code."""
     if not _PLACEHOLDER_RE.search(note.frontmatter) and not _PLACEHOLDER_RE.search(note.body):
@@ -59,10 +65,8 @@ def own_kind(note: Note) -> str:
 
 
 def own_items(note: Note, scanned: MarkdownScan, path: str, title: str) -> tuple[OwnItem, ...]:
-    """The open tasks and the decisions of a note, and the note itself where it is a meeting; none
-    of records, whose tasks are records too."""
-    if note.provenance()[0] or (note.get("id") and note.get("type").lower() in _TYPES_OF_OURS):
-        return ()
+    """The open tasks and the decisions of a person's own note, and the note itself where it is a
+    meeting."""
     kind, day = own_kind(note), day_of(note, path)
     items = [OwnItem(kind, 1, title, "", day)] if kind else []
     if kind != DECISION and any(_DECISION_TAG_RE.match(f"#{tag.name}") for tag in scanned.tags):

@@ -11,7 +11,7 @@ from urllib.parse import quote
 
 from cortex.core.model.caller import Caller
 from cortex.core.model.problem import CortexError, InvalidInputError
-from cortex.core.text.shell_command import cortex_command, shell_quote
+from cortex.core.text.shell_command import cortex_command
 from cortex.operations.find.show import find_in_vaults
 from cortex.vault import files, obsidian
 from cortex.vault.locate import Vault
@@ -19,6 +19,7 @@ from cortex.vault.state import access_log
 
 # Runs a program in the person's terminal and returns its exit code. None where there is none.
 Launch = Callable[[Sequence[str]], int] | None
+_EDITOR_HINT = "name one: export EDITOR=vi; --print shows where the note is"
 _URL_OPENER = "open" if sys.platform == "darwin" else "xdg-open"
 
 
@@ -54,41 +55,30 @@ def open_note(
     vault, row = find_in_vaults(vault, caller, name)
     file = os.path.join(vault.root, row.path)
     files.size(vault.root, row.path)  # raises where it is gone, or a folder became a link
-    url = "" if in_editor or not obsidian.find_vault_root(vault.root) else _obsidian_url(file)
+    url = ""
+    if not in_editor and obsidian.find_vault_root(vault.root):
+        url = f"obsidian://open?path={quote(os.fsencode(file), safe='')}"
     if launch is None:
         return OpenedNote(row.id, file, url, opened=False)
     # An absolute path or a URL: no name in a vault can become an option.
-    words = [_URL_OPENER, url] if url else [*_editor_words(file), file]
+    words = [_URL_OPENER, url] if url else [*_editor_words(), file]
+    hint = f"{cortex_command('edit', row.id)} takes your editor" if url else _EDITOR_HINT
     try:
         code = launch(words)
     except OSError as error:
-        reason = f"{words[0]} cannot be started: {error.strerror}"
-        raise CortexError(reason, _other_way(row.id, url)) from error
+        raise CortexError(f"{words[0]} cannot be started: {error.strerror}", hint) from error
     if code:
-        raise CortexError(f"{words[0]} ended with exit code {code}", _other_way(row.id, url))
+        raise CortexError(f"{words[0]} ended with exit code {code}", hint)
     access_log.append(vault, caller, "show", [row.id])
     return OpenedNote(row.id, file, url, opened=True)
 
 
-def _obsidian_url(file: str) -> str:
-    return f"obsidian://open?path={quote(os.fsencode(file), safe='')}"
-
-
-def _editor_words(file: str) -> list[str]:
+def _editor_words() -> list[str]:
     """The editor that the person names, with its own options."""
-    command = os.environ.get("VISUAL") or os.environ.get("EDITOR") or ""
     try:
-        words = shlex.split(command)
+        words = shlex.split(os.environ.get("VISUAL") or os.environ.get("EDITOR") or "")
     except ValueError as error:
-        reason = f"$VISUAL or $EDITOR cannot be read: {error}"
-        raise InvalidInputError(reason, f"name a program: export EDITOR=vi; {file}") from None
+        raise InvalidInputError(f"your editor cannot be read: {error}", _EDITOR_HINT) from None
     if not words:
-        hint = f"export EDITOR=vi, or open {shell_quote(file)}"
-        raise InvalidInputError("no editor is named: $VISUAL and $EDITOR are empty", hint)
+        raise InvalidInputError("no editor is named: $VISUAL and $EDITOR are empty", _EDITOR_HINT)
     return words
-
-
-def _other_way(id_: str, url: str) -> str:
-    if url:
-        return f"{cortex_command('edit', id_)} takes your editor; {cortex_command('open', '--print', id_)} prints the URL"
-    return f"name another one: export EDITOR=vi, then {cortex_command('edit', id_)}"
