@@ -329,20 +329,21 @@ def cortex_process(vault: Vault) -> Callable[..., subprocess.CompletedProcess[st
 
 @pytest.fixture
 def terminal(vault: Vault) -> Callable[..., str]:
-    """The real command on a terminal of its own: what it writes there."""
+    """The real command on a terminal of its own, with what a person types: what it writes there."""
 
-    def run(*words: str, **environment: str) -> str:
+    def run(*words: str, said: str = "", **environment: str) -> str:
         ours, theirs = pty.openpty()
         command = [sys.executable, "-m", "cortex", *words]
         with subprocess.Popen(
             command,
             cwd=vault.root,
             env=os.environ | environment,
-            stdin=subprocess.DEVNULL,
+            stdin=theirs if said else subprocess.DEVNULL,
             stdout=theirs,
             stderr=theirs,
         ) as process:
             os.close(theirs)
+            os.write(ours, said.encode())
             held = b""
             with suppress(OSError):  # how a terminal ends whose other side is closed
                 while piece := os.read(ours, 65536):

@@ -57,6 +57,9 @@ CREATE INDEX entity_key ON entity (key);
 CREATE TABLE tick (number INTEGER NOT NULL REFERENCES note, id TEXT NOT NULL);
 CREATE INDEX tick_note ON tick (number);
 CREATE INDEX tick_id ON tick (id);
+CREATE TABLE own_item (number INTEGER NOT NULL REFERENCES note, kind TEXT NOT NULL, line INTEGER NOT NULL, text TEXT NOT NULL, person TEXT NOT NULL, day TEXT NOT NULL);
+CREATE INDEX own_item_note ON own_item (number);
+CREATE INDEX own_item_kind ON own_item (kind);
 CREATE TABLE sketch (number INTEGER PRIMARY KEY, hashes BLOB NOT NULL);
 CREATE TABLE sketch_key (number INTEGER NOT NULL, key INTEGER NOT NULL, PRIMARY KEY (number, key)) WITHOUT ROWID;
 CREATE INDEX sketch_key_key ON sketch_key (key);
@@ -132,6 +135,7 @@ _CHILD_ROWS: dict[str, Callable[[NoteSummary], Iterable[tuple[object, ...]]]] = 
     "name": lambda note: note.link_names,
     "edge": lambda note: note.edges,
     "entity": lambda note: note.entities,
+    "own_item": lambda note: note.own_items,
     "tick": lambda note: ((id_,) for id_ in note.done_action_ids),
     "sketch": lambda note: ((note.sketch,),) if note.sketch else (),
     "sketch_key": lambda note: ((key,) for key in sketch_keys(note.sketch)),

@@ -13,17 +13,20 @@ from typing import NamedTuple
 from cortex.core.model.problem import Problem
 from cortex.vault.files import TEMP_SUFFIX
 from cortex.vault.git import checkout
+from cortex.vault.obsidian import template_folders
 
 # A file that changed this short before the scan may change again within the same tick of its file
 # system's clock, and keep its stamp. Linux ticks every 4 to 10 ms; file systems that count in whole
 # seconds show it by their stamps.
 _TICK_NS, _COARSE_TICK_NS = 50_000_000, 2_000_000_000
+TEMPLATE_MARK = "t"  # at the end of a stamp: the note lies in a folder of templates
 _COPY_HINT = "put a copy of the file in its place"
 _STRAY_SUFFIXES = (".toc", ".seg", TEMP_SUFFIX)  # files of a search index, and half-written ones
 
 
 class Snapshot(NamedTuple):
-    """The notes of a vault with their stamps (mtime, ctime, size, inode), and what was skipped."""
+    """The notes of a vault with their stamps (mtime, ctime, size, inode; those of templates with a
+    mark), and what was skipped."""
 
     stamps: dict[str, str]
     # Notes whose stamp cannot be trusted yet: they are read again at the next refresh.
@@ -59,6 +62,7 @@ class _Scan:
     ) -> None:
         self.root, self.ignored, self.now_ns = root, ignored, now_ns
         self.is_excluded = _exclude_matcher(exclude)
+        self.template_folders = template_folders(root)
         self.stamps: dict[str, str] = {}
         self.racy: list[str] = []
         self.rules = _outer_rule_stamps(root)
@@ -88,6 +92,7 @@ class _Scan:
     def _read_entries(self, folder: str, entries: Iterable[os.DirEntry[str]]) -> list[str]:
         folders = []
         stamps, ignored, is_excluded = self.stamps, self.ignored, self.is_excluded
+        is_template = folder.startswith(self.template_folders)
         lately_ns = self.now_ns - _COARSE_TICK_NS
         for entry in entries:
             name = entry.name
@@ -112,7 +117,8 @@ class _Scan:
                     continue
                 changed_ns = status.st_ctime_ns
                 # As `stamp_of`; a call takes as long again.
-                stamps[path] = f"{status.st_mtime_ns}.{changed_ns}.{status.st_size}.{status.st_ino}"
+                stamp = f"{status.st_mtime_ns}.{changed_ns}.{status.st_size}.{status.st_ino}"
+                stamps[path] = stamp + TEMPLATE_MARK if is_template else stamp
                 if changed_ns > lately_ns and _is_racy(changed_ns, self.now_ns):
                     self.racy.append(path)
         return folders

@@ -39,12 +39,15 @@ _COLUMN_BY_FIELD = {
 }  # fmt: skip
 _CLAUSE_BY_FLAG = {
     "has_id": HAS_ID_SQL,
+    "is_told": f"({HAS_ID_SQL} OR number IN (SELECT number FROM own_item WHERE kind != 'task'))",
     "has_topic": "topic != ''",
     "is_cross_project": IS_CROSS_PROJECT_SQL,
     "is_rated": "(confidence IS NOT NULL OR priority IS NOT NULL)",
 }
 _CLAUSE_BY_FIELD = {
     "event": "instr(char(10) || events || char(10), char(10) || ? || char(10))",
+    "link_name": "number IN (SELECT number FROM name WHERE key = ?)",
+    "title": "folded(title) = ?",
     "changed_since": "date >= ?",
     "changed_before": "date < ?",
     "created_until": f"{CREATED_SECONDS_SQL} <= ?",
@@ -81,6 +84,7 @@ class NoteFilter(NamedTuple):
     topics: Collection[str] | None = None
     digests: Collection[str] | None = None  # `text_digest` of their texts
     has_id: bool = False  # an id of its own: a record, session or event, no page of a person's
+    is_told: bool = False  # the same, or a page that is a meeting or says a decision
     has_topic: bool = False
     is_cross_project: bool = False  # scope personal or global, or neither scope nor project
     is_rated: bool = False  # somebody has said a confidence or a priority
@@ -88,6 +92,8 @@ class NoteFilter(NamedTuple):
     state: Literal["", "open", "to_do", "done"] = ""
     id_prefix: str = ""
     id_end: str = ""  # the last words of an id
+    link_name: str = ""  # a name by which links find it, as `link_key` folds it
+    title: str = ""  # folded
     event: str = ""  # an event id in its provenance
     title_words: Collection[str] = ()  # the title holds one of them; lower case
     changed_since: int | None = None  # seconds since the epoch, included

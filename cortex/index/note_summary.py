@@ -9,11 +9,13 @@ from typing import NamedTuple
 from cortex.core.briefing.item_lines import ItemSource, item_lines_of
 from cortex.core.briefing.pages import BRIEFINGS_FOLDER, BriefingPage, ItemLine
 from cortex.core.extract.named_entities import Entity, find_entities
+from cortex.core.extract.own_items import OwnItem, has_placeholders, is_own, own_items, own_kind
 from cortex.core.markdown.scan import MarkdownScan, conflict_marker_line, scan, title_of
 from cortex.core.minutes.ticked_tasks import done_action_ids
 from cortex.core.model.event import DISTILLED, raw_content
 from cortex.core.model.note_status import (
     SET_ASIDE_STATUSES,
+    TEMPLATE,
     TIER_CURRENT,
     TIER_SET_ASIDE,
     TIER_TRAIL,
@@ -29,6 +31,8 @@ from cortex.core.text.strings import one_line, shorten, text_digest
 
 _TITLE_CHARS = 100  # of an event, which has no title of its own
 _DATE_KEYS = ("updated", "modified", "created", "date", "at")
+# The ids of a Zettelkasten are times: 202611031405.
+_STAMP_IN_NAME_RE = re.compile(r"(?:^|/)(\d{4})(\d\d)(\d\d)(\d\d)(\d\d)(?:\d\d)?(?!\d)[^/]*$")
 _DATE_IN_NAME_RE = re.compile(r"(?:^|[/_ -])(\d{4}-\d{2}-\d{2})(?=[_ .-]|$)")
 # They are about one day or one stretch of work; what they say alike is their form.
 _TYPES_NOT_COMPARED = ("session", "meeting", "briefing")
@@ -74,6 +78,7 @@ class NoteSummary(NamedTuple):
     entities: tuple[Entity, ...]
     done_action_ids: tuple[str, ...]  # ids of actions that this note's ticked tasks say are done
     sketch: bytes  # of the words of its title and text; empty for notes that are not compared
+    own_items: tuple[OwnItem, ...] = ()  # of a person's own note: tasks, decisions, the meeting
 
 
 def _digest_of_minutes(body: str, type_: str, tier: int) -> str:
@@ -82,9 +87,23 @@ def _digest_of_minutes(body: str, type_: str, tier: int) -> str:
     return text_digest(text.strip("\n")) if text is not None else ""
 
 
-def summarize_note(path: str, data: bytes, mtime: int) -> NoteSummary:
+def summarize_note(path: str, data: bytes, mtime: int, *, is_template: bool = False) -> NoteSummary:
     """The summary of a note, from its first megabyte and the mtime of its file in seconds."""
     note = notes.read(data, path)
+    summary, scanned = _summarize(note, path, mtime)
+    if summary.tier == TIER_TRAIL or not is_own(note):
+        return summary
+    if is_template or has_placeholders(note):
+        # Search finds it, behind the notes that are some.
+        return summary._replace(id=path, status=TEMPLATE, tier=TIER_SET_ASIDE, problems=())
+    if summary.id == path:
+        created = summary.created or note.get("date")
+        summary = summary._replace(type=summary.type or own_kind(note), created=created)
+    return summary._replace(own_items=own_items(note, scanned, path, summary.title))
+
+
+def _summarize(note: notes.Note, path: str, mtime: int) -> tuple[NoteSummary, MarkdownScan]:
+    """The summary of a note, whosever it is, and what its text holds."""
     body = note.text
     problems = (*note.problems, *_merge_problems(note, path, body))
     scanned = scan(body, note.body_start_line)
@@ -109,7 +128,7 @@ def summarize_note(path: str, data: bytes, mtime: int) -> NoteSummary:
         path, id_, type_, title, status_in_briefing, project, branch, note.get("scope"), created or note.get("date"),
         one_line(note.get("due")), one_line(note.get("owner")), body, tasks,
     )  # fmt: skip
-    return NoteSummary(
+    summary = NoteSummary(
         path=path,
         id=id_,
         type=type_,
@@ -142,6 +161,7 @@ def summarize_note(path: str, data: bytes, mtime: int) -> NoteSummary:
         done_action_ids=ticked,
         sketch=_sketch(type_, tier, title, body),
     )
+    return summary, scanned
 
 
 def _sketch(type_: str, tier: int, title: str, body: str) -> bytes:
@@ -211,8 +231,9 @@ def _clamp_priority(text: str) -> int | None:
 
 
 def _change_timestamp(note: notes.Note, path: str, mtime: int) -> int:
-    named = _DATE_IN_NAME_RE.search(path)
-    texts = (*(note.get(key) for key in _DATE_KEYS), named[1] if named else "")
+    named, stamp = _DATE_IN_NAME_RE.search(path), _STAMP_IN_NAME_RE.search(path)
+    in_name = named[1] if named else stamp and "{}-{}-{}T{}:{}".format(*stamp.groups())
+    texts = (*(note.get(key) for key in _DATE_KEYS), in_name)
     for text in filter(None, texts):
         with suppress(ValueError):
             return int(iso_time.parse_utc(text.strip()).timestamp())

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
+from cortex.core.model.note_status import TEMPLATE, TIER_CURRENT
 from cortex.index.catalogue import Catalogue, NoteRow
 from cortex.index.filters import (
     CREATED_SECONDS_SQL,
@@ -52,20 +53,60 @@ def duplicate_topics(catalogue: Catalogue, limit: int) -> list[tuple[str, str, s
 
 
 def misdated_notes(catalogue: Catalogue, latest: int, limit: int) -> list[NoteRow]:
-    """Notes with a time after `latest` (seconds since the epoch), and records with an invalid
-    time, by path."""
+    """Records with a time after `latest` (seconds since the epoch), or an invalid one, by path.
+    What people plan may lie ahead."""
     clauses = [
         f"(CASE WHEN {field} GLOB '{_DATE_GLOB}' THEN CAST(strftime('%s', {field}) AS INTEGER) END > ?)"
-        f" OR ({HAS_ID_SQL} AND {field} != '' AND {field} NOT GLOB '{_DATE_GLOB}')"
+        f" OR ({field} != '' AND {field} NOT GLOB '{_DATE_GLOB}')"
         for field in ("created", "updated")
     ]
-    where = f"tier < 2 AND ({' OR '.join(clauses)}) ORDER BY path LIMIT ?"
+    where = f"tier < 2 AND {HAS_ID_SQL} AND ({' OR '.join(clauses)}) ORDER BY path LIMIT ?"
     return list(catalogue.rows(where, (latest, latest, limit)))
 
 
 def numbers_with_problems(catalogue: Catalogue) -> set[int]:
     """The notes with a problem of their own."""
     return {number for (number,) in catalogue.select("SELECT DISTINCT number FROM problem")}
+
+
+# What people's own notes say.
+
+
+class OwnItemRow(NamedTuple):
+    """An item of a person's own note, with the number and path of the note."""
+
+    number: int
+    path: str
+    kind: str
+    line: int
+    text: str
+    person: str
+    day: str
+
+
+def own_items(
+    catalogue: Catalogue,
+    kind: str,
+    projects: Collection[str] | None = None,
+    order: Literal["changed", "day", "-day"] = "changed",
+    limit: int = -1,
+) -> tuple[list[OwnItemRow], int]:
+    """Items of this kind in current notes of some projects, or (None) of all, and how many there are
+    in all: by day, those without one last; then by path, or with `changed` those of the last changed
+    notes first."""
+    where, values = sql_condition(NoteFilter(tiers=(TIER_CURRENT,), projects=projects))
+    direction, then = "DESC" if order == "-day" else "", "date DESC," if order == "changed" else ""
+    of_kind = f"FROM own_item JOIN note USING (number) WHERE kind = ? AND {where}"
+    query = (
+        f"SELECT number, path, kind, line, own_item.text, person, day {of_kind}"
+        f" ORDER BY day = '', day {direction}, {then} path, line LIMIT ?"
+    )
+    rows = catalogue.select(query, (kind, *values, limit))
+    found = [OwnItemRow(number, os.fsdecode(path), *rest) for number, path, *rest in rows]
+    if len(found) != limit:
+        return found, len(found)
+    ((total,),) = catalogue.select(f"SELECT count(*) {of_kind}", (kind, *values))
+    return found, int(total)
 
 
 # Figures.
@@ -122,8 +163,9 @@ def count_started_sessions(catalogue: Catalogue) -> int:
 def neighbours_in_time(
     catalogue: Catalogue, row: NoteRow, limit: int, project: str | None = None
 ) -> tuple[list[NoteRow], list[NoteRow]]:
-    """The notes made before one and those made after it, of a project or (None) of all, each
-    nearest `limit`, oldest first. Those of one moment stand in the order of their ids."""
+    """The notes made before one and those made after it, of a project or (None) of all, templates
+    left out, each nearest `limit`, oldest first. Those of one moment stand in the order of their
+    ids."""
     where, values = sql_condition(
         KNOWLEDGE._replace(projects=None if project is None else (project,))
     )
@@ -131,7 +173,7 @@ def neighbours_in_time(
     before, after = (
         list(
             catalogue.rows(
-                f"{where} AND number != {row.number} AND ({CREATED_SECONDS_SQL}, id) {sign} ({moment}, ?)"
+                f"{where} AND status != '{TEMPLATE}' AND number != {row.number} AND ({CREATED_SECONDS_SQL}, id) {sign} ({moment}, ?)"
                 f" ORDER BY {CREATED_SECONDS_SQL} {direction}, id {direction} LIMIT ?",
                 (*values, row.id, limit),
             )

@@ -18,7 +18,7 @@ from cortex.core.model.note_status import MAX_NOTE_BYTES
 from cortex.core.model.problem import CortexError, Problem, reason_of
 from cortex.index.catalogue import Catalogue, hash_content
 from cortex.index.engines import Document, load_engine
-from cortex.index.file_scan import Snapshot
+from cortex.index.file_scan import TEMPLATE_MARK, Snapshot
 from cortex.index.note_summary import NoteSummary, summarize_note
 from cortex.index.refresh import (
     FORMAT,
@@ -270,13 +270,14 @@ def load_summary(
             return None, b""  # it could not be read the last time either
         problem = Problem(path, f"cannot be read: {reason_of(error)}", "check its permissions")
         return summarize_note(path, b"", mtime)._replace(problems=(problem,)), b""
-    content_hash = hash_content(data)
+    is_template = stamp.endswith(TEMPLATE_MARK)
+    content_hash = hash_content(data + b"\0" if is_template else data)
     if content_hash == known_hash:
         return None, content_hash
     if len(data) <= MAX_NOTE_BYTES:
-        return summarize_note(path, data, mtime), content_hash
+        return summarize_note(path, data, mtime, is_template=is_template), content_hash
     whole_lines = data[: data.rfind(b"\n", 0, MAX_NOTE_BYTES) + 1] or data[:MAX_NOTE_BYTES]
-    card = summarize_note(path, whole_lines, mtime)
+    card = summarize_note(path, whole_lines, mtime, is_template=is_template)
     problem = Problem(path, "is larger than 1 MB; only its beginning is searched", "split the note")
     return card._replace(problems=(*card.problems, problem)), content_hash
 

@@ -20,6 +20,7 @@ SUPPLIED_PARAMETERS = (
     "caller",
     "answer_command",
     "say",
+    "launch",
 )  # parameters that the interface fills in
 _PLAIN_NUMBER_RE = re.compile(
     r"[-+.0-9A-Za-z]+"

@@ -16,6 +16,8 @@ VERBS: dict[str, tuple[str, str]] = {
     "remind": ("operations.find.remind", "remind"),
     "timeline": ("operations.find.timeline", "timeline"),
     "show": ("operations.find.show", "show"),
+    "open": ("operations.find.open", "open"),
+    "edit": ("operations.records.edit", "edit"),
     "brief": ("operations.sessions.brief", "brief"),
     "context": ("operations.sessions.context", "context"),
     "session": ("operations.sessions.session", "session"),

@@ -67,6 +67,11 @@ def find_vault(named: str, cwd: str, environ: Mapping[str, str]) -> Vault:
     raise NotFoundError(f"there is no vault in {cwd} or above it", hint)
 
 
+def real_folder(cwd: str, directory: str) -> str:
+    """The real path of the folder that `directory` names."""
+    return os.path.realpath(os.path.join(cwd, os.path.expanduser(directory)))
+
+
 def default_vault_file() -> str:
     """The file whose one line names the user's default vault."""
     return os.path.join(user_folders.user_folder("config"), "default-vault")

@@ -124,6 +124,8 @@ ASKED: dict[str, list[list[str]]] = {
     "search": [["zebra"], ["zebra", "--all"], [f"type:{ESC}x"], [f"nothing{ESC}"]],
     "recall": [[], ["zebra", "--all"], ["--project", PROJECT], [f"none{ESC}"], ["--scope", EVIL], ["--scope", "open"], ["--scope", f"meeting:meet-{ESC}"]],
     "timeline": [[ID], ["--all", FILE], [EVIL]],
+    "open": [[ID], [FILE], [EVIL]],
+    "edit": [[ID], [f"own {ESC}note.md"], [EVIL]],
     "context": [[], ["--project", PROJECT], ["--project", PROJECT, "--branch", EVIL]],
     "session": [
         ["start", EVIL], ["start", EVIL], ["end", EVIL], ["list"], ["list", "--project", EVIL], ["show", EVIL], ["show", f"session-{ESC}"], ["end"],
@@ -162,14 +164,14 @@ ASKED: dict[str, list[list[str]]] = {
 
 # Those that are known to say something that notes hold.
 SAYING = frozenset(
-    "search recall timeline show context session actions meetings retry history relate unrelate graph entities score update done pin supersede archive"
+    "search recall timeline show open edit context session actions meetings retry history relate unrelate graph entities score update done pin supersede archive"
     " restore consolidate status doctor project".split()
 )
 
 
 # Those that only look, whose forms share a vault and its index.
 LOOKING = frozenset(
-    "search recall timeline show context topic meetings actions history graph entities score status brief remind".split()
+    "search recall timeline show open edit context topic meetings actions history graph entities score status brief remind".split()
 )
 
 

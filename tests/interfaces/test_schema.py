@@ -106,6 +106,8 @@ restore use-files-for-the-caches
 forget caches
 forget use
 show decision-db
+open decision-db
+edit decision-db
 lifecycle --dry-run
 prune --dry-run
 new decision 'Ship on Friday'

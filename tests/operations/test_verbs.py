@@ -193,12 +193,12 @@ def test_doctor_of_a_sound_vault_finds_nothing_and_of_a_sick_one_each_thing(
 ) -> None:
     assert cortex("doctor").returncode == 0
     vault_from(
-        "=== a.md\n---\nt: {{date}}\n---\n=== b.md\ntext\n<<<<<<< HEAD\nx\n=======\ny\n>>>>>>> other\n=== c.md\n---\ntitle: x\nno end\n"
+        "=== a.md\n---\nt: [x\n---\n=== b.md\ntext\n<<<<<<< HEAD\nx\n=======\ny\n>>>>>>> other\n=== c.md\n---\ntitle: x\nno end\n"
     )
     done = cortex("doctor", "--json")
     found = {problem["where"]: problem for problem in json.loads(done.stdout)["problems"]}
     assert done.returncode == 1
-    assert set(found) == {"a.md:2", "b.md:2", "c.md:1"}
+    assert set(found) == {"a.md:3", "b.md:2", "c.md:1"}
     assert all(problem["hint"] for problem in found.values())
 
 

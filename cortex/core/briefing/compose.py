@@ -28,8 +28,9 @@ from cortex.core.text.agent_escape import escape_for_agent
 from cortex.core.text.token_count import TOKEN_UNITS, count_token_units, count_tokens
 
 MIN_BUDGET_TOKENS, MAX_BUDGET_TOKENS = 50, 100_000  # tokens of a budget; the frame alone takes 25
-DECISIONS, PLAN, TRAPS, KNOWLEDGE, SESSIONS, OPEN, PINNED, EVERYWHERE = (
+DECISIONS, PLAN, TRAPS, KNOWLEDGE, SESSIONS, OPEN, PINNED, EVERYWHERE, MEETINGS, NOTES = (
     "decisions", "plan", "traps", "knowledge", "sessions", "open", "pinned", "everywhere",
+    "meetings", "notes",
 )  # fmt: skip
 
 
@@ -54,10 +55,15 @@ PART_SPECS = {
     SESSIONS: PartSpec("Last sessions", 0.10),
     OPEN: PartSpec("Open", 0.06),
     EVERYWHERE: PartSpec("Yours, and in every project", 0.08),
+    # Of people's own notes alone, in what the others leave.
+    MEETINGS: PartSpec("Meetings", 0.0),
+    NOTES: PartSpec("Notes", 0.0),
 }
 # What a part does not use goes to these in turn. Decisions come last: their cap gives way only
 # where nobody else wants the room.
-_OVERFLOW_ORDER = (PINNED, PLAN, TRAPS, KNOWLEDGE, OPEN, SESSIONS, EVERYWHERE, DECISIONS)
+_OVERFLOW_ORDER = (
+    PINNED, PLAN, TRAPS, KNOWLEDGE, OPEN, SESSIONS, EVERYWHERE, MEETINGS, NOTES, DECISIONS,
+)  # fmt: skip
 # Lines that a part has before any of its notes stands there with its whole text.
 _FIRST_LINES = {PINNED: 1000, SESSIONS: 2}
 _MAX_SESSIONS_SHARE = 0.25  # of the room, for the lines that sessions have at least

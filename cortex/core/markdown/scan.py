@@ -22,10 +22,7 @@ class MarkdownScan(NamedTuple):
 
 def scan(body: str, first_line: int = 1) -> MarkdownScan:
     """Headings, links, tags and tasks of `body`, which begins on line `first_line` of its file."""
-    blocks = BlockParser(first_line)
-    for line in _split_lines(body):
-        blocks.feed(line)
-    blocks.end()
+    blocks = parse_blocks(body, first_line)
     inline = InlineParser(blocks.definitions)
     for text, line_number in blocks.texts:
         inline.read(text, line_number)
@@ -35,6 +32,15 @@ def scan(body: str, first_line: int = 1) -> MarkdownScan:
         tuple(inline.tags.values()),
         tuple(blocks.tasks),
     )
+
+
+def parse_blocks(body: str, first_line: int = 1) -> BlockParser:
+    """The parsed blocks of `body`; `texts` are its lines outside of code, with their numbers."""
+    blocks = BlockParser(first_line)
+    for line in _split_lines(body):
+        blocks.feed(line)
+    blocks.end()
+    return blocks
 
 
 def title_of(scanned: MarkdownScan, path: str) -> str:

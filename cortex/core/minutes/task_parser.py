@@ -89,6 +89,7 @@ _DUE_RE = re.compile(  # U+1F4C5, a calendar, is the due mark of the Obsidian Ta
     rf"|[ ]{{1,3}}){_ISO_DATE_PATTERN}"
 )
 # The Obsidian Tasks plugin's dates (done, dropped, planned, begun, made) and priority.
+_OTHER_DUE_MARK_RE = re.compile(r"(?i)\bdue::|[\U0001f4c6\U0001f5d3]\ufe0f?(?=[ ]?\d)")
 _CLOSED_MARK_RE = re.compile(rf"[\u2705\u274c]\ufe0f?[ ]{{0,3}}{_ISO_DATE_PATTERN}")
 _TASKS_PLUGIN_MARK_RE = re.compile(
     rf"[\u23f3\u231b\u2795\U0001f6eb\U0001f4c5]\ufe0f?[ ]{{0,3}}{_ISO_DATE_PATTERN}"
@@ -131,6 +132,19 @@ def _parse_clean_task(texts: list[str], names: NameSet) -> tuple[str, str, str]:
         parts.append(tidy_task_text(part))
     text = "; ".join(part for part in parts if part)
     return ("" if text.casefold() in NO_TASK_WORDS else text), said, due
+
+
+def parse_own_task(text: str) -> tuple[str, str, str]:
+    """Text, owner and due date of a task in a person's own note. The owner is a field or a mention:
+    no other word is taken for a name."""
+    text = _OTHER_DUE_MARK_RE.sub("\U0001f4c5 ", text)
+    text, due = _take_due(strip_tasks_plugin_marks(text))
+    owner = ""
+    if field := _OWNER_RE.search(text):
+        owner, text = tidy_task_text(field[1]), f"{text[: field.start()]} {text[field.end() :]}"
+    elif mention := next((one for one in _MENTION_RE.finditer(text) if one[1]), None):
+        owner = mention[1]
+    return tidy_task_text(text), owner, due
 
 
 def possible_task_texts(texts: list[str]) -> tuple[str, ...]:

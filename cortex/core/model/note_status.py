@@ -4,6 +4,8 @@ TIER_CURRENT = 0
 TIER_SET_ASIDE = 1  # superseded, archived or deleted
 TIER_TRAIL = 2  # events and briefings: what records came from, and what is made of them
 
+TEMPLATE = "template"  # status of a note that a template of Obsidian is: no note of its own
+
 SET_ASIDE_STATUSES = ("superseded", "archived", "deleted")  # statuses of what is set aside
 DONE_STATUSES = ("done", "closed", "cancelled")  # of an action that needs nothing more
 HIDDEN_STATUSES = ("superseded", "deleted")  # shown only to those who ask for them

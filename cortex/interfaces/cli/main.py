@@ -89,6 +89,10 @@ def _run_command(argv: list[str]) -> int:
     now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
     caller = Caller(os.getcwd(), now, os.urandom, "cli", progress.bar())
     given = {key: _read_stdin() if one == "-" else one for key, one in parsed.given.items()}
+    if name == "init":
+        from cortex.interfaces.cli import terminal_steps  # noqa: PLC0415  once for a vault
+
+        given |= terminal_steps.ask_obsidian(given, caller.cwd)
     supplied: dict[str, object] = {}
     if "vault" in parsed.declared.supplied:
         supplied["vault"] = vault = find_vault(parsed.vault, caller.cwd, os.environ)
@@ -100,6 +104,11 @@ def _run_command(argv: list[str]) -> int:
             "answer_command": daemon_client.answer_command,
             "say": _print_json_message if parsed.as_json else daemon_client.print_message,
         }
+    if "launch" in parsed.declared.supplied:
+        from cortex.interfaces.cli import terminal_steps  # noqa: PLC0415  as above
+
+        is_asked = terminal_steps.has_terminal() and not parsed.as_json
+        supplied["launch"] = terminal_steps.launch if is_asked else None
     code = command.run(parsed._replace(given=given), caller, supplied, sys.stdout)
     if name == "capture" and given.get("type") == "meeting":
         sys.stdout.flush()  # the acknowledgement comes first, whatever the minutes hold

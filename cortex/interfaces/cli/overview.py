@@ -11,10 +11,10 @@ from cortex.operations import VERBS
 VERB_GROUPS = {
     "Keep": ("capture", "save", "passive", "new", "session"),
     "Agents": ("brief", "remind", "hooks", "import", "extract", "distill"),
-    "Find": ("search", "recall", "timeline", "show", "context", "graph", "entities", "topic", "history"),
+    "Find": ("search", "recall", "timeline", "show", "open", "context", "graph", "entities", "topic", "history"),
     "Act": ("actions", "meetings", "done", "status"),
     "Keep it true": (
-        "update", "supersede", "relate", "unrelate", "pin", "unpin", "archive", "restore", "delete", "forget", "score", "lifecycle", "prune",
+        "edit", "update", "supersede", "relate", "unrelate", "pin", "unpin", "archive", "restore", "delete", "forget", "score", "lifecycle", "prune",
         "consolidate", "promote", "project",
     ),
     "Share": ("sync", "merge", "git", "heal", "watch"),

@@ -15,6 +15,7 @@ from cortex.interfaces.cli.text import (
     format_day,
     note_row,
     problem_lines,
+    undo_lines,
     yellow,
 )
 from cortex.interfaces.escape_terminal import escape
@@ -39,6 +40,12 @@ _OUTCOME_TEXTS = {
 def init(answer: Any) -> Iterable[str]:
     yield f"{escape(answer.root)} is a vault" + (", your default one" if answer.default else "")
     yield from (f"  added {name}" for name in answer.added)
+    for entries, way in ((answer.excluded, "leave out"), (answer.included, "show again")):
+        if entries:
+            names = escape(" and ".join(entries))
+            yield f"  Obsidian's search and graph {way} {names}, once it is opened again"
+            yield f"  {dim(f'written: {answer.obsidian}')}"
+    yield from undo_lines(answer)
     if answer.agent_settings:
         yield f"{yellow('note')}: {agent_settings_notice(answer.agent_settings)}"
     yield 'next: cortex capture "Decision: keep what we learn in a vault"'

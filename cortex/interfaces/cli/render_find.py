@@ -84,6 +84,10 @@ def timeline(answer: Any) -> Iterable[str]:
     yield from problem_lines(answer.problems, MAX_PROBLEMS)
 
 
+def open(answer: Any) -> Iterable[str]:  # noqa: A001  the verb's name
+    yield f"opened: {escape(answer.file)}" if answer.opened else escape(answer.url or answer.file)
+
+
 def show(answer: Any) -> Iterable[str]:
     """On a terminal alone: see `render.raw_content`."""
     yield escape(answer.text.removesuffix("\n"), lines=True)

@@ -21,6 +21,10 @@ from cortex.interfaces.escape_terminal import escape
 _MAX_KEPT = 10
 
 
+def edit(answer: Any) -> Iterable[str]:
+    yield f"edited: {escape(answer.file)}" if answer.opened else escape(answer.file)
+
+
 def restore(answer: Any) -> Iterable[str]:
     for one in answer.hits:
         yield from outcome_lines(one)

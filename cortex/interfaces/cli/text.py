@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from cortex.core.model.note_status import MATCH_END, MATCH_START, SET_ASIDE_STATUSES
+from cortex.core.model.note_status import MATCH_END, MATCH_START, SET_ASIDE_STATUSES, TEMPLATE
 from cortex.core.model.problem import Problem
 from cortex.interfaces.escape_terminal import escape
 
@@ -68,7 +68,7 @@ def note_row(note: Any, lead: str, *words: str) -> str:
 
 def status_mark(status: str) -> str:
     """The status of a note that is not in force, else nothing."""
-    return f"  {yellow(status)}" if status in (*SET_ASIDE_STATUSES, "failed") else ""
+    return f"  {yellow(status)}" if status in (*SET_ASIDE_STATUSES, TEMPLATE, "failed") else ""
 
 
 def section(heading: str, rows: Iterable[str]) -> Iterable[str]:

@@ -7,11 +7,13 @@ from typing import NamedTuple
 
 from cortex.core.model.caller import Caller
 from cortex.core.model.problem import InvalidInputError
+from cortex.core.text.shell_command import cortex_command
 from cortex.core.text.strings import slugify
+from cortex.operations.care import obsidian_settings
 from cortex.operations.projects.project_file import write_project_file
 from cortex.vault import files, layout
 from cortex.vault.agent_settings import list_agent_settings
-from cortex.vault.locate import Vault, default_vault_file
+from cortex.vault.locate import Vault, default_vault_file, real_folder
 from cortex.vault.state import store
 from cortex.vault.templates import read_template
 
@@ -27,9 +29,20 @@ class InitResult(NamedTuple):
     added: tuple[str, ...]  # relative to the root: `../.cortex-project` lies in the folder above
     default: bool
     agent_settings: tuple[str, ...] = ()  # found there, such as `.claude`; none is used
+    obsidian: str = ""  # its settings, where they were changed
+    excluded: tuple[str, ...] = ()  # folders that its search and graph leave out from now on
+    included: tuple[str, ...] = ()  # those that they show again
+    undo: str = ""  # the command that takes the change of the settings back
 
 
-def init(caller: Caller, directory: str = ".", *, default: bool = False) -> InitResult:
+def init(
+    caller: Caller,
+    directory: str = ".",
+    *,
+    default: bool = False,
+    obsidian: bool = False,
+    no_obsidian: bool = False,
+) -> InitResult:
     """Make a folder a vault, also an Obsidian vault or a folder of notes; no note of it changes.
 
     Inside a git repository a file .cortex-project is written at its root, unless there is one: it
@@ -39,19 +52,45 @@ def init(caller: Caller, directory: str = ".", *, default: bool = False) -> Init
     Settings of agents in the folder, such as .claude or .mcp.json, are named; Cortex trusts and
     installs none of them.
 
+    In an Obsidian vault --obsidian adds events/ and inbox/, which are for machines, to its excluded
+    files; on a terminal this is asked. No other byte of its settings changes.
+
     directory: the folder, made when missing; by default the working directory
     default: make it the vault that commands use where no other is found
+    obsidian: exclude events and inbox from the search and graph of Obsidian
+    no_obsidian: include them again, and do not ask
 
     Example: cortex init ~/notes --default
+    Example: cortex init ~/notes --obsidian
     """
     if not directory.strip():
         raise InvalidInputError("DIRECTORY is empty", "give a folder: cortex init DIR")
-    root = os.path.realpath(os.path.join(caller.cwd, os.path.expanduser(directory)))
+    if obsidian and no_obsidian:
+        raise InvalidInputError("--obsidian and --no-obsidian are opposites", "give one of them")
+    root = real_folder(caller.cwd, directory)
     if os.path.lexists(root) and not os.path.isdir(root):
         raise InvalidInputError(f"{root} is a file", "give a folder: cortex init DIR")
+    change = None
+    if obsidian or no_obsidian:
+        change = obsidian_settings.plan_exclusion(root, exclude=obsidian)
     os.makedirs(root, exist_ok=True)
     if ".git" in root.split(os.sep):
         raise InvalidInputError(f"{root} lies in a git folder", "choose a folder outside .git")
+    result = InitResult(Vault(root).root, _add_files(root), default, list_agent_settings(root))
+    if default:
+        _set_default(root)
+    if change is None:
+        return result
+    obsidian_settings.apply_change(change)
+    undo = cortex_command("init", root, "--obsidian" if no_obsidian else "--no-obsidian")
+    result = result._replace(obsidian=change.file, undo=undo)
+    if no_obsidian:
+        return result._replace(included=change.entries)
+    return result._replace(excluded=change.entries)
+
+
+def _add_files(root: str) -> tuple[str, ...]:
+    """Add what a vault has and this folder lacks; the names of the files."""
     new = not files.exists(root, layout.SETTINGS_FILE)
     added = []
     for name, source in _TEMPLATE_BY_FILE.items():
@@ -67,9 +106,7 @@ def init(caller: Caller, directory: str = ".", *, default: bool = False) -> Init
             place.sync()
     if named := write_project_file(root, new=new):
         added.append(os.path.relpath(named, root))
-    if default:
-        _set_default(root)
-    return InitResult(Vault(root).root, tuple(added), default, list_agent_settings(root))
+    return tuple(added)
 
 
 def _set_default(root: str) -> None:

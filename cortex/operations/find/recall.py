@@ -69,6 +69,7 @@ class _RecallRequest(NamedTuple):
     branch: str
     limit: int
     include_all: bool
+    with_own: bool = False  # people's own notes, whatever they are about
 
 
 class _Selected(NamedTuple):
@@ -92,11 +93,11 @@ def recall(
 ) -> RecallResult:
     """Recall what matters most: current records, each with a preview.
 
-    Without a query they come by their rank (cortex score explains it). With one, records that hold
+    Meetings and decisions in people's own notes (type: meeting, #decision) count as records; where
+    no record answers at all, every note of theirs does, but for templates. Without a query they come by their rank (cortex score explains it). With one, records that hold
     all words come before those that hold some, and among these the words count for seven tenths and
     the rank for three; below them stands what is connected to the best of them, over relations,
-    links and what both share, at most two steps away. Then cortex timeline ID shows what stood around one in time, and cortex show
-    ID the whole of it.
+    links and what both share, at most two steps away. cortex timeline ID goes on from there.
 
     query: words as in cortex search, filters included; without any, what matters most
     scope: project, area, area:NAME (tag area/NAME), meetings, meeting:ID, recent or open
@@ -129,14 +130,22 @@ def recall(
         shown = [row for row, _ in selected.scored[:number]] if parsed.terms else []
         return selected, _find_related(vault, now, asked, shown) if shown else []
 
-    (scored, total, terms), related = query_index(vault, caller.progress, answer)
-    phrases = [one.text for one in parsed.terms if one.kind == "phrase" and not one.negated]
-    wanted_words = snippets.looked_for(terms, phrases)
-    hits = tuple(build_hit(vault, row, score, wanted_words) for row, score in scored[:number])
+    selected, related = query_index(vault, caller.progress, answer)
+    hits = _build_hits(vault, asked, selected)
     access_log.append(vault, caller, "recall", [one.id for one in hits])
     hint = "" if hits else _empty_result_hint(caller, asked)
     near = Hits(related, len(related))
-    return RecallResult(query, scope, hits, total, tuple(problems), hint, near)
+    return RecallResult(query, scope, hits, selected.total, tuple(problems), hint, near)
+
+
+def _build_hits(vault: Vault, asked: _RecallRequest, selected: _Selected) -> tuple[Hit, ...]:
+    phrases = [one.text for one in asked.query.terms if one.kind == "phrase" and not one.negated]
+    wanted = snippets.looked_for(selected.terms, phrases)
+    decided = wanted or snippets.looked_for({"#decision": 1.0})  # of a page without a type
+    return tuple(
+        build_hit(vault, row, score, wanted if row.type else decided)
+        for row, score in selected.scored[: asked.limit]
+    )
 
 
 def _project_filter(vault: Vault, scope: str, project: str, caller: Caller) -> str:
@@ -159,7 +168,17 @@ def _project_filter(vault: Vault, scope: str, project: str, caller: Caller) -> s
 def _select_records(
     vault: Vault, caller: Caller, now: IndexSession, asked: _RecallRequest
 ) -> _Selected:
-    """The records that are asked for, at least as many as are shown."""
+    """The records that are asked for, at least as many as are shown; without any, people's own
+    notes."""
+    selected = _select_notes(vault, caller, now, asked)
+    if selected.total or asked.include_all:
+        return selected
+    return _select_notes(vault, caller, now, asked._replace(with_own=True))
+
+
+def _select_notes(
+    vault: Vault, caller: Caller, now: IndexSession, asked: _RecallRequest
+) -> _Selected:
     wanted = _note_filter(now, asked)
     if asked.as_of is not None:
         wanted = _held_then(vault, now, wanted, asked.as_of)
@@ -231,7 +250,7 @@ def _note_filter(now: IndexSession, asked: _RecallRequest) -> NoteFilter:
     is_record = not asked.include_all and not of_sessions
     return NoteFilter(
         tiers=KNOWLEDGE_TIERS if everything else (TIER_CURRENT,),
-        has_id=is_record,
+        is_told=is_record and not asked.with_own,
         not_types=("session", "briefing") if is_record else (),
         projects=(asked.project,) if asked.project else None,
         is_cross_project=scope == "area",

@@ -35,25 +35,17 @@ class ShownNote(NamedTuple):
 
 
 def show(vault: Vault, caller: Caller, note: str) -> ShownNote:
-    """Show a note whole, by its id, the beginning or end of its id, or its path in the vault.
+    """Show a note whole, by its id, the beginning or end of its id, its path, file name or title.
 
     A name that nothing answers to here is looked for in your own vault (cortex init --default),
     unless --vault or $CORTEX_VAULT names this one. On a terminal what would act on it is made
     visible; into a pipe or a file the note goes byte for byte.
 
-    note: an id or path, as search shows it, or the handle in a briefing; `path:line` will do
+    note: an id or path, as search shows it, a title, or the handle in a briefing; `path:line` will do
 
     Example: cortex show decision-save-lookup
     """
-    heal_if_stale(vault, caller)
-    whose = "project"
-    try:
-        row = query_index(
-            vault, caller.progress, lambda now: resolve_note.find_one(now.catalogue, note)
-        )
-    except NotFoundError as missing:
-        vault, row = _find_in_personal_vault(vault, caller, note, missing)
-        whose = "personal"
+    project, (vault, row) = vault, find_in_vaults(vault, caller, note)
     data = files.read(vault.root, row.path, MAX_SHOWN_BYTES + 1)
     cut, data = len(data) > MAX_SHOWN_BYTES, data[:MAX_SHOWN_BYTES]
     access_log.append(vault, caller, "show", [row.id])
@@ -67,9 +59,21 @@ def show(vault: Vault, caller: Caller, note: str) -> ShownNote:
         text,
         notes.read(data, row.path).problems,
         cut,
-        whose,
+        "project" if vault is project else "personal",
         os.path.join(vault.root, row.path),
     )
+
+
+def find_in_vaults(vault: Vault, caller: Caller, note: str) -> tuple[Vault, NoteRow]:
+    """The note of this name and its vault: this one, else the person's own. Raises
+    `NotFoundError`, `ConflictError`."""
+    heal_if_stale(vault, caller)
+    try:
+        return vault, query_index(
+            vault, caller.progress, lambda now: resolve_note.find_one(now.catalogue, note)
+        )
+    except NotFoundError as missing:
+        return _find_in_personal_vault(vault, caller, note, missing)
 
 
 def _find_in_personal_vault(

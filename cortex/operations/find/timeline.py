@@ -6,13 +6,15 @@ from typing import Annotated, NamedTuple
 
 from cortex.core.model import session_note as sessions
 from cortex.core.model.caller import Caller
-from cortex.core.model.note_status import MAX_NOTE_BYTES
+from cortex.core.model.note_status import MAX_NOTE_BYTES, TIER_CURRENT
 from cortex.core.model.parameters import Between
-from cortex.core.model.problem import CortexError, Problem
+from cortex.core.model.problem import CortexError, NotFoundError, Problem
 from cortex.core.notes import note as notes
+from cortex.core.text.iso_time import epoch_seconds
 from cortex.core.text.strings import shorten
 from cortex.index import queries
 from cortex.index.catalogue import NoteRow
+from cortex.index.filters import NoteFilter
 from cortex.index.refresh import IndexSession, query_index
 from cortex.operations.find import resolve_note
 from cortex.operations.find.ensure_fresh import ensure_fresh
@@ -37,7 +39,7 @@ class Timeline(NamedTuple):
 def timeline(
     vault: Vault,
     caller: Caller,
-    note: str,
+    note: str = "",
     *,
     number: Annotated[int, Between(1, MAX_NEIGHBOURS)] = 5,
     all: bool = False,
@@ -46,7 +48,7 @@ def timeline(
 
     Each neighbour has a line of at most 150 characters, the note itself 500: enough to see whether cortex show ID is worth it.
 
-    note: an id or path, as search and recall show it
+    note: an id, path or title, as search and recall show it; by default the newest
     number: how many before it, and as many after it
     all: of the whole vault, whatever the project
 
@@ -55,7 +57,7 @@ def timeline(
     problems = ensure_fresh(vault, caller)
 
     def load(now: IndexSession) -> tuple[list[NoteRow], NoteRow, list[NoteRow]]:
-        row = resolve_note.find_one(now.catalogue, note)
+        row = resolve_note.find_one(now.catalogue, note) if note else _newest(now, caller)
         # By when they were made: later edits do not move a note among those that were made with it.
         project = None if all else row.project
         before, after = queries.neighbours_in_time(now.catalogue, row, number, project)
@@ -67,6 +69,13 @@ def timeline(
     hits += [_with_short_snippet(build_hit(vault, row)) for row in after]
     access_log.append(vault, caller, "timeline", [focus.id])
     return Timeline(focus.id, tuple(hits), len(hits), tuple(problems))
+
+
+def _newest(now: IndexSession, caller: Caller) -> NoteRow:
+    made = NoteFilter(tiers=(TIER_CURRENT,), created_until=epoch_seconds(caller.now))
+    for row in now.catalogue.find(made, "-created", 1):
+        return row
+    raise NotFoundError("there is no note yet", "cortex save or cortex capture keeps something")
 
 
 def _with_short_snippet(one: Hit) -> Hit:

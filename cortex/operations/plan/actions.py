@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from typing import Annotated, NamedTuple
 
+from cortex.core.extract.own_items import TASK, linked_id, plain_text
 from cortex.core.model.caller import Caller
 from cortex.core.model.note_status import DONE_STATUSES, TIER_CURRENT
 from cortex.core.model.parameters import Between
 from cortex.core.model.problem import InvalidInputError
 from cortex.index.catalogue import NoteRow
 from cortex.index.filters import NoteFilter
-from cortex.index.queries import ticked_ids
+from cortex.index.queries import OwnItemRow, own_items, ticked_ids
 from cortex.index.refresh import IndexSession, query_index
 from cortex.operations.find.ensure_fresh import ensure_fresh, read_edited_minutes
-from cortex.operations.find.hits import Hit, Listing, build_hit
+from cortex.operations.find.hits import Hit, Listing, build_hit, make_hit
 from cortex.operations.find.project_context import canonical_project
 from cortex.vault.locate import Vault
 
@@ -24,7 +26,8 @@ OVERDUE, DATED, INVALID_DATE, UNDATED = range(4)  # the order of open actions
 
 
 class ActionHit(NamedTuple):
-    """An action. Its status is `done`, too, when its task is ticked."""
+    """An action, or a task of a person's own note, which is named by `path:line`. The status of an
+    action is `done`, too, when its task is ticked."""
 
     hit: Hit
     owner: str
@@ -47,12 +50,13 @@ def actions(
 
     An action is done when its note says so, or when its task is ticked: the one in its meeting's
     minutes, or one in any note that is a link to it and nothing else. A due that is no date comes
-    after those that are.
+    after those that are. Open tasks of people's own notes stand beside them, with the dates of the
+    Tasks plugin or due:: and an owner:: or @name; to do one, tick it in its note.
 
     project: only of this project; by default of all
     owner: only what this person has to do
     overdue: only what was due before today
-    done: what is done instead, the newest first
+    done: which actions are done instead, the newest first
     number: how many at the most
 
     Example: cortex actions
@@ -71,24 +75,60 @@ def actions(
         state="done" if done else "to_do",
     )
 
-    def find(now: IndexSession) -> tuple[list[NoteRow], frozenset[str]]:
-        rows = now.catalogue.find(wanted, "-date")
-        return rows, ticked_ids(now.catalogue) if done else frozenset()
+    def is_wanted(one: _ToDo) -> bool:
+        is_theirs = not owner.strip() or one.owner.casefold() == owner.strip().casefold()
+        return is_theirs and (not overdue or is_overdue(one.due, caller.now))
 
-    rows, ticked = query_index(vault, caller.progress, find)
-    if who := owner.strip().casefold():
-        rows = [row for row in rows if row.owner.casefold() == who]
-    if overdue:
-        rows = [row for row in rows if is_overdue(row.due, caller.now)]
-    if not done:
-        rows.sort(key=lambda row: (*due_sort_key(row.due, caller.now), row.created, row.path))
-    hits = []
-    for row in rows[:number]:
-        is_ticked = row.status not in DONE_STATUSES and row.id in ticked
-        hit = build_hit(vault, row)._replace(status="done" if is_ticked else row.status)
-        late = not done and is_overdue(row.due, caller.now)
-        hits.append(ActionHit(hit, row.owner, row.due, late, is_ticked))
-    return Listing(hits, len(rows), problems)
+    def find(now: IndexSession) -> tuple[list[_ToDo], dict[int, NoteRow], frozenset[str]]:
+        rows = now.catalogue.find(wanted, "-date")
+        if not done:
+            rows.sort(key=lambda row: (row.created, row.path))
+        found = [_ToDo(row.number, row.owner, row.due, None) for row in rows]
+        if not done:
+            found += _own_tasks(now, wanted.projects)
+            found.sort(key=lambda one: due_sort_key(one.due, caller.now))
+        found = [one for one in found if is_wanted(one)]
+        shown = now.catalogue.rows_by_number({one.number for one in found[:number]})
+        return found, shown, ticked_ids(now.catalogue) if done else frozenset()
+
+    found, rows, ticked = query_index(vault, caller.progress, find)
+    at = "" if done else caller.now
+    hits = [_build_action(vault, one, rows[one.number], ticked, at) for one in found[:number]]
+    return Listing(hits, len(found), problems)
+
+
+class _ToDo(NamedTuple):
+    number: int  # of the note
+    owner: str
+    due: str
+    task: OwnItemRow | None  # None: the note is the action
+
+
+def _build_action(
+    vault: Vault, one: _ToDo, row: NoteRow, ticked: frozenset[str], now: str
+) -> ActionHit:
+    late = is_overdue(one.due, now)
+    if task := one.task:
+        hit = make_hit(vault, row, task.line, row.title)._replace(
+            id=f"{row.path}:{task.line}", title=plain_text(task.text), type=TASK, status="open"
+        )
+        return ActionHit(hit, one.owner, one.due, late, ticked=False)
+    is_ticked = row.status not in DONE_STATUSES and row.id in ticked
+    hit = build_hit(vault, row)._replace(status="done" if is_ticked else row.status)
+    return ActionHit(hit, one.owner, one.due, late, ticked=is_ticked)
+
+
+def _own_tasks(now: IndexSession, projects: Collection[str] | None) -> list[_ToDo]:
+    """The tasks of people's own notes, without those that are nothing but a link to an action."""
+    tasks, _ = own_items(now.catalogue, TASK, projects)
+    linked = {linked_id(task.text) for task in tasks} - {""}
+    actions = now.catalogue.find(NoteFilter(types=("action",), ids=linked)) if linked else []
+    ids = {row.id for row in actions}
+    return [
+        _ToDo(task.number, task.person, task.day, task)
+        for task in tasks
+        if linked_id(task.text) not in ids
+    ]
 
 
 def due_sort_key(due: str, now: str) -> tuple[int, str]:

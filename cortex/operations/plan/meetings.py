@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Annotated, NamedTuple
 
+from cortex.core.extract.own_items import DECISION, TASK
 from cortex.core.model.caller import Caller
 from cortex.core.model.note_status import DONE_STATUSES, TIER_CURRENT
 from cortex.core.model.parameters import Between, Since
 from cortex.index.catalogue import Catalogue, NoteRow
 from cortex.index.filters import NoteFilter
 from cortex.index.links import LinkGraph
-from cortex.index.queries import ticked_ids
+from cortex.index.queries import own_items, ticked_ids
 from cortex.index.refresh import IndexSession, query_index
 from cortex.operations.find.ensure_fresh import ensure_fresh, read_edited_minutes
 from cortex.operations.find.hits import Hit, Listing, build_hit
@@ -71,11 +73,14 @@ def _meeting_outcomes(catalogue: Catalogue, numbers: list[int]) -> dict[int, tup
             parts[edge.target].add(edge.source)
     rows = catalogue.rows_by_number({part for some in parts.values() for part in some})
     ticked = ticked_ids(catalogue)
+    tasks, decided = (
+        Counter(one.number for one in own_items(catalogue, kind)[0]) for kind in (TASK, DECISION)
+    )
     outcomes = {}
     for number, some in parts.items():
         current = [rows[part] for part in some if part in rows and rows[part].tier == TIER_CURRENT]
         actions = [row for row in current if row.type == "action"]
         done = sum(row.status in DONE_STATUSES or row.id in ticked for row in actions)
         decisions = sum(row.type == "decision" for row in current)
-        outcomes[number] = (len(actions) - done, done, decisions)
+        outcomes[number] = (len(actions) - done + tasks[number], done, decisions + decided[number])
     return outcomes

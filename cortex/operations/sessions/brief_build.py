@@ -47,12 +47,14 @@ from cortex.core.ranking.text_similarity import token_set
 from cortex.core.text.agent_escape import escape_for_agent
 from cortex.core.text.shell_command import cortex_command
 from cortex.index.catalogue import NoteRow
+from cortex.index.file_scan import TEMPLATE_MARK
 from cortex.index.filters import NoteFilter
 from cortex.index.refresh import IndexSession, query_index, state_path
 from cortex.operations.find.claim_check import ClaimCheck, ClaimingNote, find_contradictions_in
 from cortex.operations.find.ensure_fresh import ensure_fresh
 from cortex.operations.find.project_context import canonical_project, project_names
 from cortex.operations.sessions.brief import BriefResult
+from cortex.operations.sessions.brief_own import load_own_parts
 from cortex.operations.sessions.brief_personal import PersonalNotes, load_personal_notes
 from cortex.operations.sessions.brief_select import (
     PART_BY_TYPE,
@@ -100,6 +102,7 @@ class _BriefingInputs(NamedTuple):
     git_files: tuple[str, ...]  # files of git that were read
     other_projects: tuple[str, ...]  # projects that have records, where this one has none
     sessions: dict[str, NoteRow]  # those of what is selected, by their ids
+    own: list[BriefingPart]  # of people's own notes
 
 
 def build_brief(
@@ -237,6 +240,9 @@ def _collect_inputs(
     told = {one.session for some in cut.values() for one in some if one.session}
     sessions = now.catalogue.find(NoteFilter(types=("session",), sessions=told)) if told else []
     paths += [one.path for one in sessions]
+    home = _own_projects(vault, key, names)
+    own, own_paths = load_own_parts(now.catalogue, home, alone=not selection.totals)
+    paths += own_paths
     return _BriefingInputs(
         selection._replace(parts=cut),
         {path: "" if path in racy else stamps.get(path, "") for path in paths},
@@ -246,7 +252,14 @@ def _collect_inputs(
         tuple(git_files),
         tuple(others),
         {one.session: one for one in sessions},
+        own,
     )
+
+
+def _own_projects(vault: Vault, key: BriefingKey, names: list[str]) -> list[str]:
+    """The projects whose own notes are told: also none, in the project that the vault lies in."""
+    is_home = key.project == checkout.project_of(vault.root)
+    return [*dict.fromkeys([*names, ""] if is_home else filter(None, names))]
 
 
 def _with_personal_notes(
@@ -386,8 +399,21 @@ def _build_parts(
                 if total == len(plan):
                     command = cortex_command("show", begun[0][0].id)
         parts.append(BriefingPart(kind, tuple(entries), total, command))
-    parts.sort(key=lambda part: list(PART_SPECS).index(part.kind))
-    return join_alike(parts)
+    return join_alike(_with_own_parts(parts, inputs.own))
+
+
+def _with_own_parts(
+    parts: Iterable[BriefingPart], own: Iterable[BriefingPart]
+) -> list[BriefingPart]:
+    """The parts in their order, what people's own notes say behind the records."""
+    by_kind = {part.kind: part for part in parts}
+    for one in own:
+        if known := by_kind.get(one.kind):
+            entries = (*known.entries, *one.entries)
+            command = one.command if one.kind == OPEN else known.command
+            one = BriefingPart(one.kind, entries, known.total + one.total, command)  # noqa: PLW2901
+        by_kind[one.kind] = one
+    return [by_kind[kind] for kind in PART_SPECS if kind in by_kind]
 
 
 def _list_command(kind: str, selection: BriefingSelection, project: str) -> str:
@@ -549,7 +575,8 @@ def _dependency_stamps(
     ]
     names = (layout.SETTINGS_FILE, *sorted(folders)[:_MAX_FOLDERS], *outside)
     stamps = {os.path.join(root, name).rstrip("/"): "" for name in names}
-    stamps |= {f"{root}/{name}": stamp for name, stamp in inputs.note_stamps.items()}
+    notes = inputs.note_stamps.items()
+    stamps |= {f"{root}/{name}": stamp.rstrip(TEMPLATE_MARK) for name, stamp in notes}
     return stamps | {state_path(vault): inputs.index_stamp}
 
 

@@ -1,0 +1,119 @@
+"""What people's own notes say that is to be done, was decided, or is a meeting; and their templates."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from cortex.core.markdown.scan import MarkdownScan, parse_blocks
+from cortex.core.model.record import RECORD_TYPES
+from cortex.core.model.relation import parse_link_target
+from cortex.core.notes.note import Note
+from cortex.core.text.strings import one_line, shorten
+
+TASK, DECISION, MEETING = "task", "decision", "meeting"
+# What a note is by its type or a tag in its frontmatter.
+_KIND_BY_WORD = {
+    "decision": DECISION, "decisions": DECISION, "adr": DECISION,
+    "meeting": MEETING, "meetings": MEETING, "minutes": MEETING,
+}  # fmt: skip
+_DECISION_TAG_RE = re.compile(r"(?<!\S)#(?:decisions?|adr)(?![\w/-])", re.IGNORECASE)
+_TAG_RE = re.compile(r"(?<!\S)#[^\s#]+")
+_WIKILINK_RE = re.compile(r"\[\[(?:[^\[\]|]*\|)?([^\[\]|]+)\]\]")
+_DAY_RE = re.compile(r"\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])(?!\d)")
+_DAY_IN_NAME_RE = re.compile(r"(?:^|[/_ -])(\d{4}-\d\d-\d\d)(?=[_ .-]|$)")
+# Placeholders of Obsidian's templates and of Templater. They stand in code where they are explained.
+_PLACEHOLDER_RE = re.compile(
+    rb"\{\{(?:title|date|time)(?::[^{}\n]*)?\}\}|<%[-_*+]?[ \t]*(?:tp\b|\*)"
+)
+_CODE_RE = re.compile(rb"^(```+|~~~+).*?^\1|`[^`\n]*`", re.MULTILINE | re.DOTALL)
+_TYPES_OF_OURS = (*RECORD_TYPES, "session")  # of notes with an id
+_CLOSED_MARKS = "xX-"  # of a task; every other one is open: `/` is begun, `>` put off
+_MAX_TEXT_CHARS, _MAX_ITEMS = 200, 500  # of an item; of a note
+
+
+class OwnItem(NamedTuple):
+    """Something that a person's own note says."""
+
+    kind: str  # task, decision or meeting
+    line: int
+    text: str
+    person: str  # who has to do it
+    day: str  # when it is due, was decided or took place; ISO, or empty
+
+
+def is_own(note: Note) -> bool:
+    """Whether a person wrote the note: no event, and no id and type as Cortex gives them."""
+    is_record = note.get("type").lower() in _TYPES_OF_OURS and re.match(r"[^{<]", note.get("id"))
+    return not note.provenance()[0] and not is_record
+
+
+def has_placeholders(note: Note) -> bool:
+    """Whether a note has placeholders that a template fills in, outside of code."""
+    if not _PLACEHOLDER_RE.search(note.frontmatter) and not _PLACEHOLDER_RE.search(note.body):
+        return False
+    return bool(_PLACEHOLDER_RE.search(note.frontmatter + b"\n" + _CODE_RE.sub(b"", note.body)))
+
+
+def own_kind(note: Note) -> str:
+    """Decision or meeting, as the note's type or else a tag in its frontmatter says; or empty."""
+    if type_ := note.get("type").strip().lower():
+        return _KIND_BY_WORD.get(type_, "")
+    tags = (tag.lstrip("#").lower() for tag in (*note.get_list("tags"), *note.get_list("tag")))
+    return next((_KIND_BY_WORD[tag] for tag in tags if tag in _KIND_BY_WORD), "")
+
+
+def own_items(note: Note, scanned: MarkdownScan, path: str, title: str) -> tuple[OwnItem, ...]:
+    """The open tasks and the decisions of a person's own note, and the note itself where it is a
+    meeting."""
+    kind, day = own_kind(note), day_of(note, path)
+    items = [OwnItem(kind, 1, title, "", day)] if kind else []
+    if kind != DECISION and any(_DECISION_TAG_RE.match(f"#{tag.name}") for tag in scanned.tags):
+        items += _tagged_lines(note, scanned, title, day)
+    items += _open_tasks(scanned)
+    return tuple(
+        one._replace(text=shorten(one.text, _MAX_TEXT_CHARS)) for one in items[:_MAX_ITEMS]
+    )
+
+
+def day_of(note: Note, path: str) -> str:
+    """The day that a note is about: its `date`, when it was made, or the one in its name."""
+    named = _DAY_IN_NAME_RE.search(path)
+    said = (note.get("date"), note.get("created"), named[1] if named else "")
+    return next((found[0] for one in said if (found := _DAY_RE.match(one.strip()))), "")
+
+
+def _tagged_lines(note: Note, scanned: MarkdownScan, title: str, day: str) -> Iterator[OwnItem]:
+    """The lines with the tag, each a decision; the title for a line of tags alone."""
+    tasks = {task.line for task in scanned.tasks if task.mark not in _CLOSED_MARKS}
+    for paragraph, first in parse_blocks(note.text, note.body_start_line).texts:
+        for number, line in enumerate(paragraph.split("\n"), first):
+            if number not in tasks and _DECISION_TAG_RE.search(line):
+                text = plain_text(one_line(_TAG_RE.sub("", line)))
+                yield OwnItem(DECISION, number, text or title, "", day)
+
+
+def _open_tasks(scanned: MarkdownScan) -> Iterator[OwnItem]:
+    tasks = [task for task in scanned.tasks if task.mark not in _CLOSED_MARKS]
+    if not tasks:
+        return
+    from cortex.core.minutes import task_parser  # noqa: PLC0415  6 ms, and few notes have tasks
+
+    for task in tasks:
+        text, owner, due = task_parser.parse_own_task(one_line(task.text))
+        if any(map(str.isalnum, text)):
+            shown = text if linked_id(text) else plain_text(text)
+            yield OwnItem(TASK, task.line, shown, owner, due)
+
+
+def linked_id(text: str) -> str:
+    """The file name that a text is a link to, if it is a link and nothing else; else empty."""
+    if not _WIKILINK_RE.fullmatch(text):
+        return ""
+    return parse_link_target(text).rpartition("/")[2].removesuffix(".md")
+
+
+def plain_text(text: str) -> str:
+    """The text with the words of its wikilinks in their place."""
+    return _WIKILINK_RE.sub(r"\1", text).strip(" -:–—")

@@ -1,0 +1,117 @@
+"""Exclude our machine folders from Obsidian's search and graph, by its own "Excluded files".
+
+Only `userIgnoreFilters` of `.obsidian/app.json` changes: our entries come and go, every other byte
+stays.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import NamedTuple
+
+from cortex.core.model.problem import CortexError, InvalidInputError, NotFoundError
+from cortex.core.text import jsonc
+from cortex.core.text.jsonc import JsonNode
+from cortex.core.text.shell_command import cortex_command
+from cortex.vault import files, obsidian
+
+_FILE, _KEY = f"{obsidian.FOLDER}/app.json", "userIgnoreFilters"
+_EXCLUDED_FOLDERS = ("events/", "inbox/")
+_MAX_BYTES = 1 << 20
+_ENCODING = ("utf-8", "surrogateescape")  # any bytes come back as they were
+
+
+class ObsidianChange(NamedTuple):
+    """What is to be done to the settings; nothing is written before `apply_change`."""
+
+    top: str  # the root of the Obsidian vault
+    entries: tuple[str, ...]  # that are added or removed
+    before: bytes | None  # of the file; None where there is none
+    after: bytes
+
+    @property
+    def file(self) -> str:
+        return os.path.join(self.top, _FILE)
+
+
+def plan_exclusion(root: str, *, exclude: bool) -> ObsidianChange | None:
+    """What excludes our folders, or takes that back; None where nothing is to be done. Raises
+    `CortexError` for settings that cannot be edited."""
+    top = obsidian.find_vault_root(root)
+    if not top:
+        if not exclude:
+            return None
+        hint = "open the folder as a vault in Obsidian first, or leave --obsidian out"
+        raise NotFoundError(f"{root} is in no Obsidian vault: there is no {obsidian.FOLDER}", hint)
+    below = os.path.relpath(root, top).replace(os.sep, "/")
+    lead = "" if below == os.curdir else f"{below}/"
+    before = None
+    try:
+        if files.exists(top, _FILE):
+            before = files.read(top, _FILE, _MAX_BYTES + 1)
+        text = (before or b"").decode(*_ENCODING)
+        if len(text) > _MAX_BYTES:
+            raise InvalidInputError("it is larger than 1 MB")
+        ours = [lead + name for name in _EXCLUDED_FOLDERS]
+        after, entries = (_add if exclude else _remove)(text, ours)
+    except CortexError as error:
+        again = cortex_command("init", root, "--obsidian" if exclude else "--no-obsidian")
+        message = f"{os.path.join(top, _FILE)}: {error.message}"
+        hint = f"{error.hint or 'mend it'}, then {again}; nothing was written"
+        raise type(error)(message, hint) from None
+    change = ObsidianChange(top, tuple(entries), before, after.encode(*_ENCODING))
+    return change if entries else None
+
+
+def apply_change(change: ObsidianChange) -> None:
+    """Write the settings. `ConflictError` if they were changed meanwhile."""
+    if change.before is None:
+        files.create(change.top, _FILE, change.after)
+    else:
+        files.replace(change.top, _FILE, change.after, change.before)
+
+
+def _add(text: str, ours: list[str]) -> tuple[str, list[str]]:
+    """The text with entries that it lacks, and these."""
+    tree, filters = _parse(text)
+    if tree is None:
+        text += "{}\n"
+        tree, filters = _parse(text)
+    new = [one for one in ours if one not in _texts(filters)]
+    if filters is None and tree:
+        return jsonc.apply_splices(text, jsonc.splices_to_append(text, tree, new, _KEY)), new
+    if filters and filters.kind == "scalar":  # null
+        return jsonc.apply_splices(text, [jsonc.splice_to_replace(text, filters, new)]), new
+    for one in new:
+        if (filters := _parse(text)[1]) is not None:
+            text = jsonc.apply_splices(text, jsonc.splices_to_append(text, filters, one))
+    return text, new
+
+
+def _remove(text: str, ours: list[str]) -> tuple[str, list[str]]:
+    """The text without these entries, nor their list if it is left empty; and those that were."""
+    tree, filters = _parse(text)
+    places = [place for place, one in enumerate(_texts(filters)) if one in ours]
+    gone = [one for one in ours if one in _texts(filters)]
+    if tree and places and len(places) == len(_texts(filters)):
+        place = max(n for n, entry in enumerate(tree.entries) if entry.key == _KEY)
+        return jsonc.apply_splices(text, jsonc.splices_to_remove(text, tree, place)), gone
+    for place in reversed(places):
+        if (filters := _parse(text)[1]) is not None:
+            text = jsonc.apply_splices(text, jsonc.splices_to_remove(text, filters, place))
+    return text, gone
+
+
+def _parse(text: str) -> tuple[JsonNode | None, JsonNode | None]:
+    """The settings, and the list in them. Raises `InvalidInputError` for another structure."""
+    tree = jsonc.parse(text)
+    filters = jsonc.find_member(tree, _KEY)
+    if tree is not None and tree.kind != "object":
+        raise InvalidInputError("it is no object")
+    if filters and filters.kind != "array" and jsonc.to_python(filters) is not None:
+        raise InvalidInputError(f"{_KEY} is no list")
+    return tree, filters
+
+
+def _texts(filters: JsonNode | None) -> list[object]:
+    return [entry.value.scalar for entry in filters.entries] if filters else []

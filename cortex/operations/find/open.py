@@ -1,0 +1,84 @@
+"""Open a note: in Obsidian where it lies in an Obsidian vault, else in the person's editor."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import sys
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+from urllib.parse import quote
+
+from cortex.core.model.caller import Caller
+from cortex.core.model.problem import CortexError, InvalidInputError
+from cortex.core.text.shell_command import cortex_command
+from cortex.operations.find.show import find_in_vaults
+from cortex.vault import files, obsidian
+from cortex.vault.locate import Vault
+from cortex.vault.state import access_log
+
+# Runs a program in the person's terminal and returns its exit code. None where there is none.
+Launch = Callable[[Sequence[str]], int] | None
+_EDITOR_HINT = "name one: export EDITOR=vi; --print shows where the note is"
+_URL_OPENER = "open" if sys.platform == "darwin" else "xdg-open"
+
+
+class OpenedNote(NamedTuple):
+    """A note, where it is, and whether a program was started for it."""
+
+    id: str
+    file: str  # absolute path
+    url: str  # for Obsidian; empty for the editor
+    opened: bool
+
+
+def open(  # noqa: A001  the verb's name
+    vault: Vault, caller: Caller, note: str, *, launch: Launch, print: bool = False
+) -> OpenedNote:
+    """Open a note in Obsidian, or in your editor where it lies in no Obsidian vault.
+
+    The editor is $VISUAL, else $EDITOR. Into a pipe nothing is opened: the URL or path is printed.
+
+    note: an id, path, file name or title, as cortex show takes it
+    print: only print the URL or path
+
+    Example: cortex open "Keep carts for a day"
+    """
+    return open_note(vault, caller, note, None if print else launch, in_editor=False)
+
+
+def open_note(
+    vault: Vault, caller: Caller, name: str, launch: Launch, *, in_editor: bool
+) -> OpenedNote:
+    """As `open`; with `in_editor` always in the editor. Raises `CortexError` if the program cannot
+    be started or fails."""
+    vault, row = find_in_vaults(vault, caller, name)
+    file = os.path.join(vault.root, row.path)
+    files.size(vault.root, row.path)  # raises where it is gone, or a folder became a link
+    url = ""
+    if not in_editor and obsidian.find_vault_root(vault.root):
+        url = f"obsidian://open?path={quote(os.fsencode(file), safe='')}"
+    if launch is None:
+        return OpenedNote(row.id, file, url, opened=False)
+    # An absolute path or a URL: no name in a vault can become an option.
+    words = [_URL_OPENER, url] if url else [*_editor_words(), file]
+    hint = f"{cortex_command('edit', row.id)} takes your editor" if url else _EDITOR_HINT
+    try:
+        code = launch(words)
+    except OSError as error:
+        raise CortexError(f"{words[0]} cannot be started: {error.strerror}", hint) from error
+    if code:
+        raise CortexError(f"{words[0]} ended with exit code {code}", hint)
+    access_log.append(vault, caller, "show", [row.id])
+    return OpenedNote(row.id, file, url, opened=True)
+
+
+def _editor_words() -> list[str]:
+    """The editor that the person names, with its own options."""
+    try:
+        words = shlex.split(os.environ.get("VISUAL") or os.environ.get("EDITOR") or "")
+    except ValueError as error:
+        raise InvalidInputError(f"your editor cannot be read: {error}", _EDITOR_HINT) from None
+    if not words:
+        raise InvalidInputError("no editor is named: $VISUAL and $EDITOR are empty", _EDITOR_HINT)
+    return words
