@@ -16,6 +16,7 @@ import pytest
 from cortex.core.model.event import EVENT_TYPES
 from cortex.core.model.record import RECORD_TYPES
 from cortex.core.normalize.handlers import HANDLERS
+from cortex.core.notes import note as notes
 from cortex.operations import VERBS
 
 ROOT = Path(__file__).parent.parent
@@ -136,7 +137,7 @@ def test_this_projects_vault_is_sound_and_explains_itself(tmp_path) -> None:
     assert cortex("search", "why not os.replace")["hits"][0]["type"] == "decision"
     events = {path.stem for path in vault.glob("events/**/*.md")}
     for record in vault.glob("records/**/*.md"):
-        named = re.findall(r"^    - (\S+)$", record.read_text(), re.MULTILINE)
+        named = notes.read(record.read_bytes()).provenance()[0]
         assert named, record
         assert set(named) <= events, record
         assert record.parent.name in RECORD_TYPES

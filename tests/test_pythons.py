@@ -109,7 +109,7 @@ def test_a_python_that_cannot_read_whoosh_is_named_with_what_to_do(
     )
     assert "make clean demo PYTHON=" in hint
     monkeypatch.delenv("PYTHONPATH")
-    assert "captured all the same" in cortex_process("search", "captured").stdout
+    assert "Captured all the same" in cortex_process("search", "captured").stdout
 
 
 def test_a_slug_is_the_same_on_every_python():

@@ -21,13 +21,14 @@ from cortex.core.model.note_status import (
     TIER_TRAIL,
 )
 from cortex.core.model.problem import Problem
+from cortex.core.model.record import content_digest, default_scope
 from cortex.core.model.relation import Edge, edges_of, link_names_of
 from cortex.core.model.session_asks import as_title, subjects_of
 from cortex.core.model.turn_summary import USER, parse_turn_summary, utterances
 from cortex.core.notes import note as notes
 from cortex.core.ranking.text_similarity import pack_sketch, token_set
 from cortex.core.text import iso_time
-from cortex.core.text.strings import one_line, shorten, text_digest
+from cortex.core.text.strings import one_line, shorten
 
 _TITLE_CHARS = 100  # of an event, which has no title of its own
 _DATE_KEYS = ("updated", "modified", "created", "date", "at")
@@ -84,7 +85,7 @@ class NoteSummary(NamedTuple):
 def _digest_of_minutes(body: str, type_: str, tier: int) -> str:
     """Of a meeting's event, the digest that its record has until somebody edits that."""
     text = raw_content(body) if type_ == "meeting" and tier == TIER_TRAIL else None
-    return text_digest(text.strip("\n")) if text is not None else ""
+    return content_digest("", text) if text is not None else ""
 
 
 def summarize_note(path: str, data: bytes, mtime: int, *, is_template: bool = False) -> NoteSummary:
@@ -114,54 +115,81 @@ def _summarize(note: notes.Note, path: str, mtime: int) -> tuple[NoteSummary, Ma
         body, scanned = "", scan("")  # what it says is found where it came from
     is_trail = tier == TIER_TRAIL
     from_events, _ = note.provenance()
-    id_ = note.get("id") or path
-    type_ = shorten(note.get("type"), 40).lower()
-    title = one_line(note.get("title") or _event_title(note, tier) or title_of(scanned, path))
-    project, branch = one_line(note.get("project")), one_line(note.get("branch"))
-    created = note.get("created")
+    status = status or ("active" if from_events else "")
+    title = one_line(note.title or _event_title(note, tier) or title_of(scanned, path))
+    own_text = note.text_below_title if from_events and body else body
     ticked = () if is_trail else done_action_ids(note, scanned, current=tier == TIER_CURRENT)
-    if status == "open" and type_ == "action" and id_ in ticked:
-        status_in_briefing = "done"  # a person ticked the last of its own tasks
-    else:
-        status_in_briefing = status or "active"
-    source = ItemSource(
-        path, id_, type_, title, status_in_briefing, project, branch, note.get("scope"), created or note.get("date"),
-        one_line(note.get("due")), one_line(note.get("owner")), body, tasks,
-    )  # fmt: skip
+    source = _item_source(note, path, status, title, own_text)._replace(tasks=tasks)
+    if (source.status, source.type) == ("open", "action") and source.id in ticked:
+        source = source._replace(status="done")  # a person ticked the last of its own tasks
     summary = NoteSummary(
         path=path,
-        id=id_,
-        type=type_,
+        id=source.id,
+        type=source.type,
         title=title,
         status=status,
-        project=project,
-        branch=branch,
+        project=source.project,
+        branch=source.branch,
         tags=_tags(note, scanned),
-        aliases=(*note.get_list("aliases"), *note.get_list("alias")),
+        aliases=tuple(
+            one
+            for one in (*note.get_list("aliases"), *note.get_list("alias"))
+            if one_line(one) != title or not from_events
+        ),
         date=_change_timestamp(note, path, mtime),
         tier=tier,
-        created=created,
+        created=note.get("created"),
         events=from_events,
-        digest=text_digest(body) if from_events else _digest_of_minutes(body, type_, tier),
+        digest=content_digest(title, own_text)
+        if from_events
+        else _digest_of_minutes(body, source.type, tier),
         body=body,
         problems=problems,
         briefing_items=() if is_trail else tuple(item_lines_of(source)),
-        scope=one_line(note.get("scope")).lower(),
-        topic=one_line(note.get("topic")),
+        scope=source.scope,
+        topic=source.topic,
         session=_session_of(note),
-        updated=note.get("updated"),
+        updated=note.updated,
         due=source.due,
         owner=source.owner,
         pinned=note.fields.get("pinned") is True,
         confidence=_clamp_confidence(note.get("confidence")),
         priority=_clamp_priority(note.get("priority")),
-        link_names=link_names_of(id_, path),
+        link_names=link_names_of(source.id, path),
         edges=() if is_trail else edges_of(note, scanned),
         entities=() if is_trail else find_entities(body, scanned, note.body_start_line),
         done_action_ids=ticked,
-        sketch=_sketch(type_, tier, title, body),
+        sketch=_sketch(source.type, tier, title, own_text),
     )
     return summary, scanned
+
+
+def _item_source(note: notes.Note, path: str, status: str, title: str, text: str) -> ItemSource:
+    """What the note's lines in briefings are made of, but for its tasks."""
+    id_ = note.get("id") or path
+    type_ = shorten(note.get("type"), 40).lower()
+    project, is_record = one_line(note.get("project")), bool(note.provenance()[0])
+    days = [note.get("created"), note.get("date")]
+    if type_ == "meeting":  # of the day on which it took place
+        days.reverse()
+    return ItemSource(
+        path=path,
+        id=id_,
+        type=type_,
+        title=title,
+        status=status or "active",
+        project=project,
+        branch=one_line(note.get("branch")),
+        scope=one_line(note.get("scope")).lower() or (default_scope(project) if is_record else ""),
+        created=days[0] or days[1],
+        due=one_line(note.get("due")),
+        owner=one_line(note.get("owner")),
+        body=text,
+        tasks=(),
+        topic=one_line(note.get("topic")),
+        is_record=bool(id_ != path and type_) and (is_record or path.startswith("records/")),
+        has_conflict=bool(note.fields.get("merge_conflicts")),
+    )
 
 
 def _sketch(type_: str, tier: int, title: str, body: str) -> bytes:

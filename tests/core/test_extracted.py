@@ -99,15 +99,14 @@ def test_a_turn_is_a_line_of_its_session_and_records_of_what_it_says() -> None:
     vault.take(event(f"Looked around. {CLAIM} I decided to read the tests."))
     assert vault.types() == ["decision", "session"]
     note = vault.of("decision")
-    assert note.get("title") == "We chose SQLite over Postgres"
+    assert note.title == "We chose SQLite over Postgres"
     assert note.get("confidence") == "0.95"
-    assert note.fields["provenance"] == {
-        "events": ["20261120t164512z-aaaaaaaaaa"],
-        "session": "s1",
-        "layer": "keyword",
-    }
-    assert note.text.strip() == "We chose SQLite over Postgres\n\n**Why.** It is one file."[:-1]
-    assert item_lines.extract_reason(note.text, note.get("title")) == "It is one file"
+    assert note.provenance() == (
+        ("20261120t164512z-aaaaaaaaaa",),
+        {"session": "s1", "layer": "keyword"},
+    )
+    assert note.text_below_title.strip() == "**Why.** It is one file"
+    assert item_lines.extract_reason(note.text_below_title, note.title) == "It is one file"
 
 
 def test_the_same_sentence_in_another_session_is_the_same_record_with_one_more_event() -> None:
@@ -189,7 +188,7 @@ def test_a_capture_that_is_one_tag_is_read_as_that() -> None:
     vault = Vault()
     vault.take(event("[MEMORY: rejected, permanent] a daemon", type="manual", session=""))
     note = vault.of("rejection")
-    assert (note.text.strip(), note.fields["pinned"], note.get("confidence")) == (
+    assert (note.title, note.fields["pinned"], note.get("confidence")) == (
         "A daemon",
         True,
         "1",
@@ -197,13 +196,13 @@ def test_a_capture_that_is_one_tag_is_read_as_that() -> None:
     vault.take(
         event("Say this. [MEMORY: rejected] a daemon", type="manual", at="2026-11-21T10:00:00Z")
     )
-    assert vault.of("note").text.strip() == "Say this. [MEMORY: rejected] a daemon"
+    assert vault.of("note").text_below_title.strip() == "Say this. [MEMORY: rejected] a daemon"
 
 
 def test_a_capture_that_is_a_tag_without_a_colon_is_read_too() -> None:
     vault = Vault()
     vault.take(event("[MEMORY] we deploy on Fridays", type="manual", session=""))
-    assert vault.of("learning").text.strip() == "We deploy on Fridays"
+    assert vault.of("learning").title == "We deploy on Fridays"
 
 
 @pytest.mark.parametrize(
@@ -235,7 +234,7 @@ def test_an_error_that_begins_a_text_says_no_type() -> None:
 def test_the_words_of_a_team_make_records() -> None:
     vault = Vault((("runbook", ("on call:",)),))
     vault.take(event("On call: page Ann first."))
-    assert vault.of("runbook").text.strip() == "On call: page Ann first"
+    assert vault.of("runbook").title == "On call: page Ann first"
     vault = Vault((("session", ("on call:",)),))
     vault.take(event("On call: page Ann first."))
     assert vault.types() == ["session"], "no record may pass for the note of a session"
@@ -252,9 +251,9 @@ def test_the_plan_is_one_record_of_its_branch_and_the_later_one_holds() -> None:
     vault = Vault()
     vault.take(event(stretch(plan=PLAN)))
     first = vault.of("plan")
-    assert (first.get("topic"), first.get("status"), first.text.strip()) == (
+    assert (first.get("topic"), first.get("status"), first.text_below_title.strip()) == (
         "plan/main",
-        "active",
+        "",
         "- [x] read the code\n- [ ] write the tests",
     )
     vault.take(
@@ -268,14 +267,14 @@ def test_the_plan_is_one_record_of_its_branch_and_the_later_one_holds() -> None:
     )
     assert (vault.of("plan").get("status"), vault.of("plan").get("id")) == ("done", first.get("id"))
     vault.take(event(stretch(plan=(PlannedStep("ship it", False),)), at="2026-11-20T18:00:00Z"))
-    assert (vault.of("plan").get("status"), vault.of("plan").text.strip()) == (
-        "active",
+    assert (vault.of("plan").get("status"), vault.of("plan").text_below_title.strip()) == (
+        "",
         "- [ ] ship it",
     )
     vault.take(
         event(stretch(plan=PLAN), at="2026-11-20T17:30:00Z")
     )  # it comes late, and says less than what came after it
-    assert vault.of("plan").text.strip() == "- [ ] ship it"
+    assert vault.of("plan").text_below_title.strip() == "- [ ] ship it"
     assert len(vault.of("plan").provenance()[0]) == 4
 
 

@@ -687,7 +687,7 @@ def test_a_topic_that_names_thousands_of_events_merges_as_any_other(count: int, 
     ours, theirs = (named(many("e", count) + many(letter, 30), letter * 3, eol) for letter in "fg")
     merged = merge(base, ours, theirs)
     note = notes.read_strict(merged.data, "n.md")
-    assert (merged.is_clean, note.text.strip(), note.get("title")) == (True, "ggg", "Ggg")
+    assert (merged.is_clean, note.text_below_title.strip(), note.title) == (True, "ggg", "Ggg")
     assert len(note.provenance()[0]) == count + 60
     assert merge(base, theirs, ours) == merged
 
@@ -705,7 +705,7 @@ def test_a_name_that_is_no_event_does_not_make_a_side_the_latest() -> None:
     )
     late = named(["20261120t164512z-aaaaaaaaaa", "20261120t164700z-aaaaaaaaaa"], "late")
     for sides in ((early, late), (late, early)):
-        assert notes.read_strict(merge(base, *sides).data, "n.md").text.strip() == "late"
+        assert notes.read_strict(merge(base, *sides).data, "n.md").title == "Late"
 
 
 # -- bounds

@@ -120,7 +120,7 @@ def test_place_and_project_are_those_of_the_earliest_event() -> None:
     assert (note.get("project"), note.get("branch"), note.get("scope"), note.get("created")) == (
         "p",
         "",
-        "project",
+        "",
         "2026-11-20T16:01:00Z",
     )
     assert list(note.fields) == [
@@ -128,7 +128,6 @@ def test_place_and_project_are_those_of_the_earliest_event() -> None:
         "type",
         "title",
         "status",
-        "scope",
         "project",
         "created",
         "updated",

@@ -123,7 +123,10 @@ def test_what_two_clones_find_in_two_sessions_is_one_record(clones: tuple[Clone,
     meet(one, two)
     decision = one.of("decision")
     assert set(decision.provenance()[0]) >= {first, second}
-    assert decision.text.strip() == "We chose SQLite over Postgres\n\n**Why.** It is one file"
+    assert (decision.title, decision.text_below_title.strip()) == (
+        "We chose SQLite over Postgres",
+        "**Why.** It is one file",
+    )
     assert decision.get("created") == "2026-11-20T10:00:02Z"
     assert len(one.of("note").provenance()[0]) == 2
     assert one.of("note").fields["pinned"] is True
@@ -150,7 +153,7 @@ def test_the_plan_of_a_branch_that_two_clones_make_is_the_later_one(
     )
     meet(one, two)
     plan = one.of("plan")
-    assert (plan.text.strip(), plan.get("status")) == ("- [x] read\n- [ ] ship", "active")
+    assert (plan.text_below_title.strip(), plan.get("status")) == ("- [x] read\n- [ ] ship", "")
     assert len(plan.provenance()[0]) == 2
     assert b"ship" in one.held()["briefings/shop/active-plan.md"]
 
@@ -206,7 +209,7 @@ def test_the_words_of_the_team_stand_in_the_settings(vault: Vault) -> None:
     with open(clone.root / "cortex.toml", "a") as file:
         file.write('\n[extract]\nrunbook = ["on call:"]\n')
     clone.stop("On call: page Ann first.")
-    assert clone.of("runbook").get("title") == "On call: page Ann first"
+    assert clone.of("runbook").title == "On call: page Ann first"
 
 
 def test_the_verb_tells_what_is_found_and_what_becomes_a_record(cortex) -> None:

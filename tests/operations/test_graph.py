@@ -59,7 +59,7 @@ def test_a_relation_is_written_as_a_wikilink_and_taken_back_without_a_trace(note
         "bb-abcdef",
         "created",
     )
-    assert '  - {kind: refines, to: "[[bb-abcdef]]"}\n' in text(notes, "aa")
+    assert 'refines: ["[[bb-abcdef]]"]\n' in text(notes, "aa")
     assert "updated: 2026-01-01" not in text(notes, "aa")
     assert answer(cortex, "unrelate", "aa-abcdef", "refines", "bb-abcdef")["outcome"] == "removed"
     assert re.sub("updated: .*", "", text(notes, "aa")) == re.sub("updated: .*", "", before)
@@ -83,7 +83,7 @@ def stated(source: str, kind: str, target: str) -> dict:
 
 def test_what_the_other_note_says_in_the_inverse_word_is_related_so_already(notes, cortex) -> None:
     answer(cortex, "relate", "aa-abcdef", "source_of", "bb-abcdef")
-    assert "kind: source_of" in text(notes, "aa")  # a person's word stays
+    assert "\nsource_of: " in text(notes, "aa")  # a person's word stays
     before = text(notes, "aa"), text(notes, "bb")
     same = answer(cortex, "relate", "bb-abcdef", "derived_from", "aa-abcdef")
     assert (same["outcome"], same["path"]) == ("unchanged", "records/decision/aa-abcdef.md")

@@ -125,7 +125,7 @@ def test_a_record_that_speaks_of_placeholders_is_no_template(cortex):
     assert cortex("capture", said).returncode == 0
     assert cortex("new", "gotcha", "{{title}} stays empty in a link").returncode == 0
     recalled = cortex("recall").stdout
-    assert "a daily note begins with" in recalled
+    assert "A daily note begins with" in recalled
     assert "stays empty in a link" in recalled
 
 

@@ -13,7 +13,7 @@ import pytest
 from cortex.core.extract.candidate import KEYWORD_LAYER, Candidate
 from cortex.core.extract.candidate_records import candidate_to_record
 from cortex.core.model.event import Event, compose, event_path
-from cortex.core.model.record import Record, compose_record
+from cortex.core.model.record import Record, compose_untitled_record
 from cortex.core.model.session_note import compose_note, session_note_id
 from cortex.vault.locate import Vault
 
@@ -54,7 +54,7 @@ def old(vault: Vault) -> dict[str, Path]:
         record = candidate_to_record(Candidate(KEYWORD_LAYER, "bugfix", text, 0.6, 1), begun)
         paths[name] = root / f"records/bugfix/{record.id}.md"
         paths[name].parent.mkdir(parents=True, exist_ok=True)
-        data = compose_record(record)
+        data = compose_untitled_record(record)
         if name == "edited":
             data = data.replace("renamed", "renamed or moved")
         if name == "pinned":

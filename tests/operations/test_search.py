@@ -312,7 +312,7 @@ def test_the_event_of_a_record_that_dropped_out_does_not_come_in_its_place(
     cortex("capture", "Decision: zebra crossings are painted")
     assert cortex("search", "zebra").returncode == 0
     (note,) = Path(vault.root, "records/decision").iterdir()
-    note.write_text(note.read_text().replace("status: active", "status: deleted"))
+    note.write_text(note.read_text().replace("type: decision", "type: decision\nstatus: deleted"))
     found = search(vault, caller, "zebra")
     assert (found.hits, found.set_aside) == ((), 1)
     assert [

@@ -321,7 +321,6 @@ def test_promote_moves_a_record_with_its_events(vault, own, caller, cortex, know
     assert mine[event_path] == before[event_path] == ours[event_path]
     changed = set(before[path].decode().splitlines()) ^ set(mine[path].decode().splitlines())
     assert changed == {
-        "scope: project",
         "scope: personal",
         "project: shop",
         "branch: main",
@@ -329,7 +328,7 @@ def test_promote_moves_a_record_with_its_events(vault, own, caller, cortex, know
     }
     changed = set(before[path].decode().splitlines()) ^ set(ours[path].decode().splitlines())
     assert {line for line in changed if not line.startswith(("updated: ", "archived_at: "))} == {
-        "status: active", "status: archived", "status_before: active", "promoted_to: personal",
+        "status: archived", "promoted_to: personal",
     }  # fmt: skip
     assert found(vault, caller, "zebra stripes")[0] == (
         "personal",
@@ -445,7 +444,7 @@ def test_what_is_edited_while_it_is_promoted_is_not_put_away(
         patched.setattr(files, "create", typing)
         with pytest.raises(ConflictError, match="was changed by somebody else"):
             promote(vault, caller, known)
-    assert "status: active" in file.read_text()
+    assert "status:" not in file.read_text()
     assert not Path(own.root, f"records/decision/{known}.md").exists()
     assert heal(own, caller, check=True).stale == ()
     assert promote(vault, caller, known).source == "archived"
@@ -472,7 +471,7 @@ def test_another_text_under_the_id_is_a_conflict_and_nothing_is_written(
     with pytest.raises(ConflictError, match="with another text"):
         promote(vault, caller, known)
     assert (files_of(vault), files_of(own)) == before
-    mine.write_text(mine.read_text().replace("status: active", "status: deleted"))
+    mine.write_text(mine.read_text().replace("type: decision", "type: decision\nstatus: deleted"))
     with pytest.raises(ConflictError, match="deleted"):
         promote(vault, caller, known)
     mine.write_text(mine.read_text().replace(f"id: {known}", "id: somebody-else"))

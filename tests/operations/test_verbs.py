@@ -90,9 +90,9 @@ def test_new_begins_a_record_from_its_template(cortex, vault) -> None:
         "new", "decision", "Keep it in SQLite", "--tags", "storage", "--project", "p"
     ).stdout.strip()
     note = notes.read_strict(Path(path).read_bytes(), path)
-    assert (note.get("title"), note.get("status"), note.get_list("tags")) == (
+    assert (note.title, note.get("status"), note.get_list("tags")) == (
         "Keep it in SQLite",
-        "active",
+        "",
         ("storage",),
     )
     assert "**Rejected.**" in note.text

@@ -102,11 +102,11 @@ class Repo:
         for number in range(commits):
             self.decide(f"side {number}")
             self.commit(f"side {number}")
-        self.edit("base two", "title: base two", "title: base two of side")
+        self.edit("base two", "# base two", "# base two of side")
         self.commit("side edits")
         self.git("checkout", "-q", "main")
         self.decide("main 0")
-        self.edit("base one", "status: active", "status: superseded")
+        self.edit("base one", "type: decision", "type: decision\nstatus: superseded")
         self.commit("main")
 
     @property
@@ -204,7 +204,7 @@ def stash_pop(repo: Repo) -> None:
 
 
 def autostash(repo: Repo) -> None:
-    repo.edit("base three", "title: base three", "title: base three, better")
+    repo.edit("base three", "# base three", "# base three, better")
     repo.git("merge", "-q", "--no-edit", "--autostash", "side")
 
 
@@ -222,7 +222,7 @@ def criss_cross(repo: Repo) -> None:
 
 
 def checkout_merging(repo: Repo) -> None:
-    repo.edit("base three", "title: base three", "title: base three, better")
+    repo.edit("base three", "# base three", "# base three, better")
     repo.git("checkout", "-q", "-m", "side")
 
 

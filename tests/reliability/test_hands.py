@@ -18,6 +18,7 @@ import pytest
 from cortex.core.model.caller import Caller, no_progress
 from cortex.core.model.note_status import HIDDEN_STATUSES, SET_ASIDE_STATUSES
 from cortex.core.model.problem import CortexError, Problem
+from cortex.core.model.relation import RELATION_KINDS
 from cortex.core.notes import note as notes
 from cortex.core.notes.yaml_lines import split_fields
 from cortex.operations import VERBS
@@ -51,7 +52,7 @@ LINK = re.compile(r"\[\[([^\]|#]+)[^\]]*\]\]")
 # What verbs mean to change, beside times. A text is only ever replaced by `save`, and stays in an event then.
 FIELDS = {
     "status", "updated", "relations", "supersedes", "superseded_by", "tags", "title", "priority", "confidence", "provenance", "type", "branch",
-    "created", "pinned", "done_at", "status_before", *(f"{word}_{end}" for word in ("superseded", "archived", "deleted") for end in ("at", "because", "by")),
+    "created", "pinned", "aliases", "contradicts", "refines", "derived_from", "references", "relates_to", "follows", "exemplifies", "source_of", "done_at", "status_before", *(f"{word}_{end}" for word in ("superseded", "archived", "deleted") for end in ("at", "because", "by")),
 }  # fmt: skip
 
 
@@ -84,7 +85,7 @@ class Read(NamedTuple):
         )
         return found + [
             (kind, to.strip("[]"))
-            for kind in ("supersedes", "superseded_by")
+            for kind in ("supersedes", "superseded_by", *RELATION_KINDS)
             for to in self.note.get_list(kind)
         ]
 
@@ -317,7 +318,7 @@ class Hands:
                     history(self.vault, self.caller(), path, at=text.event).text.strip()
                     for text in history(self.vault, self.caller(), path, number=500).texts
                 ]
-                assert was.text.replace("\r\n", "\n").strip() in texts, (
+                assert was.text_below_title.replace("\r\n", "\n").strip() in texts, (
                     f"{path} said something that is nowhere now"
                 )
 

@@ -322,7 +322,7 @@ def edited(stranger: Clone, clone: Clone) -> Path:
     stranger.record("from-there")
     stranger.cortex("heal")
     stranger.push()
-    file.write_text(file.read_text().replace("title: base 0", "title: base zero"))
+    file.write_text(file.read_text().replace("# base 0", "# base zero"))
     clone.record("from-here")
     clone.cortex("heal")
     clone.commit()
@@ -353,7 +353,7 @@ def test_attributes_that_switch_our_drivers_off_are_spoken_over(stranger, mine, 
     file = edited(stranger, clone)
     clone.git("merge", "-q", "--no-edit", "origin/main")
     text = file.read_text()
-    assert "title: base zero" in text
+    assert "# base zero" in text
     assert "confidence: 0.9" in text
     assert "tags: [theirs]" in text
     assert clone.cortex("heal", "--check").returncode == 0
@@ -373,7 +373,7 @@ def test_attributes_that_come_later_by_a_pull_are_named_and_spoken_over(stranger
     file = edited(stranger, clone)
     done = clone.cortex("sync")  # whatever the attributes say, a sync merges by field
     assert done.returncode == 0, done.stdout
-    for line in ("title: base zero", "confidence: 0.9", "tags: [theirs]"):
+    for line in ("# base zero", "confidence: 0.9", "tags: [theirs]"):
         assert line in file.read_text()
     clone.cortex("doctor", "--fix")
     assert (
@@ -698,7 +698,7 @@ def test_a_remote_that_takes_the_notes_away_is_asked_about_first(stranger, mine,
         assert clone.cortex("sync", "--yes").returncode == 0
         assert len(clone.notes()) == (1 if how == "emptied" else 6)
         assert (
-            "title: base 0" in clone.cortex("history", "base-0", "--at", before).stdout
+            "# base 0" in clone.cortex("history", "base-0", "--at", before).stdout
         )  # and it stays reachable
 
 

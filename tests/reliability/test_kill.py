@@ -154,7 +154,7 @@ def test_no_acknowledged_capture_is_lost_when_processes_are_killed(caller, look,
 
 
 def provenance(data: bytes, path: str) -> list[str]:
-    return list(notes.read_strict(data, path).fields["provenance"]["events"])
+    return list(notes.read_strict(data, path).provenance()[0])
 
 
 def test_the_command_itself_can_be_killed_and_repeated(cortex, vault, look, homes, soak):

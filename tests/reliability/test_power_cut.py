@@ -229,7 +229,7 @@ def until_made(root: str, notes: int, worker: Worker) -> list[str]:
 
 
 def provenance(data: bytes, path: str) -> list[str]:
-    return list(notes.read_strict(data, path).fields["provenance"]["events"])
+    return list(notes.read_strict(data, path).provenance()[0])
 
 
 def clear(root: str) -> None:

@@ -161,7 +161,7 @@ def test_a_topic_begun_on_every_clone_is_one_record_and_the_last_text_stands(
     meet(*every)
     note = every[0].note()
     last = number - 1
-    assert (note.get("title"), note.get("type"), note.text.strip()) == (
+    assert (note.title, note.get("type"), note.text_below_title.strip()) == (
         f"Title {last}",
         ["", "pattern", "gotcha"][last],
         f"text {last}",
@@ -186,10 +186,10 @@ def test_a_topic_saved_anew_on_three_clones_is_the_same_whoever_syncs_first(orde
     ]
     meet(*(every[place] for place in order))
     assert every[0].path.read_text() == (
-        f"---\nid: {ID}\ntype: decision\ntitle: Title 2\nstatus: active\nscope: project\nproject: shop\nbranch: main\ntopic: decision/storage\n"
-        f"tags: [a, t0, t1, t2]\ncreated: {every[0].note().get('created')}\nupdated: {every[0].note().get('updated')}\nprovenance:\n  events:\n"
-        + "".join(f"    - {one.event}\n" for one in (first, *saved))
-        + "---\n\ntext 2\n"
+        f"---\nid: {ID}\ntype: decision\nproject: shop\nbranch: main\ntopic: decision/storage\n"
+        f"tags: [a, t0, t1, t2]\naliases: [Title 2]\ncreated: {every[0].note().get('created')}\nupdated: {every[0].note().get('updated')}\nprovenance:\n  events:\n"
+        + "".join(f'    - "[[{one.event}]]"\n' for one in (first, *saved))
+        + "---\n\n# Title 2\n\ntext 2\n"
     )
     assert sorted(every[1].texts().values()) == ["begun", "text 0", "text 1", "text 2"]
 
@@ -310,7 +310,7 @@ def test_a_topic_saved_anew_against_what_was_done_on_another_clone(change, first
     assert "merge_conflicts" not in note.fields
     upserted = change in (saved_with_another_type, edited_and_saved)
     later = upserted and not first
-    assert note.get("title") == ("Another" if later else "Anew")
+    assert note.title == ("Another" if later else "Anew")
     assert note.text.strip().endswith("another text" if later else "And new.")
     if change is edited_by_hand:
         assert "A line that I changed." in note.text
@@ -337,7 +337,7 @@ def test_long_apart_two_clones_say_it_again_and_again(clones):
             said[saved.event] = f"{clone.root.name} {number}"
         one.edit("clone0", "clone0, by hand,")
     meet(one, two)
-    assert one.note().text.strip() == "clone1 2"
+    assert one.note().text_below_title.strip() == "clone1 2"
     texts = one.texts()
     assert said.items() <= texts.items()
     assert {"clone0, by hand, 0", "clone0, by hand, 1"} <= set(
@@ -375,7 +375,7 @@ def test_while_two_records_become_one_nobody_else_changes_either(clones, monkeyp
             patched.setattr(files, name, writing(name))
         assert len(join_diverged_files(one.vault, one.caller())) == 1
     assert [name for name, _ in refused] == ["replace", "remove"]
-    assert one.note().text.strip() == "what two said"
+    assert one.note().text_below_title.strip() == "what two said"
 
 
 @pytest.mark.parametrize("rebase", [False, True])
@@ -388,4 +388,4 @@ def test_a_topic_begun_on_both_and_moved_on_one_is_one_record(rebase, clones):
     meet(one, two)
     assert str(two.path.relative_to(two.root)) == "Ideas/my storage.md"
     assert one.note().provenance()[0] == tuple(sorted(each.event for each in saved))
-    assert one.note().text.strip() == "what two said"
+    assert one.note().text_below_title.strip() == "what two said"

@@ -35,8 +35,9 @@ _KEYS_OF_STATUS = (
 # compares the two.
 KEY_ORDER = (
     "id", "type", "title", "status", "scope", "project", "branch", "topic", "tags", "aliases",
-    "date", "attendees", "owner", "due", "created", "updated", "confidence", "priority", "pinned", "supersedes",
-    "superseded_by", "relations", "provenance",
+    "date", "attendees", "owner", "due", "created", "updated", "confidence", "priority", "pinned",
+    "supersedes", "superseded_by", "contradicts", "refines", "derived_from", "source_of",
+    "relations", "provenance",
 )  # fmt: skip
 _UNREADABLE_REASON = "not YAML that can be merged"
 _MAX_QUOTED_CHARACTERS = 4000  # characters of a value that a conflict quotes
@@ -56,6 +57,7 @@ class SidePrecedence(NamedTuple):
     is_session: bool  # the note is a session
     # The side of the greater event, if both saved the record's topic anew: newer, older or both.
     topic_winner: str = ""
+    is_titled_by_heading: bool = False  # its text says its title, where the loser has a field
 
 
 class MergeLog:
@@ -108,6 +110,8 @@ def merge_blocks(
             continue
         if topic_winner in ("newer", "older") and f"{path}{key}" in _KEYS_OF_TEXT:
             text = _take_side(topic_winner, f"{path}{key}", *texts, ledger=ledger)
+        elif key == "status" and topic_winner in ("newer", "older") and not base:
+            text = _take_side(topic_winner, key, *texts, ledger=ledger)  # active is left out
         elif of_status and key in _KEYS_OF_STATUS:
             text = _take_side(of_status, key, *texts, ledger=ledger)
         else:
@@ -284,7 +288,10 @@ def _take_side(
     why = "status" if path in _KEYS_OF_STATUS else "later text"
     of = _FieldVersions.parse(path, base, newer, older)
     is_read = all(of.parsed[text] for text in (kept, lost) if text is not None)
-    if not is_read or (kept is None and path in _REQUIRED_KEYS):
+    is_needed = path in _REQUIRED_KEYS and not (
+        path == "title" and ledger.precedence.is_titled_by_heading
+    )
+    if not is_read or (kept is None and is_needed):
         return _merge_field(path, base, newer, older, ledger=ledger)
     if lost is not None and lost != base and not of.is_equal(kept, lost):
         if kept is None:

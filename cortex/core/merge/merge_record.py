@@ -33,7 +33,9 @@ from cortex.core.model.note_status import (
 )
 from cortex.core.model.problem import InvalidInputError
 from cortex.core.notes import yaml_subset
+from cortex.core.notes.heading import split_heading
 from cortex.core.notes.yaml_lines import BOM, NoteParts, split_fields, split_note
+from cortex.core.notes.yaml_writer import scalar
 
 _MIXED_LINE_ENDS = b"?"
 _TWO_NOTES = (
@@ -117,15 +119,8 @@ def merge_record(
     )
     was, newer, older = _with_one_overview(was, newer, older)
     latest = _topic_winner(was, newer, older)
-    ledger = MergeLog(
-        SidePrecedence(
-            newer.updated,
-            older.updated,
-            time_sort_key(newer.updated)[:2] > time_sort_key(older.updated)[:2],
-            is_session="session" in (one.type, two.type),
-            topic_winner=latest.side if latest else "",
-        )
-    )
+    ledger = MergeLog(_precedence(newer, older, latest))
+    was, newer, older = _with_one_title((was, newer, older), latest, ledger)
     style = _marker_style(newer, older, marker_size)
     text = _merge_text((was, newer, older), ledger, latest, text_merge, style, is_added=not base)
     marked = _record_body_conflicts(text, was.parts.body, ledger)
@@ -133,6 +128,20 @@ def merge_record(
     data = b"".join(head).replace(b"\n", head_eol) + text.data.replace(b"\n", body_eol)
     decisions = _with_history_hint(ledger.decisions, was.id, newer.id, older.id)
     return MergedRecord(bom + data, not ledger.conflicts and not marked, decisions)
+
+
+def _precedence(
+    newer: _RecordSide, older: _RecordSide, latest: _TopicWinner | None
+) -> SidePrecedence:
+    winner = older if latest and latest.side == "older" else newer
+    return SidePrecedence(
+        newer.updated,
+        older.updated,
+        time_sort_key(newer.updated)[:2] > time_sort_key(older.updated)[:2],
+        is_session="session" in (newer.type, older.type),
+        topic_winner=latest.side if latest else "",
+        is_titled_by_heading=bool(latest and _heading_of(winner)),
+    )
 
 
 def _with_one_overview(*sides: _RecordSide) -> tuple[_RecordSide, _RecordSide, _RecordSide]:
@@ -179,6 +188,44 @@ def _merge_text(
 
         bodies = keep_latest_summary(*bodies)
     return merge_body(*bodies, text_merge, style, added=is_added)
+
+
+def _with_one_title(
+    sides: tuple[_RecordSide, _RecordSide, _RecordSide],
+    latest: _TopicWinner | None,
+    ledger: MergeLog,
+) -> tuple[_RecordSide, _RecordSide, _RecordSide]:
+    """Base, newer and older with one heading, which is a field like any other, and as an alias."""
+    was, one, two = titles = [_heading_of(side) for side in sides]
+    if not one or not two or one == two:
+        return sides
+    kept = two if one == was or (latest and latest.side == "older") else one
+    if was not in (one, two):
+        ledger.log_choice("title", kept, one if kept == two else two)
+    base, newer, older = (
+        _retitled(side, title, kept) if title else side
+        for side, title in zip(sides, titles, strict=True)
+    )
+    return base, newer, older
+
+
+def _heading_of(side: _RecordSide) -> str:
+    return split_heading(side.parts.body.decode("utf-8", "surrogateescape"))[0]
+
+
+def _retitled(side: _RecordSide, before: str, title: str) -> _RecordSide:
+    body = side.parts.body.decode("utf-8", "surrogateescape").replace(
+        f"# {before}\n", f"# {title}\n", 1
+    )
+    parts = side.parts._replace(body=body.encode("utf-8", "surrogateescape"))
+    if not side.fields or "aliases" not in side.fields:
+        return side._replace(parts=parts)
+    aliases = side.fields["aliases"]
+    name = rf"(?<=[\[ ]){re.escape(scalar(before))}(?=[,\]\n])"
+    text = re.sub(name, lambda _: scalar(title), aliases.text, count=1)
+    return side._replace(
+        parts=parts, fields={**side.fields, "aliases": aliases._replace(text=text)}
+    )
 
 
 def _with_history_hint(decisions: list[str], *ids: str) -> tuple[str, ...]:
@@ -265,7 +312,8 @@ def _provenance_events(side: _RecordSide) -> set[str]:
     block = yaml_subset.parse_value("provenance", field.text) if field else None
     field = block.entries.get("events") if block else None
     events = yaml_subset.parse_value("events", field.text) if field else None
-    return {item.node for item in events.items if isinstance(item.node, str)} if events else set()
+    items = events.items if events else ()
+    return {item.node.strip("[]") for item in items if isinstance(item.node, str)}
 
 
 def _merge_frontmatter(

@@ -48,18 +48,18 @@ def _without_dates(title: str) -> str:
 
 
 def outcome_record(base: Record, one: Outcome, id_: str, meeting_id: str, title: str) -> Record:
-    """The record of one outcome of the meeting with this id and title."""
+    """The record of one outcome of the meeting with this id and title: what was said, as a quote."""
     text = one_line(one.text)
     alias = title.replace("|", "-").replace("]", ")").replace("[", "(")
     source = f"From [[{meeting_id}|{alias}]]."
     child = base._replace(
         id=id_, title=make_title(text), relations=(("derived_from", meeting_id),),
-        type="question", body=f"{text}\n\n{source}",
+        type="question", body=f"> {text}\n\n{source}",
     )  # fmt: skip
     if isinstance(one, ActionItem):
         status = "done" if one.done else "open"
         return child._replace(type="action", status=status, owner=one.owner, due=one.due)
     if isinstance(one, DecisionItem):
         why = f"**Why.** {one_line(one.reason)}\n\n" if one.reason else ""
-        return child._replace(type="decision", body=f"{text}\n\n{why}{source}")
+        return child._replace(type="decision", body=f"> {text}\n\n{why}{source}")
     return child

@@ -20,12 +20,12 @@ from cortex.core.minutes.ticked_tasks import child_slugs
 from cortex.core.model.note_status import SET_ASIDE_STATUSES
 from cortex.core.model.record import Record, compose_record, record_id
 from cortex.core.notes import note as notes
-from cortex.core.notes.edit import with_fields_in_order, with_relation
+from cortex.core.notes.edit import normalized_body, with_fields_in_order, with_relation, with_title
 from cortex.core.notes.note import Note
 from cortex.core.text.strings import one_line, short_hash, slugify
 
 _DIGEST_KEY = "line_digest"  # of what a record says, as its line had it when it was last read
-_FIELD_ORDER = ("title", "aliases", "owner", "due", "created", "updated", _DIGEST_KEY)
+_FIELD_ORDER = ("aliases", "owner", "due", "created", "updated", _DIGEST_KEY)
 _MIN_LIKENESS = 0.6
 _NO_ALIAS_RE = re.compile(r"[\"\\|\[\]#^\s]+")
 _BOX_RE = re.compile(rb"^((?:[ \t>]*(?:[-*+]|\d{1,9}[.)])[ \t]+)+)\[([ xX])\](?=[ \t]|$)")
@@ -131,7 +131,7 @@ def _follow(
     digest = note.get(_DIGEST_KEY)
     as_read = digest == _digest(own) if digest else own in original
     is_current = note.get("status").lower() not in SET_ASIDE_STATUSES
-    if as_read and is_current and note.get("title") == make_title(child.text):
+    if as_read and is_current and note.title == make_title(child.text):
         if own != _line_key(one):
             result.changed[child.id] = _with_line(note, child.text, one)
     elif child.text != text:
@@ -144,16 +144,14 @@ def _follow(
 def _with_line(note: Note, before: str, one: Outcome) -> Note:
     """A record that says what its line says."""
     text = one_line(one.text)
-    old_title, title = make_title(before), make_title(text)
-    body = note.body.replace(f"# {old_title}\n".encode(), f"# {title}\n".encode(), 1)
-    note = note._replace(body=body.replace(f"\n{before}\n".encode(), f"\n{text}\n".encode(), 1))
-    fields = {"title": title, _DIGEST_KEY: _digest(_line_key(one))}
+    body = note.body.replace(f"\n> {before}\n".encode(), f"\n> {text}\n".encode(), 1)
+    if body == note.body:  # as earlier versions wrote it
+        body = body.replace(f"\n{before}\n".encode(), f"\n{text}\n".encode(), 1)
+    note = with_title(note._replace(body=body), make_title(text))
+    fields = {_DIGEST_KEY: _digest(_line_key(one))}
     if isinstance(one, ActionItem):
         fields |= {"owner": one.owner, "due": one.due}
-    note = with_fields_in_order(_FIELD_ORDER, note, fields)
-    if note.get_list("aliases") == (old_title,):
-        note = with_fields_in_order(_FIELD_ORDER, note, {"aliases": (title,)})
-    return note
+    return with_fields_in_order(_FIELD_ORDER, note, fields)
 
 
 def _create(
@@ -176,11 +174,8 @@ def _digest(line: tuple[str, ...]) -> str:
 
 
 def _text_of(note: Note) -> str:
-    """The first paragraph of a record, without a heading above it."""
-    paragraphs = re.split(r"\n[ \t]*\n", note.text.replace("\r\n", "\n").strip())
-    if len(paragraphs) > 1 and paragraphs[0].startswith("# "):
-        return paragraphs[1].strip()
-    return paragraphs[0].strip()
+    """The first paragraph of a record below its title, quoted or not."""
+    return re.split(r"\n[ \t]*\n", normalized_body(note).strip())[0].strip().removeprefix("> ")
 
 
 def _with_alias(meeting: Note, id_: str, text: str) -> Note:

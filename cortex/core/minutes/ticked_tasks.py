@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from types import ModuleType
 
 from cortex.core.markdown.scan import MarkdownScan
-from cortex.core.model.relation import iter_relations, parse_link_target
+from cortex.core.model.relation import parse_link_target, relations_of
 from cortex.core.notes.note import Note
 from cortex.core.text.strings import one_line, slugify
 
@@ -58,7 +58,7 @@ def child_slugs(meeting: Note) -> dict[str, list[str]]:
     """The slug of a line -> the ids of the records that came of it: the one in the id, or where the
     line was edited since, that of the link's alias."""
     children: dict[str, list[str]] = {}
-    for kind, text in iter_relations(meeting.fields.get("relations")):
+    for kind, text in relations_of(meeting.fields):
         if kind == "source_of" and (head := _RECORD_ID_RE.fullmatch(parse_link_target(text))):
             alias = text.partition("|")[2].strip("[]\"' ")
             children.setdefault(slugify(alias) if alias else head[1], []).append(head[0])

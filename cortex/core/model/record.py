@@ -1,11 +1,14 @@
-"""The living note that an event became: its types, its id, its first form."""
+"""The living note that an event became: its types, its id, and its form as a file."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from cortex.core.notes import yaml_writer
-from cortex.core.text.strings import short_hash, slugify
+from cortex.core.notes.heading import join_heading, split_heading
+from cortex.core.text.strings import one_line, short_hash, slugify, text_digest
 
 SCOPES = ("project", "personal", "global")
 
@@ -28,12 +31,16 @@ _TYPE_WORDS = {
     **LEADING_WORDS, "decisions": "decision", "rejections": "rejection", "learnings": "learning",
     "lessons": "learning", "error": "bugfix", "convention": "pattern",
 }  # fmt: skip
+# Lists of links, of which a new record may have some.
+RELATION_FIELDS = ("supersedes", "contradicts", "refines", "derived_from", "source_of")
 # The order of the fields of a new record; `core/merge/fields.py:KEY_ORDER` adds what verbs write later.
 _KEY_ORDER = (
-    "id", "type", "title", "status", "scope", "project", "branch", "topic", "tags", "date",
-    "attendees", "owner", "due", "created", "updated", "confidence", "priority", "pinned",
-    "supersedes", "relations", "provenance",
+    "id", "type", "title", "status", "scope", "project", "branch", "topic", "tags", "aliases",
+    "date", "attendees", "owner", "due", "created", "updated", "confidence", "priority", "pinned",
+    *RELATION_FIELDS, "relations", "provenance",
 )  # fmt: skip
+_MAX_EVENT_LINKS = 100
+_LEADING_WORD_RE = re.compile(r"[#>*\-\s]*([A-Za-z]{2,20})(?:\*\*)?:(?:\*\*)?\s+(?=\S)")
 
 
 class Record(NamedTuple):
@@ -63,6 +70,7 @@ class Record(NamedTuple):
     relations: tuple[tuple[str, str], ...] = ()  # (kind, record id)
     pinned: bool = False
     layer: str = ""  # of extraction that found it in an event; then the id is made of its text
+    session_note: str = ""  # the file name, without `.md`, of the note of its session
 
 
 def record_id(title: str, event: str, ordinal: int = 0) -> str:
@@ -102,27 +110,96 @@ def initial_status(type_: str) -> str:
     return "open" if type_ == "action" else "active"
 
 
+def event_links(events: Iterable[str]) -> list[str]:
+    """The events of a record as links, oldest first; so many that they would be too many brackets
+    for a reader of YAML stand without."""
+    ids = sorted(set(events))
+    return [f"[[{id_}]]" for id_ in ids] if len(ids) <= _MAX_EVENT_LINKS else ids
+
+
 def provenance_block(
-    events: tuple[str, ...], session: str, layer: str = ""
+    events: tuple[str, ...], session: str, layer: str = "", session_note: str = ""
 ) -> dict[str, yaml_writer.YamlValue]:
-    """The provenance of a record; events oldest first, so that its lines merge."""
-    block: dict[str, yaml_writer.YamlValue] = {"events": sorted(events)}
-    return block | ({"session": session} if session else {}) | ({"layer": layer} if layer else {})
+    """The provenance of a record, as links: to its events, oldest first so that its lines merge,
+    and to the note of its session, which `session_note` names by its file."""
+    named = f"[[{session_note}|{session}]]" if session_note else session
+    links = event_links(events)
+    block: dict[str, yaml_writer.YamlValue] = {"events": links} if links else {}
+    return block | ({"session": named} if session else {}) | ({"layer": layer} if layer else {})
 
 
-def relations_as_yaml(relations: tuple[tuple[str, str], ...]) -> list[yaml_writer.YamlValue]:
-    return [{"kind": kind, "to": f"[[{to}]]"} for kind, to in relations]
+def relation_fields(relations: tuple[tuple[str, str], ...]) -> dict[str, yaml_writer.YamlValue]:
+    """A list of wikilinks for each kind of relation."""
+    fields: dict[str, list[str]] = {}
+    for kind, to in dict.fromkeys(relations):
+        fields.setdefault(kind, []).append(f"[[{to}]]")
+    return dict(fields)
+
+
+def content_digest(title: str, body: str) -> str:
+    """By what a record's content is recognized: its text without a heading that begins it, or the
+    title that says all of it."""
+    _, text = split_heading(body)
+    return text_digest(text if text.strip() else title)
+
+
+def without_repeated_title(record: Record) -> Record:
+    """The record without a first line of its body that says only what its heading says."""
+    body = record.body.strip("\n")
+    while body:
+        first, _, rest = body.partition("\n")
+        lead = _LEADING_WORD_RE.match(first)
+        is_word = lead and LEADING_WORDS.get(lead[1].lower()) == record.type
+        texts = (first, first[lead.end() :]) if lead and is_word else (first,)
+        if _comparable(record.title) not in map(_comparable, texts):
+            break
+        body = rest.strip("\n")
+    return record._replace(body=body)
+
+
+def _comparable(line: str) -> str:
+    return one_line(re.sub(r"^[#>*\-\s]+|\*\*|`", "", line)).rstrip(".:*").casefold()
 
 
 def compose_record(record: Record) -> str:
-    """The record as a note: its frontmatter, then its body without blank lines around it."""
+    """The record as a note: frontmatter without what is empty or goes without saying, its title as
+    a heading and as an alias, and its text. A text with a heading of its own keeps that, and the
+    title is a field then."""
+    text = record.body.strip("\n")
+    heading, below = split_heading(text)
+    has_own_heading = bool(heading) and _comparable(heading) != _comparable(record.title)
+    values: dict[str, yaml_writer.YamlValue] = record._asdict() | {
+        "title": record.title if has_own_heading else None,
+        "aliases": [record.title],
+        "relations": None,
+        "status": record.status if record.status != "active" else None,
+        "scope": record.scope if record.scope != default_scope(record.project) else None,
+        "updated": record.updated if record.updated != record.created else None,
+        "pinned": record.pinned or None,
+        **relation_fields((*(("supersedes", id_) for id_ in record.supersedes), *record.relations)),
+        "provenance": provenance_block(
+            record.events, record.session, record.layer, record.session_note
+        ),
+    }
+    body = text if has_own_heading else join_heading(record.title, below.rstrip("\n"))
+    return f"{_frontmatter(values)}\n{body}\n"
+
+
+def compose_untitled_record(record: Record) -> str:
+    """The record in the form of earlier versions, which named its title in a field: what lies in
+    that form and nobody has edited goes on in it."""
     values: dict[str, yaml_writer.YamlValue] = record._asdict() | {
         "scope": record.scope or default_scope(record.project),
         "updated": record.updated or record.created,
         "pinned": record.pinned or None,
-        "relations": relations_as_yaml(record.relations),
-        "provenance": provenance_block(record.events, record.session, record.layer),
+        "supersedes": record.supersedes,
+        "relations": [{"kind": kind, "to": f"[[{to}]]"} for kind, to in record.relations],
+        "provenance": {"events": sorted(record.events)}
+        | {key: getattr(record, key) for key in ("session", "layer") if getattr(record, key)},
     }
-    frontmatter = yaml_writer.frontmatter({key: values[key] for key in _KEY_ORDER})
     body = record.body.strip("\n")  # not the blanks that begin a line of code
-    return f"{frontmatter}\n{body}\n"
+    return f"{_frontmatter(values)}\n{body}\n"
+
+
+def _frontmatter(values: Mapping[str, yaml_writer.YamlValue]) -> str:
+    return yaml_writer.frontmatter({key: values.get(key) for key in _KEY_ORDER})

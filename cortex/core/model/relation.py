@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:  # a search imports this module and reads no note: YAML costs 25 ms
     from cortex.core.markdown.inline import Link
     from cortex.core.markdown.scan import MarkdownScan
-    from cortex.core.notes.frontmatter import FieldValue
+    from cortex.core.notes.frontmatter import Fields, FieldValue
     from cortex.core.notes.note import Note
 
 # kind -> what the other end calls it
@@ -200,12 +200,11 @@ def _note_target_of_wikilink(target: str) -> str:
 def _iter_frontmatter_edges(note: Note) -> Iterator[tuple[str, str, int]]:
     """Kind, target and line of everything that the frontmatter relates the note to."""
     for field, value in note.fields.items():
-        if field == "relations":
-            pairs: Iterable[tuple[str, str]] = iter_relations(value)
-        elif field in _RELATION_FIELDS:
-            pairs = ((field, text) for text in _flatten_texts(value))
-        elif field in ("provenance", "merge_conflicts") or not value or isinstance(value, bool):
+        if field in ("provenance", "merge_conflicts") or not value or isinstance(value, bool):
             continue
+        pairs: Iterable[tuple[str, str]]
+        if field == "relations" or inverse_of(field):
+            pairs = relations_of({field: value})
         else:
             pairs = (
                 (LINK_KIND, f"[[{name}]]")
@@ -224,6 +223,17 @@ def _relation_target(kind: str, text: str) -> str:
     if kind == LINK_KIND:
         return _note_target_of_wikilink(target)
     return "" if len(target) > _MAX_TARGET_CHARS or _URL_SCHEME_RE.match(target) else target
+
+
+def relations_of(fields: Fields) -> Iterator[tuple[str, str]]:
+    """Kind and value of each relation in the frontmatter of a note: those of `relations`, then those
+    of the lists of links that are called as a kind."""
+    yield from iter_relations(fields.get("relations"))
+    for field, value in fields.items():
+        if inverse_of(field) and field != LINK_KIND:
+            for text in _flatten_texts(value):
+                if field in _RELATION_FIELDS or "[[" in text:
+                    yield field, text
 
 
 def iter_relations(value: FieldValue) -> Iterator[tuple[str, str]]:

@@ -18,7 +18,7 @@ from cortex.core.model.event import Event
 from cortex.core.model.generated_text import SUMMARY_MARK_RE
 from cortex.core.model.note_status import SUMMARY_MARK
 from cortex.core.model.problem import InvalidInputError
-from cortex.core.model.record import Record, compose_record, default_scope
+from cortex.core.model.record import Record, compose_untitled_record, default_scope
 from cortex.core.model.session_title import untitled
 from cortex.core.model.turn_summary import TurnSummary
 from cortex.core.notes import note as notes, yaml_writer
@@ -84,7 +84,7 @@ def compose_note(event: Event) -> str:
         session=event.session, project=event.project, branch=event.branch,
         tags=tuple(sorted(set(event.tags))),
     )  # fmt: skip
-    note = notes.read(compose_record(record).encode())
+    note = with_fields(notes.read(compose_untitled_record(record).encode()), {"scope": ""})
     return notes.write(_with_summary(_with_start_and_end(note, event), event)).decode()
 
 
@@ -93,8 +93,9 @@ def append_event(note: Note, event: Event) -> Note:
     branch are those of the earliest event; tags are those of all."""
     before = _status_before(note, event)
     if note.provenance()[0][:1] == (event.id,):
-        place = {"scope": default_scope(event.project), "project": event.project}
-        place |= {"branch": event.branch, "created": event.at}
+        place = {"project": event.project, "branch": event.branch, "created": event.at}
+        if "scope" in note.fields:  # as earlier versions wrote it
+            place["scope"] = default_scope(event.project)
         note = _with_fields_in_order(note, place)
     if more := set(event.tags) - set(note.get_list("tags")):
         tags = tuple(sorted({*note.get_list("tags"), *more}))

@@ -108,7 +108,7 @@ def with_overview(note: Note, overview: SessionOverview) -> Note:
     if short_hash(title, 10) == title_digest if mark else is_untitled(title, name):
         title_digest = short_hash(overview.title, 10)
         note = _with_title(note, overview.title, name)
-    wanted = [*overview.text.splitlines(), ""] if overview.text else []
+    wanted = [f"# {note.title}", "", *overview.text.splitlines(), ""] if overview.text else []
     start = max(0, place - int(count or 0))
     if mark and not (wanted and short_hash("\n".join(texts[start:place]), 10) == digest):
         # What a person has changed stays; so does what was said in events that are gone.

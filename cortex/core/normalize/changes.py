@@ -6,7 +6,8 @@ from typing import NamedTuple, TypeAlias
 
 from cortex.core.extract.candidate import LeadingPhrases
 from cortex.core.model.event import Event, is_event_id
-from cortex.core.model.record import Record
+from cortex.core.model.record import Record, content_digest
+from cortex.core.model.session_note import session_note_id
 from cortex.core.text import iso_time
 from cortex.core.text.strings import text_digest
 
@@ -102,6 +103,11 @@ class ExistingRecords:
         """The id of the record at a path; empty when there is none."""
         return next((id_ for id_, held in self.path_by_id.items() if held == path), "")
 
+    def session_note(self, name: str) -> str:
+        """The file name, without `.md`, of the note of a session; empty where there is none."""
+        path = self.path_by_id.get(session_note_id(name), "") if name else ""
+        return path.rpartition("/")[2].removesuffix(".md")
+
     def find_duplicate(
         self, type_: str, project: str, digest_: str, at: str, title: str = ""
     ) -> str:
@@ -125,7 +131,7 @@ class ExistingRecords:
             self.add(
                 path=path, id_=record.id, type_=record.type, project=record.project,
                 at=record.created, title=record.title, from_events=(event.id,),
-                digest_="" if record.type == "session" else text_digest(record.body),
+                digest_="" if record.type == "session" else content_digest(record.title, record.body),
             )  # fmt: skip
             return
         if isinstance(change, MarkSuperseded):
@@ -136,7 +142,7 @@ class ExistingRecords:
         if event.id > last or not is_event_id(last):
             self._last_event_by_path[path] = event.id
             if isinstance(change, UpsertTopic) and self._digest_by_path.get(path) != "":
-                self._digest_by_path[path] = text_digest(change.record.body)
+                self._digest_by_path[path] = content_digest(change.record.title, change.record.body)
 
 
 def parse_timestamp(at: str) -> float | None:

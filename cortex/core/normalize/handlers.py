@@ -31,10 +31,12 @@ from cortex.core.model.record import (
     Record,
     canonical_type,
     compose_record,
+    content_digest,
     default_scope,
     initial_status,
     is_record_type,
     record_id,
+    without_repeated_title,
 )
 from cortex.core.model.session_note import MARKDOWN_DECORATION_RE
 from cortex.core.normalize.changes import (
@@ -51,6 +53,7 @@ from cortex.core.notes import note as notes, yaml_writer
 from cortex.core.notes.edit import (
     set_inactive_status,
     with_fields,
+    with_provenance,
     with_relation,
     with_updated,
     without_supersedes,
@@ -120,7 +123,8 @@ def amend_note(data: bytes, change: AddProvenance | AppendToSession | MarkSupers
     if isinstance(change, MarkSuperseded):
         if note.get("status").lower() in SET_ASIDE_STATUSES:
             return data
-        fields = {"superseded_by": change.superseded_by, "superseded_at": change.event.at}
+        by = f"[[{change.superseded_by}]]"
+        fields = {"superseded_by": by, "superseded_at": change.event.at}
         note = without_supersedes(note, change.superseded_by)
         note = set_inactive_status(note, "superseded", fields)
         return notes.write(with_updated(note, change.event.at))
@@ -155,21 +159,17 @@ def append_turns(note: notes.Note, turns: Sequence[Event]) -> notes.Note:
 
 def _with_events(note: notes.Note, new: Sequence[Event], rest: dict[str, Any]) -> notes.Note:
     """The note with more events in its provenance, of which `rest` are the other fields."""
-    ids = sorted((*note.provenance()[0], *(event.id for event in new)))
-    block: dict[str, yaml_writer.YamlValue] = {"events": ids, **rest}
-    note = notes.set_field(note, "provenance", yaml_writer.field_lines("provenance", block))
+    note = with_provenance(note, (*note.provenance()[0], *(event.id for event in new)), rest)
     # What is made of a session later is no part of it.
     last = max((event.at for event in new if event.type != events.DISTILLED), default="")
-    if last > note.get("updated"):
+    if last > note.updated:
         note = notes.set_field(note, "updated", yaml_writer.field_lines("updated", last))
     return note
 
 
 def _with_relations_of(note: notes.Note, event: Event) -> notes.Note:
     """The note with the `supersedes` and `derived_from` of the event that repeats it."""
-    own, named = note.get("id"), note.get_list("supersedes")
-    if more := [id_ for id_ in event.supersedes if id_ not in (own, *named)]:
-        note = with_fields(note, {"supersedes": (*named, *more)})
+    own = note.get("id")
     for kind, ids in (("supersedes", event.supersedes), ("derived_from", event.derived_from)):
         for id_ in ids:
             note = with_relation(note, kind, id_) if id_ != own else note
@@ -179,6 +179,10 @@ def _with_relations_of(note: notes.Note, event: Event) -> notes.Note:
 def records_from_event(event: Event, phrases: LeadingPhrases = ()) -> list[Record]:
     """The records of an event, whatever the vault holds: of a turn of a session what the layers of
     extraction find. `phrases` are a team's own phrases."""
+    return [without_repeated_title(one) for one in _records_from_event(event, phrases)]
+
+
+def _records_from_event(event: Event, phrases: LeadingPhrases) -> list[Record]:
     if event.type == "observation":
         return [_observation_record(event)]
     if event.type in SESSION_TEXT_TYPES:
@@ -239,7 +243,7 @@ def _handle_passive(event: Event, known: ExistingRecords) -> list[NoteChange]:
 
 def _handle_turn(event: Event, known: ExistingRecords) -> list[NoteChange]:
     """A turn of a session: an entry in the session's note, and its records."""
-    records = _session_records(event, known.phrases)
+    records = records_from_event(event, known.phrases)
     changes = _changes_for_records(records, event, known)
     if event.type == "subagent_stop" and any(
         record.type == "learning" and record.topic for record in records
@@ -251,7 +255,7 @@ def _handle_turn(event: Event, known: ExistingRecords) -> list[NoteChange]:
 def _handle_distilled(event: Event, known: ExistingRecords) -> list[NoteChange]:
     """What a model made of a session: an entry in the session's note, and its records."""
     changes = []
-    for record in distilled_records(event):
+    for record in records_from_event(event):
         changes.append(_change_for_record(record, event, known))
         paths = (known.path_by_id.get(id_) for id_ in record.supersedes)
         changes += [MarkSuperseded(path, event, record.id) for path in paths if path]
@@ -276,7 +280,7 @@ def _handle_meeting(event: Event, known: ExistingRecords) -> list[NoteChange]:
     # markdown-it-py takes 40 ms to import; only a meeting is worth them.
     from cortex.core.minutes.records import records_of_minutes  # noqa: PLC0415
 
-    twin = known.find_duplicate("meeting", event.project, text_digest(event.text), event.at)
+    twin = known.find_duplicate("meeting", event.project, content_digest("", event.text), event.at)
     records = records_of_minutes(_base_record(event), known.id_at(twin))
     return _changes_for_records(records, event, known)
 
@@ -309,7 +313,11 @@ def _change_for_record(record: Record, event: Event, known: ExistingRecords) -> 
     # The id of an extracted record is made of its text, so no other record is its duplicate.
     if not record.layer and (
         path := known.find_duplicate(
-            record.type, record.project, text_digest(record.body), record.created, event.title
+            record.type,
+            record.project,
+            content_digest(record.title, record.body),
+            record.created,
+            event.title,
         )
     ):
         return AddProvenance(path, event)

@@ -15,11 +15,12 @@ from cortex.core.model.note_status import SET_ASIDE_STATUSES
 from cortex.core.model.record import (
     Record,
     compose_record,
+    compose_untitled_record,
+    default_scope,
     initial_status,
-    provenance_block,
-    relations_as_yaml,
+    without_repeated_title,
 )
-from cortex.core.model.relation import iter_relations, link_key, parse_link_target
+from cortex.core.model.relation import link_key, parse_link_target, relations_of
 from cortex.core.normalize.changes import UpsertTopic
 from cortex.core.notes import note as notes, yaml_writer
 from cortex.core.notes.edit import (
@@ -27,7 +28,9 @@ from cortex.core.notes.edit import (
     restore_active_status,
     with_body,
     with_fields,
+    with_provenance,
     with_relation,
+    with_title,
 )
 from cortex.core.notes.note import Note
 from cortex.core.redact.secrets import sanitize_text
@@ -36,15 +39,14 @@ from cortex.core.text.strings import hash_bytes
 EDIT_SOURCE = "edit"  # the source of an event that keeps what a person had written
 # What the latest event alone says. The order is part of the ids of preserved edits.
 _TEXT_FIELDS = ("type", "title", "body", "branch", "confidence", "priority")
+_SESSION_FIELDS = ("session", "session_note")
 # Lines that an upsert may write, in the order in which new ones are added.
 _WRITTEN_FIELDS = (
-    "type", "title", "status", "branch", "tags", "created", "updated", "confidence", "priority",
-    "supersedes",
+    "type", "status", "branch", "tags", "created", "updated", "confidence", "priority",
 )  # fmt: skip
 # Fields of a note that are plain text.
 _PLAIN_FIELDS = (
-    "id", "type", "title", "created", "status", "scope", "project", "branch", "topic", "owner",
-    "due", "updated", "confidence", "priority",
+    "id", "type", "created", "project", "branch", "topic", "owner", "due", "confidence", "priority",
 )  # fmt: skip
 
 T = TypeVar("T", str, tuple[str, str])
@@ -79,7 +81,7 @@ def upsert_record(
         wins
         and note.get("status").lower()
         in (SET_ASIDE_STATUSES if instead else ("archived", "deleted"))
-        and event.at >= note.get("updated")
+        and event.at >= note.updated
     )
     if back:
         note = restore_active_status(note)
@@ -96,10 +98,10 @@ def upsert_record(
             change.record.layer and held.status in ("active", "done")
         )  # a plan is done by its steps
         status = change.record.status if stands else held.status
-        text = {key: getattr(change.record, key) for key in (*_TEXT_FIELDS, "session")}
+        text = {key: getattr(change.record, key) for key in (*_TEXT_FIELDS, *_SESSION_FIELDS)}
         joined = joined._replace(status=status, **text)
     elif wins:
-        joined = joined._replace(session=change.record.session)
+        joined = joined._replace(**{key: getattr(change.record, key) for key in _SESSION_FIELDS})
     same = has_same_text(joined, held) and has_same_text(joined, change.record)
     return UpsertResult(_write_record(note, held, joined), edit, changed=back or not same)
 
@@ -132,18 +134,29 @@ def record_from_note(note: Note) -> Record:
     """The record that a note holds."""
     events, rest = note.provenance()
     session, layer = rest.get("session"), rest.get("layer")
-    relations = (
-        (kind, parse_link_target(text))
-        for kind, text in iter_relations(note.fields.get("relations") or [])
+    relations = dict.fromkeys(
+        (kind, parse_link_target(text)) for kind, text in relations_of(note.fields)
     )
-    return Record(
+    record = Record(
         **{key: note.get(key) for key in _PLAIN_FIELDS},
-        body=normalized_body(note), events=events, tags=note.get_list("tags"),
-        attendees=note.get_list("attendees"),
-        supersedes=note.get_list("supersedes"), relations=tuple(relations),
-        session=session if isinstance(session, str) else "",
+        title=note.title, body=normalized_body(note), events=events, tags=note.get_list("tags"),
+        status=note.get("status") or "active", attendees=note.get_list("attendees"),
+        scope=note.get("scope") or default_scope(note.get("project")), updated=note.updated,
+        supersedes=tuple(parse_link_target(one) for one in note.get_list("supersedes")),
+        relations=tuple(relations), session=session if isinstance(session, str) else "",
         pinned=note.fields.get("pinned") is True, layer=layer if isinstance(layer, str) else "",
+        session_note=_session_note_of(note),
     )  # fmt: skip
+    is_untitled = bool(note.get("title")) and record.type != "meeting"
+    return without_repeated_title(record) if is_untitled else record
+
+
+def _session_note_of(note: Note) -> str:
+    """The file that the provenance of a note links to as that of its session; empty without."""
+    value = note.fields.get("provenance")
+    session = value.get("session") if isinstance(value, dict) else None
+    is_link = isinstance(session, str) and session.startswith("[[")
+    return str(session).strip("[]").partition("|")[0] if is_link else ""
 
 
 def _text_fields(record: Record) -> tuple[str, ...]:
@@ -172,33 +185,28 @@ def _union(held: tuple[T, ...], said: tuple[T, ...]) -> tuple[T, ...]:
 def _write_record(note: Note, held: Record, joined: Record) -> bytes:
     """The bytes of `joined`: composed anew if the note is as Cortex writes it, else with only the
     changed lines replaced, since a person has edited it."""
-    if compose_record(held).encode("utf-8", "surrogatepass") == notes.write(note):
+    data = notes.write(note)
+    if compose_record(held).encode("utf-8", "surrogatepass") == data:
         return compose_record(joined).encode()
-    _, rest = note.provenance()
-    rest.pop("session", None)
+    whole = held._replace(body=normalized_body(note))
+    if compose_untitled_record(whole).encode("utf-8", "surrogatepass") == data:
+        same = joined.body == held.body
+        return compose_untitled_record(
+            joined._replace(body=whole.body) if same else joined
+        ).encode()
     fields: dict[str, yaml_writer.YamlValue] = {
         key: getattr(joined, key)
         for key in _WRITTEN_FIELDS
         if getattr(joined, key) != getattr(held, key)
     }
-    if joined.relations != held.relations and _has_generated_relations(note, held.relations):
-        fields["relations"] = relations_as_yaml(joined.relations)
-    else:
-        for kind, to in joined.relations:
-            note = with_relation(note, kind, to) if (kind, to) not in held.relations else note
-    note = with_fields(
-        note, fields | {"provenance": provenance_block(joined.events, joined.session) | rest}
-    )
-    return notes.write(with_body(note, joined.body))
-
-
-def _has_generated_relations(note: Note, relations: tuple[tuple[str, str], ...]) -> bool:
-    """True if the relations are as Cortex writes them; only then they may be sorted."""
-    held, wanted = note.fields.get("relations"), relations_as_yaml(relations)
-    return not held or (
-        held == wanted
-        and note.eol.join(yaml_writer.field_lines("relations", wanted)).encode() in note.frontmatter
-    )
+    for kind, to in joined.relations:
+        note = with_relation(note, kind, to)
+    if joined.title != held.title:
+        note = with_title(note, joined.title)
+    if joined.body != held.body:
+        note = with_body(note, joined.body)
+    rest = note.provenance()[1] | ({"session": joined.session} if joined.session else {})
+    return notes.write(with_provenance(with_fields(note, fields), joined.events, rest))
 
 
 def event_of_manual_edit(held: Record, event: Event) -> Event:

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import cast
 
 from cortex.core.model.note_status import SET_ASIDE_STATUSES
 from cortex.core.model.problem import InvalidInputError
-from cortex.core.model.record import initial_status
-from cortex.core.model.relation import iter_relations, link_key, normalize_kind, parse_link_target
+from cortex.core.model.record import event_links, initial_status
+from cortex.core.model.relation import (
+    link_key,
+    normalize_kind,
+    parse_link_target,
+    relations_of,
+)
 from cortex.core.notes import note as notes, yaml_writer
-from cortex.core.notes.frontmatter import FieldValue
+from cortex.core.notes.frontmatter import Fields
+from cortex.core.notes.heading import join_heading, split_heading
 from cortex.core.notes.note import Note
 
 # What stands in a record while it has such a status, and goes with it.
@@ -59,7 +64,51 @@ def with_fields_in_order(
 
 def with_updated(note: Note, now: str) -> Note:
     """The note with `updated` moved on to `now`; a later time that somebody wrote there stays."""
-    return with_fields(note, {"updated": now}) if now > note.get("updated") else note
+    return with_fields(note, {"updated": now}) if now > note.updated else note
+
+
+def with_title(note: Note, title: str) -> Note:
+    """The note with another title: in the heading and the alias that say the one before, and in
+    the field `title`, unless the heading alone says it."""
+    before = note.title
+    lines = note.body.splitlines(keepends=True)
+    at = next((n for n, line in enumerate(lines) if line.strip()), len(lines))
+    if (
+        before
+        and split_heading(b"".join(lines[at : at + 1]).decode("utf-8", "replace"))[0] == before
+    ):
+        lines[at] = f"# {title}{note.eol}".encode("utf-8", "surrogatepass")
+        note = note._replace(body=b"".join(lines))
+    aliases = note.get_list("aliases")
+    if before in aliases:
+        renamed = dict.fromkeys(title if one == before else one for one in aliases)
+        note = with_fields(note, {"aliases": tuple(renamed)})
+    return note if note.title == title else with_fields(note, {"title": title})
+
+
+def with_provenance(note: Note, events: Sequence[str], rest: Fields | None = None) -> Note:
+    """The note with these events in its provenance, as links where the note has links there, and
+    the other fields there as `rest`, by default as they are."""
+    value = note.fields.get("provenance")
+    block = dict(value) if isinstance(value, dict) else {}
+    held = block.pop("events", None)
+    is_linked = "[[" in str(held) if held else not note.get("title")
+    if rest is not None:
+        is_same = note.provenance()[1].get("session") == rest.get("session")
+        block = {
+            **rest,
+            **({"session": block["session"]} if is_same and "session" in block else {}),
+        }
+    ids = event_links(events) if is_linked else sorted(set(events))
+    return with_fields(note, {"provenance": {"events": ids, **block}})
+
+
+def with_session_link(note: Note, link: str) -> Note:
+    """The note with a link to the note of its session in the place of the session's name."""
+    value = note.fields.get("provenance")
+    if note.get("title") or not isinstance(value, dict) or "session" not in value:
+        return note
+    return with_fields(note, {"provenance": {**value, "session": link}})
 
 
 def list_relations(note: Note) -> list[dict[str, str]]:
@@ -74,33 +123,16 @@ def list_relations(note: Note) -> list[dict[str, str]]:
 
 
 def with_relation(note: Note, kind: str, to: str) -> Note:
-    """The note with one more relation below those it has, in whatever form these are; itself when
-    it has it. `InvalidInputError` when its relations are no list."""
-    relations = note.fields.get("relations")
-    more: dict[str, FieldValue] = {"kind": kind, "to": f"[[{to}]]"}
-    if not relations:
-        return with_fields(note, {"relations": [more]})
-    if any(
-        one_kind == normalize_kind(kind) and link_key(parse_link_target(text)) == link_key(to)
-        for one_kind, text in iter_relations(relations)
-    ):
+    """The note with a link in the list of its relations of this kind; itself when it has this
+    relation in any form. `InvalidInputError` if the field of this name holds no list."""
+    if (normalize_kind(kind), link_key(to)) in {
+        (held, link_key(parse_link_target(text))) for held, text in relations_of(note.fields)
+    }:
         return note
-    if not isinstance(relations, list):
-        raise InvalidInputError(*_RELATIONS_NOT_A_LIST)
-    wanted = [*relations, more]
-    start, end = notes.key_span(note.frontmatter, "relations")
-    lines = note.frontmatter[start:end].splitlines()
-    indent = next((found[0] for line in lines if (found := re.match(rb" *(?=- )", line))), None)
-    if indent is not None:
-        (line,) = yaml_writer.field_lines("relations", [more])[1:]
-        with suppress(InvalidInputError):
-            line = indent.decode() + line.strip()
-            changed = notes.replace_lines(note, end, end, [line], "relations")
-            if changed.fields.get("relations") == wanted:
-                return changed
-    changed = with_fields(note, {"relations": wanted})
-    if changed.fields.get("relations") != wanted:
-        raise InvalidInputError(*_RELATIONS_NOT_A_LIST)
+    links = [*note.get_list(kind), f"[[{to}]]"]
+    changed = with_fields(note, {kind: links})
+    if not isinstance(note.fields.get(kind), (list, str, type(None))):
+        raise InvalidInputError(f"{kind} is no list of links", f'write it as {kind}: ["[[id]]"]')
     return changed
 
 
@@ -155,18 +187,23 @@ def _with_status(note: Note, status: str, before: str) -> Note:
     """The note with this status, the one of its type where it is empty, and what it was before."""
     left = {status, *(one.strip().lower() for one in before.split(","))}
     gone = [key for status, keys in _FIELDS_OF_STATUS.items() if status not in left for key in keys]
-    fields = {"status": status or initial_status(note.get("type")), _STATUS_BEFORE: before}
+    usual = initial_status(note.get("type"))  # active goes without saying
+    fields = {"status": status or usual.removesuffix("active"), _STATUS_BEFORE: before}
     return with_fields(note, {**fields, **dict.fromkeys(gone, "")})
 
 
 def normalized_body(note: Note) -> str:
-    """The text of a note as it is compared: line ends as `\n`, no blank lines around it."""
-    return note.text.replace("\r\n", "\n").strip("\n")
+    """The text of a note as it is compared: below its title, line ends as `\n`, no blank lines
+    around it."""
+    return note.text_below_title.replace("\r\n", "\n").strip("\n")
 
 
 def with_body(note: Note, text: str) -> Note:
-    """The note with another text below its frontmatter, in its own line ends."""
-    if text.strip("\n") == normalized_body(note):
+    """The note with another text below its frontmatter and its title, in its own line ends."""
+    text = text.strip("\n")
+    if text == normalized_body(note):
         return note
-    body = "\n{}\n".format(text.strip("\n")).replace("\n", note.eol)
+    if note.text_below_title != note.text:
+        text = join_heading(note.title, text)
+    body = f"\n{text}\n".replace("\n", note.eol)
     return note._replace(body=body.encode("utf-8", "surrogatepass"))

@@ -14,6 +14,7 @@ from cortex.core.model.note_status import UTF16_BOMS, decode_text
 from cortex.core.model.problem import InvalidInputError, Problem
 from cortex.core.notes import yaml_lines
 from cortex.core.notes.frontmatter import Fields, FrontmatterError, load_fields
+from cortex.core.notes.heading import split_heading
 from cortex.core.notes.yaml_lines import split_note
 
 BOM = yaml_lines.BOM
@@ -91,13 +92,32 @@ class Note(NamedTuple):
         items = value if isinstance(value, list) else []
         return tuple(item for item in items if isinstance(item, str) and item)
 
+    @property
+    def title(self) -> str:
+        """The field `title`, else the heading that begins the text; empty without either."""
+        return self.get("title") or split_heading(self.text)[0]
+
+    @property
+    def text_below_title(self) -> str:
+        """The text without a heading at its beginning that says the title."""
+        title, text = split_heading(self.text)
+        return text if title and self.get("title") in ("", title) else self.text
+
+    @property
+    def updated(self) -> str:
+        """The field `updated`, which goes without saying where it is `created`."""
+        return self.get("updated") or self.get("created")
+
     def provenance(self) -> tuple[tuple[str, ...], Fields]:
-        """The events in `provenance`, and its other fields."""
+        """The ids of the events in `provenance`, and its other fields; of a session its name."""
         value = self.fields.get("provenance")
         block = dict(value) if isinstance(value, dict) else {}
         events = block.pop("events", None)
         ids = events if isinstance(events, list) else [events]
-        return tuple(one for one in ids if isinstance(one, str)), block
+        session = block.get("session")
+        if isinstance(session, str) and session.startswith("[["):
+            block["session"] = session.strip("[]").rpartition("|")[2]
+        return tuple(dict.fromkeys(one.strip("[]") for one in ids if isinstance(one, str))), block
 
 
 def read(data: bytes, where: str = "") -> Note:

@@ -20,7 +20,9 @@ MAX_FRONTMATTER_BYTES = MAX_BYTES_WITHOUT_EVENTS + 20_000 * 35
 TAIL_KEY = "\0tail"  # the key of what stands below the last key: comments, blank lines
 UNCLOSED, TOO_MANY_LINES = "unclosed", "too many lines"  # values of `NoteParts.error`
 
-_EVENT_LINE_PATTERN = rb"(?m)^[ \t]+- [0-9]{8}t[0-9]{6}z-[a-z2-7]{10}[ \t]*\r?\n"
+_EVENT_LINE_PATTERN = (
+    rb"(?m)^[ \t]+- (?:\"\[\[)?[0-9]{8}t[0-9]{6}z-[a-z2-7]{10}(?:\]\]\")?[ \t]*\r?\n"
+)
 _FIRST_KEY_PATTERN = r"[A-Za-z_\"'][^\n:#]{0,100}\s*:(?:\s|$)"
 _LINE_ENDS = (b"\n", b"\r")
 CONFLICT_MARKERS = ("<<<<<<< ", "|||||||", "=======", ">>>>>>> ")

@@ -371,13 +371,14 @@ def _parse_list_item(lines: list[str], depth: int) -> YamlNode:
 
 
 def item_key(node: YamlNode) -> str:
-    """The identity of an item: of a relation kind and target, of another map its id, else all."""
+    """The identity of an item: of a link its target, of a relation kind and target, of another map
+    its id, else all."""
     if isinstance(node, str):
-        return node
+        return node[2:-2].partition("|")[0] if node.startswith("[[") else node
     if isinstance(node, list):
         return _wikilink_text(node) or repr(node)
     if "to" in node and "kind" in node:
-        return f"{item_key(node['kind'])} {item_key(node['to']).strip('[]').partition('|')[0]}"
+        return f"{item_key(node['kind'])} {item_key(node['to'])}"
     return item_key(node["id"]) if "id" in node else repr(sorted(node.items()))
 
 

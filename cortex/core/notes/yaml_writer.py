@@ -47,7 +47,8 @@ def scalar(text: str) -> str:
 
 def field_lines(key: str, value: YamlValue, indent: str = "") -> list[str]:
     """The lines of `key: value`. Lists of scalars stand in brackets at the top level, one to a line
-    below it: git then merges the nested ones (a record's provenance) line by line."""
+    below it: git then merges the nested ones (a record's provenance) line by line. A single link
+    stays in brackets."""
     if isinstance(value, Mapping):
         return [
             f"{indent}{key}:",
@@ -57,7 +58,8 @@ def field_lines(key: str, value: YamlValue, indent: str = "") -> list[str]:
         plain = key in _NUMERIC_KEYS and re.fullmatch(_NUMBER_PATTERN, value)
         return [f"{indent}{key}: {value if plain else scalar(value)}"]
     if isinstance(value, Sequence):
-        if (indent and value) or any(isinstance(item, Mapping) for item in value):
+        is_link = len(value) == 1 and str(value[0]).startswith("[[")
+        if (indent and value and not is_link) or any(isinstance(item, Mapping) for item in value):
             return [f"{indent}{key}:", *(f"{indent}  - {flow_text(item)}" for item in value)]
         return [f"{indent}{key}: {flow_text(value)}"]
     return [f"{indent}{key}: {flow_text(value)}".rstrip()]

@@ -112,14 +112,14 @@ def _run_command(argv: list[str]) -> int:
     code = command.run(parsed._replace(given=given), caller, supplied, sys.stdout)
     if name == "capture" and given.get("type") == "meeting":
         sys.stdout.flush()  # the acknowledgement comes first, whatever the minutes hold
-        from cortex.interfaces.cli import minutes_found  # noqa: PLC0415  minutes alone
+        from cortex.interfaces.cli import terminal_steps  # noqa: PLC0415  minutes alone
 
-        sys.stderr.write(minutes_found.summary(str(given.get("text", ""))))
+        sys.stderr.write(terminal_steps.minutes_summary(str(given.get("text", ""))))
     if name == "hooks" and given.get("action") == "install" and not given.get("dry_run"):
-        from cortex.interfaces.cli import offer_model  # noqa: PLC0415  once for a host
+        from cortex.interfaces.cli import terminal_steps  # noqa: PLC0415  once for a host
 
         hosts = given.get("hosts")
-        offer_model.ask(hosts if isinstance(hosts, list) else [])
+        terminal_steps.ask_for_model(hosts if isinstance(hosts, list) else [])
     return code
 
 

@@ -21,6 +21,10 @@ _MAX_PATHS = 5
 
 
 def heal(answer: Any) -> Iterable[str]:
+    if answer.reformat:
+        yield from _reformat(answer.reformat)
+        yield from problem_lines(answer.problems)
+        return
     for one in answer.brought_back:
         yield f"brought back: {escape(one.path)}: {escape(one.what)}"
     yield from path_lines(written=answer.written, removed=answer.removed)
@@ -34,6 +38,24 @@ def heal(answer: Any) -> Iterable[str]:
         yield f"{briefings} not as the notes give them: cortex heal"
     elif not (answer.brought_back or answer.written or answer.removed or answer.newer):
         yield "the briefings are as the notes give them"
+
+
+def _reformat(answer: Any) -> Iterable[str]:
+    count = format_count(len(answer.paths), "record")
+    done = "rewritten" if answer.applied else "would be rewritten"
+    if answer.paths:
+        for path in answer.paths[:_MAX_PATHS]:
+            yield f"{done}: {escape(path)}"
+        if len(answer.paths) > _MAX_PATHS:
+            yield f"and {len(answer.paths) - _MAX_PATHS} more"
+    if not answer.paths:
+        yield "every record has the form of new ones"
+    elif answer.undo:
+        yield f"{count} {done}; undo: {answer.undo}"
+    elif answer.applied:
+        yield f"{count} as before"
+    else:
+        yield f"{count} {done}: cortex heal --format --apply"
 
 
 def sync(answer: Any) -> Iterable[str]:

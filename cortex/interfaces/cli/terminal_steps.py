@@ -1,15 +1,29 @@
-"""What a command does with the person's terminal beside its answer: it asks, and opens programs."""
+"""What a command does on the person's terminal beside its answer: it asks, opens programs, and
+tells what captured minutes hold."""
 
 from __future__ import annotations
 
+import os
+import shlex
+import shutil
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 
 from cortex.core.model.problem import CortexError
+from cortex.hosts.table import HOSTS
+from cortex.interfaces.cli.text import format_count
 from cortex.interfaces.escape_terminal import escape
 from cortex.operations.care.obsidian_settings import plan_exclusion
+from cortex.vault import user_folders, user_settings
 from cortex.vault.locate import real_folder
+from cortex.vault.state import store
+
+_DECLINED_FILE = "distill-declined"  # in the folder of all states
+_TERMS = (
+    "It would be sent what was said and done in a session, without secrets, after its end: up to"
+    " 60,000 tokens, three times for a long one, at most 20 times and 2 dollars a day."
+)
 
 
 def has_terminal() -> bool:
@@ -41,3 +55,66 @@ def launch(words: Sequence[str]) -> int:
     """Run a program in the foreground, without a shell. Returns its exit code. Raises `OSError`."""
     sys.stdout.flush()
     return subprocess.run(list(words), check=False).returncode
+
+
+def minutes_summary(text: str) -> str:
+    """A line such as `2 decisions, 3 actions (1 without a date)`; empty where reading fails."""
+    try:
+        # markdown-it-py takes 40 ms to import; no other capture is kept waiting for it.
+        from cortex.core.minutes.meeting import parse_meeting  # noqa: PLC0415
+
+        meeting = parse_meeting(text)
+    except Exception:  # noqa: BLE001  the capture counts, and normalizing names what is wrong
+        return ""
+    undated = sum(not one.due for one in meeting.actions if not one.done)
+    parts = [format_count(len(meeting.decisions), "decision")]
+    more = f" ({undated} without a date)" if undated else ""
+    parts.append(format_count(len(meeting.actions), "action") + more)
+    if meeting.questions:
+        parts.append(format_count(len(meeting.questions), "question"))
+    day = "" if meeting.date else "; no date of the meeting"
+    return f"{', '.join(parts)}{day}\n"
+
+
+def ask_for_model(hosts: Sequence[str]) -> None:
+    """Ask whether the first of these hosts whose program is on the PATH may distill sessions, and
+    write it into the user's own settings. Nothing is asked without a terminal, or where the user
+    has answered before."""
+    command = _find_command(hosts)
+    if not command or not has_terminal():
+        return
+    print(f"\nMay {command[0]} say of each session what is worth knowing? {_TERMS}")
+    print(f"It would run: {escape(shlex.join(command))}")
+    try:
+        is_yes = input("[y/N] ").strip().lower() in ("y", "yes")
+        path = user_settings.add_distill_command(command) if is_yes else _decline()
+    except EOFError:
+        return
+    except (CortexError, OSError) as error:
+        print(f"not written: {escape(str(error))}")
+        return
+    after = "auto = false below [distill] leaves it to cortex distill"
+    print(
+        f"{escape(path)}: {after}"
+        if is_yes
+        else "no; cortex distill --help says how to begin later"
+    )
+
+
+def _find_command(hosts: Sequence[str]) -> tuple[str, ...]:
+    settings, problems = user_settings.load_distill()
+    if settings.command or problems or os.path.lexists(_declined_path()):
+        return ()
+    commands = (HOSTS[name].model_command for name in hosts if name in HOSTS)
+    return next((one for one in commands if one and shutil.which(one[0])), ())
+
+
+def _decline() -> str:
+    """Remember that the user wants none; the path of the file that says so."""
+    os.makedirs(os.path.dirname(_declined_path()), mode=0o700, exist_ok=True)
+    store.replace(_declined_path(), b"")
+    return _declined_path()
+
+
+def _declined_path() -> str:
+    return os.path.join(user_folders.user_folder("state"), _DECLINED_FILE)

@@ -18,9 +18,9 @@ from cortex.core.model.problem import (
     Problem,
     reason_of,
 )
-from cortex.core.model.record import Record
+from cortex.core.model.record import Record, compose_record
 from cortex.core.model.relation import link_key
-from cortex.core.model.session_note import START_TYPE, note_path
+from cortex.core.model.session_note import START_TYPE, note_path, session_note_id
 from cortex.core.model.session_overview import MAX_LINKS, compose_overview, with_overview
 from cortex.core.normalize.changes import (
     AddProvenance,
@@ -40,6 +40,7 @@ from cortex.core.normalize.handlers import (
 )
 from cortex.core.normalize.topic_upsert import has_current_replacement, upsert_record
 from cortex.core.notes import note as notes, yaml_writer
+from cortex.core.notes.edit import with_session_link
 from cortex.vault import files, layout, settings
 from cortex.vault.locate import Vault
 
@@ -72,6 +73,8 @@ class InboxNormalizer:
         # Path of a session's note -> its turns that wait to be written, with what creates it.
         self._turns: dict[str, list[tuple[CreateNote | AppendToSession, Event]]] = {}
         self._held_chars = 0
+        # Session -> paths of its records that are to link to its note.
+        self._unlinked: dict[str, list[str]] = {}
 
     def paths_with_outcome(self, *outcomes: str) -> tuple[str, ...]:
         """The records of which this has become, each once."""
@@ -123,7 +126,7 @@ class InboxNormalizer:
             elif isinstance(change, MarkSuperseded) and not self._has_current_replacement(change):
                 continue
             elif isinstance(change, CreateNote):
-                data = change.text.encode()
+                data = compose_record(self._with_session_note(change.record, change.path)).encode()
                 _check_readable(data, change.path)
                 try:
                     files.create(self.root, change.path, data)
@@ -131,11 +134,23 @@ class InboxNormalizer:
                     self._reuse_existing_note(change, event)
                 else:
                     self._add_outcome(change.path, CREATED, None)
+            elif isinstance(change, UpsertTopic):
+                record = self._with_session_note(change.record, change.path)
+                self._amend(change._replace(record=record))
             else:
                 self._amend(change)
             self.existing.register_change(change, event)
         if not self.dry_run and not is_held:
             self._move_event(event)
+
+    def _with_session_note(self, record: Record, path: str) -> Record:
+        """The record with the name of its session's note. Where this pass is to create that, and
+        only then names it, the record gets the link afterwards."""
+        turns = self._turns.get(self.existing.path_by_id.get(session_note_id(record.session), ""))
+        if turns and isinstance(turns[0][0], CreateNote):
+            self._unlinked.setdefault(record.session, []).append(path)
+            return record
+        return record._replace(session_note=self.existing.session_note(record.session))
 
     def _move_event(self, event: Event) -> None:
         files.move(self.root, layout.pending_path(event.id), events.event_path(event.id))
@@ -176,8 +191,19 @@ class InboxNormalizer:
             else:
                 self.existing.path_by_id[create.record.id] = new_path
                 self._add_outcome(new_path, CREATED, None)
+                self._link_records(create.record.session)
                 return
         self._retry(path, added[-1], lambda before: self._session_after(before, path, added))
+
+    def _link_records(self, session: str) -> None:
+        """Link the records that this pass has made of a session to its note."""
+        for path in self._unlinked.pop(session, ()):
+            before = files.read(self.root, path)
+            note = notes.read(before, path)
+            link = f"[[{self.existing.session_note(session)}|{session}]]"
+            after = notes.write(with_session_link(note, link))
+            if after != before:
+                files.replace(self.root, path, after, before)
 
     def _session_after(self, before: bytes, path: str, added: list[Event]) -> bytes:
         try:

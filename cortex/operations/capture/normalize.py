@@ -8,10 +8,10 @@ from cortex.core.model.caller import Caller
 from cortex.core.model.event import Event
 from cortex.core.model.note_status import TIER_CURRENT
 from cortex.core.model.problem import Problem
+from cortex.core.model.record import content_digest
 from cortex.core.model.session_note import session_note_id
 from cortex.core.normalize.changes import ExistingRecords
 from cortex.core.normalize.handlers import records_from_event
-from cortex.core.text.strings import text_digest
 from cortex.index.filters import KNOWLEDGE, NoteFilter
 from cortex.index.refresh import IndexSession, query_index
 from cortex.operations.capture.drain_spool import publish_unsent_events
@@ -97,7 +97,7 @@ def _filters_of_event(vault: Vault, event: Event) -> list[NoteFilter]:
             }
         ),
         KNOWLEDGE._replace(topics={one.topic for one in records if one.topic}),
-        KNOWLEDGE._replace(digests={text_digest(one.body) for one in records}),
+        KNOWLEDGE._replace(digests={content_digest(one.title, one.body) for one in records}),
     ]
 
 

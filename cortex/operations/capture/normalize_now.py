@@ -17,9 +17,10 @@ from cortex.core.model.problem import (
     Problem,
     reason_of,
 )
+from cortex.core.model.record import content_digest
 from cortex.core.normalize.handlers import records_from_event
-from cortex.core.notes.note import read
-from cortex.core.text.strings import text_digest
+from cortex.core.normalize.topic_upsert import record_from_note
+from cortex.core.notes.note import Note, read
 from cortex.index.changed_pages import update_pages
 from cortex.index.filters import KNOWLEDGE
 from cortex.index.refresh import query_index
@@ -135,6 +136,11 @@ def _outcome_of(vault: Vault, path: str, event: Event) -> str:
     named = [id_ for id_ in note.provenance()[0] if events.is_event_id(id_)]
     if named[:1] == [event.id]:
         return CREATED
-    is_latest = max(named) == event.id and note.get("updated") == event.at
-    texts = {text_digest(record.body) for record in records_from_event(event)}
-    return UPDATED if is_latest or text_digest(note.text) not in texts else DUPLICATE
+    is_latest = max(named) == event.id and note.updated == event.at
+    texts = {content_digest(record.title, record.body) for record in records_from_event(event)}
+    return UPDATED if is_latest or _digest_of(note) not in texts else DUPLICATE
+
+
+def _digest_of(note: Note) -> str:
+    record = record_from_note(note)
+    return content_digest(record.title, record.body)

@@ -77,7 +77,7 @@ def passive(
     records = []
     for path, outcome in done.records:
         note = notes.read(files.read(vault.root, path), path)
-        title, type_, topic = note.get("title"), note.get("type"), note.get("topic")
+        title, type_, topic = note.title, note.get("type"), note.get("topic")
         file = os.path.join(vault.root, path)
         records.append(LearnedRecord(note.get("id"), path, file, title, type_, topic, outcome))
     return PassiveResult(event.id, tuple(records), len(records), done.problems)

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
-import os
 from collections.abc import Iterator
 from contextlib import suppress
 from typing import NamedTuple
@@ -15,8 +12,9 @@ from cortex.core.model.caller import Caller
 from cortex.core.model.distillation import parse_distillation
 from cortex.core.model.event import DISTILLED
 from cortex.core.model.note_status import TIER_TRAIL
-from cortex.core.model.problem import CortexError, NotFoundError, Problem
+from cortex.core.model.problem import CortexError, Problem
 from cortex.core.model.record import Record, compose_record
+from cortex.core.model.relation import relations_of
 from cortex.core.normalize.changes import ExistingRecords
 from cortex.core.normalize.handlers import SESSION_TEXT_TYPES, parse_event, records_from_event
 from cortex.core.notes import note as notes
@@ -34,11 +32,10 @@ from cortex.operations.share.heal import try_heal
 from cortex.vault import files, settings
 from cortex.vault.git.change_marker import mark_briefings_stale
 from cortex.vault.locate import Vault
-from cortex.vault.state import store
+from cortex.vault.state import change_memory
 
 _BECAUSE = "today's rules make no record of it"
-_MEMORY_FILE = "replay.json"  # in the state folder: what the last replays have changed
-_MAX_MEMORY_BYTES = 256_000_000
+_MEMORY = "replay"  # what the last replays have changed
 
 
 class ReplayedNote(NamedTuple):
@@ -80,7 +77,8 @@ def replay(vault: Vault, caller: Caller, *, apply: bool) -> ReplayResult:
         problems += unread
         if apply and planned:
             mark_briefings_stale(vault)  # a run that ends here leaves briefings to heal
-            _remember(vault, planned)
+            changes = ((one.note.path, one.before, one.after) for one in planned)
+            change_memory.remember(vault, _MEMORY, changes)
             problems += _write(vault, caller, planned)
     problems += try_heal(vault, caller) if apply and planned else []
     undo = "cortex extract --undo" if apply and planned else ""
@@ -91,29 +89,15 @@ def undo_replay(vault: Vault, caller: Caller) -> ReplayResult:
     """Take back what replays have done, where nobody has changed the notes since. Raises
     `NotFoundError` when there is nothing to take back."""
     refuse_during_git_operation(vault)
-    memory = _read_memory(vault)
-    if not memory:
-        raise NotFoundError("there is no replay to take back", "cortex extract --replay shows one")
-    done, problems = [], []
     with record_lock(vault):
         mark_briefings_stale(vault)
-        for path, (before, digest) in memory.items():
-            data = files.read(vault.root, path) if files.exists(vault.root, path) else None
-            if data is None or _digest(data) != digest:
-                if data is None or before is None or data != before.encode():
-                    message = "was changed since, so it stays as it is"
-                    problems.append(Problem(path, message, f"cortex history {path}"))
-                continue
-            if before is None:
-                files.remove(vault.root, path)
-            else:
-                files.replace(vault.root, path, before.encode("utf-8", "surrogateescape"), data)
-            note = notes.read(data, path)
-            done.append(
-                ReplayedNote("undone", note.get("id"), path, note.get("title"), note.get("type"))
-            )
-        store.remove(_memory_path(vault))
+        held, problems = change_memory.take_back(vault, _MEMORY, "cortex extract --replay")
+    done = [_undone(path, notes.read(data, path)) for path, data in held]
     return ReplayResult(tuple(done), True, "", (*problems, *try_heal(vault, caller)))
+
+
+def _undone(path: str, note: notes.Note) -> ReplayedNote:
+    return ReplayedNote("undone", note.get("id"), path, note.title, note.get("type"))
 
 
 def _plan(vault: Vault, caller: Caller) -> tuple[list[_Planned], list[Problem]]:
@@ -141,7 +125,10 @@ def _plan(vault: Vault, caller: Caller) -> tuple[list[_Planned], list[Problem]]:
                 known = wanted.get(record.id, record)
                 ids = tuple(sorted({*known.events, event.id}))
                 wanted[record.id] = known._replace(events=ids)
-    planned = [_coming(vault, record) for record in wanted.values()]
+    planned = [
+        _coming(vault, one._replace(session_note=existing.session_note(one.session)))
+        for one in wanted.values()
+    ]
     planned += _going(vault, rows, read, kept, linked)
     planned += _returning(vault, rows, kept)
     existing.path_by_id |= {one.note.id: one.note.path for one in planned}
@@ -219,8 +206,10 @@ def _returning(vault: Vault, rows: list[NoteRow], kept: set[str]) -> Iterator[_P
 
 def _is_edited(note: notes.Note, row: NoteRow) -> bool:
     """Whether somebody has changed the text, the type or the project of an extracted record."""
-    has_text = has_own_text(row.id, row.project, row.scope, row.type, note.text.strip())
-    return not has_text or note.fields.get("relations") is not None
+    text = note.text_below_title.strip()
+    texts = (text, note.title, f"{note.title}\n{text}", f"{note.title}\n\n{text}")
+    has_text = any(has_own_text(row.id, row.project, row.scope, row.type, one) for one in texts)
+    return not has_text or any(relations_of(note.fields))
 
 
 def _sessions(
@@ -255,34 +244,3 @@ def _write(vault: Vault, caller: Caller, planned: list[_Planned]) -> list[Proble
         except (CortexError, OSError) as error:
             problems.append(Problem(one.note.path, str(error), "cortex extract --replay --apply"))
     return problems
-
-
-def _remember(vault: Vault, planned: list[_Planned]) -> None:
-    """Store what each note was before the first of the replays that are not taken back, or as it
-    was changed between two of them."""
-    memory = _read_memory(vault)
-    for one in planned:
-        before = one.before.decode("utf-8", "surrogateescape") if one.before is not None else None
-        held = memory.get(one.note.path)
-        if held and one.before is not None and held[1] == _digest(one.before):
-            before = held[0]
-        memory[one.note.path] = before, _digest(one.after)
-    store.replace(_memory_path(vault), json.dumps(memory).encode(), synced=True, durable=True)
-
-
-def _read_memory(vault: Vault) -> dict[str, tuple[str | None, str]]:
-    data = store.read(_memory_path(vault), _MAX_MEMORY_BYTES)
-    try:
-        table = json.loads(data) if data else {}
-    except ValueError as error:
-        where = _memory_path(vault)
-        raise CortexError(f"{where} cannot be read: {error}", f"remove {where}") from error
-    return {path: (before, digest) for path, (before, digest) in table.items()}
-
-
-def _memory_path(vault: Vault) -> str:
-    return os.path.join(vault.state_folder(), _MEMORY_FILE)
-
-
-def _digest(data: bytes) -> str:
-    return hashlib.blake2b(data, digest_size=16).hexdigest()

@@ -13,13 +13,15 @@ from typing import NamedTuple
 
 from cortex.core.distill.records import DISTILLED_LAYER
 from cortex.core.extract.candidate import RULE_LAYERS, LeadingPhrases
+from cortex.core.merge.fields import KEY_ORDER
 from cortex.core.model.distillation import standing_distillations
 from cortex.core.model.event import DISTILLED, event_path
 from cortex.core.model.note_status import TIER_TRAIL
 from cortex.core.model.problem import CortexError, Problem
-from cortex.core.model.record import compose_record
+from cortex.core.model.record import Record, compose_record
 from cortex.core.normalize.changes import ExistingRecords
 from cortex.core.normalize.handlers import parse_event, records_from_event
+from cortex.core.normalize.topic_upsert import record_from_note
 from cortex.core.notes import note as notes
 from cortex.index.catalogue import NoteRow
 from cortex.index.filters import KNOWLEDGE, NoteFilter
@@ -32,7 +34,6 @@ from cortex.vault.git.change_marker import mark_briefings_stale
 from cortex.vault.locate import Vault
 
 _UNTOUCHED_STATUSES = ("active", "open")
-_COUNTED_FIELDS = ("created", "updated", "provenance")
 
 
 class ReplaceableRecords(NamedTuple):
@@ -158,11 +159,15 @@ def _is_untouched(
         path = event_path(id_)
         for made in records_from_event(parse_event(files.read(vault.root, path), path), phrases):
             if made.id == note.get("id"):
-                own = notes.read(compose_record(made).encode())
-                return own.text.strip() == note.text.strip() and _said(own) == _said(note)
+                return _said(notes.read(compose_record(made).encode())) == _said(note)
     return False
 
 
-def _said(note: notes.Note) -> dict[str, object]:
-    """The fields of a note, without those that every capture of the same text changes."""
-    return {key: value for key, value in note.fields.items() if key not in _COUNTED_FIELDS}
+def _said(note: notes.Note) -> tuple[Record, set[str], set[str]]:
+    """What a note says, without what every capture of the same text changes: its record, the
+    fields that are no record's, and the aliases that are not its title."""
+    others = note.fields.keys() - {*Record._fields, *KEY_ORDER}
+    record = record_from_note(note)._replace(
+        created="", updated="", events=(), session="", session_note="", layer=""
+    )
+    return record, others, {*note.get_list("aliases")} - {note.title}

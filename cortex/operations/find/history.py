@@ -249,7 +249,7 @@ def _read_event_text(vault: Vault, event: str, path: str) -> EventText:
     return EventText(
         event,
         note.get("at") or events.time_of_id(event),
-        shorten(note.get("title") or said, 80),
+        shorten(note.title or said, 80),
         path,
         shorten(said, _PREVIEW_CHARS),
     )

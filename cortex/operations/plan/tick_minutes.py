@@ -5,7 +5,7 @@ from __future__ import annotations
 from cortex.core.minutes.ticked_tasks import child_slugs
 from cortex.core.model.caller import Caller
 from cortex.core.model.problem import CortexError, Problem, reason_of
-from cortex.core.model.relation import iter_relations, parse_link_target
+from cortex.core.model.relation import parse_link_target, relations_of
 from cortex.core.notes import note as notes
 from cortex.core.notes.note import Note
 from cortex.index.catalogue import NoteRow
@@ -24,7 +24,7 @@ def tick_minutes(vault: Vault, caller: Caller, change: RecordChange, *, done: bo
         child = notes.read_strict(files.read(vault.root, change.path), change.path)
         targets = {
             parse_link_target(text)
-            for kind, text in iter_relations(child.fields.get("relations"))
+            for kind, text in relations_of(child.fields)
             if kind == "derived_from"
         }
         if child.get("type") != "action" or not targets:

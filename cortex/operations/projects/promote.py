@@ -222,12 +222,16 @@ def _check_same_text(own: Vault, row: NoteRow, copy: Note) -> None:
     file = os.path.join(own.root, row.path)
     if note.get("id") != row.id:
         raise ConflictError(f"{file} is another note", "move it, then promote again")
-    if text_digest(note.text) != text_digest(copy.text):
+    if _content(note) != _content(copy):
         delete = command("--vault", own.root, "delete", row, "--hard", "--yes")
         raise ConflictError(
             f"{row.id} is in your own vault with another text: {file}",
             f"bring what is new into that one by hand; or {delete}, then promote again",
         )
+
+
+def _content(note: Note) -> tuple[str, str]:
+    return text_digest(note.title), text_digest(note.text_below_title)
 
 
 def _copy_events(vault: Vault, own: Vault, there: dict[str, str]) -> None:

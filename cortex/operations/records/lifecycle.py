@@ -124,7 +124,7 @@ def change_each(
 def _archive_unless_changed(seen: NoteRow, now: str, note: Note) -> Note:
     """The note, archived; as it is when it changed since it was judged."""
     if (
-        note.get("updated") != seen.updated
+        note.updated != seen.updated
         or note.get("status").lower() not in ("", "active")
         or note.fields.get("pinned") is True
     ):

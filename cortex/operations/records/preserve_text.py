@@ -7,10 +7,10 @@ from cortex.core.model import event as events
 from cortex.core.model.caller import Caller
 from cortex.core.model.event import Event
 from cortex.core.model.problem import ConflictError, CortexError
-from cortex.core.model.record import Record, provenance_block
+from cortex.core.model.record import Record
 from cortex.core.normalize.handlers import parse_event, records_from_event
 from cortex.core.normalize.topic_upsert import event_of_manual_edit, has_same_text, record_from_note
-from cortex.core.notes.edit import with_body, with_fields
+from cortex.core.notes.edit import with_body, with_fields, with_provenance, with_title
 from cortex.core.notes.note import Note
 from cortex.core.text.strings import short_hash
 from cortex.index.catalogue import Catalogue
@@ -31,10 +31,7 @@ def preserve_text(vault: Vault, caller: Caller, note: Note) -> tuple[Note, str]:
             return note, id_
     event = _event_of_text(caller, record, caller.now)
     _publish_event(vault, event)  # always the same event for the same text
-    _, rest = note.provenance()
-    rest.pop("session", None)
-    block = provenance_block((*record.events, event.id), record.session) | rest
-    return with_fields(note, {"provenance": block}), event.id
+    return with_provenance(note, (*record.events, event.id)), event.id
 
 
 def preserve_removed_record(vault: Vault, caller: Caller, note: Note) -> str:
@@ -95,15 +92,9 @@ def _removal_suffix(id_: str) -> str:
 def with_text_of_removal(note: Note, event: Event) -> Note:
     """The note with the text and fields of such an event."""
     (said,) = records_from_event(event)
-    fields = {
-        key: getattr(said, key) for key in ("type", "title", "branch", "confidence", "priority")
-    }
-    held, rest = note.provenance()
-    session = rest.pop("session", "")
-    named = provenance_block(
-        tuple(sorted({*held, event.id})), session if isinstance(session, str) else ""
-    )
-    return with_body(with_fields(note, {**fields, "provenance": named | rest}), said.body)
+    fields = {key: getattr(said, key) for key in ("type", "branch", "confidence", "priority")}
+    note = with_body(with_title(with_fields(note, fields), said.title), said.body)
+    return with_provenance(note, tuple({*note.provenance()[0], event.id}))
 
 
 def load_event(vault: Vault, path: str) -> Event | None:

@@ -97,7 +97,7 @@ def superseded_edit(row: Named, by: str, reason: str, now: str) -> NoteEdit:
             if (not by or current) and reason in ("", note.get("superseded_because")):
                 return note
         said = {
-            "superseded_by": by or note.get("superseded_by"),
+            "superseded_by": f"[[{by}]]" if by else note.get("superseded_by"),
             "superseded_at": note.get("superseded_at") or now,
             "superseded_because": reason or note.get("superseded_because"),
         }
@@ -112,11 +112,7 @@ def replacement_edit(now: str, *links: str) -> NoteEdit:
     def edit(note: Note) -> Note:
         changed = note
         for link in links:
-            named = changed.get_list(SUPERSEDES)
-            if (related := with_relation(changed, SUPERSEDES, link)) is not changed:
-                changed = related
-                if not any(link_key(parse_link_target(one)) == link_key(link) for one in named):
-                    changed = with_fields(changed, {SUPERSEDES: (*named, link)})
+            changed = with_relation(changed, SUPERSEDES, link)
         return with_updated(changed, now) if changed is not note else note
 
     return edit

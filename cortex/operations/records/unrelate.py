@@ -130,7 +130,7 @@ def _no_relation_error(
 
 
 def _removal_edit(relations: Iterable[tuple[str, str]], now: str) -> NoteEdit:
-    """The edit that removes these relations from `relations` and from the fields of their kinds."""
+    """The edit that removes these relations from `relations` and from the lists of their kinds."""
     gone = frozenset(relations)
 
     def edit(note: Note) -> Note:
@@ -142,7 +142,7 @@ def _removal_edit(relations: Iterable[tuple[str, str]], now: str) -> NoteEdit:
             not in gone
         ]
         changed = with_fields(note, {"relations": kept}) if kept != items else note
-        for field in ("supersedes", "superseded_by"):
+        for field in {kind for kind, _ in gone}:
             names = note.get_list(field)
             left = [one for one in names if (field, link_key(parse_link_target(one))) not in gone]
             if len(left) < len(names):

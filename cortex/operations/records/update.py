@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import partial
 from typing import Annotated, Literal, NamedTuple
 
 from cortex.core.merge.fields import KEY_ORDER
@@ -20,6 +21,7 @@ from cortex.core.notes.edit import (
     with_body,
     with_fields,
     with_fields_in_order,
+    with_title,
 )
 from cortex.core.notes.note import Note
 from cortex.core.redact.secrets import sanitize_text
@@ -107,19 +109,14 @@ def update(
     )
     _check_request(asked, vault, id)
 
-    change = change_record(
-        vault,
-        caller,
-        id,
-        "updated",
-        lambda note, row: _edit_and_undo(vault, caller, note, asked, row),
-    )
+    edit = partial(_edit_and_undo, vault, caller, asked)
+    change = change_record(vault, caller, id, "updated", edit)
     return tick_minutes(vault, caller, change, done=status == "done") if status else change
 
 
 def with_status(note: Note, status: str, now: str) -> Note:
     """A current note with another status; `done_at` is set while it is done."""
-    if status == note.get("status"):
+    if status == (note.get("status") or "active"):
         return note
     return with_fields(note, {"status": status, "done_at": now if status == "done" else ""})
 
@@ -186,7 +183,7 @@ def _check_request(asked: _UpdateRequest, vault: Vault, id_: str) -> None:
 
 
 def _edit_and_undo(
-    vault: Vault, caller: Caller, note: Note, asked: _UpdateRequest, row: NoteRow
+    vault: Vault, caller: Caller, asked: _UpdateRequest, note: Note, row: NoteRow
 ) -> Edited:
     """The edited note, the command that undoes it, and a hint for what that cannot bring back."""
     changed, before = _with_asked_fields(note, asked, row, caller.now)
@@ -220,7 +217,7 @@ def _with_asked_fields(
 ) -> tuple[Note, dict[str, str]]:
     """The note with the new fields, tags and status, and their former values."""
     fields: dict[str, yaml_writer.YamlValue] = {
-        key: value for key, value in asked.fields.items() if value != note.get(key)
+        key: value for key, value in asked.fields.items() if value != _field_of(note, key)
     }
     if fields.keys() & set(_ID_FIELDS) and note.get("topic"):
         save = cortex_command("save", "TITLE", "--topic", note.get("topic"), "--project", "PROJECT")
@@ -228,7 +225,7 @@ def _with_asked_fields(
             "the project and the scope of a record with a topic cannot be changed, since its id comes from them",
             f"{save} makes another one",
         )
-    before = {key: note.get(key) for key in fields}
+    before = {key: _field_of(note, key) for key in fields}
     old_tags = note.get_list("tags")
     tags = old_tags if asked.tags is None else asked.tags
     tags = tuple(
@@ -237,8 +234,10 @@ def _with_asked_fields(
     if tags != tuple(dict.fromkeys(old_tags)):
         fields["tags"] = tags
         before["tags"] = ",".join(old_tags)
-    changed = with_fields_in_order(KEY_ORDER, note, fields) if fields else note
-    if asked.status and asked.status != note.get("status"):
+    title = fields.pop("title", "")
+    changed = with_title(note, str(title)) if title else note
+    changed = with_fields_in_order(KEY_ORDER, changed, fields) if fields else changed
+    if asked.status and asked.status != (note.get("status") or "active"):
         if (status := note.get("status").lower()) in SET_ASIDE_STATUSES:
             raise InvalidInputError(
                 f"{row.id} is {status}",
@@ -247,6 +246,10 @@ def _with_asked_fields(
         changed = with_status(changed, asked.status, now)
         before["status"] = note.get("status")
     return changed, before
+
+
+def _field_of(note: Note, key: str) -> str:
+    return note.title if key == "title" else note.get(key)
 
 
 def _is_restorable(key: str, value: str) -> bool:

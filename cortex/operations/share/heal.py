@@ -9,7 +9,14 @@ from typing import NamedTuple
 from cortex.core.briefing.pages import BRIEFINGS_FOLDER
 from cortex.core.merge.merge_plan import MergeResolution
 from cortex.core.model.caller import Caller
-from cortex.core.model.problem import ConflictError, CortexError, Problem, problem_of, reason_of
+from cortex.core.model.problem import (
+    ConflictError,
+    CortexError,
+    InvalidInputError,
+    Problem,
+    problem_of,
+    reason_of,
+)
 from cortex.index import briefing_pages
 from cortex.index.briefing_pages import PageDifference
 from cortex.index.refresh import IndexSession, query_index
@@ -26,6 +33,15 @@ from cortex.vault.locate import Vault
 from cortex.vault.lock import lock
 
 
+class ReformatResult(NamedTuple):
+    """The records that get the form of new ones."""
+
+    paths: tuple[str, ...]
+    applied: bool
+    undo: str = ""  # the command that takes it back
+    problems: tuple[Problem, ...] = ()
+
+
 class HealResult(NamedTuple):
     """Vault-relative paths of pages: what was done, or with `check` what would be."""
 
@@ -35,19 +51,39 @@ class HealResult(NamedTuple):
     newer: tuple[str, ...]  # made by a newer program, and left alone
     problems: tuple[Problem, ...] = ()  # notes and pages that cannot be read
     brought_back: tuple[MergeResolution, ...] = ()  # notes that a merge by git had displaced
+    reformat: ReformatResult | None = None  # of --format
 
 
-def heal(vault: Vault, caller: Caller, *, check: bool = False) -> HealResult:
+def heal(
+    vault: Vault,
+    caller: Caller,
+    *,
+    check: bool = False,
+    format: bool = False,
+    apply: bool = False,
+    undo: bool = False,
+) -> HealResult:
     """Bring the briefings up to date with the notes, and write only what differs.
 
     Notes that a merge by git has displaced are brought back first. A page is output: nothing in it
     is read back, so a page with conflict markers is simply written anew.
 
+    --format shows which records have the form of an earlier version: their title in a field
+    alone, nested relations, fields that go without saying. Nothing is written until --apply.
+
     check: change nothing; exit code 1 and the names when a page is stale
+    format: show which records would get the form of new ones
+    apply: with --format, rewrite them
+    undo: with --format, take that back, where nobody has changed them since
 
     Example: cortex heal
     Example: cortex heal --check
+    Example: cortex heal --format
     """
+    if format:
+        return _reformat(vault, caller, apply=apply, undo=undo)
+    if apply or undo:
+        raise InvalidInputError("--apply and --undo belong to --format", "cortex heal --format")
     if check:
         wrong, problems, _ = _find_differences(vault, caller)
         stale = tuple(one.path for one in wrong if not one.is_newer)
@@ -56,6 +92,15 @@ def heal(vault: Vault, caller: Caller, *, check: bool = False) -> HealResult:
     back, left = restore_displaced(vault, caller)
     healed = _stage_pages(vault, _heal_pages(vault, caller), _unmerged_pages(vault))
     return healed._replace(brought_back=tuple(back), problems=(*left, *healed.problems))
+
+
+def _reformat(vault: Vault, caller: Caller, *, apply: bool, undo: bool) -> HealResult:
+    # It normalizes, which heals.
+    from cortex.operations.share.reformat import reformat, undo_reformat  # noqa: PLC0415
+
+    done = undo_reformat(vault) if undo else reformat(vault, caller, apply=apply)
+    healed = try_heal(vault, caller) if apply or undo else []
+    return HealResult((), (), (), (), (*done.problems, *healed), reformat=done)
 
 
 def try_heal(vault: Vault, caller: Caller) -> list[Problem]:

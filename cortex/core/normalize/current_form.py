@@ -1,0 +1,91 @@
+"""Bring a record of an earlier version into the form of new ones."""
+
+from __future__ import annotations
+
+from cortex.core.model.record import (
+    compose_record,
+    compose_untitled_record,
+    default_scope,
+    event_links,
+)
+from cortex.core.model.relation import inverse_of, normalize_kind, parse_link_target
+from cortex.core.normalize.topic_upsert import record_from_note
+from cortex.core.notes import note as notes
+from cortex.core.notes.edit import (
+    normalized_body,
+    with_body,
+    with_fields,
+    with_fields_in_order,
+    with_relation,
+    with_title,
+)
+from cortex.core.notes.heading import join_heading, split_heading
+from cortex.core.notes.note import Note
+
+_LINK_FIELDS = ("supersedes", "superseded_by")
+
+
+def in_current_form(note: Note, order: tuple[str, ...], session_note: str = "") -> Note:
+    """The record with its title as heading and alias, links as links, and no field that goes
+    without saying; itself where it has that form. What a person has written in it stays. `order`
+    is that of new fields, `session_note` the file name of its session's note. Raises
+    `InvalidInputError` where its frontmatter cannot be edited line by line."""
+    record = record_from_note(note)._replace(session_note=session_note)
+    whole = record._replace(body=normalized_body(note))
+    if compose_untitled_record(whole).encode("utf-8", "surrogatepass") == notes.write(note):
+        return notes.read(compose_record(record).encode())
+    note = _with_flat_relations(_with_links(note, session_note))
+    defaults = {
+        "status": "active", "scope": default_scope(record.project), "updated": record.created,
+    }  # fmt: skip
+    plain = {key: "" for key, value in defaults.items() if note.get(key) == value}
+    note = with_fields(note, plain)
+    if not note.get("title"):
+        return note
+    if split_heading(note.text)[0] in note.get_list("aliases"):
+        return with_title(with_fields(note, {"title": ""}), record.title)
+    aliases = tuple(dict.fromkeys((record.title, *note.get_list("aliases"))))
+    note = with_fields_in_order(order, note, {"aliases": aliases})
+    text = record.body if note.text_below_title == note.text else normalized_body(note)
+    if note.text_below_title == note.text:
+        note = with_body(note, join_heading(record.title, text))
+    return with_fields(note, {"title": ""})
+
+
+def _with_links(note: Note, session_note: str) -> Note:
+    """The note with links in the place of ids of events, its session and what it superseded."""
+    for key in _LINK_FIELDS:
+        value = note.fields.get(key)
+        if names := [name for name in note.get_list(key) if name]:
+            links = [name if "[[" in name else f"[[{name}]]" for name in names]
+            note = with_fields(note, {key: links[0] if isinstance(value, str) else links})
+    block = note.fields.get("provenance")
+    ids, rest = note.provenance()
+    if not isinstance(block, dict) or not ids:
+        return note
+    session = rest.get("session")
+    if session_note and isinstance(session, str):
+        rest["session"] = f"[[{session_note}|{session}]]"
+    return with_fields(note, {"provenance": {"events": event_links(ids), **rest}})
+
+
+def _with_flat_relations(note: Note) -> Note:
+    """The note with a list of links for each kind in the place of `relations`, if all of these are
+    a kind that Cortex knows and a name."""
+    items = note.fields.get("relations")
+    pairs = []
+    for item in items if isinstance(items, list) else ():
+        if not isinstance(item, dict) or set(item) != {"kind", "to"}:
+            return note
+        kind, to = item["kind"], item["to"]
+        if not isinstance(kind, str) or not isinstance(to, str):
+            return note
+        if not inverse_of(normalize_kind(kind)):
+            return note
+        pairs.append((normalize_kind(kind), parse_link_target(to)))
+    if not pairs:
+        return note
+    note = with_fields(note, {"relations": ""})
+    for kind, to in pairs:
+        note = with_relation(note, kind, to)
+    return note

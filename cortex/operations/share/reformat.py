@@ -1,0 +1,75 @@
+"""Bring the records of earlier versions into the form of new ones: shown first, and taken back."""
+
+from __future__ import annotations
+
+from cortex.core.merge.fields import KEY_ORDER
+from cortex.core.model.caller import Caller
+from cortex.core.model.problem import CortexError, Problem, problem_of
+from cortex.core.normalize.current_form import in_current_form
+from cortex.core.notes import note as notes
+from cortex.index.catalogue import NoteRow
+from cortex.index.filters import KNOWLEDGE
+from cortex.index.refresh import query_index
+from cortex.operations.capture.normalize import load_existing_records
+from cortex.operations.records.change_record import refuse_during_git_operation
+from cortex.operations.records.record_lock import record_lock
+from cortex.operations.share.heal import ReformatResult
+from cortex.vault import files, settings
+from cortex.vault.git.change_marker import mark_briefings_stale
+from cortex.vault.locate import Vault
+from cortex.vault.state import change_memory
+
+_MEMORY = "reformat"
+_PREVIEW = "cortex heal --format"
+
+
+def reformat(vault: Vault, caller: Caller, *, apply: bool) -> ReformatResult:
+    """Show which records have the form of an earlier version; with `apply` rewrite them."""
+    if apply:
+        refuse_during_git_operation(vault)
+        settings.check_writable(vault.root)
+    existing = load_existing_records(vault, caller)
+    rows = query_index(vault, caller.progress, lambda now: now.catalogue.find(KNOWLEDGE, "path"))
+    changes, problems = [], []
+    with record_lock(vault):
+        for row in filter(_is_record, rows):
+            try:
+                before = files.read(vault.root, row.path)
+                note = notes.read_strict(before, row.path)
+                session_note = existing.session_note(row.session)
+                after = notes.write(in_current_form(note, KEY_ORDER, session_note))
+            except (CortexError, OSError) as error:
+                problems.append(problem_of(row.path, error))
+                continue
+            if after != before:
+                changes.append((row.path, before, after))
+        if apply and changes:
+            mark_briefings_stale(vault)  # a run that ends here leaves briefings to heal
+            change_memory.remember(vault, _MEMORY, changes)
+            problems += _write(vault, caller, changes)
+    undo = f"{_PREVIEW} --undo" if apply and changes else ""
+    return ReformatResult(tuple(path for path, *_ in changes), apply, undo, tuple(problems))
+
+
+def undo_reformat(vault: Vault) -> ReformatResult:
+    """Take back what `reformat` has done, where nobody has changed the records since."""
+    refuse_during_git_operation(vault)
+    with record_lock(vault):
+        mark_briefings_stale(vault)
+        done, problems = change_memory.take_back(vault, _MEMORY, _PREVIEW)
+    return ReformatResult(tuple(path for path, _ in done), True, "", tuple(problems))
+
+
+def _is_record(row: NoteRow) -> bool:
+    return row.path.startswith("records/") and row.id != row.path
+
+
+def _write(vault: Vault, caller: Caller, changes: list[tuple[str, bytes, bytes]]) -> list[Problem]:
+    problems = []
+    for count, (path, before, after) in enumerate(changes, start=1):
+        caller.progress("writing", count, len(changes))
+        try:
+            files.replace(vault.root, path, after, before)
+        except (CortexError, OSError) as error:
+            problems.append(problem_of(path, error, f"{_PREVIEW} --apply"))
+    return problems

@@ -1,0 +1,75 @@
+"""What notes were before a command changed many of them, to take that back.
+
+One file in the state folder per command: path -> (text before, or none; digest of what was written).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Iterable
+
+from cortex.core.model.problem import CortexError, NotFoundError, Problem
+from cortex.vault import files
+from cortex.vault.locate import Vault
+from cortex.vault.state import store
+
+_MAX_BYTES = 256_000_000
+
+
+def remember(vault: Vault, name: str, changes: Iterable[tuple[str, bytes | None, bytes]]) -> None:
+    """Store what each note (path, bytes before, bytes after) was before the first of the changes
+    that are not taken back, or as it was changed between two of them."""
+    memory = _read(vault, name)
+    for path, before, after in changes:
+        text = before.decode("utf-8", "surrogateescape") if before is not None else None
+        held = memory.get(path)
+        if held and before is not None and held[1] == _digest(before):
+            text = held[0]
+        memory[path] = text, _digest(after)
+    store.replace(_path(vault, name), json.dumps(memory).encode(), synced=True, durable=True)
+
+
+def take_back(
+    vault: Vault, name: str, preview: str
+) -> tuple[list[tuple[str, bytes]], list[Problem]]:
+    """Bring the notes back, where nobody has changed them since: the path and what it held of each.
+    The caller holds the record lock. Raises `NotFoundError` when there is nothing to take back;
+    `preview` is the command that shows what there would be."""
+    memory = _read(vault, name)
+    if not memory:
+        raise NotFoundError("there is nothing to take back", f"{preview} shows what it would do")
+    done, problems = [], []
+    for path, (before, digest) in memory.items():
+        data = files.read(vault.root, path) if files.exists(vault.root, path) else None
+        if data is None or _digest(data) != digest:
+            if data is None or before is None or data != before.encode():
+                message = "was changed since, so it stays as it is"
+                problems.append(Problem(path, message, f"cortex history {path}"))
+            continue
+        if before is None:
+            files.remove(vault.root, path)
+        else:
+            files.replace(vault.root, path, before.encode("utf-8", "surrogateescape"), data)
+        done.append((path, data))
+    store.remove(_path(vault, name))
+    return done, problems
+
+
+def _read(vault: Vault, name: str) -> dict[str, tuple[str | None, str]]:
+    where = _path(vault, name)
+    data = store.read(where, _MAX_BYTES)
+    try:
+        table = json.loads(data) if data else {}
+    except ValueError as error:
+        raise CortexError(f"{where} cannot be read: {error}", f"remove {where}") from error
+    return {path: (before, digest) for path, (before, digest) in table.items()}
+
+
+def _path(vault: Vault, name: str) -> str:
+    return os.path.join(vault.state_folder(), f"{name}.json")
+
+
+def _digest(data: bytes) -> str:
+    return hashlib.blake2b(data, digest_size=16).hexdigest()
