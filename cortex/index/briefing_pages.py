@@ -7,10 +7,11 @@ import os
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from cortex.core.briefing.item_lines import index_items, move_to_done, page_path
+from cortex.core.briefing.item_lines import INDEX, index_items, move_to_done, page_path
 from cortex.core.briefing.pages import (
     BRIEFINGS_FOLDER,
     GENERATOR_VERSION,
+    OPEN_ACTIONS,
     PAGE_KINDS,
     BriefingPage,
     ItemLine,
@@ -49,12 +50,15 @@ def render_pages(root: str, catalogue: Catalogue, there: Iterable[str]) -> dict[
             root, {os.path.basename(path).removesuffix(".md") for path in unread}, there
         ):
             by_page.setdefault(page, {}).setdefault(item.id, item)
-    for project in {page.project for page in by_page}:
+    by_page.setdefault(INDEX, {})
+    for project in {page.project for page in by_page if page != INDEX}:
         for kind in PAGE_KINDS:
-            if kind not in ("branch", "index"):
+            if kind not in ("branch", "type", "topic", "index"):
                 by_page.setdefault(BriefingPage(kind, project), {})
-    if by_page:
-        by_page[BriefingPage("index")] = {item.id: item for item in index_items(list(by_page))}
+    pages = [page for page in by_page if page != INDEX]
+    by_page[INDEX] |= {item.id: item for item in index_items(pages)}
+    if not pages:
+        return {}
     # Two names may fold into one file name (`B` and `b-<hash of B>`); sorted, the same one wins.
     return {
         page_path(page): render_page(page, by_page[page].values()).encode("utf-8", "replace")
@@ -103,6 +107,7 @@ def _lines_by_page(root: str, catalogue: Catalogue) -> dict[BriefingPage, dict[s
             if page[0] == "active-plan" and line.section == "Open" and key in ticked
             else line
             for key, (_, line) in held.items()
+            if line.section != OPEN_ACTIONS or key not in ticked
         }
         for page, held in found.items()
     }

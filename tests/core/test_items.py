@@ -39,6 +39,7 @@ def test_a_decision_stands_among_the_decisions_and_on_its_branch() -> None:
     line = "2026-11-20 [[use-sqlite-k3f9q2|Use SQLite]]: It is one file"
     assert lines("records/decision/use-sqlite-k3f9q2.md", text) == [
         ("briefings/app/decisions.md", "", line),
+        ("briefings/index.md", "Recent decisions", line.replace("]]:", "]] (app):")),
         ("briefings/app/main.md", "Decisions", line),
     ]
 
@@ -54,7 +55,8 @@ def test_what_was_superseded_stands_in_the_archive_alone() -> None:
         created="2026-11-20",
     )
     assert lines("a.md", text) == [
-        ("briefings/app/decisions-archive.md", "", "2026-11-20 [[a|A]] (superseded)")
+        ("briefings/app/decisions-archive.md", "", "2026-11-20 [[a|A]] (superseded)"),
+        ("briefings/index.md", "No longer hold", "2026-11-20 [[a|A]] (app, superseded)"),
     ]
 
 
@@ -94,13 +96,19 @@ def test_actions_say_who_and_when_and_move_when_done() -> None:
         created="2026-11-20",
     )
     assert lines("a.md", open_) == [
-        ("briefings/personal/active-plan.md", "Open", "2026-11-20 [[a|Call]] (Ada, due 2026-12-04)")
+        (page, section, "2026-11-20 [[a|Call]] (Ada, due 2026-12-04)")
+        for page, section in (
+            ("briefings/personal/active-plan.md", "Open"),
+            ("briefings/index.md", "Open actions"),
+        )
     ]
     assert lines("a.md", open_.replace("open", "done"))[0][1:] == (
         "Done",
         "2026-11-20 [[a|Call]] (Ada)",
     )
-    assert lines("a.md", open_.replace("open", "archived")) == []
+    assert lines("a.md", open_.replace("open", "archived")) == [
+        ("briefings/personal/active-plan.md", "Set aside", "2026-11-20 [[a|Call]] (Ada, archived)")
+    ]
 
 
 def test_the_steps_of_a_plan_are_its_tasks() -> None:
@@ -170,7 +178,7 @@ def test_the_line_that_says_why(body, title, why) -> None:
 
 def test_a_hostile_title_stays_within_its_line() -> None:
     text = note(id='"a --> b"', type="decision", title='"x ]] <!-- cx y 1 --> | [[z]]"')
-    ((_, _, line),) = lines("a.md", text)
+    (_, _, line), _ = lines("a.md", text)
     assert "<!--" not in line
     assert "-->" not in line
     item = summarize_note("a.md", text.encode(), 0).briefing_items[0][1]

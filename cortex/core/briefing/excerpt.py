@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from cortex.core.model.generated_text import outcome_of
 from cortex.core.model.note_status import SUMMARY_MARK, decode_text
+from cortex.core.notes.heading import split_heading
 from cortex.core.notes.yaml_lines import BOM, split_note
 from cortex.core.text.agent_escape import escape_for_agent
 from cortex.core.text.strings import one_line, shorten
@@ -24,7 +25,10 @@ PASSAGE_CHARACTERS = 280  # of a passage of a session, whose point may stand at 
 TITLE_CHARACTERS = 140  # of a title, which elsewhere has at most 120
 _MAX_LINES = 400  # of a body that are looked at: what a note says first is what it is about
 
-_CONTRADICTS_RE = re.compile(r"""kind: contradicts(?:,|\r?\n)[ ]+to: ["']?\[\[([^\[\]|]{1,200})""")
+_CONTRADICTS_RE = re.compile(
+    r"(?m)^contradicts:.*(?:\n[ -].*)*|kind: contradicts.*(?:\n[ ]+to:.*)?"
+)
+_LINK_TARGET_RE = re.compile(r"\[\[([^\[\]|]{1,200})")
 _LAYER_RE = re.compile(r"^[ \t]+layer:[ \t]*[\"']?([a-z]{1,20})[\"']?[ \t]*\r?$", re.MULTILINE)
 # As in the interfaces: what would act on a terminal, hide in a text, or turn its direction.
 _INVISIBLE_RE = re.compile(
@@ -89,8 +93,11 @@ def parse_note_body(data: bytes) -> NoteBody:
     parts = split_note(data.removeprefix(BOM))
     frontmatter = parts.frontmatter.decode("utf-8", "replace")
     layer = _LAYER_RE.search(frontmatter)
-    others = tuple(_CONTRADICTS_RE.findall(frontmatter))
-    return NoteBody(layer[1] if layer else "", decode_text(parts.body), others)
+    others = _LINK_TARGET_RE.findall(" ".join(_CONTRADICTS_RE.findall(frontmatter)))
+    body = decode_text(parts.body)
+    if not re.search(r"(?m)^title:", frontmatter):  # it stands above the text
+        _, body = split_heading(body)
+    return NoteBody(layer[1] if layer else "", body, tuple(others))
 
 
 def sanitize_line(text: str, limit: int = 1000) -> str:

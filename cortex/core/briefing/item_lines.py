@@ -8,10 +8,13 @@ from typing import NamedTuple
 
 from cortex.core.briefing.pages import (
     BRIEFINGS_FOLDER,
+    OPEN_ACTIONS,
     PAGE_KINDS,
+    SET_ASIDE,
     BriefingPage,
     ItemLine,
     break_comments,
+    heading_of,
 )
 from cortex.core.markdown.blocks import Task
 from cortex.core.model.generated_text import outcome_of
@@ -20,6 +23,8 @@ from cortex.core.model.record import is_personal
 from cortex.core.text.agent_escape import escape_for_agent
 from cortex.core.text.strings import RESERVED_STEMS, one_line, short_hash, shorten, slugify
 
+INDEX = BriefingPage("index")
+_RECENT_SECTIONS = {"session": "Recent sessions", "meeting": "Recent meetings"}
 NO_PROJECT = "personal"  # the folder of what belongs to no project
 MAX_REASON_CHARACTERS = 200
 _DELETED = "deleted"
@@ -58,6 +63,9 @@ class ItemSource(NamedTuple):
     owner: str
     body: str
     tasks: tuple[Task, ...]
+    topic: str = ""
+    is_record: bool = False  # rather than a note of a person's own
+    has_conflict: bool = False  # that a merge has left to a person
 
 
 def item_lines_of(note: ItemSource) -> Iterator[tuple[BriefingPage, ItemLine]]:
@@ -66,29 +74,38 @@ def item_lines_of(note: ItemSource) -> Iterator[tuple[BriefingPage, ItemLine]]:
     personal one, since pages are committed for all."""
     if note.status == _DELETED or is_personal(note.scope, note.project):
         return
+    is_aside = note.status in SET_ASIDE_STATUSES
+    is_session = note.type == "session"
+    text = _what_came_of(note.body) if is_session else extract_reason(note.body, note.title)
+    if note.has_conflict:
+        line = _make_item(note, "Conflicts", [note.project], "")
+        yield INDEX, line._replace(id=f"{line.id}.conflict")
     if note.type in ("decision", "rejection"):
-        aside = note.status in SET_ASIDE_STATUSES
         # A meeting's decision or a proposal is told apart from what simply holds.
         marks = ["rejected"] if note.type == "rejection" else []
         marks += [note.status] if note.status not in ("", "active") else []
-        yield (
-            BriefingPage("decisions-archive" if aside else "decisions", note.project),
-            _make_item(note, "", marks, extract_reason(note.body, note.title)),
-        )
-    elif note.type == "action" and note.status not in SET_ASIDE_STATUSES:
-        done = note.status in DONE_STATUSES
-        marks = [word for word in (note.owner, note.due and not done and f"due {note.due}") if word]
-        order = "" if done else _date_digits(note.due) or "99999999"
-        yield (
-            BriefingPage("active-plan", note.project),
-            _make_item(note, "Done" if done else "Open", marks, "", before=order),
-        )
-    elif note.type == "plan" and note.status not in SET_ASIDE_STATUSES:
-        yield from _plan_step_items(note)
-    section = _SECTION_BY_TYPE.get(note.type)
-    if section and note.branch and (note.status not in SET_ASIDE_STATUSES):
-        is_session = note.type == "session"
-        text = _what_came_of(note.body) if is_session else extract_reason(note.body, note.title)
+        line = _make_item(note, "", marks, text)
+        yield BriefingPage("decisions-archive" if is_aside else "decisions", note.project), line
+        section = "No longer hold" if is_aside else "Recent decisions"
+        yield INDEX, _make_item(note, section, [note.project, *marks], text)
+    elif note.type == "action":
+        yield from _action_items(note)
+    elif note.type == "plan":
+        yield from _plan_items(note)
+    elif note.is_record:
+        marks = [note.status] if is_aside else []
+        line = _make_item(note, SET_ASIDE if is_aside else "", marks, text)
+        yield BriefingPage("type", note.project, note.type), line
+        if note.type in _RECENT_SECTIONS and not is_aside:
+            recent = _RECENT_SECTIONS[note.type]
+            yield INDEX, _make_item(note, recent, [note.project], text if is_session else "")
+    if note.is_record and note.topic:
+        line = _make_item(note, SET_ASIDE if is_aside else "", [note.topic], text)
+        family = note.topic.partition("/")[0]
+        page = BriefingPage("topic", note.project, family)
+        yield page, line if is_aside else line._replace(order=slugify(note.topic, 100))
+    section = _SECTION_BY_TYPE.get(note.type, "")
+    if section and note.branch and not is_aside:
         yield BriefingPage("branch", note.project, note.branch), _make_item(note, section, [], text)
 
 
@@ -121,18 +138,19 @@ def page_path(page: BriefingPage) -> str:
     """The path of a page, `briefings/<project>/<page>.md`, valid on every file system."""
     if page.kind == "index":
         return f"{BRIEFINGS_FOLDER}/index.md"
-    name = _safe_file_name(page.branch, PAGE_KINDS) if page.kind == "branch" else page.kind
+    name = _safe_file_name(page.name, PAGE_KINDS) if page.name else page.kind
     folder = _safe_file_name(page.project, (NO_PROJECT,)) if page.project else NO_PROJECT
-    return f"{BRIEFINGS_FOLDER}/{folder}/{name}.md"
+    below = f"{page.kind}s/" if page.kind in ("type", "topic") else ""
+    return f"{BRIEFINGS_FOLDER}/{folder}/{below}{name}.md"
 
 
 def index_items(pages: Iterable[BriefingPage]) -> Iterator[ItemLine]:
     """The index: one line for each page."""
     for page in pages:
         path = page_path(page).removesuffix(".md")
-        about = page.branch or PAGE_KINDS[page.kind].heading.lower()
+        about = page.name if page.kind == "branch" else heading_of(page).lower()
         title = _link_title(f"{page.project or NO_PROJECT}: {about}")
-        yield ItemLine(path, "", path, f"[[{path}|{title}]]")
+        yield ItemLine(path, "Pages", path, f"[[{path}|{title}]]")
 
 
 def _make_item(
@@ -140,16 +158,37 @@ def _make_item(
 ) -> ItemLine:
     date = note.created[:10] if _DATE_RE.fullmatch(note.created) else ""
     text = f"{date} {_wikilink(note)}".strip()
-    if marks:
-        text += f" ({', '.join(map(one_line, marks))})"
-    if reason:
+    if said := ", ".join(one_line(mark) for mark in marks if mark):
+        text += f" ({said})"
+    if reason and reason.casefold() != note.title.casefold():
         text += f": {reason}"
     order = f"{before}{_date_digits(note.created) or '0'}"
     return ItemLine(_item_token(note.id), section, order, _sanitize_item_text(text))
 
 
-def _plan_step_items(note: ItemSource) -> Iterator[tuple[BriefingPage, ItemLine]]:
+def _action_items(note: ItemSource) -> Iterator[tuple[BriefingPage, ItemLine]]:
+    page, owner = BriefingPage("active-plan", note.project), [note.owner] if note.owner else []
+    if note.status in SET_ASIDE_STATUSES:
+        yield page, _make_item(note, SET_ASIDE, [*owner, note.status], "")
+    elif note.status in DONE_STATUSES:
+        yield page, _make_item(note, "Done", owner, "")
+    else:
+        marks = [*owner, f"due {note.due}"] if note.due else owner
+        order = _date_digits(note.due) or "99999999"
+        yield page, _make_item(note, "Open", marks, "", before=order)
+        yield INDEX, _make_item(note, OPEN_ACTIONS, [note.project, *marks], "", before=order)
+
+
+def _plan_items(note: ItemSource) -> Iterator[tuple[BriefingPage, ItemLine]]:
     """The steps of a plan, each task of it one; a step is known by its words."""
+    if note.status in SET_ASIDE_STATUSES:
+        page = BriefingPage("active-plan", note.project)
+        yield page, _make_item(note, SET_ASIDE, [note.status], "")
+        return
+    if not note.tasks:
+        section, before = ("Done", "") if note.status in DONE_STATUSES else ("Open", "99999999")
+        line = _make_item(note, section, [], "", before=before)
+        yield BriefingPage("active-plan", note.project), line
     seen: set[str] = set()
     for task in note.tasks:
         key = short_hash(one_line(task.text), 8)

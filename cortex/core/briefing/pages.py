@@ -17,10 +17,10 @@ from cortex.core.notes import yaml_writer
 # Of the pages' form, what `item_lines` says included: raise it with any change that makes other
 # lines of the same notes. A page that a newer program made is left alone, so that two versions in
 # one team do not rewrite each other's pages for ever.
-GENERATOR_VERSION = 3
+GENERATOR_VERSION = 4
 BRIEFINGS_FOLDER = "briefings"
 _ITEM_RE = re.compile(r"- (.*) <!-- cx (\S+) (\S+) -->")
-_HEADER_FIELD_RE = re.compile(r"(page|project|branch|generator): (.*)")
+_HEADER_FIELD_RE = re.compile(r"(page|project|branch|name|generator): (.*)")
 _WIKILINK_RE = re.compile(r"\[\[[^\[\]]*\]\]")
 
 
@@ -30,6 +30,7 @@ class PageSection(NamedTuple):
     title: str
     newest_first: bool = True
     limit: int = 0  # items at the most; 0 is all
+    hides_if_empty: bool = False
 
 
 class PageKind(NamedTuple):
@@ -40,6 +41,7 @@ class PageKind(NamedTuple):
     sections: tuple[PageSection, ...]
 
 
+SET_ASIDE, OPEN_ACTIONS = "Set aside", "Open actions"  # sections
 _EDIT_NOTICE = "Change the record behind a line, not the line: `cortex heal` writes this page."
 PAGE_KINDS = {
     "decisions": PageKind(
@@ -53,7 +55,10 @@ PAGE_KINDS = {
     "active-plan": PageKind(
         "Plan",
         f"Open actions and steps by due date, then what is done. {_EDIT_NOTICE}",
-        (PageSection("Open", newest_first=False), PageSection("Done")),
+        (
+            PageSection("Open", newest_first=False), PageSection("Done"),
+            PageSection(SET_ASIDE, hides_if_empty=True),
+        ),
     ),
     "branch": PageKind(
         "Branch",
@@ -63,11 +68,34 @@ PAGE_KINDS = {
             PageSection("Gotchas", limit=20), PageSection("Patterns", limit=20),
         ),
     ),
+    "type": PageKind(
+        "", f"Newest first. {_EDIT_NOTICE}",
+        (PageSection(""), PageSection(SET_ASIDE, hides_if_empty=True)),
+    ),
+    "topic": PageKind(
+        "Topics:", f"What is kept up to date under these topics. {_EDIT_NOTICE}",
+        (PageSection("", newest_first=False), PageSection(SET_ASIDE, hides_if_empty=True)),
+    ),
     "index": PageKind(
         "Briefings",
-        "Every page that Cortex keeps for people and agents to begin with.",
-        (PageSection("", newest_first=False),),
+        "Where to begin: what is open, what is new, and every page that Cortex keeps.",
+        (
+            PageSection(OPEN_ACTIONS, newest_first=False, limit=20, hides_if_empty=True),
+            PageSection("Conflicts", hides_if_empty=True),
+            PageSection("Recent sessions", limit=10, hides_if_empty=True),
+            PageSection("Recent decisions", limit=10, hides_if_empty=True),
+            PageSection("Recent meetings", limit=5, hides_if_empty=True),
+            PageSection("No longer hold", limit=5, hides_if_empty=True),
+            PageSection("Pages", newest_first=False),
+        ),
     ),
+}  # fmt: skip
+
+
+# Of types of record; others get an s.
+_PLURALS = {
+    "architecture": "architecture", "bugfix": "bug fixes", "config": "configuration",
+    "context": "context", "discovery": "discoveries", "progress": "progress",
 }  # fmt: skip
 
 
@@ -76,7 +104,7 @@ class BriefingPage(NamedTuple):
 
     kind: str
     project: str = ""
-    branch: str = ""
+    name: str = ""  # of its branch, its type of record, or its family of topics
 
 
 class ItemLine(NamedTuple):
@@ -99,10 +127,9 @@ class ParsedPage(NamedTuple):
 def render_page(page: BriefingPage, items: Iterable[ItemLine]) -> str:
     """The page's text: the same for the same items in any order."""
     kind = PAGE_KINDS[page.kind]
-    fields = {"type": "briefing", "page": page.kind, "project": page.project, "branch": page.branch}
-    title = " of ".join(
-        part for part in (f"{kind.heading} {page.branch}".strip(), page.project) if part
-    )
+    name_key = "branch" if page.kind == "branch" else "name"
+    fields = {"type": "briefing", "page": page.kind, "project": page.project, name_key: page.name}
+    title = " of ".join(part for part in (heading_of(page), page.project) if part)
     lines = [
         *yaml_writer.frontmatter(fields).removesuffix("---\n").splitlines(),
         f"generator: {GENERATOR_VERSION}",
@@ -118,11 +145,20 @@ def render_page(page: BriefingPage, items: Iterable[ItemLine]) -> str:
         held = sorted(by_section.get(section.title, ()), key=lambda item: (item.id, item.text))
         held.sort(key=lambda item: item.order, reverse=section.newest_first)
         shown = held[: section.limit or None]
+        if not shown and section.hides_if_empty:
+            continue
         lines += ["", *([f"## {section.title}", ""] if section.title else [])]
         lines += [f"- {item.text} <!-- cx {item.id} {item.order} -->" for item in shown] or [
             "Nothing yet."
         ]
     return "\n".join([*lines, ""])
+
+
+def heading_of(page: BriefingPage) -> str:
+    """What a page is about: `Decisions`, `Branch main`, `Gotchas`."""
+    if page.kind == "type":
+        return _PLURALS.get(page.name, f"{page.name}s").capitalize()
+    return f"{PAGE_KINDS[page.kind].heading} {page.name}".strip()
 
 
 def parse_page(text: str) -> ParsedPage:
@@ -137,7 +173,8 @@ def parse_page(text: str) -> ParsedPage:
             section = line[3:]
         elif not items and (field := _HEADER_FIELD_RE.fullmatch(line)):
             told.setdefault(field[1], _unquote(field[2]))
-    page = BriefingPage(told.get("page", ""), told.get("project", ""), told.get("branch", ""))
+    name = told.get("branch") or told.get("name", "")
+    page = BriefingPage(told.get("page", ""), told.get("project", ""), name)
     generator = told.get("generator", "")
     return ParsedPage(
         int(generator[:9]) if generator.isdecimal() else 0,

@@ -1,0 +1,157 @@
+"""Pages to land on: from the dashboard every record is reached by links that resolve."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from cortex.core.model.caller import Caller
+from cortex.core.model.record import RECORD_TYPES
+from cortex.core.notes import note as notes
+from cortex.operations.share.heal import heal
+from cortex.vault.locate import Vault
+
+Command = Callable[..., subprocess.CompletedProcess[str]]
+LINK = re.compile(r"\[\[([^\[\]|#\n]+)")
+MINUTES = """# Weekly
+
+Date: 2026-11-03
+Attendees: Ana, Bob
+
+## Decisions
+
+- Ship on Fridays
+
+## Actions
+
+- [ ] Bob: write the notes by Friday
+- [x] Ana: book a room
+"""
+
+
+@pytest.fixture
+def full(vault: Vault, cortex: Command) -> Vault:
+    """A vault of every type of record, of sessions, a meeting, topics and what no longer holds."""
+    for number, type_ in enumerate(RECORD_TYPES):
+        project = ("--project", ("shop", "house")[number % 2])
+        cortex(
+            "save", f"What we know {number}", "--type", type_, "--body", f"text {number}", *project
+        )
+    for topic in ("decision/store", "bug/roof", "pattern/retry"):
+        cortex("save", f"About {topic}", "--topic", topic, "--project", "shop", "--why", "so")
+    cortex("capture", "--type", "meeting", "--project", "shop", "-", stdin=MINUTES)
+    for name in ("one", "two"):
+        turn = (
+            f"[MEMORY: decision] Carts of {name} are kept for a day because the table stays small"
+        )
+        cortex(
+            "capture",
+            turn,
+            "--type",
+            "stop",
+            "--session",
+            name,
+            "--project",
+            "shop",
+            "--branch",
+            "main",
+        )
+    cortex("normalize")
+    for type_, verb in (("gotcha", "archive"), ("decision", "supersede"), ("action", "archive")):
+        (file,) = Path(vault.root, f"records/{type_}").glob("what-we-know-*.md")
+        assert cortex(verb, file.stem).returncode == 0
+    assert cortex("heal").returncode == 0
+    return vault
+
+
+def linked(vault: Vault) -> dict[str, set[str]]:
+    """The targets of the wikilinks of each note, as Obsidian finds them: by file name or by path."""
+    texts = {
+        str(path.relative_to(vault.root)).removesuffix(".md"): path.read_text()
+        for path in Path(vault.root).rglob("*.md")
+    }
+    names = {path.rpartition("/")[2]: path for path in texts} | {path: path for path in texts}
+    found: dict[str, set[str]] = {}
+    for path, text in texts.items():
+        targets = LINK.findall(text) if not path.startswith("events/") else []
+        missing = [target for target in targets if target not in names]
+        assert not missing, (path, missing)
+        found[path] = {names[target] for target in targets}
+    return found
+
+
+def test_every_record_is_reached_from_the_index_and_every_link_resolves(full: Vault) -> None:
+    links = linked(full)
+    reached, waiting = {"briefings/index"}, ["briefings/index"]
+    while waiting:
+        new = links[waiting.pop()] - reached
+        reached |= new
+        waiting += new
+    ours = {path for path in links if path.startswith(("records/", "sessions/"))}
+    assert len(ours) > len(RECORD_TYPES) + 6
+    assert ours <= reached
+
+
+def test_a_record_links_to_where_it_came_from_and_back(full: Vault) -> None:
+    links = linked(full)
+    for path in (path for path in links if path.startswith("records/")):
+        assert any(one.startswith("events/") for one in links[path]), path
+    kept = [path for path in links if path.startswith("records/") and "carts-of-" in path]
+    assert len(kept) == 2
+    for path in kept:
+        (session,) = (one for one in links[path] if one.startswith("sessions/"))
+        assert path in links[session]
+
+
+def test_names_and_properties_are_what_a_person_expects(full: Vault) -> None:
+    for file in Path(full.root, "records").rglob("*.md"):
+        note = notes.read_strict(file.read_bytes(), file.name)
+        assert note.text.lstrip().startswith(f"# {note.title}\n")
+        assert note.get_list("aliases") == (note.title,)
+        nested = {key for key, value in note.fields.items() if isinstance(value, dict)}
+        assert nested <= {"provenance"}, file
+    (plain,) = Path(full.root, "records/decision").glob("what-we-know-0*.md")
+    _, frontmatter, _ = plain.read_text().split("---\n", 2)
+    assert len(frontmatter.replace("status: superseded\n", "").splitlines()) <= 10
+
+
+def test_the_dashboard_says_what_is_open_new_and_gone(full: Vault) -> None:
+    index = Path(full.root, "briefings/index.md").read_text()
+    sections = dict(part.split("\n", 1) for part in index.split("\n## ")[1:])
+    assert "Write the notes by Friday]] (shop, Bob, due 2026-11-06)" in sections["Open actions"]
+    assert "ook a room" not in sections["Open actions"]
+    assert "Carts of two" in sections["Recent decisions"]
+    assert "2026-11-03 [[" in sections["Recent meetings"]
+    assert sections["Recent sessions"].count("- 2026") == 2
+    assert "superseded" in sections["No longer hold"]
+    assert "Conflicts" not in sections
+    for page in ("types/gotcha|house: gotchas", "topics/bug|shop: topics: bug", "types/session|"):
+        assert page in sections["Pages"]
+
+
+def test_what_a_merge_left_to_a_person_stands_on_the_dashboard(full: Vault, caller: Caller) -> None:
+    (file,) = Path(full.root, "records/pattern").glob("*retry*.md")
+    file.write_text(
+        file.read_text().replace(
+            "provenance:", "merge_conflicts:\n  - {field: body}\nprovenance:", 1
+        )
+    )
+    heal(full, caller)
+    index = Path(full.root, "briefings/index.md").read_text()
+    assert "About pattern/retry" in index.partition("## Conflicts")[2].partition("\n## ")[0]
+
+
+def test_a_save_changes_the_pages_as_a_heal_would(
+    full: Vault, caller: Caller, cortex: Command
+) -> None:
+    for words in (
+        ("What is new", "--type", "gotcha"),
+        ("About decision/store, anew", "--topic", "decision/store"),
+        ("To do", "--type", "action"),
+    ):
+        assert cortex("save", *words, "--project", "shop").returncode == 0
+        assert heal(full, caller, check=True).stale == (), words
