@@ -82,6 +82,8 @@ def steady(text: str) -> str:
     text = re.sub(r"\d{8}t\d{6}z-[a-z2-7]{10}", "EVENT", text)
     text = re.sub(r"\d{4}-\d{2}-\d{2}(T[0-9:]{8}Z| \d{2}:\d{2}(:\d{2})?)?", "DATE", text)
     text = re.sub(r"\b\d{4}/\d{2}/", "MONTH/", text)
+    # A record that is changed within the second in which it was made has no line that says so.
+    text = re.sub(r"\.md:\d+", ".md:LINE", text)
     text = re.sub(r"\d{20,}|(?<=rank  )( +\d\.\d{3})", "N", text)
     text = re.sub(
         r"[\d,]+ of 1,500 tokens", "N tokens", text
