@@ -41,6 +41,12 @@ def layout_of(root: str) -> Layout:
     return known[1]
 
 
+def known_layout(root: str) -> Layout:
+    """What `layout_of` answered last, without a look at the settings: for messages about a disk
+    that does not answer."""
+    return _layouts[root][1] if root in _layouts else AT_ROOT
+
+
 def folder_problem(folder: str) -> str:
     """Why Cortex's folders cannot lie below a folder; empty if they can."""
     parts = folder.split("/")

@@ -11,6 +11,7 @@ from cortex.core.text.shell_command import shell_quote
 from cortex.core.text.value import NamedTuple
 from cortex.vault import files
 from cortex.vault.git import checkout
+from cortex.vault.layout import known_layout
 from cortex.vault.locate import Vault
 
 _MAX_ATTEMPTS = 5  # at ids that nobody has; with 50 random bits a second one is already unheard of
@@ -86,8 +87,8 @@ def publish_event(
     """
     for _ in range(_MAX_ATTEMPTS):
         event = event._replace(at=events.time_of_id(event.id))
-        path = vault.layout().pending(event.id)
         try:
+            path = vault.layout().pending(event.id)
             if is_retry and (earlier := _find_earlier_capture(vault, event)):
                 return earlier
             files.create(vault.root, path, events.compose(event).encode())
@@ -97,7 +98,7 @@ def publish_event(
         except NotFoundError:
             continue  # normalized while we looked for it: look again
         except OSError as error:
-            folder = f"{vault.root}/{vault.layout().pending()}"
+            folder = f"{vault.root}/{known_layout(vault.root).pending()}"
             again = f"run the same capture with --id {event.id}, which never makes a second event"
             raise CortexError(
                 f"nothing was captured: {error.strerror or error} ({folder})",
