@@ -133,6 +133,22 @@ def test_the_dashboard_says_what_is_open_new_and_gone(full: Vault) -> None:
         assert page in sections["Pages"]
 
 
+def test_the_dashboard_links_the_latest_daily_notes(full: Vault, cortex: Command) -> None:
+    daily = Path(full.root, "Daily notes")
+    daily.mkdir()
+    for day in range(1, 10):
+        (daily / f"2026-11-{day:02}.md").write_text("walked\n" if day % 2 else "# Walked\n")
+    (daily / "2026-W46.md").write_text("a week\n")
+    cortex("heal")
+    index = Path(full.root, "briefings/index.md").read_text()
+    lines = index.partition("## Daily notes\n\n")[2].partition("\n\n")[0].splitlines()
+    assert [line.partition(" <!--")[0] for line in lines[:2]] == [
+        "- [[Daily notes/2026-11-09|2026-11-09]]",
+        "- 2026-11-08 [[Daily notes/2026-11-08|Walked]]",
+    ]
+    assert len(lines) == 7
+
+
 def test_what_a_merge_left_to_a_person_stands_on_the_dashboard(full: Vault, caller: Caller) -> None:
     (file,) = Path(full.root, "records/pattern").glob("*retry*.md")
     file.write_text(

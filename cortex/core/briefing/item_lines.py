@@ -7,6 +7,7 @@ from collections.abc import Container, Iterable, Iterator
 from typing import NamedTuple
 
 from cortex.core.briefing.pages import (
+    DAILY_NOTES,
     OPEN_ACTIONS,
     PAGE_KINDS,
     SET_ASIDE,
@@ -43,6 +44,7 @@ _PARAGRAPH_RE = re.compile(r"(?:#{1,6} .*\n+)?((?:(?!#|```|<!--).+(?:\n|$))+)")
 # Turns that say what was wanted; what was done says more.
 _REQUEST_TURNS = ("prompt", "session_start")
 _DATE_RE = re.compile(r"\d{4}-\d{2}-\d{2}(?:T[\d:]{5,8}Z?)?")
+_DAILY_NOTE_RE = re.compile(r"(?:.*/)?(\d{4}-\d{2}-\d{2})\.md")
 _FILE_NAME_RE = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
 _TOKEN_RE = re.compile(r"[^\s<>]{1,120}")
 
@@ -99,6 +101,10 @@ def item_lines_of(note: ItemSource) -> Iterator[tuple[BriefingPage, ItemLine]]:
         if note.type in _RECENT_SECTIONS and not is_aside:
             recent = _RECENT_SECTIONS[note.type]
             yield INDEX, _make_item(note, recent, [note.project], text if is_session else "")
+    elif daily := _DAILY_NOTE_RE.fullmatch(note.path):
+        line = _make_item(note._replace(created=daily[1]), DAILY_NOTES, [], "")
+        same = f"{daily[1]} " if note.title == daily[1] else ""  # it is told once
+        yield INDEX, line._replace(text=line.text.removeprefix(same))
     if note.is_record and note.topic:
         line = _make_item(note, SET_ASIDE if is_aside else "", [note.topic], text)
         family = note.topic.partition("/")[0]

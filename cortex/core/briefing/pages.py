@@ -17,7 +17,7 @@ from cortex.core.notes import yaml_writer
 # Of the pages' form, what `item_lines` says included: raise it with any change that makes other
 # lines of the same notes. A page that a newer program made is left alone, so that two versions in
 # one team do not rewrite each other's pages for ever.
-GENERATOR_VERSION = 4
+GENERATOR_VERSION = 5
 _ITEM_RE = re.compile(r"- (.*) <!-- cx (\S+) (\S+) -->")
 _HEADER_FIELD_RE = re.compile(r"(page|project|branch|name|generator): (.*)")
 _WIKILINK_RE = re.compile(r"\[\[[^\[\]]*\]\]")
@@ -40,7 +40,7 @@ class PageKind(NamedTuple):
     sections: tuple[PageSection, ...]
 
 
-SET_ASIDE, OPEN_ACTIONS = "Set aside", "Open actions"  # sections
+SET_ASIDE, OPEN_ACTIONS, DAILY_NOTES = "Set aside", "Open actions", "Daily notes"  # sections
 _EDIT_NOTICE = "Change the record behind a line, not the line: `cortex heal` writes this page."
 PAGE_KINDS = {
     "decisions": PageKind(
@@ -85,6 +85,7 @@ PAGE_KINDS = {
             PageSection("Recent decisions", limit=10, hides_if_empty=True),
             PageSection("Recent meetings", limit=5, hides_if_empty=True),
             PageSection("No longer hold", limit=5, hides_if_empty=True),
+            PageSection(DAILY_NOTES, limit=7, hides_if_empty=True),
             PageSection("Pages", newest_first=False),
         ),
     ),
