@@ -81,19 +81,15 @@ NAMED_LABEL_RE = re.compile(
     r"[*_]{0,3}[ ]?:[*_]{0,3}(?:[ \t]+|$)"
 )
 
-_ISO_DATE_PATTERN = r"(?<!\d)(\d{4}-\d{2}-\d{2})(?!\d)"
-_DUE_RE = re.compile(  # U+1F4C5, a calendar, is the due mark of the Obsidian Tasks plugin
-    rf"(?i)[\[(]due::?[ ]{{0,3}}{_ISO_DATE_PATTERN}[ ]?[\])]"
-    rf"|\U0001f4c5\ufe0f?[ ]{{0,3}}{_ISO_DATE_PATTERN}"
-    rf"|\b(?:due|by|until|deadline|bis)(?:[ ](?:date|on|by))?(?:[ ]?:[ ]{{0,3}}"
-    rf"|[ ]{{1,3}}){_ISO_DATE_PATTERN}"
+_ISO_DATE_PATTERN = r"(?<!\d)\d{4}-\d{2}-\d{2}(?!\d)"
+_DUE_RE = re.compile(
+    r"(?i)\b(?:due|by|until|deadline|bis)(?:[ ](?:date|on|by))?(?:[ ]?:[ ]{0,3}|[ ]{1,3})"
+    rf"({_ISO_DATE_PATTERN})"
 )
-# The Obsidian Tasks plugin's dates (done, dropped, planned, begun, made) and priority.
-_OTHER_DUE_MARK_RE = re.compile(r"(?i)\bdue::|[\U0001f4c6\U0001f5d3]\ufe0f?(?=[ ]?\d)")
-_CLOSED_MARK_RE = re.compile(rf"[\u2705\u274c]\ufe0f?[ ]{{0,3}}{_ISO_DATE_PATTERN}")
-_TASKS_PLUGIN_MARK_RE = re.compile(
-    rf"[\u23f3\u231b\u2795\U0001f6eb\U0001f4c5]\ufe0f?[ ]{{0,3}}{_ISO_DATE_PATTERN}"
-    rf"|[\u23eb\u23ec\U0001f53a\U0001f53c\U0001f53d]\ufe0f?"
+# Of the Obsidian Tasks plugin and Dataview: due; done, dropped, planned, begun, made; priority.
+_PLUGIN_MARK_RE = re.compile(
+    rf"(?:\b(?i:due)::|[📅📆🗓]\ufe0f?)[ ]{{0,3}}(?P<due>{_ISO_DATE_PATTERN})"
+    rf"|[✅❌⏳⌛➕🛫]\ufe0f?[ ]{{0,3}}{_ISO_DATE_PATTERN}|[⏫⏬🔺🔼🔽]\ufe0f?"
 )
 _OWNER_RE = re.compile(
     r"(?i)(?:[-–—|][ ])?[\[(]?\b(?:owner"
@@ -116,67 +112,37 @@ _EMPTY_BRACKETS_RE = re.compile(r"\([ ,;]{0,4}\)|\[[ ]{0,3}\]")
 
 def parse_task(texts: list[str], names: NameSet) -> tuple[str, str, str]:
     """Text, owner and due date of a task, from its own text and those of nested items. The text is
-    empty if they say nothing. `names` are the attendees, in lowercase. Marks of the Tasks plugin
-    are removed."""
-    return _parse_clean_task([strip_tasks_plugin_marks(text) for text in texts], names)
-
-
-def _parse_clean_task(texts: list[str], names: NameSet) -> tuple[str, str, str]:
-    text, due = _take_due(texts[0])
-    text, said = _take_owner(text, names)
-    text, said, due = _take_parenthesis(text, said, due, names)
+    empty if they say nothing. `names` are the attendees, in lowercase."""
+    unmarked = [_take_plugin_marks(text) for text in texts]
+    text, due = _take_due(unmarked[0][0])
+    text, owner = _take_owner(text, names)
+    text, owner, due = _take_parenthesis(text, owner, due, names)
     parts = []
-    for each in (text, *texts[1:]):
+    for each in (text, *(below for below, _ in unmarked[1:])):
         part, due = (each, due) if due else _take_due(each)
-        part, said = (part, said) if said else _take_mention(part)
+        part, owner = (part, owner) if owner else _take_mention(part)
         parts.append(tidy_task_text(part))
     text = "; ".join(part for part in parts if part)
-    return ("" if text.casefold() in NO_TASK_WORDS else text), said, due
+    due = due or next((day for _, day in unmarked if day), "")
+    return ("" if text.casefold() in NO_TASK_WORDS else text), owner, due
 
 
 def parse_own_task(text: str) -> tuple[str, str, str]:
     """Text, owner and due date of a task in a person's own note. The owner is a field or a mention:
     no other word is taken for a name."""
-    text = _OTHER_DUE_MARK_RE.sub("\U0001f4c5 ", text)
-    text, due = _take_due(strip_tasks_plugin_marks(text))
+    text, marked = _take_plugin_marks(text)
+    text, due = _take_due(text)
     owner = ""
     if field := _OWNER_RE.search(text):
         owner, text = tidy_task_text(field[1]), f"{text[: field.start()]} {text[field.end() :]}"
     elif mention := next((one for one in _MENTION_RE.finditer(text) if one[1]), None):
         owner = mention[1]
-    return tidy_task_text(text), owner, due
+    return tidy_task_text(text), owner, due or marked
 
 
-def possible_task_texts(texts: list[str]) -> tuple[str, ...]:
-    """The texts that `parse_task` may give if the attendees are unknown: with only plain names
-    taken for people, and also with what precedes a colon or is in brackets at the end; each with
-    and without marks of the Tasks plugin, which the original may have had."""
-    marked = [_CLOSED_MARK_RE.sub(" ", text) for text in texts]
-    unmarked = [_TASKS_PLUGIN_MARK_RE.sub(" ", text) for text in marked]
-    return (*_possible_texts(marked), *_possible_texts(unmarked))
-
-
-def strip_tasks_plugin_marks(text: str) -> str:
-    """The text of a task without marks of the Tasks plugin, except a due date if there is no
-    other."""
-    text = _CLOSED_MARK_RE.sub(" ", text)
-    due = next(iter(_DUE_RE.finditer(text)), None)
-    kept = due.span() if due else (0, 0)
-    return _TASKS_PLUGIN_MARK_RE.sub(lambda sign: sign[0] if sign.span() == kept else " ", text)
-
-
-def strip_task_marks(text: str) -> str:
-    """The text of a task without label, date and signs."""
+def without_label(text: str) -> str:
     label = LABEL_RE.match(text)
-    unlabelled = text[label.end() :] if label else text
-    return tidy_task_text(_take_due(strip_tasks_plugin_marks(unlabelled))[0])
-
-
-def _possible_texts(texts: list[str]) -> tuple[str, str]:
-    lead, last = _LEADING_NAME_RE.match(texts[0].strip()), _PARENTHESIS_RE.search(texts[0][-90:])
-    parts = (part for found in (lead, last) if found for part in NAME_SEPARATOR_RE.split(found[1]))
-    names = frozenset(part.strip(" *_[]`@").casefold() for part in parts)
-    return _parse_clean_task(texts, frozenset())[0], _parse_clean_task(texts, names)[0]
+    return text[label.end() :] if label else text
 
 
 def valid_date(iso: str) -> str:
@@ -187,9 +153,20 @@ def valid_date(iso: str) -> str:
         return ""
 
 
+def _take_plugin_marks(text: str) -> tuple[str, str]:
+    """The text without the marks of plugins, and the due date among these."""
+    days: list[str] = []
+
+    def take(mark: re.Match[str]) -> str:
+        days.append(valid_date(mark["due"] or ""))
+        return mark[0] if mark["due"] and not days[-1] else " "
+
+    return _PLUGIN_MARK_RE.sub(take, text), next(filter(None, days), "")
+
+
 def _take_due(text: str) -> tuple[str, str]:
     for match in _DUE_RE.finditer(text):
-        if day := valid_date(match[match.lastindex or 0]):
+        if day := valid_date(match[1]):
             return f"{text[: match.start()]} {text[match.end() :]}", day
     return text, ""
 
