@@ -18,10 +18,11 @@ from cortex.core.minutes.cues import (
     ATTENDEES,
     DATE_KEY_RE,
     STOP_WORDS,
+    fold,
     section_kind,
     table_columns,
 )
-from cortex.core.minutes.dates import first_date, fold, iter_dates
+from cortex.core.minutes.dates import first_date, iter_dates
 from cortex.core.minutes.outcomes import ActionItem, DecisionItem, OutcomeReader, QuestionItem
 from cortex.core.minutes.task_parser import CHECKBOX_RE, tidy_task_text
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-from cortex.core.minutes.cues import NO_CELL_RE, NOBODY_RE, ROLE_WORDS
-from cortex.core.minutes.dates import fold
+from cortex.core.minutes.cues import NO_CELL_RE, NOBODY_RE, ROLE_WORDS, fold
 from cortex.core.minutes.task_parser import CHECKBOX_RE, NAME_SEPARATOR_RE, NameSet
 
 _LINK_RE = re.compile(r"!?\[\[(?:[^\[\]|]*\|)?([^\[\]|]+)\]\]|!?\[([^\[\]]*)\]\([^()]*\)")
