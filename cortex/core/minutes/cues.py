@@ -69,7 +69,27 @@ REPORTED_PROMISE_RE = regex_of("reported promises")
 FIRST_PERSON_CUE_RE, NO_PROMISE_RE = regex_of("first person cues"), regex_of("no promises")
 DECISION_CUE_RE = _decision_cue()
 UNSETTLED_RE, NOT_SETTLED_RE = regex_of("unsettled"), regex_of("not settled")
-NOBODY_RE = regex_of("nobody")
+NOBODY_RE, DONE_LABEL_RE = regex_of("nobody"), regex_of("done labels")
+POLAR_RE, DEICTIC_RE = regex_of("polar"), regex_of("deictic")
+NO_DECISION_RE = re.compile(
+    rf"(?i)\W*no objections\W*|(?=(?:\S+ ?){{1,4}}$){NOBODY_RE.pattern[4:]}.*"
+)
+_LABELS = {kind: "|".join(words) for kind, words in words_by_kind("labels").items()}
+# `Action:`, `[ACTION]`, `TODO(ana):`, `AI-12 [Ana]:`, `**Resolution:**`, `AGREED to`.
+LABEL_RE = re.compile(
+    r"(?i)(?:[^\w\s\[(@#*_`\"'<>~|?-]{1,3}[ ]{0,2})?[*_\[(]{0,4}(?:(?:pending|open|new|neue)[ ])?"
+    rf"(?:(?P<action>{_LABELS[ACTION]})|(?P<question>{_LABELS[QUESTION]})|(?P<decision>{_LABELS[DECISION]}))"
+    r"(?:[ ]?[-#]?\d{1,4})?(?P<close>[*_\])]{0,4})[ ]?"
+    r"(?:[(\[](?P<owner>[^()\[\]\n]{1,40})[)\]])?[*_]{0,3}"
+    r"(?:[ ]?[:：][*_]{0,3}(?:[ \t]+|$)|(?<=\])[ ]+|[ ][–—-][ ]+|(?-i:(?<=[A-Z]{3}))[ ]+"
+    r"(?!ITEMS?\b|POINTS?\b)(?=[^\s:–—-]+[ ]+[^\s–—-]))"
+)
+# `TODO Ana:`, `ACTION Ana and Bob:`; whether these are people, the attendees tell.
+NAMED_LABEL_RE = re.compile(
+    rf"(?i)[*_\[]{{0,4}}(?P<action>{_LABELS[ACTION]})[*_\]]{{0,4}}[ ](?:on[ ]|for[ ]|für[ ]|pour[ ]|para[ ])?"
+    r"(?P<owner>@?[^\W\d_][\w'’.-]{0,30}(?:[ ]?(?:,|&|and|und|et|y)?[ ]@?[^\W\d_][\w'’.-]{0,30}){0,3})"
+    r"[*_]{0,3}[ ]?:[*_]{0,3}(?:[ \t]+|$)"
+)
 
 
 def section_kind(line: str) -> str:

@@ -5,82 +5,12 @@ from __future__ import annotations
 import datetime as dt
 import re
 
+from cortex.core.minutes.cues import words_of
+
 NameSet = frozenset[str]
 
-# Capitalised words that open an item and are no names: labels before a colon, verbs before "to".
-_NOT_NAME_WORDS = """
-    add agree agreed api apply april ask attach august back backend bring bug build change check
-    come commit context continue convert copy date deadline december decision deploy design docs
-    done draft due edit escalate everything example expand explain export extend february fix
-    forward friday from frontend get give go have help how idea import info introduce invite
-    issue january july june listen look map march may merge migrate milestone monday move need
-    new next note november october offer open option optional outcome phase plan point port
-    prepare present priority problem promote propose publish push question reach reason refactor
-    refer release remember reminder rename reply report request research respond return review
-    risk route saturday say see send september share ship show speak start status step stop
-    submit subscribe suggest summary sunday switch sync talk task tell test tests thursday tip
-    to today tomorrow topic transfer try tuesday update upgrade upload urgent use version wait
-    want wednesday what when where why write
-    a after agenda alle alles also an and anybody anyone as at because before both but consensus
-    current das der die diese dieser everybody everyone everything for he her his how however i if
-    in it its let's maybe my next niemand no nobody not offen on one or our overall people please
-    same she should since so some someone something still team that the their then there these they
-    this those tous todos unassigned unless until voting we whether which who with would yes you
-    alguien cada tba tbc ce cela ces elle en es esto il ils jemand l'équipe la le les los nadie nous nuestro
-    on personne quelqu'un se si sie todo toda todas tutti um una une un wir zu
-"""
-_NOT_NAMES = frozenset(_NOT_NAME_WORDS.split())
-NO_TASK_WORDS = frozenset(
-    (
-        "none",
-        "n/a",
-        "na",
-        "nothing",
-        "no",
-        "nil",
-        "tbd",
-        "tbc",
-        "keine",
-        "aucune",
-        "aucun",
-        "ninguna",
-    )
-)
-
+_NOT_NAMES, NO_TASK_WORDS = words_of("not names"), words_of("no tasks")
 CHECKBOX_RE = re.compile(r"\[([ xX-])\](?:[ \t]+|$)")
-_ACTION_LABELS = (
-    r"action(?:s|[ ]items?|[ ]points?)?|to-?do|tasks?|(?-i:A[IP])|follow-?ups?|next[ ]steps?|aufgaben?"
-    r"|ma(?:ß|ss)nahmen?|tâche|à[ ]faire|tarea|acción|pendiente|azione|compito|da[ ]fare|ação|tarefa"
-    r"|actie(?:punt)?|taak"
-)
-_DECISION_LABELS = (
-    r"decisions?|decided|agreed|agreement|resol(?:ution|ved)s?|(?:general[ ])?consensus|conclusions?"
-    r"(?:[ ]from[ ][\w ]{3,20})?|approved|rejected|outcome|verdict|entscheidung|entschieden|beschluss"
-    r"|beschlossen|konsens|einigung|vereinbart|vereinbarung|festlegung|décision|décidé|adopté|résolution"
-    r"|acuerdo|decisión|resolución|acordado|aprobado|decisione|deciso|decis[oã]o|decidido|delibera"
-    r"|approvato|deliberação|aprovado|besluit|besloten|afgesproken|goedgekeurd"
-)
-_QUESTION_LABELS = (
-    r"(?:open[ ])?questions?|open(?:[ ]issue)?|still[ ](?:open|unclear)|offen(?:e[ ]frage)?|frage"
-    r"|question[ ]ouverte|(?:pregunta|duda)(?:[ ]abierta)?|domanda(?:[ ]aperta)?|(?:pergunta|dúvida)"
-    r"(?:[ ]em[ ]aberto)?|(?:open[ ])?vraag"
-)
-# `Action:`, `[ACTION]`, `TODO(ana):`, `AI-12 [Ana]:`, `**Resolution:**`, `AGREED to`.
-LABEL_RE = re.compile(
-    r"(?i)(?:[^\w\s\[(@#*_`\"'<>~|?-]{1,3}[ ]{0,2})?[*_\[(]{0,4}(?:(?:pending|open|new|neue)[ ])?"
-    rf"(?:(?P<action>{_ACTION_LABELS})|(?P<question>{_QUESTION_LABELS})|(?P<decision>{_DECISION_LABELS}))"
-    r"(?:[ ]?[-#]?\d{1,4})?(?P<close>[*_\])]{0,4})[ ]?"
-    r"(?:[(\[](?P<owner>[^()\[\]\n]{1,40})[)\]])?[*_]{0,3}"
-    r"(?:[ ]?[:：][*_]{0,3}(?:[ \t]+|$)|(?<=\])[ ]+|[ ][–—-][ ]+|(?-i:(?<=[A-Z]{3}))[ ]+"
-    r"(?!ITEMS?\b|POINTS?\b)(?=[^\s:–—-]+[ ]+[^\s–—-]))"
-)
-# `TODO Ana:`, `ACTION Ana and Bob:`; whether these are people, the attendees tell.
-NAMED_LABEL_RE = re.compile(
-    rf"(?i)[*_\[]{{0,4}}(?P<action>{_ACTION_LABELS})[*_\]]{{0,4}}[ ](?:on[ ]|for[ ]|für[ ]|pour[ ]|para[ ])?"
-    r"(?P<owner>@?[^\W\d_][\w'’.-]{0,30}(?:[ ]?(?:,|&|and|und|et|y)?[ ]@?[^\W\d_][\w'’.-]{0,30}){0,3})"
-    r"[*_]{0,3}[ ]?:[*_]{0,3}(?:[ \t]+|$)"
-)
-
 _ISO_DATE_PATTERN = r"(?<!\d)\d{4}-\d{2}-\d{2}(?!\d)"
 _DUE_RE = re.compile(
     r"(?i)\b(?:due|by|until|deadline|bis)(?:[ ](?:date|on|by))?(?:[ ]?:[ ]{0,3}|[ ]{1,3})"
@@ -138,11 +68,6 @@ def parse_own_task(text: str) -> tuple[str, str, str]:
     elif mention := next((one for one in _MENTION_RE.finditer(text) if one[1]), None):
         owner = mention[1]
     return tidy_task_text(text), owner, due or marked
-
-
-def without_label(text: str) -> str:
-    label = LABEL_RE.match(text)
-    return text[label.end() :] if label else text
 
 
 def valid_date(iso: str) -> str:

@@ -32,9 +32,14 @@ def _done_by_link(scanned: MarkdownScan) -> list[str]:
     if not linked:
         return []
     # A dozen patterns (6 ms) that few notes need.
-    from cortex.core.minutes.task_parser import parse_own_task, without_label  # noqa: PLC0415
+    from cortex.core.minutes.cues import LABEL_RE  # noqa: PLC0415
+    from cortex.core.minutes.task_parser import parse_own_task  # noqa: PLC0415
 
-    marks = [(linked_id(parse_own_task(without_label(one.text))[0]), one.done) for one in linked]
+    marks = []
+    for task in linked:
+        label = LABEL_RE.match(task.text)
+        text = task.text[label.end() :] if label else task.text
+        marks.append((linked_id(parse_own_task(text)[0]), task.done))
     return [id_ for id_ in _fully_ticked(marks) if id_]
 
 
