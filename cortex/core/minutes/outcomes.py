@@ -150,8 +150,8 @@ class OutcomeReader:
         else:
             found = list(self._of_text(text, line, place, nested, is_item=True))
             yield from found
-            for each, at in more:
-                yield from self._of_text(each, at, place, is_item=True)
+            for other, at in more:
+                yield from self._of_text(other, at, place, is_item=True)
             is_marked = CHECKBOX_RE.match(text) or cues.LABEL_RE.match(text)
             if found and (is_marked or place.section in (ACTION, DECISION)):
                 in_action = any(isinstance(one, ActionItem) for one in found)

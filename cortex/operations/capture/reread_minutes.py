@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
 
 from cortex.core.minutes.ticked_tasks import child_slugs
 from cortex.core.model.caller import Caller
-from cortex.core.model.event import Event, event_path
+from cortex.core.model.event import event_path
 from cortex.core.model.note_status import TIER_CURRENT, TIER_TRAIL
 from cortex.core.model.problem import CortexError, Problem, reason_of
 from cortex.core.normalize.handlers import minutes_record, parse_event
@@ -32,24 +31,8 @@ _EVENTS = NoteFilter(tiers=(TIER_TRAIL,), types=("meeting",))
 def reread_minutes(vault: Vault, caller: Caller) -> tuple[bool, list[Problem]]:
     """Read minutes again that differ from their event, each time that they change. Returns whether
     records changed, and what could not be read."""
-    edited = query_index(vault, caller.progress, find_edited, words=False)
-    return reread_edited(vault, caller, edited) if edited else (False, [])
-
-
-def find_edited(now: IndexSession) -> list[NoteRow]:
-    """Meetings whose text is no longer that of the event that they came from."""
-    rows = [row for row in now.catalogue.find(_MEETINGS, "path") if row.events]
-    if not rows:
-        return []
-    captured = {row.id: row.digest for row in now.catalogue.find(_EVENTS)}
-    return [row for row in rows if captured.get(row.events[0], row.digest) != row.digest]
-
-
-def reread_edited(
-    vault: Vault, caller: Caller, edited: list[NoteRow]
-) -> tuple[bool, list[Problem]]:
-    """As `reread_minutes`, of meetings that `find_edited` found."""
-    memory = _read_memory(vault)
+    edited = query_index(vault, caller.progress, _find_edited, words=False)
+    memory = _read_memory(vault) if edited else {}
     waiting = [row for row in edited if memory.get(row.path) != row.digest]
     if not waiting or checkout.operation_in_progress(vault.root):
         return False, []
@@ -71,13 +54,21 @@ def reread_edited(
     return changed, problems
 
 
+def _find_edited(now: IndexSession) -> list[NoteRow]:
+    """Meetings whose text is no longer that of the event that they came from."""
+    rows = [row for row in now.catalogue.find(_MEETINGS, "path") if row.events]
+    captured = {row.id: row.digest for row in now.catalogue.find(_EVENTS)} if rows else {}
+    return [row for row in rows if captured.get(row.events[0], row.digest) != row.digest]
+
+
 def _reread(vault: Vault, caller: Caller, row: NoteRow) -> bool:
     # markdown-it-py takes 40 ms to import; only edited minutes are worth them.
     from cortex.core.minutes.reread import reread  # noqa: PLC0415
 
     before = files.read(vault.root, row.path)
     meeting = notes.read_strict(before, row.path)
-    event = _read_event(vault, row.events[0])
+    path = event_path(row.events[0])
+    event = parse_event(files.read(vault.root, path), path)
     ids = [id_ for ids in child_slugs(meeting).values() for id_ in ids]
     wanted = KNOWLEDGE._replace(ids=set(ids))
     rows = query_index(vault, caller.progress, lambda now: now.catalogue.find(wanted, "path"))
@@ -91,26 +82,14 @@ def _reread(vault: Vault, caller: Caller, row: NoteRow) -> bool:
         return False
     mark_briefings_stale(vault)
     for id_, (record, data) in done.created.items():
-        _create(vault, f"records/{record.type}/{id_}.md", data)
-    _replace(vault, {paths[id_]: (children[id_], note) for id_, note in done.changed.items()})
+        path = f"records/{record.type}/{id_}.md"
+        if not files.exists(vault.root, path):  # it is there after a crash
+            files.create(vault.root, path, data)
+    for id_, note in done.changed.items():
+        files.replace(vault.root, paths[id_], notes.write(note), notes.write(children[id_]))
     if after != before:  # last: until it is written, the minutes are read once more
         files.replace(vault.root, row.path, after, before)
     return True
-
-
-def _create(vault: Vault, path: str, data: bytes) -> None:
-    if not files.exists(vault.root, path):  # it is there after a crash
-        files.create(vault.root, path, data)
-
-
-def _replace(vault: Vault, changes: Mapping[str, tuple[notes.Note, notes.Note]]) -> None:
-    for path, (before, after) in changes.items():
-        files.replace(vault.root, path, notes.write(after), notes.write(before))
-
-
-def _read_event(vault: Vault, id_: str) -> Event:
-    path = event_path(id_)
-    return parse_event(files.read(vault.root, path), path)
 
 
 def _read_memory(vault: Vault) -> dict[str, str]:
