@@ -84,21 +84,26 @@ def _language(text: str) -> str:
     return max(counts, key=lambda language: (counts[language], language == "en"))
 
 
+def _lines_of(block: Block) -> list[str]:
+    """The lines of a heading or paragraph, or the first of each item."""
+    return [
+        *(line for line, _ in block.lines),
+        *(item.lines[0][0] for item in block.items if item.lines),
+    ]
+
+
 def _block_fields(block: Block) -> Iterator[tuple[str, str]]:
     """The fields of a block: lines, items or rows of two cells such as `Date: 2026-11-20`."""
-    lines = [line.strip() for line, _ in block.lines]
-    lines += [item.lines[0][0] for item in block.items if item.lines]
-    for at, line in enumerate(lines):
-        key, value = parse_field(line)
-        if key and block.lines and not block.level:  # names may go on in the next lines
-            more = at + 1
-            while (
-                section_kind(key) == ATTENDEES
-                and more < len(lines)
-                and not parse_field(lines[more])[0]
-            ):
-                value, more = f"{value} {lines[more]}", more + 1
-        yield key, value
+    fields: list[list[str]] = []
+    for line, _ in block.lines:
+        key, value = parse_field(line.strip())
+        if key or not fields or block.level:
+            fields.append([key, value])
+        elif section_kind(fields[-1][0]) == ATTENDEES:  # names may go on in the next lines
+            fields[-1][1] += f" {line.strip()}"
+    yield from ((key, value) for key, value in fields)
+    for item in block.items:
+        yield parse_field(item.lines[0][0] if item.lines else "")
     for cells, _ in block.rows:
         if len(cells) >= 2:
             yield cells[0].strip(" *_:").casefold(), cells[1].strip(" *_")
@@ -142,15 +147,8 @@ def _find_date(
         spaced = _COMPACT_DATE_RE.sub(r"\1-\2-\3", _URL_RE.sub(" ", line))
         if day := first_date(spaced, day_first=day_first):
             return day
-    lines = (
-        line
-        for block in blocks
-        for line in (
-            *(line for line, _ in block.lines),
-            *(item.lines[0][0] for item in block.items if item.lines),
-        )
-    )
-    for line, _ in zip((each for each in lines if each.strip()), range(_FIRST_LINES), strict=False):
+    lines = [line for block in blocks for line in _lines_of(block) if line.strip()]
+    for line in lines[:_FIRST_LINES]:
         for found in iter_dates(_URL_RE.sub(" ", line), day_first=day_first):
             if not _OTHER_DATE_RE.search(line[: found.start]) and len(line) < 160:
                 return found.day
