@@ -165,7 +165,9 @@ def _with_alias(meeting: Note, id_: str, text: str) -> Note:
 
 def with_tick(meeting: Note, child_id: str, child: Note, *, done: bool) -> Note:
     """The meeting with the box of an action ticked, or not; itself if the action has no box."""
-    slug = next((slug for slug, ids in child_slugs(meeting).items() if child_id in ids), "")
+    slug = next((slug for slug, ids in child_slugs(meeting).items() if child_id in ids), None)
+    if slug is None:
+        return meeting
     lines = meeting.body.splitlines(keepends=True)
     for one in parse_meeting(meeting.text).actions:
         at = one.line - 1
