@@ -19,6 +19,7 @@ from cortex.core.minutes.cues import (
     DATE_KEY_RE,
     STOP_WORDS,
     fold,
+    regex_of,
     section_kind,
     table_columns,
 )
@@ -33,12 +34,7 @@ __all__ = [
 _FIELD_RE = re.compile(r"[*_]{0,3}([^\W\d_][^:*_\n]{0,30})[*_]{0,3}[ ]?::?[*_]{0,3}(?:[ \t]+|$)")
 _TITLE_PREFIX_RE = re.compile(r"(?i)(?:meeting(?: notes| minutes)?|minutes)[ ]?:[ ]{0,9}")
 _URL_RE = re.compile(r"\]\([^()\s]*\)|https?://\S+|`[^`\n]*`")
-# Words of a line whose date is not that of the meeting.
-_OTHER_DATE_RE = re.compile(
-    r"(?i)\b(?:last|next|previous|prior|earlier|since|until|due|by|seen|updated|created|published|deadline|nächst\w*"
-    r"|letzt\w*|vorig\w*|bis|seit|proch\w+|précéd\w+|dernièr\w+|avant|próxim\w+|anterior\w*|últim\w+|hasta|prossim\w+|scors\w+"
-    r"|precedente|passad\w+|volgende|vorige|version|release)\b"
-)
+_OTHER_DATE_RE = regex_of("other date")
 _COMPACT_DATE_RE = re.compile(r"(?<!\d)(20\d\d)([01]\d)([0-3]\d)(?!\d)")
 _FIRST_LINES = 14
 _MAX_TITLE_CHARS = 100

@@ -57,20 +57,16 @@ class Place(NamedTuple):
     topic: str = ""
 
 
-_REASON_RE = re.compile(
-    r"(?i)(?:[,;]?[ ]|[ ][(–—-][ ]?)(?:because(?: of)?|weil|parce que|porque|since(?! (?:\d"
-    r"|then\b|last\b)))[ ]"
-    r"|(?:^|[ (])[*_]{0,3}(?:reason|rationale|grund|raison|motivo)[*_]{0,3}[ ]?:[*_]{0,3}[ ]"
-)
+_REASON_RE, _CONTINUES_RE, _POLAR_RE = map(cues.regex_of, ("reason", "continues", "polar"))
+_NAMED_LABEL_RE, _DONE_LABEL_RE = cues.regex_of("named label"), cues.regex_of("done labels")
+_NO_DECISION_RE, _DONE_CELL_RE = cues.regex_of("no decision"), cues.regex_of("done cells")
+_DEICTIC_RE = cues.regex_of("deictic")
 _ARROW_RE = re.compile(r"(?:\U0001f449|➡\ufe0f?|[-=]?[→⇒►▶]|[-=]>)[ ]{0,3}")
 _BOLD_LABEL_RE = re.compile(r"^[*_]{2,3}[^*_\n]{2,40}:?[*_]{2,3}:?[ ]+")
 _LEADING_BRACKETS_RE = re.compile(r"^[*_]{0,2}[(\[]([^()\[\]]{1,40})[)\]][*_]{0,2}[ ]?:?[ ]+")
 _TRAILING_OWNER_RE = re.compile(r"(?:[ ](?:[–—-]|->)|[ ]?[→:])[ ]?([^–—:→\n]{1,60}?)[ .]*$")
 _FULL_NAME_RE = re.compile(
     r"[^\W\d_a-z][\w'’.-]+(?:[ ](?:[^\W\d_a-z][\w'’.-]*|v[ao]n|de[rlns]?|d[aiou]s?|la)){1,3}"
-)
-_CONTINUES_RE = re.compile(
-    r"[ \t]|(?:and|or|und|oder|et|ou|y|o|e|en|with|mit|for|für|because|weil|since|to)\b"
 )
 _BEGINS_RE = re.compile(
     rf"{_ARROW_RE.pattern}|\[[ xX-]\][ ]|@?\w[\w.-]*(?:[ ]\w+)?:[ ]|@\w|[?!+][ ]"
@@ -97,7 +93,7 @@ class OutcomeReader:
         for block in blocks:
             for outcome in self._of_block(block):
                 # The same words about `this` mean something else elsewhere.
-                about = str(outcome.line) if cues.DEICTIC_RE.search(outcome.text) else ""
+                about = str(outcome.line) if _DEICTIC_RE.search(outcome.text) else ""
                 key = type(outcome).__name__, outcome.text.casefold(), about
                 outcomes.setdefault(key, outcome)
         return list(outcomes.values())
@@ -197,7 +193,7 @@ class OutcomeReader:
         text = text[box.end() :] if box else text
         arrow = _ARROW_RE.match(text)
         text = text[arrow.end() :] if arrow else text
-        if finished := cues.DONE_LABEL_RE.match(text):
+        if finished := _DONE_LABEL_RE.match(text):
             yield from self._action(text[finished.end() :], line, done=True)
             return
         kind, rest, said = self._label(text)
@@ -226,7 +222,7 @@ class OutcomeReader:
 
     def _label(self, text: str) -> tuple[str, str, str]:
         """The kind that a label announces, the text after it, and the people it names."""
-        named = cues.NAMED_LABEL_RE.match(text)
+        named = _NAMED_LABEL_RE.match(text)
         if named and (said := parse_people(named["owner"], self.names)):
             return ACTION, text[named.end() :], said
         label = cues.LABEL_RE.match(text)
@@ -306,7 +302,7 @@ class OutcomeReader:
                 yield from self._decision(each, line, topic)
         if not text or text.casefold() in NO_TASK_WORDS or is_question(whole):
             return
-        if cues.NO_DECISION_RE.fullmatch(text):
+        if _NO_DECISION_RE.fullmatch(text):
             return
         for each in details:
             because = _REASON_RE.match(each)
@@ -367,7 +363,7 @@ class OutcomeReader:
         is_name = _FULL_NAME_RE.fullmatch(said) and not cues.NOBODY_RE.match(said)
         owner = parse_people(said, self.names) or (said if is_name else "")
         due = find_due(row.get("due", ""), self.date, is_cell=True)
-        done = bool(cues.DONE_CELL_RE.match(row.get("status", "")))
+        done = bool(_DONE_CELL_RE.match(row.get("status", "")))
         yield from self._action(text, line, owner=owner, due=due, done=done)
 
 
@@ -402,7 +398,7 @@ def _question(text: str, line: int) -> Iterator[QuestionItem]:
 
 def _with_topic(text: str, topic: str) -> str:
     """A decision of one or two words, such as `yes`, with what it is about before it."""
-    if not topic or not cues.POLAR_RE.match(text) or cues.section_kind(topic):
+    if not topic or not _POLAR_RE.match(text) or cues.section_kind(topic):
         return text
     topic = re.sub(r"!?\[([^\[\]]*)\]\([^()]*\)", r"\1", _LEADING_BRACKETS_RE.sub("", topic))
     topic = re.split(r"(?<=[.?!])[ ]", CHECKBOX_RE.sub("", topic).strip(" :#*_"))[0]

@@ -5,19 +5,17 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-from cortex.core.minutes.cues import NO_CELL_RE, NOBODY_RE, ROLE_WORDS, fold
+from cortex.core.minutes.cues import NOBODY_RE, fold, regex_of, words_of
 from cortex.core.minutes.task_parser import CHECKBOX_RE, NAME_SEPARATOR_RE, NameSet
 
 _LINK_RE = re.compile(r"!?\[\[(?:[^\[\]|]*\|)?([^\[\]|]+)\]\]|!?\[([^\[\]]*)\]\([^()]*\)")
 _HANDLE_RE = re.compile(r"@([A-Za-z0-9][\w.-]{0,38})")
 _PARENTHESIS_RE = re.compile(r"\(([^()]{0,80})\)|<[^<>]{0,80}>")
 _SUFFIX_RE = re.compile(r"[ ](?:[–—-]+|from|aus|chez|bei)[ ].*$|[ ]?\|.*$")
+_ROLES = words_of("roles")
 _ME = ("me", "ich", "moi", "yo", "io", "eu", "ik")
 _WORD_RE = re.compile(r"@?[^\W_][\w'’.·-]{0,38}")
-_NO_NAME_RE = re.compile(
-    r"(?i)\b(?:people|present|tbd|none|n/a|and|the|was|were|of|anonymous|see|with|all|others?|everyone"
-    r"|niemand|keine|personne|nadie|members|list|attendees|quorum|proxy|absent|excused|minutes)\b|https?:|\d{3}"
-)
+_NO_NAME_RE, _NO_CELL_RE = regex_of("no name"), regex_of("no cells")
 _PARTICLE_WORDS = "van von de den der del da di la le el dos das du ten zu al bin ter mac"
 _PARTICLES = frozenset(_PARTICLE_WORDS.split())
 
@@ -33,7 +31,7 @@ def parse_attendee(text: str) -> tuple[str, tuple[str, ...]]:
     plain = named if len(named.strip(" *_-–—`.:")) > 1 else plain
     plain = _SUFFIX_RE.sub("", " ".join(plain.split()).strip(" *_`\"'[]:;,-–—"))
     head, colon, tail = plain.partition(":")
-    is_role = colon and head.strip().casefold() in ROLE_WORDS
+    is_role = colon and head.strip().casefold() in _ROLES
     name = (tail if is_role else head).strip(" *_`\"'[]:;@()")
     name = re.sub(r"(?<!\s[A-Z])\.$", "", name)  # but for `Ana B.`
     if name.casefold() in _ME and inside:
@@ -88,7 +86,7 @@ def names_in_table(rows: Sequence[Sequence[str]], columns: dict[str, int]) -> li
     entries = []
     for cells in rows:
         row = {kind: cells[at] for kind, at in columns.items() if at < len(cells)}
-        if not NO_CELL_RE.match(fold(row.get("here", ""))):
+        if not _NO_CELL_RE.match(fold(row.get("here", ""))):
             alias = row.get("alias")
             entries.append(row.get("name", cells[0]) + (f" ({alias})" if alias else ""))
     return entries

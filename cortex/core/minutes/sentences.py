@@ -6,17 +6,18 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from cortex.core.minutes import cues
+from cortex.core.minutes.cues import IMPERATIVES, regex_of
 from cortex.core.minutes.task_parser import NameSet, parse_people
 
 _SENTENCE_END_RE = re.compile(
     r"(?<=[.!?])[\"')\]*_]*[ ]+(?=[^\Wa-z_]|[@\"(\[*`])|[ ]*;[ ]+|<br ?/?>"
 )
-_ABBREVIATION_RE = re.compile(
-    r"(?:\b(?:hr|fr|dr|mr|ms|mrs|st|nr|no|vs|prof|sr|sra|bzw|ca|inkl|sog|z\.b|d\.h|u\.a|e\.g|i\.e|p\.ej|cf|art|abs"
-    r"|ev|approx|etc)|\b[^\W\d_]|(?<!\d)\d{1,2})\.$",
-    re.IGNORECASE,
-)
+_ABBREVIATION_RE, _DECISION_CUE_RE = regex_of("abbreviation"), regex_of("decision cues")
+_UNSETTLED_RE, _NOT_SETTLED_RE = regex_of("unsettled"), regex_of("not settled")
+_INFINITIVE_CUE_RE, _FUTURE_VERB_RE = regex_of("infinitive cues"), regex_of("future verbs")
+_PRESENT_VERB_RE, _PRONOUN_CUE_RE = regex_of("present verbs"), regex_of("pronoun cues")
+_REPORTED_PROMISE_RE, _NO_PROMISE_RE = regex_of("reported promises"), regex_of("no promises")
+_FIRST_PERSON_CUE_RE = regex_of("first person cues")
 _CONJUNCTION_RE = re.compile(r",?[ ](?:and|so|und|et|y|e|en)[ ]|,[ ]")
 _TOKEN_RE = re.compile(r"@?[^\W\d_][\w'’.-]*")
 _LEAD_RE = re.compile(r"[\s*_>\"'(\[]{0,6}")
@@ -50,10 +51,10 @@ class Promise(NamedTuple):
 
 def is_decision(clause: str) -> bool:
     """Whether a clause tells what was decided in the meeting."""
-    cue = cues.DECISION_CUE_RE.search(clause)
-    if not cue or is_question(clause) or cues.NOT_SETTLED_RE.search(clause):
+    cue = _DECISION_CUE_RE.search(clause)
+    if not cue or is_question(clause) or _NOT_SETTLED_RE.search(clause):
         return False
-    return not cues.UNSETTLED_RE.search(clause[max(0, cue.start() - 80) : cue.start()])
+    return not _UNSETTLED_RE.search(clause[max(0, cue.start() - 80) : cue.start()])
 
 
 def is_question(text: str) -> bool:
@@ -82,7 +83,7 @@ class Speech:
     def _split(self, sentence: str) -> Iterator[str]:
         for joint in _CONJUNCTION_RE.finditer(sentence):
             rest = sentence[joint.end() :]
-            if self._direct(rest) or cues.PRONOUN_CUE_RE.match(rest):
+            if self._direct(rest) or _PRONOUN_CUE_RE.match(rest):
                 if self.leading_people(sentence[: joint.start()], whole=True):
                     continue  # `Ana and Bob will`: one subject
                 yield sentence[: joint.start()]
@@ -111,12 +112,12 @@ class Speech:
             return None
         if direct := self._direct(clause):
             return direct
-        if reported := cues.REPORTED_PROMISE_RE.search(clause):
+        if reported := _REPORTED_PROMISE_RE.search(clause):
             words = _TOKEN_RE.findall(clause[: reported.start()])
             who = parse_people(words[-1], self.names) if words else ""
             if who:
                 return Promise(clause[reported.end() :], who)
-        pronoun = cues.PRONOUN_CUE_RE.search(clause)
+        pronoun = _PRONOUN_CUE_RE.search(clause)
         head = clause[: pronoun.start()] if pronoun else ""
         if pronoun and (len(head) < 3 or head.rstrip()[-1:] in ",;" or head.endswith("so ")):
             who = self._last_person(f"{before} {head}")
@@ -138,20 +139,16 @@ class Speech:
 
     def _promise_of(self, owner: str, rest: str, clause: str, *, is_known: bool) -> Promise | None:
         """What the words behind the people who begin a clause promise."""
-        cue = cues.INFINITIVE_CUE_RE.match(rest)
+        cue = _INFINITIVE_CUE_RE.match(rest)
         if cue and cue.end():
             # Who is not among the attendees may be any word that begins a sentence.
             verb = re.match(r"[^\W\d_]+", rest[cue.end() :])
-            is_task = is_known or (verb and verb[0] in cues.IMPERATIVES)
+            is_task = is_known or (verb and verb[0] in IMPERATIVES)
             return _promised(rest[cue.end() :], owner, clause) if is_task else None
         more = _AND_WILL_RE.search(rest[:90])
         if more and "." not in rest[: more.start()]:
             return Promise(rest[more.end() :], owner)
-        if (
-            is_known
-            and cues.FUTURE_VERB_RE.match(rest)
-            and self.language in ("fr", "es", "it", "pt")
-        ):
+        if is_known and _FUTURE_VERB_RE.match(rest) and self.language in ("fr", "es", "it", "pt"):
             return Promise(clause, owner)
         return None
 
@@ -163,7 +160,7 @@ class Speech:
 
     def own_promise(self, clause: str, speaker: str) -> Promise | None:
         """What a speaker promises in a later sentence: `Will do`, `I'll ask`."""
-        cue = cues.FIRST_PERSON_CUE_RE.match(clause) if speaker else None
+        cue = _FIRST_PERSON_CUE_RE.match(clause) if speaker else None
         return _promised(clause[cue.end() :], speaker, clause) if cue else None
 
     def told_task(self, clause: str, *, has_due: bool) -> Promise | None:
@@ -176,7 +173,7 @@ class Speech:
             rest = rest.strip(": *_")
             is_task = not self.is_transcript and self._is_task(rest, has_due=has_due)
             return Promise(rest, lead.names) if is_task else None
-        is_present = has_due and cues.PRESENT_VERB_RE.match(clause[lead.end :])
+        is_present = has_due and _PRESENT_VERB_RE.match(clause[lead.end :])
         return Promise(clause, lead.names) if is_present else None
 
     def _is_task(self, text: str, *, has_due: bool) -> bool:
@@ -191,10 +188,10 @@ class Speech:
 
     def is_order(self, text: str) -> bool:
         word = re.match(r"[^\W\d_]+", text)
-        return bool(word and word[0].casefold() in cues.IMPERATIVES)
+        return bool(word and word[0].casefold() in IMPERATIVES)
 
 
 def _promised(text: str, owner: str, whole: str) -> Promise | None:
-    if cues.NO_PROMISE_RE.match(text):
+    if _NO_PROMISE_RE.match(text):
         return None
     return Promise(whole if len(text.split()) < 2 else text, owner)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import datetime as dt
 import re
 
-from cortex.core.minutes.cues import words_of
+from cortex.core.minutes.cues import IMPERATIVES, words_of
 
 NameSet = frozenset[str]
 
-_NOT_NAMES, NO_TASK_WORDS = words_of("not names"), words_of("no tasks")
+_NOT_NAMES, NO_TASK_WORDS = words_of("not names") | IMPERATIVES, words_of("no tasks")
 CHECKBOX_RE = re.compile(r"\[([ xX-])\](?:[ \t]+|$)")
 _ISO_DATE_PATTERN = r"(?<!\d)\d{4}-\d{2}-\d{2}(?!\d)"
 _DUE_RE = re.compile(
