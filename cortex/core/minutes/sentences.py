@@ -153,10 +153,9 @@ class Speech:
         return None
 
     def _last_person(self, text: str) -> str:
-        for word in reversed(_TOKEN_RE.findall(text)):
-            if word[0].isupper() and parse_people(word, self.names, strict=True):
-                return parse_people(word, self.names, strict=True)
-        return ""
+        words = (word for word in reversed(_TOKEN_RE.findall(text)) if word[0].isupper())
+        people = (parse_people(word, self.names, strict=True) for word in words)
+        return next(filter(None, people), "")
 
     def own_promise(self, clause: str, speaker: str) -> Promise | None:
         """What a speaker promises in a later sentence: `Will do`, `I'll ask`."""
