@@ -7,7 +7,7 @@ import os
 
 from cortex.core.minutes.ticked_tasks import child_slugs
 from cortex.core.model.caller import Caller
-from cortex.core.model.event import event_path
+from cortex.core.model.event import Event, event_path
 from cortex.core.model.note_status import TIER_CURRENT, TIER_TRAIL
 from cortex.core.model.problem import CortexError, Problem, reason_of
 from cortex.core.normalize.handlers import minutes_record, parse_event
@@ -67,8 +67,7 @@ def _reread(vault: Vault, caller: Caller, row: NoteRow) -> bool:
 
     before = files.read(vault.root, row.path)
     meeting = notes.read_strict(before, row.path)
-    path = event_path(row.events[0])
-    event = parse_event(files.read(vault.root, path), path)
+    event = _read_event(vault, row.events[0])
     ids = [id_ for ids in child_slugs(meeting).values() for id_ in ids]
     wanted = KNOWLEDGE._replace(ids=set(ids))
     rows = query_index(vault, caller.progress, lambda now: now.catalogue.find(wanted, "path"))
@@ -82,14 +81,22 @@ def _reread(vault: Vault, caller: Caller, row: NoteRow) -> bool:
         return False
     mark_briefings_stale(vault)
     for id_, (record, data) in done.created.items():
-        path = f"records/{record.type}/{id_}.md"
-        if not files.exists(vault.root, path):  # it is there after a crash
-            files.create(vault.root, path, data)
+        _create(vault, f"records/{record.type}/{id_}.md", data)
     for id_, note in done.changed.items():
         files.replace(vault.root, paths[id_], notes.write(note), notes.write(children[id_]))
     if after != before:  # last: until it is written, the minutes are read once more
         files.replace(vault.root, row.path, after, before)
     return True
+
+
+def _create(vault: Vault, path: str, data: bytes) -> None:
+    if not files.exists(vault.root, path):  # it is there after a crash
+        files.create(vault.root, path, data)
+
+
+def _read_event(vault: Vault, id_: str) -> Event:
+    path = event_path(id_)
+    return parse_event(files.read(vault.root, path), path)
 
 
 def _read_memory(vault: Vault) -> dict[str, str]:

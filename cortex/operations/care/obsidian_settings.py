@@ -52,11 +52,8 @@ def plan_exclusion(root: str, *, exclude: bool) -> ObsidianChange | None:
         text = (before or b"").decode(*_ENCODING)
         if len(text) > _MAX_BYTES:
             raise InvalidInputError("it is larger than 1 MB")
-        text = text if jsonc.parse(text) else f"{text}{{}}\n"
-        held = _texts(_parse(text)[1])
         ours = [lead + name for name in _EXCLUDED_FOLDERS]
-        entries = [one for one in ours if (one in held) != exclude]
-        after = (_with_entries if exclude else _without_entries)(text, entries)
+        after, entries = (_add if exclude else _remove)(text, ours)
     except CortexError as error:
         again = cortex_command("init", root, "--obsidian" if exclude else "--no-obsidian")
         message = f"{os.path.join(top, _FILE)}: {error.message}"
@@ -74,38 +71,42 @@ def apply_change(change: ObsidianChange) -> None:
         files.replace(change.top, _FILE, change.after, change.before)
 
 
-def _with_entries(text: str, entries: list[str]) -> str:
-    for one in entries:
+def _add(text: str, ours: list[str]) -> tuple[str, list[str]]:
+    """The text with entries that it lacks, and these."""
+    tree, filters = _parse(text)
+    if tree is None:
+        text += "{}\n"
         tree, filters = _parse(text)
-        if filters is None:
-            splices = jsonc.splices_to_append(text, tree, [one], _KEY)
-        elif filters.kind == "scalar":  # null
-            splices = [jsonc.splice_to_replace(text, filters, [one])]
-        else:
-            splices = jsonc.splices_to_append(text, filters, one)
-        text = jsonc.apply_splices(text, splices)
-    return text
+    new = [one for one in ours if one not in _texts(filters)]
+    if filters is None and tree:
+        return jsonc.apply_splices(text, jsonc.splices_to_append(text, tree, new, _KEY)), new
+    if filters and filters.kind == "scalar":  # null
+        return jsonc.apply_splices(text, [jsonc.splice_to_replace(text, filters, new)]), new
+    for one in new:
+        if (filters := _parse(text)[1]) is not None:
+            text = jsonc.apply_splices(text, jsonc.splices_to_append(text, filters, one))
+    return text, new
 
 
-def _without_entries(text: str, entries: list[str]) -> str:
-    """The text without these entries, nor their list if it is left empty."""
-    while True:
-        tree, filters = _parse(text)
-        places = [place for place, one in enumerate(_texts(filters)) if one in entries]
-        if not filters or not places:
-            return text
-        container, place = filters, places[-1]
-        if len(filters.entries) == 1:
-            container = tree
-            place = max(at for at, entry in enumerate(tree.entries) if entry.key == _KEY)
-        text = jsonc.apply_splices(text, jsonc.splices_to_remove(text, container, place))
+def _remove(text: str, ours: list[str]) -> tuple[str, list[str]]:
+    """The text without these entries, nor their list if it is left empty; and those that were."""
+    tree, filters = _parse(text)
+    places = [place for place, one in enumerate(_texts(filters)) if one in ours]
+    gone = [one for one in ours if one in _texts(filters)]
+    if tree and places and len(places) == len(_texts(filters)):
+        place = max(n for n, entry in enumerate(tree.entries) if entry.key == _KEY)
+        return jsonc.apply_splices(text, jsonc.splices_to_remove(text, tree, place)), gone
+    for place in reversed(places):
+        if (filters := _parse(text)[1]) is not None:
+            text = jsonc.apply_splices(text, jsonc.splices_to_remove(text, filters, place))
+    return text, gone
 
 
-def _parse(text: str) -> tuple[JsonNode, JsonNode | None]:
+def _parse(text: str) -> tuple[JsonNode | None, JsonNode | None]:
     """The settings, and the list in them. Raises `InvalidInputError` for another structure."""
     tree = jsonc.parse(text)
     filters = jsonc.find_member(tree, _KEY)
-    if tree is None or tree.kind != "object":
+    if tree is not None and tree.kind != "object":
         raise InvalidInputError("it is no object")
     if filters and filters.kind != "array" and jsonc.to_python(filters) is not None:
         raise InvalidInputError(f"{_KEY} is no list")
