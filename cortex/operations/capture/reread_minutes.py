@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Mapping
 
 from cortex.core.minutes.ticked_tasks import child_slugs
 from cortex.core.model.caller import Caller
@@ -82,8 +83,7 @@ def _reread(vault: Vault, caller: Caller, row: NoteRow) -> bool:
     mark_briefings_stale(vault)
     for id_, (record, data) in done.created.items():
         _create(vault, f"records/{record.type}/{id_}.md", data)
-    for id_, note in done.changed.items():
-        files.replace(vault.root, paths[id_], notes.write(note), notes.write(children[id_]))
+    _replace(vault, {paths[id_]: (children[id_], note) for id_, note in done.changed.items()})
     if after != before:  # last: until it is written, the minutes are read once more
         files.replace(vault.root, row.path, after, before)
     return True
@@ -92,6 +92,11 @@ def _reread(vault: Vault, caller: Caller, row: NoteRow) -> bool:
 def _create(vault: Vault, path: str, data: bytes) -> None:
     if not files.exists(vault.root, path):  # it is there after a crash
         files.create(vault.root, path, data)
+
+
+def _replace(vault: Vault, changes: Mapping[str, tuple[notes.Note, notes.Note]]) -> None:
+    for path, (before, after) in changes.items():
+        files.replace(vault.root, path, notes.write(after), notes.write(before))
 
 
 def _read_event(vault: Vault, id_: str) -> Event:
