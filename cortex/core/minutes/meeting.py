@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from cortex.core.minutes import people
-from cortex.core.minutes.blocks import MAX_CHARS, Block, MinutesItem, parse_blocks
+from cortex.core.minutes.blocks import MAX_CHARS, Block, parse_blocks
 from cortex.core.minutes.cues import (
     ABSENT,
     ATTENDEES,
@@ -89,7 +89,8 @@ def _lines_of(block: Block) -> list[str]:
 
 
 def _block_fields(block: Block) -> Iterator[tuple[str, str]]:
-    """The fields of a block: lines, items or rows of two cells such as `Date: 2026-11-20`."""
+    """The fields of a block: lines, items (with what is nested in them) or rows of two cells, such
+    as `Date: 2026-11-20`."""
     fields: list[list[str]] = []
     for line, _ in block.lines:
         key, value = parse_field(line.strip())
@@ -99,7 +100,9 @@ def _block_fields(block: Block) -> Iterator[tuple[str, str]]:
             fields[-1][1] += f" {line.strip()}"
     yield from ((key, value) for key, value in fields)
     for item in block.items:
-        yield parse_field(item.lines[0][0] if item.lines else "")
+        key, value = parse_field(item.lines[0][0] if item.lines else "")
+        below = ", ".join(each.text() for each in item.nested)
+        yield key or item.text().casefold(), value or below
     for cells, _ in block.rows:
         if len(cells) >= 2:
             yield cells[0].strip(" *_:").casefold(), cells[1].strip(" *_")
@@ -170,16 +173,16 @@ def _find_attendees(
             is_people = kind == ATTENDEES or below
             level = level if below else block_level
             count = len(entries)
-        elif is_people and not (block.lines and len(entries) > count):
+        elif _is_roster(block) or (is_people and not (block.lines and len(entries) > count)):
             entries += _entries_of_block(block)
-        else:
-            entries += _nested_entries(block.items)
-            if block.rows and {"name", "here"} <= table_columns(block.rows[0][0]).keys():
-                entries += _entries_of_block(block)
     if not entries:
         entries = _names_in_first_lines(blocks)
     found = dict(people.parse_attendee(entry) for entry in entries)
     return [(name, aliases) for name, aliases in found.items() if name]
+
+
+def _is_roster(block: Block) -> bool:
+    return bool(block.rows) and {"name", "here"} <= table_columns(block.rows[0][0]).keys()
 
 
 def _entries_of_block(block: Block) -> list[str]:
@@ -190,16 +193,6 @@ def _entries_of_block(block: Block) -> list[str]:
         return people.names_in_list([item.text() for item in block.items])
     entries = people.names_in_list([line for line, _ in block.lines])
     return entries if all(people.parse_attendee(entry)[0] for entry in entries) else []
-
-
-def _nested_entries(items: list[MinutesItem]) -> list[str]:
-    """The entries below an item such as `Attendees:`."""
-    return [
-        entry
-        for item in items
-        if item.nested and section_kind(item.text()) == ATTENDEES
-        for entry in people.names_in_list([each.text() for each in item.nested])
-    ]
 
 
 def _names_in_first_lines(blocks: Iterable[Block]) -> list[str]:

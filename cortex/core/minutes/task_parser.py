@@ -62,11 +62,8 @@ def parse_own_task(text: str) -> tuple[str, str, str]:
     no other word is taken for a name."""
     text, marked = _take_plugin_marks(text)
     text, due = _take_due(text)
-    owner = ""
-    if field := _OWNER_RE.search(text):
-        owner, text = tidy_task_text(field[1]), f"{text[: field.start()]} {text[field.end() :]}"
-    elif mention := next((one for one in _MENTION_RE.finditer(text) if one[1]), None):
-        owner = mention[1]
+    text, owner = _take_owner_field(text)
+    owner = owner or next((one[1] for one in _MENTION_RE.finditer(text) if one[1]), "")
     return tidy_task_text(text), owner, due or marked
 
 
@@ -96,14 +93,17 @@ def _take_due(text: str) -> tuple[str, str]:
     return text, ""
 
 
+def _take_owner_field(text: str) -> tuple[str, str]:
+    field = _OWNER_RE.search(text)
+    if not field:
+        return text.strip(), ""
+    return f"{text[: field.start()]} {text[field.end() :]}".strip(), tidy_task_text(field[1])
+
+
 def _take_owner(text: str, names: NameSet) -> tuple[str, str]:
     """An owner field, or the name at the start: `Anna: ...`, `Anna - ...`, `Anna to ...`, `@anna
     ...`."""
-    text = text.strip()
-    owner = ""
-    if field := _OWNER_RE.search(text):
-        owner = tidy_task_text(field[1])
-        text = f"{text[: field.start()]} {text[field.end() :]}".strip()
+    text, owner = _take_owner_field(text)
     lead = _LEADING_NAME_RE.match(text)
     person = parse_people(lead[1], names) if lead else ""
     if lead and person and owner in ("", person):
@@ -118,10 +118,10 @@ def _take_mention(text: str) -> tuple[str, str]:
     found = [match for match in _MENTION_RE.finditer(text) if match[1]]
     if not found:
         return text, ""
-    last = found[-1]
+    first, last = found[0], found[-1]
     if not text[last.end() :].strip(" .,;"):
         return text[: last.start()], last[1]
-    return text[: found[0].start()] + text[found[0].start() + 1 :], found[0][1]
+    return text[: first.start()] + text[first.start() + 1 :], first[1]
 
 
 def _take_parenthesis(text: str, owner: str, due: str, names: NameSet) -> tuple[str, str, str]:
