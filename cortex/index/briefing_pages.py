@@ -9,7 +9,6 @@ from typing import NamedTuple
 
 from cortex.core.briefing.item_lines import INDEX, index_items, move_to_done, page_path
 from cortex.core.briefing.pages import (
-    BRIEFINGS_FOLDER,
     GENERATOR_VERSION,
     OPEN_ACTIONS,
     PAGE_KINDS,
@@ -19,15 +18,18 @@ from cortex.core.briefing.pages import (
     parse_page,
     render_page,
 )
+from cortex.core.model.layout import BRIEFINGS_FOLDER, is_among_briefings
 from cortex.core.model.problem import CortexError, NotFoundError, Problem, reason_of
 from cortex.core.text.strings import short_hash
 from cortex.index.catalogue import Catalogue
 from cortex.vault import files
 from cortex.vault.git import checkout, git_cli, objects
+from cortex.vault.layout import layout_of
 
 _HEADER_BYTES = 4096  # bytes that tell what a page is
 
-_SHARED_FOLDERS = (b"records/", b"sessions/")  # what lies here is committed with the briefings
+# What lies here is committed with the briefings.
+_SHARED_FOLDERS = ("records", "sessions")
 
 
 class PageDifference(NamedTuple):
@@ -55,13 +57,16 @@ def render_pages(root: str, catalogue: Catalogue, there: Iterable[str]) -> dict[
         for kind in PAGE_KINDS:
             if kind not in ("branch", "type", "topic", "index"):
                 by_page.setdefault(BriefingPage(kind, project), {})
+    layout = layout_of(root)
     pages = [page for page in by_page if page != INDEX]
-    by_page[INDEX] |= {item.id: item for item in index_items(pages)}
+    by_page[INDEX] |= {item.id: item for item in index_items(pages, layout)}
     if not pages:
         return {}
     # Two names may fold into one file name (`B` and `b-<hash of B>`); sorted, the same one wins.
     return {
-        page_path(page): render_page(page, by_page[page].values()).encode("utf-8", "replace")
+        layout.path(page_path(page)): render_page(page, by_page[page].values()).encode(
+            "utf-8", "replace"
+        )
         for page in sorted(by_page, reverse=True)
     }
 
@@ -73,9 +78,11 @@ def _lines_by_page(root: str, catalogue: Catalogue) -> dict[BriefingPage, dict[s
     ticks = list(catalogue.select("SELECT tick.id, path FROM tick JOIN note USING (number)"))
     rows = catalogue.briefing_lines()
     elsewhere = []
+    layout = layout_of(root)
+    shared = tuple(os.fsencode(layout.path(f"{folder}/")) for folder in _SHARED_FOLDERS)
     for row in rows:
         kind, project, branch, id_, section, place, text, path = row
-        if not path.startswith(_SHARED_FOLDERS):
+        if not path.startswith(shared):
             elsewhere.append(row)
             continue
         held = found.setdefault((kind, project, branch), {})
@@ -83,13 +90,9 @@ def _lines_by_page(root: str, catalogue: Catalogue) -> dict[BriefingPage, dict[s
             elsewhere.append(row)
         else:
             held[id_] = path, ItemLine(id_, section, place, text)
-    unshared_ticks = [
-        os.fsdecode(path) for _, path in ticks if not path.startswith(_SHARED_FOLDERS)
-    ]
+    unshared_ticks = [os.fsdecode(path) for _, path in ticks if not path.startswith(shared)]
     outside = dict(zip(unshared_ticks, unshared_ticks, strict=True))  # no record's id
-    outside |= {
-        os.fsdecode(row[7]): row[3] for row in elsewhere if not row[7].startswith(_SHARED_FOLDERS)
-    }
+    outside |= {os.fsdecode(row[7]): row[3] for row in elsewhere if not row[7].startswith(shared)}
     unshared = _untracked_paths(root, outside)
     ticked = {id_ for id_, path in ticks if path not in unshared}
     for kind, project, branch, id_, section, place, text, path in elsewhere:
@@ -125,8 +128,9 @@ def _untracked_paths(root: str, elsewhere: dict[str, str]) -> set[bytes]:
         for name in git_cli.run(root, ["ls-files", "-z", "--", *some]).split(b"\0")
     }
     new = elsewhere.keys() - known
+    folders = (*_SHARED_FOLDERS, *map(layout_of(root).path, _SHARED_FOLDERS))
     moved = (
-        git_cli.run(root, ["ls-files", "--deleted", "-z", "--", "records", "sessions"]).split(b"\0")
+        git_cli.run(root, ["ls-files", "--deleted", "-z", "--", *folders]).split(b"\0")
         if new
         else []
     )
@@ -140,7 +144,7 @@ def _existing_lines(
     """The lines that the pages have of these notes now: those of a note that cannot be read are
     kept."""
     for path in there:
-        if path.startswith(f"{BRIEFINGS_FOLDER}/"):
+        if is_among_briefings(path):
             try:
                 told = parse_page(files.read(root, path).decode("utf-8", "replace"))
             except (CortexError, OSError):
@@ -158,9 +162,10 @@ def compare_pages(
     """What must be written or removed so that the briefings are as `wanted`. `there` are the
     paths of the notes in the vault. Other files among the briefings stay. Raises
     `InvalidInputError` when the folder is a link."""
-    files.list_names(root, BRIEFINGS_FOLDER)
+    folder = layout_of(root).path(BRIEFINGS_FOLDER)
+    files.list_names(root, folder)
     found = []
-    pages = {path for path in there if path.startswith(f"{BRIEFINGS_FOLDER}/")}
+    pages = {path for path in there if path.startswith(f"{folder}/")}
     for path in sorted({*wanted, *pages}):
         expected = wanted.get(path)
         try:

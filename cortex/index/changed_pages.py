@@ -20,9 +20,10 @@ from cortex.core.model.note_status import MAX_NOTE_BYTES
 from cortex.core.model.problem import NotFoundError
 from cortex.index.note_summary import summarize_note
 from cortex.vault import files
+from cortex.vault.layout import layout_of
 
 # What lies elsewhere may be known to this clone alone, and then has no lines.
-_SHARED_FOLDERS = ("records/", "sessions/")
+_SHARED_FOLDERS = ("records", "sessions")
 
 BriefingLines = dict[tuple[BriefingPage, str], ItemLine]
 
@@ -33,10 +34,14 @@ def update_pages(
     """Changed pages as (path, bytes now, bytes wanted). `before` has the changed notes with
     their earlier bytes. None when the pages alone do not tell: one is missing, edited, or full,
     so that a line that leaves would make room for another."""
+    layout = layout_of(root)
     changes: dict[BriefingPage, dict[str, tuple[ItemLine | None, ItemLine | None]]] = {}
     for path, was in before.items():
         now = files.read(root, path)
-        if not path.startswith(_SHARED_FOLDERS) or max(len(now), len(was or b"")) > MAX_NOTE_BYTES:
+        if (
+            not layout.is_in(path, *_SHARED_FOLDERS)
+            or max(len(now), len(was or b"")) > MAX_NOTE_BYTES
+        ):
             return None
         old, new = _briefing_lines(path, was) if was is not None else {}, _briefing_lines(path, now)
         for page, id_ in {**old, **new}:
@@ -46,7 +51,7 @@ def update_pages(
     found = []
     for page, changed in changes.items():
         try:
-            held = files.read(root, page_path(page))
+            held = files.read(root, layout.path(page_path(page)))
         except NotFoundError:
             return None
         told = parse_page(held.decode("utf-8", "replace"))
@@ -73,7 +78,7 @@ def update_pages(
                 items[id_] = line
         wanted = render_page(page, items.values()).encode("utf-8", "replace")
         if wanted != held:
-            found.append((page_path(page), held, wanted))
+            found.append((layout.path(page_path(page)), held, wanted))
     return found
 
 

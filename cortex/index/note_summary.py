@@ -7,12 +7,13 @@ from contextlib import suppress
 from typing import NamedTuple
 
 from cortex.core.briefing.item_lines import ItemSource, item_lines_of
-from cortex.core.briefing.pages import BRIEFINGS_FOLDER, BriefingPage, ItemLine
+from cortex.core.briefing.pages import BriefingPage, ItemLine
 from cortex.core.extract.named_entities import Entity, find_entities
 from cortex.core.extract.own_items import OwnItem, has_placeholders, is_own, own_items, own_kind
 from cortex.core.markdown.scan import MarkdownScan, conflict_marker_line, scan, title_of
 from cortex.core.minutes.ticked_tasks import done_action_ids
 from cortex.core.model.event import DISTILLED, raw_content
+from cortex.core.model.layout import BRIEFINGS_FOLDER, inbox_status, is_among_briefings
 from cortex.core.model.note_status import (
     SET_ASIDE_STATUSES,
     TEMPLATE,
@@ -37,11 +38,6 @@ _STAMP_IN_NAME_RE = re.compile(r"(?:^|/)(\d{4})(\d\d)(\d\d)(\d\d)(\d\d)(?:\d\d)?
 _DATE_IN_NAME_RE = re.compile(r"(?:^|[/_ -])(\d{4}-\d{2}-\d{2})(?=[_ .-]|$)")
 # They are about one day or one stretch of work; what they say alike is their form.
 _TYPES_NOT_COMPARED = ("session", "meeting", "briefing")
-_STATUS_BY_FOLDER = {
-    "inbox/pending/": "pending",
-    "inbox/failed/": "failed",
-    "events/": "normalized",
-}
 
 
 class NoteSummary(NamedTuple):
@@ -110,8 +106,7 @@ def _summarize(note: notes.Note, path: str, mtime: int) -> tuple[NoteSummary, Ma
     scanned = scan(body, note.body_start_line)
     status, tier = _status_and_tier(note, path)
     tasks = scanned.tasks
-    is_page = path.startswith(f"{BRIEFINGS_FOLDER}/") and note.get("type") == "briefing"
-    if is_page or (tier == TIER_TRAIL and note.get("type") == DISTILLED):
+    if _is_page(note, path) or (tier == TIER_TRAIL and note.get("type") == DISTILLED):
         body, scanned = "", scan("")  # what it says is found where it came from
     is_trail = tier == TIER_TRAIL
     from_events, _ = note.provenance()
@@ -187,7 +182,8 @@ def _item_source(note: notes.Note, path: str, status: str, title: str, text: str
         body=text,
         tasks=(),
         topic=one_line(note.get("topic")),
-        is_record=bool(id_ != path and type_) and (is_record or path.startswith("records/")),
+        is_record=bool(id_ != path and type_)
+        and (is_record or path.startswith("records/") or f"/records/{type_}/" in path),
         has_conflict=bool(note.fields.get("merge_conflicts")),
     )
 
@@ -200,13 +196,16 @@ def _sketch(type_: str, tier: int, title: str, body: str) -> bytes:
 
 def _status_and_tier(note: notes.Note, path: str) -> tuple[str, int]:
     """The status that a note says, or that its folder gives it; and its tier in search."""
-    for prefix, inbox_status in _STATUS_BY_FOLDER.items():
-        if path.startswith(prefix):
-            return inbox_status, TIER_TRAIL
+    if of_event := inbox_status(path):
+        return of_event, TIER_TRAIL
     status = one_line(note.get("status")).lower()
-    if path.startswith(f"{BRIEFINGS_FOLDER}/"):
+    if path.startswith(f"{BRIEFINGS_FOLDER}/") or _is_page(note, path):
         return status, TIER_TRAIL
     return status, TIER_SET_ASIDE if status in SET_ASIDE_STATUSES else TIER_CURRENT
+
+
+def _is_page(note: notes.Note, path: str) -> bool:
+    return is_among_briefings(path) and note.get("type") == "briefing"
 
 
 def _event_title(note: notes.Note, tier: int) -> str:

@@ -30,6 +30,7 @@ VERBS: dict[str, tuple[str, str]] = {
     "extract": ("operations.capture.extract", "extract"),
     "distill": ("operations.distill.distill", "distill"),
     "heal": ("operations.share.heal", "heal"),
+    "layout": ("operations.share.layout", "layout"),
     "sync": ("operations.share.sync", "sync"),
     "watch": ("watcher.watch", "watch"),
     "history": ("operations.find.history", "history"),

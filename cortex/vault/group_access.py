@@ -17,10 +17,12 @@ import sys
 from collections.abc import Iterator
 from contextlib import suppress
 
+from cortex.core.model.layout import OWN_FOLDERS
 from cortex.core.model.problem import CortexError, Problem
 from cortex.core.text.shell_command import shell_quote
 from cortex.vault import files
-from cortex.vault.git import checkout, commit, git_cli
+from cortex.vault.git import checkout, git_cli
+from cortex.vault.layout import layout_of
 
 # What `core.sharedRepository` may say.
 _SHARED_REPOSITORY_VALUES = ["group", "1", "true", "yes", "on", "all", "world", "everybody", "2"]
@@ -106,8 +108,8 @@ def _inaccessible_files(root: str, common: str, group: int, mend: str) -> Iterat
 
 def _required_modes(root: str, common: str) -> Iterator[tuple[str, int]]:
     """Each folder and file that Cortex or git changes, with the mode bits that the group needs."""
-    for name in commit.OWN_FOLDERS:
-        for parent, _, names in os.walk(os.path.join(root, name)):
+    for name in OWN_FOLDERS:
+        for parent, _, names in os.walk(os.path.join(root, layout_of(root).path(name))):
             yield parent, _FOLDER_BITS
             yield from ((os.path.join(parent, name), _FILE_BITS) for name in names)
     objects, logs, hooks = (os.path.join(common, name) for name in ("objects", "logs", "hooks"))

@@ -2,27 +2,83 @@
 
 from __future__ import annotations
 
+import errno
+import os
+import re
+
+from cortex.core.model.layout import AT_ROOT, OWN_FOLDERS, Layout
+from cortex.core.model.problem import CortexError
 from cortex.core.text.strings import RESERVED_STEMS
+from cortex.vault import files
 
 SETTINGS_FILE = "cortex.toml"
-PENDING_FOLDER = "inbox/pending"
-FAILED_FOLDER = "inbox/failed"
-RECORDS_FOLDER = "records"
 
 _WINDOWS_FORBIDDEN_CHARS = frozenset('<>:"|?*\\') | frozenset(map(chr, range(32)))
 MAX_PATH_CHARS = 200  # characters below the vault's root: Windows allows 260 for the whole path
+_MAX_FOLDER_CHARS = 80
+_MAX_BYTES = 64 * 1024
+# Read without `tomllib` (6 ms) in every command, and of settings that cannot be parsed as well.
+_FOLDER_PATTERN = rb"""(?mx)^[ \t]*(?:
+      layout[ \t]*\.[ \t]*folder
+      |layout[ \t]*=[ \t]*\{[^}\n]*?\bfolder
+      |\[[ \t]*layout[ \t]*\](?:[^\n]*\n(?![ \t]*\[))*?[ \t]*folder
+    )[ \t]*=[ \t]*(["'])([^"'\n]*)\1"""
+_NO_MORE_FILES = (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EIO)
+_layouts: dict[str, tuple[tuple[int, ...], Layout]] = {}  # by root, with the stamp of the settings
 
 
-def pending_path(event_id: str) -> str:
-    return f"{PENDING_FOLDER}/{event_id}.md"
+def layout_of(root: str) -> Layout:
+    """Where Cortex's folders lie in a vault, as its settings say; at its root if they cannot be
+    read or name a folder that cannot be used (`folder_problem`)."""
+    try:
+        status = os.stat(f"{root}/{SETTINGS_FILE}", follow_symlinks=False)
+    except OSError:
+        return AT_ROOT
+    stamp = (status.st_mtime_ns, status.st_ctime_ns, status.st_size, status.st_ino)
+    known = _layouts.get(root)
+    if known is None or known[0] != stamp:
+        known = _layouts[root] = (stamp, _read_layout(root))
+    return known[1]
 
 
-def failed_path(event_id: str) -> str:
-    return f"{FAILED_FOLDER}/{event_id}.md"
+def known_layout(root: str) -> Layout:
+    """What `layout_of` answered last, without a look at the settings: for messages about a disk
+    that does not answer."""
+    return _layouts[root][1] if root in _layouts else AT_ROOT
 
 
-def record_path(type_: str, record_id: str) -> str:
-    return f"{RECORDS_FOLDER}/{type_}/{record_id}.md"
+def folder_problem(folder: str) -> str:
+    """Why Cortex's folders cannot lie below a folder; empty if they can."""
+    parts = folder.split("/")
+    try:
+        files.checked_parts(folder)
+    except CortexError:
+        return "is no path below the vault"
+    if any(part.startswith(".") for part in parts):
+        return "is hidden: what begins with a dot is not indexed"
+    if any(part.casefold() in OWN_FOLDERS for part in parts):
+        return "has a name that Cortex gives to a folder of its own"
+    if len(folder) > _MAX_FOLDER_CHARS:
+        return f"has more than {_MAX_FOLDER_CHARS} characters"
+    if re.search(r"[#^|\[\]!]", folder):
+        return "holds a character that Obsidian allows in no link"
+    return portability_problem(folder)
+
+
+def _read_layout(root: str) -> Layout:
+    try:
+        fd = files.open_regular(f"{root}/{SETTINGS_FILE}")
+    except CortexError:
+        return AT_ROOT
+    except OSError as error:
+        if error.errno in _NO_MORE_FILES:  # no reason to write elsewhere
+            raise
+        return AT_ROOT
+    with os.fdopen(fd, "rb") as file:
+        data = file.read(_MAX_BYTES)
+    found = re.search(_FOLDER_PATTERN, data) if b"layout" in data else None
+    folder = found[2].decode("utf-8", "replace").strip("/") if found else ""
+    return Layout(folder) if folder and not folder_problem(folder) else AT_ROOT
 
 
 def portability_problem(path: str) -> str:

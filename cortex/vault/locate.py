@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 
+from cortex.core.model.layout import Layout
 from cortex.core.model.problem import InvalidInputError, NotFoundError, Problem
 from cortex.core.text.value import NamedTuple
 from cortex.vault import files, user_folders
 from cortex.vault.git import checkout
-from cortex.vault.layout import SETTINGS_FILE
+from cortex.vault.layout import SETTINGS_FILE, layout_of
 
 _LOCKS_FOLDER = "cortex-locks"  # in a git folder that a group shares
 _MAX_BYTES = 10_000  # bytes of the file that names the default vault
@@ -22,6 +23,10 @@ class Vault(NamedTuple):
     is_explicit: bool = False  # by --vault or $CORTEX_VAULT: whoever did so means this one alone
     # The default vault of whoever asks, when that is not this process.
     default_root: str | None = None
+
+    def layout(self) -> Layout:
+        """Where Cortex's own folders lie in it."""
+        return layout_of(self.root)
 
     def cache_folder(self) -> str:
         """The private folder of what can be rebuilt."""

@@ -5,14 +5,11 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator
-from contextlib import suppress
-from copy import deepcopy
+from collections.abc import Iterator
 from typing import Any
 
-from cortex.core.model.problem import InvalidInputError, NotFoundError
-from cortex.core.text import toml
-from cortex.vault import files, settings
+from cortex.core.model.problem import InvalidInputError
+from cortex.vault import settings_text
 from cortex.vault.layout import SETTINGS_FILE
 
 _SECTION_HEADER_RE = re.compile(
@@ -22,7 +19,12 @@ _SECTION_HEADER_RE = re.compile(
 
 def read_all(root: str) -> dict[str, str]:
     """The aliases as written, one step each. Raises `InvalidInputError` for unreadable settings."""
-    aliases = _read_settings(root)[1].get("projects", {}).get("aliases", {})
+    section = settings_text.read(root)[1].get("projects", {})
+    if not isinstance(section, dict) or not isinstance(section.get("aliases", {}), dict):
+        message = f"[projects] aliases in {SETTINGS_FILE} is no table of names"
+        hint = 'write [projects.aliases] and below it "old" = "new"'
+        raise InvalidInputError(message, hint)
+    aliases = section.get("aliases", {})
     return {old: new for old, new in aliases.items() if isinstance(new, str)}
 
 
@@ -33,12 +35,13 @@ def format_line(old: str, new: str) -> str:
 def add(root: str, old: str, new: str) -> bool:
     """Write that `old` is part of `new` from now on; False when it says so already."""
     line = format_line(old, new)
+    read_all(root)  # raises where aliases are no table
 
     def change(table: dict[str, Any]) -> None:
         table.setdefault("projects", {}).setdefault("aliases", {})[old] = new
 
     by_hand = f"write {line} below [projects.aliases] yourself"
-    return _edit_settings(root, change, lambda text: _texts_with_line(text, line), by_hand)
+    return settings_text.edit(root, change, lambda text: _texts_with_line(text, line), by_hand)
 
 
 def remove(root: str, old: str) -> bool:
@@ -50,45 +53,7 @@ def remove(root: str, old: str) -> bool:
         del table["projects"]["aliases"][old]
 
     by_hand = f"take the alias of {old!r} out yourself"
-    return _edit_settings(root, change, lambda text: _texts_without_alias(text, old), by_hand)
-
-
-def _edit_settings(
-    root: str,
-    change: Callable[[dict[str, Any]], None],
-    candidates: Callable[[str], Iterator[str]],
-    by_hand: str,
-) -> bool:
-    """Write the first candidate that reads as the changed table; False if nothing changes."""
-    text, table = _read_settings(root)
-    settings.check_writable(root)
-    wanted = deepcopy(table)
-    change(wanted)
-    if wanted == table:
-        return False
-    for candidate in candidates(text):
-        with suppress(ValueError):
-            if toml.parse(candidate) == wanted:
-                files.replace(root, SETTINGS_FILE, candidate.encode(), text.encode())
-                return True
-    message = f"{SETTINGS_FILE} is written in a way in which this one line cannot be changed alone"
-    raise InvalidInputError(message, f"{by_hand}, then run the command again")
-
-
-def _read_settings(root: str) -> tuple[str, dict[str, Any]]:
-    """The text of the settings, and its table, in which `[projects] aliases` is a table."""
-    try:
-        text = settings.read_text(root)
-        table = toml.parse(text)
-    except (OSError, NotFoundError, ValueError) as error:
-        message = f"{SETTINGS_FILE} cannot be read: {error}"
-        raise InvalidInputError(message, "mend it, then run the command again") from error
-    section = table.get("projects", {})
-    if not isinstance(section, dict) or not isinstance(section.get("aliases", {}), dict):
-        message = f"[projects] aliases in {SETTINGS_FILE} is no table of names"
-        hint = 'write [projects.aliases] and below it "old" = "new"'
-        raise InvalidInputError(message, hint)
-    return text, table
+    return settings_text.edit(root, change, lambda text: _texts_without_alias(text, old), by_hand)
 
 
 def _texts_with_line(text: str, line: str) -> Iterator[str]:

@@ -10,7 +10,7 @@ from cortex.core.model.problem import CortexError, InvalidInputError, NotFoundEr
 from cortex.core.text import toml
 from cortex.core.text.person_words import FULL, NONE, PROMPT_POLICIES, SHORT
 from cortex.vault import files
-from cortex.vault.layout import SETTINGS_FILE
+from cortex.vault.layout import SETTINGS_FILE, folder_problem, layout_of
 
 FORMAT_VERSION = 1
 _MAX_ALIAS_STEPS = 20  # from one alias to the next
@@ -80,6 +80,7 @@ def load(root: str) -> Settings:
         hint = 'write exclude = ["private/*"]'
         _add(problems, "[index] exclude is not a list of patterns", hint)
         exclude = []
+    _check_layout(root, table, problems)
     if "distill" in table:
         hint = "take [distill] out; what runs stands in your own settings: cortex distill --help"
         _add(problems, "[distill] is not read: no vault can name a program", hint)
@@ -102,6 +103,17 @@ def load(root: str) -> Settings:
         refusal=refusal,
         problems=tuple(problems),  # last: the others add to them
     )
+
+
+def _check_layout(root: str, table: dict[str, object], problems: list[Problem]) -> None:
+    """Add a problem if `[layout] folder` is not where Cortex writes."""
+    section = table.get("layout", {})
+    folder = section.get("folder", "") if isinstance(section, dict) else None
+    if isinstance(folder, str) and folder.strip("/") == layout_of(root).folder:
+        return
+    why = folder_problem(folder) if isinstance(folder, str) else "is no text"
+    hint = 'write [layout] and below it folder = "cortex"; cortex layout cortex does it for you'
+    _add(problems, f"[layout] folder {why or 'is written in a way that is not read'}", hint)
 
 
 def check_writable(root: str) -> None:

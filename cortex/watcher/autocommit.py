@@ -6,17 +6,17 @@ import os
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from cortex.core.merge.note_versions import is_given_path
+from cortex.core.model.layout import is_event_path
 from cortex.core.model.problem import CortexError, InvalidInputError, Problem, problem_of
 from cortex.core.notes import note as notes
 from cortex.vault import files, settings
 from cortex.vault.git import checkout
 from cortex.vault.git.commit import UncommittedChange
-from cortex.vault.layout import RECORDS_FOLDER, SETTINGS_FILE
+from cortex.vault.layout import SETTINGS_FILE
 
 SETTLED_SECONDS = 2.0  # seconds that a file has to lie untouched
 _MAX_READ_BYTES = 4 * 1024 * 1024
-# Notes of ours: without an id they are not whole.
-_NOTE_FOLDERS = ("events/", f"{RECORDS_FOLDER}/", "sessions/")
 
 
 class CommitCandidates(NamedTuple):
@@ -86,7 +86,7 @@ def check_complete(path: str, data: bytes) -> None:
     note = notes.read(data, path)
     if note.problems:
         raise InvalidInputError(note.problems[0].message, note.problems[0].hint)
-    if path.startswith(_NOTE_FOLDERS):
+    if is_event_path(path) or is_given_path(path):  # without an id it is not whole
         if not note.get("id"):
             raise InvalidInputError(
                 "it has no id", "write one into its frontmatter, or move it to another folder"

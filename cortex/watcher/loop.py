@@ -30,7 +30,7 @@ from cortex.operations.share.resolve_conflicts import recover_interrupted_merge
 from cortex.vault import files, settings
 from cortex.vault.git import checkout, commit, drivers
 from cortex.vault.git.change_marker import git_stamp
-from cortex.vault.layout import PENDING_FOLDER, SETTINGS_FILE
+from cortex.vault.layout import SETTINGS_FILE
 from cortex.vault.locate import Vault
 from cortex.watcher import autocommit
 from cortex.watcher.debounce import Debouncer, QuietPeriod
@@ -225,7 +225,9 @@ class WatcherLoop:
         self._run_step("drivers", self._register_drivers, needed=unregistered)
         busy = checkout.operation_in_progress(self.vault.root)
         self._run_step("gather", self._drain_spool, needed=has_spooled_work(self.vault))
-        pending = not busy and bool(files.list_notes(self.vault.root, PENDING_FOLDER))
+        pending = not busy and bool(
+            files.list_notes(self.vault.root, self.vault.layout().pending())
+        )
         self._run_step(
             "normalize", lambda: normalize(self.vault, self._current_caller()), needed=pending
         )

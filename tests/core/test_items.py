@@ -8,6 +8,7 @@ import pytest
 
 from cortex.core.briefing.item_lines import extract_reason, index_items, page_path
 from cortex.core.briefing.pages import BriefingPage
+from cortex.core.model.layout import AT_ROOT
 from cortex.index.note_summary import summarize_note
 
 
@@ -233,7 +234,9 @@ def test_no_two_branches_or_projects_share_a_file_and_every_name_is_safe() -> No
 
 def test_the_index_names_every_page_once() -> None:
     items = list(
-        index_items([BriefingPage("decisions", "app"), BriefingPage("branch", "app", "a/b")])
+        index_items(
+            [BriefingPage("decisions", "app"), BriefingPage("branch", "app", "a/b")], AT_ROOT
+        )
     )
     assert items[0].text == "[[briefings/app/decisions|app: decisions]]"
     assert len({one.id for one in items}) == 2

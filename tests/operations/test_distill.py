@@ -18,7 +18,8 @@ from cortex.core.distill import prompt as prompts
 from cortex.core.distill.answer import SessionQuotes, check_answer, read_answer, read_cost
 from cortex.core.model.caller import Caller, no_progress
 from cortex.core.model.distillation import parse_distillation
-from cortex.core.model.event import Event, event_path
+from cortex.core.model.event import Event
+from cortex.core.model.layout import AT_ROOT
 from cortex.core.model.problem import CortexError, InvalidInputError, NotFoundError
 from cortex.core.model.turn_summary import AGENT, USER, Utterance, format_utterances
 from cortex.core.notes import note as notes
@@ -174,7 +175,7 @@ def test_what_has_a_true_quote_becomes_a_record_and_what_lies_is_dropped_and_cou
     record = notes.read(shop.notes("records/decision").popitem()[1].encode())
     assert record.title == DECISION["statement"].rstrip(".")
     assert record.text_below_title.strip() == "**Why.** The table stays small."
-    assert record.get("created") == notes.read((shop.root / event_path(turn)).read_bytes()).get(
+    assert record.get("created") == notes.read((shop.root / AT_ROOT.event(turn)).read_bytes()).get(
         "at"
     )
     assert turn in record.provenance()[0]
@@ -650,7 +651,7 @@ def test_two_clones_that_distill_one_session_come_to_the_same_records(pair):
 def test_what_one_clone_distills_and_another_normalizes_apart_is_one(pair):
     here, there = pair
     id_ = here.turn()
-    text = (here.root / event_path(id_)).read_text()
+    text = (here.root / AT_ROOT.event(id_)).read_text()
     (there.root / "inbox/pending").mkdir(parents=True, exist_ok=True)
     (there.root / f"inbox/pending/{id_}.md").write_text(text)  # as an import of the same transcript
     normalize(there.vault, there.caller())

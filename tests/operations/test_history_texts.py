@@ -13,13 +13,14 @@ import pytest
 from cortex.core.model import event as events
 from cortex.core.model.caller import Caller, no_progress
 from cortex.core.model.event import Event
+from cortex.core.model.layout import AT_ROOT
 from cortex.core.model.problem import ConflictError, NotFoundError
 from cortex.core.model.session_note import session_note_id
 from cortex.core.model.topics import topic_record_id
 from cortex.core.notes import note as notes
 from cortex.operations.capture.normalize import normalize
 from cortex.operations.find.history import History, history
-from cortex.vault import files, layout
+from cortex.vault import files
 
 TOPIC = "decision/storage"
 ID = topic_record_id("shop", "project", TOPIC)
@@ -40,7 +41,7 @@ def said(
     } | more
     files.create(
         vault.root,
-        layout.pending_path(id_),
+        AT_ROOT.pending(id_),
         events.compose(Event(id=id_, at=at, text=text, **fields)).encode(),
     )
     if not waits:
@@ -62,7 +63,7 @@ def test_every_text_of_a_topic_is_there_without_git_newest_first(vault, caller):
         (ids[1], "text 2 with more"),
         (ids[0], "text 1 with more"),
     ]
-    assert found.texts[0][1:4] == ("2026-11-03T10:00:00Z", "On day 3", events.event_path(ids[2]))
+    assert found.texts[0][1:4] == ("2026-11-03T10:00:00Z", "On day 3", AT_ROOT.event(ids[2]))
     assert (found.id, found.versions, found.revisions) == (ID, (), 3)
     assert "in no git repository" in found.hint
     assert "git init" in found.hint
@@ -117,7 +118,7 @@ def test_the_two_lists_are_shown_as_one_in_time_order_and_json_keeps_its_fields(
         "event": one,
         "at": "2026-11-01T10:00:00Z",
         "title": "On day 1",
-        "path": events.event_path(one),
+        "path": AT_ROOT.event(one),
         "preview": "first",
     }
     assert answer["revisions"] == 2
@@ -179,7 +180,7 @@ def test_what_waits_in_the_inbox_is_a_text_already(vault, caller):
     said(vault, 1, "first")
     two = said(vault, 2, "second", waits=True)
     found = history(vault, caller, ID)
-    assert (told(found)[0], found.texts[0].path) == ((two, "second"), layout.pending_path(two))
+    assert (told(found)[0], found.texts[0].path) == ((two, "second"), AT_ROOT.pending(two))
     assert history(vault, caller, ID, at=two).text == "second"
 
 

@@ -12,7 +12,8 @@ import pytest
 
 from cortex.core.extract.candidate import KEYWORD_LAYER, Candidate
 from cortex.core.extract.candidate_records import candidate_to_record
-from cortex.core.model.event import Event, compose, event_path
+from cortex.core.model.event import Event, compose
+from cortex.core.model.layout import AT_ROOT
 from cortex.core.model.record import Record, compose_untitled_record
 from cortex.core.model.session_note import compose_note, session_note_id
 from cortex.vault.locate import Vault
@@ -46,7 +47,7 @@ def old(vault: Vault) -> dict[str, Path]:
     second = event_of(1, PASSAGE)
     paths = {}
     for event in (first, second):
-        path = root / event_path(event.id)
+        path = root / AT_ROOT.event(event.id)
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(compose(event))
     begun = Record(id="", type="", title="", body="", created=first.at, events=(first.id,), session="old-1", project="shop", branch="main")  # fmt: skip

@@ -11,6 +11,7 @@ from hypothesis import given, settings, strategies as st
 
 from cortex.core.model import event as events
 from cortex.core.model.event import Event
+from cortex.core.model.layout import AT_ROOT
 from cortex.core.model.turn_summary import (
     AGENT,
     USER,
@@ -22,7 +23,7 @@ from cortex.core.model.turn_summary import (
 from cortex.operations.capture.normalize import normalize
 from cortex.operations.care.init import init
 from cortex.operations.share.duplicates import join_diverged_files
-from cortex.vault import files, layout
+from cortex.vault import files
 from cortex.vault.locate import Vault
 from tests.conftest import caller_at
 
@@ -51,10 +52,10 @@ EMPTY = [event(5, "session_start", session="empty"), event(6, "session_end", ses
 def normalized(vault: Vault, *batch: Event) -> None:
     """A pass over these events alone."""
     for one in batch:
-        files.create(vault.root, layout.pending_path(one.id), events.compose(one).encode())
+        files.create(vault.root, AT_ROOT.pending(one.id), events.compose(one).encode())
     done = normalize(vault, caller_at("2026-11-20T12:00:00Z"))
     assert not done.failed
-    assert all(files.exists(vault.root, events.event_path(one.id)) for one in batch)
+    assert all(files.exists(vault.root, AT_ROOT.event(one.id)) for one in batch)
 
 
 def session_files(vault: Vault) -> list[Path]:
@@ -97,12 +98,12 @@ def test_a_pass_that_ends_between_a_note_and_its_events_is_made_up_for(tmp_path,
         whole(root, old, new)
 
     for each in ALL:
-        files.create(two.root, layout.pending_path(each.id), events.compose(each).encode())
+        files.create(two.root, AT_ROOT.pending(each.id), events.compose(each).encode())
     monkeypatch.setattr(files, "move", move)
     assert normalize(two, caller_at("2026-11-20T12:00:00Z")).failed
     monkeypatch.setattr(files, "move", whole)
     normalized(two)
-    assert not list(Path(two.root, layout.PENDING_FOLDER).glob("*.md"))
+    assert not list(Path(two.root, AT_ROOT.pending()).glob("*.md"))
     (expected,), (note,) = session_files(one), session_files(two)
     assert note.read_text() == expected.read_text()
 
@@ -125,7 +126,7 @@ def test_a_note_keeps_its_file_when_its_title_gets_better_and_its_links_are_not_
 def test_an_event_file_that_is_gone_leaves_out_what_it_said_and_no_more(tmp_path):
     vault = new_vault(tmp_path)
     normalized(vault, START, CART, TITLED)
-    Path(vault.root, events.event_path(CART.id)).unlink()
+    Path(vault.root, AT_ROOT.event(CART.id)).unlink()
     normalized(vault, LAST)
     (file,) = session_files(vault)
     asked = file.read_text().partition("## Asked")[2].partition("\n## ")[0]

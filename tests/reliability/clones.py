@@ -19,8 +19,9 @@ import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from cortex.core.model import event as events, session_note as sessions
+from cortex.core.model import session_note as sessions
 from cortex.core.model.caller import Caller, no_progress
+from cortex.core.model.layout import AT_ROOT
 from cortex.core.model.problem import CortexError, Problem
 from cortex.core.model.turn_summary import PlannedStep, TurnSummary, compose_text
 from cortex.core.normalize.handlers import parse_event, records_from_event
@@ -767,7 +768,7 @@ class Clones:
         if waiting := [path for path in held if path.startswith("inbox/")]:
             raise Lost(f"left in the inbox: {waiting}")
         for id_, data in self.events.items():
-            if (now := held.get(events.event_path(id_))) != data:
+            if (now := held.get(AT_ROOT.event(id_))) != data:
                 raise Lost(
                     f"event {id_} {'says something else' if now else 'is gone'}: {now!r} instead of {data!r}"
                 )

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from cortex.core.model.caller import Caller, no_progress
-from cortex.core.model.event import event_path
+from cortex.core.model.layout import AT_ROOT
 from cortex.core.model.problem import ConflictError
 from cortex.core.model.topics import topic_record_id
 from cortex.core.notes import note as notes
@@ -171,7 +171,7 @@ def test_a_topic_begun_on_every_clone_is_one_record_and_the_last_text_stands(
     assert "merge_conflicts" not in note.fields
     for clone in every:
         assert clone.texts() == {one.event: f"text {place}" for place, one in enumerate(saved)}
-        assert all((clone.root / event_path(one.event)).exists() for one in saved)
+        assert all((clone.root / AT_ROOT.event(one.event)).exists() for one in saved)
         assert history(clone.vault, clone.caller(), ID).revisions == number
 
 
@@ -306,7 +306,7 @@ def test_a_topic_saved_anew_against_what_was_done_on_another_clone(change, first
     assert one.texts()[event] == "A line to leave.\n\nAnother."
     assert one.texts()[anew.event] == "A line to leave.\n\nAnother.\n\nAnd new."
     for each in note.provenance()[0]:
-        assert (one.root / event_path(each)).exists()
+        assert (one.root / AT_ROOT.event(each)).exists()
     assert "merge_conflicts" not in note.fields
     upserted = change in (saved_with_another_type, edited_and_saved)
     later = upserted and not first
@@ -353,8 +353,8 @@ def test_while_two_records_become_one_nobody_else_changes_either(clones, monkeyp
     moved_by_hand(one)
     target = one.root / two.path.relative_to(two.root)
     target.write_bytes(other)
-    (one.root / event_path(saved[1].event)).write_bytes(
-        (two.root / event_path(saved[1].event)).read_bytes()
+    (one.root / AT_ROOT.event(saved[1].event)).write_bytes(
+        (two.root / AT_ROOT.event(saved[1].event)).read_bytes()
     )
     real, refused = {name: getattr(files, name) for name in ("replace", "remove")}, []
 

@@ -7,7 +7,6 @@ from collections.abc import Container, Iterable, Iterator
 from typing import NamedTuple
 
 from cortex.core.briefing.pages import (
-    BRIEFINGS_FOLDER,
     OPEN_ACTIONS,
     PAGE_KINDS,
     SET_ASIDE,
@@ -18,6 +17,7 @@ from cortex.core.briefing.pages import (
 )
 from cortex.core.markdown.blocks import Task
 from cortex.core.model.generated_text import outcome_of
+from cortex.core.model.layout import BRIEFINGS_FOLDER, Layout
 from cortex.core.model.note_status import DONE_STATUSES, SET_ASIDE_STATUSES
 from cortex.core.model.record import is_personal
 from cortex.core.text.agent_escape import escape_for_agent
@@ -133,7 +133,8 @@ def extract_reason(body: str, title: str) -> str:
 
 
 def page_path(page: BriefingPage) -> str:
-    """The path of a page, `briefings/<project>/<page>.md`, valid on every file system."""
+    """The path of a page, `briefings/<project>/<page>.md`, valid on every file system; below the
+    folder of Cortex, if it has one."""
     if page.kind == "index":
         return f"{BRIEFINGS_FOLDER}/index.md"
     name = _safe_file_name(page.name, PAGE_KINDS) if page.name else page.kind
@@ -142,10 +143,10 @@ def page_path(page: BriefingPage) -> str:
     return f"{BRIEFINGS_FOLDER}/{folder}/{below}{name}.md"
 
 
-def index_items(pages: Iterable[BriefingPage]) -> Iterator[ItemLine]:
+def index_items(pages: Iterable[BriefingPage], layout: Layout) -> Iterator[ItemLine]:
     """The index: one line for each page."""
     for page in pages:
-        path = page_path(page).removesuffix(".md")
+        path = layout.path(page_path(page)).removesuffix(".md")
         about = page.name if page.kind == "branch" else heading_of(page).lower()
         title = _link_title(f"{page.project or NO_PROJECT}: {about}")
         yield ItemLine(path, "Pages", path, f"[[{path}|{title}]]")

@@ -18,7 +18,6 @@ from cortex.core.notes import yaml_writer
 # lines of the same notes. A page that a newer program made is left alone, so that two versions in
 # one team do not rewrite each other's pages for ever.
 GENERATOR_VERSION = 4
-BRIEFINGS_FOLDER = "briefings"
 _ITEM_RE = re.compile(r"- (.*) <!-- cx (\S+) (\S+) -->")
 _HEADER_FIELD_RE = re.compile(r"(page|project|branch|name|generator): (.*)")
 _WIKILINK_RE = re.compile(r"\[\[[^\[\]]*\]\]")

@@ -27,16 +27,17 @@ from cortex.core.merge.note_versions import (
     NoteFile,
     NoteVersions,
     has_own_id,
-    is_event_path,
+    is_briefing,
+    is_given_path,
     stem_of,
     versions_by_note,
 )
+from cortex.core.model.layout import is_event_path
 from cortex.core.model.problem import InvalidInputError
 from cortex.core.notes import note as notes
 
 # Where an event lies: of several places the last one stays.
-_FAILED_FOLDER = "inbox/failed/"
-_EVENT_FOLDERS = ("inbox/pending/", _FAILED_FOLDER, "events/")
+_EVENT_FOLDERS = ("inbox/pending/", "inbox/failed/", "events/")
 _BOTH_CHANGED = "both sides changed the same lines"
 _ADDED_TWICE = "was added on both sides; merged into one note"
 _KEPT_ONCE = "one note is kept, with the changes of both"
@@ -63,7 +64,7 @@ def plan_resolution(
         if not one.is_regular_file:
             why = "it is a link or a folder on one side: git add what should stay, or git rm it"
             plan.ask(path, why)
-        elif path.startswith("briefings/"):
+        elif any(is_briefing(path, tree[path]) for tree in sides if path in tree):
             _resolve_briefing(plan, path)
         elif is_event_path(path):
             events.setdefault(stem_of(path), []).append(path)
@@ -126,7 +127,7 @@ def without_conflicts_field(data: bytes) -> bytes:
 
 def _frontmatter_error(path: str, data: bytes) -> str:
     """What is wrong with the frontmatter of a note of ours; empty if nothing is."""
-    problems = notes.read(data).problems if path.startswith(("records/", "sessions/")) else ()
+    problems = notes.read(data).problems if is_given_path(path) else ()
     return next((one.message for one in problems if "frontmatter" in one.message), "")
 
 
@@ -182,7 +183,7 @@ def resolve_event(
         return None
     place = max((file.path for file in here), key=lambda path: (_event_folder_rank(path), path))
     removed = frozenset(paths - {place})
-    if place.startswith(_FAILED_FOLDER):
+    if _is_failed(place):
         texts = [max(file.data for file in here if file.path == place)]
     else:
         # In the folder of failed events the reason stands in the text.
@@ -206,11 +207,15 @@ def resolve_event(
 
 
 def _texts_as_captured(files: Sequence[NoteFile]) -> list[bytes]:
-    return [file.data for file in files if not file.path.startswith(_FAILED_FOLDER)]
+    return [file.data for file in files if not _is_failed(file.path)]
+
+
+def _is_failed(path: str) -> bool:
+    return "/inbox/failed/" in f"/{path}"
 
 
 def _event_folder_rank(path: str) -> int:
-    ranks = (rank for rank, folder in enumerate(_EVENT_FOLDERS) if path.startswith(folder))
+    ranks = (rank for rank, folder in enumerate(_EVENT_FOLDERS) if f"/{folder}" in f"/{path}")
     return next(ranks, -1)
 
 

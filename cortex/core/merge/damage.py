@@ -21,11 +21,11 @@ from cortex.core.merge.note_versions import (
     Tree,
     group_by_note,
     has_own_id,
-    is_event_path,
     is_personal_note,
     note_id,
     stem_of,
 )
+from cortex.core.model.layout import is_event_path
 from cortex.core.notes import note as notes
 
 # The kinds of damage.

@@ -11,16 +11,15 @@ import re
 from collections.abc import Mapping
 from typing import NamedTuple, TypeAlias
 
+from cortex.core.model.layout import BRIEFINGS_FOLDER, is_among_briefings, is_event_path
 from cortex.core.model.note_status import is_named_after
 from cortex.core.model.record import RECORD_TYPES
 from cortex.core.notes import note as notes
 from cortex.core.notes.note import Note
 
-CORTEX_PATHS = (
-    "inbox", "events", "records", "sessions", "briefings", "cortex.toml", ".gitattributes",
-    ".cortex-project",
-)  # fmt: skip
+_SETTINGS_FILES = ("cortex.toml", ".gitattributes", ".cortex-project")
 _RECORD_ID_RE = re.compile(r"[a-z0-9-]{1,60}-[a-z2-7]{6}")
+_GIVEN_PATH_RE = re.compile(r"(?:.*/)?(?:records|sessions)/")
 
 Tree: TypeAlias = Mapping[str, bytes]  # vault path -> text; no entry where there is no file
 
@@ -86,7 +85,7 @@ def group_by_note(*trees: Tree) -> dict[str, tuple[list[NoteFile], ...]]:
         {
             path: note_id(data)
             for path, data in tree.items()
-            if not is_event_path(path) and not path.startswith("briefings/")
+            if not is_event_path(path) and not is_briefing(path, data)
         }
         for tree in trees
     ]
@@ -113,7 +112,7 @@ def preferred_path(id_: str, texts: Tree) -> str:
     the greatest. The same on every clone, in whatever order versions meet."""
 
     def rank(path: str) -> tuple[int, str, str]:
-        given = path.startswith(("records/", "sessions/")) and is_named_after(stem_of(path), id_)
+        given = is_given_path(path) and is_named_after(stem_of(path), id_)
         copied = bool(id_) and stem_of(path).startswith(f"{id_} ")
         note = notes.read(texts[path])
         return (
@@ -132,11 +131,18 @@ def is_cortex_note(path: str, data: bytes) -> bool:
     )
 
 
+def is_given_path(path: str) -> bool:
+    """True if a note lies where Cortex writes records and sessions."""
+    return _GIVEN_PATH_RE.match(path) is not None
+
+
 def is_personal_note(path: str, data: bytes) -> bool:
     """True if it is a note of a person's own."""
     return (
         path.endswith(".md")
-        and path.partition("/")[0] not in CORTEX_PATHS
+        and path not in _SETTINGS_FILES
+        and not is_event_path(path)
+        and not is_briefing(path, data)
         and not is_cortex_note(path, data)
     )
 
@@ -156,9 +162,11 @@ def is_record_file_name(name: str) -> bool:
     return bool(_RECORD_ID_RE.fullmatch(name.removesuffix(".md")))
 
 
-def is_event_path(path: str) -> bool:
-    """True if this is where events lie, normalized or not."""
-    return path.startswith(("events/", "inbox/"))
+def is_briefing(path: str, data: bytes) -> bool:
+    """True if this is a page that Cortex generates."""
+    return path.startswith(f"{BRIEFINGS_FOLDER}/") or (
+        is_among_briefings(path) and notes.read(data).get("type") == "briefing"
+    )
 
 
 def has_own_id(path: str, data: bytes) -> bool:

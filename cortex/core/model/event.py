@@ -116,11 +116,6 @@ def time_of_id(id_: str) -> str:
     return f"{id_[:4]}-{id_[4:6]}-{id_[6:8]}T{id_[9:11]}:{id_[11:13]}:{id_[13:15]}Z"
 
 
-def event_path(id_: str) -> str:
-    """Where the normalized event lies in the vault: one folder a month."""
-    return f"events/{id_[:4]}/{id_[4:6]}/{id_}.md"
-
-
 def validate(event: Event) -> None:
     """Raise `InvalidInputError` when the event may not be written."""
     if event.type not in EVENT_TYPES:

@@ -6,6 +6,7 @@ from typing import NamedTuple, TypeAlias
 
 from cortex.core.extract.candidate import LeadingPhrases
 from cortex.core.model.event import Event, is_event_id
+from cortex.core.model.layout import AT_ROOT
 from cortex.core.model.record import Record, content_digest
 from cortex.core.model.session_note import session_note_id
 from cortex.core.text import iso_time
@@ -66,6 +67,7 @@ class ExistingRecords:
 
     def __init__(self) -> None:
         self.phrases: LeadingPhrases = ()  # of the vault's settings
+        self.layout = AT_ROOT
         # Event id -> path of the first note that names it; record id -> path.
         self.path_by_event_id: dict[str, str] = {}
         self.path_by_id: dict[str, str] = {}

@@ -268,7 +268,8 @@ def _handle_session(event: Event, known: ExistingRecords) -> list[NoteChange]:
     if id_ in known.path_by_id:
         return [AppendToSession(known.path_by_id[id_], event)]
     record = _base_record(event)._replace(id=id_, type="session")
-    return [CreateNote(sessions.note_path(event), sessions.compose_note(event), record)]
+    path = known.layout.path(sessions.note_path(event))
+    return [CreateNote(path, sessions.compose_note(event), record)]
 
 
 def minutes_record(event: Event) -> Record:
@@ -305,7 +306,7 @@ def _change_for_record(record: Record, event: Event, known: ExistingRecords) -> 
         # Records of a project that was merged into another keep their ids.
         if path := path or known.path_by_topic.get(topic):
             return UpsertTopic(path, event, record)
-        new_path = topics.record_path(*topic)
+        new_path = known.layout.path(topics.record_path(*topic))
         return CreateNote(new_path, compose_record(record), record, joins_existing=True)
     if path:
         layer = record.layer if record.confidence == "1" else ""
@@ -321,7 +322,7 @@ def _change_for_record(record: Record, event: Event, known: ExistingRecords) -> 
         )
     ):
         return AddProvenance(path, event)
-    new_path = f"records/{record.type}/{record.id}.md"
+    new_path = known.layout.record(record.type, record.id)
     return CreateNote(new_path, compose_record(record), record, joins_existing=bool(record.layer))
 
 

@@ -18,7 +18,7 @@ VERB_GROUPS = {
         "consolidate", "promote", "project",
     ),
     "Share": ("sync", "merge", "git", "heal", "watch"),
-    "Look after": ("init", "normalize", "retry", "doctor", "rebuild", "schema", "completion"),
+    "Look after": ("init", "layout", "normalize", "retry", "doctor", "rebuild", "schema", "completion"),
 }  # fmt: skip
 # Commands that are no verbs.
 _OTHER_COMMANDS = (

@@ -9,8 +9,9 @@ from cortex.core.model.problem import ConflictError, CortexError, InvalidInputEr
 from cortex.core.redact.secrets import sanitize_text
 from cortex.core.text.shell_command import shell_quote
 from cortex.core.text.value import NamedTuple
-from cortex.vault import files, layout
+from cortex.vault import files
 from cortex.vault.git import checkout
+from cortex.vault.layout import known_layout
 from cortex.vault.locate import Vault
 
 _MAX_ATTEMPTS = 5  # at ids that nobody has; with 50 random bits a second one is already unheard of
@@ -86,8 +87,8 @@ def publish_event(
     """
     for _ in range(_MAX_ATTEMPTS):
         event = event._replace(at=events.time_of_id(event.id))
-        path = layout.pending_path(event.id)
         try:
+            path = vault.layout().pending(event.id)
             if is_retry and (earlier := _find_earlier_capture(vault, event)):
                 return earlier
             files.create(vault.root, path, events.compose(event).encode())
@@ -97,7 +98,7 @@ def publish_event(
         except NotFoundError:
             continue  # normalized while we looked for it: look again
         except OSError as error:
-            folder = f"{vault.root}/{layout.PENDING_FOLDER}"
+            folder = f"{vault.root}/{known_layout(vault.root).pending()}"
             again = f"run the same capture with --id {event.id}, which never makes a second event"
             raise CortexError(
                 f"nothing was captured: {error.strerror or error} ({folder})",
@@ -117,7 +118,11 @@ def new_event_id(caller: Caller) -> str:
 def _find_earlier_capture(vault: Vault, event: Event) -> CaptureResult | None:
     """The result of an earlier attempt under this id; `ConflictError` if its text differs."""
     id_ = event.id
-    for path in (layout.pending_path(id_), events.event_path(id_), layout.failed_path(id_)):
+    for path in (
+        vault.layout().pending(id_),
+        vault.layout().event(id_),
+        vault.layout().failed(id_),
+    ):
         if files.exists(vault.root, path):
             data = files.read(vault.root, path)
             # No field of an event spans lines: the first such heading is the event's own.

@@ -10,7 +10,7 @@ from contextlib import suppress
 from cortex.core.model.caller import Caller
 from cortex.core.model.problem import ConflictError, CortexError, NotFoundError, Problem
 from cortex.hosts import has_transcripts
-from cortex.vault import files, layout
+from cortex.vault import files
 from cortex.vault.locate import Vault
 from cortex.vault.state import hook_log, session_state as cursors, spool
 
@@ -178,5 +178,5 @@ def _publish_unsent_event(vault: Vault, id_: str) -> None:
     folder = spool.spool_folder(vault)
     data = files.read(folder, id_ + spool.UNSENT_SUFFIX)
     if not cursors.is_event_captured(vault, id_, elsewhere=False):
-        files.create(vault.root, layout.pending_path(id_), data)
+        files.create(vault.root, vault.layout().pending(id_), data)
     os.unlink(os.path.join(folder, id_ + spool.UNSENT_SUFFIX))

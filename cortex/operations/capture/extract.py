@@ -23,7 +23,7 @@ from cortex.operations.capture.replay import ReplayResult, replay as run_replay,
 from cortex.operations.capture.save import save
 from cortex.operations.find import resolve_note
 from cortex.operations.find.ensure_fresh import ensure_fresh
-from cortex.vault import files, layout, settings
+from cortex.vault import files, settings
 from cortex.vault.locate import Vault
 
 _MAX_EVENT_FILE_BYTES = 2 * events.MAX_CONTENT_BYTES
@@ -226,7 +226,7 @@ def _event_ids_of(now: IndexSession, name: str) -> tuple[str, ...]:
 
 
 def _load_event(vault: Vault, id_: str) -> Event:
-    for path in (events.event_path(id_), layout.pending_path(id_)):
+    for path in (vault.layout().event(id_), vault.layout().pending(id_)):
         try:
             return parse_event(files.read(vault.root, path, _MAX_EVENT_FILE_BYTES), path)
         except (FileNotFoundError, NotFoundError):

@@ -41,7 +41,7 @@ from cortex.core.normalize.handlers import (
 from cortex.core.normalize.topic_upsert import has_current_replacement, upsert_record
 from cortex.core.notes import note as notes, yaml_writer
 from cortex.core.notes.edit import with_session_link
-from cortex.vault import files, layout, settings
+from cortex.vault import files, settings
 from cortex.vault.locate import Vault
 
 # What became of a record; a duplicate has grown in its provenance alone.
@@ -64,6 +64,7 @@ class InboxNormalizer:
         self.existing = known
         self.settings = settings.load(self.root)
         known.phrases = self.settings.phrases
+        known.layout = self.layout = vault.layout()
         self.dry_run = dry_run
         self.normalized_ids: list[str] = []  # ids of events
         self.outcomes: list[tuple[str, str]] = []  # path of a record, what became of it
@@ -82,10 +83,10 @@ class InboxNormalizer:
 
     def run(self, waiting: list[str], caller: Caller) -> None:
         for count, name in enumerate(waiting, start=1):
-            path = f"{layout.PENDING_FOLDER}/{name}"
+            path = f"{self.layout.pending()}/{name}"
             try:
                 event = self._read_event(path)
-                unfinished = not files.exists(self.root, events.event_path(event.id))
+                unfinished = not files.exists(self.root, self.layout.event(event.id))
                 self._apply(decide(event, self.existing, unfinished=unfinished), event)
             except OSError as error:
                 # The disk or the permissions, not the event: it waits where it is.
@@ -153,7 +154,7 @@ class InboxNormalizer:
         return record._replace(session_note=self.existing.session_note(record.session))
 
     def _move_event(self, event: Event) -> None:
-        files.move(self.root, layout.pending_path(event.id), events.event_path(event.id))
+        files.move(self.root, self.layout.pending(event.id), self.layout.event(event.id))
 
     def _write_sessions(self) -> None:
         """Write the notes of sessions, each once, then move their events."""
@@ -170,7 +171,7 @@ class InboxNormalizer:
             except Exception as error:  # noqa: BLE001  one session never stops another
                 self._forget_normalized(turns)
                 for _, event in turns:
-                    self._add_failure(layout.pending_path(event.id), error)
+                    self._add_failure(self.layout.pending(event.id), error)
 
     def _forget_normalized(self, turns: list[tuple[CreateNote | AppendToSession, Event]]) -> None:
         ids = {event.id for _, event in turns}
@@ -183,7 +184,7 @@ class InboxNormalizer:
         create, added = turns[0][0], [event for _, event in turns]
         if isinstance(create, CreateNote):
             note = self._session_with(notes.read_strict(create.text.encode(), path), added)
-            new_path = note_path(added[0], note.get("title"))
+            new_path = self.layout.path(note_path(added[0], note.get("title")))
             try:
                 files.create(self.root, new_path, notes.write(note))
             except FileExistsError:
@@ -241,7 +242,7 @@ class InboxNormalizer:
         if record.id in self.existing.removed_ids:
             return False
         return record.id in self.existing.path_by_id or files.exists(
-            self.root, f"records/{record.type}/{record.id}.md"
+            self.root, self.layout.record(record.type, record.id)
         )
 
     def _records_in(self, event: Event) -> list[Record]:
@@ -251,7 +252,7 @@ class InboxNormalizer:
 
     def _find_event(self, id_: str) -> Event | None:
         """A normalized event, or one in the inbox after a crash; None if it cannot be read."""
-        for path in (events.event_path(id_), layout.pending_path(id_)):
+        for path in (self.layout.event(id_), self.layout.pending(id_)):
             try:
                 return self._read_event(path)
             except (CortexError, OSError):
@@ -344,7 +345,7 @@ class InboxNormalizer:
     def _preserve_edit(self, edit: Event) -> None:
         """Write an event that nobody captured to the normalized ones, unless it is there."""
         data = events.compose(edit).encode("utf-8", "backslashreplace")
-        path = events.event_path(edit.id)
+        path = self.layout.event(edit.id)
         try:
             files.create(self.root, path, data)
         except FileExistsError:
@@ -387,7 +388,7 @@ class InboxNormalizer:
         if isinstance(error, CortexError):
             reason, hint = error.message, error.hint
         name = path.rpartition("/")[2].removesuffix(".md")
-        target = layout.failed_path(name)
+        target = self.layout.failed(name)
         # What is advised for a note does not bring an event back.
         if f"cortex retry {name}" not in hint:
             hint = f"mend {target} below its first lines, then cortex retry {name}"
@@ -423,7 +424,7 @@ class InboxNormalizer:
                 hint = "move one of the two out of the inbox"
                 raise ConflictError(f"{target} holds another text", hint) from None
             # A crash may have come between this line and the next.
-            files.sync_folder(self.root, layout.FAILED_FOLDER)
+            files.sync_folder(self.root, self.layout.failed())
         try:
             files.remove(self.root, path)
         except OSError:

@@ -21,7 +21,7 @@ from cortex.core.redact.secrets import sanitize_text
 from cortex.core.text.strings import one_of, shorten
 from cortex.operations.capture.capture import clean_tags, new_event_id
 from cortex.operations.share.heal import try_heal
-from cortex.vault import files, layout, settings
+from cortex.vault import files, settings
 from cortex.vault.git import checkout
 from cortex.vault.git.change_marker import mark_briefings_stale
 from cortex.vault.locate import Vault
@@ -83,7 +83,7 @@ def new(
     events.validate(
         Event(seed, "manual", caller.now, said, project=record.project, tags=record.tags)
     )
-    path = layout.record_path(named, record.id)
+    path = vault.layout().record(named, record.id)
     settings.check_writable(vault.root)
     try:
         files.create(vault.root, path, compose_record(record).encode())

@@ -20,7 +20,7 @@ from cortex.operations.capture.reread_minutes import reread_minutes
 from cortex.operations.distill.start_due import start_due
 from cortex.operations.records.record_lock import record_lock
 from cortex.operations.share.heal import try_heal
-from cortex.vault import files, layout, settings
+from cortex.vault import files, settings
 from cortex.vault.git.change_marker import briefings_are_stale, mark_briefings_stale
 from cortex.vault.locate import Vault
 
@@ -51,7 +51,7 @@ def normalize(vault: Vault, caller: Caller, *, dry_run: bool = False) -> Normali
     problems = () if dry_run else tuple(publish_unsent_events(vault))
     with record_lock(vault, INBOX_LOCK_TIMEOUT_SECONDS):
         # In the order of arrival: an id begins with its time.
-        pending = files.list_notes(vault.root, layout.PENDING_FOLDER)
+        pending = files.list_notes(vault.root, vault.layout().pending())
         if pending and not dry_run:
             mark_briefings_stale(vault)  # for a run that does not come to its end
         existing = load_existing_records(vault, caller) if pending else ExistingRecords()

@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 from typing import NamedTuple
 
-from cortex.core.briefing.pages import BRIEFINGS_FOLDER
 from cortex.core.model import event as events
 from cortex.core.model.caller import Caller
 from cortex.core.model.event import Event
+from cortex.core.model.layout import is_among_briefings
 from cortex.core.model.problem import (
     ConflictError,
     CortexError,
@@ -29,7 +29,7 @@ from cortex.operations.capture.inbox import CREATED, DUPLICATE, UPDATED, InboxNo
 from cortex.operations.capture.normalize import load_existing_records
 from cortex.operations.records.record_lock import record_lock
 from cortex.operations.share.heal import try_heal
-from cortex.vault import files, layout
+from cortex.vault import files
 from cortex.vault.git import checkout
 from cortex.vault.git.change_marker import (
     briefings_are_stale,
@@ -63,7 +63,7 @@ def normalize_now(vault: Vault, caller: Caller, event: Event) -> NormalizeNowRes
     """Normalize an event of the inbox. Raises `CortexError` that names the event, which is kept."""
     try:
         with record_lock(vault, _LOCK_TIMEOUT_SECONDS):
-            if not files.exists(vault.root, layout.pending_path(event.id)):
+            if not files.exists(vault.root, vault.layout().pending(event.id)):
                 return _result_of_earlier_run(vault, caller, event)
             done, healed = _normalize_event(vault, caller, event)
     except (CortexError, OSError) as error:
@@ -119,11 +119,11 @@ def _result_of_earlier_run(vault: Vault, caller: Caller, event: Event) -> Normal
     """What another process made of the event: the records that name it."""
     wanted = KNOWLEDGE._replace(event=event.id)
     rows = query_index(vault, caller.progress, lambda now: now.catalogue.find(wanted, "path"))
-    paths = [row.path for row in rows if not row.path.startswith(f"{BRIEFINGS_FOLDER}/")]
+    paths = [row.path for row in rows if not is_among_briefings(row.path)]
     if not paths:
-        place = layout.failed_path(event.id)
+        place = vault.layout().failed(event.id)
         if not files.exists(vault.root, place):
-            place = events.event_path(event.id)
+            place = vault.layout().event(event.id)
         raise CortexError(
             f"kept as event {event.id}, but no record names it: {place}", f"cortex retry {event.id}"
         )

@@ -151,7 +151,7 @@ def _load_rows(
         if any(source not in sessions for _, source, _ in edges)
     }
     distilled = now.catalogue.find(NoteFilter(tiers=(TIER_TRAIL,), types=(DISTILLED,)))
-    return [row for row in turns if row.path.startswith("events/")], rows, linked, distilled
+    return [row for row in turns if row.status == "normalized"], rows, linked, distilled
 
 
 def _covered_events(vault: Vault, distilled: list[NoteRow]) -> set[str]:
@@ -165,7 +165,7 @@ def _covered_events(vault: Vault, distilled: list[NoteRow]) -> set[str]:
 
 
 def _coming(vault: Vault, record: Record) -> _Planned:
-    path = f"records/{record.type}/{record.id}.md"
+    path = vault.layout().record(record.type, record.id)
     note = ReplayedNote("comes", record.id, path, record.title, record.type, record.events[0])
     data = compose_record(record).encode()
     # One that the catalogue does not know, as after a crash, stays.

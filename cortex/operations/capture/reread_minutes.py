@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 from cortex.core.minutes.ticked_tasks import child_slugs
 from cortex.core.model.caller import Caller
-from cortex.core.model.event import Event, event_path
+from cortex.core.model.event import Event
 from cortex.core.model.note_status import TIER_CURRENT, TIER_TRAIL
 from cortex.core.model.problem import CortexError, Problem, reason_of
 from cortex.core.normalize.handlers import minutes_record, parse_event
@@ -82,7 +82,7 @@ def _reread(vault: Vault, caller: Caller, row: NoteRow) -> bool:
         return False
     mark_briefings_stale(vault)
     for id_, (record, data) in done.created.items():
-        _create(vault, f"records/{record.type}/{id_}.md", data)
+        _create(vault, vault.layout().record(record.type, id_), data)
     _replace(vault, {paths[id_]: (children[id_], note) for id_, note in done.changed.items()})
     if after != before:  # last: until it is written, the minutes are read once more
         files.replace(vault.root, row.path, after, before)
@@ -100,7 +100,7 @@ def _replace(vault: Vault, changes: Mapping[str, tuple[notes.Note, notes.Note]])
 
 
 def _read_event(vault: Vault, id_: str) -> Event:
-    path = event_path(id_)
+    path = vault.layout().event(id_)
     return parse_event(files.read(vault.root, path), path)
 
 

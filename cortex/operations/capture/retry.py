@@ -9,7 +9,7 @@ from cortex.core.model.problem import ConflictError, InvalidInputError, NotFound
 from cortex.core.notes import note as notes
 from cortex.operations.capture.normalize import INBOX_LOCK_TIMEOUT_SECONDS
 from cortex.operations.records.record_lock import record_lock
-from cortex.vault import files, layout
+from cortex.vault import files
 from cortex.vault.locate import Vault
 
 
@@ -30,7 +30,7 @@ def retry(vault: Vault, caller: Caller, event: str) -> RetryResult:
     """
     del caller
     name = event.removesuffix(".md")
-    source = layout.failed_path(name)
+    source = vault.layout().failed(name)
     with record_lock(vault, INBOX_LOCK_TIMEOUT_SECONDS):
         if not files.exists(vault.root, source):
             raise NotFoundError(
@@ -41,9 +41,9 @@ def retry(vault: Vault, caller: Caller, event: str) -> RetryResult:
         if envelope.get("status") != "failed":
             raise InvalidInputError(
                 f"{source} does not begin with the reason of a failure",
-                f"move it to {layout.PENDING_FOLDER} by hand",
+                f"move it to {vault.layout().pending()} by hand",
             )
-        target = layout.pending_path(name)
+        target = vault.layout().pending(name)
         try:
             files.create(vault.root, target, envelope.body)
         except FileExistsError:

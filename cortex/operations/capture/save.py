@@ -206,7 +206,7 @@ def _with_later_id(vault: Vault, caller: Caller, event: Event) -> Event:
 def _topic_record(vault: Vault, caller: Caller, event: Event) -> notes.Note:
     """The record of the event's topic; `NotFoundError` if there is none."""
     of = (event.project, event.scope, event.topic)
-    id_, path = topics.topic_record_id(*of), topics.record_path(*of)
+    id_, path = topics.topic_record_id(*of), vault.layout().path(topics.record_path(*of))
     with suppress(CortexError, OSError):
         note = notes.read(files.read(vault.root, path), path)
         if note.get("id") == id_:

@@ -9,8 +9,8 @@ from contextlib import suppress
 from itertools import islice
 from typing import NamedTuple
 
-from cortex.core.briefing.pages import BRIEFINGS_FOLDER
 from cortex.core.model.caller import Caller
+from cortex.core.model.layout import BRIEFINGS_FOLDER
 from cortex.core.model.problem import CortexError, Problem, problem_of
 from cortex.core.model.record import RECORD_TYPES, is_personal
 from cortex.core.text.iso_time import epoch_seconds
@@ -68,7 +68,7 @@ def doctor(vault: Vault, caller: Caller, *, fix: bool = False) -> DoctorResult:
     Example: cortex doctor --fix
     """
     if (foreign := group_access.foreign_owner_problem(vault.root)) and not os.access(
-        os.path.join(vault.root, layout.PENDING_FOLDER), os.R_OK | os.X_OK
+        os.path.join(vault.root, vault.layout().pending()), os.R_OK | os.X_OK
     ):
         raise CortexError(f"{vault.root} {foreign.message}", foreign.hint)
     done: list[str] = []
@@ -134,7 +134,7 @@ def _examine_notes(vault: Vault, now: IndexSession, at: str) -> DoctorResult:
     problems = [
         *_stale_briefing_problems(vault, now),
         *now.problems,
-        *_duplicate_id_problems(now.catalogue),
+        *_duplicate_id_problems(vault, now.catalogue),
         *_misnamed_event_problems(now.catalogue),
         *_duplicate_topic_problems(now.catalogue),
         *find_supersede_problems(now.catalogue),
@@ -148,11 +148,12 @@ def _examine_notes(vault: Vault, now: IndexSession, at: str) -> DoctorResult:
     return DoctorResult(vault.root, now.catalogue.count_notes(), now.outcome, tuple(problems))
 
 
-def _duplicate_id_problems(catalogue: Catalogue) -> Iterator[Problem]:
+def _duplicate_id_problems(vault: Vault, catalogue: Catalogue) -> Iterator[Problem]:
     """Two notes with one id: whoever names the id means either."""
+    layout = vault.layout()
     for id_, rows in duplicate_ids(catalogue).items():
         is_ours = all(
-            row.path.startswith(("records/", "sessions/"))
+            layout.is_in(row.path, "records", "sessions")
             or (row.type in (*RECORD_TYPES, "session") and row.created)
             for row in rows
         )
@@ -222,10 +223,10 @@ def _file_name_problems(paths: list[str]) -> Iterator[Problem]:
 
 
 def _failed_event_problems(vault: Vault) -> Iterator[Problem]:
-    for name in files.list_notes(vault.root, layout.FAILED_FOLDER):
+    for name in files.list_notes(vault.root, vault.layout().failed()):
         id_ = name.removesuffix(".md")
         message = "could not be normalized; its first lines say why"
-        yield Problem(layout.failed_path(id_), message, cortex_command("retry", id_))
+        yield Problem(vault.layout().failed(id_), message, cortex_command("retry", id_))
 
 
 def _leftover_problems(snapshot: Snapshot) -> Iterator[Problem]:
@@ -238,7 +239,8 @@ def _leftover_problems(snapshot: Snapshot) -> Iterator[Problem]:
 
 def _stale_briefing_problems(vault: Vault, now: IndexSession) -> list[Problem]:
     """Briefings that differ from the notes; nothing during an operation of git."""
-    if not files.exists(vault.root, BRIEFINGS_FOLDER) or checkout.operation_in_progress(vault.root):
+    folder = vault.layout().path(BRIEFINGS_FOLDER)
+    if not files.exists(vault.root, folder) or checkout.operation_in_progress(vault.root):
         return []
     paths = list(now.snapshot.stamps)
     try:
@@ -246,7 +248,7 @@ def _stale_briefing_problems(vault: Vault, now: IndexSession) -> list[Problem]:
         different = briefing_pages.compare_pages(vault.root, pages, paths)
     except CortexError as error:
         # A link where the folder should be, as a stranger's vault may bring.
-        return [problem_of(BRIEFINGS_FOLDER, error)]
+        return [problem_of(folder, error)]
     newer = "was made by a newer cortex and is left alone", "update cortex"
     stale = "is not as the notes give it", "cortex heal"
     return [

@@ -6,13 +6,15 @@ import os
 from typing import NamedTuple
 
 from cortex.core.model.caller import Caller
+from cortex.core.model.layout import AT_ROOT
 from cortex.core.model.problem import InvalidInputError
 from cortex.core.text.shell_command import cortex_command
 from cortex.core.text.strings import slugify
 from cortex.operations.care import obsidian_settings
 from cortex.operations.projects.project_file import write_project_file
-from cortex.vault import files, layout
+from cortex.vault import files, layout, settings_text
 from cortex.vault.agent_settings import list_agent_settings
+from cortex.vault.git import attributes
 from cortex.vault.locate import Vault, default_vault_file, real_folder
 from cortex.vault.state import store
 from cortex.vault.templates import read_template
@@ -42,6 +44,7 @@ def init(
     default: bool = False,
     obsidian: bool = False,
     no_obsidian: bool = False,
+    folder: str = "",
 ) -> InitResult:
     """Make a folder a vault, also an Obsidian vault or a folder of notes; no note of it changes.
 
@@ -59,9 +62,10 @@ def init(
     default: make it the vault that commands use where no other is found
     obsidian: exclude events and inbox from the search and graph of Obsidian
     no_obsidian: include them again, and do not ask
+    folder: put everything of Cortex below this folder of the vault; cortex layout moves it later
 
     Example: cortex init ~/notes --default
-    Example: cortex init ~/notes --obsidian
+    Example: cortex init ~/notes --obsidian --folder cortex
     """
     if not directory.strip():
         raise InvalidInputError("DIRECTORY is empty", "give a folder: cortex init DIR")
@@ -70,13 +74,17 @@ def init(
     root = real_folder(caller.cwd, directory)
     if os.path.lexists(root) and not os.path.isdir(root):
         raise InvalidInputError(f"{root} is a file", "give a folder: cortex init DIR")
+    folder = folder.replace(os.sep, "/").strip("/")
+    _check_folder(root, folder)
     change = None
     if obsidian or no_obsidian:
         change = obsidian_settings.plan_exclusion(root, exclude=obsidian)
     os.makedirs(root, exist_ok=True)
     if ".git" in root.split(os.sep):
         raise InvalidInputError(f"{root} lies in a git folder", "choose a folder outside .git")
-    result = InitResult(Vault(root).root, _add_files(root), default, list_agent_settings(root))
+    result = InitResult(
+        Vault(root).root, _add_files(root, folder), default, list_agent_settings(root)
+    )
     if default:
         _set_default(root)
     if change is None:
@@ -89,19 +97,35 @@ def init(
     return result._replace(excluded=change.entries)
 
 
-def _add_files(root: str) -> tuple[str, ...]:
+def _check_folder(root: str, folder: str) -> None:
+    """Raise `InvalidInputError` unless a new vault may have its folders there, or an old one has."""
+    if folder and (why := layout.folder_problem(folder)):
+        raise InvalidInputError(f"--folder {folder} {why}", "give another: --folder cortex")
+    is_vault = files.exists(root, layout.SETTINGS_FILE) if os.path.isdir(root) else False
+    if folder and is_vault and layout.layout_of(root).folder != folder:
+        hint = cortex_command("--vault", root, "layout", folder)
+        raise InvalidInputError(
+            f"{root} is a vault whose folders lie elsewhere", f"move them: {hint}"
+        )
+
+
+def _add_files(root: str, folder: str) -> tuple[str, ...]:
     """Add what a vault has and this folder lacks; the names of the files."""
     new = not files.exists(root, layout.SETTINGS_FILE)
     added = []
     for name, source in _TEMPLATE_BY_FILE.items():
         if not files.exists(root, name):
-            files.create(
-                root,
-                name,
-                read_template(source).replace("{{name}}", slugify(os.path.basename(root))).encode(),
-            )
+            text = read_template(source).replace("{{name}}", slugify(os.path.basename(root)))
+            data = text.encode()
+            if name == ".gitattributes":
+                data = attributes.with_layout(data, AT_ROOT, layout.layout_of(root))
+            files.create(root, name, data)
             added.append(name)
-    for path in (layout.PENDING_FOLDER, layout.RECORDS_FOLDER):
+            if folder and name == layout.SETTINGS_FILE:
+                before, after = settings_text.plan_layout_folder(root, folder)
+                files.replace(root, name, after, before)
+    where = layout.layout_of(root)
+    for path in (where.pending(), where.path("records")):
         with files.open_folder(root, path, create=True) as place:
             place.sync()
     if named := write_project_file(root, new=new):

@@ -9,11 +9,13 @@ from __future__ import annotations
 import os
 from typing import NamedTuple
 
+from cortex.core.model.layout import Layout
 from cortex.core.model.problem import CortexError, InvalidInputError, NotFoundError
 from cortex.core.text import jsonc
 from cortex.core.text.jsonc import JsonNode
 from cortex.core.text.shell_command import cortex_command
 from cortex.vault import files, obsidian
+from cortex.vault.layout import layout_of
 
 _FILE, _KEY = f"{obsidian.FOLDER}/app.json", "userIgnoreFilters"
 _EXCLUDED_FOLDERS = ("events/", "inbox/")
@@ -43,17 +45,10 @@ def plan_exclusion(root: str, *, exclude: bool) -> ObsidianChange | None:
             return None
         hint = "open the folder as a vault in Obsidian first, or leave --obsidian out"
         raise NotFoundError(f"{root} is in no Obsidian vault: there is no {obsidian.FOLDER}", hint)
-    below = os.path.relpath(root, top).replace(os.sep, "/")
-    lead = "" if below == os.curdir else f"{below}/"
-    before = None
+    ours = _entries(root, top, layout_of(root))
     try:
-        if files.exists(top, _FILE):
-            before = files.read(top, _FILE, _MAX_BYTES + 1)
-        text = (before or b"").decode(*_ENCODING)
-        if len(text) > _MAX_BYTES:
-            raise InvalidInputError("it is larger than 1 MB")
-        ours = [lead + name for name in _EXCLUDED_FOLDERS]
-        after, entries = (_add if exclude else _remove)(text, ours)
+        before = _read(top)
+        after, entries = (_add if exclude else _remove)(_decode(before), ours)
     except CortexError as error:
         again = cortex_command("init", root, "--obsidian" if exclude else "--no-obsidian")
         message = f"{os.path.join(top, _FILE)}: {error.message}"
@@ -61,6 +56,40 @@ def plan_exclusion(root: str, *, exclude: bool) -> ObsidianChange | None:
         raise type(error)(message, hint) from None
     change = ObsidianChange(top, tuple(entries), before, after.encode(*_ENCODING))
     return change if entries else None
+
+
+def plan_move(root: str, layout: Layout, new_layout: Layout) -> ObsidianChange | None:
+    """What makes the exclusion of our folders one of the folders of another layout; None where they
+    are not excluded. Raises `CortexError` for settings that cannot be edited."""
+    top = obsidian.find_vault_root(root)
+    if not top or (before := _read(top)) is None:
+        return None
+    text = _decode(before)
+    new = dict(zip(_entries(root, top, layout), _entries(root, top, new_layout), strict=True))
+    filters = _parse(text)[1]
+    values = [entry.value for entry in filters.entries] if filters else []
+    moved = [value for value in values if value.scalar in new]
+    splices = [jsonc.splice_to_replace(text, value, new[str(value.scalar)]) for value in moved]
+    after = jsonc.apply_splices(text, splices).encode(*_ENCODING)
+    return ObsidianChange(top, tuple(new.values()), before, after) if moved else None
+
+
+def _entries(root: str, top: str, layout: Layout) -> list[str]:
+    """Our folders as Obsidian's settings name them."""
+    below = os.path.relpath(root, top).replace(os.sep, "/")
+    lead = "" if below == os.curdir else f"{below}/"
+    return [lead + layout.path(name) for name in _EXCLUDED_FOLDERS]
+
+
+def _read(top: str) -> bytes | None:
+    return files.read(top, _FILE, _MAX_BYTES + 1) if files.exists(top, _FILE) else None
+
+
+def _decode(data: bytes | None) -> str:
+    text = (data or b"").decode(*_ENCODING)
+    if len(text) > _MAX_BYTES:
+        raise InvalidInputError("it is larger than 1 MB")
+    return text
 
 
 def apply_change(change: ObsidianChange) -> None:

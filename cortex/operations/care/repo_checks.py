@@ -6,10 +6,11 @@ import os
 from collections.abc import Callable
 from contextlib import suppress
 
-from cortex.core.briefing.pages import BRIEFINGS_FOLDER
+from cortex.core.model.layout import is_among_briefings
 from cortex.core.model.problem import CortexError, Problem, problem_of
 from cortex.operations.share import restore_displaced
 from cortex.vault.git import checkout, commit, drivers, git_cli, git_locks, merging, repository
+from cortex.vault.layout import layout_of
 from cortex.vault.repair import diagnose
 
 _HISTORY_TIMEOUT_SECONDS = 10.0  # seconds for a look through the history of all events
@@ -74,11 +75,11 @@ def _uncommitted_briefings(root: str) -> list[Problem]:
     if not git_cli.has_commit(root):
         return []
     flags = ["--no-ext-diff", "--no-textconv", "--name-only", "--no-renames", "--relative", "-z"]
-    changed = git_cli.run(root, ["diff", *flags, "HEAD", "--", *commit.OWN_PATHS])
-    folders = [folder for folder in commit.OWN_FOLDERS if folder != BRIEFINGS_FOLDER]
+    changed = git_cli.run(root, ["diff", *flags, "HEAD", "--", *commit.own_paths(root)])
+    folders = [one for one in commit.own_paths(root) if not is_among_briefings(f"{one}/")]
     new = git_cli.run(root, ["ls-files", "--others", "-z", "--", *folders])
     paths = [os.fsdecode(name) for name in changed.split(b"\0") if name]
-    if new or any(not path.startswith(f"{BRIEFINGS_FOLDER}/") for path in paths):
+    if new or not all(map(is_among_briefings, paths)):
         return []  # they wait for a commit together with what they tell of
     return [
         Problem(path, "is not committed as it is, and a pull may refuse to touch it", "cortex sync")
@@ -117,15 +118,16 @@ def _edited_events(root: str) -> list[Problem]:
 def _original_blobs(root: str) -> dict[str, str]:
     """The first blob of each event that a commit, a merge or an edit has changed, by vault path."""
     first: dict[str, str] = {}
+    events = sorted({"events", layout_of(root).path("events")})
     log = ["log", "--format=", "--raw", "--no-abbrev", "--no-renames", "-z", "--relative"]
     changed = b""
     # Of a history that takes too long only uncommitted changes are found.
     with suppress(CortexError):
-        words = [*log, "--diff-filter=M", "--reverse", "--", "events"]
+        words = [*log, "--diff-filter=M", "--reverse", "--", *events]
         changed = git_cli.run(root, words, timeout=_HISTORY_TIMEOUT_SECONDS)
         # What differs from both parents: `::mode mode mode blob blob blob status`, those of
         # the parents first.
-        words = [*log, "--merges", "-c", "--reverse", "--", "events"]
+        words = [*log, "--merges", "-c", "--reverse", "--", *events]
         mixed = git_cli.run(root, words, timeout=_HISTORY_TIMEOUT_SECONDS).split(b"\0")
         for meta, path in zip(mixed[::2], mixed[1::2], strict=False):
             blobs = [blob.decode() for blob in meta.split(b" ")[3:5] if blob.strip(b"0")]
@@ -133,7 +135,7 @@ def _original_blobs(root: str) -> dict[str, str]:
                 first.setdefault(os.fsdecode(path), blobs[0])
     if git_cli.has_commit(root):
         flags = ["--raw", "--no-abbrev", "--no-renames", "--diff-filter=M", "-z", "--relative"]
-        changed += git_cli.run(root, ["diff-index", *flags, "HEAD", "--", "events"])
+        changed += git_cli.run(root, ["diff-index", *flags, "HEAD", "--", *events])
     fields = changed.split(b"\0")
     for meta, path in zip(fields[::2], fields[1::2], strict=False):
         first[os.fsdecode(path)] = first.get(os.fsdecode(path), "") or meta.split(b" ")[2].decode()

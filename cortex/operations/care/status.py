@@ -18,7 +18,7 @@ from cortex.operations.find.ensure_fresh import heal_if_stale, state_problems
 from cortex.operations.find.hits import Hits
 from cortex.operations.records.faded import find_faded
 from cortex.operations.sessions.live_sessions import list_live_sessions
-from cortex.vault import files, layout
+from cortex.vault import files
 from cortex.vault.git import checkout
 from cortex.vault.locate import Vault
 from cortex.vault.state.spool import list_entries
@@ -83,7 +83,7 @@ def status(vault: Vault, caller: Caller) -> StatusResult:
 def _build_status(vault: Vault, now: IndexSession, at: str) -> StatusResult:
     catalogue = now.catalogue
     failed = [
-        name.removesuffix(".md") for name in files.list_notes(vault.root, layout.FAILED_FOLDER)
+        name.removesuffix(".md") for name in files.list_notes(vault.root, vault.layout().failed())
     ]
     statuses = catalogue.count_by("status")
     living = list_live_sessions(catalogue, at)
@@ -108,7 +108,7 @@ def _build_status(vault: Vault, now: IndexSession, at: str) -> StatusResult:
     shown = {name: items[: _MAX_LISTED[name]] for name, items in lists.items()}
     left = {name: len(items) - len(shown[name]) for name, items in lists.items()}
     left |= {name: len(numbers) - _MAX_KINDS for name, numbers in counts.items()}
-    pending = files.list_notes(vault.root, layout.PENDING_FOLDER)
+    pending = files.list_notes(vault.root, vault.layout().pending())
     unusable = state_problems(vault)
     unsent = () if unusable else list_entries(vault).unsent_events
     return StatusResult(

@@ -323,7 +323,8 @@ def _keep_answer(
     )  # fmt: skip
     event, made = publish_and_normalize(vault, caller, event)
     mark_briefings_stale(vault)  # whoever reads next goes on if this is killed before it has healed
-    paths = (path for path, _ in made.records if not path.startswith("sessions/"))
+    layout = vault.layout()
+    paths = (path for path, _ in made.records if not layout.is_in(path, "sessions"))
     ids = tuple(path.rpartition("/")[2].removesuffix(".md") for path in paths)
     return told._replace(records=ids), one
 
@@ -352,7 +353,7 @@ def _read_events(vault: Vault, row: NoteRow) -> list[Event]:
     """The events of a session that can be read, oldest first."""
     found = []
     for id_ in sorted(filter(events.is_event_id, row.events))[-_MAX_EVENTS:]:
-        path = events.event_path(id_)
+        path = vault.layout().event(id_)
         try:
             found.append(parse_event(files.read(vault.root, path), path))
         except (CortexError, OSError):  # told by doctor
@@ -374,12 +375,13 @@ def _nearest_records(
         tiers=(TIER_CURRENT,), not_types=("session", "plan", "action", "meeting"), has_id=True,
         projects=(row.project,), created_until=epoch_seconds(last_event_time(row) or row.created),
     )  # fmt: skip
+    layout = vault.layout()
     ranked: dict[frozenset[str], tuple[float, NoteRow]] = {}
     for one in now.catalogue.find(wanted, "-date", _MAX_CANDIDATES):
         title = token_set(one.title)
         shared = len(title & words)
         is_near = shared >= max(_MIN_TITLE_WORDS, _MIN_TITLE_SHARE * len(title))
-        if is_near and one.session != row.session and one.path.startswith("records/"):
+        if is_near and one.session != row.session and layout.is_in(one.path, "records"):
             ranked.setdefault(title, (-shared * shared / len(title), one))
     nearest = sorted(ranked.values(), key=lambda pair: (pair[0], pair[1].id))[:_MAX_KNOWN]
     notes_of = ((one, read_note(vault, one.path)) for _, one in nearest)

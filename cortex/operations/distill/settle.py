@@ -15,7 +15,7 @@ from cortex.core.distill.records import DISTILLED_LAYER
 from cortex.core.extract.candidate import RULE_LAYERS, LeadingPhrases
 from cortex.core.merge.fields import KEY_ORDER
 from cortex.core.model.distillation import standing_distillations
-from cortex.core.model.event import DISTILLED, event_path
+from cortex.core.model.event import DISTILLED
 from cortex.core.model.note_status import TIER_TRAIL
 from cortex.core.model.problem import CortexError, Problem
 from cortex.core.model.record import Record, compose_record
@@ -64,7 +64,7 @@ def find_replaceable(now: IndexSession) -> list[ReplaceableRecords]:
     wanted = NoteFilter(tiers=(TIER_TRAIL,), types=(DISTILLED,))
     distilled = defaultdict[str, list[str]](list)
     for row in now.catalogue.find(wanted, "id"):
-        if row.session and row.path == event_path(row.id):
+        if row.session and row.status == "normalized":
             distilled[row.session].append(row.id)
     for name, ids in distilled.items():
         rows = now.catalogue.find(KNOWLEDGE._replace(sessions=(name,)), "path")
@@ -131,7 +131,7 @@ def _list_replaced(vault: Vault, session: ReplaceableRecords) -> list[NoteRow]:
     """The records of a session in whose place those of a distillation stand."""
     events = [
         parse_event(files.read(vault.root, path), path)
-        for path in map(event_path, session.distilled)
+        for path in map(vault.layout().event, session.distilled)
     ]
     standing = standing_distillations(events)
     covered = {id_ for _, one in standing for id_ in one.covers}
@@ -156,7 +156,7 @@ def _is_untouched(
     """True if a record is as one of the events that its provenance names makes it: whatever else
     stands in it somebody has written."""
     for id_ in named:
-        path = event_path(id_)
+        path = vault.layout().event(id_)
         for made in records_from_event(parse_event(files.read(vault.root, path), path), phrases):
             if made.id == note.get("id"):
                 return _said(notes.read(compose_record(made).encode())) == _said(note)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 from contextlib import suppress
 
-from cortex.core.briefing.pages import BRIEFINGS_FOLDER
 from cortex.core.model.caller import Caller
+from cortex.core.model.layout import BRIEFINGS_FOLDER
 from cortex.core.model.problem import CortexError, Problem
 from cortex.operations.capture.drain_spool import drain_spool, has_spooled_work
-from cortex.vault import files, layout, settings, user_folders
+from cortex.vault import files, settings, user_folders
 from cortex.vault.git import displaced
 from cortex.vault.git.change_marker import briefings_are_stale
 from cortex.vault.locate import Vault
@@ -31,7 +31,7 @@ def ensure_fresh(vault: Vault, caller: Caller) -> list[Problem]:
                     "hooks", f"what a hook left behind was not captured: {error}", "cortex doctor"
                 )
             )
-    if files.list_notes(vault.root, layout.PENDING_FOLDER) and not _is_refused(vault):
+    if files.list_notes(vault.root, vault.layout().pending()) and not _is_refused(vault):
         # Reading YAML costs 25 ms, and the inbox is mostly empty.
         from cortex.operations.capture import normalize  # noqa: PLC0415
 
@@ -40,7 +40,9 @@ def ensure_fresh(vault: Vault, caller: Caller) -> list[Problem]:
             problems += (*done.failed, *done.problems)
         except (CortexError, OSError) as error:
             problems.append(
-                Problem("inbox/pending", f"was not normalized: {error}", "cortex normalize")
+                Problem(
+                    vault.layout().pending(), f"was not normalized: {error}", "cortex normalize"
+                )
             )
     return problems + heal_if_stale(vault, caller)
 
@@ -50,7 +52,7 @@ def heal_if_stale(vault: Vault, caller: Caller) -> list[Problem]:
     Reading never creates briefings; notes that a merge displaced are restored all the same."""
     if state_problems(vault):
         return []
-    has_briefings = files.exists(vault.root, BRIEFINGS_FOLDER)
+    has_briefings = files.exists(vault.root, vault.layout().path(BRIEFINGS_FOLDER))
     if not (briefings_are_stale(vault) if has_briefings else displaced.has_entries(vault.root)):
         return []
     if _is_refused(vault):

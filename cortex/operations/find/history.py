@@ -21,7 +21,7 @@ from cortex.index.filters import NoteFilter
 from cortex.index.queries import event_origins
 from cortex.index.refresh import query_index
 from cortex.operations.find import resolve_note
-from cortex.vault import files, layout
+from cortex.vault import files
 from cortex.vault.git import checkout, git_cli, note_history
 from cortex.vault.git.note_history import NoteVersion
 from cortex.vault.locate import Vault
@@ -238,7 +238,7 @@ def _event_paths(vault: Vault, ids: frozenset[str]) -> dict[str, str]:
         id_: path
         for id_ in ids
         if events.is_event_id(id_)
-        for path in (layout.pending_path(id_), events.event_path(id_))
+        for path in (vault.layout().pending(id_), vault.layout().event(id_))
         if files.exists(vault.root, path)
     }
 

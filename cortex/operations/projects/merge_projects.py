@@ -177,7 +177,11 @@ def _convert(
     kinds = query_index(
         vault, caller.progress, lambda now: pages_with_lines_of(now.catalogue, numbers)
     )
-    pages = {page_path(BriefingPage(kind, one, branch)) for kind, branch in kinds for one in (a, b)}
+    pages = {
+        vault.layout().path(page_path(BriefingPage(kind, one, branch)))
+        for kind, branch in kinds
+        for one in (a, b)
+    }
     changed, healed = tuple(row.path for row in good), tuple[Problem, ...]()
     if yes:
         if alias and action == "merge":

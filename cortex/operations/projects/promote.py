@@ -35,7 +35,7 @@ from cortex.operations.records.change_record import (
     remove_unchanged,
 )
 from cortex.operations.share.heal import try_heal
-from cortex.vault import files, layout, settings
+from cortex.vault import files, settings
 from cortex.vault.git.change_marker import mark_briefings_stale
 from cortex.vault.locate import Vault, is_shared, personal_vault_problem
 
@@ -201,7 +201,7 @@ def _plan_copy(
     is_safe = _SAFE_NAME_RE.fullmatch(row.id) and row.id.split(".")[0] not in RESERVED_STEMS
     name = row.id if is_safe else f"{slugify(row.id)}-{short_hash(row.id)}"
     folder = row.type if _SAFE_NAME_RE.fullmatch(row.type) else slugify(row.type or "note")
-    return "created", layout.record_path(folder, name), links
+    return "created", own.layout().record(folder, name), links
 
 
 def _publish_copy(own: Vault, row: NoteRow, copy: Note) -> bool:
@@ -236,11 +236,12 @@ def _content(note: Note) -> tuple[str, str]:
 
 def _copy_events(vault: Vault, own: Vault, there: dict[str, str]) -> None:
     """Copy events byte for byte, to where normalized ones lie."""
+    layout = own.layout()
     for id_, path in sorted(there.items()):
         target = (
-            events.event_path(id_)
+            layout.event(id_)
             if events.is_event_id(id_)
-            else f"events/{slugify(id_)}-{short_hash(id_)}.md"
+            else layout.path(f"events/{slugify(id_)}-{short_hash(id_)}.md")
         )
         data = files.read(vault.root, path)
         try:

@@ -7,6 +7,8 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple, Protocol
 
 from cortex.core.model.caller import Caller
+from cortex.core.model.layout import is_among_briefings, is_event_path
+from cortex.core.model.note_status import TIER_TRAIL
 from cortex.core.model.problem import ConflictError, InvalidInputError, Problem
 from cortex.core.notes import note as notes
 from cortex.core.notes.edit import with_updated
@@ -25,7 +27,6 @@ from cortex.vault.locate import Vault
 
 UNCHANGED = "unchanged"
 _MAX_ATTEMPTS = 5
-_GENERATED_FOLDERS = ("inbox/", "events/", "briefings/")
 
 NoteEdit = Callable[[Note], Note]
 
@@ -155,7 +156,7 @@ def find_editable(now: IndexSession, name: str) -> NoteRow:
 def check_editable(row: NoteRow) -> NoteRow:
     """Return the row if its note may be edited: it has an id and is neither an event nor a
     briefing. Raises `InvalidInputError`."""
-    if row.path.startswith(_GENERATED_FOLDERS):
+    if _is_generated(row):
         raise InvalidInputError(
             f"{row.path} is never edited",
             "edit the record that came from it: cortex search shows which",
@@ -170,7 +171,11 @@ def check_editable(row: NoteRow) -> NoteRow:
 
 def is_editable(row: NoteRow) -> bool:
     """Whether `check_editable` lets it be edited."""
-    return not row.path.startswith(_GENERATED_FOLDERS) and row.id != row.path
+    return not _is_generated(row) and row.id != row.path
+
+
+def _is_generated(row: NoteRow) -> bool:
+    return is_event_path(row.path) or (is_among_briefings(row.path) and row.tier == TIER_TRAIL)
 
 
 def command(verb: str, *words: str | Named) -> str:

@@ -60,7 +60,7 @@ def _event_of_text(caller: Caller, record: Record, at: str) -> Event:
 
 def _publish_event(vault: Vault, event: Event) -> bool:
     """Write a normalized event; True also if it exists with the same bytes, False with others."""
-    path = events.event_path(event.id)
+    path = vault.layout().event(event.id)
     data = events.compose(event).encode("utf-8", "backslashreplace")
     try:
         files.create(vault.root, path, data)
@@ -107,5 +107,5 @@ def load_event(vault: Vault, path: str) -> Event | None:
 
 def _records_in_event(vault: Vault, id_: str) -> list[Record]:
     """The records of a normalized event; none when it cannot be read."""
-    event = load_event(vault, events.event_path(id_)) if id_ else None
+    event = load_event(vault, vault.layout().event(id_)) if id_ else None
     return records_from_event(event) if event else []

@@ -7,6 +7,7 @@ import os
 from typing import NamedTuple
 
 from cortex.core.model.caller import Caller
+from cortex.core.model.layout import is_event_path
 from cortex.core.model.note_status import SET_ASIDE_STATUSES
 from cortex.core.model.problem import (
     ConflictError,
@@ -121,7 +122,7 @@ def restore(vault: Vault, caller: Caller, ids: list[str]) -> RestoreResult:
 def _find_target(now: IndexSession, name: str) -> _RestoreTarget | None:
     """The record in the vault; None when it is gone."""
     matches = resolve_note.find_all(now.catalogue, name)
-    rows = [row for row in matches if not row.path.startswith(("inbox/", "events/"))]
+    rows = [row for row in matches if not is_event_path(row.path)]
     if not rows:
         for row in matches:
             check_editable(row)  # which says that events are never edited

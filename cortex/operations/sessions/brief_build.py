@@ -165,7 +165,7 @@ def build_brief(
 def _is_steady(vault: Vault, verified: ClaimCheck) -> bool:
     """Whether the next call would read the same: while events wait, or could not be made records,
     it is to try again."""
-    return not files.list_notes(vault.root, layout.PENDING_FOLDER) and all(
+    return not files.list_notes(vault.root, vault.layout().pending()) and all(
         bool(stamp) == bool(briefing_cache.file_stamp(path)) for path, stamp in verified.file_stamps
     )
 
@@ -560,8 +560,8 @@ def _dependency_stamps(
     """Every file and folder on which the briefing depends, with a stamp where the index took
     one."""
     root = vault.root
-    folders = {"", "inbox", layout.PENDING_FOLDER}
-    for path in inputs.folders:
+    folders = {""}
+    for path in (*inputs.folders, vault.layout().pending()):
         folder = path
         while folder and folder not in folders:
             folders.add(folder)

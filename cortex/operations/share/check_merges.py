@@ -30,8 +30,9 @@ from cortex.core.merge.damage import (
 )
 from cortex.core.merge.lines import merge_lines
 from cortex.core.merge.merge_plan import MergeResolution
-from cortex.core.merge.note_versions import Tree, is_event_path, note_id
+from cortex.core.merge.note_versions import Tree, note_id
 from cortex.core.model.caller import Caller
+from cortex.core.model.layout import is_event_path
 from cortex.core.model.problem import CortexError, Problem, reason_of
 from cortex.core.notes import note as notes
 from cortex.core.text.strings import short_hash
@@ -283,7 +284,7 @@ def write_back(root: str, path: str, text: bytes) -> str:
         return path
     path = free_path(root, path, text)
     files.create(root, path, text)
-    if is_outside_own_folders(path):
+    if is_outside_own_folders(root, path):
         displaced.mark_restored(root, path)
     return path
 

@@ -6,9 +6,9 @@ import os
 from collections import defaultdict
 from typing import NamedTuple
 
-from cortex.core.briefing.pages import BRIEFINGS_FOLDER
 from cortex.core.merge.merge_plan import MergeResolution
 from cortex.core.model.caller import Caller
+from cortex.core.model.layout import BRIEFINGS_FOLDER, is_among_briefings
 from cortex.core.model.problem import (
     ConflictError,
     CortexError,
@@ -118,7 +118,11 @@ def try_heal(vault: Vault, caller: Caller) -> list[Problem]:
             return []
         healed = _stage_pages(vault, _heal_pages(vault, caller), unmerged)
     except (CortexError, OSError) as error:
-        return [problem_of(BRIEFINGS_FOLDER, error, "cortex heal", "could not be healed: ")]
+        return [
+            problem_of(
+                vault.layout().path(BRIEFINGS_FOLDER), error, "cortex heal", "could not be healed: "
+            )
+        ]
     told = {problem.where for problem in healed.problems}
     changed = (
         Problem(path, "was changed by somebody else just now", "cortex heal")
@@ -188,7 +192,7 @@ def _find_differences(
     problems = [
         Problem(path, message, "check its permissions")
         for path in unread
-        if not path.startswith(f"{BRIEFINGS_FOLDER}/")
+        if not is_among_briefings(path)
     ]
     different = briefing_pages.compare_pages(vault.root, pages, paths)
     return different, (*problems, *(one.problem for one in different if one.problem)), sessions
@@ -214,7 +218,8 @@ def _unmerged_pages(vault: Vault) -> list[str]:
     """The pages that git could not merge. What else lies among them is its owner's to merge."""
     if not checkout.is_in_repository(vault.root):
         return []
-    listed = git_cli.run(vault.root, ["ls-files", "--unmerged", "-z", "--", BRIEFINGS_FOLDER])
+    folder = vault.layout().path(BRIEFINGS_FOLDER)
+    listed = git_cli.run(vault.root, ["ls-files", "--unmerged", "-z", "--", folder])
     names = {os.fsdecode(line.partition(b"\t")[2]) for line in listed.split(b"\0") if line}
     return sorted(name for name in names if briefing_pages.is_page(vault.root, name))
 

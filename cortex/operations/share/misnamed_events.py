@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from cortex.core.merge.note_versions import is_event_path, note_id
-from cortex.core.model.event import event_path, is_event_id
+from cortex.core.merge.note_versions import note_id
+from cortex.core.model.event import is_event_id
+from cortex.core.model.layout import is_event_path
 from cortex.core.model.note_status import TIER_TRAIL
 from cortex.index.catalogue import Catalogue
 from cortex.index.filters import NoteFilter
-from cortex.vault import files, layout
+from cortex.vault import files
+from cortex.vault.layout import layout_of
 
 
 class MisnamedEvent(NamedTuple):
@@ -38,7 +40,11 @@ def restore_event_text(root: str, path: str, text: bytes) -> None:
     other = note_id(now)
     if is_event_id(other) and not any(
         files.exists(root, place)
-        for place in (event_path(other), layout.pending_path(other), layout.failed_path(other))
+        for place in (
+            layout_of(root).event(other),
+            layout_of(root).pending(other),
+            layout_of(root).failed(other),
+        )
     ):
-        files.create(root, event_path(other), now)
+        files.create(root, layout_of(root).event(other), now)
     files.replace(root, path, text, now)

@@ -7,7 +7,6 @@ from cortex.core.model.caller import Caller
 from cortex.core.model.problem import CortexError, Problem, problem_of
 from cortex.core.normalize.current_form import in_current_form
 from cortex.core.notes import note as notes
-from cortex.index.catalogue import NoteRow
 from cortex.index.filters import KNOWLEDGE
 from cortex.index.refresh import query_index
 from cortex.operations.capture.normalize import load_existing_records
@@ -30,9 +29,12 @@ def reformat(vault: Vault, caller: Caller, *, apply: bool) -> ReformatResult:
         settings.check_writable(vault.root)
     existing = load_existing_records(vault, caller)
     rows = query_index(vault, caller.progress, lambda now: now.catalogue.find(KNOWLEDGE, "path"))
+    layout = vault.layout()
     changes, problems = [], []
     with record_lock(vault):
-        for row in filter(_is_record, rows):
+        for row in rows:
+            if not (layout.is_in(row.path, "records") and row.id != row.path):
+                continue
             try:
                 before = files.read(vault.root, row.path)
                 note = notes.read_strict(before, row.path)
@@ -58,10 +60,6 @@ def undo_reformat(vault: Vault) -> ReformatResult:
         mark_briefings_stale(vault)
         done, problems = change_memory.take_back(vault, _MEMORY, _PREVIEW)
     return ReformatResult(tuple(path for path, _ in done), True, "", tuple(problems))
-
-
-def _is_record(row: NoteRow) -> bool:
-    return row.path.startswith("records/") and row.id != row.path
 
 
 def _write(vault: Vault, caller: Caller, changes: list[tuple[str, bytes, bytes]]) -> list[Problem]:

@@ -27,7 +27,8 @@ from cortex.core.merge.merge_plan import (
     sha256_hex,
 )
 from cortex.core.merge.merge_record import merge_record
-from cortex.core.merge.note_versions import is_event_path, is_record_file_name, note_id
+from cortex.core.merge.note_versions import is_record_file_name, note_id
+from cortex.core.model.layout import is_among_briefings, is_event_path
 from cortex.core.model.problem import ConflictError, CortexError, InvalidInputError, Problem
 from cortex.vault import files
 from cortex.vault.git import checkout, commit, displaced, git_cli, merging, objects
@@ -99,7 +100,7 @@ def verify_own_merge(root: str, mine: MergeState) -> tuple[list[MergeResolution]
         )
         commits = merging.revisions_between(root, ours, theirs)
         resolved, problems, written = repair_merge(root, commits, "HEAD")
-        for path in filter(commit.is_outside_own_folders, written):
+        for path in (one for one in written if commit.is_outside_own_folders(root, one)):
             displaced.mark_restored(root, path)
     merging.clear_state(root)
     return resolved, problems
@@ -312,7 +313,7 @@ def _read_sides(root: str, how: str, stages: Sequence[objects.UnmergedStage]) ->
         or (
             _file_name(path) in events
             if is_event_path(path)
-            else path.endswith(".md") and not path.startswith("briefings/")
+            else path.endswith(".md") and not is_among_briefings(path)
         )
     }
     blobs = [blob for row in wanted.values() for blob in row if blob]
@@ -403,7 +404,7 @@ def _needs_inspection(
     merged, if both sides moved a note, or if one added a note whose name does not hold its id.
     """
     for path, (base, ours, theirs) in versions.items():
-        if not path.endswith(".md") or path.startswith("briefings/"):
+        if not path.endswith(".md") or is_among_briefings(path):
             continue
         result = made[0][path][1] if path in made[0] else ours
         wanted = ours if theirs in (ours, base) else theirs

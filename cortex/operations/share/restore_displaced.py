@@ -10,9 +10,10 @@ from __future__ import annotations
 import os
 
 from cortex.core.merge.merge_plan import MergeResolution
-from cortex.core.merge.note_versions import is_event_path, note_id
+from cortex.core.merge.note_versions import note_id
 from cortex.core.model.caller import Caller
 from cortex.core.model.event import is_event_id
+from cortex.core.model.layout import is_event_path
 from cortex.core.model.problem import CortexError, Problem
 from cortex.core.notes import note as notes
 from cortex.core.text.strings import short_hash
@@ -22,10 +23,12 @@ from cortex.operations.share.check_merges import (
     repair_git_merges,
     write_back,
 )
+from cortex.operations.share.own_folders import gather_strays
 from cortex.operations.share.resolve_conflicts import merge_notes, same_text
-from cortex.vault import files, layout
+from cortex.vault import files
 from cortex.vault.git import checkout, displaced, git_cli, objects
 from cortex.vault.git.displaced import DisplacedNote
+from cortex.vault.layout import layout_of
 from cortex.vault.locate import Vault
 
 _TIMEOUT_SECONDS = 30.0  # for a look through the history
@@ -43,7 +46,10 @@ def restore_displaced(vault: Vault, caller: Caller) -> tuple[list[MergeResolutio
             done += _restore_entry(vault, caller, entry)
             displaced.delete_entry(vault.root, entry.name)
     resolved, problems_left = repair_git_merges(vault, caller)
-    return [*done, *resolved], problems_left
+    moved, unmoved = gather_strays(vault, caller)
+    why = "a clone that did not know of the folder for Cortex had written it elsewhere"
+    done += [*resolved, *(MergeResolution(path, why) for path in moved)]
+    return done, [*problems_left, *unmoved]
 
 
 def problems(root: str) -> list[Problem]:
@@ -122,8 +128,8 @@ def _original_path(root: str, data: bytes, base: bytes, path: str) -> str:
     if note.get("type") == "session":
         created = note.get("created")
         month = f"{created[:4]}/{created[5:7]}/" if len(created) > 7 else ""
-        return f"sessions/{month}{id_}.md"
-    return layout.record_path(note.get("type") or "note", id_)
+        return layout_of(root).path(f"sessions/{month}{id_}.md")
+    return layout_of(root).record(note.get("type") or "note", id_)
 
 
 def _path_in_history(root: str, data: bytes) -> str:

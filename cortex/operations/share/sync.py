@@ -13,6 +13,7 @@ from typing import NamedTuple
 from cortex.core.merge.merge_plan import MergeResolution
 from cortex.core.merge.note_versions import is_record, note_id
 from cortex.core.model.caller import Caller
+from cortex.core.model.layout import AT_ROOT, BRIEFINGS_FOLDER, OWN_FOLDERS, is_among_briefings
 from cortex.core.model.problem import ConflictError, CortexError, Problem, problem_of
 from cortex.core.notes import note as notes
 from cortex.operations.capture.normalize import normalize
@@ -33,6 +34,7 @@ from cortex.vault.git import checkout, commit, drivers, git_cli, merging, object
 from cortex.vault.git.commit import UncommittedChange
 from cortex.vault.git.merging import MergeState
 from cortex.vault.git.remotes import Upstream
+from cortex.vault.layout import layout_of
 from cortex.vault.locate import Vault
 from cortex.vault.lock import lock
 
@@ -273,7 +275,7 @@ class _SyncRun:
             if one.kind == "D"
             and not one.moved_with
             and one.path.endswith(".md")
-            and not one.path.startswith("briefings/")
+            and not is_among_briefings(one.path)
             and os.path.basename(one.path) not in here
         ]
         prefix = objects.prefix(self.root)
@@ -547,9 +549,12 @@ def _count_extracted(root: str, paths: Sequence[bytes]) -> int:
 
 def _committed_notes(root: str) -> set[bytes]:
     """The notes in our folders that the last commit holds, from the top."""
-    prefix = objects.prefix(root)
+    prefix, layout = objects.prefix(root), layout_of(root)
     folders = tuple(
-        prefix + os.fsencode(f"{folder}/") for folder in commit.OWN_FOLDERS if folder != "briefings"
+        prefix + os.fsencode(place.path(f"{folder}/"))
+        for folder in OWN_FOLDERS
+        for place in {layout, AT_ROOT}
+        if folder != BRIEFINGS_FOLDER
     )
     paths = objects.list_files(root, "HEAD")
     return {path for path in paths if path.startswith(folders) and path.endswith(b".md")}

@@ -8,11 +8,13 @@ from __future__ import annotations
 import os
 import re
 
+from cortex.core.model.layout import OWN_FOLDERS, Layout
 from cortex.core.model.problem import CortexError, Problem
 from cortex.vault import files
 from cortex.vault.git import git_cli, objects
 from cortex.vault.git.checkout import Repository
 from cortex.vault.git.git_locks import FIX_COMMAND
+from cortex.vault.layout import layout_of
 from cortex.vault.state import store
 
 # folder -> what `git check-attr merge` says of a note in it
@@ -49,8 +51,9 @@ def remove_block(root: str, repository: Repository) -> bool:
 
 def overridden_paths(root: str) -> list[str]:
     """The vault-relative paths of our notes for which git does not take our driver."""
-    listed = git_cli.run(root, ["ls-files", "-z", "--", *MERGE_ATTRIBUTES])
-    listed += objects.join_nul(_PROBE_PATHS)
+    layout = layout_of(root)
+    listed = git_cli.run(root, ["ls-files", "-z", "--", *map(layout.path, MERGE_ATTRIBUTES)])
+    listed += objects.join_nul(map(layout.path, _PROBE_PATHS))
     fields = git_cli.run(root, ["check-attr", "-z", "--stdin", "merge"], stdin=listed).split(b"\0")
     values = {
         os.fsdecode(path): os.fsdecode(value)
@@ -59,15 +62,28 @@ def overridden_paths(root: str) -> list[str]:
     return sorted(
         path
         for path, value in values.items()
-        if MERGE_ATTRIBUTES.get(path.partition("/")[0]) != value
+        if MERGE_ATTRIBUTES.get(layout.own_folder(path)) != value
     )
+
+
+def with_layout(data: bytes, before: Layout, after: Layout) -> bytes:
+    """A vault's `.gitattributes` for another layout: the lines that name our folders name them
+    where they lie now."""
+    lines = data.splitlines(keepends=True)
+    for at, line in enumerate(lines):
+        for name in OWN_FOLDERS:
+            old = os.fsencode(_quote_pattern(before.path(f"{name}/**")))
+            if line.startswith((old + b" ", old + b"\t")):
+                lines[at] = os.fsencode(_quote_pattern(after.path(f"{name}/**"))) + line[len(old) :]
+    return b"".join(lines)
 
 
 def problems(root: str) -> list[Problem]:
     """Attributes that are not ours, or that a clone would not get."""
     found = []
     if others := overridden_paths(root):
-        others = [path for path in others if path not in _PROBE_PATHS] or others
+        probes = set(map(layout_of(root).path, _PROBE_PATHS))
+        others = [path for path in others if path not in probes] or others
         more = f" and {len(others) - 1} more are" if len(others) > 1 else " is"
         message = f"{others[0]}{more} merged without Cortex: git's attributes say otherwise"
         found.append(Problem(".gitattributes", message, FIX_COMMAND))
@@ -91,16 +107,21 @@ def _format_block(root: str, top: str, before: bytes) -> bytes:
     if before and not before.endswith(b"\n"):
         begin = b"\n" + begin + _LINE_ENDED
     lines = [begin, b"# cortex git remove takes these lines out"]
+    layout = layout_of(root)
     for name, value in MERGE_ATTRIBUTES.items():
         attribute = "-merge" if value == "unset" else f"merge={value}"
-        lines.append(os.fsencode(f"{_attribute_pattern(prefix, name + '/**')} {attribute}"))
+        pattern = _attribute_pattern(prefix, layout.path(f"{name}/**"))
+        lines.append(os.fsencode(f"{pattern} {attribute}"))
     return b"\n".join([*lines, _BLOCK_END, b""])
 
 
 def _attribute_pattern(prefix: str, below: str) -> str:
     """A pattern of gitattributes for what lies below a folder of the repository."""
     folder = "" if prefix == "." else _PATTERN_SPECIAL_RE.sub(r"\\\1", prefix) + "/"
-    pattern = f"/{folder}{below}"
+    return _quote_pattern(f"/{folder}{below}")
+
+
+def _quote_pattern(pattern: str) -> str:
     if not re.search(r'[\s"\\\x00-\x1f\x7f]', pattern):
         return pattern
     escaped = pattern.replace("\\", "\\\\").replace('"', '\\"')

@@ -1,8 +1,8 @@
 """Commits of exactly our paths: what changed in a vault, whether a commit may be made now, and the
 commit itself.
 
-Ours are the folders that Cortex writes, its three settings files, and a record that a person moved
-elsewhere in the vault. Whatever else is changed or staged stays as it is, and so does every lock of
+Ours are the folders that Cortex writes, its three settings files, and what is known to be made by
+Cortex elsewhere in the vault, as a record that a person moved. Whatever else is changed or staged stays as it is, and so does every lock of
 another git.
 """
 
@@ -15,31 +15,32 @@ from contextlib import contextmanager
 from typing import NamedTuple
 
 from cortex.core.merge.conflict_markers import marked_conflicts
-from cortex.core.merge.note_versions import is_record
-from cortex.core.model.event import event_path
+from cortex.core.merge.note_versions import is_briefing, is_record
+from cortex.core.model.event import is_event_id
+from cortex.core.model.layout import (
+    BRIEFINGS_FOLDER,
+    OWN_FOLDERS,
+    is_among_briefings,
+    is_event_path,
+)
 from cortex.core.model.problem import ConflictError, CortexError, Problem
 from cortex.core.model.record import is_personal
 from cortex.core.notes import note as notes
 from cortex.core.text.shell_command import cortex_command
 from cortex.vault import files, layout
 from cortex.vault.git import checkout, displaced, git_cli, git_locks, objects
+from cortex.vault.layout import layout_of
 from cortex.vault.locate import Vault, is_shared
 from cortex.vault.lock import lock
 
-OWN_FOLDERS = ("inbox", "events", "records", "sessions", "briefings")
 OWN_SETTINGS_FILES = (layout.SETTINGS_FILE, ".gitattributes", checkout.PROJECT_FILE)
-OWN_PATHS = (*OWN_FOLDERS, *OWN_SETTINGS_FILES)
 HOOK_TIMEOUT_SECONDS = 600.0  # seconds that a person's own hooks may take
-_CHECKED_FOLDERS = ("records", "events", "sessions")  # their frontmatter is read by Cortex
+_UNCHECKED_FOLDERS = ("inbox", BRIEFINGS_FOLDER)  # no frontmatter that has to be right
 _MAX_NOTE_BYTES = 2_000_000  # bytes of a note that are looked at before it is committed
 _PATHS_FROM_STDIN = ("--pathspec-from-file=-", "--pathspec-file-nul")
 _VANISHED_RE = re.compile(r"did not match any file")
 _NOTHING_TO_COMMIT_RE = re.compile(rb"^(?:nothing|no changes) .*\bcommit", re.MULTILINE)
 _KINDS = ("event", "record", "session", "briefing", "settings")  # in the order of a message
-_KIND_BY_FOLDER = {
-    "inbox": "event", "events": "event", "sessions": "session", "briefings": "briefing",
-    **dict.fromkeys(OWN_SETTINGS_FILES, "settings"),
-}  # fmt: skip
 _MAX_ATTEMPTS = 4  # at a commit whose paths move away or are committed by others meanwhile
 _NO_IDENTITY_RE = re.compile(
     r"tell me who you are|empty ident name|auto-detect email|no email was given|user\.useConfigOnly"
@@ -79,8 +80,8 @@ def list_changes(root: str) -> list[UncommittedChange]:
     """What of ours is not committed, by path. Nothing outside a repository."""
     if not checkout.is_in_repository(root):
         return []
-    found = [one for one in _list_status(root, OWN_PATHS) if _is_own_file(one.path)]
-    found += _changed_records_elsewhere(root)
+    found = [one for one in _list_status(root, own_paths(root)) if _is_own_file(one.path)]
+    found += _own_changes_elsewhere(root)
     gone = {one.path: one.blob for one in found if one.kind == "D" and one.path.endswith(".md")}
     here = [one.path for one in found if one.kind == "A" and one.path.endswith(".md")]
     pairs = _find_moves(root, gone, here) if gone else {}
@@ -98,7 +99,7 @@ def list_foreign_changes(root: str, mine: Iterable[UncommittedChange] = ()) -> l
     for one in _list_status(root, (".",), untracked="normal"):
         has_ours = one.path.endswith("/") and any(each.startswith(one.path) for each in known)
         found += [each.path for each in _list_status(root, (one.path,))] if has_ours else [one.path]
-    foreign = (path for path in found if path not in known and is_outside_own_folders(path))
+    foreign = (path for path in found if path not in known and is_outside_own_folders(root, path))
     return sorted(path for path in foreign if not path.endswith(files.TEMP_SUFFIX))
 
 
@@ -107,7 +108,7 @@ def format_message(paths: Iterable[str]) -> str:
     names: dict[str, set[str]] = {kind: set() for kind in _KINDS}
     for path in paths:
         name = path.rpartition("/")[2]
-        kind = _KIND_BY_FOLDER.get(path.split("/", 1)[0], "record")
+        kind = _kind_of(path)
         names[kind].add(path if kind == "briefing" else name.removesuffix(".md"))
     counts = {kind: len(some) for kind, some in names.items() if some}
     if set(counts) == {"briefing"}:
@@ -117,6 +118,17 @@ def format_message(paths: Iterable[str]) -> str:
         for kind, count in counts.items()
     ]
     return f"cortex: {', '.join(words) or 'nothing'}"
+
+
+def _kind_of(path: str) -> str:
+    """What a path is called in a message; one of `_KINDS`."""
+    if path in OWN_SETTINGS_FILES:
+        return "settings"
+    if is_event_path(path):
+        return "event"
+    if is_among_briefings(path):
+        return "briefing"
+    return "session" if "/sessions/" in f"/{path}" else "record"
 
 
 def why_blocked(root: str) -> str:
@@ -325,12 +337,11 @@ def _is_committable(
 ) -> bool:
     """Whether a path may be committed as it stands. Why not is added to the problems."""
     path = change.path
-    first = path.split("/", 1)[0]
     try:
         if not files.exists(root, path):
             files.checked_parts(path)
             return True
-        checked = path.endswith(".md") and (first in _CHECKED_FOLDERS or first not in OWN_PATHS)
+        checked = path.endswith(".md") and not layout_of(root).is_in(path, *_UNCHECKED_FOLDERS)
         data = files.read(root, path, _MAX_NOTE_BYTES if checked else 0)
         note = notes.read(data, path) if checked else notes.read(b"", path)
         if shared and change.kind == "A" and is_personal(note.get("scope"), note.get("project")):
@@ -356,9 +367,7 @@ def _why_unfinished(root: str, path: str, data: bytes, note: notes.Note) -> str:
     for problem in note.problems:
         if "frontmatter" in problem.message:
             return problem.message
-    if not marked_conflicts(data) or (
-        path.split("/", 1)[0] == "events" and not _read_at_head(root, path)
-    ):
+    if not marked_conflicts(data) or (is_event_path(path) and not _read_at_head(root, path)):
         return ""
     known = marked_conflicts(_read_at_head(root, path))
     for name in note.provenance()[0]:
@@ -372,7 +381,7 @@ def _read_at_head(root: str, path: str) -> bytes:
 
 def _read_event(root: str, event_id: str) -> bytes:
     try:
-        return files.read(root, event_path(event_id), _MAX_NOTE_BYTES)
+        return files.read(root, layout_of(root).event(event_id), _MAX_NOTE_BYTES)
     except (CortexError, OSError):
         return b""
 
@@ -408,7 +417,7 @@ def _list_status(root: str, paths: Sequence[str], *, untracked: str = "all") -> 
 def _is_own_file(path: str) -> bool:
     """False for a nested repository's folder, and for what editors and killed processes leave."""
     name = path.rpartition("/")[2]
-    return path in OWN_PATHS or bool(
+    return path in OWN_SETTINGS_FILES or bool(
         name and not name.startswith((".", "#")) and not name.endswith(("~", files.TEMP_SUFFIX))
     )
 
@@ -420,30 +429,31 @@ def _find_moves(root: str, gone: Mapping[str, str], here: Sequence[str]) -> dict
     gone = {
         path: blob
         for path, blob in gone.items()
-        if is_outside_own_folders(path) or path.rpartition("/")[2] not in names
+        if is_outside_own_folders(root, path) or path.rpartition("/")[2] not in names
     }
     texts = objects.read_blobs(root, gone.values())
     ids = {id_: path for path, blob in gone.items() if (id_ := _note_id(texts.get(blob, b"")))}
     found = {}
     for path in here if ids else ():
         old = ids.pop(_note_id(_read_beginning(root, path)), "")
-        if old and is_outside_own_folders(old):
+        if old and is_outside_own_folders(root, old):
             found[old] = path
     for one in sorted(_list_status(root, (".",))) if ids else ():
-        if one.kind == "A" and one.path.endswith(".md") and is_outside_own_folders(one.path):
+        if one.kind == "A" and one.path.endswith(".md") and is_outside_own_folders(root, one.path):
             old = ids.pop(_note_id(_read_beginning(root, one.path)), "")
             found |= {old: one.path} if old else {}
     return found
 
 
-def _changed_records_elsewhere(root: str) -> list[_StatusEntry]:
+def _own_changes_elsewhere(root: str) -> list[_StatusEntry]:
     """Changed records outside our folders: Cortex goes on writing them, and uncommitted they would
-    stand in the way of every merge. A new one is a person's, unless Cortex has brought it back."""
+    stand in the way of every merge. A new one is a person's, unless Cortex has brought it back.
+    Also what lay in our folders before these were moved (`cortex layout`)."""
     restored = [path for path in displaced.restored_paths(root) if files.exists(root, path)]
     entries = [
         one
         for one in _list_status(root, (".",), untracked="no")
-        if one.kind != "A" and one.path.endswith(".md") and is_outside_own_folders(one.path)
+        if one.kind != "A" and one.path.endswith(".md") and is_outside_own_folders(root, one.path)
     ]
     if restored:
         entries += [one for one in _list_status(root, restored) if one.kind == "A"]
@@ -452,12 +462,26 @@ def _changed_records_elsewhere(root: str) -> list[_StatusEntry]:
     def text_of(one: _StatusEntry) -> bytes:
         return before.get(one.blob, b"") if one.kind == "D" else _read_beginning(root, one.path)
 
-    return [one for one in entries if is_record(notes.read(text_of(one)))]
+    return [one for one in entries if _is_ours(one.path, text_of(one))]
 
 
-def is_outside_own_folders(path: str) -> bool:
+def _is_ours(path: str, data: bytes) -> bool:
+    stem = path.rpartition("/")[2].removesuffix(".md")
+    return (
+        is_record(notes.read(data))
+        or (is_event_path(path) and is_event_id(stem))
+        or is_briefing(path, data)
+    )
+
+
+def own_paths(root: str) -> tuple[str, ...]:
+    """The folders and files that commits by Cortex take."""
+    return (*map(layout_of(root).path, OWN_FOLDERS), *OWN_SETTINGS_FILES)
+
+
+def is_outside_own_folders(root: str, path: str) -> bool:
     """Whether what lies there is a person's, and commits by Cortex leave it out."""
-    return path.split("/", 1)[0] not in OWN_PATHS
+    return path not in OWN_SETTINGS_FILES and not layout_of(root).own_folder(path)
 
 
 def _note_id(data: bytes) -> str:

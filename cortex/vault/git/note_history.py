@@ -63,7 +63,7 @@ def find_paths_by_id(root: str, prefix: str) -> list[str]:
     words = ["log", "--all", "--format=", "--name-only", "--no-renames", "--diff-filter=A"]
     words += ["--relative", "-z", "--end-of-options", "--", f":(glob)**/{prefix}*.md"]
     if prefix.startswith("session-"):  # is_named_after
-        words.append(f":(glob)sessions/**/*{prefix[-7:]}.md")
+        words.append(f":(glob)**/sessions/**/*{prefix[-7:]}.md")
     environment = {"GIT_LITERAL_PATHSPECS": "0"}
     ran = git_cli.run_unchecked(root, words, timeout=_TIMEOUT_SECONDS, extra=environment)
     names = (name.lstrip(b"\n") for name in ran.stdout.split(b"\0") if name.strip())

@@ -13,11 +13,10 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
-from cortex.core.model.event import event_path
 from cortex.core.model.problem import ConflictError, CortexError
 from cortex.core.text.strings import hash_bytes
 from cortex.core.text.value import TYPE_CHECKING, NamedTuple
-from cortex.vault import files, layout
+from cortex.vault import files
 from cortex.vault.layout import SETTINGS_FILE
 from cortex.vault.locate import Vault
 from cortex.vault.lock import lock
@@ -196,7 +195,11 @@ def passed_over(vault: Vault, since: str) -> Iterator[tuple[SessionCursor, str]]
 
 def is_event_captured(vault: Vault, event: str, *, elsewhere: bool = True) -> bool:
     """True if an event is in the vault or, with `elsewhere`, in the spool."""
-    paths = (layout.pending_path(event), event_path(event), layout.failed_path(event))
+    paths = (
+        vault.layout().pending(event),
+        vault.layout().event(event),
+        vault.layout().failed(event),
+    )
     if any(files.exists(vault.root, path) for path in paths):
         return True
     return elsewhere and spool.has_event(vault, event)
