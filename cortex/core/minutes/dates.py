@@ -118,11 +118,9 @@ def _leading_day(text: str, base: str) -> str:
     rest = text
     if word and weekday is not None:
         rest = re.sub(r"^[.,]?[ ]?(?:the[ ]|den[ ]|el[ ]|le[ ])?", "", text[word.end() :])
-    if day := _find_day(_DATES, rest, base, leading=True):
-        return day
-    if day := _find_day(_RELATIVE_DAYS, text, base, leading=True):
-        return day
-    return _next_weekday(weekday, base) if base and weekday is not None else ""
+    day = _find_day(_DATES, rest, base, leading=True)
+    day = day or _find_day(_RELATIVE_DAYS, text, base, leading=True)
+    return day or (_next_weekday(weekday, base) if base and weekday is not None else "")
 
 
 def _find_day(
@@ -132,13 +130,12 @@ def _find_day(
     for regex, day_of in finders:
         if not base and day_of is not _whole_day:
             continue
-        at = 0
-        while match := regex.match(text) if leading and not at else regex.search(text, at):
+        match = regex.match(text) if leading else regex.search(text)
+        while match:
             if day := day_of(match, base):
                 return day
-            at = match.start() + 1  # `Friday 3` may stand before `May`
-            if leading:
-                break
+            # `Friday 3` may stand before `May`.
+            match = None if leading else regex.search(text, match.start() + 1)
     return ""
 
 
