@@ -90,10 +90,8 @@ def item_lines_of(note: ItemSource) -> Iterator[tuple[BriefingPage, ItemLine]]:
         yield BriefingPage("decisions-archive" if is_aside else "decisions", note.project), line
         section = "No longer hold" if is_aside else "Recent decisions"
         yield INDEX, _make_item(note, section, [note.project, *marks], text)
-    elif note.type == "action":
-        yield from _action_items(note)
-    elif note.type == "plan":
-        yield from _plan_items(note)
+    elif note.type in ("action", "plan"):
+        yield from _plan_page_items(note)
     elif note.is_record:
         marks = [note.status] if is_aside else []
         line = _make_item(note, SET_ASIDE if is_aside else "", marks, text)
@@ -173,29 +171,25 @@ def _make_item(
     return ItemLine(_item_token(note.id), section, order, _sanitize_item_text(text))
 
 
-def _action_items(note: ItemSource) -> Iterator[tuple[BriefingPage, ItemLine]]:
-    page, owner = BriefingPage("active-plan", note.project), [note.owner] if note.owner else []
+def _plan_page_items(note: ItemSource) -> Iterator[tuple[BriefingPage, ItemLine]]:
+    """An action, or the steps of a plan: each task of it is one, known by its words."""
+    page, is_action = BriefingPage("active-plan", note.project), note.type == "action"
+    owner = note.owner if is_action else ""
     if note.status in SET_ASIDE_STATUSES:
-        yield page, _make_item(note, SET_ASIDE, [*owner, note.status], "")
+        yield page, _make_item(note, SET_ASIDE, [owner, note.status], "")
+    elif not is_action and note.tasks:
+        yield from ((page, item) for item in _step_items(note))
     elif note.status in DONE_STATUSES:
-        yield page, _make_item(note, "Done", owner, "")
+        yield page, _make_item(note, "Done", [owner], "")
     else:
-        marks = [*owner, f"due {note.due}"] if note.due else owner
-        order = _date_digits(note.due) or "99999999"
+        marks = [owner, f"due {note.due}" if is_action and note.due else ""]
+        order = (_date_digits(note.due) if is_action else "") or "99999999"
         yield page, _make_item(note, "Open", marks, "", before=order)
-        yield INDEX, _make_item(note, OPEN_ACTIONS, [note.project, *marks], "", before=order)
+        if is_action:
+            yield INDEX, _make_item(note, OPEN_ACTIONS, [note.project, *marks], "", before=order)
 
 
-def _plan_items(note: ItemSource) -> Iterator[tuple[BriefingPage, ItemLine]]:
-    """The steps of a plan, each task of it one; a step is known by its words."""
-    if note.status in SET_ASIDE_STATUSES:
-        page = BriefingPage("active-plan", note.project)
-        yield page, _make_item(note, SET_ASIDE, [note.status], "")
-        return
-    if not note.tasks:
-        section, before = ("Done", "") if note.status in DONE_STATUSES else ("Open", "99999999")
-        line = _make_item(note, section, [], "", before=before)
-        yield BriefingPage("active-plan", note.project), line
+def _step_items(note: ItemSource) -> Iterator[ItemLine]:
     seen: set[str] = set()
     for task in note.tasks:
         key = short_hash(one_line(task.text), 8)
@@ -205,8 +199,7 @@ def _plan_items(note: ItemSource) -> Iterator[tuple[BriefingPage, ItemLine]]:
         section, before = ("Done", "") if task.done else ("Open", "99999999")
         order = f"{before}{_date_digits(note.created) or '0'}.{task.line:05}"
         text = f"{shorten(task.text, MAX_REASON_CHARACTERS)} ({_wikilink(note)})"
-        item = ItemLine(f"{_item_token(note.id)}.{key}", section, order, _sanitize_item_text(text))
-        yield BriefingPage("active-plan", note.project), item
+        yield ItemLine(f"{_item_token(note.id)}.{key}", section, order, _sanitize_item_text(text))
 
 
 def _wikilink(note: ItemSource) -> str:

@@ -134,7 +134,7 @@ def render_page(page: BriefingPage, items: Iterable[ItemLine]) -> str:
         *yaml_writer.frontmatter(fields).removesuffix("---\n").splitlines(),
         f"generator: {GENERATOR_VERSION}",
         "---",
-        f"# {_escape_title(title)}",
+        f"# {break_comments(' '.join(title.split()))}",  # no item, and no comment
         "",
         kind.introduction,
     ]
@@ -242,11 +242,6 @@ def _unquote(scalar: str) -> str:
         return str(json.loads(scalar))
     except ValueError:
         return scalar
-
-
-def _escape_title(text: str) -> str:
-    """`text` as one line that cannot be taken for an item or a comment."""
-    return break_comments(" ".join(text.split()))
 
 
 def break_comments(text: str) -> str:

@@ -87,11 +87,11 @@ def _iter_blocks(node: SyntaxTreeNode) -> Iterator[Block]:
 
 def _is_heading(node: SyntaxTreeNode) -> bool:
     """True of `3. Any other business`: one item, not the first, of one short line."""
-    item = node.children[0]
-    if len(node.children) > 1 or int(node.attrs.get("start", 1)) < 2 or len(item.children) != 1:
+    types = [each.type for each in node.walk()]
+    if types[1:] != ["list_item", "paragraph", "inline"] or int(node.attrs.get("start", 1)) < 2:
         return False
-    content = item.children[0].children[0].content if item.children[0].type == "paragraph" else ""
-    return 0 < len(content) <= 60 and "\n" not in content and content[-1:] not in ".;)"
+    content = node.children[0].children[0].children[0].content
+    return len(content) <= 60 and "\n" not in content and content[-1:] not in ".;)"
 
 
 def _parse_item(node: SyntaxTreeNode) -> MinutesItem:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from cortex.core.minutes.dates import fold
 from cortex.core.text.data_sections import read_sections
+from cortex.core.text.tokenizer import fold_accents
 
 ACTION, DECISION, QUESTION = "action", "decision", "question"
 ATTENDEES, ABSENT, AGENDA, OTHER, MIXED = "attendees", "absent", "agenda", "other", "mixed"
@@ -13,53 +13,55 @@ ATTENDEES, ABSENT, AGENDA, OTHER, MIXED = "attendees", "absent", "agenda", "othe
 _SECTIONS = read_sections(__file__)
 
 
-def _words(name: str) -> frozenset[str]:
-    return frozenset("|".join(_SECTIONS[name]).split("|"))
+def lines_of(section: str) -> list[str]:
+    return _SECTIONS[section]
 
 
-def _by_kind(name: str) -> dict[str, str]:
-    """Kind -> its line, of lines such as `action: next steps|to do`."""
-    pairs = (line.partition(": ") for line in _SECTIONS[name])
-    return {kind: rest for kind, _, rest in pairs}
+def _lines_by_name(section: str) -> dict[str, str]:
+    parts = (line.partition(": ") for line in _SECTIONS[section])
+    return {name: rest for name, _, rest in parts}
 
 
-def _regex(name: str) -> re.Pattern[str]:
-    (pattern,) = _SECTIONS[name]
+def words_by_kind(section: str) -> dict[str, list[str]]:
+    """Kind -> its words, of lines such as `action: next steps|to do`."""
+    return {kind: words.split("|") for kind, words in _lines_by_name(section).items()}
+
+
+_WORDS, _PATTERNS = words_by_kind("words"), _lines_by_name("patterns")
+_PARTS = {"DECISION_CUES": "|".join(_SECTIONS["decision cues"])} | _lines_by_name("parts")
+
+
+def words_of(name: str) -> frozenset[str]:
+    return frozenset(_WORDS[name])
+
+
+def regex_of(name: str) -> re.Pattern[str]:
+    pattern = _PATTERNS[name]
+    for part, text in _PARTS.items():
+        pattern = pattern.replace(f"{{{part}}}", text)
     return re.compile(pattern)
 
 
-def _decision_cue() -> re.Pattern[str]:
-    pattern = "|".join(_SECTIONS["decision cues"])
-    for name, part in _by_kind("decision cue parts").items():
-        pattern = pattern.replace(f"{{{name}}}", part)
-    return re.compile(rf"(?i)\b(?:{pattern})")
+def fold(text: str) -> str:
+    """The text in lowercase and without accents."""
+    return fold_accents(text.casefold())
 
 
 _KIND_BY_HEADING = {
-    word: kind for kind, words in _by_kind("headings").items() for word in words.split("|")
+    word: kind for kind, words in words_by_kind("headings").items() for word in words
 }
-_STEM_RES = {kind: re.compile(stems) for kind, stems in _by_kind("heading stems").items()}
-_FILLERS = _words("fillers")
+_STEM_RES = {kind: re.compile(stems) for kind, stems in _lines_by_name("heading stems").items()}
+_FILLERS = words_of("fillers")
 _OF_THIS_MEETING_RE = re.compile(
     r"[ ](?:from|of|for|in)[ ](?:this|the|today'?s?)[ ](?:meeting|call|session|sync)$"
 )
-_EARLIER_RE = _regex("earlier")
+_EARLIER_RE, DATE_KEY_RE = regex_of("earlier"), regex_of("date key")
 # The endings of `Teilnehmer:innen` and `Présent·es`.
 _GENDER_RE = re.compile(r"(?<=\w)[:·•*_/.(-]+-?(?:innen|in|e|es|s|as|os|r)\)?(?:[·.]s)?(?!\w)")
-DATE_KEY_RE = re.compile(
-    r"(?:meeting |sitzungs)?(?:date|datum|fecha|data|when|wann|day|tag|time|jour)\b"
-)
-COLUMN_WORDS = {kind: frozenset(words.split("|")) for kind, words in _by_kind("columns").items()}
-DONE_CELL_RE, NO_CELL_RE = _regex("done cells"), _regex("no cells")
-IMPERATIVES, ROLE_WORDS = _words("imperatives"), _words("roles")
-STOP_WORDS = {kind: frozenset(words.split("|")) for kind, words in _by_kind("stop words").items()}
-INFINITIVE_CUE_RE, FUTURE_VERB_RE = _regex("infinitive cues"), _regex("future verbs")
-PRESENT_VERB_RE, PRONOUN_CUE_RE = _regex("present verbs"), _regex("pronoun cues")
-REPORTED_PROMISE_RE = _regex("reported promises")
-FIRST_PERSON_CUE_RE, NO_PROMISE_RE = _regex("first person cues"), _regex("no promises")
-DECISION_CUE_RE = _decision_cue()
-UNSETTLED_RE, NOT_SETTLED_RE = _regex("unsettled"), _regex("not settled")
-NOBODY_RE = _regex("nobody")
+COLUMN_WORDS = {kind: frozenset(words) for kind, words in words_by_kind("columns").items()}
+STOP_WORDS = {kind: frozenset(words) for kind, words in words_by_kind("stop words").items()}
+IMPERATIVES = words_of("imperatives")
+LABEL_RE, NOBODY_RE = regex_of("label"), regex_of("nobody")
 
 
 def section_kind(line: str) -> str:

@@ -12,16 +12,18 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from cortex.core.minutes import people
-from cortex.core.minutes.blocks import MAX_CHARS, Block, MinutesItem, parse_blocks
+from cortex.core.minutes.blocks import MAX_CHARS, Block, parse_blocks
 from cortex.core.minutes.cues import (
     ABSENT,
     ATTENDEES,
     DATE_KEY_RE,
     STOP_WORDS,
+    fold,
+    regex_of,
     section_kind,
     table_columns,
 )
-from cortex.core.minutes.dates import first_date, fold, iter_dates
+from cortex.core.minutes.dates import first_date, iter_dates
 from cortex.core.minutes.outcomes import ActionItem, DecisionItem, OutcomeReader, QuestionItem
 from cortex.core.minutes.task_parser import CHECKBOX_RE, tidy_task_text
 
@@ -32,12 +34,7 @@ __all__ = [
 _FIELD_RE = re.compile(r"[*_]{0,3}([^\W\d_][^:*_\n]{0,30})[*_]{0,3}[ ]?::?[*_]{0,3}(?:[ \t]+|$)")
 _TITLE_PREFIX_RE = re.compile(r"(?i)(?:meeting(?: notes| minutes)?|minutes)[ ]?:[ ]{0,9}")
 _URL_RE = re.compile(r"\]\([^()\s]*\)|https?://\S+|`[^`\n]*`")
-# Words of a line whose date is not that of the meeting.
-_OTHER_DATE_RE = re.compile(
-    r"(?i)\b(?:last|next|previous|prior|earlier|since|until|due|by|seen|updated|created|published|deadline|nächst\w*"
-    r"|letzt\w*|vorig\w*|bis|seit|proch\w+|précéd\w+|dernièr\w+|avant|próxim\w+|anterior\w*|últim\w+|hasta|prossim\w+|scors\w+"
-    r"|precedente|passad\w+|volgende|vorige|version|release)\b"
-)
+_OTHER_DATE_RE = regex_of("other date")
 _COMPACT_DATE_RE = re.compile(r"(?<!\d)(20\d\d)([01]\d)([0-3]\d)(?!\d)")
 _FIRST_LINES = 14
 _MAX_TITLE_CHARS = 100
@@ -83,21 +80,29 @@ def _language(text: str) -> str:
     return max(counts, key=lambda language: (counts[language], language == "en"))
 
 
+def _lines_of(block: Block) -> list[str]:
+    """The lines of a heading or paragraph, or the first of each item."""
+    return [
+        *(line for line, _ in block.lines),
+        *(item.lines[0][0] for item in block.items if item.lines),
+    ]
+
+
 def _block_fields(block: Block) -> Iterator[tuple[str, str]]:
-    """The fields of a block: lines, items or rows of two cells such as `Date: 2026-11-20`."""
-    lines = [line.strip() for line, _ in block.lines]
-    lines += [item.lines[0][0] for item in block.items if item.lines]
-    for at, line in enumerate(lines):
-        key, value = parse_field(line)
-        if key and block.lines and not block.level:  # names may go on in the next lines
-            more = at + 1
-            while (
-                section_kind(key) == ATTENDEES
-                and more < len(lines)
-                and not parse_field(lines[more])[0]
-            ):
-                value, more = f"{value} {lines[more]}", more + 1
-        yield key, value
+    """The fields of a block: lines, items (with what is nested in them) or rows of two cells, such
+    as `Date: 2026-11-20`."""
+    fields: list[list[str]] = []
+    for line, _ in block.lines:
+        key, value = parse_field(line.strip())
+        if key or not fields or block.level:
+            fields.append([key, value])
+        elif section_kind(fields[-1][0]) == ATTENDEES:  # names may go on in the next lines
+            fields[-1][1] += f" {line.strip()}"
+    yield from ((key, value) for key, value in fields)
+    for item in block.items:
+        key, value = parse_field(item.lines[0][0] if item.lines else "")
+        below = ", ".join(each.text() for each in item.nested)
+        yield key or item.text().casefold(), value or below
     for cells, _ in block.rows:
         if len(cells) >= 2:
             yield cells[0].strip(" *_:").casefold(), cells[1].strip(" *_")
@@ -141,15 +146,8 @@ def _find_date(
         spaced = _COMPACT_DATE_RE.sub(r"\1-\2-\3", _URL_RE.sub(" ", line))
         if day := first_date(spaced, day_first=day_first):
             return day
-    lines = (
-        line
-        for block in blocks
-        for line in (
-            *(line for line, _ in block.lines),
-            *(item.lines[0][0] for item in block.items if item.lines),
-        )
-    )
-    for line, _ in zip((each for each in lines if each.strip()), range(_FIRST_LINES), strict=False):
+    lines = [line for block in blocks for line in _lines_of(block) if line.strip()]
+    for line in lines[:_FIRST_LINES]:
         for found in iter_dates(_URL_RE.sub(" ", line), day_first=day_first):
             if not _OTHER_DATE_RE.search(line[: found.start]) and len(line) < 160:
                 return found.day
@@ -175,16 +173,16 @@ def _find_attendees(
             is_people = kind == ATTENDEES or below
             level = level if below else block_level
             count = len(entries)
-        elif is_people and not (block.lines and len(entries) > count):
+        elif _is_roster(block) or (is_people and not (block.lines and len(entries) > count)):
             entries += _entries_of_block(block)
-        else:
-            entries += _nested_entries(block.items)
-            if block.rows and {"name", "here"} <= table_columns(block.rows[0][0]).keys():
-                entries += _entries_of_block(block)
     if not entries:
         entries = _names_in_first_lines(blocks)
     found = dict(people.parse_attendee(entry) for entry in entries)
     return [(name, aliases) for name, aliases in found.items() if name]
+
+
+def _is_roster(block: Block) -> bool:
+    return bool(block.rows) and {"name", "here"} <= table_columns(block.rows[0][0]).keys()
 
 
 def _entries_of_block(block: Block) -> list[str]:
@@ -195,16 +193,6 @@ def _entries_of_block(block: Block) -> list[str]:
         return people.names_in_list([item.text() for item in block.items])
     entries = people.names_in_list([line for line, _ in block.lines])
     return entries if all(people.parse_attendee(entry)[0] for entry in entries) else []
-
-
-def _nested_entries(items: list[MinutesItem]) -> list[str]:
-    """The entries below an item such as `Attendees:`."""
-    return [
-        entry
-        for item in items
-        if item.nested and section_kind(item.text()) == ATTENDEES
-        for entry in people.names_in_list([each.text() for each in item.nested])
-    ]
 
 
 def _names_in_first_lines(blocks: Iterable[Block]) -> list[str]:

@@ -5,20 +5,17 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-from cortex.core.minutes.cues import NO_CELL_RE, NOBODY_RE, ROLE_WORDS
-from cortex.core.minutes.dates import fold
+from cortex.core.minutes.cues import NOBODY_RE, fold, regex_of, words_of
 from cortex.core.minutes.task_parser import CHECKBOX_RE, NAME_SEPARATOR_RE, NameSet
 
 _LINK_RE = re.compile(r"!?\[\[(?:[^\[\]|]*\|)?([^\[\]|]+)\]\]|!?\[([^\[\]]*)\]\([^()]*\)")
 _HANDLE_RE = re.compile(r"@([A-Za-z0-9][\w.-]{0,38})")
 _PARENTHESIS_RE = re.compile(r"\(([^()]{0,80})\)|<[^<>]{0,80}>")
 _SUFFIX_RE = re.compile(r"[ ](?:[–—-]+|from|aus|chez|bei)[ ].*$|[ ]?\|.*$")
+_ROLES = words_of("roles")
 _ME = ("me", "ich", "moi", "yo", "io", "eu", "ik")
 _WORD_RE = re.compile(r"@?[^\W_][\w'’.·-]{0,38}")
-_NO_NAME_RE = re.compile(
-    r"(?i)\b(?:people|present|tbd|none|n/a|and|the|was|were|of|anonymous|see|with|all|others?|everyone"
-    r"|niemand|keine|personne|nadie|members|list|attendees|quorum|proxy|absent|excused|minutes)\b|https?:|\d{3}"
-)
+_NO_NAME_RE, _NO_CELL_RE = regex_of("no name"), regex_of("no cells")
 _PARTICLE_WORDS = "van von de den der del da di la le el dos das du ten zu al bin ter mac"
 _PARTICLES = frozenset(_PARTICLE_WORDS.split())
 
@@ -30,16 +27,13 @@ def parse_attendee(text: str) -> tuple[str, tuple[str, ...]]:
     handles = _HANDLE_RE.findall(text)
     inside = [part for part in _PARENTHESIS_RE.findall(text) if part]
     plain = _PARENTHESIS_RE.sub(" ", text)
-    if len(_HANDLE_RE.sub("", plain).strip(" *_-–—`.:")) > 1:
-        plain = _HANDLE_RE.sub(" ", plain)
+    named = _HANDLE_RE.sub(" ", plain)
+    plain = named if len(named.strip(" *_-–—`.:")) > 1 else plain
     plain = _SUFFIX_RE.sub("", " ".join(plain.split()).strip(" *_`\"'[]:;,-–—"))
     head, colon, tail = plain.partition(":")
-    if colon:
-        plain = tail if head.strip().casefold() in ROLE_WORDS else head
-    name = plain.strip(" *_`\"'[]:;@()")
-    name = (
-        name if name.count(".") == 1 and len(name) > 2 and name[-2].isupper() else name.rstrip(".")
-    )
+    is_role = colon and head.strip().casefold() in _ROLES
+    name = (tail if is_role else head).strip(" *_`\"'[]:;@()")
+    name = re.sub(r"(?<!\s[A-Z])\.$", "", name)  # but for `Ana B.`
     if name.casefold() in _ME and inside:
         name = inside[0].strip()
     if not _is_name(name):
@@ -78,27 +72,23 @@ def names_in_list(texts: Sequence[str]) -> list[str]:
     commas = [_PARENTHESIS_RE.sub("", text).count(",") for text in texts]
     if len(texts) > 2 and sum(count == 1 for count in commas) > len(texts) / 2:
         return [text.split(",")[0] for text in texts]
-    entries = []
-    for text in texts:
-        head, colon, tail = text.partition(":")
-        is_group = colon and (
-            "," in tail or head.strip(" *_").casefold().split()[-1:] == ["members"]
-        )
-        entries += split_names(tail if is_group else text)
-    return entries
+    groups = (text.partition(":") for text in texts)  # `Voting members: Ana, Bob`
+    return [
+        entry
+        for text, (_, _, tail) in zip(texts, groups, strict=True)
+        for entry in split_names(tail if "," in tail else text)
+    ]
 
 
 def names_in_table(rows: Sequence[Sequence[str]], columns: dict[str, int]) -> list[str]:
     """The entries of a table of people, with the initials and handles of other columns in brackets;
     without those of whom a column says that they are absent."""
-    column, here = columns.get("name", 0), columns.get("here")
     entries = []
-    for row in rows:
-        if here is not None and here < len(row) and NO_CELL_RE.match(fold(row[here])):
-            continue
-        alias = columns.get("alias")
-        more = f" ({row[alias]})" if alias is not None and alias < len(row) and row[alias] else ""
-        entries.append((row[column] if column < len(row) else "") + more)
+    for cells in rows:
+        row = {kind: cells[at] for kind, at in columns.items() if at < len(cells)}
+        if not _NO_CELL_RE.match(fold(row.get("here", ""))):
+            alias = row.get("alias")
+            entries.append(row.get("name", cells[0]) + (f" ({alias})" if alias else ""))
     return entries
 
 
@@ -106,28 +96,16 @@ def roster_names(attendees: Iterable[tuple[str, Sequence[str]]], text: str) -> N
     """Every name, in lowercase but for initials, by which the attendees (with their aliases) may be called: parts of
     their names, handles, initials."""
     names: set[str] = set()
-    initials: dict[str, int] = {}
     for name, aliases in attendees:
         words = [word for word in re.split(r"[\s.]+", name) if word]
-        names.update(
-            (
-                name.casefold(),
-                *(alias if alias.isupper() else alias.casefold() for alias in aliases),
-            )
-        )
-        names.update(word.casefold() for word in words if len(word) > 2 and word[0].isalpha())
-        parts = re.split(r"[\s-]+", name)
-        for short in {"".join(word[0] for word in some if word) for some in (words, parts)}:
-            if len(words) > 1:
-                initials[short] = initials.get(short, 0) + 1
+        names |= {name.casefold()}
+        names |= {alias if alias.isupper() else alias.casefold() for alias in aliases}
+        names |= {word.casefold() for word in words if len(word) > 2 and word[0].isalpha()}
         if len(words) > 1:
-            names.update(
-                (f"{words[0]}{words[-1][0]}".casefold(), f"{words[0]} {words[-1][0]}".casefold())
-            )
-    # In capitals, as `it` and `is` are no people.
-    names.update(
-        short
-        for short in initials
-        if len(short) > 1 and re.search(rf"\b{re.escape(short)}\b", text)
-    )
+            last = words[-1][0]
+            names |= {f"{words[0]}{last}".casefold(), f"{words[0]} {last}".casefold()}
+            # In capitals, as `it` and `is` are no people.
+            initials = {"".join(part[0] for part in re.split(r"[\s.-]+", name) if part)}
+            initials.add("".join(word[0] for word in words))
+            names |= {one for one in initials if re.search(rf"\b{re.escape(one)}\b", text)}
     return frozenset(names - _PARTICLES - {"frau", "herr", "mr", "mrs", "dr", "the"})

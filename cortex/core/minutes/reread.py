@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from cortex.core.extract.candidate_records import make_title
-from cortex.core.minutes.meeting import MeetingMinutes, parse_meeting
+from cortex.core.minutes.meeting import parse_meeting
 from cortex.core.minutes.outcomes import ActionItem, DecisionItem, Outcome
 from cortex.core.minutes.records import meeting_title, outcome_record, outcomes_in_order
 from cortex.core.minutes.ticked_tasks import child_slugs
@@ -39,143 +39,120 @@ class Reread(NamedTuple):
     changed: dict[str, Note]  # id -> a record that follows its line
 
 
-class _Child(NamedTuple):
-    """A record of the meeting. `slug` is that of its line as it was last read."""
+class MinutesLine(NamedTuple):
+    """What a record takes from its line of the minutes, but for the tick."""
 
-    id: str
-    note: Note
-    slug: str
+    kind: str
+    text: str
+    owner: str = ""
+    due: str = ""
 
     @property
-    def text(self) -> str:
-        return _text_of(self.note)
+    def digest(self) -> str:
+        return short_hash("\n".join(self))
 
-    def says(self, one: Outcome) -> bool:
-        return self.note.get("type") == _kind(one) and self.text == one_line(one.text)
+
+def _line_of(one: Outcome) -> MinutesLine:
+    if isinstance(one, ActionItem):
+        return MinutesLine("action", one_line(one.text), one.owner, one.due)
+    kind = "decision" if isinstance(one, DecisionItem) else "question"
+    return MinutesLine(kind, one_line(one.text))
+
+
+def _line_in(note: Note) -> MinutesLine:
+    """The line that a record holds: its first paragraph below the title, quoted or not."""
+    text = re.split(r"\n[ \t]*\n", normalized_body(note).strip())[0].strip().removeprefix("> ")
+    return MinutesLine(note.get("type"), text, note.get("owner"), note.get("due"))
+
+
+def _is_of_line(note: Note, slug: str, line: MinutesLine) -> bool:
+    """True if a record says the same as a line, or is that of a line with its words."""
+    own = _line_in(note)
+    return own.kind == line.kind and (own.text == line.text or slug == slugify(line.text))
 
 
 def reread(meeting: Note, base: Record, children: Mapping[str, Note]) -> Reread:
     """The changes that an edited `meeting` asks for. `base` is the meeting's record as its event
     made it; `children` are those of its records that exist."""
-    known = _known_lines(parse_meeting(base.body))
+    original = Counter(map(_line_of, outcomes_in_order(parse_meeting(base.body))))
     minutes = parse_meeting(meeting.text)
     slugs = {id_: slug for slug, ids in child_slugs(meeting).items() for id_ in ids}
-    free = {id_: _Child(id_, note, slugs[id_]) for id_, note in children.items() if id_ in slugs}
-    current = outcomes_in_order(minutes)
-    added = []
-    for one in current:
-        key = _line_key(one)
-        if known[key]:
-            known[key] -= 1
-            for id_ in [child.id for child in free.values() if _is_of_line(child, one)][:1]:
-                del free[id_]
+    free = {id_: note for id_, note in children.items() if id_ in slugs}
+    current = [(_line_of(one), one) for one in outcomes_in_order(minutes)]
+
+    def record_of(line: MinutesLine) -> str:
+        """The id of a line's record that no other line has; empty if there is none."""
+        found = (id_ for id_, note in free.items() if _is_of_line(note, slugs[id_], line))
+        return next(found, "")
+
+    unread, added = original.copy(), []
+    for line, one in current:
+        if unread[line]:
+            unread[line] -= 1
+            free.pop(record_of(line), None)
         else:
-            added.append(one)
-    original = _known_lines(parse_meeting(base.body))
+            added.append((line, one))
     result = Reread(meeting, {}, {})
-    lines = {slugify(one_line(one.text)) for one in current}
-    for one in added:
-        child = next((child for child in free.values() if _is_of_line(child, one)), None)
-        child = child or _most_similar(one, [c for c in free.values() if c.slug not in lines])
-        if child:
-            del free[child.id]
-            result = _follow(result, child, one, original)
-        else:
-            result = _create(result, base, minutes, one, slugs)
+    texts = {slugify(line.text) for line, _ in current}
+    for line, one in added:
+        unlike = {id_: note for id_, note in free.items() if slugs[id_] not in texts}
+        if id_ := record_of(line) or _most_similar(line, unlike):
+            note = free.pop(id_)
+            as_read = _is_as_read(note, original)
+            if as_read and _line_in(note) != line:
+                result.changed[id_] = _with_line(note, line)
+            elif not as_read and _line_in(note).text != line.text:
+                continue  # a person's words stay
+            if slugs[id_] != slugify(line.text):
+                result = result._replace(meeting=_with_alias(result.meeting, id_, line.text))
+            continue
+        meeting_id = meeting.get("id")
+        id_ = record_id(line.text, f"{meeting_id}/{line.kind}/{line.text}")
+        if id_ not in slugs and id_ not in result.created:  # else somebody has removed it
+            record = outcome_record(base, one, id_, meeting_id, meeting_title(minutes))
+            note = notes.read(compose_record(record).encode())
+            note = with_fields_in_order(_FIELD_ORDER, note, {_DIGEST_KEY: line.digest})
+            result.created[id_] = record, notes.write(note)
+            linked = with_relation(result.meeting, "source_of", id_)
+            result = result._replace(meeting=linked)
     return result
 
 
-def _known_lines(minutes: MeetingMinutes) -> Counter[tuple[str, ...]]:
-    return Counter(map(_line_key, outcomes_in_order(minutes)))
+def _most_similar(line: MinutesLine, records: Mapping[str, Note]) -> str:
+    """The id of the record whose words are most like those of an edited line, if enough are."""
+    words = Counter(slugify(line.text, 400).split("-"))
 
-
-def _kind(one: Outcome) -> str:
-    if isinstance(one, ActionItem):
-        return "action"
-    return "decision" if isinstance(one, DecisionItem) else "question"
-
-
-def _line_key(one: Outcome) -> tuple[str, ...]:
-    """What a record takes from its line, but for the tick."""
-    fields = (one.owner, one.due) if isinstance(one, ActionItem) else ("", "")
-    return _kind(one), one_line(one.text), *fields
-
-
-def _is_of_line(child: _Child, one: Outcome) -> bool:
-    """True if a record says the same, or is that of a line with these words."""
-    same_slug = child.slug == slugify(one_line(one.text))
-    return child.says(one) or (same_slug and child.note.get("type") == _kind(one))
-
-
-def _most_similar(one: Outcome, children: list[_Child]) -> _Child | None:
-    """The record whose words are most like those of an edited line, if enough of them are."""
-    words = Counter(slugify(one_line(one.text), 400).split("-"))
-
-    def likeness(child: _Child) -> float:
-        others = Counter(slugify(child.text, 400).split("-"))
-        if one_line(one.text).startswith(child.text):
+    def likeness(id_: str) -> float:
+        text = _line_in(records[id_]).text
+        others = Counter(slugify(text, 400).split("-"))
+        if line.text.startswith(text):
             return 1.0  # it was read while somebody was still writing it
         return 2 * (words & others).total() / (words.total() + others.total())
 
-    alike = [child for child in children if child.note.get("type") == _kind(one)]
-    best = max(alike, key=lambda child: (likeness(child), child.id), default=None)
-    return best if best and likeness(best) >= _MIN_LIKENESS else None
+    alike = [id_ for id_, note in records.items() if note.get("type") == line.kind]
+    best = max(alike, key=lambda id_: (likeness(id_), id_), default="")
+    return best if best and likeness(best) >= _MIN_LIKENESS else ""
 
 
-def _follow(
-    result: Reread, child: _Child, one: Outcome, original: Counter[tuple[str, ...]]
-) -> Reread:
-    note = child.note
-    text = one_line(one.text)
-    own = (note.get("type"), child.text, note.get("owner"), note.get("due"))
-    digest = note.get(_DIGEST_KEY)
-    as_read = digest == _digest(own) if digest else own in original
+def _is_as_read(note: Note, original: Counter[MinutesLine]) -> bool:
+    """True if nobody has changed a record since its line was last read."""
+    own, digest = _line_in(note), note.get(_DIGEST_KEY)
     is_current = note.get("status").lower() not in SET_ASIDE_STATUSES
-    if as_read and is_current and note.title == make_title(child.text):
-        if own != _line_key(one):
-            result.changed[child.id] = _with_line(note, child.text, one)
-    elif child.text != text:
-        return result  # a person's words stay
-    if child.slug != slugify(text):
-        return result._replace(meeting=_with_alias(result.meeting, child.id, text))
-    return result
+    as_read = own.digest == digest if digest else own in original
+    return as_read and is_current and note.title == make_title(own.text)
 
 
-def _with_line(note: Note, before: str, one: Outcome) -> Note:
+def _with_line(note: Note, line: MinutesLine) -> Note:
     """A record that says what its line says."""
-    text = one_line(one.text)
-    body = note.body.replace(f"\n> {before}\n".encode(), f"\n> {text}\n".encode(), 1)
+    before, after = _line_in(note).text.encode(), line.text.encode()
+    body = note.body.replace(b"\n> " + before + b"\n", b"\n> " + after + b"\n", 1)
     if body == note.body:  # as earlier versions wrote it
-        body = body.replace(f"\n{before}\n".encode(), f"\n{text}\n".encode(), 1)
-    note = with_title(note._replace(body=body), make_title(text))
-    fields = {_DIGEST_KEY: _digest(_line_key(one))}
-    if isinstance(one, ActionItem):
-        fields |= {"owner": one.owner, "due": one.due}
+        body = body.replace(b"\n" + before + b"\n", b"\n" + after + b"\n", 1)
+    note = with_title(note._replace(body=body), make_title(line.text))
+    fields = {_DIGEST_KEY: line.digest}
+    if line.kind == "action":
+        fields |= {"owner": line.owner, "due": line.due}
     return with_fields_in_order(_FIELD_ORDER, note, fields)
-
-
-def _create(
-    result: Reread, base: Record, minutes: MeetingMinutes, one: Outcome, slugs: Mapping[str, str]
-) -> Reread:
-    meeting_id = result.meeting.get("id")
-    text = one_line(one.text)
-    id_ = record_id(text, f"{meeting_id}/{_kind(one)}/{text}")
-    if id_ in slugs or id_ in result.created:
-        return result  # somebody has removed it
-    record = outcome_record(base, one, id_, meeting_id, meeting_title(minutes))
-    note = notes.read(compose_record(record).encode())
-    note = with_fields_in_order(_FIELD_ORDER, note, {_DIGEST_KEY: _digest(_line_key(one))})
-    result.created[id_] = record, notes.write(note)
-    return result._replace(meeting=with_relation(result.meeting, "source_of", id_))
-
-
-def _digest(line: tuple[str, ...]) -> str:
-    return short_hash("\n".join(line))
-
-
-def _text_of(note: Note) -> str:
-    """The first paragraph of a record below its title, quoted or not."""
-    return re.split(r"\n[ \t]*\n", normalized_body(note).strip())[0].strip().removeprefix("> ")
 
 
 def _with_alias(meeting: Note, id_: str, text: str) -> Note:
@@ -188,12 +165,13 @@ def _with_alias(meeting: Note, id_: str, text: str) -> Note:
 
 def with_tick(meeting: Note, child_id: str, child: Note, *, done: bool) -> Note:
     """The meeting with the box of an action ticked, or not; itself if the action has no box."""
-    slugs = {id_: slug for slug, ids in child_slugs(meeting).items() for id_ in ids}
-    action = _Child(child_id, child, slugs.get(child_id, ""))
+    slug = next((slug for slug, ids in child_slugs(meeting).items() if child_id in ids), None)
+    if slug is None:
+        return meeting
     lines = meeting.body.splitlines(keepends=True)
     for one in parse_meeting(meeting.text).actions:
         at = one.line - 1
-        if one.done == done or not _is_of_line(action, one) or at >= len(lines):
+        if one.done == done or not _is_of_line(child, slug, _line_of(one)) or at >= len(lines):
             continue
         mark = b"x" if done else b" "
         lines[at] = _BOX_RE.sub(lambda box: box[1] + b"[" + mark + b"]", lines[at], count=1)  # noqa: B023

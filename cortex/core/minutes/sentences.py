@@ -6,29 +6,18 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from cortex.core.minutes.cues import (
-    DECISION_CUE_RE,
-    FIRST_PERSON_CUE_RE,
-    FUTURE_VERB_RE,
-    IMPERATIVES,
-    INFINITIVE_CUE_RE,
-    NO_PROMISE_RE,
-    NOT_SETTLED_RE,
-    PRESENT_VERB_RE,
-    PRONOUN_CUE_RE,
-    REPORTED_PROMISE_RE,
-    UNSETTLED_RE,
-)
+from cortex.core.minutes.cues import IMPERATIVES, regex_of
 from cortex.core.minutes.task_parser import NameSet, parse_people
 
 _SENTENCE_END_RE = re.compile(
     r"(?<=[.!?])[\"')\]*_]*[ ]+(?=[^\Wa-z_]|[@\"(\[*`])|[ ]*;[ ]+|<br ?/?>"
 )
-_ABBREVIATION_RE = re.compile(
-    r"(?:\b(?:hr|fr|dr|mr|ms|mrs|st|nr|no|vs|prof|sr|sra|bzw|ca|inkl|sog|z\.b|d\.h|u\.a|e\.g|i\.e|p\.ej|cf|art|abs"
-    r"|ev|approx|etc)|\b[^\W\d_]|(?<!\d)\d{1,2})\.$",
-    re.IGNORECASE,
-)
+_ABBREVIATION_RE, _DECISION_CUE_RE = regex_of("abbreviation"), regex_of("decision cues")
+_UNSETTLED_RE, _NOT_SETTLED_RE = regex_of("unsettled"), regex_of("not settled")
+_INFINITIVE_CUE_RE, _FUTURE_VERB_RE = regex_of("infinitive cues"), regex_of("future verbs")
+_PRESENT_VERB_RE, _PRONOUN_CUE_RE = regex_of("present verbs"), regex_of("pronoun cues")
+_REPORTED_PROMISE_RE, _NO_PROMISE_RE = regex_of("reported promises"), regex_of("no promises")
+_FIRST_PERSON_CUE_RE = regex_of("first person cues")
 _CONJUNCTION_RE = re.compile(r",?[ ](?:and|so|und|et|y|e|en)[ ]|,[ ]")
 _TOKEN_RE = re.compile(r"@?[^\W\d_][\w'’.-]*")
 _LEAD_RE = re.compile(r"[\s*_>\"'(\[]{0,6}")
@@ -42,7 +31,8 @@ _AND_WILL_RE = re.compile(r"\b(?:and|und|et|y)[ ](?:will|wird|va|va[ ]a)[ ](?!be
 _GROUP_RE = re.compile(
     r"(?i)(?:the[ ])?(?:[\w-]+[ ]){1,3}(?:group|team|wg|committee|council|board)(?=[ ]to[ ])"
 )
-_MAX_NAME_TOKENS = 8
+_WORD_END_RE = re.compile(r"\w\b\.?")
+_MAX_NAME_CHARS = 80
 
 
 class People(NamedTuple):
@@ -59,12 +49,12 @@ class Promise(NamedTuple):
     owner: str
 
 
-def decides(clause: str) -> bool:
+def is_decision(clause: str) -> bool:
     """Whether a clause tells what was decided in the meeting."""
-    cue = DECISION_CUE_RE.search(clause)
-    if not cue or is_question(clause) or NOT_SETTLED_RE.search(clause):
+    cue = _DECISION_CUE_RE.search(clause)
+    if not cue or is_question(clause) or _NOT_SETTLED_RE.search(clause):
         return False
-    return not UNSETTLED_RE.search(clause[max(0, cue.start() - 80) : cue.start()])
+    return not _UNSETTLED_RE.search(clause[max(0, cue.start() - 80) : cue.start()])
 
 
 def is_question(text: str) -> bool:
@@ -77,6 +67,7 @@ class Speech:
     def __init__(self, names: NameSet, language: str) -> None:
         self.names = names
         self.language = language
+        self.is_transcript = False  # many lines of `Ana: what she said`
 
     def clauses(self, text: str) -> Iterator[str]:
         """The sentences of a text; one that promises twice, in its parts."""
@@ -92,7 +83,7 @@ class Speech:
     def _split(self, sentence: str) -> Iterator[str]:
         for joint in _CONJUNCTION_RE.finditer(sentence):
             rest = sentence[joint.end() :]
-            if self._direct(rest) or PRONOUN_CUE_RE.match(rest):
+            if self._direct(rest) or _PRONOUN_CUE_RE.match(rest):
                 if self.leading_people(sentence[: joint.start()], whole=True):
                     continue  # `Ana and Bob will`: one subject
                 yield sentence[: joint.start()]
@@ -107,20 +98,11 @@ class Speech:
         """The people with whose names a text begins, or of which the `whole` of it consists."""
         start = _LEAD_RE.match(text)
         at = start.end() if start else 0
-        ends: list[int] = []
-        for token in _TOKEN_RE.finditer(text, at):
-            if len(ends) >= _MAX_NAME_TOKENS or (ends and token.start() - ends[-1] > 3):
-                break
-            ends.append(token.end())
-            if quote := re.search("['’]", token[0]):  # `Ana'll`
-                ends.append(token.start() + quote.start())
-            if token[0][-1] in ".-":
-                ends.append(token.end() - 1)
-        for end in sorted(set(ends), reverse=True):
+        ends = [word.end() for word in _WORD_END_RE.finditer(text, at, at + _MAX_NAME_CHARS)]
+        for end in reversed(ends):
             if whole and text[end:].strip(" *_"):
                 break
-            people = parse_people(text[at:end].strip("*_ "), self.names, strict)
-            if people:
+            if people := parse_people(text[at:end].strip("*_ "), self.names, strict):
                 return People(people, end)
         return None
 
@@ -130,12 +112,12 @@ class Speech:
             return None
         if direct := self._direct(clause):
             return direct
-        if reported := REPORTED_PROMISE_RE.search(clause):
+        if reported := _REPORTED_PROMISE_RE.search(clause):
             words = _TOKEN_RE.findall(clause[: reported.start()])
             who = parse_people(words[-1], self.names) if words else ""
             if who:
                 return Promise(clause[reported.end() :], who)
-        pronoun = PRONOUN_CUE_RE.search(clause)
+        pronoun = _PRONOUN_CUE_RE.search(clause)
         head = clause[: pronoun.start()] if pronoun else ""
         if pronoun and (len(head) < 3 or head.rstrip()[-1:] in ",;" or head.endswith("so ")):
             who = self._last_person(f"{before} {head}")
@@ -157,7 +139,7 @@ class Speech:
 
     def _promise_of(self, owner: str, rest: str, clause: str, *, is_known: bool) -> Promise | None:
         """What the words behind the people who begin a clause promise."""
-        cue = INFINITIVE_CUE_RE.match(rest)
+        cue = _INFINITIVE_CUE_RE.match(rest)
         if cue and cue.end():
             # Who is not among the attendees may be any word that begins a sentence.
             verb = re.match(r"[^\W\d_]+", rest[cue.end() :])
@@ -166,42 +148,49 @@ class Speech:
         more = _AND_WILL_RE.search(rest[:90])
         if more and "." not in rest[: more.start()]:
             return Promise(rest[more.end() :], owner)
-        if is_known and FUTURE_VERB_RE.match(rest) and self.language in ("fr", "es", "it", "pt"):
+        if is_known and _FUTURE_VERB_RE.match(rest) and self.language in ("fr", "es", "it", "pt"):
             return Promise(clause, owner)
         return None
 
     def _last_person(self, text: str) -> str:
-        for word in reversed(_TOKEN_RE.findall(text)):
-            if word[0].isupper() and parse_people(word, self.names, strict=True):
-                return parse_people(word, self.names, strict=True)
-        return ""
+        words = (word for word in reversed(_TOKEN_RE.findall(text)) if word[0].isupper())
+        people = (parse_people(word, self.names, strict=True) for word in words)
+        return next(filter(None, people), "")
 
     def own_promise(self, clause: str, speaker: str) -> Promise | None:
         """What a speaker promises in a later sentence: `Will do`, `I'll ask`."""
-        cue = FIRST_PERSON_CUE_RE.match(clause) if speaker else None
+        cue = _FIRST_PERSON_CUE_RE.match(clause) if speaker else None
         return _promised(clause[cue.end() :], speaker, clause) if cue else None
 
-    def is_order(self, text: str, has_due: bool) -> bool:
-        """Whether what stands behind `Ana:` is a task, and not what Ana said."""
-        word = re.match(r"[^\W\d_]+", text)
-        if not word:
-            return False
-        if self.language == "en":
-            return word[0].casefold() in IMPERATIVES or (
-                has_due and not _PAST_RE.search(f" {text} ")
-            )
-        is_infinitive = (
-            _GERMAN_INFINITIVE_RE.search(text)
-            if self.language in ("de", "nl")
-            else _FOREIGN_INFINITIVE_RE.match(text)
-        )
-        return bool(is_infinitive) or word[0].casefold() in IMPERATIVES or has_due
+    def told_task(self, clause: str, *, has_due: bool) -> Promise | None:
+        """`Ana: ask the printer`, `Katrin erstellt die Liste bis Freitag`: a person and a task."""
+        lead = self.leading_people(clause)
+        if not lead or clause.rstrip(" )").endswith("?"):
+            return None
+        rest = clause[lead.end :].lstrip("*_ ")
+        if rest.startswith(":"):
+            rest = rest.strip(": *_")
+            is_task = not self.is_transcript and self._is_task(rest, has_due=has_due)
+            return Promise(rest, lead.names) if is_task else None
+        is_present = has_due and _PRESENT_VERB_RE.match(clause[lead.end :])
+        return Promise(clause, lead.names) if is_present else None
 
-    def is_present(self, rest: str) -> bool:
-        return bool(PRESENT_VERB_RE.match(rest))
+    def _is_task(self, text: str, *, has_due: bool) -> bool:
+        """Whether what stands behind `Ana:` is a task, and not what Ana said."""
+        if self.is_order(text):
+            return True
+        if self.language == "en":
+            return has_due and not _PAST_RE.search(f" {text} ")
+        if self.language in ("de", "nl"):
+            return has_due or bool(_GERMAN_INFINITIVE_RE.search(text))
+        return has_due or bool(_FOREIGN_INFINITIVE_RE.match(text))
+
+    def is_order(self, text: str) -> bool:
+        word = re.match(r"[^\W\d_]+", text)
+        return bool(word and word[0].casefold() in IMPERATIVES)
 
 
 def _promised(text: str, owner: str, whole: str) -> Promise | None:
-    if NO_PROMISE_RE.match(text):
+    if _NO_PROMISE_RE.match(text):
         return None
     return Promise(whole if len(text.split()) < 2 else text, owner)

@@ -5,95 +5,21 @@ from __future__ import annotations
 import datetime as dt
 import re
 
+from cortex.core.minutes.cues import IMPERATIVES, words_of
+
 NameSet = frozenset[str]
 
-# Capitalised words that open an item and are no names: labels before a colon, verbs before "to".
-_NOT_NAME_WORDS = """
-    add agree agreed api apply april ask attach august back backend bring bug build change check
-    come commit context continue convert copy date deadline december decision deploy design docs
-    done draft due edit escalate everything example expand explain export extend february fix
-    forward friday from frontend get give go have help how idea import info introduce invite
-    issue january july june listen look map march may merge migrate milestone monday move need
-    new next note november october offer open option optional outcome phase plan point port
-    prepare present priority problem promote propose publish push question reach reason refactor
-    refer release remember reminder rename reply report request research respond return review
-    risk route saturday say see send september share ship show speak start status step stop
-    submit subscribe suggest summary sunday switch sync talk task tell test tests thursday tip
-    to today tomorrow topic transfer try tuesday update upgrade upload urgent use version wait
-    want wednesday what when where why write
-    a after agenda alle alles also an and anybody anyone as at because before both but consensus
-    current das der die diese dieser everybody everyone everything for he her his how however i if
-    in it its let's maybe my next niemand no nobody not offen on one or our overall people please
-    same she should since so some someone something still team that the their then there these they
-    this those tous todos unassigned unless until voting we whether which who with would yes you
-    alguien cada tba tbc ce cela ces elle en es esto il ils jemand l'équipe la le les los nadie nous nuestro
-    on personne quelqu'un se si sie todo toda todas tutti um una une un wir zu
-"""
-_NOT_NAMES = frozenset(_NOT_NAME_WORDS.split())
-NO_TASK_WORDS = frozenset(
-    (
-        "none",
-        "n/a",
-        "na",
-        "nothing",
-        "no",
-        "nil",
-        "tbd",
-        "tbc",
-        "keine",
-        "aucune",
-        "aucun",
-        "ninguna",
-    )
-)
-
+_NOT_NAMES, NO_TASK_WORDS = words_of("not names") | IMPERATIVES, words_of("no tasks")
 CHECKBOX_RE = re.compile(r"\[([ xX-])\](?:[ \t]+|$)")
-_ACTION_LABELS = (
-    r"action(?:s|[ ]items?|[ ]points?)?|to-?do|tasks?|(?-i:A[IP])|follow-?ups?|next[ ]steps?|aufgaben?"
-    r"|ma(?:ß|ss)nahmen?|tâche|à[ ]faire|tarea|acción|pendiente|azione|compito|da[ ]fare|ação|tarefa"
-    r"|actie(?:punt)?|taak"
+_ISO_DATE_PATTERN = r"(?<!\d)\d{4}-\d{2}-\d{2}(?!\d)"
+_DUE_RE = re.compile(
+    r"(?i)\b(?:due|by|until|deadline|bis)(?:[ ](?:date|on|by))?(?:[ ]?:[ ]{0,3}|[ ]{1,3})"
+    rf"({_ISO_DATE_PATTERN})"
 )
-_DECISION_LABELS = (
-    r"decisions?|decided|agreed|agreement|resol(?:ution|ved)s?|(?:general[ ])?consensus|conclusions?"
-    r"(?:[ ]from[ ][\w ]{3,20})?|approved|rejected|outcome|verdict|entscheidung|entschieden|beschluss"
-    r"|beschlossen|konsens|einigung|vereinbart|vereinbarung|festlegung|décision|décidé|adopté|résolution"
-    r"|acuerdo|decisión|resolución|acordado|aprobado|decisione|deciso|decis[oã]o|decidido|delibera"
-    r"|approvato|deliberação|aprovado|besluit|besloten|afgesproken|goedgekeurd"
-)
-_QUESTION_LABELS = (
-    r"(?:open[ ])?questions?|open(?:[ ]issue)?|still[ ](?:open|unclear)|offen(?:e[ ]frage)?|frage"
-    r"|question[ ]ouverte|(?:pregunta|duda)(?:[ ]abierta)?|domanda(?:[ ]aperta)?|(?:pergunta|dúvida)"
-    r"(?:[ ]em[ ]aberto)?|(?:open[ ])?vraag"
-)
-# `Action:`, `[ACTION]`, `TODO(ana):`, `AI-12 [Ana]:`, `**Resolution:**`, `AGREED to`.
-LABEL_RE = re.compile(
-    r"(?i)(?:[^\w\s\[(@#*_`\"'<>~|?-]{1,3}[ ]{0,2})?[*_\[(]{0,4}(?:(?:pending|open|new|neue)[ ])?"
-    rf"(?:(?P<action>{_ACTION_LABELS})|(?P<question>{_QUESTION_LABELS})|(?P<decision>{_DECISION_LABELS}))"
-    r"(?:[ ]?[-#]?\d{1,4})?(?P<close>[*_\])]{0,4})[ ]?"
-    r"(?:[(\[](?P<owner>[^()\[\]\n]{1,40})[)\]])?[*_]{0,3}"
-    r"(?:[ ]?[:：][*_]{0,3}(?:[ \t]+|$)|(?<=\])[ ]+|[ ][–—-][ ]+|(?-i:(?<=[A-Z]{3}))[ ]+"
-    r"(?!ITEMS?\b|POINTS?\b)(?=[^\s:–—-]+[ ]+[^\s–—-]))"
-)
-# `TODO Ana:`, `ACTION Ana and Bob:`; whether these are people, the attendees tell.
-NAMED_LABEL_RE = re.compile(
-    rf"(?i)[*_\[]{{0,4}}(?P<action>{_ACTION_LABELS})[*_\]]{{0,4}}[ ](?:on[ ]|for[ ]|für[ ]|pour[ ]|para[ ])?"
-    r"(?P<owner>@?[^\W\d_][\w'’.-]{0,30}(?:[ ]?(?:,|&|and|und|et|y)?[ ]@?[^\W\d_][\w'’.-]{0,30}){0,3})"
-    r"[*_]{0,3}[ ]?:[*_]{0,3}(?:[ \t]+|$)"
-)
-
-_ISO_DATE_PATTERN = r"(?<!\d)(\d{4}-\d{2}-\d{2})(?!\d)"
-_DUE_RE = re.compile(  # U+1F4C5, a calendar, is the due mark of the Obsidian Tasks plugin
-    rf"(?i)[\[(]due::?[ ]{{0,3}}{_ISO_DATE_PATTERN}[ ]?[\])]"
-    rf"|\U0001f4c5\ufe0f?[ ]{{0,3}}{_ISO_DATE_PATTERN}"
-    rf"|\b(?:due|by|until|deadline|bis)(?:[ ](?:date|on|by))?(?:[ ]?:[ ]{{0,3}}"
-    rf"|[ ]{{1,3}}){_ISO_DATE_PATTERN}"
-)
-# The Obsidian Tasks plugin's dates (done, dropped, planned, begun, made) and priority.
-_OTHER_DUE_MARK_RE = re.compile(r"(?i)\bdue::|[\U0001f4c6\U0001f5d3]\ufe0f?(?=[ ]?\d)")
-_CLOSED_MARK_RE = re.compile(rf"[\u2705\u274c]\ufe0f?[ ]{{0,3}}{_ISO_DATE_PATTERN}")
-_TASKS_PLUGIN_MARK_RE = re.compile(
-    rf"[\u23f3\u231b\u2795\U0001f6eb\U0001f4c5]\ufe0f?[ ]{{0,3}}{_ISO_DATE_PATTERN}"
-    rf"|[\u23eb\u23ec\U0001f53a\U0001f53c\U0001f53d]\ufe0f?"
+# Of the Obsidian Tasks plugin and Dataview: due; done, dropped, planned, begun, made; priority.
+_PLUGIN_MARK_RE = re.compile(
+    rf"(?:\b(?i:due)::|[📅📆🗓]\ufe0f?)[ ]{{0,3}}(?P<due>{_ISO_DATE_PATTERN})"
+    rf"|[✅❌⏳⌛➕🛫]\ufe0f?[ ]{{0,3}}{_ISO_DATE_PATTERN}|[⏫⏬🔺🔼🔽]\ufe0f?"
 )
 _OWNER_RE = re.compile(
     r"(?i)(?:[-–—|][ ])?[\[(]?\b(?:owner"
@@ -116,67 +42,29 @@ _EMPTY_BRACKETS_RE = re.compile(r"\([ ,;]{0,4}\)|\[[ ]{0,3}\]")
 
 def parse_task(texts: list[str], names: NameSet) -> tuple[str, str, str]:
     """Text, owner and due date of a task, from its own text and those of nested items. The text is
-    empty if they say nothing. `names` are the attendees, in lowercase. Marks of the Tasks plugin
-    are removed."""
-    return _parse_clean_task([strip_tasks_plugin_marks(text) for text in texts], names)
-
-
-def _parse_clean_task(texts: list[str], names: NameSet) -> tuple[str, str, str]:
-    text, due = _take_due(texts[0])
-    text, said = _take_owner(text, names)
-    text, said, due = _take_parenthesis(text, said, due, names)
+    empty if they say nothing. `names` are the attendees, in lowercase."""
+    unmarked = [_take_plugin_marks(text) for text in texts]
+    text, due = _take_due(unmarked[0][0])
+    text, owner = _take_owner(text, names)
+    text, owner, due = _take_parenthesis(text, owner, due, names)
     parts = []
-    for each in (text, *texts[1:]):
+    for each in (text, *(below for below, _ in unmarked[1:])):
         part, due = (each, due) if due else _take_due(each)
-        part, said = (part, said) if said else _take_mention(part)
+        part, owner = (part, owner) if owner else _take_mention(part)
         parts.append(tidy_task_text(part))
     text = "; ".join(part for part in parts if part)
-    return ("" if text.casefold() in NO_TASK_WORDS else text), said, due
+    due = due or next((day for _, day in unmarked if day), "")
+    return ("" if text.casefold() in NO_TASK_WORDS else text), owner, due
 
 
 def parse_own_task(text: str) -> tuple[str, str, str]:
     """Text, owner and due date of a task in a person's own note. The owner is a field or a mention:
     no other word is taken for a name."""
-    text = _OTHER_DUE_MARK_RE.sub("\U0001f4c5 ", text)
-    text, due = _take_due(strip_tasks_plugin_marks(text))
-    owner = ""
-    if field := _OWNER_RE.search(text):
-        owner, text = tidy_task_text(field[1]), f"{text[: field.start()]} {text[field.end() :]}"
-    elif mention := next((one for one in _MENTION_RE.finditer(text) if one[1]), None):
-        owner = mention[1]
-    return tidy_task_text(text), owner, due
-
-
-def possible_task_texts(texts: list[str]) -> tuple[str, ...]:
-    """The texts that `parse_task` may give if the attendees are unknown: with only plain names
-    taken for people, and also with what precedes a colon or is in brackets at the end; each with
-    and without marks of the Tasks plugin, which the original may have had."""
-    marked = [_CLOSED_MARK_RE.sub(" ", text) for text in texts]
-    unmarked = [_TASKS_PLUGIN_MARK_RE.sub(" ", text) for text in marked]
-    return (*_possible_texts(marked), *_possible_texts(unmarked))
-
-
-def strip_tasks_plugin_marks(text: str) -> str:
-    """The text of a task without marks of the Tasks plugin, except a due date if there is no
-    other."""
-    text = _CLOSED_MARK_RE.sub(" ", text)
-    due = next(iter(_DUE_RE.finditer(text)), None)
-    kept = due.span() if due else (0, 0)
-    return _TASKS_PLUGIN_MARK_RE.sub(lambda sign: sign[0] if sign.span() == kept else " ", text)
-
-
-def strip_task_marks(text: str) -> str:
-    """The text of a task without label, date and signs."""
-    label = LABEL_RE.match(text)
-    unlabelled = text[label.end() :] if label else text
-    return tidy_task_text(_take_due(strip_tasks_plugin_marks(unlabelled))[0])
-
-
-def _possible_texts(texts: list[str]) -> tuple[str, str]:
-    lead, last = _LEADING_NAME_RE.match(texts[0].strip()), _PARENTHESIS_RE.search(texts[0][-90:])
-    parts = (part for found in (lead, last) if found for part in NAME_SEPARATOR_RE.split(found[1]))
-    names = frozenset(part.strip(" *_[]`@").casefold() for part in parts)
-    return _parse_clean_task(texts, frozenset())[0], _parse_clean_task(texts, names)[0]
+    text, marked = _take_plugin_marks(text)
+    text, due = _take_due(text)
+    text, owner = _take_owner_field(text)
+    owner = owner or next((one[1] for one in _MENTION_RE.finditer(text) if one[1]), "")
+    return tidy_task_text(text), owner, due or marked
 
 
 def valid_date(iso: str) -> str:
@@ -187,21 +75,35 @@ def valid_date(iso: str) -> str:
         return ""
 
 
+def _take_plugin_marks(text: str) -> tuple[str, str]:
+    """The text without the marks of plugins, and the due date among these."""
+    days: list[str] = []
+
+    def take(mark: re.Match[str]) -> str:
+        days.append(valid_date(mark["due"] or ""))
+        return mark[0] if mark["due"] and not days[-1] else " "
+
+    return _PLUGIN_MARK_RE.sub(take, text), next(filter(None, days), "")
+
+
 def _take_due(text: str) -> tuple[str, str]:
     for match in _DUE_RE.finditer(text):
-        if day := valid_date(match[match.lastindex or 0]):
+        if day := valid_date(match[1]):
             return f"{text[: match.start()]} {text[match.end() :]}", day
     return text, ""
+
+
+def _take_owner_field(text: str) -> tuple[str, str]:
+    field = _OWNER_RE.search(text)
+    if not field:
+        return text.strip(), ""
+    return f"{text[: field.start()]} {text[field.end() :]}".strip(), tidy_task_text(field[1])
 
 
 def _take_owner(text: str, names: NameSet) -> tuple[str, str]:
     """An owner field, or the name at the start: `Anna: ...`, `Anna - ...`, `Anna to ...`, `@anna
     ...`."""
-    text = text.strip()
-    owner = ""
-    if field := _OWNER_RE.search(text):
-        owner = tidy_task_text(field[1])
-        text = f"{text[: field.start()]} {text[field.end() :]}".strip()
+    text, owner = _take_owner_field(text)
     lead = _LEADING_NAME_RE.match(text)
     person = parse_people(lead[1], names) if lead else ""
     if lead and person and owner in ("", person):
@@ -216,10 +118,10 @@ def _take_mention(text: str) -> tuple[str, str]:
     found = [match for match in _MENTION_RE.finditer(text) if match[1]]
     if not found:
         return text, ""
-    last = found[-1]
+    first, last = found[0], found[-1]
     if not text[last.end() :].strip(" .,;"):
         return text[: last.start()], last[1]
-    return text[: found[0].start()] + text[found[0].start() + 1 :], found[0][1]
+    return text[: first.start()] + text[first.start() + 1 :], first[1]
 
 
 def _take_parenthesis(text: str, owner: str, due: str, names: NameSet) -> tuple[str, str, str]:

@@ -30,7 +30,6 @@ from cortex.operations.records.change_record import refuse_during_git_operation
 from cortex.operations.records.record_lock import record_lock
 from cortex.operations.share.heal import try_heal
 from cortex.vault import files, settings
-from cortex.vault.git.change_marker import mark_briefings_stale
 from cortex.vault.locate import Vault
 from cortex.vault.state import change_memory
 
@@ -76,10 +75,9 @@ def replay(vault: Vault, caller: Caller, *, apply: bool) -> ReplayResult:
         planned, unread = _plan(vault, caller)
         problems += unread
         if apply and planned:
-            mark_briefings_stale(vault)  # a run that ends here leaves briefings to heal
-            changes = ((one.note.path, one.before, one.after) for one in planned)
-            change_memory.remember(vault, _MEMORY, changes)
-            problems += _write(vault, caller, planned)
+            changes = [(one.note.path, one.before, one.after) for one in planned]
+            again = "cortex extract --replay --apply"
+            problems += change_memory.write_changes(vault, _MEMORY, changes, caller.progress, again)
     problems += try_heal(vault, caller) if apply and planned else []
     undo = "cortex extract --undo" if apply and planned else ""
     return ReplayResult(tuple(one.note for one in planned), apply, undo, tuple(problems))
@@ -90,7 +88,6 @@ def undo_replay(vault: Vault, caller: Caller) -> ReplayResult:
     `NotFoundError` when there is nothing to take back."""
     refuse_during_git_operation(vault)
     with record_lock(vault):
-        mark_briefings_stale(vault)
         held, problems = change_memory.take_back(vault, _MEMORY, "cortex extract --replay")
     done = [_undone(path, notes.read(data, path)) for path, data in held]
     return ReplayResult(tuple(done), True, "", (*problems, *try_heal(vault, caller)))
@@ -230,17 +227,3 @@ def _sessions(
             data,
             notes.write(after),
         )
-
-
-def _write(vault: Vault, caller: Caller, planned: list[_Planned]) -> list[Problem]:
-    problems = []
-    for count, one in enumerate(planned, start=1):
-        caller.progress("writing", count, len(planned))
-        try:
-            if one.before is None:
-                files.create(vault.root, one.note.path, one.after)
-            else:
-                files.replace(vault.root, one.note.path, one.after, one.before)
-        except (CortexError, OSError) as error:
-            problems.append(Problem(one.note.path, str(error), "cortex extract --replay --apply"))
-    return problems

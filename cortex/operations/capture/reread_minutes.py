@@ -32,24 +32,8 @@ _EVENTS = NoteFilter(tiers=(TIER_TRAIL,), types=("meeting",))
 def reread_minutes(vault: Vault, caller: Caller) -> tuple[bool, list[Problem]]:
     """Read minutes again that differ from their event, each time that they change. Returns whether
     records changed, and what could not be read."""
-    edited = query_index(vault, caller.progress, find_edited, words=False)
-    return reread_edited(vault, caller, edited) if edited else (False, [])
-
-
-def find_edited(now: IndexSession) -> list[NoteRow]:
-    """Meetings whose text is no longer that of the event that they came from."""
-    rows = [row for row in now.catalogue.find(_MEETINGS, "path") if row.events]
-    if not rows:
-        return []
-    captured = {row.id: row.digest for row in now.catalogue.find(_EVENTS)}
-    return [row for row in rows if captured.get(row.events[0], row.digest) != row.digest]
-
-
-def reread_edited(
-    vault: Vault, caller: Caller, edited: list[NoteRow]
-) -> tuple[bool, list[Problem]]:
-    """As `reread_minutes`, of meetings that `find_edited` found."""
-    memory = _read_memory(vault)
+    edited = query_index(vault, caller.progress, _find_edited, words=False)
+    memory = _read_memory(vault) if edited else {}
     waiting = [row for row in edited if memory.get(row.path) != row.digest]
     if not waiting or checkout.operation_in_progress(vault.root):
         return False, []
@@ -69,6 +53,13 @@ def reread_edited(
     kept = {path: digest for path, digest in memory.items() if path in paths}
     store.replace(os.path.join(vault.state_folder(), _MEMORY_FILE), json.dumps(kept).encode())
     return changed, problems
+
+
+def _find_edited(now: IndexSession) -> list[NoteRow]:
+    """Meetings whose text is no longer that of the event that they came from."""
+    rows = [row for row in now.catalogue.find(_MEETINGS, "path") if row.events]
+    captured = {row.id: row.digest for row in now.catalogue.find(_EVENTS)} if rows else {}
+    return [row for row in rows if captured.get(row.events[0], row.digest) != row.digest]
 
 
 def _reread(vault: Vault, caller: Caller, row: NoteRow) -> bool:

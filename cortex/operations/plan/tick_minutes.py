@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from cortex.core.minutes.ticked_tasks import child_slugs
 from cortex.core.model.caller import Caller
 from cortex.core.model.problem import CortexError, Problem, reason_of
 from cortex.core.model.relation import parse_link_target, relations_of
@@ -33,13 +32,10 @@ def tick_minutes(vault: Vault, caller: Caller, change: RecordChange, *, done: bo
         meetings: list[NoteRow] = query_index(
             vault, caller.progress, lambda now: now.catalogue.find(wanted, "path")
         )
+        # markdown-it-py takes 40 ms to import; only an action of a meeting is worth them.
+        from cortex.core.minutes.reread import with_tick  # noqa: PLC0415
 
         def edit(meeting: Note) -> Note:
-            if not any(change.id in ids for ids in child_slugs(meeting).values()):
-                return meeting
-            # markdown-it-py takes 40 ms to import; only an action of a meeting is worth them.
-            from cortex.core.minutes.reread import with_tick  # noqa: PLC0415
-
             return with_tick(meeting, change.id, child, done=done)
 
         ticked = [edit_note(vault, row.path, edit) for row in meetings]

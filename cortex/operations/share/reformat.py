@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cortex.core.merge.fields import KEY_ORDER
 from cortex.core.model.caller import Caller
-from cortex.core.model.problem import CortexError, Problem, problem_of
+from cortex.core.model.problem import CortexError, problem_of
 from cortex.core.normalize.current_form import in_current_form
 from cortex.core.notes import note as notes
 from cortex.index.filters import KNOWLEDGE
@@ -14,7 +14,6 @@ from cortex.operations.records.change_record import refuse_during_git_operation
 from cortex.operations.records.record_lock import record_lock
 from cortex.operations.share.heal import ReformatResult
 from cortex.vault import files, settings
-from cortex.vault.git.change_marker import mark_briefings_stale
 from cortex.vault.locate import Vault
 from cortex.vault.state import change_memory
 
@@ -46,9 +45,8 @@ def reformat(vault: Vault, caller: Caller, *, apply: bool) -> ReformatResult:
             if after != before:
                 changes.append((row.path, before, after))
         if apply and changes:
-            mark_briefings_stale(vault)  # a run that ends here leaves briefings to heal
-            change_memory.remember(vault, _MEMORY, changes)
-            problems += _write(vault, caller, changes)
+            again = f"{_PREVIEW} --apply"
+            problems += change_memory.write_changes(vault, _MEMORY, changes, caller.progress, again)
     undo = f"{_PREVIEW} --undo" if apply and changes else ""
     return ReformatResult(tuple(path for path, *_ in changes), apply, undo, tuple(problems))
 
@@ -57,17 +55,5 @@ def undo_reformat(vault: Vault) -> ReformatResult:
     """Take back what `reformat` has done, where nobody has changed the records since."""
     refuse_during_git_operation(vault)
     with record_lock(vault):
-        mark_briefings_stale(vault)
         done, problems = change_memory.take_back(vault, _MEMORY, _PREVIEW)
     return ReformatResult(tuple(path for path, _ in done), True, "", tuple(problems))
-
-
-def _write(vault: Vault, caller: Caller, changes: list[tuple[str, bytes, bytes]]) -> list[Problem]:
-    problems = []
-    for count, (path, before, after) in enumerate(changes, start=1):
-        caller.progress("writing", count, len(changes))
-        try:
-            files.replace(vault.root, path, after, before)
-        except (CortexError, OSError) as error:
-            problems.append(problem_of(path, error, f"{_PREVIEW} --apply"))
-    return problems

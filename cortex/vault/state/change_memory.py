@@ -8,19 +8,45 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
-from cortex.core.model.problem import CortexError, NotFoundError, Problem
+from cortex.core.model.caller import ProgressCallback
+from cortex.core.model.problem import CortexError, NotFoundError, Problem, problem_of
 from cortex.vault import files
+from cortex.vault.git.change_marker import mark_briefings_stale
 from cortex.vault.locate import Vault
 from cortex.vault.state import store
 
 _MAX_BYTES = 256_000_000
 
 
-def remember(vault: Vault, name: str, changes: Iterable[tuple[str, bytes | None, bytes]]) -> None:
-    """Store what each note (path, bytes before, bytes after) was before the first of the changes
-    that are not taken back, or as it was changed between two of them."""
+def write_changes(
+    vault: Vault,
+    name: str,
+    changes: Sequence[tuple[str, bytes | None, bytes]],
+    progress: ProgressCallback,
+    again: str,
+) -> list[Problem]:
+    """Remember and write notes (path, bytes before, bytes after); problems of those that cannot be
+    written, which the command `again` mends. The caller holds the record lock."""
+    mark_briefings_stale(vault)  # a run that ends here leaves briefings to heal
+    _remember(vault, name, changes)
+    problems = []
+    for count, (path, before, after) in enumerate(changes, start=1):
+        progress("writing", count, len(changes))
+        try:
+            if before is None:
+                files.create(vault.root, path, after)
+            else:
+                files.replace(vault.root, path, after, before)
+        except (CortexError, OSError) as error:
+            problems.append(problem_of(path, error, again))
+    return problems
+
+
+def _remember(vault: Vault, name: str, changes: Iterable[tuple[str, bytes | None, bytes]]) -> None:
+    """Store what each note was before the first of the changes that are not taken back, or as it
+    was changed between two of them."""
     memory = _read(vault, name)
     for path, before, after in changes:
         text = before.decode("utf-8", "surrogateescape") if before is not None else None
@@ -37,6 +63,7 @@ def take_back(
     """Bring the notes back, where nobody has changed them since: the path and what it held of each.
     The caller holds the record lock. Raises `NotFoundError` when there is nothing to take back;
     `preview` is the command that shows what there would be."""
+    mark_briefings_stale(vault)
     memory = _read(vault, name)
     if not memory:
         raise NotFoundError("there is nothing to take back", f"{preview} shows what it would do")
