@@ -26,6 +26,7 @@ _BARE_HEADING_RE = re.compile(
 _FRONTMATTER_KEY_RE = re.compile(r"(?m)^(?=[^\W\d_])")
 _DEFINITION_RE = re.compile(r"(?m)^([^\W\d_][\w -]{1,30})\r?\n:[ ]{1,3}(?=\S)")
 
+_FIELD_RE = re.compile(r"[*_]{0,3}([^\W\d_][^:*_\n]{0,30})[*_]{0,3}[ ]?::?[*_]{0,3}(?:[ \t]+|$)")
 _PARSER = MarkdownIt("commonmark").enable("table").disable(["reference"])
 _PARSER.core.ruler.enableOnly(["normalize", "block"])
 
@@ -105,3 +106,10 @@ def _parse_item(node: SyntaxTreeNode) -> MinutesItem:
 def _parse_row(node: SyntaxTreeNode) -> tuple[list[str], int]:
     cells = [cell.children[0].content.strip() if cell.children else "" for cell in node.children]
     return cells, (node.map or (0, 0))[0] + 1
+
+
+def parse_field(line: str) -> tuple[str, str]:
+    """The lowercase key and the value of a line such as `Date: 2026-11-20`, or two empty
+    strings."""
+    match = _FIELD_RE.match(line)
+    return (match[1].strip().casefold(), line[match.end() :].strip("\"'")) if match else ("", "")

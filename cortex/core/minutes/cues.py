@@ -60,7 +60,7 @@ _EARLIER_RE, DATE_KEY_RE = regex_of("earlier"), regex_of("date key")
 _GENDER_RE = re.compile(r"(?<=\w)[:·•*_/.(-]+-?(?:innen|in|e|es|s|as|os|r)\)?(?:[·.]s)?(?!\w)")
 COLUMN_WORDS = {kind: frozenset(words) for kind, words in words_by_kind("columns").items()}
 STOP_WORDS = {kind: frozenset(words) for kind, words in words_by_kind("stop words").items()}
-IMPERATIVES = words_of("imperatives")
+IMPERATIVES, TITLE_KEYS = words_of("imperatives"), words_of("title keys")
 LABEL_RE, NOBODY_RE = regex_of("label"), regex_of("nobody")
 
 
@@ -92,9 +92,15 @@ def section_kind(line: str) -> str:
 
 def table_columns(header: list[str]) -> dict[str, int]:
     """The kind of column -> its number, for the columns that the header of a table names."""
-    words = [fold(cell).strip(" *_:?#") for cell in header]
-    return {
-        kind: next(at for at, word in enumerate(words) if word in names)
-        for kind, names in COLUMN_WORDS.items()
-        if not names.isdisjoint(words)
-    }
+    columns: dict[str, int] = {}
+    for at, cell in enumerate(header):
+        for kind in column_kinds(cell):
+            columns.setdefault(kind, at)
+    return columns
+
+
+def column_kinds(cell: str) -> list[str]:
+    """What a cell of a header, or a key before a colon, may announce: `Owner(s)`, `Result / decision`."""
+    parts = re.sub(r"\([^()]*\)", "", fold(cell)).split("/")
+    words = {part.strip(" *_:?#.") for part in (*parts, "/".join(parts))}
+    return [kind for kind, names in COLUMN_WORDS.items() if names & words]

@@ -12,12 +12,13 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from cortex.core.minutes import people
-from cortex.core.minutes.blocks import MAX_CHARS, Block, parse_blocks
+from cortex.core.minutes.blocks import MAX_CHARS, Block, parse_blocks, parse_field
 from cortex.core.minutes.cues import (
     ABSENT,
     ATTENDEES,
     DATE_KEY_RE,
     STOP_WORDS,
+    TITLE_KEYS,
     fold,
     regex_of,
     section_kind,
@@ -31,7 +32,6 @@ __all__ = [
     "MAX_CHARS", "ActionItem", "DecisionItem", "MeetingMinutes", "QuestionItem", "parse_meeting",
 ]  # fmt: skip
 
-_FIELD_RE = re.compile(r"[*_]{0,3}([^\W\d_][^:*_\n]{0,30})[*_]{0,3}[ ]?::?[*_]{0,3}(?:[ \t]+|$)")
 _TITLE_PREFIX_RE = re.compile(r"(?i)(?:meeting(?: notes| minutes)?|minutes)[ ]?:[ ]{0,9}")
 _URL_RE = re.compile(r"\]\([^()\s]*\)|https?://\S+|`[^`\n]*`")
 _OTHER_DATE_RE = regex_of("other date")
@@ -104,15 +104,8 @@ def _block_fields(block: Block) -> Iterator[tuple[str, str]]:
         below = ", ".join(each.text() for each in item.nested)
         yield key or item.text().casefold(), value or below
     for cells, _ in block.rows:
-        if len(cells) >= 2:
+        if len(cells) >= 2 and not table_columns(cells[1:2]):
             yield cells[0].strip(" *_:").casefold(), cells[1].strip(" *_")
-
-
-def parse_field(line: str) -> tuple[str, str]:
-    """The lowercase key and the value of a line such as `Date: 2026-11-20`, or two empty
-    strings."""
-    match = _FIELD_RE.match(line)
-    return (match[1].strip().casefold(), line[match.end() :].strip("\"'")) if match else ("", "")
 
 
 def _find_title(fields: list[tuple[str, str]], blocks: list[Block]) -> str:
@@ -128,7 +121,7 @@ def _find_title(fields: list[tuple[str, str]], blocks: list[Block]) -> str:
             (heads if 0 < block.level < 6 else plain).append(line)
     if plain and _TITLE_PREFIX_RE.match(plain[0]):
         heads = plain
-    named = [value for key, value in fields if key == "title" and value]
+    named = [value for key, value in fields if fold(key) in TITLE_KEYS and value]
     title = next(iter([*named, *heads, *plain]), "")
     title = tidy_task_text(_TITLE_PREFIX_RE.sub("", CHECKBOX_RE.sub("", title, count=1), count=1))
     if len(title) <= _MAX_TITLE_CHARS:
@@ -187,7 +180,10 @@ def _is_roster(block: Block) -> bool:
 
 def _entries_of_block(block: Block) -> list[str]:
     if block.rows:
-        columns = table_columns(block.rows[0][0])
+        header = block.rows[0][0]
+        if section_kind(header[0]) == ABSENT:
+            return []
+        columns = table_columns(header)
         return people.names_in_table([cells for cells, _ in block.rows[1:]], columns)
     if block.items:
         return people.names_in_list([item.text() for item in block.items])

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from cortex.core.minutes import cues
-from cortex.core.minutes.blocks import Block, MinutesItem, NumberedLines
+from cortex.core.minutes.blocks import Block, MinutesItem, NumberedLines, parse_field
 from cortex.core.minutes.cues import ABSENT, ACTION, AGENDA, ATTENDEES, DECISION, MIXED, QUESTION
 from cortex.core.minutes.dates import find_due, first_date, is_date_only
 from cortex.core.minutes.sentences import Speech, is_decision, is_question
@@ -71,6 +71,7 @@ _FULL_NAME_RE = re.compile(
 _BEGINS_RE = re.compile(
     rf"{_ARROW_RE.pattern}|\[[ xX-]\][ ]|@?\w[\w.-]*(?:[ ]\w+)?:[ ]|@\w|[?!+][ ]"
 )
+_NUMBER_HEADER_RE = re.compile(r"(?i)[\W\d_]*(?:nr|no|num|id|pos)?[\W\d_]*")
 _MIN_WRAPPED_CHARS = 55  # of a line that goes on in the next
 _MAX_TOPIC_CHARS = 120
 _MAX_SPEECHES = 6  # in minutes that are no transcript
@@ -109,13 +110,14 @@ class OutcomeReader:
         _, kind, topic = self._sections[-1]
         if block.rows:
             yield from self._of_table(block.rows, kind)
-        for item in block.items:
+        for item in _with_fields(block.items):
             yield from self._of_item(item, Place(kind, self._owner, topic))
         if block.level:
             self._enter(block)
-        for text, line in _units(block.lines):
+        units = [MinutesItem([unit], []) for unit in _units(block.lines)]
+        for (text, line), fields in ((one.lines[0], one.nested) for one in _with_fields(units)):
             if not block.level:
-                yield from self._of_text(text, line, Place(kind, "", topic))
+                yield from self._of_text(text, line, Place(kind, "", topic), fields)
             elif self._label(text)[0]:
                 yield from self._of_text(text, line, Place())
 
@@ -152,8 +154,9 @@ class OutcomeReader:
             if found and (is_marked or place.section in (ACTION, DECISION)):
                 in_action = any(isinstance(one, ActionItem) for one in found)
                 nested = [each for each in nested if self._is_own(each, in_action=in_action)]
-        for each in nested:
-            yield from self._of_item(each, below)
+        for each in _with_fields(nested):
+            if not _field_of(each):
+                yield from self._of_item(each, below)
 
     def _announced(self, item: MinutesItem, text: str, place: Place) -> Place | None:
         """The place of the nested items where an item is no more than their heading."""
@@ -203,10 +206,13 @@ class OutcomeReader:
             kind = ACTION
         elif not kind and is_item and place.section in (ACTION, DECISION, QUESTION):
             kind = place.section
-        details = [part for one in nested if not self._is_own(one) for part in _iter_texts(one)]
-        owner = said or place.owner
+        fields = dict(filter(None, map(_field_of, nested)))
+        plain = (one for one in nested if not _field_of(one) and not self._is_own(one))
+        details = [part for one in plain for part in _iter_texts(one)]
+        due = find_due(fields.get("due", ""), self.date, is_cell=True)
+        owner = said or parse_people(fields.get("owner", ""), self.names) or place.owner
         if kind == ACTION:
-            yield from self._action(rest, line, details, owner=owner, done=done)
+            yield from self._action(rest, line, details, owner=owner, due=due, done=done)
         elif kind == DECISION:
             yield from self._decision(rest, line, place.topic, details)
         elif kind == QUESTION:
@@ -227,9 +233,18 @@ class OutcomeReader:
             return ACTION, text[named.end() :], said
         label = cues.LABEL_RE.match(text)
         if not label:
-            return "", text, ""
+            return self._key(text)
         kind = next(kind for kind in (ACTION, DECISION, QUESTION) if label[kind])
         return kind, text[label.end() :], parse_people(label["owner"] or "", self.names)
+
+    def _key(self, text: str) -> tuple[str, str, str]:
+        """The same, where the words of a heading stand before a colon: `**Entscheidungen:** ...`"""
+        key, rest = parse_field(text)
+        kind = cues.section_kind(key) if rest else ""
+        is_sentence = any(key.partition(" ")[0] in words for words in cues.STOP_WORDS.values())
+        if is_sentence or kind not in (ACTION, DECISION, QUESTION):
+            return "", text, ""
+        return kind, rest, ""
 
     def _is_task(self, text: str, section: str, done: bool) -> bool:
         """Whether what follows a check box is a task, and no topic that was ticked off."""
@@ -269,6 +284,9 @@ class OutcomeReader:
             task, named = self._trailing_owner(task)
         if not named and (promise := self.speech.promise(text)):
             task, named = promise.text, promise.owner
+        if not (said or named or owner or task.startswith("`")):
+            begins_with = self.speech.leading_people(task)
+            named = begins_with.names if begins_with else ""
         owner = said or named or owner
         if is_question(task) and not owner:
             yield from _question(task, line)
@@ -344,14 +362,19 @@ class OutcomeReader:
         header = rows[0][0]
         columns = cues.table_columns(header)
         if section in (ACTION, DECISION) and not {ACTION, DECISION} & columns.keys():
-            unknown = (at for at in range(len(header)) if at not in columns.values())
+            unknown = (
+                at
+                for at, cell in enumerate(header)
+                if at not in columns.values() and not _NUMBER_HEADER_RE.fullmatch(cell)
+            )
             columns[section] = next(unknown, 0)
         elif section == DECISION and DECISION not in columns:
             columns[DECISION] = columns.pop(ACTION)
         for cells, line in rows[1:]:
             row = {kind: cells[at] for kind, at in columns.items() if at < len(cells)}
             if row.get(DECISION):
-                yield from self._decision(row[DECISION], line, "", [row.get("reason", "")])
+                about, why = row.get("topic", ""), [row.get("reason", "")]
+                yield from self._decision(row[DECISION], line, about, why)
             for text in re.split(r"<br ?/?>", row.get(ACTION, "")):
                 yield from self._of_row(text.strip(" -•*"), row, line)
             if not {ACTION, DECISION} & columns.keys() and section not in (ATTENDEES, ABSENT):
@@ -365,6 +388,24 @@ class OutcomeReader:
         due = find_due(row.get("due", ""), self.date, is_cell=True)
         done = bool(_DONE_CELL_RE.match(row.get("status", "")))
         yield from self._action(text, line, owner=owner, due=due, done=done)
+
+
+def _with_fields(items: Sequence[MinutesItem]) -> list[MinutesItem]:
+    """The items, of which those that say who or by when are nested in the one before them."""
+    found: list[MinutesItem] = []
+    for item in items:
+        if found and not item.nested and _field_of(item):
+            found[-1] = found[-1]._replace(nested=[*found[-1].nested, item])
+        else:
+            found.append(item)
+    return found
+
+
+def _field_of(item: MinutesItem) -> tuple[str, str] | None:
+    """The kind and the value of an item such as `**Owner:** Ana`; None for any other."""
+    key, value = parse_field(item.text())
+    kinds = [kind for kind in cues.column_kinds(key) if kind in ("owner", "due")] if value else []
+    return (kinds[0], value) if kinds else None
 
 
 def _units(lines: NumberedLines) -> list[tuple[str, int]]:

@@ -55,6 +55,8 @@ def _is_name(text: str) -> bool:
 def split_names(text: str) -> list[str]:
     """The entries of a line such as `Anna (remote), Bob and Chris`; a comma in brackets separates
     nothing."""
+    if re.fullmatch(r"(?:@[\w.-]+[ ]*)+", text.strip()):
+        return _HANDLE_RE.findall(text)
     held: list[str] = []
 
     def hide(match: re.Match[str]) -> str:

@@ -22,8 +22,9 @@ _PLUGIN_MARK_RE = re.compile(
     rf"|[✅❌⏳⌛➕🛫]\ufe0f?[ ]{{0,3}}{_ISO_DATE_PATTERN}|[⏫⏬🔺🔼🔽]\ufe0f?"
 )
 _OWNER_RE = re.compile(
-    r"(?i)(?:[-–—|][ ])?[\[(]?\b(?:owner"
-    r"|assignee)[ ]?::?[ ]{0,3}@?([^\W\d_@][\w'’. -]{1,40})(?:[, ]{0,3}[\])]|$)"
+    r"(?i)(?:[-–—|][ ])?[\[(]?\b(?:owner|assignee|responsible|verantwortlich|zuständig|responsable"
+    r"|responsabile|responsável|verantwoordelijk)[ ]?::?[ ]{0,3}@?([^\W\d_@][\w'’. -]{1,40})"
+    r"(?:[, ]{0,3}[\])]|(?=,)|$)"
 )
 _MENTION_RE = re.compile(
     r"`[^`]{0,200}`|(?<![\w@/.])@([^\W\d_][\w'’-]{0,40}(?:\.\w[\w'’-]{0,40})?)(?![\w/@])"
