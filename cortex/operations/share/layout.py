@@ -18,7 +18,7 @@ from cortex.operations.care import obsidian_settings
 from cortex.operations.records.change_record import refuse_during_git_operation
 from cortex.operations.records.record_lock import record_lock
 from cortex.operations.share.heal import try_heal
-from cortex.operations.share.own_folders import move_own_notes
+from cortex.operations.share.own_folders import join_taken, move_own_notes
 from cortex.vault import files, settings_text
 from cortex.vault.git import attributes
 from cortex.vault.git.change_marker import mark_briefings_stale
@@ -79,16 +79,19 @@ def layout(
             mark_briefings_stale(vault)
             if before.folder:  # first: a run that ends within this can be run again
                 moved += move_own_notes(vault, caller, places, after)[0]
-            if text != new_text:
-                files.replace(vault.root, SETTINGS_FILE, new_text, text)
             problems += _write_settings(vault.root, before, after)
-        more, left, unmoved = move_own_notes(vault, caller, places, after, dry_run=dry_run)
+            if text != new_text:  # after all that follows it
+                files.replace(vault.root, SETTINGS_FILE, new_text, text)
+        more, left, taken = move_own_notes(vault, caller, places, after, dry_run=dry_run)
+        moved += more
     if not dry_run:
-        problems += try_heal(vault, caller)
+        joined, unmoved = join_taken(vault, caller, taken)
+        moved += joined
+        problems += [*unmoved, *try_heal(vault, caller)]
     undo = cortex_command("layout", before.folder or os.curdir)
     return LayoutResult(
-        after.folder, before.folder, (*moved, *more), tuple(left), dry_run,
-        "" if dry_run or before == after else undo, (*unmoved, *problems),
+        after.folder, before.folder, tuple(moved), tuple(left), dry_run,
+        "" if dry_run or before == after else undo, tuple(problems),
     )  # fmt: skip
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
 
 from cortex.core.merge.note_versions import is_record
@@ -13,6 +13,7 @@ from cortex.core.model.layout import BRIEFINGS_FOLDER, OWN_FOLDERS, Layout
 from cortex.core.model.problem import ConflictError, CortexError, Problem, problem_of
 from cortex.core.notes import note as notes
 from cortex.operations.records.record_lock import record_lock
+from cortex.operations.share.duplicates import join_files
 from cortex.vault import files
 from cortex.vault.locate import Vault
 
@@ -26,18 +27,40 @@ def gather_strays(vault: Vault, caller: Caller) -> tuple[list[str], list[Problem
     if not after.folder or not any(os.path.isdir(f"{vault.root}/{name}") for name in OWN_FOLDERS):
         return [], []
     with record_lock(vault):
-        moved, _, problems = move_own_notes(vault, caller, {""}, after)
-    return [after.path(path) for path in moved], problems
+        moved, _, taken = move_own_notes(vault, caller, {""}, after)
+    joined, problems = join_taken(vault, caller, taken)
+    return [after.path(path) for path in [*moved, *joined]], problems
+
+
+def join_taken(
+    vault: Vault, caller: Caller, taken: Mapping[str, tuple[str, Problem]]
+) -> tuple[list[str], list[Problem]]:
+    """Join each record that could not be moved with the file of it that lies there already. Returns
+    the paths that are gone, and the problems of the others. The record lock must not be held."""
+    joined, problems = [], []
+    for path, (target, problem) in taken.items():
+        try:
+            if join_files(vault, caller, path, target) is None:
+                problems.append(problem)
+                continue
+            if files.exists(vault.root, path):
+                with record_lock(vault):
+                    files.move(vault.root, path, target)
+            joined.append(path)
+        except (CortexError, OSError) as error:
+            problems.append(problem_of(path, error))
+    return joined, problems
 
 
 def move_own_notes(
     vault: Vault, caller: Caller, places: Collection[str], after: Layout, *, dry_run: bool = False
-) -> tuple[list[str], list[str], list[Problem]]:
+) -> tuple[list[str], list[str], dict[str, tuple[str, Problem]]]:
     """Move Cortex's notes from below these folders to where `after` has them. Returns the old paths
-    of these, the other files there, and what could not be moved."""
+    of these, the other files there, and for what could not be moved its place there, and why not.
+    """
     moved: list[str] = []
     left: list[str] = []
-    problems: list[Problem] = []
+    taken: dict[str, tuple[str, Problem]] = {}
     listed = [
         (Layout(place), path) for place in sorted(places) for path in _files(vault, Layout(place))
     ]
@@ -51,11 +74,11 @@ def move_own_notes(
                 _move(vault.root, path, after.path(before.below(path)))
             moved.append(path)
         except (CortexError, OSError) as error:
-            problems.append(problem_of(path, error))
+            taken[path] = after.path(before.below(path)), problem_of(path, error)
     if not dry_run:
         for place in places:
             _remove_empty_folders(vault.root, Layout(place))
-    return moved, left, problems
+    return moved, left, taken
 
 
 def _move(root: str, path: str, target: str) -> None:
