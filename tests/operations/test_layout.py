@@ -206,6 +206,22 @@ def test_an_edit_of_a_moved_record_is_merged(pair: tuple[Path, Path]) -> None:
     assert texts(one) == texts(two)
 
 
+def test_a_record_that_stands_in_both_places_becomes_one(tmp_path: Path) -> None:
+    root = filled(tmp_path / "vault")
+    (record,) = root.glob("records/decision/use-sqlite*.md")
+    text = record.read_text()
+    ok(root, "layout", "cortex")
+    (moved,) = root.glob("cortex/records/decision/use-sqlite*.md")
+    record.parent.mkdir(parents=True)
+    record.write_text(text + "\nSaid in a clone that had not moved.\n")
+    moved.write_text(text.replace("one file", "one small file"))
+    ok(root, "heal")
+    assert not record.exists()
+    assert "one small file" in moved.read_text()
+    assert "Said in a clone that had not moved." in moved.read_text()
+    assert "no problems" in ok(root, "doctor")
+
+
 def test_obsidian_goes_on_excluding_what_it_excluded(tmp_path: Path) -> None:
     root = filled(tmp_path / "vault")
     settings = root / ".obsidian" / "app.json"
