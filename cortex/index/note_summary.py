@@ -164,9 +164,6 @@ def _item_source(note: notes.Note, path: str, status: str, title: str, text: str
     id_ = note.get("id") or path
     type_ = shorten(note.get("type"), 40).lower()
     project, is_record = one_line(note.get("project")), bool(note.provenance()[0])
-    days = [note.get("created"), note.get("date")]
-    if type_ == "meeting":  # of the day on which it took place
-        days.reverse()
     return ItemSource(
         path=path,
         id=id_,
@@ -176,7 +173,7 @@ def _item_source(note: notes.Note, path: str, status: str, title: str, text: str
         project=project,
         branch=one_line(note.get("branch")),
         scope=one_line(note.get("scope")).lower() or (default_scope(project) if is_record else ""),
-        created=days[0] or days[1],
+        created=note.get("date") or note.get("created"),  # of the day on which it took place
         due=one_line(note.get("due")),
         owner=one_line(note.get("owner")),
         body=text,

@@ -117,7 +117,11 @@ def extract_reason(body: str, title: str) -> str:
     """What follows `Why`, `Reason` or `Because` on a line, else what follows the title."""
     # A checkout may have changed the line ends, and a page is the same everywhere.
     body = body.replace("\r\n", "\n").replace("\r", "\n")
-    paragraphs = [part for part in re.split(r"\n[ \t]*\n", body) if part.strip()]
+    paragraphs = [
+        part.removeprefix("> ")  # of minutes: what was said
+        for part in re.split(r"\n[ \t]*\n", body.strip())
+        if part.strip() and not part.startswith("From [[")
+    ]
     if not paragraphs:
         return ""
     for paragraph, following in zip(paragraphs, [*paragraphs[1:], ""], strict=True):

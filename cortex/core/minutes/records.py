@@ -30,7 +30,7 @@ def records_of_minutes(base: Record, twin_id: str = "") -> list[Record]:
     own_id = record_id(name, event)
     children = [
         outcome_record(
-            base, one, record_id(one_line(one.text), event, at), twin_id or own_id, title
+            base, one, record_id(one_line(one.text), event, at), twin_id or own_id, meeting
         )
         for at, one in enumerate(outcomes_in_order(meeting), start=1)
     ]
@@ -47,13 +47,16 @@ def _without_dates(title: str) -> str:
     return title
 
 
-def outcome_record(base: Record, one: Outcome, id_: str, meeting_id: str, title: str) -> Record:
-    """The record of one outcome of the meeting with this id and title: what was said, as a quote."""
+def outcome_record(
+    base: Record, one: Outcome, id_: str, meeting_id: str, meeting: MeetingMinutes
+) -> Record:
+    """The record of one outcome of the meeting with this id: what was said, as a quote."""
+    title = meeting_title(meeting)
     text = one_line(one.text)
     alias = title.replace("|", "-").replace("]", ")").replace("[", "(")
     source = f"From [[{meeting_id}|{alias}]]."
     child = base._replace(
-        id=id_, title=make_title(text), relations=(("derived_from", meeting_id),),
+        date=meeting.date, id=id_, title=make_title(text), relations=(("derived_from", meeting_id),),
         type="question", body=f"> {text}\n\n{source}",
     )  # fmt: skip
     if isinstance(one, ActionItem):

@@ -15,7 +15,7 @@ from typing import NamedTuple
 from cortex.core.extract.candidate_records import make_title
 from cortex.core.minutes.meeting import parse_meeting
 from cortex.core.minutes.outcomes import ActionItem, DecisionItem, Outcome
-from cortex.core.minutes.records import meeting_title, outcome_record, outcomes_in_order
+from cortex.core.minutes.records import outcome_record, outcomes_in_order
 from cortex.core.minutes.ticked_tasks import child_slugs
 from cortex.core.model.note_status import SET_ASIDE_STATUSES
 from cortex.core.model.record import Record, compose_record, record_id
@@ -109,7 +109,7 @@ def reread(meeting: Note, base: Record, children: Mapping[str, Note]) -> Reread:
         meeting_id = meeting.get("id")
         id_ = record_id(line.text, f"{meeting_id}/{line.kind}/{line.text}")
         if id_ not in slugs and id_ not in result.created:  # else somebody has removed it
-            record = outcome_record(base, one, id_, meeting_id, meeting_title(minutes))
+            record = outcome_record(base, one, id_, meeting_id, minutes)
             note = notes.read(compose_record(record).encode())
             note = with_fields_in_order(_FIELD_ORDER, note, {_DIGEST_KEY: line.digest})
             result.created[id_] = record, notes.write(note)

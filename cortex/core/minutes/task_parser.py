@@ -163,7 +163,7 @@ def parse_people(candidate: str, names: NameSet, strict: bool = False) -> str:
 def tidy_task_text(text: str) -> str:
     """The text without what removed marks leave: empty brackets, double spaces, punctuation."""
     text = " ".join(_EMPTY_BRACKETS_RE.sub(" ", text).split()).replace(" ,", ",")
-    text = text.strip(" ,;:|–—-")
+    text = re.sub(r"^\(?\d{1,2}\)[ ]+", "", text.strip(" ,;:|–—-"))
     for mark in ("**", "__"):
         if text.startswith(mark) and text.endswith(mark) and text.count(mark) == 2:
             text = text[2:-2].strip()

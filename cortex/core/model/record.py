@@ -61,7 +61,7 @@ class Record(NamedTuple):
     tags: tuple[str, ...] = ()
     owner: str = ""
     due: str = ""
-    date: str = ""  # of a meeting: YYYY-MM-DD
+    date: str = ""  # of a meeting, and of what came of it: YYYY-MM-DD
     attendees: tuple[str, ...] = ()
     updated: str = ""  # by default when it was created
     confidence: str = ""  # 0 to 1, as somebody said it
@@ -189,6 +189,7 @@ def compose_untitled_record(record: Record) -> str:
     """The record in the form of earlier versions, which named its title in a field: what lies in
     that form and nobody has edited goes on in it."""
     values: dict[str, yaml_writer.YamlValue] = record._asdict() | {
+        "date": record.date if record.type == "meeting" else None,
         "scope": record.scope or default_scope(record.project),
         "updated": record.updated or record.created,
         "pinned": record.pinned or None,

@@ -6,6 +6,8 @@ from __future__ import annotations
 import pytest
 
 from cortex.core.minutes.meeting import parse_meeting
+from cortex.core.minutes.records import records_of_minutes
+from cortex.core.model.record import Record
 
 HEAD = "# Weekly\n\nDate: 2025-05-14\nAttendees: Lena Koch, Murat Aydin, Jan de Vries\n\n"
 
@@ -80,6 +82,15 @@ def test_tables_of_people_and_handles() -> None:
     )
     assert parse_meeting(tables).attendees == ("Nora Beck",)
     assert parse_meeting("# M\n\nwho: @sam @lu @ivy\n").attendees == ("sam", "lu", "ivy")
+
+
+def test_what_came_of_a_meeting_has_its_day() -> None:
+    base = Record(
+        id="", type="note", title="", body=f"{HEAD}## Decisions\n- 1) Ship it\n",
+        created="2025-05-20T10:00:00Z", events=("20250520t100000z-aaaaaaaaaa",),
+    )  # fmt: skip
+    meeting, decision = records_of_minutes(base)
+    assert (meeting.date, decision.date, decision.title) == ("2025-05-14", "2025-05-14", "Ship it")
 
 
 def test_the_title_that_a_field_names() -> None:
