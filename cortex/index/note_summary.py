@@ -176,13 +176,19 @@ def _item_source(note: notes.Note, path: str, status: str, title: str, text: str
         created=note.get("date") or note.get("created"),  # of the day on which it took place
         due=one_line(note.get("due")),
         owner=one_line(note.get("owner")),
-        body=text,
+        body=_first_names(note.get_list("attendees")) if type_ == "meeting" else text,
         tasks=(),
         topic=one_line(note.get("topic")),
         is_record=bool(id_ != path and type_)
         and (is_record or path.startswith("records/") or f"/records/{type_}/" in path),
         has_conflict=bool(note.fields.get("merge_conflicts")),
     )
+
+
+def _first_names(names: tuple[str, ...]) -> str:
+    """The first three names, and how many more there are."""
+    more = f" and {len(names) - 3} more" if len(names) > 3 else ""
+    return ", ".join(one_line(name) for name in names[:3]) + more
 
 
 def _sketch(type_: str, tier: int, title: str, body: str) -> bytes:

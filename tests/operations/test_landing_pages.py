@@ -20,7 +20,7 @@ LINK = re.compile(r"\[\[([^\[\]|#\n]+)")
 MINUTES = """# Weekly
 
 Date: 2026-11-03
-Attendees: Ana, Bob
+Attendees: Ana, Bob, Cem, Dora
 
 ## Decisions
 
@@ -125,7 +125,8 @@ def test_the_dashboard_says_what_is_open_new_and_gone(full: Vault) -> None:
     assert "Write the notes by Friday]] (shop, Bob, due 2026-11-06)" in sections["Open actions"]
     assert "ook a room" not in sections["Open actions"]
     assert "Carts of two" in sections["Recent decisions"]
-    assert "2026-11-03 [[" in sections["Recent meetings"]
+    line = sections["Recent meetings"]
+    assert "- 2026-11-03 [[" in line and "|Weekly]] (shop): Ana, Bob, Cem and 1 more <!--" in line
     assert sections["Recent sessions"].count("- 2026") == 2
     assert "superseded" in sections["No longer hold"]
     assert "Conflicts" not in sections

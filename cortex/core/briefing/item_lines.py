@@ -63,7 +63,7 @@ class ItemSource(NamedTuple):
     created: str
     due: str
     owner: str
-    body: str
+    body: str  # of a meeting: who was there
     tasks: tuple[Task, ...]
     topic: str = ""
     is_record: bool = False  # rather than a note of a person's own
@@ -78,7 +78,9 @@ def item_lines_of(note: ItemSource) -> Iterator[tuple[BriefingPage, ItemLine]]:
         return
     is_aside = note.status in SET_ASIDE_STATUSES
     is_session = note.type == "session"
-    text = _what_came_of(note.body) if is_session else extract_reason(note.body, note.title)
+    text = note.body
+    if note.type != "meeting":
+        text = _what_came_of(text) if is_session else extract_reason(text, note.title)
     if note.has_conflict:
         line = _make_item(note, "Conflicts", [note.project], "")
         yield INDEX, line._replace(id=f"{line.id}.conflict")
@@ -98,7 +100,7 @@ def item_lines_of(note: ItemSource) -> Iterator[tuple[BriefingPage, ItemLine]]:
         yield BriefingPage("type", note.project, note.type), line
         if note.type in _RECENT_SECTIONS and not is_aside:
             recent = _RECENT_SECTIONS[note.type]
-            yield INDEX, _make_item(note, recent, [note.project], text if is_session else "")
+            yield INDEX, _make_item(note, recent, [note.project], text)
     elif daily := _DAILY_NOTE_RE.fullmatch(note.path):
         line = _make_item(note._replace(created=daily[1]), DAILY_NOTES, [], "")
         same = f"{daily[1]} " if note.title == daily[1] else ""  # it is told once
