@@ -391,6 +391,47 @@ def test_what_a_rebase_mixed_before_doctor_put_the_drivers_back_is_put_right(two
     both_survive(b)
 
 
+@pytest.mark.parametrize("how", ["stash", "autostash", "committed", "moved"])
+def test_what_a_stash_mixed_when_it_was_put_back_without_drivers_is_put_right(two, how) -> None:
+    a, b = two
+    drivers.unregister(str(b.root))
+    heal(b.vault, b.caller())
+    remove_and_save_alike(a)
+    a.commits()
+    b.add_line(record_path(X), "measured on two machines")
+    if how == "autostash":
+        b.git("-c", "merge.renames=true", "pull", "-q", "--no-rebase", "--autostash")
+    else:
+        b.git("stash", "-q")
+        b.git("pull", "-q", "--no-rebase")
+        b.git("stash", "pop", "-q")
+    assert "measured" in (b.root / record_path(Y)).read_text()  # as git mixed it
+    b.add_line(record_path(Y), "added since")
+    if how == "committed":
+        b.commit()
+    if how == "moved":
+        (b.root / "records/moved.md").write_bytes((b.root / record_path(Y)).read_bytes())
+        b.remove(record_path(Y))
+    heal(b.vault, b.caller())
+    both_survive(b)
+    assert "added since" in b.texts()[Y]
+    meet(b, a)
+    both_survive(a)
+
+
+def test_a_stash_that_was_dropped_brings_nothing_back(two) -> None:
+    a, b = two
+    drivers.unregister(str(b.root))
+    remove_and_save_alike(a)
+    a.commits()
+    b.add_line(record_path(X), "measured on two machines")
+    b.git("stash", "-q")
+    b.git("pull", "-q", "--no-rebase")
+    b.git("stash", "drop", "-q")
+    heal(b.vault, b.caller())
+    assert X not in b.texts()
+
+
 def test_a_file_in_a_folder_that_git_takes_for_renamed_leaves_the_ids_of_all_others_alone(
     two,
 ) -> None:

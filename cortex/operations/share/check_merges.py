@@ -5,8 +5,8 @@ merges the texts of two notes that git takes for one. Here each new commit with 
 each that was picked, rebased or applied from a commit that is known here, is compared with its
 sides note by note (`damage.find_damage`). What a person decided in a merge stands: a note is
 brought back only if its text, or its path, is found in another note, or if git took it for renamed,
-so that nobody was asked. Not seen: what `git stash pop` mixes without drivers and without a conflict,
-since there is no commit of it.
+so that nobody was asked. What `git stash pop` mixed, of which no commit tells, is merged once more
+(`vault/git/popped_stashes.py`) and put right where the work tree has it.
 """
 
 from __future__ import annotations
@@ -47,7 +47,14 @@ from cortex.operations.share.resolve_conflicts import (
     same_text,
 )
 from cortex.vault import files
-from cortex.vault.git import checkout, displaced, git_cli, merging, objects
+from cortex.vault.git import (
+    checkout,
+    displaced,
+    git_cli,
+    merging,
+    objects,
+    popped_stashes,
+)
 from cortex.vault.git.commit import is_outside_own_folders
 from cortex.vault.git.merging import MergeRevisions
 from cortex.vault.locate import Vault
@@ -84,7 +91,9 @@ def repair_git_merges(vault: Vault, caller: Caller) -> tuple[list[MergeResolutio
         return [], []
     resolved: list[MergeResolution] = []
     problems: list[Problem] = []
-    for wrong in _find_all_damage(root, last, head) if last != head else ():
+    found = _find_all_damage(root, last, head) if last != head else []
+    found += _find_stash_damage(vault, caller, int(last_stamp.rpartition("-")[2] or 0))
+    for wrong in found:
         try:
             done, problem = _repair_damage(vault, caller, wrong)
         except (CortexError, OSError) as error:
@@ -149,6 +158,28 @@ def _find_merge_damage(
     ]
 
 
+def _find_stash_damage(vault: Vault, caller: Caller, offset: int) -> list[DamagingCommit]:
+    """What stashes mixed that were put back since HEAD's reflog had `offset` bytes, if the work
+    tree shows it: a note that was taken for another one has the lines of that."""
+    for commits, result in popped_stashes.list_possible_pops(vault.root, offset):
+        found = _find_merge_damage(vault.root, commits, result)
+        if any(_shows_damage(vault, caller, one) for one in found):
+            return found
+    return []
+
+
+def _shows_damage(vault: Vault, caller: Caller, wrong: DamagingCommit) -> bool:
+    """True if a note has now all lines that a merge has mixed into it."""
+    stray = wrong.damage
+    mixed = objects.read_at_revision(vault.root, wrong.commit, stray.path)
+    if stray.kind != MIXED or mixed is None:
+        return False
+    added = set(mixed.splitlines()) - set(stray.data.splitlines())
+    there = existing_paths(vault, caller, stray.id, is_event=False) if stray.id else [stray.path]
+    texts = (files.read(vault.root, path) for path in there if files.exists(vault.root, path))
+    return bool(added) and any(added <= set(text.splitlines()) for text in texts)
+
+
 def _is_another_text(damage: MergeDamage, result: Tree) -> bool:
     """True if an event has another whole text than both sides. In a commit that is taken for a copy
     of another, since author, second and subject are the same, that may be what a sync chose."""
@@ -189,7 +220,8 @@ def _repair_damage(
     if stray.kind == DUPLICATED:
         return (join_files(vault, caller, *there) if len(there) > 1 else None), None
     if stray.kind in (MIXED, UNREADABLE):
-        return _restore_own_text(vault.root, wrong)
+        path = stray.path if stray.path in there or not there else there[0]
+        return _restore_own_text(vault.root, path, wrong)
     if stray.kind == WRONG_EVENT:
         for path in filter(partial(files.exists, vault.root), stray.wrong_paths):
             if not is_event_path(path) and note_id(files.read(vault.root, path)) == stray.id:
@@ -202,29 +234,30 @@ def _repair_damage(
 
 
 def _restore_own_text(
-    root: str, wrong: DamagingCommit
+    root: str, path: str, wrong: DamagingCommit
 ) -> tuple[MergeResolution | None, Problem | None]:
-    """Give a note its own text back, with what was changed in it since the merge."""
+    """Give a note, which lies at `path` now, its own text back, with what was changed in it since
+    the merge."""
     stray = wrong.damage
-    if not files.exists(root, stray.path):
+    if not files.exists(root, path):
         return None, None
-    current = files.read(root, stray.path)
+    current = files.read(root, path)
     now = current.replace(b"\r\n", b"\n")
     if now == stray.data:
         return None, None
     mixed = objects.read_at_revision(root, wrong.commit, stray.path)
     if mixed is None or note_id(mixed) != stray.id:
         message = "was mixed with another note by a merge, and moved since"
-        return None, Problem(stray.path, message, f"cortex history {stray.id}")
+        return None, Problem(path, message, f"cortex history {stray.id}")
     mixed = mixed.replace(b"\r\n", b"\n")
     own = stray.data if now == mixed else _subtract_mixed_text(mixed, now, stray.data)
-    files.replace(root, stray.path, own, current)
+    files.replace(root, path, own, current)
     what = (
         "mixed it with another note; its own text is back"
         if stray.kind == MIXED
         else "merged its fields line by line; they are merged one by one"
     )
-    return MergeResolution(stray.path, f"git had {what}"), None
+    return MergeResolution(path, f"git had {what}"), None
 
 
 def _subtract_mixed_text(mixed: bytes, now: bytes, own: bytes) -> bytes:

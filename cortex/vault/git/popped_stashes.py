@@ -1,0 +1,122 @@
+"""What `git stash pop` may have merged without Cortex.
+
+Of a stash that was put back without a conflict no commit tells. HEAD's reflog tells that one was
+made (`reset: moving to HEAD`, or `--autostash`; not where the configuration asks for that), and its commit stays among the loose objects for weeks after git has
+forgotten it. What git made of it is merged once more, as git does it without drivers.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from cortex.vault.git import checkout, git_cli
+from cortex.vault.git.merging import MergeRevisions
+
+_REFLOG_LINE_RE = re.compile(
+    rb"^[0-9a-f]{40,64} ([0-9a-f]{40,64}) .*> (\d+) [-+]\d{4}\t(.*)$", re.MULTILINE
+)
+_STASHED_RE = re.compile(rb"reset: moving to HEAD$|[^:]* --autostash\b")
+_PLAIN_MERGE = "git merge-file --marker-size=%L %A %O %B"
+_PLAIN_FLAGS = (
+    "-c", f"merge.cortex-record.driver={_PLAIN_MERGE}",
+    "-c", f"merge.cortex-briefing.driver={_PLAIN_MERGE}",
+    "-c", "merge.directoryRenames=conflict",
+)  # fmt: skip
+_IDENTITY = {
+    f"GIT_{who}_{what}": "cortex" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")
+}
+_MAX_REFLOG_BYTES = 1 << 20
+_MAX_OBJECTS = 5000  # loose objects that are looked at
+_MAX_STASHES, _MAX_HEADS = 5, 10
+
+
+class PossiblePop(NamedTuple):
+    """A stash, the commit that it may have been put back on, and a commit of what git makes of
+    them."""
+
+    commits: MergeRevisions
+    result: str
+
+
+def list_possible_pops(root: str, offset: int) -> Iterator[PossiblePop]:
+    """The stashes that were made since HEAD's reflog had `offset` bytes, with each later HEAD; none
+    where git is older than 2.38."""
+    repository = checkout.find_repository(root)
+    if repository is None:
+        return
+    heads, since = _heads_after_stash(os.path.join(repository.git_dir, "logs", "HEAD"), offset)
+    stashes = _list_stashes(root, since)[:_MAX_STASHES] if heads else []
+    for stash, before in stashes:
+        for head in [one for one in heads if one != before][:_MAX_HEADS]:
+            if made := _merge(root, before, head, stash):
+                yield PossiblePop(MergeRevisions((before,), head, stash), made)
+
+
+def _heads_after_stash(log: str, offset: int) -> tuple[list[str], int]:
+    """The commits that HEAD named since the first stash behind `offset` bytes of its reflog, each
+    once, and the second of that stash."""
+    try:
+        with open(log, "rb") as file:
+            size = os.fstat(file.fileno()).st_size
+            file.seek(max(offset if offset <= size else 0, size - _MAX_REFLOG_BYTES))
+            lines = _REFLOG_LINE_RE.findall(file.read())
+    except OSError:
+        return [], 0
+    at = next((at for at, (_, _, what) in enumerate(lines) if _STASHED_RE.match(what)), len(lines))
+    heads = dict.fromkeys(commit.decode() for commit, _, _ in lines[at:])
+    return list(heads), int(lines[at][1]) if heads else 0
+
+
+def _list_stashes(root: str, since: int) -> list[tuple[str, str]]:
+    """The stashes among the loose objects that were written since this second, each with the commit
+    it was made on."""
+    folder = git_cli.line(root, ["rev-parse", "--git-path", "objects"])
+    ids = list(_recent_objects(os.path.join(root, folder), since))[:_MAX_OBJECTS]
+    listed = git_cli.run(
+        root,
+        ["cat-file", "--batch-check=%(objectname) %(objecttype)"],
+        stdin="".join(f"{one}\n" for one in ids).encode(),
+    )
+    lines = (line.split() for line in listed.decode("ascii", "replace").splitlines())
+    commits = [name for name, kind in lines if kind == "commit"]
+    words = ["log", "--no-walk=unsorted", "--stdin", "--format=%H %P%x09%s"]
+    stdin = "".join(f"{one}\n" for one in commits).encode()
+    log = git_cli.run(root, words, stdin=stdin) if commits else b""
+    found = []
+    for line in log.decode("utf-8", "replace").splitlines():
+        names, _, subject = line.partition("\t")
+        stash, *parents = names.split()
+        if len(parents) in (2, 3) and subject.startswith(("WIP on ", "On ")):
+            found.append((stash, parents[0]))
+    return found
+
+
+def _recent_objects(folder: str, since: int) -> Iterator[str]:
+    """The ids of loose objects that were written since this second."""
+    for fan in os.scandir(folder):
+        if len(fan.name) == 2:
+            for entry in os.scandir(fan.path):
+                if entry.stat(follow_symlinks=False).st_mtime >= since - 1:
+                    yield fan.name + entry.name
+
+
+def _merge(root: str, before: str, head: str, stash: str) -> str:
+    """A commit, named by nothing, of what git makes of a stash on `head`; empty if it cannot."""
+    tree = git_cli.run(root, ["rev-parse", f"{head}^{{tree}}"]).decode("ascii").strip()
+    ours = _write_commit(root, tree, before)  # so that `before` is what both have in common
+    words = [*_PLAIN_FLAGS, "merge-tree", "--write-tree", "--no-messages", ours, stash]
+    merged = git_cli.run_unchecked(root, words)
+    made = merged.stdout.decode("ascii", "replace").split("\n")[0]
+    return "" if merged.code or not made else _write_commit(root, made, head)
+
+
+def _write_commit(root: str, tree: str, parent: str) -> str:
+    ran = git_cli.run_unchecked(
+        root, ["commit-tree", "-p", parent, "-m", "stash", tree], extra=_IDENTITY
+    )
+    if ran.code:
+        raise git_cli.command_error("commit-tree", ran, root)
+    return ran.stdout.decode("ascii").strip()
