@@ -5,6 +5,7 @@ Code is left out; quotes are read like what surrounds them.
 
 from __future__ import annotations
 
+import html
 import re
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -14,7 +15,9 @@ from markdown_it.tree import SyntaxTreeNode
 
 MAX_CHARS = 256 * 1024  # characters
 
-_BULLET_RE = re.compile(r"(?m)^([ \t]{0,12})[•·▪◦‣–][ \t]")
+_BULLET_RE = re.compile(r"(?m)^([ \t]{0,12})(?:[•·▪◦‣–][ \t]|-(?=[^\W\d_])|\*(?=[^\W\d_][^*\n]*$))")
+_TILDE_HEADING_RE = re.compile(r"(?m)^(\S[^\n]*)\n~{5,}[ \t]*$")
+_SPAN_RE = re.compile(r"\[([^\[\]\n]{1,60})\]\{[.#][^{}\n]{1,40}\}")  # as Pandoc writes them
 # `Actions:`, `**Actions**`, `ACTION ITEMS` or `TOP 2 ...` alone on a line: markdown would take it
 # for more of the item above it.
 _BARE_HEADING_RE = re.compile(
@@ -23,10 +26,13 @@ _BARE_HEADING_RE = re.compile(
     r"|(?:[A-ZÄÖÜÉÓ]{4,20}[ ]?){1,3}[ \t]{0,9}\r?$"
     r"|(?:TOP|Top|Tagesordnungspunkt|Agenda item|Point|Punto|Ponto|Punt)[ ]\d{1,2}[^\w\n])"
 )
+_FRONTMATTER_END_RE = re.compile(r"\n(?:---|\.\.\.)")
 _FRONTMATTER_KEY_RE = re.compile(r"(?m)^(?=[^\W\d_])")
 _DEFINITION_RE = re.compile(r"(?m)^([^\W\d_][\w -]{1,30})\r?\n:[ ]{1,3}(?=\S)")
 
 _FIELD_RE = re.compile(r"[*_]{0,3}([^\W\d_][^:*_\n]{0,30})[*_]{0,3}[ ]?::?[*_]{0,3}(?:[ \t]+|$)")
+_HTML_HEADING_RE = re.compile(r"(?is)<h([1-6])\b[^<>]*>(.*?)</h\1>")
+_HTML_CELL_RE = re.compile(r"(?is)<t[hd]\b[^<>]*>(.*?)</t[hd]>")
 _PARSER = MarkdownIt("commonmark").enable("table").disable(["reference"])
 _PARSER.core.ruler.enableOnly(["normalize", "block"])
 
@@ -57,8 +63,12 @@ def parse_blocks(text: str) -> list[Block]:
     """The blocks of the first 256 KB (262,144 characters). Each key of a frontmatter is a heading
     of level 6. Nesting deeper than 20 is not read."""
     text = text[:MAX_CHARS].removeprefix("\ufeff")
-    front = text.find("\n---", 3, 8192) + 1 if text.startswith("---") else 0
-    body = _BARE_HEADING_RE.sub("###### ", _BULLET_RE.sub(r"\1- ", text[front:]))
+    end = _FRONTMATTER_END_RE.search(text, 3, 8192) if text.startswith("---") else None
+    front = end.start() + 1 if end else 0
+    # A rule of tildes is a fence of code in markdown, and draws a heading in reStructuredText.
+    body = _TILDE_HEADING_RE.sub(r"## \1\n", text[front:])
+    body = _SPAN_RE.sub(r"\1", _BULLET_RE.sub(r"\1- ", body))
+    body = _BARE_HEADING_RE.sub("###### ", body)
     body = _DEFINITION_RE.sub(r"\n\1: ", body) if "\n: " in body else body
     text = _FRONTMATTER_KEY_RE.sub("###### ", text[:front]) + body
     return list(_iter_blocks(SyntaxTreeNode(_PARSER.parse(text))))
@@ -84,6 +94,24 @@ def _iter_blocks(node: SyntaxTreeNode) -> Iterator[Block]:
             )
         elif child.type == "blockquote":
             yield from _iter_blocks(child)
+        elif child.type == "html_block":
+            yield from _html_blocks(child.content, first)
+
+
+def _html_blocks(text: str, first: int) -> Iterator[Block]:
+    """The headings and the tables of a block of HTML; all of a table stands on its first line."""
+    for level, heading in _HTML_HEADING_RE.findall(text):
+        yield Block(int(level), [(_html_text(heading), first)], [], [])
+    rows = [_HTML_CELL_RE.findall(row) for row in re.split(r"(?i)<tr\b", text)]
+    if cells := [([_html_text(cell) for cell in row], first) for row in rows if row]:
+        yield Block(0, [], [], cells)
+
+
+def _html_text(text: str) -> str:
+    """The text of an element, with `<br>` between its items and paragraphs."""
+    text = re.sub(r"(?i)</(?:li|p|div)>", "<br>", text)
+    text = re.sub(r"(?i)<(?!br\b)[^<>]*>", "", text)
+    return html.unescape(re.sub(r"(?i)(?:<br ?/?>\s*)+", "<br>", text)).strip()
 
 
 def _is_heading(node: SyntaxTreeNode) -> bool:

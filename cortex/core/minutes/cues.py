@@ -60,13 +60,15 @@ _EARLIER_RE, DATE_KEY_RE = regex_of("earlier"), regex_of("date key")
 _GENDER_RE = re.compile(r"(?<=\w)[:·•*_/.(-]+-?(?:innen|in|e|es|s|as|os|r)\)?(?:[·.]s)?(?!\w)")
 COLUMN_WORDS = {kind: frozenset(words) for kind, words in words_by_kind("columns").items()}
 STOP_WORDS = {kind: frozenset(words) for kind, words in words_by_kind("stop words").items()}
-IMPERATIVES, TITLE_KEYS = words_of("imperatives"), words_of("title keys")
+IMPERATIVES, ORDERS = words_of("imperatives"), words_of("orders")
+TITLE_KEYS = words_of("title keys")
+_NOTES_WORDS = frozenset(("notes", "discussion", "minutes", "notizen", "diskussion", "comments"))
 LABEL_RE, NOBODY_RE = regex_of("label"), regex_of("nobody")
 
 
 def section_kind(line: str) -> str:
     """What a heading announces: one of the kinds, or "" for anything else."""
-    text = line.casefold().strip(" *_:#.")
+    text = line.casefold().strip(" *_:#.").replace("roll call", "rollcall")
     text = re.sub(r"^[\W\d_]{1,9}|[ ]?\(\d{1,4}\)$", "", text)
     if len(text) > 70:
         return ""
@@ -102,5 +104,7 @@ def table_columns(header: list[str]) -> dict[str, int]:
 def column_kinds(cell: str) -> list[str]:
     """What a cell of a header, or a key before a colon, may announce: `Owner(s)`, `Result / decision`."""
     parts = re.sub(r"\([^()]*\)", "", fold(cell)).split("/")
-    words = {part.strip(" *_:?#.") for part in (*parts, "/".join(parts))}
+    words = {part.strip(" *_:?#.123") for part in (*parts, "/".join(parts))}
+    if words & _NOTES_WORDS:
+        return []  # `Notes / actions` holds all that was said
     return [kind for kind, names in COLUMN_WORDS.items() if names & words]

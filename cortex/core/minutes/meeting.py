@@ -8,7 +8,7 @@ decide or promise something; never code.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from cortex.core.minutes import people
@@ -26,6 +26,7 @@ from cortex.core.minutes.cues import (
 )
 from cortex.core.minutes.dates import first_date, iter_dates
 from cortex.core.minutes.outcomes import ActionItem, DecisionItem, OutcomeReader, QuestionItem
+from cortex.core.minutes.sentences import FULL_NAME_RE
 from cortex.core.minutes.task_parser import CHECKBOX_RE, tidy_task_text
 
 __all__ = [
@@ -36,6 +37,8 @@ _TITLE_PREFIX_RE = re.compile(r"(?i)(?:meeting(?: notes| minutes)?|minutes)[ ]?:
 _URL_RE = re.compile(r"\]\([^()\s]*\)|https?://\S+|`[^`\n]*`")
 _OTHER_DATE_RE = regex_of("other date")
 _COMPACT_DATE_RE = re.compile(r"(?<!\d)(20\d\d)([01]\d)([0-3]\d)(?!\d)")
+_TIMESTAMP_RE = re.compile(r"[T ]\d\d:\d\d:\d\d")
+_INLINE_FIELD_RE = re.compile(r"(?<=[.])[ ](?=[A-ZÀ-Þ]\w+(?:[ ]\w+){0,2}:[ ])")
 _FIRST_LINES = 14
 _MAX_TITLE_CHARS = 100
 
@@ -92,7 +95,8 @@ def _block_fields(block: Block) -> Iterator[tuple[str, str]]:
     """The fields of a block: lines, items (with what is nested in them) or rows of two cells, such
     as `Date: 2026-11-20`."""
     fields: list[list[str]] = []
-    for line, _ in block.lines:
+    lines = [part for line, _ in block.lines for part in _INLINE_FIELD_RE.split(line)]
+    for line in lines:
         key, value = parse_field(line.strip())
         if key or not fields or block.level:
             fields.append([key, value])
@@ -101,8 +105,16 @@ def _block_fields(block: Block) -> Iterator[tuple[str, str]]:
     yield from ((key, value) for key, value in fields)
     for item in block.items:
         key, value = parse_field(item.lines[0][0] if item.lines else "")
+        if section_kind(key) == ATTENDEES:
+            key, value = parse_field(item.text())
         below = ", ".join(each.text() for each in item.nested)
         yield key or item.text().casefold(), value or below
+    heads, first = (cells for cells, _ in [*block.rows[:2], ([], 0), ([], 0)][:2])
+    yield from (
+        (key.strip(" *_:").casefold(), value)
+        for key, value in zip(heads, first, strict=False)
+        if DATE_KEY_RE.match(fold(key))
+    )
     for cells, _ in block.rows:
         if len(cells) >= 2 and not table_columns(cells[1:2]):
             yield cells[0].strip(" *_:").casefold(), cells[1].strip(" *_")
@@ -133,9 +145,12 @@ def _find_date(
     fields: list[tuple[str, str]], title: str, blocks: list[Block], *, day_first: bool
 ) -> str:
     """The labelled date, else that of the title, of the first heading, or of the first lines."""
-    labelled = (value for key, value in fields[:60] if DATE_KEY_RE.match(fold(key)))
+    labelled = [value for key, value in fields[:60] if DATE_KEY_RE.match(fold(key))]
+    # To the second: when a page was published.
+    stamps = [value for value in labelled if _TIMESTAMP_RE.search(value)]
     heads = (block.lines[0][0] for block in blocks if block.level == 1 and block.lines)
-    for line in (*labelled, title, *heads):
+    plain = (value for value in labelled if value not in stamps)
+    for line in (*plain, title, *heads, *stamps):
         spaced = _COMPACT_DATE_RE.sub(r"\1-\2-\3", _URL_RE.sub(" ", line))
         if day := first_date(spaced, day_first=day_first):
             return day
@@ -155,7 +170,8 @@ def _find_attendees(
     entries: list[str] = []
     for key, value in fields:
         if value and section_kind(key) == ATTENDEES:
-            entries += people.split_names(value.strip("[]"))
+            head, _, tail = value.rpartition(": ")
+            entries += people.split_names((value if "," in head else tail).strip("[]"))
     level, is_people, count = 0, False, len(entries)
     for block in blocks:
         line = block.lines[-1][0] if block.lines else ""
@@ -191,12 +207,19 @@ def _entries_of_block(block: Block) -> list[str]:
     return entries if all(people.parse_attendee(entry)[0] for entry in entries) else []
 
 
-def _names_in_first_lines(blocks: Iterable[Block]) -> list[str]:
-    """The names in brackets below a title: `(ana, Bob, Chidi + Roos from design)`."""
+def _names_in_first_lines(blocks: Sequence[Block]) -> list[str]:
+    """The names in brackets below a title, `(ana, Bob, Chidi + Roos from design)`, or those in a
+    list that comes first."""
     lines = [line for block in blocks for line, _ in block.lines][:5]
     for line in lines:
         if re.fullmatch(r"\([^()]{5,200}\)", line.strip()):
             entries = people.split_names(line.strip(" ()"))
             if len(entries) > 1 and all(people.parse_attendee(entry)[0] for entry in entries):
                 return entries
+    for block in blocks:
+        if len(block.items) > 2:  # the first list: `Ana Bell (chair)`
+            texts = [item.text() for item in block.items]
+            names = [people.parse_attendee(text)[0] for text in texts]
+            is_people = all(FULL_NAME_RE.fullmatch(name) for name in names)
+            return texts if is_people else []
     return []

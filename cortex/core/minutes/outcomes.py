@@ -10,7 +10,13 @@ from cortex.core.minutes import cues
 from cortex.core.minutes.blocks import Block, MinutesItem, NumberedLines, parse_field
 from cortex.core.minutes.cues import ABSENT, ACTION, AGENDA, ATTENDEES, DECISION, MIXED, QUESTION
 from cortex.core.minutes.dates import find_due, first_date, is_date_only
-from cortex.core.minutes.sentences import Speech, is_decision, is_question
+from cortex.core.minutes.sentences import (
+    FULL_NAME_RE,
+    Speech,
+    is_decision,
+    is_question,
+    says_decided,
+)
 from cortex.core.minutes.task_parser import (
     CHECKBOX_RE,
     NO_TASK_WORDS,
@@ -60,18 +66,19 @@ class Place(NamedTuple):
 _REASON_RE, _CONTINUES_RE, _POLAR_RE = map(cues.regex_of, ("reason", "continues", "polar"))
 _NAMED_LABEL_RE, _DONE_LABEL_RE = cues.regex_of("named label"), cues.regex_of("done labels")
 _NO_DECISION_RE, _DONE_CELL_RE = cues.regex_of("no decision"), cues.regex_of("done cells")
-_DEICTIC_RE = cues.regex_of("deictic")
+_DEICTIC_RE, _MOTION_RE = cues.regex_of("deictic"), cues.regex_of("motion")
 _ARROW_RE = re.compile(r"(?:\U0001f449|➡\ufe0f?|[-=]?[→⇒►▶]|[-=]>)[ ]{0,3}")
 _BOLD_LABEL_RE = re.compile(r"^[*_]{2,3}[^*_\n]{2,40}:?[*_]{2,3}:?[ ]+")
 _LEADING_BRACKETS_RE = re.compile(r"^[*_]{0,2}[(\[]([^()\[\]]{1,40})[)\]][*_]{0,2}[ ]?:?[ ]+")
 _TRAILING_OWNER_RE = re.compile(r"(?:[ ](?:[–—-]|->)|[ ]?[→:])[ ]?([^–—:→\n]{1,60}?)[ .]*$")
-_FULL_NAME_RE = re.compile(
-    r"[^\W\d_a-z][\w'’.-]+(?:[ ](?:[^\W\d_a-z][\w'’.-]*|v[ao]n|de[rlns]?|d[aiou]s?|la)){1,3}"
-)
+_TRAILING_INITIALS_RE = re.compile(r",[ ]([A-Z]{2,4})[ .]*$")
 _BEGINS_RE = re.compile(
     rf"{_ARROW_RE.pattern}|\[[ xX-]\][ ]|@?\w[\w.-]*(?:[ ]\w+)?:[ ]|@\w|[?!+][ ]"
 )
+_ANCHOR_RE = re.compile(r"\[[^\[\]]*\]\(#[^()]*\)")  # of a table of contents
+_NUMBER_RE = re.compile(r"[\W\d_]*")
 _NUMBER_HEADER_RE = re.compile(r"(?i)[\W\d_]*(?:nr|no|num|id|pos)?[\W\d_]*")
+_EVERYONE = ("all", "everyone", "everybody", "alle", "tous", "todos", "tutti", "allen")
 _MIN_WRAPPED_CHARS = 55  # of a line that goes on in the next
 _MAX_TOPIC_CHARS = 120
 _MAX_SPEECHES = 6  # in minutes that are no transcript
@@ -86,6 +93,8 @@ class OutcomeReader:
         self.date = date
         self._sections: list[tuple[int, str, str]] = [(0, "", "")]  # level, kind, heading
         self._owner = ""  # of the items below a heading that is a name
+        self._due = ""  # of the tasks below a heading or line that names a day
+        self._motion = ""  # what was put to the vote last
 
     def read(self, blocks: list[Block]) -> list[Outcome]:
         """The outcomes in their order, each once."""
@@ -94,7 +103,8 @@ class OutcomeReader:
         for block in blocks:
             for outcome in self._of_block(block):
                 # The same words about `this` mean something else elsewhere.
-                about = str(outcome.line) if _DEICTIC_RE.search(outcome.text) else ""
+                is_vague = _DEICTIC_RE.search(outcome.text) or len(outcome.text.split()) < 5
+                about = str(outcome.line) if is_vague else ""
                 key = type(outcome).__name__, outcome.text.casefold(), about
                 outcomes.setdefault(key, outcome)
         return list(outcomes.values())
@@ -117,6 +127,8 @@ class OutcomeReader:
         units = [MinutesItem([unit], []) for unit in _units(block.lines)]
         for (text, line), fields in ((one.lines[0], one.nested) for one in _with_fields(units)):
             if not block.level:
+                if kind == ACTION and text.rstrip("*_ ").endswith(":"):
+                    self._due = find_due(text.replace("*", ""), self.date) or self._due
                 yield from self._of_text(text, line, Place(kind, "", topic), fields)
             elif self._label(text)[0]:
                 yield from self._of_text(text, line, Place())
@@ -124,8 +136,10 @@ class OutcomeReader:
     def _enter(self, heading: Block) -> None:
         """Begin the section of a heading."""
         line = heading.lines[-1][0]
-        self._owner = parse_people(line.rstrip(":*_ "), self.names, strict=True)
-        if not (self._owner and (heading.level == 6 or heading.level > self._sections[-1][0])):
+        self._owner = self._heading_owner(line.rstrip(":*_ "))
+        self._motion = ""
+        is_below = heading.level == 6 or heading.level > self._sections[-1][0]
+        if not (self._owner and is_below and not cues.section_kind(line)):
             while self._sections[-1][0] >= heading.level:
                 self._sections.pop()
             above = self._sections[-1][1]
@@ -134,6 +148,21 @@ class OutcomeReader:
             self._sections.append((heading.level, kind, line))
         if heading.level <= 2 and (day := first_date(line)):
             self.date = day  # of the next meeting in the file
+        self._due = find_due(line, self.date) if self._sections[-1][1] == ACTION else ""
+
+    def _heading_owner(self, text: str) -> str:
+        """The people that a heading names: attendees; of actions also all, and who is called by the
+        beginning of an attendee's handle."""
+        above, _, last = text.rpartition(" ")
+        in_actions = self._sections[-1][1] == ACTION
+        if last.casefold() in _EVERYONE and (in_actions or cues.section_kind(above) == ACTION):
+            return last
+        start = text.casefold()
+        is_short = len(start) > 2 and any(name.startswith(start) for name in self.names)
+        is_roster = bool(parse_people(self._owner, self.names, strict=True))
+        after_stranger = bool(self._owner) and not is_roster
+        strict = not in_actions or not (is_short or after_stranger)
+        return parse_people(text, self.names, strict)
 
     # -- lists
 
@@ -141,7 +170,7 @@ class OutcomeReader:
         """The outcomes of an item and of those nested in it."""
         (text, line), *more = list(_units(item.lines)) or [("", 0)]
         nested, below = item.nested, place._replace(topic=text or place.topic)
-        if not text:
+        if not text or _ANCHOR_RE.fullmatch(text):
             below = place
         elif not more and (heading := self._announced(item, text, place)):
             below = heading
@@ -206,6 +235,8 @@ class OutcomeReader:
             kind = ACTION
         elif not kind and is_item and place.section in (ACTION, DECISION, QUESTION):
             kind = place.section
+        elif not kind and is_item and not place.section and self.speech.is_infinitive_order(rest):
+            kind = ACTION
         fields = dict(filter(None, map(_field_of, nested)))
         plain = (one for one in nested if not _field_of(one) and not self._is_own(one))
         details = [part for one in plain for part in _iter_texts(one)]
@@ -285,16 +316,29 @@ class OutcomeReader:
         if not named and (promise := self.speech.promise(text)):
             task, named = promise.text, promise.owner
         if not (said or named or owner or task.startswith("`")):
-            begins_with = self.speech.leading_people(task)
-            named = begins_with.names if begins_with else ""
+            named = self._subject(task)
         owner = said or named or owner
         if is_question(task) and not owner:
             yield from _question(task, line)
-        elif any(char.isalnum() for char in task):
-            yield ActionItem(tidy_task_text(task), owner, due, done, line)
+        elif any(char.isalnum() for char in task) and not parse_people(task, self.names, True):
+            yield ActionItem(tidy_task_text(task), owner, due or self._due, done, line)
+
+    def _subject(self, task: str) -> str:
+        """Who begins a task: an attendee, or somebody with two names before a verb."""
+        if begins_with := self.speech.leading_people(task):
+            return begins_with.names
+        stranger = self.speech.leading_people(task, strict=False)
+        if not stranger:
+            return ""
+        rest = task[stranger.end :]
+        is_order = " " in stranger.names and self.speech.is_order(rest.lstrip())
+        return stranger.names if is_order or self.speech.begins_with_task_verb(rest) else ""
 
     def _trailing_owner(self, text: str) -> tuple[str, str]:
         """The people who end a task: `book the room – Ana`, `book it: Ana, Friday`."""
+        initials = _TRAILING_INITIALS_RE.search(text)
+        if initials and initials[1] in self.names:
+            return text[: initials.start()], initials[1]
         base = self.date or "2000-01-01"
         rest = text
         while (match := _TRAILING_OWNER_RE.search(rest)) and match.start():
@@ -326,9 +370,11 @@ class OutcomeReader:
             because = _REASON_RE.match(each)
             reasons.append(each[because.end() :] if because else each)
         reason = "; ".join(filter(None, map(tidy_task_text, reasons)))
-        yield DecisionItem(_with_topic(text, topic), reason, line)
-        if promise := self.speech.promise(whole):
-            yield from self._promised(promise.text, promise.owner, line)
+        yield DecisionItem(_with_topic(text, self._motion or topic), reason, line)
+        self._motion = ""
+        for clause in self.speech.clauses(whole):
+            if promise := self.speech.promise(clause):
+                yield from self._promised(promise.text, promise.owner, line)
 
     def _promised(self, text: str, owner: str, line: int) -> Iterator[ActionItem]:
         due = find_due(text, self.date)
@@ -340,15 +386,17 @@ class OutcomeReader:
         before = speaker = ""
         for clause in self.speech.clauses(text):
             kind, rest, _ = self._label(clause)
+            if _MOTION_RE.search(clause):
+                self._motion = clause
             promise = self.speech.promise(clause, before) or self.speech.own_promise(
                 clause, speaker
             )
             if rest and kind in (ACTION, DECISION):
                 yield from self._of_text(clause, line, Place(topic=topic))
-            elif promise:
+            elif promise and not says_decided(clause):
                 yield from self._promised(promise.text, promise.owner, line)
             elif is_decision(clause):
-                yield from self._decision(_BOLD_LABEL_RE.sub("", clause), line, topic)
+                yield from self._decision(_BOLD_LABEL_RE.sub(_plain_label, clause), line, topic)
             elif told := self.speech.told_task(clause, has_due=bool(find_due(clause, self.date))):
                 yield from self._promised(told.text, told.owner, line)
             lead = self.speech.leading_people(clause)
@@ -371,6 +419,15 @@ class OutcomeReader:
         elif section == DECISION and DECISION not in columns:
             columns[DECISION] = columns.pop(ACTION)
         for cells, line in rows[1:]:
+            kind = (
+                cues.section_kind(cells[columns["kind"]])
+                if len(cells) > columns.get("kind", 99)
+                else ""
+            )
+            if kind in (ACTION, DECISION) and not {ACTION, DECISION} & columns.keys():
+                text = next((cell for cell in cells if not _NUMBER_RE.fullmatch(cell)), "")
+                yield from self._of_text(text, line, Place(kind), is_item=True)
+                continue
             row = {kind: cells[at] for kind, at in columns.items() if at < len(cells)}
             if row.get(DECISION):
                 about, why = row.get("topic", ""), [row.get("reason", "")]
@@ -383,7 +440,7 @@ class OutcomeReader:
 
     def _of_row(self, text: str, row: dict[str, str], line: int) -> Iterator[Outcome]:
         said = row.get("owner", "").strip(" *_")
-        is_name = _FULL_NAME_RE.fullmatch(said) and not cues.NOBODY_RE.match(said)
+        is_name = FULL_NAME_RE.fullmatch(said) and not cues.NOBODY_RE.match(said)
         owner = parse_people(said, self.names) or (said if is_name else "")
         due = find_due(row.get("due", ""), self.date, is_cell=True)
         done = bool(_DONE_CELL_RE.match(row.get("status", "")))
@@ -417,8 +474,10 @@ def _units(lines: NumberedLines) -> list[tuple[str, int]]:
         is_wrapped = len(last) >= _MIN_WRAPPED_CHARS and (
             text[:1].islower() or last[-1:] not in ".!?:;"
         )
+        label = cues.LABEL_RE.match(f"{last} ")
+        is_labelled = label is not None and label.end() >= len(last)
         last = text.strip()
-        if units and not begins and (is_wrapped or _CONTINUES_RE.match(text)):
+        if units and not begins and (is_wrapped or is_labelled or _CONTINUES_RE.match(text)):
             units[-1] = (f"{units[-1][0]} {last}", units[-1][1])
         else:
             units.append((last, line))
@@ -429,6 +488,10 @@ def _iter_texts(item: MinutesItem) -> Iterator[str]:
     yield CHECKBOX_RE.sub("", item.text(), count=1)
     for each in item.nested:
         yield from _iter_texts(each)
+
+
+def _plain_label(label: re.Match[str]) -> str:
+    return f"{label[0].strip('*_: ')}: "
 
 
 def _question(text: str, line: int) -> Iterator[QuestionItem]:

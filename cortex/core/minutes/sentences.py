@@ -6,20 +6,26 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from cortex.core.minutes.cues import IMPERATIVES, regex_of
+from cortex.core.minutes.cues import IMPERATIVES, ORDERS, regex_of
 from cortex.core.minutes.task_parser import NameSet, parse_people
 
 _SENTENCE_END_RE = re.compile(
     r"(?<=[.!?])[\"')\]*_]*[ ]+(?=[^\Wa-z_]|[@\"(\[*`])|[ ]*;[ ]+|<br ?/?>"
+    r"|[ ](?:-+>|→)[ ](?=[^\W\d_]+[ ]\S+[ ]\S+)|[ ][–-][ ](?=(?:action(?: item)?|AI|todo)\b)"
 )
 _ABBREVIATION_RE, _DECISION_CUE_RE = regex_of("abbreviation"), regex_of("decision cues")
 _UNSETTLED_RE, _NOT_SETTLED_RE = regex_of("unsettled"), regex_of("not settled")
 _INFINITIVE_CUE_RE, _FUTURE_VERB_RE = regex_of("infinitive cues"), regex_of("future verbs")
 _PRESENT_VERB_RE, _PRONOUN_CUE_RE = regex_of("present verbs"), regex_of("pronoun cues")
 _REPORTED_PROMISE_RE, _NO_PROMISE_RE = regex_of("reported promises"), regex_of("no promises")
-_FIRST_PERSON_CUE_RE = regex_of("first person cues")
+_FIRST_PERSON_CUE_RE, _SURE_CUE_RE = regex_of("first person cues"), regex_of("sure cues")
+_TASK_VERB_RE, _DECIDED_THAT_RE = regex_of("task verbs"), regex_of("decided that")
+_ASIDE_RE = re.compile(r"\(([^()]{12,200})\)")
 _CONJUNCTION_RE = re.compile(r",?[ ](?:and|so|und|et|y|e|en)[ ]|,[ ]")
 _TOKEN_RE = re.compile(r"@?[^\W\d_][\w'’.-]*")
+FULL_NAME_RE = re.compile(
+    r"[^\W\d_a-z][\w'’.-]+(?:[ ](?:[^\W\d_a-z][\w'’.-]*|v[ao]n|de[rlns]?|d[aiou]s?|la)){1,3}"
+)
 _LEAD_RE = re.compile(r"[\s*_>\"'(\[]{0,6}")
 _PAST_RE = re.compile(r"[ ][a-zé]+(?:ed|te|ten|a|ó|é)[ ]")
 _FOREIGN_INFINITIVE_RE = re.compile(r"[^\W\d_A-Z]{3,}(?:ar|er|ir|re|are|ere|ire)\b")
@@ -29,8 +35,16 @@ _GERMAN_INFINITIVE_RE = re.compile(
 _QUESTION_RE = re.compile(r"\?[\s)*_\"']*(?:\([^()]{1,40}\)[ .]*)?$")
 _AND_WILL_RE = re.compile(r"\b(?:and|und|et|y)[ ](?:will|wird|va|va[ ]a)[ ](?!be\b|not\b)")
 _GROUP_RE = re.compile(
-    r"(?i)(?:the[ ])?(?:[\w-]+[ ]){1,3}(?:group|team|wg|committee|council|board)(?=[ ]to[ ])"
+    r"(?i)(?:the[ ])?(?:(?:[\w-]+[ ]){0,3}(?:group|team|wg|committee|council|board)|candidates|editors"
+    r"|secretary|treasurer|chair(?:person)?|president|facilitator|organi[sz]ers|everyone|everybody)"
+    r"(?=[ ]to[ ])"
 )
+_FOREIGN_GROUP_RE = re.compile(
+    r"(?i)(?:la[ ]commission(?:[ ][A-Z]\w+)?|le[ ](?:bureau|conseil|comité|c\.?a\.?)|l['’](?:équipe|association)"
+    r"|la[ ](?:junta|comisión)|el[ ](?:comité|equipo)|het[ ]bestuur|de[ ]\w*commissie"
+    r"|der[ ](?:vorstand|vorsitzende|kassenwart)|die[ ](?:vorsitzende|kassenwartin))(?=[ ])"
+)
+_IT_WAS_RE = re.compile(r"(?i)it[ ](?:was|has)")
 _WORD_END_RE = re.compile(r"\w\b\.?")
 _MAX_NAME_CHARS = 80
 
@@ -54,7 +68,15 @@ def is_decision(clause: str) -> bool:
     cue = _DECISION_CUE_RE.search(clause)
     if not cue or is_question(clause) or _NOT_SETTLED_RE.search(clause):
         return False
-    return not _UNSETTLED_RE.search(clause[max(0, cue.start() - 80) : cue.start()])
+    before = clause[max(0, cue.start() - 80) : cue.start()]
+    return not _UNSETTLED_RE.search(
+        before.rpartition(", ")[2] if _IT_WAS_RE.match(cue[0]) else before
+    )
+
+
+def says_decided(clause: str) -> bool:
+    """True of `It was decided that Ana would ...`."""
+    return bool(_DECIDED_THAT_RE.search(clause)) and is_decision(clause)
 
 
 def is_question(text: str) -> bool:
@@ -91,6 +113,9 @@ class Speech:
                 return
         if sentence:
             yield sentence
+        for aside in _ASIDE_RE.findall(sentence):  # `the survey (Ana will write it)`
+            if self.told_task(aside, has_due=False) or self._direct(aside):
+                yield aside
 
     def leading_people(
         self, text: str, *, whole: bool = False, strict: bool = True
@@ -104,7 +129,8 @@ class Speech:
                 break
             if people := parse_people(text[at:end].strip("*_ "), self.names, strict):
                 return People(people, end)
-        return None
+        full = None if strict else FULL_NAME_RE.match(text, at)
+        return People(full[0], full.end()) if full else None
 
     def promise(self, clause: str, before: str = "") -> Promise | None:
         """What the clause promises, and who; `before` is what was said before, for pronouns."""
@@ -117,6 +143,12 @@ class Speech:
             who = parse_people(words[-1], self.names) if words else ""
             if who:
                 return Promise(clause[reported.end() :], who)
+        if decided := _DECIDED_THAT_RE.search(clause):
+            rest = re.sub(
+                r"^(.{2,60}?)[ ](?:would|should)[ ]", r"\1 will ", clause[decided.end() :]
+            )
+            if told := self._direct(rest):
+                return told
         pronoun = _PRONOUN_CUE_RE.search(clause)
         head = clause[: pronoun.start()] if pronoun else ""
         if pronoun and (len(head) < 3 or head.rstrip()[-1:] in ",;" or head.endswith("so ")):
@@ -128,6 +160,8 @@ class Speech:
         """A promise whose subject begins the clause, or is named before a colon."""
         people = self.leading_people(clause)
         group = _GROUP_RE.match(clause)
+        if not group and (foreign := _FOREIGN_GROUP_RE.match(clause)):
+            people = People(foreign[0], foreign.end())
         lead = people or (People(group[0], group.end()) if group else None)
         lead = lead or self.leading_people(clause, strict=False)
         if not lead:
@@ -140,10 +174,10 @@ class Speech:
     def _promise_of(self, owner: str, rest: str, clause: str, *, is_known: bool) -> Promise | None:
         """What the words behind the people who begin a clause promise."""
         cue = _INFINITIVE_CUE_RE.match(rest)
-        if cue and cue.end():
+        if cue and cue.end() and not (self.language == "de" and cue[0].strip() == "will"):
             # Who is not among the attendees may be any word that begins a sentence.
             verb = re.match(r"[^\W\d_]+", rest[cue.end() :])
-            is_task = is_known or (verb and verb[0] in IMPERATIVES)
+            is_task = is_known or (verb and verb[0] in IMPERATIVES) or _SURE_CUE_RE.match(rest)
             return _promised(rest[cue.end() :], owner, clause) if is_task else None
         more = _AND_WILL_RE.search(rest[:90])
         if more and "." not in rest[: more.start()]:
@@ -159,20 +193,32 @@ class Speech:
 
     def own_promise(self, clause: str, speaker: str) -> Promise | None:
         """What a speaker promises in a later sentence: `Will do`, `I'll ask`."""
-        cue = _FIRST_PERSON_CUE_RE.match(clause) if speaker else None
-        return _promised(clause[cue.end() :], speaker, clause) if cue else None
+        if not speaker:
+            return None
+        for start in (0, *(comma.end() for comma in re.finditer(r"[,–-][ ]", clause))):
+            if cue := _FIRST_PERSON_CUE_RE.match(clause, start):
+                about = clause[: max(0, start - 2)]
+                return _promised(
+                    ": ".join(filter(None, (about, clause[cue.end() :]))), speaker, clause
+                )
+        return None
 
     def told_task(self, clause: str, *, has_due: bool) -> Promise | None:
         """`Ana: ask the printer`, `Katrin erstellt die Liste bis Freitag`: a person and a task."""
-        lead = self.leading_people(clause)
+        # Where nouns are not capitalized, a capital tells of a name.
+        lead = self.leading_people(clause, strict=self.language not in ("es", "fr", "it", "pt"))
         if not lead or clause.rstrip(" )").endswith("?"):
             return None
         rest = clause[lead.end :].lstrip("*_ ")
+        if rest.startswith(":") and not self.leading_people(clause):
+            return None
         if rest.startswith(":"):
             rest = rest.strip(": *_")
             is_task = not self.is_transcript and self._is_task(rest, has_due=has_due)
             return Promise(rest, lead.names) if is_task else None
-        is_present = has_due and _PRESENT_VERB_RE.match(clause[lead.end :])
+        is_present = (has_due and _PRESENT_VERB_RE.match(clause[lead.end :])) or (
+            _TASK_VERB_RE.match(clause[lead.end :]) and not self.is_transcript
+        )
         return Promise(clause, lead.names) if is_present else None
 
     def _is_task(self, text: str, *, has_due: bool) -> bool:
@@ -185,6 +231,15 @@ class Speech:
             return has_due or bool(_GERMAN_INFINITIVE_RE.search(text))
         return has_due or bool(_FOREIGN_INFINITIVE_RE.match(text))
 
+    def begins_with_task_verb(self, text: str) -> bool:
+        """True of what stands behind a name: ` writes to Ana`, in other languages than English."""
+        return bool(_TASK_VERB_RE.match(text))
+
+    def is_infinitive_order(self, text: str) -> bool:
+        """True of `Enviar un correo`: an order of three words or more in a Romance language."""
+        words = text.split()
+        return len(words) > 2 and words[0].casefold() in ORDERS and self.language != "en"
+
     def is_order(self, text: str) -> bool:
         word = re.match(r"[^\W\d_]+", text)
         return bool(word and word[0].casefold() in IMPERATIVES)
@@ -193,4 +248,5 @@ class Speech:
 def _promised(text: str, owner: str, whole: str) -> Promise | None:
     if _NO_PROMISE_RE.match(text):
         return None
-    return Promise(whole if len(text.split()) < 2 else text, owner)
+    says_nothing = len(text.split()) < 2 or text[0] in ",."
+    return Promise(whole if says_nothing else text, owner)

@@ -54,6 +54,96 @@ HEAD = "# Weekly\n\nDate: 2025-05-14\nAttendees: Lena Koch, Murat Aydin, Jan de 
             [],
         ),
         ("## Puntos Acordados\n- Dos revisiones\n", [], ["Dos revisiones"]),
+        # who a heading names, and by when all below it is due
+        (
+            "## Actions\n### All\n- [ ] read the draft\n### Len\n- [ ] book the room\n### Paul\n- [ ] order food\n",
+            [
+                ("read the draft", "All", ""),
+                ("book the room", "Len", ""),
+                ("order food", "Paul", ""),
+            ],
+            [],
+        ),
+        (
+            "## Tasks for everyone\nTo be done until **Friday 16.5.2025**:\n- review the guide\n",
+            [("review the guide", "everyone", "2025-05-16")],
+            [],
+        ),
+        # what was put to the vote, and how it went
+        (
+            "- Omar set motion to approve the budget\n- Denny seconded\n- Motion approved\n",
+            [],
+            ["Omar set motion to approve the budget: Motion approved"],
+        ),
+        (
+            "**POLL: Lena becomes chair.**\n\nUnanimous consent.\n",
+            [],
+            ["POLL: Lena becomes chair: Unanimous consent"],
+        ),
+        (
+            "- FSR entsendet Lena ==> 5/0/2\n- Grill: 12 Personen\n",
+            [],
+            ["FSR entsendet Lena ==> 5/0/2"],
+        ),
+        ("**President:** Lena Koch - Passed\n", [], ["President: Lena Koch - Passed"]),
+        ("- stand-up split -> agreed to try it once\n", [], ["agreed to try it once"]),
+        ("* **Décision** :\n  Le quiz est gardé.\n", [], ["Le quiz est gardé"]),
+        # what a sentence promises
+        ("- Survey (Lena will send it round)\n", [("send it round", "Lena", "")], []),
+        ("Lena was asked to find a room.\n", [("find a room", "Lena", "")], []),
+        ("Lena has action to check the lease.\n", [("check the lease", "Lena", "")], []),
+        (
+            "It was decided that Lena would email the union.\n",
+            [("email the union", "Lena", "")],
+            ["It was decided that Lena would email the union"],
+        ),
+        (
+            "The numbers are out, so it needs time, it was decided to wait.\n",
+            [],
+            [
+                "The numbers are out, so it needs time, it was decided to wait",
+            ],
+        ),
+        (
+            "- Lena: the API is odd, I will reach out\n",
+            [("the API is odd: reach out", "Lena", "")],
+            [],
+        ),
+        ("- Bass bin - action item: Lena to ask\n", [("ask", "Lena", "")], []),
+        # of whom nobody knows the name
+        (
+            "Clara se encarga de actualizar la web, que es de la junta.\n",
+            [
+                ("actualizar la web, que es de la junta", "Clara", ""),
+            ],
+            [],
+        ),
+        (
+            "- Pedir factura al banco para la junta\n- El banco no es de la junta y la junta no es del banco\n",
+            [
+                ("Pedir factura al banco para la junta", "", ""),
+            ],
+            [],
+        ),
+        # as other programs write it
+        (
+            (
+                "<table><tr><th>Topic</th><th>Notes/Action items</th></tr><tr><td>Agenda</td>"
+                "<td><ul><li>Lena will send it</li><li>Agreed to publish the rules</li></ul></td></tr></table>\n"
+            ),
+            [("send it", "Lena", "")],
+            ["Agreed to publish the rules"],
+        ),
+        (
+            "| # | Item | Type |\n|--|--|--|\n| 1 | Use Stripe | Decision |\n| 2 | Open an account | Action |\n",
+            [("Open an account", "", "")],
+            ["Use Stripe"],
+        ),
+        ("## Actions\n-Lena: call the bank\n", [("call the bank", "Lena", "")], []),
+        ("Actions\n~~~~~~~\n- Lena: call the bank\n", [("call the bank", "Lena", "")], []),
+        ("- [Decisions](#decisions)\n- [Actions](#actions)\n", [], []),
+        ("## Actions\n- Update the draft, LK.\n", [("Update the draft", "LK", "")], []),
+        ("## Actions\n- Lena\n", [], []),
         (
             "**Pendenzen:**\n- Offerten einholen (Verantwortlich: Lena Koch, bis 18.05.2025)\n",
             [("Offerten einholen, bis 18.05.2025", "Lena Koch", "2025-05-18")],
@@ -91,6 +181,50 @@ def test_what_came_of_a_meeting_has_its_day() -> None:
     )  # fmt: skip
     meeting, decision = records_of_minutes(base)
     assert (meeting.date, decision.date, decision.title) == ("2025-05-14", "2025-05-14", "Ship it")
+
+
+def test_attendees_in_other_forms() -> None:
+    def attendees(text: str) -> tuple[str, ...]:
+        return parse_meeting(text).attendees
+
+    assert attendees("# M\n\n## Opening and roll call\n- Ana Bell\n- Ben Cole\n") == (
+        "Ana Bell",
+        "Ben Cole",
+    )
+    assert attendees("# M\n\nBoard members in attendance were:\n- Ana Bell\n- Ben Cole\n") == (
+        "Ana Bell",
+        "Ben Cole",
+    )
+    assert attendees("# M\n\nThe AGM of 2025.\n\n- Ana Bell (Chair)\n- Ben Cole\n- Cy Day\n") == (
+        "Ana Bell",
+        "Ben Cole",
+        "Cy Day",
+    )
+    assert attendees(
+        "# M\n\nNotulen van 3 mei. Aanwezig: Ana Bell, Ben Cole en Cy Day. Afwezig: Dan Eck.\n"
+    ) == ("Ana Bell", "Ben Cole", "Cy Day")
+    assert attendees("# M\n\n* Asistentes: Fuimos dos: Ana,\n  Ben\n") == ("Ana", "Ben")
+    assert attendees(
+        "---\ntitle: M\n...\n\n**Membres du comité présents:**\nAna [Bell]{.smallcaps},\nBen [Cole]{.smallcaps}.\n\n---\n"
+    ) == ("Ana Bell", "Ben Cole")
+
+
+def test_the_date_of_the_meeting_and_not_of_the_page() -> None:
+    def date(text: str) -> str:
+        return parse_meeting(text).date
+
+    assert (
+        date("---\ndate: 2023-01-04T02:53:53.853Z\n---\n# Committee 2012-11-03\n") == "2012-11-03"
+    )
+    assert date("date: 2022-08-26 12:03:03 UTC\n\n# AGM - 24 September 2007\n") == "2007-09-24"
+    assert date("---\ndate: 2023-01-04T02:53:53.853Z\n---\n# Committee\n") == "2023-01-04"
+    assert (
+        date(
+            "# Ata 1\n\n| Data | Local |\n|--|--|\n| 04/09/2025 | a sala da equipe que não foi usada |\n"
+        )
+        == "2025-09-04"
+    )
+    assert date("<h2>Acta</h2>\n<h3>23-02-2024</h3>\n") == "2024-02-23"
 
 
 def test_the_title_that_a_field_names() -> None:
