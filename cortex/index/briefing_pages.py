@@ -4,6 +4,7 @@ vault."""
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
@@ -30,6 +31,12 @@ _HEADER_BYTES = 4096  # bytes that tell what a page is
 
 # What lies here is committed with the briefings.
 _SHARED_FOLDERS = ("records", "sessions")
+
+_OF_A_PAGE_RE = re.compile(rb"(?m)^(?:type: briefing|generator: \d+)\r?$|<!-- cx ")
+_OWN_NOTE = (
+    "is a note of your own where Cortex keeps a page, and stays",
+    "give it another name or folder, then cortex heal",
+)
 
 
 class PageDifference(NamedTuple):
@@ -160,8 +167,8 @@ def compare_pages(
     root: str, wanted: dict[str, bytes], there: Iterable[str]
 ) -> list[PageDifference]:
     """What must be written or removed so that the briefings are as `wanted`. `there` are the
-    paths of the notes in the vault. Other files among the briefings stay. Raises
-    `InvalidInputError` when the folder is a link."""
+    paths of the notes in the vault. Other files among the briefings stay, also in the place of a
+    page. Raises `InvalidInputError` when the folder is a link."""
     folder = layout_of(root).path(BRIEFINGS_FOLDER)
     files.list_names(root, folder)
     found = []
@@ -179,11 +186,24 @@ def compare_pages(
             continue
         if current == expected:
             continue
+        if expected is not None and current is not None and _is_own_note(current):
+            problem = Problem(path, *_OWN_NOTE)
+            found.append(PageDifference(path, current, expected, problem=problem))
+            continue
         header = _parse_header(current) if current is not None else None
         if expected is not None or (header and header.generator_version and header.page):
             is_newer = header is not None and header.generator_version > GENERATOR_VERSION
             found.append(PageDifference(path, current, expected, is_newer=is_newer))
     return found
+
+
+def _is_own_note(text: bytes) -> bool:
+    """True of a text in the place of a page that has nothing of one, as what a merge, a power cut
+    or an edit has spoiled still has."""
+    try:
+        return bool(text.decode().strip("\0\ufeff \t\r\n")) and not _OF_A_PAGE_RE.search(text)
+    except UnicodeDecodeError:
+        return False
 
 
 def is_page(root: str, path: str) -> bool:

@@ -9,7 +9,14 @@ from typing import NamedTuple
 from cortex.core.briefing.item_lines import ItemSource, item_lines_of
 from cortex.core.briefing.pages import BriefingPage, ItemLine
 from cortex.core.extract.named_entities import Entity, find_entities
-from cortex.core.extract.own_items import OwnItem, has_placeholders, is_own, own_items, own_kind
+from cortex.core.extract.own_items import (
+    OwnItem,
+    has_placeholders,
+    is_own,
+    open_tasks,
+    own_items,
+    own_kind,
+)
 from cortex.core.markdown.scan import MarkdownScan, conflict_marker_line, scan, title_of
 from cortex.core.minutes.ticked_tasks import done_action_ids
 from cortex.core.model.event import DISTILLED, raw_content
@@ -29,7 +36,7 @@ from cortex.core.model.turn_summary import USER, parse_turn_summary, utterances
 from cortex.core.notes import note as notes
 from cortex.core.ranking.text_similarity import pack_sketch, token_set
 from cortex.core.text import iso_time
-from cortex.core.text.strings import one_line, shorten
+from cortex.core.text.strings import format_time, one_line, shorten
 
 _TITLE_CHARS = 100  # of an event, which has no title of its own
 _DATE_KEYS = ("updated", "modified", "created", "date", "at")
@@ -88,8 +95,11 @@ def summarize_note(path: str, data: bytes, mtime: int, *, is_template: bool = Fa
     """The summary of a note, from its first megabyte and the mtime of its file in seconds."""
     note = notes.read(data, path)
     summary, scanned = _summarize(note, path, mtime)
-    if summary.tier == TIER_TRAIL or not is_own(note):
+    if summary.tier == TIER_TRAIL:
         return summary
+    if not is_own(note):  # of minutes that no event has, the tasks are told where they stand
+        is_unread = summary.type == "meeting" and not summary.events
+        return summary._replace(own_items=open_tasks(scanned)) if is_unread else summary
     if is_template or has_placeholders(note):
         # Search finds it, behind the notes that are some.
         return summary._replace(id=path, status=TEMPLATE, tier=TIER_SET_ASIDE, problems=())
@@ -113,6 +123,7 @@ def _summarize(note: notes.Note, path: str, mtime: int) -> tuple[NoteSummary, Ma
     status = status or ("active" if from_events else "")
     title = one_line(note.title or _event_title(note, tier) or title_of(scanned, path))
     own_text = note.text_below_title if from_events and body else body
+    day = _day_of_minutes(note) if from_events else None
     ticked = () if is_trail else done_action_ids(note, scanned, current=tier == TIER_CURRENT)
     source = _item_source(note, path, status, title, own_text)._replace(tasks=tasks)
     if (source.status, source.type) == ("open", "action") and source.id in ticked:
@@ -131,9 +142,11 @@ def _summarize(note: notes.Note, path: str, mtime: int) -> tuple[NoteSummary, Ma
             for one in (*note.get_list("aliases"), *note.get_list("alias"))
             if one_line(one) != title or not from_events
         ),
-        date=_change_timestamp(note, path, mtime),
+        date=_change_timestamp(note, path, mtime)
+        if day is None or (note.get("updated") and source.type != "meeting")
+        else day,
         tier=tier,
-        created=note.get("created"),
+        created=note.get("created") if day is None else format_time(day),
         events=from_events,
         digest=content_digest(title, own_text)
         if from_events
@@ -144,7 +157,7 @@ def _summarize(note: notes.Note, path: str, mtime: int) -> tuple[NoteSummary, Ma
         scope=source.scope,
         topic=source.topic,
         session=_session_of(note),
-        updated=note.updated,
+        updated=note.get("updated") or (note.get("created") if day is None else format_time(day)),
         due=source.due,
         owner=source.owner,
         pinned=note.fields.get("pinned") is True,
@@ -258,6 +271,13 @@ def _clamp_confidence(text: str) -> float | None:
 def _clamp_priority(text: str) -> int | None:
     is_number = text.isascii() and text.isdecimal() and len(text) < 4
     return min(max(int(text), 1), 10) if is_number else None
+
+
+def _day_of_minutes(note: notes.Note) -> int | None:
+    """The day of the meeting that a record is, or came of, in seconds since the epoch."""
+    with suppress(ValueError):
+        return int(iso_time.parse_utc(note.get("date").strip()).timestamp())
+    return None
 
 
 def _change_timestamp(note: notes.Note, path: str, mtime: int) -> int:

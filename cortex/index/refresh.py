@@ -22,6 +22,7 @@ from cortex.core.model.problem import ConflictError, CortexError, Problem
 from cortex.index.catalogue import FILE_NAME as CATALOGUE_FILE, Catalogue, IndexDamaged
 from cortex.index.file_scan import Snapshot, scan_vault, stamp_of
 from cortex.vault import user_folders
+from cortex.vault.git.change_marker import mark_briefings_stale
 from cortex.vault.locate import Vault
 from cortex.vault.lock import lock
 from cortex.vault.state import store
@@ -29,7 +30,7 @@ from cortex.vault.state import store
 INDEX_FOLDER = "index"
 STATE_FILE, STAMPS_FILE = "state.json", "stamps"
 _MAX_STATE_BYTES = 64 << 20  # bytes
-FORMAT = f"14/{__version__}"
+FORMAT = f"15/{__version__}"
 _MAX_CORES = 4  # that a build takes unasked
 _LOCK_TIMEOUT_SECONDS = 600.0  # seconds; another process may be building the index of a large vault
 
@@ -113,10 +114,9 @@ def open_index(
         from cortex.index.reindex import Reindexing  # noqa: PLC0415
 
         many = cores or _default_cores()
+        work = Reindexing(vault.root, folder, progress, many)
         try:
-            found, seen, noted = Reindexing(vault.root, folder, progress, many).run(
-                rebuild=rebuild, words=words
-            )
+            found, seen, noted = work.run(rebuild=rebuild, words=words)
         except (IndexDamaged, sqlite3.Error):
             try:  # once more from nothing, in this process alone
                 found, seen, noted = Reindexing(vault.root, folder, progress, 1).run(
@@ -126,6 +126,8 @@ def open_index(
                 raise CortexError(
                     f"the search index cannot be written: {error}", f"make room in {folder}"
                 ) from error
+        if work.has_edited_minutes:  # the next command reads them again as it heals
+            mark_briefings_stale(vault)
         with Catalogue(folder, writable=False) as catalogue:
             yield IndexSession(catalogue, index_folder, seen, found, (*away, *noted))
 

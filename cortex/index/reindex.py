@@ -52,6 +52,7 @@ class Reindexing:
         self.cores = cores
         # Notes that could not be read: they are tried again at the next refresh.
         self.unreadable: set[str] = set()
+        self.has_edited_minutes = False
 
     def run(self, *, rebuild: bool, words: bool) -> tuple[str, Snapshot, tuple[Problem, ...]]:
         """Read what has changed. Returns updated or built, the scan, and the problems of
@@ -142,6 +143,10 @@ class Reindexing:
         reading; one with the same document as a note that went takes over its number."""
         with Catalogue(self.folder, writable=True) as catalogue:
             changed = self._read_changed(catalogue, stamps, held, words=words)
+            self.has_edited_minutes = any(
+                one.summary.type == "meeting" and one.summary.events and one.summary.path in held
+                for one in changed
+            )
             # All that go let their numbers go before any comes: files may have swapped their names.
             free: defaultdict[bytes, list[int]] = defaultdict(list)
             for path in (*(held.keys() - stamps.keys()), *(read.summary.path for read in changed)):

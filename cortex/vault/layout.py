@@ -52,7 +52,10 @@ def folder_problem(folder: str) -> str:
     parts = folder.split("/")
     try:
         files.checked_parts(folder)
+        is_below = not folder.startswith("/")
     except CortexError:
+        is_below = False
+    if not is_below:
         return "is no path below the vault"
     if any(part.startswith(".") for part in parts):
         return "is hidden: what begins with a dot is not indexed"

@@ -65,7 +65,7 @@ def test_missing_drivers_are_named_and_registered(shared, caller, git) -> None:
 
 def test_a_stale_briefing_is_named_and_healed(shared, caller) -> None:
     page = Path(shared.root, "briefings/app/decisions.md")
-    page.write_text("stale")
+    page.write_text("---\ntype: briefing\n---\nstale\n")
     assert "cortex heal" in named(shared, caller)["briefings/app/decisions.md"]
     assert doctor(shared, caller, fix=True).fixed == (
         "briefings/app/decisions.md is as the notes give it",

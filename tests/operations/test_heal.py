@@ -15,6 +15,7 @@ from cortex.operations.care.status import status
 from cortex.operations.find.search import search
 from cortex.operations.share.heal import HealResult, heal
 from cortex.vault import files
+from cortex.vault.locate import Vault
 
 DECISION = """
 === records/decision/use-sqlite-k3f9q2.md
@@ -30,6 +31,9 @@ Because it is one file.
 """
 NOTHING = HealResult((), (), (), ())
 PAGES = ["active-plan", "decisions-archive", "decisions", "main"]
+
+
+STALE = "---\ntype: briefing\n---\nstale\n"
 
 
 def text(vault, path: str) -> str:
@@ -176,10 +180,10 @@ def test_nothing_is_healed_by_the_way_while_git_waits_for_the_end_of_a_merge(
     vault = vault_from(DECISION)
     heal(vault, caller)
     git(vault.root, "init", "-q")
-    Path(vault.root, "briefings/app/decisions.md").write_text("stale\n")
+    Path(vault.root, "briefings/app/decisions.md").write_text(STALE)
     Path(vault.root, ".git/MERGE_HEAD").write_text("0" * 40 + "\n")
     status(vault, caller)
-    assert text(vault, "briefings/app/decisions.md") == "stale\n"
+    assert text(vault, "briefings/app/decisions.md") == STALE
     os.unlink(os.path.join(vault.root, ".git/MERGE_HEAD"))
     status(vault, caller)
     assert "Use SQLite" in text(vault, "briefings/app/decisions.md")
@@ -246,7 +250,7 @@ def test_what_git_does_while_pages_are_written_is_seen_by_the_next_command(
     heal(vault, caller)
     record = Path(vault.root, "records/decision/use-sqlite-k3f9q2.md")
     page = Path(vault.root, "briefings/app/decisions.md")
-    page.write_text("stale\n")
+    page.write_text(STALE)
     replace = files.replace
 
     def pull_comes_between(*words) -> None:
@@ -277,11 +281,11 @@ def test_a_page_that_cannot_be_read_is_named_and_stops_no_other(
     elif thing == "unreadable":
         if os.geteuid() == 0:
             pytest.skip("root reads everything")
-        page.write_text("stale\n")
+        page.write_text(STALE)
         page.chmod(0)
     else:
         page.mkdir()
-    other.write_text("stale\n")
+    other.write_text(STALE)
     healed = heal(vault, caller)
     assert healed.written == ("briefings/app/main.md",)
     assert healed.stale == ("briefings/app/decisions.md",)
@@ -315,3 +319,19 @@ def test_a_note_that_git_does_not_know_has_a_line_only_where_it_is_shared(
     record.rename(Path(vault.root, "Ideas/Use SQLite.md"))
     heal(vault, caller)
     assert "[[Ideas/Use SQLite|Use SQLite]]" in text(vault, "briefings/app/decisions.md")
+
+
+def test_a_persons_own_note_in_the_place_of_a_page_stays_and_is_named(vault: Vault, cortex) -> None:
+    own = Path(vault.root, "briefings/index.md")
+    own.parent.mkdir(exist_ok=True)
+    own.write_text("# My own index\n\nwith a list\n")
+    cortex("save", "Keep it", "--type", "decision")
+    done = cortex("heal")
+    assert own.read_text() == "# My own index\n\nwith a list\n"
+    assert (
+        "briefings/index.md: is a note of your own where Cortex keeps a page"
+        in done.stderr + done.stdout
+    )
+    own.rename(own.with_name("mine.md"))
+    assert cortex("heal").returncode == 0
+    assert "type: briefing" in own.read_text()

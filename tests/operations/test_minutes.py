@@ -205,3 +205,47 @@ def test_edited_minutes_without_their_event_are_named(boiler: Vault, caller: Cal
     assert [one.where for one in answer.problems if "minutes" in one.message] == [
         str(meeting_file(boiler).relative_to(boiler.root))
     ]
+
+
+def test_minutes_count_on_the_day_of_the_meeting(vault: Vault, cortex) -> None:
+    text = "# Board\n\nDate: 2019-05-15\n\n## Decisions\n\n- We buy a house\n"
+    cortex("capture", "--type", "meeting", "-", stdin=text)
+    assert cortex("meetings").stdout.startswith("2019-05-15  Board")
+    assert cortex("meetings", "--since", "2020-01-01").returncode == 1
+    assert "2019-05-15" in cortex("search", "type:decision before:2020-01-01").stdout
+    assert "2019-05-15 We buy a house" in cortex("brief").stdout
+
+
+def test_each_meeting_of_a_file_dates_what_came_of_it(vault: Vault, cortex) -> None:
+    text = "# Board 2026-11-10\n\n## Decisions\n\n- Paint it\n\n# Board 2026-11-17\n\n## Decisions\n\n- Sell it\n"
+    cortex("capture", "--type", "meeting", "-", stdin=text)
+    hits = cortex("search", "type:decision").stdout
+    assert "2026-11-10" in hits
+    assert "2026-11-17" in hits
+
+
+def test_tasks_in_minutes_begun_from_the_template_are_told(vault: Vault, cortex) -> None:
+    page = Path(vault.root, cortex("new", "meeting", "Board").stdout.strip())
+    page.write_text(page.read_text().replace("- [ ]", "- [ ] Hal: sign the deed by 2026-12-12"))
+    assert "2026-12-12  Hal: sign the deed" in cortex("actions").stdout
+
+
+def test_a_line_that_is_added_after_an_action_is_done_is_read_by_the_second_command(
+    boiler: Vault, cortex
+) -> None:
+    (action,) = (one for one in Path(boiler.root).glob("records/action/*.md") if "call" in one.name)
+    assert cortex("done", action.stem).returncode == 0
+    edit(boiler, ("- Chidi: call", "- [ ] Ben: buy a torch\n- Chidi: call"))
+    cortex("search", "torch")
+    assert "buy a torch" in cortex("search", "type:action torch").stdout.lower()
+
+
+def test_a_secret_that_is_written_into_minutes_goes_no_further(boiler: Vault, cortex) -> None:
+    edit(
+        boiler,
+        ("- Chidi: call", "- [ ] Ben: log in with <private>hunter2</private>\n- Chidi: call"),
+    )
+    cortex("actions")
+    made = [one for one in Path(boiler.root).rglob("*.md") if one != meeting_file(boiler)]
+    assert any("log in with" in one.read_text().lower() for one in made)
+    assert not any("hunter2" in one.read_text() for one in made)

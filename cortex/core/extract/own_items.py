@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from itertools import islice
 from typing import NamedTuple
 
 from cortex.core.markdown.scan import MarkdownScan, parse_blocks
@@ -18,8 +19,9 @@ _KIND_BY_WORD = {
     "decision": DECISION, "decisions": DECISION, "adr": DECISION,
     "meeting": MEETING, "meetings": MEETING, "minutes": MEETING,
 }  # fmt: skip
-_DECISION_TAG_RE = re.compile(r"(?<!\S)#(?:decisions?|adr)(?![\w/-])", re.IGNORECASE)
-_TAG_RE = re.compile(r"(?<!\S)#[^\s#]+")
+_DECISION_TAG_RE = re.compile(r"(?<!\S)#(?:decisions?|adr)(?:/[\w/-]+)?(?![\w-])", re.IGNORECASE)
+# Tags that begin or end a line; a tag among the words is one of them.
+_OUTER_TAGS_RE = re.compile(r"^(?:#[^\s#]+\s+)+|(?:\s+#[^\s#]+)+\s*$")
 _WIKILINK_RE = re.compile(r"\[\[(?:[^\[\]|]*\|)?([^\[\]|]+)\]\]")
 _DAY_RE = re.compile(r"\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])(?!\d)")
 _DAY_IN_NAME_RE = re.compile(r"(?:^|[/_ -])(\d{4}-\d\d-\d\d)(?=[_ .-]|$)")
@@ -61,7 +63,8 @@ def own_kind(note: Note) -> str:
     if type_ := note.get("type").strip().lower():
         return _KIND_BY_WORD.get(type_, "")
     tags = (tag.lstrip("#").lower() for tag in (*note.get_list("tags"), *note.get_list("tag")))
-    return next((_KIND_BY_WORD[tag] for tag in tags if tag in _KIND_BY_WORD), "")
+    words = (tag.partition("/")[0] for tag in tags)  # `meeting/club`
+    return next((_KIND_BY_WORD[word] for word in words if word in _KIND_BY_WORD), "")
 
 
 def own_items(note: Note, scanned: MarkdownScan, path: str, title: str) -> tuple[OwnItem, ...]:
@@ -71,10 +74,17 @@ def own_items(note: Note, scanned: MarkdownScan, path: str, title: str) -> tuple
     items = [OwnItem(kind, 1, title, "", day)] if kind else []
     if kind != DECISION and any(_DECISION_TAG_RE.match(f"#{tag.name}") for tag in scanned.tags):
         items += _tagged_lines(note, scanned, title, day)
-    items += _open_tasks(scanned)
-    return tuple(
-        one._replace(text=shorten(one.text, _MAX_TEXT_CHARS)) for one in items[:_MAX_ITEMS]
-    )
+    return (*_shortened(items), *open_tasks(scanned))[:_MAX_ITEMS]
+
+
+def open_tasks(scanned: MarkdownScan) -> tuple[OwnItem, ...]:
+    """The open tasks of a note, as they stand there."""
+    return _shortened(_iter_tasks(scanned))
+
+
+def _shortened(items: Iterable[OwnItem]) -> tuple[OwnItem, ...]:
+    some = islice(items, _MAX_ITEMS)
+    return tuple(one._replace(text=shorten(one.text, _MAX_TEXT_CHARS)) for one in some)
 
 
 def day_of(note: Note, path: str) -> str:
@@ -90,11 +100,12 @@ def _tagged_lines(note: Note, scanned: MarkdownScan, title: str, day: str) -> It
     for paragraph, first in parse_blocks(note.text, note.body_start_line).texts:
         for number, line in enumerate(paragraph.split("\n"), first):
             if number not in tasks and _DECISION_TAG_RE.search(line):
-                text = plain_text(one_line(_TAG_RE.sub("", line)))
+                text = one_line(_DECISION_TAG_RE.sub("", _OUTER_TAGS_RE.sub("", line)))
+                text = plain_text(text.lstrip("#"))
                 yield OwnItem(DECISION, number, text or title, "", day)
 
 
-def _open_tasks(scanned: MarkdownScan) -> Iterator[OwnItem]:
+def _iter_tasks(scanned: MarkdownScan) -> Iterator[OwnItem]:
     tasks = [task for task in scanned.tasks if task.mark not in _CLOSED_MARKS]
     if not tasks:
         return

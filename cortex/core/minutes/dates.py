@@ -39,6 +39,8 @@ _WORD_RE = re.compile(r"[^\W\d_]+(?:[-'’][^\W\d_]+)*")
 _BARE_END_RE = re.compile(
     r"(?:[(\[][^()\[\]]{3,40}[)\]]|(?:[ ][–—-]|[,;|])[ ][^–—,;|()]{3,30})[ .]*$"
 )
+_END_OF_DAY_RE = re.compile(r"(?i)^(?:eod|cob|end of day)[ ,]+(?:on[ ])?(?=\w)")
+_ON_WEEKDAY_RE = re.compile(r"(?i)\b(?:on|am|op)[ ]([^\W\d_]{5,11})[ .!]*$")
 _MAX_TASK_CHARS = 1000  # of a task that are read for its due date
 
 
@@ -101,6 +103,9 @@ def find_due(text: str, base: str, *, is_cell: bool = False) -> str:
         part = end[0].strip(" ()[],;|–—-.")
         if len(part) <= 24 and (day := _leading_day(part, base)):
             return day
+    on_day = _ON_WEEKDAY_RE.search(text)
+    if base and on_day and (weekday := _WEEKDAY_BY_NAME.get(fold(on_day[1]))) is not None:
+        return _next_weekday(weekday, base)
     return _find_day(_RELATIVE_DAYS, text, base)
 
 
@@ -112,7 +117,7 @@ def is_date_only(text: str, base: str) -> bool:
 
 def _leading_day(text: str, base: str) -> str:
     """The date with which a text begins, after the name of its weekday if that is there."""
-    text = text.strip()
+    text = _END_OF_DAY_RE.sub("", text.strip())
     word = _WORD_RE.match(text)
     weekday = _WEEKDAY_BY_NAME.get(fold(word[0]).removesuffix("-feira")) if word else None
     rest = text
@@ -144,7 +149,8 @@ def _parts(match: re.Match[str]) -> dict[str, str]:
     return {key[0]: value for key, value in match.groupdict().items() if value and key != "s"}
 
 
-def _whole_day(match: re.Match[str], _base: str = "", *, day_first: bool = True) -> str:
+def _whole_day(match: re.Match[str], base: str = "", *, day_first: bool = True) -> str:
+    """The date; of `12/01/2026` for a task, the reading that does not lie before `base`."""
     parts = _parts(match)
     month, number = _month(parts["m"]), int(parts["d"])
     if match["d5"] and not day_first and number != month:
@@ -152,7 +158,11 @@ def _whole_day(match: re.Match[str], _base: str = "", *, day_first: bool = True)
             return ""
         number, month = max(number, month), min(number, month)
     year = parts["y"] if len(parts["y"]) == 4 else f"20{parts['y']}"
-    return valid_date(f"{year}-{month:02}-{number:02}")
+    day = valid_date(f"{year}-{month:02}-{number:02}")
+    if match["d5"] and base > day:
+        other = valid_date(f"{year}-{number:02}-{month:02}")
+        return other if other >= base else day
+    return day
 
 
 def _yearless_day(match: re.Match[str], base: str) -> str:

@@ -35,6 +35,7 @@ class ActionItem(NamedTuple):
     due: str
     done: bool
     line: int
+    day: str = ""  # of the meeting, if it is another one than the first of the file
 
 
 class DecisionItem(NamedTuple):
@@ -43,6 +44,7 @@ class DecisionItem(NamedTuple):
     text: str
     reason: str
     line: int
+    day: str = ""
 
 
 class QuestionItem(NamedTuple):
@@ -50,6 +52,7 @@ class QuestionItem(NamedTuple):
 
     text: str
     line: int
+    day: str = ""
 
 
 Outcome = ActionItem | DecisionItem | QuestionItem
@@ -72,6 +75,7 @@ _BOLD_LABEL_RE = re.compile(r"^[*_]{2,3}[^*_\n]{2,40}:?[*_]{2,3}:?[ ]+")
 _LEADING_BRACKETS_RE = re.compile(r"^[*_]{0,2}[(\[]([^()\[\]]{1,40})[)\]][*_]{0,2}[ ]?:?[ ]+")
 _TRAILING_OWNER_RE = re.compile(r"(?:[ ](?:[–—-]|->)|[ ]?[→:])[ ]?([^–—:→\n]{1,60}?)[ .]*$")
 _TRAILING_INITIALS_RE = re.compile(r",[ ]([A-Z]{2,4})[ .]*$")
+_STRUCK_RE = re.compile(r"~~(.+?)~~[ .]*")
 _BEGINS_RE = re.compile(
     rf"{_ARROW_RE.pattern}|\[[ xX-]\][ ]|@?\w[\w.-]*(?:[ ]\w+)?:[ ]|@\w|[?!+][ ]"
 )
@@ -100,13 +104,15 @@ class OutcomeReader:
         """The outcomes in their order, each once."""
         self.speech.is_transcript = self._count_speeches(blocks) > _MAX_SPEECHES
         outcomes: dict[tuple[str, str, str], Outcome] = {}
+        date = self.date
         for block in blocks:
             for outcome in self._of_block(block):
                 # The same words about `this` mean something else elsewhere.
                 is_vague = _DEICTIC_RE.search(outcome.text) or len(outcome.text.split()) < 5
                 about = str(outcome.line) if is_vague else ""
                 key = type(outcome).__name__, outcome.text.casefold(), about
-                outcomes.setdefault(key, outcome)
+                day = self.date if self.date != date else ""  # of another meeting in the file
+                outcomes.setdefault(key, outcome._replace(day=day))
         return list(outcomes.values())
 
     def _count_speeches(self, blocks: list[Block]) -> int:
@@ -223,6 +229,8 @@ class OutcomeReader:
         box = CHECKBOX_RE.match(text)
         done = bool(box and box[1] != " ")
         text = text[box.end() :] if box else text
+        if struck := _STRUCK_RE.fullmatch(text):
+            text, done = struck[1], True
         arrow = _ARROW_RE.match(text)
         text = text[arrow.end() :] if arrow else text
         if finished := _DONE_LABEL_RE.match(text):
@@ -243,7 +251,10 @@ class OutcomeReader:
         due = find_due(fields.get("due", ""), self.date, is_cell=True)
         owner = said or parse_people(fields.get("owner", ""), self.names) or place.owner
         if kind == ACTION:
+            rest, later = self._split_promises(rest)
             yield from self._action(rest, line, details, owner=owner, due=due, done=done)
+            for clause in later:
+                yield from self._action(clause, line, done=done)
         elif kind == DECISION:
             yield from self._decision(rest, line, place.topic, details)
         elif kind == QUESTION:
@@ -256,6 +267,13 @@ class OutcomeReader:
             yield from self._action(rest, line, details, owner=owner)
         elif place.section not in (ATTENDEES, ABSENT):
             yield from self._of_sentences(text, line, place.topic)
+
+    def _split_promises(self, text: str) -> tuple[str, list[str]]:
+        """A task, and what other people promise in its later sentences."""
+        _, *clauses = [*self.speech.clauses(text), ""]
+        later = [clause for clause in clauses if clause and self.speech.promise(clause)]
+        first = text[: text.find(later[0])].rstrip() if later else ""
+        return (first, later) if first.endswith((".", "!", ";")) else (text, [])
 
     def _label(self, text: str) -> tuple[str, str, str]:
         """The kind that a label announces, the text after it, and the people it names."""
@@ -300,8 +318,10 @@ class OutcomeReader:
         done: bool = False,
     ) -> Iterator[Outcome]:
         """The task in a text. Its owner is `owner` if the text names nobody."""
-        if cues.NOBODY_RE.match(text.strip(" *_(")):
-            return
+        if nobody := cues.NOBODY_RE.match(text.strip(" *_(")):
+            who, _, text = text.partition(":")  # `Nobody: clean up` is for whoever will
+            if not text.strip() or nobody.end() < len(who.strip(" *_(")):
+                return
         said = ""
         if lead := _LEADING_BRACKETS_RE.match(text):
             said = parse_people(lead[1], self.names)

@@ -56,7 +56,7 @@ def outcome_record(
     alias = title.replace("|", "-").replace("]", ")").replace("[", "(")
     source = f"From [[{meeting_id}|{alias}]]."
     child = base._replace(
-        date=meeting.date, id=id_, title=make_title(text), relations=(("derived_from", meeting_id),),
+        date=one.day or meeting.date, id=id_, title=make_title(text), relations=(("derived_from", meeting_id),),
         type="question", body=f"> {text}\n\n{source}",
     )  # fmt: skip
     if isinstance(one, ActionItem):

@@ -22,6 +22,7 @@ from cortex.core.model.record import Record, compose_record, record_id
 from cortex.core.notes import note as notes
 from cortex.core.notes.edit import normalized_body, with_fields_in_order, with_relation, with_title
 from cortex.core.notes.note import Note
+from cortex.core.redact.secrets import redact
 from cortex.core.text.strings import one_line, short_hash, slugify
 
 _DIGEST_KEY = "line_digest"  # of what a record says, as its line had it when it was last read
@@ -75,7 +76,8 @@ def reread(meeting: Note, base: Record, children: Mapping[str, Note]) -> Reread:
     """The changes that an edited `meeting` asks for. `base` is the meeting's record as its event
     made it; `children` are those of its records that exist."""
     original = Counter(map(_line_of, outcomes_in_order(parse_meeting(base.body))))
-    minutes = parse_meeting(meeting.text)
+    # What a person writes into a note stays there as it is; what is made of it is committed for all.
+    minutes = parse_meeting(redact(meeting.text)[0])
     slugs = {id_: slug for slug, ids in child_slugs(meeting).items() for id_ in ids}
     free = {id_: note for id_, note in children.items() if id_ in slugs}
     current = [(_line_of(one), one) for one in outcomes_in_order(minutes)]

@@ -61,8 +61,8 @@ def normalize(vault: Vault, caller: Caller, *, dry_run: bool = False) -> Normali
         start_due(vault)
     if not dry_run:
         problems += tuple(reread_minutes(vault, caller)[1])
-        if briefings_are_stale(vault):
-            problems += tuple(try_heal(vault, caller))
+        if briefings_are_stale(vault):  # what could not be read again is told by both
+            problems = tuple(dict.fromkeys((*problems, *try_heal(vault, caller))))
     return NormalizeResult(
         tuple(done.normalized_ids),
         done.paths_with_outcome(CREATED),

@@ -74,7 +74,7 @@ def init(
     root = real_folder(caller.cwd, directory)
     if os.path.lexists(root) and not os.path.isdir(root):
         raise InvalidInputError(f"{root} is a file", "give a folder: cortex init DIR")
-    folder = folder.replace(os.sep, "/").strip("/")
+    folder = folder.replace(os.sep, "/").rstrip("/")
     _check_folder(root, folder)
     change = None
     if obsidian or no_obsidian:

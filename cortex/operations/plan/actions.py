@@ -67,7 +67,8 @@ def actions(
             "what is done is not overdue", "cortex actions --done, or --overdue"
         )
     named = canonical_project(vault, project)
-    problems = [*ensure_fresh(vault, caller), *read_edited_minutes(vault, caller)]
+    noted = (*ensure_fresh(vault, caller), *read_edited_minutes(vault, caller))
+    problems = list(dict.fromkeys(noted))
 
     wanted = NoteFilter(
         tiers=(TIER_CURRENT,),

@@ -53,7 +53,8 @@ def meetings(
         projects=(named,) if named else None,
         changed_since=since,
     )
-    problems = [*ensure_fresh(vault, caller), *read_edited_minutes(vault, caller)]
+    noted = (*ensure_fresh(vault, caller), *read_edited_minutes(vault, caller))
+    problems = list(dict.fromkeys(noted))
 
     def find(now: IndexSession) -> tuple[list[NoteRow], int, dict[int, tuple[int, int, int]]]:
         rows = now.catalogue.find(wanted, "-created", number)

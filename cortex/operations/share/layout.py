@@ -64,7 +64,7 @@ def layout(
     before = vault.layout()
     if not folder:
         return LayoutResult(before.folder, before.folder, (), (), False, "", ())
-    wanted = folder.replace(os.sep, "/").strip("/")
+    wanted = folder.replace(os.sep, "/").rstrip("/")
     after = Layout("" if wanted == os.curdir else wanted)
     if after.folder and (why := folder_problem(after.folder)):
         raise InvalidInputError(f"{folder!r} {why}", "give another folder: cortex layout cortex")

@@ -125,6 +125,33 @@ HEAD = "# Weekly\n\nDate: 2025-05-14\nAttendees: Lena Koch, Murat Aydin, Jan de 
             ],
             [],
         ),
+        # of days and of nobody
+        (
+            "## Actions\n- Lena to update docs by EOD Monday\n",
+            [("update docs by EOD Monday", "Lena", "2025-05-19")],
+            [],
+        ),
+        (
+            "## Actions\n- Lena: call back (due 06/01/2025)\n",
+            [("call back (due 06/01/2025)", "Lena", "2025-06-01")],
+            [],
+        ),
+        (
+            "## Actions\n- Lena: phone them on Monday\n",
+            [("phone them on Monday", "Lena", "2025-05-19")],
+            [],
+        ),
+        ("## Actions\n- [ ] Nobody: clean the fridge\n", [("clean the fridge", "", "")], []),
+        (
+            "## Actions\n- Lena will ship it by 2025-06-01. Murat to translate it.\n",
+            [("ship it by 2025-06-01", "Lena", "2025-06-01"), ("translate it", "Murat", "")],
+            [],
+        ),
+        (
+            "## Decisions\n- No decision was made on colour\n- We did not agree on a name\n- If we agree on Z we pay\n- Red\n",
+            [],
+            ["Red"],
+        ),
         # as other programs write it
         (
             (
