@@ -19,7 +19,7 @@ from cortex.core.extract.own_items import (
 )
 from cortex.core.markdown.scan import MarkdownScan, conflict_marker_line, scan, title_of
 from cortex.core.minutes.ticked_tasks import done_action_ids
-from cortex.core.model.event import DISTILLED, raw_content
+from cortex.core.model.event import DISTILLED, is_event_id, raw_content
 from cortex.core.model.layout import BRIEFINGS_FOLDER, inbox_status, is_among_briefings
 from cortex.core.model.note_status import (
     SET_ASIDE_STATUSES,
@@ -104,7 +104,7 @@ def summarize_note(path: str, data: bytes, mtime: int, *, is_template: bool = Fa
         # Search finds it, behind the notes that are some.
         return summary._replace(id=path, status=TEMPLATE, tier=TIER_SET_ASIDE, problems=())
     if summary.id == path:
-        created = summary.created or note.get("date")
+        created = summary.created or note.get("date").strip("[]")
         summary = summary._replace(type=summary.type or own_kind(note), created=created)
     return summary._replace(own_items=own_items(note, scanned, path, summary.title))
 
@@ -212,7 +212,10 @@ def _sketch(type_: str, tier: int, title: str, body: str) -> bytes:
 
 def _status_and_tier(note: notes.Note, path: str) -> tuple[str, int]:
     """The status that a note says, or that its folder gives it; and its tier in search."""
-    if of_event := inbox_status(path):
+    of_event = inbox_status(path)
+    is_event = is_event_id(note.get("id")) or is_event_id(path.rpartition("/")[2][:-3])
+    # What else lies in `events/` or `inbox/` is a person's own note.
+    if of_event and (is_event or of_event != "normalized"):
         return of_event, TIER_TRAIL
     status = one_line(note.get("status")).lower()
     if path.startswith(f"{BRIEFINGS_FOLDER}/") or _is_page(note, path):
@@ -286,5 +289,5 @@ def _change_timestamp(note: notes.Note, path: str, mtime: int) -> int:
     texts = (*(note.get(key) for key in _DATE_KEYS), in_name)
     for text in filter(None, texts):
         with suppress(ValueError):
-            return int(iso_time.parse_utc(text.strip()).timestamp())
+            return int(iso_time.parse_utc(text.strip(" []")).timestamp())  # also of a link
     return mtime

@@ -91,7 +91,7 @@ def day_of(note: Note, path: str) -> str:
     """The day that a note is about: its `date`, when it was made, or the one in its name."""
     named = _DAY_IN_NAME_RE.search(path)
     said = (note.get("date"), note.get("created"), named[1] if named else "")
-    return next((found[0] for one in said if (found := _DAY_RE.match(one.strip()))), "")
+    return next((found[0] for one in said if (found := _DAY_RE.match(one.strip(" [")))), "")
 
 
 def _tagged_lines(note: Note, scanned: MarkdownScan, title: str, day: str) -> Iterator[OwnItem]:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable
 
 from cortex.core.extract.own_items import linked_id
+from cortex.core.markdown.blocks import Task
 from cortex.core.markdown.scan import MarkdownScan
 from cortex.core.model.relation import parse_link_target, relations_of
 from cortex.core.notes.note import Note
@@ -13,17 +14,22 @@ from cortex.core.text.strings import one_line, slugify
 
 # Of `core/model/record.py`: the slug of what is to be done, and a hash.
 _RECORD_ID_RE = re.compile(r"(.+)-[a-z2-7]{6}")
-_TICK_RE = re.compile(r"(?m)((?:^|\r)[ \t>]*(?:[-*+]|\d{1,9}[.)])[ \t]+)\[[xX]\](?=[ \t])")
+_TICK_RE = re.compile(r"(?m)((?:^|\r)[ \t>]*(?:[-*+]|\d{1,9}[.)])[ \t]+)\[[xX-]\](?=[ \t])")
 
 
 def done_action_ids(note: Note, scanned: MarkdownScan, *, current: bool = True) -> tuple[str, ...]:
     """The ids of the actions that a note's ticked tasks mark as done: actions of a meeting, by
     their text; an action whose own tasks are all ticked; and, in a `current` note, the targets of
     tasks that are nothing but a link. Of tasks with the same text or link, all must be ticked."""
-    if not any(task.done for task in scanned.tasks):
+    if not any(map(_is_closed, scanned.tasks)):
         return ()
     by_link = _done_by_link(scanned) if current else []
     return tuple(dict.fromkeys((*_done_by_words(note, scanned), *by_link)))
+
+
+def _is_closed(task: Task) -> bool:
+    """True of a task that is ticked, or that was given up (`[-]`)."""
+    return task.done or task.mark == "-"
 
 
 def _done_by_link(scanned: MarkdownScan) -> list[str]:
@@ -73,7 +79,7 @@ def _done_by_words(note: Note, scanned: MarkdownScan) -> tuple[str, ...]:
         for task in scanned.tasks
         if (slug := slug_by_line.get(task.line - note.body_start_line + 1))
     }
-    marks = ((slug_by_text.get(task.text, ""), task.done) for task in scanned.tasks)
+    marks = ((slug_by_text.get(task.text, ""), _is_closed(task)) for task in scanned.tasks)
     return tuple(id_ for slug in _fully_ticked(marks) for id_ in children.get(slug, ()))
 
 
