@@ -17,12 +17,12 @@ from cortex.core.normalize.handlers import (
 )
 from cortex.core.text.strings import text_digest
 from cortex.index.filters import NoteFilter
-from cortex.index.refresh import IndexSession, query_index
+from cortex.index.refresh import IndexSession
 from cortex.operations.capture.ask_model import ask_model
 from cortex.operations.capture.replay import ReplayResult, replay as run_replay, undo_replay
 from cortex.operations.capture.save import save
 from cortex.operations.find import resolve_note
-from cortex.operations.find.ensure_fresh import ensure_fresh
+from cortex.operations.find.ensure_fresh import query_fresh
 from cortex.vault import files, settings
 from cortex.vault.locate import Vault
 
@@ -123,11 +123,11 @@ def _extract_from(
         event = Event("", "stop", "", what)
         extracted = ExtractResult(tuple(_extract_from_event(event, phrases)), (), ())
         return _add_model_items(vault, caller, extracted, [event], model=model, keep=keep)
-    found, problems, read = [], [], []
+    found, read = [], []
     ids: tuple[str, ...] = (what,)
+    problems: list[Problem] = []
     if not events.is_event_id(what):
-        problems += ensure_fresh(vault, caller)
-        ids = query_index(vault, caller.progress, lambda now: _event_ids_of(now, what))
+        ids, problems = query_fresh(vault, caller, lambda now: _event_ids_of(now, what))
     for count, id_ in enumerate(ids, start=1):
         try:
             event = _load_event(vault, id_)

@@ -55,7 +55,7 @@ from cortex.operations.capture.capture import new_event_id
 from cortex.operations.capture.normalize_now import publish_and_normalize
 from cortex.operations.distill.due import due_rows, is_within_limits
 from cortex.operations.distill.model_command import GUARD_VARIABLE, IN_MODEL, run_model
-from cortex.operations.find.ensure_fresh import ensure_fresh
+from cortex.operations.find.ensure_fresh import query_fresh
 from cortex.operations.sessions.live_sessions import last_event_time
 from cortex.operations.sessions.resolve_session import IS_SESSION, find_session, session_name
 from cortex.operations.sessions.session_list import read_note
@@ -157,10 +157,9 @@ def distill(
         by_hand=by_hand,
         modes=print_prompt + (answer is not None) + dry_run,
     )
-    problems = ensure_fresh(vault, caller)
-    rows = query_index(
+    rows, problems = query_fresh(
         vault,
-        caller.progress,
+        caller,
         lambda now: _choose_rows(vault, now, names, since=since, due=due, at=caller.now),
     )
     if by_hand:

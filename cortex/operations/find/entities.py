@@ -13,9 +13,9 @@ from cortex.core.model.problem import InvalidInputError, Problem
 from cortex.core.text.strings import close_matches, did_you_mean
 from cortex.index import queries
 from cortex.index.catalogue import Catalogue
-from cortex.index.refresh import IndexSession, query_index
+from cortex.index.refresh import IndexSession
 from cortex.operations.find import resolve_note
-from cortex.operations.find.ensure_fresh import ensure_fresh
+from cortex.operations.find.ensure_fresh import query_fresh
 from cortex.operations.find.hits import Hit, build_hit
 from cortex.vault.locate import Vault
 
@@ -75,7 +75,6 @@ def entities(
             "either a name or --note, not both",
             "cortex entities NAME, or cortex entities --note ID",
         )
-    problems = ensure_fresh(vault, caller)
 
     def answer(now: IndexSession) -> EntityMentions:
         if name:
@@ -85,7 +84,8 @@ def entities(
         things = [MentionedEntity(*one) for one in queries.most_mentioned(now.catalogue, kind)]
         return EntityMentions((), tuple(things[:number]), len(things))
 
-    return query_index(vault, caller.progress, answer)._replace(problems=tuple(problems))
+    found, problems = query_fresh(vault, caller, answer)
+    return found._replace(problems=tuple(problems))
 
 
 def _find_mentions(

@@ -24,9 +24,8 @@ from cortex.index.catalogue import Catalogue, NoteRow
 from cortex.index.computed_edges import computed_edges
 from cortex.index.links import GraphEdge, LinkGraph, adjacency_of
 from cortex.index.queries import has_edge_kind
-from cortex.index.refresh import query_index
 from cortex.operations.find import resolve_note
-from cortex.operations.find.ensure_fresh import ensure_fresh
+from cortex.operations.find.ensure_fresh import query_fresh
 from cortex.vault.locate import Vault
 
 MAX_DEPTH = 10
@@ -109,14 +108,12 @@ def graph(
     """
     steps = depth or (MAX_DEPTH if to else _DEFAULT_DEPTH)
     kind = normalize_kind(kind)
-    problems = ensure_fresh(vault, caller)
     asked = _GraphRequest(note, to, kind, is_stated=stated, depth=steps, number=number)
-    found = query_index(
-        vault, caller.progress, lambda now: _build_graph(now.catalogue, vault.root, asked)
+    found, problems = query_fresh(
+        vault, caller, lambda now: _build_graph(now.catalogue, vault.root, asked)
     )
-    return found._replace(
-        mermaid=_render_mermaid(found) if mermaid else "", problems=tuple(problems)
-    )
+    chart = _render_mermaid(found) if mermaid else ""
+    return found._replace(mermaid=chart, problems=tuple(problems))
 
 
 class _GraphRequest(NamedTuple):

@@ -20,9 +20,9 @@ from cortex.index.catalogue import NoteRow
 from cortex.index.engines import load_engine
 from cortex.index.filters import KNOWLEDGE_TIERS, NoteFilter
 from cortex.index.links import LinkGraph
-from cortex.index.refresh import IndexSession, query_index
+from cortex.index.refresh import IndexSession
 from cortex.operations.find import resolve_note
-from cortex.operations.find.ensure_fresh import ensure_fresh
+from cortex.operations.find.ensure_fresh import query_fresh
 from cortex.operations.find.hits import Hit, Hits, build_hit
 from cortex.operations.find.note_ranks import rank_notes, select_for_ranking
 from cortex.operations.find.project_context import canonical_project, resolve_project
@@ -123,14 +123,13 @@ def recall(
     wanted = _project_filter(vault, scope, project, caller)
     branch = checkout.branch_of(caller.cwd)
     asked = _RecallRequest(parsed, scope, wanted, as_of, branch, number, all)
-    problems = ensure_fresh(vault, caller)
 
     def answer(now: IndexSession) -> tuple[_Selected, list[RelatedHit]]:
         selected = _select_records(vault, caller, now, asked)
         shown = [row for row, _ in selected.scored[:number]] if parsed.terms else []
         return selected, _find_related(vault, now, asked, shown) if shown else []
 
-    selected, related = query_index(vault, caller.progress, answer)
+    (selected, related), problems = query_fresh(vault, caller, answer)
     hits = _build_hits(vault, asked, selected)
     access_log.append(vault, caller, "recall", [one.id for one in hits])
     hint = "" if hits else _empty_result_hint(caller, asked)

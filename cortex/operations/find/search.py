@@ -24,7 +24,7 @@ from cortex.index.catalogue import NoteRow
 from cortex.index.engines import load_engine
 from cortex.index.filters import NoteFilter
 from cortex.index.refresh import IndexSession, query_index
-from cortex.operations.find.ensure_fresh import ensure_fresh
+from cortex.operations.find.ensure_fresh import query_fresh
 from cortex.operations.find.hits import Hit, build_hit
 from cortex.vault.locate import Vault, find_personal_vault, personal_vault_problem
 from cortex.vault.state import access_log
@@ -194,11 +194,8 @@ def _select_vaults(vault: Vault, whose: Whose) -> tuple[list[tuple[Vault, Whose]
 def _search_vault(
     vault: Vault, whose: Whose, caller: Caller, asked: Query, limit: int, *, every: bool
 ) -> _VaultHits:
-    problems = ensure_fresh(vault, caller)
-    ranked, terms, total, dropped, known = query_index(
-        vault,
-        caller.progress,
-        lambda now: (*_find_best(now, asked, limit, every=every), now.problems),
+    (ranked, terms, total, dropped, known), problems = query_fresh(
+        vault, caller, lambda now: (*_find_best(now, asked, limit, every=every), now.problems)
     )
     problems += known
     if whose == "personal" and len(problems) > 1:

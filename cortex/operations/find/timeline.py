@@ -15,9 +15,9 @@ from cortex.core.text.strings import shorten
 from cortex.index import queries
 from cortex.index.catalogue import NoteRow
 from cortex.index.filters import NoteFilter
-from cortex.index.refresh import IndexSession, query_index
+from cortex.index.refresh import IndexSession
 from cortex.operations.find import resolve_note
-from cortex.operations.find.ensure_fresh import ensure_fresh
+from cortex.operations.find.ensure_fresh import query_fresh
 from cortex.operations.find.hits import Hit, build_hit
 from cortex.vault import files
 from cortex.vault.locate import Vault
@@ -54,7 +54,6 @@ def timeline(
 
     Example: cortex timeline decision-save-lookup
     """
-    problems = ensure_fresh(vault, caller)
 
     def load(now: IndexSession) -> tuple[list[NoteRow], NoteRow, list[NoteRow]]:
         row = resolve_note.find_one(now.catalogue, note) if note else _newest(now, caller)
@@ -63,7 +62,7 @@ def timeline(
         before, after = queries.neighbours_in_time(now.catalogue, row, number, project)
         return before, row, after
 
-    before, focus, after = query_index(vault, caller.progress, load)
+    (before, focus, after), problems = query_fresh(vault, caller, load)
     hits = [_with_short_snippet(build_hit(vault, row)) for row in before]
     hits.append(build_hit(vault, focus)._replace(snippet=_focus_excerpt(vault, focus)))
     hits += [_with_short_snippet(build_hit(vault, row)) for row in after]

@@ -21,8 +21,7 @@ from cortex.core.text.strings import (
 from cortex.index.catalogue import Catalogue, NoteRow
 from cortex.index.filters import NoteFilter
 from cortex.index.queries import branch_totals, project_totals
-from cortex.index.refresh import query_index
-from cortex.operations.find.ensure_fresh import ensure_fresh
+from cortex.operations.find.ensure_fresh import query_fresh
 from cortex.operations.find.hits import Hits
 from cortex.operations.find.project_context import resolve_project
 from cortex.operations.projects.merge_projects import ProjectMerge, merge_project, unmerge_project
@@ -146,15 +145,14 @@ def project(
             f"project list takes no words: {' '.join(filter(None, (a, b)))!r}",
             "cortex project show NAME shows one",
         )
-    problems = ensure_fresh(vault, caller)
     if action == "list":
-        return _list_projects(vault, caller, problems)
-    return _show_project(vault, caller, " ".join(part for part in (a, b) if part), problems)
+        return _list_projects(vault, caller)
+    return _show_project(vault, caller, " ".join(part for part in (a, b) if part))
 
 
-def _list_projects(vault: Vault, caller: Caller, problems: list[Problem]) -> ProjectListing:
+def _list_projects(vault: Vault, caller: Caller) -> ProjectListing:
     aliases = dict(settings.load(vault.root).aliases)
-    every = query_index(vault, caller.progress, lambda now: load_summaries(now.catalogue))
+    every, problems = query_fresh(vault, caller, lambda now: load_summaries(now.catalogue))
     every = [one._replace(merged_into=aliases.get(one.name, "")) for one in every]
     alike = _find_similar_names([one for one in every if not one.merged_into])
     shown = tuple(every[:_MAX_LISTED])
@@ -210,9 +208,7 @@ def _fold_name(name: str) -> str:
     return re.sub(r"[-_. ]+", "-", name.casefold())
 
 
-def _show_project(
-    vault: Vault, caller: Caller, name: str, problems: list[Problem]
-) -> ProjectDetails:
+def _show_project(vault: Vault, caller: Caller, name: str) -> ProjectDetails:
     known = settings.load(vault.root)
     here = identify_project(caller.cwd)
     here = here._replace(project=known.resolve_project(here.name))
@@ -220,9 +216,9 @@ def _show_project(
         raise InvalidInputError(
             "name a project: this folder is none", "cortex project list names those that there are"
         )
-    details = query_index(
+    details, problems = query_fresh(
         vault,
-        caller.progress,
+        caller,
         lambda now: _build_details(now.catalogue, vault.root, name or here.project, known, here),
     )
     return details._replace(problems=tuple(problems))

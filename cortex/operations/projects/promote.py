@@ -26,7 +26,7 @@ from cortex.index.catalogue import NoteRow
 from cortex.index.filters import KNOWLEDGE, NoteFilter
 from cortex.index.queries import edge_targets, has_name
 from cortex.index.refresh import IndexSession, query_index
-from cortex.operations.find.ensure_fresh import ensure_fresh
+from cortex.operations.find.ensure_fresh import query_fresh
 from cortex.operations.projects.personal_vault import ensure_personal_vault
 from cortex.operations.records.change_record import (
     command,
@@ -83,8 +83,7 @@ def promote(vault: Vault, caller: Caller, note: str, *, keep: bool = False) -> P
     own, _ = ensure_personal_vault(vault, caller)
     if own.root == vault.root:
         _require_personal_vault(vault)
-    problems = ensure_fresh(vault, caller)
-    source = query_index(vault, caller.progress, lambda now: _load_source(now, note))
+    source, problems = query_fresh(vault, caller, lambda now: _load_source(now, note))
     row = source.row
     original = notes.read_strict(files.read(vault.root, row.path), row.path)
     copy = _personal_copy(original, vault)

@@ -15,9 +15,9 @@ from cortex.core.notes.edit import with_updated
 from cortex.core.notes.note import Note
 from cortex.core.text.shell_command import cortex_command
 from cortex.index.catalogue import NoteRow
-from cortex.index.refresh import IndexSession, query_index
+from cortex.index.refresh import IndexSession
 from cortex.operations.find import resolve_note
-from cortex.operations.find.ensure_fresh import ensure_fresh
+from cortex.operations.find.ensure_fresh import query_fresh
 from cortex.operations.records.record_lock import record_lock
 from cortex.operations.share.heal import try_heal
 from cortex.vault import files
@@ -72,8 +72,7 @@ def change_record(
 ) -> RecordChange:
     """Edit the record that `name` means (by `find`, else `find_editable`), then heal if it
     changed."""
-    problems = ensure_fresh(vault, caller)
-    row = query_index(vault, caller.progress, lambda now: (find or find_editable)(now, name))
+    row, problems = query_fresh(vault, caller, lambda now: (find or find_editable)(now, name))
     change = edit_record(vault, caller, row, outcome, edit)
     return change._replace(problems=(*problems, *heal_after(vault, caller, change)))
 

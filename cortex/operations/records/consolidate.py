@@ -37,7 +37,7 @@ from cortex.index.links import LinkGraph
 from cortex.index.queries import duplicate_ids
 from cortex.index.refresh import IndexSession, query_index
 from cortex.operations.capture.save import SaveResult, save
-from cortex.operations.find.ensure_fresh import ensure_fresh
+from cortex.operations.find.ensure_fresh import query_fresh
 from cortex.operations.find.hits import Hit, build_hit
 from cortex.operations.records.change_record import (
     Named,
@@ -148,10 +148,9 @@ def consolidate(
 def _find_similar_pairs(
     vault: Vault, caller: Caller, project: str, least: float, number: int
 ) -> ConsolidateResult:
-    problems = ensure_fresh(vault, caller)
     # The texts are read after the refresh: other processes need not wait meanwhile.
-    rows = query_index(
-        vault, caller.progress, lambda now: _comparable_records(now.catalogue, project)
+    rows, problems = query_fresh(
+        vault, caller, lambda now: _comparable_records(now.catalogue, project)
     )
     groups: dict[str, list[int]] = {}  # places in `rows`, by project
     texts = []
@@ -255,9 +254,8 @@ def _merge_records(
     topic: str,
     keep: bool,
 ) -> ConsolidateResult:
-    problems = ensure_fresh(vault, caller)
-    rows = query_index(
-        vault, caller.progress, lambda now: [find_editable(now, name) for name in names]
+    rows, problems = query_fresh(
+        vault, caller, lambda now: [find_editable(now, name) for name in names]
     )
     originals = [_load_source(vault, row) for row in {row.number: row for row in rows}.values()]
     if not 2 <= len(originals) <= _MAX_MERGED:

@@ -15,9 +15,9 @@ from cortex.core.text.shell_command import cortex_command
 from cortex.index.catalogue import NoteRow
 from cortex.index.engines import load_engine
 from cortex.index.filters import NoteFilter
-from cortex.index.refresh import IndexSession, query_index
+from cortex.index.refresh import IndexSession
 from cortex.operations.find import resolve_note
-from cortex.operations.find.ensure_fresh import ensure_fresh
+from cortex.operations.find.ensure_fresh import query_fresh
 from cortex.operations.find.hits import Hit, build_hit
 from cortex.operations.records.archive import archive
 from cortex.operations.records.change_record import check_editable, command
@@ -63,9 +63,8 @@ def forget(vault: Vault, caller: Caller, query: QueryText, *, yes: bool = False)
     """
     if not query.strip():
         raise InvalidInputError("there is nothing to look for", "cortex forget WORDS")
-    problems = ensure_fresh(vault, caller)
-    found = query_index(
-        vault, caller.progress, lambda now: _find_candidates(now, query, caller.now)
+    found, problems = query_fresh(
+        vault, caller, lambda now: _find_candidates(now, query, caller.now)
     )
     if not found:
         again = cortex_command("search", *query.split()[:8])

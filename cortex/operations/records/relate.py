@@ -16,9 +16,9 @@ from cortex.core.notes.note import Note
 from cortex.core.text.strings import close_matches, did_you_mean
 from cortex.index.catalogue import NoteRow
 from cortex.index.links import LinkGraph, canonical_edge
-from cortex.index.refresh import IndexSession, query_index
+from cortex.index.refresh import IndexSession
 from cortex.operations.find import resolve_note
-from cortex.operations.find.ensure_fresh import ensure_fresh
+from cortex.operations.find.ensure_fresh import query_fresh
 from cortex.operations.records.change_record import (
     UNCHANGED,
     NoteEdit,
@@ -82,8 +82,7 @@ def apply_relation_change(
     vault: Vault, caller: Caller, plan: Callable[[IndexSession], RelationPlan]
 ) -> RelationChange:
     """Make a plan of the up-to-date index, apply its edits, then heal."""
-    problems = ensure_fresh(vault, caller)
-    answer, edits = query_index(vault, caller.progress, plan)
+    (answer, edits), problems = query_fresh(vault, caller, plan)
     _, healed = edit_notes_and_heal(vault, caller, edits)
     file = os.path.join(vault.root, answer.path)
     return answer._replace(file=file, problems=(*problems, *healed))

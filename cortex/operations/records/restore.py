@@ -33,7 +33,7 @@ from cortex.index.catalogue import NoteRow
 from cortex.index.refresh import IndexSession, query_index
 from cortex.operations.capture.inbox import InboxNormalizer
 from cortex.operations.find import resolve_note
-from cortex.operations.find.ensure_fresh import ensure_fresh
+from cortex.operations.find.ensure_fresh import query_fresh
 from cortex.operations.find.history import history
 from cortex.operations.records.archive import find_replacement, set_aside_command
 from cortex.operations.records.change_record import (
@@ -92,9 +92,8 @@ def restore(vault: Vault, caller: Caller, ids: list[str]) -> RestoreResult:
     Example: cortex restore use-sqlite-k3f7q2
     Example: cortex restore use-sqlite-k3f7q2 use-files-p2r6wq
     """
-    problems = ensure_fresh(vault, caller)
-    there = query_index(
-        vault, caller.progress, lambda now: {name: _find_target(now, name) for name in ids}
+    there, problems = query_fresh(
+        vault, caller, lambda now: {name: _find_target(now, name) for name in ids}
     )
     changes = []
     for name, target in there.items():

@@ -18,8 +18,8 @@ from cortex.index.catalogue import Catalogue, NoteRow
 from cortex.index.filters import NoteFilter
 from cortex.index.links import LinkGraph
 from cortex.index.queries import edges_of_kinds, numbers_with_problems
-from cortex.index.refresh import IndexSession, query_index
-from cortex.operations.find.ensure_fresh import ensure_fresh
+from cortex.index.refresh import IndexSession
+from cortex.operations.find.ensure_fresh import query_fresh
 from cortex.operations.records.change_record import (
     UNCHANGED,
     Named,
@@ -52,9 +52,8 @@ def supersede(
 
     Example: cortex supersede use-sqlite-k3f7q2 --by use-files-p2r6wq --reason "too slow"
     """
-    problems = ensure_fresh(vault, caller)
-    old_row, new_row, link = query_index(
-        vault, caller.progress, lambda now: _resolve_pair(now, old, by)
+    (old_row, new_row, link), problems = query_fresh(
+        vault, caller, lambda now: _resolve_pair(now, old, by)
     )
     because = one_line(sanitize_text(reason))
     # The old one first: what it says is what holds. After a crash here `doctor` names this very
@@ -67,19 +66,10 @@ def supersede(
         replace(read_strict(files.read(vault.root, new_row.path), new_row.path))
         edits.append((new_row.path, replace))
     changed, healed = edit_notes_and_heal(vault, caller, edits)
+    outcome, undo = ("superseded", command("restore", old_row)) if changed else (UNCHANGED, "")
+    change = RecordChange(old_row.id, old_row.path, outcome, undo)
     file = os.path.join(vault.root, old_row.path)
-    if not changed:
-        return RecordChange(
-            old_row.id, old_row.path, UNCHANGED, problems=tuple(problems), file=file
-        )
-    return RecordChange(
-        old_row.id,
-        old_row.path,
-        "superseded",
-        command("restore", old_row),
-        problems=(*problems, *healed),
-        file=file,
-    )
+    return change._replace(problems=(*problems, *healed), file=file)
 
 
 def superseded_edit(row: Named, by: str, reason: str, now: str) -> NoteEdit:

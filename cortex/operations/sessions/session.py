@@ -19,7 +19,7 @@ from cortex.index.catalogue import NoteRow
 from cortex.index.filters import NoteFilter
 from cortex.index.refresh import IndexSession, query_index
 from cortex.operations.capture.capture import capture, new_event_id
-from cortex.operations.find.ensure_fresh import ensure_fresh
+from cortex.operations.find.ensure_fresh import ensure_fresh, query_fresh
 from cortex.operations.find.hits import Listing
 from cortex.operations.find.project_context import canonical_project
 from cortex.operations.records import change_record
@@ -151,8 +151,7 @@ def _clean_name(name: str, action: str) -> str:
 def _start(vault: Vault, caller: Caller, name: str, project: str, goal: str) -> SessionStartResult:
     id_ = new_event_id(caller)
     if name:  # a session that may go on
-        ensure_fresh(vault, caller)
-        row = query_index(vault, caller.progress, lambda now: _row_of_session(now, name))
+        row, _ = query_fresh(vault, caller, lambda now: _row_of_session(now, name))
         if row:
             last = events.latest_event_id(row.events)
             id_ = _event_id_after(caller, last, beyond=row.status == "done")
@@ -168,7 +167,6 @@ def _start(vault: Vault, caller: Caller, name: str, project: str, goal: str) -> 
         project=project,
         id=id_,
     )
-    problems = ensure_fresh(vault, caller)
 
     def find(now: IndexSession) -> tuple[NoteRow | None, list[str]]:
         row = _row_of_session(now, name)
@@ -176,7 +174,7 @@ def _start(vault: Vault, caller: Caller, name: str, project: str, goal: str) -> 
         others = [one for one in live if row and one.project == row.project and one.id != row.id]
         return row, [session_name(one) for one in others]
 
-    row, others = query_index(vault, caller.progress, find)
+    (row, others), problems = query_fresh(vault, caller, find)
     if row is None:
         raise CortexError(
             f"{captured.id} was captured, and no note came of it",
@@ -208,10 +206,9 @@ def _event_id_after(caller: Caller, last: str, *, beyond: bool = False) -> str:
 def _end(
     vault: Vault, caller: Caller, name: str, parts: tuple[str, ...], *, summary: str, project: str
 ) -> SessionEndResult:
-    problems = ensure_fresh(vault, caller)
-    row, name, goal, ended = query_index(
+    (row, name, goal, ended), problems = query_fresh(
         vault,
-        caller.progress,
+        caller,
         lambda now: _find_session_to_end(vault, caller, now, name=name, project=project),
     )
     if any(text.strip() for text in parts):
@@ -275,9 +272,8 @@ def _close_orphans(vault: Vault, caller: Caller, name: str) -> Listing[SessionHi
         raise InvalidInputError(
             "--orphans closes all orphans, and a name ends one session", "give one of the two"
         )
-    problems = ensure_fresh(vault, caller)
-    live = query_index(
-        vault, caller.progress, lambda now: list_live_sessions(now.catalogue, caller.now)
+    live, problems = query_fresh(
+        vault, caller, lambda now: list_live_sessions(now.catalogue, caller.now)
     )
     # What a person wrote without an id is theirs.
     orphans = [
