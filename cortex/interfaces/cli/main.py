@@ -18,7 +18,7 @@ from cortex.operations import VERBS
 from cortex.vault.git import checkout
 from cortex.vault.locate import Vault, find_vault
 
-EXIT_OK, EXIT_NO, EXIT_ERROR, EXIT_INTERRUPTED = 0, 1, 2, 130
+EXIT_OK, EXIT_ERROR, EXIT_INTERRUPTED = 0, 2, 130
 # Verbs that look at the repository, or change its drivers themselves.
 _VERBS_WITHOUT_SETUP = ("doctor", "git", "history")
 _MAX_STDIN_BYTES = 4_000_000  # bytes; a capture may hold a quarter of that and says so
