@@ -8,6 +8,7 @@ from itertools import islice, pairwise
 from typing import Annotated, NamedTuple
 
 from cortex.core.model.caller import Caller
+from cortex.core.model.note_status import TIER_TRAIL
 from cortex.core.model.parameters import Between
 from cortex.core.model.problem import InvalidInputError, Problem
 from cortex.core.model.relation import (
@@ -22,6 +23,7 @@ from cortex.core.model.relation import (
 from cortex.core.ranking import graph_walk
 from cortex.index.catalogue import Catalogue, NoteRow
 from cortex.index.computed_edges import computed_edges
+from cortex.index.filters import NoteFilter
 from cortex.index.links import GraphEdge, LinkGraph, adjacency_of
 from cortex.index.queries import has_edge_kind
 from cortex.operations.find import resolve_note
@@ -161,7 +163,8 @@ class _Neighbourhood:
     def _stated_edges(self, numbers: Sequence[int]) -> list[GraphEdge]:
         near = self._links.edges_touching(numbers, self._stated_kinds) if self._has_stated else []
         ends = {end for edge in near for end in (edge.source, edge.target)}
-        hidden = self._links.select_trail(ends - set(self._named))
+        trail = NoteFilter(tiers=(TIER_TRAIL,), numbers=ends - set(self._named))
+        hidden = self._catalogue.numbers(trail)
         near = [edge for edge in near if edge.source not in hidden and edge.target not in hidden]
         self.edges.update(dict.fromkeys(near, (1.0, "")))
         return near

@@ -251,7 +251,8 @@ def _find_best(
     if len(kept) < limit and (len(ranked) > _CANDIDATES or whole >= queries.MIN_ALL_WORDS_HITS):
         # They may have kept others out: asked again without them.
         gone = now.catalogue.find(NoteFilter(tiers=(TIER_SET_ASIDE,), statuses=HIDDEN_STATUSES))
-        told = now.catalogue.event_numbers(event for row in gone for event in row.events)
+        events_of_gone = [event for row in gone for event in row.events]
+        told = now.catalogue.numbers(NoteFilter(tiers=(TIER_TRAIL,), ids=events_of_gone))
         kept, _, total = _rank_notes(now, asked, limit, {row.number for row in gone} | told)
     return kept[:limit], terms, total, dropped
 
