@@ -11,10 +11,7 @@ from cortex.core.model import event as events, session_note as sessions, turn_su
 from cortex.core.model.caller import Caller
 from cortex.core.model.event import Event
 from cortex.core.model.problem import CortexError, InvalidInputError, NotFoundError, Problem
-from cortex.core.normalize.handlers import (
-    SESSION_TEXT_TYPES,
-    parse_event,
-)
+from cortex.core.normalize.handlers import SESSION_TEXT_TYPES, parse_event
 from cortex.core.text.strings import text_digest
 from cortex.index.filters import NoteFilter
 from cortex.index.refresh import IndexSession
@@ -199,17 +196,9 @@ def _extract_from_event(
 
 def _item(one: Candidate, event: str, becomes_record: bool) -> ExtractedItem:
     return ExtractedItem(
-        one.layer,
-        one.type,
-        one.confidence,
-        becomes_record,
-        one.text,
-        one.reason,
-        one.line,
-        one.pinned,
-        one.tags,
-        event,
-    )
+        one.layer, one.type, one.confidence, becomes_record, one.text, one.reason, one.line,
+        one.pinned, one.tags, event,
+    )  # fmt: skip
 
 
 def _event_ids_of(now: IndexSession, name: str) -> tuple[str, ...]:
