@@ -40,11 +40,8 @@ def ensure_fresh(vault: Vault, caller: Caller) -> list[Problem]:
         try:
             problems += drain_spool(vault, caller)
         except (CortexError, OSError) as error:
-            problems.append(
-                Problem(
-                    "hooks", f"what a hook left behind was not captured: {error}", "cortex doctor"
-                )
-            )
+            message = f"what a hook left behind was not captured: {error}"
+            problems.append(Problem("hooks", message, "cortex doctor"))
     if files.list_notes(vault.root, vault.layout().pending()) and not _is_refused(vault):
         # Reading YAML costs 25 ms, and the inbox is mostly empty.
         from cortex.operations.capture import normalize  # noqa: PLC0415
@@ -53,11 +50,8 @@ def ensure_fresh(vault: Vault, caller: Caller) -> list[Problem]:
             done = normalize.normalize(vault, caller)
             problems += (*done.failed, *done.problems)
         except (CortexError, OSError) as error:
-            problems.append(
-                Problem(
-                    vault.layout().pending(), f"was not normalized: {error}", "cortex normalize"
-                )
-            )
+            where, message = vault.layout().pending(), f"was not normalized: {error}"
+            problems.append(Problem(where, message, "cortex normalize"))
     return problems + heal_if_stale(vault, caller)
 
 

@@ -230,10 +230,8 @@ def _edge_kinds(catalogue: Catalogue, kind: str) -> Iterable[str]:
 
 def _render_mermaid(found: NoteGraph) -> str:
     names = {node.id: f"n{at}" for at, node in enumerate(found.hits)}
-    lines = ["flowchart LR"]
-    lines += [
-        f'  {names[node.id]}["{_mermaid_label(node.title or node.id)}"]' for node in found.hits
-    ]
+    labels = ((node.id, _mermaid_label(node.title or node.id)) for node in found.hits)
+    lines = ["flowchart LR", *(f'  {names[id_]}["{label}"]' for id_, label in labels)]
     for source, kind, target, _, why in found.edges:
         arrow = "-.->" if kind == LINK_KIND else f'-->|"{_mermaid_label(kind)}"|'
         if why:
@@ -243,6 +241,5 @@ def _render_mermaid(found: NoteGraph) -> str:
 
 
 def _mermaid_label(text: str) -> str:
-    return " ".join(
-        "".join(sign if sign.isprintable() else " " for sign in text).split()
-    ).translate(_MERMAID_ESCAPES)
+    printable = "".join(sign if sign.isprintable() else " " for sign in text)
+    return " ".join(printable.split()).translate(_MERMAID_ESCAPES)

@@ -245,14 +245,9 @@ def _event_paths(vault: Vault, ids: frozenset[str]) -> dict[str, str]:
 
 def _read_event_text(vault: Vault, event: str, path: str) -> EventText:
     note = notes.read(files.read(vault.root, path, _MAX_EVENT_BYTES), path)
-    said = _raw_text(note)
-    return EventText(
-        event,
-        note.get("at") or events.time_of_id(event),
-        shorten(note.title or said, 80),
-        path,
-        shorten(said, _PREVIEW_CHARS),
-    )
+    said, at = _raw_text(note), note.get("at") or events.time_of_id(event)
+    title, preview = shorten(note.title or said, 80), shorten(said, _PREVIEW_CHARS)
+    return EventText(event, at, title, path, preview)
 
 
 def _raw_text(note: notes.Note) -> str:
@@ -271,7 +266,5 @@ def _with_event_text(vault: Vault, answer: History, places: dict[str, str], at: 
         raise ConflictError(
             f"{at} names {len(found)} events: {', '.join(sorted(found)[:5])}", "give more of the id"
         )
-    return answer._replace(
-        text=_raw_text(notes.read(files.read(vault.root, places[found[0]], _MAX_EVENT_BYTES))),
-        at=found[0],
-    )
+    data = files.read(vault.root, places[found[0]], _MAX_EVENT_BYTES)
+    return answer._replace(text=_raw_text(notes.read(data)), at=found[0])

@@ -84,8 +84,4 @@ def _describe_lifecycle(row: NoteRow, held: Signals, moment: int) -> str:
     if row.id == row.path:
         return "kept: a note of your own, without an id"
     verdict = archive_rules.judge(held, moment, row.status)
-    return (
-        f"a pass would archive it: {verdict.reason}"
-        if verdict.should_archive
-        else f"kept: {verdict.reason}"
-    )
+    return f"{'a pass would archive it' if verdict.should_archive else 'kept'}: {verdict.reason}"

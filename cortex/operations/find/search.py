@@ -178,11 +178,8 @@ def _select_vaults(vault: Vault, whose: Whose) -> tuple[list[tuple[Vault, Whose]
     own, problem = find_personal_vault(vault), personal_vault_problem(vault)
     if whose == "personal":
         if own is None:
-            message = (
-                f"{problem.where} {problem.message}"
-                if problem
-                else "you have no vault of your own beside this one"
-            )
+            message = "you have no vault of your own beside this one"
+            message = f"{problem.where} {problem.message}" if problem else message
             raise NotFoundError(message, "cortex init DIR --default makes DIR your own vault")
         return [(own, "personal")], []
     vaults: list[tuple[Vault, Whose]] = [(vault, "project")]
@@ -306,23 +303,15 @@ def _rank_notes(
         without=without,
     )
     rows = now.catalogue.rows_by_number(one.number for one in scored)
-    ranked = [
+    ranked = []
+    for one in scored:
+        row = rows[one.number]
         # Pages that Cortex writes itself, and what is no event, come last.
-        _RankedRow(
-            _LAST_GROUP if _comes_last(row := rows[one.number]) else one.group,
-            row,
-            one.score,
-            one.part,
-        )
-        for one in scored
-    ]
+        is_last = row.tier == TIER_TRAIL and (row.type == "briefing" or row.status == "failed")
+        ranked.append(_RankedRow(_LAST_GROUP if is_last else one.group, row, one.score, one.part))
     ranked.sort(key=lambda one: (one.group, -one.score, one.row.path))
     left = _without_told_events(ranked)
     return left, terms, len(left)
-
-
-def _comes_last(row: NoteRow) -> bool:
-    return row.tier == TIER_TRAIL and (row.type == "briefing" or row.status == "failed")
 
 
 def _next_query_hint(
@@ -364,18 +353,12 @@ def _empty_filters(vaults: list[Vault], caller: Caller, asked: Query) -> str:
     listed = _list_filters(asked)
     if not listed:
         return ""
-    alone = [one for _, one in listed]
-    together = asked._replace(terms=())
-    counts = [
-        query_index(
-            vault,
-            caller.progress,
-            lambda now: [
-                len(now.catalogue.numbers(NoteFilter(query=one))) for one in (together, *alone)
-            ],
-        )
-        for vault in vaults
-    ]
+    asked_for = [asked._replace(terms=()), *(one for _, one in listed)]
+
+    def count(now: IndexSession) -> list[int]:
+        return [now.catalogue.count(NoteFilter(query=one)) for one in asked_for]
+
+    counts = [query_index(vault, caller.progress, count) for vault in vaults]
     all_together, *each = map(sum, zip(*counts, strict=True))
     for (shown, _), passing in zip(listed, each, strict=True):
         if not passing:

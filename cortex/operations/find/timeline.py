@@ -63,9 +63,12 @@ def timeline(
         return before, row, after
 
     (before, focus, after), problems = query_fresh(vault, caller, load)
-    hits = [_with_short_snippet(build_hit(vault, row)) for row in before]
-    hits.append(build_hit(vault, focus)._replace(snippet=_focus_excerpt(vault, focus)))
-    hits += [_with_short_snippet(build_hit(vault, row)) for row in after]
+    hits = []
+    for row in (*before, focus, *after):
+        hit = build_hit(vault, row)
+        is_focus = row is focus
+        snippet = _focus_excerpt(vault, row) if is_focus else shorten(hit.snippet, MAX_LINE_CHARS)
+        hits.append(hit._replace(snippet=snippet))
     access_log.append(vault, caller, "timeline", [focus.id])
     return Timeline(focus.id, tuple(hits), len(hits), tuple(problems))
 
@@ -75,10 +78,6 @@ def _newest(now: IndexSession, caller: Caller) -> NoteRow:
     for row in now.catalogue.find(made, "-created", 1):
         return row
     raise NotFoundError("there is no note yet", "cortex save or cortex capture keeps something")
-
-
-def _with_short_snippet(one: Hit) -> Hit:
-    return one._replace(snippet=shorten(one.snippet, MAX_LINE_CHARS))
 
 
 def _focus_excerpt(vault: Vault, row: NoteRow) -> str:
