@@ -40,7 +40,6 @@ from cortex.operations.capture.save import SaveResult, save
 from cortex.operations.find.ensure_fresh import query_fresh
 from cortex.operations.find.hits import Hit, build_hit
 from cortex.operations.records.change_record import (
-    Named,
     command,
     command_name,
     edit_notes_and_heal,
@@ -175,15 +174,12 @@ def _find_similar_pairs(
     numbers = {rows[-place].number for _, *places in best for place in places}
     related = query_index(vault, caller.progress, lambda now: _related_pairs(now, numbers))
     pairs = [
-        (alike, -i, -j)
+        (alike, (rows[-i], rows[-j]), (texts[-i], texts[-j]))
         for alike, i, j in best
         if frozenset((rows[-i].number, rows[-j].number)) not in related
     ]
     return ConsolidateResult(
-        pairs=tuple(
-            _build_pair(vault, alike, (rows[i], rows[j]), (texts[i], texts[j]))
-            for alike, i, j in pairs[:number]
-        ),
+        pairs=tuple(_build_pair(vault, *pair) for pair in pairs[:number]),
         total=total - (len(best) - len(pairs)),
         compared=len(rows),
         problems=tuple(problems),
@@ -265,11 +261,11 @@ def _merge_records(
         )
     first = originals[0].row
     heading = one_line(title) or first.title
-    new: NoteRow | SaveResult | None = query_index(
-        vault,
-        caller.progress,
-        lambda now: _find_interrupted_merge(now, vault, originals, heading, body),
-    )
+
+    def find_earlier(now: IndexSession) -> NoteRow | None:
+        return _find_interrupted_merge(now, vault, originals, heading, body)
+
+    new: NoteRow | SaveResult | None = query_index(vault, caller.progress, find_earlier)
     if new is not None:
         outcome, was_made = "finished", new.id not in {one.row.id for one in originals}
     else:
@@ -283,7 +279,10 @@ def _merge_records(
         outcome, was_made = new.outcome, new.outcome == "created"
     old = [one.row for one in originals if one.row.id != new.id]
     if not keep:
-        problems += _supersede_sources(vault, caller, old, new)
+        because, now = f"merged into {new.id}", caller.now
+        edits = [(row.path, superseded_edit(row, new.id, because, now)) for row in old]
+        edits.append((new.path, replacement_edit(now, *(row.id for row in old))))
+        problems += edit_notes_and_heal(vault, caller, edits)[1]
     undo = [command("restore", *old)] if old and not keep else []
     return ConsolidateResult(
         id=new.id,
@@ -323,11 +322,9 @@ def _save_merged(
         if one.row.status == "superseded":
             raise _set_aside_error(one.row)
     first = originals[0].row
-    scope = first.scope or default_scope(first.project)
-    target = (
-        topics.topic_record_id(first.project, scope, topics.normalize_topic(topic)) if topic else ""
-    )
-    if target:
+    scope, target = first.scope or default_scope(first.project), ""
+    if topic:
+        target = topics.topic_record_id(first.project, scope, topics.normalize_topic(topic))
         query_index(vault, caller.progress, lambda now: _refuse_superseded_target(now, target))
     priorities = [one.row.priority for one in originals if one.row.priority is not None]
     saved = save(
@@ -353,16 +350,6 @@ def _save_merged(
     return saved
 
 
-def _supersede_sources(
-    vault: Vault, caller: Caller, old: list[NoteRow], new: Named
-) -> tuple[Problem, ...]:
-    """Say of all that one holds in their place, and of that one too."""
-    because = f"merged into {new.id}"
-    edits = [(row.path, superseded_edit(row, new.id, because, caller.now)) for row in old]
-    edits.append((new.path, replacement_edit(caller.now, *(row.id for row in old))))
-    return edit_notes_and_heal(vault, caller, edits)[1]
-
-
 def _find_interrupted_merge(
     now: IndexSession, vault: Vault, originals: list[_MergeSource], title: str, body: str
 ) -> NoteRow | None:
@@ -381,18 +368,15 @@ def _find_interrupted_merge(
         if new.title != one_line(sanitize_text(title)) or not is_editable(new):
             continue
         others = [one for one in originals if one.row.number != new.number]
-        said = _normalize_text(
-            normalized_body(read_strict(files.read(vault.root, new.path), new.path))
-        )
-        is_whole = (
-            said == _normalize_text(body)
-            if body.strip()
-            else all(_normalize_text(one.section) in said for one in others)
-        )
+        note = read_strict(files.read(vault.root, new.path), new.path)
+        said = _normalize_text(normalized_body(note))
+        if body.strip():
+            is_whole = said == _normalize_text(body)
+        else:
+            is_whole = all(_normalize_text(one.section) in said for one in others)
+        replaced = (one for one in others if one.row.status == "superseded")
         if is_whole and all(
-            links.resolve(one.superseded_by, one.row.number) == new.number
-            for one in others
-            if one.row.status == "superseded"
+            links.resolve(one.superseded_by, one.row.number) == new.number for one in replaced
         ):
             return new
     return None
@@ -411,7 +395,5 @@ def _refuse_superseded_target(now: IndexSession, id_: str) -> None:
     save makes it current."""
     wanted = NoteFilter(tiers=(TIER_SET_ASIDE,), ids=(id_,), statuses=("superseded",))
     for row in now.catalogue.find(wanted):
-        raise ConflictError(
-            f"{id_} is superseded itself",
-            f"{command('restore', row)}, or give another --topic",
-        )
+        hint = f"{command('restore', row)}, or give another --topic"
+        raise ConflictError(f"{id_} is superseded itself", hint)

@@ -74,16 +74,10 @@ def _load_with_backlinks(now: IndexSession, name: str) -> tuple[NoteRow, tuple[s
     """The record, the paths of current notes that link to it, and the id of the latest event
     that kept its text at an earlier removal."""
     row = find_editable(now, name)
-    sources = now.catalogue.rows_by_number(
-        number
-        for _, number, _ in LinkGraph(now.catalogue).incoming(row.number)
-        if number != row.number
-    )
-    return (
-        row,
-        tuple(sorted(one.path for one in sources.values() if one.tier == 0))[:_MAX_LINKS_NAMED],
-        (find_removal_event(now.catalogue, row.id) or ("", ""))[1],
-    )
+    numbers = {number for _, number, _ in LinkGraph(now.catalogue).incoming(row.number)}
+    sources = now.catalogue.rows_by_number(numbers - {row.number}).values()
+    links = sorted(one.path for one in sources if one.tier == 0)[:_MAX_LINKS_NAMED]
+    return row, tuple(links), (find_removal_event(now.catalogue, row.id) or ("", ""))[1]
 
 
 def _delete_file(

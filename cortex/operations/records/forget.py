@@ -78,14 +78,8 @@ def forget(vault: Vault, caller: Caller, query: QueryText, *, yes: bool = False)
             outcome="unclear", hits=hits, total=len(hits), hint=hint, problems=tuple(problems)
         )
     done = archive(vault, caller, best.row.path)
-    return ForgetResult(
-        done.id,
-        done.path,
-        done.outcome,
-        done.undo,
-        problems=(*problems, *done.problems),
-        file=done.file,
-    )
+    answer = ForgetResult(done.id, done.path, done.outcome, done.undo, file=done.file)
+    return answer._replace(problems=(*problems, *done.problems))
 
 
 def _find_candidates(now: IndexSession, query: str, at: str) -> list[_ForgetCandidate]:
@@ -110,12 +104,13 @@ def _find_candidates(now: IndexSession, query: str, at: str) -> list[_ForgetCand
     found = []
     for one in scored:
         row = rows[one.number]
-        title = token_set(row.title)
+        alike = jaccard(words, token_set(row.title))
         has_all = bool(all_words) and all_words <= _words_of_title(row.title)
-        found.append(_ForgetCandidate(row, one.score, jaccard(words, title), has_all))
-    return sorted(
-        found, key=lambda one: (-one.has_all_words, -one.title_similarity, -one.score, one.row.path)
+        found.append(_ForgetCandidate(row, one.score, alike, has_all))
+    found.sort(
+        key=lambda one: (-one.has_all_words, -one.title_similarity, -one.score, one.row.path)
     )
+    return found
 
 
 def _words_of_title(text: str) -> set[str]:

@@ -18,10 +18,7 @@ from cortex.index.filters import NoteFilter
 from cortex.index.refresh import IndexSession
 from cortex.operations.find.ensure_fresh import query_fresh
 from cortex.operations.find.note_ranks import signals_of_notes, timestamp_of
-from cortex.operations.records.change_record import (
-    refuse_during_git_operation,
-    remove_unchanged,
-)
+from cortex.operations.records.change_record import refuse_during_git_operation, remove_unchanged
 from cortex.operations.records.faded import DueRecord
 from cortex.operations.records.lifecycle import (
     LifecycleHit,

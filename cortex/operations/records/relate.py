@@ -140,11 +140,9 @@ def _note_stating_relation(
     if RELATION_KINDS[kind] == kind:
         same.add(canonical_edge(target.number, kind, source.number))
     for row, other in ((source, target), (target, source)):
-        if any(
-            number == other.number and canonical_edge(row.number, held, number) in same
-            for held, _, number, _ in links.outgoing(row.number)
-        ):
-            return row
+        for held, _, number, _ in links.outgoing(row.number):
+            if number == other.number and canonical_edge(row.number, held, number) in same:
+                return row
     return None
 
 
@@ -172,13 +170,9 @@ def refuse_supersedes_cycle(
     came = {older.number: newer.number}
     level = [older.number]
     while level and len(came) < _MAX_SUPERSEDED:
-        below = [
-            edge
-            for edge in links.edges_touching(level, {"supersedes"})
-            if edge.source in level and edge.target not in came
-        ]
-        for edge in below:
-            came[edge.target] = edge.source
+        edges = links.edges_touching(level, {"supersedes"})
+        below = [edge for edge in edges if edge.source in level and edge.target not in came]
+        came |= {edge.target: edge.source for edge in below}
         level = [edge.target for edge in below]
         if newer.number in came:
             chain = [newer.number]

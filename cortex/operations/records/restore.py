@@ -104,15 +104,8 @@ def restore(vault: Vault, caller: Caller, ids: list[str]) -> RestoreResult:
                 raise
             id_, path = (target.row.id, target.row.path) if target else (name, "")
             failed = problem_of(path, error)
-            changes.append(
-                RecordChange(
-                    id_,
-                    path,
-                    REFUSED,
-                    hint=f"{failed.message}; {failed.hint}",
-                    file=os.path.join(vault.root, path) if path else "",
-                )
-            )
+            hint, file = f"{failed.message}; {failed.hint}", path and os.path.join(vault.root, path)
+            changes.append(RecordChange(id_, path, REFUSED, hint=hint, file=file))
     if any(one.outcome == "restored" for one in changes):
         problems += try_heal(vault, caller)
     return RestoreResult(tuple(changes), len(changes), tuple(problems))

@@ -154,9 +154,8 @@ def find_supersede_problems(catalogue: Catalogue) -> list[Problem]:
         # Somebody's own note need not say so: nobody but they write there.
         if not new or new in ignored or any(old in cycle for cycle in cycles):
             continue
-        if is_editable(rows[new]) and not any(
-            kind == SUPERSEDES and target == old for kind, _, target, _ in outgoing.get(new, ())
-        ):
+        stated = {(kind, target) for kind, _, target, _ in outgoing.get(new, ())}
+        if is_editable(rows[new]) and (SUPERSEDES, old) not in stated:
             message = f"is superseded by {rows[new].id}, which does not say so"
             hint = command("supersede", rows[old], "--by", rows[new])
             problems.append(Problem(rows[old].path, message, hint))
@@ -183,12 +182,11 @@ def _cycle_problems(cycle: list[int], rows: Mapping[int, NoteRow]) -> Iterator[P
     """Two clones superseded crosswise, or somebody wrote it. A person must say which one holds."""
     for place, number in enumerate(cycle):
         others = [rows[one].id for one in (*cycle[place + 1 :], *cycle[:place])]
-        message = (
-            f"is superseded by {', and that by '.join((*others, 'this one'))}, so that none of them holds;"
-            " restore it if this one holds"
-            if others
-            else "is superseded by itself"
-        )
+        message = "is superseded by itself"
+        if others:
+            chain = ", and that by ".join((*others, "this one"))
+            end = "so that none of them holds; restore it if this one holds"
+            message = f"is superseded by {chain}, {end}"
         yield Problem(rows[number].path, message, command("restore", rows[number]))
 
 

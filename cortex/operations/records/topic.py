@@ -59,18 +59,14 @@ def topic(
     rows.sort(key=lambda row: (row.topic, row.project, row.scope, row.id))
     if suggested:
         words = _words_of_topic(suggested)
-        likeness = {
-            row.number: max(
-                similarity(words, _words_of_topic(row.topic)), similarity(title, row.title)
-            )
+        alike = {
+            row.number: 1.0
+            if row.topic == suggested
+            else max(similarity(words, _words_of_topic(row.topic)), similarity(title, row.title))
             for row in rows
         }
-        rows = [
-            row
-            for row in rows
-            if row.topic == suggested or likeness[row.number] >= SIMILAR_THRESHOLD
-        ]
-        rows.sort(key=lambda row: (row.topic != suggested, -likeness[row.number], row.topic))
+        rows = [row for row in rows if alike[row.number] >= SIMILAR_THRESHOLD]
+        rows.sort(key=lambda row: (row.topic != suggested, -alike[row.number], row.topic))
     shown = rows[:_MAX_SUGGESTIONS] if suggested else rows
     hits = tuple(
         TopicHit(build_hit(vault, row), row.topic, len(row.events), row.scope) for row in shown

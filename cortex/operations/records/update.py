@@ -152,9 +152,8 @@ def _as_kept(key: str, value: str) -> str:
 
 
 def _clean_tags(words: Iterable[str]) -> tuple[str, ...]:
-    tags = tuple(
-        dict.fromkeys(sanitize_text(tag.strip()).lstrip("#") for tag in words if tag.strip("# "))
-    )
+    plain = (sanitize_text(tag.strip()).lstrip("#") for tag in words if tag.strip("# "))
+    tags = tuple(dict.fromkeys(plain))
     tags = () if tags == (CLEAR_WORD,) else tags
     events.validate(_SAMPLE_EVENT._replace(tags=tags))
     return tags
@@ -172,10 +171,8 @@ def _check_request(asked: _UpdateRequest, vault: Vault, id_: str) -> None:
             "there is nothing to change: an empty text changes none",
             "cortex update ID --title TEXT; the word none takes a field out",
         )
-    if (
-        asked.body.strip()
-        and len(asked.body.encode("utf-8", "surrogatepass")) > events.MAX_CONTENT_BYTES
-    ):
+    size = len(asked.body.encode("utf-8", "surrogatepass"))
+    if asked.body.strip() and size > events.MAX_CONTENT_BYTES:
         raise InvalidInputError(
             f"the text is larger than {events.MAX_CONTENT_BYTES:,} bytes",
             "edit the file itself, or keep a summary",
@@ -187,17 +184,13 @@ def _edit_and_undo(
 ) -> Edited:
     """The edited note, the command that undoes it, and a hint for what that cannot bring back."""
     changed, before = _with_asked_fields(note, asked, row, caller.now)
-    back = [
-        word
-        for key, value in before.items()
-        if _is_restorable(key, value)
-        for word in option_words(key, value or ("active" if key == "status" else CLEAR_WORD))
-    ]
-    lost = [
-        f"{key}: {value or '(none)'}"
-        for key, value in before.items()
-        if not _is_restorable(key, value)
-    ]
+    back: list[str] = []
+    lost = []
+    for key, value in before.items():
+        if _is_restorable(key, value):
+            back += option_words(key, value or ("active" if key == "status" else CLEAR_WORD))
+        else:
+            lost.append(f"{key}: {value or '(none)'}")
     undo = command("update", row, *back) if back else ""
     if asked.body and asked.body.strip("\n") != (text := normalized_body(note)):
         if text.strip():
@@ -227,10 +220,8 @@ def _with_asked_fields(
         )
     before = {key: _field_of(note, key) for key in fields}
     old_tags = note.get_list("tags")
-    tags = old_tags if asked.tags is None else asked.tags
-    tags = tuple(
-        tag for tag in dict.fromkeys((*tags, *asked.added_tags)) if tag not in asked.removed_tags
-    )
+    every = dict.fromkeys((*(old_tags if asked.tags is None else asked.tags), *asked.added_tags))
+    tags = tuple(tag for tag in every if tag not in asked.removed_tags)
     if tags != tuple(dict.fromkeys(old_tags)):
         fields["tags"] = tags
         before["tags"] = ",".join(old_tags)
