@@ -158,15 +158,8 @@ def _start(vault: Vault, caller: Caller, name: str, project: str, goal: str) -> 
     else:
         chance = encode_base32(int.from_bytes(caller.random(4), "big"), 6)
         name = f"s-{caller.now[:10].replace('-', '')}-{chance}"
-    captured = capture(
-        vault,
-        caller,
-        goal.strip() or sessions.NO_GOAL,
-        type=sessions.START_TYPE,
-        session=name,
-        project=project,
-        id=id_,
-    )
+    text, type_ = goal.strip() or sessions.NO_GOAL, sessions.START_TYPE
+    captured = capture(vault, caller, text, type=type_, session=name, project=project, id=id_)
 
     def find(now: IndexSession) -> tuple[NoteRow | None, list[str]]:
         row = _row_of_session(now, name)
@@ -215,15 +208,9 @@ def _end(
         parts = (parts[0] if parts[0].strip() else goal, *parts[1:])
     by_name = dict(zip(sessions.SUMMARY_PARTS, parts, strict=True))
     texts = (summary.strip(), sessions.compose_summary(by_name))
-    captured = capture(
-        vault,
-        caller,
-        "\n\n".join(filter(None, texts)) or sessions.NO_SUMMARY,
-        type=sessions.END_TYPE,
-        session=name,
-        project=row.project,
-        id=_event_id_after(caller, max(ended, events.latest_event_id(row.events))),
-    )
+    text, type_ = "\n\n".join(filter(None, texts)) or sessions.NO_SUMMARY, sessions.END_TYPE
+    id_ = _event_id_after(caller, max(ended, events.latest_event_id(row.events)))
+    captured = capture(vault, caller, text, type=type_, session=name, project=row.project, id=id_)
     problems += ensure_fresh(vault, caller)
     outcome = "updated" if ended else "ended"
     if any(captured.id in one.where for one in problems):
@@ -236,11 +223,10 @@ def _find_session_to_end(
     vault: Vault, caller: Caller, now: IndexSession, *, name: str, project: str
 ) -> tuple[NoteRow, str, str, str]:
     """The session that is to be ended, its name, its goal, and the event that ended it before."""
-    row = (
-        find_session(now.catalogue, name)
-        if name
-        else find_only_live_session(vault, caller, now.catalogue, project)
-    )
+    if name:
+        row = find_session(now.catalogue, name)
+    else:
+        row = find_only_live_session(vault, caller, now.catalogue, project)
     if project and row.project != project:
         raise InvalidInputError(
             f"{name} is a session of {row.project or 'no project'}, not of {project}",
@@ -276,11 +262,8 @@ def _close_orphans(vault: Vault, caller: Caller, name: str) -> Listing[SessionHi
         vault, caller, lambda now: list_live_sessions(now.catalogue, caller.now)
     )
     # What a person wrote without an id is theirs.
-    orphans = [
-        one.row
-        for one in live
-        if one.is_orphan and one.row.id != one.row.path and one.last_event_at
-    ]
+    some = (one.row for one in live if one.is_orphan and one.last_event_at)
+    orphans = [row for row in some if row.id != row.path]
     edits = [(change_record.check_editable(row).path, _closing_edit(row)) for row in orphans]
     _, more = change_record.edit_notes_and_heal(vault, caller, edits)
 
@@ -298,9 +281,7 @@ def _closing_edit(row: NoteRow) -> change_record.NoteEdit:
     def close(note: Note) -> Note:
         if note.get("status") != "open" or note.provenance()[0] != row.events:
             return note  # it was ended, or moved on, just now
-        ended = last_event_time(row)
-        return with_fields(
-            note, {"status": "done", "ended": ended, "closed": sessions.NO_END_REASON}
-        )
+        fields = {"status": "done", "ended": last_event_time(row), "closed": sessions.NO_END_REASON}
+        return with_fields(note, fields)
 
     return close
