@@ -29,11 +29,7 @@ from cortex.index.filters import KNOWLEDGE, NoteFilter
 from cortex.index.queries import pages_with_lines_of
 from cortex.index.refresh import IndexSession, query_index
 from cortex.operations.find.ensure_fresh import ensure_fresh
-from cortex.operations.records.change_record import (
-    NoteEdit,
-    check_editable,
-    edit_notes_and_heal,
-)
+from cortex.operations.records.change_record import NoteEdit, check_editable, edit_notes_and_heal
 from cortex.vault import files, project_aliases, settings
 from cortex.vault.git import checkout
 from cortex.vault.locate import Vault
@@ -60,9 +56,7 @@ class ProjectMerge(NamedTuple):
     notes: int
     sessions: int
     pages: tuple[str, ...]  # briefings that change
-    alias: (
-        str  # the line of cortex.toml that is written or taken out; empty when there is none to be
-    )
+    alias: str  # the line of cortex.toml that is written or taken out; empty when there is none
     collisions: tuple[TopicCollision, ...]
     changed: tuple[str, ...]  # paths of notes; what would change when it is not done
     next: str  # the command that does it, or, once it is done, the one that undoes it
@@ -77,11 +71,8 @@ def merge_project(vault: Vault, caller: Caller, a: str, b: str, *, yes: bool) ->
     aliases = project_aliases.read_all(vault.root)
     into = settings.load(vault.root).resolve_project(b)
     if aliases.get(b) is not None and into != b:
-        hint = (
-            f"{cortex_command('project', 'unmerge', b, a)} undoes that"
-            if into == a
-            else cortex_command("project", "merge", a, into)
-        )
+        undo = f"{cortex_command('project', 'unmerge', b, a)} undoes that"
+        hint = undo if into == a else cortex_command("project", "merge", a, into)
         raise ConflictError(f"{b} was merged into {into}", hint)
     if aliases.get(a, b) != b:
         raise ConflictError(
@@ -188,9 +179,8 @@ def _convert(
             project_aliases.add(vault.root, a, b)
         elif alias:
             project_aliases.remove(vault.root, a)
-        changed, healed = edit_notes_and_heal(
-            vault, caller, _build_edits(caller, good, change, left)
-        )
+        edits = _build_edits(caller, good, change, left)
+        changed, healed = edit_notes_and_heal(vault, caller, edits)
     sessions = sum(row.type == "session" for row in good)
     return ProjectMerge(
         action=action,
@@ -241,11 +231,10 @@ def _topic_collisions(catalogue: Catalogue, a: str, b: str) -> list[TopicCollisi
     record_by_topic: dict[str, str] = {}
     for row in catalogue.find(wanted._replace(projects=(b,)), "path"):
         record_by_topic.setdefault(row.topic.casefold(), row.id)
+    rows = catalogue.find(wanted._replace(projects=(a,)), "path")
     return [
         TopicCollision(row.topic, row.id, record_by_topic[row.topic.casefold()])
-        for row in sorted(
-            catalogue.find(wanted._replace(projects=(a,)), "path"), key=lambda row: row.topic
-        )
+        for row in sorted(rows, key=lambda row: row.topic)
         if row.topic.casefold() in record_by_topic
     ]
 

@@ -11,13 +11,7 @@ from cortex.core.model.note_status import TIER_CURRENT
 from cortex.core.model.parameters import Time
 from cortex.core.model.problem import InvalidInputError, NotFoundError, Problem
 from cortex.core.text.shell_command import cortex_command
-from cortex.core.text.strings import (
-    close_matches,
-    did_you_mean,
-    format_time,
-    short_hash,
-    slugify,
-)
+from cortex.core.text.strings import close_matches, did_you_mean, format_time, short_hash, slugify
 from cortex.index.catalogue import Catalogue, NoteRow
 from cortex.index.filters import NoteFilter
 from cortex.index.queries import branch_totals, project_totals
@@ -156,13 +150,8 @@ def _list_projects(vault: Vault, caller: Caller) -> ProjectListing:
     every = [one._replace(merged_into=aliases.get(one.name, "")) for one in every]
     alike = _find_similar_names([one for one in every if not one.merged_into])
     shown = tuple(every[:_MAX_LISTED])
-    return ProjectListing(
-        shown,
-        len(every),
-        tuple(alike[:_MAX_SIMILAR]),
-        resolve_project(vault, caller, ""),
-        tuple(problems),
-    )
+    here = resolve_project(vault, caller, "")
+    return ProjectListing(shown, len(every), tuple(alike[:_MAX_SIMILAR]), here, tuple(problems))
 
 
 def load_summaries(catalogue: Catalogue, name: str = "") -> list[ProjectSummary]:
@@ -186,21 +175,17 @@ def _find_similar_names(projects: list[ProjectSummary]) -> list[SimilarProjects]
         # Into the name that a capture can have and no hash ends, of these the one that most notes
         # have.
         first, *others = sorted(
-            group,
-            key=lambda one: (
+            (
                 not settings.is_project_name(one.name),
                 _fold_name(one.name) != key,
                 -one.notes,
                 one.name,
-            ),
+            )
+            for one in group
         )
-        if settings.is_project_name(first.name):
-            pairs += [
-                SimilarProjects(
-                    one.name, first.name, cortex_command("project", "merge", one.name, first.name)
-                )
-                for one in others
-            ]
+        for *_, name in others if settings.is_project_name(first[-1]) else ():
+            merge = cortex_command("project", "merge", name, first[-1])
+            pairs.append(SimilarProjects(name, first[-1], merge))
     return pairs
 
 
@@ -227,9 +212,8 @@ def _show_project(vault: Vault, caller: Caller, name: str) -> ProjectDetails:
 def _build_details(
     catalogue: Catalogue, root: str, name: str, known: settings.Settings, here: ProjectIdentity
 ) -> ProjectDetails:
-    found = load_summaries(catalogue, name) or load_summaries(
-        catalogue, known.resolve_project(name)
-    )
+    found = load_summaries(catalogue, name)
+    found = found or load_summaries(catalogue, known.resolve_project(name))
     if not found and name in (here.name, here.project):
         # Nothing is known of it yet, but why this folder is it.
         found = [ProjectSummary(name, 0, 0, 0, "")]
@@ -245,9 +229,8 @@ def _build_details(
         for row in catalogue.find(is_decision, "-created", _MAX_SHOWN)
     ]
     is_action = wanted._replace(state="to_do")
-    actions = [
-        _project_note(root, row, row.due) for row in catalogue.find(is_action, "due", _MAX_SHOWN)
-    ]
+    due = catalogue.find(is_action, "due", _MAX_SHOWN)
+    actions = [_project_note(root, row, row.due) for row in due]
     return ProjectDetails(
         *one[:5],
         aliases=tuple(old for old, new in known.aliases if new == one.name),

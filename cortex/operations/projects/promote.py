@@ -237,11 +237,9 @@ def _copy_events(vault: Vault, own: Vault, there: dict[str, str]) -> None:
     """Copy events byte for byte, to where normalized ones lie."""
     layout = own.layout()
     for id_, path in sorted(there.items()):
-        target = (
-            layout.event(id_)
-            if events.is_event_id(id_)
-            else layout.path(f"events/{slugify(id_)}-{short_hash(id_)}.md")
-        )
+        target = layout.path(f"events/{slugify(id_)}-{short_hash(id_)}.md")
+        if events.is_event_id(id_):
+            target = layout.event(id_)
         data = files.read(vault.root, path)
         try:
             files.create(own.root, target, data)
