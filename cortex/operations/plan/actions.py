@@ -124,11 +124,8 @@ def _own_tasks(now: IndexSession, projects: Collection[str] | None) -> list[_ToD
     linked = {linked_id(task.text) for task in tasks} - {""}
     actions = now.catalogue.find(NoteFilter(types=("action",), ids=linked)) if linked else []
     ids = {row.id for row in actions}
-    return [
-        _ToDo(task.number, task.person, task.day, task)
-        for task in tasks
-        if linked_id(task.text) not in ids
-    ]
+    left = (task for task in tasks if linked_id(task.text) not in ids)
+    return [_ToDo(task.number, task.person, task.day, task) for task in left]
 
 
 def due_sort_key(due: str, now: str) -> tuple[int, str]:

@@ -40,9 +40,8 @@ def done(vault: Vault, caller: Caller, id: str) -> RecordChange:
             )
         if status in DONE_STATUSES:
             return Edited(note)
-        undo = command(
-            "update", row, "--status", status if status in UPDATABLE_STATUSES else "open"
-        )
+        former = status if status in UPDATABLE_STATUSES else "open"
+        undo = command("update", row, "--status", former)
         return Edited(with_status(note, "done", caller.now), undo)
 
     change = change_record(vault, caller, id, "done", edit, find=_find_action)
