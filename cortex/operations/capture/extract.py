@@ -107,10 +107,8 @@ def _extract_from(
 ) -> ExtractResult:
     """What extraction finds in a text, an event, or the events of a session or a record."""
     if not what:
-        raise InvalidInputError(
-            "say what to read: an event, a session, a record, or a text",
-            "cortex extract 'We chose SQLite because it is one file.'",
-        )
+        hint = "cortex extract 'We chose SQLite because it is one file.'"
+        raise InvalidInputError("say what to read: an event, a session, a record, or a text", hint)
     if keep and not model:
         raise InvalidInputError(
             "--keep saves what a model finds", "name its command: --model 'claude -p'"

@@ -241,10 +241,8 @@ def _on_turn_end(session: HookSession, known: SessionCursor) -> bool:
         return True
     session.state.save(after)
     if session.source.path and not has_transcript and not told.message and told.name == "stop":
-        raise CortexError(
-            f"transcripts of {told.host} cannot be read, and no message came with the event",
-            "nothing else is missing; cortex capture keeps a text",
-        )
+        message = f"transcripts of {told.host} cannot be read, and no message came with the event"
+        raise CortexError(message, "nothing else is missing; cortex capture keeps a text")
     return False
 
 

@@ -133,10 +133,8 @@ def import_(
     any_project = all or (path and not os.path.isdir(where) and not project)
     wanted = "" if any_project else resolve_project(vault, caller, project)
     if not wanted and not all and not path:
-        raise NotFoundError(
-            "no project is known for this directory",
-            f"cortex import {' '.join(names)} --all, or --project NAME",
-        )
+        hint = f"cortex import {' '.join(names)} --all, or --project NAME"
+        raise NotFoundError("no project is known for this directory", hint)
     run = _ImportRun(vault, caller, dry_run=dry_run)
     try:
         for host in names:

@@ -103,10 +103,8 @@ class InboxNormalizer:
     def _read_event(self, path: str) -> Event:
         data = files.read(self.root, path, _MAX_FILE_BYTES + 1)
         if len(data) > _MAX_FILE_BYTES:
-            raise InvalidInputError(
-                f"the file is larger than {_MAX_FILE_BYTES:,} bytes",
-                "keep it as a note of its own in the vault",
-            )
+            hint = "keep it as a note of its own in the vault"
+            raise InvalidInputError(f"the file is larger than {_MAX_FILE_BYTES:,} bytes", hint)
         event = parse_event(data, path)
         return event._replace(project=self.settings.resolve_project(event.project))
 
@@ -366,10 +364,8 @@ class InboxNormalizer:
             else:
                 self._amend(AddProvenance(change.path, event, pinned=record.pinned))
         else:
-            raise InvalidInputError(
-                f"{change.path} exists and is not from this event",
-                f"rename it, then cortex retry {event.id}",
-            )
+            hint = f"rename it, then cortex retry {event.id}"
+            raise InvalidInputError(f"{change.path} exists and is not from this event", hint)
 
     def _add_outcome(self, path: str, outcome: str, before: bytes | None) -> None:
         self.outcomes.append((path, outcome))

@@ -69,10 +69,8 @@ def normalize_now(vault: Vault, caller: Caller, event: Event) -> NormalizeNowRes
     except (CortexError, OSError) as error:
         # `error.hint` says how to mend settings that forbid changes.
         first = f"{error.hint}; then " if isinstance(error, InvalidInputError) else ""
-        raise CortexError(
-            f"kept as event {event.id}, which is no record yet: {reason_of(error)}",
-            f"{first}cortex normalize makes it one",
-        ) from error
+        message = f"kept as event {event.id}, which is no record yet: {reason_of(error)}"
+        raise CortexError(message, f"{first}cortex normalize makes it one") from error
     if done.failed:
         failure = done.failed[0]
         raise CortexError(

@@ -133,9 +133,7 @@ def _plan(vault: Vault, caller: Caller) -> tuple[list[_Planned], list[Problem]]:
     return [one for one in planned if one.after != one.before], problems
 
 
-def _load_rows(
-    now: IndexSession,
-) -> tuple[list[NoteRow], list[NoteRow], set[int], list[NoteRow]]:
+def _load_rows(now: IndexSession) -> tuple[list[NoteRow], list[NoteRow], set[int], list[NoteRow]]:
     """The events of turns, the notes made of events, those that other notes than sessions link to,
     and distilled events."""
     turns = now.catalogue.find(NoteFilter(tiers=(TIER_TRAIL,), types=SESSION_TEXT_TYPES), "path")

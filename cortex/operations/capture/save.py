@@ -147,19 +147,15 @@ def _validated_event(event: Event) -> Event:
             "a save needs a title", 'cortex save "What it is, in a line" --why "the reason"'
         )
     if event.record and not is_record_type(event.record):
-        raise InvalidInputError(
-            f"{shorten(event.record, 50)!r} is no type of record",
-            "use one word of a-z, 0-9 and hyphens, at most 40 characters: decision, gotcha",
-        )
+        hint = "use one word of a-z, 0-9 and hyphens, at most 40 characters: decision, gotcha"
+        raise InvalidInputError(f"{shorten(event.record, 50)!r} is no type of record", hint)
     if event.scope and event.scope not in SCOPES:  # as of a record that a hand gave another word
         raise InvalidInputError(
             f"unknown scope {shorten(event.scope, 50)!r}", f"use one of: {', '.join(SCOPES)}"
         )
     if event.scope == "project" and not event.project:
-        raise InvalidInputError(
-            "there is no project here that it could be of",
-            "name it with --project, or use --scope personal",
-        )
+        hint = "name it with --project, or use --scope personal"
+        raise InvalidInputError("there is no project here that it could be of", hint)
     text = event.text or event.title
     if len(event.title) > MAX_SAVED_TITLE_CHARS:
         text = f"{event.title}\n\n{event.text}" if event.text else text

@@ -292,13 +292,7 @@ def _ask_part(
 
 
 def _keep_answer(
-    vault: Vault,
-    caller: Caller,
-    plan: _Plan,
-    number: int,
-    *,
-    table: dict[str, object],
-    model: str,
+    vault: Vault, caller: Caller, plan: _Plan, number: int, *, table: dict[str, object], model: str
 ) -> tuple[DistilledSession, Distillation]:
     """Keep what is believed of an answer as an event, and make its records."""
     known = [id_ for id_, _ in plan.context.known]

@@ -71,10 +71,8 @@ def entities(
     Example: cortex entities --kind package --number 5
     """
     if name and note:
-        raise InvalidInputError(
-            "either a name or --note, not both",
-            "cortex entities NAME, or cortex entities --note ID",
-        )
+        hint = "cortex entities NAME, or cortex entities --note ID"
+        raise InvalidInputError("either a name or --note, not both", hint)
 
     def answer(now: IndexSession) -> EntityMentions:
         if name:

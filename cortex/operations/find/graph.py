@@ -222,10 +222,8 @@ def _edge_kinds(catalogue: Catalogue, kind: str) -> Iterable[str]:
         return {straight}
     if has_edge_kind(catalogue, kind):
         return {kind}
-    raise InvalidInputError(
-        f"no note says a relation {kind!r}",
-        f"kinds: {', '.join((*RELATION_KINDS, LINK_KIND, *COMPUTED_KINDS))}",
-    )
+    hint = f"kinds: {', '.join((*RELATION_KINDS, LINK_KIND, *COMPUTED_KINDS))}"
+    raise InvalidInputError(f"no note says a relation {kind!r}", hint)
 
 
 def _render_mermaid(found: NoteGraph) -> str:

@@ -150,10 +150,8 @@ def _find_known_note(catalogue: Catalogue, note: str) -> _KnownNote | None:
         return _KnownNote(id_, row.path, frozenset({*row.events, *of_topic}))
     made = _records_made_by_events(catalogue, note)
     if len(made) > 1:
-        raise ConflictError(
-            f"{note!r} names {len(made)} records that are gone: {', '.join(sorted(made)[:5])}",
-            "give more of the id",
-        )
+        message = f"{note!r} names {len(made)} records that are gone: {', '.join(sorted(made)[:5])}"
+        raise ConflictError(message, "give more of the id")
     return next((_KnownNote(id_, "", frozenset(ids)) for id_, ids in made.items()), None)
 
 
@@ -224,10 +222,8 @@ def _find_commits(
     if not start:
         if known:
             return known.id, "", [], []
-        raise NotFoundError(
-            f"there is no note {note!r}, and git has never had one",
-            "cortex search finds notes by their words",
-        )
+        hint = "cortex search finds notes by their words"
+        raise NotFoundError(f"there is no note {note!r}, and git has never had one", hint)
     id_, names, commits = note_history.follow_renames(vault.root, id_, start)
     return id_, start[0], names, commits
 
@@ -258,10 +254,8 @@ def _raw_text(note: notes.Note) -> str:
 def _with_event_text(vault: Vault, answer: History, places: dict[str, str], at: str) -> History:
     found = [event for event in places if event.startswith(at)]
     if not found:
-        raise NotFoundError(
-            f"{answer.id or answer.path} has no text from an event {at}",
-            "cortex history NOTE lists its texts; cortex show EVENT shows any event",
-        )
+        hint = "cortex history NOTE lists its texts; cortex show EVENT shows any event"
+        raise NotFoundError(f"{answer.id or answer.path} has no text from an event {at}", hint)
     if len(found) > 1:
         raise ConflictError(
             f"{at} names {len(found)} events: {', '.join(sorted(found)[:5])}", "give more of the id"

@@ -8,12 +8,7 @@ from typing import Annotated, Literal, NamedTuple
 from cortex.core.markdown import snippet as snippets
 from cortex.core.model import event as events
 from cortex.core.model.caller import Caller
-from cortex.core.model.note_status import (
-    HIDDEN_STATUSES,
-    TIER_CURRENT,
-    TIER_SET_ASIDE,
-    TIER_TRAIL,
-)
+from cortex.core.model.note_status import HIDDEN_STATUSES, TIER_CURRENT, TIER_SET_ASIDE, TIER_TRAIL
 from cortex.core.model.parameters import Between, QueryText
 from cortex.core.model.problem import CortexError, NotFoundError, Problem
 from cortex.core.ranking import query as queries

@@ -56,13 +56,9 @@ def _find_action(now: IndexSession, name: str) -> NoteRow:
         plan = next((one for one in found if one.type == "plan"), None)
         if plan is None:
             raise
-        raise InvalidInputError(
-            f"{name} is a step of the plan {plan.id}, and no note of its own",
-            f"tick it in {plan.path}",
-        ) from None
+        message = f"{name} is a step of the plan {plan.id}, and no note of its own"
+        raise InvalidInputError(message, f"tick it in {plan.path}") from None
     if row.type != "action":
-        raise InvalidInputError(
-            f"{row.id} is a {row.type or 'note'} and no action",
-            f"cortex actions lists these; {command('update', row, '--status', 'done')}",
-        )
+        hint = f"cortex actions lists these; {command('update', row, '--status', 'done')}"
+        raise InvalidInputError(f"{row.id} is a {row.type or 'note'} and no action", hint)
     return row

@@ -75,15 +75,11 @@ def merge_project(vault: Vault, caller: Caller, a: str, b: str, *, yes: bool) ->
         hint = undo if into == a else cortex_command("project", "merge", a, into)
         raise ConflictError(f"{b} was merged into {into}", hint)
     if aliases.get(a, b) != b:
-        raise ConflictError(
-            f"{a} was merged into {aliases[a]}",
-            f"{cortex_command('project', 'unmerge', a, aliases[a])} comes first",
-        )
+        hint = f"{cortex_command('project', 'unmerge', a, aliases[a])} comes first"
+        raise ConflictError(f"{a} was merged into {aliases[a]}", hint)
     if not settings.is_project_name(b):
-        raise InvalidInputError(
-            f"no capture can have the project {b!r}",
-            f"merge the other way: {cortex_command('project', 'merge', b, a)}",
-        )
+        hint = f"merge the other way: {cortex_command('project', 'merge', b, a)}"
+        raise InvalidInputError(f"no capture can have the project {b!r}", hint)
     known = {b: checkout.project_of(caller.cwd), a: a if a in aliases else ""}
 
     def load(now: IndexSession) -> tuple[list[NoteRow], list[TopicCollision]]:
@@ -104,26 +100,20 @@ def unmerge_project(vault: Vault, caller: Caller, a: str, b: str, *, yes: bool) 
     if a and not b:
         b = project_aliases.read_all(vault.root).get(a, "")
         if not b:
-            raise NotFoundError(
-                f"{a!r} was not merged into another project",
-                "cortex project unmerge A B names both",
-            )
+            hint = "cortex project unmerge A B names both"
+            raise NotFoundError(f"{a!r} was not merged into another project", hint)
     _check_names(a, b, "unmerge")
     problems = ensure_fresh(vault, caller)
     aliases = project_aliases.read_all(vault.root)
     if b in aliases:
-        raise ConflictError(
-            f"{b} was merged into {aliases[b]} after that",
-            f"{cortex_command('project', 'unmerge', b, aliases[b])} comes first",
-        )
+        hint = f"{cortex_command('project', 'unmerge', b, aliases[b])} comes first"
+        raise ConflictError(f"{b} was merged into {aliases[b]} after that", hint)
     rows = query_index(vault, caller.progress, lambda now: _notes_of(now.catalogue, b))
     rows = _notes_merged_from(vault, caller, rows, a)
     alias = project_aliases.format_line(a, b) if aliases.get(a) == b else ""
     if not rows and not alias:
-        raise NotFoundError(
-            f"nothing in {b} was merged from {a}",
-            "cortex project list names the projects that there are",
-        )
+        hint = "cortex project list names the projects that there are"
+        raise NotFoundError(f"nothing in {b} was merged from {a}", hint)
     done = _convert(vault, caller, _ProjectChange("unmerge", a, b, alias), rows, yes=yes)
     return done._replace(problems=(*done.problems, *problems))
 
@@ -200,10 +190,8 @@ def _convert(
 
 def _check_names(a: str, b: str, action: str) -> None:
     if not a or not b:
-        raise InvalidInputError(
-            "two projects are needed",
-            f"cortex project {action} A B; cortex project list names those that there are",
-        )
+        hint = f"cortex project {action} A B; cortex project list names those that there are"
+        raise InvalidInputError("two projects are needed", hint)
     if a == b:
         raise InvalidInputError(
             f"{a} is one project already", "name two different ones: cortex project list"

@@ -135,10 +135,8 @@ def project(
         act = merge_project if action == "merge" else unmerge_project
         return act(vault, caller, a, b, yes=yes)
     if action == "list" and (a or b):
-        raise InvalidInputError(
-            f"project list takes no words: {' '.join(filter(None, (a, b)))!r}",
-            "cortex project show NAME shows one",
-        )
+        message = f"project list takes no words: {' '.join(filter(None, (a, b)))!r}"
+        raise InvalidInputError(message, "cortex project show NAME shows one")
     if action == "list":
         return _list_projects(vault, caller)
     return _show_project(vault, caller, " ".join(part for part in (a, b) if part))

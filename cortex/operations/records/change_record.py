@@ -156,15 +156,11 @@ def check_editable(row: NoteRow) -> NoteRow:
     """Return the row if its note may be edited: it has an id and is neither an event nor a
     briefing. Raises `InvalidInputError`."""
     if _is_generated(row):
-        raise InvalidInputError(
-            f"{row.path} is never edited",
-            "edit the record that came from it: cortex search shows which",
-        )
+        hint = "edit the record that came from it: cortex search shows which"
+        raise InvalidInputError(f"{row.path} is never edited", hint)
     if row.id == row.path:
-        raise InvalidInputError(
-            f"{row.path} is a note of your own, and Cortex does not write there",
-            "edit it yourself, or give it an id: line",
-        )
+        message = f"{row.path} is a note of your own, and Cortex does not write there"
+        raise InvalidInputError(message, "edit it yourself, or give it an id: line")
     return row
 
 

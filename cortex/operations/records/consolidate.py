@@ -137,10 +137,8 @@ def consolidate(
             vault, caller, ids, title=title, body=body, type_=type, topic=topic, keep=keep
         )
     if title or body or type or topic or keep:
-        raise InvalidInputError(
-            "which records are to be merged?",
-            "cortex consolidate ID ID --title TEXT; without options it shows candidates",
-        )
+        hint = "cortex consolidate ID ID --title TEXT; without options it shows candidates"
+        raise InvalidInputError("which records are to be merged?", hint)
     return _find_similar_pairs(vault, caller, project.strip().lower(), least, number)
 
 
@@ -255,10 +253,8 @@ def _merge_records(
     )
     originals = [_load_source(vault, row) for row in {row.number: row for row in rows}.values()]
     if not 2 <= len(originals) <= _MAX_MERGED:
-        raise InvalidInputError(
-            f"a merge takes 2 to {_MAX_MERGED} different records, not {len(originals)}",
-            "cortex consolidate shows candidates",
-        )
+        message = f"a merge takes 2 to {_MAX_MERGED} different records, not {len(originals)}"
+        raise InvalidInputError(message, "cortex consolidate shows candidates")
     first = originals[0].row
     heading = one_line(title) or first.title
 
@@ -343,10 +339,8 @@ def _save_merged(
     )
     status = read_strict(files.read(vault.root, saved.path), saved.path).get("status").lower()
     if status in SET_ASIDE_STATUSES and not keep:
-        raise ConflictError(
-            f"{saved.id} has this text, and is {status}; the originals are as they were",
-            f"{command('restore', saved)}, then consolidate them again",
-        )
+        message = f"{saved.id} has this text, and is {status}; the originals are as they were"
+        raise ConflictError(message, f"{command('restore', saved)}, then consolidate them again")
     return saved
 
 

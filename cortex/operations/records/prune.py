@@ -105,11 +105,7 @@ def prune(
 
 
 def _select_prunable(
-    vault: Vault,
-    caller: Caller,
-    archived: list[NoteRow],
-    signals: dict[int, Signals],
-    moment: int,
+    vault: Vault, caller: Caller, archived: list[NoteRow], signals: dict[int, Signals], moment: int
 ) -> list[DueRecord]:
     """The records that have been archived long enough, the longest archived first."""
     due = []

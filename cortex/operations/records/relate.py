@@ -107,10 +107,8 @@ def _plan_relate(
     if kind not in RELATION_KINDS:  # an inverse name
         source, kind, target = target, kind_of_inverse(kind), source
     if source.number == target.number:
-        raise InvalidInputError(
-            f"{source.id} cannot be related to itself",
-            "name another note: cortex search finds notes by their words",
-        )
+        hint = "name another note: cortex search finds notes by their words"
+        raise InvalidInputError(f"{source.id} cannot be related to itself", hint)
     check_editable(source)
     links = LinkGraph(now.catalogue)
     answer = RelationChange(source.id, kind, target.id, "created", source.path)
@@ -180,7 +178,5 @@ def refuse_supersedes_cycle(
                 chain.append(came[chain[-1]])
             rows = now.catalogue.rows_by_number(chain)
             ids = [newer.id, *(rows[number].id for number in reversed(chain))]
-            raise ConflictError(
-                f"that would close a circle: {' supersedes '.join(ids)}",
-                f"{command('graph', older, '--kind', 'supersedes')} shows them",
-            )
+            hint = f"{command('graph', older, '--kind', 'supersedes')} shows them"
+            raise ConflictError(f"that would close a circle: {' supersedes '.join(ids)}", hint)

@@ -9,13 +9,7 @@ from typing import NamedTuple
 from cortex.core.model.caller import Caller
 from cortex.core.model.layout import is_event_path
 from cortex.core.model.note_status import SET_ASIDE_STATUSES
-from cortex.core.model.problem import (
-    ConflictError,
-    CortexError,
-    NotFoundError,
-    Problem,
-    problem_of,
-)
+from cortex.core.model.problem import ConflictError, CortexError, NotFoundError, Problem, problem_of
 from cortex.core.normalize.changes import (
     AddProvenance,
     AppendToSession,
@@ -188,10 +182,8 @@ def _restore_gone(vault: Vault, caller: Caller, name: str) -> RecordChange:
             path, data = _replay_event(vault, known.id, text.path, path, data)
         later += data != before
     if not path:
-        raise NotFoundError(
-            f"no event makes {known.id} again",
-            f"{command('history', known.id)} shows what is kept of it",
-        )
+        hint = f"{command('history', known.id)} shows what is kept of it"
+        raise NotFoundError(f"no event makes {known.id} again", hint)
     note = notes.read(data, path)
     if later and note.get("type") == "session":
         normalizer = InboxNormalizer(vault, ExistingRecords())

@@ -80,10 +80,8 @@ def superseded_edit(row: Named, by: str, reason: str, now: str) -> NoteEdit:
         current = parse_link_target(note.get("superseded_by"))
         if note.get("status").lower() == "superseded":
             if by and current and link_key(current) != link_key(by):
-                raise ConflictError(
-                    f"{row.id} is superseded by {current} already",
-                    f"{command('restore', row)}, then supersede it anew",
-                )
+                hint = f"{command('restore', row)}, then supersede it anew"
+                raise ConflictError(f"{row.id} is superseded by {current} already", hint)
             if (not by or current) and reason in ("", note.get("superseded_because")):
                 return note
         said = {
@@ -203,8 +201,6 @@ def _resolve_pair(now: IndexSession, old: str, by: str) -> tuple[NoteRow, NoteRo
     links = LinkGraph(now.catalogue)
     refuse_supersedes_cycle(links, now, new_row, old_row)
     if new_row.status in HIDDEN_STATUSES:
-        raise ConflictError(
-            f"{new_row.id} is {new_row.status} itself",
-            f"{command('restore', new_row)}, or name the record that holds now",
-        )
+        hint = f"{command('restore', new_row)}, or name the record that holds now"
+        raise ConflictError(f"{new_row.id} is {new_row.status} itself", hint)
     return old_row, new_row, link_name_for(links, new_row, old_row)

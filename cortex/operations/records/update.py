@@ -137,10 +137,8 @@ def _as_kept(key: str, value: str) -> str:
     if value == CLEAR_WORD or key in ("owner", "branch"):
         return value
     if key == "title" and len(value) > MAX_SAVED_TITLE_CHARS:
-        raise InvalidInputError(
-            f"the title has {len(value)} characters; {MAX_SAVED_TITLE_CHARS} are the most",
-            "put the rest into the text",
-        )
+        message = f"the title has {len(value)} characters; {MAX_SAVED_TITLE_CHARS} are the most"
+        raise InvalidInputError(message, "put the rest into the text")
     if key == "project":
         value = value.lower()
         events.validate(_SAMPLE_EVENT._replace(project=value))
@@ -167,16 +165,12 @@ def _check_request(asked: _UpdateRequest, vault: Vault, id_: str) -> None:
         raise InvalidInputError("what is personal is not kept in a shared vault", hint)
     has_tags = asked.tags is not None or asked.added_tags or asked.removed_tags
     if not (asked.fields or asked.status or has_tags or asked.body.strip()):
-        raise InvalidInputError(
-            "there is nothing to change: an empty text changes none",
-            "cortex update ID --title TEXT; the word none takes a field out",
-        )
+        hint = "cortex update ID --title TEXT; the word none takes a field out"
+        raise InvalidInputError("there is nothing to change: an empty text changes none", hint)
     size = len(asked.body.encode("utf-8", "surrogatepass"))
     if asked.body.strip() and size > events.MAX_CONTENT_BYTES:
-        raise InvalidInputError(
-            f"the text is larger than {events.MAX_CONTENT_BYTES:,} bytes",
-            "edit the file itself, or keep a summary",
-        )
+        hint = "edit the file itself, or keep a summary"
+        raise InvalidInputError(f"the text is larger than {events.MAX_CONTENT_BYTES:,} bytes", hint)
 
 
 def _edit_and_undo(
@@ -230,10 +224,8 @@ def _with_asked_fields(
     changed = with_fields_in_order(KEY_ORDER, changed, fields) if fields else changed
     if asked.status and asked.status != (note.get("status") or "active"):
         if (status := note.get("status").lower()) in SET_ASIDE_STATUSES:
-            raise InvalidInputError(
-                f"{row.id} is {status}",
-                f"{command('restore', row)} makes it current; then it may get another status",
-            )
+            hint = f"{command('restore', row)} makes it current; then it may get another status"
+            raise InvalidInputError(f"{row.id} is {status}", hint)
         changed = with_status(changed, asked.status, now)
         before["status"] = note.get("status")
     return changed, before

@@ -33,10 +33,8 @@ def find_only_live_session(
         )
     if len(live) > 1:
         names = ", ".join(session_name(row) for row in live[:_MAX_NAMED])
-        raise ConflictError(
-            f"{len(live)} sessions are going on in {where}: {names}",
-            "name the one that is over: cortex session end NAME",
-        )
+        hint = "name the one that is over: cortex session end NAME"
+        raise ConflictError(f"{len(live)} sessions are going on in {where}: {names}", hint)
     return live[0]
 
 

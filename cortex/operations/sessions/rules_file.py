@@ -87,10 +87,8 @@ def project_root(vault: Vault, cwd: str) -> str:
     git = checkout.find_repository(cwd)
     root = git[0] if git else os.path.realpath(cwd)
     if root == vault.root or root.startswith(f"{vault.root}{os.sep}"):
-        raise InvalidInputError(
-            f"{root} is the vault, not a project",
-            "run this in the folder of the project that works with it",
-        )
+        hint = "run this in the folder of the project that works with it"
+        raise InvalidInputError(f"{root} is the vault, not a project", hint)
     return root
 
 
@@ -202,10 +200,8 @@ def _write_rule_file(root: str, path: str, text: str) -> bool:
     wanted = (header + text.encode()).rstrip(b"\n") + b"\n"
     held = _read_file(root, path)
     if held is not None and not held.startswith(header):
-        raise ConflictError(
-            f"{path} is there, and cortex did not write it",
-            "move it away, or write into another place: cortex brief --into agents",
-        )
+        hint = "move it away, or write into another place: cortex brief --into agents"
+        raise ConflictError(f"{path} is there, and cortex did not write it", hint)
     if held == wanted:
         return False
     _write_file(root, path, held, wanted)
@@ -225,10 +221,8 @@ def _read_file(root: str, path: str) -> bytes | None:
     except NotFoundError:
         return None
     except InvalidInputError as error:
-        raise InvalidInputError(
-            f"{path}: {error.message}",
-            "cortex writes through no link: put a file in its place, or name the other way",
-        ) from error
+        hint = "cortex writes through no link: put a file in its place, or name the other way"
+        raise InvalidInputError(f"{path}: {error.message}", hint) from error
     if len(held) > _MAX_BYTES:
         raise InvalidInputError(
             f"{path} is larger than {_MAX_BYTES:,} bytes", "give the briefing another place"
@@ -250,10 +244,8 @@ def _write_file(root: str, path: str, held: bytes | None, wanted: bytes) -> None
             f"{path} was made by somebody else just now", "run the command again"
         ) from None
     except OSError as error:
-        raise CortexError(
-            f"{path} cannot be written: {error.strerror}",
-            "make room, or check the rights of the folder",
-        ) from error
+        hint = "make room, or check the rights of the folder"
+        raise CortexError(f"{path} cannot be written: {error.strerror}", hint) from error
     mask = files.current_umask()
     for one, mode in (*((folder, 0o777) for folder in new), (path, 0o666)):
         full = os.path.join(root, one)

@@ -141,10 +141,8 @@ def _clean_name(name: str, action: str) -> str:
         )
     name = one_line(name).removeprefix("[[").removesuffix("]]")
     if len(name) > _MAX_NAME_CHARS:
-        raise InvalidInputError(
-            f"a name of {len(name)} characters is too long for a session",
-            f"use at most {_MAX_NAME_CHARS}",
-        )
+        hint = f"use at most {_MAX_NAME_CHARS}"
+        raise InvalidInputError(f"a name of {len(name)} characters is too long for a session", hint)
     return name
 
 
@@ -169,10 +167,8 @@ def _start(vault: Vault, caller: Caller, name: str, project: str, goal: str) -> 
 
     (row, others), problems = query_fresh(vault, caller, find)
     if row is None:
-        raise CortexError(
-            f"{captured.id} was captured, and no note came of it",
-            "cortex doctor says why; cortex normalize tries again",
-        )
+        hint = "cortex doctor says why; cortex normalize tries again"
+        raise CortexError(f"{captured.id} was captured, and no note came of it", hint)
     outcome = "resumed" if len(row.events) > 1 else "started"
     file = os.path.join(vault.root, row.path)
     return SessionStartResult(row.id, name, row.path, outcome, captured.id, others, problems, file)
@@ -228,16 +224,12 @@ def _find_session_to_end(
     else:
         row = find_only_live_session(vault, caller, now.catalogue, project)
     if project and row.project != project:
-        raise InvalidInputError(
-            f"{name} is a session of {row.project or 'no project'}, not of {project}",
-            cortex_command("session", "end", name),
-        )
+        message = f"{name} is a session of {row.project or 'no project'}, not of {project}"
+        raise InvalidInputError(message, cortex_command("session", "end", name))
     named = name if sessions.session_note_id(name) == row.id else session_name(row)
     if sessions.session_note_id(named) != row.id:
-        raise InvalidInputError(
-            f"{row.path} does not say which session it is of",
-            "give the session's own name; cortex doctor says what is wrong with the note",
-        )
+        hint = "give the session's own name; cortex doctor says what is wrong with the note"
+        raise InvalidInputError(f"{row.path} does not say which session it is of", hint)
     types = (sessions.START_TYPE, sessions.END_TYPE)
     wanted = NoteFilter(tiers=(TIER_TRAIL,), types=types, sessions=(named,))
     goal = ended = ""

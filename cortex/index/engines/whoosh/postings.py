@@ -183,9 +183,7 @@ def _positions_by_document(postings: matching.Matcher) -> dict[int, str]:
     return found
 
 
-def _unwrap(
-    postings: matching.Matcher,
-) -> tuple[matching.Matcher, Callable[[int], bool] | None]:
+def _unwrap(postings: matching.Matcher) -> tuple[matching.Matcher, Callable[[int], bool] | None]:
     """The postings below a filter, and what tells whether a document passes it; None without
     one."""
     if not isinstance(postings, matching.FilterMatcher):
