@@ -127,11 +127,10 @@ class _Scan:
         name = entry.name
         is_note = name[-3:].lower() == ".md"
         if name[0] != "." and entry.is_symlink() and entry.is_dir():
-            what, hint = (
-                "is a link to a folder, which is not followed",
-                "put a copy of the folder in its place",
+            hint = "put a copy of the folder in its place"
+            self.problems.append(
+                Problem(path, "is a link to a folder, which is not followed", hint)
             )
-            self.problems.append(Problem(path, what, hint))
         elif is_note and not (
             name[0] == "." or path in self.ignored or (self.is_excluded and self.is_excluded(path))
         ):

@@ -231,13 +231,9 @@ def load_valid_state(folder: str) -> IndexState | None:
         table: Any = json.loads(data, strict=False)
         if table.pop("format") != FORMAT or compute_seal(folder) != table["sealed"]:
             return None
-        return IndexState(
-            str(table["settings"]),
-            tuple(table["exclude"]),
-            str(table["rules"]),
-            tuple(table["ignored"]),
-            tuple(Problem(*one) for one in table["noted"]),
-            table["sealed"],
-        )
+        for name in ("exclude", "ignored"):
+            table[name] = tuple(table[name])
+        table["noted"] = tuple(Problem(*one) for one in table["noted"])
+        return IndexState(**table)
     except (OSError, ValueError, RecursionError, KeyError, TypeError, AttributeError):
         return None

@@ -32,12 +32,8 @@ def lines() -> Iterator[str]:
             yield from ("", heading)
         for name in there:
             yield f"  {name:<12}{declaration_of(load_verb(name)).summary}"
-    yield from (
-        f"  {'hook':<12}{_HOOK}",
-        "",
-        "cortex VERB --help explains a verb, with an example.",
-        "",
-    )
+    yield f"  {'hook':<12}{_HOOK}"
+    yield from ("", "cortex VERB --help explains a verb, with an example.", "")
 
 
 def suggest_verb(name: str) -> str:

@@ -192,11 +192,7 @@ class InboxNormalizer:
                 self._add_outcome(new_path, CREATED, None)
                 self._link_records(create.record.session)
                 return
-        self._edit(
-            path,
-            added[-1],
-            lambda before: (self._session_after(before, path, added), UPDATED, None),
-        )
+        self._edit(path, added[-1], lambda before: self._session_after(before, path, added))
 
     def _link_records(self, session: str) -> None:
         """Link the records that this pass has made of a session to its note."""
@@ -208,7 +204,9 @@ class InboxNormalizer:
             if after != before:
                 files.replace(self.root, path, after, before)
 
-    def _session_after(self, before: bytes, path: str, added: list[Event]) -> bytes:
+    def _session_after(
+        self, before: bytes, path: str, added: list[Event]
+    ) -> tuple[bytes, str, None]:
         try:
             note = notes.read_strict(before, path)
         except InvalidInputError as error:
@@ -217,7 +215,7 @@ class InboxNormalizer:
         is_known = all(event.id in note.provenance()[0] for event in added)
         after = before if is_known else notes.write(self._session_with(note, added))
         _check_readable(after, path)
-        return after
+        return after, UPDATED, None
 
     def _session_with(self, note: notes.Note, added: list[Event]) -> notes.Note:
         """The note with more turns, and the overview of all of them."""

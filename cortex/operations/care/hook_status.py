@@ -297,13 +297,8 @@ def _probe_interpreter(interpreter: str, script: str) -> str:
     program = "import sys; sys.path.insert(0, sys.argv[1]); import cortex.core.model.problem"
     line = [interpreter, "-I", "-S", "-c", program, folder]
     try:
-        done = subprocess.run(
-            line,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=_TIMEOUT_SECONDS,
-            check=False,
-        )
+        nothing, limit = subprocess.DEVNULL, _TIMEOUT_SECONDS
+        done = subprocess.run(line, stdin=nothing, capture_output=True, timeout=limit, check=False)
     except (OSError, subprocess.TimeoutExpired):
         return f"runs {interpreter}, which does not start"
     return "" if done.returncode == 0 else f"runs {interpreter}, which does not find Cortex"

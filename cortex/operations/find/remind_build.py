@@ -282,12 +282,9 @@ def _numbers_of_others(
 def _is_eligible(one: NoteRow, asked: _ReminderRequest) -> bool:
     if one.tier != TIER_CURRENT or (one.type == "action" and one.status in DONE_STATUSES):
         return False
-    everywhere = one.scope in _SCOPES_OF_EVERY_PROJECT
-    return (
-        everywhere or one.type == "preference"
-        if asked.is_personal_vault
-        else everywhere or one.project in ("", *asked.projects)
-    )
+    if asked.is_personal_vault:
+        return one.scope in _SCOPES_OF_EVERY_PROJECT or one.type == "preference"
+    return one.scope in _SCOPES_OF_EVERY_PROJECT or one.project in ("", *asked.projects)
 
 
 def _current_replacement(catalogue: Catalogue, row: NoteRow) -> NoteRow | None:
@@ -411,10 +408,8 @@ def _excerpt_turn(match: _RelevantRecord, data: bytes) -> _RecordExcerpt:
     row, text = match.row, decode_text(data)
     shown = snippets.best_excerpt(text, match.wanted, match.part, _MAX_TURN_CHARS).text
     plain = shown.replace(MATCH_START, "").replace(MATCH_END, "")
-    title, said = (
-        sanitize_line(row.title, _MAX_TITLE_CHARS),
-        sanitize_line(plain, _MAX_TURN_CHARS + 4),
-    )
+    title = sanitize_line(row.title, _MAX_TITLE_CHARS)
+    said = sanitize_line(plain, _MAX_TURN_CHARS + 4)
     line = _reminder_line(match, title, said, "turn", format_time(row.date)[:10])
     return _RecordExcerpt(line, match, "", row.created)
 

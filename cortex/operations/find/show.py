@@ -50,18 +50,10 @@ def show(vault: Vault, caller: Caller, note: str) -> ShownNote:
     cut, data = len(data) > MAX_SHOWN_BYTES, data[:MAX_SHOWN_BYTES]
     access_log.append(vault, caller, "show", [row.id])
     text = data.removeprefix(notes.BOM).decode("utf-8", "replace")
-    return ShownNote(
-        row.id,
-        row.path,
-        row.title,
-        row.type,
-        row.status,
-        text,
-        notes.read(data, row.path).problems,
-        cut,
-        "project" if vault is project else "personal",
-        os.path.join(vault.root, row.path),
-    )
+    named = (row.id, row.path, row.title, row.type, row.status)
+    problems, file = notes.read(data, row.path).problems, os.path.join(vault.root, row.path)
+    whose = "project" if vault is project else "personal"
+    return ShownNote(*named, text, problems, cut, whose, file)
 
 
 def find_in_vaults(vault: Vault, caller: Caller, note: str) -> tuple[Vault, NoteRow]:

@@ -68,12 +68,8 @@ def actions(
         )
     named = canonical_project(vault, project)
     problems = [*ensure_fresh(vault, caller), *read_edited_minutes(vault, caller)]
-
-    wanted = NoteFilter(
-        tiers=(TIER_CURRENT,),
-        projects=(named,) if named else None,
-        state="done" if done else "to_do",
-    )
+    wanted = NoteFilter(tiers=(TIER_CURRENT,), state="done" if done else "to_do")
+    wanted = wanted._replace(projects=(named,) if named else None)
 
     def is_wanted(one: _ToDo) -> bool:
         is_theirs = not owner.strip() or one.owner.casefold() == owner.strip().casefold()

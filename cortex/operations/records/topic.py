@@ -59,12 +59,10 @@ def topic(
     rows.sort(key=lambda row: (row.topic, row.project, row.scope, row.id))
     if suggested:
         words = _words_of_topic(suggested)
-        alike = {
-            row.number: 1.0
-            if row.topic == suggested
-            else max(similarity(words, _words_of_topic(row.topic)), similarity(title, row.title))
-            for row in rows
-        }
+        alike = {}
+        for row in rows:
+            of_topic = similarity(words, _words_of_topic(row.topic))
+            alike[row.number] = max(of_topic, similarity(title, row.title), row.topic == suggested)
         rows = [row for row in rows if alike[row.number] >= SIMILAR_THRESHOLD]
         rows.sort(key=lambda row: (row.topic != suggested, -alike[row.number], row.topic))
     shown = rows[:_MAX_SUGGESTIONS] if suggested else rows
