@@ -55,9 +55,8 @@ def render_pages(root: str, catalogue: Catalogue, there: Iterable[str]) -> dict[
     a deletion."""
     by_page = _lines_by_page(root, catalogue)
     if unread := catalogue.unreadable_paths():
-        for page, item in _existing_lines(
-            root, {os.path.basename(path).removesuffix(".md") for path in unread}, there
-        ):
+        ids = {os.path.basename(path).removesuffix(".md") for path in unread}
+        for page, item in _existing_lines(root, ids, there):
             by_page.setdefault(page, {}).setdefault(item.id, item)
     by_page.setdefault(INDEX, {})
     for project in {page.project for page in by_page if page != INDEX}:
@@ -136,11 +135,8 @@ def _untracked_paths(root: str, elsewhere: dict[str, str]) -> set[bytes]:
     }
     new = elsewhere.keys() - known
     folders = (*_SHARED_FOLDERS, *map(layout_of(root).path, _SHARED_FOLDERS))
-    moved = (
-        git_cli.run(root, ["ls-files", "--deleted", "-z", "--", *folders]).split(b"\0")
-        if new
-        else []
-    )
+    words = ["ls-files", "--deleted", "-z", "--", *folders]
+    moved = git_cli.run(root, words).split(b"\0") if new else []
     names = {os.fsdecode(name).rpartition("/")[2].removesuffix(".md") for name in moved}
     return {os.fsencode(path) for path in new if elsewhere[path] not in names}
 

@@ -153,9 +153,8 @@ class Catalogue:
             # Derived data: the seal shows an interrupted write, and everything is rebuilt.
             self._db.executescript("PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF;")
         else:
-            self._db = sqlite3.connect(
-                f"file:{_quote_uri_path(path)}?mode=ro&immutable=1", uri=True
-            )
+            quoted = path.replace("%", "%25").replace("?", "%3f").replace("#", "%23")
+            self._db = sqlite3.connect(f"file:{quoted}?mode=ro&immutable=1", uri=True)
         # SQLite's own lower() knows ASCII only.
         self._db.create_function("folded", 1, lambda text: str(text).casefold(), deterministic=True)
 
@@ -183,19 +182,10 @@ class Catalogue:
         in the full-text index. Returns its number: the given one, else a new one, which is never
         used twice."""
         self.delete_note(note.path)
-        row = {name: getattr(note, name) for name in NoteRow._fields[2:-2]}
-        given = self.select(
-            _INSERT_NOTE,
-            (
-                number,
-                os.fsencode(note.path),
-                *row.values(),
-                "\n".join(note.tags),
-                "\n".join(note.events),
-                content_hash,
-                index_digest,
-            ),
-        ).lastrowid
+        plain = (getattr(note, name) for name in NoteRow._fields[2:-2])
+        lists = ("\n".join(note.tags), "\n".join(note.events))
+        row = (number, os.fsencode(note.path), *plain, *lists, content_hash, index_digest)
+        given = self.select(_INSERT_NOTE, row).lastrowid
         assert given is not None
         for table, rows_of in _CHILD_ROWS.items():
             if rows := [(given, *map(_sql_value, row)) for row in rows_of(note)]:
@@ -290,10 +280,6 @@ class Catalogue:
     def row_at(self, path: str) -> NoteRow | None:
         return next(self.rows("path = ?", (os.fsencode(path),)), None)
 
-    def event_numbers(self, ids: Iterable[str]) -> set[int]:
-        """The numbers of the events with these ids."""
-        return self.numbers(NoteFilter(tiers=(TIER_TRAIL,), ids=list(ids)))
-
     def rows(self, where: str = "1", values: Sequence[object] = ()) -> Iterator[NoteRow]:
         """The notes for which an SQL condition holds. `where` must not contain user text. For
         this package."""
@@ -338,7 +324,3 @@ class Catalogue:
 
 def _sql_value(value: object) -> object:
     return encode_text(value) if isinstance(value, str) and not value.isascii() else value
-
-
-def _quote_uri_path(path: str) -> str:
-    return os.fsdecode(path).replace("%", "%25").replace("?", "%3f").replace("#", "%23")

@@ -132,9 +132,8 @@ def _sharing_entities(
             for other in bearers[kind, key]:
                 if other != number:
                     left[other] = left.get(other, 1.0) * (1 - 1 / len(bearers[kind, key]))
-                    names.setdefault(other, []).append(
-                        shorten(name.removesuffix("()"), _MAX_NAME_CHARS)
-                    )
+                    shown = shorten(name.removesuffix("()"), _MAX_NAME_CHARS)
+                    names.setdefault(other, []).append(shown)
         for other, rest in left.items():
             strength = round(min(_MAX_ENTITY_STRENGTH, 1 - rest), 3)
             why = ", ".join(dict.fromkeys(names[other][:_MAX_NAMES]))
@@ -159,10 +158,8 @@ def _of_one_session(
 
 def _current_paths(catalogue: Catalogue, numbers: Iterable[int]) -> dict[int, str]:
     query = f"SELECT number, path FROM note WHERE {{}} AND tier = {TIER_CURRENT}"
-    return {
-        number: os.fsdecode(path)
-        for number, path in catalogue.select_in(query, "number", list(numbers))
-    }
+    rows = catalogue.select_in(query, "number", list(numbers))
+    return {number: os.fsdecode(path) for number, path in rows}
 
 
 _EDGES_BY_KIND = {

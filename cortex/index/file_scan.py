@@ -74,9 +74,8 @@ class _Scan:
         """Scan one folder; returns its sub-folders, each with a slash at its end."""
         try:
             # From an open folder a stat costs a sixth less than by its whole path.
-            fd = os.open(
-                os.path.join(self.root, folder), os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
-            )
+            flags = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
+            fd = os.open(os.path.join(self.root, folder), flags)
         except OSError as error:
             if not folder:
                 raise
@@ -168,9 +167,7 @@ def _outer_rule_stamps(root: str) -> list[str]:
     if around is None:
         return []
     top, git, common = around
-    config = os.environ.get("XDG_CONFIG_HOME", "") or os.path.join(
-        os.path.expanduser("~"), ".config"
-    )
+    config = os.environ.get("XDG_CONFIG_HOME", "") or os.path.expanduser("~/.config")
     paths = [
         os.path.join(git, "index"),
         os.path.join(common, "info", "exclude"),

@@ -106,10 +106,6 @@ class LinkGraph:
                     found[canonical_edge(source, kind, number)] = None
         return [one for one in found if not wanted or one.kind in wanted]
 
-    def select_trail(self, numbers: Iterable[int]) -> set[int]:
-        """Those of these notes that are events or briefings."""
-        return self._catalogue.numbers(NoteFilter(tiers=(TIER_TRAIL,), numbers=list(numbers)))
-
     def in_degree(self) -> dict[int, int]:
         """How many current notes relate or link to each note; one pass over all edges."""
         names: dict[str, int] = {}  # -1 where several notes bear a name

@@ -59,9 +59,8 @@ def report_missing_targets(
         missed.setdefault((one.number, one.key), []).append(one)
     groups = MissingTargetReport(tuple(map(tuple, missed.values())), {}, {})
     near = {key: _most_similar_name(catalogue, key) for key in groups.keys[:_MAX_GUESSES]}
-    return groups._replace(
-        event_by_key=_source_events(catalogue, groups.keys), similar_name_by_key=near
-    )
+    event_by_key = _source_events(catalogue, groups.keys)
+    return groups._replace(event_by_key=event_by_key, similar_name_by_key=near)
 
 
 def problems_of_report(

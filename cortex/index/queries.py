@@ -138,9 +138,7 @@ def branch_totals(catalogue: Catalogue, project: str, limit: int) -> list[tuple[
         "SELECT branch, count(*), max(date) FROM note WHERE tier < 2 AND project = ? AND branch != ''"
         " GROUP BY 1 ORDER BY 3 DESC, 1 LIMIT ?"
     )
-    return [
-        (branch, notes, last) for branch, notes, last in catalogue.select(query, (project, limit))
-    ]
+    return list(catalogue.select(query, (project, limit)))
 
 
 def count_topics(catalogue: Catalogue) -> int:
@@ -170,16 +168,13 @@ def neighbours_in_time(
         KNOWLEDGE._replace(projects=None if project is None else (project,))
     )
     moment = f"(SELECT {CREATED_SECONDS_SQL} FROM note WHERE number = {row.number})"
-    before, after = (
-        list(
-            catalogue.rows(
-                f"{where} AND status != '{TEMPLATE}' AND number != {row.number} AND ({CREATED_SECONDS_SQL}, id) {sign} ({moment}, ?)"
-                f" ORDER BY {CREATED_SECONDS_SQL} {direction}, id {direction} LIMIT ?",
-                (*values, row.id, limit),
-            )
-        )
+    others = f"{where} AND status != '{TEMPLATE}' AND number != {row.number}"
+    clauses = (
+        f"{others} AND ({CREATED_SECONDS_SQL}, id) {sign} ({moment}, ?)"
+        f" ORDER BY {CREATED_SECONDS_SQL} {direction}, id {direction} LIMIT ?"
         for sign, direction in (("<", "DESC"), (">", "ASC"))
     )
+    before, after = (list(catalogue.rows(one, (*values, row.id, limit))) for one in clauses)
     return before[::-1], after
 
 
@@ -231,7 +226,7 @@ def pages_with_lines_of(catalogue: Catalogue, numbers: Iterable[int]) -> set[tup
     """Kind and branch of the briefing pages on which these notes have lines."""
     some = ",".join(map(str, numbers))
     query = f"SELECT DISTINCT kind, branch FROM item WHERE number IN ({some})"
-    return {(kind, branch) for kind, branch in catalogue.select(query)}
+    return set(catalogue.select(query))
 
 
 def briefing_candidates(
@@ -307,10 +302,8 @@ def has_edge_kind(catalogue: Catalogue, kind: str) -> bool:
 
 def edge_targets(catalogue: Catalogue, number: int) -> dict[str, str]:
     """The targets of a note's edges as they are written, by their keys."""
-    found = catalogue.select(
-        "SELECT key, target FROM edge WHERE number = ? ORDER BY rowid", (number,)
-    )
-    return dict(found)
+    query = "SELECT key, target FROM edge WHERE number = ? ORDER BY rowid"
+    return dict(catalogue.select(query, (number,)))
 
 
 def has_name(catalogue: Catalogue, key: str) -> bool:

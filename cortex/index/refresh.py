@@ -14,6 +14,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
 from cortex import __version__
@@ -113,15 +114,13 @@ def open_index(
         # 40 ms of imports, YAML above all; most refreshes find nothing changed.
         from cortex.index.reindex import Reindexing  # noqa: PLC0415
 
-        many = cores or _default_cores()
-        work = Reindexing(vault.root, folder, progress, many)
+        reindexing = partial(Reindexing, vault.root, folder, progress)
+        work = reindexing(cores or _default_cores())
         try:
             found, seen, noted = work.run(rebuild=rebuild, words=words)
         except (IndexDamaged, sqlite3.Error):
             try:  # once more from nothing, in this process alone
-                found, seen, noted = Reindexing(vault.root, folder, progress, 1).run(
-                    rebuild=True, words=words
-                )
+                found, seen, noted = reindexing(1).run(rebuild=True, words=words)
             except (IndexDamaged, sqlite3.Error) as error:
                 raise CortexError(
                     f"the search index cannot be written: {error}", f"make room in {folder}"
@@ -136,8 +135,8 @@ def _cache_problems(vault: Vault, folder: str) -> tuple[Problem, ...]:
     """The problem of a vault whose cache is another folder than the user's."""
     if folder == user_folders.vault_folder_path("cache", vault.root):
         return ()
-    why = f"the index is in {folder}"
-    return (user_folders.closed_folder_problem("cache", vault.root, why),)
+    where = f"the index is in {folder}"
+    return (user_folders.closed_folder_problem("cache", vault.root, where),)
 
 
 def _scan_if_current(vault: Vault, folder: str) -> tuple[Snapshot, tuple[Problem, ...]] | None:
@@ -209,13 +208,8 @@ def decode_stamps(rendered: bytes) -> dict[str, str]:
 
 
 def read_stamps(folder: str) -> bytes:
-    fd = store.open_private(os.path.join(folder, STAMPS_FILE))
-    with open(fd, "rb") as file:
+    with open(store.open_private(os.path.join(folder, STAMPS_FILE)), "rb") as file:
         return file.read()
-
-
-def write_file(folder: str, name: str, data: bytes) -> None:
-    store.replace(os.path.join(folder, name), data)
 
 
 def file_stamp(path: str) -> str:
@@ -227,11 +221,8 @@ def file_stamp(path: str) -> str:
 
 
 def compute_seal(folder: str) -> dict[str, str]:
-    names = [
-        CATALOGUE_FILE,
-        STAMPS_FILE,
-        *(f"{INDEX_FOLDER}/{name}" for name in os.listdir(os.path.join(folder, INDEX_FOLDER))),
-    ]
+    inner = (f"{INDEX_FOLDER}/{name}" for name in os.listdir(os.path.join(folder, INDEX_FOLDER)))
+    names = (CATALOGUE_FILE, STAMPS_FILE, *inner)
     return {name: file_stamp(os.path.join(folder, name)) for name in names}
 
 
@@ -239,19 +230,13 @@ def load_valid_state(folder: str) -> IndexState | None:
     """The state of the last refresh if every file is as it left them; None when a rebuild is
     needed."""
     try:
-        # `json` takes 2 ms to load.
-        table: Any = json.loads(
-            store.read(os.path.join(folder, STATE_FILE), _MAX_STATE_BYTES), strict=False
-        )
+        data = store.read(os.path.join(folder, STATE_FILE), _MAX_STATE_BYTES)
+        table: Any = json.loads(data, strict=False)
         if table.pop("format") != FORMAT or compute_seal(folder) != table["sealed"]:
             return None
-        return IndexState(
-            str(table["settings"]),
-            tuple(table["exclude"]),
-            str(table["rules"]),
-            tuple(table["ignored"]),
-            tuple(Problem(*one) for one in table["noted"]),
-            table["sealed"],
-        )
+        for name in ("exclude", "ignored"):
+            table[name] = tuple(table[name])
+        table["noted"] = tuple(Problem(*one) for one in table["noted"])
+        return IndexState(**table)
     except (OSError, ValueError, RecursionError, KeyError, TypeError, AttributeError):
         return None

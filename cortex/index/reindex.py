@@ -33,7 +33,6 @@ from cortex.index.refresh import (
     load_valid_state,
     read_stamps,
     scan_notes,
-    write_file,
 )
 from cortex.vault import files, settings
 from cortex.vault.git import checkout, git_cli
@@ -78,18 +77,15 @@ class Reindexing:
         else:
             self._rebuild(seen.stamps)
         problems = tuple(noted)
-        write_file(
-            self.folder,
-            STAMPS_FILE,
-            encode_stamps(seen._replace(racy=seen.racy | self.unreadable), for_later=True),
-        )
+        again = seen._replace(racy=seen.racy | self.unreadable)
+        stamps = encode_stamps(again, for_later=True)
+        store.replace(os.path.join(self.folder, STAMPS_FILE), stamps)
         toml = file_stamp(os.path.join(self.root, "cortex.toml"))
         fresh = IndexState(
             toml, wanted.exclude, seen.rule_stamps, ignored, problems, compute_seal(self.folder)
         )
-        write_file(
-            self.folder, STATE_FILE, json.dumps({"format": FORMAT, **fresh._asdict()}).encode()
-        )
+        data = json.dumps({"format": FORMAT, **fresh._asdict()}).encode()
+        store.replace(os.path.join(self.folder, STATE_FILE), data)
         return ("updated" if state else "built"), seen, problems
 
     def _with_known_exclude(self, broken: settings.Settings) -> settings.Settings:
@@ -109,13 +105,8 @@ class Reindexing:
         try:
             return tuple(sorted(git_cli.list_ignored(self.root)))
         except CortexError as error:
-            noted.append(
-                Problem(
-                    ".git",
-                    f"cannot tell what git ignores, so nothing is left out: {error.message}",
-                    error.hint,
-                )
-            )
+            message = f"cannot tell what git ignores, so nothing is left out: {error.message}"
+            noted.append(Problem(".git", message, error.hint))
             return ()
 
     def _rebuild(self, stamps: dict[str, str]) -> None:
@@ -221,16 +212,9 @@ class _IndexedNote(NamedTuple):
 
 def make_documents(number: int, card: NoteSummary) -> list[Document]:
     """The documents of a note for the full-text index: one for each passage, at least one."""
-    head = _head_text(card)
+    every = {"number": number, "tier": card.tier, "head": _head_text(card)}
     return [
-        {
-            "number": number,
-            "tier": card.tier,
-            "part": place,
-            "head": head,
-            "body": one.text,
-            "around": one.around or None,
-        }
+        {**every, "part": place, "body": one.text, "around": one.around or None}
         for place, one in enumerate(passages(card.body) or [TextPassage(0, "", "")])
     ]
 

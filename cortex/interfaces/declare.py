@@ -15,16 +15,10 @@ from cortex.core.model.parameters import DAY, MOMENT, Between
 from cortex.core.model.problem import InvalidInputError
 from cortex.operations import VERBS
 
-SUPPLIED_PARAMETERS = (
-    "vault",
-    "caller",
-    "answer_command",
-    "say",
-    "launch",
-)  # parameters that the interface fills in
-_PLAIN_NUMBER_RE = re.compile(
-    r"[-+.0-9A-Za-z]+"
-)  # `int` and `float` read blanks, _ and digits of every script
+# Parameters that the interface fills in.
+SUPPLIED_PARAMETERS = ("vault", "caller", "answer_command", "say", "launch")
+# `int` and `float` read blanks, _ and digits of every script.
+_PLAIN_NUMBER_RE = re.compile(r"[-+.0-9A-Za-z]+")
 _PARAMETER_DOC_RE = re.compile(r"([a-z_]+): (\S.*)")
 
 
@@ -195,12 +189,8 @@ def _is_literal(kind: Any) -> bool:
 
 def _convert_annotated(base: Any, mark: object, value: Any, now: str) -> Any:
     if mark in (MOMENT, DAY):
-        moments = _moments()
-        parsed = (
-            moments.parse_moment(str(value), now)
-            if mark == MOMENT
-            else moments.parse_day(str(value))
-        )
+        moments, text = _moments(), str(value)
+        parsed = moments.parse_moment(text, now) if mark == MOMENT else moments.parse_day(text)
         if parsed is None:
             raise ValueError(value)
         return parsed
@@ -227,7 +217,12 @@ def _describe_type(kind: Any) -> str:
     origin: Any = get_origin(kind)
     arguments = get_args(kind)
     if origin is Annotated:
-        return _describe_annotated(arguments[0], arguments[1])
+        base, mark = arguments
+        if isinstance(mark, Between):
+            return f"{_describe_type(base)} from {mark.least:,} to {mark.most:,}"
+        if mark == MOMENT:
+            return f"a date or a span: write {_moments().MOMENT_EXAMPLES}"
+        return "a day such as 2026-11-20" if mark == DAY else _describe_type(base)
     if origin in (list, tuple, Literal):
         choices = [choice for choice in choices_of(kind) if choice]
         return _join_or(choices) or ("" if origin is Literal else "a list of words")
@@ -235,14 +230,6 @@ def _describe_type(kind: Any) -> str:
         described = [_describe_type(one) for one in arguments if one is not NoneType]
         return _join_or([one for one in described if one])
     return {int: "a whole number", float: "a number", bool: "true or false"}.get(kind, "text")
-
-
-def _describe_annotated(base: Any, mark: object) -> str:
-    if isinstance(mark, Between):
-        return f"{_describe_type(base)} from {mark.least:,} to {mark.most:,}"
-    if mark == MOMENT:
-        return f"a date or a span: write {_moments().MOMENT_EXAMPLES}"
-    return "a day such as 2026-11-20" if mark == DAY else _describe_type(base)
 
 
 def _join_or(words: list[str]) -> str:

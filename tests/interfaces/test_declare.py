@@ -11,7 +11,7 @@ from cortex.core.model.parameters import Between, Day, QueryText, Since
 from cortex.core.model.problem import InvalidInputError
 from cortex.core.text.moments import parse_day, parse_moment
 from cortex.interfaces.cli import arguments
-from cortex.interfaces.cli.render import _to_json
+from cortex.interfaces.cli.render import as_json
 from cortex.interfaces.declare import convert, declaration_of
 
 NOW = "2026-11-22T12:00:00Z"
@@ -163,4 +163,4 @@ def test_json_merges_a_hit_into_what_holds_it() -> None:
         hit: Inner
         due: str
 
-    assert _to_json(Outer(Inner("a", "b"), "c")) == {"id": "a", "snippet": "b", "due": "c"}
+    assert as_json(Outer(Inner("a", "b"), "c")) == {"id": "a", "snippet": "b", "due": "c"}

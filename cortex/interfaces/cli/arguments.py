@@ -30,7 +30,8 @@ def parse(declared: Declaration, words: Sequence[str]) -> dict[str, object] | No
     mistake.
     """
     arguments = [one for one in declared.parameters if not one.is_option]
-    options = _options_by_flag(declared)
+    every = (one for one in (*declared.parameters, *GLOBAL_OPTIONS) if one.is_option)
+    options = {flag: one for one in every for flag in flags_of(one)}
     is_query = bool(arguments) and arguments[-1].type is QueryText
     values: dict[str, object] = {}
     given: list[str] = []
@@ -103,11 +104,6 @@ def usage_of(parameter: Parameter) -> str:
         flags = ", ".join(flags_of(parameter))
         return flags if parameter.type is bool else f"{flags} {parameter.metavar}"
     return parameter.metavar if parameter.required else f"[{parameter.metavar}]"
-
-
-def _options_by_flag(declared: Declaration) -> dict[str, Parameter]:
-    parameters = (*declared.parameters, *GLOBAL_OPTIONS)
-    return {flag: one for one in parameters if one.is_option for flag in flags_of(one)}
 
 
 def _option_value(

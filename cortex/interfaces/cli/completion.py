@@ -47,7 +47,8 @@ def _case_lines(shell: str, name: str) -> Iterator[str]:
     if shell == "bash":
         yield f'    {name}) words="{" ".join([*words, *(flag for flag, _ in flags)])}" ;;'
     elif shell == "zsh":
-        specs = [_quote(f"{flag}[{_no_brackets(meaning)}]") for flag, meaning in flags]
+        plain = ((flag, meaning.replace("[", "(").replace("]", ")")) for flag, meaning in flags)
+        specs = [_quote(f"{flag}[{meaning}]") for flag, meaning in plain]
         first = _quote(f"1:word:({' '.join(words)})") + " " if words else ""
         yield f"    {name}) _arguments {' '.join(specs)} {first}'*:file:_files' ;;"
     else:
@@ -58,10 +59,6 @@ def _case_lines(shell: str, name: str) -> Iterator[str]:
             yield f"{seen} -l {flag.removeprefix('--')} -d {_quote(meaning)}"
         if words:
             yield f"{seen} -f -a '{' '.join(words)}'"
-
-
-def _no_brackets(text: str) -> str:
-    return text.replace("[", "(").replace("]", ")")
 
 
 def _quote(text: str) -> str:

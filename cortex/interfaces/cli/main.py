@@ -18,7 +18,7 @@ from cortex.operations import VERBS
 from cortex.vault.git import checkout
 from cortex.vault.locate import Vault, find_vault
 
-EXIT_OK, EXIT_NO, EXIT_ERROR, EXIT_INTERRUPTED = 0, 1, 2, 130
+EXIT_OK, EXIT_ERROR, EXIT_INTERRUPTED = 0, 2, 130
 # Verbs that look at the repository, or change its drivers themselves.
 _VERBS_WITHOUT_SETUP = ("doctor", "git", "history")
 _MAX_STDIN_BYTES = 4_000_000  # bytes; a capture may hold a quarter of that and says so
@@ -139,16 +139,12 @@ def _set_up_clone(vault: Vault) -> None:
 
 def _read_stdin() -> str:
     if sys.stdin is None or sys.stdin.isatty():
-        raise InvalidInputError(
-            "- reads standard input, and nothing is piped into it",
-            "cat notes.txt | cortex capture -",
-        )
+        hint = "cat notes.txt | cortex capture -"
+        raise InvalidInputError("- reads standard input, and nothing is piped into it", hint)
     data = sys.stdin.buffer.read(_MAX_STDIN_BYTES + 1)
     if len(data) > _MAX_STDIN_BYTES:
-        raise InvalidInputError(
-            f"standard input holds more than {_MAX_STDIN_BYTES:,} bytes",
-            "pipe less into it; a note of that size is a file to copy into the vault",
-        )
+        hint = "pipe less into it; a note of that size is a file to copy into the vault"
+        raise InvalidInputError(f"standard input holds more than {_MAX_STDIN_BYTES:,} bytes", hint)
     return data.decode("utf-8", "surrogateescape")
 
 

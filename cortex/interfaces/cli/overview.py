@@ -20,13 +20,8 @@ VERB_GROUPS = {
     "Share": ("sync", "merge", "git", "heal", "watch"),
     "Look after": ("init", "layout", "normalize", "retry", "doctor", "rebuild", "schema", "completion"),
 }  # fmt: skip
-# Commands that are no verbs.
-_OTHER_COMMANDS = (
-    (
-        "hook",
-        "What an agent's host calls on an event of a session; `cortex hooks install` wires it.",
-    ),
-)
+# The command that is no verb.
+_HOOK = "What an agent's host calls on an event of a session; `cortex hooks install` wires it."
 
 
 def lines() -> Iterator[str]:
@@ -37,7 +32,7 @@ def lines() -> Iterator[str]:
             yield from ("", heading)
         for name in there:
             yield f"  {name:<12}{declaration_of(load_verb(name)).summary}"
-    yield from (f"  {name:<12}{summary}" for name, summary in _OTHER_COMMANDS)
+    yield f"  {'hook':<12}{_HOOK}"
     yield from ("", "cortex VERB --help explains a verb, with an example.", "")
 
 

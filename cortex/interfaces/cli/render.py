@@ -17,29 +17,23 @@ from cortex.vault.files import iter_chunks
 
 _FRAMED_VERBS = ("brief", "remind")  # their text is neutral, in a frame of ours
 _EXIT_INTERRUPTED = 130  # as a shell counts a program that Ctrl-C ended
+_FINDING_VERBS = ("actions", "graph", "meetings", "recall", "remind", "search")
+_PROBLEM_VERBS = ("doctor", "import", "lifecycle")
 # verb -> True (exit code 1) if the answer is no: no hits, a failed event, a problem found by doctor
 _IS_NEGATIVE: dict[str, Callable[[Any], object]] = {
-    "actions": lambda answer: not answer.hits,
+    **dict.fromkeys(_FINDING_VERBS, lambda answer: not answer.hits),
+    **dict.fromkeys(_PROBLEM_VERBS, lambda answer: answer.problems),
+    **dict.fromkeys(("git", "hooks"), lambda answer: answer.action == "status" and answer.problems),
     "distill": lambda answer: any(one.outcome == "failed" for one in answer.sessions),
-    "doctor": lambda answer: answer.problems,
     "entities": lambda answer: answer.name and not answer.entities,
     "extract": lambda answer: not (answer.replay.notes if answer.replay else answer.found),
     "forget": lambda answer: answer.outcome in ("unclear", "none"),
-    "git": lambda answer: answer.action == "status" and answer.problems,
-    "graph": lambda answer: not answer.hits,
     "heal": lambda answer: answer.stale,
-    "hooks": lambda answer: answer.action == "status" and answer.problems,
-    "import": lambda answer: answer.problems,
-    "lifecycle": lambda answer: answer.problems,
-    "meetings": lambda answer: not answer.hits,
     "merge": lambda answer: not answer.clean,
     "normalize": lambda answer: answer.failed or answer.problems,
     "project": lambda answer: not getattr(answer, "projects", True),
     "prune": lambda answer: answer.confirm or (answer.done and answer.kept),
-    "recall": lambda answer: not answer.hits,
-    "remind": lambda answer: not answer.hits,
     "restore": lambda answer: any(one.outcome == "refused" for one in answer.hits),
-    "search": lambda answer: not answer.hits,
     "session": lambda answer: (
         getattr(answer, "outcome", "") == "captured" or not getattr(answer, "hits", True)
     ),
@@ -47,13 +41,6 @@ _IS_NEGATIVE: dict[str, Callable[[Any], object]] = {
     "topic": lambda answer: not (answer.hits or answer.suggested),
     "watch": lambda answer: answer.refused,
 }
-
-
-def as_json(answer: Any) -> object:
-    """The answer as JSON values: a tuple with names becomes an object."""
-    fields = _to_json(answer)
-    assert isinstance(fields, dict)
-    return fields
 
 
 def print_answer(verb: str, answer: Any, out: TextIO) -> None:
@@ -64,7 +51,11 @@ def print_answer(verb: str, answer: Any, out: TextIO) -> None:
     """
     if not out.isatty() and (pieces := _raw_content(verb, answer)) is not None:
         for piece in pieces:
-            _write_bytes(out, piece)
+            if hasattr(out, "buffer"):
+                out.flush()
+                out.buffer.write(piece)
+            else:
+                out.write(piece.decode("utf-8", "surrogateescape"))
         return
     paint = out.isatty() and "NO_COLOR" not in os.environ
     shown = "\n".join(_text_renderer(verb)(answer))
@@ -89,14 +80,6 @@ def _raw_content(verb: str, answer: Any) -> Iterable[bytes] | None:
     return None
 
 
-def _write_bytes(out: TextIO, data: bytes) -> None:
-    if hasattr(out, "buffer"):
-        out.flush()
-        out.buffer.write(data)
-    else:
-        out.write(data.decode("utf-8", "surrogateescape"))
-
-
 def exit_code(verb: str, answer: Any) -> int:
     """0 for yes, 1 for no, 130 for an import that Ctrl-C ended."""
     if verb == "import" and answer.stopped:
@@ -116,17 +99,18 @@ def _text_renderer(verb: str) -> Callable[[Any], Iterable[str]]:
     return renderer
 
 
-def _to_json(value: Any) -> Any:
+def as_json(value: Any) -> Any:
+    """An answer, or a part of one, as JSON values: a tuple with names becomes an object."""
     if hasattr(value, "_asdict"):
         # `from_` is `from`, a word that Python keeps for itself.
-        fields = {key.rstrip("_"): _to_json(item) for key, item in value._asdict().items()}
+        fields = {key.rstrip("_"): as_json(item) for key, item in value._asdict().items()}
         if isinstance(fields.get("hit"), dict):  # a note with more about it: one object
             fields = fields.pop("hit") | fields
         elif "snippet" in fields:  # a hit, wherever it stands
             fields["snippet"] = fields["snippet"].replace(MATCH_START, "").replace(MATCH_END, "")
         return fields
     if isinstance(value, dict):
-        return {key: _to_json(item) for key, item in value.items()}
+        return {key: as_json(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [_to_json(item) for item in value]
+        return [as_json(item) for item in value]
     return value

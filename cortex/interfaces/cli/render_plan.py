@@ -6,14 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from cortex.core.model.note_status import DONE_STATUSES
-from cortex.interfaces.cli.text import (
-    bold,
-    dim,
-    format_count,
-    format_day,
-    list_end_lines,
-    yellow,
-)
+from cortex.interfaces.cli.text import bold, dim, format_count, format_day, list_end_lines, yellow
 from cortex.interfaces.escape_terminal import escape
 
 

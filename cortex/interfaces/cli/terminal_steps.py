@@ -94,11 +94,8 @@ def ask_for_model(hosts: Sequence[str]) -> None:
         print(f"not written: {escape(str(error))}")
         return
     after = "auto = false below [distill] leaves it to cortex distill"
-    print(
-        f"{escape(path)}: {after}"
-        if is_yes
-        else "no; cortex distill --help says how to begin later"
-    )
+    later = "no; cortex distill --help says how to begin later"
+    print(f"{escape(path)}: {after}" if is_yes else later)
 
 
 def _find_command(hosts: Sequence[str]) -> tuple[str, ...]:

@@ -34,9 +34,5 @@ def _print_error(line: str) -> None:
 
 if __name__ == "__main__":
     # Behind Python's own modules: none of what lies beside ours may take their place.
-    sys.path.append(
-        os.path.dirname(
-            os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-        )
-    )
+    sys.path.append(os.path.abspath(f"{__file__}/../../../.."))
     console(sys.argv[1:])

@@ -49,7 +49,10 @@ def read_bounded(fd: int, seconds: float) -> bytes:
 def parse_json(data: bytes) -> dict[str, object]:
     """The JSON object. Of one that was cut off, or is broken, the fields before the fault, and a
     text that was cut in it."""
-    text = _decode(data)
+    if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
+        text = data.decode("utf-16", "replace")
+    else:
+        text = data.removeprefix(b"\xef\xbb\xbf").decode("utf-8", "replace")
     try:
         table = json.loads(text, strict=False)
     except (ValueError, RecursionError):
@@ -62,12 +65,6 @@ def _is_complete_json(data: bytes) -> bool:
         return isinstance(json.loads(data, strict=False), dict)
     except (ValueError, RecursionError):
         return False
-
-
-def _decode(data: bytes) -> str:
-    if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
-        return data.decode("utf-16", "replace")
-    return data.removeprefix(b"\xef\xbb\xbf").decode("utf-8", "replace")
 
 
 def _parse_broken_json(text: str, *, full: bool) -> dict[str, object]:

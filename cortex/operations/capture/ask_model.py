@@ -23,17 +23,13 @@ def ask_model(
     try:
         words = shlex.split(command)
     except ValueError as error:
-        raise InvalidInputError(
-            f"{command[:100]!r} is no command: {error}",
-            "quote it for the shell: --model 'claude -p'",
-        ) from error
+        hint = "quote it for the shell: --model 'claude -p'"
+        raise InvalidInputError(f"{command[:100]!r} is no command: {error}", hint) from error
     if not words:
         raise InvalidInputError("the model's command is empty", "name one: --model 'claude -p'")
     output = run_model(words, build_question(sanitize_text(text)), cwd, timeout)
     answer = parse_answer(output)
     if answer is None:
-        raise CortexError(
-            f"{words[0]} answered no JSON array, but {sanitize_text(output).strip()[:80]!r}",
-            "another model, or the same once more",
-        )
+        message = f"{words[0]} answered no JSON array, but {sanitize_text(output).strip()[:80]!r}"
+        raise CortexError(message, "another model, or the same once more")
     return answer

@@ -117,21 +117,15 @@ def new_event_id(caller: Caller) -> str:
 
 def _find_earlier_capture(vault: Vault, event: Event) -> CaptureResult | None:
     """The result of an earlier attempt under this id; `ConflictError` if its text differs."""
-    id_ = event.id
-    for path in (
-        vault.layout().pending(id_),
-        vault.layout().event(id_),
-        vault.layout().failed(id_),
-    ):
+    id_, layout = event.id, vault.layout()
+    for path in (layout.pending(id_), layout.event(id_), layout.failed(id_)):
         if files.exists(vault.root, path):
             data = files.read(vault.root, path)
             # No field of an event spans lines: the first such heading is the event's own.
             text = data.partition(f"\n---\n\n{events.RAW_HEADING}\n\n".encode())[2]
             if text != f"{event.text}\n".encode():
-                raise ConflictError(
-                    f"{id_} was captured with other content",
-                    "capture without --id for a new event",
-                )
+                hint = "capture without --id for a new event"
+                raise ConflictError(f"{id_} was captured with other content", hint)
             # The earlier attempt may have failed right here.
             files.sync_folder(vault.root, path.rpartition("/")[0])
             return CaptureResult(id_, path, f"{vault.root}/{path}")

@@ -63,17 +63,16 @@ def publish_unsent_events(vault: Vault, ids: tuple[str, ...] | None = None) -> l
     problems: list[Problem] = []
     for id_ in spool.list_entries(vault).unsent_events if ids is None else ids:
         try:
-            _publish_unsent_event(vault, id_)
+            folder = spool.spool_folder(vault)
+            data = files.read(folder, id_ + spool.UNSENT_SUFFIX)
+            if not cursors.is_event_captured(vault, id_, elsewhere=False):
+                files.create(vault.root, vault.layout().pending(id_), data)
+            os.unlink(os.path.join(folder, id_ + spool.UNSENT_SUFFIX))
         except (NotFoundError, FileNotFoundError, FileExistsError):
             continue  # somebody else was at it
         except (CortexError, OSError) as error:
-            problems.append(
-                Problem(
-                    "hooks",
-                    f"an event that found no room has none yet: {error}",
-                    "make room, then cortex normalize",
-                )
-            )
+            message = f"an event that found no room has none yet: {error}"
+            problems.append(Problem("hooks", message, "make room, then cortex normalize"))
     return problems
 
 
@@ -140,10 +139,8 @@ class _SpoolDrain:
                 spool.remove_mark(self.vault, key, spool.RECENT_SUFFIX)
                 return
             size, idle = _size_and_idle_seconds(known.transcript, self.now)
-            has_grown = (
-                size not in (0, known.offset)
-                and self.now - idle + _MTIME_TOLERANCE_SECONDS >= checked
-            )
+            is_later = self.now - idle + _MTIME_TOLERANCE_SECONDS >= checked
+            has_grown = size not in (0, known.offset) and is_later
             may_read = idle > _IDLE_SECONDS_IN_TURN or not known.busy
             if has_grown and may_read and not self.capture_session(key):
                 return
@@ -172,11 +169,3 @@ def _size_and_idle_seconds(path: str, now: float) -> tuple[int, float]:
     except OSError:
         return 0, 0.0
     return status.st_size, now - status.st_mtime
-
-
-def _publish_unsent_event(vault: Vault, id_: str) -> None:
-    folder = spool.spool_folder(vault)
-    data = files.read(folder, id_ + spool.UNSENT_SUFFIX)
-    if not cursors.is_event_captured(vault, id_, elsewhere=False):
-        files.create(vault.root, vault.layout().pending(id_), data)
-    os.unlink(os.path.join(folder, id_ + spool.UNSENT_SUFFIX))

@@ -11,18 +11,15 @@ from cortex.core.model import event as events, session_note as sessions, turn_su
 from cortex.core.model.caller import Caller
 from cortex.core.model.event import Event
 from cortex.core.model.problem import CortexError, InvalidInputError, NotFoundError, Problem
-from cortex.core.normalize.handlers import (
-    SESSION_TEXT_TYPES,
-    parse_event,
-)
+from cortex.core.normalize.handlers import SESSION_TEXT_TYPES, parse_event
 from cortex.core.text.strings import text_digest
 from cortex.index.filters import NoteFilter
-from cortex.index.refresh import IndexSession, query_index
+from cortex.index.refresh import IndexSession
 from cortex.operations.capture.ask_model import ask_model
 from cortex.operations.capture.replay import ReplayResult, replay as run_replay, undo_replay
 from cortex.operations.capture.save import save
 from cortex.operations.find import resolve_note
-from cortex.operations.find.ensure_fresh import ensure_fresh
+from cortex.operations.find.ensure_fresh import query_fresh
 from cortex.vault import files, settings
 from cortex.vault.locate import Vault
 
@@ -110,10 +107,8 @@ def _extract_from(
 ) -> ExtractResult:
     """What extraction finds in a text, an event, or the events of a session or a record."""
     if not what:
-        raise InvalidInputError(
-            "say what to read: an event, a session, a record, or a text",
-            "cortex extract 'We chose SQLite because it is one file.'",
-        )
+        hint = "cortex extract 'We chose SQLite because it is one file.'"
+        raise InvalidInputError("say what to read: an event, a session, a record, or a text", hint)
     if keep and not model:
         raise InvalidInputError(
             "--keep saves what a model finds", "name its command: --model 'claude -p'"
@@ -123,11 +118,11 @@ def _extract_from(
         event = Event("", "stop", "", what)
         extracted = ExtractResult(tuple(_extract_from_event(event, phrases)), (), ())
         return _add_model_items(vault, caller, extracted, [event], model=model, keep=keep)
-    found, problems, read = [], [], []
+    found, read = [], []
     ids: tuple[str, ...] = (what,)
+    problems: list[Problem] = []
     if not events.is_event_id(what):
-        problems += ensure_fresh(vault, caller)
-        ids = query_index(vault, caller.progress, lambda now: _event_ids_of(now, what))
+        ids, problems = query_fresh(vault, caller, lambda now: _event_ids_of(now, what))
     for count, id_ in enumerate(ids, start=1):
         try:
             event = _load_event(vault, id_)
@@ -199,17 +194,9 @@ def _extract_from_event(
 
 def _item(one: Candidate, event: str, becomes_record: bool) -> ExtractedItem:
     return ExtractedItem(
-        one.layer,
-        one.type,
-        one.confidence,
-        becomes_record,
-        one.text,
-        one.reason,
-        one.line,
-        one.pinned,
-        one.tags,
-        event,
-    )
+        one.layer, one.type, one.confidence, becomes_record, one.text, one.reason, one.line,
+        one.pinned, one.tags, event,
+    )  # fmt: skip
 
 
 def _event_ids_of(now: IndexSession, name: str) -> tuple[str, ...]:

@@ -111,15 +111,12 @@ def capture_hook_event(
             if source.path:
                 held.mark_recent()
             done = action(session, refresh_cursor(held.cursor, now))
-    except ConflictError:
-        # A mark made before the lock was asked for would be taken away by whoever has the lock.
-        cursors.defer_session(vault, key, now)
-        if is_readable_transcript(told.host, path) or not _capture_payload_only(
-            vault, caller, told, now
-        ):
-            raise
-        return True
-    except cursors.StateUnavailable:
+    except (ConflictError, cursors.StateUnavailable) as error:
+        if isinstance(error, ConflictError):
+            # A mark made before the lock was asked for would be taken away by who has the lock.
+            cursors.defer_session(vault, key, now)
+            if is_readable_transcript(told.host, path):
+                raise
         if not _capture_payload_only(vault, caller, told, now):
             raise
         return True
@@ -152,16 +149,12 @@ def session_key(told: HookEvent, agent: str = "") -> str:
 def workspace_of(cwd: str, environ: Mapping[str, str]) -> Workspace:
     """Where a session works: in the host's directory, or else in this process's."""
     started = environ.get("CLAUDE_PROJECT_DIR", "")
+    if not (os.path.isabs(started) and os.path.isdir(started)):
+        started = ""
     if not (os.path.isabs(cwd) and os.path.isdir(cwd)):
-        cwd = started if os.path.isabs(started) and os.path.isdir(started) else working_directory()
-    real = os.path.realpath(cwd)
-    home = cwd
-    if (
-        os.path.isabs(started)
-        and os.path.isdir(started)
-        and f"{real}/".startswith(f"{os.path.realpath(started)}/")
-    ):
-        home = started
+        cwd = started or working_directory()
+    is_within = started and f"{os.path.realpath(cwd)}/".startswith(f"{os.path.realpath(started)}/")
+    home = started if is_within else cwd
     git = checkout.find_repository(home)
     root = git[0] if git and os.path.realpath(home) != git[0] else home
     project = checkout.project_of(home)
@@ -248,10 +241,8 @@ def _on_turn_end(session: HookSession, known: SessionCursor) -> bool:
         return True
     session.state.save(after)
     if session.source.path and not has_transcript and not told.message and told.name == "stop":
-        raise CortexError(
-            f"transcripts of {told.host} cannot be read, and no message came with the event",
-            "nothing else is missing; cortex capture keeps a text",
-        )
+        message = f"transcripts of {told.host} cannot be read, and no message came with the event"
+        raise CortexError(message, "nothing else is missing; cortex capture keeps a text")
     return False
 
 

@@ -133,10 +133,8 @@ def import_(
     any_project = all or (path and not os.path.isdir(where) and not project)
     wanted = "" if any_project else resolve_project(vault, caller, project)
     if not wanted and not all and not path:
-        raise NotFoundError(
-            "no project is known for this directory",
-            f"cortex import {' '.join(names)} --all, or --project NAME",
-        )
+        hint = f"cortex import {' '.join(names)} --all, or --project NAME"
+        raise NotFoundError("no project is known for this directory", hint)
     run = _ImportRun(vault, caller, dry_run=dry_run)
     try:
         for host in names:
@@ -190,9 +188,8 @@ class _ImportRun:
                 self.caller.progress("looking at transcripts", number, len(paths))
             one = transcript_files.read_info(host, path)
             if one.fault:
-                self.problems.append(
-                    Problem(path, f"cannot be read: {one.fault}", "give --path to leave it out")
-                )
+                hint = "give --path to leave it out"
+                self.problems.append(Problem(path, f"cannot be read: {one.fault}", hint))
             elif one.session:
                 self.transcripts.append(one)
                 if not one.subagent:
@@ -201,20 +198,18 @@ class _ImportRun:
     def select_transcripts(self, wanted: str, since: int | None) -> list[TranscriptInfo]:
         """The transcripts of the project `wanted` that went on after `since`, the oldest first."""
         after = f"{format_time(since)[:-1]}.000Z" if since is not None else ""
-        selected = [
-            one
-            for one in self.transcripts
-            if (
-                not wanted
-                or self.settings.resolve_project(self.default_location(one).project) == wanted
+
+        def is_wanted(one: TranscriptInfo) -> bool:
+            project = self.default_location(one).project if wanted else ""
+            return (
+                (not wanted or self.settings.resolve_project(project) == wanted)
+                and not (one.last_time and one.last_time < after)
+                and not (one.cwd and "\0" not in one.cwd and is_switched_off({}, one.cwd))
             )
-            and not (one.last_time and one.last_time < after)
-            and not (one.cwd and "\0" not in one.cwd and is_switched_off({}, one.cwd))
-        ]
-        sessions, kept = (
-            {(one.host, one.session) for one in some} for some in (self.transcripts, selected)
-        )
-        self.left_alone = len(sessions - kept)
+
+        selected = list(filter(is_wanted, self.transcripts))
+        sessions = {(one.host, one.session) for one in self.transcripts}
+        self.left_alone = len(sessions - {(one.host, one.session) for one in selected})
         return sorted(selected, key=lambda one: (one.first_time, one.path))
 
     def import_sessions(self, wanted: str, since: int | None) -> None:
@@ -234,25 +229,16 @@ class _ImportRun:
     def result(self, hosts: list[ImportableHost]) -> ImportResult:
         """What was done so far."""
         return ImportResult(
-            hosts,
-            list(self.sessions.values()),
-            self.events,
-            self.records,
-            self.unread,
-            self.left_alone,
-            self.folders,
-            self.transcript_count,
-            self.dry_run,
-            self.stopped,
+            hosts, list(self.sessions.values()), self.events, self.records, self.unread,
+            self.left_alone, self.folders, self.transcript_count, self.dry_run, self.stopped,
             self.problems,
-        )
+        )  # fmt: skip
 
     def default_location(self, one: TranscriptInfo) -> _ProjectLocation:
         """The place of the transcript's session, for lines that are of no project of their own."""
         home = self.main_transcripts.get((one.host, one.session), one)
-        return self.location_of(
-            one.cwd, one.branch, self.location_of(home.cwd, one.branch) if home is not one else None
-        )
+        usual = self.location_of(home.cwd, one.branch) if home is not one else None
+        return self.location_of(one.cwd, one.branch, usual)
 
     def location_of(
         self, cwd: str, branch: str, usual: _ProjectLocation | None = None
@@ -266,11 +252,9 @@ class _ImportRun:
             own = bool(git) or os.path.lexists(os.path.join(cwd, checkout.PROJECT_FILE))
             self.locations_by_cwd[cwd] = (named, git[0] if git else os.path.realpath(cwd), own)
         named, root, own = self.locations_by_cwd[cwd]
-        return (
-            _ProjectLocation(named, branch, root)
-            if own or usual is None
-            else usual._replace(branch=branch)
-        )
+        if usual and not own:
+            return usual._replace(branch=branch)
+        return _ProjectLocation(named, branch, root)
 
     def import_session(self, one: TranscriptInfo) -> None:
         """Import one session, or count what there is to import."""
@@ -292,9 +276,8 @@ class _ImportRun:
             self._add_to_session(one, None, 0, 0, 0)
             return
         read = new_reader(one.host)
-        read.since = (
-            cursor.floor if start.offset or not cursor.offset else max(cursor.floor, cursor.since)
-        )
+        is_new_file = cursor.offset and not start.offset
+        read.since = max(cursor.floor, cursor.since) if is_new_file else cursor.floor
         usual = self.default_location(one)
 
         def place_of(piece: TranscriptItem) -> tuple[str, str]:
@@ -312,11 +295,9 @@ class _ImportRun:
             if read.is_headless:
                 made = [*map(events.as_headless, made)]
             if held and (pieces or cursor.host):
-                cursor = self._publish_events(
-                    held,
-                    made,
-                    self._cursor_after(one, cursor, read, told, root)._replace(ahead=tuple(ahead)),
-                )
+                cursor = self._cursor_after(one, cursor, read, told, root)
+                cursor = cursor._replace(ahead=tuple(ahead))
+                self._publish_events(held, made, cursor)
             messages += sum(piece.kind in (AGENT_TEXT, PROMPT) for piece in pieces)
             count += len(made)
             self.events += len(made) if self.dry_run else 0
@@ -372,10 +353,9 @@ class _ImportRun:
             at = piece.at or at
             for number, part in enumerate(_split_text(sanitize_text(text))):
                 id_ = self._event_id(one, type_, piece, at, number)
-                event = Event(id_, type_, events.time_of_id(id_), part, sanitize_name(one.session))
-                made.append(
-                    event._replace(project=project, branch=branch, host=one.host, source="import")
-                )
+                session = sanitize_name(one.session)
+                event = Event(id_, type_, events.time_of_id(id_), part, session, project, branch)
+                made.append(event._replace(host=one.host, source="import"))
         return made
 
     def _event_id(
@@ -393,7 +373,7 @@ class _ImportRun:
 
     def _publish_events(
         self, held: cursors.LockedSession, made: list[Event], after: SessionCursor
-    ) -> SessionCursor:
+    ) -> None:
         """Publish the events of a segment and save the cursor; a kill in between repeats none."""
         if made:
             held.begin_publish(PublishAttempt(made[-1].id, after))
@@ -406,7 +386,6 @@ class _ImportRun:
                 publish_event(self.vault, self.caller, event._replace(id=other), is_retry=True)
             self.events += 1
         held.save(after)
-        return after
 
     def _cursor_after(
         self,
@@ -475,9 +454,8 @@ def _resume_position(path: str, cursor: SessionCursor) -> FilePosition:
     """Where to go on reading: behind what was captured, if this is still the same file."""
     start = FilePosition(cursor.offset, cursor.head)
     same = os.path.realpath(cursor.transcript or path) == os.path.realpath(path)
-    return (
-        start if start.offset and same and not read_new_lines(path, start, 1).fault else FILE_START
-    )
+    goes_on = start.offset and same and not read_new_lines(path, start, 1).fault
+    return start if goes_on else FILE_START
 
 
 def _split_text(text: str) -> Iterator[str]:

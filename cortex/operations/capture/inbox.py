@@ -103,10 +103,8 @@ class InboxNormalizer:
     def _read_event(self, path: str) -> Event:
         data = files.read(self.root, path, _MAX_FILE_BYTES + 1)
         if len(data) > _MAX_FILE_BYTES:
-            raise InvalidInputError(
-                f"the file is larger than {_MAX_FILE_BYTES:,} bytes",
-                "keep it as a note of its own in the vault",
-            )
+            hint = "keep it as a note of its own in the vault"
+            raise InvalidInputError(f"the file is larger than {_MAX_FILE_BYTES:,} bytes", hint)
         event = parse_event(data, path)
         return event._replace(project=self.settings.resolve_project(event.project))
 
@@ -194,7 +192,7 @@ class InboxNormalizer:
                 self._add_outcome(new_path, CREATED, None)
                 self._link_records(create.record.session)
                 return
-        self._retry(path, added[-1], lambda before: self._session_after(before, path, added))
+        self._edit(path, added[-1], lambda before: self._session_after(before, path, added))
 
     def _link_records(self, session: str) -> None:
         """Link the records that this pass has made of a session to its note."""
@@ -206,15 +204,18 @@ class InboxNormalizer:
             if after != before:
                 files.replace(self.root, path, after, before)
 
-    def _session_after(self, before: bytes, path: str, added: list[Event]) -> bytes:
+    def _session_after(
+        self, before: bytes, path: str, added: list[Event]
+    ) -> tuple[bytes, str, None]:
         try:
             note = notes.read_strict(before, path)
         except InvalidInputError as error:
             hint = f"{error.hint}: {path}, then cortex retry {added[-1].id}"
             raise InvalidInputError(error.message, hint) from error
-        if all(event.id in note.provenance()[0] for event in added):
-            return before
-        return notes.write(self._session_with(note, added))
+        is_known = all(event.id in note.provenance()[0] for event in added)
+        after = before if is_known else notes.write(self._session_with(note, added))
+        _check_readable(after, path)
+        return after, UPDATED, None
 
     def _session_with(self, note: notes.Note, added: list[Event]) -> notes.Note:
         """The note with more turns, and the overview of all of them."""
@@ -238,17 +239,17 @@ class InboxNormalizer:
             made |= {one.id: one.title for one in records if one.type != "plan"}
         return with_overview(note, compose_overview(ordered, list(made.items())))
 
-    def _is_there(self, record: Record) -> bool:
-        if record.id in self.existing.removed_ids:
-            return False
-        return record.id in self.existing.path_by_id or files.exists(
-            self.root, self.layout.record(record.type, record.id)
-        )
-
     def _records_in(self, event: Event) -> list[Record]:
         """The records that an event makes, without those that are not there."""
-        records = records_from_event(event, self.settings.phrases)
-        return [record for record in records if self._is_there(record)]
+        return [
+            record
+            for record in records_from_event(event, self.settings.phrases)
+            if record.id not in self.existing.removed_ids
+            and (
+                record.id in self.existing.path_by_id
+                or files.exists(self.root, self.layout.record(record.type, record.id))
+            )
+        ]
 
     def _find_event(self, id_: str) -> Event | None:
         """A normalized event, or one in the inbox after a crash; None if it cannot be read."""
@@ -259,71 +260,59 @@ class InboxNormalizer:
                 continue
         return None
 
-    def _retry(self, path: str, event: Event, change: Callable[[bytes], bytes]) -> None:
-        """Replace a note by what `change` makes of it. Where somebody saves it meanwhile, again."""
+    def _edit(
+        self, path: str, event: Event, change: Callable[[bytes], tuple[bytes, str, Event | None]]
+    ) -> None:
+        """Replace a note by what `change` makes of it: its bytes, the outcome, and an event of a
+        person's edit to preserve. Where somebody saves it meanwhile, read it again."""
         for _ in range(_MAX_ATTEMPTS):
             before = files.read(self.root, path)
-            after = change(before)
-            _check_readable(after, path)
+            after, outcome, edit = change(before)
             if after == before:
                 files.sync_folder(self.root, path.rpartition("/")[0])
-                return
-            try:
-                files.replace(self.root, path, after, before)
-            except ConflictError:
-                continue
-            self._add_outcome(path, UPDATED, before)
-            return
-        raise ConflictError(
-            f"{path} changes faster than it can be edited", f"cortex retry {event.id}"
-        )
-
-    def _amend(self, change: AddProvenance | UpsertTopic | MarkSuperseded) -> None:
-        """Change a note. Where somebody saves it meanwhile, read it again."""
-        for _ in range(_MAX_ATTEMPTS):
-            before = files.read(self.root, change.path)
-            outcome = DUPLICATE if isinstance(change, AddProvenance) else UPDATED
-            edit = None
-            try:
-                if isinstance(change, UpsertTopic):
-                    after, edit, changed = upsert_record(
-                        before,
-                        change,
-                        self._records_of_event,
-                        instead=self._is_reinstated(before, change.event),
-                    )
-                    outcome = UPDATED if changed else DUPLICATE
-                else:
-                    after = amend_note(before, change)
-                _check_readable(after, change.path)
-            except InvalidInputError as error:  # of the note, not of the event
-                message = error.message
-                if change.path not in message:
-                    message = f"{change.path}: {message}"
-                hint = f"{error.hint}: {change.path}, then cortex retry {change.event.id}"
-                raise InvalidInputError(message, hint) from error
-            if after == before:
-                files.sync_folder(self.root, change.path.rpartition("/")[0])
                 return
             if edit:
                 self._preserve_edit(edit)
             try:
-                files.replace(self.root, change.path, after, before)
+                files.replace(self.root, path, after, before)
             except ConflictError:
                 continue
-            self._add_outcome(change.path, outcome, before)
+            self._add_outcome(path, outcome, before)
             return
-        raise ConflictError(
-            f"{change.path} changes faster than it can be edited", f"cortex retry {change.event.id}"
-        )
+        hint = f"cortex retry {event.id}"
+        raise ConflictError(f"{path} changes faster than it can be edited", hint)
 
-    def _is_reinstated(self, data: bytes, event: Event) -> bool:
-        """True if a superseded record becomes current: its replacement is superseded, or gone."""
-        return (
-            bool(event.supersedes)
-            and has_current_replacement(notes.read(data), self._find_record, event.supersedes)
-            is False
-        )
+    def _amend(self, change: AddProvenance | UpsertTopic | MarkSuperseded) -> None:
+        """Change a note by a change of one event."""
+        self._edit(change.path, change.event, lambda before: self._amended(before, change))
+
+    def _amended(
+        self, before: bytes, change: AddProvenance | UpsertTopic | MarkSuperseded
+    ) -> tuple[bytes, str, Event | None]:
+        """The note after a change, what became of it, and a person's edit to preserve."""
+        outcome = DUPLICATE if isinstance(change, AddProvenance) else UPDATED
+        edit = None
+        try:
+            if isinstance(change, UpsertTopic):
+                # A superseded record becomes current: its replacement is superseded, or gone.
+                old = change.event.supersedes
+                instead = bool(old) and (
+                    has_current_replacement(notes.read(before), self._find_record, old) is False
+                )
+                after, edit, changed = upsert_record(
+                    before, change, self._records_of_event, instead=instead
+                )
+                outcome = UPDATED if changed else DUPLICATE
+            else:
+                after = amend_note(before, change)
+            _check_readable(after, change.path)
+        except InvalidInputError as error:  # of the note, not of the event
+            message = error.message
+            if change.path not in message:
+                message = f"{change.path}: {message}"
+            hint = f"{error.hint}: {change.path}, then cortex retry {change.event.id}"
+            raise InvalidInputError(message, hint) from error
+        return after, outcome, edit
 
     def _has_current_replacement(self, change: MarkSuperseded) -> bool:
         """Whether a current record is in its place (the replacement may be superseded itself)."""
@@ -373,10 +362,8 @@ class InboxNormalizer:
             else:
                 self._amend(AddProvenance(change.path, event, pinned=record.pinned))
         else:
-            raise InvalidInputError(
-                f"{change.path} exists and is not from this event",
-                f"rename it, then cortex retry {event.id}",
-            )
+            hint = f"rename it, then cortex retry {event.id}"
+            raise InvalidInputError(f"{change.path} exists and is not from this event", hint)
 
     def _add_outcome(self, path: str, outcome: str, before: bytes | None) -> None:
         self.outcomes.append((path, outcome))
@@ -395,12 +382,8 @@ class InboxNormalizer:
         self.failed.append(Problem(target, reason, hint))
         if self.dry_run:
             return
-        fields = {
-            "id": name,
-            "status": "failed",
-            "reason": reason[:_MAX_REASON_CHARS],
-            "hint": hint,
-        }
+        why = reason[:_MAX_REASON_CHARS]
+        fields = {"id": name, "status": "failed", "reason": why, "hint": hint}
         envelope = yaml_writer.frontmatter(fields).encode("utf-8", "backslashreplace")
         try:
             self._move_to_failed(path, target, envelope)

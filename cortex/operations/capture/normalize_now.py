@@ -20,7 +20,7 @@ from cortex.core.model.problem import (
 from cortex.core.model.record import content_digest
 from cortex.core.normalize.handlers import records_from_event
 from cortex.core.normalize.topic_upsert import record_from_note
-from cortex.core.notes.note import Note, read
+from cortex.core.notes.note import read
 from cortex.index.changed_pages import update_pages
 from cortex.index.filters import KNOWLEDGE
 from cortex.index.refresh import query_index
@@ -69,21 +69,17 @@ def normalize_now(vault: Vault, caller: Caller, event: Event) -> NormalizeNowRes
     except (CortexError, OSError) as error:
         # `error.hint` says how to mend settings that forbid changes.
         first = f"{error.hint}; then " if isinstance(error, InvalidInputError) else ""
-        raise CortexError(
-            f"kept as event {event.id}, which is no record yet: {reason_of(error)}",
-            f"{first}cortex normalize makes it one",
-        ) from error
+        message = f"kept as event {event.id}, which is no record yet: {reason_of(error)}"
+        raise CortexError(message, f"{first}cortex normalize makes it one") from error
     if done.failed:
         failure = done.failed[0]
         raise CortexError(
             f"kept as event {event.id}, which is no record yet: {failure.message}", failure.hint
         )
     problems = [] if healed else try_heal(vault, caller)
-    return (
-        NormalizeNowResult(tuple(done.outcomes), tuple(problems))
-        if done.outcomes
-        else _result_of_earlier_run(vault, caller, event)
-    )
+    if not done.outcomes:
+        return _result_of_earlier_run(vault, caller, event)
+    return NormalizeNowResult(tuple(done.outcomes), tuple(problems))
 
 
 def _normalize_event(vault: Vault, caller: Caller, event: Event) -> tuple[InboxNormalizer, bool]:
@@ -104,9 +100,8 @@ def _update_briefings(vault: Vault, done: InboxNormalizer) -> bool:
     if checkout.operation_in_progress(vault.root):
         return False
     try:
-        with lock(
-            os.path.join(vault.locks_folder(), "heal.lock"), "briefings", wait=_LOCK_TIMEOUT_SECONDS
-        ):
+        heal_lock = os.path.join(vault.locks_folder(), "heal.lock")
+        with lock(heal_lock, "briefings", wait=_LOCK_TIMEOUT_SECONDS):
             pages = update_pages(vault.root, done.original_bytes)
             for path, held, wanted in pages or ():
                 files.replace(vault.root, path, wanted, held)
@@ -138,9 +133,6 @@ def _outcome_of(vault: Vault, path: str, event: Event) -> str:
         return CREATED
     is_latest = max(named) == event.id and note.updated == event.at
     texts = {content_digest(record.title, record.body) for record in records_from_event(event)}
-    return UPDATED if is_latest or _digest_of(note) not in texts else DUPLICATE
-
-
-def _digest_of(note: Note) -> str:
-    record = record_from_note(note)
-    return content_digest(record.title, record.body)
+    held = record_from_note(note)
+    is_new = is_latest or content_digest(held.title, held.body) not in texts
+    return UPDATED if is_new else DUPLICATE

@@ -89,12 +89,12 @@ def undo_replay(vault: Vault, caller: Caller) -> ReplayResult:
     refuse_during_git_operation(vault)
     with record_lock(vault):
         held, problems = change_memory.take_back(vault, _MEMORY, "cortex extract --replay")
-    done = [_undone(path, notes.read(data, path)) for path, data in held]
-    return ReplayResult(tuple(done), True, "", (*problems, *try_heal(vault, caller)))
-
-
-def _undone(path: str, note: notes.Note) -> ReplayedNote:
-    return ReplayedNote("undone", note.get("id"), path, note.title, note.get("type"))
+    read = ((path, notes.read(data, path)) for path, data in held)
+    done = tuple(
+        ReplayedNote("undone", note.get("id"), path, note.title, note.get("type"))
+        for path, note in read
+    )
+    return ReplayResult(done, True, "", (*problems, *try_heal(vault, caller)))
 
 
 def _plan(vault: Vault, caller: Caller) -> tuple[list[_Planned], list[Problem]]:
@@ -133,9 +133,7 @@ def _plan(vault: Vault, caller: Caller) -> tuple[list[_Planned], list[Problem]]:
     return [one for one in planned if one.after != one.before], problems
 
 
-def _load_rows(
-    now: IndexSession,
-) -> tuple[list[NoteRow], list[NoteRow], set[int], list[NoteRow]]:
+def _load_rows(now: IndexSession) -> tuple[list[NoteRow], list[NoteRow], set[int], list[NoteRow]]:
     """The events of turns, the notes made of events, those that other notes than sessions link to,
     and distilled events."""
     turns = now.catalogue.find(NoteFilter(tiers=(TIER_TRAIL,), types=SESSION_TEXT_TYPES), "path")
@@ -184,7 +182,7 @@ def _going(
             continue
         said = {"archived_at": row.updated, "archived_because": _BECAUSE}
         after = notes.write(set_inactive_status(note, "archived", said))
-        yield _Planned(ReplayedNote("goes", row.id, row.path, row.title, row.type), data, after)
+        yield _Planned(_replayed("goes", row), data, after)
 
 
 def _returning(vault: Vault, rows: list[NoteRow], kept: set[str]) -> Iterator[_Planned]:
@@ -196,9 +194,7 @@ def _returning(vault: Vault, rows: list[NoteRow], kept: set[str]) -> Iterator[_P
         note = notes.read(data, row.path)
         if note.get("archived_because") == _BECAUSE:
             after = notes.write(restore_previous_status(note))
-            yield _Planned(
-                ReplayedNote("comes", row.id, row.path, row.title, row.type), data, after
-            )
+            yield _Planned(_replayed("comes", row), data, after)
 
 
 def _is_edited(note: notes.Note, row: NoteRow) -> bool:
@@ -222,8 +218,9 @@ def _sessions(
         if note.problems:
             continue
         after = normalizer.with_overview_of_events(note)
-        yield _Planned(
-            ReplayedNote("session", row.id, row.path, after.get("title"), row.type),
-            data,
-            notes.write(after),
-        )
+        replayed = _replayed("session", row)._replace(title=after.get("title"))
+        yield _Planned(replayed, data, notes.write(after))
+
+
+def _replayed(change: str, row: NoteRow) -> ReplayedNote:
+    return ReplayedNote(change, row.id, row.path, row.title, row.type)

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
 
 from cortex.core.minutes.ticked_tasks import child_slugs
 from cortex.core.model.caller import Caller
-from cortex.core.model.event import Event
 from cortex.core.model.note_status import TIER_CURRENT, TIER_TRAIL
 from cortex.core.model.problem import CortexError, Problem, reason_of
 from cortex.core.normalize.handlers import minutes_record, parse_event
@@ -68,7 +66,8 @@ def _reread(vault: Vault, caller: Caller, row: NoteRow) -> bool:
 
     before = files.read(vault.root, row.path)
     meeting = notes.read_strict(before, row.path)
-    event = _read_event(vault, row.events[0])
+    event_path = vault.layout().event(row.events[0])
+    event = parse_event(files.read(vault.root, event_path), event_path)
     ids = [id_ for ids in child_slugs(meeting).values() for id_ in ids]
     wanted = KNOWLEDGE._replace(ids=set(ids))
     rows = query_index(vault, caller.progress, lambda now: now.catalogue.find(wanted, "path"))
@@ -82,26 +81,14 @@ def _reread(vault: Vault, caller: Caller, row: NoteRow) -> bool:
         return False
     mark_briefings_stale(vault)
     for id_, (record, data) in done.created.items():
-        _create(vault, vault.layout().record(record.type, id_), data)
-    _replace(vault, {paths[id_]: (children[id_], note) for id_, note in done.changed.items()})
+        path = vault.layout().record(record.type, id_)
+        if not files.exists(vault.root, path):  # it is there after a crash
+            files.create(vault.root, path, data)
+    for id_, note in done.changed.items():
+        files.replace(vault.root, paths[id_], notes.write(note), notes.write(children[id_]))
     if after != before:  # last: until it is written, the minutes are read once more
         files.replace(vault.root, row.path, after, before)
     return True
-
-
-def _create(vault: Vault, path: str, data: bytes) -> None:
-    if not files.exists(vault.root, path):  # it is there after a crash
-        files.create(vault.root, path, data)
-
-
-def _replace(vault: Vault, changes: Mapping[str, tuple[notes.Note, notes.Note]]) -> None:
-    for path, (before, after) in changes.items():
-        files.replace(vault.root, path, notes.write(after), notes.write(before))
-
-
-def _read_event(vault: Vault, id_: str) -> Event:
-    path = vault.layout().event(id_)
-    return parse_event(files.read(vault.root, path), path)
 
 
 def _read_memory(vault: Vault) -> dict[str, str]:

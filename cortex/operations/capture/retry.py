@@ -39,18 +39,14 @@ def retry(vault: Vault, caller: Caller, event: str) -> RetryResult:
         held = files.read(vault.root, source)
         envelope = notes.read(held)
         if envelope.get("status") != "failed":
-            raise InvalidInputError(
-                f"{source} does not begin with the reason of a failure",
-                f"move it to {vault.layout().pending()} by hand",
-            )
+            hint = f"move it to {vault.layout().pending()} by hand"
+            raise InvalidInputError(f"{source} does not begin with the reason of a failure", hint)
         target = vault.layout().pending(name)
         try:
             files.create(vault.root, target, envelope.body)
         except FileExistsError:
             if files.read(vault.root, target) != envelope.body:
-                raise ConflictError(
-                    f"{target} waits already, with another text",
-                    "cortex normalize, then retry again",
-                ) from None
+                hint = "cortex normalize, then retry again"
+                raise ConflictError(f"{target} waits already, with another text", hint) from None
         files.remove(vault.root, source)
     return RetryResult(name, target, f"{vault.root}/{target}")

@@ -14,33 +14,27 @@ _CUT_NOTICE_BYTES = 400  # bytes for the line that says what was cut
 # Of what is kept of a text that is too long; the rest is its end, where conclusions stand.
 _HEAD_SHARE = 2 / 3
 _LINE_SEARCH_BYTES = 2_000  # bytes in which the end of a line is looked for
+_DIRECTION_CODES = (0x61C, 0x200E, 0x200F, *range(0x2028, 0x202F), *range(0x2066, 0x206A))
 # What acts on a terminal or turns the direction of a text. A name needs none of it.
 _CONTROL_ESCAPES = {
     code: f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}"
-    for code in (
-        *range(32),
-        *range(127, 160),
-        0x61C,
-        0x200E,
-        0x200F,
-        *range(0x2028, 0x202F),
-        *range(0x2066, 0x206A),
-    )
+    for code in (*range(32), *range(127, 160), *_DIRECTION_CODES)
 }
 
 
 def compose_event_text(new: TurnSummary) -> str:
     """The event's text; what was said is cut where it would be too long, and the text says so."""
+
+    def escaped(text: str) -> str:
+        return text.translate(_CONTROL_ESCAPES)
+
     new = new._replace(
-        changed_files=tuple(path.translate(_CONTROL_ESCAPES) for path in new.changed_files),
+        changed_files=tuple(map(escaped, new.changed_files)),
         commands=tuple(
-            run._replace(
-                line=run.line.translate(_CONTROL_ESCAPES),
-                outcome=run.outcome.translate(_CONTROL_ESCAPES),
-            )
+            run._replace(line=escaped(run.line), outcome=escaped(run.outcome))
             for run in new.commands
         ),
-        plan=tuple(step._replace(text=step.text.translate(_CONTROL_ESCAPES)) for step in new.plan),
+        plan=tuple(step._replace(text=escaped(step.text)) for step in new.plan),
     )
     whole = stretches.compose_text(new)
     if len(whole.encode("utf-8", "replace")) <= MAX_CONTENT_BYTES:

@@ -33,7 +33,6 @@ from cortex.index.refresh import IndexSession, last_index, query_index
 from cortex.operations.capture.capture import clean_tags, new_event_id
 from cortex.operations.capture.normalize import load_existing_records
 from cortex.operations.capture.normalize_now import publish_and_normalize
-from cortex.operations.find import resolve_note
 from cortex.operations.find.project_context import resolve_project
 from cortex.operations.projects.personal_vault import ensure_personal_vault
 from cortex.operations.records import change_record
@@ -135,17 +134,9 @@ def _save_event(vault: Vault, caller: Caller, event: Event, where: str) -> SaveR
     suggested = "" if topic else topics.suggest(note.get("type"), event.title, event.text)
     similar = _find_similar(vault, event, id_) if outcome == "created" else ()
     remark = "; ".join(filter(None, (where, _remark(note, event))))
+    file = os.path.join(vault.root, path)
     return SaveResult(
-        id_,
-        path,
-        outcome,
-        topic,
-        suggested,
-        event.id,
-        similar,
-        remark,
-        done.problems,
-        os.path.join(vault.root, path),
+        id_, path, outcome, topic, suggested, event.id, similar, remark, done.problems, file
     )
 
 
@@ -156,19 +147,15 @@ def _validated_event(event: Event) -> Event:
             "a save needs a title", 'cortex save "What it is, in a line" --why "the reason"'
         )
     if event.record and not is_record_type(event.record):
-        raise InvalidInputError(
-            f"{shorten(event.record, 50)!r} is no type of record",
-            "use one word of a-z, 0-9 and hyphens, at most 40 characters: decision, gotcha",
-        )
+        hint = "use one word of a-z, 0-9 and hyphens, at most 40 characters: decision, gotcha"
+        raise InvalidInputError(f"{shorten(event.record, 50)!r} is no type of record", hint)
     if event.scope and event.scope not in SCOPES:  # as of a record that a hand gave another word
         raise InvalidInputError(
             f"unknown scope {shorten(event.scope, 50)!r}", f"use one of: {', '.join(SCOPES)}"
         )
     if event.scope == "project" and not event.project:
-        raise InvalidInputError(
-            "there is no project here that it could be of",
-            "name it with --project, or use --scope personal",
-        )
+        hint = "name it with --project, or use --scope personal"
+        raise InvalidInputError("there is no project here that it could be of", hint)
     text = event.text or event.title
     if len(event.title) > MAX_SAVED_TITLE_CHARS:
         text = f"{event.title}\n\n{event.text}" if event.text else text
@@ -196,11 +183,8 @@ def _with_later_id(vault: Vault, caller: Caller, event: Event) -> Event:
             "save it without --supersedes: it says anew what that record says",
         )
     last = events.latest_event_id(note.provenance()[0])
-    return (
-        event._replace(id=events.id_after(last, b"\1" + caller.random(4)))
-        if last >= event.id
-        else event
-    )
+    later = events.id_after(last, b"\1" + caller.random(4)) if last >= event.id else event.id
+    return event._replace(id=later)
 
 
 def _topic_record(vault: Vault, caller: Caller, event: Event) -> notes.Note:
@@ -239,20 +223,13 @@ def _with_relations(
     """The event with the ids of the records that these names mean."""
 
     def ids(now: IndexSession, names: tuple[str, ...]) -> tuple[str, ...]:
-        return tuple(
-            dict.fromkeys(
-                change_record.check_editable(resolve_note.find_one(now.catalogue, name)).id
-                for name in names
-            )
-        )
+        return tuple(dict.fromkeys(change_record.find_editable(now, name).id for name in names))
 
-    old, sources = query_index(
-        vault,
-        caller.progress,
-        lambda now: (ids(now, supersedes), ids(now, derived_from)),
-        words=False,
-    )
-    return event._replace(supersedes=old, derived_from=sources)
+    def find(now: IndexSession) -> Event:
+        old, sources = ids(now, supersedes), ids(now, derived_from)
+        return event._replace(supersedes=old, derived_from=sources)
+
+    return query_index(vault, caller.progress, find, words=False)
 
 
 def _find_similar(vault: Vault, event: Event, id_: str) -> tuple[SimilarRecord, ...]:
@@ -266,12 +243,12 @@ def _find_similar(vault: Vault, event: Event, id_: str) -> tuple[SimilarRecord, 
     with suppress(IndexDamaged), last_index(vault, 1.0) as found:
         if words and found:
             rows = found[0].find(wanted, "-date", _MAX_CANDIDATES)
+    likeness = ((row, round(similarity(event.title, row.title), 3)) for row in rows)
     similar = [
-        SimilarRecord(row.id, row.title, round(similarity(event.title, row.title), 3))
-        for row in rows
-        if row.id != id_
+        SimilarRecord(row.id, row.title, alike)
+        for row, alike in likeness
+        if row.id != id_ and alike >= SIMILAR_THRESHOLD
     ]
-    similar = [one for one in similar if one.similarity >= SIMILAR_THRESHOLD]
     return tuple(sorted(similar, key=lambda one: (-one.similarity, one.id))[:_MAX_SIMILAR])
 
 

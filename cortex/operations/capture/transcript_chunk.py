@@ -64,12 +64,8 @@ def next_chunk(
             known, source, max_line_bytes, captured_until, prompts
         )
     last = text_fingerprint(message)
-    if (
-        last.size
-        and (is_new_turn or last not in known.last)
-        and last not in known.ahead
-        and "".join(message.split()) not in letters
-    ):
+    is_new = (is_new_turn or last not in known.last) and last not in known.ahead
+    if last.size and is_new and "".join(message.split()) not in letters:
         new = new._replace(message=append_message(new.message, message).strip())
         recent = _append_recent(known, last) if has_transcript else (last,)
         known = known._replace(last=recent)
@@ -111,14 +107,12 @@ def _read_transcript(
     said = [one.text for one in told.items if one.kind == AGENT_TEXT]
     captured, ahead, letters = _find_captured_texts(said, known.ahead)
     left = iter(captured)
-    told = told._replace(
-        items=tuple(one for one in told.items if one.kind != AGENT_TEXT or not next(left))
-    )
+    items = tuple(one for one in told.items if one.kind != AGENT_TEXT or not next(left))
+    told = told._replace(items=items)
     new = told.turn_summary(source.root, prompts)
     tagged = [(text_fingerprint(line), line) for line in new.tagged_lines]
-    new = new._replace(
-        tagged_lines=tuple(line for one, line in tagged if one not in known.ahead),
-    )
+    left_lines = tuple(line for one, line in tagged if one not in known.ahead)
+    new = new._replace(tagged_lines=left_lines)
     known = known._replace(
         since=max(known.since, told.reader.last_time),
         headless=known.headless or told.reader.is_headless,

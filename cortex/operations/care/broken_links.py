@@ -9,13 +9,9 @@ from contextlib import suppress
 
 from cortex.core.model.problem import CortexError, Problem
 from cortex.core.model.relation import LinkCandidate, NameResolver, basename_key
-from cortex.index import file_scan
+from cortex.index import file_scan, missing_targets
 from cortex.index.links import LinkGraph
-from cortex.index.missing_targets import (
-    MissingTargetReport,
-    problems_of_report,
-    report_missing_targets,
-)
+from cortex.index.missing_targets import MissingTargetReport
 from cortex.index.refresh import IndexSession
 from cortex.vault.git import checkout, git_cli
 
@@ -40,12 +36,12 @@ def find_broken_links(root: str, now: IndexSession) -> MissingTargetReport:
             if one.key not in resolvers
             or not resolvers[one.key].resolve(one.target, os.path.dirname(one.path))
         ]
-    return report_missing_targets(now.catalogue, missing)
+    return missing_targets.report_missing_targets(now.catalogue, missing)
 
 
 def broken_link_problems(root: str, known: MissingTargetReport) -> list[Problem]:
     """A problem for each of them. Runs git, so the caller must not hold the index lock."""
-    return problems_of_report(known, _deleting_commits(root, known.keys))
+    return missing_targets.problems_of_report(known, _deleting_commits(root, known.keys))
 
 
 def _deleting_commits(root: str, names: Sequence[str]) -> dict[str, str]:

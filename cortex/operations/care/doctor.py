@@ -20,6 +20,7 @@ from cortex.index import briefing_pages
 from cortex.index.catalogue import Catalogue
 from cortex.index.file_scan import Snapshot
 from cortex.index.filters import KNOWLEDGE
+from cortex.index.missing_targets import MissingTargetReport
 from cortex.index.queries import duplicate_ids, duplicate_topics, misdated_notes
 from cortex.index.refresh import IndexSession, query_index
 from cortex.operations.care import hook_status
@@ -84,15 +85,12 @@ def doctor(vault: Vault, caller: Caller, *, fix: bool = False) -> DoctorResult:
         *_unread_file_problems(vault, caller.cwd),
         *_shared_transcript_problems(vault, epoch_seconds(caller.now)),
     ]
-    examined, missing, renamed = query_index(
-        vault,
-        caller.progress,
-        lambda now: (
-            _examine_notes(vault, now, caller.now),
-            find_broken_links(vault.root, now),
-            project_file.name_mismatch_problems(vault, now.catalogue, caller.cwd),
-        ),
-    )
+
+    def examine(now: IndexSession) -> tuple[DoctorResult, MissingTargetReport, list[Problem]]:
+        renamed = project_file.name_mismatch_problems(vault, now.catalogue, caller.cwd)
+        return _examine_notes(vault, now, caller.now), find_broken_links(vault.root, now), renamed
+
+    examined, missing, renamed = query_index(vault, caller.progress, examine)
     links = broken_link_problems(vault.root, missing)
     return examined._replace(
         problems=(*failed, *around, *renamed, *examined.problems, *links),

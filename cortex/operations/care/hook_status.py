@@ -196,7 +196,7 @@ def disabled_by_host(host: Host, root: str) -> Iterator[str]:
         yield from _codex_disabled_features(host, root)
         return
     for path in _settings_paths(host, root):
-        settings = _read_settings(path)
+        settings = _parse_settings(_read_bytes(path))
         for keys in _DISABLING_KEYS.get(host.name, ()):
             table: Any = settings
             for key in keys[:-1]:
@@ -214,7 +214,7 @@ def plugin_settings_path(host: Host, root: str) -> str:
     """The settings file of Claude Code that enables our plugin; the last one counts."""
     found = ""
     for path in _settings_paths(host, root) if host.name == "claude" else ():
-        plugins = _read_settings(path).get("enabledPlugins")
+        plugins = _parse_settings(_read_bytes(path)).get("enabledPlugins")
         for name, on in plugins.items() if isinstance(plugins, dict) else ():
             if name.partition("@")[0] == "cortex":
                 found = path if on else ""
@@ -234,13 +234,9 @@ def _settings_paths(host: Host, root: str) -> Iterator[str]:
         yield from _MANAGED_SETTINGS_FILES
 
 
-def _read_settings(path: str) -> dict[str, Any]:
-    """What a settings file says; nothing where it cannot be read, which is told elsewhere."""
-    return _parse_settings(_read_bytes(path))
-
-
 @lru_cache(maxsize=8)  # several questions are asked of each file
 def _parse_settings(data: bytes) -> dict[str, Any]:
+    """What a settings file says; nothing where it cannot be read, which is told elsewhere."""
     try:
         root = jsonc.parse(data.decode("utf-8", "surrogateescape"))
     except CortexError:
@@ -301,13 +297,8 @@ def _probe_interpreter(interpreter: str, script: str) -> str:
     program = "import sys; sys.path.insert(0, sys.argv[1]); import cortex.core.model.problem"
     line = [interpreter, "-I", "-S", "-c", program, folder]
     try:
-        done = subprocess.run(
-            line,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=_TIMEOUT_SECONDS,
-            check=False,
-        )
+        nothing, limit = subprocess.DEVNULL, _TIMEOUT_SECONDS
+        done = subprocess.run(line, stdin=nothing, capture_output=True, timeout=limit, check=False)
     except (OSError, subprocess.TimeoutExpired):
         return f"runs {interpreter}, which does not start"
     return "" if done.returncode == 0 else f"runs {interpreter}, which does not find Cortex"

@@ -90,10 +90,9 @@ def hooks(
     problems: list[Problem] = []
     vault = _find_vault_here(caller.cwd, problems)
     # Everything is looked at before anything is written.
+    changing = chosen if action != "status" else []
     changes = [
-        (host, _plan_change(host, action, root, user=user, shared=shared))
-        for host in chosen
-        if action != "status"
+        (host, _plan_change(host, action, root, user=user, shared=shared)) for host in changing
     ]
     search_index = ""
     if not dry_run:

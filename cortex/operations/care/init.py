@@ -15,7 +15,7 @@ from cortex.operations.projects.project_file import write_project_file
 from cortex.vault import files, layout, settings_text
 from cortex.vault.agent_settings import list_agent_settings
 from cortex.vault.git import attributes
-from cortex.vault.locate import Vault, default_vault_file, real_folder
+from cortex.vault.locate import default_vault_file, real_folder
 from cortex.vault.state import store
 from cortex.vault.templates import read_template
 
@@ -82,11 +82,13 @@ def init(
     os.makedirs(root, exist_ok=True)
     if ".git" in root.split(os.sep):
         raise InvalidInputError(f"{root} lies in a git folder", "choose a folder outside .git")
-    result = InitResult(
-        Vault(root).root, _add_files(root, folder), default, list_agent_settings(root)
-    )
+    added = _add_files(root, folder)
+    result = InitResult(root, added, default, list_agent_settings(root))
     if default:
-        _set_default(root)
+        path = default_vault_file()
+        os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+        # Where a user's own settings are a link, its target is written.
+        store.replace(os.path.realpath(path), os.fsencode(root) + b"\n", synced=True)
     if change is None:
         return result
     obsidian_settings.apply_change(change)
@@ -131,10 +133,3 @@ def _add_files(root: str, folder: str) -> tuple[str, ...]:
     if named := write_project_file(root, new=new):
         added.append(os.path.relpath(named, root))
     return tuple(added)
-
-
-def _set_default(root: str) -> None:
-    path = default_vault_file()
-    os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
-    # Where a user's own settings are a link, its target is written.
-    store.replace(os.path.realpath(path), os.fsencode(root) + b"\n", synced=True)

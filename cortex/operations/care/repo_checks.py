@@ -53,11 +53,9 @@ def _interrupted_sync(root: str) -> list[Problem]:
 
 def _unfinished_operation(root: str) -> list[Problem]:
     """A merge or the like in which nothing is left to resolve: it waits for its end."""
-    if (
-        not checkout.operation_in_progress(root)
-        or merging.load_in_progress(root)
-        or repository.list_unmerged_paths(root)
-    ):
+    if not checkout.operation_in_progress(root) or merging.load_in_progress(root):
+        return []
+    if repository.list_unmerged_paths(root):
         return []
     return [Problem(".git", *commit.find_blocker(root))]
 
@@ -81,10 +79,8 @@ def _uncommitted_briefings(root: str) -> list[Problem]:
     paths = [os.fsdecode(name) for name in changed.split(b"\0") if name]
     if new or not all(map(is_among_briefings, paths)):
         return []  # they wait for a commit together with what they tell of
-    return [
-        Problem(path, "is not committed as it is, and a pull may refuse to touch it", "cortex sync")
-        for path in paths
-    ]
+    message = "is not committed as it is, and a pull may refuse to touch it"
+    return [Problem(path, message, "cortex sync") for path in paths]
 
 
 def _leftover_autostash(root: str) -> list[Problem]:
@@ -92,11 +88,8 @@ def _leftover_autostash(root: str) -> list[Problem]:
     listed = git_cli.run_unchecked(root, ["stash", "list", "--format=%gd %gs"]).stdout
     message = "an automatic stash was never put back: your changes lie there"
     stashes = (line.partition(" ") for line in listed.decode("utf-8", "replace").splitlines())
-    return [
-        Problem(f".git ({name})", message, f"git stash pop '{name}'")
-        for name, _, subject in stashes
-        if "autostash" in subject
-    ]
+    names = (name for name, _, subject in stashes if "autostash" in subject)
+    return [Problem(f".git ({name})", message, f"git stash pop '{name}'") for name in names]
 
 
 def _edited_events(root: str) -> list[Problem]:

@@ -82,9 +82,8 @@ def status(vault: Vault, caller: Caller) -> StatusResult:
 
 def _build_status(vault: Vault, now: IndexSession, at: str) -> StatusResult:
     catalogue = now.catalogue
-    failed = [
-        name.removesuffix(".md") for name in files.list_notes(vault.root, vault.layout().failed())
-    ]
+    names = files.list_notes(vault.root, vault.layout().failed())
+    failed = [name.removesuffix(".md") for name in names]
     statuses = catalogue.count_by("status")
     living = list_live_sessions(catalogue, at)
     is_current = NoteFilter(tiers=(TIER_CURRENT,))
@@ -92,6 +91,7 @@ def _build_status(vault: Vault, now: IndexSession, at: str) -> StatusResult:
     overdue = catalogue.find(is_open._replace(types=("action",), due_before=at[:10]), "due")
     unchanged = is_open._replace(changed_before=epoch_seconds(at) - _STALE_SECONDS)
     stale = catalogue.find(unchanged, "date")
+    recent = catalogue.find(is_current, "-date", _MAX_NOTES)
     contradicting = _contradicting_records(catalogue, is_current)
     faded, _ = find_faded(vault, now, at)
     lists: dict[str, list[Any]] = {
@@ -121,20 +121,16 @@ def _build_status(vault: Vault, now: IndexSession, at: str) -> StatusResult:
         projects=_most_frequent(counts["projects"]),
         open_actions=catalogue.count(NoteFilter(state="to_do")),
         sessions=count_started_sessions(catalogue),
-        recent=_status_notes(
-            vault,
-            catalogue.find(is_current, "-date", _MAX_NOTES),
-            catalogue.count(is_current),
-        ),
+        recent=_status_notes(vault, recent)._replace(total=catalogue.count(is_current)),
         problems=len(now.problems) + len(unusable),
         statuses=_most_frequent(statuses),
         set_aside=sum(statuses.get(name, 0) for name in SET_ASIDE_STATUSES),
         topics=count_topics(catalogue),
         open=_most_frequent(counts["open"]),
-        overdue=_status_notes(vault, overdue, len(overdue)),
-        stale=_status_notes(vault, stale, len(stale)),
-        contradictions=_status_notes(vault, contradicting, len(contradicting)),
-        faded=_status_notes(vault, [one.row for one in faded], len(faded)),
+        overdue=_status_notes(vault, overdue),
+        stale=_status_notes(vault, stale),
+        contradictions=_status_notes(vault, contradicting),
+        faded=_status_notes(vault, [one.row for one in faded]),
         live=tuple(shown["live"]),
         orphans=tuple(shown["orphans"]),
         more={name: number for name, number in left.items() if number > 0},
@@ -150,20 +146,12 @@ def _contradicting_records(catalogue: Catalogue, is_current: NoteFilter) -> list
     return catalogue.find(is_current._replace(numbers=numbers), "-date") if numbers else []
 
 
-def _status_notes(vault: Vault, rows: list[NoteRow], total: int) -> Hits[StatusNote]:
-    notes = [
-        StatusNote(
-            row.id,
-            row.path,
-            os.path.join(vault.root, row.path),
-            row.title,
-            row.type,
-            format_time(row.date),
-            row.due,
-        )
-        for row in rows[:_MAX_NOTES]
-    ]
-    return Hits(notes, total)
+def _status_notes(vault: Vault, rows: list[NoteRow]) -> Hits[StatusNote]:
+    notes = []
+    for row in rows[:_MAX_NOTES]:
+        file, date = os.path.join(vault.root, row.path), format_time(row.date)
+        notes.append(StatusNote(row.id, row.path, file, row.title, row.type, date, row.due))
+    return Hits(notes, len(rows))
 
 
 def _most_frequent(counts: dict[str, int]) -> dict[str, int]:

@@ -55,7 +55,7 @@ from cortex.operations.capture.capture import new_event_id
 from cortex.operations.capture.normalize_now import publish_and_normalize
 from cortex.operations.distill.due import due_rows, is_within_limits
 from cortex.operations.distill.model_command import GUARD_VARIABLE, IN_MODEL, run_model
-from cortex.operations.find.ensure_fresh import ensure_fresh
+from cortex.operations.find.ensure_fresh import query_fresh
 from cortex.operations.sessions.live_sessions import last_event_time
 from cortex.operations.sessions.resolve_session import IS_SESSION, find_session, session_name
 from cortex.operations.sessions.session_list import read_note
@@ -157,10 +157,9 @@ def distill(
         by_hand=by_hand,
         modes=print_prompt + (answer is not None) + dry_run,
     )
-    problems = ensure_fresh(vault, caller)
-    rows = query_index(
+    rows, problems = query_fresh(
         vault,
-        caller.progress,
+        caller,
         lambda now: _choose_rows(vault, now, names, since=since, due=due, at=caller.now),
     )
     if by_hand:
@@ -195,9 +194,8 @@ def _by_hand(vault: Vault, caller: Caller, plan: _Plan, answer: str | None) -> D
         return DistillResult((), 0.0, False, _prompt_of(plan, 0))
     table = read_answer(_read_answer_file(caller, answer))
     done, _ = _keep_answer(vault, caller, plan, 0, table=table, model="by hand")
-    return DistillResult(
-        (done._replace(left=len(plan.parts) - 1),), 0.0, False, "", tuple(try_heal(vault, caller))
-    )
+    done = done._replace(left=len(plan.parts) - 1)
+    return DistillResult((done,), 0.0, False, "", tuple(try_heal(vault, caller)))
 
 
 def _choose_rows(
@@ -294,13 +292,7 @@ def _ask_part(
 
 
 def _keep_answer(
-    vault: Vault,
-    caller: Caller,
-    plan: _Plan,
-    number: int,
-    *,
-    table: dict[str, object],
-    model: str,
+    vault: Vault, caller: Caller, plan: _Plan, number: int, *, table: dict[str, object], model: str
 ) -> tuple[DistilledSession, Distillation]:
     """Keep what is believed of an answer as an event, and make its records."""
     known = [id_ for id_, _ in plan.context.known]
@@ -402,11 +394,8 @@ def _commits(caller: Caller, row: NoteRow, turns: Sequence[Event]) -> tuple[str,
     words = ["log", f"-n{_MAX_COMMITS}", "--reverse", "--format=%h %s"]
     words += [f"--since={turns[0].at}", f"--until={turns[-1].at}"]
     try:
-        return tuple(
-            git_cli.run(repository.top, words, timeout=_GIT_TIMEOUT_SECONDS)
-            .decode("utf-8", "replace")
-            .splitlines()
-        )
+        output = git_cli.run(repository.top, words, timeout=_GIT_TIMEOUT_SECONDS)
+        return tuple(output.decode("utf-8", "replace").splitlines())
     except CortexError:  # a repository without commits
         return ()
 
@@ -419,10 +408,8 @@ def _prompt_of(plan: _Plan, number: int) -> str:
 
 def _would_ask(plan: _Plan) -> DistilledSession:
     tokens = sum(count_tokens(_prompt_of(plan, number)) for number in range(len(plan.parts)))
-    outcome = WOULD if plan.parts else UP_TO_DATE
-    return DistilledSession(
-        session_name(plan.row), plan.row.title, outcome, len(plan.parts), tokens
-    )
+    name, outcome = session_name(plan.row), WOULD if plan.parts else UP_TO_DATE
+    return DistilledSession(name, plan.row.title, outcome, len(plan.parts), tokens)
 
 
 def _read_answer_file(caller: Caller, answer: str) -> str:
@@ -434,9 +421,8 @@ def _read_answer_file(caller: Caller, answer: str) -> str:
     path = os.path.join(caller.cwd, os.path.expanduser(answer))
     if not os.path.isfile(path):
         message = f"{shorten(answer, 100)!r} is neither a file nor an answer"
-        raise NotFoundError(
-            message, "give a file with the JSON object; a single - reads it from stdin"
-        )
+        hint = "give a file with the JSON object; a single - reads it from stdin"
+        raise NotFoundError(message, hint)
     data = files.read_bounded(path, MAX_ANSWER_BYTES + 1, follow=True)
     if len(data) > MAX_ANSWER_BYTES:
         message = f"{answer} holds more than {MAX_ANSWER_BYTES:,} bytes"

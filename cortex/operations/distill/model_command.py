@@ -87,10 +87,8 @@ def _run(
             env={**os.environ, GUARD_VARIABLE: IN_MODEL},
         )
     except OSError as error:
-        raise NotFoundError(
-            f"{words[0]} cannot be run: {error.strerror}",
-            "name a command that is on the PATH",
-        ) from error
+        hint = "name a command that is on the PATH"
+        raise NotFoundError(f"{words[0]} cannot be run: {error.strerror}", hint) from error
     with process:  # closes the pipes and waits
         try:
             output, stderr = _read_output(process, words[0], timeout, waiting)
@@ -127,14 +125,10 @@ def _read_output(
                     pipes.unregister(key.fileobj)
             del stderr[:-_MAX_STDERR_BYTES]
             if len(output) > MAX_ANSWER_BYTES:
-                raise CortexError(
-                    f"{name} answered more than {MAX_ANSWER_BYTES:,} bytes",
-                    "another model, or one that answers JSON alone",
-                )
+                hint = "another model, or one that answers JSON alone"
+                raise CortexError(f"{name} answered more than {MAX_ANSWER_BYTES:,} bytes", hint)
             if has_ended and not has_read:
                 return output.decode("utf-8", "replace"), stderr.decode("utf-8", "replace")
             if time.monotonic() >= deadline:
-                raise CortexError(
-                    f"{name} gave no answer within {timeout:.0f} s",
-                    "ask about less, or give it more time: [distill] timeout, in seconds",
-                )
+                hint = "ask about less, or give it more time: [distill] timeout, in seconds"
+                raise CortexError(f"{name} gave no answer within {timeout:.0f} s", hint)

@@ -73,8 +73,13 @@ def find_replaceable(now: IndexSession) -> list[ReplaceableRecords]:
         open_ = [row for row in records if _may_go(row) and not only & set(row.events)]
         session = next((row for row in rows if row.type == "session"), None)
         if session and open_:
-            linked = _linked_numbers(now, open_, session)
-            replaceable = [row for row in open_ if row.number not in linked]
+            # Those to which no other note than the session links.
+            incoming = LinkGraph(now.catalogue).incoming_by_note([row.number for row in open_])
+            replaceable = [
+                row
+                for row in open_
+                if all(source == session.number for _, source, _ in incoming.get(row.number, ()))
+            ]
             if replaceable:
                 found.append(ReplaceableRecords(session, tuple(ids), records, replaceable))
     return found
@@ -82,16 +87,6 @@ def find_replaceable(now: IndexSession) -> list[ReplaceableRecords]:
 
 def _may_go(row: NoteRow) -> bool:
     return not row.pinned and not row.topic and row.status in _UNTOUCHED_STATUSES
-
-
-def _linked_numbers(now: IndexSession, rows: list[NoteRow], session: NoteRow) -> set[int]:
-    """Those of the rows to which other notes than the session link."""
-    incoming = LinkGraph(now.catalogue).incoming_by_note([row.number for row in rows])
-    return {
-        number
-        for number, edges in incoming.items()
-        if any(source != session.number for _, source, _ in edges)
-    }
 
 
 def _settle_session(vault: Vault, session: ReplaceableRecords) -> None:

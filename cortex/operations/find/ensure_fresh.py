@@ -3,16 +3,30 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from contextlib import suppress
+from typing import TypeVar
 
 from cortex.core.model.caller import Caller
 from cortex.core.model.layout import BRIEFINGS_FOLDER
 from cortex.core.model.problem import CortexError, Problem
+from cortex.index.refresh import IndexSession, query_index
 from cortex.operations.capture.drain_spool import drain_spool, has_spooled_work
 from cortex.vault import files, settings, user_folders
 from cortex.vault.git import displaced
 from cortex.vault.git.change_marker import briefings_are_stale
 from cortex.vault.locate import Vault
+
+_T = TypeVar("_T")
+
+
+def query_fresh(
+    vault: Vault, caller: Caller, at: Callable[[IndexSession], _T]
+) -> tuple[_T, list[Problem]]:
+    """Bring the vault up to date. Returns what `at` returns for its index, and the problems of
+    `ensure_fresh`."""
+    problems = ensure_fresh(vault, caller)
+    return query_index(vault, caller.progress, at), problems
 
 
 def ensure_fresh(vault: Vault, caller: Caller) -> list[Problem]:
@@ -26,11 +40,8 @@ def ensure_fresh(vault: Vault, caller: Caller) -> list[Problem]:
         try:
             problems += drain_spool(vault, caller)
         except (CortexError, OSError) as error:
-            problems.append(
-                Problem(
-                    "hooks", f"what a hook left behind was not captured: {error}", "cortex doctor"
-                )
-            )
+            message = f"what a hook left behind was not captured: {error}"
+            problems.append(Problem("hooks", message, "cortex doctor"))
     if files.list_notes(vault.root, vault.layout().pending()) and not _is_refused(vault):
         # Reading YAML costs 25 ms, and the inbox is mostly empty.
         from cortex.operations.capture import normalize  # noqa: PLC0415
@@ -39,11 +50,8 @@ def ensure_fresh(vault: Vault, caller: Caller) -> list[Problem]:
             done = normalize.normalize(vault, caller)
             problems += (*done.failed, *done.problems)
         except (CortexError, OSError) as error:
-            problems.append(
-                Problem(
-                    vault.layout().pending(), f"was not normalized: {error}", "cortex normalize"
-                )
-            )
+            where, message = vault.layout().pending(), f"was not normalized: {error}"
+            problems.append(Problem(where, message, "cortex normalize"))
     return problems + heal_if_stale(vault, caller)
 
 

@@ -13,9 +13,9 @@ from cortex.core.model.problem import InvalidInputError, Problem
 from cortex.core.text.strings import close_matches, did_you_mean
 from cortex.index import queries
 from cortex.index.catalogue import Catalogue
-from cortex.index.refresh import IndexSession, query_index
+from cortex.index.refresh import IndexSession
 from cortex.operations.find import resolve_note
-from cortex.operations.find.ensure_fresh import ensure_fresh
+from cortex.operations.find.ensure_fresh import query_fresh
 from cortex.operations.find.hits import Hit, build_hit
 from cortex.vault.locate import Vault
 
@@ -71,11 +71,8 @@ def entities(
     Example: cortex entities --kind package --number 5
     """
     if name and note:
-        raise InvalidInputError(
-            "either a name or --note, not both",
-            "cortex entities NAME, or cortex entities --note ID",
-        )
-    problems = ensure_fresh(vault, caller)
+        hint = "cortex entities NAME, or cortex entities --note ID"
+        raise InvalidInputError("either a name or --note, not both", hint)
 
     def answer(now: IndexSession) -> EntityMentions:
         if name:
@@ -85,29 +82,29 @@ def entities(
         things = [MentionedEntity(*one) for one in queries.most_mentioned(now.catalogue, kind)]
         return EntityMentions((), tuple(things[:number]), len(things))
 
-    return query_index(vault, caller.progress, answer)._replace(problems=tuple(problems))
+    found, problems = query_fresh(vault, caller, answer)
+    return found._replace(problems=tuple(problems))
 
 
 def _find_mentions(
     vault: Vault, catalogue: Catalogue, name: str, kind: str, number: int
 ) -> EntityMentions:
     bare = name.removeprefix("@") if "/" not in name else name
-    folded = (
-        bare.casefold().rstrip("/")
-        if "://" in bare
-        else bare.casefold().removeprefix("./").removeprefix("$")
-    )
+    key = bare.casefold()
+    folded = key.rstrip("/") if "://" in bare else key.removeprefix("./").removeprefix("$")
     mentions = queries.mentions_of(catalogue, bare, folded, kind)
-    rows = {
-        at: row
-        for at, row in catalogue.rows_by_number({at for at, *_ in mentions}).items()
-        if row.status not in HIDDEN_STATUSES
-    }
+    every = catalogue.rows_by_number({at for at, *_ in mentions})
+    rows = {at: row for at, row in every.items() if row.status not in HIDDEN_STATUSES}
     names: dict[tuple[str, str], list[str]] = {}
     for at, kind_, spelled, key in mentions:
         if at in rows:
             names.setdefault((kind_, key), []).append(spelled)
     listed = sorted(rows.values(), key=lambda row: (row.tier, -row.date, row.path))
+    hint = ""
+    if not listed:
+        keys = queries.entity_keys_from(catalogue, folded[:2], _MAX_COMPARED_NAMES)
+        near = close_matches(folded[:120], keys)
+        hint = did_you_mean(near, "cortex search finds any word of a note")
     # Matched as a whole where it stands so: `app.py` is not shown where a line has `myapp.py`.
     pattern = re.compile(rf"(?<!\w){re.escape(bare)}(?!\w)", re.IGNORECASE)
     return EntityMentions(
@@ -118,14 +115,8 @@ def _find_mentions(
         ),
         total=len(listed),
         name=name,
-        hint="" if listed else _suggest_names(catalogue, folded),
+        hint=hint,
     )
-
-
-def _suggest_names(catalogue: Catalogue, folded: str) -> str:
-    keys = queries.entity_keys_from(catalogue, folded[:2], _MAX_COMPARED_NAMES)
-    near = close_matches(folded[:120], keys)
-    return did_you_mean(near, "cortex search finds any word of a note")
 
 
 def _entities_of_note(catalogue: Catalogue, note: str, kind: str, number: int) -> EntityMentions:

@@ -8,6 +8,7 @@ from itertools import islice, pairwise
 from typing import Annotated, NamedTuple
 
 from cortex.core.model.caller import Caller
+from cortex.core.model.note_status import TIER_TRAIL
 from cortex.core.model.parameters import Between
 from cortex.core.model.problem import InvalidInputError, Problem
 from cortex.core.model.relation import (
@@ -22,11 +23,11 @@ from cortex.core.model.relation import (
 from cortex.core.ranking import graph_walk
 from cortex.index.catalogue import Catalogue, NoteRow
 from cortex.index.computed_edges import computed_edges
+from cortex.index.filters import NoteFilter
 from cortex.index.links import GraphEdge, LinkGraph, adjacency_of
 from cortex.index.queries import has_edge_kind
-from cortex.index.refresh import query_index
 from cortex.operations.find import resolve_note
-from cortex.operations.find.ensure_fresh import ensure_fresh
+from cortex.operations.find.ensure_fresh import query_fresh
 from cortex.vault.locate import Vault
 
 MAX_DEPTH = 10
@@ -109,14 +110,12 @@ def graph(
     """
     steps = depth or (MAX_DEPTH if to else _DEFAULT_DEPTH)
     kind = normalize_kind(kind)
-    problems = ensure_fresh(vault, caller)
     asked = _GraphRequest(note, to, kind, is_stated=stated, depth=steps, number=number)
-    found = query_index(
-        vault, caller.progress, lambda now: _build_graph(now.catalogue, vault.root, asked)
+    found, problems = query_fresh(
+        vault, caller, lambda now: _build_graph(now.catalogue, vault.root, asked)
     )
-    return found._replace(
-        mermaid=_render_mermaid(found) if mermaid else "", problems=tuple(problems)
-    )
+    chart = _render_mermaid(found) if mermaid else ""
+    return found._replace(mermaid=chart, problems=tuple(problems))
 
 
 class _GraphRequest(NamedTuple):
@@ -164,7 +163,8 @@ class _Neighbourhood:
     def _stated_edges(self, numbers: Sequence[int]) -> list[GraphEdge]:
         near = self._links.edges_touching(numbers, self._stated_kinds) if self._has_stated else []
         ends = {end for edge in near for end in (edge.source, edge.target)}
-        hidden = self._links.select_trail(ends - set(self._named))
+        trail = NoteFilter(tiers=(TIER_TRAIL,), numbers=ends - set(self._named))
+        hidden = self._catalogue.numbers(trail)
         near = [edge for edge in near if edge.source not in hidden and edge.target not in hidden]
         self.edges.update(dict.fromkeys(near, (1.0, "")))
         return near
@@ -222,18 +222,14 @@ def _edge_kinds(catalogue: Catalogue, kind: str) -> Iterable[str]:
         return {straight}
     if has_edge_kind(catalogue, kind):
         return {kind}
-    raise InvalidInputError(
-        f"no note says a relation {kind!r}",
-        f"kinds: {', '.join((*RELATION_KINDS, LINK_KIND, *COMPUTED_KINDS))}",
-    )
+    hint = f"kinds: {', '.join((*RELATION_KINDS, LINK_KIND, *COMPUTED_KINDS))}"
+    raise InvalidInputError(f"no note says a relation {kind!r}", hint)
 
 
 def _render_mermaid(found: NoteGraph) -> str:
     names = {node.id: f"n{at}" for at, node in enumerate(found.hits)}
-    lines = ["flowchart LR"]
-    lines += [
-        f'  {names[node.id]}["{_mermaid_label(node.title or node.id)}"]' for node in found.hits
-    ]
+    labels = ((node.id, _mermaid_label(node.title or node.id)) for node in found.hits)
+    lines = ["flowchart LR", *(f'  {names[id_]}["{label}"]' for id_, label in labels)]
     for source, kind, target, _, why in found.edges:
         arrow = "-.->" if kind == LINK_KIND else f'-->|"{_mermaid_label(kind)}"|'
         if why:
@@ -243,6 +239,5 @@ def _render_mermaid(found: NoteGraph) -> str:
 
 
 def _mermaid_label(text: str) -> str:
-    return " ".join(
-        "".join(sign if sign.isprintable() else " " for sign in text).split()
-    ).translate(_MERMAID_ESCAPES)
+    printable = "".join(sign if sign.isprintable() else " " for sign in text)
+    return " ".join(printable.split()).translate(_MERMAID_ESCAPES)

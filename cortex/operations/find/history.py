@@ -150,10 +150,8 @@ def _find_known_note(catalogue: Catalogue, note: str) -> _KnownNote | None:
         return _KnownNote(id_, row.path, frozenset({*row.events, *of_topic}))
     made = _records_made_by_events(catalogue, note)
     if len(made) > 1:
-        raise ConflictError(
-            f"{note!r} names {len(made)} records that are gone: {', '.join(sorted(made)[:5])}",
-            "give more of the id",
-        )
+        message = f"{note!r} names {len(made)} records that are gone: {', '.join(sorted(made)[:5])}"
+        raise ConflictError(message, "give more of the id")
     return next((_KnownNote(id_, "", frozenset(ids)) for id_, ids in made.items()), None)
 
 
@@ -224,10 +222,8 @@ def _find_commits(
     if not start:
         if known:
             return known.id, "", [], []
-        raise NotFoundError(
-            f"there is no note {note!r}, and git has never had one",
-            "cortex search finds notes by their words",
-        )
+        hint = "cortex search finds notes by their words"
+        raise NotFoundError(f"there is no note {note!r}, and git has never had one", hint)
     id_, names, commits = note_history.follow_renames(vault.root, id_, start)
     return id_, start[0], names, commits
 
@@ -245,14 +241,9 @@ def _event_paths(vault: Vault, ids: frozenset[str]) -> dict[str, str]:
 
 def _read_event_text(vault: Vault, event: str, path: str) -> EventText:
     note = notes.read(files.read(vault.root, path, _MAX_EVENT_BYTES), path)
-    said = _raw_text(note)
-    return EventText(
-        event,
-        note.get("at") or events.time_of_id(event),
-        shorten(note.title or said, 80),
-        path,
-        shorten(said, _PREVIEW_CHARS),
-    )
+    said, at = _raw_text(note), note.get("at") or events.time_of_id(event)
+    title, preview = shorten(note.title or said, 80), shorten(said, _PREVIEW_CHARS)
+    return EventText(event, at, title, path, preview)
 
 
 def _raw_text(note: notes.Note) -> str:
@@ -263,15 +254,11 @@ def _raw_text(note: notes.Note) -> str:
 def _with_event_text(vault: Vault, answer: History, places: dict[str, str], at: str) -> History:
     found = [event for event in places if event.startswith(at)]
     if not found:
-        raise NotFoundError(
-            f"{answer.id or answer.path} has no text from an event {at}",
-            "cortex history NOTE lists its texts; cortex show EVENT shows any event",
-        )
+        hint = "cortex history NOTE lists its texts; cortex show EVENT shows any event"
+        raise NotFoundError(f"{answer.id or answer.path} has no text from an event {at}", hint)
     if len(found) > 1:
         raise ConflictError(
             f"{at} names {len(found)} events: {', '.join(sorted(found)[:5])}", "give more of the id"
         )
-    return answer._replace(
-        text=_raw_text(notes.read(files.read(vault.root, places[found[0]], _MAX_EVENT_BYTES))),
-        at=found[0],
-    )
+    data = files.read(vault.root, places[found[0]], _MAX_EVENT_BYTES)
+    return answer._replace(text=_raw_text(notes.read(data)), at=found[0])

@@ -67,9 +67,14 @@ def compare_with_manifests(
     if problems:
         return PackageCheck({}, {}, {}, [], tuple(problems))
     names = frozenset().union(*(one.packages for one in now.values()))
+
+    def is_contradicted(claim: PackageClaim) -> bool:
+        if claim.is_used:
+            return not manifest.has_similar_package(claim.name, names)
+        return manifest.has_package(claim.name, names)
+
     suspects = {
-        id_: [one for one in claim.packages if _is_contradicted(one, names)]
-        for id_, claim in speaking.items()
+        id_: list(filter(is_contradicted, claim.packages)) for id_, claim in speaking.items()
     }
     if any(suspects.values()):
         seen(*(os.path.join(top, path) for path in others))
@@ -84,12 +89,6 @@ def compare_with_manifests(
     usual = [f"{below}/{name}" if below else name for name in _COMMON_MANIFESTS]
     paths = list(dict.fromkeys([*usual, *_COMMON_MANIFESTS, *now]))[:_MAX_HISTORY_PATHS]
     return PackageCheck(suspects, {id_: one.created for id_, one in speaking.items()}, now, paths)
-
-
-def _is_contradicted(claim: PackageClaim, names: frozenset[str]) -> bool:
-    if claim.is_used:
-        return not manifest.has_similar_package(claim.name, names)
-    return manifest.has_package(claim.name, names)
 
 
 def confirm_with_history(

@@ -28,17 +28,12 @@ def select_for_ranking(
     included, then the newest of types that do not decay."""
     if total <= MAX_RANKED:
         return now.catalogue.find(wanted)
-    used = sorted(
-        access_log.read_counts(vault).items(), key=lambda one: (-one[1].last_seconds, one[0])
-    )
-    recently = [id_ for id_, _ in used[:MAX_RECENTLY_USED]]
+    used = access_log.read_counts(vault)
+    recently = sorted(used, key=lambda id_: (-used[id_].last_seconds, id_))[:MAX_RECENTLY_USED]
+    enduring = wanted._replace(enduring_types=importance.NON_DECAYING_TYPES)
     parts = (
         now.catalogue.find(wanted, "-date", MAX_RANKED // 2),
-        now.catalogue.find(
-            wanted._replace(enduring_types=importance.NON_DECAYING_TYPES),
-            "-pinned",
-            MAX_RANKED // 2,
-        ),
+        now.catalogue.find(enduring, "-pinned", MAX_RANKED // 2),
         now.catalogue.find(wanted._replace(ids=recently)),
     )
     return {row.number: row for rows in parts for row in rows}.values()

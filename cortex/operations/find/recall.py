@@ -20,9 +20,9 @@ from cortex.index.catalogue import NoteRow
 from cortex.index.engines import load_engine
 from cortex.index.filters import KNOWLEDGE_TIERS, NoteFilter
 from cortex.index.links import LinkGraph
-from cortex.index.refresh import IndexSession, query_index
+from cortex.index.refresh import IndexSession
 from cortex.operations.find import resolve_note
-from cortex.operations.find.ensure_fresh import ensure_fresh
+from cortex.operations.find.ensure_fresh import query_fresh
 from cortex.operations.find.hits import Hit, Hits, build_hit
 from cortex.operations.find.note_ranks import rank_notes, select_for_ranking
 from cortex.operations.find.project_context import canonical_project, resolve_project
@@ -116,26 +116,28 @@ def recall(
     parsed = queries.parse(query, caller.now) if query.strip() else Query((), ())
     if type:
         parsed = parsed._replace(filters=(*parsed.filters, QueryFilter("type", type)))
-    if since is not None:
-        parsed = parsed._replace(after=since)
+    parsed = parsed if since is None else parsed._replace(after=since)
     if as_of is not None and as_of % _DAY_SECONDS == 0:
         as_of += _DAY_SECONDS - 1  # a day, of which the last second counts
     wanted = _project_filter(vault, scope, project, caller)
     branch = checkout.branch_of(caller.cwd)
     asked = _RecallRequest(parsed, scope, wanted, as_of, branch, number, all)
-    problems = ensure_fresh(vault, caller)
 
-    def answer(now: IndexSession) -> tuple[_Selected, list[RelatedHit]]:
-        selected = _select_records(vault, caller, now, asked)
+    def select(now: IndexSession) -> tuple[_Selected, list[RelatedHit]]:
+        selected = _select_notes(vault, caller, now, asked)
+        if not selected.total and not all:
+            selected = _select_notes(vault, caller, now, asked._replace(with_own=True))
         shown = [row for row, _ in selected.scored[:number]] if parsed.terms else []
-        return selected, _find_related(vault, now, asked, shown) if shown else []
+        if not shown or as_of is not None:  # edges are those of today
+            return selected, []
+        return selected, find_related(vault, now, shown, _note_filter(now, asked))
 
-    selected, related = query_index(vault, caller.progress, answer)
+    (selected, related), problems = query_fresh(vault, caller, select)
     hits = _build_hits(vault, asked, selected)
     access_log.append(vault, caller, "recall", [one.id for one in hits])
     hint = "" if hits else _empty_result_hint(caller, asked)
-    near = Hits(related, len(related))
-    return RecallResult(query, scope, hits, selected.total, tuple(problems), hint, near)
+    answer = RecallResult(query, scope, hits, selected.total, tuple(problems), hint)
+    return answer._replace(related=Hits(related, len(related)))
 
 
 def _build_hits(vault: Vault, asked: _RecallRequest, selected: _Selected) -> tuple[Hit, ...]:
@@ -152,33 +154,18 @@ def _project_filter(vault: Vault, scope: str, project: str, caller: Caller) -> s
     """The one project that is asked for; empty for all."""
     if not _SCOPE_RE.fullmatch(scope):
         raise InvalidInputError(f"there is no scope {scope!r}", one_of(scope, SCOPES))
-    named = (
-        resolve_project(vault, caller, project)
-        if scope == "project"
-        else canonical_project(vault, project)
-    )
-    if scope == "project" and not named:
-        raise InvalidInputError(
-            "this folder belongs to no project",
-            "name one: cortex recall --scope project --project NAME",
-        )
-    return named
-
-
-def _select_records(
-    vault: Vault, caller: Caller, now: IndexSession, asked: _RecallRequest
-) -> _Selected:
-    """The records that are asked for, at least as many as are shown; without any, people's own
-    notes."""
-    selected = _select_notes(vault, caller, now, asked)
-    if selected.total or asked.include_all:
-        return selected
-    return _select_notes(vault, caller, now, asked._replace(with_own=True))
+    if scope != "project":
+        return canonical_project(vault, project)
+    if named := resolve_project(vault, caller, project):
+        return named
+    hint = "name one: cortex recall --scope project --project NAME"
+    raise InvalidInputError("this folder belongs to no project", hint)
 
 
 def _select_notes(
     vault: Vault, caller: Caller, now: IndexSession, asked: _RecallRequest
 ) -> _Selected:
+    """The records that are asked for, at least as many as are shown."""
     wanted = _note_filter(now, asked)
     if asked.as_of is not None:
         wanted = _held_then(vault, now, wanted, asked.as_of)
@@ -191,15 +178,6 @@ def _select_notes(
     total = now.catalogue.count(wanted)
     some = select_for_ranking(vault, now, wanted, total)
     return _Selected(rank_notes(vault, now, caller, some, asked.branch), total, {})
-
-
-def _find_related(
-    vault: Vault, now: IndexSession, asked: _RecallRequest, shown: list[NoteRow]
-) -> list[RelatedHit]:
-    """What is connected to the records shown, of those that the same filters let through."""
-    if asked.as_of is not None:
-        return []  # edges are those of today
-    return find_related(vault, now, shown, _note_filter(now, asked))
 
 
 def _order_of_scope(caller: Caller, scope: str) -> Callable[[NoteRow], tuple[object, ...]] | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import NamedTuple
 
 from cortex.core.model.relation import COMPUTED_KINDS, LINK_KIND, edge_label
@@ -50,10 +49,8 @@ def find_related(
     numbers = reached.keys() - {row.number for row in found}
     allowed_numbers = now.catalogue.numbers(allowed._replace(numbers=numbers)) if numbers else ()
     rows = now.catalogue.rows_by_number({*allowed_numbers, *(way.via for way in reached.values())})
-    ranked = sorted(
-        ((rows[number], reached[number]) for number in allowed_numbers),
-        key=lambda one: (-one[1].strength, one[0].path),
-    )
+    pairs = ((rows[number], reached[number]) for number in allowed_numbers)
+    ranked = sorted(pairs, key=lambda one: (-one[1].strength, one[0].path))
     return [
         RelatedHit(build_hit(vault, row, way.strength), rows[way.via].id, way.why)
         for row, way in ranked[:_MAX_SHOWN]
@@ -81,12 +78,10 @@ def _step(now: IndexSession, level: list[int], reached: dict[int, _Way]) -> list
 def _edges(now: IndexSession, numbers: list[int]) -> list[tuple[int, int, float, str]]:
     """The edges of these notes: both ends, strength, what a person reads."""
     stated = LinkGraph(now.catalogue).edges_touching(numbers)
-    strengths: Mapping[str, float] = {LINK_KIND: _LINK_STRENGTH}
-    computed = computed_edges(now.catalogue, numbers, COMPUTED_KINDS, _MIN_STRENGTH)
-    return [
-        *((one.source, one.target, strengths.get(one.kind, 1.0), one.kind) for one in stated),
-        *(
-            (one.source, one.target, one.strength, edge_label(one.kind, one.why))
-            for one in computed
-        ),
-    ]
+    strengths = {LINK_KIND: _LINK_STRENGTH}
+    edges = [(one.source, one.target, strengths.get(one.kind, 1.0), one.kind) for one in stated]
+    edges += (
+        (one.source, one.target, one.strength, edge_label(one.kind, one.why))
+        for one in computed_edges(now.catalogue, numbers, COMPUTED_KINDS, _MIN_STRENGTH)
+    )
+    return edges

@@ -119,9 +119,8 @@ def build_reminder(
         try:
             found += _find_relevant(own, caller, asked._replace(is_personal_vault=True), problems)
         except (CortexError, OSError) as error:
-            problems.append(
-                Problem(own.root, f"your own vault was not looked in: {error}", "cortex doctor")
-            )
+            message = f"your own vault was not looked in: {error}"
+            problems.append(Problem(own.root, message, "cortex doctor"))
     found.sort(key=lambda one: (one.part >= 0, -one.score, one.row.path))
     excerpts = _excerpt_records(found, number)
     lines, text = _fit_to_budget(_mark_contradicted(caller, project, excerpts, problems))
@@ -155,16 +154,16 @@ def _find_relevant(
 
     def select(catalogue: Catalogue, words: str) -> list[_RelevantRecord]:
         relevant = load_engine().search_relevant(words, asked.prompt, asked.least_share)
-        chosen = [
-            _RelevantRecord(one.score, vault, row, b"", asked.is_personal_vault, one.prompt_share)
-            for one, row in _select_eligible(catalogue, relevant.notes, asked)
-        ]
+
+        def record(one: RelevantNote, row: NoteRow) -> _RelevantRecord:
+            is_personal = asked.is_personal_vault
+            return _RelevantRecord(one.score, vault, row, b"", is_personal, one.prompt_share)
+
+        chosen = [record(*pair) for pair in _select_eligible(catalogue, relevant.notes, asked)]
         if len(chosen) < asked.number and not asked.is_personal_vault:
             wanted = snippets.looked_for(relevant.weights)
             chosen += [
-                _RelevantRecord(
-                    one.score, vault, row, b"", False, one.prompt_share, one.part, wanted
-                )
+                record(one, row)._replace(part=one.part, wanted=wanted)
                 for one, row in _select_turns(catalogue, relevant.events, asked)
                 if not _is_told_by(row.id, one.prompt_share, chosen)
             ]
@@ -283,12 +282,9 @@ def _numbers_of_others(
 def _is_eligible(one: NoteRow, asked: _ReminderRequest) -> bool:
     if one.tier != TIER_CURRENT or (one.type == "action" and one.status in DONE_STATUSES):
         return False
-    everywhere = one.scope in _SCOPES_OF_EVERY_PROJECT
-    return (
-        everywhere or one.type == "preference"
-        if asked.is_personal_vault
-        else everywhere or one.project in ("", *asked.projects)
-    )
+    if asked.is_personal_vault:
+        return one.scope in _SCOPES_OF_EVERY_PROJECT or one.type == "preference"
+    return one.scope in _SCOPES_OF_EVERY_PROJECT or one.project in ("", *asked.projects)
 
 
 def _current_replacement(catalogue: Catalogue, row: NoteRow) -> NoteRow | None:
@@ -362,9 +358,8 @@ def _fit_to_budget(lines: Iterable[ReminderLine]) -> tuple[tuple[ReminderLine, .
     fitting: list[ReminderLine] = []
     text = ""
     for line in lines:
-        longer = context_markers.wrap(
-            context_markers.MEMORY, "\n".join([_HEADING, *map(_format_line, [*fitting, line])])
-        )
+        lines_so_far = "\n".join([_HEADING, *map(_format_line, [*fitting, line])])
+        longer = context_markers.wrap(context_markers.MEMORY, lines_so_far)
         if len(longer) > MAX_CHARS:
             break
         fitting, text = [*fitting, line], longer
@@ -404,15 +399,7 @@ def _excerpt_record(match: _RelevantRecord) -> _RecordExcerpt | None:
     if confidence is not None and confidence < _SURE_CONFIDENCE:
         text += f"{' ' if text else ''}(confidence {confidence:g})"
     date = sanitize_line((created or format_time(one.date))[:10])
-    line = ReminderLine(
-        sanitize_line(one.id),
-        title,
-        text,
-        sanitize_line(type_),
-        date,
-        path=one.path,
-        file=f"{match.vault.root}/{one.path}",
-    )
+    line = _reminder_line(match, title, text, sanitize_line(type_), date)
     return _RecordExcerpt(line, match, body, created)
 
 
@@ -421,13 +408,14 @@ def _excerpt_turn(match: _RelevantRecord, data: bytes) -> _RecordExcerpt:
     row, text = match.row, decode_text(data)
     shown = snippets.best_excerpt(text, match.wanted, match.part, _MAX_TURN_CHARS).text
     plain = shown.replace(MATCH_START, "").replace(MATCH_END, "")
-    line = ReminderLine(
-        sanitize_line(row.id),
-        sanitize_line(row.title, _MAX_TITLE_CHARS),
-        sanitize_line(plain, _MAX_TURN_CHARS + 4),
-        "turn",
-        format_time(row.date)[:10],
-        path=row.path,
-        file=f"{match.vault.root}/{row.path}",
-    )
+    title = sanitize_line(row.title, _MAX_TITLE_CHARS)
+    said = sanitize_line(plain, _MAX_TURN_CHARS + 4)
+    line = _reminder_line(match, title, said, "turn", format_time(row.date)[:10])
     return _RecordExcerpt(line, match, "", row.created)
+
+
+def _reminder_line(
+    match: _RelevantRecord, title: str, text: str, type_: str, date: str
+) -> ReminderLine:
+    path, file = match.row.path, f"{match.vault.root}/{match.row.path}"
+    return ReminderLine(sanitize_line(match.row.id), title, text, type_, date, "", path, file)

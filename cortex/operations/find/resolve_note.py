@@ -27,10 +27,8 @@ def find_one(catalogue: Catalogue, name: str) -> NoteRow:
         )
         raise NotFoundError(f"there is no note {name!r}", hint)
     if len(rows) > 1:
-        raise ConflictError(
-            f"{name!r} names {len(rows)} notes: {', '.join(row.path for row in rows[:5])}",
-            "give the path of the one you mean",
-        )
+        message = f"{name!r} names {len(rows)} notes: {', '.join(row.path for row in rows[:5])}"
+        raise ConflictError(message, "give the path of the one you mean")
     return rows[0]
 
 

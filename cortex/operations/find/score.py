@@ -13,9 +13,9 @@ from cortex.core.ranking.importance import Signals
 from cortex.core.text.iso_time import epoch_seconds
 from cortex.core.text.strings import format_time
 from cortex.index.catalogue import NoteRow
-from cortex.index.refresh import IndexSession, query_index
+from cortex.index.refresh import IndexSession
 from cortex.operations.find import resolve_note
-from cortex.operations.find.ensure_fresh import ensure_fresh
+from cortex.operations.find.ensure_fresh import query_fresh
 from cortex.operations.find.note_ranks import signals_of_notes
 from cortex.vault.git import checkout
 from cortex.vault.locate import Vault
@@ -52,14 +52,13 @@ def score(vault: Vault, caller: Caller, note: str, *, branch: str = "") -> NoteS
     Example: cortex score decision-save-lookup
     Example: cortex score decision-save-lookup --branch main --json
     """
-    problems = ensure_fresh(vault, caller)
     current = branch or checkout.branch_of(caller.cwd)
 
     def load(now: IndexSession) -> tuple[NoteRow, Signals]:
         row = resolve_note.find_one(now.catalogue, note)
         return row, signals_of_notes(vault, now, [row], current)[row.number]
 
-    row, signals = query_index(vault, caller.progress, load)
+    (row, signals), problems = query_fresh(vault, caller, load)
     moment = epoch_seconds(caller.now)
     answer = importance.explain_score(signals, moment)
     return NoteScore(
@@ -85,8 +84,4 @@ def _describe_lifecycle(row: NoteRow, held: Signals, moment: int) -> str:
     if row.id == row.path:
         return "kept: a note of your own, without an id"
     verdict = archive_rules.judge(held, moment, row.status)
-    return (
-        f"a pass would archive it: {verdict.reason}"
-        if verdict.should_archive
-        else f"kept: {verdict.reason}"
-    )
+    return f"{'a pass would archive it' if verdict.should_archive else 'kept'}: {verdict.reason}"

@@ -8,12 +8,7 @@ from typing import Annotated, Literal, NamedTuple
 from cortex.core.markdown import snippet as snippets
 from cortex.core.model import event as events
 from cortex.core.model.caller import Caller
-from cortex.core.model.note_status import (
-    HIDDEN_STATUSES,
-    TIER_CURRENT,
-    TIER_SET_ASIDE,
-    TIER_TRAIL,
-)
+from cortex.core.model.note_status import HIDDEN_STATUSES, TIER_CURRENT, TIER_SET_ASIDE, TIER_TRAIL
 from cortex.core.model.parameters import Between, QueryText
 from cortex.core.model.problem import CortexError, NotFoundError, Problem
 from cortex.core.ranking import query as queries
@@ -24,7 +19,7 @@ from cortex.index.catalogue import NoteRow
 from cortex.index.engines import load_engine
 from cortex.index.filters import NoteFilter
 from cortex.index.refresh import IndexSession, query_index
-from cortex.operations.find.ensure_fresh import ensure_fresh
+from cortex.operations.find.ensure_fresh import query_fresh
 from cortex.operations.find.hits import Hit, build_hit
 from cortex.vault.locate import Vault, find_personal_vault, personal_vault_problem
 from cortex.vault.state import access_log
@@ -178,11 +173,8 @@ def _select_vaults(vault: Vault, whose: Whose) -> tuple[list[tuple[Vault, Whose]
     own, problem = find_personal_vault(vault), personal_vault_problem(vault)
     if whose == "personal":
         if own is None:
-            message = (
-                f"{problem.where} {problem.message}"
-                if problem
-                else "you have no vault of your own beside this one"
-            )
+            message = "you have no vault of your own beside this one"
+            message = f"{problem.where} {problem.message}" if problem else message
             raise NotFoundError(message, "cortex init DIR --default makes DIR your own vault")
         return [(own, "personal")], []
     vaults: list[tuple[Vault, Whose]] = [(vault, "project")]
@@ -194,11 +186,8 @@ def _select_vaults(vault: Vault, whose: Whose) -> tuple[list[tuple[Vault, Whose]
 def _search_vault(
     vault: Vault, whose: Whose, caller: Caller, asked: Query, limit: int, *, every: bool
 ) -> _VaultHits:
-    problems = ensure_fresh(vault, caller)
-    ranked, terms, total, dropped, known = query_index(
-        vault,
-        caller.progress,
-        lambda now: (*_find_best(now, asked, limit, every=every), now.problems),
+    (ranked, terms, total, dropped, known), problems = query_fresh(
+        vault, caller, lambda now: (*_find_best(now, asked, limit, every=every), now.problems)
     )
     problems += known
     if whose == "personal" and len(problems) > 1:
@@ -254,7 +243,8 @@ def _find_best(
     if len(kept) < limit and (len(ranked) > _CANDIDATES or whole >= queries.MIN_ALL_WORDS_HITS):
         # They may have kept others out: asked again without them.
         gone = now.catalogue.find(NoteFilter(tiers=(TIER_SET_ASIDE,), statuses=HIDDEN_STATUSES))
-        told = now.catalogue.event_numbers(event for row in gone for event in row.events)
+        events_of_gone = [event for row in gone for event in row.events]
+        told = now.catalogue.numbers(NoteFilter(tiers=(TIER_TRAIL,), ids=events_of_gone))
         kept, _, total = _rank_notes(now, asked, limit, {row.number for row in gone} | told)
     return kept[:limit], terms, total, dropped
 
@@ -308,23 +298,15 @@ def _rank_notes(
         without=without,
     )
     rows = now.catalogue.rows_by_number(one.number for one in scored)
-    ranked = [
+    ranked = []
+    for one in scored:
+        row = rows[one.number]
         # Pages that Cortex writes itself, and what is no event, come last.
-        _RankedRow(
-            _LAST_GROUP if _comes_last(row := rows[one.number]) else one.group,
-            row,
-            one.score,
-            one.part,
-        )
-        for one in scored
-    ]
+        is_last = row.tier == TIER_TRAIL and (row.type == "briefing" or row.status == "failed")
+        ranked.append(_RankedRow(_LAST_GROUP if is_last else one.group, row, one.score, one.part))
     ranked.sort(key=lambda one: (one.group, -one.score, one.row.path))
     left = _without_told_events(ranked)
     return left, terms, len(left)
-
-
-def _comes_last(row: NoteRow) -> bool:
-    return row.tier == TIER_TRAIL and (row.type == "briefing" or row.status == "failed")
 
 
 def _next_query_hint(
@@ -366,18 +348,12 @@ def _empty_filters(vaults: list[Vault], caller: Caller, asked: Query) -> str:
     listed = _list_filters(asked)
     if not listed:
         return ""
-    alone = [one for _, one in listed]
-    together = asked._replace(terms=())
-    counts = [
-        query_index(
-            vault,
-            caller.progress,
-            lambda now: [
-                len(now.catalogue.numbers(NoteFilter(query=one))) for one in (together, *alone)
-            ],
-        )
-        for vault in vaults
-    ]
+    asked_for = [asked._replace(terms=()), *(one for _, one in listed)]
+
+    def count(now: IndexSession) -> list[int]:
+        return [now.catalogue.count(NoteFilter(query=one)) for one in asked_for]
+
+    counts = [query_index(vault, caller.progress, count) for vault in vaults]
     all_together, *each = map(sum, zip(*counts, strict=True))
     for (shown, _), passing in zip(listed, each, strict=True):
         if not passing:

@@ -50,18 +50,10 @@ def show(vault: Vault, caller: Caller, note: str) -> ShownNote:
     cut, data = len(data) > MAX_SHOWN_BYTES, data[:MAX_SHOWN_BYTES]
     access_log.append(vault, caller, "show", [row.id])
     text = data.removeprefix(notes.BOM).decode("utf-8", "replace")
-    return ShownNote(
-        row.id,
-        row.path,
-        row.title,
-        row.type,
-        row.status,
-        text,
-        notes.read(data, row.path).problems,
-        cut,
-        "project" if vault is project else "personal",
-        os.path.join(vault.root, row.path),
-    )
+    named = (row.id, row.path, row.title, row.type, row.status)
+    problems, file = notes.read(data, row.path).problems, os.path.join(vault.root, row.path)
+    whose = "project" if vault is project else "personal"
+    return ShownNote(*named, text, problems, cut, whose, file)
 
 
 def find_in_vaults(vault: Vault, caller: Caller, note: str) -> tuple[Vault, NoteRow]:
@@ -69,30 +61,24 @@ def find_in_vaults(vault: Vault, caller: Caller, note: str) -> tuple[Vault, Note
     `NotFoundError`, `ConflictError`."""
     heal_if_stale(vault, caller)
     try:
-        return vault, query_index(
-            vault, caller.progress, lambda now: resolve_note.find_one(now.catalogue, note)
-        )
+        return vault, _find_row(vault, caller, note)
     except NotFoundError as missing:
-        return _find_in_personal_vault(vault, caller, note, missing)
+        own = None if vault.is_explicit else find_personal_vault(vault)
+        if own is None:
+            raise
+        try:
+            heal_if_stale(own, caller)
+            return own, _find_row(own, caller, note)
+        except NotFoundError:
+            raise missing from None
+        except ConflictError:
+            raise
+        except (CortexError, OSError) as error:
+            hint = f"{missing.hint}; your own vault could not be looked in: {error}"
+            raise NotFoundError(missing.message, hint) from error
 
 
-def _find_in_personal_vault(
-    vault: Vault, caller: Caller, note: str, missing: NotFoundError
-) -> tuple[Vault, NoteRow]:
-    """The note in the person's own vault. Raises `missing` when it is not there either."""
-    own = None if vault.is_explicit else find_personal_vault(vault)
-    if own is None:
-        raise missing
-    try:
-        heal_if_stale(own, caller)
-        return own, query_index(
-            own, caller.progress, lambda now: resolve_note.find_one(now.catalogue, note)
-        )
-    except NotFoundError:
-        raise missing from None
-    except ConflictError:
-        raise
-    except (CortexError, OSError) as error:
-        raise NotFoundError(
-            missing.message, f"{missing.hint}; your own vault could not be looked in: {error}"
-        ) from error
+def _find_row(vault: Vault, caller: Caller, note: str) -> NoteRow:
+    return query_index(
+        vault, caller.progress, lambda now: resolve_note.find_one(now.catalogue, note)
+    )

@@ -15,9 +15,9 @@ from cortex.core.text.strings import shorten
 from cortex.index import queries
 from cortex.index.catalogue import NoteRow
 from cortex.index.filters import NoteFilter
-from cortex.index.refresh import IndexSession, query_index
+from cortex.index.refresh import IndexSession
 from cortex.operations.find import resolve_note
-from cortex.operations.find.ensure_fresh import ensure_fresh
+from cortex.operations.find.ensure_fresh import query_fresh
 from cortex.operations.find.hits import Hit, build_hit
 from cortex.vault import files
 from cortex.vault.locate import Vault
@@ -54,7 +54,6 @@ def timeline(
 
     Example: cortex timeline decision-save-lookup
     """
-    problems = ensure_fresh(vault, caller)
 
     def load(now: IndexSession) -> tuple[list[NoteRow], NoteRow, list[NoteRow]]:
         row = resolve_note.find_one(now.catalogue, note) if note else _newest(now, caller)
@@ -63,10 +62,13 @@ def timeline(
         before, after = queries.neighbours_in_time(now.catalogue, row, number, project)
         return before, row, after
 
-    before, focus, after = query_index(vault, caller.progress, load)
-    hits = [_with_short_snippet(build_hit(vault, row)) for row in before]
-    hits.append(build_hit(vault, focus)._replace(snippet=_focus_excerpt(vault, focus)))
-    hits += [_with_short_snippet(build_hit(vault, row)) for row in after]
+    (before, focus, after), problems = query_fresh(vault, caller, load)
+    hits = []
+    for row in (*before, focus, *after):
+        hit = build_hit(vault, row)
+        is_focus = row is focus
+        snippet = _focus_excerpt(vault, row) if is_focus else shorten(hit.snippet, MAX_LINE_CHARS)
+        hits.append(hit._replace(snippet=snippet))
     access_log.append(vault, caller, "timeline", [focus.id])
     return Timeline(focus.id, tuple(hits), len(hits), tuple(problems))
 
@@ -76,10 +78,6 @@ def _newest(now: IndexSession, caller: Caller) -> NoteRow:
     for row in now.catalogue.find(made, "-created", 1):
         return row
     raise NotFoundError("there is no note yet", "cortex save or cortex capture keeps something")
-
-
-def _with_short_snippet(one: Hit) -> Hit:
-    return one._replace(snippet=shorten(one.snippet, MAX_LINE_CHARS))
 
 
 def _focus_excerpt(vault: Vault, row: NoteRow) -> str:

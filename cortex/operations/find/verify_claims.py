@@ -162,11 +162,8 @@ class _ProjectFiles:
             folder, _, name = path.rpartition("/")
             ending = f".{name.rpartition('.')[2]}"
             others = (self._list_folder(place.rpartition("/")[0]) for place in places)
-            if (
-                folder
-                and name
-                and any(other.endswith(ending) for names in others for other in names)
-            ):
+            alike = (other for names in others for other in names if other.endswith(ending))
+            if folder and name and any(alike):
                 reasons.append(f"{path} is not there")
         return reasons
 

@@ -69,12 +69,8 @@ def actions(
     named = canonical_project(vault, project)
     noted = (*ensure_fresh(vault, caller), *read_edited_minutes(vault, caller))
     problems = list(dict.fromkeys(noted))
-
-    wanted = NoteFilter(
-        tiers=(TIER_CURRENT,),
-        projects=(named,) if named else None,
-        state="done" if done else "to_do",
-    )
+    wanted = NoteFilter(tiers=(TIER_CURRENT,), state="done" if done else "to_do")
+    wanted = wanted._replace(projects=(named,) if named else None)
 
     def is_wanted(one: _ToDo) -> bool:
         is_theirs = not owner.strip() or one.owner.casefold() == owner.strip().casefold()
@@ -125,11 +121,8 @@ def _own_tasks(now: IndexSession, projects: Collection[str] | None) -> list[_ToD
     linked = {linked_id(task.text) for task in tasks} - {""}
     actions = now.catalogue.find(NoteFilter(types=("action",), ids=linked)) if linked else []
     ids = {row.id for row in actions}
-    return [
-        _ToDo(task.number, task.person, task.day, task)
-        for task in tasks
-        if linked_id(task.text) not in ids
-    ]
+    left = (task for task in tasks if linked_id(task.text) not in ids)
+    return [_ToDo(task.number, task.person, task.day, task) for task in left]
 
 
 def due_sort_key(due: str, now: str) -> tuple[int, str]:

@@ -40,9 +40,8 @@ def done(vault: Vault, caller: Caller, id: str) -> RecordChange:
             )
         if status in DONE_STATUSES:
             return Edited(note)
-        undo = command(
-            "update", row, "--status", status if status in UPDATABLE_STATUSES else "open"
-        )
+        former = status if status in UPDATABLE_STATUSES else "open"
+        undo = command("update", row, "--status", former)
         return Edited(with_status(note, "done", caller.now), undo)
 
     change = change_record(vault, caller, id, "done", edit, find=_find_action)
@@ -57,13 +56,9 @@ def _find_action(now: IndexSession, name: str) -> NoteRow:
         plan = next((one for one in found if one.type == "plan"), None)
         if plan is None:
             raise
-        raise InvalidInputError(
-            f"{name} is a step of the plan {plan.id}, and no note of its own",
-            f"tick it in {plan.path}",
-        ) from None
+        message = f"{name} is a step of the plan {plan.id}, and no note of its own"
+        raise InvalidInputError(message, f"tick it in {plan.path}") from None
     if row.type != "action":
-        raise InvalidInputError(
-            f"{row.id} is a {row.type or 'note'} and no action",
-            f"cortex actions lists these; {command('update', row, '--status', 'done')}",
-        )
+        hint = f"cortex actions lists these; {command('update', row, '--status', 'done')}"
+        raise InvalidInputError(f"{row.id} is a {row.type or 'note'} and no action", hint)
     return row

@@ -47,12 +47,8 @@ def meetings(
     Example: cortex meetings --since 2w
     """
     named = canonical_project(vault, project)
-    wanted = NoteFilter(
-        tiers=(TIER_CURRENT,),
-        types=("meeting",),
-        projects=(named,) if named else None,
-        changed_since=since,
-    )
+    is_meeting = NoteFilter(tiers=(TIER_CURRENT,), types=("meeting",))
+    wanted = is_meeting._replace(projects=(named,) if named else None, changed_since=since)
     noted = (*ensure_fresh(vault, caller), *read_edited_minutes(vault, caller))
     problems = list(dict.fromkeys(noted))
 

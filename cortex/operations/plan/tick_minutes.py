@@ -21,11 +21,8 @@ def tick_minutes(vault: Vault, caller: Caller, change: RecordChange, *, done: bo
     alone. What cannot be ticked is a problem of the change."""
     try:
         child = notes.read_strict(files.read(vault.root, change.path), change.path)
-        targets = {
-            parse_link_target(text)
-            for kind, text in relations_of(child.fields)
-            if kind == "derived_from"
-        }
+        sources = (text for kind, text in relations_of(child.fields) if kind == "derived_from")
+        targets = set(map(parse_link_target, sources))
         if child.get("type") != "action" or not targets:
             return change
         wanted = KNOWLEDGE._replace(ids=targets, types=("meeting",))

@@ -29,11 +29,7 @@ from cortex.index.filters import KNOWLEDGE, NoteFilter
 from cortex.index.queries import pages_with_lines_of
 from cortex.index.refresh import IndexSession, query_index
 from cortex.operations.find.ensure_fresh import ensure_fresh
-from cortex.operations.records.change_record import (
-    NoteEdit,
-    check_editable,
-    edit_notes_and_heal,
-)
+from cortex.operations.records.change_record import NoteEdit, check_editable, edit_notes_and_heal
 from cortex.vault import files, project_aliases, settings
 from cortex.vault.git import checkout
 from cortex.vault.locate import Vault
@@ -60,9 +56,7 @@ class ProjectMerge(NamedTuple):
     notes: int
     sessions: int
     pages: tuple[str, ...]  # briefings that change
-    alias: (
-        str  # the line of cortex.toml that is written or taken out; empty when there is none to be
-    )
+    alias: str  # the line of cortex.toml that is written or taken out; empty when there is none
     collisions: tuple[TopicCollision, ...]
     changed: tuple[str, ...]  # paths of notes; what would change when it is not done
     next: str  # the command that does it, or, once it is done, the one that undoes it
@@ -77,22 +71,15 @@ def merge_project(vault: Vault, caller: Caller, a: str, b: str, *, yes: bool) ->
     aliases = project_aliases.read_all(vault.root)
     into = settings.load(vault.root).resolve_project(b)
     if aliases.get(b) is not None and into != b:
-        hint = (
-            f"{cortex_command('project', 'unmerge', b, a)} undoes that"
-            if into == a
-            else cortex_command("project", "merge", a, into)
-        )
+        undo = f"{cortex_command('project', 'unmerge', b, a)} undoes that"
+        hint = undo if into == a else cortex_command("project", "merge", a, into)
         raise ConflictError(f"{b} was merged into {into}", hint)
     if aliases.get(a, b) != b:
-        raise ConflictError(
-            f"{a} was merged into {aliases[a]}",
-            f"{cortex_command('project', 'unmerge', a, aliases[a])} comes first",
-        )
+        hint = f"{cortex_command('project', 'unmerge', a, aliases[a])} comes first"
+        raise ConflictError(f"{a} was merged into {aliases[a]}", hint)
     if not settings.is_project_name(b):
-        raise InvalidInputError(
-            f"no capture can have the project {b!r}",
-            f"merge the other way: {cortex_command('project', 'merge', b, a)}",
-        )
+        hint = f"merge the other way: {cortex_command('project', 'merge', b, a)}"
+        raise InvalidInputError(f"no capture can have the project {b!r}", hint)
     known = {b: checkout.project_of(caller.cwd), a: a if a in aliases else ""}
 
     def load(now: IndexSession) -> tuple[list[NoteRow], list[TopicCollision]]:
@@ -113,26 +100,20 @@ def unmerge_project(vault: Vault, caller: Caller, a: str, b: str, *, yes: bool) 
     if a and not b:
         b = project_aliases.read_all(vault.root).get(a, "")
         if not b:
-            raise NotFoundError(
-                f"{a!r} was not merged into another project",
-                "cortex project unmerge A B names both",
-            )
+            hint = "cortex project unmerge A B names both"
+            raise NotFoundError(f"{a!r} was not merged into another project", hint)
     _check_names(a, b, "unmerge")
     problems = ensure_fresh(vault, caller)
     aliases = project_aliases.read_all(vault.root)
     if b in aliases:
-        raise ConflictError(
-            f"{b} was merged into {aliases[b]} after that",
-            f"{cortex_command('project', 'unmerge', b, aliases[b])} comes first",
-        )
+        hint = f"{cortex_command('project', 'unmerge', b, aliases[b])} comes first"
+        raise ConflictError(f"{b} was merged into {aliases[b]} after that", hint)
     rows = query_index(vault, caller.progress, lambda now: _notes_of(now.catalogue, b))
     rows = _notes_merged_from(vault, caller, rows, a)
     alias = project_aliases.format_line(a, b) if aliases.get(a) == b else ""
     if not rows and not alias:
-        raise NotFoundError(
-            f"nothing in {b} was merged from {a}",
-            "cortex project list names the projects that there are",
-        )
+        hint = "cortex project list names the projects that there are"
+        raise NotFoundError(f"nothing in {b} was merged from {a}", hint)
     done = _convert(vault, caller, _ProjectChange("unmerge", a, b, alias), rows, yes=yes)
     return done._replace(problems=(*done.problems, *problems))
 
@@ -188,9 +169,8 @@ def _convert(
             project_aliases.add(vault.root, a, b)
         elif alias:
             project_aliases.remove(vault.root, a)
-        changed, healed = edit_notes_and_heal(
-            vault, caller, _build_edits(caller, good, change, left)
-        )
+        edits = _build_edits(caller, good, change, left)
+        changed, healed = edit_notes_and_heal(vault, caller, edits)
     sessions = sum(row.type == "session" for row in good)
     return ProjectMerge(
         action=action,
@@ -210,10 +190,8 @@ def _convert(
 
 def _check_names(a: str, b: str, action: str) -> None:
     if not a or not b:
-        raise InvalidInputError(
-            "two projects are needed",
-            f"cortex project {action} A B; cortex project list names those that there are",
-        )
+        hint = f"cortex project {action} A B; cortex project list names those that there are"
+        raise InvalidInputError("two projects are needed", hint)
     if a == b:
         raise InvalidInputError(
             f"{a} is one project already", "name two different ones: cortex project list"
@@ -241,11 +219,10 @@ def _topic_collisions(catalogue: Catalogue, a: str, b: str) -> list[TopicCollisi
     record_by_topic: dict[str, str] = {}
     for row in catalogue.find(wanted._replace(projects=(b,)), "path"):
         record_by_topic.setdefault(row.topic.casefold(), row.id)
+    rows = catalogue.find(wanted._replace(projects=(a,)), "path")
     return [
         TopicCollision(row.topic, row.id, record_by_topic[row.topic.casefold()])
-        for row in sorted(
-            catalogue.find(wanted._replace(projects=(a,)), "path"), key=lambda row: row.topic
-        )
+        for row in sorted(rows, key=lambda row: row.topic)
         if row.topic.casefold() in record_by_topic
     ]
 

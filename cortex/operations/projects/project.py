@@ -11,18 +11,11 @@ from cortex.core.model.note_status import TIER_CURRENT
 from cortex.core.model.parameters import Time
 from cortex.core.model.problem import InvalidInputError, NotFoundError, Problem
 from cortex.core.text.shell_command import cortex_command
-from cortex.core.text.strings import (
-    close_matches,
-    did_you_mean,
-    format_time,
-    short_hash,
-    slugify,
-)
+from cortex.core.text.strings import close_matches, did_you_mean, format_time, short_hash, slugify
 from cortex.index.catalogue import Catalogue, NoteRow
 from cortex.index.filters import NoteFilter
 from cortex.index.queries import branch_totals, project_totals
-from cortex.index.refresh import query_index
-from cortex.operations.find.ensure_fresh import ensure_fresh
+from cortex.operations.find.ensure_fresh import query_fresh
 from cortex.operations.find.hits import Hits
 from cortex.operations.find.project_context import resolve_project
 from cortex.operations.projects.merge_projects import ProjectMerge, merge_project, unmerge_project
@@ -142,29 +135,21 @@ def project(
         act = merge_project if action == "merge" else unmerge_project
         return act(vault, caller, a, b, yes=yes)
     if action == "list" and (a or b):
-        raise InvalidInputError(
-            f"project list takes no words: {' '.join(filter(None, (a, b)))!r}",
-            "cortex project show NAME shows one",
-        )
-    problems = ensure_fresh(vault, caller)
+        message = f"project list takes no words: {' '.join(filter(None, (a, b)))!r}"
+        raise InvalidInputError(message, "cortex project show NAME shows one")
     if action == "list":
-        return _list_projects(vault, caller, problems)
-    return _show_project(vault, caller, " ".join(part for part in (a, b) if part), problems)
+        return _list_projects(vault, caller)
+    return _show_project(vault, caller, " ".join(part for part in (a, b) if part))
 
 
-def _list_projects(vault: Vault, caller: Caller, problems: list[Problem]) -> ProjectListing:
+def _list_projects(vault: Vault, caller: Caller) -> ProjectListing:
     aliases = dict(settings.load(vault.root).aliases)
-    every = query_index(vault, caller.progress, lambda now: load_summaries(now.catalogue))
+    every, problems = query_fresh(vault, caller, lambda now: load_summaries(now.catalogue))
     every = [one._replace(merged_into=aliases.get(one.name, "")) for one in every]
     alike = _find_similar_names([one for one in every if not one.merged_into])
     shown = tuple(every[:_MAX_LISTED])
-    return ProjectListing(
-        shown,
-        len(every),
-        tuple(alike[:_MAX_SIMILAR]),
-        resolve_project(vault, caller, ""),
-        tuple(problems),
-    )
+    here = resolve_project(vault, caller, "")
+    return ProjectListing(shown, len(every), tuple(alike[:_MAX_SIMILAR]), here, tuple(problems))
 
 
 def load_summaries(catalogue: Catalogue, name: str = "") -> list[ProjectSummary]:
@@ -188,21 +173,17 @@ def _find_similar_names(projects: list[ProjectSummary]) -> list[SimilarProjects]
         # Into the name that a capture can have and no hash ends, of these the one that most notes
         # have.
         first, *others = sorted(
-            group,
-            key=lambda one: (
+            (
                 not settings.is_project_name(one.name),
                 _fold_name(one.name) != key,
                 -one.notes,
                 one.name,
-            ),
+            )
+            for one in group
         )
-        if settings.is_project_name(first.name):
-            pairs += [
-                SimilarProjects(
-                    one.name, first.name, cortex_command("project", "merge", one.name, first.name)
-                )
-                for one in others
-            ]
+        for *_, name in others if settings.is_project_name(first[-1]) else ():
+            merge = cortex_command("project", "merge", name, first[-1])
+            pairs.append(SimilarProjects(name, first[-1], merge))
     return pairs
 
 
@@ -210,9 +191,7 @@ def _fold_name(name: str) -> str:
     return re.sub(r"[-_. ]+", "-", name.casefold())
 
 
-def _show_project(
-    vault: Vault, caller: Caller, name: str, problems: list[Problem]
-) -> ProjectDetails:
+def _show_project(vault: Vault, caller: Caller, name: str) -> ProjectDetails:
     known = settings.load(vault.root)
     here = identify_project(caller.cwd)
     here = here._replace(project=known.resolve_project(here.name))
@@ -220,9 +199,9 @@ def _show_project(
         raise InvalidInputError(
             "name a project: this folder is none", "cortex project list names those that there are"
         )
-    details = query_index(
+    details, problems = query_fresh(
         vault,
-        caller.progress,
+        caller,
         lambda now: _build_details(now.catalogue, vault.root, name or here.project, known, here),
     )
     return details._replace(problems=tuple(problems))
@@ -231,9 +210,8 @@ def _show_project(
 def _build_details(
     catalogue: Catalogue, root: str, name: str, known: settings.Settings, here: ProjectIdentity
 ) -> ProjectDetails:
-    found = load_summaries(catalogue, name) or load_summaries(
-        catalogue, known.resolve_project(name)
-    )
+    found = load_summaries(catalogue, name)
+    found = found or load_summaries(catalogue, known.resolve_project(name))
     if not found and name in (here.name, here.project):
         # Nothing is known of it yet, but why this folder is it.
         found = [ProjectSummary(name, 0, 0, 0, "")]
@@ -249,9 +227,8 @@ def _build_details(
         for row in catalogue.find(is_decision, "-created", _MAX_SHOWN)
     ]
     is_action = wanted._replace(state="to_do")
-    actions = [
-        _project_note(root, row, row.due) for row in catalogue.find(is_action, "due", _MAX_SHOWN)
-    ]
+    due = catalogue.find(is_action, "due", _MAX_SHOWN)
+    actions = [_project_note(root, row, row.due) for row in due]
     return ProjectDetails(
         *one[:5],
         aliases=tuple(old for old, new in known.aliases if new == one.name),

@@ -63,9 +63,8 @@ def name_mismatch_problems(vault: Vault, catalogue: Catalogue, cwd: str) -> list
     if not here or len(names) != 1 or here in names:
         return []
     (name,) = names
-    number = catalogue.count(
-        KNOWLEDGE._replace(projects=(name,), not_types=("session",), has_id=True)
-    )
+    records = KNOWLEDGE._replace(projects=(name,), not_types=("session",), has_id=True)
+    number = catalogue.count(records)
     if not number or (vault.root == git[0] and not _PATH_NAME_RE.fullmatch(name)):
         return []  # a vault of its own, perhaps, in which nobody works
     record = "record here is" if number == 1 else "records here are"

@@ -26,7 +26,7 @@ from cortex.index.catalogue import NoteRow
 from cortex.index.filters import KNOWLEDGE, NoteFilter
 from cortex.index.queries import edge_targets, has_name
 from cortex.index.refresh import IndexSession, query_index
-from cortex.operations.find.ensure_fresh import ensure_fresh
+from cortex.operations.find.ensure_fresh import query_fresh
 from cortex.operations.projects.personal_vault import ensure_personal_vault
 from cortex.operations.records.change_record import (
     command,
@@ -83,8 +83,7 @@ def promote(vault: Vault, caller: Caller, note: str, *, keep: bool = False) -> P
     own, _ = ensure_personal_vault(vault, caller)
     if own.root == vault.root:
         _require_personal_vault(vault)
-    problems = ensure_fresh(vault, caller)
-    source = query_index(vault, caller.progress, lambda now: _load_source(now, note))
+    source, problems = query_fresh(vault, caller, lambda now: _load_source(now, note))
     row = source.row
     original = notes.read_strict(files.read(vault.root, row.path), row.path)
     copy = _personal_copy(original, vault)
@@ -155,24 +154,18 @@ def _put_away(
 def _require_personal_vault(vault: Vault) -> None:
     if problem := personal_vault_problem(vault):
         raise NotFoundError(f"{problem.where} {problem.message}", problem.hint)
-    raise NotFoundError(
-        "there is no vault of your own beside this one",
-        "cortex init ~/notes --default makes one, which is then searched from every project",
-    )
+    hint = "cortex init ~/notes --default makes one, which is then searched from every project"
+    raise NotFoundError("there is no vault of your own beside this one", hint)
 
 
 def _load_source(now: IndexSession, name: str) -> _PromotionSource:
     row = find_editable(now, name)
     if row.type == "session":
-        raise InvalidInputError(
-            f"{row.id} is a session, which belongs to its project",
-            "promote what was learnt in it: cortex search shows the records",
-        )
+        hint = "promote what was learnt in it: cortex search shows the records"
+        raise InvalidInputError(f"{row.id} is a session, which belongs to its project", hint)
     if row.status in HIDDEN_STATUSES:
-        raise InvalidInputError(
-            f"{row.id} is {row.status}",
-            f"{command('restore', row)}, or promote what holds now",
-        )
+        hint = f"{command('restore', row)}, or promote what holds now"
+        raise InvalidInputError(f"{row.id} is {row.status}", hint)
     stored = now.catalogue.find(NoteFilter(tiers=(TIER_TRAIL,), ids=row.events))
     targets = edge_targets(now.catalogue, row.number)
     return _PromotionSource(
@@ -192,10 +185,8 @@ def _plan_copy(
     ]
     for existing in now.catalogue.find(KNOWLEDGE._replace(ids=(row.id,)), "path"):
         if existing.status in HIDDEN_STATUSES:
-            raise ConflictError(
-                f"{row.id} is in your own vault, {existing.status}",
-                command("--vault", own.root, "restore", existing),
-            )
+            hint = command("--vault", own.root, "restore", existing)
+            raise ConflictError(f"{row.id} is in your own vault, {existing.status}", hint)
         _check_same_text(own, existing, copy)
         return "unchanged", existing.path, links
     is_safe = _SAFE_NAME_RE.fullmatch(row.id) and row.id.split(".")[0] not in RESERVED_STEMS
@@ -224,10 +215,8 @@ def _check_same_text(own: Vault, row: NoteRow, copy: Note) -> None:
         raise ConflictError(f"{file} is another note", "move it, then promote again")
     if _content(note) != _content(copy):
         delete = command("--vault", own.root, "delete", row, "--hard", "--yes")
-        raise ConflictError(
-            f"{row.id} is in your own vault with another text: {file}",
-            f"bring what is new into that one by hand; or {delete}, then promote again",
-        )
+        hint = f"bring what is new into that one by hand; or {delete}, then promote again"
+        raise ConflictError(f"{row.id} is in your own vault with another text: {file}", hint)
 
 
 def _content(note: Note) -> tuple[str, str]:
@@ -238,11 +227,9 @@ def _copy_events(vault: Vault, own: Vault, there: dict[str, str]) -> None:
     """Copy events byte for byte, to where normalized ones lie."""
     layout = own.layout()
     for id_, path in sorted(there.items()):
-        target = (
-            layout.event(id_)
-            if events.is_event_id(id_)
-            else layout.path(f"events/{slugify(id_)}-{short_hash(id_)}.md")
-        )
+        target = layout.path(f"events/{slugify(id_)}-{short_hash(id_)}.md")
+        if events.is_event_id(id_):
+            target = layout.event(id_)
         data = files.read(vault.root, path)
         try:
             files.create(own.root, target, data)

@@ -66,20 +66,10 @@ def set_aside_command(status: str, row: Named, by: str, reason: str) -> str:
 def find_replacement(now: IndexSession, row: NoteRow) -> tuple[str, NoteRow | None, str]:
     """What replaces a superseded record: the name that it gives, the note of that name, and the
     name for `cortex supersede --by`, empty where that would be refused."""
-    links = LinkGraph(now.catalogue)
-    said, number = next(
-        (
-            (target, number)
-            for kind, target, number, _ in links.outgoing(row.number)
-            if kind == "superseded_by"
-        ),
-        ("", None),
-    )
+    edges = LinkGraph(now.catalogue).outgoing(row.number)
+    ways = ((target, number) for kind, target, number, _ in edges if kind == "superseded_by")
+    said, number = next(ways, ("", None))
     by = now.catalogue.rows_by_number([number]).get(number) if number else None
-    takes = (
-        by is not None
-        and by.number != row.number
-        and is_editable(by)
-        and by.status not in ("superseded", "deleted")
-    )
-    return said, by, command_name(by) if by and takes else ""
+    if by is None or by.number == row.number or by.status in ("superseded", "deleted"):
+        return said, by, ""
+    return said, by, command_name(by) if is_editable(by) else ""

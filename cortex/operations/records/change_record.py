@@ -15,9 +15,9 @@ from cortex.core.notes.edit import with_updated
 from cortex.core.notes.note import Note
 from cortex.core.text.shell_command import cortex_command
 from cortex.index.catalogue import NoteRow
-from cortex.index.refresh import IndexSession, query_index
+from cortex.index.refresh import IndexSession
 from cortex.operations.find import resolve_note
-from cortex.operations.find.ensure_fresh import ensure_fresh
+from cortex.operations.find.ensure_fresh import query_fresh
 from cortex.operations.records.record_lock import record_lock
 from cortex.operations.share.heal import try_heal
 from cortex.vault import files
@@ -72,8 +72,7 @@ def change_record(
 ) -> RecordChange:
     """Edit the record that `name` means (by `find`, else `find_editable`), then heal if it
     changed."""
-    problems = ensure_fresh(vault, caller)
-    row = query_index(vault, caller.progress, lambda now: (find or find_editable)(now, name))
+    row, problems = query_fresh(vault, caller, lambda now: (find or find_editable)(now, name))
     change = edit_record(vault, caller, row, outcome, edit)
     return change._replace(problems=(*problems, *heal_after(vault, caller, change)))
 
@@ -157,15 +156,11 @@ def check_editable(row: NoteRow) -> NoteRow:
     """Return the row if its note may be edited: it has an id and is neither an event nor a
     briefing. Raises `InvalidInputError`."""
     if _is_generated(row):
-        raise InvalidInputError(
-            f"{row.path} is never edited",
-            "edit the record that came from it: cortex search shows which",
-        )
+        hint = "edit the record that came from it: cortex search shows which"
+        raise InvalidInputError(f"{row.path} is never edited", hint)
     if row.id == row.path:
-        raise InvalidInputError(
-            f"{row.path} is a note of your own, and Cortex does not write there",
-            "edit it yourself, or give it an id: line",
-        )
+        message = f"{row.path} is a note of your own, and Cortex does not write there"
+        raise InvalidInputError(message, "edit it yourself, or give it an id: line")
     return row
 
 

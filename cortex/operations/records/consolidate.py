@@ -37,10 +37,9 @@ from cortex.index.links import LinkGraph
 from cortex.index.queries import duplicate_ids
 from cortex.index.refresh import IndexSession, query_index
 from cortex.operations.capture.save import SaveResult, save
-from cortex.operations.find.ensure_fresh import ensure_fresh
+from cortex.operations.find.ensure_fresh import query_fresh
 from cortex.operations.find.hits import Hit, build_hit
 from cortex.operations.records.change_record import (
-    Named,
     command,
     command_name,
     edit_notes_and_heal,
@@ -138,20 +137,17 @@ def consolidate(
             vault, caller, ids, title=title, body=body, type_=type, topic=topic, keep=keep
         )
     if title or body or type or topic or keep:
-        raise InvalidInputError(
-            "which records are to be merged?",
-            "cortex consolidate ID ID --title TEXT; without options it shows candidates",
-        )
+        hint = "cortex consolidate ID ID --title TEXT; without options it shows candidates"
+        raise InvalidInputError("which records are to be merged?", hint)
     return _find_similar_pairs(vault, caller, project.strip().lower(), least, number)
 
 
 def _find_similar_pairs(
     vault: Vault, caller: Caller, project: str, least: float, number: int
 ) -> ConsolidateResult:
-    problems = ensure_fresh(vault, caller)
     # The texts are read after the refresh: other processes need not wait meanwhile.
-    rows = query_index(
-        vault, caller.progress, lambda now: _comparable_records(now.catalogue, project)
+    rows, problems = query_fresh(
+        vault, caller, lambda now: _comparable_records(now.catalogue, project)
     )
     groups: dict[str, list[int]] = {}  # places in `rows`, by project
     texts = []
@@ -176,15 +172,12 @@ def _find_similar_pairs(
     numbers = {rows[-place].number for _, *places in best for place in places}
     related = query_index(vault, caller.progress, lambda now: _related_pairs(now, numbers))
     pairs = [
-        (alike, -i, -j)
+        (alike, (rows[-i], rows[-j]), (texts[-i], texts[-j]))
         for alike, i, j in best
         if frozenset((rows[-i].number, rows[-j].number)) not in related
     ]
     return ConsolidateResult(
-        pairs=tuple(
-            _build_pair(vault, alike, (rows[i], rows[j]), (texts[i], texts[j]))
-            for alike, i, j in pairs[:number]
-        ),
+        pairs=tuple(_build_pair(vault, *pair) for pair in pairs[:number]),
         total=total - (len(best) - len(pairs)),
         compared=len(rows),
         problems=tuple(problems),
@@ -255,23 +248,20 @@ def _merge_records(
     topic: str,
     keep: bool,
 ) -> ConsolidateResult:
-    problems = ensure_fresh(vault, caller)
-    rows = query_index(
-        vault, caller.progress, lambda now: [find_editable(now, name) for name in names]
+    rows, problems = query_fresh(
+        vault, caller, lambda now: [find_editable(now, name) for name in names]
     )
     originals = [_load_source(vault, row) for row in {row.number: row for row in rows}.values()]
     if not 2 <= len(originals) <= _MAX_MERGED:
-        raise InvalidInputError(
-            f"a merge takes 2 to {_MAX_MERGED} different records, not {len(originals)}",
-            "cortex consolidate shows candidates",
-        )
+        message = f"a merge takes 2 to {_MAX_MERGED} different records, not {len(originals)}"
+        raise InvalidInputError(message, "cortex consolidate shows candidates")
     first = originals[0].row
     heading = one_line(title) or first.title
-    new: NoteRow | SaveResult | None = query_index(
-        vault,
-        caller.progress,
-        lambda now: _find_interrupted_merge(now, vault, originals, heading, body),
-    )
+
+    def find_earlier(now: IndexSession) -> NoteRow | None:
+        return _find_interrupted_merge(now, vault, originals, heading, body)
+
+    new: NoteRow | SaveResult | None = query_index(vault, caller.progress, find_earlier)
     if new is not None:
         outcome, was_made = "finished", new.id not in {one.row.id for one in originals}
     else:
@@ -285,7 +275,10 @@ def _merge_records(
         outcome, was_made = new.outcome, new.outcome == "created"
     old = [one.row for one in originals if one.row.id != new.id]
     if not keep:
-        problems += _supersede_sources(vault, caller, old, new)
+        because, now = f"merged into {new.id}", caller.now
+        edits = [(row.path, superseded_edit(row, new.id, because, now)) for row in old]
+        edits.append((new.path, replacement_edit(now, *(row.id for row in old))))
+        problems += edit_notes_and_heal(vault, caller, edits)[1]
     undo = [command("restore", *old)] if old and not keep else []
     return ConsolidateResult(
         id=new.id,
@@ -325,11 +318,9 @@ def _save_merged(
         if one.row.status == "superseded":
             raise _set_aside_error(one.row)
     first = originals[0].row
-    scope = first.scope or default_scope(first.project)
-    target = (
-        topics.topic_record_id(first.project, scope, topics.normalize_topic(topic)) if topic else ""
-    )
-    if target:
+    scope, target = first.scope or default_scope(first.project), ""
+    if topic:
+        target = topics.topic_record_id(first.project, scope, topics.normalize_topic(topic))
         query_index(vault, caller.progress, lambda now: _refuse_superseded_target(now, target))
     priorities = [one.row.priority for one in originals if one.row.priority is not None]
     saved = save(
@@ -348,21 +339,9 @@ def _save_merged(
     )
     status = read_strict(files.read(vault.root, saved.path), saved.path).get("status").lower()
     if status in SET_ASIDE_STATUSES and not keep:
-        raise ConflictError(
-            f"{saved.id} has this text, and is {status}; the originals are as they were",
-            f"{command('restore', saved)}, then consolidate them again",
-        )
+        message = f"{saved.id} has this text, and is {status}; the originals are as they were"
+        raise ConflictError(message, f"{command('restore', saved)}, then consolidate them again")
     return saved
-
-
-def _supersede_sources(
-    vault: Vault, caller: Caller, old: list[NoteRow], new: Named
-) -> tuple[Problem, ...]:
-    """Say of all that one holds in their place, and of that one too."""
-    because = f"merged into {new.id}"
-    edits = [(row.path, superseded_edit(row, new.id, because, caller.now)) for row in old]
-    edits.append((new.path, replacement_edit(caller.now, *(row.id for row in old))))
-    return edit_notes_and_heal(vault, caller, edits)[1]
 
 
 def _find_interrupted_merge(
@@ -383,18 +362,15 @@ def _find_interrupted_merge(
         if new.title != one_line(sanitize_text(title)) or not is_editable(new):
             continue
         others = [one for one in originals if one.row.number != new.number]
-        said = _normalize_text(
-            normalized_body(read_strict(files.read(vault.root, new.path), new.path))
-        )
-        is_whole = (
-            said == _normalize_text(body)
-            if body.strip()
-            else all(_normalize_text(one.section) in said for one in others)
-        )
+        note = read_strict(files.read(vault.root, new.path), new.path)
+        said = _normalize_text(normalized_body(note))
+        if body.strip():
+            is_whole = said == _normalize_text(body)
+        else:
+            is_whole = all(_normalize_text(one.section) in said for one in others)
+        replaced = (one for one in others if one.row.status == "superseded")
         if is_whole and all(
-            links.resolve(one.superseded_by, one.row.number) == new.number
-            for one in others
-            if one.row.status == "superseded"
+            links.resolve(one.superseded_by, one.row.number) == new.number for one in replaced
         ):
             return new
     return None
@@ -413,7 +389,5 @@ def _refuse_superseded_target(now: IndexSession, id_: str) -> None:
     save makes it current."""
     wanted = NoteFilter(tiers=(TIER_SET_ASIDE,), ids=(id_,), statuses=("superseded",))
     for row in now.catalogue.find(wanted):
-        raise ConflictError(
-            f"{id_} is superseded itself",
-            f"{command('restore', row)}, or give another --topic",
-        )
+        hint = f"{command('restore', row)}, or give another --topic"
+        raise ConflictError(f"{id_} is superseded itself", hint)

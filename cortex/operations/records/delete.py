@@ -11,8 +11,8 @@ from cortex.core.notes.edit import set_inactive_status
 from cortex.core.notes.note import Note
 from cortex.index.catalogue import NoteRow
 from cortex.index.links import LinkGraph
-from cortex.index.refresh import IndexSession, query_index
-from cortex.operations.find.ensure_fresh import ensure_fresh
+from cortex.index.refresh import IndexSession
+from cortex.operations.find.ensure_fresh import query_fresh
 from cortex.operations.find.history import made_by
 from cortex.operations.records.change_record import (
     Edited,
@@ -52,9 +52,8 @@ def delete(
     Example: cortex delete use-sqlite-k3f7q2
     Example: cortex delete use-sqlite-k3f7q2 --hard --yes
     """
-    problems = ensure_fresh(vault, caller)
-    row, links, kept = query_index(
-        vault, caller.progress, lambda now: _load_with_backlinks(now, id)
+    (row, links, kept), problems = query_fresh(
+        vault, caller, lambda now: _load_with_backlinks(now, id)
     )
 
     def edit(note: Note, row: NoteRow) -> Edited:
@@ -75,16 +74,10 @@ def _load_with_backlinks(now: IndexSession, name: str) -> tuple[NoteRow, tuple[s
     """The record, the paths of current notes that link to it, and the id of the latest event
     that kept its text at an earlier removal."""
     row = find_editable(now, name)
-    sources = now.catalogue.rows_by_number(
-        number
-        for _, number, _ in LinkGraph(now.catalogue).incoming(row.number)
-        if number != row.number
-    )
-    return (
-        row,
-        tuple(sorted(one.path for one in sources.values() if one.tier == 0))[:_MAX_LINKS_NAMED],
-        (find_removal_event(now.catalogue, row.id) or ("", ""))[1],
-    )
+    numbers = {number for _, number, _ in LinkGraph(now.catalogue).incoming(row.number)}
+    sources = now.catalogue.rows_by_number(numbers - {row.number}).values()
+    links = sorted(one.path for one in sources if one.tier == 0)[:_MAX_LINKS_NAMED]
+    return row, tuple(links), (find_removal_event(now.catalogue, row.id) or ("", ""))[1]
 
 
 def _delete_file(

@@ -15,9 +15,9 @@ from cortex.core.text.shell_command import cortex_command
 from cortex.index.catalogue import NoteRow
 from cortex.index.engines import load_engine
 from cortex.index.filters import NoteFilter
-from cortex.index.refresh import IndexSession, query_index
+from cortex.index.refresh import IndexSession
 from cortex.operations.find import resolve_note
-from cortex.operations.find.ensure_fresh import ensure_fresh
+from cortex.operations.find.ensure_fresh import query_fresh
 from cortex.operations.find.hits import Hit, build_hit
 from cortex.operations.records.archive import archive
 from cortex.operations.records.change_record import check_editable, command
@@ -63,9 +63,8 @@ def forget(vault: Vault, caller: Caller, query: QueryText, *, yes: bool = False)
     """
     if not query.strip():
         raise InvalidInputError("there is nothing to look for", "cortex forget WORDS")
-    problems = ensure_fresh(vault, caller)
-    found = query_index(
-        vault, caller.progress, lambda now: _find_candidates(now, query, caller.now)
+    found, problems = query_fresh(
+        vault, caller, lambda now: _find_candidates(now, query, caller.now)
     )
     if not found:
         again = cortex_command("search", *query.split()[:8])
@@ -79,14 +78,8 @@ def forget(vault: Vault, caller: Caller, query: QueryText, *, yes: bool = False)
             outcome="unclear", hits=hits, total=len(hits), hint=hint, problems=tuple(problems)
         )
     done = archive(vault, caller, best.row.path)
-    return ForgetResult(
-        done.id,
-        done.path,
-        done.outcome,
-        done.undo,
-        problems=(*problems, *done.problems),
-        file=done.file,
-    )
+    answer = ForgetResult(done.id, done.path, done.outcome, done.undo, file=done.file)
+    return answer._replace(problems=(*problems, *done.problems))
 
 
 def _find_candidates(now: IndexSession, query: str, at: str) -> list[_ForgetCandidate]:
@@ -111,12 +104,13 @@ def _find_candidates(now: IndexSession, query: str, at: str) -> list[_ForgetCand
     found = []
     for one in scored:
         row = rows[one.number]
-        title = token_set(row.title)
+        alike = jaccard(words, token_set(row.title))
         has_all = bool(all_words) and all_words <= _words_of_title(row.title)
-        found.append(_ForgetCandidate(row, one.score, jaccard(words, title), has_all))
-    return sorted(
-        found, key=lambda one: (-one.has_all_words, -one.title_similarity, -one.score, one.row.path)
+        found.append(_ForgetCandidate(row, one.score, alike, has_all))
+    found.sort(
+        key=lambda one: (-one.has_all_words, -one.title_similarity, -one.score, one.row.path)
     )
+    return found
 
 
 def _words_of_title(text: str) -> set[str]:

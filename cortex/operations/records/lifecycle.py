@@ -13,8 +13,7 @@ from cortex.core.notes.edit import with_fields, with_updated
 from cortex.core.notes.note import Note
 from cortex.core.ranking import archive_rules as rules
 from cortex.index.catalogue import NoteRow
-from cortex.index.refresh import query_index
-from cortex.operations.find.ensure_fresh import ensure_fresh
+from cortex.operations.find.ensure_fresh import query_fresh
 from cortex.operations.find.hits import Hit, build_hit
 from cortex.operations.records.change_record import edit_note, refuse_during_git_operation
 from cortex.operations.records.faded import DueRecord, find_faded
@@ -65,9 +64,8 @@ def lifecycle(
     """
     if not dry_run:
         refuse_during_git_operation(vault)
-    problems = ensure_fresh(vault, caller)
-    due, active = query_index(
-        vault, caller.progress, lambda now: find_faded(vault, now, caller.now)
+    (due, active), problems = query_fresh(
+        vault, caller, lambda now: find_faded(vault, now, caller.now)
     )
     chosen = due[: rules.max_archived(active, number)]
     hint = ""

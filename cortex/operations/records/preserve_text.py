@@ -50,9 +50,7 @@ def preserve_removed_record(vault: Vault, caller: Caller, note: Note) -> str:
 
 
 def _event_of_text(caller: Caller, record: Record, at: str) -> Event:
-    base = Event(
-        id=new_event_id(caller), type="observation", at=at, text="", project=record.project
-    )
+    base = Event(new_event_id(caller), "observation", at, "", project=record.project)
     event = event_of_manual_edit(record, base)
     # Taken out of its place and normalized again, it must not pass for the record itself.
     return event if record.topic else event._replace(derived_from=(record.id,))
@@ -73,10 +71,8 @@ def _publish_event(vault: Vault, event: Event) -> bool:
 def is_text_in_latest_event(vault: Vault, note: Note) -> bool:
     """Whether the latest event of a record has its text."""
     held = record_from_note(note)
-    return any(
-        has_same_text(held, one)
-        for one in _records_in_event(vault, events.latest_event_id(held.events))
-    )
+    latest = _records_in_event(vault, events.latest_event_id(held.events))
+    return any(has_same_text(held, one) for one in latest)
 
 
 def find_removal_event(catalogue: Catalogue, id_: str) -> tuple[str, str] | None:

@@ -15,13 +15,10 @@ from cortex.core.text.iso_time import epoch_seconds
 from cortex.core.text.shell_command import shell_quote
 from cortex.index.catalogue import NoteRow
 from cortex.index.filters import NoteFilter
-from cortex.index.refresh import IndexSession, query_index
-from cortex.operations.find.ensure_fresh import ensure_fresh
+from cortex.index.refresh import IndexSession
+from cortex.operations.find.ensure_fresh import query_fresh
 from cortex.operations.find.note_ranks import signals_of_notes, timestamp_of
-from cortex.operations.records.change_record import (
-    refuse_during_git_operation,
-    remove_unchanged,
-)
+from cortex.operations.records.change_record import refuse_during_git_operation, remove_unchanged
 from cortex.operations.records.faded import DueRecord
 from cortex.operations.records.lifecycle import (
     LifecycleHit,
@@ -71,7 +68,6 @@ def prune(
     yes = yes and not dry_run
     if yes:
         refuse_during_git_operation(vault)
-    problems = ensure_fresh(vault, caller)
     moment = epoch_seconds(caller.now)
 
     def load(now: IndexSession) -> tuple[list[NoteRow], dict[int, Signals]]:
@@ -79,7 +75,7 @@ def prune(
         rows = [row for row in now.catalogue.find(wanted) if not row.pinned]
         return rows, signals_of_notes(vault, now, rows)
 
-    archived, signals = query_index(vault, caller.progress, load)
+    (archived, signals), problems = query_fresh(vault, caller, load)
     due = _select_prunable(vault, caller, archived, signals, moment)
     safe, kept = _split_by_commit(vault, due)
     chosen = [one for one, _ in safe[:number]]
@@ -109,11 +105,7 @@ def prune(
 
 
 def _select_prunable(
-    vault: Vault,
-    caller: Caller,
-    archived: list[NoteRow],
-    signals: dict[int, Signals],
-    moment: int,
+    vault: Vault, caller: Caller, archived: list[NoteRow], signals: dict[int, Signals], moment: int
 ) -> list[DueRecord]:
     """The records that have been archived long enough, the longest archived first."""
     due = []

@@ -16,9 +16,9 @@ from cortex.core.notes.note import Note
 from cortex.core.text.strings import close_matches, did_you_mean
 from cortex.index.catalogue import NoteRow
 from cortex.index.links import LinkGraph, canonical_edge
-from cortex.index.refresh import IndexSession, query_index
+from cortex.index.refresh import IndexSession
 from cortex.operations.find import resolve_note
-from cortex.operations.find.ensure_fresh import ensure_fresh
+from cortex.operations.find.ensure_fresh import query_fresh
 from cortex.operations.records.change_record import (
     UNCHANGED,
     NoteEdit,
@@ -82,8 +82,7 @@ def apply_relation_change(
     vault: Vault, caller: Caller, plan: Callable[[IndexSession], RelationPlan]
 ) -> RelationChange:
     """Make a plan of the up-to-date index, apply its edits, then heal."""
-    problems = ensure_fresh(vault, caller)
-    answer, edits = query_index(vault, caller.progress, plan)
+    (answer, edits), problems = query_fresh(vault, caller, plan)
     _, healed = edit_notes_and_heal(vault, caller, edits)
     file = os.path.join(vault.root, answer.path)
     return answer._replace(file=file, problems=(*problems, *healed))
@@ -108,10 +107,8 @@ def _plan_relate(
     if kind not in RELATION_KINDS:  # an inverse name
         source, kind, target = target, kind_of_inverse(kind), source
     if source.number == target.number:
-        raise InvalidInputError(
-            f"{source.id} cannot be related to itself",
-            "name another note: cortex search finds notes by their words",
-        )
+        hint = "name another note: cortex search finds notes by their words"
+        raise InvalidInputError(f"{source.id} cannot be related to itself", hint)
     check_editable(source)
     links = LinkGraph(now.catalogue)
     answer = RelationChange(source.id, kind, target.id, "created", source.path)
@@ -141,11 +138,9 @@ def _note_stating_relation(
     if RELATION_KINDS[kind] == kind:
         same.add(canonical_edge(target.number, kind, source.number))
     for row, other in ((source, target), (target, source)):
-        if any(
-            number == other.number and canonical_edge(row.number, held, number) in same
-            for held, _, number, _ in links.outgoing(row.number)
-        ):
-            return row
+        for held, _, number, _ in links.outgoing(row.number):
+            if number == other.number and canonical_edge(row.number, held, number) in same:
+                return row
     return None
 
 
@@ -173,13 +168,9 @@ def refuse_supersedes_cycle(
     came = {older.number: newer.number}
     level = [older.number]
     while level and len(came) < _MAX_SUPERSEDED:
-        below = [
-            edge
-            for edge in links.edges_touching(level, {"supersedes"})
-            if edge.source in level and edge.target not in came
-        ]
-        for edge in below:
-            came[edge.target] = edge.source
+        edges = links.edges_touching(level, {"supersedes"})
+        below = [edge for edge in edges if edge.source in level and edge.target not in came]
+        came |= {edge.target: edge.source for edge in below}
         level = [edge.target for edge in below]
         if newer.number in came:
             chain = [newer.number]
@@ -187,7 +178,5 @@ def refuse_supersedes_cycle(
                 chain.append(came[chain[-1]])
             rows = now.catalogue.rows_by_number(chain)
             ids = [newer.id, *(rows[number].id for number in reversed(chain))]
-            raise ConflictError(
-                f"that would close a circle: {' supersedes '.join(ids)}",
-                f"{command('graph', older, '--kind', 'supersedes')} shows them",
-            )
+            hint = f"{command('graph', older, '--kind', 'supersedes')} shows them"
+            raise ConflictError(f"that would close a circle: {' supersedes '.join(ids)}", hint)

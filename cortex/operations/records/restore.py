@@ -9,13 +9,7 @@ from typing import NamedTuple
 from cortex.core.model.caller import Caller
 from cortex.core.model.layout import is_event_path
 from cortex.core.model.note_status import SET_ASIDE_STATUSES
-from cortex.core.model.problem import (
-    ConflictError,
-    CortexError,
-    NotFoundError,
-    Problem,
-    problem_of,
-)
+from cortex.core.model.problem import ConflictError, CortexError, NotFoundError, Problem, problem_of
 from cortex.core.normalize.changes import (
     AddProvenance,
     AppendToSession,
@@ -33,7 +27,7 @@ from cortex.index.catalogue import NoteRow
 from cortex.index.refresh import IndexSession, query_index
 from cortex.operations.capture.inbox import InboxNormalizer
 from cortex.operations.find import resolve_note
-from cortex.operations.find.ensure_fresh import ensure_fresh
+from cortex.operations.find.ensure_fresh import query_fresh
 from cortex.operations.find.history import history
 from cortex.operations.records.archive import find_replacement, set_aside_command
 from cortex.operations.records.change_record import (
@@ -92,9 +86,8 @@ def restore(vault: Vault, caller: Caller, ids: list[str]) -> RestoreResult:
     Example: cortex restore use-sqlite-k3f7q2
     Example: cortex restore use-sqlite-k3f7q2 use-files-p2r6wq
     """
-    problems = ensure_fresh(vault, caller)
-    there = query_index(
-        vault, caller.progress, lambda now: {name: _find_target(now, name) for name in ids}
+    there, problems = query_fresh(
+        vault, caller, lambda now: {name: _find_target(now, name) for name in ids}
     )
     changes = []
     for name, target in there.items():
@@ -105,15 +98,8 @@ def restore(vault: Vault, caller: Caller, ids: list[str]) -> RestoreResult:
                 raise
             id_, path = (target.row.id, target.row.path) if target else (name, "")
             failed = problem_of(path, error)
-            changes.append(
-                RecordChange(
-                    id_,
-                    path,
-                    REFUSED,
-                    hint=f"{failed.message}; {failed.hint}",
-                    file=os.path.join(vault.root, path) if path else "",
-                )
-            )
+            hint, file = f"{failed.message}; {failed.hint}", path and os.path.join(vault.root, path)
+            changes.append(RecordChange(id_, path, REFUSED, hint=hint, file=file))
     if any(one.outcome == "restored" for one in changes):
         problems += try_heal(vault, caller)
     return RestoreResult(tuple(changes), len(changes), tuple(problems))
@@ -196,10 +182,8 @@ def _restore_gone(vault: Vault, caller: Caller, name: str) -> RecordChange:
             path, data = _replay_event(vault, known.id, text.path, path, data)
         later += data != before
     if not path:
-        raise NotFoundError(
-            f"no event makes {known.id} again",
-            f"{command('history', known.id)} shows what is kept of it",
-        )
+        hint = f"{command('history', known.id)} shows what is kept of it"
+        raise NotFoundError(f"no event makes {known.id} again", hint)
     note = notes.read(data, path)
     if later and note.get("type") == "session":
         normalizer = InboxNormalizer(vault, ExistingRecords())

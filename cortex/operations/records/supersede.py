@@ -18,8 +18,8 @@ from cortex.index.catalogue import Catalogue, NoteRow
 from cortex.index.filters import NoteFilter
 from cortex.index.links import LinkGraph
 from cortex.index.queries import edges_of_kinds, numbers_with_problems
-from cortex.index.refresh import IndexSession, query_index
-from cortex.operations.find.ensure_fresh import ensure_fresh
+from cortex.index.refresh import IndexSession
+from cortex.operations.find.ensure_fresh import query_fresh
 from cortex.operations.records.change_record import (
     UNCHANGED,
     Named,
@@ -52,9 +52,8 @@ def supersede(
 
     Example: cortex supersede use-sqlite-k3f7q2 --by use-files-p2r6wq --reason "too slow"
     """
-    problems = ensure_fresh(vault, caller)
-    old_row, new_row, link = query_index(
-        vault, caller.progress, lambda now: _resolve_pair(now, old, by)
+    (old_row, new_row, link), problems = query_fresh(
+        vault, caller, lambda now: _resolve_pair(now, old, by)
     )
     because = one_line(sanitize_text(reason))
     # The old one first: what it says is what holds. After a crash here `doctor` names this very
@@ -67,19 +66,10 @@ def supersede(
         replace(read_strict(files.read(vault.root, new_row.path), new_row.path))
         edits.append((new_row.path, replace))
     changed, healed = edit_notes_and_heal(vault, caller, edits)
+    outcome, undo = ("superseded", command("restore", old_row)) if changed else (UNCHANGED, "")
+    change = RecordChange(old_row.id, old_row.path, outcome, undo)
     file = os.path.join(vault.root, old_row.path)
-    if not changed:
-        return RecordChange(
-            old_row.id, old_row.path, UNCHANGED, problems=tuple(problems), file=file
-        )
-    return RecordChange(
-        old_row.id,
-        old_row.path,
-        "superseded",
-        command("restore", old_row),
-        problems=(*problems, *healed),
-        file=file,
-    )
+    return change._replace(problems=(*problems, *healed), file=file)
 
 
 def superseded_edit(row: Named, by: str, reason: str, now: str) -> NoteEdit:
@@ -90,10 +80,8 @@ def superseded_edit(row: Named, by: str, reason: str, now: str) -> NoteEdit:
         current = parse_link_target(note.get("superseded_by"))
         if note.get("status").lower() == "superseded":
             if by and current and link_key(current) != link_key(by):
-                raise ConflictError(
-                    f"{row.id} is superseded by {current} already",
-                    f"{command('restore', row)}, then supersede it anew",
-                )
+                hint = f"{command('restore', row)}, then supersede it anew"
+                raise ConflictError(f"{row.id} is superseded by {current} already", hint)
             if (not by or current) and reason in ("", note.get("superseded_because")):
                 return note
         said = {
@@ -164,9 +152,8 @@ def find_supersede_problems(catalogue: Catalogue) -> list[Problem]:
         # Somebody's own note need not say so: nobody but they write there.
         if not new or new in ignored or any(old in cycle for cycle in cycles):
             continue
-        if is_editable(rows[new]) and not any(
-            kind == SUPERSEDES and target == old for kind, _, target, _ in outgoing.get(new, ())
-        ):
+        stated = {(kind, target) for kind, _, target, _ in outgoing.get(new, ())}
+        if is_editable(rows[new]) and (SUPERSEDES, old) not in stated:
             message = f"is superseded by {rows[new].id}, which does not say so"
             hint = command("supersede", rows[old], "--by", rows[new])
             problems.append(Problem(rows[old].path, message, hint))
@@ -193,12 +180,11 @@ def _cycle_problems(cycle: list[int], rows: Mapping[int, NoteRow]) -> Iterator[P
     """Two clones superseded crosswise, or somebody wrote it. A person must say which one holds."""
     for place, number in enumerate(cycle):
         others = [rows[one].id for one in (*cycle[place + 1 :], *cycle[:place])]
-        message = (
-            f"is superseded by {', and that by '.join((*others, 'this one'))}, so that none of them holds;"
-            " restore it if this one holds"
-            if others
-            else "is superseded by itself"
-        )
+        message = "is superseded by itself"
+        if others:
+            chain = ", and that by ".join((*others, "this one"))
+            end = "so that none of them holds; restore it if this one holds"
+            message = f"is superseded by {chain}, {end}"
         yield Problem(rows[number].path, message, command("restore", rows[number]))
 
 
@@ -215,8 +201,6 @@ def _resolve_pair(now: IndexSession, old: str, by: str) -> tuple[NoteRow, NoteRo
     links = LinkGraph(now.catalogue)
     refuse_supersedes_cycle(links, now, new_row, old_row)
     if new_row.status in HIDDEN_STATUSES:
-        raise ConflictError(
-            f"{new_row.id} is {new_row.status} itself",
-            f"{command('restore', new_row)}, or name the record that holds now",
-        )
+        hint = f"{command('restore', new_row)}, or name the record that holds now"
+        raise ConflictError(f"{new_row.id} is {new_row.status} itself", hint)
     return old_row, new_row, link_name_for(links, new_row, old_row)

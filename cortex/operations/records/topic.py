@@ -10,8 +10,7 @@ from cortex.core.model.problem import Problem
 from cortex.core.ranking.text_similarity import SIMILAR_THRESHOLD, similarity
 from cortex.core.redact.secrets import sanitize_text
 from cortex.index.filters import KNOWLEDGE
-from cortex.index.refresh import query_index
-from cortex.operations.find.ensure_fresh import ensure_fresh
+from cortex.operations.find.ensure_fresh import query_fresh
 from cortex.operations.find.hits import Hit, build_hit
 from cortex.operations.find.project_context import canonical_project
 from cortex.vault.locate import Vault
@@ -53,25 +52,19 @@ def topic(
     Example: cortex topic
     Example: cortex topic "Login loops after the token expires" --type bugfix
     """
-    problems, named = ensure_fresh(vault, caller), canonical_project(vault, project)
+    named = canonical_project(vault, project)
     suggested = topics.suggest(type, sanitize_text(title), "") if title.strip() else ""
     wanted = KNOWLEDGE._replace(has_topic=True, projects=(named,) if named else None)
-    rows = query_index(vault, caller.progress, lambda now: now.catalogue.find(wanted))
+    rows, problems = query_fresh(vault, caller, lambda now: now.catalogue.find(wanted))
     rows.sort(key=lambda row: (row.topic, row.project, row.scope, row.id))
     if suggested:
         words = _words_of_topic(suggested)
-        likeness = {
-            row.number: max(
-                similarity(words, _words_of_topic(row.topic)), similarity(title, row.title)
-            )
-            for row in rows
-        }
-        rows = [
-            row
-            for row in rows
-            if row.topic == suggested or likeness[row.number] >= SIMILAR_THRESHOLD
-        ]
-        rows.sort(key=lambda row: (row.topic != suggested, -likeness[row.number], row.topic))
+        alike = {}
+        for row in rows:
+            of_topic = similarity(words, _words_of_topic(row.topic))
+            alike[row.number] = max(of_topic, similarity(title, row.title), row.topic == suggested)
+        rows = [row for row in rows if alike[row.number] >= SIMILAR_THRESHOLD]
+        rows.sort(key=lambda row: (row.topic != suggested, -alike[row.number], row.topic))
     shown = rows[:_MAX_SUGGESTIONS] if suggested else rows
     hits = tuple(
         TopicHit(build_hit(vault, row), row.topic, len(row.events), row.scope) for row in shown

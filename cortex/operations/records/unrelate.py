@@ -21,11 +21,7 @@ from cortex.index.catalogue import NoteRow
 from cortex.index.links import LinkGraph, canonical_edge
 from cortex.index.refresh import IndexSession
 from cortex.operations.find import resolve_note
-from cortex.operations.records.change_record import (
-    NoteEdit,
-    check_editable,
-    command,
-)
+from cortex.operations.records.change_record import NoteEdit, check_editable, command
 from cortex.operations.records.relate import (
     ANY_KIND,
     RelationChange,
@@ -98,15 +94,16 @@ def _plan_unrelate(
 
 def _said_of(links: LinkGraph, row: NoteRow, other: NoteRow | str) -> list[tuple[str, str]]:
     """What `row` says of another note, or of a name of no note: kinds and link keys."""
+
+    def is_meant(name: str, number: int | None) -> bool:
+        if isinstance(other, str):
+            return number is None and link_key(name) == link_key(other)
+        return number == other.number
+
     return [
         (kind, link_key(name))
         for kind, name, number, _ in links.outgoing(row.number)
-        if kind != LINK_KIND
-        and (
-            number is None and link_key(name) == link_key(other)
-            if isinstance(other, str)
-            else number == other.number
-        )
+        if kind != LINK_KIND and is_meant(name, number)
     ]
 
 
@@ -134,13 +131,11 @@ def _removal_edit(relations: Iterable[tuple[str, str]], now: str) -> NoteEdit:
     gone = frozenset(relations)
 
     def edit(note: Note) -> Note:
-        items = list_relations(note)
-        kept = [
-            one
-            for one in items
-            if (normalize_kind(one.get("kind", "")), link_key(parse_link_target(one.get("to", ""))))
-            not in gone
-        ]
+        items, kept = list_relations(note), []
+        for one in items:
+            target = link_key(parse_link_target(one.get("to", "")))
+            if (normalize_kind(one.get("kind", "")), target) not in gone:
+                kept.append(one)
         changed = with_fields(note, {"relations": kept}) if kept != items else note
         for field in {kind for kind, _ in gone}:
             names = note.get_list(field)

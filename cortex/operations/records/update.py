@@ -137,10 +137,8 @@ def _as_kept(key: str, value: str) -> str:
     if value == CLEAR_WORD or key in ("owner", "branch"):
         return value
     if key == "title" and len(value) > MAX_SAVED_TITLE_CHARS:
-        raise InvalidInputError(
-            f"the title has {len(value)} characters; {MAX_SAVED_TITLE_CHARS} are the most",
-            "put the rest into the text",
-        )
+        message = f"the title has {len(value)} characters; {MAX_SAVED_TITLE_CHARS} are the most"
+        raise InvalidInputError(message, "put the rest into the text")
     if key == "project":
         value = value.lower()
         events.validate(_SAMPLE_EVENT._replace(project=value))
@@ -152,9 +150,8 @@ def _as_kept(key: str, value: str) -> str:
 
 
 def _clean_tags(words: Iterable[str]) -> tuple[str, ...]:
-    tags = tuple(
-        dict.fromkeys(sanitize_text(tag.strip()).lstrip("#") for tag in words if tag.strip("# "))
-    )
+    plain = (sanitize_text(tag.strip()).lstrip("#") for tag in words if tag.strip("# "))
+    tags = tuple(dict.fromkeys(plain))
     tags = () if tags == (CLEAR_WORD,) else tags
     events.validate(_SAMPLE_EVENT._replace(tags=tags))
     return tags
@@ -168,18 +165,12 @@ def _check_request(asked: _UpdateRequest, vault: Vault, id_: str) -> None:
         raise InvalidInputError("what is personal is not kept in a shared vault", hint)
     has_tags = asked.tags is not None or asked.added_tags or asked.removed_tags
     if not (asked.fields or asked.status or has_tags or asked.body.strip()):
-        raise InvalidInputError(
-            "there is nothing to change: an empty text changes none",
-            "cortex update ID --title TEXT; the word none takes a field out",
-        )
-    if (
-        asked.body.strip()
-        and len(asked.body.encode("utf-8", "surrogatepass")) > events.MAX_CONTENT_BYTES
-    ):
-        raise InvalidInputError(
-            f"the text is larger than {events.MAX_CONTENT_BYTES:,} bytes",
-            "edit the file itself, or keep a summary",
-        )
+        hint = "cortex update ID --title TEXT; the word none takes a field out"
+        raise InvalidInputError("there is nothing to change: an empty text changes none", hint)
+    size = len(asked.body.encode("utf-8", "surrogatepass"))
+    if asked.body.strip() and size > events.MAX_CONTENT_BYTES:
+        hint = "edit the file itself, or keep a summary"
+        raise InvalidInputError(f"the text is larger than {events.MAX_CONTENT_BYTES:,} bytes", hint)
 
 
 def _edit_and_undo(
@@ -187,17 +178,13 @@ def _edit_and_undo(
 ) -> Edited:
     """The edited note, the command that undoes it, and a hint for what that cannot bring back."""
     changed, before = _with_asked_fields(note, asked, row, caller.now)
-    back = [
-        word
-        for key, value in before.items()
-        if _is_restorable(key, value)
-        for word in option_words(key, value or ("active" if key == "status" else CLEAR_WORD))
-    ]
-    lost = [
-        f"{key}: {value or '(none)'}"
-        for key, value in before.items()
-        if not _is_restorable(key, value)
-    ]
+    back: list[str] = []
+    lost = []
+    for key, value in before.items():
+        if _is_restorable(key, value):
+            back += option_words(key, value or ("active" if key == "status" else CLEAR_WORD))
+        else:
+            lost.append(f"{key}: {value or '(none)'}")
     undo = command("update", row, *back) if back else ""
     if asked.body and asked.body.strip("\n") != (text := normalized_body(note)):
         if text.strip():
@@ -227,10 +214,8 @@ def _with_asked_fields(
         )
     before = {key: _field_of(note, key) for key in fields}
     old_tags = note.get_list("tags")
-    tags = old_tags if asked.tags is None else asked.tags
-    tags = tuple(
-        tag for tag in dict.fromkeys((*tags, *asked.added_tags)) if tag not in asked.removed_tags
-    )
+    every = dict.fromkeys((*(old_tags if asked.tags is None else asked.tags), *asked.added_tags))
+    tags = tuple(tag for tag in every if tag not in asked.removed_tags)
     if tags != tuple(dict.fromkeys(old_tags)):
         fields["tags"] = tags
         before["tags"] = ",".join(old_tags)
@@ -239,10 +224,8 @@ def _with_asked_fields(
     changed = with_fields_in_order(KEY_ORDER, changed, fields) if fields else changed
     if asked.status and asked.status != (note.get("status") or "active"):
         if (status := note.get("status").lower()) in SET_ASIDE_STATUSES:
-            raise InvalidInputError(
-                f"{row.id} is {status}",
-                f"{command('restore', row)} makes it current; then it may get another status",
-            )
+            hint = f"{command('restore', row)} makes it current; then it may get another status"
+            raise InvalidInputError(f"{row.id} is {status}", hint)
         changed = with_status(changed, asked.status, now)
         before["status"] = note.get("status")
     return changed, before

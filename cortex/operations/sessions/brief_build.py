@@ -119,12 +119,11 @@ def build_brief(
     # The wall clock: it is compared with stamps of the file system.
     started_ns = time.time_ns()
     # `words=False`: the catalogue is enough, and updating the full-text index takes 40 ms.
-    inputs = query_index(
-        vault,
-        caller.progress,
-        lambda now: _collect_inputs(now, vault, key, project, names),
-        words=False,
-    )
+
+    def collect(now: IndexSession) -> _BriefingInputs:
+        return _collect_inputs(now, vault, key, project, names)
+
+    inputs = query_index(vault, caller.progress, collect, words=False)
     personal = load_personal_notes(vault, caller, BriefingRequest(names, key.branch, key.budget))
     inputs = inputs._replace(selection=_with_personal_notes(inputs.selection, personal))
     bodies = _read_notes(vault, personal.vault, inputs)
@@ -145,16 +144,16 @@ def build_brief(
         dependencies = _dependency_stamps(vault, inputs, verified.file_stamps) | personal.stamps
         briefing_cache.write(vault, key, cached, dependencies, started_ns)
     branch_problems = _unknown_branch_problems(caller.cwd, key, inputs.selection)
+    doubts = ((id_, why) for id_, why in verified.contradictions.items() if id_ in shown_ids)
+    branch_name = escape_for_agent(key.branch)
     return BriefResult(
         fitted.text,
         project,
-        escape_for_agent(key.branch),
+        branch_name,
         fitted.tokens,
         key.budget,
         sections=sections,
-        doubts=tuple(
-            (id_, why) for id_, why in verified.contradictions.items() if id_ in shown_ids
-        ),
+        doubts=tuple(doubts),
         left_out=inputs.selection.left_out,
         newest=inputs.selection.newest,
         problems=(*problems, *personal.problems, *verified.problems, *branch_problems),
@@ -218,15 +217,10 @@ def _collect_inputs(
         names, key.branch, key.budget, included_branches, in_head, not is_shared(vault)
     )
     selection = select_candidates(now.catalogue, request)
-    titles = [
-        BriefingPart(
-            kind,
-            tuple(BriefingEntry(one.id, one.type, one.title) for one in candidates),
-            selection.totals[kind],
-            "",
-        )
-        for kind, candidates in selection.parts.items()
-    ]
+    titles = []
+    for kind, candidates in selection.parts.items():
+        entries = tuple(BriefingEntry(one.id, one.type, one.title) for one in candidates)
+        titles.append(BriefingPart(kind, entries, selection.totals[kind], ""))
     head = _briefing_head(selection, project, key.branch)
     room = {one.kind: len(one.lines) for one in compose_briefing(titles, head, key.budget).sections}
     paths = dependency_paths(now.catalogue, names)
@@ -240,7 +234,9 @@ def _collect_inputs(
     told = {one.session for some in cut.values() for one in some if one.session}
     sessions = now.catalogue.find(NoteFilter(types=("session",), sessions=told)) if told else []
     paths += [one.path for one in sessions]
-    home = _own_projects(vault, key, names)
+    # Also the own notes of no project, in the project that the vault lies in.
+    is_home = key.project == checkout.project_of(vault.root)
+    home = [*dict.fromkeys([*names, ""] if is_home else filter(None, names))]
     own, own_paths = load_own_parts(now.catalogue, home, alone=not selection.totals)
     paths += own_paths
     return _BriefingInputs(
@@ -254,12 +250,6 @@ def _collect_inputs(
         {one.session: one for one in sessions},
         own,
     )
-
-
-def _own_projects(vault: Vault, key: BriefingKey, names: list[str]) -> list[str]:
-    """The projects whose own notes are told: also none, in the project that the vault lies in."""
-    is_home = key.project == checkout.project_of(vault.root)
-    return [*dict.fromkeys([*names, ""] if is_home else filter(None, names))]
 
 
 def _with_personal_notes(
@@ -308,19 +298,12 @@ def _unknown_branch_problems(
     if not key.branch or key.branch in known:
         return []
     repository = checkout.find_repository(cwd) if key.project == checkout.project_of(cwd) else None
-    if (
-        repository
-        and RepositoryRefs.is_branch_name(key.branch)
-        and RepositoryRefs(*repository).has_branch(key.branch)
-    ):
+    is_name = repository and RepositoryRefs.is_branch_name(key.branch)
+    if repository and is_name and RepositoryRefs(*repository).has_branch(key.branch):
         return []
-    return [
-        Problem(
-            f"branch {escape_for_agent(key.branch)}",
-            "there is none of this name, and no record names it",
-            "cortex brief --all-branches",
-        )
-    ]
+    where = f"branch {escape_for_agent(key.branch)}"
+    message = "there is none of this name, and no record names it"
+    return [Problem(where, message, "cortex brief --all-branches")]
 
 
 def _verify_claims(
@@ -419,9 +402,8 @@ def _with_own_parts(
 def _list_command(kind: str, selection: BriefingSelection, project: str) -> str:
     """The command that lists all of a part; empty where there is none."""
     if kind == OPEN:
-        return cortex_command(
-            "recall", "--scope", "open", *(["--project", project] if project else [])
-        )
+        of_project = ["--project", project] if project else []
+        return cortex_command("recall", "--scope", "open", *of_project)
     if kind == EVERYWHERE:
         return cortex_command("recall", "--scope", "area")
     knowledge_types = ",".join(filter(_TYPE_RE.fullmatch, selection.knowledge_types))
@@ -435,17 +417,12 @@ def _plan_entries(head: BriefingEntry, steps: list[PlanStep]) -> list[BriefingEn
     left = [one for one in enumerate(steps) if not one[1].is_done]
     done = len(steps) - len(left)
     marks = (*head.marks, *([f"{done} of {len(steps)} done"] if steps else []))
-    excerpt = "" if steps else head.excerpt
+    entry = head._replace(excerpt="" if steps else head.excerpt, marks=marks, sort_key=(0, 0))
+    step_entry = BriefingEntry(head.id, head.type, "", is_subline=True)
     return [
-        head._replace(excerpt=excerpt, marks=marks, sort_key=(0, 0)),
+        entry,
         *(
-            BriefingEntry(
-                head.id,
-                head.type,
-                f"[ ] {step.text}",
-                sort_key=(0, number + 1),
-                is_subline=True,
-            )
+            step_entry._replace(title=f"[ ] {step.text}", sort_key=(0, number + 1))
             for number, step in left[:_MAX_STEPS]
         ),
     ]
@@ -460,12 +437,9 @@ def _build_entry(
         marks.append("rejected")
     if row.due:
         marks.append(f"due {row.due}")
-    if row.status not in ("", "active", "open") and not (
-        kind == SESSIONS and row.status in DONE_STATUSES
-    ):
+    usual = ("", "active", *DONE_STATUSES) if kind == SESSIONS else ("", "active", "open")
+    if row.status not in usual:
         marks.append(row.status)
-    elif kind == SESSIONS and row.status == "open":
-        marks.append("open")
     if row.pinned:
         marks.append("pinned")
     here = (branch, "", *branches.DEFAULT_BRANCHES)
@@ -527,11 +501,9 @@ def _passage_entry(entry: BriefingEntry, session: NoteRow | None) -> BriefingEnt
     """An entry that rules found in a session, with the title of that session if its words name
     nothing of it: what it is about was said before."""
     entry = entry._replace(is_whole=True)
-    if (
-        session is None
-        or is_untitled(session.title, session.session)
-        or is_headless(session.session)
-    ):
+    if session is None or is_untitled(session.title, session.session):
+        return entry
+    if is_headless(session.session):
         return entry
     subject = token_set(session.title)
     is_named = len(subject & token_set(f"{entry.title} {entry.excerpt}")) >= min(2, len(subject))
@@ -543,10 +515,8 @@ def _session_entry(
 ) -> BriefingEntry:
     """A session by its title and what came of it; without a title where it tells nothing, or holds
     headless runs."""
-    entry, said = (
-        _build_entry(SESSIONS, row, held._replace(body=""), {}, branch),
-        session_excerpt(held.body, titles),
-    )
+    entry = _build_entry(SESSIONS, row, held._replace(body=""), {}, branch)
+    said = session_excerpt(held.body, titles)
     if is_headless(row.session):
         return entry._replace(title="", excerpt="")
     if is_untitled(row.title, row.session):
@@ -568,11 +538,8 @@ def _dependency_stamps(
             folder = folder.rpartition("/")[0]
     folders |= _list_folders(root, _MAX_FOLDERS - len(folders))
     # git's index decides what is ignored, but it changes with every `git add`, which no note does.
-    outside = [
-        path
-        for path in (*inputs.ignore_files, *inputs.git_files, *(path for path, _ in checked_files))
-        if os.path.basename(path) != "index"
-    ]
+    every = (*inputs.ignore_files, *inputs.git_files, *(path for path, _ in checked_files))
+    outside = [path for path in every if os.path.basename(path) != "index"]
     names = (layout.SETTINGS_FILE, *sorted(folders)[:_MAX_FOLDERS], *outside)
     stamps = {os.path.join(root, name).rstrip("/"): "" for name in names}
     notes = inputs.note_stamps.items()

@@ -117,10 +117,8 @@ def select_candidates(catalogue: Catalogue, request: BriefingRequest) -> Briefin
     for kind, row in others:
         if row[_NUMBER] in merged:
             parts[kind].append(row)
-    newest = max(
-        filter(starts_with_date, {row[_LAST_SAID][:10] for some in parts.values() for row in some}),
-        default="",
-    )
+    days = {row[_LAST_SAID][:10] for some in parts.values() for row in some}
+    newest = max(filter(starts_with_date, days), default="")
     parts[PLAN] = _standing_plans(parts[PLAN], parts[SESSIONS])
     totals = {kind: len(some) for kind, some in parts.items() if some}
     types = tuple(sorted({row[_TYPE] for row in parts[KNOWLEDGE]}))
@@ -154,10 +152,9 @@ def _order_parts(
     most = {kind: request.budget // tokens + 1 for kind, tokens in _MIN_LINE_TOKENS.items()}
     latest = _newest_first(parts[SESSIONS])
     best = {SESSIONS: _with_session_of(request.branch, latest)[:_SESSION_CANDIDATES]}
-    best[PLAN] = sorted(
-        _newest_first(parts[PLAN]),
-        key=lambda row: (row[_BRANCH] != request.branch, not row[_PINNED]),
-    )[: most[PLAN]]
+    plans = _newest_first(parts[PLAN])
+    plans.sort(key=lambda row: (row[_BRANCH] != request.branch, not row[_PINNED]))
+    best[PLAN] = plans[: most[PLAN]]
     best[OPEN] = sorted(parts[OPEN], key=_due_sort_key)[: most[OPEN]]
     ranked = (PINNED, DECISIONS, TRAPS, KNOWLEDGE, EVERYWHERE)
     if any(parts[kind] for kind in ranked):
@@ -181,9 +178,7 @@ def _standing_plans(plans: list[_SortRow], sessions: Sequence[_SortRow]) -> list
 
 def list_projects(catalogue: Catalogue) -> list[str]:
     """The projects that have records, those with the most first."""
-    return [
-        name for name in catalogue.count_by("project", NoteFilter(tiers=(TIER_CURRENT,))) if name
-    ]
+    return [*filter(None, catalogue.count_by("project", NoteFilter(tiers=(TIER_CURRENT,))))]
 
 
 def dependency_paths(catalogue: Catalogue, names: Sequence[str]) -> list[str]:
@@ -209,8 +204,7 @@ def last_said(row: NoteRow) -> str:
 def _newest_first(rows: Iterable[_SortRow]) -> list[_SortRow]:
     """Newest first; of the same moment by id."""
     ordered = sorted(rows, key=itemgetter(_ID, _NUMBER))
-    ordered.sort(key=itemgetter(_LAST_SAID), reverse=True)
-    return ordered
+    return sorted(ordered, key=itemgetter(_LAST_SAID), reverse=True)
 
 
 def _with_session_of(branch: str, latest: list[_SortRow]) -> list[_SortRow]:
@@ -266,9 +260,8 @@ def _rank(rows: list[_SortRow], by: RankingInputs) -> list[_SortRow]:
         if decay is None:
             age = max(0, end - _day_number(day)) if starts_with_date(day) else float("inf")
             decay = decay_by_day[day] = 1.0 / (1.0 + age / _DECAY_DAYS)
-        worth = 0.4 * (
-            TYPE_SALIENCE.get(type_, DEFAULT_SALIENCE) if confidence is None else confidence
-        ) + 0.05 * min(priority or DEFAULT_PRIORITY, MAX_PRIORITY)
+        salience = TYPE_SALIENCE.get(type_, DEFAULT_SALIENCE) if confidence is None else confidence
+        worth = 0.4 * salience + 0.05 * min(priority or DEFAULT_PRIORITY, MAX_PRIORITY)
         if number in incoming:
             worth += share * incoming[number]
         if of and of == branch:
@@ -278,11 +271,8 @@ def _rank(rows: list[_SortRow], by: RankingInputs) -> list[_SortRow]:
             worth += _TOUCHED_WORTH * (number in touched)
         elif pinned:
             decay = 1.0
-        group = (
-            2
-            if type_ not in PART_BY_TYPE
-            else not (number in touched and type_ not in NON_DECAYING_TYPES)
-        )
+        is_first = number in touched and type_ not in NON_DECAYING_TYPES
+        group = 2 if type_ not in PART_BY_TYPE else int(not is_first)
         scored.append((group, -worth * decay, id_, number, row))
     scored.sort()
     return [one[-1] for one in scored]

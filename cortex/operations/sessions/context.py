@@ -11,8 +11,8 @@ from cortex.core.model.problem import Problem
 from cortex.core.text.strings import shorten
 from cortex.index.catalogue import NoteRow
 from cortex.index.filters import NoteFilter
-from cortex.index.refresh import IndexSession, query_index
-from cortex.operations.find.ensure_fresh import ensure_fresh
+from cortex.index.refresh import IndexSession
+from cortex.operations.find.ensure_fresh import query_fresh
 from cortex.operations.find.hits import Hit, Hits, build_hit
 from cortex.operations.find.note_ranks import rank_notes, select_for_ranking
 from cortex.operations.find.project_context import project_names, resolve_project
@@ -79,7 +79,6 @@ def context(
     """
     project = resolve_project(vault, caller, project)
     branch = branch.strip() or checkout.branch_of(caller.cwd)
-    problems = ensure_fresh(vault, caller)
     names = project_names(vault, project) if project else None
     is_session = IS_SESSION._replace(projects=names)
     is_prompt = NoteFilter(tiers=(TIER_TRAIL,), types=("prompt",), projects=names)
@@ -106,7 +105,7 @@ def context(
             figures,
         )
 
-    shown, prompts, ranked, figures = query_index(vault, caller.progress, find)
+    (shown, prompts, ranked, figures), problems = query_fresh(vault, caller, find)
     access_log.append(vault, caller, "context", [row.id for row, _ in ranked])
     return ContextResult(
         project,

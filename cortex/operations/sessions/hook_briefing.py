@@ -52,9 +52,8 @@ def contract_for(vault: Vault) -> str:
 def briefing_key(cwd: str, project: str, branch: str) -> BriefingKey:
     """The cache key of a session in `cwd`; `project` and `branch` as `checkout` gives them."""
     git = checkout.find_repository(cwd)
-    return BriefingKey(
-        project, branch, DEFAULT_BUDGET_TOKENS, git[0] if git else os.path.realpath(cwd)
-    )
+    folder = git[0] if git else os.path.realpath(cwd)
+    return BriefingKey(project, branch, DEFAULT_BUDGET_TOKENS, folder)
 
 
 def requested_key(
@@ -64,9 +63,8 @@ def requested_key(
     project = project.strip().lower() or here
     # The branch of a working directory says nothing about another project.
     branch = branch.strip() or (checkout.branch_of(caller.cwd) if project == here else "")
-    return briefing_key(caller.cwd, project, branch)._replace(
-        budget=budget, all_branches=all_branches
-    )
+    key = briefing_key(caller.cwd, project, branch)
+    return key._replace(budget=budget, all_branches=all_branches)
 
 
 def build_briefing(

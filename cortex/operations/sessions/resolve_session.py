@@ -25,19 +25,16 @@ def find_only_live_session(
     `ConflictError`."""
     project = project or resolve_project(vault, caller, "")
     where = project or "this folder"
-    live = [
-        one.row for one in list_live_sessions(catalogue, caller.now) if one.row.project == project
-    ]
+    every = (one.row for one in list_live_sessions(catalogue, caller.now))
+    live = [row for row in every if row.project == project]
     if not live:
         raise NotFoundError(
             f"no session is going on in {where}", "name it: cortex session list shows all"
         )
     if len(live) > 1:
         names = ", ".join(session_name(row) for row in live[:_MAX_NAMED])
-        raise ConflictError(
-            f"{len(live)} sessions are going on in {where}: {names}",
-            "name the one that is over: cortex session end NAME",
-        )
+        hint = "name the one that is over: cortex session end NAME"
+        raise ConflictError(f"{len(live)} sessions are going on in {where}: {names}", hint)
     return live[0]
 
 
@@ -59,10 +56,8 @@ def find_session(catalogue: Catalogue, name: str) -> NoteRow:
     if matches:
         return matches[0]
     known = dict.fromkeys(one for row in rows for one in (row.session, row.id) if one)
-    raise NotFoundError(
-        f"there is no session {name!r}",
-        did_you_mean(close_matches(name, known), "cortex session list shows which there are"),
-    )
+    near, otherwise = close_matches(name, known), "cortex session list shows which there are"
+    raise NotFoundError(f"there is no session {name!r}", did_you_mean(near, otherwise))
 
 
 def session_name(row: NoteRow) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import stat
 from contextlib import suppress
+from itertools import accumulate
 
 from cortex.core.model.problem import ConflictError, CortexError, InvalidInputError, NotFoundError
 from cortex.vault import files
@@ -29,11 +30,9 @@ _SKILL_HEADER = "---\n# cortex: made by `cortex brief --into skill`, which write
 _BLOCK_HEADER = "<!-- cortex: made by `cortex brief --into agents`, which writes it anew; --into none takes it away{} -->"
 # What was put above the block, so that it can be taken away: the line ends, or the file itself.
 _ADDED_ABOVE = {
-    "": "",
-    "1": ", and the line end above",
-    "2": ", and the two line ends above",
+    "": "", "1": ", and the line end above", "2": ", and the two line ends above",
     "file": ", and the file",
-}
+}  # fmt: skip
 _MAX_BYTES = 4 * 1024 * 1024  # bytes of an AGENTS.md; more is none
 
 
@@ -88,10 +87,8 @@ def project_root(vault: Vault, cwd: str) -> str:
     git = checkout.find_repository(cwd)
     root = git[0] if git else os.path.realpath(cwd)
     if root == vault.root or root.startswith(f"{vault.root}{os.sep}"):
-        raise InvalidInputError(
-            f"{root} is the vault, not a project",
-            "run this in the folder of the project that works with it",
-        )
+        hint = "run this in the folder of the project that works with it"
+        raise InvalidInputError(f"{root} is the vault, not a project", hint)
     return root
 
 
@@ -108,15 +105,10 @@ def insert_block(data: bytes | None, text: str) -> bytes:
         added = ""
     else:
         added = "1" if data.endswith(b"\n") else "2"
-    lines = (
-        BEGIN_MARK,
-        _BLOCK_HEADER.format(_ADDED_ABOVE[added]),
-        "",
-        *_escape_comment_marks(text).splitlines(),
-        "",
-        END_MARK,
-        "",
-    )
+    header = _BLOCK_HEADER.format(_ADDED_ABOVE[added])
+    # A text that cannot end the block or begin another.
+    told = text.replace("<!--", "<!- -").replace("-->", "-- >").splitlines()
+    lines = (BEGIN_MARK, header, "", *told, "", END_MARK, "")
     block = eol.join(line.encode() for line in lines)
     if data is None:
         return block
@@ -194,14 +186,8 @@ def _read_added_above(block: bytes) -> str:
     """What was put above a block, as its second line says; empty when that line is none of ours."""
     lines = block.splitlines()
     said = lines[1].decode("utf-8", "replace") if len(lines) > 1 else ""
-    return next(
-        (above for above, words in _ADDED_ABOVE.items() if said == _BLOCK_HEADER.format(words)), ""
-    )
-
-
-def _escape_comment_marks(text: str) -> str:
-    """A text that cannot end the block or begin another."""
-    return text.replace("<!--", "<!- -").replace("-->", "-- >")
+    above_by_header = {_BLOCK_HEADER.format(words): above for above, words in _ADDED_ABOVE.items()}
+    return above_by_header.get(said, "")
 
 
 def _line_ending(held: bytes) -> bytes:
@@ -214,10 +200,8 @@ def _write_rule_file(root: str, path: str, text: str) -> bool:
     wanted = (header + text.encode()).rstrip(b"\n") + b"\n"
     held = _read_file(root, path)
     if held is not None and not held.startswith(header):
-        raise ConflictError(
-            f"{path} is there, and cortex did not write it",
-            "move it away, or write into another place: cortex brief --into agents",
-        )
+        hint = "move it away, or write into another place: cortex brief --into agents"
+        raise ConflictError(f"{path} is there, and cortex did not write it", hint)
     if held == wanted:
         return False
     _write_file(root, path, held, wanted)
@@ -237,10 +221,8 @@ def _read_file(root: str, path: str) -> bytes | None:
     except NotFoundError:
         return None
     except InvalidInputError as error:
-        raise InvalidInputError(
-            f"{path}: {error.message}",
-            "cortex writes through no link: put a file in its place, or name the other way",
-        ) from error
+        hint = "cortex writes through no link: put a file in its place, or name the other way"
+        raise InvalidInputError(f"{path}: {error.message}", hint) from error
     if len(held) > _MAX_BYTES:
         raise InvalidInputError(
             f"{path} is larger than {_MAX_BYTES:,} bytes", "give the briefing another place"
@@ -253,12 +235,8 @@ def _write_file(root: str, path: str, held: bytes | None, wanted: bytes) -> None
     if held is not None:
         files.replace(root, path, wanted, held)
         return
-    folders = path.split("/")[:-1]
-    new = [
-        "/".join(folders[: end + 1])
-        for end in range(len(folders))
-        if not files.exists(root, "/".join(folders[: end + 1]))
-    ]
+    folders = list(accumulate(path.split("/")[:-1], "{}/{}".format))
+    new = [folder for folder in folders if not files.exists(root, folder)]
     try:
         files.create(root, path, wanted)
     except FileExistsError:
@@ -266,10 +244,8 @@ def _write_file(root: str, path: str, held: bytes | None, wanted: bytes) -> None
             f"{path} was made by somebody else just now", "run the command again"
         ) from None
     except OSError as error:
-        raise CortexError(
-            f"{path} cannot be written: {error.strerror}",
-            "make room, or check the rights of the folder",
-        ) from error
+        hint = "make room, or check the rights of the folder"
+        raise CortexError(f"{path} cannot be written: {error.strerror}", hint) from error
     mask = files.current_umask()
     for one, mode in (*((folder, 0o777) for folder in new), (path, 0o666)):
         full = os.path.join(root, one)

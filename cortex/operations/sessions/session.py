@@ -19,7 +19,7 @@ from cortex.index.catalogue import NoteRow
 from cortex.index.filters import NoteFilter
 from cortex.index.refresh import IndexSession, query_index
 from cortex.operations.capture.capture import capture, new_event_id
-from cortex.operations.find.ensure_fresh import ensure_fresh
+from cortex.operations.find.ensure_fresh import ensure_fresh, query_fresh
 from cortex.operations.find.hits import Listing
 from cortex.operations.find.project_context import canonical_project
 from cortex.operations.records import change_record
@@ -141,34 +141,23 @@ def _clean_name(name: str, action: str) -> str:
         )
     name = one_line(name).removeprefix("[[").removesuffix("]]")
     if len(name) > _MAX_NAME_CHARS:
-        raise InvalidInputError(
-            f"a name of {len(name)} characters is too long for a session",
-            f"use at most {_MAX_NAME_CHARS}",
-        )
+        hint = f"use at most {_MAX_NAME_CHARS}"
+        raise InvalidInputError(f"a name of {len(name)} characters is too long for a session", hint)
     return name
 
 
 def _start(vault: Vault, caller: Caller, name: str, project: str, goal: str) -> SessionStartResult:
     id_ = new_event_id(caller)
     if name:  # a session that may go on
-        ensure_fresh(vault, caller)
-        row = query_index(vault, caller.progress, lambda now: _row_of_session(now, name))
+        row, _ = query_fresh(vault, caller, lambda now: _row_of_session(now, name))
         if row:
             last = events.latest_event_id(row.events)
             id_ = _event_id_after(caller, last, beyond=row.status == "done")
     else:
         chance = encode_base32(int.from_bytes(caller.random(4), "big"), 6)
         name = f"s-{caller.now[:10].replace('-', '')}-{chance}"
-    captured = capture(
-        vault,
-        caller,
-        goal.strip() or sessions.NO_GOAL,
-        type=sessions.START_TYPE,
-        session=name,
-        project=project,
-        id=id_,
-    )
-    problems = ensure_fresh(vault, caller)
+    text, type_ = goal.strip() or sessions.NO_GOAL, sessions.START_TYPE
+    captured = capture(vault, caller, text, type=type_, session=name, project=project, id=id_)
 
     def find(now: IndexSession) -> tuple[NoteRow | None, list[str]]:
         row = _row_of_session(now, name)
@@ -176,12 +165,10 @@ def _start(vault: Vault, caller: Caller, name: str, project: str, goal: str) -> 
         others = [one for one in live if row and one.project == row.project and one.id != row.id]
         return row, [session_name(one) for one in others]
 
-    row, others = query_index(vault, caller.progress, find)
+    (row, others), problems = query_fresh(vault, caller, find)
     if row is None:
-        raise CortexError(
-            f"{captured.id} was captured, and no note came of it",
-            "cortex doctor says why; cortex normalize tries again",
-        )
+        hint = "cortex doctor says why; cortex normalize tries again"
+        raise CortexError(f"{captured.id} was captured, and no note came of it", hint)
     outcome = "resumed" if len(row.events) > 1 else "started"
     file = os.path.join(vault.root, row.path)
     return SessionStartResult(row.id, name, row.path, outcome, captured.id, others, problems, file)
@@ -208,25 +195,18 @@ def _event_id_after(caller: Caller, last: str, *, beyond: bool = False) -> str:
 def _end(
     vault: Vault, caller: Caller, name: str, parts: tuple[str, ...], *, summary: str, project: str
 ) -> SessionEndResult:
-    problems = ensure_fresh(vault, caller)
-    row, name, goal, ended = query_index(
+    (row, name, goal, ended), problems = query_fresh(
         vault,
-        caller.progress,
+        caller,
         lambda now: _find_session_to_end(vault, caller, now, name=name, project=project),
     )
     if any(text.strip() for text in parts):
         parts = (parts[0] if parts[0].strip() else goal, *parts[1:])
     by_name = dict(zip(sessions.SUMMARY_PARTS, parts, strict=True))
     texts = (summary.strip(), sessions.compose_summary(by_name))
-    captured = capture(
-        vault,
-        caller,
-        "\n\n".join(filter(None, texts)) or sessions.NO_SUMMARY,
-        type=sessions.END_TYPE,
-        session=name,
-        project=row.project,
-        id=_event_id_after(caller, max(ended, events.latest_event_id(row.events))),
-    )
+    text, type_ = "\n\n".join(filter(None, texts)) or sessions.NO_SUMMARY, sessions.END_TYPE
+    id_ = _event_id_after(caller, max(ended, events.latest_event_id(row.events)))
+    captured = capture(vault, caller, text, type=type_, session=name, project=row.project, id=id_)
     problems += ensure_fresh(vault, caller)
     outcome = "updated" if ended else "ended"
     if any(captured.id in one.where for one in problems):
@@ -239,22 +219,17 @@ def _find_session_to_end(
     vault: Vault, caller: Caller, now: IndexSession, *, name: str, project: str
 ) -> tuple[NoteRow, str, str, str]:
     """The session that is to be ended, its name, its goal, and the event that ended it before."""
-    row = (
-        find_session(now.catalogue, name)
-        if name
-        else find_only_live_session(vault, caller, now.catalogue, project)
-    )
+    if name:
+        row = find_session(now.catalogue, name)
+    else:
+        row = find_only_live_session(vault, caller, now.catalogue, project)
     if project and row.project != project:
-        raise InvalidInputError(
-            f"{name} is a session of {row.project or 'no project'}, not of {project}",
-            cortex_command("session", "end", name),
-        )
+        message = f"{name} is a session of {row.project or 'no project'}, not of {project}"
+        raise InvalidInputError(message, cortex_command("session", "end", name))
     named = name if sessions.session_note_id(name) == row.id else session_name(row)
     if sessions.session_note_id(named) != row.id:
-        raise InvalidInputError(
-            f"{row.path} does not say which session it is of",
-            "give the session's own name; cortex doctor says what is wrong with the note",
-        )
+        hint = "give the session's own name; cortex doctor says what is wrong with the note"
+        raise InvalidInputError(f"{row.path} does not say which session it is of", hint)
     types = (sessions.START_TYPE, sessions.END_TYPE)
     wanted = NoteFilter(tiers=(TIER_TRAIL,), types=types, sessions=(named,))
     goal = ended = ""
@@ -275,16 +250,12 @@ def _close_orphans(vault: Vault, caller: Caller, name: str) -> Listing[SessionHi
         raise InvalidInputError(
             "--orphans closes all orphans, and a name ends one session", "give one of the two"
         )
-    problems = ensure_fresh(vault, caller)
-    live = query_index(
-        vault, caller.progress, lambda now: list_live_sessions(now.catalogue, caller.now)
+    live, problems = query_fresh(
+        vault, caller, lambda now: list_live_sessions(now.catalogue, caller.now)
     )
     # What a person wrote without an id is theirs.
-    orphans = [
-        one.row
-        for one in live
-        if one.is_orphan and one.row.id != one.row.path and one.last_event_at
-    ]
+    some = (one.row for one in live if one.is_orphan and one.last_event_at)
+    orphans = [row for row in some if row.id != row.path]
     edits = [(change_record.check_editable(row).path, _closing_edit(row)) for row in orphans]
     _, more = change_record.edit_notes_and_heal(vault, caller, edits)
 
@@ -302,9 +273,7 @@ def _closing_edit(row: NoteRow) -> change_record.NoteEdit:
     def close(note: Note) -> Note:
         if note.get("status") != "open" or note.provenance()[0] != row.events:
             return note  # it was ended, or moved on, just now
-        ended = last_event_time(row)
-        return with_fields(
-            note, {"status": "done", "ended": ended, "closed": sessions.NO_END_REASON}
-        )
+        fields = {"status": "done", "ended": last_event_time(row), "closed": sessions.NO_END_REASON}
+        return with_fields(note, fields)
 
     return close

@@ -17,8 +17,8 @@ from cortex.core.notes.note import Note
 from cortex.core.text.strings import shorten
 from cortex.index.catalogue import Catalogue, NoteRow
 from cortex.index.filters import KNOWLEDGE, NoteFilter
-from cortex.index.refresh import IndexSession, query_index
-from cortex.operations.find.ensure_fresh import ensure_fresh
+from cortex.index.refresh import IndexSession
+from cortex.operations.find.ensure_fresh import query_fresh
 from cortex.operations.find.hits import Hit, Hits, Listing, build_hit, make_hit
 from cortex.operations.sessions.live_sessions import (
     LiveSession,
@@ -78,7 +78,6 @@ def list_sessions(
 ) -> Listing[SessionHit]:
     """The live sessions, then the newest."""
     wanted = IS_SESSION._replace(projects=(project,) if project else None, changed_since=since)
-    problems = ensure_fresh(vault, caller)
 
     def find(now: IndexSession) -> tuple[list[SessionHit], int]:
         rows = now.catalogue.find(wanted, "-date")
@@ -87,7 +86,7 @@ def list_sessions(
         shown, left_out = telling_sessions(vault, rows, live, number)
         return session_hits(vault, now.catalogue, shown, live), len(rows) - left_out
 
-    hits, total = query_index(vault, caller.progress, find)
+    (hits, total), problems = query_fresh(vault, caller, find)
     return Listing(hits, total, problems)
 
 
@@ -116,7 +115,6 @@ def show_session(vault: Vault, caller: Caller, name: str) -> SessionDetails:
         raise InvalidInputError(
             "which session?", "cortex session list, then cortex session show NAME"
         )
-    problems = ensure_fresh(vault, caller)
 
     def find(now: IndexSession) -> tuple[SessionHit, list[NoteRow], list[NoteRow]]:
         row = find_session(now.catalogue, name)
@@ -128,7 +126,7 @@ def show_session(vault: Vault, caller: Caller, name: str) -> SessionDetails:
             now.catalogue.find(_records_of(session.name), "-date", _MAX_SHOWN),
         )
 
-    session, prompt_rows, record_rows = query_index(vault, caller.progress, find)
+    (session, prompt_rows, record_rows), problems = query_fresh(vault, caller, find)
     note = read_note(vault, session.hit.path)
     turns = [
         f"{events.time_of_id(turn.id)} {turn.type}: {turn.excerpt}"

@@ -107,12 +107,10 @@ class PostingsMatcher(whoosh3.W3LeafMatcher):
         size = self._fixedsize
         if size is None:
             self._values = values.split(b"\0")
+        elif size:
+            self._values = [values[at : at + size] for at in range(0, len(values), size)]
         else:
-            self._values = (
-                [values[at : at + size] for at in range(0, len(values), size)]
-                if size
-                else [None] * self._blocklength
-            )
+            self._values = [None] * self._blocklength
 
     def skip_to(self, targetid: int) -> None:
         if self._atend:
@@ -151,13 +149,8 @@ class PostingsMatcher(whoosh3.W3LeafMatcher):
         while self.is_active():
             self._read_ids()
             self._read_values()
-            found.update(
-                zip(
-                    self._ids,
-                    [value.decode("utf-8", "surrogatepass") for value in self._values],
-                    strict=True,
-                )
-            )
+            positions = [value.decode("utf-8", "surrogatepass") for value in self._values]
+            found.update(zip(self._ids, positions, strict=True))
             self._next_block()
         return found
 
@@ -190,9 +183,7 @@ def _positions_by_document(postings: matching.Matcher) -> dict[int, str]:
     return found
 
 
-def _unwrap(
-    postings: matching.Matcher,
-) -> tuple[matching.Matcher, Callable[[int], bool] | None]:
+def _unwrap(postings: matching.Matcher) -> tuple[matching.Matcher, Callable[[int], bool] | None]:
     """The postings below a filter, and what tells whether a document passes it; None without
     one."""
     if not isinstance(postings, matching.FilterMatcher):
@@ -271,20 +262,12 @@ class _TermsWriter(whoosh3.W3FieldWriter):
             part = slice(start, start + step)
             span = min(own[part]), max(own[part])
             values = encode_positions("\0".join(row[part]))
-            written.append(
-                _encode_block(
-                    documents[part], weights[part], values, span, start + step >= len(numbers)
-                )
-            )
+            is_last = start + step >= len(numbers)
+            written.append(_encode_block(documents[part], weights[part], values, span, is_last))
         postings = b"".join(written)
+        shortest, longest = byte_to_length(min(own)), byte_to_length(max(own))
         info = whoosh3.W3TermInfo(
-            sum(weights),
-            len(numbers),
-            byte_to_length(min(own)),
-            byte_to_length(max(own)),
-            max(weights),
-            numbers[0],
-            numbers[-1],
+            sum(weights), len(numbers), shortest, longest, max(weights), numbers[0], numbers[-1]
         )
         info.set_extent(self._postfile.tell(), len(postings))
         self._postfile.write(postings)

@@ -49,16 +49,18 @@ def _rank_notes(reader: Any, words: tuple[PromptTerm, ...], least_share: float) 
     numbers = columns.numbers
     trail = columns.documents_of_tier(TIER_TRAIL)
     dead = trail | columns.deleted
-    live = len(
-        {number for place, number in enumerate(numbers) if place not in dead}
-        if dead
-        else set(numbers)
+    alive = (
+        [number for place, number in enumerate(numbers) if place not in dead] if dead else numbers
     )
+    live = len(set(alive))
     rows = 0
     held = []
     for word in words:
         rows += bool(word.phrase)
-        held.append(_word_documents(reader, word, with_row=rows <= _MAX_PHRASES))
+        # The passages whose head holds a word, and those that hold it in their text.
+        terms = [term.encode() for term in word.terms]
+        row = [term.encode() for term in word.phrase] if rows <= _MAX_PHRASES else []
+        held.append([_documents_with(reader, field, terms, row) for field in ("head", "body")])
     of_notes = []
     for some in held:
         head, body = ({numbers[place] for place in places - trail} for places in some)
@@ -99,16 +101,6 @@ def _rank_notes(reader: Any, words: tuple[PromptTerm, ...], least_share: float) 
 def _term_postings(head: set[int], body: set[int], live: int) -> TermPostings:
     count = len(head | body)
     return TermPostings(count) if is_common_term(count, live) else TermPostings(count, head, body)
-
-
-def _word_documents(reader: Any, word: PromptTerm, *, with_row: bool) -> tuple[set[int], set[int]]:
-    """The passages whose head holds a word, and those that hold it in their text or around it."""
-    terms = [term.encode() for term in word.terms]
-    row = [term.encode() for term in word.phrase] if with_row else []
-    return (
-        _documents_with(reader, "head", terms, row),
-        _documents_with(reader, "body", terms, row),
-    )
 
 
 def _documents_with(

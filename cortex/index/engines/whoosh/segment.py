@@ -104,9 +104,8 @@ def build_index_parallel(
                     else:
                         for aside, path in zip(received, shares[receiver], strict=False):
                             noted(path, aside)
-            return whole.write_toc(
-                schema, [segment for receiver in workers for segment in made[receiver]]
-            )
+            segments = [segment for receiver in workers for segment in made[receiver]]
+            return whole.write_toc(schema, segments)
         finally:
             for each in workers.values():
                 each.terminate()
@@ -117,17 +116,15 @@ def _receive_message(
     receiver: Connection, worker: BaseProcess
 ) -> list[_Aside] | tuple[whoosh3.W3Segment, ...]:
     try:
-        message: list[_Aside] | tuple[whoosh3.W3Segment, ...] | OSError | CortexError = (
-            receiver.recv()
-        )
+        message: Any = receiver.recv()
     except (EOFError, ConnectionError) as error:
         worker.join()
-        raise BuildFailed(
-            f"a process that wrote the index ended early, with {worker.exitcode}"
-        ) from error
+        why = f"a process that wrote the index ended early, with {worker.exitcode}"
+        raise BuildFailed(why) from error
     if isinstance(message, OSError | CortexError):
         raise message
-    return message
+    received: list[_Aside] | tuple[whoosh3.W3Segment, ...] = message
+    return received
 
 
 def _is_fork_safe() -> bool:
@@ -249,13 +246,11 @@ class _SegmentWriter:
             field, value = self._fields[name], document[name]
             if value is not None:
                 length = self._add_field(name, field, value)
-                self._document_writer.add_field(
-                    name, field, value if field.stored else None, length
-                )
+                kept = value if field.stored else None
+                self._document_writer.add_field(name, field, kept, length)
                 if field.column_type:
-                    self._document_writer.add_column_value(
-                        name, field.column_type, field.to_column_value(value)
-                    )
+                    cell = field.to_column_value(value)
+                    self._document_writer.add_column_value(name, field.column_type, cell)
         self._document_writer.finish_doc()
         self._document_count += 1
 
