@@ -38,6 +38,9 @@ _URL_RE = re.compile(r"\]\([^()\s]*\)|https?://\S+|`[^`\n]*`")
 _OTHER_DATE_RE = regex_of("other date")
 _COMPACT_DATE_RE = re.compile(r"(?<!\d)(20\d\d)([01]\d)([0-3]\d)(?!\d)")
 _TIMESTAMP_RE = re.compile(r"[T ]\d\d:\d\d:\d\d")
+_FRONT_RE = re.compile(
+    r"(?:(?:---|\+\+\+)\r?\n(?:.*\n){0,60}?(?:---|\+\+\+|\.\.\.)|(?i:title):.*\n(?:[\w-]+:.*\n)+)"
+)
 _INLINE_FIELD_RE = re.compile(r"(?<=[.])[ ](?=[A-ZÀ-Þ]\w+(?:[ ]\w+){0,2}:[ ])")
 _FIRST_LINES = 14
 _MAX_TITLE_CHARS = 100
@@ -61,7 +64,9 @@ def parse_meeting(text: str) -> MeetingMinutes:
     language = _language(text)
     fields = [field for block in blocks for field in _block_fields(block)]
     title = _find_title(fields, blocks)
-    date = _find_date(fields, title, blocks, day_first=language != "en")
+    front = _FRONT_RE.match(text)
+    of_page = front[0] if front else ""
+    date = _find_date(fields, title, blocks, of_page, day_first=language != "en")
     attendees = _find_attendees(fields, blocks)
     names = people.roster_names(attendees, text)
     reader = OutcomeReader(names, date, language)
@@ -142,12 +147,13 @@ def _find_title(fields: list[tuple[str, str]], blocks: list[Block]) -> str:
 
 
 def _find_date(
-    fields: list[tuple[str, str]], title: str, blocks: list[Block], *, day_first: bool
+    fields: list[tuple[str, str]], title: str, blocks: list[Block], of_page: str, *, day_first: bool
 ) -> str:
-    """The labelled date, else that of the title, of the first heading, or of the first lines."""
+    """The labelled date, else that of the title, of the first heading, or of the first lines. What
+    the metadata `of_page` says may be when it was published: it comes behind a title's date, and
+    what says the second too."""
     labelled = [value for key, value in fields[:60] if DATE_KEY_RE.match(fold(key))]
-    # To the second: when a page was published.
-    stamps = [value for value in labelled if _TIMESTAMP_RE.search(value)]
+    stamps = [value for value in labelled if value in of_page or _TIMESTAMP_RE.search(value)]
     heads = (block.lines[0][0] for block in blocks if block.level == 1 and block.lines)
     plain = (value for value in labelled if value not in stamps)
     for line in (*plain, title, *heads, *stamps):

@@ -83,6 +83,7 @@ _ANCHOR_RE = re.compile(r"\[[^\[\]]*\]\(#[^()]*\)")  # of a table of contents
 _NUMBER_RE = re.compile(r"[\W\d_]*")
 _NUMBER_HEADER_RE = re.compile(r"(?i)[\W\d_]*(?:nr|no|num|id|pos)?[\W\d_]*")
 _EVERYONE = ("all", "everyone", "everybody", "alle", "tous", "todos", "tutti", "allen")
+_FOR_EVERYONE_RE = re.compile(rf"(?i)[*_]{{0,3}}({'|'.join(_EVERYONE)})[*_]{{0,3}} ?: +")
 _MIN_WRAPPED_CHARS = 55  # of a line that goes on in the next
 _MAX_TOPIC_CHARS = 120
 _MAX_SPEECHES = 6  # in minutes that are no transcript
@@ -323,7 +324,9 @@ class OutcomeReader:
             if not text.strip() or nobody.end() < len(who.strip(" *_(")):
                 return
         said = ""
-        if lead := _LEADING_BRACKETS_RE.match(text):
+        if everyone := _FOR_EVERYONE_RE.match(text):
+            said, text = everyone[1], text[everyone.end() :]
+        elif lead := _LEADING_BRACKETS_RE.match(text):
             said = parse_people(lead[1], self.names)
             text = text[lead.end() :] if said else text
         task, named, marked = parse_task([text, *details], self.names)

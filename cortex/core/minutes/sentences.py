@@ -105,7 +105,8 @@ class Speech:
     def _split(self, sentence: str) -> Iterator[str]:
         for joint in _CONJUNCTION_RE.finditer(sentence):
             rest = sentence[joint.end() :]
-            if self._direct(rest) or _PRONOUN_CUE_RE.match(rest):
+            is_told = self.language in ("de", "nl") and self.told_task(rest, has_due=False)
+            if is_told or self._direct(rest) or _PRONOUN_CUE_RE.match(rest):
                 if self.leading_people(sentence[: joint.start()], whole=True):
                     continue  # `Ana and Bob will`: one subject
                 yield sentence[: joint.start()]

@@ -141,6 +141,12 @@ HEAD = "# Weekly\n\nDate: 2025-05-14\nAttendees: Lena Koch, Murat Aydin, Jan de 
             [("phone them on Monday", "Lena", "2025-05-19")],
             [],
         ),
+        ("## Actions\n- Everyone: read the draft\n", [("read the draft", "Everyone", "")], []),
+        (
+            "Die Spende liegt der Bank vor, Lena fragt bei der Stadt an.\n",
+            [("Lena fragt bei der Stadt an", "Lena", "")],
+            [],
+        ),
         ("## Actions\n- [ ] Nobody: clean the fridge\n", [("clean the fridge", "", "")], []),
         (
             "## Actions\n- Lena will ship it by 2025-06-01. Murat to translate it.\n",
