@@ -18,6 +18,7 @@ from cortex.hosts.transcript_reader import (
     absolute_path,
     get_dict,
     get_str,
+    objects_in,
     parse_json_object,
     parse_todos,
     text_content,
@@ -50,6 +51,10 @@ _REQUEST_RE = re.compile(r"(?m)^## My request(?: for Codex)?[:：][ \t]*$")
 # A prompt of a file begins with what was typed behind its name, as spec-kit's do.
 _TYPED_RE = re.compile(r"\s*#+ User Input\s+```\w*\n(.*?)\n```", re.DOTALL)
 _MAX_UNMATCHED_TEXTS = 200  # texts that wait for their twin
+_MODEL_COMMAND = (
+    "codex", "exec", "--skip-git-repo-check", "--sandbox", "read-only", "--ephemeral", "--color",
+    "never", "-",
+)  # fmt: skip
 
 
 class CodexReader(TranscriptReader):
@@ -109,19 +114,17 @@ class CodexReader(TranscriptReader):
         return [] if self.turn_number in self.rolled_back_turns else items
 
     def feed(self, lines: Sequence[bytes]) -> list[TranscriptItem]:
-        """The items of these lines."""
-        return [item for line in lines for item in self._feed_line(line)]
+        """The items of these lines, taken line by line: each may belong to another turn."""
+        return [item for line in lines for item in TranscriptReader.feed(self, [line])]
 
-    def _feed_line(self, line: bytes) -> list[TranscriptItem]:
-        data = parse_json_object(line)
-        payload = data.get("payload") if data else None
-        if data is None or not isinstance(payload, dict):
+    def read_line(self, data: dict[str, Any]) -> None:
+        """Add what a line tells to the items."""
+        type_, item = data.get("type"), data.get("payload")
+        if not isinstance(item, dict):
             self.skipped_lines += 1
-        elif self.advance_time(data.get("timestamp")):
-            self._read_line(data.get("type"), payload)
-        return self.take_items()
-
-    def _read_line(self, type_: object, item: dict[str, Any]) -> None:
+            return
+        if not self.advance_time(data.get("timestamp")):
+            return
         kind = item.get("type")
         if type_ in ("session_meta", "turn_context"):
             self._read_context(item)
@@ -214,13 +217,10 @@ class CodexReader(TranscriptReader):
         elif isinstance(table, dict) and name == "update_plan":
             self.add_plan(parse_todos(table.get("plan"), "step"), call)
         elif isinstance(table, dict) and name == "request_user_input":
-            asked = table.get("questions")
-            told = (
-                [one for one in asked if isinstance(one, dict)] if isinstance(asked, list) else []
-            )
+            asked = objects_in(table.get("questions"))
             if len(self.questions) < _MAX_QUESTIONS:
                 self.questions[call] = {
-                    get_str(one, "id"): get_str(one, "question") for one in told
+                    get_str(one, "id"): get_str(one, "question") for one in asked
                 }
 
     def _read_command(self, command: object, workdir: str, call: str) -> None:
@@ -300,17 +300,7 @@ HOST = Host(
     ),
     make_entry=make_entry,
     next_step="trust the new hooks in Codex (/hooks): it runs none that nobody has looked at",
-    model_command=(
-        "codex",
-        "exec",
-        "--skip-git-repo-check",
-        "--sandbox",
-        "read-only",
-        "--ephemeral",
-        "--color",
-        "never",
-        "-",
-    ),
+    model_command=_MODEL_COMMAND,
     settings_folder=".codex",
     settings_file="hooks.json",
     home_variable="CODEX_HOME",

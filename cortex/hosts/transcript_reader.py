@@ -49,7 +49,7 @@ class ParsedLines(NamedTuple):
 
 class TranscriptReader:
     """Reads one transcript part by part; a tool call may be answered in a later part. A host's
-    reader implements `feed`."""
+    reader implements `read_line`."""
 
     def __init__(self) -> None:
         self.session = self.cwd = self.branch = self.title = ""  # the last ones that were named
@@ -92,6 +92,15 @@ class TranscriptReader:
 
     def feed(self, lines: Sequence[bytes]) -> list[TranscriptItem]:
         """The items of these lines."""
+        for line in lines:
+            if (data := parse_json_object(line)) is None:
+                self.skipped_lines += 1
+            else:
+                self.read_line(data)
+        return self.take_items()
+
+    def read_line(self, data: dict[str, Any]) -> None:
+        """Add what a line tells to the items."""
         raise NotImplementedError
 
     def flush(self) -> list[TranscriptItem]:
@@ -136,16 +145,11 @@ class TranscriptReader:
 
     def add_prompt(self, text: object, id_: str) -> None:
         """The person said something."""
-        if isinstance(text, str):
-            self._add_text(PROMPT, _strip_reminders(text), id_)
+        self._add_text(PROMPT, text, id_)
 
     def add_reply(self, text: object, about: str, id_: str) -> None:
         """The person said something within a turn, about a question or what they refuse."""
-        before = len(self.items)
-        self._add_text(REPLY, _strip_reminders(text) if isinstance(text, str) else text, id_)
-        for at in range(before, len(self.items)):
-            line = redacted_line(about)[:MAX_STEP_CHARS]
-            self.items[at] = self.items[at]._replace(about=line)
+        self._add_text(REPLY, text, id_, redacted_line(about)[:MAX_STEP_CHARS])
 
     def add_summary(self, text: object, id_: str) -> None:
         """The host summed up what was said before, to forget it."""
@@ -189,9 +193,12 @@ class TranscriptReader:
         if item:
             items.append(item)
 
-    def _add_text(self, kind: str, text: object, id_: str) -> None:
-        if isinstance(text, str) and (own_text := context_markers.strip_injected(text).strip()):
-            self.items.append(self._new_item(kind, own_text, id_))
+    def _add_text(self, kind: str, text: object, id_: str, about: str = "") -> None:
+        if not isinstance(text, str):
+            return
+        text = _strip_reminders(text) if kind in (PROMPT, REPLY) else text
+        if own_text := context_markers.strip_injected(text).strip():
+            self.items.append(self._new_item(kind, own_text, id_)._replace(about=about))
 
     def _new_item(self, kind: str, text: str, id_: str) -> TranscriptItem:
         return TranscriptItem(
@@ -225,6 +232,11 @@ def get_dict(table: dict[str, Any], key: str) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
+def objects_in(value: object) -> list[dict[str, Any]]:
+    """The objects in a list; none for anything else."""
+    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
+
+
 def content_parts(content: str | list[Any]) -> list[Any]:
     """The parts of a message, of which a text alone is one."""
     return [{"type": "text", "text": content}] if isinstance(content, str) else content
@@ -238,8 +250,10 @@ def make_plan_step(text: object, done: bool) -> PlannedStep | None:
 
 def parse_todos(todos: object, text_key: str) -> list[PlannedStep]:
     """The steps of a plan that is a list of objects with a status; none for anything else."""
-    listed = [one for one in todos if isinstance(one, dict)] if isinstance(todos, list) else []
-    steps = (make_plan_step(one.get(text_key), one.get("status") == "completed") for one in listed)
+    steps = (
+        make_plan_step(one.get(text_key), one.get("status") == "completed")
+        for one in objects_in(todos)
+    )
     return [step for step in steps if step]
 
 
@@ -268,10 +282,8 @@ def text_content(content: object) -> str:
     """The text of a message or an answer, which is a string or a list of parts."""
     if isinstance(content, str):
         return content
-    if isinstance(content, list):
-        parts = (part.get("text") for part in content if isinstance(part, dict))
-        return "\n".join(text for text in parts if isinstance(text, str))
-    return ""
+    parts = (part.get("text") for part in objects_in(content))
+    return "\n".join(text for text in parts if isinstance(text, str))
 
 
 def absolute_path(path: str, cwd: str) -> str:
