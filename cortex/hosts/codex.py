@@ -15,7 +15,6 @@ from cortex.core.text.value import TYPE_CHECKING
 from cortex.hosts.host import FIELDS, NESTED_CONTEXT, START_SOURCES, Host, HostEvent, matcher_group
 from cortex.hosts.transcript_reader import (
     TranscriptReader,
-    absolute_path,
     get_dict,
     get_str,
     objects_in,
@@ -236,7 +235,7 @@ class CodexReader(TranscriptReader):
     def _read_patch(self, patch: object, workdir: str, call: str) -> None:
         for line in patch.splitlines() if isinstance(patch, str) else ():
             if start := next((mark for mark in _PATCH_FILE_MARKS if line.startswith(mark)), ""):
-                self.add_edit(absolute_path(line[len(start) :].strip(), workdir), call)
+                self.add_edit(os.path.join(workdir, line[len(start) :].strip()), call)
 
 
 def _session_id(item: dict[str, Any]) -> str:

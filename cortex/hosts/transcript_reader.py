@@ -286,11 +286,6 @@ def text_content(content: object) -> str:
     return "\n".join(text for text in parts if isinstance(text, str))
 
 
-def absolute_path(path: str, cwd: str) -> str:
-    """A path as a patch names it, from the folder in which it was applied."""
-    return path if os.path.isabs(path) or not cwd else os.path.join(cwd, path)
-
-
 def _strip_reminders(text: str) -> str:
     """A prompt without the host's reminders. One without an end reaches to the end. Linear."""
     parts, at = [], 0
