@@ -46,17 +46,11 @@ class Wanted(NamedTuple):
 
 def looked_for(weights: Mapping[str, float], phrases: Sequence[str] = ()) -> Wanted | None:
     """Stems with their weights, and phrases, to look for in a note; None without either."""
-    pattern = match_pattern([*weights], phrases)
-    return Wanted(pattern, weights) if pattern else None
-
-
-def match_pattern(stems: Sequence[str], phrases: Sequence[str] = ()) -> re.Pattern[str] | None:
-    """A pattern for words that begin with a stem, and for phrases; None without either."""
-    words = sorted({re.escape(stem) for stem in stems if stem}, key=len, reverse=True)
+    words = sorted({re.escape(stem) for stem in weights if stem}, key=len, reverse=True)
     whole = [r"\W+".join(map(re.escape, phrase.split())) for phrase in phrases if phrase.split()]
     parts = [*whole, rf"(?<![^\W_])(?:{'|'.join(words)})\w*" if words else ""]
     source = "|".join(part for part in parts if part)
-    return re.compile(source, re.IGNORECASE) if source else None
+    return Wanted(re.compile(source, re.IGNORECASE), weights) if source else None
 
 
 def best_excerpt(
