@@ -205,12 +205,10 @@ def _normalize(text: str) -> str:
 
 def _holds(text: str, parts: list[str]) -> bool:
     """Whether a text holds all parts, one behind the other."""
-    start = 0
     for part in parts:
-        start = text.find(part, start)
-        if start < 0:
+        _, found, text = text.partition(part)
+        if not found:
             return False
-        start += len(part)
     return True
 
 
