@@ -56,11 +56,6 @@ def id_of_text(project: str, scope: str, type_: str, body: str) -> str:
     return short_hash(f"{project}\0{scope}\0{type_}\0{body}")
 
 
-def has_own_text(id_: str, project: str, scope: str, type_: str, body: str) -> bool:
-    """True if an extracted record with this id has the text of which its id was made."""
-    return id_.endswith(f"-{id_of_text(project, scope, type_, body)}")
-
-
 def make_title(text: str) -> str:
     """`text` as a title: short, and capitalized unless its first word is a name such as
     `iPhone`."""
