@@ -298,15 +298,9 @@ def _change_for_record(record: Record, event: Event, known: ExistingRecords) -> 
         layer = record.layer if record.confidence == "1" else ""
         return AddProvenance(path, event, pinned=record.pinned, confirming_layer=layer)
     # The id of an extracted record is made of its text, so no other record is its duplicate.
-    if not record.layer and (
-        path := known.find_duplicate(
-            record.type,
-            record.project,
-            content_digest(record.title, record.body),
-            record.created,
-            event.title,
-        )
-    ):
+    digest = content_digest(record.title, record.body)
+    twin = record.type, record.project, digest, record.created, event.title
+    if not record.layer and (path := known.find_duplicate(*twin)):
         return AddProvenance(path, event)
     new_path = known.layout.record(record.type, record.id)
     return CreateNote(new_path, compose_record(record), record, joins_existing=bool(record.layer))
