@@ -119,10 +119,7 @@ def read_cost(output: str) -> float:
 
 
 def check_answer(
-    table: Mapping[str, object],
-    handle: str,
-    quotes: SessionQuotes,
-    known: Collection[str],
+    table: Mapping[str, object], handle: str, quotes: SessionQuotes, known: Collection[str]
 ) -> CheckedAnswer:
     """What of an answer the session shows. `handle` is the session's name in the prompt, `known`
     the ids of records that the prompt named. Raises `CortexError` for an answer about another

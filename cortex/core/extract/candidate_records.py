@@ -9,12 +9,7 @@ from __future__ import annotations
 from contextlib import suppress
 
 from cortex.core.extract import choose_candidates
-from cortex.core.extract.candidate import (
-    PASSAGE_LAYER,
-    STRUCTURAL_LAYER,
-    Candidate,
-    LeadingPhrases,
-)
+from cortex.core.extract.candidate import PASSAGE_LAYER, STRUCTURAL_LAYER, Candidate, LeadingPhrases
 from cortex.core.model.problem import InvalidInputError
 from cortex.core.model.record import Record, default_scope, initial_status, is_record_type
 from cortex.core.model.topics import normalize_topic, topic_segment

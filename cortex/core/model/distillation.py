@@ -12,19 +12,10 @@ from cortex.core.model.problem import InvalidInputError
 from cortex.core.text.strings import shorten
 
 MAX_RECORDS = 12  # of one answer
-DISTILLED_TYPES = frozenset(
-    [
-        "decision",
-        "rejection",
-        "preference",
-        "gotcha",
-        "bugfix",
-        "pattern",
-        "learning",
-        "architecture",
-        "config",
-    ]
-)
+DISTILLED_TYPES = frozenset((
+    "decision", "rejection", "preference", "gotcha", "bugfix", "pattern", "learning",
+    "architecture", "config",
+))  # fmt: skip
 RELATIONS = ("refines", "contradicts", "supersedes")
 _MAX_TITLE_CHARS, _MAX_LINE_CHARS, _MAX_OUTCOME_CHARS = 100, 300, 1500
 _MAX_STATEMENT_CHARS, _MIN_STATEMENT_CHARS, _MAX_QUOTE_CHARS = 800, 20, 1000
