@@ -11,13 +11,12 @@ known from its longer text.
 from __future__ import annotations
 
 import re
-import sys
-from array import array
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, combinations, pairwise, product
 from math import ceil
+from struct import pack, unpack
 from typing import NamedTuple, TypeVar
 from zlib import crc32
 
@@ -80,17 +79,12 @@ class TokenSketch(NamedTuple):
 def pack_sketch(tokens: TokenSet) -> bytes:
     """The sketch of these tokens: sorted hashes of 32 bits, little-endian, those of numbers odd."""
     hashes = {crc32(word.encode("utf-8", "surrogatepass")) & ~1 | word.isdigit() for word in tokens}
-    packed = array("I", sorted(hashes)[:_SKETCH_SIZE])
-    if sys.byteorder == "big":
-        packed.byteswap()
-    return packed.tobytes()
+    smallest = sorted(hashes)[:_SKETCH_SIZE]
+    return pack(f"<{len(smallest)}I", *smallest)
 
 
 def read_sketch(packed: bytes) -> TokenSketch:
-    hashes = array("I")
-    hashes.frombytes(packed)
-    if sys.byteorder == "big":
-        hashes.byteswap()
+    hashes = unpack(f"<{len(packed) // 4}I", packed)
     limit = hashes[-1] if len(hashes) >= _SKETCH_SIZE else _MAX_HASH
     return TokenSketch(frozenset(hashes), limit)
 
