@@ -10,22 +10,9 @@ from cortex.core.model.turn_summary import PlannedStep, TurnSummary
 from cortex.core.redact.secrets import sanitize_text
 from cortex.core.text import context_markers
 from cortex.core.text.value import TYPE_CHECKING, NamedTuple
+from cortex.hosts import transcript_item
 from cortex.hosts.command_summary import is_refusal, summarize_command
-from cortex.hosts.transcript_item import (
-    AGENT_TEXT,
-    COMMAND_RUN,
-    FILE_CHANGE,
-    MAX_PLAN_STEPS,
-    MAX_STEP_CHARS,
-    PLAN,
-    PROMPT,
-    REPLY,
-    SUMMARY,
-    TranscriptItem,
-    normalize_timestamp,
-    redacted_line,
-    summarize_items,
-)
+from cortex.hosts.transcript_item import MAX_STEP_CHARS, PROMPT, REPLY, TranscriptItem
 
 if TYPE_CHECKING:
     from typing import Any
@@ -43,8 +30,8 @@ class ParsedLines(NamedTuple):
 
     def turn_summary(self, root: str, prompts: str) -> TurnSummary:
         """The items summed up; paths are relative to `root`, the project's folder."""
-        title = redacted_line(self.reader.title)[:MAX_STEP_CHARS]
-        return summarize_items(self.items, root, prompts)._replace(title=title)
+        title = transcript_item.redacted_line(self.reader.title)[:MAX_STEP_CHARS]
+        return transcript_item.summarize_items(self.items, root, prompts)._replace(title=title)
 
 
 class TranscriptReader:
@@ -81,7 +68,7 @@ class TranscriptReader:
     def line_time(line: bytes) -> str:
         """The time of a line in our form (`normalize_timestamp`); empty if it has none."""
         told = parse_json_object(line)
-        return normalize_timestamp(told.get("timestamp")) if told else ""
+        return transcript_item.normalize_timestamp(told.get("timestamp")) if told else ""
 
     def identify(self, path: str, session: str) -> tuple[str, str]:
         """The session of a file and its subagent, empty for none; `session` is from its lines."""
@@ -130,7 +117,7 @@ class TranscriptReader:
 
     def advance_time(self, value: object) -> bool:
         """Set the time of a line, or keep that of the line before. True if after `since`."""
-        if at := normalize_timestamp(value):
+        if at := transcript_item.normalize_timestamp(value):
             self.current_time = at
         if self.since and self.current_time and self.current_time <= self.since:
             return False
@@ -141,7 +128,7 @@ class TranscriptReader:
 
     def add_agent_text(self, text: object, id_: str) -> None:
         """The agent said something."""
-        self._add_text(AGENT_TEXT, text, id_)
+        self._add_text(transcript_item.AGENT_TEXT, text, id_)
 
     def add_prompt(self, text: object, id_: str) -> None:
         """The person said something."""
@@ -149,16 +136,16 @@ class TranscriptReader:
 
     def add_reply(self, text: object, about: str, id_: str) -> None:
         """The person said something within a turn, about a question or what they refuse."""
-        self._add_text(REPLY, text, id_, redacted_line(about)[:MAX_STEP_CHARS])
+        self._add_text(REPLY, text, id_, transcript_item.redacted_line(about)[:MAX_STEP_CHARS])
 
     def add_summary(self, text: object, id_: str) -> None:
         """The host summed up what was said before, to forget it."""
-        self._add_text(SUMMARY, text, id_)
+        self._add_text(transcript_item.SUMMARY, text, id_)
 
     def add_edit(self, path: object, call: str) -> None:
         """A tool is to change a file."""
         if isinstance(path, str) and path:
-            self._add_pending(call, "", self._new_item(FILE_CHANGE, path, call))
+            self._add_pending(call, "", self._new_item(transcript_item.FILE_CHANGE, path, call))
 
     def add_command(self, command: object, call: str) -> None:
         """A command is to run."""
@@ -168,8 +155,8 @@ class TranscriptReader:
     def add_plan(self, steps: Sequence[PlannedStep], call: str) -> None:
         """The agent has this plan now, unless the answer refuses it."""
         if steps:
-            item = self._new_item(PLAN, "", call)._replace(plan=tuple(steps[:MAX_PLAN_STEPS]))
-            self._add_pending(call, "", item)
+            plan = tuple(steps[: transcript_item.MAX_PLAN_STEPS])
+            self._add_pending(call, "", self._new_item(transcript_item.PLAN, "", call, plan=plan))
 
     def finish_call(
         self, call: object, failed: bool, output: str = "", code: str = "", known: bool = True
@@ -180,7 +167,8 @@ class TranscriptReader:
         command, items = self.pending_calls.pop(call)
         if command and (known or failed):
             if run := summarize_command(command, failed, output, code):
-                self.items.append(self._new_item(COMMAND_RUN, "", call)._replace(command=run))
+                item = self._new_item(transcript_item.COMMAND_RUN, "", call, command=run)
+                self.items.append(item)
         elif not failed and not is_refusal(output):
             self.items += items
 
@@ -198,12 +186,11 @@ class TranscriptReader:
             return
         text = _strip_reminders(text) if kind in (PROMPT, REPLY) else text
         if own_text := context_markers.strip_injected(text).strip():
-            self.items.append(self._new_item(kind, own_text, id_)._replace(about=about))
+            self.items.append(self._new_item(kind, own_text, id_, about=about))
 
-    def _new_item(self, kind: str, text: str, id_: str) -> TranscriptItem:
-        return TranscriptItem(
-            kind, id_, self.current_time, text, self.cwd, self.branch, sidechain=self.sidechain
-        )
+    def _new_item(self, kind: str, text: str, id_: str, **more: Any) -> TranscriptItem:
+        at, chain = self.current_time, self.sidechain
+        return TranscriptItem(kind, id_, at, text, self.cwd, self.branch, sidechain=chain, **more)
 
 
 def parse_json_object(line: bytes) -> dict[str, Any] | None:
@@ -244,7 +231,7 @@ def content_parts(content: str | list[Any]) -> list[Any]:
 
 def make_plan_step(text: object, done: bool) -> PlannedStep | None:
     """A step of a plan; None when it says nothing."""
-    line = redacted_line(text)[:MAX_STEP_CHARS] if isinstance(text, str) else ""
+    line = transcript_item.redacted_line(text)[:MAX_STEP_CHARS] if isinstance(text, str) else ""
     return PlannedStep(line, done) if line else None
 
 
@@ -272,7 +259,7 @@ def parse_plan_steps(plan: str) -> list[PlannedStep]:
             text = rest[4:] if done or rest.startswith("[ ] ") else rest
             if step := make_plan_step(text, done):
                 steps.append(step)
-        if len(steps) == MAX_PLAN_STEPS:
+        if len(steps) == transcript_item.MAX_PLAN_STEPS:
             break
     only = make_plan_step(first, done=False)
     return steps or ([only] if only else [])
