@@ -10,17 +10,10 @@ from collections.abc import Iterator, Sequence
 from itertools import chain
 from typing import NamedTuple
 
-from cortex.core.extract import phrases as phrase_rules
+from cortex.core.extract import phrases as phrase_rules, prose
 from cortex.core.extract.candidate import KEYWORD_LAYER, Candidate, LeadingPhrases
 from cortex.core.extract.phrases import HEDGED_CONFIDENCE, MARKERS, SECTIONS
-from cortex.core.extract.prose import (
-    MASK_CHAR,
-    MIN_LETTERS,
-    PLACEHOLDER_RE,
-    MaskedText,
-    clean_candidate_text,
-    split_reason,
-)
+from cortex.core.extract.prose import MaskedText, clean_candidate_text, split_reason
 
 TEAM_CONFIDENCE = 0.75  # of the words that a team has given
 _TIL_CONFIDENCE = 0.65  # of `TIL` without a colon
@@ -155,8 +148,10 @@ def _marked_line(
         return None
     text = clean_candidate_text(read.text[start if whole else end : stop])
     plain = read.text[end:stop].strip(" \t*_")
-    says_nothing = phrase_rules.NO_CONTENT_RE.fullmatch(low) or PLACEHOLDER_RE.fullmatch(plain)
-    if sum(map(str.isalnum, text)) < MIN_LETTERS or (says_nothing and not whole):
+    says_nothing = phrase_rules.NO_CONTENT_RE.fullmatch(low) or prose.PLACEHOLDER_RE.fullmatch(
+        plain
+    )
+    if sum(map(str.isalnum, text)) < prose.MIN_LETTERS or (says_nothing and not whole):
         return None
     is_question = _QUESTION_RE.fullmatch(low) or low.rstrip(" *_\"')").endswith("?")
     leads_on = low.rstrip(" *_").endswith((":", "："))  # to what is not a part of it
@@ -301,7 +296,7 @@ def _best_phrase_candidate(read: MaskedText, start: int, end: int) -> Candidate 
     if opening and len(text) > opening.end():
         text = text[opening.end() :]
     text, reason = split_reason(text, type_)
-    if sum(map(str.isalnum, text)) < MIN_LETTERS:
+    if sum(map(str.isalnum, text)) < prose.MIN_LETTERS:
         return None
     number = read.line_number(end - len(sentence))
     return Candidate(KEYWORD_LAYER, type_, text, confidence, number, reason)
@@ -311,7 +306,7 @@ def _surest_phrase(low: str, text: str, *, is_line: bool) -> tuple[str, float]:
     """The type and the confidence of the surest phrase of a sentence, in lower case and as it is
     written; an empty type for none. `is_line`: whether it begins its line."""
     pairs = zip(low, text, strict=True)
-    with_code = "".join(there if sign == MASK_CHAR else sign for sign, there in pairs).lower()
+    with_code = "".join(there if sign == prose.MASK_CHAR else sign for sign, there in pairs).lower()
     surest = "", 0.0
     for rule in phrase_rules.PHRASE_RULES:
         match = rule.search(low) if rule.keyword in low else None
