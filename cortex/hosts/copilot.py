@@ -95,11 +95,6 @@ class CopilotReader(TranscriptReader):
         self.finish_call(about.get("toolCallId"), failed or code not in ("", "0"), text, code)
 
 
-def make_entry(on: HostEvent, line: str, _words: list[str]) -> dict[str, object]:
-    """An entry of the settings."""
-    return {"type": "command", "bash": line, "timeoutSec": on.timeout_seconds}
-
-
 HOST = Host(
     "copilot",
     "Copilot CLI",
@@ -111,7 +106,11 @@ HOST = Host(
         HostEvent("preCompact", "pre-compact"),
         HostEvent("sessionEnd", "session-end", 5),
     ),
-    make_entry=make_entry,
+    make_entry=lambda on, line, _words: {
+        "type": "command",
+        "bash": line,
+        "timeoutSec": on.timeout_seconds,
+    },
     next_step="start Copilot CLI anew",
     settings_folder=".github/hooks",
     settings_file="cortex.json",

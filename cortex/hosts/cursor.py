@@ -58,11 +58,6 @@ class CursorReader(TranscriptReader):
                 self.add_plan(parse_todos(arguments.get("todos"), "content"), "")
 
 
-def make_entry(on: HostEvent, line: str, _words: list[str]) -> dict[str, object]:
-    """An entry of the settings."""
-    return {"command": line, "timeout": on.timeout_seconds}
-
-
 HOST = Host(
     "cursor",
     "Cursor",
@@ -73,7 +68,7 @@ HOST = Host(
         HostEvent("preCompact", "pre-compact"),
         HostEvent("sessionEnd", "session-end", 5),
     ),
-    make_entry=make_entry,
+    make_entry=lambda on, line, _words: {"command": line, "timeout": on.timeout_seconds},
     next_step="start Cursor anew; its settings list the hooks",
     settings_folder=".cursor",
     settings_file="hooks.json",
