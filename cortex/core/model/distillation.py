@@ -100,18 +100,12 @@ def read_record(said: object) -> DistilledRecord | None:
     tags = (tag.lower() for tag in _read_lines(said, "tags", _MAX_TAGS))
     kind, target = _read_relation(said)
     return DistilledRecord(
-        type_,
-        statement,
-        _read_text(said, "reason", _MAX_STATEMENT_CHARS),
+        type_, statement, _read_text(said, "reason", _MAX_STATEMENT_CHARS),
         _read_text(said, "where", _MAX_LINE_CHARS),
         float(confidence) if isinstance(confidence, int | float) and 0 <= confidence <= 1 else 0.5,
         priority if isinstance(priority, int) and 1 <= priority <= 10 else 0,
-        tuple(filter(events.is_tag, tags)),
-        quote,
-        _read_text(said, "event", 40),
-        kind,
-        target,
-    )
+        tuple(filter(events.is_tag, tags)), quote, _read_text(said, "event", 40), kind, target,
+    )  # fmt: skip
 
 
 def _read_relation(said: Mapping[str, object]) -> tuple[str, str]:
