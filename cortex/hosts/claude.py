@@ -128,7 +128,7 @@ class ClaudeReader(TranscriptReader):
         ):
             return
         parent, own = get_str(data, "parentUuid"), get_str(data, "uuid")
-        if parent and own and _typed_text(_message_content(data)):
+        if parent and own and _typed_text(get_dict(data, "message").get("content")):
             before = self.prompt_by_parent.get(parent)
             if before is not None and before != own:
                 self.rewound_ids.add(before)
@@ -250,7 +250,7 @@ class ClaudeReader(TranscriptReader):
         self.add_plan(list(self.tasks.values()), call)
 
     def _read_user(self, data: dict[str, Any], id_: str) -> None:
-        content = _message_content(data)
+        content = get_dict(data, "message").get("content")
         if data.get("isCompactSummary") is True:
             self.add_summary(text_content(content), id_)
             return
@@ -321,10 +321,6 @@ def _task_number(answer: str) -> str:
     """The number in `Task #3 created successfully`; empty when there is none."""
     word = answer[:100].partition("#")[2].split(" ")[0].rstrip(":.,")
     return word if word.isdecimal() and len(word) < 10 else ""
-
-
-def _message_content(data: dict[str, Any]) -> object:
-    return get_dict(data, "message").get("content")
 
 
 def _typed_text(content: object) -> str:

@@ -36,6 +36,7 @@ _HOST_TEXT_STARTS = (
 _SHELL_TOOLS = (
     "shell", "shell_command", "exec_command", "local_shell", "container.exec", "unified_exec",
 )  # fmt: skip
+_SESSION_KEYS = ("id", "session_id")
 # In what the host says in the person's name: what stands before and behind the working directory.
 _CWD_MARKS = (("Current working directory: ", "\n"), ("<cwd>", "</cwd>"))
 _PATCH_FILE_MARKS = ("*** Add File: ", "*** Update File: ", "*** Delete File: ", "*** Move to: ")
@@ -70,20 +71,19 @@ class CodexReader(TranscriptReader):
         self._live_turns: list[int] = []
 
     @staticmethod
-    def is_transcript(folder: str, name: str) -> bool:
+    def is_transcript(_folder: str, name: str) -> bool:
         """Whether a file is a rollout."""
-        del folder
         return name.startswith("rollout-")
 
     @staticmethod
-    def session_of(line: bytes, before: str, expected: str) -> str:
+    def session_of(line: bytes, before: str, _expected: str) -> str:
         """The session of the first line, for all lines: a fork names its parent's later."""
-        del expected
         if before or b"session_meta" not in line:
             return before
         data = parse_json_object(line)
         is_first = data is not None and data.get("type") == "session_meta"
-        return _session_id(get_dict(data, "payload")) if data and is_first else ""
+        payload = get_dict(data, "payload") if data and is_first else {}
+        return get_str(payload, *_SESSION_KEYS)
 
     def identify(self, path: str, session: str) -> tuple[str, str]:
         """The session that began a subagent's, and the subagent; else the session and nothing."""
@@ -143,7 +143,7 @@ class CodexReader(TranscriptReader):
     def _read_context(self, item: dict[str, Any]) -> None:
         """Read session, folder and branch. In a forked rollout the parent's come later."""
         if not self.session:
-            self.session = _session_id(item)
+            self.session = get_str(item, *_SESSION_KEYS)
             source = get_dict(item, "source")
             self.is_sidechain = item.get("thread_source") == "subagent" or "subagent" in source
             if self.is_sidechain:
@@ -236,10 +236,6 @@ class CodexReader(TranscriptReader):
         for line in patch.splitlines() if isinstance(patch, str) else ():
             if start := next((mark for mark in _PATCH_FILE_MARKS if line.startswith(mark)), ""):
                 self.add_edit(os.path.join(workdir, line[len(start) :].strip()), call)
-
-
-def _session_id(item: dict[str, Any]) -> str:
-    return get_str(item, "id", "session_id")
 
 
 def _cwd_in(text: str) -> str:

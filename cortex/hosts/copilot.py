@@ -31,9 +31,8 @@ class CopilotReader(TranscriptReader):
     """Reads one transcript, part by part."""
 
     @staticmethod
-    def is_transcript(folder: str, name: str) -> bool:
+    def is_transcript(_folder: str, name: str) -> bool:
         """Whether a file holds a session: `<session>/events.jsonl`, or `<session>.jsonl`."""
-        del folder
         return name == "events.jsonl" or len(name) == UUID_CHARS + len(".jsonl")
 
     def identify(self, path: str, session: str) -> tuple[str, str]:

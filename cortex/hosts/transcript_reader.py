@@ -52,16 +52,14 @@ class TranscriptReader:
         self.pending_calls: dict[str, tuple[str, list[TranscriptItem]]] = {}
 
     @staticmethod
-    def is_transcript(folder: str, name: str) -> bool:
+    def is_transcript(_folder: str, _name: str) -> bool:
         """Whether a file with the suffix `.jsonl` below the host's folder is a transcript."""
-        del folder, name
         return True
 
     @staticmethod
-    def session_of(line: bytes, before: str, expected: str) -> str:
-        """The session of a line, `before` being that of the line before; empty for none, or if
-        the host's lines name none. Only a line that may name another than `expected` is parsed."""
-        del line, before, expected
+    def session_of(_line: bytes, _before: str, _expected: str) -> str:
+        """The session of a line, `_before` being that of the line before; empty for none, or if
+        the host's lines name none. Only a line that may name another than `_expected` is parsed."""
         return ""
 
     @staticmethod
