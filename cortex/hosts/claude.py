@@ -135,7 +135,7 @@ class ClaudeReader(TranscriptReader):
             self.prompt_by_parent[parent] = own
 
     def read_line(self, data: dict[str, Any]) -> None:
-        """Add what a line tells to the items; of a line that stands again, or was taken back, none."""
+        """Add what a line tells to the items, unless it stands again or was taken back."""
         type_, id_, parent = data.get("type"), get_str(data, "uuid"), get_str(data, "parentUuid")
         self._read_title(data)
         if id_:

@@ -130,8 +130,9 @@ def record_from_note(note: Note) -> Record:
     )
     record = Record(
         **{key: note.get(key) for key in _PLAIN_FIELDS},
-        title=note.title, body=edit.normalized_body(note), events=events, tags=note.get_list("tags"),
-        status=note.get("status") or "active", attendees=note.get_list("attendees"),
+        title=note.title, body=edit.normalized_body(note), events=events,
+        tags=note.get_list("tags"), attendees=note.get_list("attendees"),
+        status=note.get("status") or "active",
         scope=note.get("scope") or default_scope(note.get("project")), updated=note.updated,
         supersedes=tuple(parse_link_target(one) for one in note.get_list("supersedes")),
         relations=tuple(relations), session=session if isinstance(session, str) else "",
