@@ -20,8 +20,7 @@ _MAX_WORD_CHARS = 200
 
 _SECTIONS = read_sections(__file__)
 _WORDS = {name: frozenset(" ".join(lines).split()) for name, lines in _SECTIONS.items()}
-_FILE_GONE_STEMS = tuple(_WORDS["FILE_GONE_STEMS"])
-_BRANCH_GONE_STEMS = tuple(_WORDS["BRANCH_GONE_STEMS"])
+_GONE_STEMS = {what: tuple(_WORDS[f"{what}_GONE_STEMS"]) for what in ("FILE", "BRANCH")}
 _PATH_SEGMENT_PATTERN = r"(?:[\w.+@-]{1,100}|\([\w.-]{1,60}\)|\[{1,2}[\w.-]{1,60}\]{1,2})"
 _PATH_RE = re.compile(
     rf"(?:\./)?((?:{_PATH_SEGMENT_PATTERN}/){{0,20}}[\w.+@-]{{1,120}})"
@@ -76,14 +75,6 @@ class RecordClaims(NamedTuple):
     branches: tuple[str, ...] = ()  # that its text names
 
 
-class _FirstLook(NamedTuple):
-    """What a text may name."""
-
-    may_name_files: bool
-    may_name_packages: bool
-    may_name_branches: bool
-
-
 class _PackageName(NamedTuple):
     name: str
     next_index: int  # the place of the word behind it
@@ -97,39 +88,31 @@ def extract_claims(
     uses_by_package: dict[str, set[bool]] = {}
     branches: dict[str, None] = {}
     for sentence in _iter_sentences(f"{title}\n\n{text}"):
-        look = _first_look(sentence)
-        if not any(look):
+        may_name_files, may_name_packages, may_name_branches = _first_look(sentence)
+        if not (may_name_files or may_name_packages or may_name_branches):
             continue
         words = sentence.split()
         bare = [word.strip(_PUNCTUATION).rstrip(".") for word in sentence.casefold().split()]
-        if look.may_name_files and len(files) < MAX_FILES and not _is_gone(bare, "FILE"):
+        if may_name_files and len(files) < MAX_FILES and not _is_gone(bare, "FILE"):
             files.update(dict.fromkeys(_find_files(words)))
-        if look.may_name_branches and not _is_gone(bare, "BRANCH"):
+        if may_name_branches and not _is_gone(bare, "BRANCH"):
             branches.update(dict.fromkeys(_find_branches(words, bare)))
-        if look.may_name_packages and len(uses_by_package) < MAX_PACKAGES:
+        if may_name_packages and len(uses_by_package) < MAX_PACKAGES:
             for name, is_used in _find_packages(words, bare):
                 uses_by_package.setdefault(name, set()).add(is_used)
     # Who says both of a package tells its history.
     uses = {name: True in said for name, said in uses_by_package.items() if len(said) == 1}
     if rejected:
         files, branches, uses = {}, {}, {name: False for name, is_used in uses.items() if is_used}
-    return RecordClaims(
-        id=id_,
-        title=title,
-        text=text,
-        branch=branch,
-        created=created,
-        files=tuple(files)[:MAX_FILES],
-        packages=tuple(PackageClaim(*one) for one in uses.items())[:MAX_PACKAGES],
-        branches=tuple(branches)[:MAX_BRANCHES],
-    )
+    packages = tuple(PackageClaim(*one) for one in uses.items())[:MAX_PACKAGES]
+    named = tuple(files)[:MAX_FILES], packages, tuple(branches)[:MAX_BRANCHES]
+    return RecordClaims(id_, title, text, branch, created, *named)
 
 
 def _is_gone(bare: Sequence[str], what: str) -> bool:
     """Whether one of the words says of a FILE or a BRANCH that it may not be there."""
-    stems = _FILE_GONE_STEMS if what == "FILE" else _BRANCH_GONE_STEMS
     return not _WORDS[f"{what}_GONE_WORDS"].isdisjoint(bare) or any(
-        word.startswith(stems) for word in bare
+        word.startswith(_GONE_STEMS[what]) for word in bare
     )
 
 
@@ -155,14 +138,15 @@ def _iter_sentences(text: str) -> Iterator[str]:
         yield paragraph[begin:]
 
 
-def _first_look(text: str) -> _FirstLook:
-    """What a paragraph or sentence may claim: a filter, five times as fast as parsing."""
+def _first_look(text: str) -> tuple[bool, bool, bool]:
+    """Whether a paragraph or sentence may name files, packages and branches: a filter, five times
+    as fast as parsing."""
     lowered = text.casefold()
     words = lowered
     for sign in ".!?;*":  # what may stand behind the last word of a sentence
         words = words.replace(sign, " ")
     has_file_word = "/" in text or "file" in lowered or "codeowners" in lowered
-    return _FirstLook(
+    return (
         has_file_word or _INNER_DOT_RE.search(text) is not None,
         not _PACKAGE_TRIGGERS.isdisjoint(words.split()) or _has_means_phrase(text),
         "branch " in lowered,

@@ -22,6 +22,7 @@ from cortex.hosts.transcript_reader import (
     get_dict,
     get_str,
     make_plan_step,
+    objects_in,
     parse_json_object,
     parse_plan_steps,
     parse_todos,
@@ -30,8 +31,6 @@ from cortex.hosts.transcript_reader import (
 
 if TYPE_CHECKING:
     from typing import Any
-
-    from cortex.hosts.transcript_item import TranscriptItem
 
 _MAX_PROMPT_BYTES = 1 << 20  # bytes of a line in which a prompt that was taken back is looked for
 _EDIT_TOOLS = {
@@ -53,6 +52,10 @@ _CLARIFY_START = "The user wants to clarify these questions"  # said by the host
 _APPROVED_START = "User has approved your plan"
 _ANSWERED_START = "User has answered your questions:"
 _ANSWER_RE = re.compile(r'"([^"\n]{1,400})"="([^"\n]{0,2000})"')
+_MODEL_COMMAND = (
+    "claude", "-p", "--output-format", "json", "--model", "sonnet", "--tools", "", "--settings",
+    '{"disableAllHooks": true}', "--strict-mcp-config", "--no-session-persistence",
+)  # fmt: skip
 
 
 class ClaudeReader(TranscriptReader):
@@ -125,24 +128,15 @@ class ClaudeReader(TranscriptReader):
         ):
             return
         parent, own = get_str(data, "parentUuid"), get_str(data, "uuid")
-        if parent and own and _typed_text(_message_content(data)):
+        if parent and own and _typed_text(get_dict(data, "message").get("content")):
             before = self.prompt_by_parent.get(parent)
             if before is not None and before != own:
                 self.rewound_ids.add(before)
             self.prompt_by_parent[parent] = own
 
-    def feed(self, lines: Sequence[bytes]) -> list[TranscriptItem]:
-        """The items of these lines."""
-        for line in lines:
-            data = parse_json_object(line)
-            if data is None:
-                self.skipped_lines += 1
-            else:
-                self._read_line(data, get_str(data, "uuid"))
-        return self.take_items()
-
-    def _read_line(self, data: dict[str, Any], id_: str) -> None:
-        type_, parent = data.get("type"), get_str(data, "parentUuid")
+    def read_line(self, data: dict[str, Any]) -> None:
+        """Add what a line tells to the items, unless it stands again or was taken back."""
+        type_, id_, parent = data.get("type"), get_str(data, "uuid"), get_str(data, "parentUuid")
         self._read_title(data)
         if id_:
             if id_ in self.seen_ids or self._is_rewound(id_, parent):
@@ -256,45 +250,42 @@ class ClaudeReader(TranscriptReader):
         self.add_plan(list(self.tasks.values()), call)
 
     def _read_user(self, data: dict[str, Any], id_: str) -> None:
-        content = _message_content(data)
+        content = get_dict(data, "message").get("content")
         if data.get("isCompactSummary") is True:
             self.add_summary(text_content(content), id_)
             return
         if not isinstance(content, (str, list)):
             self.skipped_lines += 1
-        for part in content if isinstance(content, list) else ():
-            if isinstance(part, dict) and part.get("type") == "tool_result":
-                self._read_tool_result(part, data.get("toolUseResult"))
+        results = [part for part in objects_in(content) if part.get("type") == "tool_result"]
+        for part in results:
+            self._read_tool_result(part, get_dict(data, "toolUseResult"))
         if data.get("isMeta") is not True and (text := _typed_text(content)):
-            if isinstance(content, list) and any(
-                isinstance(part, dict) and part.get("type") == "tool_result" for part in content
-            ):
+            if results:
                 self.add_reply(text, "", id_)
             else:
                 self.add_prompt(text, id_)
 
-    def _read_tool_result(self, part: dict[str, Any], result: object) -> None:
+    def _read_tool_result(self, part: dict[str, Any], about: dict[str, Any]) -> None:
         call, failed = part.get("tool_use_id"), part.get("is_error") is True
-        about = result if isinstance(result, dict) else {}
+        answer = text_content(part.get("content"))
         if not isinstance(call, str):
             return
         if call in self.pending_tasks:
             step, task = self.pending_tasks.pop(call), get_dict(about, "task")
-            answer = text_content(part.get("content"))
             number = str(task["id"]) if "id" in task else _task_number(answer)
             if not failed and len(self.tasks) < _MAX_TASKS:
                 self.tasks[number or str(len(self.tasks) + 1)] = step
                 self.add_plan(list(self.tasks.values()), "")
-        elif failed and _REFUSAL_WORDS in (answer := text_content(part.get("content"))):
+        elif failed and _REFUSAL_WORDS in answer:
             self._read_refusal(call, answer)
-        elif answers := _answers_to_questions(about, part):
+        elif answers := _answers_to_questions(about, answer):
             for question, said in answers:
                 self.add_reply(said, question, call)
         elif call in self.pending_calls:
-            if not failed and text_content(part.get("content")).startswith(_APPROVED_START):
+            if not failed and answer.startswith(_APPROVED_START):
                 self.add_reply(PLAN_APPROVAL.text, PLAN_APPROVAL.about, call)
             ended = not (about.get("backgroundTaskId") or about.get("interrupted") is True)
-            self.finish_call(call, failed, text_content(part.get("content")), known=ended)
+            self.finish_call(call, failed, answer, known=ended)
 
     def _read_refusal(self, call: str, answer: str) -> None:
         """What the person says instead of letting a tool run."""
@@ -319,14 +310,11 @@ class ClaudeReader(TranscriptReader):
             self.add_reply(text, "", id_)
 
 
-def _answers_to_questions(about: dict[str, Any], part: dict[str, Any]) -> list[tuple[str, object]]:
+def _answers_to_questions(about: dict[str, Any], text: str) -> list[tuple[str, object]]:
     """Questions that the agent has asked, each with the person's answer."""
     if isinstance(answers := about.get("answers"), dict):
         return [(str(question), said) for question, said in answers.items()]
-    text = text_content(part.get("content"))
-    if not text.startswith(_ANSWERED_START):
-        return []
-    return [(question, said) for question, said in _ANSWER_RE.findall(text)]
+    return _ANSWER_RE.findall(text) if text.startswith(_ANSWERED_START) else []
 
 
 def _task_number(answer: str) -> str:
@@ -335,14 +323,10 @@ def _task_number(answer: str) -> str:
     return word if word.isdecimal() and len(word) < 10 else ""
 
 
-def _message_content(data: dict[str, Any]) -> object:
-    return get_dict(data, "message").get("content")
-
-
 def _typed_text(content: object) -> str:
     """What a person typed; empty for a tool's answer, or for what the host says in their name."""
     if isinstance(content, list):
-        parts = (one for one in content if isinstance(one, dict) and one.get("type") == "text")
+        parts = (one for one in objects_in(content) if one.get("type") == "text")
         texts = [part["text"] for part in parts if isinstance(part.get("text"), str)]
         content = "\n".join(text for text in texts if not text.startswith(_INTERRUPTED_START))
     if not isinstance(content, str):
@@ -375,20 +359,7 @@ HOST = Host(
     ),
     make_entry=make_entry,
     next_step="start Claude Code anew, or look at /hooks in it; it asks whether you trust the folder",
-    model_command=(
-        "claude",
-        "-p",
-        "--output-format",
-        "json",
-        "--model",
-        "sonnet",
-        "--tools",
-        "",
-        "--settings",
-        '{"disableAllHooks": true}',
-        "--strict-mcp-config",
-        "--no-session-persistence",
-    ),
+    model_command=_MODEL_COMMAND,
     settings_folder=".claude",
     settings_file="settings.json",
     home_variable="CLAUDE_CONFIG_DIR",

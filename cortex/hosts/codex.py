@@ -15,9 +15,9 @@ from cortex.core.text.value import TYPE_CHECKING
 from cortex.hosts.host import FIELDS, NESTED_CONTEXT, START_SOURCES, Host, HostEvent, matcher_group
 from cortex.hosts.transcript_reader import (
     TranscriptReader,
-    absolute_path,
     get_dict,
     get_str,
+    objects_in,
     parse_json_object,
     parse_todos,
     text_content,
@@ -36,6 +36,7 @@ _HOST_TEXT_STARTS = (
 _SHELL_TOOLS = (
     "shell", "shell_command", "exec_command", "local_shell", "container.exec", "unified_exec",
 )  # fmt: skip
+_SESSION_KEYS = ("id", "session_id")
 # In what the host says in the person's name: what stands before and behind the working directory.
 _CWD_MARKS = (("Current working directory: ", "\n"), ("<cwd>", "</cwd>"))
 _PATCH_FILE_MARKS = ("*** Add File: ", "*** Update File: ", "*** Delete File: ", "*** Move to: ")
@@ -50,6 +51,10 @@ _REQUEST_RE = re.compile(r"(?m)^## My request(?: for Codex)?[:：][ \t]*$")
 # A prompt of a file begins with what was typed behind its name, as spec-kit's do.
 _TYPED_RE = re.compile(r"\s*#+ User Input\s+```\w*\n(.*?)\n```", re.DOTALL)
 _MAX_UNMATCHED_TEXTS = 200  # texts that wait for their twin
+_MODEL_COMMAND = (
+    "codex", "exec", "--skip-git-repo-check", "--sandbox", "read-only", "--ephemeral", "--color",
+    "never", "-",
+)  # fmt: skip
 
 
 class CodexReader(TranscriptReader):
@@ -66,20 +71,19 @@ class CodexReader(TranscriptReader):
         self._live_turns: list[int] = []
 
     @staticmethod
-    def is_transcript(folder: str, name: str) -> bool:
+    def is_transcript(_folder: str, name: str) -> bool:
         """Whether a file is a rollout."""
-        del folder
         return name.startswith("rollout-")
 
     @staticmethod
-    def session_of(line: bytes, before: str, expected: str) -> str:
+    def session_of(line: bytes, before: str, _expected: str) -> str:
         """The session of the first line, for all lines: a fork names its parent's later."""
-        del expected
         if before or b"session_meta" not in line:
             return before
         data = parse_json_object(line)
         is_first = data is not None and data.get("type") == "session_meta"
-        return _session_id(get_dict(data, "payload")) if data and is_first else ""
+        payload = get_dict(data, "payload") if data and is_first else {}
+        return get_str(payload, *_SESSION_KEYS)
 
     def identify(self, path: str, session: str) -> tuple[str, str]:
         """The session that began a subagent's, and the subagent; else the session and nothing."""
@@ -109,19 +113,17 @@ class CodexReader(TranscriptReader):
         return [] if self.turn_number in self.rolled_back_turns else items
 
     def feed(self, lines: Sequence[bytes]) -> list[TranscriptItem]:
-        """The items of these lines."""
-        return [item for line in lines for item in self._feed_line(line)]
+        """The items of these lines, taken line by line: each may belong to another turn."""
+        return [item for line in lines for item in TranscriptReader.feed(self, [line])]
 
-    def _feed_line(self, line: bytes) -> list[TranscriptItem]:
-        data = parse_json_object(line)
-        payload = data.get("payload") if data else None
-        if data is None or not isinstance(payload, dict):
+    def read_line(self, data: dict[str, Any]) -> None:
+        """Add what a line tells to the items."""
+        type_, item = data.get("type"), data.get("payload")
+        if not isinstance(item, dict):
             self.skipped_lines += 1
-        elif self.advance_time(data.get("timestamp")):
-            self._read_line(data.get("type"), payload)
-        return self.take_items()
-
-    def _read_line(self, type_: object, item: dict[str, Any]) -> None:
+            return
+        if not self.advance_time(data.get("timestamp")):
+            return
         kind = item.get("type")
         if type_ in ("session_meta", "turn_context"):
             self._read_context(item)
@@ -141,7 +143,7 @@ class CodexReader(TranscriptReader):
     def _read_context(self, item: dict[str, Any]) -> None:
         """Read session, folder and branch. In a forked rollout the parent's come later."""
         if not self.session:
-            self.session = _session_id(item)
+            self.session = get_str(item, *_SESSION_KEYS)
             source = get_dict(item, "source")
             self.is_sidechain = item.get("thread_source") == "subagent" or "subagent" in source
             if self.is_sidechain:
@@ -214,13 +216,10 @@ class CodexReader(TranscriptReader):
         elif isinstance(table, dict) and name == "update_plan":
             self.add_plan(parse_todos(table.get("plan"), "step"), call)
         elif isinstance(table, dict) and name == "request_user_input":
-            asked = table.get("questions")
-            told = (
-                [one for one in asked if isinstance(one, dict)] if isinstance(asked, list) else []
-            )
+            asked = objects_in(table.get("questions"))
             if len(self.questions) < _MAX_QUESTIONS:
                 self.questions[call] = {
-                    get_str(one, "id"): get_str(one, "question") for one in told
+                    get_str(one, "id"): get_str(one, "question") for one in asked
                 }
 
     def _read_command(self, command: object, workdir: str, call: str) -> None:
@@ -236,11 +235,7 @@ class CodexReader(TranscriptReader):
     def _read_patch(self, patch: object, workdir: str, call: str) -> None:
         for line in patch.splitlines() if isinstance(patch, str) else ():
             if start := next((mark for mark in _PATCH_FILE_MARKS if line.startswith(mark)), ""):
-                self.add_edit(absolute_path(line[len(start) :].strip(), workdir), call)
-
-
-def _session_id(item: dict[str, Any]) -> str:
-    return get_str(item, "id", "session_id")
+                self.add_edit(os.path.join(workdir, line[len(start) :].strip()), call)
 
 
 def _cwd_in(text: str) -> str:
@@ -300,17 +295,7 @@ HOST = Host(
     ),
     make_entry=make_entry,
     next_step="trust the new hooks in Codex (/hooks): it runs none that nobody has looked at",
-    model_command=(
-        "codex",
-        "exec",
-        "--skip-git-repo-check",
-        "--sandbox",
-        "read-only",
-        "--ephemeral",
-        "--color",
-        "never",
-        "-",
-    ),
+    model_command=_MODEL_COMMAND,
     settings_folder=".codex",
     settings_file="hooks.json",
     home_variable="CODEX_HOME",

@@ -8,7 +8,6 @@ Source, looked at in November 2026: docs.github.com/en/copilot/reference/hooks-r
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
 
 from cortex.core.text.value import TYPE_CHECKING
 from cortex.hosts.host import FIELDS, Host, HostEvent
@@ -23,8 +22,6 @@ from cortex.hosts.transcript_reader import (
 if TYPE_CHECKING:
     from typing import Any
 
-    from cortex.hosts.transcript_item import TranscriptItem
-
 _SHELL_TOOLS = ("bash", "powershell", "shell", "run_in_terminal")
 _EDIT_TOOLS = ("edit", "create", "str_replace", "write", "delete")
 _PATH_KEYS = ("path", "file_path", "filePath")
@@ -34,9 +31,8 @@ class CopilotReader(TranscriptReader):
     """Reads one transcript, part by part."""
 
     @staticmethod
-    def is_transcript(folder: str, name: str) -> bool:
+    def is_transcript(_folder: str, name: str) -> bool:
         """Whether a file holds a session: `<session>/events.jsonl`, or `<session>.jsonl`."""
-        del folder
         return name == "events.jsonl" or len(name) == UUID_CHARS + len(".jsonl")
 
     def identify(self, path: str, session: str) -> tuple[str, str]:
@@ -45,18 +41,14 @@ class CopilotReader(TranscriptReader):
         stem = name.removesuffix(".jsonl")
         return session or (os.path.basename(folder) if stem == "events" else stem), ""
 
-    def feed(self, lines: Sequence[bytes]) -> list[TranscriptItem]:
-        """The items of these lines."""
-        for line in lines:
-            data = parse_json_object(line)
-            about = data.get("data") if data else None
-            if data is None or not isinstance(about, dict):
-                self.skipped_lines += 1
-            elif self.advance_time(data.get("timestamp")):
-                self._read_line(data.get("type"), about, get_str(data, "id"))
-        return self.take_items()
-
-    def _read_line(self, type_: object, about: dict[str, Any], id_: str) -> None:
+    def read_line(self, data: dict[str, Any]) -> None:
+        """Add what a line tells to the items."""
+        type_, about, id_ = data.get("type"), data.get("data"), get_str(data, "id")
+        if not isinstance(about, dict):
+            self.skipped_lines += 1
+            return
+        if not self.advance_time(data.get("timestamp")):
+            return
         self.sidechain = get_str(about, "parentToolCallId")
         if type_ in ("session.start", "session.resume", "session.context_changed"):
             self._read_context(about)
@@ -102,11 +94,6 @@ class CopilotReader(TranscriptReader):
         self.finish_call(about.get("toolCallId"), failed or code not in ("", "0"), text, code)
 
 
-def make_entry(on: HostEvent, line: str, _words: list[str]) -> dict[str, object]:
-    """An entry of the settings."""
-    return {"type": "command", "bash": line, "timeoutSec": on.timeout_seconds}
-
-
 HOST = Host(
     "copilot",
     "Copilot CLI",
@@ -118,7 +105,11 @@ HOST = Host(
         HostEvent("preCompact", "pre-compact"),
         HostEvent("sessionEnd", "session-end", 5),
     ),
-    make_entry=make_entry,
+    make_entry=lambda on, line, _words: {
+        "type": "command",
+        "bash": line,
+        "timeoutSec": on.timeout_seconds,
+    },
     next_step="start Copilot CLI anew",
     settings_folder=".github/hooks",
     settings_file="cortex.json",

@@ -6,8 +6,6 @@ Source, looked at in November 2026: cursor.com/docs/agent/hooks.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from cortex.core.text.value import TYPE_CHECKING
 from cortex.hosts.host import FIELDS, Host, HostEvent
 from cortex.hosts.transcript_reader import (
@@ -15,14 +13,12 @@ from cortex.hosts.transcript_reader import (
     content_parts,
     get_dict,
     get_str,
-    parse_json_object,
+    objects_in,
     parse_todos,
 )
 
 if TYPE_CHECKING:
     from typing import Any
-
-    from cortex.hosts.transcript_item import TranscriptItem
 
 _EDIT_TOOLS = (
     "write", "edit", "strreplace", "str_replace", "multiedit", "search_replace", "edit_file",
@@ -36,19 +32,15 @@ _QUERY_START, _QUERY_END = "<user_query>", "</user_query>"
 class CursorReader(TranscriptReader):
     """Reads one transcript, part by part."""
 
-    def feed(self, lines: Sequence[bytes]) -> list[TranscriptItem]:
-        """The items of these lines."""
-        for line in lines:
-            data = parse_json_object(line)
-            content = get_dict(data, "message").get("content") if data else None
-            if data is None or not isinstance(content, (list, str)):
-                self.skipped_lines += 1
-                continue
-            self.advance_time(data.get("timestamp"))
-            for part in content_parts(content):
-                if isinstance(part, dict):
-                    self._read_part(data.get("role"), part)
-        return self.take_items()
+    def read_line(self, data: dict[str, Any]) -> None:
+        """Add what a line tells to the items."""
+        content = get_dict(data, "message").get("content")
+        if not isinstance(content, (list, str)):
+            self.skipped_lines += 1
+            return
+        self.advance_time(data.get("timestamp"))
+        for part in objects_in(content_parts(content)):
+            self._read_part(data.get("role"), part)
 
     def _read_part(self, role: object, part: dict[str, Any]) -> None:
         text, tool, arguments = part.get("text"), get_str(part, "name").lower(), part.get("input")
@@ -66,11 +58,6 @@ class CursorReader(TranscriptReader):
                 self.add_plan(parse_todos(arguments.get("todos"), "content"), "")
 
 
-def make_entry(on: HostEvent, line: str, _words: list[str]) -> dict[str, object]:
-    """An entry of the settings."""
-    return {"command": line, "timeout": on.timeout_seconds}
-
-
 HOST = Host(
     "cursor",
     "Cursor",
@@ -81,7 +68,7 @@ HOST = Host(
         HostEvent("preCompact", "pre-compact"),
         HostEvent("sessionEnd", "session-end", 5),
     ),
-    make_entry=make_entry,
+    make_entry=lambda on, line, _words: {"command": line, "timeout": on.timeout_seconds},
     next_step="start Cursor anew; its settings list the hooks",
     settings_folder=".cursor",
     settings_file="hooks.json",

@@ -168,11 +168,8 @@ def plan_install(
         raise InvalidInputError(f"{path}: {error.message}", _NOTHING_WRITTEN) from None
     after = edited.text.encode(*_ENCODING)
     spans = edited.inserted_spans if is_intact or not had_hooks else None
-    created = None
-    if not had_hooks:
-        created = edited.created_keys
-    elif record and record.made is not None:
-        created = (*record.made, *edited.created_keys)
+    made = (record.made if record else None) if had_hooks else ()
+    created = None if made is None else (*made, *edited.created_keys)
     new_record = InstallRecord(
         digest=_digest(after) if spans is not None else "",
         cuts=spans or (),

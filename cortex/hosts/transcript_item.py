@@ -5,16 +5,8 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 
-from cortex.core.model.turn_summary import (
-    AGENT,
-    USER,
-    CommandRun,
-    PlannedStep,
-    TurnSummary,
-    Utterance,
-    format_utterances,
-    may_hold_memory_tag,
-)
+from cortex.core.model import turn_summary
+from cortex.core.model.turn_summary import CommandRun, PlannedStep, TurnSummary, Utterance
 from cortex.core.redact.secrets import sanitize_text
 from cortex.core.text.person_words import keep_of_prompt, keep_of_reply, unquoted_lines
 from cortex.core.text.strings import format_time, one_line
@@ -56,11 +48,11 @@ def summarize_items(items: Iterable[TranscriptItem], root: str, prompts: str) ->
     plan: tuple[PlannedStep, ...] = ()
     for item in items:
         if item.kind == AGENT_TEXT:
-            said.append(Utterance(AGENT, item.text))
+            said.append(Utterance(turn_summary.AGENT, item.text))
         elif item.kind in (PROMPT, REPLY):
             keep = keep_of_prompt if item.kind == PROMPT else keep_of_reply
             if words := keep(item.text, prompts):
-                said.append(Utterance(USER, words, item.about))
+                said.append(Utterance(turn_summary.USER, words, item.about))
             tagged.update(dict.fromkeys(tagged_lines(item.text)))
         elif item.kind == FILE_CHANGE:
             changed[project_relative_path(item.text, item.cwd, root)] = None
@@ -71,18 +63,20 @@ def summarize_items(items: Iterable[TranscriptItem], root: str, prompts: str) ->
             plan = item.plan
     files = tuple(path for path in changed if path)[:MAX_CHANGED_FILES]
     last_commands = tuple(commands)[-MAX_COMMANDS:]
-    return TurnSummary(format_utterances(said), tuple(tagged), files, last_commands, plan)
+    return TurnSummary(
+        turn_summary.format_utterances(said), tuple(tagged), files, last_commands, plan
+    )
 
 
 def tagged_lines(prompt: str) -> list[str]:
     """The lines of a person's own words that hold a memory tag: no quotes, no code, and nothing of
     a talk that is pasted."""
-    if not may_hold_memory_tag(prompt):
+    if not turn_summary.may_hold_memory_tag(prompt):
         return []
     return [
         redacted_line(line)[:MAX_TAGGED_LINE_CHARS]
         for line in unquoted_lines(sanitize_text(prompt))
-        if may_hold_memory_tag(line)
+        if turn_summary.may_hold_memory_tag(line)
     ]
 
 

@@ -10,22 +10,9 @@ from cortex.core.model.turn_summary import PlannedStep, TurnSummary
 from cortex.core.redact.secrets import sanitize_text
 from cortex.core.text import context_markers
 from cortex.core.text.value import TYPE_CHECKING, NamedTuple
+from cortex.hosts import transcript_item
 from cortex.hosts.command_summary import is_refusal, summarize_command
-from cortex.hosts.transcript_item import (
-    AGENT_TEXT,
-    COMMAND_RUN,
-    FILE_CHANGE,
-    MAX_PLAN_STEPS,
-    MAX_STEP_CHARS,
-    PLAN,
-    PROMPT,
-    REPLY,
-    SUMMARY,
-    TranscriptItem,
-    normalize_timestamp,
-    redacted_line,
-    summarize_items,
-)
+from cortex.hosts.transcript_item import MAX_STEP_CHARS, PROMPT, REPLY, TranscriptItem
 
 if TYPE_CHECKING:
     from typing import Any
@@ -43,13 +30,13 @@ class ParsedLines(NamedTuple):
 
     def turn_summary(self, root: str, prompts: str) -> TurnSummary:
         """The items summed up; paths are relative to `root`, the project's folder."""
-        title = redacted_line(self.reader.title)[:MAX_STEP_CHARS]
-        return summarize_items(self.items, root, prompts)._replace(title=title)
+        title = transcript_item.redacted_line(self.reader.title)[:MAX_STEP_CHARS]
+        return transcript_item.summarize_items(self.items, root, prompts)._replace(title=title)
 
 
 class TranscriptReader:
     """Reads one transcript part by part; a tool call may be answered in a later part. A host's
-    reader implements `feed`."""
+    reader implements `read_line`."""
 
     def __init__(self) -> None:
         self.session = self.cwd = self.branch = self.title = ""  # the last ones that were named
@@ -65,23 +52,21 @@ class TranscriptReader:
         self.pending_calls: dict[str, tuple[str, list[TranscriptItem]]] = {}
 
     @staticmethod
-    def is_transcript(folder: str, name: str) -> bool:
+    def is_transcript(_folder: str, _name: str) -> bool:
         """Whether a file with the suffix `.jsonl` below the host's folder is a transcript."""
-        del folder, name
         return True
 
     @staticmethod
-    def session_of(line: bytes, before: str, expected: str) -> str:
-        """The session of a line, `before` being that of the line before; empty for none, or if
-        the host's lines name none. Only a line that may name another than `expected` is parsed."""
-        del line, before, expected
+    def session_of(_line: bytes, _before: str, _expected: str) -> str:
+        """The session of a line, `_before` being that of the line before; empty for none, or if
+        the host's lines name none. Only a line that may name another than `_expected` is parsed."""
         return ""
 
     @staticmethod
     def line_time(line: bytes) -> str:
         """The time of a line in our form (`normalize_timestamp`); empty if it has none."""
         told = parse_json_object(line)
-        return normalize_timestamp(told.get("timestamp")) if told else ""
+        return transcript_item.normalize_timestamp(told.get("timestamp")) if told else ""
 
     def identify(self, path: str, session: str) -> tuple[str, str]:
         """The session of a file and its subagent, empty for none; `session` is from its lines."""
@@ -92,6 +77,15 @@ class TranscriptReader:
 
     def feed(self, lines: Sequence[bytes]) -> list[TranscriptItem]:
         """The items of these lines."""
+        for line in lines:
+            if (data := parse_json_object(line)) is None:
+                self.skipped_lines += 1
+            else:
+                self.read_line(data)
+        return self.take_items()
+
+    def read_line(self, data: dict[str, Any]) -> None:
+        """Add what a line tells to the items."""
         raise NotImplementedError
 
     def flush(self) -> list[TranscriptItem]:
@@ -121,7 +115,7 @@ class TranscriptReader:
 
     def advance_time(self, value: object) -> bool:
         """Set the time of a line, or keep that of the line before. True if after `since`."""
-        if at := normalize_timestamp(value):
+        if at := transcript_item.normalize_timestamp(value):
             self.current_time = at
         if self.since and self.current_time and self.current_time <= self.since:
             return False
@@ -132,29 +126,24 @@ class TranscriptReader:
 
     def add_agent_text(self, text: object, id_: str) -> None:
         """The agent said something."""
-        self._add_text(AGENT_TEXT, text, id_)
+        self._add_text(transcript_item.AGENT_TEXT, text, id_)
 
     def add_prompt(self, text: object, id_: str) -> None:
         """The person said something."""
-        if isinstance(text, str):
-            self._add_text(PROMPT, _strip_reminders(text), id_)
+        self._add_text(PROMPT, text, id_)
 
     def add_reply(self, text: object, about: str, id_: str) -> None:
         """The person said something within a turn, about a question or what they refuse."""
-        before = len(self.items)
-        self._add_text(REPLY, _strip_reminders(text) if isinstance(text, str) else text, id_)
-        for at in range(before, len(self.items)):
-            line = redacted_line(about)[:MAX_STEP_CHARS]
-            self.items[at] = self.items[at]._replace(about=line)
+        self._add_text(REPLY, text, id_, transcript_item.redacted_line(about)[:MAX_STEP_CHARS])
 
     def add_summary(self, text: object, id_: str) -> None:
         """The host summed up what was said before, to forget it."""
-        self._add_text(SUMMARY, text, id_)
+        self._add_text(transcript_item.SUMMARY, text, id_)
 
     def add_edit(self, path: object, call: str) -> None:
         """A tool is to change a file."""
         if isinstance(path, str) and path:
-            self._add_pending(call, "", self._new_item(FILE_CHANGE, path, call))
+            self._add_pending(call, "", self._new_item(transcript_item.FILE_CHANGE, path, call))
 
     def add_command(self, command: object, call: str) -> None:
         """A command is to run."""
@@ -164,8 +153,8 @@ class TranscriptReader:
     def add_plan(self, steps: Sequence[PlannedStep], call: str) -> None:
         """The agent has this plan now, unless the answer refuses it."""
         if steps:
-            item = self._new_item(PLAN, "", call)._replace(plan=tuple(steps[:MAX_PLAN_STEPS]))
-            self._add_pending(call, "", item)
+            plan = tuple(steps[: transcript_item.MAX_PLAN_STEPS])
+            self._add_pending(call, "", self._new_item(transcript_item.PLAN, "", call, plan=plan))
 
     def finish_call(
         self, call: object, failed: bool, output: str = "", code: str = "", known: bool = True
@@ -176,7 +165,8 @@ class TranscriptReader:
         command, items = self.pending_calls.pop(call)
         if command and (known or failed):
             if run := summarize_command(command, failed, output, code):
-                self.items.append(self._new_item(COMMAND_RUN, "", call)._replace(command=run))
+                item = self._new_item(transcript_item.COMMAND_RUN, "", call, command=run)
+                self.items.append(item)
         elif not failed and not is_refusal(output):
             self.items += items
 
@@ -189,14 +179,16 @@ class TranscriptReader:
         if item:
             items.append(item)
 
-    def _add_text(self, kind: str, text: object, id_: str) -> None:
-        if isinstance(text, str) and (own_text := context_markers.strip_injected(text).strip()):
-            self.items.append(self._new_item(kind, own_text, id_))
+    def _add_text(self, kind: str, text: object, id_: str, about: str = "") -> None:
+        if not isinstance(text, str):
+            return
+        text = _strip_reminders(text) if kind in (PROMPT, REPLY) else text
+        if own_text := context_markers.strip_injected(text).strip():
+            self.items.append(self._new_item(kind, own_text, id_, about=about))
 
-    def _new_item(self, kind: str, text: str, id_: str) -> TranscriptItem:
-        return TranscriptItem(
-            kind, id_, self.current_time, text, self.cwd, self.branch, sidechain=self.sidechain
-        )
+    def _new_item(self, kind: str, text: str, id_: str, **more: Any) -> TranscriptItem:
+        at, chain = self.current_time, self.sidechain
+        return TranscriptItem(kind, id_, at, text, self.cwd, self.branch, sidechain=chain, **more)
 
 
 def parse_json_object(line: bytes) -> dict[str, Any] | None:
@@ -225,6 +217,11 @@ def get_dict(table: dict[str, Any], key: str) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
+def objects_in(value: object) -> list[dict[str, Any]]:
+    """The objects in a list; none for anything else."""
+    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
+
+
 def content_parts(content: str | list[Any]) -> list[Any]:
     """The parts of a message, of which a text alone is one."""
     return [{"type": "text", "text": content}] if isinstance(content, str) else content
@@ -232,14 +229,16 @@ def content_parts(content: str | list[Any]) -> list[Any]:
 
 def make_plan_step(text: object, done: bool) -> PlannedStep | None:
     """A step of a plan; None when it says nothing."""
-    line = redacted_line(text)[:MAX_STEP_CHARS] if isinstance(text, str) else ""
+    line = transcript_item.redacted_line(text)[:MAX_STEP_CHARS] if isinstance(text, str) else ""
     return PlannedStep(line, done) if line else None
 
 
 def parse_todos(todos: object, text_key: str) -> list[PlannedStep]:
     """The steps of a plan that is a list of objects with a status; none for anything else."""
-    listed = [one for one in todos if isinstance(one, dict)] if isinstance(todos, list) else []
-    steps = (make_plan_step(one.get(text_key), one.get("status") == "completed") for one in listed)
+    steps = (
+        make_plan_step(one.get(text_key), one.get("status") == "completed")
+        for one in objects_in(todos)
+    )
     return [step for step in steps if step]
 
 
@@ -258,7 +257,7 @@ def parse_plan_steps(plan: str) -> list[PlannedStep]:
             text = rest[4:] if done or rest.startswith("[ ] ") else rest
             if step := make_plan_step(text, done):
                 steps.append(step)
-        if len(steps) == MAX_PLAN_STEPS:
+        if len(steps) == transcript_item.MAX_PLAN_STEPS:
             break
     only = make_plan_step(first, done=False)
     return steps or ([only] if only else [])
@@ -268,15 +267,8 @@ def text_content(content: object) -> str:
     """The text of a message or an answer, which is a string or a list of parts."""
     if isinstance(content, str):
         return content
-    if isinstance(content, list):
-        parts = (part.get("text") for part in content if isinstance(part, dict))
-        return "\n".join(text for text in parts if isinstance(text, str))
-    return ""
-
-
-def absolute_path(path: str, cwd: str) -> str:
-    """A path as a patch names it, from the folder in which it was applied."""
-    return path if os.path.isabs(path) or not cwd else os.path.join(cwd, path)
+    parts = (part.get("text") for part in objects_in(content))
+    return "\n".join(text for text in parts if isinstance(text, str))
 
 
 def _strip_reminders(text: str) -> str:

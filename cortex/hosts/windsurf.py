@@ -7,17 +7,11 @@ from __future__ import annotations
 
 from cortex.hosts.host import FIELDS, Host, HostEvent
 
-
-def make_entry(_on: HostEvent, line: str, _words: list[str]) -> dict[str, object]:
-    """An entry of the settings."""
-    return {"command": line, "show_output": False}
-
-
 HOST = Host(
     "windsurf",
     "Windsurf",
     events=(HostEvent("post_cascade_response", "stop"),),
-    make_entry=make_entry,
+    make_entry=lambda _on, line, _words: {"command": line, "show_output": False},
     next_step="start Windsurf anew; it takes no context from hooks, so brief it by AGENTS.md: cortex brief --help",
     settings_folder=".windsurf",
     settings_file="hooks.json",

@@ -10,8 +10,8 @@ from cortex.core.model.turn_summary import (
     CommandRun,
     PlannedStep,
     TurnSummary,
+    append_message,
     compose_text,
-    join_messages,
     may_hold_memory_tag,
     parse_turn_summary,
 )
@@ -77,9 +77,8 @@ def test_a_memory_tag_is_seen_in_any_case():
     ],
 )
 def test_what_a_message_opens_ends_with_it(first, closed):
-    assert join_messages([first, "Decision: use SQLite."]) == (
-        f"{closed}\n\n* * *\n\nDecision: use SQLite."
-    )
+    said = append_message(append_message("", first), "Decision: use SQLite.")
+    assert said == f"{closed}\n\n* * *\n\nDecision: use SQLite."
 
 
 LINE = st.text(

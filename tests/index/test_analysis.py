@@ -24,7 +24,7 @@ from whoosh import columns, fields, formats, index, query
 from whoosh.analysis import Analyzer, Token
 
 from cortex.core.model.problem import InvalidInputError
-from cortex.core.text.tokenizer import iter_tokens
+from cortex.core.text.tokenizer import tokenize_query
 from cortex.index.engines.whoosh import analysis, segment
 from cortex.index.engines.whoosh.analysis import (
     ProseField,
@@ -71,10 +71,11 @@ class Plain(Analyzer):
 
     def __call__(self, value: str, **_: object) -> Iterator[Token]:
         token = Token(positions=True)
-        for position, (wholes, parts) in iter_tokens(value, stem):
+        token.pos = -1
+        for wholes, parts in tokenize_query(value, stem):
             token.boost = 1.0
             for offset, part in enumerate(parts):
-                token.pos = position + offset
+                token.pos += 1
                 for token.text in dict.fromkeys([part, *wholes]) if offset == 0 else [part]:
                     yield token
 
@@ -203,11 +204,13 @@ def test_a_field_has_the_postings_of_a_plain_one(loading: ModuleType, paths: lis
 @given(st.text(st.sampled_from("ab_-./' AB1é全文検"), max_size=60))
 def test_places_are_those_of_the_tokens(text: str) -> None:
     wanted: dict[bytes, set[int]] = {}
-    for position, (wholes, parts) in iter_tokens(text, stem):
+    position = 0
+    for wholes, parts in tokenize_query(text, stem):
         for offset, part in enumerate(parts):
             wanted.setdefault(part.encode(), set()).add(position + offset)
         for whole in wholes:
             wanted.setdefault(whole.encode(), set()).add(position)
+        position += len(parts)
     found = {term: [ord(place) - 1 for place in at] for term, at in term_positions(text).items()}
     assert found == {term: sorted(positions) for term, positions in wanted.items()}
 

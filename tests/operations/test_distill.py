@@ -493,7 +493,7 @@ def test_a_session_of_three_megabytes_is_at_most_three_parts():
     assert len(parts) <= 3
     assert [id_ for part in parts for id_ in part.events] == [event.id for event in events]
     for part in parts:
-        built = prompts.build_prompt(prompts.SessionContext("h", "shop", "main"), part)
+        built = prompts.build_prompt(prompts.SessionContext("h", "shop", "main"), part, 1, 1, None)
         assert count_tokens(built) <= 60_000
 
 

@@ -119,10 +119,7 @@ def read_cost(output: str) -> float:
 
 
 def check_answer(
-    table: Mapping[str, object],
-    handle: str,
-    quotes: SessionQuotes,
-    known: Collection[str],
+    table: Mapping[str, object], handle: str, quotes: SessionQuotes, known: Collection[str]
 ) -> CheckedAnswer:
     """What of an answer the session shows. `handle` is the session's name in the prompt, `known`
     the ids of records that the prompt named. Raises `CortexError` for an answer about another
@@ -205,12 +202,10 @@ def _normalize(text: str) -> str:
 
 def _holds(text: str, parts: list[str]) -> bool:
     """Whether a text holds all parts, one behind the other."""
-    start = 0
     for part in parts:
-        start = text.find(part, start)
-        if start < 0:
+        _, found, text = text.partition(part)
+        if not found:
             return False
-        start += len(part)
     return True
 
 

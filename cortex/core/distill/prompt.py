@@ -109,11 +109,7 @@ def _format_turn(turn: _Turn, most: int) -> str:
 
 
 def build_prompt(
-    context: SessionContext,
-    part: SessionPart,
-    number: int = 1,
-    total: int = 1,
-    before: Distillation | None = None,
+    context: SessionContext, part: SessionPart, number: int, total: int, before: Distillation | None
 ) -> str:
     """The prompt for a part of a session; `before` is what the parts before it gave."""
     said = [_section("instructions").replace("{{handle}}", context.handle)]

@@ -9,12 +9,7 @@ from __future__ import annotations
 from contextlib import suppress
 
 from cortex.core.extract import choose_candidates
-from cortex.core.extract.candidate import (
-    PASSAGE_LAYER,
-    STRUCTURAL_LAYER,
-    Candidate,
-    LeadingPhrases,
-)
+from cortex.core.extract.candidate import PASSAGE_LAYER, STRUCTURAL_LAYER, Candidate, LeadingPhrases
 from cortex.core.model.problem import InvalidInputError
 from cortex.core.model.record import Record, default_scope, initial_status, is_record_type
 from cortex.core.model.topics import normalize_topic, topic_segment
@@ -54,11 +49,6 @@ def candidate_to_record(one: Candidate, begun: Record) -> Record:
 def id_of_text(project: str, scope: str, type_: str, body: str) -> str:
     """The end of an extracted record's id, by which an edited text is told from its own."""
     return short_hash(f"{project}\0{scope}\0{type_}\0{body}")
-
-
-def has_own_text(id_: str, project: str, scope: str, type_: str, body: str) -> bool:
-    """True if an extracted record with this id has the text of which its id was made."""
-    return id_.endswith(f"-{id_of_text(project, scope, type_, body)}")
 
 
 def make_title(text: str) -> str:

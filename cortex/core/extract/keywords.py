@@ -7,35 +7,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from typing import NamedTuple
 
+from cortex.core.extract import phrases as phrase_rules, prose
 from cortex.core.extract.candidate import KEYWORD_LAYER, Candidate, LeadingPhrases
-from cortex.core.extract.phrases import (
-    ALERT_MARKERS,
-    ALWAYS_NEVER_RE,
-    DASH_MARKERS,
-    HEDGED_CONFIDENCE,
-    LIST_ITEM_CONFIDENCE,
-    MARKERS,
-    NO_CONTENT_RE,
-    PARAGRAPH_CONFIDENCE,
-    PHRASE_RULES,
-    REASON_RE,
-    RULE_KEYWORDS,
-    SECTIONS,
-    SINGULAR_SECTIONS,
-    is_hedged,
-    is_non_decision,
-    is_unsettled,
-)
-from cortex.core.extract.prose import (
-    MASK_CHAR,
-    MIN_LETTERS,
-    PLACEHOLDER_RE,
-    MaskedText,
-    clean_candidate_text,
-    split_reason,
-)
+from cortex.core.extract.phrases import HEDGED_CONFIDENCE, MARKERS, SECTIONS
+from cortex.core.extract.prose import MaskedText, clean_candidate_text, split_reason
 
 TEAM_CONFIDENCE = 0.75  # of the words that a team has given
 _TIL_CONFIDENCE = 0.65  # of `TIL` without a colon
@@ -98,36 +76,30 @@ class MarkedLine(NamedTuple):
 def find_marked_lines(read: MaskedText, phrases: LeadingPhrases = ()) -> list[MarkedLine]:
     """Lines that begin with a marker or a team's phrase, and items below headings of decisions."""
     low = f"\n{read.masked}"  # `\n` is searched faster than the beginning of a line
-    lines: list[MarkedLine] = []
-    taken: set[int] = set()
-
-    def add(
-        start: int, end: int, type_: str, confidence: float, *, marked: bool, whole: bool = False
-    ) -> None:
-        if len(lines) >= MAX_CANDIDATES or start in taken:
-            return
+    has_heading = any(word in read.masked for word in _HEADING_WORDS)
+    below = _find_under_headings(read, low) if has_heading else ()
+    finds = chain(
+        ((*one, True, False) for one in _find_markers(read, low)),
+        ((*one, False, False) for one in below),
+        ((*one, TEAM_CONFIDENCE, True, True) for one in _find_team_phrases(read, phrases)),
+    )
+    lines: dict[int, MarkedLine] = {}
+    for start, end, type_, confidence, marked, whole in finds:
+        if len(lines) >= MAX_CANDIDATES or start in lines:
+            continue
         if line := _marked_line(read, start, end, type_, confidence, whole=whole):
             candidate = line.candidate._replace(is_marked=marked)
-            lines.append(line._replace(candidate=candidate))
-            taken.add(start)
-
-    for start, end, type_, confidence in _find_markers(read, low):
-        add(start, end, type_, confidence, marked=True)
-    if any(word in read.masked for word in _HEADING_WORDS):
-        for start, end, type_, confidence in _find_under_headings(read, low):
-            add(start, end, type_, confidence, marked=False)
-    for start, end, type_ in _find_team_phrases(read, phrases):
-        add(start, end, type_, TEAM_CONFIDENCE, marked=True, whole=True)
-    return sorted(lines)
+            lines[start] = line._replace(candidate=candidate)
+    return sorted(lines.values())
 
 
 def _find_markers(read: MaskedText, low: str) -> Iterator[tuple[int, int, str, float]]:
     """Lines with a marker: where the line and its text begin, the type and the confidence."""
     for mark in _MARKER_RE.finditer(low):
         word = mark["word"]
-        is_marker = mark["sign"] in ":：" or word in DASH_MARKERS
-        if word in ALERT_MARKERS and not ALWAYS_NEVER_RE.match(low, mark.end()):
-            is_marker = False
+        is_marker = mark["sign"] in ":：" or word in phrase_rules.DASH_MARKERS
+        if word in phrase_rules.ALERT_MARKERS:
+            is_marker = is_marker and bool(phrase_rules.ALWAYS_NEVER_RE.match(low, mark.end()))
         if is_marker and _may_begin_line(read, mark):
             yield mark.start(), mark.end() - 1, *MARKERS[word]
     for mark in _TIL_RE.finditer(low) if "til " in low else ():
@@ -143,7 +115,7 @@ def find_phrases(read: MaskedText, taken: Sequence[MarkedLine]) -> list[Candidat
     """The sentences with a phrase, except those within a marked line of the same type and the first
     sentence of any marked line."""
     places: dict[int, None] = {}
-    for word in RULE_KEYWORDS:
+    for word in phrase_rules.RULE_KEYWORDS:
         at = read.masked.find(word)
         while at >= 0 and len(places) < 4 * _MAX_SENTENCES:
             places[at] = None
@@ -176,8 +148,10 @@ def _marked_line(
         return None
     text = clean_candidate_text(read.text[start if whole else end : stop])
     plain = read.text[end:stop].strip(" \t*_")
-    says_nothing = NO_CONTENT_RE.fullmatch(low) or PLACEHOLDER_RE.fullmatch(plain)
-    if sum(map(str.isalnum, text)) < MIN_LETTERS or (says_nothing and not whole):
+    says_nothing = phrase_rules.NO_CONTENT_RE.fullmatch(low) or prose.PLACEHOLDER_RE.fullmatch(
+        plain
+    )
+    if sum(map(str.isalnum, text)) < prose.MIN_LETTERS or (says_nothing and not whole):
         return None
     is_question = _QUESTION_RE.fullmatch(low) or low.rstrip(" *_\"')").endswith("?")
     leads_on = low.rstrip(" *_").endswith((":", "："))  # to what is not a part of it
@@ -203,7 +177,7 @@ def _find_under_headings(read: MaskedText, low: str) -> Iterator[tuple[int, int,
         lead, type_ = heading["lead"], SECTIONS[heading["word"]]
         if not _LEAD_RE.fullmatch(lead):
             continue
-        singular = heading["word"] in SINGULAR_SECTIONS
+        singular = heading["word"] in phrase_rules.SINGULAR_SECTIONS
         if singular and not (
             "#" in lead or lead.endswith(("**", "__")) or ":" in heading[0][len(lead) :]
         ):
@@ -213,11 +187,12 @@ def _find_under_headings(read: MaskedText, low: str) -> Iterator[tuple[int, int,
         stop = read.paragraph_end(below) if below else at
         paragraph = read.masked[below:stop]
         if below and not paragraph.rstrip(" *_").endswith(":"):
-            unsettled = is_unsettled(paragraph)
-            yield below, below, type_, HEDGED_CONFIDENCE if unsettled else PARAGRAPH_CONFIDENCE
+            unsettled = phrase_rules.is_unsettled(paragraph)
+            sure = HEDGED_CONFIDENCE if unsettled else phrase_rules.PARAGRAPH_CONFIDENCE
+            yield below, below, type_, sure
         else:
             for start, end in _list_items_below(read, stop):
-                yield start, end, type_, LIST_ITEM_CONFIDENCE
+                yield start, end, type_, phrase_rules.LIST_ITEM_CONFIDENCE
 
 
 def _paragraph_below(read: MaskedText, at: int) -> int | None:
@@ -225,8 +200,7 @@ def _paragraph_below(read: MaskedText, at: int) -> int | None:
     None."""
     for _ in range(2):
         start = at + 1
-        at = read.masked.find("\n", start)
-        at = len(read.masked) if at < 0 else at
+        at = read.line_end(start)
         line = read.masked[start:at]
         if line.strip():
             is_code = line.startswith(("    ", "\t"))
@@ -244,8 +218,7 @@ def _list_items_below(read: MaskedText, at: int) -> Iterator[tuple[int, int]]:
         at += 1
         if at >= len(read.masked):
             return
-        end = read.masked.find("\n", at)
-        end = len(read.masked) if end < 0 else end
+        end = read.line_end(at)
         line = read.masked[at:end]
         if not line.strip():
             blank += 1
@@ -323,7 +296,7 @@ def _best_phrase_candidate(read: MaskedText, start: int, end: int) -> Candidate 
     if opening and len(text) > opening.end():
         text = text[opening.end() :]
     text, reason = split_reason(text, type_)
-    if sum(map(str.isalnum, text)) < MIN_LETTERS:
+    if sum(map(str.isalnum, text)) < prose.MIN_LETTERS:
         return None
     number = read.line_number(end - len(sentence))
     return Candidate(KEYWORD_LAYER, type_, text, confidence, number, reason)
@@ -333,21 +306,21 @@ def _surest_phrase(low: str, text: str, *, is_line: bool) -> tuple[str, float]:
     """The type and the confidence of the surest phrase of a sentence, in lower case and as it is
     written; an empty type for none. `is_line`: whether it begins its line."""
     pairs = zip(low, text, strict=True)
-    with_code = "".join(there if sign == MASK_CHAR else sign for sign, there in pairs).lower()
+    with_code = "".join(there if sign == prose.MASK_CHAR else sign for sign, there in pairs).lower()
     surest = "", 0.0
-    for rule in PHRASE_RULES:
+    for rule in phrase_rules.PHRASE_RULES:
         match = rule.search(low) if rule.keyword in low else None
         if match is None:
             continue
-        has_reason = REASON_RE.search(low, match.start())
+        has_reason = phrase_rules.REASON_RE.search(low, match.start())
         sure = rule.confidence_with_reason if has_reason else rule.confidence
         if not sure:
             continue
         before, after = low[: match.start()], low[match.start() :]
         own_before = _without_item_mark(before) if is_line else before
         is_choice = rule.type in ("decision", "rejection") and sure > HEDGED_CONFIDENCE
-        hedged = is_hedged(own_before, after, ours=rule.is_first_person) or (
-            is_choice and is_non_decision(before, with_code[match.start() :])
+        hedged = phrase_rules.is_hedged(own_before, after, ours=rule.is_first_person) or (
+            is_choice and phrase_rules.is_non_decision(before, with_code[match.start() :])
         )
         confidence = min(sure, HEDGED_CONFIDENCE) if hedged else sure
         if sure <= HEDGED_CONFIDENCE:  # what was looked at is not decided, whatever else is said

@@ -10,15 +10,9 @@ from __future__ import annotations
 
 import re
 
+from cortex.core.extract import prose
 from cortex.core.extract.candidate import TAG_LAYER, Candidate
-from cortex.core.extract.prose import (
-    MIN_LETTERS,
-    PLACEHOLDER_RE,
-    MaskedText,
-    clean_candidate_text,
-    mask_code,
-    split_reason,
-)
+from cortex.core.extract.prose import MaskedText, clean_candidate_text
 from cortex.core.model.record import RECORD_TYPES, canonical_type
 from cortex.core.model.turn_summary import MEMORY_TAG_START as OPENING
 from cortex.core.text.strings import one_line
@@ -65,7 +59,7 @@ def parse_single_tag(text: str) -> Candidate | None:
     text = text.strip()
     if text[: len(OPENING)].lower() != OPENING:
         return None
-    found = find_tags(mask_code(text))
+    found = find_tags(prose.mask_code(text))
     return found[0][2] if len(found) == 1 and found[0][:2] == (0, len(text)) else None
 
 
@@ -101,7 +95,7 @@ def _parse_tag(
     listed = is_short_list and all(map(_TAG_NAME_RE.fullmatch, words))
     pinned = any(word in _PIN_WORDS for word in words)
     if bare:
-        says_much = " " in behind and sum(map(str.isalnum, behind)) >= MIN_LETTERS
+        says_much = " " in behind and sum(map(str.isalnum, behind)) >= prose.MIN_LETTERS
         if (words and not listed) or not says_much:
             return None
         listed = True
@@ -112,7 +106,9 @@ def _parse_tag(
         type_ = next((one for one in types if one in RECORD_TYPES), "")
     else:
         text, tags, type_, pinned = clean_candidate_text(inside), (), "", False
-    if PLACEHOLDER_RE.fullmatch(text) or (PLACEHOLDER_RE.fullmatch(inside) and not bare):
+    if prose.PLACEHOLDER_RE.fullmatch(text) or (
+        prose.PLACEHOLDER_RE.fullmatch(inside) and not bare
+    ):
         return None
     if not type_:
         lead = _TYPE_LABEL_RE.match(text)
@@ -120,7 +116,7 @@ def _parse_tag(
         type_ = type_ if type_ in RECORD_TYPES else ""
         text = text[lead.end() :] if lead and type_ else text
         type_ = type_ or ("note" if pinned else "learning")
-    text, reason = split_reason(text, type_)
+    text, reason = prose.split_reason(text, type_)
     return not (listed and behind), Candidate(
         TAG_LAYER, type_, text, 1.0, read.line_number(at), reason, pinned, tags
     )

@@ -7,6 +7,7 @@ words; noteworthy.txt holds words and weights. Nothing of another event bears on
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from functools import cache
 from typing import NamedTuple
 
@@ -29,6 +30,7 @@ _NAME_RE = re.compile(
 )
 _SYMBOLS_RE = re.compile(r"(?:[\u2190-\u2bff\ufe0f\U0001f000-\U0001faff] *)+")  # arrows, emoji
 _SECTIONS = read_sections(__file__)
+_compile: Callable[[str], re.Pattern[str]] = cache(re.compile)
 
 
 class _Signal(NamedTuple):
@@ -51,11 +53,6 @@ def _signals(section: str) -> tuple[_Signal, ...]:
             name, weight = head.rsplit(" ", 1)
             signals.append(_Signal(name, float(weight), 1, "", ""))
     return tuple(signals)
-
-
-@cache
-def _compile(pattern: str) -> re.Pattern[str]:
-    return re.compile(pattern)
 
 
 def find_noteworthy(said: list[Utterance]) -> list[Candidate]:

@@ -40,12 +40,6 @@ class TurnPassage(NamedTuple):
     after: str = ""  # of a person's words: the beginning of what the agent said then
     message: int = 0  # which utterance of the turn it is of
 
-    @property
-    def lead(self) -> str:
-        """The first line, if it leads to a list."""
-        first = self.text.partition("\n")[0]
-        return first if first.endswith(":") else ""
-
 
 def cut_passages(said: list[Utterance]) -> list[TurnPassage]:
     """The passages of a turn, in their order. Code blocks, tables and quotes are left out."""

@@ -60,15 +60,9 @@ def _parse_rules() -> tuple[PhraseRule, ...]:
     for head, rest in _lines_of("rules"):
         type_, confidence, with_reason, speaker = head.split()
         words, _, pattern = rest.partition(" :: ")
+        sure = float(confidence), float(with_reason)
         rules += [
-            PhraseRule(
-                word,
-                type_,
-                float(confidence),
-                float(with_reason),
-                rf"\b{pattern}",
-                speaker == "ours",
-            )
+            PhraseRule(word, type_, *sure, rf"\b{pattern}", speaker == "ours")
             for word in words.split(", ")
         ]
     return tuple(rules)

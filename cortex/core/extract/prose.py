@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 MASK_CHAR = "\x01"  # stands for each sign of code within a line; a word of it reads as one word
@@ -50,12 +50,7 @@ class MaskedText(NamedTuple):
 
     def mask_spans(self, spans: Iterable[tuple[int, int]]) -> MaskedText:
         """The prose with spans that have been read already, in their order, taken out."""
-        parts: list[str] = []
-        at = 0
-        for start, end in spans:
-            parts += [self.masked[at:start], _NON_NEWLINE_RE.sub(" ", self.masked[start:end])]
-            at = end
-        return MaskedText(self.text, "".join([*parts, self.masked[at:]]))
+        return MaskedText(self.text, _blank_spans(self.masked, spans))
 
     def paragraph_start(self, at: int) -> int:
         """Where the paragraph begins of which the line at `at` is a part."""
@@ -68,12 +63,12 @@ class MaskedText(NamedTuple):
 
     def paragraph_end(self, at: int) -> int:
         """Where the paragraph ends of which the line at `at` is a part."""
-        end = self._line_end(at)
+        end = self.line_end(at)
         for _ in range(_MAX_WRAPPED_LINES):
             is_long = end >= len(self.masked) or end - at > MAX_CANDIDATE_CHARS
             if is_long or not self._continues_after(end):
                 break
-            end = self._line_end(end + 1)
+            end = self.line_end(end + 1)
         return end
 
     def is_indented_code(self, at: int) -> bool:
@@ -89,18 +84,19 @@ class MaskedText(NamedTuple):
             if _LIST_ITEM_RE.match(line):
                 return False
             if line.strip() and not line.startswith(("    ", "\t")):
-                return not self.masked[start : self._line_end(start)].strip()
+                return not self.masked[start : self.line_end(start)].strip()
             start = before
         return True
 
-    def _line_end(self, at: int) -> int:
+    def line_end(self, at: int) -> int:
+        """Where the line at `at` ends."""
         end = self.masked.find("\n", at)
         return len(self.masked) if end < 0 else end
 
     def _continues_after(self, newline: int) -> bool:
         """Whether a paragraph goes on behind this line end."""
         before = self.masked[self.masked.rfind("\n", 0, newline) + 1 : newline].rstrip()
-        after = self.masked[newline + 1 : self._line_end(newline + 1)]
+        after = self.masked[newline + 1 : self.line_end(newline + 1)]
         if not before or not after.strip() or before.lstrip().startswith(("#", "|")):
             return False
         if _BLOCK_START_RE.match(after) or _LABEL_RE.match(after):
@@ -112,9 +108,9 @@ class MaskedText(NamedTuple):
 
 def mask_code(text: str) -> MaskedText:
     """The text without what stands in code fences, in inline code, and in comments."""
-    plain = _mask_fences(text) if "```" in text or "~~~" in text else text
+    plain = _blank_spans(text, _fence_spans(text)) if "```" in text or "~~~" in text else text
     if "<!--" in plain:
-        plain = _mask_comments(plain)
+        plain = _blank_spans(plain, _comment_spans(plain))
     if "`" in plain:
         plain = _CODE_SPAN_RE.sub(lambda found: MASK_CHAR * len(found[0]), plain)
     low = plain.lower()
@@ -147,30 +143,32 @@ def split_reason(text: str, type_: str) -> tuple[str, str]:
     return text[: at.start()].rstrip(" ,;:(–—-"), reason
 
 
-def _mask_fences(text: str) -> str:
+def _blank_spans(text: str, spans: Iterable[tuple[int, int]]) -> str:
+    """The text with blanks in the place of these spans, which are in their order."""
     parts: list[str] = []
+    at = 0
+    for start, end in spans:
+        parts += [text[at:start], _NON_NEWLINE_RE.sub(" ", text[start:end])]
+        at = end
+    return "".join([*parts, text[at:]])
+
+
+def _fence_spans(text: str) -> Iterator[tuple[int, int]]:
     fence, start = "", 0
     for found in _FENCE_RE.finditer(text):
         mark, rest = found.groups()
         if not fence:
             if mark[0] == "`" and "`" in rest:
                 continue
-            parts.append(text[start : found.start()])
             fence, start = mark, found.start()
         elif mark.startswith(fence) and not rest.strip():
-            parts.append(_NON_NEWLINE_RE.sub(" ", text[start : found.end()]))
-            fence, start = "", found.end()
-    rest = text[start:]
-    return "".join([*parts, _NON_NEWLINE_RE.sub(" ", rest) if fence else rest])
+            yield start, found.end()
+            fence = ""
+    if fence:
+        yield start, len(text)
 
 
-def _mask_comments(text: str) -> str:
-    parts: list[str] = []
-    start = 0
-    while (opening := text.find("<!--", start)) >= 0:
-        end = text.find("-->", opening)
-        if end < 0:
-            break
-        parts += [text[start:opening], _NON_NEWLINE_RE.sub(" ", text[opening : end + 3])]
-        start = end + 3
-    return "".join([*parts, text[start:]])
+def _comment_spans(text: str) -> Iterator[tuple[int, int]]:
+    end = 0
+    while (start := text.find("<!--", end)) >= 0 and (end := text.find("-->", start) + 3) > 2:
+        yield start, end

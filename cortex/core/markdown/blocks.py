@@ -9,16 +9,7 @@ from __future__ import annotations
 import re
 from typing import Final, NamedTuple
 
-from cortex.core.markdown.inline import (
-    ANGLED_DESTINATION,
-    BARE_DESTINATION,
-    HTML_TAG,
-    LINK_LABEL,
-    LINK_TITLE,
-    may_have_markup,
-    normalize_label,
-    raw_html_closing,
-)
+from cortex.core.markdown import inline
 
 
 class Heading(NamedTuple):
@@ -55,12 +46,13 @@ _DELIMITER_CELL_RE = re.compile(r":?-+:?")
 _CELL_SEPARATOR_RE = re.compile(r"(?<!\\)\|")
 _WIKILINK_PIPE_RE = re.compile(r"(?<!\\)\|(?=[^\[\]]{1,255}\]\])")
 _LINK_DEFINITION_RE = re.compile(
-    rf"(?!\[\^){LINK_LABEL}:[ \t]*+\n?[ \t]*+(?:{ANGLED_DESTINATION}|(?=\S){BARE_DESTINATION})"
-    rf"(?:(?:[ \t]++\n?|\n)[ \t]*+{LINK_TITLE})?[ \t]*+(?:\n|\Z)",
+    rf"(?!\[\^){inline.LINK_LABEL}:[ \t]*+\n?[ \t]*+"
+    rf"(?:{inline.ANGLED_DESTINATION}|(?=\S){inline.BARE_DESTINATION})"
+    rf"(?:(?:[ \t]++\n?|\n)[ \t]*+{inline.LINK_TITLE})?[ \t]*+(?:\n|\Z)",
     re.DOTALL,
 )
 _HTML_NAME_RE = re.compile(r"<(/?)([A-Za-z][A-Za-z0-9]*+)(?=[\s>]|(/>)|\Z)")
-_HTML_TAG_ALONE_RE = re.compile(rf"{HTML_TAG}\s*\Z")
+_HTML_TAG_ALONE_RE = re.compile(rf"{inline.HTML_TAG}\s*\Z")
 _HTML_VERBATIM: Final = ("script", "pre", "style", "textarea")
 _HTML_VERBATIM_ENDS: Final = ("</script>", "</pre>", "</style>", "</textarea>")
 _HTML_BLOCK_NAMES: Final = (
@@ -151,7 +143,7 @@ class BlockParser:
         del self._containers[depth:]
 
     def _add_text(self, text: str, line: int) -> None:
-        if may_have_markup(text):
+        if inline.may_have_markup(text):
             self.texts.append((text, line))
 
     def _take_paragraph(self) -> tuple[str, int]:
@@ -160,7 +152,7 @@ class BlockParser:
         if text[0] == "[" and "]:" in text:
             while found := _LINK_DEFINITION_RE.match(text, start):
                 label, angled, bare = found.groups()
-                if not (label := normalize_label(label)):
+                if not (label := inline.normalize_label(label)):
                     break
                 self.definitions.setdefault(label, bare if angled is None else angled)
                 start = found.end()
@@ -294,7 +286,7 @@ class BlockParser:
         ends: tuple[str, ...] = ()
         named = _HTML_NAME_RE.match(text)
         closing, name, closed = named.groups() if named else ("", "", "")
-        if end := raw_html_closing(text, 0):
+        if end := inline.raw_html_closing(text, 0):
             ends = (end,)
         elif name.lower() in _HTML_VERBATIM and not closing and not closed:
             ends = _HTML_VERBATIM_ENDS
@@ -342,24 +334,16 @@ class BlockParser:
         return True
 
     def _add_table_row(self, text: str, line: int) -> None:
-        if may_have_markup(text):
+        if inline.may_have_markup(text):
             for cell in _split_cells(text)[: self._column_count]:
                 self._add_text(cell.replace("\\|", "|"), line)
 
     # What may begin with a character, in the order in which it is tried.
     _leaves: Final = {
-        "#": (_heading,),
-        "`": (_fenced,),
-        "~": (_fenced,),
-        "<": (_html,),
-        "%": (_comment,),
-        "=": (_underline,),
-        "-": (_table, _underline, _rule),
-        "*": (_rule,),
-        "_": (_rule,),
-        "|": (_table,),
-        ":": (_table,),
-    }
+        "#": (_heading,), "`": (_fenced,), "~": (_fenced,), "<": (_html,), "%": (_comment,),
+        "=": (_underline,), "-": (_table, _underline, _rule), "*": (_rule,), "_": (_rule,),
+        "|": (_table,), ":": (_table,),
+    }  # fmt: skip
 
 
 def _contains_any(text: str, ends: tuple[str, ...]) -> bool:

@@ -289,11 +289,5 @@ class InlineParser:
         return bool(words) and "://" in words[-1]
 
     _handlers: Final = {
-        "\\": _escape,
-        "`": _code,
-        "[": _open,
-        "]": _close,
-        "<": _angle,
-        "%": _comment,
-        "#": _tag,
-    }
+        "\\": _escape, "`": _code, "[": _open, "]": _close, "<": _angle, "%": _comment, "#": _tag,
+    }  # fmt: skip

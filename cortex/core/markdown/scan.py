@@ -26,12 +26,8 @@ def scan(body: str, first_line: int = 1) -> MarkdownScan:
     inline = InlineParser(blocks.definitions)
     for text, line_number in blocks.texts:
         inline.read(text, line_number)
-    return MarkdownScan(
-        tuple(blocks.headings),
-        tuple(inline.links),
-        tuple(inline.tags.values()),
-        tuple(blocks.tasks),
-    )
+    tags = tuple(inline.tags.values())
+    return MarkdownScan(tuple(blocks.headings), tuple(inline.links), tags, tuple(blocks.tasks))
 
 
 def parse_blocks(body: str, first_line: int = 1) -> BlockParser:
@@ -45,12 +41,9 @@ def parse_blocks(body: str, first_line: int = 1) -> BlockParser:
 
 def title_of(scanned: MarkdownScan, path: str) -> str:
     """The first heading of level 1, else the name of the file."""
-    for heading in scanned.headings:
-        if heading.level == 1 and heading.text:
-            return heading.text
+    titles = (one.text for one in scanned.headings if one.level == 1 and one.text)
     name = path.rpartition("/")[2]
-    stem = name.rpartition(".")[0]
-    return stem or name
+    return next(titles, name.rpartition(".")[0] or name)
 
 
 def conflict_marker_line(text: str) -> int | None:

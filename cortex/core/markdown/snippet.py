@@ -46,17 +46,11 @@ class Wanted(NamedTuple):
 
 def looked_for(weights: Mapping[str, float], phrases: Sequence[str] = ()) -> Wanted | None:
     """Stems with their weights, and phrases, to look for in a note; None without either."""
-    pattern = match_pattern([*weights], phrases)
-    return Wanted(pattern, weights) if pattern else None
-
-
-def match_pattern(stems: Sequence[str], phrases: Sequence[str] = ()) -> re.Pattern[str] | None:
-    """A pattern for words that begin with a stem, and for phrases; None without either."""
-    words = sorted({re.escape(stem) for stem in stems if stem}, key=len, reverse=True)
+    words = sorted({re.escape(stem) for stem in weights if stem}, key=len, reverse=True)
     whole = [r"\W+".join(map(re.escape, phrase.split())) for phrase in phrases if phrase.split()]
     parts = [*whole, rf"(?<![^\W_])(?:{'|'.join(words)})\w*" if words else ""]
     source = "|".join(part for part in parts if part)
-    return re.compile(source, re.IGNORECASE) if source else None
+    return Wanted(re.compile(source, re.IGNORECASE), weights) if source else None
 
 
 def best_excerpt(
@@ -89,19 +83,12 @@ def best_excerpt(
     return Snippet(units[best].line, marked)
 
 
-class _Unit(NamedTuple):
-    """A sentence, or a line that ends none."""
-
-    line: int  # of the file
-    text: str
-
-
-def _sentences(lines: Sequence[str], first: int) -> Iterator[_Unit]:
+def _sentences(lines: Sequence[str], first: int) -> Iterator[Snippet]:
     """The sentences of some lines, headings and marks left out."""
     for number, line in enumerate(lines, first):
         plain = _plain_line(line)
         if any(map(str.isalnum, plain)) and not line.startswith(("#", "<!--")):
-            yield from (_Unit(number, one) for one in _SENTENCE_END_RE.split(plain) if one)
+            yield from (Snippet(number, one) for one in _SENTENCE_END_RE.split(plain) if one)
 
 
 def _plain_line(line: str) -> str:
@@ -110,7 +97,7 @@ def _plain_line(line: str) -> str:
     return _LINK_RE.sub(lambda found: found[2] or found[1], plain) if "[[" in plain else plain
 
 
-def _best_window(units: Sequence[_Unit], wanted: Wanted, limit: int) -> tuple[int, int, int]:
+def _best_window(units: Sequence[Snippet], wanted: Wanted, limit: int) -> tuple[int, int, int]:
     """The first of the units in a row that hold most and fit; the range of these with as many
     behind and before as fit too."""
     held = [wanted.found_in(one.text) for one in units]

@@ -12,19 +12,10 @@ from cortex.core.model.problem import InvalidInputError
 from cortex.core.text.strings import shorten
 
 MAX_RECORDS = 12  # of one answer
-DISTILLED_TYPES = frozenset(
-    [
-        "decision",
-        "rejection",
-        "preference",
-        "gotcha",
-        "bugfix",
-        "pattern",
-        "learning",
-        "architecture",
-        "config",
-    ]
-)
+DISTILLED_TYPES = frozenset((
+    "decision", "rejection", "preference", "gotcha", "bugfix", "pattern", "learning",
+    "architecture", "config",
+))  # fmt: skip
 RELATIONS = ("refines", "contradicts", "supersedes")
 _MAX_TITLE_CHARS, _MAX_LINE_CHARS, _MAX_OUTCOME_CHARS = 100, 300, 1500
 _MAX_STATEMENT_CHARS, _MIN_STATEMENT_CHARS, _MAX_QUOTE_CHARS = 800, 20, 1000
@@ -109,18 +100,12 @@ def read_record(said: object) -> DistilledRecord | None:
     tags = (tag.lower() for tag in _read_lines(said, "tags", _MAX_TAGS))
     kind, target = _read_relation(said)
     return DistilledRecord(
-        type_,
-        statement,
-        _read_text(said, "reason", _MAX_STATEMENT_CHARS),
+        type_, statement, _read_text(said, "reason", _MAX_STATEMENT_CHARS),
         _read_text(said, "where", _MAX_LINE_CHARS),
         float(confidence) if isinstance(confidence, int | float) and 0 <= confidence <= 1 else 0.5,
         priority if isinstance(priority, int) and 1 <= priority <= 10 else 0,
-        tuple(filter(events.is_tag, tags)),
-        quote,
-        _read_text(said, "event", 40),
-        kind,
-        target,
-    )
+        tuple(filter(events.is_tag, tags)), quote, _read_text(said, "event", 40), kind, target,
+    )  # fmt: skip
 
 
 def _read_relation(said: Mapping[str, object]) -> tuple[str, str]:

@@ -20,7 +20,7 @@ RECORD_TYPES = (
 )  # fmt: skip
 
 # The word before a colon with which a person says what a capture is.
-LEADING_WORDS = {
+_LEADING_WORDS = {
     **{type_: type_ for type_ in RECORD_TYPES},
     "decided": "decision", "rejected": "rejection", "learned": "learning", "lesson": "learning",
     "til": "learning", "discovered": "discovery", "bug": "bugfix", "fix": "bugfix",
@@ -28,7 +28,7 @@ LEADING_WORDS = {
 }  # fmt: skip
 # Further words for a type where one is asked for, but not at the beginning of a text.
 _TYPE_WORDS = {
-    **LEADING_WORDS, "decisions": "decision", "rejections": "rejection", "learnings": "learning",
+    **_LEADING_WORDS, "decisions": "decision", "rejections": "rejection", "learnings": "learning",
     "lessons": "learning", "error": "bugfix", "convention": "pattern",
 }  # fmt: skip
 # Lists of links, of which a new record may have some.
@@ -81,6 +81,14 @@ def record_id(title: str, event: str, ordinal: int = 0) -> str:
 def canonical_type(word: str) -> str:
     """The type that a word names (`rejected`: rejection); an unknown word is a type of its own."""
     return _TYPE_WORDS.get(word, word)
+
+
+def split_leading_word(line: str) -> tuple[str, str]:
+    """The type that a word before a colon at the beginning of a line names, and the rest of the
+    line; ("", line) where no such word begins it."""
+    lead = _LEADING_WORD_RE.match(line)
+    type_ = _LEADING_WORDS.get(lead[1].lower(), "") if lead else ""
+    return (type_, line[lead.end() :]) if lead and type_ else ("", line)
 
 
 def is_record_type(word: str) -> bool:
@@ -148,9 +156,8 @@ def without_repeated_title(record: Record) -> Record:
     body = record.body.strip("\n")
     while body:
         first, _, rest = body.partition("\n")
-        lead = _LEADING_WORD_RE.match(first)
-        is_word = lead and LEADING_WORDS.get(lead[1].lower()) == record.type
-        texts = (first, first[lead.end() :]) if lead and is_word else (first,)
+        type_, told = split_leading_word(first)
+        texts = (first, told) if type_ == record.type else (first,)
         if _comparable(record.title) not in map(_comparable, texts):
             break
         body = rest.strip("\n")

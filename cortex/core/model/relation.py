@@ -242,16 +242,13 @@ def iter_relations(value: FieldValue) -> Iterator[tuple[str, str]]:
     for one in value if isinstance(value, list) else [value]:
         if isinstance(one, str):
             yield "relates_to", one
-        elif isinstance(one, dict) and isinstance(one.get("kind"), str):
-            yield from (
-                (normalize_kind(str(one["kind"])), text) for text in _flatten_texts(one.get("to"))
-            )
         elif isinstance(one, dict):
+            kind, to = one.get("kind"), one.get("to")
+            held = {kind: to} if isinstance(kind, str) else {**one, "to": None}
             yield from (
                 (normalize_kind(kind), text)
-                for kind, held in one.items()
-                if kind != "to"
-                for text in _flatten_texts(held)
+                for kind, value in held.items()
+                for text in _flatten_texts(value)
             )
 
 

@@ -97,14 +97,10 @@ def parse_turn_summary(text: str) -> TurnSummary:
             current.append(line[2:])
     asked, changed, ran, plan, titles = items.values()
     runs = (item.removeprefix("`").partition("` ") for item in ran)
-    return TurnSummary(
-        said.strip(),
-        tuple(asked),
-        tuple(changed),
-        tuple(CommandRun(line, outcome) for line, _, outcome in runs),
-        tuple(PlannedStep(item[4:], item.startswith("[x]")) for item in plan),
-        titles[-1] if titles else "",
-    )
+    commands = tuple(CommandRun(line, outcome) for line, _, outcome in runs)
+    steps = tuple(PlannedStep(item[4:], item.startswith("[x]")) for item in plan)
+    title = titles[-1] if titles else ""
+    return TurnSummary(said.strip(), tuple(asked), tuple(changed), commands, steps, title)
 
 
 def format_utterances(said: Iterable[Utterance]) -> str:
@@ -140,15 +136,12 @@ def utterances(message: str) -> list[Utterance]:
         begins = line.startswith(CALLOUT_STARTS)
         if begins or line == MESSAGE_BREAK or (in_callout and not line.startswith(">")):
             if "".join(lines).strip():
-                said.append(_read_callout(lines) if in_callout else _agent_says(lines))
+                agent = Utterance(AGENT, "\n".join(lines).strip())
+                said.append(_read_callout(lines) if in_callout else agent)
             lines, in_callout = [], begins
         if line != MESSAGE_BREAK:
             lines.append(line)
     return said
-
-
-def _agent_says(lines: list[str]) -> Utterance:
-    return Utterance(AGENT, "\n".join(lines).strip())
 
 
 def _read_callout(lines: list[str]) -> Utterance:
@@ -158,15 +151,10 @@ def _read_callout(lines: list[str]) -> Utterance:
     return Utterance(USER, "\n".join([lines[0][len(PROMPT_START) :].strip(), *below]).strip())
 
 
-def join_messages(messages: Iterable[str]) -> str:
-    """Messages of the agent as one text."""
-    return format_utterances(Utterance(AGENT, text) for text in messages)
-
-
 def append_message(said: str, message: str) -> str:
     """What was said, with one more message of the agent."""
     before = utterances(said)[-1:]
-    text = join_messages([message])
+    text = format_utterances([Utterance(AGENT, message)])
     parts = [said, MESSAGE_BREAK, text] if before and before[0].role == AGENT else [said, text]
     return "\n\n".join(part for part in parts if part.strip())
 
@@ -175,14 +163,10 @@ def _escape_agent_text(text: str) -> str:
     """An agent's text in which no line reads as a callout of the person's, or as a break."""
     if "> [!" not in text and MESSAGE_BREAK not in text:
         return text
-    return "\n".join(map(_escape_agent_line, text.splitlines()))
-
-
-def _escape_agent_line(line: str) -> str:
-    if line == MESSAGE_BREAK:
-        return "***"
-    is_callout = line.startswith(CALLOUT_STARTS)
-    return line.replace("[!", "[! ", 1) if is_callout else line
+    lines = ("***" if line == MESSAGE_BREAK else line for line in text.splitlines())
+    return "\n".join(
+        line.replace("[!", "[! ", 1) if line.startswith(CALLOUT_STARTS) else line for line in lines
+    )
 
 
 def _close_open_blocks(message: str) -> str:

@@ -10,15 +10,7 @@ from cortex.core.model.record import (
 )
 from cortex.core.model.relation import inverse_of, normalize_kind, parse_link_target
 from cortex.core.normalize.topic_upsert import record_from_note
-from cortex.core.notes import note as notes
-from cortex.core.notes.edit import (
-    normalized_body,
-    with_body,
-    with_fields,
-    with_fields_in_order,
-    with_relation,
-    with_title,
-)
+from cortex.core.notes import edit, note as notes
 from cortex.core.notes.heading import join_heading, split_heading
 from cortex.core.notes.note import Note
 
@@ -31,7 +23,7 @@ def in_current_form(note: Note, order: tuple[str, ...], session_note: str = "") 
     is that of new fields, `session_note` the file name of its session's note. Raises
     `InvalidInputError` where its frontmatter cannot be edited line by line."""
     record = record_from_note(note)._replace(session_note=session_note)
-    whole = record._replace(body=normalized_body(note))
+    whole = record._replace(body=edit.normalized_body(note))
     if compose_untitled_record(whole).encode("utf-8", "surrogatepass") == notes.write(note):
         return notes.read(compose_record(record).encode())
     note = _with_flat_relations(_with_links(note, session_note))
@@ -39,17 +31,16 @@ def in_current_form(note: Note, order: tuple[str, ...], session_note: str = "") 
         "status": "active", "scope": default_scope(record.project), "updated": record.created,
     }  # fmt: skip
     plain = {key: "" for key, value in defaults.items() if note.get(key) == value}
-    note = with_fields(note, plain)
+    note = edit.with_fields(note, plain)
     if not note.get("title"):
         return note
     if split_heading(note.text)[0] in note.get_list("aliases"):
-        return with_title(with_fields(note, {"title": ""}), record.title)
+        return edit.with_title(edit.with_fields(note, {"title": ""}), record.title)
     aliases = tuple(dict.fromkeys((record.title, *note.get_list("aliases"))))
-    note = with_fields_in_order(order, note, {"aliases": aliases})
-    text = record.body if note.text_below_title == note.text else normalized_body(note)
+    note = edit.with_fields_in_order(order, note, {"aliases": aliases})
     if note.text_below_title == note.text:
-        note = with_body(note, join_heading(record.title, text))
-    return with_fields(note, {"title": ""})
+        note = edit.with_body(note, join_heading(record.title, record.body))
+    return edit.with_fields(note, {"title": ""})
 
 
 def _with_links(note: Note, session_note: str) -> Note:
@@ -58,7 +49,7 @@ def _with_links(note: Note, session_note: str) -> Note:
         value = note.fields.get(key)
         if names := [name for name in note.get_list(key) if name]:
             links = [name if "[[" in name else f"[[{name}]]" for name in names]
-            note = with_fields(note, {key: links[0] if isinstance(value, str) else links})
+            note = edit.with_fields(note, {key: links[0] if isinstance(value, str) else links})
     block = note.fields.get("provenance")
     ids, rest = note.provenance()
     if not isinstance(block, dict) or not ids:
@@ -66,7 +57,7 @@ def _with_links(note: Note, session_note: str) -> Note:
     session = rest.get("session")
     if session_note and isinstance(session, str):
         rest["session"] = f"[[{session_note}|{session}]]"
-    return with_fields(note, {"provenance": {"events": event_links(ids), **rest}})
+    return edit.with_fields(note, {"provenance": {"events": event_links(ids), **rest}})
 
 
 def _with_flat_relations(note: Note) -> Note:
@@ -75,17 +66,14 @@ def _with_flat_relations(note: Note) -> Note:
     items = note.fields.get("relations")
     pairs = []
     for item in items if isinstance(items, list) else ():
-        if not isinstance(item, dict) or set(item) != {"kind", "to"}:
-            return note
-        kind, to = item["kind"], item["to"]
-        if not isinstance(kind, str) or not isinstance(to, str):
-            return note
-        if not inverse_of(normalize_kind(kind)):
-            return note
-        pairs.append((normalize_kind(kind), parse_link_target(to)))
-    if not pairs:
+        match item:
+            case {"kind": str(kind), "to": str(to), **rest} if not rest:
+                pairs.append((normalize_kind(kind), parse_link_target(to)))
+            case _:
+                return note
+    if not pairs or not all(inverse_of(kind) for kind, _ in pairs):
         return note
-    note = with_fields(note, {"relations": ""})
+    note = edit.with_fields(note, {"relations": ""})
     for kind, to in pairs:
-        note = with_relation(note, kind, to)
+        note = edit.with_relation(note, kind, to)
     return note

@@ -25,7 +25,6 @@ from cortex.core.model.event import Event
 from cortex.core.model.note_status import SET_ASIDE_STATUSES
 from cortex.core.model.problem import InvalidInputError
 from cortex.core.model.record import (
-    LEADING_WORDS,
     RECORD_TYPES,
     SCOPES,
     Record,
@@ -36,6 +35,7 @@ from cortex.core.model.record import (
     initial_status,
     is_record_type,
     record_id,
+    split_leading_word,
     without_repeated_title,
 )
 from cortex.core.model.session_note import MARKDOWN_DECORATION_RE
@@ -49,15 +49,7 @@ from cortex.core.normalize.changes import (
     UpsertTopic,
     parse_timestamp,
 )
-from cortex.core.notes import note as notes, yaml_writer
-from cortex.core.notes.edit import (
-    set_inactive_status,
-    with_fields,
-    with_provenance,
-    with_relation,
-    with_updated,
-    without_supersedes,
-)
+from cortex.core.notes import edit, note as notes, yaml_writer
 from cortex.core.text.strings import one_line, shorten, text_digest
 
 MAX_SAVED_TITLE_CHARS = 200  # of one that somebody gave
@@ -65,7 +57,6 @@ MAX_SAVED_TITLE_CHARS = 200  # of one that somebody gave
 # Events of a session, whose texts the layers of extraction read.
 SESSION_TEXT_TYPES = (*events.TURN_TYPES, *TAGS_ONLY_TYPES)
 
-_LEADING_WORD_RE = re.compile(r"[#>*\-\s]*([A-Za-z]{2,20})(?:\*\*)?:(?:\*\*)?\s+(?=\S)")
 _UTC_TIME_RE = re.compile(r"\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}Z")
 _SENTENCE_END_RE = re.compile(r"[.!?](?=\s)")
 
@@ -125,16 +116,16 @@ def amend_note(data: bytes, change: AddProvenance | AppendToSession | MarkSupers
             return data
         by = f"[[{change.superseded_by}]]"
         fields = {"superseded_by": by, "superseded_at": change.event.at}
-        note = without_supersedes(note, change.superseded_by)
-        note = set_inactive_status(note, "superseded", fields)
-        return notes.write(with_updated(note, change.event.at))
+        note = edit.without_supersedes(note, change.superseded_by)
+        note = edit.set_inactive_status(note, "superseded", fields)
+        return notes.write(edit.with_updated(note, change.event.at))
     event = change.event
     if event.id in note.provenance()[0]:
         return data
     if isinstance(change, AppendToSession):
         return notes.write(append_turns(note, [event]))
     _, rest = note.provenance()
-    layer = change.confirming_layer if isinstance(change, AddProvenance) else ""
+    layer = change.confirming_layer
     if surer := layer and "layer" in rest and note.get("confidence") != "1":
         rest["layer"] = layer  # a tag confirms what only its words told
     note = _with_events(note, [event], rest)
@@ -143,8 +134,8 @@ def amend_note(data: bytes, change: AddProvenance | AppendToSession | MarkSupers
         note = notes.set_field(note, "tags", yaml_writer.field_lines("tags", (*tags, *new_tags)))
     note = _with_relations_of(note, event)
     if change.pinned and note.fields.get("pinned") is not True:
-        note = with_fields(note, {"pinned": True})
-    return notes.write(with_fields(note, {"confidence": "1"}) if surer else note)
+        note = edit.with_fields(note, {"pinned": True})
+    return notes.write(edit.with_fields(note, {"confidence": "1"}) if surer else note)
 
 
 def append_turns(note: notes.Note, turns: Sequence[Event]) -> notes.Note:
@@ -159,7 +150,7 @@ def append_turns(note: notes.Note, turns: Sequence[Event]) -> notes.Note:
 
 def _with_events(note: notes.Note, new: Sequence[Event], rest: dict[str, Any]) -> notes.Note:
     """The note with more events in its provenance, of which `rest` are the other fields."""
-    note = with_provenance(note, (*note.provenance()[0], *(event.id for event in new)), rest)
+    note = edit.with_provenance(note, (*note.provenance()[0], *(event.id for event in new)), rest)
     # What is made of a session later is no part of it.
     last = max((event.at for event in new if event.type != events.DISTILLED), default="")
     if last > note.updated:
@@ -172,7 +163,7 @@ def _with_relations_of(note: notes.Note, event: Event) -> notes.Note:
     own = note.get("id")
     for kind, ids in (("supersedes", event.supersedes), ("derived_from", event.derived_from)):
         for id_ in ids:
-            note = with_relation(note, kind, id_) if id_ != own else note
+            note = edit.with_relation(note, kind, id_) if id_ != own else note
     return note
 
 
@@ -197,7 +188,7 @@ def _records_from_event(event: Event, phrases: LeadingPhrases) -> list[Record]:
     type_, title = _type_and_title(event)
     type_ = "note" if passive else type_
     return [
-        _base_record(event)._replace(
+        base_record(event)._replace(
             id=record_id(title, event.id), type=type_, title=title, status=initial_status(type_)
         )
     ]
@@ -267,14 +258,9 @@ def _handle_session(event: Event, known: ExistingRecords) -> list[NoteChange]:
     id_ = sessions.session_note_id(event.session or event.id)
     if id_ in known.path_by_id:
         return [AppendToSession(known.path_by_id[id_], event)]
-    record = _base_record(event)._replace(id=id_, type="session")
+    record = base_record(event)._replace(id=id_, type="session")
     path = known.layout.path(sessions.note_path(event))
     return [CreateNote(path, sessions.compose_note(event), record)]
-
-
-def minutes_record(event: Event) -> Record:
-    """What every record of the meeting takes from its event, with the minutes as its body."""
-    return _base_record(event)
 
 
 def _handle_meeting(event: Event, known: ExistingRecords) -> list[NoteChange]:
@@ -282,7 +268,7 @@ def _handle_meeting(event: Event, known: ExistingRecords) -> list[NoteChange]:
     from cortex.core.minutes.records import records_of_minutes  # noqa: PLC0415
 
     twin = known.find_duplicate("meeting", event.project, content_digest("", event.text), event.at)
-    records = records_of_minutes(_base_record(event), known.id_at(twin))
+    records = records_of_minutes(base_record(event), known.id_at(twin))
     return _changes_for_records(records, event, known)
 
 
@@ -312,21 +298,15 @@ def _change_for_record(record: Record, event: Event, known: ExistingRecords) -> 
         layer = record.layer if record.confidence == "1" else ""
         return AddProvenance(path, event, pinned=record.pinned, confirming_layer=layer)
     # The id of an extracted record is made of its text, so no other record is its duplicate.
-    if not record.layer and (
-        path := known.find_duplicate(
-            record.type,
-            record.project,
-            content_digest(record.title, record.body),
-            record.created,
-            event.title,
-        )
-    ):
+    digest = content_digest(record.title, record.body)
+    twin = record.type, record.project, digest, record.created, event.title
+    if not record.layer and (path := known.find_duplicate(*twin)):
         return AddProvenance(path, event)
     new_path = known.layout.record(record.type, record.id)
     return CreateNote(new_path, compose_record(record), record, joins_existing=bool(record.layer))
 
 
-def _base_record(event: Event) -> Record:
+def base_record(event: Event) -> Record:
     """A record with what every record takes over from its event; the handler says the rest."""
     return Record(
         id="", type="note", title="", body=event.text, created=event.at, events=(event.id,),
@@ -349,7 +329,7 @@ def _observation_record(event: Event) -> Record:
         *(("supersedes", id_) for id_ in event.supersedes),
         *(("derived_from", id_) for id_ in event.derived_from),
     )
-    record = _base_record(event)._replace(
+    record = base_record(event)._replace(
         type=type_, title=title, status=initial_status(type_), scope=scope, topic=topic,
         confidence=event.confidence, priority=event.priority, supersedes=event.supersedes,
         relations=tuple(dict.fromkeys(relations)),
@@ -359,7 +339,7 @@ def _observation_record(event: Event) -> Record:
 
 def _learning_records(event: Event) -> list[Record]:
     scope = default_scope(event.project)
-    begun = _base_record(event)._replace(type="learning", scope=scope)
+    begun = base_record(event)._replace(type="learning", scope=scope)
     said = (
         turn_summary.parse_turn_summary(event.text).message
         if turn_summary.ACTIVITY_MARK in event.text
@@ -379,7 +359,7 @@ def _session_records(event: Event, phrases: LeadingPhrases) -> list[Record]:
         return []
     found = [
         _as_topic_record(one) if one.topic else one
-        for one in extract_records(event.text, _base_record(event), phrases, event.type)
+        for one in extract_records(event.text, base_record(event), phrases, event.type)
     ]
     learned = [] if tags_only or event.type == "passive" else _learning_records(event)
     said = {text_digest(one.body) for one in learned}
@@ -394,7 +374,7 @@ def _memory_tag_record(event: Event) -> Record | None:
     from cortex.core.extract import memory_tags  # noqa: PLC0415
 
     one = memory_tags.parse_single_tag(event.text)
-    return candidate_to_record(one, _base_record(event)) if one else None
+    return candidate_to_record(one, base_record(event)) if one else None
 
 
 def _as_topic_record(record: Record) -> Record:
@@ -409,12 +389,9 @@ def _as_topic_record(record: Record) -> Record:
 def _type_and_title(event: Event) -> tuple[str, str]:
     """The record's type, by a tag, else by the leading word; its title from the first line."""
     line = next(line for line in event.text.splitlines() if line.strip())
-    lead = _LEADING_WORD_RE.match(line)
-    word = LEADING_WORDS.get(lead[1].lower(), "") if lead else ""
+    word, text = split_leading_word(line)
     tagged = next((tag.lower() for tag in event.tags if tag.lower() in RECORD_TYPES), "")
-    title = one_line(
-        MARKDOWN_DECORATION_RE.sub("", line[lead.end() :] if lead and word else line)
-    ) or one_line(event.text)
+    title = one_line(MARKDOWN_DECORATION_RE.sub("", text)) or one_line(event.text)
     sentence = _SENTENCE_END_RE.search(title)
     if sentence and sentence.start() <= TITLE_LIMIT:
         title = title[: sentence.start()]

@@ -22,16 +22,7 @@ from cortex.core.model.record import (
 )
 from cortex.core.model.relation import link_key, parse_link_target, relations_of
 from cortex.core.normalize.changes import UpsertTopic
-from cortex.core.notes import note as notes, yaml_writer
-from cortex.core.notes.edit import (
-    normalized_body,
-    restore_active_status,
-    with_body,
-    with_fields,
-    with_provenance,
-    with_relation,
-    with_title,
-)
+from cortex.core.notes import edit, note as notes, yaml_writer
 from cortex.core.notes.note import Note
 from cortex.core.redact.secrets import sanitize_text
 from cortex.core.text.strings import hash_bytes
@@ -84,16 +75,16 @@ def upsert_record(
         and event.at >= note.updated
     )
     if back:
-        note = restore_active_status(note)
+        note = edit.restore_active_status(note)
     held = record_from_note(note)
     joined = _merge_collections(held, change.record)
-    edit = None
+    manual_edit = None
     if wins and not has_same_text(held, change.record):
         if not any(
             has_same_text(one, held) for id_ in sorted(before, reverse=True) for one in said(id_)
         ):
-            edit = event_of_manual_edit(held, event)
-            joined = joined._replace(events=tuple(sorted({*joined.events, edit.id})))
+            manual_edit = event_of_manual_edit(held, event)
+            joined = joined._replace(events=tuple(sorted({*joined.events, manual_edit.id})))
         stands = held.status == initial_status(held.type) or (
             change.record.layer and held.status in ("active", "done")
         )  # a plan is done by its steps
@@ -103,7 +94,7 @@ def upsert_record(
     elif wins:
         joined = joined._replace(**{key: getattr(change.record, key) for key in _SESSION_FIELDS})
     same = has_same_text(joined, held) and has_same_text(joined, change.record)
-    return UpsertResult(_write_record(note, held, joined), edit, changed=back or not same)
+    return UpsertResult(_write_record(note, held, joined), manual_edit, changed=back or not same)
 
 
 def has_same_text(held: Record, said: Record) -> bool:
@@ -139,8 +130,9 @@ def record_from_note(note: Note) -> Record:
     )
     record = Record(
         **{key: note.get(key) for key in _PLAIN_FIELDS},
-        title=note.title, body=normalized_body(note), events=events, tags=note.get_list("tags"),
-        status=note.get("status") or "active", attendees=note.get_list("attendees"),
+        title=note.title, body=edit.normalized_body(note), events=events,
+        tags=note.get_list("tags"), attendees=note.get_list("attendees"),
+        status=note.get("status") or "active",
         scope=note.get("scope") or default_scope(note.get("project")), updated=note.updated,
         supersedes=tuple(parse_link_target(one) for one in note.get_list("supersedes")),
         relations=tuple(relations), session=session if isinstance(session, str) else "",
@@ -188,7 +180,7 @@ def _write_record(note: Note, held: Record, joined: Record) -> bytes:
     data = notes.write(note)
     if compose_record(held).encode("utf-8", "surrogatepass") == data:
         return compose_record(joined).encode()
-    whole = held._replace(body=normalized_body(note))
+    whole = held._replace(body=edit.normalized_body(note))
     if compose_untitled_record(whole).encode("utf-8", "surrogatepass") == data:
         same = joined.body == held.body
         return compose_untitled_record(
@@ -200,13 +192,13 @@ def _write_record(note: Note, held: Record, joined: Record) -> bytes:
         if getattr(joined, key) != getattr(held, key)
     }
     for kind, to in joined.relations:
-        note = with_relation(note, kind, to)
+        note = edit.with_relation(note, kind, to)
     if joined.title != held.title:
-        note = with_title(note, joined.title)
+        note = edit.with_title(note, joined.title)
     if joined.body != held.body:
-        note = with_body(note, joined.body)
+        note = edit.with_body(note, joined.body)
     rest = note.provenance()[1] | ({"session": joined.session} if joined.session else {})
-    return notes.write(with_provenance(with_fields(note, fields), joined.events, rest))
+    return notes.write(edit.with_provenance(edit.with_fields(note, fields), joined.events, rest))
 
 
 def event_of_manual_edit(held: Record, event: Event) -> Event:

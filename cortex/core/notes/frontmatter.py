@@ -16,6 +16,8 @@ import frontmatter
 import yaml
 from frontmatter.default_handlers import YAMLHandler
 
+from cortex.core.notes.yaml_subset import wikilink_text
+
 FieldValue: TypeAlias = "str | bool | list[FieldValue] | dict[str, FieldValue] | None"
 Fields: TypeAlias = dict[str, FieldValue]
 
@@ -134,7 +136,7 @@ def _build_from_events(block: str) -> tuple[FieldValue, list[int]]:
         elif isinstance(event, yaml.CollectionEndEvent):
             value: FieldValue = stack.pop()
             keys.pop()
-            put(_join_wikilink(value) if flow.pop() else value, line)
+            put((flow.pop() and wikilink_text(value)) or value, line)
         elif isinstance(event, yaml.DocumentStartEvent) and (begun := begun + 1) > 1:
             raise FrontmatterError("a second document", line)
     return result, repeated
@@ -152,16 +154,6 @@ def _refusal_reason(event: yaml.Event) -> str:
 
 def _scalar_value(event: yaml.ScalarEvent) -> FieldValue:
     text: str = event.value
-    if not event.style:  # plain: only here does YAML give a word another type
-        if text in _NULL_WORDS:
-            return None
-        return _BOOL_WORDS.get(text, text)
-    return text
-
-
-def _join_wikilink(value: FieldValue) -> FieldValue:
-    """An unquoted `[[Note]]`, a list in a list for YAML, as the link that it is meant to be."""
-    match value:
-        case [[str(name)]]:
-            return f"[[{name}]]"
-    return value
+    if event.style:  # not plain: YAML gives only a plain word another type
+        return text
+    return None if text in _NULL_WORDS else _BOOL_WORDS.get(text, text)

@@ -277,20 +277,14 @@ def _parse_flow_value(text: str, depth: int) -> ParsedValue:
     nodes, end, raw = _parse_flow_sequence(f"{text}\0", 0, depth)
     if text.startswith("[[[[") or not _is_blank_or_comment(text[end:]):
         raise _NotInSubset
-    if link := _wikilink_text(nodes):
+    if link := wikilink_text(nodes):
         return ParsedValue("scalar", link)
     items = tuple(
         ListItem(item_key(node), node, (" ".join(one.split("\n")),))
         for node, one in zip(nodes, raw, strict=True)
     )
-    return ParsedValue(
-        "list",
-        repr(nodes),
-        "flow" if items else "",
-        "",
-        items,
-        trailing_comment=text[end:].rstrip("\n"),
-    )
+    style, comment = "flow" if items else "", text[end:].rstrip("\n")
+    return ParsedValue("list", repr(nodes), style, "", items, trailing_comment=comment)
 
 
 def _parse_block_value(below: str, depth: int) -> ParsedValue:
@@ -339,13 +333,9 @@ def _parse_block_list(lines: list[str], indent: str, depth: int) -> ParsedValue:
         else:
             raise _NotInSubset
     close()
+    nodes = repr([item.node for item in items])
     return ParsedValue(
-        "list",
-        repr([item.node for item in items]),
-        "block",
-        indent,
-        tuple(items),
-        trailing_comment="".join(above),
+        "list", nodes, "block", indent, tuple(items), trailing_comment="".join(above)
     )
 
 
@@ -376,13 +366,13 @@ def item_key(node: YamlNode) -> str:
     if isinstance(node, str):
         return node[2:-2].partition("|")[0] if node.startswith("[[") else node
     if isinstance(node, list):
-        return _wikilink_text(node) or repr(node)
+        return wikilink_text(node) or repr(node)
     if "to" in node and "kind" in node:
         return f"{item_key(node['kind'])} {item_key(node['to'])}"
     return item_key(node["id"]) if "id" in node else repr(sorted(node.items()))
 
 
-def _wikilink_text(node: list[YamlNode]) -> str:
+def wikilink_text(node: object) -> str:
     """The link that an unquoted `[[Note]]`, a list in a list for YAML, stands for; else empty."""
     match node:
         case [[str(name)]]:

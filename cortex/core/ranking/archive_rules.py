@@ -8,17 +8,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from cortex.core.ranking.importance import (
-    DAY_SECONDS,
-    DEFAULT_PRIORITY,
-    Signals,
-    age_seconds,
-    centrality,
-    effective_confidence,
-    is_non_decaying,
-    last_touched,
-    total_score,
-)
+from cortex.core.ranking import importance
+from cortex.core.ranking.importance import DAY_SECONDS, Signals
 
 FADED_CONFIDENCE = 0.3  # effective confidence below which a record is archived: seed 003
 UNTOUCHED_DAYS = 14  # days without change or use before it is: seed 003
@@ -47,13 +38,14 @@ def judge(signals: Signals, now: float, status: str = "active") -> ArchiveVerdic
     """What a pass does with a record at `now`, in seconds since the epoch."""
     if reason := _keep_reason(signals, now, status):
         return ArchiveVerdict(False, reason)
-    untouched = age_seconds(last_touched(signals), now) / DAY_SECONDS
-    left = effective_confidence(signals, now)
+    untouched = importance.age_seconds(importance.last_touched(signals), now) / DAY_SECONDS
+    left = importance.effective_confidence(signals, now)
     since = f"untouched for {untouched // 1:.0f} days"
     if signals.confidence is not None and left < FADED_CONFIDENCE and untouched >= UNTOUCHED_DAYS:
         reason = f"confidence {signals.confidence:.2f} has faded to {left:.2f}, {since}"
         return ArchiveVerdict(True, reason)
-    old, score = age_seconds(signals.created, now) / DAY_SECONDS, total_score(signals, now)
+    old = importance.age_seconds(signals.created, now) / DAY_SECONDS
+    score = importance.total_score(signals, now)
     if _is_minor(signals) and old > OLD_DAYS and score < LOW_SCORE - _TOLERANCE:
         reason = f"{old // 1:.0f} days old with a score of {score:.2f}, and said to be minor"
         return ArchiveVerdict(True, reason)
@@ -73,13 +65,13 @@ def _keep_reason(signals: Signals, now: float, status: str) -> str:
     """Why a record is never archived by itself; empty when it may be."""
     kind = signals.type or "note"
     one = f"{'an' if kind[0] in 'aeiou' else 'a'} {kind}"
-    is_young = age_seconds(signals.created, now) < YOUNG_DAYS * DAY_SECONDS
+    is_young = importance.age_seconds(signals.created, now) < YOUNG_DAYS * DAY_SECONDS
     reasons = (
         (signals.pinned, "pinned"),
-        (is_non_decaying(signals), f"{one} does not decay"),
+        (importance.is_non_decaying(signals), f"{one} does not decay"),
         (kind in NEVER_ARCHIVED_TYPES, f"{one} is never archived by itself"),
         (status not in ("", "active"), f"its status is {status}"),
-        (centrality(signals) > CENTRAL_SHARE, _CENTRAL),
+        (importance.centrality(signals) > CENTRAL_SHARE, _CENTRAL),
         (is_young, f"younger than {YOUNG_DAYS} days"),
     )
     return next((reason for holds, reason in reasons if holds), "")
@@ -87,6 +79,6 @@ def _keep_reason(signals: Signals, now: float, status: str) -> str:
 
 def _is_minor(signals: Signals) -> bool:
     """Whether somebody has said that it matters little: the score alone never archives."""
-    return (signals.priority is not None and signals.priority < DEFAULT_PRIORITY) or (
+    return (signals.priority is not None and signals.priority < importance.DEFAULT_PRIORITY) or (
         signals.confidence is not None and signals.confidence < DOUBTED_CONFIDENCE
     )

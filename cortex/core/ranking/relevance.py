@@ -263,27 +263,16 @@ def _chunk_terms(
         else:
             telling = any(part not in asked for part in parts)
             heavy = weight * (NAME_WEIGHT if named else 1.0) if telling else GENERIC_WEIGHT * weight
-            yield PromptTerm(
-                word.whole_terms,
-                word.part_terms if len(word.part_terms) > 1 else (),
-                heavy,
-                named,
-                telling,
-            )
+            phrase = word.part_terms if len(word.part_terms) > 1 else ()
+            yield PromptTerm(word.whole_terms, phrase, heavy, named, telling)
 
 
 def _path_terms(chunk: str, stem: Stemmer, weight: float, named: bool) -> Iterator[PromptTerm]:
     """The term of a path, known by any of its ends: from the root, the project, or its name."""
     steps = [step for step in chunk.split("/") if step]
     ends = ["/".join(steps[at:]) for at in range(max(0, len(steps) - 6), len(steps))]
-    terms = tuple(
-        dict.fromkeys(
-            whole
-            for end in ends
-            for word in tokenize_chunk(end, stem)
-            for whole in word.whole_terms
-        )
-    )
+    words = (word for end in ends for word in tokenize_chunk(end, stem))
+    terms = tuple(dict.fromkeys(whole for word in words for whole in word.whole_terms))
     last = tokenize_chunk(steps[-1], stem) if steps else ()
     row = last[0].part_terms if len(last) == 1 and len(last[0].part_terms) > 1 else ()
     if terms or row:

@@ -11,14 +11,12 @@ known from its longer text.
 from __future__ import annotations
 
 import re
-import sys
-from array import array
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from functools import cache
 from itertools import chain, combinations, pairwise, product
 from math import ceil
+from struct import pack, unpack
 from typing import NamedTuple, TypeVar
 from zlib import crc32
 
@@ -36,6 +34,8 @@ _LETTERS_RE = re.compile(r"[a-z]{3,}")
 # A number stands alone, or behind a word or a v: step 2, phase2, v2. Not within an id: k3f7q2.
 _NUMBER_RE = re.compile(r"(?:v|[a-z]{3,})?([0-9]+)")
 _PUNCTUATION = dict.fromkeys(map(ord, "…–—“”„‚«»‹›•·→←↔’‘×"), " ")
+# Mostly written without blanks. Compiling it takes 2.5 ms, which most texts have no use for.
+_UNSPACED_SCRIPTS_PATTERN = "[\u0e00-\u109f\u1780-\u17ff\u2e80-\U0003ffff]"
 _WORD_JOINTS_RE = re.compile(r"[-_./'’:0-9]+")
 _ROUNDING_TOLERANCE = 1e-9  # a bound that is a whole number must not be rounded up past it
 # Texts with a word up to which a list of them is faster than a number with their bits.
@@ -79,17 +79,12 @@ class TokenSketch(NamedTuple):
 def pack_sketch(tokens: TokenSet) -> bytes:
     """The sketch of these tokens: sorted hashes of 32 bits, little-endian, those of numbers odd."""
     hashes = {crc32(word.encode("utf-8", "surrogatepass")) & ~1 | word.isdigit() for word in tokens}
-    packed = array("I", sorted(hashes)[:_SKETCH_SIZE])
-    if sys.byteorder == "big":
-        packed.byteswap()
-    return packed.tobytes()
+    smallest = sorted(hashes)[:_SKETCH_SIZE]
+    return pack(f"<{len(smallest)}I", *smallest)
 
 
 def read_sketch(packed: bytes) -> TokenSketch:
-    hashes = array("I")
-    hashes.frombytes(packed)
-    if sys.byteorder == "big":
-        hashes.byteswap()
+    hashes = unpack(f"<{len(packed) // 4}I", packed)
     limit = hashes[-1] if len(hashes) >= _SKETCH_SIZE else _MAX_HASH
     return TokenSketch(frozenset(hashes), limit)
 
@@ -172,16 +167,9 @@ def similar_pairs(
         )
 
 
-@cache
-def _unspaced_scripts_re() -> re.Pattern[str]:
-    """Scripts that are mostly written without blanks. Compiling it takes 2.5 ms, which most texts
-    have no use for."""
-    return re.compile("[\u0e00-\u109f\u1780-\u17ff\u2e80-\U0003ffff]")
-
-
 def _iter_words(text: str) -> Iterator[str]:
     for chunk in split_chunks(text):
-        if not chunk.isascii() and _unspaced_scripts_re().search(chunk):
+        if not chunk.isascii() and re.search(_UNSPACED_SCRIPTS_PATTERN, chunk):
             yield from (
                 part
                 for word in tokenize_chunk(chunk, str)

@@ -11,20 +11,10 @@ NUL characters, which no pattern matches and which end the context of a match.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 
-from cortex.core.redact.secret_patterns import (
-    BASE64_DATA_HINTS,
-    BASE64_DATA_PATTERN,
-    COOKIE_PAIR_PATTERN,
-    IGNORE_CASE,
-    MIN_TOKEN_CHARS,
-    NON_SECRET_WORDS,
-    PROSE_WORDS,
-    SECRET_PATTERNS,
-    SEED_GAP_PATTERN,
-    SEED_WORD_PATTERN,
-)
+from cortex.core.redact import secret_patterns
+from cortex.core.redact.secret_patterns import SECRET_PATTERNS
 
 # A secret pasted through a chat or a word processor may carry these invisible characters.
 INVISIBLE_CHARS = "\u200b\u200c\u200d\u2060\ufeff\u00ad"
@@ -78,17 +68,21 @@ def _find_secrets(text: str) -> list[tuple[int, int, int]]:
     row."""
     folded = text.lower()
     words = text.split()
-    long_words = [word for word in words if len(word) >= MIN_TOKEN_CHARS]
+    long_words = [word for word in words if len(word) >= secret_patterns.MIN_TOKEN_CHARS]
     long = " ".join(long_words)
     spans: list[tuple[int, int, int]] = []
     for row, (kind, hints, source, flags) in enumerate(SECRET_PATTERNS):
-        hay = long if not flags else folded if flags & IGNORE_CASE else text
+        hay = long if not flags else folded if flags & secret_patterns.IGNORE_CASE else text
         for hint in hints:
             if hint in hay:
                 pattern = re.compile(source, flags)
-                matched = _FINDER_OF_KIND.get(kind, _find_tokens)(pattern, text)
-                if matched and not flags and any(data in long for data in BASE64_DATA_HINTS):
-                    matched = _outside_data(matched, text)
+                matched = list(_FINDER_OF_KIND.get(kind, _find_tokens)(pattern, text))
+                if (
+                    matched
+                    and not flags
+                    and any(data in long for data in secret_patterns.BASE64_DATA_HINTS)
+                ):
+                    matched = list(_outside_data(matched, text))
                 spans += [(start, end, row) for start, end in matched]
                 break
     if (
@@ -106,28 +100,25 @@ def _find_secrets(text: str) -> list[tuple[int, int, int]]:
     return found
 
 
-def _outside_data(spans: list[Span], text: str) -> list[Span]:
+def _outside_data(spans: Iterable[Span], text: str) -> Iterator[Span]:
     """The spans outside of base64 data such as pictures."""
-    data = [match.span() for match in re.finditer(BASE64_DATA_PATTERN, text)]
-    outside: list[Span] = []
+    data = [match.span() for match in re.finditer(secret_patterns.BASE64_DATA_PATTERN, text)]
     at = 0
     for start, end in spans:
         while at < len(data) and data[at][1] <= start:
             at += 1
         if at == len(data) or start <= data[at][0] or end > data[at][1]:
-            outside.append((start, end))
-    return outside
+            yield start, end
 
 
-def _find_tokens(pattern: re.Pattern[str], text: str) -> list[Span]:
-    if not pattern.groups:
-        return [match.span() for match in pattern.finditer(text)]
-    return [match.span(match.lastindex) for match in pattern.finditer(text) if match.lastindex]
+def _find_tokens(pattern: re.Pattern[str], text: str) -> Iterator[Span]:
+    for match in pattern.finditer(text):
+        if match.lastindex or not pattern.groups:
+            yield match.span(match.lastindex or 0)
 
 
-def _find_private_blocks(pattern: re.Pattern[str], text: str) -> list[Span]:
+def _find_private_blocks(pattern: re.Pattern[str], text: str) -> Iterator[Span]:
     """From an opening tag to the tag that closes it, or to the end of the text if none does."""
-    spans: list[Span] = []
     depth = start = 0
     for tag in pattern.finditer(text):
         if not tag[1]:
@@ -136,22 +127,21 @@ def _find_private_blocks(pattern: re.Pattern[str], text: str) -> list[Span]:
         elif depth:
             depth -= 1
             if not depth:
-                spans.append((start, tag.end()))
+                yield start, tag.end()
     if depth:
-        spans.append((start, len(text)))
-    return spans
+        yield start, len(text)
 
 
-def _find_private_keys(pattern: re.Pattern[str], text: str) -> list[Span]:
+def _find_private_keys(pattern: re.Pattern[str], text: str) -> Iterator[Span]:
     """From BEGIN to END; a BEGIN without an END within reach takes the lines after it that look
     like a key.
 
     Such lines are taken after an END too: a planted END must not uncover the real body.
     """
     if not pattern.groups:
-        return _find_tokens(pattern, text)
+        yield from _find_tokens(pattern, text)
+        return
     line = re.compile(_KEY_LINE_PATTERN, re.ASCII)
-    spans: list[Span] = []
     begun: list[re.Match[str]] = []
     for mark in pattern.finditer(text):
         if mark[1] == "BEGIN":
@@ -159,11 +149,11 @@ def _find_private_keys(pattern: re.Pattern[str], text: str) -> list[Span]:
             continue
         for begin in begun:
             if mark.end() - begin.start() <= _MAX_KEY_BLOCK_CHARS:
-                spans.append((begin.start(), _end_of_key_body(line, text, mark.end())))
+                yield begin.start(), _end_of_key_body(line, text, mark.end())
                 break
-            spans.append((begin.start(), _end_of_key_body(line, text, begin.end())))
+            yield begin.start(), _end_of_key_body(line, text, begin.end())
         begun = []
-    return spans + [(begin.start(), _end_of_key_body(line, text, begin.end())) for begin in begun]
+    yield from ((begin.start(), _end_of_key_body(line, text, begin.end())) for begin in begun)
 
 
 def _end_of_key_body(line: re.Pattern[str], text: str, start: int) -> int:
@@ -182,9 +172,8 @@ def _end_of_key_body(line: re.Pattern[str], text: str, start: int) -> int:
     return end
 
 
-def _find_assigned_secrets(pattern: re.Pattern[str], text: str) -> list[Span]:
+def _find_assigned_secrets(pattern: re.Pattern[str], text: str) -> Iterator[Span]:
     """Values of 8 characters or more with a letter and a digit, and passwords by their context."""
-    spans: list[Span] = []
     at = 0
     while match := pattern.search(text, at):
         at = match.end()
@@ -200,12 +189,11 @@ def _find_assigned_secrets(pattern: re.Pattern[str], text: str) -> list[Span]:
             text[end : end + 1] != "\0" and _is_plain_password(text, match.start(), start, value)
         )
         if hidden and not folder and not _is_identifier(value, match[0]):
-            spans.append((start, start + len(value)))
+            yield start, start + len(value)
         elif quoted:
             at = start
         if not quoted:  # it may end in a name that has a value: `token: password: ...`
             at = max(start, end - 48)
-    return spans
 
 
 def _has_letter_and(value: str, signs: str) -> bool:
@@ -267,7 +255,7 @@ def _is_plain_password(text: str, name: int, start: int, value: str) -> bool:
 def _may_be_secret_word(value: str) -> bool:
     """True if letters may be a secret: neither the name of one nor a word in the place of one."""
     low = value.lower()
-    return f" {low} " not in NON_SECRET_WORDS and not low.startswith(
+    return f" {low} " not in secret_patterns.NON_SECRET_WORDS and not low.startswith(
         ("passw", "passphr", "secret", "token", "apikey", "api-key", "xxx", "your")
     )
 
@@ -278,7 +266,7 @@ def _is_passphrase(value: str) -> bool:
         len(one) > 2
         and one.isalpha()
         and one.islower()
-        and f" {one} " not in PROSE_WORDS
+        and f" {one} " not in secret_patterns.PROSE_WORDS
         and _may_be_secret_word(one)
         for one in words
     )
@@ -300,10 +288,9 @@ def _is_settings_line(text: str, name: int, end: int) -> bool:
     )
 
 
-def _find_option_secrets(pattern: re.Pattern[str], text: str) -> list[Span]:
+def _find_option_secrets(pattern: re.Pattern[str], text: str) -> Iterator[Span]:
     """What follows `--password`: letters with digits or signs; only letters at the end of the
     option."""
-    spans: list[Span] = []
     at = 0
     while match := pattern.search(text, at):
         start, end = match.span(match.lastindex or 0)
@@ -318,8 +305,7 @@ def _find_option_secrets(pattern: re.Pattern[str], text: str) -> list[Span]:
         ends = not after or after[0] in "\n\"'`\\;" or (len(after) > 1 and after[1] in "-|\\&>;")
         lettered = value.isalpha() and value.islower() and len(value) >= 8 and ends
         if _has_letter_and_digit(value) or lettered or _has_letter_and(value, "!@#%^~"):
-            spans.append((start, end))
-    return spans
+            yield start, end
 
 
 def _is_placeholder(value: str) -> bool:
@@ -335,10 +321,9 @@ def _is_placeholder(value: str) -> bool:
     )
 
 
-def _find_login_passwords(pattern: re.Pattern[str], text: str) -> list[Span]:
+def _find_login_passwords(pattern: re.Pattern[str], text: str) -> Iterator[Span]:
     """`-p`, `-a` and `-u user:` of programs that take a password there."""
     apostrophe = re.compile(r"(?<=\w)'(?=\w)")  # a quote that is none
-    spans: list[Span] = []
     at = 0
     while match := pattern.search(text, at):
         start, at = match.span(match.lastindex or 0)
@@ -362,10 +347,9 @@ def _find_login_passwords(pattern: re.Pattern[str], text: str) -> list[Span]:
                     program in ("login", "mongo") and not value.isdigit()
                 )
         if taken and not _is_placeholder(value) and text[at : at + 1] != "\0":
-            spans.append((start, at))
+            yield start, at
         else:
             at = start  # an open quote may hold the next option
-    return spans
 
 
 def _command_before(text: str, end: int, apostrophe: re.Pattern[str]) -> str:
@@ -403,10 +387,9 @@ def _last_program(command: str, names: tuple[str, ...]) -> str:
     return program
 
 
-def _find_cookie_values(pattern: re.Pattern[str], text: str) -> list[Span]:
+def _find_cookie_values(pattern: re.Pattern[str], text: str) -> Iterator[Span]:
     """The values of cookies that log somebody in, by their names."""
-    pair = re.compile(COOKIE_PAIR_PATTERN, pattern.flags)
-    spans: list[Span] = []
+    pair = re.compile(secret_patterns.COOKIE_PAIR_PATTERN, pattern.flags)
     for line in pattern.finditer(text):
         for match in pair.finditer(text, *line.span(1)):
             value = match[1]
@@ -416,22 +399,19 @@ def _find_cookie_values(pattern: re.Pattern[str], text: str) -> list[Span]:
                 and not _is_identifier(value, "token")
             )
             if hidden and text[match.end() : match.end() + 1] != "\0":
-                spans.append(match.span(1))
-    return spans
+                yield match.span(1)
 
 
-def _find_xml_secrets(pattern: re.Pattern[str], text: str) -> list[Span]:
+def _find_xml_secrets(pattern: re.Pattern[str], text: str) -> Iterator[Span]:
     """Text of elements such as `<password>`, values of attributes such as `name="password"
     value=`."""
-    spans: list[Span] = []
     for match in pattern.finditer(text):
         start, end = match.span(match.lastindex or 0)
         value = text[start:end].removesuffix("]]>").strip()
         start = text.index(value, start)
         name = next(group for group in match.groups() if group).lower()
         if _is_element_secret(name, value) and text[match.end() : match.end() + 1] != "\0":
-            spans.append((start, start + len(value)))
-    return spans
+            yield start, start + len(value)
 
 
 def _is_element_secret(name: str, value: str) -> bool:
@@ -460,9 +440,8 @@ def _is_element_secret(name: str, value: str) -> bool:
     return len(value) >= 6 and (value.isdigit() or letters)
 
 
-def _find_stated_passwords(pattern: re.Pattern[str], text: str) -> list[Span]:
+def _find_stated_passwords(pattern: re.Pattern[str], text: str) -> Iterator[Span]:
     """Passwords in sentences: letters with digits or signs, or anything quoted but known words."""
-    spans: list[Span] = []
     at = 0
     while match := pattern.search(text, at):
         start, end = match.span(match.lastindex or 0)
@@ -474,11 +453,10 @@ def _find_stated_passwords(pattern: re.Pattern[str], text: str) -> list[Span]:
         if text[match.end() : match.end() + 1] != "\0" and _is_stated_password(
             value, quoted=not bare
         ):
-            spans.append((start, end))
+            yield start, end
             at = end
         else:
             at = start
-    return spans
 
 
 def _is_stated_password(value: str, *, quoted: bool) -> bool:
@@ -579,7 +557,7 @@ def _has_twelve_in_a_row(words: list[str], fits: Callable[[str], bool]) -> bool:
     return False
 
 
-def _find_seed_phrases(text: str) -> list[Span]:
+def _find_seed_phrases(text: str) -> Iterator[Span]:
     """Twelve or more words of BIP-39 in a row, with the same between any two of them, such as a
     blank or `", "`.
 
@@ -587,10 +565,10 @@ def _find_seed_phrases(text: str) -> list[Span]:
     error, or a part of one, is hidden too.
     """
     bip39_words = _load_bip39_words()
-    gap = re.compile(SEED_GAP_PATTERN)
+    gap = re.compile(secret_patterns.SEED_GAP_PATTERN)
     runs: list[list[re.Match[str]]] = [[]]
     divided = ""
-    for match in re.finditer(SEED_WORD_PATTERN, text, re.ASCII | re.IGNORECASE):
+    for match in re.finditer(secret_patterns.SEED_WORD_PATTERN, text, re.ASCII | re.IGNORECASE):
         run = runs[-1]
         if not match[1]:
             continue
@@ -609,12 +587,10 @@ def _find_seed_phrases(text: str) -> list[Span]:
             else:
                 runs.append([run[-1], match])
             divided = between
-    spans: list[Span] = []
     for run in runs:
         words = [match[1].lower() for match in run]
         if len(run) >= 12 and len(set(words)) > 1 and words != sorted(set(words)):
-            spans.append((run[0].start(), run[-1].end()))
-    return spans
+            yield run[0].start(), run[-1].end()
 
 
 _PASSWORD_NAME_PREFIXES = ("pass", "_pass", "sshpass", "pwd", "kennwort", "mot", "contras")

@@ -148,14 +148,8 @@ def _is_tag_in_context(match: re.Match[str], at: int, end: re.Pattern[str]) -> b
 
 def _ends_with_type_name(text: str, end: int) -> bool:
     """True if a capitalized word, such as the name of a type, ends at `end`."""
-    start = end
-    while (
-        start
-        and end - start < _MAX_TYPE_NAME_CHARS
-        and (text[start - 1].isalnum() or text[start - 1] == "_")
-    ):
-        start -= 1
-    return text[start:end][:1].isupper()
+    word = re.search(r"\w*\Z", text[max(0, end - _MAX_TYPE_NAME_CHARS) : end])
+    return word is not None and word[0][:1].isupper()
 
 
 _WITHOUT_HYPHENS = str.maketrans("", "", "-_")

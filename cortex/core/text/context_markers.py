@@ -77,10 +77,9 @@ def _strip_copied_lines(text: str) -> str:
     if "- " not in text and "* " not in text:
         return text
     lines = text.splitlines(keepends=True)
-    kept = [
+    return "".join(
         line for line in lines if not (("- " in line or "* " in line) and _is_injected_line(line))
-    ]
-    return text if len(kept) == len(lines) else "".join(kept)
+    )
 
 
 def _is_injected_line(line: str) -> bool:
@@ -118,13 +117,7 @@ def _split_trailing_id(said: str) -> tuple[str, str]:
 
 def _contains_sequence(words: list[str], part: list[str]) -> bool:
     """True if `part` is a run of `words`; its last word may be cut off."""
-    if len(part) < 2 or len(part) > 40:
-        return False
-    return any(
-        words[at : at + len(part) - 1] == part[:-1]
-        and words[at + len(part) - 1].startswith(part[-1])
-        for at in range(len(words) - len(part) + 1)
-    )
+    return 2 <= len(part) <= 40 and f" {' '.join(part)}" in f" {' '.join(words)}"
 
 
 def _find_blocks(text: str, tag: str, notes: tuple[str, ...]) -> list[tuple[int, int]]:

@@ -36,11 +36,7 @@ def encode_base32(number: int, length: int) -> str:
 
 def short_hash(text: str, length: int = 6) -> str:
     """`length` base32 characters of the SHA-256 of `text`."""
-    return encode_base32(
-        int.from_bytes(sha256_digest(text.encode("utf-8", "surrogatepass")), "big")
-        >> 256 - 5 * length,
-        length,
-    )
+    return encode_base32(int.from_bytes(hash_bytes(text, 32), "big") >> 256 - 5 * length, length)
 
 
 def hash_bytes(text: str, size: int) -> bytes:
@@ -50,9 +46,7 @@ def hash_bytes(text: str, size: int) -> bytes:
 
 def text_digest(text: str) -> str:
     """A key that is equal for texts that differ only in case and white space."""
-    return sha256_digest(" ".join(text.split()).casefold().encode("utf-8", "surrogatepass")).hex()[
-        :32
-    ]
+    return hash_bytes(one_line(text).casefold(), 16).hex()
 
 
 def format_time(seconds: float) -> str:

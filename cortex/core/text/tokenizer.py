@@ -10,7 +10,7 @@ becomes overlapping pairs of characters. Stop words take no position, in texts a
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from itertools import pairwise
 from typing import NamedTuple
 from unicodedata import normalize
@@ -100,18 +100,9 @@ def tokenize_chunk(chunk: str, stem: Stemmer) -> tuple[TokenizedWord, ...]:
     return tuple(words)
 
 
-def iter_tokens(text: str, stem: Stemmer) -> Iterator[tuple[int, TokenizedWord]]:
-    """The words of a text with the position of each; positions count from 0."""
-    position = 0
-    for chunk in split_chunks(text):
-        for word in tokenize_chunk(chunk, stem):
-            yield position, word
-            position += len(word.part_terms)
-
-
 def tokenize_query(text: str, stem: Stemmer) -> list[TokenizedWord]:
     """The words of a query, in order, by the same rules as those of a text."""
-    return [word for _, word in iter_tokens(text, stem)]
+    return [word for chunk in split_chunks(text) for word in tokenize_chunk(chunk, stem)]
 
 
 def _character_pairs(run: str) -> TokenizedWord:

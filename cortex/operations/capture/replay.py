@@ -7,7 +7,7 @@ from contextlib import suppress
 from typing import NamedTuple
 
 from cortex.core.extract.candidate import RULE_LAYERS
-from cortex.core.extract.candidate_records import has_own_text
+from cortex.core.extract.candidate_records import id_of_text
 from cortex.core.model.caller import Caller
 from cortex.core.model.distillation import parse_distillation
 from cortex.core.model.event import DISTILLED
@@ -201,8 +201,8 @@ def _is_edited(note: notes.Note, row: NoteRow) -> bool:
     """Whether somebody has changed the text, the type or the project of an extracted record."""
     text = note.text_below_title.strip()
     texts = (text, note.title, f"{note.title}\n{text}", f"{note.title}\n\n{text}")
-    has_text = any(has_own_text(row.id, row.project, row.scope, row.type, one) for one in texts)
-    return not has_text or any(relations_of(note.fields))
+    ids = (id_of_text(row.project, row.scope, row.type, one) for one in texts)
+    return not any(row.id.endswith(f"-{id_}") for id_ in ids) or any(relations_of(note.fields))
 
 
 def _sessions(

@@ -9,7 +9,7 @@ from cortex.core.minutes.ticked_tasks import child_slugs
 from cortex.core.model.caller import Caller
 from cortex.core.model.note_status import TIER_CURRENT, TIER_TRAIL
 from cortex.core.model.problem import CortexError, Problem, reason_of
-from cortex.core.normalize.handlers import minutes_record, parse_event
+from cortex.core.normalize.handlers import base_record, parse_event
 from cortex.core.notes import note as notes
 from cortex.index.catalogue import NoteRow
 from cortex.index.filters import KNOWLEDGE, NoteFilter
@@ -75,7 +75,7 @@ def _reread(vault: Vault, caller: Caller, row: NoteRow) -> bool:
     children = {
         id_: notes.read_strict(files.read(vault.root, path), path) for id_, path in paths.items()
     }
-    done = reread(meeting, minutes_record(event._replace(project=row.project)), children)
+    done = reread(meeting, base_record(event._replace(project=row.project)), children)
     after = notes.write(done.meeting)
     if not done.created and not done.changed and after == before:
         return False
