@@ -123,7 +123,7 @@ def _summarize(note: notes.Note, path: str, mtime: int) -> tuple[NoteSummary, Ma
     status = status or ("active" if from_events else "")
     title = one_line(note.title or _event_title(note, tier) or title_of(scanned, path))
     own_text = note.text_below_title if from_events and body else body
-    day = _day_of_minutes(note) if from_events else None
+    created, updated, changed = _times_of(note, path, mtime)
     ticked = () if is_trail else done_action_ids(note, scanned, current=tier == TIER_CURRENT)
     source = _item_source(note, path, status, title, own_text)._replace(tasks=tasks)
     if (source.status, source.type) == ("open", "action") and source.id in ticked:
@@ -142,11 +142,9 @@ def _summarize(note: notes.Note, path: str, mtime: int) -> tuple[NoteSummary, Ma
             for one in (*note.get_list("aliases"), *note.get_list("alias"))
             if one_line(one) != title or not from_events
         ),
-        date=_change_timestamp(note, path, mtime)
-        if day is None or (note.get("updated") and source.type != "meeting")
-        else day,
+        date=changed,
         tier=tier,
-        created=note.get("created") if day is None else format_time(day),
+        created=created,
         events=from_events,
         digest=content_digest(title, own_text)
         if from_events
@@ -157,7 +155,7 @@ def _summarize(note: notes.Note, path: str, mtime: int) -> tuple[NoteSummary, Ma
         scope=source.scope,
         topic=source.topic,
         session=_session_of(note),
-        updated=note.get("updated") or (note.get("created") if day is None else format_time(day)),
+        updated=updated,
         due=source.due,
         owner=source.owner,
         pinned=note.fields.get("pinned") is True,
@@ -213,7 +211,7 @@ def _sketch(type_: str, tier: int, title: str, body: str) -> bytes:
 def _status_and_tier(note: notes.Note, path: str) -> tuple[str, int]:
     """The status that a note says, or that its folder gives it; and its tier in search."""
     of_event = inbox_status(path)
-    is_event = is_event_id(note.get("id")) or is_event_id(path.rpartition("/")[2][:-3])
+    is_event = note.get("id") or is_event_id(path.rpartition("/")[2][:-3])
     # What else lies in `events/` or `inbox/` is a person's own note.
     if of_event and (is_event or of_event != "normalized"):
         return of_event, TIER_TRAIL
@@ -281,6 +279,19 @@ def _day_of_minutes(note: notes.Note) -> int | None:
     with suppress(ValueError):
         return int(iso_time.parse_utc(note.get("date").strip()).timestamp())
     return None
+
+
+def _times_of(note: notes.Note, path: str, mtime: int) -> tuple[str, str, int]:
+    """When the note was made and changed, as it says, and its last change in seconds since the
+    epoch. A record of minutes was made on the day of the meeting, and the meeting itself changes
+    no more."""
+    created, changed = note.get("created"), _change_timestamp(note, path, mtime)
+    day = _day_of_minutes(note) if note.provenance()[0] else None
+    if day is not None:
+        created = format_time(day)
+        is_later = note.get("updated") and note.get("type").lower() != "meeting"
+        changed = changed if is_later else day
+    return created, note.get("updated") or created, changed
 
 
 def _change_timestamp(note: notes.Note, path: str, mtime: int) -> int:
