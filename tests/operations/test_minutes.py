@@ -249,3 +249,20 @@ def test_a_secret_that_is_written_into_minutes_goes_no_further(boiler: Vault, co
     made = [one for one in Path(boiler.root).rglob("*.md") if one != meeting_file(boiler)]
     assert any("log in with" in one.read_text().lower() for one in made)
     assert not any("hunter2" in one.read_text() for one in made)
+
+
+def test_a_line_that_goes_back_to_what_was_captured_takes_its_record_along(
+    boiler: Vault, caller: Caller
+) -> None:
+    """As when somebody chooses the captured side of a conflict in minutes, and ticked it there."""
+    edit(boiler, ("order the valves by Friday", "order the big valves by Friday"))
+    normalize(boiler, caller)
+    changed = record_with(boiler, "order the big valves")
+    edit(boiler, ("- [ ] Ada: order the big valves", "- [x] Ada: order the valves"))
+    normalize(boiler, caller)
+    again = record_with(boiler, "order the valves")
+    assert again.get("id") == changed.get("id")
+    open_ids = {one.hit.id for one in actions(boiler, caller).hits}
+    assert again.get("id") not in open_ids
+    normalize(boiler, caller)
+    assert record_with(boiler, "order the valves") == again

@@ -89,9 +89,12 @@ def reread(meeting: Note, base: Record, children: Mapping[str, Note]) -> Reread:
 
     unread, added = original.copy(), []
     for line, one in current:
-        if unread[line]:
+        id_ = record_of(line)
+        # Of a record that followed an edit which somebody has taken back since, it is a new line.
+        followers = {of: note for of, note in free.items() if note.get(_DIGEST_KEY)}
+        if unread[line] and (id_ or not _most_similar(line, followers)):
             unread[line] -= 1
-            free.pop(record_of(line), None)
+            free.pop(id_, None)
         else:
             added.append((line, one))
     result = Reread(meeting, {}, {})
