@@ -31,8 +31,8 @@ _FRONTMATTER_KEY_RE = re.compile(r"(?m)^(?=[^\W\d_])")
 _DEFINITION_RE = re.compile(r"(?m)^([^\W\d_][\w -]{1,30})\r?\n:[ ]{1,3}(?=\S)")
 
 _FIELD_RE = re.compile(r"[*_]{0,3}([^\W\d_][^:*_\n]{0,30})[*_]{0,3}[ ]?::?[*_]{0,3}(?:[ \t]+|$)")
-_HTML_HEADING_RE = re.compile(r"(?is)<h([1-6])\b[^<>]*>(.*?)</h\1>")
-_HTML_CELL_RE = re.compile(r"(?is)<t[hd]\b[^<>]*>(.*?)</t[hd]>")
+_HTML_HEADING_RE = re.compile(r"(?is)<h([1-6])\b[^<>]{0,500}>(.{0,300}?)</h\1>")
+_HTML_CELL_RE = re.compile(r"(?is)<t[hd]\b[^<>]{0,500}>(.{0,3000}?)</t[hd]>")
 _PARSER = MarkdownIt("commonmark").enable("table").disable(["reference"])
 _PARSER.core.ruler.enableOnly(["normalize", "block"])
 

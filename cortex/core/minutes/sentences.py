@@ -47,6 +47,7 @@ _FOREIGN_GROUP_RE = re.compile(
 _IT_WAS_RE = re.compile(r"(?i)it[ ](?:was|has)")
 _WORD_END_RE = re.compile(r"\w\b\.?")
 _MAX_NAME_CHARS = 80
+_MAX_SENTENCE_CHARS = 2000  # of one that is looked through for a second promise
 
 
 class People(NamedTuple):
@@ -103,20 +104,24 @@ class Speech:
             start = end.end() if end else stop
 
     def _split(self, sentence: str) -> Iterator[str]:
-        for joint in _CONJUNCTION_RE.finditer(sentence):
-            rest = sentence[joint.end() :]
-            is_told = self.language in ("de", "nl") and self.told_task(rest, has_due=False)
-            if is_told or self._direct(rest) or _PRONOUN_CUE_RE.match(rest):
-                if self.leading_people(sentence[: joint.start()], whole=True):
+        start = 0
+        joints = _CONJUNCTION_RE.finditer(sentence) if len(sentence) < _MAX_SENTENCE_CHARS else ()
+        for joint in joints:
+            before = sentence[start : joint.start()]
+            if self._begins_promise(sentence[joint.end() :]):
+                if self.leading_people(before, whole=True):
                     continue  # `Ana and Bob will`: one subject
-                yield sentence[: joint.start()]
-                yield from self._split(rest)
-                return
-        if sentence:
-            yield sentence
+                yield before
+                start = joint.end()
+        if rest := sentence[start:]:
+            yield rest
         for aside in _ASIDE_RE.findall(sentence):  # `the survey (Ana will write it)`
             if self.told_task(aside, has_due=False) or self._direct(aside):
                 yield aside
+
+    def _begins_promise(self, text: str) -> bool:
+        is_told = self.language in ("de", "nl") and self.told_task(text, has_due=False)
+        return bool(is_told or self._direct(text) or _PRONOUN_CUE_RE.match(text))
 
     def leading_people(
         self, text: str, *, whole: bool = False, strict: bool = True

@@ -262,3 +262,9 @@ def test_the_date_of_the_meeting_and_not_of_the_page() -> None:
 
 def test_the_title_that_a_field_names() -> None:
     assert parse_meeting("# Minutes\n\n**Meeting Title:** Sprint 3\n").title == "Sprint 3"
+
+
+@pytest.mark.parametrize("times", [100, 5000])
+def test_a_sentence_of_many_promises_ends(times: int) -> None:
+    actions = parse_meeting(f"{HEAD}{'Lena will ask, ' * times}\n").actions
+    assert {one.owner for one in actions} == {"Lena"}
