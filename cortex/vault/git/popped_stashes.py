@@ -31,6 +31,7 @@ _IDENTITY = {
 _MAX_REFLOG_BYTES = 1 << 20
 _MAX_OBJECTS = 5000  # loose objects that are looked at
 _MAX_STASHES, _MAX_HEADS = 5, 10
+_TIMEOUT_SECONDS = 30.0
 
 
 class PossiblePop(NamedTuple):
@@ -50,7 +51,12 @@ def list_possible_pops(root: str, offset: int) -> Iterator[PossiblePop]:
     heads, since = _heads_after_stash(os.path.join(repository.git_dir, "logs", "HEAD"), offset)
     stashes = _list_stashes(root, since)[:_MAX_STASHES] if heads else []
     for stash, before in stashes:
-        for head in [one for one in heads if one != before][:_MAX_HEADS]:
+        stashed = _note_changes(root, before, stash)
+        # Only a note that one side deleted is taken for another one.
+        for head in [one for one in heads if one != before][:_MAX_HEADS] if stashed else ():
+            since_then = _note_changes(root, before, head)
+            if not ({"M", "D"} <= stashed | since_then and since_then):
+                continue
             if made := _merge(root, before, head, stash):
                 yield PossiblePop(MergeRevisions((before,), head, stash), made)
 
@@ -101,6 +107,17 @@ def _recent_objects(folder: str, since: int) -> Iterator[str]:
             for entry in os.scandir(fan.path):
                 if entry.stat(follow_symlinks=False).st_mtime >= since - 1:
                     yield fan.name + entry.name
+
+
+def _note_changes(root: str, one: str, other: str) -> set[str]:
+    """How notes of the vault differ between two commits: the letters A, M and D of git."""
+    words = ["diff-tree", "-r", "--no-renames", "--name-status", "-z", "--relative", one, other]
+    fields = git_cli.run_unchecked(root, words, timeout=_TIMEOUT_SECONDS).stdout.split(b"\0")
+    return {
+        letter.decode("ascii")
+        for letter, path in zip(fields[::2], fields[1::2], strict=False)
+        if path.endswith(b".md")
+    }
 
 
 def _merge(root: str, before: str, head: str, stash: str) -> str:
