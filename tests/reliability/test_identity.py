@@ -1319,6 +1319,29 @@ def test_an_older_version_of_a_note_that_came_back_in_another_place_takes_nothin
     assert "A second line." in a.texts()[X]
 
 
+@pytest.mark.parametrize("eol", ["\n", "\r\n"])
+def test_an_older_version_that_came_back_takes_nothing_though_no_commit_links_the_two(
+    two, eol
+) -> None:
+    """The edit came in with a file that had been deleted: no change of a file leads to it."""
+    a, _ = two
+    older = (a.root / record_path(X)).read_text()
+    a.remove(record_path(X))
+    a.commit()
+    a.write(record_path(X), older)
+    a.add_line(record_path(X), "measured on two machines")
+    a.commit()
+    a.write("records/moved.md", (a.root / record_path(X)).read_text())
+    a.remove(record_path(X))
+    a.commit()
+    a.write(record_path(X), older)  # as a merge or a pick of an older commit brings it
+    a.commit()
+    moved = a.root / "records/moved.md"
+    moved.write_bytes(moved.read_bytes().replace(b"\n", eol.encode()))
+    a.fix()
+    assert "measured on two machines" in a.texts()[X]
+
+
 @pytest.mark.parametrize("is_committed", [True, False])
 def test_an_older_version_that_came_back_and_was_edited_takes_nothing_from_its_note(
     two, is_committed

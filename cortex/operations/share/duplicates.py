@@ -143,11 +143,24 @@ def _merge_base_text(root: str, *files_of: tuple[str, bytes]) -> bytes:
         for each in _ancestor_blobs(made_of, blob)
         if blob not in _ancestor_blobs(made_of, each)
     ]
+    if not shared:
+        older += [each for steps in changes for each in _came_back_blobs(steps, blob)]
     texts = objects.read_blobs(root, [blob, *older])
     now = [data for _, data in files_of]
-    if texts.get(blob) not in now:
+    if not any(same_text(data, texts.get(blob)) for data in now):
         return texts.get(blob, b"")
-    return next((data for data in now if data in [texts.get(each) for each in older]), texts[blob])
+    came_back = (data for data in now if any(same_text(data, texts.get(each)) for each in older))
+    return next(came_back, texts[blob])
+
+
+def _came_back_blobs(steps: Sequence[tuple[str, str]], blob: str) -> Iterator[str]:
+    """The blobs that a path had before `blob`, and got again as a new file after it was gone from
+    there. `steps`: the blobs before and after each change of the path, the newest first."""
+    blobs = [new for _, new in steps]
+    at = blobs.index(blob) if blob in blobs else 0
+    for old, new in steps[:at]:
+        if new and not old and new in blobs[at:]:
+            yield new
 
 
 def _shared_blobs(
