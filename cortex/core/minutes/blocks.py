@@ -1,6 +1,7 @@
 """The structure of minutes in markdown: headings, paragraphs, nested lists and tables, with lines.
 
-Code is left out; quotes are read like what surrounds them.
+Code is left out; where a text has none in fences, what is indented is a pad's way of nesting.
+Quotes are read like what surrounds them, and so are headings, lists and tables of HTML.
 """
 
 from __future__ import annotations
@@ -31,10 +32,12 @@ _FRONTMATTER_KEY_RE = re.compile(r"(?m)^(?=[^\W\d_])")
 _DEFINITION_RE = re.compile(r"(?m)^([^\W\d_][\w -]{1,30})\r?\n:[ ]{1,3}(?=\S)")
 
 _FIELD_RE = re.compile(r"[*_]{0,3}([^\W\d_][^:*_\n]{0,30})[*_]{0,3}[ ]?::?[*_]{0,3}(?:[ \t]+|$)")
-_HTML_HEADING_RE = re.compile(r"(?is)<h([1-6])\b[^<>]{0,500}>(.{0,300}?)</h\1>")
+_HTML_TEXT_RE = re.compile(r"(?is)<(h[1-6]|li|p)\b[^<>]{0,500}>(.{0,3000}?)</\1>")
 _HTML_CELL_RE = re.compile(r"(?is)<t[hd]\b[^<>]{0,500}>(.{0,3000}?)</t[hd]>")
 _PARSER = MarkdownIt("commonmark").enable("table").disable(["reference"])
-_PARSER.core.ruler.enableOnly(["normalize", "block"])
+_PAD_PARSER = MarkdownIt("commonmark").enable("table").disable(["reference", "code"])
+for _parser in (_PARSER, _PAD_PARSER):
+    _parser.core.ruler.enableOnly(["normalize", "block"])
 
 NumberedLines = list[tuple[str, int]]
 
@@ -71,7 +74,8 @@ def parse_blocks(text: str) -> list[Block]:
     body = _BARE_HEADING_RE.sub("###### ", body)
     body = _DEFINITION_RE.sub(r"\n\1: ", body) if "\n: " in body else body
     text = _FRONTMATTER_KEY_RE.sub("###### ", text[:front]) + body
-    return list(_iter_blocks(SyntaxTreeNode(_PARSER.parse(text))))
+    parser = _PARSER if "```" in text or "~~~" in text else _PAD_PARSER
+    return list(_iter_blocks(SyntaxTreeNode(parser.parse(text))))
 
 
 def _iter_blocks(node: SyntaxTreeNode) -> Iterator[Block]:
@@ -99,12 +103,17 @@ def _iter_blocks(node: SyntaxTreeNode) -> Iterator[Block]:
 
 
 def _html_blocks(text: str, first: int) -> Iterator[Block]:
-    """The headings and the tables of a block of HTML; all of a table stands on its first line."""
-    for level, heading in _HTML_HEADING_RE.findall(text):
-        yield Block(int(level), [(_html_text(heading), first)], [], [])
+    """The headings, items, paragraphs and tables of a block of HTML, all on its first line."""
     rows = [_HTML_CELL_RE.findall(row) for row in re.split(r"(?i)<tr\b", text)]
     if cells := [([_html_text(cell) for cell in row], first) for row in rows if row]:
         yield Block(0, [], [], cells)
+        return
+    for tag, content in _HTML_TEXT_RE.findall(text):
+        line = (_html_text(content), first)
+        if tag.lower() == "li":
+            yield Block(0, [], [MinutesItem([line], [])], [])
+        else:
+            yield Block(int(tag[1]) if tag[1:] else 0, [line], [], [])
 
 
 def _html_text(text: str) -> str:

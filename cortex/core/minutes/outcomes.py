@@ -72,9 +72,10 @@ _NO_DECISION_RE, _DONE_CELL_RE = cues.regex_of("no decision"), cues.regex_of("do
 _DEICTIC_RE, _MOTION_RE = cues.regex_of("deictic"), cues.regex_of("motion")
 _ARROW_RE = re.compile(r"(?:\U0001f449|➡\ufe0f?|[-=]?[→⇒►▶]|[-=]>)[ ]{0,3}")
 _BOLD_LABEL_RE = re.compile(r"^[*_]{2,3}[^*_\n]{2,40}:?[*_]{2,3}:?[ ]+")
-_LEADING_BRACKETS_RE = re.compile(r"^[*_]{0,2}[(\[]([^()\[\]]{1,40})[)\]][*_]{0,2}[ ]?:?[ ]+")
+_LEADING_BRACKETS_RE = re.compile(r"^[*_]{0,2}[(\[]([^()\[\]]{1,40})[)\]][*_]{0,2}[ ]?:?[ \t]+")
 _TRAILING_OWNER_RE = re.compile(r"(?:[ ](?:[–—-]|->)|[ ]?[→:])[ ]?([^–—:→\n]{1,60}?)[ .]*$")
 _TRAILING_INITIALS_RE = re.compile(r",[ ]([A-Z]{2,4})[ .]*$")
+_TRAILING_NAME_RE = re.compile(r"\(([^()]{2,60})\)[ .]*$")
 _STRUCK_RE = re.compile(r"~~(.+?)~~[ .]*")
 _BEGINS_RE = re.compile(
     rf"{_ARROW_RE.pattern}|\[[ xX-]\][ ]|@?\w[\w.-]*(?:[ ]\w+)?:[ ]|@\w|[?!+][ ]"
@@ -244,8 +245,8 @@ class OutcomeReader:
             kind = ACTION
         elif not kind and is_item and place.section in (ACTION, DECISION, QUESTION):
             kind = place.section
-        elif not kind and is_item and not place.section and self.speech.is_infinitive_order(rest):
-            kind = ACTION
+        elif not kind and is_item and place.section in ("", AGENDA):
+            kind = ACTION if self._is_order(rest, in_agenda=place.section == AGENDA) else ""
         fields = dict(filter(None, map(_field_of, nested)))
         plain = (one for one in nested if not _field_of(one) and not self._is_own(one))
         details = [part for one in plain for part in _iter_texts(one)]
@@ -268,6 +269,13 @@ class OutcomeReader:
             yield from self._action(rest, line, details, owner=owner)
         elif place.section not in (ATTENDEES, ABSENT):
             yield from self._of_sentences(text, line, place.topic)
+
+    def _is_order(self, text: str, *, in_agenda: bool) -> bool:
+        """True of `Enviar un correo`, and of `Send the invites (Ana)`."""
+        named = _TRAILING_NAME_RE.search(text)
+        is_given = bool(named and parse_people(named[1], self.names, strict=True))
+        is_order = self.speech.is_order(text) or self.speech.is_infinitive_order(text)
+        return is_order and (is_given or (self.speech.is_infinitive_order(text) and not in_agenda))
 
     def _split_promises(self, text: str) -> tuple[str, list[str]]:
         """A task, and what other people promise in its later sentences."""
@@ -298,8 +306,8 @@ class OutcomeReader:
 
     def _is_task(self, text: str, section: str, done: bool) -> bool:
         """Whether what follows a check box is a task, and no topic that was ticked off."""
-        if section in (ACTION, MIXED):
-            return True
+        if section in (ACTION, MIXED, ATTENDEES, ABSENT):
+            return section in (ACTION, MIXED)
         due = find_due(text, self.date)
         if section != AGENDA and not done:
             return bool(due) or not text.rstrip().endswith("?")
@@ -367,7 +375,9 @@ class OutcomeReader:
         while (match := _TRAILING_OWNER_RE.search(rest)) and match.start():
             people, _, day = match[1].partition(",")
             people = people if is_date_only(day, base) else match[1]
-            if named := parse_people(people, self.names, strict=bool(self.names)):
+            named = parse_people(people, self.names, strict=bool(self.names))
+            if named or people.casefold() in _EVERYONE:
+                named = named or people
                 return rest[: match.start()] + text[len(rest) :], named
             if not is_date_only(match[1], base):
                 break
@@ -467,7 +477,8 @@ class OutcomeReader:
         owner = parse_people(said, self.names) or (said if is_name else "")
         due = find_due(row.get("due", ""), self.date, is_cell=True)
         done = bool(_DONE_CELL_RE.match(row.get("status", "")))
-        yield from self._action(text, line, owner=owner, due=due, done=done)
+        for one in self._action(text, line, owner=owner, due=due, done=done):
+            yield one._replace(owner=owner) if owner and isinstance(one, ActionItem) else one
 
 
 def _with_fields(items: Sequence[MinutesItem]) -> list[MinutesItem]:
@@ -528,7 +539,8 @@ def _with_topic(text: str, topic: str) -> str:
     if not topic or not _POLAR_RE.match(text) or cues.section_kind(topic):
         return text
     topic = re.sub(r"!?\[([^\[\]]*)\]\([^()]*\)", r"\1", _LEADING_BRACKETS_RE.sub("", topic))
-    topic = re.split(r"(?<=[.?!])[ ]", CHECKBOX_RE.sub("", topic).strip(" :#*_"))[0]
+    topic = re.sub(r"^[\d.)]+[ ]", "", CHECKBOX_RE.sub("", topic).strip(" :#*_"))
+    topic = re.split(r"(?<=[.?!])[ ]", topic)[0]
     if len(topic) > _MAX_TOPIC_CHARS:
         topic = topic[:_MAX_TOPIC_CHARS].rpartition(" ")[0]
     return f"{tidy_task_text(topic)}: {text}" if topic else text

@@ -9,6 +9,7 @@ from cortex.core.minutes.cues import NOBODY_RE, fold, regex_of, words_of
 from cortex.core.minutes.task_parser import CHECKBOX_RE, NAME_SEPARATOR_RE, NameSet
 
 _LINK_RE = re.compile(r"!?\[\[(?:[^\[\]|]*\|)?([^\[\]|]+)\]\]|!?\[([^\[\]]*)\]\([^()]*\)")
+_LEADING_INITIALS_RE = re.compile(r"^[(\[]([A-Z]{1,4})[)\]][ \t]+(.+)$")  # `[AB] Ana Bell`
 _HANDLE_RE = re.compile(r"@([A-Za-z0-9][\w.-]{0,38})")
 _PARENTHESIS_RE = re.compile(r"\(([^()]{0,80})\)|<[^<>]{0,80}>")
 _SUFFIX_RE = re.compile(r"[ ](?:[–—-]+|from|aus|chez|bei)[ ].*$|[ ]?\|.*$")
@@ -24,6 +25,7 @@ def parse_attendee(text: str) -> tuple[str, tuple[str, ...]]:
     """The name in an entry of a list of attendees, and its other names: handle and initials. The
     name is empty if the entry is none."""
     text = _LINK_RE.sub(lambda link: link[1] or link[2], CHECKBOX_RE.sub("", text))
+    text = _LEADING_INITIALS_RE.sub(r"\2 (\1)", text)
     handles = _HANDLE_RE.findall(text)
     inside = [part for part in _PARENTHESIS_RE.findall(text) if part]
     plain = _PARENTHESIS_RE.sub(" ", text)
@@ -71,6 +73,9 @@ def split_names(text: str) -> list[str]:
 def names_in_list(texts: Sequence[str]) -> list[str]:
     """The entries of the items of a list: one to an item with their affiliation behind a comma, or
     several."""
+    boxes = [CHECKBOX_RE.match(text) for text in texts]
+    if len({box[1] == " " for box in boxes if box}) == 2:  # who was not there is not ticked
+        texts = [text for text, box in zip(texts, boxes, strict=True) if not box or box[1] != " "]
     commas = [_PARENTHESIS_RE.sub("", text).count(",") for text in texts]
     if len(texts) > 2 and sum(count == 1 for count in commas) > len(texts) / 2:
         return [text.split(",")[0] for text in texts]

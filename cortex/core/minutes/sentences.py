@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from cortex.core.minutes.cues import IMPERATIVES, ORDERS, regex_of
-from cortex.core.minutes.task_parser import NameSet, parse_people
+from cortex.core.minutes.task_parser import NOT_NAMES, NameSet, parse_people
 
 _SENTENCE_END_RE = re.compile(
     r"(?<=[.!?])[\"')\]*_]*[ ]+(?=[^\Wa-z_]|[@\"(\[*`])|[ ]*;[ ]+|<br ?/?>"
-    r"|[ ](?:-+>|→)[ ](?=[^\W\d_]+[ ]\S+[ ]\S+)|[ ][–-][ ](?=(?:action(?: item)?|AI|todo)\b)"
+    r"|[ ][–-][ ](?=(?:action(?: item)?|AI|todo)\b)"
 )
 _ABBREVIATION_RE, _DECISION_CUE_RE = regex_of("abbreviation"), regex_of("decision cues")
 _UNSETTLED_RE, _NOT_SETTLED_RE = regex_of("unsettled"), regex_of("not settled")
@@ -21,7 +21,7 @@ _REPORTED_PROMISE_RE, _NO_PROMISE_RE = regex_of("reported promises"), regex_of("
 _FIRST_PERSON_CUE_RE, _SURE_CUE_RE = regex_of("first person cues"), regex_of("sure cues")
 _TASK_VERB_RE, _DECIDED_THAT_RE = regex_of("task verbs"), regex_of("decided that")
 _ASIDE_RE = re.compile(r"\(([^()]{12,200})\)")
-_CONJUNCTION_RE = re.compile(r",?[ ](?:and|so|und|et|y|e|en)[ ]|,[ ]")
+_CONJUNCTION_RE = re.compile(r",?[ ](?:and|so|und|et|y|e|en)[ ]|,[ ]|[ ](?:-+>|→)[ ]")
 _TOKEN_RE = re.compile(r"@?[^\W\d_][\w'’.-]*")
 FULL_NAME_RE = re.compile(
     r"[^\W\d_a-z][\w'’.-]+(?:[ ](?:[^\W\d_a-z][\w'’.-]*|v[ao]n|de[rlns]?|d[aiou]s?|la)){1,3}"
@@ -47,6 +47,7 @@ _FOREIGN_GROUP_RE = re.compile(
 _IT_WAS_RE = re.compile(r"(?i)it[ ](?:was|has)")
 _WORD_END_RE = re.compile(r"\w\b\.?")
 _MAX_NAME_CHARS = 80
+_MAX_LEAD_CHARS = 12  # of an outcome behind an arrow, before what tells that it is one
 _MAX_SENTENCE_CHARS = 2000  # of one that is looked through for a second promise
 
 
@@ -108,13 +109,17 @@ class Speech:
         joints = _CONJUNCTION_RE.finditer(sentence) if len(sentence) < _MAX_SENTENCE_CHARS else ()
         for joint in joints:
             before = sentence[start : joint.start()]
-            if self._begins_promise(sentence[joint.end() :]):
+            rest = sentence[joint.end() :]
+            # `topic -> agreed to try it`, and no step of `A -> B`.
+            cue = _DECISION_CUE_RE.search(rest[:30]) if joint[0].endswith(("> ", "→ ")) else None
+            is_outcome = cue is not None and cue.start() < _MAX_LEAD_CHARS and is_decision(rest)
+            if is_outcome or self._begins_promise(rest):
                 if self.leading_people(before, whole=True):
                     continue  # `Ana and Bob will`: one subject
                 yield before
                 start = joint.end()
-        if rest := sentence[start:]:
-            yield rest
+        if start < len(sentence):
+            yield sentence[start:]
         for aside in _ASIDE_RE.findall(sentence):  # `the survey (Ana will write it)`
             if self.told_task(aside, has_due=False) or self._direct(aside):
                 yield aside
@@ -129,14 +134,16 @@ class Speech:
         """The people with whose names a text begins, or of which the `whole` of it consists."""
         start = _LEAD_RE.match(text)
         at = start.end() if start else 0
+        full = None if strict else FULL_NAME_RE.match(text, at)
+        if full and full[0].split()[0].casefold() not in NOT_NAMES:
+            return People(full[0], full.end())
         ends = [word.end() for word in _WORD_END_RE.finditer(text, at, at + _MAX_NAME_CHARS)]
         for end in reversed(ends):
             if whole and text[end:].strip(" *_"):
                 break
             if people := parse_people(text[at:end].strip("*_ "), self.names, strict):
                 return People(people, end)
-        full = None if strict else FULL_NAME_RE.match(text, at)
-        return People(full[0], full.end()) if full else None
+        return None
 
     def promise(self, clause: str, before: str = "") -> Promise | None:
         """What the clause promises, and who; `before` is what was said before, for pronouns."""

@@ -9,7 +9,7 @@ from cortex.core.minutes.cues import IMPERATIVES, words_of
 
 NameSet = frozenset[str]
 
-_NOT_NAMES, NO_TASK_WORDS = words_of("not names") | IMPERATIVES, words_of("no tasks")
+NOT_NAMES, NO_TASK_WORDS = words_of("not names") | IMPERATIVES, words_of("no tasks")
 CHECKBOX_RE = re.compile(r"\[([ xX-])\](?:[ \t]+|$)")
 _ISO_DATE_PATTERN = r"(?<!\d)\d{4}-\d{2}-\d{2}(?!\d)"
 _DUE_RE = re.compile(
@@ -133,7 +133,7 @@ def _take_parenthesis(text: str, owner: str, due: str, names: NameSet) -> tuple[
         parts = re.split(r"[ ]{0,3}[,;][ ]{0,3}", match[1].strip(" ,;")) if match else []
         days = [part for part in parts if valid_date(part)]
         people = ", ".join(part for part in parts if part not in days)
-        no_person = people and (owner or not parse_people(people, names))
+        no_person = people and (owner or "`" in people or not parse_people(people, names))
         if not match or no_person or len(days) > 1 - bool(due):
             break
         text, due = text[: -len(match[0])], due or "".join(days)
@@ -152,7 +152,7 @@ def parse_people(candidate: str, names: NameSet, strict: bool = False) -> str:
         name = part.strip(" *_[]`")
         mention, name = name.startswith("@"), name.removeprefix("@")
         is_capitalized = name[:1].isupper() and not name.isupper()
-        looks = is_capitalized and not strict and name.casefold() not in _NOT_NAMES
+        looks = is_capitalized and not strict and name.casefold() not in NOT_NAMES
         is_name = _NAME_RE.fullmatch(name) and (mention or looks)
         if not is_name and name not in names and (name.casefold() not in names):
             return ""

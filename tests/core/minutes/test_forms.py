@@ -125,6 +125,59 @@ HEAD = "# Weekly\n\nDate: 2025-05-14\nAttendees: Lena Koch, Murat Aydin, Jan de 
             ],
             [],
         ),
+        # as more programs and pads write it
+        (
+            "<h2>Motions</h2>\n<p>Text: Approve the budget.</p>\n<p>Resolution: Passed.</p>\n",
+            [],
+            ["Text: Approve the budget: Passed"],
+        ),
+        (
+            "<h2>Actions</h2>\n<ul>\n<li>Lena: ring the bank.</li>\n</ul>\n",
+            [("ring the bank", "Lena", "")],
+            [],
+        ),
+        (
+            "1. Themen\n\n\tLena kümmert sich um das Zelt, das wir nicht mehr haben\n",
+            [
+                ("das Zelt, das wir nicht mehr haben", "Lena", ""),
+            ],
+            [],
+        ),
+        (
+            "### 1. Last minutes\nSee the link. Passed unanimously.\n",
+            [],
+            ["Last minutes: Passed unanimously"],
+        ),
+        ("## Actions\n- [LK]\tcall the bank\n", [("call the bank", "LK", "")], []),
+        (
+            "### Takeaways\n- Send the invites (Lena)\n- Send us more (of it)\n",
+            [("Send the invites", "Lena", "")],
+            [],
+        ),
+        (
+            "| # | What | Who |\n|--|--|--|\n| 1 | Send the events (`PlateDetected`) | Lena |\n",
+            [
+                ("Send the events (`PlateDetected`)", "Lena", ""),
+            ],
+            [],
+        ),
+        (
+            "- El flujo A -> B de la junta quedó aprobado por la junta\n",
+            [],
+            ["El flujo A -> B de la junta quedó aprobado por la junta"],
+        ),
+        (
+            "Sven Thomsen kümmert sich um die Dächer, und das ist nicht der Plan der Stadt.\n",
+            [
+                ("die Dächer, und das ist nicht der Plan der Stadt", "Sven Thomsen", ""),
+            ],
+            [],
+        ),
+        (
+            "The Interim Board agrees to change its name.\n",
+            [],
+            ["The Interim Board agrees to change its name"],
+        ),
         # of days and of nobody
         (
             "## Actions\n- Lena to update docs by EOD Monday\n",
@@ -236,6 +289,11 @@ def test_attendees_in_other_forms() -> None:
     assert attendees(
         "# M\n\nNotulen van 3 mei. Aanwezig: Ana Bell, Ben Cole en Cy Day. Afwezig: Dan Eck.\n"
     ) == ("Ana Bell", "Ben Cole", "Cy Day")
+    assert attendees("# M\n\n## Attendees\n- [AB] Ana Bell\n- [BC] Ben Cole\n") == (
+        "Ana Bell",
+        "Ben Cole",
+    )
+    assert attendees("# M\n\nAttendees:\n- [x] Ana Bell\n- [ ] Ben Cole\n") == ("Ana Bell",)
     assert attendees("# M\n\n* Asistentes: Fuimos dos: Ana,\n  Ben\n") == ("Ana", "Ben")
     assert attendees(
         "---\ntitle: M\n...\n\n**Membres du comité présents:**\nAna [Bell]{.smallcaps},\nBen [Cole]{.smallcaps}.\n\n---\n"
