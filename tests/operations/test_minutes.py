@@ -266,3 +266,11 @@ def test_a_line_that_goes_back_to_what_was_captured_takes_its_record_along(
     assert again.get("id") not in open_ids
     normalize(boiler, caller)
     assert record_with(boiler, "order the valves") == again
+
+
+def test_a_record_of_minutes_is_told_in_words_and_not_in_links(boiler: Vault, cortex) -> None:
+    (action,) = (one for one in Path(boiler.root).glob("records/action/*.md") if "call" in one.name)
+    told = cortex("timeline", action.stem).stdout
+    assert "From Boiler room" in told
+    assert "[[" not in told
+    assert "|" not in told

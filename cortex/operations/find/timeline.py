@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, NamedTuple
 
+from cortex.core.extract.own_items import plain_text
 from cortex.core.model import session_note as sessions
 from cortex.core.model.caller import Caller
 from cortex.core.model.note_status import MAX_NOTE_BYTES, TIER_CURRENT
@@ -82,8 +83,7 @@ def _newest(now: IndexSession, caller: Caller) -> NoteRow:
 
 def _focus_excerpt(vault: Vault, row: NoteRow) -> str:
     try:
-        return sessions.excerpt(
-            notes.read(files.read(vault.root, row.path, MAX_NOTE_BYTES)).text, MAX_FOCUS_CHARS
-        )
+        text = notes.read(files.read(vault.root, row.path, MAX_NOTE_BYTES)).text_below_title
+        return sessions.excerpt(plain_text(text), MAX_FOCUS_CHARS)
     except (CortexError, OSError):
         return ""  # deleted just now
