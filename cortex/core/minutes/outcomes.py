@@ -432,6 +432,8 @@ class OutcomeReader:
                 yield from self._decision(_BOLD_LABEL_RE.sub(_plain_label, clause), line, topic)
             elif told := self.speech.told_task(clause, has_due=bool(find_due(clause, self.date))):
                 yield from self._promised(told.text, told.owner, line)
+            elif self.speech.is_obligation(clause):
+                yield from self._promised(clause, "", line)
             lead = self.speech.leading_people(clause)
             if lead and clause[lead.end :].lstrip("*_ ").startswith(":"):
                 speaker = lead.names

@@ -19,6 +19,7 @@ _INFINITIVE_CUE_RE, _FUTURE_VERB_RE = regex_of("infinitive cues"), regex_of("fut
 _PRESENT_VERB_RE, _PRONOUN_CUE_RE = regex_of("present verbs"), regex_of("pronoun cues")
 _REPORTED_PROMISE_RE, _NO_PROMISE_RE = regex_of("reported promises"), regex_of("no promises")
 _FIRST_PERSON_CUE_RE, _SURE_CUE_RE = regex_of("first person cues"), regex_of("sure cues")
+_OBLIGATION_RE, _NO_OBLIGATION_RE = regex_of("obligations"), regex_of("no obligation")
 _TASK_VERB_RE, _DECIDED_THAT_RE = regex_of("task verbs"), regex_of("decided that")
 _ASIDE_RE = re.compile(r"\(([^()]{12,200})\)")
 _CONJUNCTION_RE = re.compile(r",?[ ](?:and|so|und|et|y|e|en)[ ]|,[ ]|[ ](?:-+>|→)[ ]")
@@ -243,6 +244,12 @@ class Speech:
         if self.language in ("de", "nl"):
             return has_due or bool(_GERMAN_INFINITIVE_RE.search(text))
         return has_due or bool(_FOREIGN_INFINITIVE_RE.match(text))
+
+    def is_obligation(self, clause: str) -> bool:
+        """True of what has to be done and nobody is named for, in other languages than English."""
+        if self.language == "en" or self.is_transcript or is_question(clause):
+            return False
+        return bool(_OBLIGATION_RE.search(clause)) and not _NO_OBLIGATION_RE.search(clause)
 
     def begins_with_task_verb(self, text: str) -> bool:
         """True of what stands behind a name: ` writes to Ana`, in other languages than English."""

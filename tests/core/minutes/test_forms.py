@@ -178,6 +178,30 @@ HEAD = "# Weekly\n\nDate: 2025-05-14\nAttendees: Lena Koch, Murat Aydin, Jan de 
             [],
             ["The Interim Board agrees to change its name"],
         ),
+        # of what has to be done, by whomever
+        (
+            "Die Umfrage muss von der Gruppe noch ausgewertet werden, das ist nicht die Sache der Stadt.\n",
+            [
+                (
+                    "Die Umfrage muss von der Gruppe noch ausgewertet werden, das ist nicht die Sache der Stadt",
+                    "",
+                    "",
+                ),
+            ],
+            [],
+        ),
+        (
+            "Il faudra choisir une date pour la fiche, et les membres ne sont pas dans le local.\n",
+            [
+                (
+                    "Il faudra choisir une date pour la fiche, et les membres ne sont pas dans le local",
+                    "",
+                    "",
+                ),
+            ],
+            [],
+        ),
+        ("We need to be careful with the dates of this and of that.\n", [], []),
         # of days and of nobody
         (
             "## Actions\n- Lena to update docs by EOD Monday\n",
