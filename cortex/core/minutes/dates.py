@@ -41,6 +41,9 @@ _BARE_END_RE = re.compile(
 )
 _END_OF_DAY_RE = re.compile(r"(?i)^(?:eod|cob|end of day)[ ,]+(?:on[ ])?(?=\w)")
 _ON_WEEKDAY_RE = re.compile(r"(?i)\b(?:on|am|op)[ ]([^\W\d_]{5,11})[ .!]*$")
+# Before a date that is no due date where it lies far ahead: `as on Nov 3`, which was last year.
+_ON_DATE_RE = re.compile(r"(?i)\b(?:on|at|am|el|le|il|op|em)[ ](?=\d|[^\W\d_]+[ ]\d)")
+_MAX_DAYS_ON = 60
 _MAX_TASK_CHARS = 1000  # of a task that are read for its due date
 
 
@@ -106,7 +109,15 @@ def find_due(text: str, base: str, *, is_cell: bool = False) -> str:
     on_day = _ON_WEEKDAY_RE.search(text)
     if base and on_day and (weekday := _WEEKDAY_BY_NAME.get(fold(on_day[1]))) is not None:
         return _next_weekday(weekday, base)
+    for cue in _ON_DATE_RE.finditer(text) if base else ():
+        day = _leading_day(text[cue.end() : cue.end() + 60], base)
+        if base <= day <= _later(base, _MAX_DAYS_ON):
+            return day
     return _find_day(_RELATIVE_DAYS, text, base)
+
+
+def _later(base: str, days: int) -> str:
+    return (dt.date.fromisoformat(base) + dt.timedelta(days)).isoformat()
 
 
 def is_date_only(text: str, base: str) -> bool:
