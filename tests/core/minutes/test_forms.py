@@ -214,6 +214,16 @@ HEAD = "# Weekly\n\nDate: 2025-05-14\nAttendees: Lena Koch, Murat Aydin, Jan de 
             [],
         ),
         (
+            "## Actions\n- Lena: present it at May 28 meeting\n",
+            [("present it at May 28 meeting", "Lena", "2025-05-28")],
+            [],
+        ),
+        (
+            "## Actions\n- Lena: mend what was seen on May 3\n",
+            [("mend what was seen on May 3", "Lena", "")],
+            [],
+        ),
+        (
             "## Actions\n- Lena: phone them on Monday\n",
             [("phone them on Monday", "Lena", "2025-05-19")],
             [],
