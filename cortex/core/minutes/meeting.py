@@ -114,12 +114,11 @@ def _block_fields(block: Block) -> Iterator[tuple[str, str]]:
             key, value = parse_field(item.text())
         below = ", ".join(each.text() for each in item.nested)
         yield key or item.text().casefold(), value or below
-    heads, first = (cells for cells, _ in [*block.rows[:2], ([], 0), ([], 0)][:2])
-    yield from (
-        (key.strip(" *_:").casefold(), value)
-        for key, value in zip(heads, first, strict=False)
-        if DATE_KEY_RE.match(fold(key))
-    )
+    if len(block.rows) > 1:  # `| Date | Place |` above what they are
+        (heads, _), (cells, _), *_ = block.rows
+        for key, value in zip(heads, cells, strict=False):
+            if DATE_KEY_RE.match(fold(key)):
+                yield key.strip(" *_:").casefold(), value
     for cells, _ in block.rows:
         if len(cells) >= 2 and not table_columns(cells[1:2]):
             yield cells[0].strip(" *_:").casefold(), cells[1].strip(" *_")

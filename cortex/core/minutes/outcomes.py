@@ -163,7 +163,8 @@ class OutcomeReader:
         beginning of an attendee's handle."""
         above, _, last = text.rpartition(" ")
         in_actions = self._sections[-1][1] == ACTION
-        if last.casefold() in _EVERYONE and (in_actions or cues.section_kind(above) == ACTION):
+        is_for_all = cues.section_kind(above) == ACTION if above else in_actions
+        if is_for_all and last.casefold() in _EVERYONE:
             return last
         start = text.casefold()
         is_short = len(start) > 2 and any(name.startswith(start) for name in self.names)
@@ -274,13 +275,14 @@ class OutcomeReader:
         """True of `Enviar un correo`, and of `Send the invites (Ana)`."""
         named = _TRAILING_NAME_RE.search(text)
         is_given = bool(named and parse_people(named[1], self.names, strict=True))
-        is_order = self.speech.is_order(text) or self.speech.is_infinitive_order(text)
-        return is_order and (is_given or (self.speech.is_infinitive_order(text) and not in_agenda))
+        if self.speech.is_infinitive_order(text):
+            return is_given or not in_agenda
+        return is_given and self.speech.is_order(text)
 
     def _split_promises(self, text: str) -> tuple[str, list[str]]:
         """A task, and what other people promise in its later sentences."""
-        _, *clauses = [*self.speech.clauses(text), ""]
-        later = [clause for clause in clauses if clause and self.speech.promise(clause)]
+        clauses = list(self.speech.clauses(text))
+        later = [clause for clause in clauses[1:] if self.speech.promise(clause)]
         first = text[: text.find(later[0])].rstrip() if later else ""
         return (first, later) if first.endswith((".", "!", ";")) else (text, [])
 

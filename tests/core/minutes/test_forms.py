@@ -64,6 +64,7 @@ HEAD = "# Weekly\n\nDate: 2025-05-14\nAttendees: Lena Koch, Murat Aydin, Jan de 
             ],
             [],
         ),
+        ("## Actions\n### Fix all\n- [ ] mend the roof\n", [("mend the roof", "", "")], []),
         (
             "## Tasks for everyone\nTo be done until **Friday 16.5.2025**:\n- review the guide\n",
             [("review the guide", "everyone", "2025-05-16")],
