@@ -13,6 +13,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import termios
 import time
 import traceback
 import warnings
@@ -331,14 +332,15 @@ def cortex_process(vault: Vault) -> Callable[..., subprocess.CompletedProcess[st
 def terminal(vault: Vault) -> Callable[..., str]:
     """The real command on a terminal of its own, with what a person types: what it writes there."""
 
-    def run(*words: str, said: str = "", **environment: str) -> str:
+    def run(*words: str, said: str = "", rows: int = 0, **environment: str) -> str:
         ours, theirs = pty.openpty()
+        termios.tcsetwinsize(ours, (rows, 80 * bool(rows)))
         command = [sys.executable, "-m", "cortex", *words]
         with subprocess.Popen(
             command,
             cwd=vault.root,
             env=os.environ | environment,
-            stdin=theirs if said else subprocess.DEVNULL,
+            stdin=theirs if said or rows else subprocess.DEVNULL,
             stdout=theirs,
             stderr=theirs,
         ) as process:

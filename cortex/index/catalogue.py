@@ -48,6 +48,9 @@ CREATE INDEX note_session ON note (session) WHERE session != '';
 CREATE TABLE name (number INTEGER NOT NULL REFERENCES note, key TEXT NOT NULL, rank INTEGER NOT NULL);
 CREATE INDEX name_key ON name (key);
 CREATE INDEX name_note ON name (number);
+CREATE TABLE title_key (number INTEGER NOT NULL REFERENCES note, key TEXT NOT NULL, rank INTEGER NOT NULL);
+CREATE INDEX title_key_key ON title_key (key);
+CREATE INDEX title_key_note ON title_key (number);
 CREATE TABLE edge (number INTEGER NOT NULL REFERENCES note, kind TEXT NOT NULL, target TEXT NOT NULL, key TEXT NOT NULL, line INTEGER NOT NULL);
 CREATE INDEX edge_note ON edge (number);
 CREATE INDEX edge_key ON edge (key);
@@ -133,6 +136,7 @@ _CHILD_ROWS: dict[str, Callable[[NoteSummary], Iterable[tuple[object, ...]]]] = 
     "problem": lambda note: note.problems,
     "item": lambda note: ((*page, *line) for page, line in note.briefing_items),
     "name": lambda note: note.link_names,
+    "title_key": lambda note: note.title_keys,
     "edge": lambda note: note.edges,
     "entity": lambda note: note.entities,
     "own_item": lambda note: note.own_items,

@@ -47,7 +47,6 @@ _CLAUSE_BY_FLAG = {
 _CLAUSE_BY_FIELD = {
     "event": "instr(char(10) || events || char(10), char(10) || ? || char(10))",
     "link_name": "number IN (SELECT number FROM name WHERE key = ?)",
-    "title": "folded(title) = ?",
     "changed_since": "date >= ?",
     "changed_before": "date < ?",
     "created_until": f"{CREATED_SECONDS_SQL} <= ?",
@@ -93,7 +92,6 @@ class NoteFilter(NamedTuple):
     id_prefix: str = ""
     id_end: str = ""  # the last words of an id
     link_name: str = ""  # a name by which links find it, as `link_key` folds it
-    title: str = ""  # folded
     event: str = ""  # an event id in its provenance
     title_words: Collection[str] = ()  # the title holds one of them; lower case
     changed_since: int | None = None  # seconds since the epoch, included
@@ -179,6 +177,8 @@ def _filter_clause(one: QueryFilter, value: str) -> tuple[str, list[object]]:
         if "*" in value or "?" in value:
             return "folded(CAST(path AS TEXT)) GLOB ?", [value.casefold()]
         return r"CAST(path AS TEXT) LIKE ? ESCAPE '\'", [f"%{escape_like(value)}%"]
+    if one.key == "session":
+        return r"session LIKE ? ESCAPE '\'", [f"{escape_like(value)}%"]
     if one.key == "type" and value.lower() == "note":
         return "(type = 'note' OR type = '')", []  # what people write without saying its type
     return f"folded({one.key}) = ?", [value.casefold()]

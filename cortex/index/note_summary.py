@@ -30,7 +30,7 @@ from cortex.core.model.note_status import (
 )
 from cortex.core.model.problem import Problem
 from cortex.core.model.record import content_digest, default_scope
-from cortex.core.model.relation import Edge, edges_of, link_names_of
+from cortex.core.model.relation import Edge, edges_of, link_names_of, title_keys_of
 from cortex.core.model.session_asks import as_title, subjects_of
 from cortex.core.model.turn_summary import USER, parse_turn_summary, utterances
 from cortex.core.notes import note as notes
@@ -82,6 +82,7 @@ class NoteSummary(NamedTuple):
     entities: tuple[Entity, ...]
     done_action_ids: tuple[str, ...]  # ids of actions that this note's ticked tasks say are done
     sketch: bytes  # of the words of its title and text; empty for notes that are not compared
+    title_keys: tuple[tuple[str, int], ...] = ()  # what people call it; see `title_keys_of`
     own_items: tuple[OwnItem, ...] = ()  # of a person's own note: tasks, decisions, the meeting
 
 
@@ -122,6 +123,7 @@ def _summarize(note: notes.Note, path: str, mtime: int) -> tuple[NoteSummary, Ma
     from_events, _ = note.provenance()
     status = status or ("active" if from_events else "")
     title = one_line(note.title or _event_title(note, tier) or title_of(scanned, path))
+    aliases = (*note.get_list("aliases"), *note.get_list("alias"))
     own_text = note.text_below_title if from_events and body else body
     created, updated, changed = _times_of(note, path, mtime)
     ticked = () if is_trail else done_action_ids(note, scanned, current=tier == TIER_CURRENT)
@@ -137,11 +139,7 @@ def _summarize(note: notes.Note, path: str, mtime: int) -> tuple[NoteSummary, Ma
         project=source.project,
         branch=source.branch,
         tags=_tags(note, scanned),
-        aliases=tuple(
-            one
-            for one in (*note.get_list("aliases"), *note.get_list("alias"))
-            if one_line(one) != title or not from_events
-        ),
+        aliases=tuple(one for one in aliases if one_line(one) != title or not from_events),
         date=changed,
         tier=tier,
         created=created,
@@ -162,6 +160,7 @@ def _summarize(note: notes.Note, path: str, mtime: int) -> tuple[NoteSummary, Ma
         confidence=_clamp_confidence(note.get("confidence")),
         priority=_clamp_priority(note.get("priority")),
         link_names=link_names_of(source.id, path),
+        title_keys=() if is_trail else title_keys_of(title, path, aliases),
         edges=() if is_trail else edges_of(note, scanned),
         entities=() if is_trail else find_entities(body, scanned, note.body_start_line),
         done_action_ids=ticked,

@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Sequence
 from typing import Any, Literal, NamedTuple
 
 from cortex.core.model.note_status import TEMPLATE, TIER_CURRENT
+from cortex.core.model.relation import title_key
 from cortex.index.catalogue import Catalogue, NoteRow
 from cortex.index.filters import (
     CREATED_SECONDS_SQL,
@@ -304,6 +305,14 @@ def edge_targets(catalogue: Catalogue, number: int) -> dict[str, str]:
     """The targets of a note's edges as they are written, by their keys."""
     query = "SELECT key, target FROM edge WHERE number = ? ORDER BY rowid"
     return dict(catalogue.select(query, (number,)))
+
+
+def notes_called(catalogue: Catalogue, name: str) -> dict[int, int]:
+    """The notes, events left out, that people call so: number -> 0 where it is the title, 1 the
+    file name, 2 an alias."""
+    query = "SELECT number, min(rank) FROM title_key WHERE key = ? GROUP BY number"
+    key = title_key(name)
+    return dict(catalogue.select(query, (key,))) if key else {}
 
 
 def has_name(catalogue: Catalogue, key: str) -> bool:

@@ -11,7 +11,7 @@ from importlib import import_module
 from types import ModuleType, NoneType, UnionType
 from typing import Annotated, Any, Literal, NamedTuple, Union, get_args, get_origin, get_type_hints
 
-from cortex.core.model.parameters import DAY, MOMENT, Between
+from cortex.core.model.parameters import DAY, MOMENT, NOTE, Between
 from cortex.core.model.problem import InvalidInputError
 from cortex.operations import VERBS
 
@@ -139,6 +139,11 @@ def choices_of(kind: Any) -> list[str]:
         return [word for word in get_args(kind) if word]
     members = [one for one in get_args(kind) if one not in (NoneType, Ellipsis)]
     return choices_of(members[0]) if len(members) == 1 else []
+
+
+def is_note_name(kind: Any) -> bool:
+    """True for `NoteName`, and for lists of it."""
+    return NOTE in get_args(kind) or any(map(is_note_name, get_args(kind)))
 
 
 def _convert_value(kind: Any, value: Any, now: str) -> Any:

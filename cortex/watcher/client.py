@@ -18,7 +18,12 @@ COMMAND_SECONDS, PROMPT_SECONDS, SESSION_START_SECONDS = 10.0, 1.5, 2.5
 
 
 def send_command(
-    root: str, words: Sequence[str], cwd: str, *, paint: bool, timeout: float = COMMAND_SECONDS
+    root: str,
+    words: Sequence[str],
+    cwd: str,
+    *,
+    terminal: str = "",
+    timeout: float = COMMAND_SECONDS,
 ) -> CommandReply | None:
     """Return the answer of the watcher of the vault at `root` to a command line. None if no watcher
     of this version runs or the answer is late or incomplete. Raises `InvalidInputError` if its
@@ -27,7 +32,7 @@ def send_command(
     The asker's default vault is sent too: the watcher may run in another environment.
     """
     try:
-        request = CommandRequest(root, cwd, paint, default_vault_root(), tuple(words)).encode()
+        request = CommandRequest(root, cwd, terminal, default_vault_root(), tuple(words)).encode()
     except UnicodeEncodeError:  # halves of surrogate pairs, which no command line can hold
         return None
     fields = protocol.exchange(root, request, CONNECT_SECONDS, timeout)
@@ -59,7 +64,7 @@ def _options(**values: str) -> list[str]:
 
 
 def _request_text(root: str, words: list[str], cwd: str, timeout: float) -> str | None:
-    reply = send_command(root, words, cwd, paint=False, timeout=timeout)
+    reply = send_command(root, words, cwd, timeout=timeout)
     if reply is None or reply.exit_code not in (0, 1):
         return None
     return reply.stdout.decode("utf-8", "replace").removesuffix("\n")

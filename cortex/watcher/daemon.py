@@ -61,7 +61,9 @@ def _answer_request(
     if asked is None or asked.root != vault.root:
         return None
     loop.answer_count += 1
-    reply = answer(vault, asked.words, asked.cwd, paint=asked.paint, default=asked.default_root)
+    reply = answer(
+        vault, asked.words, asked.cwd, terminal=asked.terminal, default=asked.default_root
+    )
     if reply is None:
         return None
     return [protocol.DONE, reply.stdout, reply.stderr, reply.exit_code.to_bytes(4, "big")]

@@ -41,7 +41,7 @@ class CommandAnswerer(Protocol):
     is `default`; None if the asker has to answer it."""
 
     def __call__(
-        self, vault: Vault, words: Sequence[str], cwd: str, *, paint: bool, default: str
+        self, vault: Vault, words: Sequence[str], cwd: str, *, terminal: str, default: str
     ) -> CommandReply | None: ...
 
 
@@ -50,14 +50,13 @@ class CommandRequest(NamedTuple):
 
     root: str
     cwd: str
-    paint: bool  # for a terminal
+    terminal: str  # of the asker, as `View.encode` describes it; empty without one
     default_root: str  # the asker's default vault
     words: tuple[str, ...]
 
     def encode(self) -> list[bytes]:
         """The fields of the request. Raises `UnicodeEncodeError` for lone surrogates."""
-        paint = "1" if self.paint else ""
-        words = (self.root, self.cwd, paint, self.default_root, *self.words)
+        words = (self.root, self.cwd, self.terminal, self.default_root, *self.words)
         return [RUN, *map(os.fsencode, words)]
 
     @classmethod
@@ -65,8 +64,8 @@ class CommandRequest(NamedTuple):
         """The request of these fields, without its kind; None if there are too few."""
         if len(fields) < 5:
             return None
-        root, cwd, paint, default_root, *words = map(os.fsdecode, fields)
-        return cls(root, cwd, bool(paint), default_root, tuple(words))
+        root, cwd, terminal, default_root, *words = map(os.fsdecode, fields)
+        return cls(root, cwd, terminal, default_root, tuple(words))
 
 
 def encode_message(fields: Iterable[bytes]) -> bytes:

@@ -20,7 +20,7 @@ from cortex.interfaces.declare import convert, declaration_of, load_verb
 from cortex.operations import VERBS
 from tests.conftest import Shell
 
-SEARCH = declaration_of(load_verb("search"))
+SEARCH, SHOW = (declaration_of(load_verb(name)) for name in ("search", "show"))
 CAPTURE = declaration_of(load_verb("capture"))
 NEW = declaration_of(load_verb("new"))
 NOW = "2026-11-22T12:00:00Z"
@@ -79,7 +79,7 @@ def test_reads_a_line(declared, words, values) -> None:
 @pytest.mark.parametrize(
     ("declared", "words", "message"),
     [
-        (SEARCH, [], "QUERY is missing"),
+        (SHOW, [], "NOTE is missing"),
         (SEARCH, ["-n"], "--number needs a value"),
         (SEARCH, ["-n", "x", "a"], "--number 'x' is not a whole number"),
         (SEARCH, ["foo", "-n-5x"], "--number '-5x' is not a whole number"),

@@ -14,7 +14,7 @@ import pytest
 
 from cortex.core.model.problem import ConflictError, InvalidInputError, NotFoundError
 from cortex.interfaces.cli.render import _text_renderer
-from cortex.interfaces.cli.text import DIM, OFF
+from cortex.interfaces.cli.view import DIM, OFF, View, finish
 from cortex.operations.capture.capture import capture
 from cortex.operations.capture.normalize import normalize
 from cortex.operations.care.doctor import doctor
@@ -70,7 +70,7 @@ def test_each_hit_says_whose_it_is_and_where(vault, own, cortex) -> None:
     record(own, "mine-bbbbbb", "a zebra")
     text = cortex("search", "zebra").stdout
     assert "  records/decision/ours-aaaaaa.md:9" in text
-    assert f"  (personal) {own.root}/records/decision/mine-bbbbbb.md:9" in text
+    assert "  (personal)  ../own/records/decision/mine-bbbbbb.md:9" in text
     answer = json.loads(cortex("search", "zebra", "--json").stdout)
     assert [(hit["vault"], hit["path"]) for hit in answer["hits"]] == [
         ("project", "records/decision/ours-aaaaaa.md"),
@@ -267,7 +267,8 @@ def test_show_finds_in_the_own_vault_what_the_project_has_not(vault, own, caller
     text = cortex("show", "mine-bbbbbb").stdout
     assert text.startswith("---\nid: mine-bbbbbb")
     assert text == Path(shown.file).read_text()  # to a pipe the note alone
-    assert list(_text_renderer("show")(shown))[-1] == f"{DIM}(personal) {shown.file}{OFF}"
+    (last,) = [*_text_renderer("show")(shown)][-1:]
+    assert finish(last, View(vault.root)) == f"{DIM}(personal)  ../own/{shown.path}{OFF}"
     record(own, "mine-bbcccc", "a zebra")
     with pytest.raises(ConflictError, match="names 2 notes"):
         show(vault, caller, "mine-bb")
@@ -542,7 +543,7 @@ def test_without_an_own_vault_it_says_how_to_get_one(vault, cortex) -> None:
 def test_the_command_says_where_it_went_and_what_takes_it_back(vault, own, cortex, known) -> None:
     done = cortex("promote", known)
     assert done.stdout.startswith(
-        f"promoted to {own.root}/records/decision/{known}.md\n  with 1 event\n"
+        f"promoted to ../own/records/decision/{known}.md\n  with 1 event\n"
     )
     assert f"undo: cortex restore {known}" in done.stdout
     answer = json.loads(cortex("promote", known, "--json").stdout)

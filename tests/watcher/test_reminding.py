@@ -85,7 +85,7 @@ def test_a_briefing_is_the_same_by_the_watcher_and_by_the_command(
     watched, cortex, monkeypatch, tmp_path
 ) -> None:
     words = ["brief", "--project", "app", "--branch", "main", "--print"]
-    reply = until(lambda: client.send_command(watched.root, words, watched.root, paint=False))
+    reply = until(lambda: client.send_command(watched.root, words, watched.root))
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "elsewhere"))
     alone = cortex(*words)
     assert reply.stdout.decode() == alone.stdout != ""

@@ -63,6 +63,8 @@ LINES = [
     ["--vault", ".", "search", "flock"],
     ["search", "nothing of the kind"],
     ["search", "zebra", "-n0"],
+    ["search", "-l"],
+    ["search", "staus:open"],
     ["search", "type:decision"],
     ["show", "use-flock-aaaaaa"],
     ["show", "use-flock-aaaaaa", "--json"],
@@ -77,7 +79,8 @@ def test_the_watcher_says_what_the_command_says(vault_from, watch, tmp_path) -> 
     watcher = watch().ready()
     for words in LINES:
         for paint in (False, True):
-            held = client.send_command(vault.root, words, vault.root, paint=paint)
+            terminal = "80,0,1,0" if paint else ""  # columns, rows unknown, in colour, no links
+            held = client.send_command(vault.root, words, vault.root, terminal=terminal)
             assert tuple(held) == _alone(vault, words, tmp_path, paint=paint), words
     assert watcher.standing().answered == 2 * len(LINES)
 
@@ -86,7 +89,6 @@ def test_the_watcher_says_what_the_command_says(vault_from, watch, tmp_path) -> 
     "words",
     [
         ["capture", "x"],
-        ["search"],
         ["search", "-"],
         ["search", "--help"],
         ["normalize"],
@@ -97,7 +99,7 @@ def test_the_watcher_says_what_the_command_says(vault_from, watch, tmp_path) -> 
 )
 def test_what_writes_and_what_has_to_be_explained_is_declined(vault, watch, words) -> None:
     watch().ready()
-    assert client.send_command(vault.root, words, vault.root, paint=False) is None
+    assert client.send_command(vault.root, words, vault.root) is None
 
 
 def test_another_version_or_vault_is_declined(vault, watch, monkeypatch) -> None:
@@ -112,7 +114,7 @@ def test_another_version_or_vault_is_declined(vault, watch, monkeypatch) -> None
     assert protocol.exchange(vault.root, [], 5, 5) == [protocol.DECLINED]
     monkeypatch.setattr(protocol, "__version__", "99.0")
     assert protocol.exchange(vault.root, request, 5, 5) == [protocol.DECLINED]
-    assert client.send_command(vault.root, ["status"], vault.root, paint=False) is None
+    assert client.send_command(vault.root, ["status"], vault.root) is None
 
 
 def test_every_answer_is_as_fresh_as_one_without_a_watcher(vault, watch, tmp_path) -> None:
@@ -120,7 +122,7 @@ def test_every_answer_is_as_fresh_as_one_without_a_watcher(vault, watch, tmp_pat
     for number in range(200 if SOAK else 50):
         note(vault, f"notes/{number % 7}.md", f"# Zebra {number}\n\nstripes{number} and more\n")
         words = ["search", f"stripes{number}" if number % 3 else "zebra"]
-        held = client.send_command(vault.root, words, vault.root, paint=False)
+        held = client.send_command(vault.root, words, vault.root)
         assert held is not None
         assert f"notes/{number % 7}.md".encode() in held.stdout
         if number % 5 == 0:

@@ -25,7 +25,7 @@ class OneOf(NamedTuple):
     words: tuple[str, ...]
 
 
-MOMENT, DAY, QUERY, TIME = "moment", "day", "query", "time"
+MOMENT, DAY, QUERY, TIME, NOTE = "moment", "day", "query", "time", "note name"
 
 # Seconds since the epoch, given as a date or as a span before now (see `core/text/moments.py`).
 Since = Annotated[int, MOMENT]
@@ -35,3 +35,5 @@ Day = Annotated[str, DAY]
 Time = Annotated[str, TIME] | Literal[""]
 # Free text in which `-word` excludes a word. Elsewhere a word that begins with `-` is an option.
 QueryText = Annotated[str, QUERY]
+# What names a note: id, beginning or end of one, path, file name, title or alias.
+NoteName = Annotated[str, NOTE]

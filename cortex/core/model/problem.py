@@ -30,6 +30,17 @@ class ConflictError(CortexError):
     """The request conflicts with the state: a name is taken, a lock is held, a file changed."""
 
 
+class AmbiguousNameError(ConflictError):
+    """A name means several notes: `candidates` are their paths and titles."""
+
+    def __init__(
+        self, message: str, hint: str, name: str, candidates: tuple[tuple[str, str], ...]
+    ) -> None:
+        super().__init__(message, hint)
+        self.name = name
+        self.candidates = candidates
+
+
 class InvalidInputError(CortexError):
     """The input cannot be used as it is."""
 

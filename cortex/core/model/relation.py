@@ -50,6 +50,7 @@ _MEDIA_SUFFIX_LIST = (
 )
 _MEDIA_SUFFIXES = frozenset(_MEDIA_SUFFIX_LIST.split())  # of attachments, which are no notes
 _MAX_TARGET_CHARS = 400  # characters of a target
+_TITLE_BLANKS_RE = re.compile(r"[\s\"_-]+")
 
 
 class Edge(NamedTuple):
@@ -129,6 +130,23 @@ def link_names_of(id_: str, path: str) -> tuple[tuple[str, int], ...]:
         if key:
             found.setdefault(key, rank if rank != 1 or "/" in key else 2)
     return tuple(found.items())
+
+
+def title_keys_of(title: str, path: str, aliases: Iterable[str]) -> tuple[tuple[str, int], ...]:
+    """What people call the note, as it is compared, with ranks: 0 its title, 1 its file name, 2 an
+    alias."""
+    file_name = link_key(path).rpartition("/")[2]
+    names = ((title, 0), (file_name, 1), *((alias, 2) for alias in aliases))
+    found: dict[str, int] = {}
+    for name, rank in names:
+        if key := title_key(name):
+            found.setdefault(key, rank)
+    return tuple(found.items())
+
+
+def title_key(name: str) -> str:
+    """A title as it is compared: case, quotation marks, blanks, `-` and `_` do not matter."""
+    return _TITLE_BLANKS_RE.sub(" ", link_key(name)).strip()
 
 
 def link_key(name: str) -> str:

@@ -7,8 +7,26 @@ from typing import NamedTuple
 
 from cortex.core.model.problem import InvalidInputError
 from cortex.core.text.moments import MOMENT_EXAMPLES, parse_moment
+from cortex.core.text.strings import close_matches
 
-FILTER_KEYS = ("type", "tag", "project", "branch", "status", "path", "after", "before")
+FILTER_KEYS = (
+    "type", "tag", "project", "branch", "status", "scope", "topic", "session", "path", "after", "before",
+)  # fmt: skip
+# What people write who know another tool.
+_FILTER_SYNONYMS = {
+    "types": "type", "kind": "type", "tags": "tag", "state": "status", "topics": "topic",
+    "file": "path", "folder": "path", "since": "after", "until": "before",
+}  # fmt: skip
+# Fields of a note that no filter takes -> what to do instead.
+_FIELD_HINTS = {
+    "owner": "cortex actions --owner NAME",
+    "due": "cortex actions lists what is due",
+    **dict.fromkeys(("title", "name", "alias"), "the title alone finds it first"),
+    **dict.fromkeys(("id", "event"), "cortex show ID"),
+    **dict.fromkeys(("date", "created", "updated", "modified"), "write after: and before:"),
+    **dict.fromkeys(("confidence", "priority", "score"), "cortex show --why NOTE"),
+}
+_LEAST_LIKENESS = 0.8  # of a mistyped filter to the one that was meant, as difflib has it
 MAX_TERMS = 64  # of a query; the rest of a pasted page would only make it slow
 # Words of a query up to which notes that hold all come first: more make a question, of which no
 # note has to hold each word.
@@ -17,7 +35,7 @@ MAX_KEYWORDS = 3
 MIN_ALL_WORDS_HITS = 5
 
 _TERM_RE = re.compile(
-    r"(?P<minus>-)?(?:(?P<key>[a-z]{2,7}):(?=\S))?(?:\"(?P<phrase>[^\"]*)\"?|(?P<word>[^\s\"]+))",
+    r"(?P<minus>-)?(?:(?P<key>[a-z]{2,12}):(?=\S))?(?:\"(?P<phrase>[^\"]*)\"?|(?P<word>[^\s\"]+))",
     re.IGNORECASE,
 )
 _CONTROL_RE = re.compile("[\x00-\x1f\x7f]")
@@ -47,18 +65,23 @@ class Query(NamedTuple):
     after: int | None = None
     before: int | None = None
     is_truncated: bool = False  # not all of the query is asked
+    text: str = ""  # without the filters
+    unknown: tuple[str, ...] = ()  # words such as `foo:`, which look like a filter and are none
 
 
 def parse(text: str, now: str) -> Query:
-    """Parse a query. `7d` counts back from `now` (ISO, with zone). Unknown `key:value` pairs are
-    words. `InvalidInputError` for a bad date, or if there is nothing to search for."""
+    """Parse a query. `7d` counts back from `now` (ISO, with zone). `InvalidInputError` for a bad
+    date, a mistyped filter, or if there is nothing to search for."""
     pieces: list[QueryTerm] = []
+    words: list[str] = []
+    unknown: list[str] = []
     filters: list[QueryFilter] = []
     bounds: dict[str, int | None] = {"after": None, "before": None}
     most = 200 * MAX_TERMS
     found = list(_TERM_RE.finditer(_CONTROL_RE.sub(" ", text[:most])))
     for match in found[:MAX_TERMS]:
         key, negated = (match["key"] or "").lower(), bool(match["minus"])
+        key = _FILTER_SYNONYMS.get(key, key)
         value = match["phrase"] if match["phrase"] is not None else match["word"]
         if key in bounds:
             is_after = (key == "after") != negated  # what is not after a moment is before it
@@ -69,15 +92,37 @@ def parse(text: str, now: str) -> Query:
             values = (value,) if whole else tuple(part for part in value.split(",") if part)
             filters.append(QueryFilter(key, values, negated))
         else:
-            words = f"{match['key']}:{value}" if key else value
-            pieces += _parse_terms(words, match["phrase"] is not None, negated)
+            if key and value[:1].isalnum():
+                _refuse_mistyped(key, value)
+                unknown += [f"{key}:"] if value[0].isalpha() else []
+            text = f"{match['key']}:{value}" if key else value
+            pieces += _parse_terms(text, match["phrase"] is not None, negated)
+            words.append(match[0])
     if not pieces and not filters and bounds == {"after": None, "before": None}:
         raise InvalidInputError(
             "there is nothing to search for",
             'cortex search "how do we merge briefings", or type:decision after:2w',
         )
     is_truncated = len(found) > MAX_TERMS or len(text) > most
-    return Query(tuple(pieces), tuple(filters), **bounds, is_truncated=is_truncated)
+    return Query(
+        tuple(pieces), tuple(filters), **bounds, is_truncated=is_truncated,
+        text=" ".join(words), unknown=tuple(dict.fromkeys(unknown)),
+    )  # fmt: skip
+
+
+def _refuse_mistyped(key: str, value: str) -> None:
+    """Raise `InvalidInputError` for a filter that somebody seems to have meant."""
+    close = close_matches(key, [*FILTER_KEYS, *_FILTER_SYNONYMS], 1, _LEAST_LIKENESS)
+    close = close or [one for one in FILTER_KEYS if sorted(one) == sorted(key)]
+    if close:
+        meant = f"did you mean {_FILTER_SYNONYMS.get(close[0], close[0])}:{value}?"
+    elif key in _FIELD_HINTS:
+        meant = f"{_FIELD_HINTS[key]};"
+    else:
+        return
+    listed = " ".join(f"{one}:" for one in FILTER_KEYS)
+    quoted = f'"{key}:{value}" in quotes is searched as words'
+    raise InvalidInputError(f"there is no filter {key}:", f"{meant} filters: {listed}; {quoted}")
 
 
 def _parse_terms(value: str, quoted: bool, negated: bool) -> list[QueryTerm]:

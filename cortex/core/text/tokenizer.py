@@ -42,9 +42,17 @@ _UNSPACED_SCRIPTS = (
     "\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff\uff66-\uffdc"
     "\U0001b000-\U0001b16f\U00020000-\U0003ffff"
 )
-_ASCII_CHUNK_RE = re.compile(r"[0-9A-Za-z_]+(?:(?:[-./']|::)[0-9A-Za-z_]+)*")
+# Behind a word: C++, C# and F# are other words than C and F.
+_SIGN_PATTERN = r"(?:\+\+|\#)?"
+_ASCII_CHUNK_RE = re.compile(rf"[0-9A-Za-z_]+(?:(?:[-./']|::)[0-9A-Za-z_]+)*{_SIGN_PATTERN}")
+_DOTNET_PATTERN = r"(?<![\w.)\]])\.net\b(?![-.(])"
+_SIGNED_NAME_RE = re.compile(
+    r"(?:.*[-./:'])?(?P<name>[A-Za-z]\+\+|[CFJcfj]\#|\.net)", re.IGNORECASE
+)
 # Compiled on first use: large classes take milliseconds, and few searches need them.
-_CHUNK_PATTERN = rf"[\w{_COMBINING_MARKS}]+(?:(?:[-./'\u2019]|::)[\w{_COMBINING_MARKS}]+)*"
+_CHUNK_PATTERN = (
+    rf"[\w{_COMBINING_MARKS}]+(?:(?:[-./'\u2019]|::)[\w{_COMBINING_MARKS}]+)*{_SIGN_PATTERN}"
+)
 _UNSPACED_RUN_PATTERN = rf"([{_UNSPACED_SCRIPTS}]+)"
 _JOINT_RE = re.compile(r"[-_./:]+")
 _SUBWORD_RE = re.compile(r"[A-Z]{2,}s(?![a-z])|[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
@@ -77,6 +85,9 @@ def fold_accents(text: str) -> str:
 
 def split_chunks(text: str) -> list[str]:
     """The chunks for `tokenize_chunk`: words with inner punctuation, as written."""
+    if ".net" in text.lower():
+        pattern = f"{_DOTNET_PATTERN}|{_CHUNK_PATTERN}"
+        return re.findall(pattern, normalize("NFC", text), re.IGNORECASE)
     if text.isascii():
         return _ASCII_CHUNK_RE.findall(text)
     return re.findall(_CHUNK_PATTERN, normalize("NFC", text))
@@ -84,6 +95,13 @@ def split_chunks(text: str) -> list[str]:
 
 def tokenize_chunk(chunk: str, stem: Stemmer) -> tuple[TokenizedWord, ...]:
     """The words of one chunk; none if it holds only stop words or no letter."""
+    if chunk[-1] in "+#" or chunk[0] == ".":
+        bare = chunk.rstrip("+#")
+        if not (signed := _SIGNED_NAME_RE.fullmatch(chunk)):
+            return tokenize_chunk(bare, stem)
+        before = chunk[: signed.start("name")].rstrip("-./:'")
+        name = TokenizedWord((), (signed["name"].casefold(),))
+        return (*(tokenize_chunk(before, stem) if before else ()), name)
     if chunk.isascii():
         word = _tokenize_spaced(chunk, stem)
         return (word,) if word else ()

@@ -19,7 +19,16 @@ GLOBAL_OPTIONS = (
     ),
     Parameter("json", bool, False, True, "answer with one JSON object"),
 )
-SHORT_FLAGS = {"number": "-n"}  # options that people type often enough to want one letter
+# Of verbs that answer with a list of notes.
+_LIST_OPTIONS = (
+    Parameter("paths", bool, False, True, "print only the paths of the notes, one a line"),
+    Parameter("pick", bool, False, True, "choose one of them on the terminal, and open it"),
+)
+LISTING_VERBS = ("actions", "meetings", "recall", "search", "timeline")
+SHORT_FLAGS = {
+    "number": "-n",
+    "paths": "-l",
+}  # options that people type often enough to want one letter
 HELP_FLAGS = ("-h", "--help")
 
 
@@ -30,8 +39,7 @@ def parse(declared: Declaration, words: Sequence[str]) -> dict[str, object] | No
     mistake.
     """
     arguments = [one for one in declared.parameters if not one.is_option]
-    every = (one for one in (*declared.parameters, *GLOBAL_OPTIONS) if one.is_option)
-    options = {flag: one for one in every for flag in flags_of(one)}
+    options = {flag: one for one in options_of(declared) for flag in flags_of(one)}
     is_query = bool(arguments) and arguments[-1].type is QueryText
     values: dict[str, object] = {}
     given: list[str] = []
@@ -67,6 +75,12 @@ def parse(declared: Declaration, words: Sequence[str]) -> dict[str, object] | No
     return values
 
 
+def options_of(declared: Declaration) -> list[Parameter]:
+    """All options of a verb's command line."""
+    own = (one for one in declared.parameters if one.is_option)
+    return [*own, *(_LIST_OPTIONS if declared.name in LISTING_VERBS else ()), *GLOBAL_OPTIONS]
+
+
 def flags_of(parameter: Parameter) -> list[str]:
     """How an option is written."""
     short = SHORT_FLAGS.get(parameter.name)
@@ -78,7 +92,7 @@ def help_lines(declared: Declaration) -> Iterator[str]:
     import textwrap  # noqa: PLC0415  for help alone
 
     arguments = [one for one in declared.parameters if not one.is_option]
-    options = [*(one for one in declared.parameters if one.is_option), *GLOBAL_OPTIONS]
+    options = options_of(declared)
     usage = [usage_of(one) for one in arguments]
     yield " ".join(["usage: cortex", declared.name, *usage, "[options]"])
     yield from ("", declared.summary)

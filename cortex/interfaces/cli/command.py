@@ -5,14 +5,24 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple, TextIO
+from typing import TYPE_CHECKING, Any, NamedTuple, TextIO
 
 from cortex.core.model.caller import Caller
 from cortex.core.model.problem import CortexError, InvalidInputError
 from cortex.interfaces.cli import arguments
-from cortex.interfaces.declare import Declaration, convert, declaration_of, load_verb
+from cortex.interfaces.declare import (
+    Declaration,
+    convert,
+    declaration_of,
+    is_note_name,
+    load_verb,
+)
 from cortex.interfaces.escape_terminal import escape
+
+if TYPE_CHECKING:  # a terminal's business: what is forwarded to the watcher needs none
+    from cortex.interfaces.cli.view import View
 
 
 class Command(NamedTuple):
@@ -23,6 +33,8 @@ class Command(NamedTuple):
     given: dict[str, object]
     as_json: bool
     vault: str  # as `--vault` names it, or empty
+    paths: bool = False  # print only the paths of the notes
+    pick: bool = False  # have the person choose one
 
 
 def verb_position(words: Sequence[str]) -> int:
@@ -52,21 +64,45 @@ def parse(words: Sequence[str]) -> Command | None:
     as_json, vault = bool(given.pop("json", False)), given.pop("vault", None)
     if vault == "":
         raise InvalidInputError("--vault is empty", "give a folder: --vault DIR, or leave it out")
-    return Command(function, declared, given, as_json, str(vault or ""))
+    paths, pick = bool(given.pop("paths", False)), bool(given.pop("pick", False))
+    return Command(function, declared, given, as_json, str(vault or ""), paths, pick)
 
 
-def run(command: Command, caller: Caller, supplied: Mapping[str, object], out: TextIO) -> int:
-    """Call the verb and print its answer. Returns the exit code: 0 for yes, 1 for no."""
+def call(command: Command, caller: Caller, supplied: Mapping[str, object], root: str) -> Any:
+    """Call the verb. Returns its answer. Paths of notes are relative to the working directory, or
+    to the vault at `root`."""
     values = convert(command.declared, command.given, caller.now)
-    answer = command.function(caller=caller, **values, **supplied)
+    for one in command.declared.parameters if root else ():
+        if (name := values[one.name]) and is_note_name(one.type):
+            names = name if isinstance(name, list) else [name]
+            inside = [_vault_path(str(each), caller.cwd, root) for each in names]
+            values[one.name] = inside if isinstance(name, list) else inside[0]
+    return command.function(caller=caller, **values, **supplied)
+
+
+def _vault_path(name: str, cwd: str, root: str) -> str:
+    """The path below the vault of a file that `name` leads to from `cwd`; else the name."""
+    path, _, line = name.rpartition(":")
+    given = path if line.isdecimal() else name
+    if "/" not in given and not given.endswith(".md"):
+        return name
+    file = os.path.normpath(os.path.join(cwd, os.path.expanduser(given)))
+    is_inside = file.startswith(f"{root.rstrip('/')}/") and os.path.isfile(file)
+    return os.path.relpath(file, root) if is_inside else name
+
+
+def print_answer(command: Command, answer: Any, out: TextIO, view: View) -> int:
+    """Print the answer. Returns the exit code: 0 for yes, 1 for no."""
     # After the verb: an error needs no renderer.
     from cortex.interfaces.cli import render  # noqa: PLC0415
 
     name = command.declared.name
     if command.as_json:
         out.write(json_line(render.as_json(answer)))
+    elif command.paths:
+        render.print_paths(answer, out, view)
     else:
-        render.print_answer(name, answer, out)
+        render.print_answer(name, answer, out, view)
     return render.exit_code(name, answer)
 
 

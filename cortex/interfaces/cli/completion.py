@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Literal, NamedTuple
 
 from cortex.core.model.caller import Caller
-from cortex.interfaces.cli.arguments import GLOBAL_OPTIONS, flags_of
+from cortex.interfaces.cli.arguments import flags_of, options_of
 from cortex.interfaces.declare import choices_of, declaration_of, load_verb
 from cortex.operations import VERBS
 from cortex.vault.templates import read_template
@@ -39,8 +39,7 @@ def completion(caller: Caller, shell: Literal["bash", "zsh", "fish"]) -> Complet
 def _case_lines(shell: str, name: str) -> Iterator[str]:
     """What a script says of one verb: its options, and the words that its first argument may be."""
     declared = declaration_of(load_verb(name))
-    options = [one for one in (*declared.parameters, *GLOBAL_OPTIONS) if one.is_option]
-    flags = [(flags_of(one)[-1], one.meaning) for one in options]
+    flags = [(flags_of(one)[-1], one.meaning) for one in options_of(declared)]
     flags.append(("--help", "explain the verb"))
     arguments = [one for one in declared.parameters if not one.is_option]
     words = choices_of(arguments[0].type) if arguments else []

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 
 from cortex.core.model.caller import Caller, no_progress
-from cortex.core.model.problem import CortexError
+from cortex.core.model.problem import AmbiguousNameError, CortexError
 from cortex.interfaces.cli import command
 from cortex.interfaces.escape_terminal import escape
 from cortex.vault.locate import Vault, find_vault
@@ -29,22 +29,29 @@ def forward_command(argv: Sequence[str]) -> int | None:
 
     Returns None, and prints nothing, if the watcher cannot answer it.
     """
-    if "-" in argv:
+    if "-" in argv or "--pick" in argv:
         return None  # standard input is here
-    if sys.stdout.isatty() and "NO_COLOR" in os.environ:
-        return None  # the watcher would take it for no terminal, and not escape for one
     cwd = os.getcwd()
+    terminal = ""
+    if sys.stdout.isatty():
+        from cortex.interfaces.cli import view  # noqa: PLC0415  for a person alone
+
+        reader = view.view_of(sys.stdout, cwd, os.environ)
+        terminal = reader.encode()
     try:
         vault = find_vault(_vault_option(argv), cwd, os.environ)
         # What $CORTEX_VAULT says is told as the option says it.
         words = [f"--vault={vault.root}", *argv] if vault.is_explicit else argv
-        reply = send_command(
-            vault.root, words, cwd, paint=sys.stdout.isatty() and "NO_COLOR" not in os.environ
-        )
+        reply = send_command(vault.root, words, cwd, terminal=terminal)
     except CortexError:
         return None  # explained by whoever answers instead
     if reply is None:
         return None
+    if terminal:
+        from cortex.interfaces.cli.pager import print_paged  # noqa: PLC0415  as above
+
+        print_paged(reply.stdout.decode("utf-8", "replace"), reader, sys.stdout)
+        reply = reply._replace(stdout=b"")
     for stream, data in ((sys.stdout, reply.stdout), (sys.stderr, reply.stderr)):
         if data and stream.encoding.lower() == "utf-8" and hasattr(stream, "buffer"):
             stream.flush()
@@ -55,17 +62,18 @@ def forward_command(argv: Sequence[str]) -> int | None:
 
 
 def answer_command(
-    vault: Vault, words: Sequence[str], cwd: str, paint: bool, default: str
+    vault: Vault, words: Sequence[str], cwd: str, terminal: str, default: str
 ) -> CommandReply | None:
     """Answer a command line as the command itself would. None if it must do that itself.
 
     `default` is the asker's default vault. The watcher calls it in several threads at once.
     """
-    os.environ.pop("NO_COLOR", None)  # the asker's counts, and `paint` says what it was
     at = command.verb_position(words)
     if at >= len(words) or words[at] not in DAEMON_VERBS:
         return None
-    output, complaint, code = _OutputBuffer(paint=paint), "", 2
+    from cortex.interfaces.cli.view import decode  # noqa: PLC0415  in the watcher alone
+
+    output, complaint, code = io.StringIO(), "", 2
     try:
         parsed = command.parse(words)
         if parsed is None or "-" in parsed.given.values() or parsed.given.get("into"):
@@ -73,7 +81,12 @@ def answer_command(
         vault = vault._replace(is_explicit=bool(parsed.vault), default_root=default)
         now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
         caller = Caller(cwd, now, os.urandom, "cli", no_progress)
-        code = command.run(parsed, caller, {"vault": vault}, output)
+        answer = command.call(parsed, caller, {"vault": vault}, vault.root)
+        code = command.print_answer(parsed, answer, output, decode(terminal, cwd, vault.root))
+    except AmbiguousNameError as error:
+        if terminal:
+            return None  # the person is asked
+        complaint = command.error_text(error, as_json=False)
     except CortexError as error:
         as_json = command.asks_for_json(words)
         text = command.error_text(error, as_json=as_json)
@@ -113,14 +126,3 @@ def _vault_option(words: Sequence[str]) -> str:
         elif word.startswith("--vault="):
             named = word.removeprefix("--vault=")
     return named
-
-
-class _OutputBuffer(io.StringIO):
-    """Text that is written for somebody else's terminal, or for none."""
-
-    def __init__(self, *, paint: bool) -> None:
-        super().__init__()
-        self._paint = paint
-
-    def isatty(self) -> bool:
-        return self._paint

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 import time
 from collections.abc import Sequence
 from contextlib import suppress
+from typing import TYPE_CHECKING, Any
 
 from cortex import __version__
 from cortex.core.model.caller import Caller
-from cortex.core.model.problem import CortexError, InvalidInputError
+from cortex.core.model.problem import AmbiguousNameError, CortexError, InvalidInputError
 from cortex.core.text.shell_command import shell_quote
 from cortex.interfaces.cli import arguments, command, daemon_client, progress
 from cortex.interfaces.declare import declaration_of, load_verb
 from cortex.operations import VERBS
 from cortex.vault.git import checkout
 from cortex.vault.locate import Vault, find_vault
+
+if TYPE_CHECKING:
+    from cortex.interfaces.cli.view import View
 
 EXIT_OK, EXIT_ERROR, EXIT_INTERRUPTED = 0, 2, 130
 # Verbs that look at the repository, or change its drivers themselves.
@@ -109,7 +114,7 @@ def _run_command(argv: list[str]) -> int:
 
         is_asked = terminal_steps.has_terminal() and not parsed.as_json
         supplied["launch"] = terminal_steps.launch if is_asked else None
-    code = command.run(parsed._replace(given=given), caller, supplied, sys.stdout)
+    code = _call_and_print(parsed._replace(given=given), caller, supplied)
     if name == "capture" and given.get("type") == "meeting":
         sys.stdout.flush()  # the acknowledgement comes first, whatever the minutes hold
         from cortex.interfaces.cli import terminal_steps  # noqa: PLC0415  minutes alone
@@ -121,6 +126,67 @@ def _run_command(argv: list[str]) -> int:
         hosts = given.get("hosts")
         terminal_steps.ask_for_model(hosts if isinstance(hosts, list) else [])
     return code
+
+
+def _call_and_print(parsed: command.Command, caller: Caller, supplied: dict[str, object]) -> int:
+    """Call the verb, ask which note is meant where a name is ambiguous, and print the answer."""
+    vault = supplied.get("vault")
+    root = vault.root if isinstance(vault, Vault) else ""
+    try:
+        answer = command.call(parsed, caller, supplied, root)
+    except AmbiguousNameError as error:
+        from cortex.interfaces.cli import terminal_steps  # noqa: PLC0415  for a person alone
+
+        is_asked = terminal_steps.has_terminal() and not parsed.as_json
+        chosen = terminal_steps.ask_which(error.candidates) if is_asked else ""
+        if not chosen:
+            raise
+        given = {
+            key: [chosen if one == error.name else one for one in value]
+            if isinstance(value, list)
+            else chosen
+            if value == error.name
+            else value
+            for key, value in parsed.given.items()
+        }
+        answer = command.call(parsed._replace(given=given), caller, supplied, root)
+    # After the verb: an error needs no view.
+    from cortex.interfaces.cli import view  # noqa: PLC0415
+
+    reader = view.view_of(sys.stdout, caller.cwd, os.environ)._replace(root=root)
+    if parsed.pick:
+        return _pick(answer, reader)
+    if not reader.width:
+        return command.print_answer(parsed, answer, sys.stdout, reader)
+    shown = io.StringIO()
+    code = command.print_answer(parsed, answer, shown, reader)
+    from cortex.interfaces.cli.pager import print_paged  # noqa: PLC0415  for a person alone
+
+    print_paged(shown.getvalue(), reader, sys.stdout)
+    return code
+
+
+def _pick(answer: Any, reader: View) -> int:
+    """Have the person choose one of the notes, and open it; into a pipe print its path."""
+    from cortex.interfaces.cli import terminal_steps  # noqa: PLC0415  for a person alone
+    from cortex.interfaces.cli.view import readable_path  # noqa: PLC0415
+
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        raise InvalidInputError(
+            "--pick asks a person, and there is no terminal", "-l prints the paths of the notes"
+        )
+    hits = [getattr(one, "hit", one) for one in answer.hits]
+    paths = [(readable_path(one.file, reader.cwd), one.title) for one in hits]
+    chosen = terminal_steps.pick(paths) if paths else ""
+    if not chosen:
+        print("nothing is chosen" if paths else "no hits", file=sys.stderr)
+        return 1
+    file = os.path.join(reader.cwd, chosen)
+    if not reader.width:
+        print(chosen)
+        return EXIT_OK
+    root = next(one.file.removesuffix(one.path) for one in hits if one.file == file)
+    return _run_command(["open", f"--vault={root}", file])
 
 
 def _print_json_message(line: str) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable
 from importlib import import_module
 from typing import Any, TextIO
@@ -11,6 +10,7 @@ from cortex.core.model.event import is_event_id
 from cortex.core.model.note_status import MATCH_END, MATCH_START
 from cortex.core.text.agent_escape import escape_for_agent
 from cortex.interfaces.cli import text
+from cortex.interfaces.cli.view import BOLD, DIM, OFF, YELLOW, View, finish, readable_path
 from cortex.interfaces.escape_terminal import escape
 from cortex.operations import VERBS
 from cortex.vault.files import iter_chunks
@@ -43,13 +43,13 @@ _IS_NEGATIVE: dict[str, Callable[[Any], object]] = {
 }
 
 
-def print_answer(verb: str, answer: Any, out: TextIO) -> None:
+def print_answer(verb: str, answer: Any, out: TextIO, view: View) -> None:
     """Print the answer; in colour on a terminal alone.
 
     Elsewhere an agent may read it: a text that was asked for is printed as it is, and lines about
     notes are escaped for an agent.
     """
-    if not out.isatty() and (pieces := _raw_content(verb, answer)) is not None:
+    if not view.width and (pieces := _raw_content(verb, answer)) is not None:
         for piece in pieces:
             if hasattr(out, "buffer"):
                 out.flush()
@@ -57,14 +57,21 @@ def print_answer(verb: str, answer: Any, out: TextIO) -> None:
             else:
                 out.write(piece.decode("utf-8", "surrogateescape"))
         return
-    paint = out.isatty() and "NO_COLOR" not in os.environ
-    shown = "\n".join(_text_renderer(verb)(answer))
-    for code in (text.BOLD, text.DIM, text.YELLOW, text.OFF) if not paint else ():
+    shown = finish("\n".join(_text_renderer(verb)(answer)), view)
+    for code in (BOLD, DIM, YELLOW, OFF) if not view.color else ():
         shown = shown.replace(code, "")
-    if not out.isatty() and verb not in _FRAMED_VERBS:
+    if not view.width and verb not in _FRAMED_VERBS:
         shown = escape_for_agent(f"\n{shown}")[1:]  # the first line begins one too
     if shown:
         out.write(shown + "\n")
+
+
+def print_paths(answer: Any, out: TextIO, view: View) -> None:
+    """The paths of the notes of a list, one a line, each once."""
+    hits = (getattr(one, "hit", one) for one in answer.hits)
+    for file in dict.fromkeys(one.file for one in hits):
+        shown = readable_path(file, view.cwd)
+        out.write(f"{escape(shown) if view.width else shown}\n")
 
 
 def _raw_content(verb: str, answer: Any) -> Iterable[bytes] | None:

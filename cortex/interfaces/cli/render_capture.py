@@ -8,17 +8,16 @@ from typing import Any
 
 from cortex.core.text.shell_command import shell_quote
 from cortex.interfaces.cli.text import (
-    BOLD,
-    DIM,
-    OFF,
     bold,
     dim,
     format_count,
     format_time,
+    path,
     path_lines,
     problem_lines,
     yellow,
 )
+from cortex.interfaces.cli.view import BOLD, DIM, OFF
 from cortex.interfaces.escape_terminal import escape
 
 _NOTHING_NEW = "nothing new"
@@ -40,16 +39,16 @@ def capture(answer: Any) -> Iterable[str]:
 
 
 def new(answer: Any) -> Iterable[str]:
-    yield escape(answer.file)
+    yield path(answer.file)
 
 
 def retry(answer: Any) -> Iterable[str]:
-    yield f"{escape(answer.path)}: waiting again; cortex normalize"
+    yield f"{path(answer.path)}: waiting again; cortex normalize"
 
 
 def save(answer: Any) -> Iterable[str]:
     yield f"{answer.outcome} {escape(answer.id)}"
-    yield f"  {dim(answer.path)}"
+    yield f"  {dim(path(answer.path))}"
     if answer.suggested_topic:
         yield f"  {dim(f'a topic for it: --topic {shell_quote(answer.suggested_topic)}')}"
     if answer.note:
@@ -108,7 +107,7 @@ def _replayed(answer: Any) -> Iterable[str]:
         if some:
             yield bold(f"{heading}: {format_count(len(some), 'note')}")
         for one in some[:_MAX_REPLAYED]:
-            yield f"  {escape(one.type):10} {escape(one.title)}  {dim(escape(one.path))}"
+            yield f"  {escape(one.type):10} {escape(one.title)}  {dim(path(one.path))}"
         if len(some) > _MAX_REPLAYED:
             yield dim(f"  and {len(some) - _MAX_REPLAYED:,} more: --json names all")
     if not answer.notes:

@@ -14,6 +14,7 @@ from cortex.interfaces.cli.text import (
     format_count,
     format_day,
     note_row,
+    path,
     problem_lines,
     undo_lines,
     yellow,
@@ -95,7 +96,7 @@ def status(answer: Any) -> Iterable[str]:
             yield f"{name if name == 'recent' else yellow(name)}{rest}"
         for note in notes.hits:
             when = note.due[:10] if name == "overdue" else format_day(note.date)
-            yield note_row(note, when, note.path)
+            yield note_row(note, when, path(note.file))
     for name, heading, hint in (
         ("live", "live", ""),
         ("orphans", yellow("orphans"), "  cortex session end --orphans"),

@@ -9,9 +9,7 @@ from cortex.core.model.note_status import SET_ASIDE_STATUSES
 from cortex.core.model.relation import LINK_KIND, edge_label, inverse_of
 from cortex.core.text.shell_command import cortex_command
 from cortex.interfaces.cli.text import (
-    BOLD,
     MAX_PROBLEMS,
-    OFF,
     bold,
     dim,
     format_count,
@@ -19,10 +17,12 @@ from cortex.interfaces.cli.text import (
     format_time,
     hint_lines,
     note_lines,
+    path,
     problem_lines,
     status_mark,
     yellow,
 )
+from cortex.interfaces.cli.view import BOLD, OFF
 from cortex.interfaces.escape_terminal import escape
 
 _SCORE_PARTS = ("base", "access", "recent", "incoming", "type", "age")
@@ -33,8 +33,8 @@ def search(answer: Any) -> Iterable[str]:
     for number, hit in enumerate(answer.hits):
         if number:
             yield ""
-        place = f"(personal) {answer.personal}/{hit.path}" if hit.vault == "personal" else hit.path
-        yield from note_lines(hit, format_day(hit.date), f"{place}:{hit.line}")
+        whose = ("(personal)",) if hit.vault == "personal" else ()
+        yield from note_lines(hit, format_day(hit.date), *whose, path(f"{hit.file}:{hit.line}"))
     if not answer.hits:
         yield f"no hits for {escape(answer.query)}"
     if answer.hint and answer.hits:
@@ -85,22 +85,22 @@ def timeline(answer: Any) -> Iterable[str]:
 
 
 def open(answer: Any) -> Iterable[str]:  # noqa: A001  the verb's name
-    yield f"opened: {escape(answer.file)}" if answer.opened else escape(answer.url or answer.file)
+    yield f"opened: {path(answer.file)}" if answer.opened else escape(answer.url or answer.file)
 
 
 def show(answer: Any) -> Iterable[str]:
     """On a terminal alone: see `render.raw_content`."""
     yield escape(answer.text.removesuffix("\n"), lines=True)
     if answer.vault == "personal":
-        yield dim(f"(personal) {answer.file}")
+        yield dim("(personal)", path(answer.file))
     if answer.cut:
-        yield f"{yellow('only the beginning is shown')}: open {escape(answer.path)} in an editor"
+        yield f"{yellow('only the beginning is shown')}: open {path(answer.file)} in an editor"
 
 
 def score(answer: Any) -> Iterable[str]:
     parts = answer.parts
     yield bold(answer.title)
-    yield f"  {dim(answer.type or 'note', answer.path)}"
+    yield f"  {dim(answer.type or 'note', path(answer.path))}"
     yield _format_score("score", answer.score, 5)
     yield from (_format_figure(name, parts[name]) for name in _SCORE_PARTS)
     yield _format_score("rank", parts["rank"], 1)
@@ -135,7 +135,7 @@ def history(answer: Any) -> Iterable[str]:
     if answer.at:
         yield escape(answer.text.removeprefix("\ufeff").removesuffix("\n"), lines=True)
         return
-    yield bold(answer.path or answer.id)
+    yield bold(path(answer.path) if answer.path else answer.id)
     both = [
         *((version.date, _version_lines(answer, version)) for version in answer.versions),
         *((text.at, [_event_text_line(text)]) for text in answer.texts),
@@ -177,7 +177,7 @@ def entities(answer: Any) -> Iterable[str]:
         )
     for hit in hits:
         yield bold(hit.title) + status_mark(hit.status)
-        yield f"  {dim(hit.type or 'note', f'{hit.path}:{hit.line}')}"
+        yield f"  {dim(hit.type or 'note', path(f'{hit.file}:{hit.line}'))}"
     for one in () if hits else answer.entities:
         line = f"{one.line:>5}  " if one.line else ""
         notes = format_count(one.notes, "note")

@@ -12,6 +12,7 @@ from cortex.interfaces.cli.text import (
     format_count,
     format_day,
     note_row,
+    path,
     problem_lines,
     section,
     yellow,
@@ -29,10 +30,10 @@ _MERGE_PHRASES = {
 def promote(answer: Any) -> Iterable[str]:
     is_new = answer.outcome == "created"
     outcome = "promoted to" if is_new else "it is in your own vault already:"
-    yield f"{outcome} {escape(answer.vault)}/{escape(answer.path)}"
+    yield f"{outcome} {path(f'{answer.vault}/{answer.path}')}"
     if answer.events:
         yield f"  with {format_count(len(answer.events), 'event')}"
-    yield f"  here it is {answer.source}: {escape(answer.source_path)}"
+    yield f"  here it is {answer.source}: {path(answer.source_path)}"
     if answer.links:
         more = "…" if len(answer.links) > _MAX_LISTED else ""
         links = ", ".join(map(escape, answer.links[:_MAX_LISTED]))

@@ -12,6 +12,7 @@ from cortex.interfaces.cli.text import (
     format_count,
     hint_lines,
     outcome_lines,
+    path,
     problem_lines,
     undo_lines,
     yellow,
@@ -22,7 +23,7 @@ _MAX_KEPT = 10
 
 
 def edit(answer: Any) -> Iterable[str]:
-    yield f"edited: {escape(answer.file)}" if answer.opened else escape(answer.file)
+    yield f"edited: {path(answer.file)}" if answer.opened else path(answer.file)
 
 
 def restore(answer: Any) -> Iterable[str]:
@@ -37,7 +38,7 @@ def forget(answer: Any) -> Iterable[str]:
     elif answer.hits:
         yield "which of these?"
     for hit in answer.hits:
-        yield f"  {escape(hit.id)}  {bold(hit.title)}  {dim(hit.path)}"
+        yield f"  {escape(hit.id)}  {bold(hit.title)}  {dim(path(hit.file))}"
     if not answer.id:
         yield from hint_lines(answer)
     yield from problem_lines(answer.problems)
@@ -56,12 +57,12 @@ unrelate = relate
 
 def consolidate(answer: Any) -> Iterable[str]:
     if answer.id:
-        yield f"{answer.outcome}: {escape(answer.path)}, from {', '.join(map(escape, answer.originals))}"
+        yield f"{answer.outcome}: {path(answer.path)}, from {', '.join(map(escape, answer.originals))}"
         yield from undo_lines(answer)
     for pair in answer.pairs:
         yield bold(f"{pair.similarity:.2f}") + (f"  {yellow('strong')}" if pair.strong else "")
         for hit, words in zip(pair.hits, pair.only, strict=True):
-            yield f"  {escape(hit.title)}  {dim(hit.path)}"
+            yield f"  {escape(hit.title)}  {dim(path(hit.file))}"
             if words:
                 yield f"    {dim('only here: ' + ', '.join(words))}"
         yield f"  {dim(pair.merge)}"
@@ -121,5 +122,5 @@ def _judged_note_lines(hits: Any) -> Iterable[str]:
     for one in hits:
         note = one.hit
         yield bold(note.title)
-        yield f"  {dim(note.type or 'note', note.path)}"
+        yield f"  {dim(note.type or 'note', path(note.file))}"
         yield f"  {escape(one.why)}"

@@ -7,20 +7,21 @@ from typing import Any
 
 from cortex.core.text.shell_command import cortex_command, option_words
 from cortex.interfaces.cli.text import (
-    DIM,
     MAX_PROBLEMS,
-    OFF,
     bold,
     dim,
     format_count,
     format_time,
     list_end_lines,
+    long_line,
     note_row,
+    path,
     path_lines,
     problem_lines,
     section,
     yellow,
 )
+from cortex.interfaces.cli.view import DIM, OFF
 from cortex.interfaces.escape_terminal import escape
 
 _MAX_OTHER_PROJECTS, _MAX_LIVE = 5, 5
@@ -41,7 +42,7 @@ def session(answer: Any) -> Iterable[str]:
         if answer.live:
             yield dim(f"also going on: {', '.join(answer.live[:_MAX_LIVE])}")
     else:
-        yield f"{answer.outcome}: {escape(answer.name)}  {dim(answer.path)}"
+        yield f"{answer.outcome}: {escape(answer.name)}  {dim(path(answer.path))}"
     yield from problem_lines(answer.problems, MAX_PROBLEMS)
 
 
@@ -52,7 +53,7 @@ def _session_lines(one: Any) -> Iterable[str]:
     closed = f"  {dim(one.closed)}" if one.closed else ""
     yield f"{format_time(one.started)}{end}  {bold(note.title)}  {state}{closed}"
     if note.snippet:
-        yield f"  {escape(note.snippet)}"
+        yield long_line(f"  {escape(note.snippet)}")
     counts = (one.events, "event"), (one.prompts, "prompt"), (one.records, "record")
     figures = ", ".join(format_count(number, noun) for number, noun in counts if number)
     yield f"  {dim(note.project, figures, one.name)}"
@@ -60,7 +61,7 @@ def _session_lines(one: Any) -> Iterable[str]:
 
 def _session_details_lines(answer: Any) -> Iterable[str]:
     yield from _session_lines(answer.session)
-    yield f"  {dim(answer.session.hit.path)}"
+    yield f"  {dim(path(answer.session.hit.file))}"
     for text in filter(None, (answer.summary, answer.overview)):
         yield from ("", escape(text, lines=True))
     prompts = (f"  {format_time(one.at)}  {escape(one.text)}" for one in answer.prompts)

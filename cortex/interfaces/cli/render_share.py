@@ -6,16 +6,16 @@ from collections.abc import Iterable
 from typing import Any
 
 from cortex.interfaces.cli.text import (
-    DIM,
-    OFF,
     first,
     format_count,
     hint_lines,
+    path,
     path_lines,
     problem_lines,
     undo_lines,
     yellow,
 )
+from cortex.interfaces.cli.view import DIM, OFF
 from cortex.interfaces.escape_terminal import escape
 
 _MAX_PATHS = 5
@@ -27,12 +27,12 @@ def heal(answer: Any) -> Iterable[str]:
         yield from problem_lines(answer.problems)
         return
     for one in answer.brought_back:
-        yield f"brought back: {escape(one.path)}: {escape(one.what)}"
+        yield f"brought back: {path(one.path)}: {escape(one.what)}"
     yield from path_lines(written=answer.written, removed=answer.removed)
-    for path in answer.stale:
-        yield f"{yellow('stale')}: {escape(path)}"
-    for path in answer.newer:
-        yield f"{yellow('left alone')}: {escape(path)} was made by a newer cortex"
+    for page in answer.stale:
+        yield f"{yellow('stale')}: {path(page)}"
+    for page in answer.newer:
+        yield f"{yellow('left alone')}: {path(page)} was made by a newer cortex"
     yield from problem_lines(answer.problems)
     if answer.stale:
         briefings = format_count(len(answer.stale), "briefing")
@@ -45,8 +45,8 @@ def _reformat(answer: Any) -> Iterable[str]:
     count = format_count(len(answer.paths), "record")
     done = "rewritten" if answer.applied else "would be rewritten"
     if answer.paths:
-        for path in answer.paths[:_MAX_PATHS]:
-            yield f"{done}: {escape(path)}"
+        for one in answer.paths[:_MAX_PATHS]:
+            yield f"{done}: {path(one)}"
         if len(answer.paths) > _MAX_PATHS:
             yield f"and {len(answer.paths) - _MAX_PATHS} more"
     if not answer.paths:
@@ -69,7 +69,7 @@ def layout(answer: Any) -> Iterable[str]:
         yield f"Cortex's folders lie {where}"
     if answer.left:
         yield f"not moved, since they are not Cortex's: {format_count(len(answer.left), 'file')}"
-        yield from (f"  {escape(path)}" for path in answer.left[:_MAX_PATHS])
+        yield from (f"  {path(one)}" for one in answer.left[:_MAX_PATHS])
     yield from problem_lines(answer.problems)
     yield from undo_lines(answer)
 
@@ -81,13 +81,13 @@ def sync(answer: Any) -> Iterable[str]:
     if answer.received:
         yield f"received {format_count(answer.received, 'commit')} from {remote} ({answer.how})"
     for one in answer.settled:
-        yield f"merged {escape(one.path)}: {escape(one.what)}"
+        yield f"merged {path(one.path)}: {escape(one.what)}"
     if answer.push == "pushed":
         yield f"sent {format_count(answer.sent, 'commit')} to {remote}"
     elif answer.unsent:
         yield f"{format_count(answer.unsent, 'commit')} not pushed: git push does it, or [sync] push = true in cortex.toml"
     if answer.left:
-        yield f"{DIM}yours to commit: {first(answer.left, _MAX_PATHS)}{OFF}"
+        yield f"{DIM}yours to commit: {first([*map(path, answer.left)], _MAX_PATHS)}{OFF}"
     yield from problem_lines(answer.problems)
     yield from problem_lines(answer.waiting)
     did_something = (

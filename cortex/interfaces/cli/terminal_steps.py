@@ -115,3 +115,23 @@ def _decline() -> str:
 
 def _declined_path() -> str:
     return os.path.join(user_folders.user_folder("state"), _DECLINED_FILE)
+
+
+def ask_which(candidates: Sequence[tuple[str, str]]) -> str:
+    """Have the person choose one of some paths with titles, by number. Empty if they choose none."""
+    for number, (path, title) in enumerate(candidates, 1):
+        print(f"{number:3}  {escape(title)}  {escape(path)}", file=sys.stderr)
+    print(f"which one? [1-{len(candidates)}] ", end="", file=sys.stderr, flush=True)
+    said = (sys.stdin.readline() if sys.stdin else "").strip()
+    is_one = said.isascii() and said.isdecimal() and 0 < int(said) <= len(candidates)
+    return candidates[int(said) - 1][0] if is_one else ""
+
+
+def pick(candidates: Sequence[tuple[str, str]]) -> str:
+    """As `ask_which`, with fzf where it is installed."""
+    if not shutil.which("fzf"):
+        return ask_which(candidates)
+    lines = "".join(f"{title}\t{path}\n" for path, title in candidates)
+    words = ["fzf", "--delimiter=\t", "--preview=cat {2}"]
+    done = subprocess.run(words, input=lines, stdout=subprocess.PIPE, text=True, check=False)
+    return done.stdout.rstrip("\n").rpartition("\t")[2]

@@ -10,22 +10,44 @@ from typing import Any
 
 from cortex.core.model.note_status import MATCH_END, MATCH_START, SET_ASIDE_STATUSES, TEMPLATE
 from cortex.core.model.problem import Problem
+from cortex.interfaces.cli.view import BOLD, DIM, LONG_LINE, OFF, PATH_END, PATH_START, YELLOW
 from cortex.interfaces.escape_terminal import escape
 
-BOLD, DIM, YELLOW, OFF = "\x1b[1m", "\x1b[2m", "\x1b[33m", "\x1b[0m"
 MAX_PROBLEMS = 3  # shown below an answer about something else; `cortex doctor` names all
 
 
+class Marked(str):
+    """Text that is escaped already, with marks for `view.finish`."""
+
+    __slots__ = ()
+
+
+def path(place: str) -> Marked:
+    """A path of the vault, or an absolute one, perhaps with `:line`, to be shown as it opens."""
+    if not place.isprintable():
+        return Marked(escape(place))
+    return Marked(f"{PATH_START}{place}{PATH_END}")
+
+
+def long_line(line: str) -> str:
+    """A line that is fitted to the terminal."""
+    return f"{LONG_LINE}{line}"
+
+
 def bold(text: str) -> str:
-    return f"{BOLD}{escape(text)}{OFF}"
+    return f"{BOLD}{_escaped(text)}{OFF}"
 
 
 def dim(*words: str) -> str:
-    return f"{DIM}{escape('  '.join(words))}{OFF}"
+    return f"{DIM}{'  '.join(map(_escaped, words))}{OFF}"
 
 
 def yellow(text: str) -> str:
-    return f"{YELLOW}{escape(text)}{OFF}"
+    return f"{YELLOW}{_escaped(text)}{OFF}"
+
+
+def _escaped(text: str) -> str:
+    return text if isinstance(text, Marked) else escape(text)
 
 
 def change_lines(answer: Any) -> Iterable[str]:
@@ -35,10 +57,10 @@ def change_lines(answer: Any) -> Iterable[str]:
 
 
 def outcome_lines(answer: Any) -> Iterable[str]:
-    yield f"{answer.outcome}: {escape(answer.path or answer.id)}"
+    yield f"{answer.outcome}: {path(answer.path) if answer.path else escape(answer.id)}"
     yield from hint_lines(answer)
-    for path in getattr(answer, "links", ()):
-        yield f"  {yellow('links to it')}: {escape(path)}"
+    for link in getattr(answer, "links", ()):
+        yield f"  {yellow('links to it')}: {path(link)}"
     yield from undo_lines(answer)
 
 
@@ -57,7 +79,8 @@ def note_lines(note: Any, *words: str) -> Iterable[str]:
     yield bold(note.title) + status_mark(note.status)
     yield f"  {dim(note.type or 'note', *words)}"
     if note.snippet:
-        yield "  " + escape(note.snippet).replace(MATCH_START, YELLOW).replace(MATCH_END, OFF)
+        shown = escape(note.snippet).replace(MATCH_START, YELLOW).replace(MATCH_END, OFF)
+        yield long_line(f"  {shown}")
 
 
 def note_row(note: Any, lead: str, *words: str) -> str:
@@ -80,7 +103,7 @@ def section(heading: str, rows: Iterable[str]) -> Iterable[str]:
 def path_lines(**paths: Iterable[str]) -> Iterable[str]:
     """`written: a.md`, one line a path."""
     for done, each in paths.items():
-        yield from (f"{done}: {escape(path)}" for path in each)
+        yield from (f"{done}: {path(one)}" for one in each)
 
 
 def list_end_lines(answer: Any, noun: str) -> Iterable[str]:
@@ -96,7 +119,7 @@ def problem_lines(problems: Sequence[Problem], most: int | None = None) -> Itera
     """Each problem with its next command; of more than `most` the first."""
     shown = problems[:most]
     for problem in shown:
-        yield f"{yellow(problem.where)}: {escape(problem.message)}"
+        yield f"{yellow(path(problem.where))}: {escape(problem.message)}"
         yield from hint_lines(problem)
     if len(problems) > len(shown):
         yield f"{yellow(f'{len(problems) - len(shown)} more problems')}: cortex doctor"
@@ -105,7 +128,7 @@ def problem_lines(problems: Sequence[Problem], most: int | None = None) -> Itera
 def first(items: Sequence[str], most: int) -> str:
     """`a, b and 3 more`."""
     more = f" and {len(items) - most} more" if len(items) > most else ""
-    return f"{', '.join(map(escape, items[:most]))}{more}"
+    return f"{', '.join(map(_escaped, items[:most]))}{more}"
 
 
 def format_time(iso: str) -> str:

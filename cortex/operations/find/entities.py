@@ -8,7 +8,7 @@ from typing import Annotated, Literal, NamedTuple
 from cortex.core.markdown.snippet import Wanted
 from cortex.core.model.caller import Caller
 from cortex.core.model.note_status import HIDDEN_STATUSES
-from cortex.core.model.parameters import Between
+from cortex.core.model.parameters import Between, NoteName
 from cortex.core.model.problem import InvalidInputError, Problem
 from cortex.core.text.strings import close_matches, did_you_mean
 from cortex.index import queries
@@ -52,7 +52,7 @@ def entities(
     caller: Caller,
     name: str = "",
     *,
-    note: str = "",
+    note: NoteName = "",
     kind: EntityKind | Literal[""] = "",
     number: Annotated[int, Between(1, MAX_RESULTS)] = 20,
 ) -> EntityMentions:

@@ -9,7 +9,7 @@ from typing import Annotated, NamedTuple
 
 from cortex.core.model.caller import Caller
 from cortex.core.model.note_status import TIER_TRAIL
-from cortex.core.model.parameters import Between
+from cortex.core.model.parameters import Between, NoteName
 from cortex.core.model.problem import InvalidInputError, Problem
 from cortex.core.model.relation import (
     COMPUTED_KINDS,
@@ -79,10 +79,10 @@ class NoteGraph(NamedTuple):
 def graph(
     vault: Vault,
     caller: Caller,
-    note: str,
+    note: NoteName,
     *,
     depth: Annotated[int, Between(1, MAX_DEPTH)] | None = None,
-    to: str = "",
+    to: NoteName = "",
     kind: str = "",
     stated: bool = False,
     mermaid: bool = False,

@@ -9,7 +9,7 @@ from typing import Annotated, NamedTuple
 from cortex.core.model import event as events
 from cortex.core.model.caller import Caller
 from cortex.core.model.note_status import TIER_TRAIL, is_named_after
-from cortex.core.model.parameters import Between
+from cortex.core.model.parameters import Between, NoteName
 from cortex.core.model.problem import ConflictError, NotFoundError
 from cortex.core.model.record import default_scope
 from cortex.core.model.session_note import session_note_id
@@ -71,7 +71,7 @@ class _KnownNote(NamedTuple):
 def history(
     vault: Vault,
     caller: Caller,
-    note: str,
+    note: NoteName,
     *,
     at: str = "",
     number: Annotated[int, Between(1, MAX_VERSIONS)] = 20,
@@ -143,12 +143,14 @@ def _missing_git_error(vault: Vault) -> NotFoundError | None:
 def _find_known_note(catalogue: Catalogue, note: str) -> _KnownNote | None:
     """The note in the vault, or the record whose events are left; None when there is neither."""
     rows = resolve_note.find_all(catalogue, note)
-    if rows:
+    # A person's own note may be called like a record that is gone.
+    is_only_called_so = all(row.id == row.path != note for row in rows)
+    made = _records_made_by_events(catalogue, note) if is_only_called_so else {}
+    if rows and not made:
         row = resolve_note.find_one(catalogue, note) if len(rows) > 1 else rows[0]
         of_topic = _unnamed_topic_events(catalogue, row) if row.topic else set[str]()
         id_ = "" if row.id == row.path else row.id
         return _KnownNote(id_, row.path, frozenset({*row.events, *of_topic}))
-    made = _records_made_by_events(catalogue, note)
     if len(made) > 1:
         message = f"{note!r} names {len(made)} records that are gone: {', '.join(sorted(made)[:5])}"
         raise ConflictError(message, "give more of the id")

@@ -10,6 +10,7 @@ from typing import NamedTuple
 from urllib.parse import quote
 
 from cortex.core.model.caller import Caller
+from cortex.core.model.parameters import NoteName
 from cortex.core.model.problem import CortexError, InvalidInputError
 from cortex.core.text.shell_command import cortex_command
 from cortex.operations.find.show import find_in_vaults
@@ -33,7 +34,7 @@ class OpenedNote(NamedTuple):
 
 
 def open(  # noqa: A001  the verb's name
-    vault: Vault, caller: Caller, note: str, *, launch: Launch, print: bool = False
+    vault: Vault, caller: Caller, note: NoteName, *, launch: Launch, print: bool = False
 ) -> OpenedNote:
     """Open a note in Obsidian, or in your editor where it lies in no Obsidian vault.
 

@@ -1,13 +1,16 @@
-"""Resolve an id, the beginning or the end of one, a path, a file name or a title to a note."""
+"""Resolve an id, the beginning or the end of one, a path, a file name, a title or an alias to a note."""
 
 from __future__ import annotations
 
-from cortex.core.model.problem import ConflictError, NotFoundError
+from collections.abc import Iterator
+
+from cortex.core.model.note_status import TIER_CURRENT
+from cortex.core.model.problem import AmbiguousNameError, NotFoundError
 from cortex.core.model.relation import link_key
 from cortex.core.text.strings import close_matches, did_you_mean
 from cortex.index.catalogue import Catalogue, NoteRow
 from cortex.index.filters import KNOWLEDGE, NoteFilter
-from cortex.index.queries import known_ids
+from cortex.index.queries import known_ids, notes_called
 
 _MIN_PREFIX_CHARS = 4  # signs of an id that may stand for it
 _MIN_END_CHARS = 6  # the hash at an id's end, by which briefings name a note
@@ -16,9 +19,9 @@ _MAX_COMPARED_IDS = 50_000  # with a name that there is not
 
 
 def find_one(catalogue: Catalogue, name: str) -> NoteRow:
-    """The note that `name` means. `NotFoundError` offers the closest ids, `ConflictError` lists
-    the candidates."""
-    rows = find_all(catalogue, name, by_title=True)
+    """The note that `name` means. `NotFoundError` offers the closest ids, `AmbiguousNameError`
+    has the candidates."""
+    rows = find_all(catalogue, name)
     if not rows:
         is_short = len(name) < _MIN_PREFIX_CHARS
         short = "the beginning of an id has four signs at least; " if is_short else ""
@@ -28,31 +31,44 @@ def find_one(catalogue: Catalogue, name: str) -> NoteRow:
         raise NotFoundError(f"there is no note {name!r}", hint)
     if len(rows) > 1:
         message = f"{name!r} names {len(rows)} notes: {', '.join(row.path for row in rows[:5])}"
-        raise ConflictError(message, "give the path of the one you mean")
+        candidates = tuple((row.path, row.title) for row in rows)
+        raise AmbiguousNameError(message, "give the path of the one you mean", name, candidates)
     return rows[0]
 
 
-def find_all(catalogue: Catalogue, name: str, *, by_title: bool = False) -> list[NoteRow]:
+def find_all(catalogue: Catalogue, name: str) -> list[NoteRow]:
     """The notes that `name` can mean, by the first that matches of: path, path and line, path
-    without its ending, id, beginning of an id, its last words. With `by_title` file names come
-    before beginnings of ids, and titles last, both in any case. Events come last, since records are
+    without its ending, id; what a link in brackets leads to; title, file name, alias, in any case;
+    what a link leads to; beginning of an id, its last words. Events come last, since records are
     named after them."""
     path = name.removeprefix("./").removeprefix("[[").removesuffix("]]")
     head, _, line = path.rpartition(":")
     for candidate in (path, head if line.isdigit() else "", f"{path}.md"):
         if candidate and (row := catalogue.row_at(candidate)):
             return [row]
-    if rows := catalogue.find(NoteFilter(ids=(path,)), "path"):
-        return rows
-    wanted = [KNOWLEDGE._replace(link_name=link_key(path))] if by_title else []
-    if _MIN_PREFIX_CHARS <= len(path) <= 100:
-        wanted.append(NoteFilter(id_prefix=path))
-    if _MIN_END_CHARS <= len(path) <= 100:
-        wanted.append(NoteFilter(id_end=path))
-    if by_title:
-        wanted.append(KNOWLEDGE._replace(title=path.casefold()))
-    found = (catalogue.find(one, "id", _MAX_MATCHES) for one in wanted)
-    return next(filter(None, found), []) if path else []
+    return next(filter(None, _matches(catalogue, path, is_link=name.startswith("[["))), [])
+
+
+def _matches(catalogue: Catalogue, name: str, *, is_link: bool) -> Iterator[list[NoteRow]]:
+    if not name:
+        return
+    yield catalogue.find(NoteFilter(ids=(name,)), "path")
+    linked = KNOWLEDGE._replace(link_name=link_key(name))
+    if not is_link:
+        yield _find_called(catalogue, name)
+    yield catalogue.find(linked, "id", _MAX_MATCHES)
+    if _MIN_PREFIX_CHARS <= len(name) <= 100:
+        yield catalogue.find(NoteFilter(id_prefix=name), "id", _MAX_MATCHES)
+    if _MIN_END_CHARS <= len(name) <= 100:
+        yield catalogue.find(NoteFilter(id_end=name), "id", _MAX_MATCHES)
+
+
+def _find_called(catalogue: Catalogue, name: str) -> list[NoteRow]:
+    """The notes of this title, else file name, else alias; current ones before set aside ones."""
+    ranks = notes_called(catalogue, name)
+    rows = catalogue.find(KNOWLEDGE._replace(numbers=ranks), "id") if ranks else []
+    best = min(((row.tier != TIER_CURRENT, ranks[row.number]) for row in rows), default=None)
+    return [row for row in rows if (row.tier != TIER_CURRENT, ranks[row.number]) == best]
 
 
 def closest_ids(catalogue: Catalogue, name: str) -> list[str]:

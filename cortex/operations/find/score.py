@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from cortex.core.model.caller import Caller
 from cortex.core.model.note_status import TIER_TRAIL
+from cortex.core.model.parameters import NoteName
 from cortex.core.model.problem import Problem
 from cortex.core.ranking import archive_rules, importance
 from cortex.core.ranking.importance import Signals
@@ -38,7 +39,7 @@ class NoteScore(NamedTuple):
     problems: tuple[Problem, ...] = ()
 
 
-def score(vault: Vault, caller: Caller, note: str, *, branch: str = "") -> NoteScore:
+def score(vault: Vault, caller: Caller, note: NoteName, *, branch: str = "") -> NoteScore:
     """Explain how much a note matters now: its score, and every number that it is made of.
 
     The score, 0 to 5, orders lists; the rank, 0 to 1, orders what a session is given; the effective

@@ -9,15 +9,16 @@ from cortex.core.markdown import snippet as snippets
 from cortex.core.model import event as events
 from cortex.core.model.caller import Caller
 from cortex.core.model.note_status import HIDDEN_STATUSES, TIER_CURRENT, TIER_SET_ASIDE, TIER_TRAIL
-from cortex.core.model.parameters import Between, QueryText
+from cortex.core.model.parameters import Between, QueryText, Since
 from cortex.core.model.problem import CortexError, NotFoundError, Problem
 from cortex.core.ranking import query as queries
-from cortex.core.ranking.query import Query
+from cortex.core.ranking.query import Query, QueryFilter
 from cortex.core.text import shell_command
 from cortex.core.text.strings import format_time
 from cortex.index.catalogue import NoteRow
 from cortex.index.engines import load_engine
-from cortex.index.filters import NoteFilter
+from cortex.index.filters import KNOWLEDGE_TIERS, NoteFilter
+from cortex.index.queries import notes_called
 from cortex.index.refresh import IndexSession, query_index
 from cortex.operations.find.ensure_fresh import query_fresh
 from cortex.operations.find.hits import Hit, build_hit
@@ -25,9 +26,11 @@ from cortex.vault.locate import Vault, find_personal_vault, personal_vault_probl
 from cortex.vault.state import access_log
 
 MAX_HITS = 1000
+EVERY_NOTE = "*"
 Whose = Literal["", "project", "personal", "both"]
 _CANDIDATES = 200  # notes that are ranked, among which events are compared with their records
 _LAST_GROUP = 4
+_CALLED_GROUPS = 3  # before all others: called so by title, file name, alias
 _MAX_COMMAND_QUERY_CHARS = 80  # signs of a query that are put into a command to be copied
 
 
@@ -45,8 +48,8 @@ class SearchResult(NamedTuple):
 
 
 class _RankedRow(NamedTuple):
-    """A note of an answer. A lower group comes first, whatever the score: all words before some,
-    current before set aside."""
+    """A note of an answer. A lower group comes first, whatever the score: what is called like the
+    query (below zero), all words before some, current before set aside."""
 
     group: int
     row: NoteRow
@@ -69,34 +72,51 @@ class _VaultHits(NamedTuple):
 def search(
     vault: Vault,
     caller: Caller,
-    query: QueryText,
+    query: QueryText = EVERY_NOTE,
     *,
+    type: tuple[str, ...] = (),
+    tag: tuple[str, ...] = (),
+    project: tuple[str, ...] = (),
+    branch: tuple[str, ...] = (),
+    status: tuple[str, ...] = (),
+    after: Since | None = None,
+    before: Since | None = None,
     number: Annotated[int, Between(1, MAX_HITS)] = 10,
     all: bool = False,
     whose: Whose = "",
 ) -> SearchResult:
-    """Find notes by their words, best first.
+    """Find notes by their words, best first; without words the newest.
 
-    Of up to three words, notes that hold all come first; a question is answered by the passages
-    that hold most of it. An event is left out where its record answers as much. Archived records
-    come last; superseded and deleted ones are left out and counted. Beside words: "a phrase",
-    pre*, -not, and the filters type: tag: project: branch: status: path: after: before: (a date,
-    or 7d, 2w, 3m).
+    The note whose title, file name or alias is the query comes first. Of up to three words, notes
+    that hold all come next; a question is answered by the passages that hold most of it. An event
+    is left out where its record answers as much. Archived records come last; superseded and
+    deleted ones are left out and counted. Beside words: "a phrase", pre*, -not, and the filters
+    type: tag: project: branch: status: scope: topic: session: path: after: before: (a date, or
+    7d, 2w, 3m). Most of them are options, too.
 
     Your own vault (cortex init --default) is searched too, of a few words behind the one that is
     found from the working directory. A vault that --vault or $CORTEX_VAULT names is searched
     alone: who names one, a script above all, wants the same answer on every machine.
 
-    query: what to look for; a single - reads standard input
+    query: what to look for; by default every note; a single - reads standard input
+    type: only notes of these types
+    tag: only notes with one of these tags
+    project: only of these projects
+    branch: only of these branches
+    status: only with one of these statuses
+    after: only what was changed since then
+    before: only what was changed before
     number: how many hits at the most
     all: superseded and deleted notes too; a status: filter brings them as well
     whose: project, personal or both vaults, whatever way the vault was found
 
     Example: cortex search how do we merge briefings
     Example: cortex search 'type:decision,gotcha after:3m "power cut" -windows'
+    Example: cortex search --type decision --after 2w
     Example: cortex search --whose personal editor settings
     """
-    asked = queries.parse(query, caller.now)
+    chosen = {"type": type, "tag": tag, "project": project, "branch": branch, "status": status}
+    asked = _parse_query(query, caller.now, chosen, after, before)
     every = all or any(one.key == "status" and not one.negated for one in asked.filters)
     parts, problems = _search_vaults(vault, whose, caller, asked, number, every=every)
     ranked = _merge_hits(parts, number)
@@ -104,6 +124,10 @@ def search(
     hits = _build_hits(ranked, asked, terms)
     dropped = sum(part.dropped_count for part in parts)
     problems = [*(problem for part in parts for problem in part.problems), *problems]
+    if asked.unknown:
+        message = f"{' '.join(asked.unknown)} is no filter: it was searched as a word"
+        filters = " ".join(f"{key}:" for key in queries.FILTER_KEYS)
+        problems.insert(0, Problem("query", message, f"filters: {filters}"))
     if asked.is_truncated:
         message = f"only its first {queries.MAX_TERMS} words are searched"
         problems.insert(0, Problem("query", message, "ask with fewer words"))
@@ -123,6 +147,19 @@ def search(
         hint=hint,
         set_aside=dropped,
         personal=next((part.vault.root for part in parts if part.whose == "personal"), ""),
+    )
+
+
+def _parse_query(
+    query: str, now: str, chosen: dict[str, tuple[str, ...]], after: int | None, before: int | None
+) -> Query:
+    """The query with the filters that options name."""
+    asked = Query((), ()) if query.strip() == EVERY_NOTE else queries.parse(query, now)
+    named = tuple(QueryFilter(key, values) for key, values in chosen.items() if values)
+    return asked._replace(
+        filters=asked.filters + named,
+        after=max((one for one in (after, asked.after) if one is not None), default=None),
+        before=min((one for one in (before, asked.before) if one is not None), default=None),
     )
 
 
@@ -206,7 +243,7 @@ def _is_question(part: _VaultHits) -> bool:
 
 def _is_full(part: _VaultHits, limit: int) -> bool:
     """Whether nothing of another vault could come before the last of the hits."""
-    return len(part.ranked) >= limit and part.ranked[limit - 1].group == 0
+    return len(part.ranked) >= limit and part.ranked[limit - 1].group <= 0
 
 
 def _merge_hits(parts: list[_VaultHits], limit: int) -> list[tuple[_VaultHits, _RankedRow]]:
@@ -278,9 +315,13 @@ def _rank_notes(
     """At least the `limit` best notes, the terms that were looked for, and how many were found.
     Without words the newest of each tier."""
     wanted = NoteFilter(query=asked)
+    filters_nothing = not asked.filters and asked.after is None and asked.before is None
     if not asked.terms:
         newest: list[NoteRow] = []
-        for tier in (TIER_CURRENT, TIER_SET_ASIDE, TIER_TRAIL):
+        # Events and pages are listed when a filter asks for them.
+        tiers = KNOWLEDGE_TIERS if filters_nothing else (*KNOWLEDGE_TIERS, TIER_TRAIL)
+        wanted = wanted._replace(tiers=tiers)
+        for tier in tiers:
             most = limit - len(newest) + len(without)
             of_tier = now.catalogue.find(wanted._replace(tiers=(tier,)), "-date", most)
             newest += [row for row in of_tier if row.number not in without]
@@ -288,7 +329,6 @@ def _rank_notes(
         ranked = [_RankedRow(2 * row.tier, row, 0.0) for row in newest]
         left = _without_told_events(ranked)
         return left, {}, total - len(ranked) + len(left)
-    filters_nothing = not asked.filters and asked.after is None and asked.before is None
     scored, terms = load_engine().search(
         now.fulltext_folder,
         asked,
@@ -304,9 +344,28 @@ def _rank_notes(
         # Pages that Cortex writes itself, and what is no event, come last.
         is_last = row.tier == TIER_TRAIL and (row.type == "briefing" or row.status == "failed")
         ranked.append(_RankedRow(_LAST_GROUP if is_last else one.group, row, one.score, one.part))
+    ranked = _called_first(now, asked, ranked, without)
     ranked.sort(key=lambda one: (one.group, -one.score, one.row.path))
     left = _without_told_events(ranked)
     return left, terms, len(left)
+
+
+def _called_first(
+    now: IndexSession, asked: Query, ranked: list[_RankedRow], without: set[int]
+) -> list[_RankedRow]:
+    """The notes, and those that are called like the query before all others: by title, then by
+    file name, then by alias."""
+    called = notes_called(now.catalogue, asked.text)
+    numbers = called.keys() - without
+    if not numbers:
+        return ranked
+    found = {one.row.number: one for one in ranked}
+    wanted = NoteFilter(query=asked, numbers=numbers, tiers=KNOWLEDGE_TIERS)
+    for row in now.catalogue.find(wanted):
+        one = found.get(row.number, _RankedRow(0, row, 0.0))
+        if row.status not in HIDDEN_STATUSES:
+            found[row.number] = one._replace(group=called[row.number] - _CALLED_GROUPS)
+    return [*found.values()]
 
 
 def _next_query_hint(

@@ -6,6 +6,7 @@ import os
 from typing import NamedTuple
 
 from cortex.core.model.caller import Caller
+from cortex.core.model.parameters import NoteName
 from cortex.core.model.problem import ConflictError, CortexError, NotFoundError, Problem
 from cortex.core.notes import note as notes
 from cortex.index.catalogue import NoteRow
@@ -34,7 +35,7 @@ class ShownNote(NamedTuple):
     file: str = ""  # the note's absolute path
 
 
-def show(vault: Vault, caller: Caller, note: str) -> ShownNote:
+def show(vault: Vault, caller: Caller, note: NoteName) -> ShownNote:
     """Show a note whole, by its id, the beginning or end of its id, its path, file name or title.
 
     A name that nothing answers to here is looked for in your own vault (cortex init --default),

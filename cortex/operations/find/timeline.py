@@ -8,7 +8,7 @@ from cortex.core.extract.own_items import plain_text
 from cortex.core.model import session_note as sessions
 from cortex.core.model.caller import Caller
 from cortex.core.model.note_status import MAX_NOTE_BYTES, TIER_CURRENT
-from cortex.core.model.parameters import Between
+from cortex.core.model.parameters import Between, NoteName
 from cortex.core.model.problem import CortexError, NotFoundError, Problem
 from cortex.core.notes import note as notes
 from cortex.core.text.iso_time import epoch_seconds
@@ -40,7 +40,7 @@ class Timeline(NamedTuple):
 def timeline(
     vault: Vault,
     caller: Caller,
-    note: str = "",
+    note: NoteName = "",
     *,
     number: Annotated[int, Between(1, MAX_NEIGHBOURS)] = 5,
     all: bool = False,

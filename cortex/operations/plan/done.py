@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from cortex.core.model.caller import Caller
 from cortex.core.model.note_status import DONE_STATUSES, SET_ASIDE_STATUSES
+from cortex.core.model.parameters import NoteName
 from cortex.core.model.problem import InvalidInputError, NotFoundError
 from cortex.core.notes.note import Note
 from cortex.index.catalogue import NoteRow
@@ -21,7 +22,7 @@ from cortex.operations.records.update import UPDATABLE_STATUSES, with_status
 from cortex.vault.locate import Vault
 
 
-def done(vault: Vault, caller: Caller, id: str) -> RecordChange:
+def done(vault: Vault, caller: Caller, id: NoteName) -> RecordChange:
     """Say that an action is done.
 
     A task that is ticked in the note of a meeting counts as done without this; and this ticks the

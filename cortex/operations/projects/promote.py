@@ -11,6 +11,7 @@ from typing import NamedTuple
 from cortex.core.model import event as events
 from cortex.core.model.caller import Caller
 from cortex.core.model.note_status import HIDDEN_STATUSES, TIER_TRAIL
+from cortex.core.model.parameters import NoteName
 from cortex.core.model.problem import ConflictError, InvalidInputError, NotFoundError, Problem
 from cortex.core.model.record import is_personal
 from cortex.core.notes import note as notes
@@ -65,7 +66,7 @@ class _PromotionSource(NamedTuple):
     links: dict[str, str]  # what it links to, and the project's vault has: key -> as it is written
 
 
-def promote(vault: Vault, caller: Caller, note: str, *, keep: bool = False) -> PromoteResult:
+def promote(vault: Vault, caller: Caller, note: NoteName, *, keep: bool = False) -> PromoteResult:
     """Move a record to your own vault, where every project finds it.
 
     Your own vault is the default one (cortex init --default). The record is copied there with its

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from cortex.core.model.caller import Caller
+from cortex.core.model.parameters import NoteName
 from cortex.core.model.problem import InvalidInputError
 from cortex.core.notes.edit import set_inactive_status
 from cortex.core.notes.note import Note
@@ -24,7 +25,7 @@ from cortex.operations.records.change_record import (
 from cortex.vault.locate import Vault
 
 
-def archive(vault: Vault, caller: Caller, id: str, *, reason: str = "") -> RecordChange:
+def archive(vault: Vault, caller: Caller, id: NoteName, *, reason: str = "") -> RecordChange:
     """Put a record into the archive: out of the briefings, and behind the others in search.
 
     Every link to it still works. `cortex restore ID` brings it back with the status it had.

@@ -15,7 +15,7 @@ from cortex.core.model.note_status import (
     TIER_SET_ASIDE,
     decode_text,
 )
-from cortex.core.model.parameters import Between
+from cortex.core.model.parameters import Between, NoteName
 from cortex.core.model.problem import ConflictError, CortexError, InvalidInputError, Problem
 from cortex.core.model.record import default_scope
 from cortex.core.model.relation import parse_link_target
@@ -101,7 +101,7 @@ class _MergeSource(NamedTuple):
 def consolidate(
     vault: Vault,
     caller: Caller,
-    ids: list[str] | None = None,
+    ids: list[NoteName] | None = None,
     *,
     title: str = "",
     body: str = "",

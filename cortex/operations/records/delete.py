@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 from cortex.core.model.caller import Caller
+from cortex.core.model.parameters import NoteName
 from cortex.core.model.problem import InvalidInputError
 from cortex.core.notes import note as notes
 from cortex.core.notes.edit import set_inactive_status
@@ -37,7 +38,7 @@ _MAX_LINKS_NAMED = 20  # notes that are named when what they link to goes
 
 
 def delete(
-    vault: Vault, caller: Caller, id: str, *, hard: bool = False, yes: bool = False
+    vault: Vault, caller: Caller, id: NoteName, *, hard: bool = False, yes: bool = False
 ) -> RecordChange:
     """Delete a record: it drops out of most answers, and its file stays with the status `deleted`.
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from cortex.core.model.caller import Caller
+from cortex.core.model.parameters import NoteName
 from cortex.operations.find.open import Launch, OpenedNote, open_note
 from cortex.vault.locate import Vault
 
 
 def edit(
-    vault: Vault, caller: Caller, note: str, *, launch: Launch, print: bool = False
+    vault: Vault, caller: Caller, note: NoteName, *, launch: Launch, print: bool = False
 ) -> OpenedNote:
     """Open a note in your editor: $VISUAL, else $EDITOR.
 

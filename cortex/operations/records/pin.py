@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from cortex.core.model.caller import Caller
+from cortex.core.model.parameters import NoteName
 from cortex.core.notes.edit import with_fields
 from cortex.core.notes.note import Note
 from cortex.index.catalogue import NoteRow
@@ -10,7 +11,7 @@ from cortex.operations.records.change_record import Edited, RecordChange, change
 from cortex.vault.locate import Vault
 
 
-def pin(vault: Vault, caller: Caller, id: str) -> RecordChange:
+def pin(vault: Vault, caller: Caller, id: NoteName) -> RecordChange:
     """Pin a record: it never decays and is never archived by itself.
 
     id: the record: its id, the beginning of it, or a path

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Annotated, NamedTuple
 
 from cortex.core.model.caller import Caller
-from cortex.core.model.parameters import OneOf
+from cortex.core.model.parameters import NoteName, OneOf
 from cortex.core.model.problem import ConflictError, InvalidInputError, Problem
 from cortex.core.model.relation import RELATION_KINDS, kind_of_inverse, normalize_kind
 from cortex.core.notes.edit import with_relation, with_updated
@@ -56,7 +56,7 @@ class RelationPlan(NamedTuple):
 
 
 def relate(
-    vault: Vault, caller: Caller, record: str, kind: RelationKind, other: str
+    vault: Vault, caller: Caller, record: NoteName, kind: RelationKind, other: NoteName
 ) -> RelationChange:
     """Say how a record relates to another note.
 

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from cortex.core.model.caller import Caller
 from cortex.core.model.layout import is_event_path
 from cortex.core.model.note_status import SET_ASIDE_STATUSES
+from cortex.core.model.parameters import NoteName
 from cortex.core.model.problem import ConflictError, CortexError, NotFoundError, Problem, problem_of
 from cortex.core.normalize.changes import (
     AddProvenance,
@@ -72,7 +73,7 @@ class _RestoreTarget(NamedTuple):
     replacement_command_name: str  # by which `supersede` takes it; empty when it does not
 
 
-def restore(vault: Vault, caller: Caller, ids: list[str]) -> RestoreResult:
+def restore(vault: Vault, caller: Caller, ids: list[NoteName]) -> RestoreResult:
     """Bring back what was archived, deleted, superseded or pruned.
 
     A record that is there gets the status that it had; one that was superseded, and the one in its
@@ -107,7 +108,12 @@ def restore(vault: Vault, caller: Caller, ids: list[str]) -> RestoreResult:
 
 def _find_target(now: IndexSession, name: str) -> _RestoreTarget | None:
     """The record in the vault; None when it is gone."""
-    matches = resolve_note.find_all(now.catalogue, name)
+    # A person's own note that is only called so is not what was deleted.
+    matches = [
+        row
+        for row in resolve_note.find_all(now.catalogue, name)
+        if row.id != row.path or row.path == name
+    ]
     rows = [row for row in matches if not is_event_path(row.path)]
     if not rows:
         for row in matches:

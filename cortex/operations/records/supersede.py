@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 
 from cortex.core.model.caller import Caller
 from cortex.core.model.note_status import HIDDEN_STATUSES
+from cortex.core.model.parameters import NoteName
 from cortex.core.model.problem import ConflictError, InvalidInputError, Problem
 from cortex.core.model.relation import iter_relations, link_key, parse_link_target
 from cortex.core.notes.edit import set_inactive_status, with_fields, with_relation, with_updated
@@ -38,7 +39,7 @@ SUPERSEDES = "supersedes"
 
 
 def supersede(
-    vault: Vault, caller: Caller, old: str, *, by: str = "", reason: str = ""
+    vault: Vault, caller: Caller, old: NoteName, *, by: NoteName = "", reason: str = ""
 ) -> RecordChange:
     """Say that a record no longer holds, and which one holds in its place.
 

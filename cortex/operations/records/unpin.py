@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from cortex.core.model.caller import Caller
+from cortex.core.model.parameters import NoteName
 from cortex.operations.records.change_record import RecordChange
 from cortex.operations.records.pin import set_pinned
 from cortex.vault.locate import Vault
 
 
-def unpin(vault: Vault, caller: Caller, id: str) -> RecordChange:
+def unpin(vault: Vault, caller: Caller, id: NoteName) -> RecordChange:
     """Take the pin out of a record.
 
     id: the record: its id, the beginning of it, or a path

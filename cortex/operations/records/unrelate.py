@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from cortex.core.model.caller import Caller
+from cortex.core.model.parameters import NoteName
 from cortex.core.model.problem import NotFoundError
 from cortex.core.model.relation import (
     LINK_KIND,
@@ -31,7 +32,9 @@ from cortex.operations.records.relate import (
 from cortex.vault.locate import Vault
 
 
-def unrelate(vault: Vault, caller: Caller, record: str, kind: str, other: str) -> RelationChange:
+def unrelate(
+    vault: Vault, caller: Caller, record: NoteName, kind: str, other: NoteName
+) -> RelationChange:
     """Take a relation back, on whichever side it is said. Links in the text of notes stay.
 
     record: the record that says it: an id, the beginning of one, or a path

@@ -11,7 +11,7 @@ from cortex.core.model import event as events
 from cortex.core.model.caller import Caller
 from cortex.core.model.event import Event
 from cortex.core.model.note_status import SET_ASIDE_STATUSES
-from cortex.core.model.parameters import Between, Day
+from cortex.core.model.parameters import Between, Day, NoteName
 from cortex.core.model.problem import InvalidInputError
 from cortex.core.model.record import SCOPES, format_confidence
 from cortex.core.normalize.handlers import MAX_SAVED_TITLE_CHARS
@@ -56,7 +56,7 @@ class _UpdateRequest(NamedTuple):
 def update(
     vault: Vault,
     caller: Caller,
-    id: str,
+    id: NoteName,
     *,
     title: str = "",
     body: str = "",

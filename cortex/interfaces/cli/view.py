@@ -1,0 +1,141 @@
+"""Where an answer is printed: width, colours and links of a terminal, and how paths read from there.
+
+Renderers mark paths and long lines (`text.path`, `text.long_line`); `finish` shows them.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from typing import NamedTuple, TextIO
+
+from cortex.interfaces.escape_terminal import escape
+
+PATH_START, PATH_END, LONG_LINE = "\x1c", "\x1d", "\x1e"  # `escape` lets none of them through
+BOLD, DIM, YELLOW, OFF = "\x1b[1m", "\x1b[2m", "\x1b[33m", "\x1b[0m"
+_PATH_RE = re.compile(f"{PATH_START}([^{PATH_END}]*){PATH_END}")
+_PIECE_RE = re.compile(r"\x1b\[[0-9]*m| +|[^ \x1b]+")
+_MAX_ROWS = 3  # of a long line
+_DEFAULT_WIDTH = 80
+# Terminals that make links of OSC 8: a variable, and how its value begins.
+_LINKING_TERMINALS = (
+    ("TERM_PROGRAM", ("iTerm", "WezTerm", "vscode", "ghostty", "Hyper", "Tabby", "rio", "zed")),
+    ("TERM", ("xterm-kitty", "xterm-ghostty", "alacritty", "foot", "contour", "wezterm", "tmux-")),
+    ("VTE_VERSION", ("5", "6", "7", "8", "9")),
+    ("KONSOLE_VERSION", ("2",)),
+    *((name, ("",)) for name in ("WT_SESSION", "KITTY_WINDOW_ID", "DOMTERM")),
+)  # fmt: skip
+
+
+class View(NamedTuple):
+    """What is known of the reader. Without a terminal `width` is 0."""
+
+    cwd: str
+    root: str = ""  # of the vault whose paths are shown
+    width: int = 0
+    height: int = 0
+    color: bool = False
+    links: bool = False
+
+    def encode(self) -> str:
+        """The terminal in one word, for the watcher; empty without one."""
+        numbers = (self.width, self.height, int(self.color), int(self.links))
+        return ",".join(map(str, numbers)) if self.width else ""
+
+
+def decode(terminal: str, cwd: str, root: str) -> View:
+    """The view of whoever asks the watcher."""
+    width, height, color, links = map(int, (terminal or "0,0,0,0").split(","))
+    return View(cwd, root, width, height, bool(color), bool(links))
+
+
+def view_of(stream: TextIO, cwd: str, environ: Mapping[str, str]) -> View:
+    """The view of standard output, or of any other stream."""
+    if not stream.isatty():
+        return View(cwd)
+    try:
+        width, height = os.get_terminal_size(stream.fileno())
+    except (OSError, ValueError):
+        width = height = 0
+    columns = environ.get("COLUMNS", "")
+    width = int(columns) if columns.isdecimal() and int(columns) else width or _DEFAULT_WIDTH
+    color = "NO_COLOR" not in environ and environ.get("TERM") != "dumb"
+    return View(cwd, "", width, height, color, color and _has_links(environ))
+
+
+def _has_links(environ: Mapping[str, str]) -> bool:
+    if forced := environ.get("FORCE_HYPERLINK"):
+        return forced != "0"
+    return any(
+        name in environ and environ[name].startswith(begin) for name, begin in _LINKING_TERMINALS
+    )
+
+
+def finish(shown: str, view: View) -> str:
+    """The text with its paths as they are opened from the working directory, and its long lines
+    wrapped."""
+    lines = shown.split("\n")
+    for at, line in enumerate(lines):
+        if line.startswith(LONG_LINE):
+            lines[at] = wrap(line[1:], view.width) if view.width else line[1:]
+    return _PATH_RE.sub(lambda found: _show_path(found[1], view), "\n".join(lines))
+
+
+def readable_path(file: str, cwd: str) -> str:
+    """A path that opens from `cwd`: relative, absolute where that would lead up twice."""
+    relative = os.path.relpath(file, cwd)
+    return file if relative.startswith("../../") else relative
+
+
+def _show_path(place: str, view: View) -> str:
+    path, colon, line = place.rpartition(":")
+    if not line.isdecimal():
+        path, colon, line = place, "", ""
+    file = os.path.join(view.root, path)
+    # Places of other kinds, such as `query` or `.git/config`, stand as they are.
+    if not os.path.isabs(file) or not (file.endswith(".md") or os.path.lexists(file)):
+        return escape(place)
+    text = f"{escape(readable_path(file, view.cwd))}{colon}{line}"
+    if not view.links:
+        return text
+    plain = b"/-._~0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+    quoted = "".join(chr(b) if b in plain else f"%{b:02X}" for b in os.fsencode(file))
+    return f"\x1b]8;;file://{os.uname().nodename}{quoted}\x1b\\{text}\x1b]8;;\x1b\\"
+
+
+def wrap(line: str, width: int) -> str:
+    """A line in up to three rows of the width, cut at blanks, with its indent. Where the first
+    coloured word would not be seen, the beginning is left out."""
+    indent = " " * (len(line) - len(line.lstrip(" ")))
+    room = max(width - len(indent), 10)
+    pieces = _PIECE_RE.findall(line.strip(" "))
+    widths = [0 if piece[0] == "\x1b" else _columns(piece) for piece in pieces]
+    begin = 0
+    if YELLOW in pieces:
+        while sum(widths[begin : pieces.index(YELLOW)]) > (_MAX_ROWS - 1) * room:
+            begin += 2 if pieces[begin + 1][0] == " " else 1
+    rows, used, color = ["… " if begin else ""], 2 if begin else 0, ""
+    for piece, columns in zip(pieces[begin:], widths[begin:], strict=True):
+        if piece[0] == "\x1b":
+            color = piece
+        elif used and used + columns > room - (len(rows) == _MAX_ROWS):
+            if len(rows) == _MAX_ROWS:
+                rows[-1] = rows[-1].rstrip(" ") + "…" + (OFF if color == YELLOW else "")
+                break
+            rows[-1] = rows[-1].rstrip(" ")
+            rows.append("")
+            used = 0
+        if used or piece[0] != " ":
+            rows[-1] += piece
+            used += columns
+    return "\n".join(indent + row for row in rows)
+
+
+def _columns(text: str) -> int:
+    """How many columns a text takes in a terminal."""
+    if text.isascii():
+        return len(text)
+    from unicodedata import combining, east_asian_width  # noqa: PLC0415  few texts need it
+
+    return sum(0 if combining(one) else 1 + (east_asian_width(one) in "WF") for one in text)
