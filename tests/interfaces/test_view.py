@@ -122,3 +122,16 @@ def test_pick_opens_the_chosen_note_and_explains_itself_without_a_terminal(
     done = cortex("search", "zebra", "--pick")
     assert done.returncode == 2
     assert "-l prints the paths" in done.stderr
+
+
+def test_a_terminal_without_utf_8_gets_plain_signs(vault_from, terminal) -> None:
+    vault_from("=== a.md\n# Über\n" + "zebra und \u2014 mehr " * 60 + "\n")
+    shown = terminal("search", "zebra", PYTHONIOENCODING="ascii", PYTHONUTF8="0", LC_ALL="C")
+    assert "\\xdcber" in shown
+    assert "..." in shown
+    assert "\\u2026" not in shown
+
+
+def test_a_dumb_terminal_gets_no_codes(vault_from, terminal) -> None:
+    vault_from(NOTES)
+    assert "\x1b" not in terminal("search", "zebra", TERM="dumb")

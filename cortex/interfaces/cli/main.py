@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import io
 import os
 import sys
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 EXIT_OK, EXIT_ERROR, EXIT_INTERRUPTED = 0, 2, 130
 # Verbs that look at the repository, or change its drivers themselves.
 _VERBS_WITHOUT_SETUP = ("doctor", "git", "history")
+_PLAIN_SIGNS = {"…": "...", "–": "-", "—": "-", "→": "->", "⚠": "!"}
 _MAX_STDIN_BYTES = 4_000_000  # bytes; a capture may hold a quarter of that and says so
 
 
@@ -55,6 +57,9 @@ def main(argv: Sequence[str]) -> int:
         if hasattr(stream, "reconfigure"):
             # A terminal that knows no UTF-8 still gets an answer.
             stream.reconfigure(errors="backslashreplace")
+            if stream.encoding.lower() not in ("utf-8", "utf8"):
+                codecs.register_error("cortex", _replace_character)
+                stream.reconfigure(errors="cortex")
     try:
         code = _run_command(list(argv))
         sys.stdout.flush()  # here, where a reader that went away is understood
@@ -75,6 +80,13 @@ def main(argv: Sequence[str]) -> int:
             hint = f"ls -ld {folder} shows whose it is; run the command again when you may use it"
         return _print_error(CortexError(f"{error.strerror or error}{where}", hint), argv)
     return code
+
+
+def _replace_character(error: UnicodeError) -> tuple[str | bytes, int]:
+    """What stands for a sign of ours that an encoding lacks; for others their numbers."""
+    if isinstance(error, UnicodeEncodeError) and error.object[error.start] in _PLAIN_SIGNS:
+        return _PLAIN_SIGNS[error.object[error.start]], error.start + 1
+    return codecs.backslashreplace_errors(error)
 
 
 def _run_command(argv: list[str]) -> int:
