@@ -168,3 +168,10 @@ def test_without_words_the_newest_notes_are_listed(known, caller) -> None:
     result = search(known, caller, number=2)
     assert [one.path for one in result.hits] == ["notes/PARA.md", "languages/cs.md"]
     assert result.total == 12
+
+
+def test_mistyped_words_and_values_are_corrected_in_the_hint(known, caller) -> None:
+    assert "did you mean: cortex search zettelkasten" in search(known, caller, "zetelkasten").hint
+    assert "did you mean decision?" in search(known, caller, "type:decison x").hint
+    assert "did you mean decision?" in search(known, caller, "x", type=("decison",)).hint
+    assert "did you mean" not in search(known, caller, "qqqqxyz").hint

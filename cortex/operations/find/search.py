@@ -14,10 +14,10 @@ from cortex.core.model.problem import CortexError, NotFoundError, Problem
 from cortex.core.ranking import query as queries
 from cortex.core.ranking.query import Query, QueryFilter
 from cortex.core.text import shell_command
-from cortex.core.text.strings import format_time
+from cortex.core.text.strings import close_matches, format_time
 from cortex.index.catalogue import NoteRow
 from cortex.index.engines import load_engine
-from cortex.index.filters import KNOWLEDGE_TIERS, NoteFilter
+from cortex.index.filters import KNOWLEDGE, KNOWLEDGE_TIERS, NoteFilter
 from cortex.index.queries import notes_called
 from cortex.index.refresh import IndexSession, query_index
 from cortex.operations.find.ensure_fresh import query_fresh
@@ -31,6 +31,7 @@ Whose = Literal["", "project", "personal", "both"]
 _CANDIDATES = 200  # notes that are ranked, among which events are compared with their records
 _LAST_GROUP = 4
 _CALLED_GROUPS = 3  # before all others: called so by title, file name, alias
+_LEAST_WORD_LIKENESS = 0.75  # of a mistyped word to one of a title, as difflib has it
 _MAX_COMMAND_QUERY_CHARS = 80  # signs of a query that are put into a command to be copied
 
 
@@ -139,6 +140,8 @@ def search(
         vaults = [part.vault for part in parts]
         cause = "" if dropped else _empty_filters(vaults, caller, asked)
         hint = _next_query_hint(asked, terms, query, dropped, cause)
+        if not hits and not cause and terms:
+            hint = _corrected_query(vaults, caller, asked, query) or hint
     return SearchResult(
         query=query,
         hits=hits,
@@ -197,9 +200,13 @@ def _search_all_command(query: str) -> str:
     """The command that asks the same of superseded and deleted notes too."""
     if len(query) > _MAX_COMMAND_QUERY_CHARS:
         return "cortex search --all …"
+    return _search_command(query, "--all")
+
+
+def _search_command(query: str, *options: str) -> str:
     words = query.split()
     is_plain = all(shell_command.shell_quote(word) == word for word in words)
-    return shell_command.cortex_command("search", "--all", *(words if is_plain else [query]))
+    return shell_command.cortex_command("search", *options, *(words if is_plain else [query]))
 
 
 def _select_vaults(vault: Vault, whose: Whose) -> tuple[list[tuple[Vault, Whose]], list[Problem]]:
@@ -416,5 +423,36 @@ def _empty_filters(vaults: list[Vault], caller: Caller, asked: Query) -> str:
     all_together, *each = map(sum, zip(*counts, strict=True))
     for (shown, _), passing in zip(listed, each, strict=True):
         if not passing:
-            return f"no note passes {shown}"
+            return f"no note passes {shown}{_near_values(vaults, caller, shown)}"
     return "" if all_together else "no note passes all of its filters"
+
+
+def _near_values(vaults: list[Vault], caller: Caller, shown: str) -> str:
+    """What a filter that no note passes may have meant, by the values that notes have."""
+    key, _, value = shown.lstrip("-").partition(":")
+    if key not in ("type", "project", "branch", "status", "scope", "topic"):
+        return ""
+    known = {
+        word
+        for vault in vaults
+        for word in query_index(vault, caller.progress, lambda now: now.catalogue.count_by(key))
+    }
+    near = close_matches(value.lower(), filter(None, known))
+    return f": did you mean {', '.join(near)}?" if near else ""
+
+
+def _corrected_query(vaults: list[Vault], caller: Caller, asked: Query, query: str) -> str:
+    """A hint with the query as it may have been meant: words that no note holds are replaced by the
+    likest words of titles. Empty when there are none."""
+    known: set[str] = set()
+    for vault in vaults:
+        rows = query_index(vault, caller.progress, lambda now: now.catalogue.find(KNOWLEDGE))
+        known.update(
+            word for row in rows for word in row.title.casefold().split() if word.isalnum()
+        )
+    corrected = query
+    for term in asked.terms:
+        if term.kind == "word" and len(term.text) > 3 and term.text.casefold() not in known:
+            near = close_matches(term.text.casefold(), known, 1, _LEAST_WORD_LIKENESS)
+            corrected = corrected.replace(term.text, near[0]) if near else corrected
+    return f"did you mean: {_search_command(corrected)}" if corrected != query else ""
