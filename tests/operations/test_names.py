@@ -175,3 +175,8 @@ def test_mistyped_words_and_values_are_corrected_in_the_hint(known, caller) -> N
     assert "did you mean decision?" in search(known, caller, "type:decison x").hint
     assert "did you mean decision?" in search(known, caller, "x", type=("decison",)).hint
     assert "did you mean" not in search(known, caller, "qqqqxyz").hint
+
+
+def test_an_empty_vault_says_that_it_is_empty(vault, caller, cortex) -> None:
+    assert "there is nothing to search yet" in search(vault, caller, "hello").hint
+    assert "there is nothing to search yet" in cortex("search").stdout

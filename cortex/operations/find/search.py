@@ -139,7 +139,11 @@ def search(
     if dropped or not hits:
         vaults = [part.vault for part in parts]
         cause = "" if dropped else _empty_filters(vaults, caller, asked)
-        hint = _next_query_hint(asked, terms, query, dropped, cause)
+        is_empty = not hits and not any(
+            query_index(one, caller.progress, lambda now: now.catalogue.count_notes())
+            for one in vaults
+        )
+        hint = _next_query_hint(asked, terms, query, dropped, cause, is_empty=is_empty)
         if not hits and not cause and terms:
             hint = _corrected_query(vaults, caller, asked, query) or hint
     return SearchResult(
@@ -376,7 +380,7 @@ def _called_first(
 
 
 def _next_query_hint(
-    asked: Query, terms: dict[str, float], query: str, dropped: int, cause: str
+    asked: Query, terms: dict[str, float], query: str, dropped: int, cause: str, *, is_empty: bool
 ) -> str:
     """What to ask next, of an answer without hits or with some left out."""
     if dropped:
@@ -385,6 +389,8 @@ def _next_query_hint(
     overview = "cortex status shows which types and projects there are"
     if cause:
         return f"{cause}: try it without, or {overview}"
+    if is_empty:
+        return 'there is nothing to search yet: cortex capture "What we found out"'
     if asked.terms and not terms:
         return "its words are too common to be looked for; add one that is not"
     if _list_filters(asked):

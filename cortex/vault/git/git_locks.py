@@ -33,7 +33,7 @@ _LOCKED_RE = re.compile(
 BOOT_MARGIN_SECONDS = 2.0
 # No git holds a lock for so long, except while an editor is open, which is a process that is seen.
 DAY_SECONDS = 86_400.0
-_OLD_SECONDS = 600.0  # seconds after which a lock that nobody is seen to hold is named
+_OLD_SECONDS = 20.0  # seconds after which a lock that nobody is seen to hold is named
 _OWN_LOCKS = ("cortex.lock", "cortex-drivers.lock")  # held by the kernel; the files mean nothing
 _PACKED_REFS_TEMP = "packed-refs.new"  # git creates it exclusively as well, under packed-refs.lock
 _LOCK_FOLDERS = (
@@ -287,4 +287,4 @@ def _format_duration(seconds: float) -> str:
     for unit, size in (("days", DAY_SECONDS), ("hours", 3600.0)):
         if seconds >= 2 * size:
             return f"{seconds / size:.0f} {unit}"
-    return f"{seconds / 60:.0f} minutes"
+    return f"{seconds / 60:.0f} minutes" if seconds >= 120 else f"{seconds:.0f} seconds"
