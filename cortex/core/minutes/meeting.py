@@ -114,9 +114,10 @@ def _block_fields(block: Block) -> Iterator[tuple[str, str]]:
             key, value = parse_field(item.text())
         below = ", ".join(each.text() for each in item.nested)
         yield key or item.text().casefold(), value or below
-    if len(block.rows) > 1:  # `| Date | Place |` above what they are
-        (heads, _), (cells, _), *_ = block.rows
-        for key, value in zip(heads, cells, strict=False):
+    if len(block.rows) == 2:  # `| Date | Place |` above what they are
+        (heads, _), (cells, _) = block.rows
+        is_of_tasks = not {"action", "owner"}.isdisjoint(table_columns(heads))
+        for key, value in () if is_of_tasks else zip(heads, cells, strict=False):
             if DATE_KEY_RE.match(fold(key)):
                 yield key.strip(" *_:").casefold(), value
     for cells, _ in block.rows:
