@@ -100,6 +100,17 @@ def test_an_event_that_was_edited_is_named_with_what_it_said_and_not_when_it_is_
         assert EVENT not in named(shared, caller)
 
 
+def test_a_secret_may_be_taken_out_of_an_event(shared, caller, git) -> None:
+    event = Path(shared.root, EVENT)
+    before = event.read_text()
+    secret = "ghp_" + "a1B2c3D4e5" * 4
+    event.write_text(before.replace("\nx\n", f"\nthe token is {secret[:40]}\n"))
+    git(shared.root, "commit", "-qam", "as an older version captured it", "--amend")
+    assert EVENT not in named(shared, caller)
+    event.write_text(before.replace("\nx\n", "\nthe token is gone\n"))
+    assert EVENT not in named(shared, caller)
+
+
 def test_an_automatic_stash_that_never_came_back_is_named(shared, caller, git) -> None:
     Path(shared.root, PATH).write_text("changed")
     git(shared.root, "stash", "push", "-q", "-m", "autostash")

@@ -7,9 +7,20 @@ from collections.abc import Callable
 from contextlib import suppress
 
 from cortex.core.model.layout import is_among_briefings
+from cortex.core.model.note_status import decode_text
 from cortex.core.model.problem import CortexError, Problem, problem_of
+from cortex.core.redact.secrets import redact
 from cortex.operations.share import restore_displaced
-from cortex.vault.git import checkout, commit, drivers, git_cli, git_locks, merging, repository
+from cortex.vault.git import (
+    checkout,
+    commit,
+    drivers,
+    git_cli,
+    git_locks,
+    merging,
+    objects,
+    repository,
+)
 from cortex.vault.layout import layout_of
 from cortex.vault.repair import diagnose
 
@@ -93,7 +104,7 @@ def _leftover_autostash(root: str) -> list[Problem]:
 
 
 def _edited_events(root: str) -> list[Problem]:
-    """Events whose text differs from their first version in git."""
+    """Events whose text differs from their first version in git, unless that held a secret."""
     first = _original_blobs(root)
     # A name with a line end would be two names for git; doctor lists it as a bad name anyway.
     here = [path for path in first if "\n" not in path and os.path.isfile(os.path.join(root, path))]
@@ -101,10 +112,16 @@ def _edited_events(root: str) -> list[Problem]:
     hashes = git_cli.run(root, ["hash-object", "--stdin-paths"], stdin=lines) if here else b""
     message = "an event was edited after it was captured"
     advice = "is what it said; restore that, and keep corrections in its record"
-    return [
-        Problem(path, message, f"git cat-file blob {first[path][:12]} {advice}")
+    edited = [
+        path
         for path, hash_ in zip(here, hashes.decode().split(), strict=True)
         if hash_ != first[path]
+    ]
+    texts = objects.read_blobs(root, [first[path] for path in edited])
+    return [
+        Problem(path, message, f"git cat-file blob {first[path][:12]} {advice}")
+        for path in edited
+        if not redact(decode_text(texts.get(first[path], b"")))[1]
     ]
 
 

@@ -497,7 +497,10 @@ def test_titles(text: str, title: str) -> None:
         ("Date: 11/12/2026", ""),
         ("Date: soon", ""),
         ("# Sync\nLast seen on 2026-11-20", ""),
-        ("---\ndate: 2026-11-20\n---\n|What|Who|When|\n|-|-|-|\n|Print|Ana|2026-12-01|", "2026-11-20"),
+        (
+            "---\ndate: 2026-11-20\n---\n|What|Who|When|\n|-|-|-|\n|Print|Ana|2026-12-01|",
+            "2026-11-20",
+        ),
         ("|Date|Place|\n|-|-|\n|2026-11-20|Room 2|", "2026-11-20"),
     ],
 )
