@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from hypothesis import given, strategies as st
 
+from cortex.core.briefing.excerpt import body_excerpt
 from cortex.core.markdown.passages import passages
 from cortex.core.markdown.snippet import Wanted, best_excerpt, looked_for
 from cortex.core.model.note_status import MATCH_END, MATCH_START
@@ -95,3 +96,13 @@ def test_any_text_has_an_excerpt_on_one_line(text: str, part: int) -> None:
     shown = best_excerpt(text, wanted, part)
     assert "\n" not in shown.text
     assert 1 <= shown.line <= text.count("\n") + 1
+
+
+def test_neither_the_marks_of_bold_nor_those_of_a_conflict_are_shown() -> None:
+    text = "# Carts\n\n<<<<<<< yours\n**Why.** Carts are `small`.\n=======\nCarts are large.\n>>>>>>> Ana's\n"
+    shown = best_excerpt(text, looked_for({"cart": 1.0}))
+    plain = shown.text.replace("\ue000", "").replace("\ue001", "")
+    assert plain == "Why. Carts are `small`. Carts are large."
+    told = body_excerpt("Carts", text)
+    assert "large" in told
+    assert not any(mark in told for mark in ("<<<", "===", ">>>"))

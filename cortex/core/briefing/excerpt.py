@@ -57,6 +57,7 @@ _MIN_TITLE_WORDS = 4  # of a title that is looked for behind the beginning of a 
 _PUNCTUATION = "`'\"*_.,;:!?…()[]<>“”‘’„«»–—-"
 _SOURCE_LINE_RE = re.compile(r"From \[\[[^\[\]\n]{1,400}\]\]\.?")
 _TASK_RE = re.compile(r"[ \t>]{0,40}(?:[-*+]|\d{1,3}[.)])[ \t]+\[([ xX])\][ \t]+(\S.*)")
+_CONFLICT_MARKERS = ("<<<<<<< ", "||||||| ", "=======", ">>>>>>> ")  # sides come without
 _CODE_FENCE_RE = re.compile(r"[ \t>]{0,12}(```|~~~)")
 _TURN_RE = re.compile(r"- \d{4}-\d{2}-\d{2} \d{2}:\d{2} (\w{1,40}): (.*)")
 # As `core/model/session_note.py` writes the line of an event.
@@ -250,7 +251,7 @@ def _iter_paragraphs(body: str) -> Iterator[str]:
     for line in body.splitlines()[:_MAX_LINES]:
         if _CODE_FENCE_RE.match(line):
             fenced = not fenced
-        elif fenced:
+        elif fenced or line.startswith(_CONFLICT_MARKERS):
             continue
         elif line.strip():
             is_heading = _HEADING_RE.match(line)

@@ -15,6 +15,8 @@ _MAX_LINE_CHARS = 300  # of a line that shows how a note begins
 _FRONTMATTER_RE = re.compile(r"---[ \t]*\r?\n(?:[^\n]*\n){0,1000}?---[ \t]*(?:\r?\n|$)")
 _CALLOUT_RE = re.compile(r"^(?:> ?)+(?:\[!\w+\][ \t]?)?")
 _LINK_RE = re.compile(r"\[\[([^\[\]|\n]{1,400})(?:\|([^\[\]|\n]{1,400}))?\]\]")
+_BOLD_RE = re.compile(r"\*\*(?=\S)([^*\n]{1,400}?)(?<=\S)\*\*")
+_NO_PROSE = ("#", "<!--", "<<<<<<< ", "||||||| ", ">>>>>>> ")  # headings, marks, conflicts
 _SENTENCE_END_RE = re.compile(r"(?<=[^\d\s][.!?])\s+(?=\S)")
 _CONTROL_CHARS_RE = re.compile("[\x00-\x1f\ue000\ue001]")
 
@@ -87,13 +89,14 @@ def _sentences(lines: Sequence[str], first: int) -> Iterator[Snippet]:
     """The sentences of some lines, headings and marks left out."""
     for number, line in enumerate(lines, first):
         plain = _plain_line(line)
-        if any(map(str.isalnum, plain)) and not line.startswith(("#", "<!--")):
+        if any(map(str.isalnum, plain)) and not line.startswith(_NO_PROSE):
             yield from (Snippet(number, one) for one in _SENTENCE_END_RE.split(plain) if one)
 
 
 def _plain_line(line: str) -> str:
-    """A line without what makes it a callout, with links as they read."""
+    """A line without what makes it a callout or bold, with links as they read."""
     plain = _CONTROL_CHARS_RE.sub(" ", _CALLOUT_RE.sub("", line)).strip()
+    plain = _BOLD_RE.sub(r"\1", plain) if "**" in plain else plain
     return _LINK_RE.sub(lambda found: found[2] or found[1], plain) if "[[" in plain else plain
 
 
