@@ -15,7 +15,7 @@ from cortex.hosts.table import wanted_entries
 from cortex.interfaces.cli import arguments, overview
 from cortex.interfaces.declare import declaration_of, load_verb
 from cortex.interfaces.hook import payloads
-from cortex.operations import VERBS
+from cortex.operations import ALIASES, VERBS
 from tests.conftest import Shell
 
 COMMANDS = Path(__file__).parent.parent / "docs/commands.md"
@@ -103,8 +103,11 @@ def reference() -> Iterator[str]:
     for heading, names in overview.VERB_GROUPS.items():
         yield from ("", f"## {heading}", "")
         for name in names:
-            if name in VERBS:
-                yield from _of(name)
+            yield from _of(name)
+    yield from ("## Other names", "", "| name | is |", "|---|---|")
+    for alias, words in ALIASES.items():
+        yield f"| `cortex {alias}` | `cortex {' '.join(words)}` |"
+    yield ""
 
 
 def _of(name: str) -> Iterator[str]:

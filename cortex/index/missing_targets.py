@@ -103,7 +103,7 @@ def _make_problem(edges: Sequence[MissingTarget], removed: str, event: str, near
         f"{cortex_command('show', event)} shows its text" if event else "",
         f"mend the name in {first.path}" if near and not (removed or event) else "",
         *(
-            f"{cortex_command('unrelate', first.id, kind, target)} takes the relation out"
+            f"{cortex_command('relate', first.id, kind, target, '--remove')} takes the relation out"
             for kind in kinds
             if first.id != first.path
         ),

@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Mapping
 from importlib import import_module
 from types import ModuleType, NoneType, UnionType
-from typing import Annotated, Any, Literal, NamedTuple, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, NamedTuple, Union, get_args, get_origin
 
 from cortex.core.model.parameters import DAY, MOMENT, NOTE, Between
 from cortex.core.model.problem import InvalidInputError
@@ -82,7 +82,12 @@ def declaration_of(function: Callable[..., object]) -> Declaration:
         for line in lines[1:]
         if not line.startswith("Example: ") and line.partition(":")[0] not in meanings
     ]
-    types = get_type_hints(function, include_extras=True)
+    # Not `get_type_hints`: what a verb answers may be imported for type checkers alone.
+    types = {
+        name: eval(text, function.__globals__) if isinstance(text, str) else text  # noqa: S307
+        for name, text in function.__annotations__.items()
+        if name in names and name not in SUPPLIED_PARAMETERS
+    }
     return Declaration(
         name=function.__name__.rstrip("_"),
         summary=lines[0] if lines else "",

@@ -2,16 +2,30 @@
 
 from __future__ import annotations
 
+import os
+import stat
 import sys
+
+from cortex.operations import HOOK_ALIASES
 
 
 def console() -> None:
     """Run the hook, or the command line; each imports nothing of the other."""
-    if sys.argv[1:2] == ["hook"]:
+    first, *rest = sys.argv[1:] or [""]
+    if first == "hook" or (first in HOOK_ALIASES and _is_piped()):
         from cortex.interfaces.hook.main import console as hook  # noqa: PLC0415
 
-        hook(sys.argv[2:])
+        # Earlier memories knew one host; a --host that is given counts.
+        hook(rest if first == "hook" else ["--host", "claude", first, *rest])
     else:
         from cortex.interfaces.cli.main import console as command  # noqa: PLC0415
 
         command()
+
+
+def _is_piped() -> bool:
+    """True if something may come: standard input is neither a terminal nor /dev/null."""
+    try:
+        return not stat.S_ISCHR(os.fstat(0).st_mode)
+    except OSError:
+        return False

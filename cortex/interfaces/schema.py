@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from types import NoneType, UnionType
 from typing import (
     Annotated,
@@ -26,12 +26,19 @@ from cortex.core.text.strings import close_matches, did_you_mean
 from cortex.hosts import HOST_NAMES
 from cortex.hosts.host import EVENTS
 from cortex.interfaces.declare import Declaration, declaration_of, load_verb
-from cortex.operations import VERBS
+from cortex.operations import ALIASES, VERBS
+from cortex.operations.find.explain_score import NoteScore
+from cortex.operations.records.archive_by_words import ForgetResult
+from cortex.operations.sessions.work_context import ContextResult
 
 _PLAIN_TYPES: dict[Any, str] = {
     str: "string", bytes: "string", int: "integer", float: "number", bool: "boolean", NoneType: "null",
 }  # fmt: skip
 _FORMATS: dict[object, str] = {DAY: "date", TIME: "date-time"}
+# Verbs import these only where they answer them.
+_LAZY_TYPES = {
+    one.__name__: one for one in (BriefingSection, ContextResult, ForgetResult, NoteScore, Problem)
+}
 _Schema = dict[str, Any]
 
 
@@ -55,7 +62,7 @@ class SchemaResult(NamedTuple):
 
 
 def schema(caller: Caller, verb: str = "") -> SchemaResult:
-    """Print JSON Schema of the arguments and of the --json answer of a verb, or of all verbs.
+    """Print JSON Schema of what verbs take and answer.
 
     verb: its name, or hook; all verbs when none is given
 
@@ -64,6 +71,7 @@ def schema(caller: Caller, verb: str = "") -> SchemaResult:
     del caller
     if verb == "hook":
         return SchemaResult({"hook": _hook_schema()})
+    verb = ALIASES.get(verb, (verb,))[0]
     if verb and verb not in VERBS:
         hint = did_you_mean(close_matches(verb, VERBS), "cortex --help lists the verbs")
         raise NotFoundError(f"there is no verb {verb!r}", hint)
@@ -93,10 +101,15 @@ def schema_of_verb(name: str) -> VerbSchema:
     function = load_verb(name)
     declared = declaration_of(function)
     definitions: dict[str, _Schema] = {}
-    answer = schema_of_type(get_type_hints(function, include_extras=True)["return"], definitions)
+    answer = schema_of_type(answer_type(function), definitions)
     if definitions:
         answer = {**answer, "$defs": definitions}
     return VerbSchema(declared.summary, _arguments_schema(declared), answer)
+
+
+def answer_type(function: Callable[..., object]) -> Any:
+    """What a verb answers, resolved."""
+    return get_type_hints(function, localns=_LAZY_TYPES, include_extras=True)["return"]
 
 
 def _arguments_schema(declared: Declaration) -> _Schema:
@@ -174,9 +187,7 @@ def _define(kind: Any, definitions: dict[str, _Schema]) -> str:
         return name
     definitions[name] = {}  # so that a tuple that holds itself ends
     properties: dict[str, _Schema] = {}
-    # `brief` imports these only where there is no cached briefing.
-    names = {"BriefingSection": BriefingSection, "Problem": Problem}
-    types = get_type_hints(tuple_class, localns=names, include_extras=True)
+    types = get_type_hints(tuple_class, localns=_LAZY_TYPES, include_extras=True)
     for field, field_type in types.items():
         one = schema_of_type(field_type, definitions, bound)
         if field == "hit":  # its fields are merged into the object that holds it

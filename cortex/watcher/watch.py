@@ -60,11 +60,12 @@ def watch(
     *, status: bool = False, stop: bool = False, poll: bool = False, quiet: Annotated[int, Between(0, _MAX_QUIET_SECONDS)] = 5,
     unit: Literal["", "systemd", "launchd"] = "",
 ) -> WatchResult:  # fmt: skip
-    """Keep the vault fresh until ended: whenever it is quiet, normalize, index, heal and commit.
+    """Keep the vault fresh until ended.
 
-    It runs in the foreground; ctrl-C ends it. One runs for each vault, and answers searches while
-    it does. It commits where the vault is a repository of its own; `autocommit = true` or `false`
-    below [sync] in cortex.toml decides otherwise.
+    Whenever it is quiet: normalize, index, heal and commit. It runs in the foreground; ctrl-C ends
+    it. One runs for each vault, and answers searches while it does. It commits where the vault is a
+    repository of its own; `autocommit = true` or `false` below [sync] in cortex.toml decides
+    otherwise.
 
     status: ask the watcher that runs how it stands; exit code 1 when none runs
     stop: end the watcher that runs

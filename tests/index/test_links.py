@@ -287,7 +287,7 @@ def test_doctor_explains_what_leads_nowhere_but_leaves_people_their_unwritten_no
             "links to docs/design.md, and there is no such note",
         ),
     ]
-    assert "cortex unrelate use-it-abcdef refines keep-a-catalogue-m5d2xb" in found[1].hint
+    assert "cortex relate use-it-abcdef refines keep-a-catalogue-m5d2xb --remove" in found[1].hint
     assert "mend the name" in found[1].hint
     assert found[2].hint == "take it out of records/decision/use-it-abcdef.md"
 
@@ -361,9 +361,9 @@ another
 
 def test_a_path_means_its_place_and_what_is_set_aside_is_looked_at_too(vault_from, caller) -> None:
     assert [(one.where, one.message, one.hint) for one in problems(vault_from(ELSEWHERE), caller)] == [
-        ("a/one.md:4", "says refines a/x; there is no such note; x is called alike", "mend the name in a/one.md; cortex unrelate one-abcdef refines a/x takes the relation out"),
+        ("a/one.md:4", "says refines a/x; there is no such note; x is called alike", "mend the name in a/one.md; cortex relate one-abcdef refines a/x --remove takes the relation out"),
         ("a/one.md:6", "links to gone/y.md, and there is no such note", "take it out of a/one.md"),
-        ("a/two.md:5", "says follows nobody; there is no such note", "cortex unrelate two-abcdef follows nobody takes the relation out"),
+        ("a/two.md:5", "says follows nobody; there is no such note", "cortex relate two-abcdef follows nobody --remove takes the relation out"),
     ]  # fmt: skip
 
 

@@ -9,7 +9,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
-from typing import get_type_hints
+from typing import get_args
 
 import pytest
 
@@ -17,7 +17,8 @@ from cortex.core.model.problem import InvalidInputError
 from cortex.interfaces.cli import arguments, overview, render, text
 from cortex.interfaces.cli.main import main
 from cortex.interfaces.declare import convert, declaration_of, load_verb
-from cortex.operations import VERBS
+from cortex.interfaces.schema import answer_type
+from cortex.operations import ALIASES, HOOK_ALIASES, VERBS
 from tests.conftest import Shell
 
 SEARCH, SHOW = (declaration_of(load_verb(name)) for name in ("search", "show"))
@@ -34,13 +35,33 @@ def test_every_verb_says_what_it_does_what_its_parameters_mean_and_shows_an_exam
     assert all(example.partition("cortex ")[1] for example in declared.examples)
     assert [one.name for one in declared.parameters if not one.meaning] == []
     if render._text_renderer(name) is text.change_lines:
-        answer = get_type_hints(load_verb(name))["return"]
-        assert {"outcome", "path", "id", "undo", "problems"} <= set(answer._fields)
+        answer = answer_type(load_verb(name))
+        for one in get_args(answer) or [answer]:
+            assert {"outcome", "path", "id", "undo", "problems"} <= set(one._fields)
 
 
 def test_the_overview_names_every_verb_once() -> None:
     named = [name for names in overview.VERB_GROUPS.values() for name in names]
-    assert sorted(name for name in named if name in VERBS) == sorted(VERBS)
+    assert sorted(named) == sorted(VERBS)
+    daily = [name for names in overview.DAILY_VERBS.values() for name in names]
+    assert len(daily) == len({*daily} & {*VERBS})
+    assert 18 <= len(daily) <= 22
+
+
+@pytest.mark.parametrize("columns", [40, 63, 64, 80, 200])
+@pytest.mark.parametrize("words", [["--help"], ["--help", "--all"], ["brief", "--help"]])
+def test_help_fits_the_terminal(cortex, monkeypatch, words, columns) -> None:
+    monkeypatch.setenv("COLUMNS", str(columns))
+    lines = cortex(*words).stdout.partition("\nexample")[0].splitlines()
+    assert max(map(len, lines)) <= min(columns, 100), max(lines, key=len)
+    if columns >= 80 and words == ["--help"]:
+        assert len(lines) <= 24  # one screen
+        assert all(re.match("usage|cortex|.{7}[a-z]+ ", line) for line in lines)
+
+
+@pytest.mark.parametrize("name", VERBS)
+def test_a_summary_stands_in_one_line_of_the_overview(name) -> None:
+    assert len(declaration_of(load_verb(name)).summary) <= overview.SUMMARY_CHARS
 
 
 @pytest.mark.parametrize(
@@ -115,10 +136,11 @@ def test_help_of_a_verb_ends_with_zero_and_an_example(cortex) -> None:
 def test_the_overview_names_every_verb(cortex) -> None:
     done = cortex("--help")
     assert done.returncode == 0
-    for name in VERBS:
-        assert re.search(rf"^  {name} ", done.stdout, re.MULTILINE)
-    assert cortex().returncode == 0
-    assert cortex("help").stdout == done.stdout
+    assert cortex().stdout == cortex("help").stdout == cortex("-h").stdout == done.stdout
+    every = cortex("--help", "--all").stdout
+    assert cortex("help", "--all").stdout == every
+    for name in (*VERBS, *ALIASES, "hook"):
+        assert re.search(rf"^  {name} ", every, re.MULTILINE)
     assert cortex("help", "search").stdout == cortex("search", "--help").stdout
 
 
@@ -167,9 +189,89 @@ def test_a_list_without_hits_ends_with_one(cortex, vault, words) -> None:
     assert cortex(*words, cwd=vault.root).returncode == 1
 
 
-def test_an_unknown_verb_suggests_one(cortex) -> None:
-    done = cortex("seach", "x")
-    assert (done.returncode, "did you mean cortex search?" in done.stderr) == (2, True)
+@pytest.mark.parametrize(
+    ("word", "verb"), [("seach", "search"), ("unpn", "unpin"), ("hlep", "help")]
+)
+def test_an_unknown_verb_suggests_one(cortex, word, verb) -> None:
+    done = cortex(word, "x")
+    assert (done.returncode, f"did you mean cortex {verb}?" in done.stderr) == (2, True)
+
+
+@pytest.mark.parametrize("alias", ALIASES)
+def test_an_alias_is_no_verb_and_its_help_and_schema_are_those_of_its_verb(cortex, alias) -> None:
+    verb, *words = ALIASES[alias]
+    assert alias not in VERBS
+    flags = {one.flag for one in declaration_of(load_verb(verb)).parameters if one.is_option}
+    assert {*words} <= flags
+    help_text = cortex(alias, "--help").stdout
+    assert f"cortex {alias} is another name of cortex {' '.join([verb, *words])}" in help_text
+    assert cortex("help", alias).stdout == help_text
+    assert [*json.loads(cortex("schema", alias, "--json").stdout)["verbs"]] == [verb]
+
+
+@pytest.mark.parametrize(
+    ("alias", "merged"),
+    [
+        (["score", "a"], ["show", "--why", "a"]),
+        (["context", "-n", "1"], ["brief", "--context", "-n1"]),
+        (["find", "zebra"], ["search", "zebra"]),
+        (["ls", "zebra"], ["search", "zebra"]),
+        (["list", "zebra"], ["search", "zebra"]),
+        (["inspect", "a"], ["show", "a"]),
+        (["stats"], ["status"]),
+        (["log", "a"], ["history", "a"]),
+        (["log"], ["history"]),
+        (["unpin", "a"], ["pin", "a", "--remove"]),
+        (["unrelate", "a", "any", "b"], ["relate", "--remove", "a", "any", "b"]),
+        (["forget", "nothing", "-such"], ["archive", "--words", "nothing", "-such"]),
+    ],
+    ids=" ".join,
+)
+@pytest.mark.parametrize("form", [[], ["--json"]])
+def test_an_alias_answers_as_its_verb_does(vault_from, cortex, alias, merged, form) -> None:
+    vault = vault_from("=== a.md\nzebra\n")
+    one, other = (cortex(*words, *form, cwd=vault.root) for words in (alias, merged))
+    assert (one.returncode, one.stderr) == (other.returncode, other.stderr)
+    steady = re.compile(r'"uses": \d+|used \d+ times?|"last_use": "[^"]*"|, last .*')
+    assert steady.sub("", one.stdout) == steady.sub("", other.stdout)
+
+
+def test_aliases_that_write_write_as_their_verbs(cortex, vault) -> None:
+    for name in ("add", "remember"):
+        done = cortex(name, "Use SQLite", "--json", cwd=vault.root)
+        assert (done.returncode, done.stderr) == (0, "")
+        assert json.loads(done.stdout)["path"].startswith(
+            {"add": "inbox/", "remember": "records/"}[name]
+        )
+    text = "## Learnings\n\n- Retries must carry the idempotency key\n"
+    done = cortex("passive", "-", "--source", "ci", "--json", cwd=vault.root, stdin=text)
+    (learned,) = json.loads(done.stdout)["hits"]
+    assert learned["type"] == "learning"
+    done = cortex("forget", "idempotency", "key", "--json", cwd=vault.root)
+    assert (json.loads(done.stdout)["id"], done.returncode) == (learned["id"], 0)
+
+
+@pytest.mark.parametrize("event", HOOK_ALIASES)
+def test_what_a_host_called_in_earlier_memories_is_the_hook(
+    cortex_process, cortex, vault, event
+) -> None:
+    payload = json.dumps(
+        {"session_id": "s1", "cwd": vault.root, "last_assistant_message": "Decision: use SQLite."}
+    )
+    done = cortex_process(event, cwd=vault.root, stdin=payload)
+    assert (done.returncode, done.stderr) == (0, "")
+    if event == "stop":
+        assert "use SQLite" in cortex("search", "SQLite", cwd=vault.root).stdout
+    refused = subprocess.run(
+        [sys.executable, "-m", "cortex", event],
+        cwd=vault.root,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert refused.returncode == 2
+    assert "cortex hooks install" in refused.stderr
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ import pytest
 from cortex.interfaces.cli.main import main
 from cortex.interfaces.cli.view import BOLD, DIM, OFF, YELLOW
 from cortex.interfaces.declare import declaration_of, load_verb
-from cortex.operations import VERBS
+from cortex.operations import ALIASES, VERBS
 
 ESC = "\x1bc"  # resets a terminal; nothing of it stops a link
 EVIL = f"x{ESC}\x1b[31m\x1b]0;x\x07\x08\x7f\x9b31m\u202e"
@@ -237,7 +237,7 @@ def said(
 
 
 @pytest.mark.sampled(3)
-@pytest.mark.parametrize("name", VERBS)
+@pytest.mark.parametrize("name", [*VERBS, *(alias for alias in ALIASES if alias in ASKED)])
 def test_no_verb_sends_a_control_character_of_a_note_to_the_terminal(
     name, hostile, tmp_path, capsys, monkeypatch
 ) -> None:
@@ -249,11 +249,8 @@ def test_no_verb_sends_a_control_character_of_a_note_to_the_terminal(
     monkeypatch.chdir(work)
     assert main(["init", str(own), "--default"]) == 0
     capsys.readouterr()
-    required = [
-        ID
-        for one in declaration_of(load_verb(name)).parameters
-        if one.required and not one.is_option
-    ]
+    declared = declaration_of(load_verb(ALIASES.get(name, (name,))[0]))
+    required = [ID for one in declared.parameters if one.required and not one.is_option]
     everything = ""
     for form in ("plain", "painted", "json"):
         vault = tmp_path / ("shared" if name in LOOKING else form) / f"va{ESC}ult"
@@ -268,11 +265,7 @@ def test_no_verb_sends_a_control_character_of_a_note_to_the_terminal(
                 monkeypatch.chdir(vault)
             if form == "plain" and (name == "show" or "--at" in words):
                 continue  # a text that was asked for goes into a pipe as it stands
-            where = (
-                ["--vault", str(vault)]
-                if "vault" in declaration_of(load_verb(name)).supplied
-                else []
-            )
+            where = ["--vault", str(vault)] if "vault" in declared.supplied else []
             text = said(
                 [name, *where, *given, *(["--json"] if form == "json" else [])],
                 capsys,

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import pytest
 
 from cortex.interfaces.schema import schema_of_verb
-from cortex.operations import VERBS
+from cortex.operations import ALIASES, VERBS
 
 _TYPES = {
     "string": str, "integer": int, "number": (int, float), "boolean": bool, "null": type(None), "object": dict, "array": list,
@@ -140,7 +140,7 @@ def test_every_answer_fits_its_schema(cortex, vault, git) -> None:
         done = cortex(name, *words, "--json", cwd=vault.root)
         assert done.returncode in (0, 1), (line, done.stdout, done.stderr)
         answer = json.loads(done.stdout)
-        schema = schema_of_verb(name).answer
+        schema = schema_of_verb(ALIASES.get(name, (name,))[0]).answer
         assert fits(answer, schema, schema.get("$defs", {})), (line, answer)
         for one in notes_in(answer):
             if "file" in one and one["path"]:

@@ -24,13 +24,12 @@ from cortex.operations.capture.normalize import normalize
 from cortex.operations.capture.save import save
 from cortex.operations.plan.done import done
 from cortex.operations.records.archive import archive
+from cortex.operations.records.archive_by_words import archive_by_words as forget
 from cortex.operations.records.consolidate import consolidate
 from cortex.operations.records.delete import delete
-from cortex.operations.records.forget import forget
 from cortex.operations.records.pin import pin
 from cortex.operations.records.restore import restore
 from cortex.operations.records.supersede import find_supersede_problems, supersede
-from cortex.operations.records.unpin import unpin
 from cortex.operations.records.update import update
 from cortex.vault.locate import Vault
 
@@ -232,7 +231,7 @@ def test_bytes_of_windows_and_of_odd_yaml_stay(vault, caller) -> None:
         pin(vault, caller, "odd-abcdef"),
     ):
         assert answer.outcome != "unchanged"
-    unpin(vault, caller, "odd-abcdef")
+    pin(vault, caller, "odd-abcdef", remove=True)
     assert file.read_bytes() == odd.replace(
         b"---\r\n\r\ntext", f"updated: {NOW}\r\n---\r\n\r\ntext".encode()
     )
@@ -542,10 +541,10 @@ def test_every_command_that_is_told_is_one_a_shell_runs_as_it_was_meant(
 
 def test_pin_unpin_and_done_say_what_they_did_once(one, caller) -> None:
     before = text(one)
-    assert pin(one, caller, "use-sqlite").undo == "cortex unpin use-sqlite-k3f7q2"
+    assert pin(one, caller, "use-sqlite").undo == "cortex pin use-sqlite-k3f7q2 --remove"
     assert "pinned: true\n" in text(one)
     assert pin(one, caller, "use-sqlite").outcome == "unchanged"
-    assert unpin(one, caller, "use-sqlite").outcome == "unpinned"
+    assert pin(one, caller, "use-sqlite", remove=True).outcome == "unpinned"
     assert text(one) == before.replace(f"updated: {OLD}", f"updated: {NOW}")
     answer = done(one, caller, "order-cables")
     assert (answer.outcome, answer.undo) == (
@@ -577,8 +576,8 @@ VERBS: list[Callable[..., object]] = [
     archive,
     delete,
     pin,
-    unpin,
-    restore,
+    lambda *given: pin(*given, remove=True),
+    lambda vault, caller, name: restore(vault, caller, [name]),
     lambda *given: update(*given, title="x"),
     supersede,
 ]

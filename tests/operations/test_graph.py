@@ -138,7 +138,7 @@ MISTAKES = [
     (("unrelate", "aa-abcdef", "refines", "bb-abcdef"), "it says supersedes"),
     (
         ("unrelate", "bb-abcdef", "refines", "aa-abcdef"),
-        "cortex unrelate aa-abcdef supersedes bb-abcdef",
+        "cortex relate aa-abcdef supersedes bb-abcdef --remove",
     ),
     (("unrelate", "aa-abcdef", "any", "nowhere"), "there is no note 'nowhere'"),
     (("graph", "aa-abcdef", "--depth", "0"), "1 to 10"),
@@ -381,7 +381,7 @@ def test_who_mentions_a_thing(vault_from, cortex) -> None:
 def test_what_relates_and_takes_back_says_how_it_is_undone(notes, cortex) -> None:
     before = text(notes, "aa")
     made = answer(cortex, "relate", "aa-abcdef", "follows", "bb-abcdef")
-    assert made["undo"] == "cortex unrelate aa-abcdef follows bb-abcdef"
+    assert made["undo"] == "cortex relate aa-abcdef follows bb-abcdef --remove"
     assert answer(cortex, "relate", "aa-abcdef", "follows", "bb-abcdef")["undo"] == ""
     related = text(notes, "aa")
     gone = answer(cortex, *made["undo"].split()[1:])

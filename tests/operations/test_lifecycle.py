@@ -21,8 +21,8 @@ from cortex.index.filters import NoteFilter
 from cortex.index.refresh import query_index
 from cortex.operations import VERBS
 from cortex.operations.care.status import status
+from cortex.operations.find.explain_score import explain_score as score
 from cortex.operations.find.note_ranks import rank_notes, signals_of_notes, timestamp_of
-from cortex.operations.find.score import score
 from cortex.operations.find.search import search
 from cortex.operations.find.show import show
 from cortex.operations.records.lifecycle import archive_by_itself, lifecycle
@@ -649,7 +649,7 @@ def test_an_edit_of_a_person_in_between_wins(
 
 
 def test_the_verbs_read_no_whoosh() -> None:
-    code = "import sys; import cortex.operations.find.score, cortex.operations.records.lifecycle; print([m for m in sys.modules if m.startswith(('whoosh', 'git.'))])"
+    code = "import sys; import cortex.operations.find.explain_score, cortex.operations.records.lifecycle; print([m for m in sys.modules if m.startswith(('whoosh', 'git.'))])"
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, env=os.environ
     )

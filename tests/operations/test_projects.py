@@ -18,8 +18,8 @@ from cortex.operations.plan.actions import actions
 from cortex.operations.plan.meetings import meetings
 from cortex.operations.projects.project import identify_project, project
 from cortex.operations.records.topic import topic
-from cortex.operations.sessions.context import context
 from cortex.operations.sessions.session import session
+from cortex.operations.sessions.work_context import work_context as context
 from cortex.operations.share.heal import heal
 from cortex.vault import project_aliases, settings
 from cortex.vault.git import checkout

@@ -20,7 +20,7 @@ from cortex.operations.find.recall import recall
 from cortex.operations.find.timeline import timeline
 from cortex.operations.plan.actions import actions, is_date
 from cortex.operations.plan.meetings import meetings
-from cortex.operations.sessions.context import context
+from cortex.operations.sessions.work_context import work_context as context
 from cortex.operations.share.heal import heal
 from cortex.vault.state import access_log
 

@@ -25,9 +25,9 @@ from cortex.operations.capture import normalize_now as at_once_module
 from cortex.operations.capture.capture import capture, publish_event
 from cortex.operations.capture.normalize import normalize
 from cortex.operations.capture.normalize_now import normalize_now
-from cortex.operations.capture.passive import passive
 from cortex.operations.capture.retry import retry
 from cortex.operations.capture.save import save
+from cortex.operations.capture.save_learnings import save_learnings as passive
 from cortex.operations.care.doctor import doctor
 from cortex.operations.find.search import search
 from cortex.operations.records.archive import archive

@@ -15,10 +15,10 @@ from cortex.operations.capture.capture import capture
 from cortex.operations.capture.normalize import normalize
 from cortex.operations.care.doctor import doctor
 from cortex.operations.care.status import status
+from cortex.operations.find.explain_score import NoteScore
 from cortex.operations.find.recall import recall
-from cortex.operations.find.score import NoteScore
 from cortex.operations.plan.actions import actions
-from cortex.operations.sessions.context import context
+from cortex.operations.sessions.work_context import work_context as context
 
 
 def write(vault, number: int, **fields: str) -> None:

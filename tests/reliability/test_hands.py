@@ -26,10 +26,10 @@ from cortex.operations.capture.capture import capture
 from cortex.operations.capture.save import save
 from cortex.operations.care.doctor import doctor
 from cortex.operations.care.init import init
+from cortex.operations.find.explain_score import explain_score as score
 from cortex.operations.find.graph import graph
 from cortex.operations.find.history import history
 from cortex.operations.find.recall import recall
-from cortex.operations.find.score import score
 from cortex.operations.find.search import search
 from cortex.operations.find.timeline import timeline
 from cortex.operations.plan.actions import actions
@@ -259,12 +259,12 @@ class Hands:
             "save": lambda: self.save(f"Saved {number}", f"said {number}"),
             "save topic": lambda: self.save(f"Saved {number}", f"said {number}", topic=self.chance.choice(["bug/roof", "decision/tiles"])),
             "relate": verb("relate", name, self.chance.choice(["refines", "references", "contradicts"]), other),
-            "unrelate": verb("unrelate", name, "any", other), "update": verb("update", name, title=f"Updated {number}", priority=3),
+            "unrelate": verb("relate", name, "any", other, remove=True), "update": verb("update", name, title=f"Updated {number}", priority=3),
             "supersede": verb("supersede", name, by=other), "archive": verb("archive", name), "delete": verb("delete", name),
             "restore": verb("restore", [name]), "pin": verb("pin", name), "done": verb("done", name), "lifecycle": verb("lifecycle"),
-            "show": verb("show", name), "score": verb("score", name), "timeline": verb("timeline", name), "history": verb("history", name),
+            "show": verb("show", name), "score": verb("show", name, why=True), "timeline": verb("timeline", name), "history": verb("history", name),
             "graph": verb("graph", name, depth=3), "recall": verb("recall", "roof"), "search": verb("search", "roof tiles"),
-            "status": verb("status"), "context": verb("context"), "meetings": verb("meetings"), "consolidate": verb("consolidate"),
+            "status": verb("status"), "context": verb("brief", context=True), "meetings": verb("meetings"), "consolidate": verb("consolidate"),
             "entities": verb("entities", name), "session": verb("session", "start", f"s-{number}"), "sync": verb("sync"), "heal": verb("heal"),
         }  # fmt: skip
 

@@ -37,3 +37,5 @@ Time = Annotated[str, TIME] | Literal[""]
 QueryText = Annotated[str, QUERY]
 # What names a note: id, beginning or end of one, path, file name, title or alias.
 NoteName = Annotated[str, NOTE]
+# The same, or words that describe it.
+NoteQuery = Annotated[str, NOTE, QUERY]

@@ -8,10 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import get_args, get_origin
 
-from cortex.core.model.parameters import QueryText
+from cortex.core.model.parameters import QUERY
 from cortex.core.model.problem import InvalidInputError
 from cortex.core.text.strings import close_matches
 from cortex.interfaces.declare import Declaration, Parameter, choices_of
+from cortex.operations import ALIASES
 
 GLOBAL_OPTIONS = (
     Parameter(
@@ -40,7 +41,7 @@ def parse(declared: Declaration, words: Sequence[str]) -> dict[str, object] | No
     """
     arguments = [one for one in declared.parameters if not one.is_option]
     options = {flag: one for one in options_of(declared) for flag in flags_of(one)}
-    is_query = bool(arguments) and arguments[-1].type is QueryText
+    is_query = bool(arguments) and QUERY in get_args(arguments[-1].type)
     values: dict[str, object] = {}
     given: list[str] = []
     rest = iter(words)
@@ -87,27 +88,41 @@ def flags_of(parameter: Parameter) -> list[str]:
     return [short, parameter.flag] if short else [parameter.flag]
 
 
-def help_lines(declared: Declaration) -> Iterator[str]:
-    """What `cortex VERB --help` prints."""
+def help_lines(declared: Declaration, name: str = "", width: int = 80) -> Iterator[str]:
+    """What `cortex VERB --help` prints; `name` is the word that was typed, which may be an alias."""
     import textwrap  # noqa: PLC0415  for help alone
+
+    def wrap(text: str, indent: int = 0, start: str | None = None) -> list[str]:
+        first = " " * indent if start is None else start
+        return textwrap.wrap(
+            text,
+            width,
+            initial_indent=first,
+            subsequent_indent=" " * indent,
+            break_on_hyphens=False,
+        )
 
     arguments = [one for one in declared.parameters if not one.is_option]
     options = options_of(declared)
     usage = [usage_of(one) for one in arguments]
-    yield " ".join(["usage: cortex", declared.name, *usage, "[options]"])
-    yield from ("", declared.summary)
-    if declared.description:
-        yield from ("", *declared.description.splitlines())
+    yield from wrap(" ".join(["usage: cortex", declared.name, *usage, "[options]"]), 4, "")
+    if name in ALIASES:
+        yield from wrap(f"cortex {name} is another name of cortex {' '.join(ALIASES[name])}", 4, "")
+    yield from ("", *wrap(declared.summary))
+    for paragraph in filter(None, declared.description.split("\n\n")):
+        yield from ("", *wrap(paragraph))
     rows = [(one.name.upper(), one) for one in arguments], [(usage_of(one), one) for one in options]
     for heading, section in zip(("arguments", "options"), rows, strict=True):
         if section:
             yield from ("", f"{heading}:")
         for written, one in section:
             choices = "" if one.is_option else " (" + ", ".join(choices_of(one.type)) + ")"
-            meaning = textwrap.wrap(one.meaning + choices.removesuffix(" ()"), 72)
-            first, *more = [*meaning, ""] if len(written) <= 22 else ["", *meaning, ""]
-            yield f"  {written:<22}  {first}".rstrip()
-            yield from (f"{'':26}{line}" for line in more[:-1])
+            meaning = one.meaning + choices.removesuffix(" ()")
+            indent = 26 if width >= 64 else 6
+            is_long = len(written) > indent - 4
+            if is_long:
+                yield f"  {written}"
+            yield from wrap(meaning, indent, f"  {'' if is_long else written:<{indent - 4}}  ")
     yield from ("", "examples:" if len(declared.examples) > 1 else "example:")
     yield from (f"  {example}" for example in declared.examples)
 

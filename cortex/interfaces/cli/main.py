@@ -17,7 +17,7 @@ from cortex.core.model.problem import AmbiguousNameError, CortexError, InvalidIn
 from cortex.core.text.shell_command import shell_quote
 from cortex.interfaces.cli import arguments, command, daemon_client, progress
 from cortex.interfaces.declare import declaration_of, load_verb
-from cortex.operations import VERBS
+from cortex.operations import ALIASES, HOOK_ALIASES, VERBS
 from cortex.vault.git import checkout
 from cortex.vault.locate import Vault, find_vault
 
@@ -91,7 +91,10 @@ def _replace_character(error: UnicodeError) -> tuple[str | bytes, int]:
 
 def _run_command(argv: list[str]) -> int:
     at = command.verb_position(argv)
-    name = argv[at] if at < len(argv) else ""
+    name = alias = argv[at] if at < len(argv) else ""
+    if alias in ALIASES:
+        name, *front = ALIASES[alias]
+        argv = [*argv[:at], name, *front, *argv[at + 1 :]]
     if name not in VERBS:
         return _run_without_verb(argv, name)
     if (
@@ -101,7 +104,10 @@ def _run_command(argv: list[str]) -> int:
         return code
     parsed = command.parse(argv)
     if parsed is None:
-        print("\n".join(arguments.help_lines(declaration_of(load_verb(name)))))
+        from cortex.interfaces.cli import overview  # noqa: PLC0415  help knows the terminal's width
+
+        width = overview.terminal_width()
+        print("\n".join(arguments.help_lines(declaration_of(load_verb(name)), alias, width)))
         return EXIT_OK
     now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
     caller = Caller(os.getcwd(), now, os.urandom, "cli", progress.bar())
@@ -235,15 +241,19 @@ def _run_without_verb(argv: list[str], name: str) -> int:
             command.json_line({"version": __version__}) if as_json else f"cortex {__version__}\n"
         )
         return EXIT_OK
-    if words[:1] == ["help"] and len(words) == 2 and words[1] in VERBS:
+    if words[:1] == ["help"] and len(words) == 2 and words[1] in (*VERBS, *ALIASES):
         return _run_command([words[1], "--help"])
+    if name in HOOK_ALIASES or name == "hook":
+        message = f"cortex {name} is for an agent's host, which pipes JSON into it"
+        raise InvalidInputError(message, "cortex hooks install wires an agent")
     from cortex.interfaces.cli import overview  # noqa: PLC0415  it reads every verb's declaration
 
-    if words[:1] == ["help"] and len(words) > 1:
-        name = " ".join(words[1:])
-    elif words in (["help"], ["--help"], ["-h"]) or not argv:
-        sys.stdout.write("\n".join([*overview.lines(), ""]))
+    wanted = {*words} - {"--all"}
+    if wanted in ({"help"}, {"--help"}, {"-h"}) or not argv:
+        sys.stdout.write("\n".join([*overview.lines(all_verbs="--all" in words), ""]))
         return EXIT_OK
+    if words[:1] == ["help"]:
+        name = " ".join(words[1:])
     if name:
         raise InvalidInputError(f"there is no verb {name!r}", overview.suggest_verb(name))
     named = [] if words else ["--json"]

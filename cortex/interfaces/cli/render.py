@@ -15,6 +15,10 @@ from cortex.interfaces.escape_terminal import escape
 from cortex.operations import VERBS
 from cortex.vault.files import iter_chunks
 
+# Of verbs that answer in several forms: class -> the name of its renderer and of its rules here.
+_OTHER_ANSWERS = {
+    "ContextResult": "context", "ForgetResult": "forget", "NoteScore": "score", "PassiveResult": "passive",
+}  # fmt: skip
 _FRAMED_VERBS = ("brief", "remind")  # their text is neutral, in a frame of ours
 _EXIT_INTERRUPTED = 130  # as a shell counts a program that Ctrl-C ended
 _FINDING_VERBS = ("actions", "graph", "meetings", "recall", "remind", "search")
@@ -49,7 +53,8 @@ def print_answer(verb: str, answer: Any, out: TextIO, view: View) -> None:
     Elsewhere an agent may read it: a text that was asked for is printed as it is, and lines about
     notes are escaped for an agent.
     """
-    if not view.width and (pieces := _raw_content(verb, answer)) is not None:
+    form = _answer_form(verb, answer)
+    if not view.width and (pieces := _raw_content(form, answer)) is not None:
         for piece in pieces:
             if hasattr(out, "buffer"):
                 out.flush()
@@ -57,10 +62,10 @@ def print_answer(verb: str, answer: Any, out: TextIO, view: View) -> None:
             else:
                 out.write(piece.decode("utf-8", "surrogateescape"))
         return
-    shown = finish("\n".join(_text_renderer(verb)(answer)), view)
+    shown = finish("\n".join(_text_renderer(verb, form)(answer)), view)
     for code in (BOLD, DIM, YELLOW, OFF) if not view.color else ():
         shown = shown.replace(code, "")
-    if not view.width and verb not in _FRAMED_VERBS:
+    if not view.width and form not in _FRAMED_VERBS:
         shown = escape_for_agent(f"\n{shown}")[1:]  # the first line begins one too
     if shown:
         out.write(shown + "\n")
@@ -91,18 +96,26 @@ def exit_code(verb: str, answer: Any) -> int:
     """0 for yes, 1 for no, 130 for an import that Ctrl-C ended."""
     if verb == "import" and answer.stopped:
         return _EXIT_INTERRUPTED
-    return int(bool(verb in _IS_NEGATIVE and _IS_NEGATIVE[verb](answer)))
+    is_negative = _IS_NEGATIVE.get(_answer_form(verb, answer))
+    return int(bool(is_negative and is_negative(answer)))
 
 
-def _text_renderer(verb: str) -> Callable[[Any], Iterable[str]]:
-    """The function of the verb's name in `render_ROOM`; no other room's renderers are loaded."""
+def _answer_form(verb: str, answer: Any) -> str:
+    return _OTHER_ANSWERS.get(type(answer).__name__, verb)
+
+
+def _text_renderer(verb: str, form: str = "") -> Callable[[Any], Iterable[str]]:
+    """The function of the form's name in `render_ROOM`, by default of the verb's; no other room's
+    renderers are loaded."""
     module, function = VERBS[verb]
     if verb == "completion":
         return lambda answer: answer.script.splitlines()
     if not module.startswith("operations."):
         return lambda answer: map(escape, answer.lines())
     room = import_module(f"cortex.interfaces.cli.render_{module.split('.')[-2]}")
-    renderer: Callable[[Any], Iterable[str]] = getattr(room, function, text.change_lines)
+    renderer: Callable[[Any], Iterable[str]] = getattr(
+        room, function if form in ("", verb) else form, text.change_lines
+    )
     return renderer
 
 

@@ -52,9 +52,6 @@ def relate(answer: Any) -> Iterable[str]:
     yield from problem_lines(answer.problems)
 
 
-unrelate = relate
-
-
 def consolidate(answer: Any) -> Iterable[str]:
     if answer.id:
         yield f"{answer.outcome}: {path(answer.path)}, from {', '.join(map(escape, answer.originals))}"

@@ -37,7 +37,7 @@ def capture(
     tags: tuple[str, ...] = (),
     id: str = "",
 ) -> CaptureResult:
-    """Keep a text as an event in the inbox and print the event's id.
+    """Keep a text as an event in the inbox and print its id.
 
     The id is printed only when the event is on disk and would survive a power cut. Text inside
     <private>…</private> and well-known secrets are never written: they become [REDACTED:kind].

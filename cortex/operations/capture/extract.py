@@ -17,7 +17,7 @@ from cortex.index.filters import NoteFilter
 from cortex.index.refresh import IndexSession
 from cortex.operations.capture.ask_model import ask_model
 from cortex.operations.capture.replay import ReplayResult, replay as run_replay, undo_replay
-from cortex.operations.capture.save import save
+from cortex.operations.capture.save import SaveResult, save
 from cortex.operations.find import resolve_note
 from cortex.operations.find.ensure_fresh import query_fresh
 from cortex.vault import files, settings
@@ -64,13 +64,14 @@ def extract(
     apply: bool = False,
     undo: bool = False,
 ) -> ExtractResult:
-    """Show what extraction finds: tags, what was done, and words of a decision or a lesson.
+    """Show what extraction finds in a text, an event or a session.
 
-    Of a turn of a session become records: what is marked or gives a reason, with a confidence of
-    0.5 or more, and passages that are noteworthy by who said them and how. The rest stays in the
-    event, where search finds it. Of what was done only the plan becomes a record. Prompts are read
-    for tags and noteworthy words, summaries of hosts and ends of sessions for tags alone. A team's
-    own words stand in cortex.toml, below [extract].
+    Tags, what was done, and words of a decision or a lesson. Of a turn of a session become records:
+    what is marked or gives a reason, with a confidence of 0.5 or more, and passages that are
+    noteworthy by who said them and how. The rest stays in the event, where search finds it. Of what
+    was done only the plan becomes a record. Prompts are read for tags and noteworthy words, summaries
+    of hosts and ends of sessions for tags alone. A team's own words stand in cortex.toml, below
+    [extract].
 
     --model asks a command of your own, such as that of an agent: it reads a question on standard
     input and answers JSON. Cortex runs none that you do not name here. After 120 seconds, or more
@@ -165,6 +166,7 @@ def _add_model_items(
             session=read[-1].session,
             project=read[-1].project,
         )
+        assert isinstance(saved, SaveResult)  # without --learnings
         kept.append(saved.id)
     problems = list(extracted.problems)
     if answer.dropped_count:

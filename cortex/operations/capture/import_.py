@@ -104,13 +104,14 @@ def import_(
     path: str = "",
     dry_run: bool = False,
 ) -> ImportResult:
-    """Capture what agents' sessions on this disk said and did, as their hooks would have done.
+    """Capture what agents' earlier sessions on this disk said.
 
-    By default the sessions of the project of the working directory. What hooks or an earlier import
-    captured is not captured again, so an import may be interrupted and repeated. What subagents
-    said and did belongs to their session. Left out are sessions in a folder with a .cortex-off
-    file, and prompts that were rewound, with all that followed from them. CLAUDE_CONFIG_DIR and
-    CODEX_HOME say where transcripts lie instead of ~/.claude and ~/.codex.
+    And what they did, as their hooks would have done. By default the sessions of the project of the
+    working directory. What hooks or an earlier import captured is not captured again, so an import may
+    be interrupted and repeated. What subagents said and did belongs to their session. Left out are
+    sessions in a folder with a .cortex-off file, and prompts that were rewound, with all that followed
+    from them. CLAUDE_CONFIG_DIR and CODEX_HOME say where transcripts lie instead of ~/.claude and
+    ~/.codex.
 
     hosts: one or several of claude (~/.claude/projects), codex (~/.codex), copilot
     since: only sessions that went on after this: 30d, 12h, 3m, or a day such as 2026-10-01

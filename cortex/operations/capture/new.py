@@ -46,7 +46,9 @@ def new(
     tags: tuple[str, ...] = (),
     body: str = "",
 ) -> NewResult:
-    """Begin a record of your own from a template and print its path.
+    """Begin a record of your own from a template.
+
+    Its path is printed, for an editor.
 
     type: decision, pattern, gotcha, meeting, action, note or another type of record
     title: its title

@@ -22,7 +22,9 @@ class RetryResult(NamedTuple):
 
 
 def retry(vault: Vault, caller: Caller, event: str) -> RetryResult:
-    """Move a failed event back into the inbox, without the reason that was put before it.
+    """Move a failed event back into the inbox.
+
+    The reason that was put before it is taken out.
 
     event: the event's id
 

@@ -33,6 +33,7 @@ from cortex.index.refresh import IndexSession, last_index, query_index
 from cortex.operations.capture.capture import clean_tags, new_event_id
 from cortex.operations.capture.normalize import load_existing_records
 from cortex.operations.capture.normalize_now import publish_and_normalize
+from cortex.operations.capture.save_learnings import PassiveResult, save_learnings
 from cortex.operations.find.project_context import resolve_project
 from cortex.operations.projects.personal_vault import ensure_personal_vault
 from cortex.operations.records import change_record
@@ -73,15 +74,17 @@ def save(
     scope: Literal["", "project", "personal", "global"] = "", tags: tuple[str, ...] = (),
     session: str = "", confidence: Annotated[float, Between(0, 1)] | None = None,
     priority: Annotated[int, Between(1, 10)] | None = None,
-    derived_from: tuple[str, ...] = (), supersedes: tuple[str, ...] = (),
-) -> SaveResult:  # fmt: skip
+    derived_from: tuple[str, ...] = (), supersedes: tuple[str, ...] = (), learnings: bool = False, source: str = "",
+) -> SaveResult | PassiveResult:  # fmt: skip
     """Save what was learned as a record, at once.
 
-    A topic has one record within its project and scope: saved again, it holds the last text, and
-    earlier texts stay in their events (cortex history ID). Without a topic, the same text within 15
-    minutes is one record. Secrets and <private>…</private> become [REDACTED:kind], as in a capture.
+    A topic has one record in its project and scope, with the last text; earlier ones stay in their
+    events. Without one, the same text within 15 minutes is one record. Secrets become [REDACTED:kind].
 
-    title: what it is, in a line
+    --learnings makes a record of each numbered item, else of each bullet, below the last heading
+    "Key Learnings", "Learnings" or "Aprendizajes Clave" of a text; without any a line in its session.
+
+    title: what it is, in a line; with --learnings the text; a single - reads standard input
     type: decision, gotcha, pattern, learning or any other word; by default the topic's
     what: what was done or decided
     why: the reason
@@ -97,22 +100,25 @@ def save(
     priority: how much it matters, from 1 to 10
     derived_from: ids of the records that this was made from, comma-separated
     supersedes: ids of the records that no longer hold from now on, comma-separated
+    learnings: keep the learnings in a text; beside it only --session, --project and --source count
+    source: where it came from; by default the interface
 
     Example: cortex save "Keep the index outside" --why "it is a cache" --topic decision/index
-    Example: git log -1 --format=%B | cortex save "Why the cache went" --body - --tags cache
+    Example: cortex save --learnings --session s1 - < answer.md
     """
-    parts = {"What": what, "Why": why, "Where": where, "Learned": learned}
+    if learnings:
+        return save_learnings(vault, caller, title, session=session, project=project, source=source)
     vault, remark = ensure_personal_vault(vault, caller) if scope == "personal" else (vault, "")
     event = Event(
         id=new_event_id(caller),
         type="observation",
         at=caller.now,
-        text=_compose_text(body, parts),
+        text=_compose_text(body, what, why, where, learned),
         session=sanitize_text(session),
         project=resolve_project(vault, caller, project),
         branch=sanitize_text(checkout.branch_of(caller.cwd)),
         tags=clean_tags(tags),
-        source=caller.source,
+        source=sanitize_text(source) or caller.source,
         title=printable_line(sanitize_text(title)),
         record=canonical_type(sanitize_text(type).strip().lower()),
         topic=topics.normalize_topic(sanitize_text(topic)) if topic else "",
@@ -120,9 +126,7 @@ def save(
         confidence="" if confidence is None else format_confidence(confidence),
         priority="" if priority is None else str(priority),
     )
-    event = _validated_event(event)
-    if derived_from or supersedes:
-        event = _with_relations(vault, caller, event, derived_from, supersedes)
+    event = _with_relations(vault, caller, _validated_event(event), derived_from, supersedes)
     return _save_event(vault, caller, _with_later_id(vault, caller, event), remark)
 
 
@@ -200,8 +204,9 @@ def _topic_record(vault: Vault, caller: Caller, event: Event) -> notes.Note:
     return notes.read(files.read(vault.root, path), path)
 
 
-def _compose_text(body: str, parts: dict[str, str]) -> str:
+def _compose_text(body: str, what: str, why: str, where: str, learned: str) -> str:
     """The record's text from its parts, as in the templates; empty if all parts are."""
+    parts = {"What": what, "Why": why, "Where": where, "Learned": learned}
     said = [
         f"**{name}.** {sanitize_text(text).strip()}" for name, text in parts.items() if text.strip()
     ]
@@ -221,6 +226,8 @@ def _with_relations(
     supersedes: tuple[str, ...],
 ) -> Event:
     """The event with the ids of the records that these names mean."""
+    if not (derived_from or supersedes):
+        return event
 
     def ids(now: IndexSession, names: tuple[str, ...]) -> tuple[str, ...]:
         return tuple(dict.fromkeys(change_record.find_editable(now, name).id for name in names))

@@ -56,12 +56,12 @@ class DoctorResult(NamedTuple):
 
 
 def doctor(vault: Vault, caller: Caller, *, fix: bool = False) -> DoctorResult:
-    """Name what is wrong with the vault, and what to do about it; no file is changed without --fix.
+    """Name what is wrong with the vault, and what to do about it.
 
-    Checked are notes, clashing ids and names, links to no note, briefings, hooks and the
-    repository. --fix registers the merge drivers, heals briefings, merges what git could not,
-    brings back notes and events that git took for others, joins files that have one id, and repairs
-    what a power cut left of the repository.
+    No file is changed without --fix. Checked are notes, clashing ids and names, links to no note,
+    briefings, hooks and the repository. --fix registers the merge drivers, heals briefings, merges what
+    git could not, brings back notes and events that git took for others, joins files that have one id,
+    and repairs what a power cut left of the repository.
 
     fix: do what is safe first, and say what was done
 

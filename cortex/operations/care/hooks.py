@@ -66,14 +66,15 @@ def hooks(
     shared: bool = False,
     dry_run: bool = False,
 ) -> HooksResult:
-    """Wire Cortex into agents: what a session learns is kept, and the next one starts knowing it.
+    """Wire Cortex into agents, so that what a session learns stays.
 
-    Only entries of Cortex are written, replaced and removed; every other byte of the settings
-    stays. In a project, Claude Code is wired in .claude/settings.local.json, which git does not
-    share, with the path of this Python. Other hosts have no such file: there, and with --shared,
-    the entry is a shell command that runs this Python if it is there, else cortex from the PATH,
-    else nothing. A file .cortex-off in a folder, CORTEX_OFF=1, or enabled = false below [hooks] in
-    cortex.toml switch hooks off. For opencode there is plugins/opencode/cortex.ts.
+    What is kept of one session, the next one starts with. Only entries of Cortex are written, replaced
+    and removed; every other byte of the settings stays. In a project, Claude Code is wired in
+    .claude/settings.local.json, which git does not share, with the path of this Python. Other hosts
+    have no such file: there, and with --shared, the entry is a shell command that runs this Python if
+    it is there, else cortex from the PATH, else nothing. A file .cortex-off in a folder, CORTEX_OFF=1,
+    or enabled = false below [hooks] in cortex.toml switch hooks off. For opencode there is
+    plugins/opencode/cortex.ts.
 
     action: install, remove or status
     hosts: claude, codex, gemini, cursor, copilot, windsurf; remove and status take all by default

@@ -46,11 +46,11 @@ def init(
     no_obsidian: bool = False,
     folder: str = "",
 ) -> InitResult:
-    """Make a folder a vault, also an Obsidian vault or a folder of notes; no note of it changes.
+    """Make a folder a vault; no note in it changes.
 
-    Inside a git repository a file .cortex-project is written at its root, unless there is one: it
-    names the project, so that a clone, a move or a new remote does not make another project of it.
-    Commit it.
+    It may be an Obsidian vault or a folder of notes. Inside a git repository a file .cortex-project is
+    written at its root, unless there is one: it names the project, so that a clone, a move or a new
+    remote does not make another project of it. Commit it.
 
     Settings of agents in the folder, such as .claude or .mcp.json, are named; Cortex trusts and
     installs none of them.

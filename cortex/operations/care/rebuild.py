@@ -20,7 +20,9 @@ class RebuildResult(NamedTuple):
 def rebuild(
     vault: Vault, caller: Caller, *, cores: Annotated[int, Between(0, 64)] = 0
 ) -> RebuildResult:
-    """Build the search index anew from the notes; search keeps it fresh by itself.
+    """Build the search index anew from the notes.
+
+    Search keeps it fresh by itself.
 
     cores: how many to use; by default all, up to four
 

@@ -69,10 +69,11 @@ class StatusResult(NamedTuple):
 
 
 def status(vault: Vault, caller: Caller) -> StatusResult:
-    """Say what the vault holds, what is open, overdue or stale, what waits, and what needs a look.
+    """Say what the vault holds, what is open, what needs a look.
 
-    Stale is what has been open and unchanged for 30 days. Sessions that had no event for a day are
-    listed as orphans. Faded is what cortex lifecycle archives.
+    What is overdue or stale, and what waits. Stale is what has been open and unchanged for 30 days.
+    Sessions that had no event for a day are listed as orphans. Faded is what cortex lifecycle
+    archives.
 
     Example: cortex status --json
     """

@@ -125,14 +125,14 @@ def distill(
     print_prompt: bool = False,
     answer: str | None = None,
 ) -> DistillResult:
-    """Have a model of your own tell what sessions were about and what of them is worth knowing.
+    """Have a model of your own say what sessions were about.
 
-    The model is a command that you name in your own settings, never in those of a vault: it reads a
-    prompt on standard input and answers JSON. It is given the turns without secrets, branch, commits
-    and the nearest records. A record is kept if its quote stands in the session. What is kept
-    becomes an event, and takes the place of what rules made of the same turns, unless somebody has
-    edited, pinned or linked that. By itself this runs after the end of a session, within
-    runs_per_day and dollars_per_day, unless auto = false.
+    And what of them is worth knowing. The model is a command that you name in your own settings, never
+    in those of a vault: it reads a prompt on standard input and answers JSON. It is given the turns
+    without secrets, branch, commits and the nearest records. A record is kept if its quote stands in the
+    session. What is kept becomes an event, and takes the place of what rules made of the same turns,
+    unless somebody has edited, pinned or linked that. By itself this runs after the end of a session,
+    within runs_per_day and dollars_per_day, unless auto = false.
 
     Without a command any chat will do: --print-prompt, then --answer with what it said.
 

@@ -56,10 +56,10 @@ def entities(
     kind: EntityKind | Literal[""] = "",
     number: Annotated[int, Between(1, MAX_RESULTS)] = 20,
 ) -> EntityMentions:
-    """Show which notes mention a file, URL, package, symbol, person, variable, version or error.
+    """Show which notes mention a file, URL, package or symbol.
 
-    A file is found by its name or the end of its path; case matters in symbols alone. Without a
-    name: what is mentioned most.
+    Or a person, variable, version or error. A file is found by its name or the end of its path;
+    case matters in symbols alone. Without a name: what is mentioned most.
 
     name: what is mentioned, as `src/app.py`, `app.py`, `useState()`, `@anna` or `ENOENT`
     note: show what this note mentions instead, with lines: an id or a path

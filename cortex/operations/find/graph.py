@@ -88,13 +88,13 @@ def graph(
     mermaid: bool = False,
     number: Annotated[int, Between(1, _MAX_NODES)] = 200,
 ) -> NoteGraph:
-    """Show what a note is connected to: relations, links, and what it shares with others.
+    """Show what a note is connected to.
 
-    What it shares with other current notes is computed when asked for, and written into no note:
-    similar (words in common, with the likest five), shares_entity (a file, package, symbol or the
-    like that at most twenty notes name) and same_session. Beyond the first step only strong ones are followed, and a path takes them only
-    where relations and links lead nowhere. A kind that is followed against its direction is shown
-    by its inverse name. Events and briefings are left out unless one is asked about.
+    By relations, links, and what it shares with others. What it shares with other current notes is computed when asked for, and written into
+    no note: similar (words in common, with the likest five), shares_entity (a file, package, symbol or the like that at most twenty notes
+    name) and same_session. Beyond the first step only strong ones are followed, and a path takes them only where relations and links lead
+    nowhere. A kind that is followed against its direction is shown by its inverse name. Events and briefings are left out unless one is asked
+    about.
 
     note: an id, the beginning of one, or a path
     depth: how many steps are followed, 1 to 10; 2 by default, 10 for a path

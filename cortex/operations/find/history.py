@@ -76,7 +76,7 @@ def history(
     at: str = "",
     number: Annotated[int, Between(1, MAX_VERSIONS)] = 20,
 ) -> History:
-    """Show what is kept of a note, newest first: its commits, and the texts of its events.
+    """Show the commits and the texts of a note, newest first.
 
     The commits are those over all its names, on both sides of every merge. The texts are there
     before the first commit, and without git. A value that lost in a merge is named there by its

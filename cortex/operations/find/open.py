@@ -36,7 +36,7 @@ class OpenedNote(NamedTuple):
 def open(  # noqa: A001  the verb's name
     vault: Vault, caller: Caller, note: NoteName, *, launch: Launch, print: bool = False
 ) -> OpenedNote:
-    """Open a note in Obsidian, or in your editor where it lies in no Obsidian vault.
+    """Open a note in Obsidian, else in your editor.
 
     The editor is $VISUAL, else $EDITOR. Into a pipe nothing is opened: the URL or path is printed.
 

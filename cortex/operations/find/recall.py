@@ -91,10 +91,10 @@ def recall(
     number: Annotated[int, Between(1, MAX_RECORDS)] = 10,
     all: bool = False,
 ) -> RecallResult:
-    """Recall what matters most: current records, each with a preview.
+    """Recall what matters most: current records with a preview.
 
     Meetings and decisions in people's own notes (type: meeting, #decision) count as records; where
-    no record answers at all, every note of theirs does, but for templates. Without a query they come by their rank (cortex score explains it). With one, records that hold
+    no record answers at all, every note of theirs does, but for templates. Without a query they come by their rank (cortex show --why explains it). With one, records that hold
     all words come before those that hold some, and among these the words count for seven tenths and
     the rank for three; below them stands what is connected to the best of them, over relations,
     links and what both share, at most two steps away. cortex timeline ID goes on from there.

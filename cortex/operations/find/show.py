@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from cortex.core.model.caller import Caller
 from cortex.core.model.parameters import NoteName
@@ -16,6 +16,9 @@ from cortex.operations.find.ensure_fresh import heal_if_stale
 from cortex.vault import files
 from cortex.vault.locate import Vault, find_personal_vault
 from cortex.vault.state import access_log
+
+if TYPE_CHECKING:
+    from cortex.operations.find.explain_score import NoteScore
 
 MAX_SHOWN_BYTES = 4 * 1024 * 1024  # bytes
 
@@ -35,17 +38,32 @@ class ShownNote(NamedTuple):
     file: str = ""  # the note's absolute path
 
 
-def show(vault: Vault, caller: Caller, note: NoteName) -> ShownNote:
-    """Show a note whole, by its id, the beginning or end of its id, its path, file name or title.
+def show(
+    vault: Vault, caller: Caller, note: NoteName, *, why: bool = False, branch: str = ""
+) -> ShownNote | NoteScore:
+    """Show a note whole, or explain how much it matters.
 
+    It is found by its id, the beginning or end of its id, its path, file name or title.
     A name that nothing answers to here is looked for in your own vault (cortex init --default),
     unless --vault or $CORTEX_VAULT names this one. On a terminal what would act on it is made
     visible; into a pipe or a file the note goes byte for byte.
 
+    --why explains its score, 0 to 5, which orders lists, by every number that it is made of; the
+    rank, 0 to 1, orders what a session is given; the effective confidence decides what is archived.
+    Nothing of it is stored in the note: it follows from the note, from the links to it, and from its
+    use on this machine. What is put before a session unasked does not count as use.
+
     note: an id or path, as search shows it, a title, or the handle in a briefing; `path:line` will do
+    why: explain its score instead
+    branch: of --why: the branch that counts as current; by default the one that is checked out
 
     Example: cortex show decision-save-lookup
+    Example: cortex show decision-save-lookup --why
     """
+    if why:
+        from cortex.operations.find.explain_score import explain_score  # noqa: PLC0415  as above
+
+        return explain_score(vault, caller, note, branch=branch)
     project, (vault, row) = vault, find_in_vaults(vault, caller, note)
     data = files.read(vault.root, row.path, MAX_SHOWN_BYTES + 1)
     cut, data = len(data) > MAX_SHOWN_BYTES, data[:MAX_SHOWN_BYTES]

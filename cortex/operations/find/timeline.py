@@ -45,9 +45,10 @@ def timeline(
     number: Annotated[int, Between(1, MAX_NEIGHBOURS)] = 5,
     all: bool = False,
 ) -> Timeline:
-    """Show what was noted just before and just after a note, in its project, events left out.
+    """Show what was noted just before and just after a note.
 
-    Each neighbour has a line of at most 150 characters, the note itself 500: enough to see whether cortex show ID is worth it.
+    Of its project, events left out. Each neighbour has a line of at most 150 characters, the note itself 500: enough to see
+    whether cortex show ID is worth it.
 
     note: an id, path or title, as search and recall show it; by default the newest
     number: how many before it, and as many after it

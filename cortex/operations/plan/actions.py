@@ -46,12 +46,13 @@ def actions(
     done: bool = False,
     number: Annotated[int, Between(1, MAX_RESULTS)] = 50,
 ) -> Listing[ActionHit]:
-    """List what is to be done: overdue first, then by date, then what has none.
+    """List what is to be done, overdue first.
 
-    An action is done when its note says so, or when its task is ticked: the one in its meeting's
-    minutes, or one in any note that is a link to it and nothing else. A due that is no date comes
-    after those that are. Open tasks of people's own notes stand beside them, with the dates of the
-    Tasks plugin or due:: and an owner:: or @name; to do one, tick it in its note.
+    Then by date, and what has none last. An action is done when its note says so, or when its task is
+    ticked: the one in its meeting's minutes, or one in any note that is a link to it and nothing else.
+    A due that is no date comes after those that are. Open tasks of people's own notes stand beside
+    them, with the dates of the Tasks plugin or due:: and an owner:: or @name; to do one, tick it in
+    its note.
 
     project: only of this project; by default of all
     owner: only what this person has to do

@@ -67,7 +67,7 @@ class _PromotionSource(NamedTuple):
 
 
 def promote(vault: Vault, caller: Caller, note: NoteName, *, keep: bool = False) -> PromoteResult:
-    """Move a record to your own vault, where every project finds it.
+    """Move a record to your own vault, for every project.
 
     Your own vault is the default one (cortex init --default). The record is copied there with its
     id, its text and its events, with scope: personal unless it says global; promoted_from: names

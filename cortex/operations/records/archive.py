@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from cortex.core.model.caller import Caller
-from cortex.core.model.parameters import NoteName
+from cortex.core.model.parameters import NoteQuery
 from cortex.core.model.problem import InvalidInputError
 from cortex.core.notes.edit import set_inactive_status
 from cortex.core.notes.note import Note
@@ -24,17 +26,49 @@ from cortex.operations.records.change_record import (
 )
 from cortex.vault.locate import Vault
 
+if TYPE_CHECKING:
+    from cortex.operations.records.archive_by_words import ForgetResult
 
-def archive(vault: Vault, caller: Caller, id: NoteName, *, reason: str = "") -> RecordChange:
-    """Put a record into the archive: out of the briefings, and behind the others in search.
 
-    Every link to it still works. `cortex restore ID` brings it back with the status it had.
+def archive(
+    vault: Vault,
+    caller: Caller,
+    id: NoteQuery,
+    *,
+    reason: str = "",
+    words: bool = False,
+    yes: bool = False,
+) -> RecordChange | ForgetResult:
+    """Archive a record, by its name or by words that describe it.
 
-    id: the record: its id, the beginning of it, or a path
+    It is out of the briefings then, and behind the others in search; every link to it still works.
+    `cortex restore ID` brings it back with the status it had.
+
+    With --words only a record that is clearly meant: the only one whose title holds all words, or
+    whose title is much like them and no other's is half as much. Otherwise the candidates are
+    listed, with exit code 1.
+
+    id: the record: its id, the beginning of it, or a path; with --words words of its title or text
     reason: why, in a few words
+    words: find the record by words
+    yes: with --words, archive the best candidate though others may be meant
 
+    Example: cortex archive --words "the old deploy script"
     Example: cortex archive use-sqlite-k3f7q2 --reason "the project has ended"
     """
+    if not words:
+        if yes:
+            raise InvalidInputError(
+                "--yes belongs to --words", "cortex archive --words WORDS --yes"
+            )
+        return archive_record(vault, caller, id, reason)
+    # The search engine, for which archiving by name has no use.
+    from cortex.operations.records.archive_by_words import archive_by_words  # noqa: PLC0415
+
+    return archive_by_words(vault, caller, id, reason=reason, yes=yes)
+
+
+def archive_record(vault: Vault, caller: Caller, name: str, reason: str = "") -> RecordChange:
     why = one_line(sanitize_text(reason))
 
     def edit(note: Note, row: NoteRow) -> Edited:
@@ -51,7 +85,7 @@ def archive(vault: Vault, caller: Caller, id: NoteName, *, reason: str = "") -> 
         }
         return Edited(set_inactive_status(note, "archived", said), undo)
 
-    return change_record(vault, caller, id, "archived", edit)
+    return change_record(vault, caller, name, "archived", edit)
 
 
 def set_aside_command(status: str, row: Named, by: str, reason: str) -> str:

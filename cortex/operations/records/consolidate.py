@@ -112,7 +112,7 @@ def consolidate(
     least: Annotated[float, Between(_MIN_LIKENESS, 1)] = SIMILAR_THRESHOLD,
     number: Annotated[int, Between(1, MAX_PAIRS)] = 20,
 ) -> ConsolidateResult:
-    """Find records that may say the same, or make one of those that are named.
+    """Find records that may say the same, or make them one.
 
     Without ids nothing changes: current records of one project are compared by their words, the
     likest pairs first, and from 0.6 on called strong unless their numbers differ. With two ids or more, one new record takes
@@ -337,6 +337,7 @@ def _save_merged(
         priority=max(priorities, default=None),
         derived_from=tuple(command_name(one.row) for one in originals if one.row.id != target),
     )
+    assert isinstance(saved, SaveResult)  # without --learnings
     status = read_strict(files.read(vault.root, saved.path), saved.path).get("status").lower()
     if status in SET_ASIDE_STATUSES and not keep:
         message = f"{saved.id} has this text, and is {status}; the originals are as they were"

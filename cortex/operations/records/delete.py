@@ -40,11 +40,11 @@ _MAX_LINKS_NAMED = 20  # notes that are named when what they link to goes
 def delete(
     vault: Vault, caller: Caller, id: NoteName, *, hard: bool = False, yes: bool = False
 ) -> RecordChange:
-    """Delete a record: it drops out of most answers, and its file stays with the status `deleted`.
+    """Delete a record; its file stays, with the status `deleted`.
 
-    `cortex restore ID` brings it back, `cortex show ID` still shows it. Notes that link to it are
-    named. With --hard the file itself goes, if --yes is given too. The events that it came from
-    stay in any case.
+    It drops out of most answers. `cortex restore ID` brings it back, `cortex show ID` still shows it.
+    Notes that link to it are named. With --hard the file itself goes, if --yes is given too. The
+    events that it came from stay in any case.
 
     id: the record: its id, the beginning of it, or a path
     hard: remove the file

@@ -46,15 +46,15 @@ class LifecyclePass(NamedTuple):
 def lifecycle(
     vault: Vault, caller: Caller, *, dry_run: bool = False, number: RecordCount = 500
 ) -> LifecyclePass:
-    """Archive the records that have lost their importance, oldest first.
+    """Archive the records that have lost their importance.
 
-    Archived is what somebody said with a confidence that has faded below 0.3, after 14 days without
-    change or use; and what somebody said to be minor, once it is older than 90 days and its score
-    is below 0.1. Never what is pinned, decided, central or younger than three days, never actions,
-    meetings, plans and sessions, and nothing that merely says no confidence. An archived record
-    stays where it is, its links still work, and cortex restore ID brings it back. With
-    [lifecycle] auto = true in the vault's cortex.toml, cortex sync and the watcher archive 50 at a
-    time by themselves.
+    The oldest first. Archived is what somebody said with a confidence that has faded below 0.3, after
+    14 days without change or use; and what somebody said to be minor, once it is older than 90 days and
+    its score is below 0.1. Never what is pinned, decided, central or younger than three days, never
+    actions, meetings, plans and sessions, and nothing that merely says no confidence. An archived
+    record stays where it is, its links still work, and cortex restore ID brings it back. With
+    [lifecycle] auto = true in the vault's cortex.toml, cortex sync and the watcher archive 50 at a time
+    by themselves.
 
     dry_run: change nothing; list what would be archived
     number: how many records at the most

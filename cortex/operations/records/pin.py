@@ -1,4 +1,4 @@
-"""Pin a record, so that it never decays."""
+"""Pin a record, so that it never decays, or take the pin out."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ from cortex.operations.records.change_record import Edited, RecordChange, change
 from cortex.vault.locate import Vault
 
 
-def pin(vault: Vault, caller: Caller, id: NoteName) -> RecordChange:
-    """Pin a record: it never decays and is never archived by itself.
+def pin(vault: Vault, caller: Caller, id: NoteName, *, remove: bool = False) -> RecordChange:
+    """Pin a record: it never decays nor is archived by itself.
 
     id: the record: its id, the beginning of it, or a path
+    remove: take the pin out again
 
     Example: cortex pin use-sqlite-k3f7q2
+    Example: cortex pin use-sqlite-k3f7q2 --remove
     """
-    return set_pinned(vault, caller, id, pinned=True)
-
-
-def set_pinned(vault: Vault, caller: Caller, name: str, *, pinned: bool) -> RecordChange:
-    outcome, undo = ("pinned", "unpin") if pinned else ("unpinned", "pin")
+    outcome, undo = ("unpinned", ()) if remove else ("pinned", ("--remove",))
 
     def edit(note: Note, row: NoteRow) -> Edited:
-        if (note.fields.get("pinned") is True) == pinned:
+        if (note.fields.get("pinned") is True) != remove:
             return Edited(note)
-        return Edited(with_fields(note, {"pinned": pinned or ""}), command(undo, row))
+        return Edited(
+            with_fields(note, {"pinned": "" if remove else True}), command("pin", row, *undo)
+        )
 
-    return change_record(vault, caller, name, outcome, edit)
+    return change_record(vault, caller, id, outcome, edit)

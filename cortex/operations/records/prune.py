@@ -52,7 +52,7 @@ def prune(
     yes: bool = False,
     number: RecordCount = 500,
 ) -> PruneResult:
-    """Delete the records that have been archived for 90 days, if you say --yes.
+    """Delete what has been archived for 90 days, if you say --yes.
 
     Without it they are only listed. A file is deleted only when git's last commit has exactly its
     bytes, so that cortex restore ID brings it back; what git does not have stays, and is named.

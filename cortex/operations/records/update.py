@@ -72,10 +72,11 @@ def update(
     priority: Annotated[int, Between(1, 10)] | Literal["none"] | None = None,
     branch: str = "",
 ) -> RecordChange:
-    """Change fields or the text of a record. Every other byte of its file stays.
+    """Change fields or the text of a record.
 
-    The word `none` takes a field out. A text that is replaced stays in an event, which
-    `cortex history ID` shows. A record's topic and type are given when it is saved, and stay.
+    Every other byte of its file stays. The word `none` takes a field out. A text that is replaced
+    stays in an event, which `cortex history ID` shows. A record's topic and type are given when it
+    is saved, and stay.
 
     id: the record: its id, the beginning of it, or a path
     title: the new title

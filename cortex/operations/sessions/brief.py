@@ -15,11 +15,12 @@ from cortex.operations.sessions.hook_briefing import (
     requested_key,
 )
 from cortex.vault.locate import Vault
-from cortex.vault.state.briefing_cache import read_cached_briefing
+from cortex.vault.state.briefing_cache import BriefingKey, read_cached_briefing
 
 if TYPE_CHECKING:
     from cortex.core.briefing.compose import BriefingSection
     from cortex.core.model.problem import Problem
+    from cortex.operations.sessions.work_context import ContextResult
 
 
 class BriefResult(NamedTuple):
@@ -56,8 +57,10 @@ def brief(
     all_branches: bool = False,
     print: bool = False,
     into: Literal["", "rules", "agents", "skill", "none"] = "",
-) -> BriefResult:
-    """Say what a session in this project has to know, within a budget of tokens.
+    context: bool = False,
+    number: Annotated[int, Between(1, 100)] = 20,
+) -> BriefResult | ContextResult:
+    """Say what a session in this project has to know.
 
     What is pinned comes first, then decisions and rejections by their worth, the plan that is worked
     on, gotchas and patterns (those about files of the last sessions before others), what else is
@@ -73,36 +76,51 @@ def brief(
     mark what is worth keeping (unless contract = false stands below [hooks] in cortex.toml). With
     --json each line names the files of its record that were edited since.
 
+    --context says where work stood instead, without a budget: five sessions, five prompts, and the
+    records that matter most, of this branch first.
+
     project: by default the one of the working directory
     branch: by default the one that is checked out there
     budget: tokens at the most, from 50 on
     all_branches: records of every branch
     print: only the text, exactly as a hook injects it
     into: rules (.claude/rules), agents (a block in AGENTS.md), skill, or none: takes them away
+    context: say where work stood: last sessions, last prompts, what matters most
+    number: of --context: how many records at the most
 
     Example: cortex brief
     Example: cortex brief --project cortex --branch main --budget 800 --json
     Example: cortex brief --into rules
     """
-    if into:
+    if context:
+        from cortex.operations.sessions.work_context import work_context  # noqa: PLC0415  as below
+
+        return work_context(vault, caller, project=project, branch=branch, number=number)
+    if into == "none":
         # Hooks import this module, and write no rule files.
         from cortex.operations.sessions import rules_file  # noqa: PLC0415
 
-        if into == "none":
-            written = rules_file.remove_briefing_files(vault, caller.cwd)
-            return BriefResult("", project, branch, 0, budget, written=written, into=into)
+        written = rules_file.remove_briefing_files(vault, caller.cwd)
+        return BriefResult("", project, branch, 0, budget, written=written, into=into)
     key = requested_key(caller, project, branch, budget, all_branches)
-    if not (print or into):
-        return build_briefing(vault, caller, key, with_edited_files=True)
-    key = key._replace(injected=budget > ALWAYS_CUT_TOKENS)
+    if print or into:
+        return _injected(vault, caller, key, into)._replace(print=print)
+    return build_briefing(vault, caller, key, with_edited_files=True)
+
+
+def _injected(vault: Vault, caller: Caller, key: BriefingKey, into: str) -> BriefResult:
+    """The text as a hook injects it; with `into` it is written into files."""
+    key = key._replace(injected=key.budget > ALWAYS_CUT_TOKENS)
     if cached := read_cached_briefing(vault, key):
         tokens = count_tokens(cached.text)
-        answer = BriefResult(cached.text, key.project, key.branch, tokens, budget, cached=True)
+        answer = BriefResult(cached.text, key.project, key.branch, tokens, key.budget, cached=True)
     else:
         answer = build_briefing(vault, caller, key)
     contract = contract_for(vault)
     if into:
+        from cortex.operations.sessions import rules_file  # noqa: PLC0415  as above
+
         text = "\n\n".join(filter(None, (answer.text, contract)))
         written = rules_file.write_briefing_files(vault, caller.cwd, into, text)
         answer = answer._replace(written=written)
-    return answer._replace(print=print, into=into, contract=contract)
+    return answer._replace(into=into, contract=contract)

@@ -89,7 +89,7 @@ def session(
     number: Annotated[int, Between(1, MAX_RESULTS)] = 10,
     since: Since | None = None,
 ) -> SessionStartResult | SessionEndResult | Listing[SessionHit] | SessionDetails:
-    """Begin a session, end it with a summary, list sessions, or show one.
+    """Begin or end a session, list sessions, or show one.
 
     start answers the session's name, the given one or a new one; captures and saves with --session
     NAME belong to it. Any number may live at once. end takes a name, and needs none where exactly

@@ -24,7 +24,7 @@ class GitDriversResult(NamedTuple):
 def git(
     vault: Vault, caller: Caller, action: Literal["install", "remove", "status"]
 ) -> GitDriversResult:
-    """Register git's merge drivers in this clone, remove them, or show them.
+    """Register git's merge drivers here, remove or show them.
 
     Cortex registers them by itself; once removed they stay out until install or doctor --fix. No
     git hook is installed.

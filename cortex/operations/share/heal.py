@@ -63,10 +63,10 @@ def heal(
     apply: bool = False,
     undo: bool = False,
 ) -> HealResult:
-    """Bring the briefings up to date with the notes, and write only what differs.
+    """Bring the briefings up to date with the notes.
 
-    Notes that a merge by git has displaced are brought back first. A page is output: nothing in it
-    is read back, so a page with conflict markers is simply written anew.
+    Only what differs is written. Notes that a merge by git has displaced are brought back first. A
+    page is output: nothing in it is read back, so a page with conflict markers is simply written anew.
 
     --format shows which records have the form of an earlier version: their title in a field
     alone, nested relations, fields that go without saying. Nothing is written until --apply.

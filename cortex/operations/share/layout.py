@@ -43,7 +43,7 @@ class LayoutResult(NamedTuple):
 def layout(
     vault: Vault, caller: Caller, folder: str = "", *, dry_run: bool = False
 ) -> LayoutResult:
-    """Show below which folder Cortex's own folders lie, or move them.
+    """Show or move the folder that Cortex's own folders lie in.
 
     inbox, events, records, sessions and briefings lie at the root of the vault, or all below one
     folder, as `[layout] folder` in cortex.toml says. Moving them changes no text of a note; it

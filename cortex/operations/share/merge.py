@@ -26,9 +26,9 @@ class MergeResult(NamedTuple):
 def merge(
     caller: Caller, base: str, ours: str, theirs: str, *, explain: bool = False
 ) -> MergeResult:
-    """Merge three versions of a record as git would with Cortex, and print the note.
+    """Merge three versions of a record as git would with Cortex.
 
-    No file is changed.
+    The note is printed. No file is changed.
 
     base: the file of the version that both sides began from; an empty file when both added the note
     ours: the file of one side

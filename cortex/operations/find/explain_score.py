@@ -7,7 +7,6 @@ from typing import NamedTuple
 
 from cortex.core.model.caller import Caller
 from cortex.core.model.note_status import TIER_TRAIL
-from cortex.core.model.parameters import NoteName
 from cortex.core.model.problem import Problem
 from cortex.core.ranking import archive_rules, importance
 from cortex.core.ranking.importance import Signals
@@ -39,20 +38,8 @@ class NoteScore(NamedTuple):
     problems: tuple[Problem, ...] = ()
 
 
-def score(vault: Vault, caller: Caller, note: NoteName, *, branch: str = "") -> NoteScore:
-    """Explain how much a note matters now: its score, and every number that it is made of.
-
-    The score, 0 to 5, orders lists; the rank, 0 to 1, orders what a session is given; the effective
-    confidence decides what is archived. Nothing of it is stored in the note: it follows from the
-    note, from the links to it, and from its use on this machine. What is put before a session
-    unasked does not count as use.
-
-    note: an id, the beginning of an id, or a path
-    branch: the branch that counts as current; by default the one that is checked out
-
-    Example: cortex score decision-save-lookup
-    Example: cortex score decision-save-lookup --branch main --json
-    """
+def explain_score(vault: Vault, caller: Caller, note: str, *, branch: str = "") -> NoteScore:
+    """How much a note matters now on `branch`, by default the one that is checked out."""
     current = branch or checkout.branch_of(caller.cwd)
 
     def load(now: IndexSession) -> tuple[NoteRow, Signals]:

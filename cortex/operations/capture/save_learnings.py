@@ -40,28 +40,16 @@ class PassiveResult(NamedTuple):
     problems: tuple[Problem, ...]
 
 
-def passive(
+def save_learnings(
     vault: Vault,
     caller: Caller,
-    text: str = "",
+    text: str,
     *,
     session: str = "",
     project: str = "",
     source: str = "",
 ) -> PassiveResult:
-    """Keep the learnings in a text, each as a record.
-
-    They are the numbered items, else the bullets, below the last heading "Key Learnings",
-    "Learnings" or "Aprendizajes Clave". The same learning again is the same record. A text without
-    any is a line in its session, or a note.
-
-    text: what an agent wrote; a single - reads standard input
-    session: the session that it belongs to
-    project: the project; by default what the working directory says
-    source: where it came from; by default the interface
-
-    Example: cortex passive --session s1 - < answer.md
-    """
+    """Capture the text as an event of type `passive`, and make its records."""
     event = Event(
         id=new_event_id(caller),
         type="passive",

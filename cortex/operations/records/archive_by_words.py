@@ -7,7 +7,6 @@ from typing import NamedTuple
 
 from cortex.core.model.caller import Caller
 from cortex.core.model.note_status import TIER_CURRENT
-from cortex.core.model.parameters import QueryText
 from cortex.core.model.problem import InvalidInputError, Problem
 from cortex.core.ranking import query as queries
 from cortex.core.ranking.text_similarity import DUPLICATE_THRESHOLD, jaccard, token_set
@@ -19,7 +18,7 @@ from cortex.index.refresh import IndexSession
 from cortex.operations.find import resolve_note
 from cortex.operations.find.ensure_fresh import query_fresh
 from cortex.operations.find.hits import Hit, build_hit
-from cortex.operations.records.archive import archive
+from cortex.operations.records.archive import archive_record
 from cortex.operations.records.change_record import check_editable, command
 from cortex.vault.locate import Vault
 
@@ -50,19 +49,12 @@ class _ForgetCandidate(NamedTuple):
     has_all_words: bool  # the title holds all words
 
 
-def forget(vault: Vault, caller: Caller, query: QueryText, *, yes: bool = False) -> ForgetResult:
-    """Archive the one record that some words describe.
-
-    Only one that is clearly meant: the only one whose title holds all words, or whose title is much like them and no other's is half as
-    much. Otherwise the candidates are listed, with exit code 1. `cortex restore ID` brings it back.
-
-    query: an id, or words of the record's title or text
-    yes: archive the best candidate though others may be meant
-
-    Example: cortex forget "the old deploy script"
-    """
+def archive_by_words(
+    vault: Vault, caller: Caller, query: str, *, reason: str = "", yes: bool = False
+) -> ForgetResult:
+    """Archive the one record that `query`, an id or words, clearly means; with `yes` the best."""
     if not query.strip():
-        raise InvalidInputError("there is nothing to look for", "cortex forget WORDS")
+        raise InvalidInputError("there is nothing to look for", "cortex archive --words WORDS")
     found, problems = query_fresh(
         vault, caller, lambda now: _find_candidates(now, query, caller.now)
     )
@@ -73,11 +65,11 @@ def forget(vault: Vault, caller: Caller, query: QueryText, *, yes: bool = False)
     best = found[0] if yes else _unambiguous_candidate(found)
     if best is None:
         hits = tuple(build_hit(vault, one.row, one.score) for one in found)
-        hint = f"{command('archive', found[0].row)}, or forget … --yes for the first"
+        hint = f"{command('archive', found[0].row)}, or archive --words … --yes for the first"
         return ForgetResult(
             outcome="unclear", hits=hits, total=len(hits), hint=hint, problems=tuple(problems)
         )
-    done = archive(vault, caller, best.row.path)
+    done = archive_record(vault, caller, best.row.path, reason)
     answer = ForgetResult(done.id, done.path, done.outcome, done.undo, file=done.file)
     return answer._replace(problems=(*problems, *done.problems))
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Annotated, NamedTuple
+from typing import NamedTuple
 
 from cortex.core.model.caller import Caller
 from cortex.core.model.note_status import TIER_CURRENT, TIER_TRAIL
-from cortex.core.model.parameters import Between
 from cortex.core.model.problem import Problem
 from cortex.core.text.strings import shorten
 from cortex.index.catalogue import NoteRow
@@ -28,7 +27,6 @@ from cortex.vault.git import checkout
 from cortex.vault.locate import Vault
 from cortex.vault.state import access_log
 
-MAX_RESULTS = 100
 # Seed 001's and engram's: how many of each, and how long.
 _MAX_SESSIONS = 5
 _MAX_LOOKED_AT = 50  # sessions, some of which say nothing
@@ -58,25 +56,11 @@ class ContextResult(NamedTuple):
     problems: list[Problem]
 
 
-def context(
-    vault: Vault,
-    caller: Caller,
-    *,
-    project: str = "",
-    branch: str = "",
-    number: Annotated[int, Between(1, MAX_RESULTS)] = 20,
+def work_context(
+    vault: Vault, caller: Caller, *, project: str = "", branch: str = "", number: int = 20
 ) -> ContextResult:
-    """Say where work stood: five sessions, five prompts, the records that matter most.
-
-    Records of the branch come forward. In a folder without a project, of all projects.
-
-    project: by default the one of the working directory
-    branch: by default the one that is checked out there
-    number: how many records at the most
-
-    Example: cortex context
-    Example: cortex context --project cortex --branch main --json
-    """
+    """Five sessions, five prompts, and the records that matter most, of the branch first. In a
+    folder without a project, of all projects."""
     project = resolve_project(vault, caller, project)
     branch = branch.strip() or checkout.branch_of(caller.cwd)
     names = project_names(vault, project) if project else None
