@@ -15,6 +15,7 @@ from cortex.index.filters import (
     IS_CROSS_PROJECT_SQL,
     KNOWLEDGE,
     NoteFilter,
+    encode_text,
     escape_like,
     sql_condition,
     sql_in,
@@ -184,6 +185,20 @@ def known_ids(catalogue: Catalogue, limit: int) -> list[str]:
     typed."""
     query = "SELECT DISTINCT id FROM note WHERE tier < 2 AND length(id) < 120 LIMIT ?"
     return [id_ for (id_,) in catalogue.select(query, (limit,))]
+
+
+def notes_named_from(catalogue: Catalogue, begin: str, limit: int) -> list[tuple[str, str, str]]:
+    """Id, path and title of the notes of which one of these begins so, in any case, or the file name,
+    or the hash at the end of the id; events left out, the last changed first."""
+    clauses = ("id LIKE ?", "id LIKE ?", "title LIKE ?", "place LIKE ?", "place LIKE ?")
+    text = escape_like(encode_text(begin))
+    patterns = [f"{text}%", f"%-{text}%", f"{text}%", f"{text}%", f"%/{text}%"]
+    where = " OR ".join(f"{one} ESCAPE '\\'" for one in clauses)
+    query = (
+        "SELECT id, place, title FROM (SELECT *, CAST(path AS TEXT) AS place FROM note)"
+        f" WHERE tier < 2 AND ({where}) ORDER BY date DESC, place LIMIT ?"
+    )
+    return list(catalogue.select(query, (*patterns, limit)))
 
 
 def ticked_ids(catalogue: Catalogue) -> frozenset[str]:

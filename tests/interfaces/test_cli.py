@@ -274,45 +274,6 @@ def test_what_a_host_called_in_earlier_memories_is_the_hook(
     assert "cortex hooks install" in refused.stderr
 
 
-@pytest.mark.parametrize(
-    ("shell", "check"), [("bash", ["bash", "-n"]), ("zsh", ["zsh", "-n"]), ("fish", ["fish", "-n"])]
-)
-def test_completion_scripts_name_verbs_and_options_and_parse(
-    cortex, tmp_path, shell, check
-) -> None:
-    script = cortex("completion", shell).stdout
-    for name in VERBS:
-        assert name in script
-    assert "dry-run" in script
-    assert json.loads(cortex("completion", shell, "--json").stdout)["script"] == script
-    path = tmp_path / "script"
-    path.write_text(script)
-    try:
-        subprocess.run([*check, str(path)], check=True)
-    except FileNotFoundError:
-        pytest.skip(f"not run: there is no {shell} here")
-
-
-@pytest.mark.parametrize(
-    ("typed", "offered"),
-    [
-        (["cortex", "sea"], "search"),
-        (["cortex", "--vault", "x", "sea"], "search"),
-        (["cortex", "--vault", "x", "capture", "--ta"], "--tags"),
-    ],
-)
-def test_bash_offers_verbs_and_options(cortex, typed, offered) -> None:
-    words = " ".join(f"'{word}'" for word in typed)
-    line = f"COMP_WORDS=({words}); COMP_CWORD={len(typed) - 1}; _cortex; echo ${{COMPREPLY[*]}}"
-    done = subprocess.run(
-        ["bash", "-c", f"{cortex('completion', 'bash').stdout}\n{line}"],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert done.stdout.split() == [offered]
-
-
 def test_a_reader_that_goes_away_is_no_error(vault_from) -> None:
     vault = vault_from("".join(f"=== n{number}.md\nzebra {number}\n" for number in range(300)))
     line = f"{sys.executable} -m cortex search zebra -n 300 | head -1; echo ${{PIPESTATUS[0]}}"

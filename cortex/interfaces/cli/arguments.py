@@ -69,7 +69,7 @@ def parse(declared: Declaration, words: Sequence[str]) -> dict[str, object] | No
     # The last argument takes the rest of the line, so that a query or a text needs no quotes.
     for at, one in enumerate(arguments):
         if own := given[at:] if one is arguments[-1] else given[at : at + 1]:
-            values[one.name] = own if _is_list(one) else " ".join(own)
+            values[one.name] = own if is_list(one) else " ".join(own)
     for one in arguments:
         if one.required and one.name not in values:
             raise InvalidInputError(f"{one.name.upper()} is missing", _help_command(declared))
@@ -164,7 +164,7 @@ def _no_such_option(
     )
 
 
-def _is_list(parameter: Parameter) -> bool:
+def is_list(parameter: Parameter) -> bool:
     members = (parameter.type, *get_args(parameter.type))  # of a union
     return any(get_origin(one) in (list, tuple) for one in members)
 
