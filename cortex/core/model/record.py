@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from cortex.core.notes import yaml_writer
 from cortex.core.notes.heading import join_heading, split_heading
-from cortex.core.text.strings import one_line, short_hash, slugify, text_digest
+from cortex.core.text.strings import close_matches, one_line, short_hash, slugify, text_digest
 
 SCOPES = ("project", "personal", "global")
 
@@ -81,6 +81,13 @@ def record_id(title: str, event: str, ordinal: int = 0) -> str:
 def canonical_type(word: str) -> str:
     """The type that a word names (`rejected`: rejection); an unknown word is a type of its own."""
     return _TYPE_WORDS.get(word, word)
+
+
+def intended_type(word: str) -> str:
+    """The type that an unknown word is likely a slip of the keyboard for (`decison`: decision);
+    empty for a known word, and for one that is like none."""
+    near = close_matches(word, _TYPE_WORDS, 1, 0.8) if word not in _TYPE_WORDS else []
+    return canonical_type(near[0]) if near else ""
 
 
 def split_leading_word(line: str) -> tuple[str, str]:

@@ -28,6 +28,8 @@ EXIT_OK, EXIT_ERROR, EXIT_INTERRUPTED = 0, 2, 130
 # Verbs that look at the repository, or change its drivers themselves.
 _VERBS_WITHOUT_SETUP = ("doctor", "git", "history")
 _PLAIN_SIGNS = {"…": "...", "–": "-", "—": "-", "→": "->", "⚠": "!"}
+# Parameters that are texts, but in which people write the name of a file.
+_FILE_OR_TEXT = {"capture": "text", "save": "body", "new": "body", "update": "body"}
 _MAX_STDIN_BYTES = 4_000_000  # bytes; a capture may hold a quarter of that and says so
 
 
@@ -111,7 +113,7 @@ def _run_command(argv: list[str]) -> int:
         return EXIT_OK
     now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
     caller = Caller(os.getcwd(), now, os.urandom, "cli", progress.bar())
-    given = {key: _read_stdin() if one == "-" else one for key, one in parsed.given.items()}
+    given = _read_given(name, parsed.given)
     if name == "init":
         from cortex.interfaces.cli import terminal_steps  # noqa: PLC0415  once for a vault
 
@@ -205,6 +207,18 @@ def _pick(answer: Any, reader: View) -> int:
         return EXIT_OK
     root = next(one.file.removesuffix(one.path) for one in hits if one.file == file)
     return _run_command(["open", f"--vault={root}", file])
+
+
+def _read_given(name: str, words: dict[str, object]) -> dict[str, object]:
+    """The words with what is piped in for a `-`, and with a file's text where its name is one."""
+    given = {key: _read_stdin() if one == "-" else one for key, one in words.items()}
+    text = words.get(key := _FILE_OR_TEXT.get(name, ""))
+    if isinstance(text, str) and text != "-" and os.path.lexists(text):
+        from cortex.interfaces.cli import terminal_steps  # noqa: PLC0415  a text is mostly no file
+
+        is_minutes = name == "capture" and given.get("type") == "meeting"
+        given[key] = terminal_steps.text_or_file(text, name, key, must_read=is_minutes)
+    return given
 
 
 def _print_json_message(line: str) -> None:

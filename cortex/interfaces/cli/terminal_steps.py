@@ -10,7 +10,8 @@ import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 
-from cortex.core.model.problem import CortexError
+from cortex.core.model.event import MAX_CONTENT_BYTES
+from cortex.core.model.problem import CortexError, InvalidInputError
 from cortex.hosts.table import HOSTS
 from cortex.interfaces.cli.text import format_count
 from cortex.interfaces.escape_terminal import escape
@@ -49,6 +50,42 @@ def ask_obsidian(given: Mapping[str, object], cwd: str) -> dict[str, object]:
     except EOFError:
         return {}
     return {"obsidian": said.strip().lower() in ("y", "yes")}
+
+
+def text_or_file(text: str, verb: str, parameter: str, *, must_read: bool) -> str:
+    """What is meant by a text that is the name of a file: with `must_read` what the file holds,
+    else what the person says; the text itself where nobody can be asked, with a line about it.
+
+    Raises `InvalidInputError` for a file that cannot be captured.
+    """
+    if not must_read:
+        if not os.path.isfile(text):
+            return text
+        option = "" if parameter == "text" else f"--{parameter} "
+        if not has_terminal():
+            way = f"cortex {verb} {option}- < {shlex.quote(text)}"
+            sys.stderr.write(
+                f"cortex: {escape(text)} is kept as a text; {escape(way)} reads the file\n"
+            )
+            return text
+        try:
+            said = input(f"{escape(text)} is a file. Take what it holds? [y/N] ")
+        except EOFError:
+            return text
+        if said.strip().lower() not in ("y", "yes"):
+            return text
+    if not os.path.isfile(text):
+        raise InvalidInputError(f"{text} is no file that could be read", "name a file of text")
+    try:
+        with open(text, "rb") as file:
+            data = file.read(MAX_CONTENT_BYTES + 1)
+        if len(data) <= MAX_CONTENT_BYTES:
+            return data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        hint = f"iconv -f latin1 -t utf-8 {shlex.quote(text)} | cortex {verb} …"
+        raise InvalidInputError(f"{text} is not UTF-8", hint) from None
+    message = f"{text} holds more than {MAX_CONTENT_BYTES:,} bytes"
+    raise InvalidInputError(message, "take a part of it, and keep the whole as a note of its own")
 
 
 def launch(words: Sequence[str]) -> int:

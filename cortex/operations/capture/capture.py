@@ -8,6 +8,7 @@ from cortex.core.model.event import Event
 from cortex.core.model.problem import ConflictError, CortexError, InvalidInputError, NotFoundError
 from cortex.core.redact.secrets import sanitize_text
 from cortex.core.text.shell_command import shell_quote
+from cortex.core.text.strings import one_of
 from cortex.core.text.value import NamedTuple
 from cortex.vault import files
 from cortex.vault.git import checkout
@@ -42,7 +43,7 @@ def capture(
     The id is printed only when the event is on disk and would survive a power cut. Text inside
     <private>…</private> and well-known secrets are never written: they become [REDACTED:kind].
 
-    text: what to keep; a single - reads standard input
+    text: what to keep; a single - reads standard input, and with --type meeting the name of a file the file
     type: manual, meeting, prompt, passive, stop, subagent_stop, pre_compact, session_start or _end
     session: the session that this belongs to
     project: the project; by default what the working directory's .cortex-project or git remote says
@@ -51,12 +52,15 @@ def capture(
     id: the event id of an earlier attempt, which then never makes a second event
 
     Example: cortex capture "Decision: use SQLite, because it is one file" --tags storage
+    Example: cortex capture --type meeting minutes.md
     Example: pbpaste | cortex capture --type meeting -
     Example: cortex capture --type prompt --session s1 "Why is the build slow?"
     """
     if type == events.DISTILLED:
         hint = "cortex distill SESSION --answer FILE"
         raise InvalidInputError("what a model says of a session is checked first", hint)
+    if type not in events.EVENT_TYPES:
+        raise _unknown_type(type)
     event = Event(
         id=id or new_event_id(caller),
         type=type,
@@ -70,6 +74,18 @@ def capture(
     )
     events.validate(event)
     return publish_event(vault, caller, event, is_retry=bool(id))
+
+
+def _unknown_type(type_: str) -> InvalidInputError:
+    from cortex.core.model import record  # noqa: PLC0415  for a mistake alone
+
+    word = type_.lower()
+    meant = record.intended_type(word) or record.canonical_type(word)
+    if meant not in record.RECORD_TYPES:
+        hint = one_of(type_, [one for one in events.EVENT_TYPES if one != events.DISTILLED])
+    else:
+        hint = f"a {meant} is a record: cortex save --type {meant}, or --tags {meant} in place of --type"
+    return InvalidInputError(f"unknown event type {type_!r}", hint)
 
 
 def clean_tags(tags: tuple[str, ...]) -> tuple[str, ...]:

@@ -11,6 +11,7 @@ from cortex.core.model import event as events, session_note as sessions, turn_su
 from cortex.core.model.caller import Caller
 from cortex.core.model.event import Event
 from cortex.core.model.problem import CortexError, InvalidInputError, NotFoundError, Problem
+from cortex.core.model.record import intended_type
 from cortex.core.normalize.handlers import SESSION_TEXT_TYPES, parse_event
 from cortex.core.text.strings import text_digest
 from cortex.index.filters import NoteFilter
@@ -160,7 +161,7 @@ def _add_model_items(
             vault,
             caller,
             one.text,
-            type=one.type,
+            type=intended_type(one.type) or one.type,
             body=one.text + (f"\n\n**Why.** {one.reason}" if one.reason else ""),
             confidence=one.confidence,
             session=read[-1].session,

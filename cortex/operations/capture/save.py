@@ -17,6 +17,7 @@ from cortex.core.model.record import (
     canonical_type,
     default_scope,
     format_confidence,
+    intended_type,
     is_record_type,
 )
 from cortex.core.model.relation import parse_link_target
@@ -85,7 +86,7 @@ def save(
     "Key Learnings", "Learnings" or "Aprendizajes Clave" of a text; without any a line in its session.
 
     title: what it is, in a line; with --learnings the text; a single - reads standard input
-    type: decision, gotcha, pattern, learning or any other word; by default the topic's
+    type: decision, gotcha, pattern, learning or any other word (+WORD where it looks like a slip); by default the topic's
     what: what was done or decided
     why: the reason
     where: files, places
@@ -120,7 +121,7 @@ def save(
         tags=clean_tags(tags),
         source=sanitize_text(source) or caller.source,
         title=printable_line(sanitize_text(title)),
-        record=canonical_type(sanitize_text(type).strip().lower()),
+        record=_record_type(vault, sanitize_text(type).strip().lower()),
         topic=topics.normalize_topic(sanitize_text(topic)) if topic else "",
         scope=scope,
         confidence="" if confidence is None else format_confidence(confidence),
@@ -128,6 +129,17 @@ def save(
     )
     event = _with_relations(vault, caller, _validated_event(event), derived_from, supersedes)
     return _save_event(vault, caller, _with_later_id(vault, caller, event), remark)
+
+
+def _record_type(vault: Vault, word: str) -> str:
+    """The type that a word names. Raises `InvalidInputError` for one that no record here has, and
+    that is likely a slip of the keyboard; a `+` before it makes it a type all the same."""
+    type_ = canonical_type(word.removeprefix("+"))
+    folder = os.path.dirname(os.path.join(vault.root, vault.layout().record(type_, "a")))
+    if type_ == word and (meant := intended_type(type_)) and not os.path.isdir(folder):
+        hint = f"did you mean {meant}? --type +{type_} makes it a new type"
+        raise InvalidInputError(f"no record here is of type {type_!r}", hint)
+    return type_
 
 
 def _save_event(vault: Vault, caller: Caller, event: Event, where: str) -> SaveResult:
