@@ -168,6 +168,26 @@ def test_it_is_silent_without_a_vault_and_with_a_broken_index(known, tmp_path_fa
     assert not catalogue.exists()  # it never builds the index
 
 
+def test_what_stands_in_a_note_neither_runs_nor_reaches_the_terminal(vault_from, cortex) -> None:
+    title = "Evil \\e[31m $(touch gone) `id` ! ' \x7f"
+    vault = vault_from(
+        f'=== a.md\n---\ntitle: "{title}"\n---\nzebra\n=== b.md\n---\ntitle: Bad $(id) `x` \\ "q"\n---\nx\n'
+    )
+    cortex("search", "zebra", cwd=vault.root)
+    for words in (
+        ["fish", "show", "Evil"],
+        ["zsh", "show", "Evil"],
+        ["bash", "cortex show Evil", ":"],
+    ):
+        assert complete_process(words, vault.root).stdout == ""
+    assert "\x1b" not in complete_process(["fish", "show", "a"], vault.root).stdout
+    for typed, wanted in {
+        "Bad": 'Bad\\ \\$\\(id\\)\\ \\`x\\`\\ \\\\\\ \\"q\\" \n', '"Bad': 'Bad \\$(id) \\`x\\` \\\\ \\"q\\"\n', "'Bad": 'Bad $(id) `x` \\ "q"\n',
+    }.items():  # fmt: skip
+        done = complete_process(["bash", f"cortex show {typed}", " :="], vault.root)
+        assert done.stdout == wanted
+
+
 def test_answers_are_bounded_and_come_from_the_index_alone(vault_from, cortex, monkeypatch) -> None:
     vault = vault_from("".join(f"=== n{number}.md\nzebra\n" for number in range(300)))
     assert offered(["show", "n"], vault.root, monkeypatch) == []  # no index yet
@@ -265,6 +285,7 @@ def test_a_shell_puts_what_is_offered_into_the_line(terminal) -> None:
         "cortex show Keep\\ the\\ i\t": "cortex|show|Keep the index outside",
         "cortex show 'Keep the i\t": "cortex|show|Keep the index outside",
         "cortex show Staging\\ dr\t": "cortex|show|Staging drops: $HOME",
+        'cortex show "Staging dr\t': "cortex|show|Staging drops: $HOME",
         "cortex unpin keep-the\t": "cortex|unpin|keep-the-index-outside-k3f7q2",
         "cortex capture --type meeting minutes\t": "cortex|capture|--type|meeting|minutes of may.md",
         "cortex capture minutes\t": "cortex|capture|minutes",

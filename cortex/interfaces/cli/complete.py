@@ -10,9 +10,9 @@ import os
 import re
 import shlex
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from typing import Any, get_args
+from typing import get_args
 
 import cortex
 from cortex.core.model.event import EVENT_TYPES
@@ -23,7 +23,7 @@ from cortex.hosts import HOST_NAMES
 from cortex.hosts.host import EVENTS
 from cortex.interfaces.cli.arguments import GLOBAL_OPTIONS, flags_of, is_list
 from cortex.interfaces.cli.command import verb_position
-from cortex.interfaces.declare import Declaration, Parameter, choices_of, declaration_of, load_verb
+from cortex.interfaces.declare import Parameter, choices_of, declaration_of, load_verb
 from cortex.operations import ALIASES, VERBS
 from cortex.vault.locate import find_vault
 
@@ -32,7 +32,6 @@ _Answers = Iterable[tuple[str, str]]  # words, and what each means
 _FILES = ":files"  # the shell is to complete the name of a file
 _MAX_ANSWERS = 100
 _MAX_MEANING_CHARS = 70
-_SPANS = ("1d", "7d", "2w", "3m", "1y")
 # parameter -> what its values are: names of notes, values that the catalogue counts, or files
 SOURCES = {
     **dict.fromkeys(("note", "id", "ids", "record", "other", "old", "by", "to", "what"), "note"),
@@ -43,6 +42,9 @@ SOURCES = {
     **{name: name for name in ("type", "project", "topic", "branch", "owner")},
     "vault": _FILES, "session NAME": "session", "project A": "project", "project B": "project",
     "schema VERB": "verb", "capture --type": "event", "capture --id": "", "graph --kind": "relation",
+}  # fmt: skip
+_FIXED: dict[str, Iterable[str]] = {
+    "verb": VERBS, "event": EVENT_TYPES, "type": RECORD_TYPES, "relation": RELATION_KINDS, "span": ("1d", "7d", "2w", "3m", "1y"),
 }  # fmt: skip
 
 
@@ -60,17 +62,23 @@ def run(argv: list[str]) -> int:
             cut = max((words[-1].rfind(sign) + 1 for sign in signs), default=0)
         elif shell == "fish":
             words[-1] = re.sub(r"\\(.)", r"\1", words[-1].lstrip("'\""))
-        lines = []
         for word, meaning in answers(words):
-            if shell != "bash":
-                lines.append(f"{word}\t{meaning[:_MAX_MEANING_CHARS]}".rstrip("\t"))
-            elif word == _FILES or quote:
-                lines.append(word[cut:])
-            else:
-                end = "" if word.endswith((":", "=")) else " "
-                lines.append(re.sub(r"([^\w@%+=:,./~-])", r"\\\1", word[cut:]) + end)
-        sys.stdout.writelines(f"{line}\n" for line in lines if line.isprintable() or "\t" in line)
+            printable = "".join(filter(str.isprintable, meaning[:_MAX_MEANING_CHARS]))
+            line = _for_bash(word[cut:], quote) if shell == "bash" else f"{word}\t{printable}"
+            sys.stdout.write(f"{line.rstrip(chr(9))}\n" if line else "")
     return 0
+
+
+def _for_bash(word: str, quote: str) -> str:
+    """The word as it is put into the line: a note's title must never run as a command. Empty where
+    it cannot stand in these quotes."""
+    if word == _FILES:
+        return word
+    if quote == "'":
+        return "" if "'" in word else word
+    if quote:
+        return "" if "!" in word else re.sub(r"([$`\"\\])", r"\\\1", word)
+    return re.sub(r"([^\w@%+=:,./-])", r"\\\1", word) + ("" if word.endswith((":", "=")) else " ")
 
 
 def answers(words: list[str]) -> list[tuple[str, str]]:
@@ -84,12 +92,12 @@ def answers(words: list[str]) -> list[tuple[str, str]]:
     else:
         found = _verbs(current)
     folded = current.casefold()
-    fitting = [
-        (word, " ".join(meaning.split()))
+    fitting = {
+        word: meaning
         for word, meaning in found
-        if word == _FILES or word.casefold().startswith(folded)
-    ]
-    return fitting[:_MAX_ANSWERS]
+        if word == _FILES or (word.casefold().startswith(folded) and word.isprintable())
+    }
+    return [*fitting.items()][:_MAX_ANSWERS]
 
 
 def _split_line(line: str) -> tuple[list[str], str]:
@@ -149,14 +157,11 @@ def _words_of_verb(name: str, front: list[str], given: list[str], current: str) 
         else:
             position += not word.startswith("-") or word == "-"
 
-    def values(one: Parameter, begin: str) -> _Answers:
-        return _values_of(declared, one, begin, lambda kind, text: _known(vault, kind, text))
-
     flag, equals, value = current.partition("=")
     if pending is not None:
-        return values(pending, current)
+        return _values_of(verb, pending, current, vault)
     if equals and flag in options:
-        found = values(options[flag], value)
+        found = _values_of(verb, options[flag], value, vault)
         return ((one if one == _FILES else f"{flag}={one}", told) for one, told in found)
     one = arguments[min(position, len(arguments) - 1)] if arguments else None
     offered: list[tuple[str, str]] = []
@@ -165,7 +170,7 @@ def _words_of_verb(name: str, front: list[str], given: list[str], current: str) 
         offered += [("--help", "explain the verb")]
     if one is not None and (offered == [] or one.type is QueryText):
         is_minutes = verb == "capture" and "meeting" in " ".join(given)
-        offered += [(_FILES, "")] if is_minutes else values(one, current)
+        offered += [(_FILES, "")] if is_minutes else _values_of(verb, one, current, vault)
     return offered
 
 
@@ -178,42 +183,31 @@ def _known(vault: str, kind: str, begin: str) -> _Answers:
     return []
 
 
-def _values_of(
-    declared: Declaration, one: Parameter, begin: str, known: Callable[[str, str], _Answers]
-) -> _Answers:
+def _values_of(verb: str, one: Parameter, begin: str, vault: str) -> _Answers:
     """The values of a parameter. Of a list the last one is completed."""
     if one.type is QueryText and one.name == "query":
-        return _filters(begin, known)
+        return _filters(begin, vault)
     if is_list(one) and one.is_option and "," in begin:
         head, _, tail = begin.rpartition(",")
-        return ((f"{head},{word}", told) for word, told in _values_of(declared, one, tail, known))
-    if MOMENT in get_args(one.type) or any(MOMENT in get_args(each) for each in get_args(one.type)):
-        return ((span, "before now") for span in _SPANS)
-    words: list[str] = choices_of(one.type)
-    marks: list[Any] = [mark for mark in get_args(one.type) if isinstance(mark, OneOf)]
-    if words or marks:
-        return ((word, "") for word in words or marks[0].words)
+        return ((f"{head},{word}", told) for word, told in _values_of(verb, one, tail, vault))
+    kinds = (one.type, *get_args(one.type))
+    if any(MOMENT in get_args(kind) for kind in kinds):
+        return _of_source("span", begin, vault)
+    choices = [word for mark in kinds if isinstance(mark, OneOf) for word in mark.words]
+    if choices := choices or choices_of(one.type):
+        return ((word, "") for word in choices)
     name = one.flag if one.is_option else one.metavar
-    source = SOURCES.get(f"{declared.name} {name}", SOURCES.get(one.name, ""))
-    return _of_source(source, begin, known)
+    return _of_source(SOURCES.get(f"{verb} {name}", SOURCES.get(one.name, "")), begin, vault)
 
 
-def _of_source(source: str, begin: str, known: Callable[[str, str], _Answers]) -> _Answers:
+def _of_source(source: str, begin: str, vault: str) -> _Answers:
     if source in ("", _FILES):
         return [(_FILES, "")] if source else []
-    fixed = {
-        "verb": tuple(VERBS),
-        "event": EVENT_TYPES,
-        "type": RECORD_TYPES,
-        "relation": (*RELATION_KINDS,),
-    }.get(source, ())
-    words = [(word, "") for word in fixed]
-    return (
-        dict.fromkeys((*known(source, begin), *words)) if source == "type" or not words else words
-    )
+    fixed = [(word, "") for word in _FIXED.get(source, ())]
+    return [*_known(vault, source, begin), *fixed] if source == "type" or not fixed else fixed
 
 
-def _filters(begin: str, known: Callable[[str, str], _Answers]) -> _Answers:
+def _filters(begin: str, vault: str) -> _Answers:
     """`type:` and the other filters of a query, or the values of the one that is typed."""
     from cortex.core.ranking.query import FILTER_KEYS  # noqa: PLC0415  7 ms
 
@@ -221,11 +215,7 @@ def _filters(begin: str, known: Callable[[str, str], _Answers]) -> _Answers:
     key, colon, values = begin.removeprefix("-").partition(":")
     if not colon:
         return ((f"{minus}{one}:", "") for one in FILTER_KEYS)
-    if key not in FILTER_KEYS:
-        return []
     head, comma, tail = values.rpartition(",")
-    if key in ("after", "before"):
-        found: _Answers = ((span, "") for span in _SPANS)
-    else:
-        found = [] if key == "path" else _of_source(key, tail, known)
+    source = {"after": "span", "before": "span", "path": ""}.get(key, key)
+    found = _of_source(source, tail, vault) if key in FILTER_KEYS else []
     return ((f"{minus}{key}:{head}{comma}{word}", told) for word, told in found)
