@@ -92,22 +92,18 @@ def help_lines(declared: Declaration, name: str = "", width: int = 80) -> Iterat
     """What `cortex VERB --help` prints; `name` is the word that was typed, which may be an alias."""
     import textwrap  # noqa: PLC0415  for help alone
 
-    def wrap(text: str, indent: int = 0, start: str | None = None) -> list[str]:
-        first = " " * indent if start is None else start
+    def wrap(text: str, indent: int = 0, start: str = "") -> list[str]:
+        after = " " * indent
         return textwrap.wrap(
-            text,
-            width,
-            initial_indent=first,
-            subsequent_indent=" " * indent,
-            break_on_hyphens=False,
+            text, width, initial_indent=start, subsequent_indent=after, break_on_hyphens=False
         )
 
     arguments = [one for one in declared.parameters if not one.is_option]
     options = options_of(declared)
     usage = [usage_of(one) for one in arguments]
-    yield from wrap(" ".join(["usage: cortex", declared.name, *usage, "[options]"]), 4, "")
+    yield from wrap(" ".join(["usage: cortex", declared.name, *usage, "[options]"]), 4)
     if name in ALIASES:
-        yield from wrap(f"cortex {name} is another name of cortex {' '.join(ALIASES[name])}", 4, "")
+        yield from wrap(f"cortex {name} is another name of cortex {' '.join(ALIASES[name])}", 4)
     yield from ("", *wrap(declared.summary))
     for paragraph in filter(None, declared.description.split("\n\n")):
         yield from ("", *wrap(paragraph))

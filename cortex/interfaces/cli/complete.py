@@ -37,9 +37,9 @@ SOURCES = {
     **dict.fromkeys(("note", "id", "ids", "record", "other", "old", "by", "to", "what"), "note"),
     **dict.fromkeys(("derived_from", "supersedes"), "note"),
     **dict.fromkeys(("session", "sessions"), "session"),
-    **dict.fromkeys(("tags", "add_tags", "remove_tags"), "tag"),
+    **dict.fromkeys(("tag", "tags", "add_tags", "remove_tags"), "tag"),
     **dict.fromkeys(("directory", "folder", "answer", "path", "base", "ours", "theirs"), _FILES),
-    **{name: name for name in ("type", "project", "topic", "branch", "owner")},
+    **{name: name for name in ("type", "project", "topic", "branch", "owner", "status")},
     "vault": _FILES, "session NAME": "session", "project A": "project", "project B": "project",
     "schema VERB": "verb", "capture --type": "event", "capture --id": "", "graph --kind": "relation",
 }  # fmt: skip
