@@ -19,7 +19,7 @@ import pytest
 
 from cortex.core.model.parameters import QueryText
 from cortex.interfaces.cli import complete
-from cortex.interfaces.declare import choices_of, declaration_of, load_verb
+from cortex.interfaces.declare import choices_of, declaration_of, is_note_name, load_verb
 from cortex.operations import ALIASES, VERBS
 from cortex.operations.records.relate import RelationKind
 from cortex.vault.locate import Vault
@@ -135,7 +135,8 @@ def test_every_parameter_has_values_or_is_known_to_have_none() -> None:
                 or str in members
                 or any(get_origin(m) in (list, tuple) for m in members)
             )
-            if plain and not choices_of(one.type) and one.type not in (QueryText, RelationKind):
+            is_known = is_note_name(one.type) or one.type in (QueryText, RelationKind)
+            if plain and not choices_of(one.type) and not is_known:
                 assert (
                     one.name in complete.SOURCES or written in complete.SOURCES or one.name in FREE
                 ), written

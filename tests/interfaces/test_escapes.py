@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from cortex.interfaces.cli.main import main
-from cortex.interfaces.cli.view import BOLD, DIM, OFF, YELLOW
+from cortex.interfaces.cli.terminal.view import BOLD, DIM, OFF, YELLOW
 from cortex.interfaces.declare import declaration_of, load_verb
 from cortex.operations import ALIASES, VERBS
 

@@ -22,7 +22,7 @@ from cortex.interfaces.declare import (
 from cortex.interfaces.escape_terminal import escape
 
 if TYPE_CHECKING:  # a terminal's business: what is forwarded to the watcher needs none
-    from cortex.interfaces.cli.view import View
+    from cortex.interfaces.cli.terminal.view import View
 
 
 class Command(NamedTuple):

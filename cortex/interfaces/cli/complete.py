@@ -21,9 +21,15 @@ from cortex.core.model.record import RECORD_TYPES
 from cortex.core.model.relation import RELATION_KINDS
 from cortex.hosts import HOST_NAMES
 from cortex.hosts.host import EVENTS
-from cortex.interfaces.cli.arguments import GLOBAL_OPTIONS, flags_of, is_list
+from cortex.interfaces.cli.arguments import flags_of, is_list, options_of
 from cortex.interfaces.cli.command import verb_position
-from cortex.interfaces.declare import Parameter, choices_of, declaration_of, load_verb
+from cortex.interfaces.declare import (
+    Parameter,
+    choices_of,
+    declaration_of,
+    is_note_name,
+    load_verb,
+)
 from cortex.operations import ALIASES, VERBS
 from cortex.vault.locate import find_vault
 
@@ -34,8 +40,7 @@ _MAX_ANSWERS = 100
 _MAX_MEANING_CHARS = 70
 # parameter -> what its values are: names of notes, values that the catalogue counts, or files
 SOURCES = {
-    **dict.fromkeys(("note", "id", "ids", "record", "other", "old", "by", "to", "what"), "note"),
-    **dict.fromkeys(("derived_from", "supersedes"), "note"),
+    **dict.fromkeys(("what", "derived_from", "supersedes"), "note"),
     **dict.fromkeys(("session", "sessions"), "session"),
     **dict.fromkeys(("tag", "tags", "add_tags", "remove_tags"), "tag"),
     **dict.fromkeys(("directory", "folder", "answer", "path", "base", "ours", "theirs"), _FILES),
@@ -142,7 +147,7 @@ def _words_of_verb(name: str, front: list[str], given: list[str], current: str) 
     if verb not in VERBS:
         return []
     declared = declaration_of(load_verb(verb))
-    every = [one for one in (*declared.parameters, *GLOBAL_OPTIONS) if one.is_option]
+    every = options_of(declared)
     options = {flag: one for one in every for flag in flags_of(one)}
     arguments = [one for one in declared.parameters if not one.is_option]
     position, pending, vault = 0, None, ""
@@ -197,7 +202,8 @@ def _values_of(verb: str, one: Parameter, begin: str, vault: str) -> _Answers:
     if choices := choices or choices_of(one.type):
         return ((word, "") for word in choices)
     name = one.flag if one.is_option else one.metavar
-    return _of_source(SOURCES.get(f"{verb} {name}", SOURCES.get(one.name, "")), begin, vault)
+    source = "note" if is_note_name(one.type) else SOURCES.get(one.name, "")
+    return _of_source(SOURCES.get(f"{verb} {name}", source), begin, vault)
 
 
 def _of_source(source: str, begin: str, vault: str) -> _Answers:

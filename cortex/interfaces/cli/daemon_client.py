@@ -34,7 +34,7 @@ def forward_command(argv: Sequence[str]) -> int | None:
     cwd = os.getcwd()
     terminal = ""
     if sys.stdout.isatty():
-        from cortex.interfaces.cli import view  # noqa: PLC0415  for a person alone
+        from cortex.interfaces.cli.terminal import view  # noqa: PLC0415  for a person alone
 
         reader = view.view_of(sys.stdout, cwd, os.environ)
         terminal = reader.encode()
@@ -48,7 +48,7 @@ def forward_command(argv: Sequence[str]) -> int | None:
     if reply is None:
         return None
     if terminal:
-        from cortex.interfaces.cli.pager import print_paged  # noqa: PLC0415  as above
+        from cortex.interfaces.cli.terminal.pager import print_paged  # noqa: PLC0415  as above
 
         print_paged(reply.stdout.decode("utf-8", "replace"), reader, sys.stdout)
         reply = reply._replace(stdout=b"")
@@ -71,7 +71,7 @@ def answer_command(
     at = command.verb_position(words)
     if at >= len(words) or words[at] not in DAEMON_VERBS:
         return None
-    from cortex.interfaces.cli.view import decode  # noqa: PLC0415  in the watcher alone
+    from cortex.interfaces.cli.terminal.view import decode  # noqa: PLC0415  in the watcher alone
 
     output, complaint, code = io.StringIO(), "", 2
     try:

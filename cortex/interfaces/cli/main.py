@@ -15,14 +15,15 @@ from cortex import __version__
 from cortex.core.model.caller import Caller
 from cortex.core.model.problem import AmbiguousNameError, CortexError, InvalidInputError
 from cortex.core.text.shell_command import shell_quote
-from cortex.interfaces.cli import arguments, command, daemon_client, progress
+from cortex.interfaces.cli import arguments, command, daemon_client
+from cortex.interfaces.cli.terminal import progress
 from cortex.interfaces.declare import declaration_of, load_verb
 from cortex.operations import ALIASES, HOOK_ALIASES, VERBS
 from cortex.vault.git import checkout
 from cortex.vault.locate import Vault, find_vault
 
 if TYPE_CHECKING:
-    from cortex.interfaces.cli.view import View
+    from cortex.interfaces.cli.terminal.view import View
 
 EXIT_OK, EXIT_ERROR, EXIT_INTERRUPTED = 0, 2, 130
 # Verbs that look at the repository, or change its drivers themselves.
@@ -115,9 +116,9 @@ def _run_command(argv: list[str]) -> int:
     caller = Caller(os.getcwd(), now, os.urandom, "cli", progress.bar())
     given = _read_given(name, parsed.given)
     if name == "init":
-        from cortex.interfaces.cli import terminal_steps  # noqa: PLC0415  once for a vault
+        from cortex.interfaces.cli.terminal import steps  # noqa: PLC0415  once for a vault
 
-        given |= terminal_steps.ask_obsidian(given, caller.cwd)
+        given |= steps.ask_obsidian(given, caller.cwd)
     supplied: dict[str, object] = {}
     if "vault" in parsed.declared.supplied:
         supplied["vault"] = vault = find_vault(parsed.vault, caller.cwd, os.environ)
@@ -130,21 +131,21 @@ def _run_command(argv: list[str]) -> int:
             "say": _print_json_message if parsed.as_json else daemon_client.print_message,
         }
     if "launch" in parsed.declared.supplied:
-        from cortex.interfaces.cli import terminal_steps  # noqa: PLC0415  as above
+        from cortex.interfaces.cli.terminal import steps  # noqa: PLC0415  as above
 
-        is_asked = terminal_steps.has_terminal() and not parsed.as_json
-        supplied["launch"] = terminal_steps.launch if is_asked else None
+        is_asked = steps.has_terminal() and not parsed.as_json
+        supplied["launch"] = steps.launch if is_asked else None
     code = _call_and_print(parsed._replace(given=given), caller, supplied)
     if name == "capture" and given.get("type") == "meeting":
         sys.stdout.flush()  # the acknowledgement comes first, whatever the minutes hold
-        from cortex.interfaces.cli import terminal_steps  # noqa: PLC0415  minutes alone
+        from cortex.interfaces.cli.terminal import steps  # noqa: PLC0415  minutes alone
 
-        sys.stderr.write(terminal_steps.minutes_summary(str(given.get("text", ""))))
+        sys.stderr.write(steps.minutes_summary(str(given.get("text", ""))))
     if name == "hooks" and given.get("action") == "install" and not given.get("dry_run"):
-        from cortex.interfaces.cli import terminal_steps  # noqa: PLC0415  once for a host
+        from cortex.interfaces.cli.terminal import steps  # noqa: PLC0415  once for a host
 
         hosts = given.get("hosts")
-        terminal_steps.ask_for_model(hosts if isinstance(hosts, list) else [])
+        steps.ask_for_model(hosts if isinstance(hosts, list) else [])
     return code
 
 
@@ -155,10 +156,10 @@ def _call_and_print(parsed: command.Command, caller: Caller, supplied: dict[str,
     try:
         answer = command.call(parsed, caller, supplied, root)
     except AmbiguousNameError as error:
-        from cortex.interfaces.cli import terminal_steps  # noqa: PLC0415  for a person alone
+        from cortex.interfaces.cli.terminal import steps  # noqa: PLC0415  for a person alone
 
-        is_asked = terminal_steps.has_terminal() and not parsed.as_json
-        chosen = terminal_steps.ask_which(error.candidates) if is_asked else ""
+        is_asked = steps.has_terminal() and not parsed.as_json
+        chosen = steps.ask_which(error.candidates) if is_asked else ""
         if not chosen:
             raise
         given = {
@@ -171,7 +172,7 @@ def _call_and_print(parsed: command.Command, caller: Caller, supplied: dict[str,
         }
         answer = command.call(parsed._replace(given=given), caller, supplied, root)
     # After the verb: an error needs no view.
-    from cortex.interfaces.cli import view  # noqa: PLC0415
+    from cortex.interfaces.cli.terminal import view  # noqa: PLC0415
 
     reader = view.view_of(sys.stdout, caller.cwd, os.environ)._replace(root=root)
     if parsed.pick:
@@ -180,7 +181,7 @@ def _call_and_print(parsed: command.Command, caller: Caller, supplied: dict[str,
         return command.print_answer(parsed, answer, sys.stdout, reader)
     shown = io.StringIO()
     code = command.print_answer(parsed, answer, shown, reader)
-    from cortex.interfaces.cli.pager import print_paged  # noqa: PLC0415  for a person alone
+    from cortex.interfaces.cli.terminal.pager import print_paged  # noqa: PLC0415  for a person alone
 
     print_paged(shown.getvalue(), reader, sys.stdout)
     return code
@@ -188,8 +189,8 @@ def _call_and_print(parsed: command.Command, caller: Caller, supplied: dict[str,
 
 def _pick(answer: Any, reader: View) -> int:
     """Have the person choose one of the notes, and open it; into a pipe print its path."""
-    from cortex.interfaces.cli import terminal_steps  # noqa: PLC0415  for a person alone
-    from cortex.interfaces.cli.view import readable_path  # noqa: PLC0415
+    from cortex.interfaces.cli.terminal import steps  # noqa: PLC0415  for a person alone
+    from cortex.interfaces.cli.terminal.view import readable_path  # noqa: PLC0415
 
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         raise InvalidInputError(
@@ -197,7 +198,7 @@ def _pick(answer: Any, reader: View) -> int:
         )
     hits = [getattr(one, "hit", one) for one in answer.hits]
     paths = [(readable_path(one.file, reader.cwd), one.title) for one in hits]
-    chosen = terminal_steps.pick(paths) if paths else ""
+    chosen = steps.pick(paths) if paths else ""
     if not chosen:
         print("nothing is chosen" if paths else "no hits", file=sys.stderr)
         return 1
@@ -214,10 +215,10 @@ def _read_given(name: str, words: dict[str, object]) -> dict[str, object]:
     given = {key: _read_stdin() if one == "-" else one for key, one in words.items()}
     text = words.get(key := _FILE_OR_TEXT.get(name, ""))
     if isinstance(text, str) and text != "-" and os.path.lexists(text):
-        from cortex.interfaces.cli import terminal_steps  # noqa: PLC0415  a text is mostly no file
+        from cortex.interfaces.cli.terminal import steps  # noqa: PLC0415  a text is mostly no file
 
         is_minutes = name == "capture" and given.get("type") == "meeting"
-        given[key] = terminal_steps.text_or_file(text, name, key, must_read=is_minutes)
+        given[key] = steps.text_or_file(text, name, key, must_read=is_minutes)
     return given
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from cortex.core.text.shell_command import shell_quote
+from cortex.interfaces.cli.terminal.view import BOLD, DIM, OFF
 from cortex.interfaces.cli.text import (
     bold,
     dim,
@@ -17,7 +18,6 @@ from cortex.interfaces.cli.text import (
     problem_lines,
     yellow,
 )
-from cortex.interfaces.cli.view import BOLD, DIM, OFF
 from cortex.interfaces.escape_terminal import escape
 
 _NOTHING_NEW = "nothing new"

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from cortex.core.text.shell_command import cortex_command, option_words
+from cortex.interfaces.cli.terminal.view import DIM, OFF
 from cortex.interfaces.cli.text import (
     MAX_PROBLEMS,
     bold,
@@ -21,7 +22,6 @@ from cortex.interfaces.cli.text import (
     section,
     yellow,
 )
-from cortex.interfaces.cli.view import DIM, OFF
 from cortex.interfaces.escape_terminal import escape
 
 _MAX_OTHER_PROJECTS, _MAX_LIVE = 5, 5

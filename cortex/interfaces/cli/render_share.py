@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from cortex.interfaces.cli.terminal.view import DIM, OFF
 from cortex.interfaces.cli.text import (
     first,
     format_count,
@@ -15,7 +16,6 @@ from cortex.interfaces.cli.text import (
     undo_lines,
     yellow,
 )
-from cortex.interfaces.cli.view import DIM, OFF
 from cortex.interfaces.escape_terminal import escape
 
 _MAX_PATHS = 5

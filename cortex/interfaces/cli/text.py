@@ -10,7 +10,15 @@ from typing import Any
 
 from cortex.core.model.note_status import MATCH_END, MATCH_START, SET_ASIDE_STATUSES, TEMPLATE
 from cortex.core.model.problem import Problem
-from cortex.interfaces.cli.view import BOLD, DIM, LONG_LINE, OFF, PATH_END, PATH_START, YELLOW
+from cortex.interfaces.cli.terminal.view import (
+    BOLD,
+    DIM,
+    LONG_LINE,
+    OFF,
+    PATH_END,
+    PATH_START,
+    YELLOW,
+)
 from cortex.interfaces.escape_terminal import escape
 
 MAX_PROBLEMS = 3  # shown below an answer about something else; `cortex doctor` names all

@@ -3,6 +3,7 @@ the person's own."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Annotated, Literal, NamedTuple
 
 from cortex.core.markdown import snippet as snippets
@@ -86,7 +87,7 @@ def search(
     all: bool = False,
     whose: Whose = "",
 ) -> SearchResult:
-    """Find notes by their words, best first; without words the newest.
+    """Find notes by their words; without words list the newest.
 
     The note whose title, file name or alias is the query comes first. Of up to three words, notes
     that hold all come next; a question is answered by the passages that hold most of it. An event
@@ -120,32 +121,31 @@ def search(
     asked = _parse_query(query, caller.now, chosen, after, before)
     every = all or any(one.key == "status" and not one.negated for one in asked.filters)
     parts, problems = _search_vaults(vault, whose, caller, asked, number, every=every)
+    return _build_result(caller, query, asked, number, parts, problems)
+
+
+def _build_result(
+    caller: Caller,
+    query: str,
+    asked: Query,
+    number: int,
+    parts: list[_VaultHits],
+    problems: list[Problem],
+) -> SearchResult:
+    """The answer from what each vault answers."""
     ranked = _merge_hits(parts, number)
     terms = next((part.terms for part in parts if part.terms), {})
     hits = _build_hits(ranked, asked, terms)
     dropped = sum(part.dropped_count for part in parts)
-    problems = [*(problem for part in parts for problem in part.problems), *problems]
-    if asked.unknown:
-        message = f"{' '.join(asked.unknown)} is no filter: it was searched as a word"
-        filters = " ".join(f"{key}:" for key in queries.FILTER_KEYS)
-        problems.insert(0, Problem("query", message, f"filters: {filters}"))
-    if asked.is_truncated:
-        message = f"only its first {queries.MAX_TERMS} words are searched"
-        problems.insert(0, Problem("query", message, "ask with fewer words"))
+    known = (problem for part in parts for problem in part.problems)
+    problems = [*_query_problems(asked), *known, *problems]
     for part in parts:
         ids = [one.row.id for of_part, one in ranked if of_part is part]
         access_log.append(part.vault, caller, "search", ids)
-    hint = ""
-    if dropped or not hits:
-        vaults = [part.vault for part in parts]
-        cause = "" if dropped else _empty_filters(vaults, caller, asked)
-        is_empty = not hits and not any(
-            query_index(one, caller.progress, lambda now: now.catalogue.count_notes())
-            for one in vaults
-        )
-        hint = _next_query_hint(asked, terms, query, dropped, cause, is_empty=is_empty)
-        if not hits and not cause and terms:
-            hint = _corrected_query(vaults, caller, asked, query) or hint
+    hint = f"{dropped} superseded or deleted {'note' if dropped == 1 else 'notes'} left out"
+    hint = f"{hint}: {_search_all_command(query)}" if dropped else ""
+    if not (dropped or hits):
+        hint = _next_query_hint([part.vault for part in parts], caller, asked, terms, query)
     return SearchResult(
         query=query,
         hits=hits,
@@ -168,6 +168,16 @@ def _parse_query(
         after=max((one for one in (after, asked.after) if one is not None), default=None),
         before=min((one for one in (before, asked.before) if one is not None), default=None),
     )
+
+
+def _query_problems(asked: Query) -> Iterator[Problem]:
+    if asked.is_truncated:
+        message = f"only its first {queries.MAX_TERMS} words are searched"
+        yield Problem("query", message, "ask with fewer words")
+    if asked.unknown:
+        message = f"{' '.join(asked.unknown)} is no filter: it was searched as a word"
+        filters = " ".join(f"{key}:" for key in queries.FILTER_KEYS)
+        yield Problem("query", message, f"filters: {filters}")
 
 
 def _build_hits(
@@ -380,22 +390,26 @@ def _called_first(
 
 
 def _next_query_hint(
-    asked: Query, terms: dict[str, float], query: str, dropped: int, cause: str, *, is_empty: bool
+    vaults: list[Vault], caller: Caller, asked: Query, terms: dict[str, float], query: str
 ) -> str:
-    """What to ask next, of an answer without hits or with some left out."""
-    if dropped:
-        notes = "note" if dropped == 1 else "notes"
-        return f"{dropped} superseded or deleted {notes} left out: {_search_all_command(query)}"
-    overview = "cortex status shows which types and projects there are"
-    if cause:
-        return f"{cause}: try it without, or {overview}"
-    if is_empty:
+    """What to ask next, of an answer without hits."""
+    counts = [query_index(one, caller.progress, _count_notes) for one in vaults]
+    if not any(counts):
         return 'there is nothing to search yet: cortex capture "What we found out"'
+    overview = "cortex status shows which types and projects there are"
+    if cause := _empty_filters(vaults, caller, asked):
+        return f"{cause}: try it without, or {overview}"
     if asked.terms and not terms:
         return "its words are too common to be looked for; add one that is not"
+    if corrected := _corrected_query(vaults, caller, asked, query):
+        return f"did you mean: {_search_command(corrected)}"
     if _list_filters(asked):
         return f"try it without the filters, or {overview}"
     return "try other words, or the beginning of one: cortex search 'merg*'"
+
+
+def _count_notes(now: IndexSession) -> int:
+    return now.catalogue.count_notes()
 
 
 def _list_filters(asked: Query) -> list[tuple[str, Query]]:
@@ -448,8 +462,8 @@ def _near_values(vaults: list[Vault], caller: Caller, shown: str) -> str:
 
 
 def _corrected_query(vaults: list[Vault], caller: Caller, asked: Query, query: str) -> str:
-    """A hint with the query as it may have been meant: words that no note holds are replaced by the
-    likest words of titles. Empty when there are none."""
+    """The query as it may have been meant: the likest words of titles in the place of others. Empty
+    when there are none."""
     known: set[str] = set()
     for vault in vaults:
         rows = query_index(vault, caller.progress, lambda now: now.catalogue.find(KNOWLEDGE))
@@ -461,4 +475,4 @@ def _corrected_query(vaults: list[Vault], caller: Caller, asked: Query, query: s
         if term.kind == "word" and len(term.text) > 3 and term.text.casefold() not in known:
             near = close_matches(term.text.casefold(), known, 1, _LEAST_WORD_LIKENESS)
             corrected = corrected.replace(term.text, near[0]) if near else corrected
-    return f"did you mean: {_search_command(corrected)}" if corrected != query else ""
+    return corrected if corrected != query else ""

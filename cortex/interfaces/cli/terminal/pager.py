@@ -8,7 +8,7 @@ import sys
 from contextlib import suppress
 from typing import TextIO
 
-from cortex.interfaces.cli.view import View
+from cortex.interfaces.cli.terminal.view import View
 
 _NOT_EXECUTABLE, _NO_COMMAND = 126, 127  # exit codes of a shell
 

@@ -1,0 +1,1 @@
+"""What a terminal is, what is asked there, and how a long answer comes to it."""
