@@ -33,6 +33,7 @@ class Settings(NamedTuple):
     # None: only where the vault is a repository of its own.
     autocommit: bool | None = None  # whether the watcher commits
     push: bool | None = None  # whether `cortex sync` pushes
+    notes: bool | None = None  # whether it takes people's own notes and attachments along
     # Projects that were merged, each with the one that it is part of now.
     aliases: tuple[tuple[str, str], ...] = ()
     hooks_enabled: bool = True  # whether the hooks of agent hosts capture and answer here
@@ -88,6 +89,7 @@ def load(root: str) -> Settings:
         tuple(exclude),
         autocommit=_parse_switch(table, "sync", "autocommit", problems),
         push=_parse_switch(table, "sync", "push", problems),
+        notes=_parse_switch(table, "sync", "notes", problems),
         hooks_enabled=_parse_switch(table, "hooks", "enabled", problems) is not False,
         prompts=_parse_prompts(table, problems),
         tells_contract=_parse_switch(table, "hooks", "contract", problems) is not False,

@@ -48,7 +48,7 @@ _MEDIA_SUFFIX_LIST = (
     " m4v mov mkv ogv webm avi pdf canvas base epub doc docx xls xlsx ppt pptx odt ods odp zip gz"
     " tgz tar 7z csv tsv"
 )
-_MEDIA_SUFFIXES = frozenset(_MEDIA_SUFFIX_LIST.split())  # of attachments, which are no notes
+MEDIA_SUFFIXES = frozenset(_MEDIA_SUFFIX_LIST.split())  # of attachments, which are no notes
 _MAX_TARGET_CHARS = 400  # characters of a target
 _TITLE_BLANKS_RE = re.compile(r"[\s\"_-]+")
 
@@ -211,7 +211,7 @@ def _note_target_of_wikilink(target: str) -> str:
     name, dot, ending = target.rpartition(".")
     if dot and ending.isalnum():
         ending = ending.lower()
-        return name if ending == "md" else "" if ending in _MEDIA_SUFFIXES else target
+        return name if ending == "md" else "" if ending in MEDIA_SUFFIXES else target
     return target
 
 

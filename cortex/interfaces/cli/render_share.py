@@ -86,8 +86,8 @@ def sync(answer: Any) -> Iterable[str]:
         yield f"sent {format_count(answer.sent, 'commit')} to {remote}"
     elif answer.unsent:
         yield f"{format_count(answer.unsent, 'commit')} not pushed: git push does it, or [sync] push = true in cortex.toml"
-    if answer.left:
-        yield f"{DIM}yours to commit: {first([*map(path, answer.left)], _MAX_PATHS)}{OFF}"
+    for reason, paths in answer.left_because.items():
+        yield f"{DIM}left {first([*map(path, paths)], _MAX_PATHS)}: {escape(reason)}{OFF}"
     yield from problem_lines(answer.problems)
     yield from problem_lines(answer.waiting)
     did_something = (

@@ -18,6 +18,7 @@ from cortex.core.model.problem import ConflictError, CortexError, Problem, probl
 from cortex.core.notes import note as notes
 from cortex.operations.capture.normalize import normalize
 from cortex.operations.records.lifecycle import archive_by_itself
+from cortex.operations.share import people_notes
 from cortex.operations.share.clear_conflicts import clear_conflicts
 from cortex.operations.share.duplicates import join_diverged_files
 from cortex.operations.share.heal import heal, try_heal
@@ -30,7 +31,15 @@ from cortex.operations.share.resolve_conflicts import (
 )
 from cortex.operations.share.restore_displaced import restore_displaced
 from cortex.vault import files, layout, settings
-from cortex.vault.git import checkout, commit, drivers, git_cli, merging, objects, remotes
+from cortex.vault.git import (
+    checkout,
+    commit,
+    drivers,
+    git_cli,
+    merging,
+    objects,
+    remotes,
+)
 from cortex.vault.git.commit import UncommittedChange
 from cortex.vault.git.merging import MergeState
 from cortex.vault.git.remotes import Upstream
@@ -59,23 +68,34 @@ class SyncResult(NamedTuple):
     push: str  # pushed; nothing (to push); off; failed; or empty when it did not come to that
     settled: tuple[MergeResolution, ...]  # what git could not merge, and what was decided
     waiting: tuple[Problem, ...]  # what only a person can decide; the merge stays under way
-    left: tuple[str, ...]  # changed files and new folders of the vault that are not ours to commit
+    left: tuple[str, ...]  # changed files and new folders of the vault that were not committed
+    left_because: dict[str, tuple[str, ...]]  # the same by reason
     problems: tuple[Problem, ...]
     trouble: str
     hint: str
 
 
-def sync(vault: Vault, caller: Caller, *, no_push: bool = False, yes: bool = False) -> SyncResult:
-    """Commit what is Cortex's, merge what others pushed, push.
+def sync(
+    vault: Vault,
+    caller: Caller,
+    *,
+    no_push: bool = False,
+    yes: bool = False,
+    only_records: bool = False,
+) -> SyncResult:
+    """Commit what is Cortex's and your own notes, merge what others pushed, push.
 
-    Only the vault's own folders are committed; what you changed or staged elsewhere stays as it is.
-    An untracked note that the remote has too is committed and merged with that one. Your git
-    decides whether to merge or rebase (pull.rebase, pull.ff). Notes that git cannot merge are
-    merged by their fields; only lines that both sides changed wait for you. Run it again once their
-    markers are gone.
+    Your own notes and attachments go along where the vault is a repository of its own that holds no
+    code ([sync] notes = true or false says otherwise). What you staged, what is hidden or ignored,
+    what is still being written and every other kind of file stay as they are, and are named.
+
+    Your git decides whether to merge or rebase (pull.rebase, pull.ff). Notes that git cannot merge
+    are merged by their fields; only lines that both sides changed wait for you. Run it again once
+    their markers are gone.
 
     no_push: take, but do not give
     yes: go on although more than a fifth of the notes would be removed
+    only_records: leave your own notes and attachments as they are
 
     Example: cortex sync
     Example: cortex sync --no-push
@@ -87,7 +107,8 @@ def sync(vault: Vault, caller: Caller, *, no_push: bool = False, yes: bool = Fal
         )
     settings.check_writable(vault.root)
     with lock(os.path.join(vault.locks_folder(), "sync.lock"), "sync"):
-        return _SyncRun(vault, caller, no_push=no_push, yes=yes).run()
+        run = _SyncRun(vault, caller, no_push=no_push, yes=yes, only_records=only_records)
+        return run.run()
 
 
 class _MergeRefusedError(CortexError):
@@ -97,7 +118,9 @@ class _MergeRefusedError(CortexError):
 class _SyncRun:
     """One sync and what it has done so far."""
 
-    def __init__(self, vault: Vault, caller: Caller, *, no_push: bool, yes: bool) -> None:
+    def __init__(
+        self, vault: Vault, caller: Caller, *, no_push: bool, yes: bool, only_records: bool
+    ) -> None:
         self.vault = vault
         self.root = vault.root
         self.caller = caller
@@ -110,6 +133,10 @@ class _SyncRun:
         self.waiting: tuple[Problem, ...] = ()
         self.problems: dict[str, Problem] = {}
         self.is_push_off = not self._is_push_enabled() or no_push
+        # Why people's own notes stay behind; empty: they do not.
+        self.notes_left = "--only-records" if only_records else "nothing was committed"
+        self.only_records = only_records
+        self._may_wait = True  # for files that are being written, once
         self._uncommitted: list[UncommittedChange] | None = None  # of ours; None: not known
         self._left_out: tuple[Problem, ...] = ()  # of the last commit
 
@@ -136,6 +163,9 @@ class _SyncRun:
                 "the repository around the vault ignores it: there is nothing to sync",
                 "git init in the vault makes it a repository of its own",
             )
+        if not self.only_records:
+            chosen = settings.load(self.root).notes
+            self.notes_left = people_notes.why_not_shared(self.root, chosen)
         try:
             # Also when they are there: attributes of a stranger may have come with a pull.
             drivers.register(self.root)
@@ -145,10 +175,11 @@ class _SyncRun:
     def _build_result(self, trouble: str, hint: str) -> SyncResult:
         mine = commit.list_changes(self.root) if self._uncommitted is None else self._uncommitted
         left = commit.list_foreign_changes(self.root, mine) if not self.waiting else []
+        because = people_notes.explain_left(self.root, left, self.notes_left)
         return SyncResult(
             checkout.branch_of(self.root), self.remote, tuple(self.commits), self.received,
             self.how, self.sent, self.unsent, self.push, tuple(dict.fromkeys(self.resolved)),
-            self.waiting, tuple(left), tuple(self.problems.values()), trouble, hint,
+            self.waiting, tuple(left), because, tuple(self.problems.values()), trouble, hint,
         )  # fmt: skip
 
     def _is_push_enabled(self) -> bool:
@@ -160,6 +191,7 @@ class _SyncRun:
 
     def _resume_merge(self) -> None:
         """Continue the merge or rebase that an earlier sync began, but none that a person began."""
+        people_notes.follow_head(self.root, only_left=True)
         self._add_outcome(recover_interrupted_merge(self.root))
         merging.wait_until_idle(self.root)
         mine = merging.load_in_progress(self.root)
@@ -265,6 +297,12 @@ class _SyncRun:
             self.commits.append(kept.message)
         else:
             self._uncommitted = changed
+        if not self.notes_left:
+            made = people_notes.commit_notes(
+                self.root, changed, self._refuse_mass_removal, wait=self._may_wait
+            )
+            self._may_wait = False
+            self.commits += [made.message] if made.message else []
 
     def _refuse_mass_deletion(self, changed: list[UncommittedChange]) -> None:
         """Raise `CortexError` if many notes are gone, as from a disk that is not mounted."""
@@ -279,24 +317,34 @@ class _SyncRun:
             and os.path.basename(one.path) not in here
         ]
         prefix = objects.prefix(self.root)
-        there = self._too_many_removed([prefix + os.fsencode(one.path) for one in gone])
-        if there is not None:
+        self._refuse_mass_removal([prefix + os.fsencode(one.path) for one in gone])
+
+    def _refuse_mass_removal(self, gone: Sequence[bytes]) -> None:
+        """Raise `CortexError` if removing these notes (paths from the top) must be confirmed."""
+        removed, there = self._too_many_removed(gone)
+        if removed:
             restore = f"cd {self.root} && git ls-files --deleted -z | xargs -0 git restore --"
             raise CortexError(
-                f"{len(gone)} of {there} notes are gone from the vault; nothing was committed",
+                f"{removed} of {there} notes are gone from the vault; they were not committed",
                 f"{restore} brings them back, and nothing else; cortex sync --yes if that is right",
             )
 
-    def _too_many_removed(self, removed: Sequence[bytes]) -> int | None:
-        """The notes in the last commit, if removing these (paths from the top) must be confirmed;
-        else None."""
+    def _too_many_removed(self, removed: Sequence[bytes]) -> tuple[int, int]:
+        """How many of the notes in the last commit are among these, and how many there are, if that
+        must be confirmed; else zeros. Records count apart from people's own notes."""
         if self.allow_mass_removal or len(removed) < _MIN_MASS_REMOVAL:
-            return None
-        there = len(_committed_notes(self.root))
-        if len(removed) * 5 <= there:
-            return None
-        count = len(removed) - _count_extracted(self.root, removed)
-        return there if count >= _MIN_MASS_REMOVAL and count * 5 > there else None
+            return 0, 0
+        own = set() if self.notes_left else people_notes.list_committed(self.root)
+        ours = _committed_notes(self.root)
+        for gone, there in (
+            ([path for path in removed if path in ours], len(ours)),
+            ([path for path in removed if path in own], len(own)),
+        ):
+            if len(gone) >= _MIN_MASS_REMOVAL and len(gone) * 5 > there:
+                count = len(gone) - _count_extracted(self.root, gone)
+                if count >= _MIN_MASS_REMOVAL and count * 5 > there:
+                    return len(gone), there
+        return 0, 0
 
     def _exchange_with_remote(self) -> None:
         """Take and give, again when somebody else gave in between."""
@@ -367,11 +415,13 @@ class _SyncRun:
             except _MergeRefusedError:
                 # The watcher, or a search, has written something of ours since the commit.
                 same = self._untracked_copies(theirs)
-                if attempt + 1 == _MAX_MERGE_ATTEMPTS or not (
-                    same or commit.list_changes(self.root)
-                ):
+                before = len(self.commits)
+                if attempt + 1 == _MAX_MERGE_ATTEMPTS:
                     raise
+                self._may_wait = True
                 self._commit(same)
+                if len(self.commits) == before:
+                    raise
         self.received += behind
         self._commit()
 
@@ -434,11 +484,10 @@ class _SyncRun:
         if up.pull_ff == "only" and start != git_cli.resolve_commit(self.root, "HEAD"):
             why = "both sides have commits, and pull.ff = only forbids to merge them"
             raise CortexError(f"{why}; nothing of {up.remote} was taken", "git config pull.ff true")
-        removed = _removed_notes(self.root, start, theirs)
-        total = self._too_many_removed(sorted(removed))
-        if total is not None:
+        gone, total = self._too_many_removed(_removed_files(self.root, start, theirs))
+        if gone:
             raise CortexError(
-                f"{there} would remove {len(removed)} of {total} notes; nothing was merged",
+                f"{there} would remove {gone} of {total} notes; nothing was merged",
                 "cortex sync --yes if that is right",
             )
 
@@ -531,12 +580,13 @@ def _explain_refusal(root: str, ran: git_cli.GitResult, how: str) -> _MergeRefus
     return _MergeRefusedError(message, "git status shows the state of the repository")
 
 
-def _removed_notes(root: str, base: str, theirs: str) -> set[bytes]:
-    """The vault's notes that a merge with `theirs` would remove. A move removes nothing."""
+def _removed_files(root: str, base: str, theirs: str) -> list[bytes]:
+    """The files of the last commit that a merge with `theirs` would remove. A move removes
+    nothing."""
     flags = ["-r", "-z", "--name-only", "--no-relative", "-M", "--diff-filter=D"]
     raw = git_cli.run(root, ["diff-tree", *flags, base, theirs, "--", "."], timeout=120.0)
-    gone = {path for path in raw.split(b"\0") if path.endswith(b".md")}
-    return gone & _committed_notes(root) if len(gone) >= _MIN_MASS_REMOVAL else gone
+    gone = set(filter(None, raw.split(b"\0")))
+    return sorted(gone & objects.list_files(root, "HEAD").keys())
 
 
 def _count_extracted(root: str, paths: Sequence[bytes]) -> int:

@@ -37,7 +37,7 @@ OWN_SETTINGS_FILES = (layout.SETTINGS_FILE, ".gitattributes", checkout.PROJECT_F
 HOOK_TIMEOUT_SECONDS = 600.0  # seconds that a person's own hooks may take
 _UNCHECKED_FOLDERS = ("inbox", BRIEFINGS_FOLDER)  # no frontmatter that has to be right
 _MAX_NOTE_BYTES = 2_000_000  # bytes of a note that are looked at before it is committed
-_PATHS_FROM_STDIN = ("--pathspec-from-file=-", "--pathspec-file-nul")
+PATHS_FROM_STDIN = ("--pathspec-from-file=-", "--pathspec-file-nul")
 _VANISHED_RE = re.compile(r"did not match any file")
 _NOTHING_TO_COMMIT_RE = re.compile(rb"^(?:nothing|no changes) .*\bcommit", re.MULTILINE)
 _KINDS = ("event", "record", "session", "briefing", "settings")  # in the order of a message
@@ -80,7 +80,7 @@ def list_changes(root: str) -> list[UncommittedChange]:
     """What of ours is not committed, by path. Nothing outside a repository."""
     if not checkout.is_in_repository(root):
         return []
-    found = [one for one in _list_status(root, own_paths(root)) if _is_own_file(one.path)]
+    found = [one for one in list_status(root, own_paths(root)) if _is_own_file(one.path)]
     found += _own_changes_elsewhere(root)
     gone = {one.path: one.blob for one in found if one.kind == "D" and one.path.endswith(".md")}
     here = [one.path for one in found if one.kind == "A" and one.path.endswith(".md")]
@@ -96,10 +96,10 @@ def list_foreign_changes(root: str, mine: Iterable[UncommittedChange] = ()) -> l
     """What is changed in the vault and not ours; a new folder is one entry."""
     known = {one.path for one in mine}
     found: list[str] = []
-    for one in _list_status(root, (".",), untracked="normal"):
+    for one in list_status(root, (".",), untracked="normal"):
         has_ours = one.path.endswith("/") and any(each.startswith(one.path) for each in known)
-        found += [each.path for each in _list_status(root, (one.path,))] if has_ours else [one.path]
-    foreign = (path for path in found if path not in known and is_outside_own_folders(root, path))
+        found += [each.path for each in list_status(root, (one.path,))] if has_ours else [one.path]
+    foreign = {path for path in found if path not in known and is_outside_own_folders(root, path)}
     return sorted(path for path in foreign if not path.endswith(files.TEMP_SUFFIX))
 
 
@@ -163,13 +163,14 @@ def commit_changes(
     When git or a person's hook declines, `CortexError` says so, and the index is as it was."""
     if not wanted:
         return NOTHING_COMMITTED
-    _check_unblocked(root)
+    check_unblocked(root)
     with repository_lock(root):
-        _check_unblocked(root)  # an operation may have begun while we waited
+        check_unblocked(root)  # an operation may have begun while we waited
         return _commit_changes(root, wanted, message)
 
 
-def _check_unblocked(root: str) -> None:
+def check_unblocked(root: str) -> None:
+    """Raise `ConflictError` if no commit may be made now."""
     if any(blocker := find_blocker(root)):
         raise ConflictError(*blocker)
 
@@ -281,21 +282,21 @@ def _differs_in_line_ends_only(root: str, paths: list[str]) -> bool:
     """True if these differ in line ends alone, which git normalizes when they are added."""
     if git_cli.run_unchecked(root, ["diff", "--quiet", "HEAD", "--", *paths]).code:
         return False
-    words = ["add", *_PATHS_FROM_STDIN]
+    words = ["add", *PATHS_FROM_STDIN]
     return not git_locks.run_when_unlocked(root, words, stdin=objects.join_nul(paths)).code
 
 
 def _run_commit(root: str, here: list[str], paths: list[str], message: str) -> git_cli.GitResult:
     """Add new paths by intent alone, so that no other commit takes them along, then commit."""
     if here:
-        words = ["add", "--intent-to-add", *_PATHS_FROM_STDIN]
+        words = ["add", "--intent-to-add", *PATHS_FROM_STDIN]
         ran = git_locks.run_when_unlocked(root, words, stdin=objects.join_nul(here))
         if ran.code:
             return ran
     words = ["commit", "--quiet", "--only", "--no-edit", f"--message={message}"]
     return git_locks.run_when_unlocked(
         root,
-        [*words, *_PATHS_FROM_STDIN],
+        [*words, *PATHS_FROM_STDIN],
         stdin=objects.join_nul(paths),
         timeout=HOOK_TIMEOUT_SECONDS,
         hooks=True,
@@ -386,31 +387,36 @@ def _read_event(root: str, event_id: str) -> bytes:
         return b""
 
 
-class _StatusEntry(NamedTuple):
+class StatusEntry(NamedTuple):
+    """A path that differs between the last commit and the work tree."""
+
     path: str
     kind: str
     blob: str  # of the last commit
+    mode: bytes = b""  # of the last commit
+    is_staged: bool = False
 
 
-def _list_status(root: str, paths: Sequence[str], *, untracked: str = "all") -> list[_StatusEntry]:
+def list_status(root: str, paths: Sequence[str], *, untracked: str = "all") -> list[StatusEntry]:
     """What differs between the last commit and the work tree below the vault; vault-relative."""
     flags = ("--porcelain=v2", "-z", "--no-renames", "--ignore-submodules=all")
     arguments = ["status", *flags, f"--untracked-files={untracked}", "--", *paths]
     prefix = objects.prefix(root)
     found = []
     for line in git_cli.run(root, arguments, timeout=120.0).split(b"\0"):
+        head, staged, blob = b"", False, ""
         if line.startswith(b"? "):
-            name, kind, blob = line[2:], "A", ""
+            name, kind = line[2:], "A"
         elif line.startswith(b"1 "):
-            _, _, _, head, _, here, old, _, name = line.split(b" ", 8)
+            _, both, _, head, _, here, old, _, name = line.split(b" ", 8)
             kind = "D" if here == b"000000" else "A" if head == b"000000" else "M"
-            blob = old.decode()
+            blob, staged = old.decode(), not both.startswith(b".")
         elif line.startswith(b"u "):
-            name, kind, blob = line.split(b" ", 10)[10], "M", ""
+            name, kind = line.split(b" ", 10)[10], "M"
         else:
             continue
         if name.startswith(prefix):
-            found.append(_StatusEntry(os.fsdecode(name[len(prefix) :]), kind, blob))
+            found.append(StatusEntry(os.fsdecode(name[len(prefix) :]), kind, blob, head, staged))
     return found
 
 
@@ -438,28 +444,28 @@ def _find_moves(root: str, gone: Mapping[str, str], here: Sequence[str]) -> dict
         old = ids.pop(_note_id(_read_beginning(root, path)), "")
         if old and is_outside_own_folders(root, old):
             found[old] = path
-    for one in sorted(_list_status(root, (".",))) if ids else ():
+    for one in sorted(list_status(root, (".",))) if ids else ():
         if one.kind == "A" and one.path.endswith(".md") and is_outside_own_folders(root, one.path):
             old = ids.pop(_note_id(_read_beginning(root, one.path)), "")
             found |= {old: one.path} if old else {}
     return found
 
 
-def _own_changes_elsewhere(root: str) -> list[_StatusEntry]:
+def _own_changes_elsewhere(root: str) -> list[StatusEntry]:
     """Changed records outside our folders: Cortex goes on writing them, and uncommitted they would
     stand in the way of every merge. A new one is a person's, unless Cortex has brought it back.
     Also what lay in our folders before these were moved (`cortex layout`)."""
     restored = [path for path in displaced.restored_paths(root) if files.exists(root, path)]
     entries = [
         one
-        for one in _list_status(root, (".",), untracked="no")
+        for one in list_status(root, (".",), untracked="no")
         if one.kind != "A" and one.path.endswith(".md") and is_outside_own_folders(root, one.path)
     ]
     if restored:
-        entries += [one for one in _list_status(root, restored) if one.kind == "A"]
+        entries += [one for one in list_status(root, restored) if one.kind == "A"]
     before = objects.read_blobs(root, [one.blob for one in entries if one.kind == "D"])
 
-    def text_of(one: _StatusEntry) -> bytes:
+    def text_of(one: StatusEntry) -> bytes:
         return before.get(one.blob, b"") if one.kind == "D" else _read_beginning(root, one.path)
 
     return [one for one in entries if _is_ours(one.path, text_of(one))]

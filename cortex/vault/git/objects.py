@@ -85,12 +85,15 @@ def changes_between(root: str, old: str, new: str, *paths: str) -> list[RawChang
     return list_raw(git_cli.run(toplevel(root), words, timeout=120.0))
 
 
-def list_staged(root: str) -> list[StagedChange]:
-    """What differs between index and HEAD, in the whole repository."""
+def list_staged(root: str, index: str = "") -> list[StagedChange]:
+    """What differs between index (or that file, a copy of it) and HEAD, in the whole repository."""
     tree = "HEAD" if git_cli.has_commit(root) else empty_tree(root)
     words = ["diff-index", "--cached", *RAW, "--no-renames", tree, "--"]
+    ran = git_cli.run_unchecked(root, words, extra={"GIT_INDEX_FILE": index} if index else None)
+    if ran.code:
+        raise git_cli.command_error("diff-index", ran, root)
     found = []
-    for one in list_raw(git_cli.run(root, words)):
+    for one in list_raw(ran.stdout):
         none = "0" * len(one.old_blob or one.new_blob)
         old = one.old_mode + b" " + (one.old_blob or none).encode()
         new = one.new_mode + b" " + (one.new_blob or none).encode()

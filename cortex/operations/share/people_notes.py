@@ -1,0 +1,331 @@
+"""People's own notes and attachments in a vault that is a repository of its own: which of them
+`cortex sync` takes along, why not, and their commit.
+
+They are read into a copy of git's index, so that a file is committed whole or not at all: what
+changes while git reads it is left for the next sync. What a person has staged is not in that copy,
+and stays staged as it is.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import stat
+import time
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+from typing import NamedTuple
+
+from cortex.core.merge.conflict_markers import marked_conflicts
+from cortex.core.model.problem import CortexError, NotFoundError
+from cortex.core.model.relation import MEDIA_SUFFIXES
+from cortex.vault import files
+from cortex.vault.git import checkout, commit, git_cli, git_locks, objects
+from cortex.vault.git.commit import StatusEntry, UncommittedChange
+
+BUSY = "still being written; the next sync takes it"
+_NOTE_SUFFIXES = frozenset(("md", "markdown", "txt", "canvas", "base"))
+_SUFFIXES = _NOTE_SUFFIXES | MEDIA_SUFFIXES
+_TEMP_PREFIXES = (".", "#", "~")  # of hidden files, and of what editors leave beside a file
+_MAX_BYTES = 50_000_000  # of one file: hosting sites refuse 100 MB
+_MAX_SEARCHED_BYTES = 4_000_000  # of a note that is searched for conflict markers
+_RECENT_SECONDS = 2.0  # since a change, in which a file may still be written
+_WAIT_SECONDS = 1.0  # before the second look at a recent one
+_MAX_ATTEMPTS = 3  # at files that go or come while git reads them
+# What lies at the root of a repository of code.
+_MANIFEST_RE = re.compile(
+    r"pyproject\.toml|setup\.(?:py|cfg)|requirements\.txt|package\.json|deno\.jsonc?|Cargo\.toml|"
+    r"go\.(?:mod|work)|pom\.xml|build\.gradle(?:\.kts)?|build\.(?:sbt|zig)|CMakeLists\.txt|"
+    r"meson\.build|configure(?:\.ac)?|(?:GNU)?[Mm]akefile|[Jj]ustfile|Gemfile|composer\.json|mix\.exs|"
+    r"Package\.swift|pubspec\.yaml|flake\.nix|Dockerfile|WORKSPACE|MODULE\.bazel|"
+    r".+\.(?:sln|csproj|fsproj|vcxproj|xcodeproj|cabal|gemspec|nimble)"
+)
+_SOURCE_RE = re.compile(
+    rb"(?:^|/)[^/]+\.(?:py|[cm]?[jt]sx?|go|rs|java|kts?|scala|[ch](?:pp|xx|c)?|cs|rb|php|swift|mm?|"
+    rb"sh|lua|exs?|erl|hs|ml|clj|jl|dart|vue|svelte|sql|tf|zig)$"
+)
+_MIN_SOURCE_FILES = 5  # tracked, and not hidden as plugins of Obsidian are: then it is code
+
+
+class PeopleCommit(NamedTuple):
+    """A commit of people's files; without a message there was none."""
+
+    message: str = ""
+    paths: tuple[str, ...] = ()
+
+
+def why_not_shared(root: str, chosen: bool | None) -> str:
+    """Why people's own files are not taken in this vault; empty where they are. `chosen` is what
+    `[sync] notes` says."""
+    if objects.toplevel(root) != root:
+        return "the vault is a folder of a larger repository"
+    if chosen is not None:
+        return "" if chosen else "[sync] notes = false"
+    for name in files.list_names(root, ""):
+        if _MANIFEST_RE.fullmatch(name):
+            return f"{name} says that this is a repository of code; or [sync] notes = true"
+    tracked = git_cli.run(root, ["ls-files", "-z"], timeout=60.0).split(b"\0")
+    code = sum(_SOURCE_RE.search(path) is not None for path in tracked if not _is_hidden(path))
+    if code < _MIN_SOURCE_FILES:
+        return ""
+    return f"{code} source files say that this is a repository of code; or [sync] notes = true"
+
+
+def list_committed(root: str) -> set[bytes]:
+    """People's notes and attachments in the last commit."""
+    paths = objects.list_files(root, "HEAD") if git_cli.has_commit(root) else {}
+    return {path for path in paths if not _why_unfit(root, os.fsdecode(path))}
+
+
+def explain_left(root: str, paths: Iterable[str], why: str) -> dict[str, tuple[str, ...]]:
+    """Reason -> the changed paths of people that were not committed for it; `why` for all of them
+    where none are taken."""
+    found: dict[str, list[str]] = {}
+    for path in paths:
+        reason = why and f"yours to commit: {why}"
+        if not reason:
+            entries = commit.list_status(root, (path,))
+            reasons = [_why_left(root, one) for one in entries]
+            reason = next((each for each in reasons if each), BUSY)
+        found.setdefault(reason, []).append(path)
+    return {reason: tuple(listed) for reason, listed in found.items()}
+
+
+def commit_notes(
+    root: str,
+    ours: Sequence[UncommittedChange],
+    check_removed: Callable[[list[bytes]], None],
+    *,
+    wait: bool,
+) -> PeopleCommit:
+    """Commit people's files that are quiet; none of the paths in `ours`. `check_removed` gets the
+    paths that are gone, not moved, and raises to stop it. With `wait` a file that changed just now
+    is looked at a second time. Raises `CortexError` where git or a person's hook declines."""
+    known = {one.path for one in ours}
+    entries = {one.path: one for one in _list_shareable(root) if one.path not in known}
+    stamps = _quiet_stamps(root, entries.values(), wait=wait) if entries else {}
+    if not stamps:
+        return PeopleCommit()
+    with commit.repository_lock(root):
+        commit.check_unblocked(root)
+        for _ in range(_MAX_ATTEMPTS):
+            if not stamps:  # without a path git would add everything
+                break
+            index = _copy_index(root)
+            try:
+                ran = _run(root, index, ["add", "--all", "--ignore-errors"], sorted(stamps))
+                stamps = {path: one for path, one in stamps.items() if _stamp(root, path) == one}
+                if ran.code and not _run(root, index, ["diff", "--cached", "--quiet"]).code:
+                    continue  # one of them came or went meanwhile, and git took none
+                return _commit_index(root, index, stamps, check_removed)
+            finally:
+                with suppress(FileNotFoundError):
+                    os.unlink(index)
+    return PeopleCommit()
+
+
+def follow_head(root: str, *, only_left: bool = False) -> None:
+    """Have git's index hold what the last commit changed, where it holds what was there before it:
+    that commit was made from a copy. `only_left`: only if a killed process has left such a copy of
+    the last commit."""
+    if not git_cli.has_commit(root) or (only_left and not _has_left_copy(root)):
+        return
+    before = git_cli.find_commit(root, "HEAD^") or objects.empty_tree(root)
+    old = {
+        one.path: one.old_mode + b" " + (one.old_blob or "0" * len(one.new_blob)).encode()
+        for one in objects.changes_between(root, before, "HEAD")
+    }
+    stale = [one for one in objects.list_staged(root) if one.index_entry == old.get(one.path)]
+    commit.set_index_entries(root, {one.path: one.head_entry for one in stale})
+    if stale:
+        git_locks.run_when_unlocked(root, ["update-index", "-q", "--refresh"])
+
+
+def _has_left_copy(root: str) -> bool:
+    """True if a copy of the index that a killed process left is the last commit. Old ones go: no
+    git can be at work with them."""
+    found = False
+    for name in files.list_folder(folder := _git_dir(root)):
+        index = os.path.join(folder, name)
+        if name.startswith(_INDEX_NAME) and not name.endswith(".lock"):
+            trees = (
+                git_cli.run_unchecked(root, words, extra={"GIT_INDEX_FILE": index}).stdout
+                for words in (["write-tree"], ["rev-parse", "HEAD^{tree}"])
+            )
+            found = found or len(set(trees)) == 1
+            if time.time() - os.stat(index).st_mtime > commit.HOOK_TIMEOUT_SECONDS:
+                os.unlink(index)
+    return found
+
+
+_INDEX_NAME = "cortex-index."
+
+
+def _git_dir(root: str) -> str:
+    repository = checkout.find_repository(root)
+    assert repository is not None
+    return repository.git_dir
+
+
+def _copy_index(root: str) -> str:
+    """A copy of git's index without what a person staged; its path. No name is used twice: the git
+    of a killed sync may be at work with its own."""
+    folder = _git_dir(root)
+    path = os.path.join(folder, f"{_INDEX_NAME}{os.urandom(6).hex()}")
+    with suppress(FileNotFoundError):
+        shutil.copyfile(os.path.join(folder, "index"), path)
+    staged = objects.list_staged(root)
+    entries = objects.format_index_info({one.path: one.head_entry for one in staged})
+    words = ["update-index", "-z", "--index-info"]
+    ran = git_locks.run_when_unlocked(root, words, stdin=entries, extra={"GIT_INDEX_FILE": path})
+    if ran.code:
+        raise git_cli.command_error("update-index", ran, root)
+    return path
+
+
+def _run(
+    root: str, index: str, words: list[str], paths: Sequence[str] = (), *, hooks: bool = False
+) -> git_cli.GitResult:
+    extra = {"GIT_INDEX_FILE": index, "GIT_EDITOR": "true"}
+    stdin = objects.join_nul(paths)
+    words = [*words, *commit.PATHS_FROM_STDIN] if paths else words
+    timeout = commit.HOOK_TIMEOUT_SECONDS
+    return git_locks.run_when_unlocked(
+        root, words, stdin=stdin, timeout=timeout, hooks=hooks, extra=extra
+    )
+
+
+def _commit_index(
+    root: str,
+    index: str,
+    stamps: dict[str, _Stamp],
+    check_removed: Callable[[list[bytes]], None],
+) -> PeopleCommit:
+    """Commit what the copy of the index holds of these paths."""
+    tree = "HEAD" if git_cli.has_commit(root) else objects.empty_tree(root)
+    quiet = {os.fsencode(path) for path in stamps}
+    changes = objects.list_staged(root, index)
+    torn = {one.path: one.head_entry for one in changes if one.path not in quiet}
+    if torn:
+        words = ["update-index", "-z", "--index-info"]
+        extra = {"GIT_INDEX_FILE": index}
+        git_cli.run_unchecked(root, words, stdin=objects.format_index_info(torn), extra=extra)
+    paths = sorted(os.fsdecode(one.path) for one in changes if one.path in quiet)
+    if same := sorted(path for path in stamps.keys() - set(paths) if stamps[path]):
+        # Line ends alone: git takes them off, and shows them until it has looked.
+        git_locks.run_when_unlocked(
+            root, ["add", *commit.PATHS_FROM_STDIN], stdin=objects.join_nul(same)
+        )
+    if not paths:
+        return PeopleCommit()
+    words = ["diff-index", "--cached", "-M", "--diff-filter=D", "--name-only", "-z", tree, "--"]
+    gone = _run(root, index, words).stdout.split(b"\0")
+    check_removed([path for path in gone if path])
+    message = _format_message(paths)
+    ran = _run(root, index, ["commit", "--quiet", "--no-edit", f"--message={message}"], hooks=True)
+    if ran.code:
+        raise commit.declined_error(root, ran, "commit")
+    follow_head(root)
+    return PeopleCommit(message, tuple(paths))
+
+
+def _format_message(paths: Sequence[str]) -> str:
+    """`cortex: 2 notes, 1 attachment`."""
+    notes = sum(_suffix(path) in _NOTE_SUFFIXES for path in paths)
+    counts = ((notes, "note"), (len(paths) - notes, "attachment"))
+    words = [f"{count} {noun}{'s' * (count != 1)}" for count, noun in counts if count]
+    return f"cortex: {', '.join(words)}"
+
+
+_Stamp = tuple[int, int, int] | None  # mtime in ns, size, inode; None: there is no file
+
+
+def _stamp(root: str, path: str) -> _Stamp:
+    try:
+        status = os.lstat(os.path.join(root, path))
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    return status.st_mtime_ns, status.st_size, status.st_ino
+
+
+def _quiet_stamps(root: str, entries: Iterable[StatusEntry], *, wait: bool) -> dict[str, _Stamp]:
+    """The stamps of the files that nobody is writing."""
+    kinds = {one.path: one.kind for one in entries}
+    stamps = {path: _stamp(root, path) for path in kinds}
+    # Ages only say where to look twice, so that a clock that is ahead keeps nothing back.
+    recent = {path for path in stamps if time.time() - _changed_at(root, path) < _RECENT_SECONDS}
+    if recent and wait:
+        time.sleep(_WAIT_SECONDS)
+        recent = {path for path in recent if _stamp(root, path) != stamps[path]}
+    if any(kinds[path] == "A" for path in recent):  # it may be the new name of one that is gone
+        recent |= {path for path in kinds if kinds[path] == "D"}
+    return {path: one for path, one in stamps.items() if path not in recent}
+
+
+def _changed_at(root: str, path: str) -> float:
+    """When a file changed, or the folder that it is gone from: some editors delete and rewrite."""
+    while True:
+        try:
+            return os.lstat(os.path.join(root, path)).st_mtime
+        except (FileNotFoundError, NotADirectoryError):
+            path = os.path.dirname(path)
+
+
+def _list_shareable(root: str) -> list[StatusEntry]:
+    """What people changed and may be committed, quiet or not."""
+    entries = commit.list_status(root, (".",))
+    staged = {one.path for one in entries if one.is_staged}  # with a new file there, perhaps
+    return [one for one in entries if one.path not in staged and not _why_left(root, one)]
+
+
+def _why_left(root: str, one: StatusEntry) -> str:
+    """Why a changed file of a person is not committed; empty if it may be."""
+    if why := _why_unfit(root, one.path):
+        return why
+    if one.is_staged:
+        return "staged by you; git commit takes it"
+    try:
+        return _content_fault(root, one.path)
+    except (FileNotFoundError, NotFoundError):
+        return "" if one.mode.startswith(b"100") else "was a link; git rm and git commit take it"
+    except (CortexError, OSError) as error:
+        return f"cannot be read: {error}"
+
+
+def _content_fault(root: str, path: str) -> str:
+    """Why a file is not committed as it stands; empty if it may be."""
+    status = os.lstat(os.path.join(root, path))
+    if not stat.S_ISREG(status.st_mode):
+        return "a link or a folder; git add and git commit take it"
+    if status.st_size > _MAX_BYTES:
+        limit = f"larger than {_MAX_BYTES // 1_000_000} MB, and hosting sites refuse 100"
+        return f"{limit}; git lfs track it, or name it in .gitignore"
+    if _suffix(path) in _NOTE_SUFFIXES:
+        new = marked_conflicts(files.read(root, path, _MAX_SEARCHED_BYTES))
+        if new and new - marked_conflicts(objects.read_at_revision(root, "HEAD", path) or b""):
+            return "holds conflict markers; choose the lines to keep, then cortex sync"
+    return ""
+
+
+def _why_unfit(root: str, path: str) -> str:
+    """Why a path is none of a person's notes or attachments; empty if it is one."""
+    if not commit.is_outside_own_folders(root, path):
+        return "Cortex's own"
+    if path.endswith("/"):
+        return "a repository of its own"
+    if _is_hidden(os.fsencode(path)):
+        return "hidden"
+    name = path.rpartition("/")[2]
+    if name.startswith(_TEMP_PREFIXES) or _suffix(path) not in _SUFFIXES:
+        return "neither a note nor an attachment; git add and git commit take it"
+    return ""
+
+
+def _is_hidden(path: bytes) -> bool:
+    return path.startswith(b".") or b"/." in path
+
+
+def _suffix(path: str) -> str:
+    name = path.rpartition("/")[2]
+    return name.rpartition(".")[2].lower() if "." in name else ""

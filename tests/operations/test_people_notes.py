@@ -1,0 +1,373 @@
+"""What a person wrote beside Cortex's folders goes along with sync, whole or not at all, and code never does."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from cortex.operations.care.init import init
+from cortex.operations.share import people_notes
+from tests.operations.test_sync import LINES, Clone, git, pair
+
+
+@pytest.fixture
+def a(tmp_path: Path, copied: Callable[..., None]) -> Clone:
+    """A clone of a vault with a record, an event and a note of a person's."""
+    copied(pair, tmp_path, "remote.git", "a")
+    return Clone(str(tmp_path / "a"))
+
+
+@pytest.fixture
+def b(a: Clone, tmp_path: Path, copied: Callable[..., None]) -> Clone:
+    """Another clone of the same remote."""
+    copied(pair, tmp_path, "b")
+    return Clone(str(tmp_path / "b"))
+
+
+def age(*clones: Clone, seconds: float = 60) -> None:
+    """Have every file and folder look as if nobody had touched it for a while."""
+    then = time.time() - seconds
+    for each in clones:
+        for parent, folders, names in os.walk(each.root):
+            folders[:] = [name for name in folders if name != ".git"]
+            for name in (*names, "."):
+                os.utime(os.path.join(parent, name), (then, then), follow_symlinks=False)
+
+
+def quick(one: Clone, **options: bool):  # type: ignore[no-untyped-def]
+    age(one)
+    return one.synced(**options)
+
+
+def files_of(one: Clone) -> dict[str, bytes]:
+    """Every file of the vault that is not git's."""
+    root = Path(one.root)
+    return {
+        str(path.relative_to(root)): path.read_bytes()
+        for path in root.rglob("*")
+        if path.is_file() and ".git" not in path.relative_to(root).parts
+    }
+
+
+ODD = ["With space.md", "Füße/Übung.md", "two\nlines.md", "-dash.md", ":(top)x.md", "q'uo\"te.md"]
+
+
+def test_two_clones_share_what_people_wrote_by_sync_alone(a: Clone, b: Clone) -> None:
+    for name in ODD:
+        a.write(name, f"{name}\n{LINES}\n")
+    a.write("crlf.md", b"one\r\ntwo\r\n")
+    a.write("empty.md", b"")
+    a.write("template.md", "---\ncreated: {{date}}\ntags: [\n---\n")
+    a.write("img/photo.PNG", b"\x89PNG\0\1\2")
+    a.write("Case.md", "case\n" + LINES)
+    done = quick(a)
+    assert done.left == ()
+    assert "cortex: 10 notes, 1 attachment" in done.commits
+    b.synced()
+    assert files_of(a) == files_of(b)
+    b.edit("With space.md", "Paragraph 2.", "Paragraph two.")
+    b.remove("Füße/Übung.md")
+    b.move("two\nlines.md", "moved/two lines.md")
+    a.move("Case.md", "case.md")
+    a.edit("With space.md", "Paragraph 6.", "Paragraph six.")
+    for each in (a, b, a):
+        quick(each)
+    assert files_of(a) == files_of(b)
+    text = a.read("With space.md")
+    assert "Paragraph two." in text
+    assert "Paragraph six." in text
+    assert not a.has("Füße/Übung.md")
+    assert a.has("moved/two lines.md")
+    assert {"case.md", "Case.md"} & a.notes() == {"case.md"}
+    assert a.read("crlf.md") == "one\ntwo\n"
+    assert Path(a.root, "crlf.md").read_bytes() == b"one\r\ntwo\r\n"
+    assert a.git("status", "--porcelain") == b.git("status", "--porcelain") == ""
+    a.git("fsck", "--strict")
+
+
+def test_what_is_not_taken_stays_as_it_is_and_is_named_with_the_reason(a: Clone) -> None:
+    Path(a.root, ".gitignore").write_text("private/\n")
+    a.write(".obsidian/app.json", "{}")
+    a.write(".trash/old.md", "old\n")
+    a.write("private/secret.md", "secret\n")
+    a.write("script.py", "print()\n")
+    a.write("draft.md~", "draft\n")
+    a.write("~$plan.docx", "lock")
+    a.write("#half.md", "half\n")
+    a.write("mixed/notes.md", "taken\n")
+    a.write("mixed/data.json", "{}")
+    os.symlink("mine.md", Path(a.root, "link.md"))
+    with Path(a.root, "film.mp4").open("wb") as file:
+        file.truncate(50_000_001)
+    a.write("torn.md", "<<<<<<< a\none\n=======\ntwo\n>>>>>>> b\n")
+    git(a.root, "init", "-q", "nested")
+    a.write("nested/inside.md", "inside\n")
+    before = files_of(a)
+    done = quick(a)
+    assert done.commits[-1:] == ("cortex: 1 note",)
+    assert a.git("show", "--name-only", "--format=").split() == ["mixed/notes.md"]
+    assert files_of(a) == before
+    because = {path: reason for reason, paths in done.left_because.items() for path in paths}
+    assert set(because) == set(done.left)
+    for path, word in {
+        ".gitignore": "hidden",
+        ".obsidian/": "hidden",
+        ".trash/": "hidden",
+        "script.py": "neither a note",
+        "draft.md~": "neither a note",
+        "~$plan.docx": "neither a note",
+        "#half.md": "neither a note",
+        "mixed/data.json": "neither a note",
+        "link.md": "a link",
+        "film.mp4": "larger than 50 MB",
+        "torn.md": "conflict markers",
+        "nested/": "a repository of its own",
+    }.items():
+        assert word in because[path], path
+    assert "private/" not in str(done.left)
+
+
+def test_a_note_about_merging_that_is_committed_already_is_taken(a: Clone) -> None:
+    a.write("merging.md", "<<<<<<< a\none\n=======\ntwo\n>>>>>>> b\n")
+    a.git("add", "merging.md")
+    a.git("commit", "-qm", "about merging")
+    a.write("merging.md", a.read("merging.md") + "More.\n")
+    assert "cortex: 1 note" in quick(a).commits
+
+
+def test_what_is_staged_stays_staged_byte_for_byte(a: Clone, b: Clone) -> None:
+    a.write("theirs.md", "From a.\n")
+    quick(a)
+    b.write("staged.md", "Staged and new.\n")
+    b.write("mine.md", "Staged text.\n")
+    b.write("gone.md", "x\n")
+    b.git("add", "gone.md")
+    b.git("commit", "-qm", "gone")
+    b.git("add", "staged.md", "mine.md")
+    b.git("rm", "-q", "--cached", "gone.md")
+    b.write("mine.md", "Changed again after that.\n")
+    b.write("free.md", "Taken.\n")
+    before = b.git("diff", "--cached", "--raw"), files_of(b)
+    done = quick(b)
+    assert done.how == "merge"
+    assert (b.git("diff", "--cached", "--raw"), files_of(b)) == (
+        before[0],
+        {**before[1], "theirs.md": b"From a.\n"},
+    )
+    assert done.left_because == {
+        "staged by you; git commit takes it": ("gone.md", "mine.md", "staged.md")
+    }
+    assert b.git("log", "-1", "--format=", "--name-only", "--diff-filter=A", "--", "free.md")
+    assert "Staged" not in b.git("log", "-p", "--format=")
+
+
+def test_only_records_and_the_setting_leave_them(a: Clone) -> None:
+    a.write("new.md", "New.\n")
+    assert quick(a, only_records=True).left == ("new.md",)
+    settings = Path(a.root, "cortex.toml")
+    settings.write_text(settings.read_text() + "\n[sync]\nnotes = false\n")
+    done = quick(a)
+    assert done.left_because == {"yours to commit: [sync] notes = false": ("new.md",)}
+    settings.write_text(settings.read_text().replace("false", "true"))
+    a.write("package.json", "{}")
+    assert "cortex: 1 note" in quick(a).commits
+
+
+@pytest.mark.parametrize("kind", ["below", "manifest", "sources"])
+def test_in_a_repository_of_code_nothing_of_others_is_ever_committed(
+    tmp_path: Path, kind: str
+) -> None:
+    top = tmp_path / "code"
+    git(tmp_path, "init", "-q", "code")
+    (top / "src").mkdir()
+    for number in range(6):
+        (top / f"src/m{number}.py").write_text("x = 1\n")
+    (top / "README.md").write_text("# Code\n")
+    if kind == "manifest":
+        (top / "pyproject.toml").write_text("[project]\n")
+        git(top, "add", "README.md", "pyproject.toml")
+    else:
+        git(top, "add", ".")
+    git(top, "commit", "-qm", "code")
+    start = git(top, "rev-parse", "HEAD").strip()
+    root = top / "notes" if kind == "below" else top
+    made = Clone(init(Clone(str(tmp_path)).caller(), str(root)).root)
+    made.record("note-aaaaaa")
+    made.write("mine.md", "Mine.\n")
+    (top / "README.md").write_text("# Changed\n")
+    (top / "other.py").write_text("y = 2\n")
+    age(made)
+    done = made.sync()
+    assert "no remote" in done.trouble
+    assert "mine.md" in done.left
+    names = set(git(top, "log", f"{start}..", "--format=", "--name-only").split())
+    folder = "notes/" if kind == "below" else ""
+    ours = ("records/", "briefings/", "cortex.toml", ".gitattributes", ".cortex-project")
+    assert names
+    assert all(name.removeprefix(folder).startswith(ours) for name in names), names
+    assert " M README.md" in git(top, "status", "--porcelain")
+
+
+def test_plugins_of_obsidian_are_no_code(a: Clone) -> None:
+    for number in range(9):
+        a.write(f".obsidian/plugins/p{number}/main.js", "x")
+    a.git("add", ".obsidian")
+    a.git("commit", "-qm", "plugins")
+    a.write("new.md", "New.\n")
+    assert "cortex: 1 note" in quick(a).commits
+
+
+def test_a_fifth_of_peoples_notes_does_not_go_unasked_on_either_side(a: Clone, b: Clone) -> None:
+    for number in range(20):
+        a.write(f"own/{number}.md", f"Note {number}.\n{LINES}\n")
+    for number in range(40):  # many records do not make it right
+        a.record(f"rec{number}-aaaaaa")
+    quick(a)
+    b.synced()
+    for number in range(8):
+        a.move(f"own/{number}.md", f"moved/renamed {number}.md")
+    quick(a)
+    b.synced()
+    for number in range(8):
+        a.remove(f"moved/renamed {number}.md")
+    age(a)
+    done = a.sync()
+    assert "8 of 21 notes are gone" in done.trouble
+    assert "git restore" in done.hint
+    assert quick(a, yes=True).push == "pushed"
+    stopped = b.sync()
+    assert "would remove 8 of 21 notes" in stopped.trouble
+    assert b.has("moved/renamed 3.md")
+    b.synced(yes=True)
+    assert files_of(a) == files_of(b)
+
+
+def test_a_file_that_changes_again_is_left_for_the_next_sync_and_a_clock_ahead_does_no_harm(
+    a: Clone, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    a.write("busy.md", "1\n")
+    a.write("ahead.md", "from the future\n")
+    a.write("old.md", "five seconds ago\n")
+    now = time.time()
+    os.utime(Path(a.root, "ahead.md"), (now + 9000, now + 9000))
+    os.utime(Path(a.root, "old.md"), (now - 5, now - 5))
+    waited = []
+
+    def write_meanwhile(seconds: float) -> None:
+        if seconds == people_notes._WAIT_SECONDS:
+            waited.append(seconds)
+            a.write("busy.md", "12\n")
+
+    monkeypatch.setattr(time, "sleep", write_meanwhile)
+    done = a.synced()
+    monkeypatch.undo()
+    assert waited == [1.0]
+    assert done.left_because == {people_notes.BUSY: ("busy.md",)}
+    assert "cortex: 2 notes" in done.commits
+    assert "cortex: 1 note" in quick(a).commits
+
+
+def test_a_new_name_that_is_still_written_keeps_the_old_one(
+    a: Clone, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    a.move("mine.md", "renamed.md")
+    a.edit("renamed.md", "Paragraph 1.", "Paragraph one.")
+    monkeypatch.setattr(time, "sleep", lambda _: a.write("renamed.md", a.read("renamed.md") + "x"))
+    done = a.synced()
+    monkeypatch.undo()
+    assert not [message for message in done.commits if "note" in message]
+    assert "mine.md" in a.notes()
+    quick(a)
+    assert {"mine.md", "renamed.md"} & a.notes() == {"renamed.md"}
+
+
+def test_what_a_killed_commit_left_in_the_index_is_put_right(a: Clone) -> None:
+    """Killed between the commit and the index: the index still says what was there before."""
+    a.write("new.md", "New.\n")
+    quick(a)
+    a.git("rm", "-q", "--cached", "new.md")
+    folder = Path(a.root, ".git")
+    assert a.git("status", "--porcelain") == "D  new.md\n?? new.md\n"
+    a.git("read-tree", f"--index-output={folder}/cortex-index.abc", "HEAD")
+    assert quick(a).left == ()
+    assert a.git("status", "--porcelain") == ""
+    then = time.time() - 1000
+    os.utime(folder / "cortex-index.abc", (then, then))
+    quick(a)
+    assert not list(folder.glob("cortex-index*"))
+
+
+def test_a_hook_of_theirs_sees_the_commit_and_may_decline(a: Clone) -> None:
+    hook = Path(a.root, ".git/hooks/pre-commit")
+    hook.write_text("#!/bin/sh\ngit diff --cached --name-only | grep -q draft && exit 1\nexit 0\n")
+    hook.chmod(0o755)
+    a.write("draft.md", "Draft.\n")
+    age(a)
+    done = a.sync()
+    assert "a hook of this repository" in done.trouble
+    assert a.git("status", "--porcelain") == "?? draft.md\n"
+    a.move("draft.md", "done.md")
+    assert "cortex: 1 note" in quick(a).commits
+
+
+WRITER = """
+import os, sys, time
+root, count, pause = sys.argv[1], 0, float(sys.argv[2])
+while not os.path.exists(os.path.join(root, ".git", "stop")):
+    count += 1
+    for name, atomic in (("in place.md", False), ("renamed over.md", True), ("both.md", False)):
+        path = os.path.join(root, name)
+        lines = "".join(f"line {n} of {name}\\n" for n in range(count))
+        text = f"begin {count}\\n" + lines + f"end {count}\\n"
+        if atomic:
+            with open(path + ".tmp", "w") as file:
+                file.write(text)
+            os.replace(path + ".tmp", path)
+        else:
+            with open(path, "w") as file:
+                file.write(text[: len(text) // 2])
+                file.flush()
+                file.write(text[len(text) // 2 :])
+    time.sleep(pause)
+print(count)
+"""
+
+
+@pytest.mark.parametrize("pause", [0.0, 0.02, 1.3])
+def test_a_writer_that_never_rests_loses_nothing_and_nothing_torn_is_committed(
+    a: Clone, b: Clone, pause: float
+) -> None:
+    b.write("quiet.md", "From b.\n")
+    quick(b)
+    line = [sys.executable, "-c", WRITER, a.root, str(pause)]
+    with subprocess.Popen(line, stdout=subprocess.PIPE, text=True) as writer:
+        try:
+            for number in range(3):
+                a.write(f"round {number}.md", f"{number}\n")
+                os.utime(Path(a.root, f"round {number}.md"), (1, 1))
+                b.write(f"b {number}.md", f"{number}\n")
+                quick(b)
+                done = a.sync()
+                assert not done.trouble
+                b.synced()
+        finally:
+            Path(a.root, ".git", "stop").touch()
+            count = int(writer.communicate(timeout=30)[0])
+    quick(a)
+    b.synced()
+    for name in ("in place.md", "renamed over.md", "both.md"):
+        assert a.read(name) == b.read(name)
+        assert a.read(name).endswith(f"end {count}\n")
+        for blob in a.git("log", "--format=%H", "--", name).split():
+            text = a.git("show", f"{blob}:./{name}")
+            number = int(text.split("\n", 1)[0].split()[1])
+            assert text.endswith(f"end {number}\n")
+            assert text.count("line ") == number
+    assert {f"round {n}.md" for n in range(3)} | {"quiet.md"} <= b.notes()
+    assert files_of(a) == files_of(b)
