@@ -183,7 +183,7 @@ def caller_now(cwd: str = "/") -> Caller:
 @pytest.fixture
 def vault(tmp_path: Path, caller: Caller) -> Vault:
     """An empty vault."""
-    return Vault(init(caller, str(tmp_path / "vault")).root)
+    return Vault(init(caller, str(tmp_path / "vault"), no_git=True).root)
 
 
 @pytest.fixture

@@ -98,7 +98,7 @@ def _committed(b: Clone) -> str:
     """Commit without a merge; the commit that is checked out then."""
     remote = b.git("config", "remote.origin.url").strip()
     b.git("remote", "remove", "origin")
-    assert b.sync().trouble == "there is no remote to sync with"
+    assert b.sync().push == "no remote"
     b.git("remote", "add", "origin", remote)
     b.git("config", "branch.main.remote", "origin")
     b.git("config", "branch.main.merge", "refs/heads/main")

@@ -425,7 +425,7 @@ def test_a_sync_archives_what_has_faded_only_where_the_settings_say_so(
 
     done = sync(vault, caller)
 
-    assert done.trouble == "there is no remote to sync with"
+    assert (done.push, done.trouble) == ("no remote", "")
     changed = {name for name, data in bytes_of(vault).items() if data != before[name]}
     # The longest untouched first; of equals by path.
     assert changed == {f"records/gotcha/faded-{place:03}.md" for place in range(50 * asked)}

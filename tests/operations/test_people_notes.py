@@ -91,6 +91,92 @@ def test_two_clones_share_what_people_wrote_by_sync_alone(a: Clone, b: Clone) ->
     a.git("fsck", "--strict")
 
 
+@pytest.fixture
+def without_git(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "bin").mkdir()
+    monkeypatch.setenv("PATH", str(tmp_path / "bin"))
+
+
+def test_init_makes_a_repository_and_commits_nothing(
+    tmp_path: Path, cortex: Callable[..., subprocess.CompletedProcess[str]]
+) -> None:
+    git(tmp_path, "config", "--global", "init.defaultBranch", "trunk")
+    made = cortex("init", "new", cwd=tmp_path)
+    assert "rm -r .git takes that back" in made.stdout
+    new = Clone(str(tmp_path / "new"))
+    assert new.git("symbolic-ref", "HEAD") == "refs/heads/trunk\n"
+    assert git(new.root, "log", code=128) == ""
+    assert not [line for line in new.git("status", "--porcelain").splitlines() if line[0] != "?"]
+    age(new)
+    done = cortex("sync", cwd=new.root)
+    assert (done.returncode, "git remote add origin URL" in done.stdout) == (0, True)
+    assert new.git("status", "--porcelain") == ""
+    assert "nothing to do" not in cortex("sync", cwd=new.root).stdout
+    inside = cortex("init", "new/inner", cwd=tmp_path)
+    assert "git" not in inside.stdout.replace(".gitattributes", "")
+    assert not (tmp_path / "new/inner/.git").exists()
+    assert "made it" not in cortex("init", "other", "--no-git", cwd=tmp_path).stdout
+    assert not (tmp_path / "other/.git").exists()
+    done = cortex("sync", cwd=tmp_path / "other")
+    assert f"git init {tmp_path / 'other'}" in done.stderr
+
+
+@pytest.mark.usefixtures("without_git")
+def test_init_goes_on_without_git(
+    tmp_path: Path, cortex: Callable[..., subprocess.CompletedProcess[str]]
+) -> None:
+    made = cortex("init", "new", cwd=tmp_path)
+    assert made.returncode == 0
+    assert "in no git repository: git is not installed; git init makes one later" in made.stdout
+    assert (tmp_path / "new/.cortex-project").read_text() == "new\n"
+
+
+@pytest.mark.parametrize("adopted", [True, False])
+def test_peoples_notes_of_an_adopted_folder_are_merged_as_git_merges_them(
+    tmp_path: Path, adopted: bool
+) -> None:
+    (tmp_path / "v").mkdir()
+    if adopted:
+        (tmp_path / "v/mine.md").write_text("Mine.\n")
+    made = Clone(init(Clone(str(tmp_path)).caller(), str(tmp_path / "v")).root)
+    said = made.git("check-attr", "merge", "mine.md", "records/decision/x.md")
+    assert ("mine.md: merge: unspecified" in said) == adopted
+    assert "x.md: merge: cortex-record" in said
+
+
+def test_the_first_push_of_a_branch_counts_what_is_new_to_the_remote(a: Clone) -> None:
+    for number in range(3):
+        a.write(f"{number}.md", "x\n")
+        quick(a)
+    a.git("switch", "-qc", "draft")
+    a.write("draft.md", "x\n")
+    assert (quick(a).sent, a.git("rev-list", "--count", "HEAD")) == (1, "6\n")
+
+
+def test_broken_settings_stop_a_sync_before_anything_is_committed_and_a_merge_that_brings_some_is_told(
+    a: Clone, b: Clone, cortex: Callable[..., subprocess.CompletedProcess[str]]
+) -> None:
+    settings = Path(a.root, "cortex.toml")
+    whole = settings.read_text()
+    settings.write_text(whole + "[sync\n")
+    a.write("new.md", "x\n")
+    head = a.head()
+    done = cortex("sync", cwd=a.root)
+    assert done.returncode == 2
+    assert "line" in done.stderr
+    assert "mend that line" in done.stderr
+    assert a.head() == head
+    a.git("commit", "-qam", "broken")
+    a.git("push", "-q")
+    stopped = b.sync()
+    assert "line" in stopped.trouble
+    assert "mend that line of" in stopped.hint
+    settings.write_text(whole)
+    quick(a)
+    Path(b.root, "cortex.toml").write_text(whole)
+    assert quick(b).trouble == ""
+
+
 def test_what_is_not_taken_stays_as_it_is_and_is_named_with_the_reason(a: Clone) -> None:
     Path(a.root, ".gitignore").write_text("private/\n")
     a.write(".obsidian/app.json", "{}")
@@ -204,7 +290,7 @@ def test_in_a_repository_of_code_nothing_of_others_is_ever_committed(
     (top / "other.py").write_text("y = 2\n")
     age(made)
     done = made.sync()
-    assert "no remote" in done.trouble
+    assert (done.push, done.trouble) == ("no remote", "")
     assert "mine.md" in done.left
     names = set(git(top, "log", f"{start}..", "--format=", "--name-only").split())
     folder = "notes/" if kind == "below" else ""

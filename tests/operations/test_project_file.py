@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -78,14 +79,28 @@ def test_what_is_there_is_never_touched(shop, where) -> None:
     ]
 
 
-@pytest.mark.parametrize("where", ["no repository", "home"])
-def test_there_is_no_such_file_outside_of_a_project(tmp_path, git, where) -> None:
-    root = Path.home() if where == "home" else tmp_path / "plain"
+def test_there_is_no_such_file_in_a_home(tmp_path, git) -> None:
+    root = Path.home()
     root.mkdir(exist_ok=True)
-    if where == "home":
-        git(root, "init", "-q")
+    git(root, "init", "-q")
     assert made(root)[1] == ("cortex.toml", ".gitattributes")
     assert not list(tmp_path.rglob(".cortex-project"))
+
+
+@pytest.mark.parametrize("no_git", [True, False])
+def test_a_vault_that_is_copied_keeps_its_name(tmp_path, no_git) -> None:
+    """Without a remote, and without git: a new vault has a name of its own, an older one goes on with that of its path."""
+    done = init(caller_at(NOW, str(tmp_path)), "My notes", no_git=no_git)
+    assert done.added == ("cortex.toml", ".gitattributes", ".cortex-project")
+    assert (tmp_path / "My notes/.git").is_dir() != no_git
+    copy = shutil.copytree(tmp_path / "My notes", tmp_path / "elsewhere/other")
+    assert checkout.project_of(str(copy)) == "my-notes"
+    (copy / ".cortex-project").unlink()
+    shutil.rmtree(copy / ".git", ignore_errors=True)
+    old = checkout.project_of(str(copy))
+    assert old.startswith("other-")
+    assert init(caller_at(NOW, str(copy))).added == ()
+    assert checkout.project_of(str(copy)) == old
 
 
 def test_an_older_vault_keeps_the_name_under_which_its_records_are(shop) -> None:

@@ -19,7 +19,11 @@ from cortex.operations.find.show import show
 
 
 def test_init_adds_its_files_and_a_second_time_nothing(tmp_path, caller) -> None:
-    assert init(caller, str(tmp_path / "v")).added == ("cortex.toml", ".gitattributes")
+    assert init(caller, str(tmp_path / "v")).added == (
+        "cortex.toml",
+        ".gitattributes",
+        ".cortex-project",
+    )
     before = {path: path.read_bytes() for path in (tmp_path / "v").rglob("*") if path.is_file()}
     assert init(caller, str(tmp_path / "v")).added == ()
     assert {

@@ -41,6 +41,10 @@ _OUTCOME_TEXTS = {
 def init(answer: Any) -> Iterable[str]:
     yield f"{escape(answer.root)} is a vault" + (", your default one" if answer.default else "")
     yield from (f"  added {name}" for name in answer.added)
+    if answer.repository == "made":
+        yield "  made it a git repository: rm -r .git takes that back, cortex sync commits"
+    elif answer.repository:
+        yield f"  in no git repository: {escape(answer.repository)}; git init makes one later"
     for entries, way in ((answer.excluded, "leave out"), (answer.included, "show again")):
         if entries:
             names = escape(" and ".join(entries))

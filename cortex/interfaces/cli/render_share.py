@@ -86,6 +86,8 @@ def sync(answer: Any) -> Iterable[str]:
         yield f"sent {format_count(answer.sent, 'commit')} to {remote}"
     elif answer.unsent:
         yield f"{format_count(answer.unsent, 'commit')} not pushed: git push does it, or [sync] push = true in cortex.toml"
+    elif answer.push == "no remote":
+        yield "there is no remote: git remote add origin URL, then cortex sync"
     for reason, paths in answer.left_because.items():
         yield f"{DIM}left {first([*map(path, paths)], _MAX_PATHS)}: {escape(reason)}{OFF}"
     yield from problem_lines(answer.problems)
@@ -96,7 +98,7 @@ def sync(answer: Any) -> Iterable[str]:
     if answer.trouble:
         yield yellow(answer.trouble)
         yield from hint_lines(answer)
-    elif not did_something and not answer.waiting:
+    elif not did_something and not answer.waiting and remote:
         yield f"nothing to do: {escape(answer.branch)} and {remote} agree"
 
 

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import os
+import re
 from typing import NamedTuple
 
 from cortex.core.model.caller import Caller
 from cortex.core.model.layout import AT_ROOT
-from cortex.core.model.problem import InvalidInputError
+from cortex.core.model.problem import CortexError, InvalidInputError
 from cortex.core.text.shell_command import cortex_command
 from cortex.core.text.strings import slugify
 from cortex.operations.care import obsidian_settings
 from cortex.operations.projects.project_file import write_project_file
 from cortex.vault import files, layout, settings_text
 from cortex.vault.agent_settings import list_agent_settings
-from cortex.vault.git import attributes
+from cortex.vault.git import attributes, checkout, drivers, git_cli
 from cortex.vault.locate import default_vault_file, real_folder
 from cortex.vault.state import store
 from cortex.vault.templates import read_template
@@ -35,6 +36,7 @@ class InitResult(NamedTuple):
     excluded: tuple[str, ...] = ()  # folders that its search and graph leave out from now on
     included: tuple[str, ...] = ()  # those that they show again
     undo: str = ""  # the command that takes the change of the settings back
+    repository: str = ""  # of git: made, or why there is none; empty where there was one
 
 
 def init(
@@ -45,12 +47,14 @@ def init(
     obsidian: bool = False,
     no_obsidian: bool = False,
     folder: str = "",
+    no_git: bool = False,
 ) -> InitResult:
     """Make a folder a vault; no note in it changes.
 
-    It may be an Obsidian vault or a folder of notes. Inside a git repository a file .cortex-project is
-    written at its root, unless there is one: it names the project, so that a clone, a move or a new
-    remote does not make another project of it. Commit it.
+    It may be an Obsidian vault or a folder of notes. Where there is no git repository around the
+    folder one is made; nothing is committed. At the
+    root of the repository a file .cortex-project is written, unless there is one: it names the
+    project, so that a clone, a copy, a move or a new remote does not make another one of it.
 
     Settings of agents in the folder, such as .claude or .mcp.json, are named; Cortex trusts and
     installs none of them.
@@ -63,6 +67,7 @@ def init(
     obsidian: exclude events and inbox from the search and graph of Obsidian
     no_obsidian: include them again, and do not ask
     folder: put everything of Cortex below this folder of the vault; cortex layout moves it later
+    no_git: make no git repository
 
     Example: cortex init ~/notes --default
     Example: cortex init ~/notes --obsidian --folder cortex
@@ -72,23 +77,21 @@ def init(
     if obsidian and no_obsidian:
         raise InvalidInputError("--obsidian and --no-obsidian are opposites", "give one of them")
     root = real_folder(caller.cwd, directory)
-    if os.path.lexists(root) and not os.path.isdir(root):
-        raise InvalidInputError(f"{root} is a file", "give a folder: cortex init DIR")
     folder = folder.replace(os.sep, "/").rstrip("/")
     _check_folder(root, folder)
     change = None
     if obsidian or no_obsidian:
         change = obsidian_settings.plan_exclusion(root, exclude=obsidian)
     os.makedirs(root, exist_ok=True)
-    if ".git" in root.split(os.sep):
-        raise InvalidInputError(f"{root} lies in a git folder", "choose a folder outside .git")
+    is_new = not files.exists(root, layout.SETTINGS_FILE)
+    repository = _make_repository(root) if is_new and not no_git else ""
     added = _add_files(root, folder)
-    result = InitResult(root, added, default, list_agent_settings(root))
+    if repository == "made":
+        drivers.register(root)
+    settings = list_agent_settings(root)
+    result = InitResult(root, added, default, settings, repository=repository)
     if default:
-        path = default_vault_file()
-        os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
-        # Where a user's own settings are a link, its target is written.
-        store.replace(os.path.realpath(path), os.fsencode(root) + b"\n", synced=True)
+        _set_default(root)
     if change is None:
         return result
     obsidian_settings.apply_change(change)
@@ -99,8 +102,20 @@ def init(
     return result._replace(excluded=change.entries)
 
 
+def _set_default(root: str) -> None:
+    """Make it the vault that commands use where no other is found."""
+    path = default_vault_file()
+    os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+    # Where a user's own settings are a link, its target is written.
+    store.replace(os.path.realpath(path), os.fsencode(root) + b"\n", synced=True)
+
+
 def _check_folder(root: str, folder: str) -> None:
     """Raise `InvalidInputError` unless a new vault may have its folders there, or an old one has."""
+    if os.path.lexists(root) and not os.path.isdir(root):
+        raise InvalidInputError(f"{root} is a file", "give a folder: cortex init DIR")
+    if ".git" in root.split(os.sep):
+        raise InvalidInputError(f"{root} lies in a git folder", "choose a folder outside .git")
     if folder and (why := layout.folder_problem(folder)):
         raise InvalidInputError(f"--folder {folder} {why}", "give another: --folder cortex")
     is_vault = files.exists(root, layout.SETTINGS_FILE) if os.path.isdir(root) else False
@@ -111,15 +126,39 @@ def _check_folder(root: str, folder: str) -> None:
         )
 
 
+def _make_repository(root: str) -> str:
+    """Have a git repository around the folder: `made`, why not, or nothing if there was one."""
+    path, fault = checkout.find_fault(root)  # such as a link to a repository
+    if path or checkout.is_in_repository(root):
+        return f"{path} {fault}" if path else ""
+    try:
+        git_cli.run(root, ["init", "--quiet"])
+    except CortexError as error:
+        return error.message
+    return "made"
+
+
+def _has_notes(root: str) -> bool:
+    """Whether people have notes of their own in a folder."""
+    for _, folders, names in os.walk(root):
+        folders[:] = [name for name in folders if not name.startswith(".")]
+        if any(name.endswith(".md") for name in names):
+            return True
+    return False
+
+
 def _add_files(root: str, folder: str) -> tuple[str, ...]:
     """Add what a vault has and this folder lacks; the names of the files."""
     new = not files.exists(root, layout.SETTINGS_FILE)
+    is_adopted = new and _has_notes(root)
     added = []
     for name, source in _TEMPLATE_BY_FILE.items():
         if not files.exists(root, name):
             text = read_template(source).replace("{{name}}", slugify(os.path.basename(root)))
             data = text.encode()
             if name == ".gitattributes":
+                if is_adopted:  # git merges people's notes there as it always did
+                    data = re.sub(rb"(?m)^\*\.md .*\n", b"", data)
                 data = attributes.with_layout(data, AT_ROOT, layout.layout_of(root))
             files.create(root, name, data)
             added.append(name)

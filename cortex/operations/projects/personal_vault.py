@@ -23,6 +23,8 @@ def ensure_personal_vault(vault: Vault, caller: Caller) -> tuple[Vault, str]:
         return vault, ""
     if problem := personal_vault_problem(vault):
         raise InvalidInputError(f"{problem.where} {problem.message}", problem.hint)
-    root = init(caller, os.path.join(user_folders.user_folder("data"), "vault"), default=True).root
+    root = init(
+        caller, os.path.join(user_folders.user_folder("data"), "vault"), default=True, no_git=True
+    ).root
     made = f"in a vault of your own, made now: {root} (cortex init DIR --default names another)"
     return Vault(root), made

@@ -25,13 +25,13 @@ _PATH_NAME_RE = re.compile(r".{1,64}-[a-z2-7]{4}")  # a name that was made of a 
 
 
 def write_project_file(directory: str, *, new: bool) -> str:
-    """Write the file at the root of the repository around a vault, unless one is there; its path,
-    empty when none was written. With a `new` vault nothing is kept under the name made of the path,
-    so the folder's own name does."""
+    """Write the file at the root of the repository around a vault, of a `new` one without git in
+    it, unless one is there; its path, empty when none was written. With a `new` vault nothing is
+    kept under the name made of the path, so the folder's own name does."""
     git = checkout.find_repository(directory)
-    if git is None or identify_project(directory).source == "file":
+    if not (git or new) or identify_project(directory).source == "file":
         return ""
-    top = git[0]
+    top = git[0] if git else directory
     said = identify_project(top)
     if said.source in ("file", "none"):
         return ""

@@ -14,8 +14,15 @@ from cortex.core.merge.merge_plan import MergeResolution
 from cortex.core.merge.note_versions import is_record, note_id
 from cortex.core.model.caller import Caller
 from cortex.core.model.layout import AT_ROOT, BRIEFINGS_FOLDER, OWN_FOLDERS, is_among_briefings
-from cortex.core.model.problem import ConflictError, CortexError, Problem, problem_of
+from cortex.core.model.problem import (
+    ConflictError,
+    CortexError,
+    NotFoundError,
+    Problem,
+    problem_of,
+)
 from cortex.core.notes import note as notes
+from cortex.core.text.shell_command import shell_quote
 from cortex.operations.capture.normalize import normalize
 from cortex.operations.records.lifecycle import archive_by_itself
 from cortex.operations.share import people_notes
@@ -65,7 +72,7 @@ class SyncResult(NamedTuple):
     how: str  # by which they came: fast-forward, merge, rebase; empty when there were none
     sent: int  # commits given to the remote
     unsent: int  # commits that were not, because pushing is off
-    push: str  # pushed; nothing (to push); off; failed; or empty when it did not come to that
+    push: str  # pushed; nothing (to push); off; no remote; failed; empty if it did not come to that
     settled: tuple[MergeResolution, ...]  # what git could not merge, and what was decided
     waiting: tuple[Problem, ...]  # what only a person can decide; the merge stays under way
     left: tuple[str, ...]  # changed files and new folders of the vault that were not committed
@@ -103,7 +110,7 @@ def sync(
     if checkout.find_repository(vault.root) is None:
         raise ConflictError(
             f"{vault.root} is in no git repository",
-            f"cd {vault.root} && git init && git add . && git commit -m 'a vault'",
+            f"git init {shell_quote(vault.root)}, then cortex sync",
         )
     settings.check_writable(vault.root)
     with lock(os.path.join(vault.locks_folder(), "sync.lock"), "sync"):
@@ -349,7 +356,11 @@ class _SyncRun:
     def _exchange_with_remote(self) -> None:
         """Take and give, again when somebody else gave in between."""
         for attempt in range(_MAX_PUSH_ATTEMPTS):
-            up = remotes.find_upstream(self.root)
+            try:
+                up = remotes.find_upstream(self.root)
+            except NotFoundError:
+                self.push = "no remote"
+                return
             self.remote = up.remote
             theirs = remotes.fetch(self.root, up)
             ahead, behind = self._count_ahead_behind(theirs)
@@ -373,13 +384,15 @@ class _SyncRun:
 
     def _push(self, up: Upstream, ahead: int) -> bool:
         """Whether the remote took it; False when somebody else was first."""
+        words = ["rev-list", "--count", "HEAD", "--not", f"--remotes={up.push_remote}"]
+        new = git_cli.line(self.root, words)  # to the remote: other branches may have some
         try:
             pushed = remotes.push(self.root, up)
         except CortexError as error:
             self.push = "failed"
             raise CortexError(f"nothing was pushed: {error.message}", error.hint) from error
         if pushed.is_done:
-            self.push, self.sent = "pushed", ahead
+            self.push, self.sent = "pushed", int(new or ahead)
             return True
         if pushed.lost_race:
             return False

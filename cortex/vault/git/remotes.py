@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from cortex.core.model.problem import CortexError
+from cortex.core.model.problem import CortexError, NotFoundError
 from cortex.vault.git import checkout, git_cli, git_locks
 
 _NO_SUCH_REF_RE = re.compile(r"couldn't find remote ref|no such ref", re.IGNORECASE)
@@ -42,7 +42,8 @@ class PushResult(NamedTuple):
 
 
 def find_upstream(root: str) -> Upstream:
-    """The upstream of the branch that is checked out. Raises `CortexError` when it is unknown."""
+    """The upstream of the branch that is checked out. Raises `NotFoundError` without any remote, and
+    `CortexError` when it is not known which."""
     branch = checkout.branch_of(root)
     settings = _read_config(root)
     own = f"branch.{branch}."
@@ -51,7 +52,7 @@ def find_upstream(root: str) -> Upstream:
     named = settings.get(f"{own}remote", "")
     remote = named or ("origin" if "origin" in remotes else remotes[0] if len(remotes) == 1 else "")
     if not remote and not remotes:
-        raise CortexError(
+        raise NotFoundError(
             "there is no remote to sync with", "git remote add origin URL, then cortex sync"
         )
     if not remote:
