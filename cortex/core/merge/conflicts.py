@@ -8,6 +8,7 @@ only a person can decide is left to them, and nothing that stands in either vers
 
 from __future__ import annotations
 
+import posixpath
 from collections.abc import Mapping, Sequence
 
 from cortex.core.briefing import pages
@@ -39,6 +40,7 @@ from cortex.core.notes import note as notes
 # Where an event lies: of several places the last one stays.
 _EVENT_FOLDERS = ("inbox/pending/", "inbox/failed/", "events/")
 _BOTH_CHANGED = "both sides changed the same lines"
+TAKEN = "taken as you mended it"
 _ADDED_TWICE = "was added on both sides; merged into one note"
 _KEPT_ONCE = "one note is kept, with the changes of both"
 
@@ -76,7 +78,7 @@ def plan_resolution(
             # A note of a person's own that both renamed: its new names are paths of their own.
             plan.remove(path)
         else:
-            plan.ask(path, _unmerged_reason(one, sides))
+            _resolve_foreign_file(plan, one, sides)
     for id_ in sorted(events):
         if decision := resolve_event(plan, id_, events[id_]):
             plan.decide(decision)
@@ -111,7 +113,7 @@ def _take_manual_resolution(
     if now is not None:
         plan.write(path, without_conflicts_field(now))
     plan.remove(*open_.removed_paths)
-    plan.add_message(path, "taken as you mended it")
+    plan.add_message(path, TAKEN)
 
 
 def without_conflicts_field(data: bytes) -> bytes:
@@ -129,6 +131,14 @@ def _frontmatter_error(path: str, data: bytes) -> str:
     """What is wrong with the frontmatter of a note of ours; empty if nothing is."""
     problems = notes.read(data).problems if is_given_path(path) else ()
     return next((one.message for one in problems if "frontmatter" in one.message), "")
+
+
+def _resolve_foreign_file(plan: MergePlan, one: UnmergedPath, sides: MergeSides) -> None:
+    path = one.path
+    if path in sides.ours and path in sides.theirs and not path.endswith(".md"):
+        _resolve_attachment(plan, path, sides.ours[path], sides.theirs[path], one)
+    else:
+        plan.ask(path, _unmerged_reason(one, sides))
 
 
 def _unmerged_reason(one: UnmergedPath, sides: MergeSides) -> str:
@@ -231,7 +241,7 @@ def _resolve_record(
         path = versions.merged_path()
         unmerged = todo.get(path)
         if not path.endswith(".md"):
-            plan.ask(path, "both sides changed it: put the right one there, then git add it")
+            _resolve_attachment(plan, path, ours.data, theirs.data, unmerged)
             return None
         if unmerged and ours.path == theirs.path and _is_edited_by_hand(plan, unmerged, versions):
             plan.ask(path, "it was changed by hand meanwhile: git add it if it is as it should be")
@@ -244,6 +254,27 @@ def _resolve_record(
     message = "was deleted on one side and changed on the other; kept" if base else "kept"
     removed = frozenset(versions.paths() - {kept.path})
     return NoteDecision(id_, kept.path, kept.data, removed, message)
+
+
+def _resolve_attachment(
+    plan: MergePlan, path: str, ours: bytes, theirs: bytes, unmerged: UnmergedPath | None
+) -> None:
+    """Keep both versions of a file that is no note: the one of this clone under its name, the other
+    beside it."""
+    if unmerged and marked_conflicts(unmerged.work_tree_text or b""):
+        plan.ask(path, _BOTH_CHANGED)
+        return
+    if plan.context.name_other is None:
+        plan.ask(path, "both sides changed it: put the right one there, then git add it")
+        return
+    mine, other = (theirs, ours) if plan.context.is_other_ours else (ours, theirs)
+    stem, ending = posixpath.splitext(path)
+    copy = f"{stem} ({plan.context.name_other(path)}){ending}"
+    if plan.context.is_taken(copy):
+        copy = f"{stem} ({plan.context.name_other(path)} {sha256_hex(other)[:6]}){ending}"
+    plan.write(path, mine)
+    plan.write(copy, other)
+    plan.add_message(path, f"was changed on both sides: yours stays, the other one is {copy}")
 
 
 def merge_versions(plan: MergePlan, versions: NoteVersions) -> NoteDecision:

@@ -82,6 +82,9 @@ class MergeContext(NamedTuple):
     open_conflicts: Mapping[str, OpenConflict] = {}  # by path
     in_work_tree: Mapping[str, bytes | None] = {}  # the texts of these paths as they stand now
     is_taken: Callable[[str], bool] = lambda _path: False
+    # path -> whose the version of the other clone is, as part of a file's name; None if unknown
+    name_other: Callable[[str], str] | None = None
+    is_other_ours: bool = False  # git calls that version ours, as in a rebase
 
 
 class MergeOutcome(NamedTuple):

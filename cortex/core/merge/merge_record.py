@@ -84,10 +84,12 @@ def merge_record(
     marker_size: int = 7,
     *,
     name: str = "",
+    labels: tuple[bytes, bytes] | None = None,
 ) -> MergedRecord:
     """The merged note; `base` is empty when both sides added it. Versions with different ids are
     different notes, which git took for one: they are never merged. `name` is the file's name
-    without its ending, which tells whose file it is. `InvalidInputError` for what is no text with
+    without its ending, which tells whose file it is; `labels` are for conflict markers around what is
+    ours and theirs, where they need not be the same in every clone. `InvalidInputError` for what is no text with
     lines."""
     if theirs in (ours, base):
         return MergedRecord(ours, is_clean=True, decisions=())
@@ -107,7 +109,9 @@ def merge_record(
     if not was.id == one.id == two.id:
         if one.id == two.id != "" and was.id:
             # Base is another note, and both sides have put this one in its place.
-            return merge_record(b"", ours, theirs, text_merge, marker_size, name=name)
+            return merge_record(
+                b"", ours, theirs, text_merge, marker_size, name=name, labels=labels
+            )
         stays, goes = _separate_notes(
             (was.id, one.id, two.id), name, is_added=not base, ours=ours, theirs=theirs
         )
@@ -117,11 +121,13 @@ def merge_record(
     newer, older = sorted(
         (one, two), key=lambda side: (time_sort_key(side.updated), side.parts), reverse=True
     )
+    if labels:
+        labels = labels if newer is one else labels[::-1]
     was, newer, older = _with_one_overview(was, newer, older)
     latest = _topic_winner(was, newer, older)
     ledger = MergeLog(_precedence(newer, older, latest))
     was, newer, older = _with_one_title((was, newer, older), latest, ledger)
-    style = _marker_style(newer, older, marker_size)
+    style = MarkerStyle(*(labels or _marker_labels(newer, older)), marker_size)
     text = _merge_text((was, newer, older), ledger, latest, text_merge, style, is_added=not base)
     marked = _record_body_conflicts(text, was.parts.body, ledger)
     head = _merge_frontmatter(was, newer, older, ledger)
@@ -393,11 +399,11 @@ def _record_body_conflicts(text: MergedBody, before: bytes, ledger: MergeLog) ->
     return True
 
 
-def _marker_style(newer: _RecordSide, older: _RecordSide, marker_size: int) -> MarkerStyle:
+def _marker_labels(newer: _RecordSide, older: _RecordSide) -> tuple[bytes, bytes]:
     one, other = _side_label(newer), _side_label(older)
     if one == other:  # whose is whose cannot be told without a side; that they are two can
         one, other = one + b", one version", other + b", the other"
-    return MarkerStyle(one, other, marker_size)
+    return one, other
 
 
 def _side_label(side: _RecordSide) -> bytes:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Collection, Sequence
 from contextlib import suppress
+from functools import partial
 from typing import NamedTuple
 
 from cortex.core.merge.conflict_markers import marked_conflicts, side_of_nested
@@ -30,6 +31,7 @@ from cortex.core.merge.merge_record import merge_record
 from cortex.core.merge.note_versions import is_record_file_name, note_id
 from cortex.core.model.layout import is_among_briefings, is_event_path
 from cortex.core.model.problem import ConflictError, CortexError, InvalidInputError, Problem
+from cortex.operations.share.conflict_sides import LABELS, OtherSide, other_side
 from cortex.vault import files
 from cortex.vault.git import checkout, commit, displaced, git_cli, merging, objects
 from cortex.vault.git.merge_file import merge_file
@@ -90,8 +92,11 @@ def recover_interrupted_merge(root: str) -> tuple[list[MergeResolution], list[Pr
     return [*restored, *resolved], problems
 
 
-def verify_own_merge(root: str, mine: MergeState) -> tuple[list[MergeResolution], list[Problem]]:
-    """Repair what git lost or mixed in a merge of ours, if it was made, and forget its state."""
+def verify_own_merge(
+    root: str, mine: MergeState, decided: Collection[str] = ()
+) -> tuple[list[MergeResolution], list[Problem]]:
+    """Repair what git lost or mixed in a merge of ours, if it was made, and forget its state. What
+    a person `decided` about, as that a note goes, stays so."""
     resolved: list[MergeResolution] = []
     problems: list[Problem] = []
     if mine.ours and git_cli.is_ancestor(root, mine.theirs, "HEAD"):
@@ -99,7 +104,7 @@ def verify_own_merge(root: str, mine: MergeState) -> tuple[list[MergeResolution]
             (mine.theirs, mine.ours) if mine.how == "rebase" else (mine.ours, mine.theirs)
         )
         commits = merging.revisions_between(root, ours, theirs)
-        resolved, problems, written = repair_merge(root, commits, "HEAD")
+        resolved, problems, written = repair_merge(root, commits, "HEAD", decided=decided)
         for path in (one for one in written if commit.is_outside_own_folders(root, one)):
             displaced.mark_restored(root, path)
     merging.clear_state(root)
@@ -143,7 +148,9 @@ def read_merge_commit(root: str, commits: MergeRevisions, result: str) -> MergeC
     return MergeCommit(_build_sides(versions, text), tree, not made[0])
 
 
-def repair_index(root: str, how: str) -> tuple[list[MergeResolution], list[Problem]]:
+def repair_index(
+    root: str, how: str, decided: Collection[str] = ()
+) -> tuple[list[MergeResolution], list[Problem]]:
     """Run `repair_merge` on the index of the merge under way, or of a stash that is being applied,
     and stage what it writes: git stages some conflicts of renames as if they were merged, markers
     included."""
@@ -153,7 +160,7 @@ def repair_index(root: str, how: str) -> tuple[list[MergeResolution], list[Probl
     tree = git_cli.run(root, ["write-tree"]).decode("ascii").strip()
     if how == "stash" and not _is_applied(root, commits, tree):
         return [], []
-    resolved, problems, written = repair_merge(root, commits, tree)
+    resolved, problems, written = repair_merge(root, commits, tree, decided=decided)
     merging.mark_resolved(root, written)
     return resolved, problems
 
@@ -173,6 +180,7 @@ def repair_merge(
     result: str,
     *,
     marked_except: Collection[str] | None = None,
+    decided: Collection[str] = (),
 ) -> tuple[list[MergeResolution], list[Problem], list[str]]:
     """Repair in the work tree what the merge `result`, a commit or a tree, lost or mixed of notes.
 
@@ -190,8 +198,9 @@ def repair_merge(
         MergeContext(merge_note=merge_notes, is_taken=lambda path: files.exists(root, path)),
         marked_except,
     )
-    resolved, problems, written = list(outcome.resolved), [], []
-    for action in outcome.actions:
+    resolved = [one for one in outcome.resolved if one.path not in decided]
+    problems, written = [], []
+    for action in (one for one in outcome.actions if one.path not in decided):
         now = _read_work_tree_file(root, action.path)
         if not same_text(now, merged.result.get(action.path)):
             resolved = [one for one in resolved if one.path != action.path]
@@ -206,11 +215,13 @@ def repair_merge(
     return resolved, problems, written
 
 
-def merge_notes(base: bytes, ours: bytes, theirs: bytes) -> tuple[bytes, bool]:
+def merge_notes(
+    base: bytes, ours: bytes, theirs: bytes, labels: tuple[bytes, bytes] | None = None
+) -> tuple[bytes, bool]:
     """The merged note, and whether its text is without new conflicts. Conflicts of fields are named
     in the note and stop nothing."""
     try:
-        merged = merge_record(base, ours, theirs, merge_file)
+        merged = merge_record(base, ours, theirs, merge_file, labels=labels)
     except InvalidInputError:
         return ours, False
     before = marked_conflicts(ours) | marked_conflicts(theirs)
@@ -225,21 +236,43 @@ def resolve_unmerged(root: str, mine: MergeState) -> tuple[list[MergeResolution]
     unmerged, foreign = _read_unmerged(root, stages)
     listed = git_cli.run(root, ["ls-files", "--cached", "-z"], timeout=60.0) if stages else b""
     tracked = frozenset(listed.split(b"\0"))
+    other = other_side(root, mine)
     context = MergeContext(
-        merge_note=merge_notes,
+        merge_note=partial(merge_notes, labels=LABELS) if other else merge_notes,
         open_conflicts=mine.waiting,
         in_work_tree={path: _read_work_tree_file(root, path) for path in mine.waiting},
         is_taken=lambda path: os.fsencode(path) in tracked or files.exists(root, path),
+        name_other=other.name_and_day if other else None,
+        is_other_ours=bool(other and other.is_ours),
     )
-    outcome = plan_resolution(unmerged, _read_sides(root, mine.how, stages), context)
+    sides = _read_sides(root, mine.how, stages)
+    outcome = plan_resolution(unmerged, sides, context)
+    if other:
+        outcome = _with_names(root, outcome, other, sides)
     left = _apply_outcome(root, mine, outcome)
     message = "git could not merge it, and it is not in the vault"
     problems = [Problem(path, message, "mend it, then git add it") for path in foreign]
-    hint = "choose the lines to keep and delete the markers, then cortex sync"
-    asked = [action for action in outcome.actions if isinstance(action, AskPerson)]
-    problems += [Problem(ask.path, _question(ask), hint) for ask in asked]
+    for ask in (one for one in outcome.actions if isinstance(one, AskPerson)):
+        now = _read_work_tree_file(root, ask.path)
+        question = other.question(ask.path, now, sides) if other and not ask.removed_paths else None
+        hint = "choose the lines to keep and delete the markers, then cortex sync"
+        problems.append(question or Problem(ask.path, _question(ask), hint))
     merging.save_state(root, mine._replace(waiting=left))
     return list(outcome.resolved), problems
+
+
+def _with_names(
+    root: str, outcome: MergeOutcome, other: OtherSide, sides: MergeSides
+) -> MergeOutcome:
+    """The outcome, with texts for a person whose markers name the sides."""
+    actions = list(outcome.actions)
+    for at, one in enumerate(actions):
+        if isinstance(one, AskPerson):
+            now = _read_work_tree_file(root, one.path)
+            text = one.data if one.data is not None else now
+            named = other.with_names(one.path, text, sides) if text is not None else None
+            actions[at] = one._replace(data=one.data if named == text else named)
+    return outcome._replace(actions=tuple(actions))
 
 
 def _question(ask: AskPerson) -> str:

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import NamedTuple
 
+from cortex.core.merge.conflicts import TAKEN
 from cortex.core.merge.merge_plan import MergeResolution
 from cortex.core.merge.note_versions import is_record, note_id
 from cortex.core.model.caller import Caller
@@ -211,7 +212,7 @@ class _SyncRun:
         if not checkout.operation_in_progress(self.root):
             # Ended just now, by a person, or by a kill behind the merge.
             if last := merging.load_state(self.root):
-                self._add_outcome(verify_own_merge(self.root, last))
+                self._add_outcome(verify_own_merge(self.root, last, self._decided()))
             merging.restage(self.root)
 
     def _resolve_user_merge(self) -> None:
@@ -228,7 +229,7 @@ class _SyncRun:
             then = f"; then {commit.find_blocker(self.root)[1]}" if what else ""
             raise CortexError(
                 _waiting_message(len(waiting)),
-                f"choose the lines to keep and delete the markers, then cortex sync{then}",
+                f"{_waiting_hint(waiting)}{then}",
             )
         if why := commit.why_blocked(self.root):
             hint = commit.find_blocker(self.root)[1] or "git status"
@@ -244,11 +245,11 @@ class _SyncRun:
             self.resolved += resolved
             self.waiting = tuple(waiting)
             if waiting:
-                hint = "choose the lines to keep and delete the markers, then cortex sync"
+                hint = _waiting_hint(self.waiting)
                 back = "git merge --abort or git rebase --abort takes it back"
                 raise CortexError(_waiting_message(len(waiting)), f"{hint}; {back}")
             if mine.how == "merge":
-                self._add_outcome(repair_index(self.root, mine.how))
+                self._add_outcome(repair_index(self.root, mine.how, self._decided()))
                 self._stage_healed_pages()
             ran = merging.conclude(self.root, mine.how)
             self.resolved += merging.parse_driver_messages(ran)
@@ -264,6 +265,10 @@ class _SyncRun:
             f"the {mine.how} did not end within {_MAX_STEPS[mine.how]:,} steps",
             f"git status says what is left; git {mine.how} --abort takes it back",
         )
+
+    def _decided(self) -> set[str]:
+        """The paths about which a person has decided."""
+        return {one.path for one in self.resolved if one.what == TAKEN}
 
     def _stage_healed_pages(self) -> None:
         changed: tuple[str, ...] = ()
@@ -476,7 +481,7 @@ class _SyncRun:
             elif ran.code:
                 merging.clear_state(self.root)
                 raise _explain_refusal(self.root, ran, mine.how)
-            self._add_outcome(verify_own_merge(self.root, mine))
+            self._add_outcome(verify_own_merge(self.root, mine, self._decided()))
         finally:
             if not checkout.operation_in_progress(self.root):
                 merging.restage(self.root)
@@ -547,8 +552,12 @@ class _SyncRun:
 
 
 def _waiting_message(count: int) -> str:
-    notes_wait = "note waits" if count == 1 else "notes wait"
-    return f"{count} {notes_wait} for you: both sides changed the same lines"
+    return f"{count} file{'s wait' if count != 1 else ' waits'} for you"
+
+
+def _waiting_hint(waiting: Sequence[Problem]) -> str:
+    hints = {one.hint for one in waiting}
+    return hints.pop() if len(hints) == 1 else "do what is said of each, then cortex sync"
 
 
 def _merge_arguments(up: Upstream, theirs: str) -> list[str]:

@@ -1,0 +1,97 @@
+"""Whose the two sides of a conflict are, in words: `yours`, and `Ana's of 14:02`.
+
+Only what waits in a work tree says so, and is not committed before a person has looked: what two
+clones merge by themselves knows of no names, and comes out the same in both.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from typing import NamedTuple
+
+from cortex.core.merge.conflict_markers import marked_conflicts
+from cortex.core.merge.merge_plan import MergeSides
+from cortex.core.model.problem import Problem
+from cortex.core.text.shell_command import shell_quote
+from cortex.vault.git import git_cli, merging
+from cortex.vault.git.merging import MergeState
+
+LABELS = (b"ours", b"theirs")  # in a merged note, until `with_names`
+_MARKER_RE = re.compile(rb"(?m)^([<>]{7,}) [^\r\n]*")
+_MAX_NAME_CHARS = 40
+
+
+class OtherSide(NamedTuple):
+    """The side of a merge or rebase that is not this clone's."""
+
+    root: str
+    commit: str  # its last one
+    is_ours: bool  # git calls it ours, as in a rebase
+
+    def label(self, path: str) -> str:
+        """`Ana's of 14:02`: who changed a path there last; with the day unless it is today."""
+        name, day, clock = self._author(path)
+        today = time.strftime("%Y-%m-%d")
+        return f"{name}'s of {clock}" if day == today else f"{name}'s of {day} {clock}"
+
+    def name_and_day(self, path: str) -> str:
+        """`Ana 2026-11-25`, for a file's name."""
+        name, day, _ = self._author(path)
+        return re.sub(r'[\\/:*?"<>|#^\[\]]', "", f"{name} {day}").lstrip(".")
+
+    def with_names(self, path: str, data: bytes, versions: MergeSides) -> bytes:
+        """The text, with its new conflict markers saying whose lines they are."""
+        before = [tree[path] for tree in versions if path in tree]
+        new = marked_conflicts(data) - marked_conflicts(b"\n".join(before))
+        lines = {line for pair in new for line in pair}
+        git_ours, git_theirs = self.label(path).encode(), b"yours"
+        if not self.is_ours:
+            git_ours, git_theirs = git_theirs, git_ours
+        swapped = any(opening.endswith(b" theirs") for opening, _ in new)
+
+        def named(found: re.Match[bytes]) -> bytes:
+            is_first = found[1].startswith(b"<")
+            label = git_ours if is_first != swapped else git_theirs
+            return found[1] + b" " + label if found[0] in lines else found[0]
+
+        return _MARKER_RE.sub(named, data)
+
+    def question(self, path: str, now: bytes | None, versions: MergeSides) -> Problem | None:
+        """What a person has to decide about a file, and how; None if it is neither of these."""
+        name = self._author(path)[0]
+        before = marked_conflicts(b"\n".join(tree[path] for tree in versions if path in tree))
+        if now and (new := marked_conflicts(now) - before):
+            openings = {opening for opening, _ in new}
+            lines = (number for number, line in enumerate(now.splitlines(), 1) if line in openings)
+            where = ", ".join(f"{path}:{number}" for number in lines)
+            hint = "choose the lines to keep and delete the markers, then cortex sync"
+            return Problem(path, f"you and {name} changed the same lines: {where}", hint)
+        in_base, in_ours, in_theirs = (path in tree for tree in versions)
+        if not in_base or in_ours == in_theirs:
+            return None
+        deleter, editor = (name, "you") if in_ours != self.is_ours else ("you", name)
+        git = f"git -C {shell_quote(self.root)}"
+        keep, drop = f"{git} add -- {shell_quote(path)}", f"{git} rm -- {shell_quote(path)}"
+        message = f"{deleter} deleted it, and {editor} changed it"
+        return Problem(path, message, f"{keep} keeps it, {drop} lets it go; then cortex sync")
+
+    def _author(self, path: str) -> tuple[str, str, str]:
+        words = ["log", "-1", "--format=%an%x00%ad", "--date=format-local:%Y-%m-%d %H:%M"]
+        ran = git_cli.run_unchecked(self.root, [*words, self.commit, "--", path])
+        if not ran.stdout:
+            ran = git_cli.run_unchecked(self.root, [*words, self.commit, "--"])
+        name, _, when = ran.stdout.decode("utf-8", "replace").strip().rpartition("\0")
+        shown = "".join(sign for sign in name if sign.isprintable())[:_MAX_NAME_CHARS].strip()
+        day, _, clock = when.partition(" ")
+        return shown or "somebody else", day, clock
+
+
+def other_side(root: str, mine: MergeState) -> OtherSide | None:
+    """The other side of a merge or rebase under way; None in another operation."""
+    if mine.how not in ("merge", "rebase"):
+        return None
+    commits = merging.revisions_of(root, mine.how)
+    is_rebase = mine.how == "rebase"
+    found = mine.theirs or (commits and (commits.ours if is_rebase else commits.theirs))
+    return OtherSide(root, found, is_rebase) if found else None
