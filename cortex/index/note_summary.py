@@ -36,6 +36,7 @@ from cortex.core.model.turn_summary import USER, parse_turn_summary, utterances
 from cortex.core.notes import note as notes
 from cortex.core.ranking.text_similarity import pack_sketch, token_set
 from cortex.core.text import iso_time
+from cortex.core.text.shell_command import cortex_command
 from cortex.core.text.strings import format_time, one_line, shorten
 
 _TITLE_CHARS = 100  # of an event, which has no title of its own
@@ -250,7 +251,14 @@ def _merge_problems(note: notes.Note, path: str, body: str) -> list[Problem]:
         where = f"{path}:{line + note.body_start_line - 1}"
         message = "conflict markers: git could not merge the two versions"
         return [Problem(where, message, "keep the lines you want, delete the markers")]
-    if note.fields.get("merge_conflicts"):
+    if entries := note.fields.get("merge_conflicts"):
+        listed = entries if isinstance(entries, list) else [entries]
+        if all(isinstance(one, dict) and one.get("field") == "text" for one in listed):
+            message = "was saved twice with two texts; a merge kept the later one"
+            id_ = note.get("id") or path
+            reviewed = cortex_command("update", id_, "--reviewed")
+            hint = f"{cortex_command('history', id_)} shows both; {reviewed} when you have looked"
+            return [Problem(path, message, hint)]
         message = "a merge left a choice to a person: see merge_conflicts in its frontmatter"
         return [Problem(path, message, "choose, then delete the lines of merge_conflicts")]
     return []

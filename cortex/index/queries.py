@@ -310,6 +310,12 @@ def edges_of_kinds(
     return list(catalogue.select(query, (*values, *more)))
 
 
+def notes_with_lost_text(catalogue: Catalogue) -> set[int]:
+    """The numbers of the notes of which a merge kept one of two texts, unseen by anybody."""
+    query = "SELECT number FROM problem WHERE instr(hint, ' --reviewed ')"
+    return {number for (number,) in catalogue.select(query)}
+
+
 def has_edge_kind(catalogue: Catalogue, kind: str) -> bool:
     """Whether any note says a relation of this kind."""
     found = catalogue.select("SELECT 1 FROM edge WHERE kind = ? LIMIT 1", (kind,))

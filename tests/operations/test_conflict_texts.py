@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shlex
@@ -120,3 +121,51 @@ def test_of_an_attachment_that_both_changed_both_stay(two) -> None:
         assert Path(each.root, "img/photo.png").read_bytes() == b"\x89PNG\0of Bob"
         assert Path(each.root, copy).read_bytes() == b"\x89PNG\0of Ana"
     assert a.tree() == b.tree()
+
+
+@pytest.mark.parametrize("seen_by", ["a save", "an update", "--reviewed", "a plain pull"])
+def test_of_two_texts_for_one_topic_the_lost_one_is_named_until_somebody_has_looked(
+    two, cortex, seen_by
+) -> None:
+    a, b = two
+    for each, word in ((a, "Postgres"), (b, "SQLite")):
+        words = ("save", f"Use {word}", "--topic", "decision/store", "--project", "p")
+        assert cortex(*words, "--body", f"{word} is enough.", cwd=each.root).returncode == 0
+        time.sleep(1.1)  # their events must not be of one second
+    settle(a)
+    a.synced()
+    if seen_by == "a plain pull":
+        cortex("sync", "--no-push", cwd=b.root)
+        b.git("pull", "-q", "--no-edit")
+    said = cortex("sync", cwd=b.root).stdout
+    (path,) = [path for path in b.notes() if path.startswith("records/") and path != NOTE]
+    id_ = Path(path).stem
+    if seen_by != "a plain pull":
+        line = next(line for line in said.splitlines() if ": text: kept" in line)
+        assert re.search(r'kept "Use SQLite" of 2\d.*, not "Use Postgres" of 2\d', line)
+        assert not re.search(r"\d{8}t\d{6}z-", line)
+    a.synced()
+    for each in two:
+        assert "SQLite is enough." in each.read(path)
+        assert path in cortex("status", cwd=each.root).stdout.split("opposing")[1]
+        status = json.loads(cortex("status", "--json", cwd=each.root).stdout)
+        assert [one["path"] for one in status["opposing"]["hits"]] == [path]
+        page = each.read("briefings/index.md")
+        assert "## Conflicts" in page
+        assert f"{id_}.conflict" in page
+        problems = json.loads(cortex("doctor", "--json", cwd=each.root).stdout)["problems"]
+        assert f"cortex update {id_} --reviewed" in str(problems)
+    if seen_by == "a save":
+        cortex("save", "Use both", "--topic", "decision/store", "--project", "p", cwd=b.root)
+    elif seen_by == "an update":
+        cortex("update", id_, "--body", "Both.", cwd=b.root)
+    else:
+        assert cortex("update", id_, "--reviewed", cwd=b.root).returncode == 0
+    b.synced()
+    a.synced()
+    assert a.tree() == b.tree()
+    for each in two:
+        assert "merge_conflicts" not in each.read(path)
+        assert "Conflicts" not in each.read("briefings/index.md")
+        status = json.loads(cortex("status", "--json", cwd=each.root).stdout)
+        assert status["opposing"]["hits"] == []

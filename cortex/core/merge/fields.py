@@ -17,6 +17,7 @@ from cortex.core.notes.yaml_writer import flow_text
 
 CONFLICTS_KEY = "merge_conflicts"
 WHOLE_FRONTMATTER = "frontmatter"
+LOST_TEXT = "text"  # what an entry names where a topic's text lost to a later one
 IMMUTABLE_KEYS = ("id", "type")
 # What one event alone can say of a topic's record: it stands and falls with the text, as in
 # `core/normalize/topic_upsert.py`.
@@ -67,6 +68,9 @@ class MergeLog:
         self.precedence = sides
         self.decisions: list[str] = []
         self.conflicts: list[dict[str, str]] = []
+        # A topic's text lost to a later one: that stops nothing, and stays named until somebody has
+        # looked.
+        self.has_lost_text = False
 
     def log_choice(self, field: str, kept: str, lost: str, why: str = "") -> None:
         self.decisions.append(

@@ -19,6 +19,7 @@ from cortex.core.merge.body import (
     merge_body,
 )
 from cortex.core.merge.fields import (
+    LOST_TEXT,
     FrontmatterBlock,
     MergeLog,
     SidePrecedence,
@@ -60,8 +61,8 @@ class _TopicWinner(NamedTuple):
     """
 
     side: str  # newer, older, or both if their text is of one event
-    event: str
-    losing_event: str  # the event whose text does not stand
+    kept: str = ""  # both texts for a person: title and time
+    lost: str = ""
 
 
 class _RecordSide(NamedTuple):
@@ -184,8 +185,10 @@ def _merge_text(
     if latest and latest.side != "both":
         kept, lost = (newer, older) if latest.side == "newer" else (older, newer)
         if lost.parts.body not in (kept.parts.body, was.parts.body):
-            kept_text = f"text: kept that of {latest.event}, not that of {latest.losing_event}"
-            ledger.decisions.append(f"{kept_text}: both sides saved the topic {newer.topic!r}")
+            ledger.has_lost_text = True
+            ledger.decisions.append(
+                f"text: kept {latest.kept}, not {latest.lost}: both sides saved {newer.topic!r}"
+            )
         return MergedBody(kept.parts.body, 0)
     bodies = (was.parts.body, newer.parts.body, older.parts.body)
     if ledger.precedence.is_session and all(SUMMARY_MARK.encode() in body for body in bodies[1:]):
@@ -205,7 +208,8 @@ def _with_one_title(
     was, one, two = titles = [_heading_of(side) for side in sides]
     if not one or not two or one == two:
         return sides
-    kept = two if one == was or (latest and latest.side == "older") else one
+    is_saved_anew = latest is not None and latest.side != "both"  # its title goes with its text
+    kept = two if (latest and latest.side == "older" if is_saved_anew else one == was) else one
     if was not in (one, two):
         ledger.log_choice("title", kept, one if kept == two else two)
     base, newer, older = (
@@ -305,11 +309,19 @@ def _topic_winner(was: _RecordSide, newer: _RecordSide, older: _RecordSide) -> _
 
     first, second = latest_event_id(one), latest_event_id(two)
     if first == second:  # what came in late on both sides changed no text
-        return _TopicWinner("both", first, second)
-    side, event, other = max(
-        ("newer", first, second), ("older", second, first), key=lambda row: row[1]
-    )
-    return _TopicWinner(side, event, other)
+        return _TopicWinner("both")
+    texts = (_describe_text(newer, first), _describe_text(older, second))
+    if first > second:
+        return _TopicWinner("newer", *texts)
+    return _TopicWinner("older", *texts[::-1])
+
+
+def _describe_text(side: _RecordSide, event: str) -> str:
+    """`"Use SQLite" of 2026-11-20 16:45`."""
+    field = side.fields.get("title") if side.fields else None
+    value = yaml_subset.parse_value("title", field.text) if field else None
+    title = _heading_of(side) or (value.text if value else side.topic)
+    return f'"{title[:80]}" of {event[:4]}-{event[4:6]}-{event[6:8]} {event[9:11]}:{event[11:13]}'
 
 
 def _provenance_events(side: _RecordSide) -> set[str]:
@@ -340,8 +352,10 @@ def _merge_frontmatter(
         if _is_too_large(block):
             block = _choose_whole_block(was, newer, older, ledger)
     entries = split_fields(block)
-    if ledger.conflicts and entries is not None:
-        block = _join_fields(fields.add_conflict_entries(entries, ledger.conflicts))
+    # Without the event: which texts lost to which depends on who merges first.
+    named = [*ledger.conflicts, *([{"field": LOST_TEXT}] if ledger.has_lost_text else [])]
+    if named and entries is not None:
+        block = _join_fields(fields.add_conflict_entries(entries, named))
     fences = [
         (side.parts.opening_fence, side.parts.closing_fence)
         for side in (was, with_one[0], with_one[-1])

@@ -76,6 +76,8 @@ def upsert_record(
     )
     if back:
         note = edit.restore_active_status(note)
+    if wins:
+        note = edit.without_lost_texts(note)
     held = record_from_note(note)
     joined = _merge_collections(held, change.record)
     manual_edit = None

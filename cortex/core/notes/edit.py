@@ -202,3 +202,12 @@ def with_body(note: Note, text: str) -> Note:
         text = join_heading(note.title, text)
     body = f"\n{text}\n".replace("\n", note.eol)
     return note._replace(body=body.encode("utf-8", "surrogatepass"))
+
+
+def without_lost_texts(note: Note) -> Note:
+    """The note without the names of texts that lost in a merge: somebody has looked."""
+    entries = note.fields.get("merge_conflicts")
+    if not isinstance(entries, list):
+        return note
+    kept = [one for one in entries if not (isinstance(one, dict) and one.get("field") == "text")]
+    return note if len(kept) == len(entries) else with_fields(note, {"merge_conflicts": kept})

@@ -91,12 +91,17 @@ def status(answer: Any) -> Iterable[str]:
             listed = [f"{escape(name)} {number}" for name, number in counts.items()]
             others = [f"{more[key]} more"] if more.get(key) else []
             yield f"  {heading}{', '.join(listed + others)}"
-    for name in ("overdue", "stale", "contradictions", "faded", "recent"):
+    for name in ("overdue", "stale", "contradictions", "opposing", "faded", "recent"):
         notes = getattr(answer, name)
         if notes.hits:
             others_count = notes.total - len(notes.hits) if name != "recent" else 0
             rest = f"  {dim(f'and {others_count} more')}" if others_count else ""
             rest += dim("  cortex lifecycle archives them") if name == "faded" else ""
+            rest += (
+                dim("  saved with two texts; cortex update ID --reviewed")
+                if name == "opposing"
+                else ""
+            )
             yield f"{name if name == 'recent' else yellow(name)}{rest}"
         for note in notes.hits:
             when = note.due[:10] if name == "overdue" else format_day(note.date)

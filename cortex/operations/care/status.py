@@ -12,7 +12,12 @@ from cortex.core.text.iso_time import epoch_seconds
 from cortex.core.text.strings import format_time
 from cortex.index.catalogue import Catalogue, NoteRow
 from cortex.index.filters import NoteFilter
-from cortex.index.queries import count_started_sessions, count_topics, edges_of_kinds
+from cortex.index.queries import (
+    count_started_sessions,
+    count_topics,
+    edges_of_kinds,
+    notes_with_lost_text,
+)
 from cortex.index.refresh import IndexSession, query_index
 from cortex.operations.find.ensure_fresh import heal_if_stale, state_problems
 from cortex.operations.find.hits import Hits
@@ -62,6 +67,7 @@ class StatusResult(NamedTuple):
     overdue: Hits[StatusNote]  # open actions that were due before today, the longest first
     stale: Hits[StatusNote]  # open, and unchanged for 30 days; the longest first
     contradictions: Hits[StatusNote]  # current records that contradict another current one
+    opposing: Hits[StatusNote]  # saved twice with two texts, of which a merge kept the later one
     faded: Hits[StatusNote]  # records that cortex lifecycle archives, the longest untouched first
     live: tuple[str, ...]  # ids of sessions that are going on, the last moved first
     orphans: tuple[str, ...]  # without an event for a day: cortex session end --orphans
@@ -94,6 +100,8 @@ def _build_status(vault: Vault, now: IndexSession, at: str) -> StatusResult:
     stale = catalogue.find(unchanged, "date")
     recent = catalogue.find(is_current, "-date", _MAX_NOTES)
     contradicting = _contradicting_records(catalogue, is_current)
+    lost_texts = notes_with_lost_text(catalogue)
+    opposing = catalogue.find(NoteFilter(numbers=lost_texts), "-date") if lost_texts else []
     faded, _ = find_faded(vault, now, at)
     lists: dict[str, list[Any]] = {
         "failed": failed,
@@ -131,6 +139,7 @@ def _build_status(vault: Vault, now: IndexSession, at: str) -> StatusResult:
         overdue=_status_notes(vault, overdue),
         stale=_status_notes(vault, stale),
         contradictions=_status_notes(vault, contradicting),
+        opposing=_status_notes(vault, opposing),
         faded=_status_notes(vault, [one.row for one in faded]),
         live=tuple(shown["live"]),
         orphans=tuple(shown["orphans"]),

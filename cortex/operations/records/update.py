@@ -22,6 +22,7 @@ from cortex.core.notes.edit import (
     with_fields,
     with_fields_in_order,
     with_title,
+    without_lost_texts,
 )
 from cortex.core.notes.note import Note
 from cortex.core.redact.secrets import sanitize_text
@@ -51,6 +52,7 @@ class _UpdateRequest(NamedTuple):
     added_tags: tuple[str, ...]
     removed_tags: tuple[str, ...]
     body: str
+    reviewed: bool
 
 
 def update(
@@ -71,6 +73,7 @@ def update(
     confidence: Annotated[float, Between(0, 1)] | Literal["none"] | None = None,
     priority: Annotated[int, Between(1, 10)] | Literal["none"] | None = None,
     branch: str = "",
+    reviewed: bool = False,
 ) -> RecordChange:
     """Change fields or the text of a record.
 
@@ -92,24 +95,24 @@ def update(
     confidence: how sure it is, from 0 to 1
     priority: how much it matters, from 1 to 10
     branch: the branch
+    reviewed: you have looked at the text that lost in a merge
 
     Example: cortex update use-sqlite-k3f7q2 --add-tags storage --priority 8
     Example: cortex update use-sqlite-k3f7q2 --body - < sqlite.md
     """
-    words = {
+    fields = _kept_fields({
         "title": title, "project": project, "scope": scope, "owner": owner, "due": due,
         "confidence": confidence, "priority": priority, "branch": branch,
-    }  # fmt: skip
+    })  # fmt: skip
     asked = _UpdateRequest(
-        fields=_kept_fields(words),
-        status=status,
-        tags=_clean_tags(tags) if tags else None,
-        added_tags=_clean_tags(add_tags),
-        removed_tags=_clean_tags(remove_tags),
+        fields,
+        status,
+        _clean_tags(tags) if tags else None,
+        *map(_clean_tags, (add_tags, remove_tags)),
         body=sanitize_text(body).replace("\r\n", "\n"),
+        reviewed=reviewed,
     )
     _check_request(asked, vault, id)
-
     edit = partial(_edit_and_undo, vault, caller, asked)
     change = change_record(vault, caller, id, "updated", edit)
     return tick_minutes(vault, caller, change, done=status == "done") if status else change
@@ -165,7 +168,8 @@ def _check_request(asked: _UpdateRequest, vault: Vault, id_: str) -> None:
         hint = f"{cortex_command('promote', id_)} moves it to your own vault"
         raise InvalidInputError("what is personal is not kept in a shared vault", hint)
     has_tags = asked.tags is not None or asked.added_tags or asked.removed_tags
-    if not (asked.fields or asked.status or has_tags or asked.body.strip()):
+    is_asked = asked.fields or asked.status or has_tags or asked.reviewed
+    if not (is_asked or asked.body.strip()):
         hint = "cortex update ID --title TEXT; the word none takes a field out"
         raise InvalidInputError("there is nothing to change: an empty text changes none", hint)
     size = len(asked.body.encode("utf-8", "surrogatepass"))
@@ -179,6 +183,8 @@ def _edit_and_undo(
 ) -> Edited:
     """The edited note, the command that undoes it, and a hint for what that cannot bring back."""
     changed, before = _with_asked_fields(note, asked, row, caller.now)
+    if asked.reviewed or asked.body or "title" in asked.fields:
+        changed = without_lost_texts(changed)
     back: list[str] = []
     lost = []
     for key, value in before.items():
