@@ -105,13 +105,9 @@ def update(
         "confidence": confidence, "priority": priority, "branch": branch,
     })  # fmt: skip
     asked = _UpdateRequest(
-        fields,
-        status,
-        _clean_tags(tags) if tags else None,
-        *map(_clean_tags, (add_tags, remove_tags)),
-        body=sanitize_text(body).replace("\r\n", "\n"),
-        reviewed=reviewed,
-    )
+        fields, status, _clean_tags(tags) if tags else None, _clean_tags(add_tags),
+        _clean_tags(remove_tags), sanitize_text(body).replace("\r\n", "\n"), reviewed,
+    )  # fmt: skip
     _check_request(asked, vault, id)
     edit = partial(_edit_and_undo, vault, caller, asked)
     change = change_record(vault, caller, id, "updated", edit)
