@@ -121,19 +121,19 @@ def search(
     asked = _parse_query(query, caller.now, chosen, after, before)
     every = all or any(one.key == "status" and not one.negated for one in asked.filters)
     parts, problems = _search_vaults(vault, whose, caller, asked, number, every=every)
-    return _build_result(caller, query, asked, number, parts, problems)
+    ranked = _merge_hits(parts, number)
+    return _build_result(caller, (query, asked), ranked, parts, problems)
 
 
 def _build_result(
     caller: Caller,
-    query: str,
-    asked: Query,
-    number: int,
+    question: tuple[str, Query],
+    ranked: list[tuple[_VaultHits, _RankedRow]],
     parts: list[_VaultHits],
     problems: list[Problem],
 ) -> SearchResult:
-    """The answer from what each vault answers."""
-    ranked = _merge_hits(parts, number)
+    """The answer to a query, which is given as it was written and as it was read."""
+    query, asked = question
     terms = next((part.terms for part in parts if part.terms), {})
     hits = _build_hits(ranked, asked, terms)
     dropped = sum(part.dropped_count for part in parts)
