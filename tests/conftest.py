@@ -182,8 +182,10 @@ def caller_now(cwd: str = "/") -> Caller:
 
 @pytest.fixture
 def vault(tmp_path: Path, caller: Caller) -> Vault:
-    """An empty vault."""
-    return Vault(init(caller, str(tmp_path / "vault"), no_git=True).root)
+    """An empty vault in no repository, and without a name of its own for its project."""
+    made = Vault(init(caller, str(tmp_path / "vault"), no_git=True).root)
+    Path(made.root, ".cortex-project").unlink()
+    return made
 
 
 @pytest.fixture

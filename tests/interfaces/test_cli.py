@@ -335,6 +335,7 @@ SESSIONS = sorted(Path(__file__).parent.parent.joinpath("transcripts").glob("*.t
 VOLATILE = [
     (re.compile(r"\d{8}t\d{6}z-[a-z2-7]{10}"), "EVENT"),
     (re.compile(r"\d{4}-\d{2}-\d{2}(T[0-9:]{8}Z| \d{2}:\d{2})?"), "DATE"),
+    (re.compile(r"(?<='s of )\d{2}:\d{2}"), "DATE"),
     (re.compile(r"-[a-z2-7]{6}(?=\.md|\]\]|\||$)", re.MULTILINE), "-HASH6"),
     (re.compile(r"-[a-z2-7]{6}(?= (?:--at|\d{14}))"), "-HASH6"),
     (re.compile(r" \d{14} -->"), " TIME -->"),

@@ -265,7 +265,7 @@ def test_a_vault_below_the_top_speaks_of_its_own_paths(tmp_path, caller, git):
     from cortex.operations.care.init import init
     from cortex.vault.locate import Vault
 
-    vault = Vault(init(caller, str(tmp_path / "code/my vault")).root)
+    vault = Vault(init(caller, str(tmp_path / "code/my vault"), no_git=True).root)
     git(tmp_path / "code", "init", "-q")
     file = Path(vault.root, ONE)
     file.parent.mkdir(parents=True)

@@ -335,7 +335,7 @@ def test_in_a_code_repository_only_the_index_is_mended(tmp_path, caller, git):
     from cortex.operations.care.init import init
 
     top = tmp_path / "code"
-    root = Path(init(caller, str(top / "vault")).root)
+    root = Path(init(caller, str(top / "vault"), no_git=True).root)
     git(top, "init", "-q")
     (top / "main.c").write_text("int x;\n")
     git(top, "add", ".")
