@@ -195,6 +195,10 @@ def vault(tmp_path: Path, caller: Caller) -> Vault:
     made = Vault(init(caller, str(tmp_path / "vault")).root)
     Path(made.root, "code.py").write_text("print()\n")
     Path(made.root, "later.txt").write_text("first\n")
+    with Path(made.root, "cortex.toml").open(
+        "a"
+    ) as settings:  # whose notes are whose is shown here
+        settings.write("\n[sync]\nnotes = false\n")
     for words in (
         ("init", "-q"),
         ("add", "-A"),

@@ -110,6 +110,8 @@ def commit_notes(
     with commit.repository_lock(root):
         commit.check_unblocked(root)
         for _ in range(_MAX_ATTEMPTS):
+            staged = {os.fsdecode(one.path) for one in objects.list_staged(root)}  # meanwhile
+            stamps = {path: one for path, one in stamps.items() if path not in staged}
             if not stamps:  # without a path git would add everything
                 break
             index = _copy_index(root)
