@@ -52,9 +52,9 @@ def init(
     """Make a folder a vault; no note in it changes.
 
     It may be an Obsidian vault or a folder of notes. Where there is no git repository around the
-    folder one is made; nothing is committed. At the
-    root of the repository a file .cortex-project is written, unless there is one: it names the
-    project, so that a clone, a copy, a move or a new remote does not make another one of it.
+    folder one is made; nothing is committed. At the root of the repository a file .cortex-project
+    is written, unless there is one: it names the project, so that a clone, a copy, a move or a new
+    remote does not make another one of it.
 
     Settings of agents in the folder, such as .claude or .mcp.json, are named; Cortex trusts and
     installs none of them.
@@ -79,17 +79,15 @@ def init(
     root = real_folder(caller.cwd, directory)
     folder = folder.replace(os.sep, "/").rstrip("/")
     _check_folder(root, folder)
-    change = None
-    if obsidian or no_obsidian:
-        change = obsidian_settings.plan_exclusion(root, exclude=obsidian)
+    is_asked = obsidian or no_obsidian
+    change = obsidian_settings.plan_exclusion(root, exclude=obsidian) if is_asked else None
     os.makedirs(root, exist_ok=True)
     is_new = not files.exists(root, layout.SETTINGS_FILE)
     repository = _make_repository(root) if is_new and not no_git else ""
     added = _add_files(root, folder)
     if repository == "made":
         drivers.register(root)
-    settings = list_agent_settings(root)
-    result = InitResult(root, added, default, settings, repository=repository)
+    result = InitResult(root, added, default, list_agent_settings(root), repository=repository)
     if default:
         _set_default(root)
     if change is None:

@@ -91,7 +91,7 @@ def sync(
     yes: bool = False,
     only_records: bool = False,
 ) -> SyncResult:
-    """Commit what is Cortex's and your own notes, merge what others pushed, push.
+    """Commit notes and records, merge what others pushed, push.
 
     Your own notes and attachments go along where the vault is a repository of its own that holds no
     code ([sync] notes = true or false says otherwise). What you staged, what is hidden or ignored,
