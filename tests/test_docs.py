@@ -5,20 +5,31 @@ from __future__ import annotations
 import json
 import os
 import re
+import runpy
+import shlex
+import shutil
+import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType
 
+import pytest
+
 from cortex import hosts
+from cortex.core.text import toml
 from cortex.hosts.table import wanted_entries
-from cortex.interfaces.cli import arguments, overview
+from cortex.interfaces.cli import arguments, command as command_line, overview
 from cortex.interfaces.declare import declaration_of, load_verb
 from cortex.interfaces.hook import payloads
 from cortex.operations import ALIASES, VERBS
+from cortex.vault import settings, user_settings
 from tests.conftest import Shell
 
-COMMANDS = Path(__file__).parent.parent / "docs/commands.md"
+ROOT = Path(__file__).parent.parent
+COMMANDS = ROOT / "docs/commands.md"
+HIDDEN = ("hook",)  # a verb that machines call
+PAGES = ("README.md", *sorted(f"docs/{path.name}" for path in ROOT.glob("docs/*.md")))
 MARK = "<!-- From here on the declarations of the verbs speak: CORTEX_UPDATE=1 make test writes it anew. -->\n"
 
 
@@ -79,6 +90,7 @@ def steady(text: str) -> str:
     """The text without what differs from run to run; of notes made within one second the order does, and so do the five that
     status shows."""
     text = re.sub(r"(?s)\nrecent\n.*", "\nrecent", text)
+    text = re.sub(r"\b(?=[a-f]*\d)[0-9a-f]{10}\b", "COMMIT", text)
     text = re.sub(r"\d{8}t\d{6}z-[a-z2-7]{10}", "EVENT", text)
     text = re.sub(r"\d{4}-\d{2}-\d{2}(T[0-9:]{8}Z| \d{2}:\d{2}(:\d{2})?)?", "DATE", text)
     text = re.sub(r"\b\d{4}/\d{2}/", "MONTH/", text)
@@ -184,3 +196,194 @@ def test_the_host_that_is_shown_is_one(monkeypatch) -> None:
     told = parsed.turn_summary("/work/shop", "none")
     assert told.message == "Decision: SQLite."
     assert told.changed_files == ("src/cart.py",)
+
+
+# A page's transcripts. `<!-- in PLACE: COMMANDS -->` above a block says in which folder it and those below it run, and
+# what made the folder. `ana$` in place of `$` is another person, in the same place of a home of their own. A block or
+# line with NEW tells of what is not there yet: it is neither run nor checked.
+NEW = "<!-- new -->"
+BLOCK = re.compile(
+    r"(?:^<!-- in ([\w/]+)(?:: (.*?))? -->\n+)?(^<!-- new -->\n)?^```(console|sh)\n(.*?)^```",
+    re.DOTALL | re.MULTILINE,
+)
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if page != "docs/commands.md"])
+def test_what_a_page_shows_is_what_the_commands_say(page, tmp_path, monkeypatch) -> None:
+    path, told, place = ROOT / page, Told(tmp_path, monkeypatch), "notes"
+    text, shown, wanted = path.read_text(), [], []
+    for found in list(BLOCK.finditer(text)):
+        where, setup, new, kind, block = found.groups()
+        if where:
+            place = where
+            told.prepare(place, setup or "")
+        if new or kind == "sh":
+            continue
+        said = [
+            (line, told.run(place, person, command), output)
+            for line, person, command, output in steps_of(block)
+        ]
+        if os.environ.get("CORTEX_UPDATE") == "1":
+            if all(steady(output) == steady(before) for _, output, before in said):
+                continue
+            made = "\n".join(f"{line}\n{output}" for line, output, _ in said)
+            text = text.replace(f"```console\n{block}```", f"```console\n{made}```", 1)
+        for line, output, before in said:
+            shown.append(f"{line}\n{steady(output)}")
+            wanted.append(f"{line}\n{steady(before)}")
+    if os.environ.get("CORTEX_UPDATE") == "1":
+        path.write_text(text)
+    else:
+        for here, there in zip(shown, wanted, strict=True):
+            assert here == there
+
+
+def steps_of(block: str) -> Iterator[tuple[str, str, str, str]]:
+    """Each command of a transcript: its line, whose it is, the command, what it answered."""
+    for step in re.split(r"^(?=\w*\$ )", block, flags=re.MULTILINE)[1:]:
+        line, _, output = step.partition("\n")
+        person, _, command = line.partition("$ ")
+        yield line, person, command, output
+
+
+class Told:
+    """Runs what pages tell, each person in a home of their own below one folder."""
+
+    def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.folder, self.patch = folder, monkeypatch
+        self.shell = Shell(folder, folder)
+
+    def prepare(self, place: str, setup: str) -> None:
+        """Make the place, and run there what the page does not show. `project` is this project's vault."""
+        (self.folder / place).mkdir(parents=True, exist_ok=True)
+        if place == "cortex":
+            shutil.copytree(ROOT / "vault", self.folder / place / "vault")
+            shutil.copy(ROOT / ".cortex-project", self.folder / place)
+        environment = os.environ | {"PATH": f"{self.shell.tools}:{os.environ['PATH']}"}
+        subprocess.run(
+            setup,
+            shell=True,
+            check=True,
+            cwd=self.folder / place,
+            env=environment,
+            capture_output=True,
+        )
+
+    def run(self, place: str, person: str, command: str) -> str:
+        home = self.folder / person
+        for who in ("AUTHOR", "COMMITTER") if person else ():
+            self.patch.setenv(f"GIT_{who}_NAME", person.title())
+            self.patch.setenv(f"GIT_{who}_EMAIL", f"{person}@example.org")
+        self.shell.cwd = home / place
+        done = self.shell.run(command)
+        assert done.returncode in (0, 1, 2), (command, done.stderr)
+        said = done.stdout + done.stderr
+        for path in (home, self.folder, os.environ["HOME"]):
+            said = said.replace(f"{path}/", "~/").replace(str(path), "~")
+        return "".join(f"{line}\n" for line in said.splitlines())
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_a_command_that_a_page_tells_is_one(page) -> None:
+    """In blocks, whole lines; in sentences the verb and its options."""
+    text = (ROOT / page).read_text()
+    for found in BLOCK.finditer(text):
+        if not found[3]:
+            for words in command_lines(found[4], found[5]):
+                assert words[0] in (*VERBS, *HIDDEN), words
+                if words[0] in VERBS:
+                    command_line.parse(words)
+    for line in re.sub(r"^```.*?^```", "", text, flags=re.DOTALL | re.MULTILINE).splitlines():
+        for verb, rest in () if NEW in line else re.findall(r"`cortex ([a-z]+)([^`]*)`", line):
+            assert verb in (*VERBS, *HIDDEN), line
+            if verb in HIDDEN:
+                continue
+            declared = declaration_of(load_verb(verb))
+            known = {one.flag for one in (*declared.parameters, *arguments.GLOBAL_OPTIONS)}
+            assert set(re.findall(r"(?<!\S)--[a-z-]+", rest)) <= known | {"--help"}, line
+
+
+def command_lines(kind: str, block: str) -> Iterator[list[str]]:
+    """The words of each `cortex` in a block, without comments, pipes and redirections."""
+    lines = [step[2] for step in steps_of(block)] if kind == "console" else block.splitlines()
+    for line in lines:
+        lexer = shlex.shlex(line, posix=True, punctuation_chars="|;&<>")
+        lexer.whitespace_split = True
+        words: list[list[str]] = [[]]
+        for word in lexer:
+            if set(word) <= set("|;&"):
+                words.append([])
+            else:
+                words[-1].append(word)
+        for one in words:
+            one = one[
+                : next((at for at, word in enumerate(one) if set(word) <= set("<>")), len(one))
+            ]
+            while one and re.fullmatch(r"\w+=\S*|sudo", one[0]):
+                one = one[1:]
+            if one[:1] == ["cortex"] and one[1:] and not one[1].startswith("-"):
+                yield one[1:]
+
+
+def test_links_between_pages_lead_somewhere() -> None:
+    for page in PAGES:
+        text = (ROOT / page).read_text()
+        for path, anchor in re.findall(r"\]\((?!https?:)([^)#\s]*)#?([^)\s]*)\)", text):
+            place = (ROOT / page).parent / path if path else ROOT / page
+            assert place.exists(), (page, path)
+            if anchor and place.suffix == ".md":
+                heads = re.findall(r"^#+ (.*)$", place.read_text(), re.MULTILINE)
+                anchors = {re.sub(r"[^\w -]", "", head.lower()).replace(" ", "-") for head in heads}
+                assert anchor in anchors, (page, path, anchor)
+
+
+class Asked(dict):
+    """Settings that say nothing, and remember what they were asked for."""
+
+    def __init__(self, asked: set[str], section: str = "") -> None:
+        super().__init__()
+        self.asked, self.section = asked, section
+
+    def get(self, key, default=None):
+        if isinstance(default, dict):
+            place = f"{self.section.strip('[] ')}.{key}".strip(".")
+            self.asked.add(f"[{place}]")
+            return Asked(self.asked, f"[{place}] ")
+        self.asked.add(f"{self.section}{key}")
+        return default
+
+
+def test_the_page_of_settings_names_each_and_no_other(monkeypatch) -> None:
+    asked = set[str]()
+    monkeypatch.setattr(settings, "read_text", lambda root: "")
+    monkeypatch.setattr(settings.toml, "parse", lambda text: Asked(asked))
+    settings.load("/")
+    monkeypatch.undo()
+    leaves = {key for key in asked if not key.endswith("]")}
+    tables = {
+        key
+        for key in asked
+        if key.endswith("]") and not any(key[:-1] in one for one in asked - {key})
+    }
+    template = toml.parse((ROOT / "templates/cortex.toml").read_text().replace("{{cursor}}", ""))
+    wanted = (
+        leaves | tables | {key for key, value in template.items() if not isinstance(value, dict)}
+    )
+    team, own, environment = (
+        set(re.findall(r"^\| `([^`]+)` \|(?!.*<!-- new -->)", part, re.MULTILINE))
+        for part in (ROOT / "docs/settings.md").read_text().split("\n## ")[1:4]
+    )
+    assert {re.sub(r"(\[(?:extract|projects\.aliases)\]).*", r"\1", key) for key in team} == wanted
+    assert own == {f"[distill] {key}" for key in user_settings.DistillSettings._fields}
+    source = "\n".join(path.read_text() for path in ROOT.glob("cortex/**/*.py"))
+    assert set(re.findall(r"\bCORTEX_[A-Z_]+", source)) <= environment
+    assert {name for name in environment if not re.search(rf"\b{name}\b", source)} == set()
+
+
+def test_the_pictures_are_what_a_session_shows() -> None:
+    """`python docs/pictures.py` draws them anew; look at them."""
+    made = runpy.run_path(str(ROOT / "docs/pictures.py"))["draw"]()
+    for name, picture in made.items():
+        if os.environ.get("CORTEX_UPDATE") == "1":
+            (ROOT / "docs" / name).write_text(picture)
+        assert (ROOT / "docs" / name).read_text() == picture, name
