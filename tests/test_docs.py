@@ -259,7 +259,10 @@ class Told:
         if place == "cortex":
             shutil.copytree(ROOT / "vault", self.folder / place / "vault")
             shutil.copy(ROOT / ".cortex-project", self.folder / place)
-        environment = os.environ | {"PATH": f"{self.shell.tools}:{os.environ['PATH']}"}
+        environment = os.environ | {
+            "PATH": f"{self.shell.tools}:{os.environ['PATH']}",
+            "PAGES": str(ROOT / "tests/pages"),
+        }
         subprocess.run(
             setup,
             shell=True,
