@@ -20,11 +20,11 @@ from cortex import hosts
 from cortex.core.text import toml
 from cortex.hosts.table import wanted_entries
 from cortex.interfaces.cli import arguments, command as command_line, overview
-from cortex.interfaces.declare import declaration_of, load_verb
+from cortex.interfaces.declare import convert, declaration_of, load_verb
 from cortex.interfaces.hook import payloads
 from cortex.operations import ALIASES, VERBS
 from cortex.vault import settings, user_settings
-from tests.conftest import Shell
+from tests.conftest import NOW, Shell
 
 ROOT = Path(__file__).parent.parent
 COMMANDS = ROOT / "docs/commands.md"
@@ -297,7 +297,9 @@ def test_a_command_that_a_page_tells_is_one(page) -> None:
             for words in command_lines(found[4], found[5]):
                 assert words[0] in (*VERBS, *HIDDEN), words
                 if words[0] in VERBS:
-                    command_line.parse(words)
+                    parsed = command_line.parse(words)
+                    if parsed:
+                        convert(parsed.declared, parsed.given, NOW)
     for line in re.sub(r"^```.*?^```", "", text, flags=re.DOTALL | re.MULTILINE).splitlines():
         for verb, rest in () if NEW in line else re.findall(r"`cortex ([a-z]+)([^`]*)`", line):
             assert verb in (*VERBS, *HIDDEN), line
