@@ -102,7 +102,7 @@ def test_neither_the_marks_of_bold_nor_those_of_a_conflict_are_shown() -> None:
     text = "# Carts\n\n<<<<<<< yours\n**Why.** Carts are `small`.\n=======\nCarts are large.\n>>>>>>> Ana's\n"
     shown = best_excerpt(text, looked_for({"cart": 1.0}))
     plain = shown.text.replace("\ue000", "").replace("\ue001", "")
-    assert plain == "Why. Carts are `small`. Carts are large."
+    assert plain == "Why: Carts are `small`. Carts are large."
     told = body_excerpt("Carts", text)
     assert "large" in told
     assert not any(mark in told for mark in ("<<<", "===", ">>>"))

@@ -16,6 +16,7 @@ _FRONTMATTER_RE = re.compile(r"---[ \t]*\r?\n(?:[^\n]*\n){0,1000}?---[ \t]*(?:\r
 _CALLOUT_RE = re.compile(r"^(?:> ?)+(?:\[!\w+\][ \t]?)?")
 _LINK_RE = re.compile(r"\[\[([^\[\]|\n]{1,400})(?:\|([^\[\]|\n]{1,400}))?\]\]")
 _BOLD_RE = re.compile(r"\*\*(?=\S)([^*\n]{1,400}?)(?<=\S)\*\*")
+_LABEL_RE = re.compile(r"^\*\*([^*.:]{1,40})\.\*\*(?= )")
 _NO_PROSE = ("#", "<!--", "<<<<<<< ", "||||||| ", ">>>>>>> ")  # headings, marks, conflicts
 _SENTENCE_END_RE = re.compile(r"(?<=[^\d\s][.!?])\s+(?=\S)")
 _CONTROL_CHARS_RE = re.compile("[\x00-\x1f\ue000\ue001]")
@@ -96,7 +97,8 @@ def _sentences(lines: Sequence[str], first: int) -> Iterator[Snippet]:
 def _plain_line(line: str) -> str:
     """A line without what makes it a callout or bold, with links as they read."""
     plain = _CONTROL_CHARS_RE.sub(" ", _CALLOUT_RE.sub("", line)).strip()
-    plain = _BOLD_RE.sub(r"\1", plain) if "**" in plain else plain
+    if "**" in plain:  # `**Why.** It is small` reads `Why: It is small`
+        plain = _BOLD_RE.sub(r"\1", _LABEL_RE.sub(r"\1:", plain))
     return _LINK_RE.sub(lambda found: found[2] or found[1], plain) if "[[" in plain else plain
 
 
