@@ -94,6 +94,7 @@ def steady(text: str) -> str:
     text = re.sub(r"\d{8}t\d{6}z-[a-z2-7]{10}", "EVENT", text)
     text = re.sub(r"\d{4}-\d{2}-\d{2}(T[0-9:]{8}Z| \d{2}:\d{2}(:\d{2})?)?", "DATE", text)
     text = text.replace("overdue since DATE", "due DATE")  # whatever day it is
+    text = re.sub(r"'s of (?:DATE|\d{2}:\d{2})", "'s of DATE", text)
     text = re.sub(r"\b\d{4}/\d{2}/", "MONTH/", text)
     # A record that is changed within the second in which it was made has no line that says so.
     text = re.sub(r"\.md:\d+", ".md:LINE", text)
@@ -200,11 +201,9 @@ def test_the_host_that_is_shown_is_one(monkeypatch) -> None:
 
 
 # A page's transcripts. `<!-- in PLACE: COMMANDS -->` above a block says in which folder it and those below it run, and
-# what made the folder. `ana$` in place of `$` is another person, in the same place of a home of their own. A block or
-# line with NEW tells of what is not there yet: it is neither run nor checked.
-NEW = "<!-- new -->"
+# what made the folder. `ana$` in place of `$` is another person, in the same place of a home of their own.
 BLOCK = re.compile(
-    r"(?:^<!-- in ([\w/]+)(?:: (.*?))? -->\n+)?(^<!-- new -->\n)?^```(console|sh)\n(.*?)^```",
+    r"(?:^<!-- in ([\w/]+)(?:: (.*?))? -->\n+)?^```(console|sh)\n(.*?)^```",
     re.DOTALL | re.MULTILINE,
 )
 
@@ -214,11 +213,11 @@ def test_what_a_page_shows_is_what_the_commands_say(page, tmp_path, monkeypatch)
     path, told, place = ROOT / page, Told(tmp_path, monkeypatch), "notes"
     text, shown, wanted = path.read_text(), [], []
     for found in list(BLOCK.finditer(text)):
-        where, setup, new, kind, block = found.groups()
+        where, setup, kind, block = found.groups()
         if where:
             place = where
             told.prepare(place, setup or "")
-        if new or kind == "sh":
+        if kind == "sh":
             continue
         said = [
             (line, told.run(place, person, command), output)
@@ -293,15 +292,14 @@ def test_a_command_that_a_page_tells_is_one(page) -> None:
     """In blocks, whole lines; in sentences the verb and its options."""
     text = (ROOT / page).read_text()
     for found in BLOCK.finditer(text):
-        if not found[3]:
-            for words in command_lines(found[4], found[5]):
-                assert words[0] in (*VERBS, *HIDDEN), words
-                if words[0] in VERBS:
-                    parsed = command_line.parse(words)
-                    if parsed:
-                        convert(parsed.declared, parsed.given, NOW)
+        for words in command_lines(found[3], found[4]):
+            assert words[0] in (*VERBS, *HIDDEN), words
+            if words[0] in VERBS:
+                parsed = command_line.parse(words)
+                if parsed:
+                    convert(parsed.declared, parsed.given, NOW)
     for line in re.sub(r"^```.*?^```", "", text, flags=re.DOTALL | re.MULTILINE).splitlines():
-        for verb, rest in () if NEW in line else re.findall(r"`cortex ([a-z]+)([^`]*)`", line):
+        for verb, rest in re.findall(r"`cortex ([a-z]+)([^`]*)`", line):
             assert verb in (*VERBS, *ALIASES, *HIDDEN), line
             if verb in HIDDEN:
                 continue
