@@ -666,7 +666,7 @@ def test_status_says_each_thing_once(shop, vault, cortex, monkeypatch) -> None:
         f"cursor    shared  .cursor/hooks.json  {sys.executable}",
         f"  stop                {NOW}  17 ms",
         "  never ran: session-start, pre-compact, session-end",
-        f"{Path(shop.cwd).parent}/.codex/hooks.json: neither /their/python nor a cortex on the PATH is here",
+        ".codex/hooks.json: neither /their/python nor a cortex on the PATH is here",
         "  cortex hooks install codex",
     ]
 

@@ -288,6 +288,7 @@ def test_settings_of_a_stranger_name_no_program_and_no_folder(stranger, mine, tr
     assert not trap.sprung()
     folders = {path.name for path in clone.root.iterdir()}
     assert folders <= {
+        ".cortex-project",
         ".git",
         ".gitattributes",
         "cortex.toml",
@@ -425,7 +426,7 @@ def test_names_that_look_like_options_patterns_or_commands_are_names(
     for number, name in enumerate(NAMES):  # a record that a person moved elsewhere is still ours
         if not name.endswith("/"):
             (clone.root / f"records/decision/moved-{number}.md").rename(clone.root / name)
-    (clone.root / "theirs.txt").write_text("nobody commits this but its owner")
+    (clone.root / "theirs.py").write_text("nobody commits this but its owner")
     done = clone.cortex("sync")
     assert done.returncode == 0, done.stdout
     tracked = clone.git("ls-files", "-z").stdout.split("\0")
@@ -440,7 +441,7 @@ def test_names_that_look_like_options_patterns_or_commands_are_names(
                 ("history", "--at", name, "base-0"),
             ):
                 clone.cortex(*words)
-    assert "theirs.txt" not in tracked
+    assert "theirs.py" not in tracked
     clone.cortex("merge", "--", *NAMES[:3])
     assert not pwned(tmp_path)
 

@@ -69,7 +69,9 @@ def run_limited(words: list[str], limit: int, value: int) -> subprocess.Complete
 
 def test_a_full_disk_refuses_and_keeps_what_it_has(mounted, caller, cortex, look, homes):
     vault = Vault(
-        init(caller, str(mounted("-t", "tmpfs", "-o", "size=64k", "tmpfs") / "vault")).root
+        init(
+            caller, str(mounted("-t", "tmpfs", "-o", "size=64k", "tmpfs") / "vault"), no_git=True
+        ).root
     )
     kept = {}
     while True:
@@ -93,7 +95,7 @@ def test_a_full_disk_refuses_and_keeps_what_it_has(mounted, caller, cortex, look
 
 def test_a_disk_that_fills_up_during_a_run_loses_no_event(mounted, caller, cortex, look, homes):
     disk = mounted("-t", "tmpfs", "-o", "size=128k", "tmpfs")
-    vault = Vault(init(caller, str(disk / "vault")).root)
+    vault = Vault(init(caller, str(disk / "vault"), no_git=True).root)
     ids = [capture(vault, caller, f"Gotcha: {n} " + "word " * 700).id for n in range(6)]
     before = look(vault.root).below("inbox")
     (disk / "ballast").write_bytes(
@@ -115,7 +117,9 @@ def test_a_disk_that_fills_up_during_a_run_loses_no_event(mounted, caller, corte
 
 def test_no_inodes_left_is_a_refusal_too(mounted, caller, cortex, look, homes):
     vault = Vault(
-        init(caller, str(mounted("-t", "tmpfs", "-o", "nr_inodes=9", "tmpfs") / "vault")).root
+        init(
+            caller, str(mounted("-t", "tmpfs", "-o", "nr_inodes=9", "tmpfs") / "vault"), no_git=True
+        ).root
     )
     codes = [cortex("capture", f"Gotcha: {n}", cwd=vault.root).returncode for n in range(4)]
     assert codes[0] == 0
@@ -293,7 +297,7 @@ def test_an_id_that_cannot_be_printed_is_not_a_success(vault, homes):
 
 def repository_at(folder: Path, caller) -> Vault:
     """A vault of its own under git, with a commit and a record that is not committed yet."""
-    vault = Vault(init(caller, str(folder / "vault")).root)
+    vault = Vault(init(caller, str(folder / "vault"), no_git=True).root)
     for words in (("init", "-q"), ("add", "."), ("commit", "-qm", "one")):
         subprocess.run(["git", *words], cwd=vault.root, check=True, capture_output=True, timeout=60)
     with commit.repository_lock(vault.root):

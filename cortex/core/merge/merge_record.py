@@ -65,6 +65,9 @@ class _TopicWinner(NamedTuple):
     lost: str = ""
 
 
+_EXTRACTED = "\n  layer: "  # in the provenance of a record that rules found in a session
+
+
 class _RecordSide(NamedTuple):
     """One version of the note, its line ends and byte order mark set aside."""
 
@@ -185,7 +188,8 @@ def _merge_text(
     if latest and latest.side != "both":
         kept, lost = (newer, older) if latest.side == "newer" else (older, newer)
         if lost.parts.body not in (kept.parts.body, was.parts.body):
-            ledger.has_lost_text = True
+            # What was found in agents' sessions nobody has said, and nobody need look at.
+            ledger.has_lost_text = not all(_EXTRACTED in one.frontmatter for one in (kept, lost))
             ledger.decisions.append(
                 f"text: kept {latest.kept}, not {latest.lost}: both sides saved {newer.topic!r}"
             )

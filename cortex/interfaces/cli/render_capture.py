@@ -39,7 +39,7 @@ def capture(answer: Any) -> Iterable[str]:
 
 
 def new(answer: Any) -> Iterable[str]:
-    yield path(answer.file)
+    yield escape(answer.file)  # whole, for an editor that is started anywhere
 
 
 def retry(answer: Any) -> Iterable[str]:

@@ -23,7 +23,7 @@ _MAX_KEPT = 10
 
 
 def edit(answer: Any) -> Iterable[str]:
-    yield f"edited: {path(answer.file)}" if answer.opened else path(answer.file)
+    yield f"edited: {path(answer.file)}" if answer.opened else escape(answer.file)
 
 
 def restore(answer: Any) -> Iterable[str]:

@@ -17,7 +17,6 @@ from cortex.interfaces.cli.text import (
     long_line,
     note_row,
     path,
-    path_lines,
     problem_lines,
     section,
     yellow,
@@ -105,7 +104,8 @@ def brief(answer: Any) -> Iterable[str]:
         return
     if answer.into:
         gone = answer.into == "none"
-        yield from path_lines(**{"taken away" if gone else "written": answer.written})
+        done = "taken away" if gone else "written"
+        yield from (f"{done}: {escape(one)}" for one in answer.written)  # of the working directory
         if not answer.written and gone:
             yield "nothing of cortex was there"
         elif not answer.written:

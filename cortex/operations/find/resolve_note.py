@@ -54,7 +54,7 @@ def _matches(catalogue: Catalogue, name: str, *, is_link: bool) -> Iterator[list
         return
     yield catalogue.find(NoteFilter(ids=(name,)), "path")
     linked = KNOWLEDGE._replace(link_name=link_key(name))
-    if not is_link:
+    if not is_link and not name.endswith(".md"):
         yield _find_called(catalogue, name)
     yield catalogue.find(linked, "id", _MAX_MATCHES)
     if _MIN_PREFIX_CHARS <= len(name) <= 100:
