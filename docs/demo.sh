@@ -51,4 +51,4 @@ show search how do briefings merge -n 3
 show brief --budget 600
 show remind why do we not use os.replace to publish a note
 show graph decision-topic-identity --depth 1
-show score decision-topic-identity
+show show --why decision-topic-identity
