@@ -227,6 +227,7 @@ def test_a_cache_disk_that_fills_up_at_any_point_is_an_error_with_a_hint(
         assert "Traceback" not in done.stderr, f"{room} KB: {done.stderr}"
         if done.returncode == 1:
             half_done(done)
+            before = look(vault.root)
         elif done.returncode:
             refused(done, "")
             assert look(vault.root) == before or verb[0] == "search"  # which normalizes, then looks
