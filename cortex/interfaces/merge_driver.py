@@ -33,9 +33,11 @@ def run(words: list[str]) -> int:
 
     stem = os.path.basename(path).removesuffix(".md")
     merged = merge_record(base, ours, theirs, merge_file, max(7, int(size)), name=stem)
-    other = merged.other_note
+    other, lost = merged.other_note, merged.lost_version
     if other is not None and not _store_displaced(path, base, merged.data, other):
         return CONFLICTS  # git's index holds all versions; the fallback would mix two notes
+    if lost is not None and not _store_lost_version(path, base, merged.data, lost):
+        return CONFLICTS
     _write(name, merged.data, ours)
     for line in merged.decisions:
         _print_line(path, line)
@@ -43,18 +45,27 @@ def run(words: list[str]) -> int:
 
 
 def _store_displaced(path: str, base: bytes, stays: bytes, other: bytes) -> bool:
-    """Whether the note that git took for another one is kept for the next command to bring back."""
-    # Git hardly ever takes two notes for one.
+    """Whether what the merge leaves out is kept for the next command: a note that git took for
+    another one, or a version of a topic."""
+    # Git hardly ever takes two notes for one, and few merges are of a topic that both saved.
     from cortex.core.model.problem import CortexError  # noqa: PLC0415
     from cortex.vault.git import displaced  # noqa: PLC0415
 
     try:
         displaced.save(os.getcwd(), path, base, stays, other)
     except (CortexError, OSError) as error:
-        why = "not merged, since it is two notes and the second could not be kept"
+        why = "not merged, since what it would leave out could not be kept"
         _print_line(path, f"{why}: {error}; cortex doctor --fix")
         return False
     return True
+
+
+def _store_lost_version(path: str, base: bytes, stays: bytes, lost: bytes) -> bool:
+    """The same of a version, which only a work tree can have without a commit."""
+    from cortex.vault.git import checkout  # noqa: PLC0415
+
+    is_bare = checkout.find_repository(os.getcwd()) is None
+    return is_bare or _store_displaced(path, base, stays, lost)
 
 
 def _read(name: str) -> bytes:

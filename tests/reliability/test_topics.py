@@ -20,11 +20,14 @@ from cortex.core.model.problem import ConflictError
 from cortex.core.model.topics import topic_record_id
 from cortex.core.notes import note as notes
 from cortex.operations.capture.save import SaveResult, save
+from cortex.operations.care.doctor import doctor
 from cortex.operations.care.init import init
 from cortex.operations.find.history import history
 from cortex.operations.share.duplicates import join_diverged_files
+from cortex.operations.share.heal import heal
 from cortex.operations.share.sync import sync
 from cortex.vault import files
+from cortex.vault.git import displaced, drivers
 from cortex.vault.locate import Vault
 from cortex.vault.lock import lock
 from tests.conftest import SOAK
@@ -100,8 +103,9 @@ class Clone:
         }
 
 
-def git(folder: Path, *words: str) -> None:
-    subprocess.run(["git", *words], cwd=folder, capture_output=True, timeout=60, check=True)
+def git(folder: Path, *words: str, code: int | None = 0) -> None:
+    done = subprocess.run(["git", *words], cwd=folder, capture_output=True, timeout=60, check=False)
+    assert code is None or done.returncode == code, done.stderr
 
 
 def three(folder: Path) -> None:
@@ -376,6 +380,61 @@ def test_while_two_records_become_one_nobody_else_changes_either(clones, monkeyp
         assert len(join_diverged_files(one.vault, one.caller())) == 1
     assert [name for name, _ in refused] == ["replace", "remove"]
     assert one.note().text_below_title.strip() == "what two said"
+
+
+@pytest.mark.parametrize("has_drivers", [True, False])
+@pytest.mark.parametrize("way", ["stash", "autostash", "checkout"])
+def test_an_edit_of_a_topic_that_was_stashed_is_an_event_where_a_later_text_stands(
+    way, has_drivers, clones
+):
+    """Only the stash has it, which git forgets."""
+    a, b = clones(2)
+    a.save("Files", "in files")
+    meet(a, b)
+    b.save("A database", "in a database")
+    b.path.write_text(f"{b.path.read_text()}written by hand\n")
+    a.save("An archive", "in an archive")
+    a.sync()
+    if not has_drivers:
+        drivers.unregister(str(b.root))
+    if way == "autostash":
+        git(b.root, "pull", "-q", "--rebase", "--autostash")
+    elif way == "checkout":
+        git(b.root, "fetch", "-q")
+        git(b.root, "checkout", "-q", "-m", "-B", "main", "origin/main")
+    else:
+        git(b.root, "stash", "push", "-q")
+        git(b.root, "pull", "-q")
+        git(b.root, "stash", "pop", "-q", code=None)
+    doctor(b.vault, b.caller(), fix=True)
+    git(b.root, "stash", "drop", "-q", code=None)
+    meet(b, a)
+    assert a.note().title == "An archive"
+    assert "written by hand" not in a.path.read_text()
+    assert [text for text in a.texts().values() if "written by hand" in text]
+    names = {path.stem for path in a.root.glob("events/**/*.md")}
+    assert set(a.note().provenance()[0]) == names
+
+
+@pytest.mark.parametrize("how", ["as it was saved", "taken back"])
+def test_a_stashed_text_of_a_topic_that_is_an_event_or_was_taken_back_makes_none(how, clones):
+    a, b = clones(2)
+    a.save("Files", "in files")
+    meet(a, b)
+    b.save("A database", "in a database")
+    if how == "taken back":
+        b.path.write_text(f"{b.path.read_text()}written by hand\n")
+    a.save("An archive", "in an archive")
+    a.sync()
+    git(b.root, "stash", "push", "-q")
+    git(b.root, "pull", "-q")
+    git(b.root, "stash", "pop", "-q")
+    if how == "taken back":
+        git(b.root, "reset", "-q", "--hard")
+    heal(b.vault, b.caller())
+    meet(b, a)
+    assert len(list(b.root.glob("events/**/*.md"))) == 3
+    assert displaced.list_entries(str(b.root)) == []
 
 
 @pytest.mark.parametrize("rebase", [False, True])

@@ -52,6 +52,9 @@ class MergedRecord(NamedTuple):
     decisions: tuple[str, ...]  # lines for a person, with the values that lost
     # The versions are of two notes: `data` is the one whose path this is, this is the other.
     other_note: bytes | None = None
+    # Of a topic that both sides saved anew the version whose text does not stand. A stash, which no
+    # commit has, goes once it is put back.
+    lost_version: bytes | None = None
 
 
 class _TopicWinner(NamedTuple):
@@ -122,8 +125,10 @@ def merge_record(
         if goes is not None:
             what = _TWO_NOTES.format(_describe_note(stays), _describe_note(goes))
             return MergedRecord(stays, is_clean=True, decisions=(what,), other_note=goes)
-    newer, older = sorted(
-        (one, two), key=lambda side: (time_sort_key(side.updated), side.parts), reverse=True
+    (newer, newer_file), (older, older_file) = sorted(
+        ((one, ours), (two, theirs)),
+        key=lambda side: (time_sort_key(side[0].updated), side[0].parts),
+        reverse=True,
     )
     if labels:
         labels = labels if newer is one else labels[::-1]
@@ -137,7 +142,10 @@ def merge_record(
     head = _merge_frontmatter(was, newer, older, ledger)
     data = b"".join(head).replace(b"\n", head_eol) + text.data.replace(b"\n", body_eol)
     decisions = _with_history_hint(ledger.decisions, was.id, newer.id, older.id)
-    return MergedRecord(bom + data, not ledger.conflicts and not marked, decisions)
+    lost = _losing_side((was, newer, older), latest)
+    lost_version = None if lost is None else newer_file if lost is newer else older_file
+    is_clean = not ledger.conflicts and not marked
+    return MergedRecord(bom + data, is_clean, decisions, lost_version=lost_version)
 
 
 def _precedence(
@@ -187,7 +195,7 @@ def _merge_text(
     was, newer, older = sides
     if latest and latest.side != "both":
         kept, lost = (newer, older) if latest.side == "newer" else (older, newer)
-        if lost.parts.body not in (kept.parts.body, was.parts.body):
+        if _losing_side(sides, latest):
             # What was found in agents' sessions nobody has said, and nobody need look at.
             ledger.has_lost_text = not all(_EXTRACTED in one.frontmatter for one in (kept, lost))
             ledger.decisions.append(
@@ -201,6 +209,18 @@ def _merge_text(
 
         bodies = keep_latest_summary(*bodies)
     return merge_body(*bodies, text_merge, style, added=is_added)
+
+
+def _losing_side(
+    sides: tuple[_RecordSide, _RecordSide, _RecordSide], latest: _TopicWinner | None
+) -> _RecordSide | None:
+    """Of a topic that both sides saved anew the side whose text the result has not; None if there is
+    none."""
+    if latest is None or latest.side == "both":
+        return None
+    was, newer, older = sides
+    kept, lost = (newer, older) if latest.side == "newer" else (older, newer)
+    return None if lost.parts.body in (kept.parts.body, was.parts.body) else lost
 
 
 def _with_one_title(

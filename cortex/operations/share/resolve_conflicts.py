@@ -7,7 +7,7 @@ read and files written.
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from functools import partial
 from typing import NamedTuple
@@ -216,14 +216,23 @@ def repair_merge(
 
 
 def merge_notes(
-    base: bytes, ours: bytes, theirs: bytes, labels: tuple[bytes, bytes] | None = None
+    base: bytes,
+    ours: bytes,
+    theirs: bytes,
+    labels: tuple[bytes, bytes] | None = None,
+    keep: Callable[[bytes, bytes, bytes], None] | None = None,
 ) -> tuple[bytes, bool]:
     """The merged note, and whether its text is without new conflicts. Conflicts of fields are named
-    in the note and stop nothing."""
+    in the note and stop nothing.
+
+    keep: is told base, result and the version of a topic that the result leaves out
+    """
     try:
         merged = merge_record(base, ours, theirs, merge_file, labels=labels)
     except InvalidInputError:
         return ours, False
+    if keep and merged.lost_version is not None:
+        keep(base, merged.data, merged.lost_version)
     before = marked_conflicts(ours) | marked_conflicts(theirs)
     return merged.data, merged.is_clean or not marked_conflicts(merged.data) - before
 
@@ -237,8 +246,10 @@ def resolve_unmerged(root: str, mine: MergeState) -> tuple[list[MergeResolution]
     listed = git_cli.run(root, ["ls-files", "--cached", "-z"], timeout=60.0) if stages else b""
     tracked = frozenset(listed.split(b"\0"))
     other = other_side(root, mine)
+    # What was stashed or mailed need not be in a commit.
+    keep = partial(displaced.save, root, "") if mine.how in ("stash", "am") else None
     context = MergeContext(
-        merge_note=partial(merge_notes, labels=LABELS) if other else merge_notes,
+        merge_note=partial(merge_notes, labels=LABELS if other else None, keep=keep),
         open_conflicts=mine.waiting,
         in_work_tree={path: _read_work_tree_file(root, path) for path in mine.waiting},
         is_taken=lambda path: os.fsencode(path) in tracked or files.exists(root, path),

@@ -2,6 +2,8 @@
 
 The merge driver keeps the second of two notes that git took for one (`vault/git/displaced.py`).
 Here it is put back at the path at which git's history has it, else where Cortex would write it.
+The version of a topic that lost in a merge it keeps, too: that of a stash is in no commit, and
+becomes an event if a person had edited it.
 What git merged without the driver is repaired by `check_merges.py`.
 """
 
@@ -17,6 +19,8 @@ from cortex.core.model.layout import is_event_path
 from cortex.core.model.problem import CortexError, Problem
 from cortex.core.notes import note as notes
 from cortex.core.text.strings import short_hash
+from cortex.operations.records.preserve_text import find_event_of_text, preserve_text
+from cortex.operations.records.record_lock import record_lock
 from cortex.operations.share.check_merges import (
     existing_paths,
     free_path,
@@ -32,6 +36,8 @@ from cortex.vault.layout import layout_of
 from cortex.vault.locate import Vault
 
 _TIMEOUT_SECONDS = 30.0  # for a look through the history
+# The subjects of the commits of a stash.
+_STASH_GREP = "--grep=^\\(WIP on\\|On\\|index on\\|untracked files on\\) [^:]*: "
 
 
 def restore_displaced(vault: Vault, caller: Caller) -> tuple[list[MergeResolution], list[Problem]]:
@@ -56,9 +62,14 @@ def problems(root: str) -> list[Problem]:
     """What `restore_displaced` has still to do, for doctor."""
     found = []
     for one in displaced.list_entries(root):
-        names = f"{_display_name(one.displaced_text)} for {_display_name(one.written_text)}"
+        name, other_name = _display_name(one.displaced_text), _display_name(one.written_text)
         where = os.path.join(".git", displaced.DISPLACED_FOLDER, one.name)
-        found.append(Problem(where, f"git took {names} and left it out", "cortex heal"))
+        what = f"git took {name} for {other_name} and left it out"
+        if _is_version(one):
+            if _is_version_kept(Vault(root), one):
+                continue
+            what = f"a text of {name} lost in a merge, and no commit has it"
+        found.append(Problem(where, what, "cortex heal"))
     return found
 
 
@@ -66,6 +77,8 @@ def _restore_entry(vault: Vault, caller: Caller, entry: DisplacedNote) -> list[M
     """What was written; nothing if the merge was aborted, or if the note is there by now."""
     root, prefix = vault.root, os.fsdecode(objects.prefix(vault.root))
     path = entry.path.removeprefix(prefix)
+    if _is_version(entry):
+        return _keep_lost_version(vault, caller, entry)
     if not entry.path.startswith(prefix) or (
         displaced.is_aborted(root, entry) and _path_in_history(root, entry.displaced_text)
     ):
@@ -88,6 +101,41 @@ def _restore_entry(vault: Vault, caller: Caller, entry: DisplacedNote) -> list[M
     files.replace(root, home, text, current or b"")
     what = f"git had put it into the file of {name}; it has its own again"
     return [MergeResolution(other_home, what), MergeResolution(home, back)]
+
+
+def _keep_lost_version(vault: Vault, caller: Caller, entry: DisplacedNote) -> list[MergeResolution]:
+    """Make an event of a topic's text that lost in a merge, if no commit and no event has it.
+    Nothing if the record does not hold that merge: it was aborted, or made to try it."""
+    path = _find_existing_path(vault, caller, entry.displaced_text)
+    if not path or _is_version_kept(vault, entry):
+        return []
+    with record_lock(vault):
+        now = files.read(vault.root, path)
+        note, lost = notes.read(now, path), notes.read(entry.displaced_text)
+        if not note.problems and not set(lost.provenance()[0]) <= set(note.provenance()[0]):
+            return []
+        named, id_ = preserve_text(vault, caller, lost)
+        if id_ in note.provenance()[0]:
+            return []
+        if not note.problems:
+            data, _ = merge_notes(entry.displaced_text, now, notes.write(named))
+            files.replace(vault.root, path, data, now)
+    what = f"a text of it had lost in a merge, and no commit has it; the event {id_} does"
+    return [MergeResolution(path, what)]
+
+
+def _is_version(entry: DisplacedNote) -> bool:
+    """True if what was left out is the text of a topic that both sides saved anew, not a note."""
+    return note_id(entry.displaced_text) == note_id(entry.written_text) != ""
+
+
+def _is_version_kept(vault: Vault, entry: DisplacedNote) -> bool:
+    """True if an event or a commit has the text of a version. A stash is none: it goes."""
+    note = notes.read(entry.displaced_text)
+    return bool(
+        find_event_of_text(vault, note)
+        or _path_in_history(vault.root, entry.displaced_text, "--invert-grep", _STASH_GREP)
+    )
 
 
 def _find_existing_path(vault: Vault, caller: Caller, data: bytes) -> str:
@@ -132,10 +180,11 @@ def _original_path(root: str, data: bytes, base: bytes, path: str) -> str:
     return layout_of(root).record(note.get("type") or "note", id_)
 
 
-def _path_in_history(root: str, data: bytes) -> str:
+def _path_in_history(root: str, data: bytes, *flags: str) -> str:
     """The vault path of exactly this text in any commit of a branch or reflog; else empty."""
     blob = git_cli.run(root, ["hash-object", "-t", "blob", "--stdin"], stdin=data).decode().strip()
-    words = ["log", "--all", "--reflog", "-1", "--format=", *objects.RAW, "--no-renames", "-m"]
+    flags = (*flags, "--format=", *objects.RAW, "--no-renames", "-m")
+    words = ["log", "--all", "--reflog", "-1", *flags]
     try:
         output = git_cli.run(root, [*words, f"--find-object={blob}"], timeout=_TIMEOUT_SECONDS)
     except CortexError:  # a history too long to look through

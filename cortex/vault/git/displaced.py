@@ -3,7 +3,8 @@ them back.
 
 Git gives its driver one path. Where it has taken two notes for one, the driver writes the note
 whose path that is and puts the other one here: a file for each in `cortex-displaced` in the git
-folder of the work tree. Standard library only: the driver is on this path.
+folder of the work tree. So it does with the version of a topic whose text does not stand, as that of
+a stash is in no commit. Standard library only: the driver is on this path.
 """
 
 from __future__ import annotations
