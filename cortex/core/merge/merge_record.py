@@ -95,9 +95,9 @@ def merge_record(
 ) -> MergedRecord:
     """The merged note; `base` is empty when both sides added it. Versions with different ids are
     different notes, which git took for one: they are never merged. `name` is the file's name
-    without its ending, which tells whose file it is; `labels` are for conflict markers around what is
-    ours and theirs, where they need not be the same in every clone. `InvalidInputError` for what is no text with
-    lines."""
+    without its ending, which tells whose file it is; `labels` are for conflict markers around what
+    is ours and theirs, where they need not be the same in every clone. `InvalidInputError` for what
+    is no text with lines."""
     if theirs in (ours, base):
         return MergedRecord(ours, is_clean=True, decisions=())
     if ours == base:
@@ -130,22 +130,39 @@ def merge_record(
         key=lambda side: (time_sort_key(side[0].updated), side[0].parts),
         reverse=True,
     )
-    if labels:
-        labels = labels if newer is one else labels[::-1]
-    was, newer, older = _with_one_overview(was, newer, older)
+    if labels and newer is not one:
+        labels = labels[::-1]
+    sides, eols = (was, newer, older), (head_eol, body_eol)
+    merged, lost = _merge_sides(sides, text_merge, marker_size, labels, eols, is_added=not base)
+    lost_version = {"newer": newer_file, "older": older_file}.get(lost)
+    return merged._replace(data=bom + merged.data, lost_version=lost_version)
+
+
+def _merge_sides(
+    sides: tuple[_RecordSide, _RecordSide, _RecordSide],
+    text_merge: MergeFile,
+    marker_size: int,
+    labels: tuple[bytes, bytes] | None,
+    eols: tuple[bytes, bytes],
+    *,
+    is_added: bool,
+) -> tuple[MergedRecord, str]:
+    """The merged note of a base and two sides, and which side's text it leaves out of a topic that
+    both saved: newer, older or neither. `labels` are for newer and older, `eols` for frontmatter and text."""
+    was, newer, older = _with_one_overview(*sides)
     latest = _topic_winner(was, newer, older)
     ledger = MergeLog(_precedence(newer, older, latest))
     was, newer, older = _with_one_title((was, newer, older), latest, ledger)
     style = MarkerStyle(*(labels or _marker_labels(newer, older)), marker_size)
-    text = _merge_text((was, newer, older), ledger, latest, text_merge, style, is_added=not base)
+    text = _merge_text((was, newer, older), ledger, latest, text_merge, style, is_added=is_added)
     marked = _record_body_conflicts(text, was.parts.body, ledger)
     head = _merge_frontmatter(was, newer, older, ledger)
-    data = b"".join(head).replace(b"\n", head_eol) + text.data.replace(b"\n", body_eol)
+    data = b"".join(head).replace(b"\n", eols[0]) + text.data.replace(b"\n", eols[1])
     decisions = _with_history_hint(ledger.decisions, was.id, newer.id, older.id)
     lost = _losing_side((was, newer, older), latest)
-    lost_version = None if lost is None else newer_file if lost is newer else older_file
+    which = "" if lost is None else "newer" if lost is newer else "older"
     is_clean = not ledger.conflicts and not marked
-    return MergedRecord(bom + data, is_clean, decisions, lost_version=lost_version)
+    return MergedRecord(data, is_clean, decisions), which
 
 
 def _precedence(
