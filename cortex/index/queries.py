@@ -180,11 +180,14 @@ def neighbours_in_time(
     return before[::-1], after
 
 
-def known_ids(catalogue: Catalogue, limit: int) -> list[str]:
-    """Ids of notes, events left out, that are short enough to be compared with what somebody
-    typed."""
-    query = "SELECT DISTINCT id FROM note WHERE tier < 2 AND length(id) < 120 LIMIT ?"
-    return [id_ for (id_,) in catalogue.select(query, (limit,))]
+def known_names(catalogue: Catalogue, limit: int) -> list[str]:
+    """Ids of notes and folded titles, events left out, that are short enough to be compared with
+    what somebody typed."""
+    query = (
+        "SELECT DISTINCT id FROM note WHERE tier < 2 AND length(id) < 120 UNION"
+        " SELECT key FROM title_key WHERE rank = 0 AND length(key) < 120 LIMIT ?"
+    )
+    return [name for (name,) in catalogue.select(query, (limit,))]
 
 
 def notes_named_from(catalogue: Catalogue, begin: str, limit: int) -> list[tuple[str, str, str]]:

@@ -72,7 +72,15 @@ ALIASES: dict[str, tuple[str, ...]] = {
     "add": ("capture",),
     "remember": ("save",),
     "inspect": ("show",),
+    "view": ("show",),
+    "rm": ("delete",),
     "stats": ("status",),
+    "todo": ("actions",),
+    "tasks": ("actions",),
+    "minutes": ("meetings",),
+    "backlinks": ("graph",),
+    "push": ("sync",),
+    "pull": ("sync", "--no-push"),
 }
 # What earlier memories had an agent's host call: events of `cortex hook`.
 HOOK_ALIASES = ("stop", "precompact", "pre-compact", "session-start")

@@ -132,7 +132,7 @@ CASES = {
     "a picture in our folders": ([("records/a.png", b"1", b"2", b"3", b"2")], [AskPerson("records/a.png", "both sides changed it: put the right one there, then git add it")]),
     "a person's own note that both renamed": (
         [("mine.md", PERSON, None, None, None), ("x.md", None, PERSON, None, PERSON), ("y.md", None, None, PERSON, PERSON)],
-        [RemoveFile("mine.md"), *(AskPerson(path, "both sides renamed this note: git add the name that stays, git rm the other") for path in ("x.md", "y.md"))],
+        [RemoveFile("mine.md"), *(AskPerson(path, "renamed on one side, and renamed or deleted on the other: git add keeps it, git rm lets it go") for path in ("x.md", "y.md"))],
     ),
 }  # fmt: skip
 

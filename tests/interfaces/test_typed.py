@@ -38,8 +38,8 @@ def test_minutes_are_read_from_the_file_that_is_named(cortex, vault, name) -> No
     assert (done.returncode, done.stderr) == (0, "1 decision, 0 actions\n")
     assert captured(vault) == [f"{MINUTES}\n"]
     other = cortex("capture", "--type", "meeting", "no-such.md", cwd=vault.root)
-    assert other.returncode == 0
-    assert "no-such.md\n" in captured(vault)
+    assert (other.returncode, "there is no file no-such.md" in other.stderr) == (2, True)
+    assert len(captured(vault)) == 1
 
 
 def test_minutes_that_cannot_be_read_are_no_capture(cortex, vault) -> None:

@@ -169,3 +169,25 @@ def test_of_two_texts_for_one_topic_the_lost_one_is_named_until_somebody_has_loo
         assert "Conflicts" not in each.read("briefings/index.md")
         status = json.loads(cortex("status", "--json", cwd=each.root).stdout)
         assert status["opposing"]["hits"] == []
+
+
+def test_what_was_decided_about_one_file_stays_while_another_one_waits(two) -> None:
+    a, b = two
+    b.write("other.md", b.read("mine.md"))
+    settle(b)
+    b.synced()
+    a.synced()
+    for name in ("mine.md", "other.md"):
+        b.remove(name)
+        a.edit(name, "Paragraph 4.", "Paragraph E.")
+    settle(a)
+    a.synced()
+    settle(b)
+    assert len(b.sync().waiting) == 2
+    git(b.root, "rm", "-q", "mine.md")
+    assert len(b.sync().waiting) == 1
+    git(b.root, "add", "other.md")
+    b.synced()
+    a.synced()
+    assert a.tree() == b.tree()
+    assert (b.has("mine.md"), b.has("other.md")) == (False, True)

@@ -196,13 +196,12 @@ def test_what_is_not_taken_stays_as_it_is_and_is_named_with_the_reason(a: Clone)
     a.write("nested/inside.md", "inside\n")
     before = files_of(a)
     done = quick(a)
-    assert done.commits[-1:] == ("cortex: 1 note",)
-    assert a.git("show", "--name-only", "--format=").split() == ["mixed/notes.md"]
+    assert done.commits[-1:] == ("cortex: 1 note, 1 attachment",)
+    assert a.git("show", "--name-only", "--format=").split() == [".gitignore", "mixed/notes.md"]
     assert files_of(a) == before
     because = {path: reason for reason, paths in done.left_because.items() for path in paths}
     assert set(because) == set(done.left)
     for path, word in {
-        ".gitignore": "hidden",
         ".obsidian/": "hidden",
         ".trash/": "hidden",
         "script.py": "neither a note",
@@ -457,3 +456,31 @@ def test_a_writer_that_never_rests_loses_nothing_and_nothing_torn_is_committed(
             assert text.count("line ") == number
     assert {f"round {n}.md" for n in range(3)} | {"quiet.md"} <= b.notes()
     assert files_of(a) == files_of(b)
+
+
+def test_a_file_that_git_ignores_here_is_not_overwritten_by_one_that_comes(
+    a: Clone, b: Clone
+) -> None:
+    a.write(".gitignore", "private/\n")
+    assert quick(a).left == ()  # `.gitignore` goes along
+    a.write("private/diary.md", "of Ana\n")
+    b.write("private/diary.md", "of Ben\n")
+    quick(b)  # Ben's clone ignored nothing yet
+    done = a.sync()
+    assert "has files that git ignores here, with another text: private/diary.md" in done.trouble
+    assert a.read("private/diary.md") == "of Ana\n"
+    Path(a.root, "private/diary.md").unlink()
+    a.synced()
+    assert a.read("private/diary.md") == "of Ben\n"
+
+
+@pytest.mark.parametrize("name", ["app/package.json", ".github/workflows/ci.yml", "mkdocs.yml"])
+def test_a_vault_at_the_root_of_code_pushes_nothing_by_itself(a: Clone, name) -> None:
+    a.write(name, "{}\n")
+    a.write("README.md", "of the code\n")
+    git(a.root, "add", name)
+    git(a.root, "commit", "-qm", "code")
+    done = quick(a)
+    assert done.push == "off"
+    assert "README.md" in done.left
+    assert "README.md" not in git(a.root, "ls-files").split()

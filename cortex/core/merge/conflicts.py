@@ -149,7 +149,7 @@ def _unmerged_reason(one: UnmergedPath, sides: MergeSides) -> str:
     if in_base and not (in_ours and in_theirs):
         return "deleted on one side and changed on the other: git add it to keep it, or git rm it"
     if not in_base and in_ours != in_theirs:
-        return "both sides renamed this note: git add the name that stays, git rm the other"
+        return "renamed on one side, and renamed or deleted on the other: git add keeps it, git rm lets it go"
     return "git cannot merge it: git add what should stay, or git rm it"
 
 
@@ -261,7 +261,8 @@ def _resolve_attachment(
 ) -> None:
     """Keep both versions of a file that is no note: the one of this clone under its name, the other
     beside it."""
-    if unmerged and marked_conflicts(unmerged.work_tree_text or b""):
+    is_text = path.endswith((".txt", ".markdown"))  # in others markers would break the file
+    if is_text and unmerged and marked_conflicts(unmerged.work_tree_text or b""):
         plan.ask(path, _BOTH_CHANGED)
         return
     if plan.context.name_other is None:

@@ -20,18 +20,15 @@ def meeting_title(meeting: MeetingMinutes) -> str:
     return shorten(meeting.title, TITLE_LIMIT) or "Meeting"
 
 
-def records_of_minutes(base: Record, twin_id: str = "") -> list[Record]:
-    """The meeting's record, then those of its outcomes, from the text and the event of `base`. The
-    outcomes belong to `twin_id`, if the minutes were captured before."""
+def records_of_minutes(base: Record) -> list[Record]:
+    """The meeting's record, then those of its outcomes, from the text and the event of `base`."""
     meeting = parse_meeting(base.body)
     title = meeting_title(meeting)
     (event,) = base.events
     name = f"{meeting.date} {_without_dates(title)}" if meeting.date else title
     own_id = record_id(name, event)
     children = [
-        outcome_record(
-            base, one, record_id(one_line(one.text), event, at), twin_id or own_id, meeting
-        )
+        outcome_record(base, one, record_id(one_line(one.text), event, at), own_id, meeting)
         for at, one in enumerate(outcomes_in_order(meeting), start=1)
     ]
     record = base._replace(

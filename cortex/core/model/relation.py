@@ -11,6 +11,8 @@ import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from cortex.core.text.tokenizer import fold_accents
+
 if TYPE_CHECKING:  # a search imports this module and reads no note: YAML costs 25 ms
     from cortex.core.markdown.inline import Link
     from cortex.core.markdown.scan import MarkdownScan
@@ -145,8 +147,9 @@ def title_keys_of(title: str, path: str, aliases: Iterable[str]) -> tuple[tuple[
 
 
 def title_key(name: str) -> str:
-    """A title as it is compared: case, quotation marks, blanks, `-` and `_` do not matter."""
-    return _TITLE_BLANKS_RE.sub(" ", link_key(name)).strip()
+    """A title as it is compared: case, accents, quotation marks, blanks, `-` and `_` do not
+    matter."""
+    return _TITLE_BLANKS_RE.sub(" ", fold_accents(link_key(name))).strip()
 
 
 def link_key(name: str) -> str:

@@ -114,12 +114,12 @@ class ExistingRecords:
         self, type_: str, project: str, digest_: str, at: str, title: str = ""
     ) -> str:
         """The path of the record's twin: a current record with this content, made within
-        `DUPLICATE_WINDOW_SECONDS`; empty if there is none. A `title` that somebody gave must be
-        that of the twin: two decisions may have one reason."""
+        `DUPLICATE_WINDOW_SECONDS`, or of minutes at any time; empty if there is none. A `title` that
+        somebody gave must be that of the twin: two decisions may have one reason."""
         now = parse_timestamp(at) or 0.0
         for then, path, held in self._duplicate_candidates.get((type_, project, digest_), ()):
             if (
-                abs(now - then) <= DUPLICATE_WINDOW_SECONDS
+                (abs(now - then) <= DUPLICATE_WINDOW_SECONDS or type_ == "meeting")
                 and self._digest_by_path.get(path, digest_) == digest_
                 and text_digest(title or held) == text_digest(held)
             ):

@@ -268,8 +268,9 @@ def _handle_meeting(event: Event, known: ExistingRecords) -> list[NoteChange]:
     from cortex.core.minutes.records import records_of_minutes  # noqa: PLC0415
 
     twin = known.find_duplicate("meeting", event.project, content_digest("", event.text), event.at)
-    records = records_of_minutes(base_record(event), known.id_at(twin))
-    return _changes_for_records(records, event, known)
+    if twin:  # whatever came of them is there, or somebody has removed it
+        return [AddProvenance(twin, event)]
+    return _changes_for_records(records_of_minutes(base_record(event)), event, known)
 
 
 HANDLERS: dict[str, Callable[[Event, ExistingRecords], list[NoteChange]]] = {

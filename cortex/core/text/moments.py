@@ -7,12 +7,13 @@ from datetime import UTC, datetime
 
 from cortex.core.text.iso_time import parse_utc
 
-MOMENT_EXAMPLES = "2026-11-20, 2026-11, or a span such as 90min, 12h, 7d, 2w, 3m"
+MOMENT_EXAMPLES = "2026-11-20, 2026-11, yesterday, or a span such as 90min, 12h, 7d, 2w, 3m"
 
 _SPAN_RE = re.compile(r"([0-9]{1,5})(min|[hdwmy])(?: ago)?")
 # A year before 1000 is a slip of the keyboard.
 _DATE_RE = re.compile(r"([1-9][0-9]{3})(?:-([0-9]{2}))?(?:-([0-9]{2}))?")
 _DAY = 86400  # seconds
+_DAYS_AGO = {"today": 0, "yesterday": 1}
 _SECONDS_PER_UNIT = {
     "min": 60, "h": 3600, "d": _DAY, "w": 7 * _DAY, "m": 30 * _DAY, "y": 365 * _DAY,
 }  # fmt: skip
@@ -26,6 +27,8 @@ def parse_moment(text: str, now: str) -> int | None:
     """
     text = text.strip()
     try:
+        if (days := _DAYS_AGO.get(text.lower())) is not None:
+            return int(parse_utc(now[:10]).timestamp()) - days * _DAY
         if span := _SPAN_RE.fullmatch(text.lower()):
             return (
                 int(datetime.fromisoformat(now).timestamp())

@@ -30,6 +30,7 @@ SHORT_FLAGS = {
     "number": "-n",
     "paths": "-l",
 }  # options that people type often enough to want one letter
+_QUERY_FILTERS = ("--scope", "--topic", "--session", "--path", "--owner")  # not options of search
 HELP_FLAGS = ("-h", "--help")
 
 
@@ -154,6 +155,8 @@ def _no_such_option(
     long = [each for each in options if each.startswith("--")]
     close = close_matches(f"--{flag.lstrip('-')}", long, 1)
     suggestion = f"did you mean {close[0]}? " if close else ""
+    if declared.name == "search" and flag in _QUERY_FILTERS:
+        suggestion = f"{flag.lstrip('-')}:… is a word of the query; "
     return InvalidInputError(
         f"cortex {declared.name} has no option {flag}",
         f"{suggestion}cortex {declared.name} --help lists them; after -- a word that begins with - is text",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import io
 import os
+import re
 import sys
 import time
 from collections.abc import Sequence
@@ -31,6 +32,7 @@ _VERBS_WITHOUT_SETUP = ("doctor", "git", "history")
 _PLAIN_SIGNS = {"…": "...", "–": "-", "—": "-", "→": "->", "⚠": "!"}
 # Parameters that are texts, but in which people write the name of a file.
 _FILE_OR_TEXT = {"capture": "text", "save": "body", "new": "body", "update": "body"}
+_FILE_NAME_RE = re.compile(r"[^\s]+\.(?:md|markdown|txt|org|html?)")
 _MAX_STDIN_BYTES = 4_000_000  # bytes; a capture may hold a quarter of that and says so
 
 
@@ -197,27 +199,31 @@ def _pick(answer: Any, reader: View) -> int:
             "--pick asks a person, and there is no terminal", "-l prints the paths of the notes"
         )
     hits = [getattr(one, "hit", one) for one in answer.hits]
-    paths = [(readable_path(one.file, reader.cwd), one.title) for one in hits]
+    by_path = {readable_path(one.file, reader.cwd): one for one in hits}
+    paths = [(path, one.title) for path, one in by_path.items()]
     chosen = steps.pick(paths) if paths else ""
     if not chosen:
         print("nothing is chosen" if paths else "no hits", file=sys.stderr)
         return 1
-    file = os.path.join(reader.cwd, chosen)
     if not reader.width:
         print(chosen)
         return EXIT_OK
-    root = next(one.file.removesuffix(one.path) for one in hits if one.file == file)
-    return _run_command(["open", f"--vault={root}", file])
+    one = by_path[chosen]
+    return _run_command(["open", f"--vault={one.file.removesuffix(one.path)}", one.file])
 
 
 def _read_given(name: str, words: dict[str, object]) -> dict[str, object]:
     """The words with what is piped in for a `-`, and with a file's text where its name is one."""
     given = {key: _read_stdin() if one == "-" else one for key, one in words.items()}
     text = words.get(key := _FILE_OR_TEXT.get(name, ""))
+    is_minutes = name == "capture" and given.get("type") == "meeting"
+    if is_minutes and _FILE_NAME_RE.fullmatch(str(text)) and not os.path.lexists(str(text)):
+        raise InvalidInputError(
+            f"there is no file {text}", "cortex capture --type meeting - < FILE"
+        )
     if isinstance(text, str) and text != "-" and os.path.lexists(text):
         from cortex.interfaces.cli.terminal import steps  # noqa: PLC0415  a text is mostly no file
 
-        is_minutes = name == "capture" and given.get("type") == "meeting"
         given[key] = steps.text_or_file(text, name, key, must_read=is_minutes)
     return given
 
@@ -262,6 +268,10 @@ def _run_without_verb(argv: list[str], name: str) -> int:
         return EXIT_OK
     if words[:1] == ["help"] and len(words) == 2 and words[1] in (*VERBS, *ALIASES):
         return _run_command([words[1], "--help"])
+    if words[:1] == ["help"] and len(words) == 2:
+        name = words[1]
+        if name == "version":
+            return _run_without_verb(["--version"], name)
     if name in HOOK_ALIASES or name == "hook":
         message = f"cortex {name} is for an agent's host, which pipes JSON into it"
         raise InvalidInputError(message, "cortex hooks install wires an agent")

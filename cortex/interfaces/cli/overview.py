@@ -63,7 +63,8 @@ def terminal_width() -> int:
 def suggest_verb(name: str) -> str:
     """What somebody may have meant who typed a verb that there is not."""
     known = [*VERBS, *ALIASES, "hook", "help", "version"]
-    close = close_matches(name, known, 1) or [one for one in VERBS if one.startswith(name[:3])]
+    close = close_matches(name, known, 1, 0.7)
+    close = close or [one for one in VERBS if len(name) > 2 and one.startswith(name)]
     return f"did you mean cortex {close[0]}?" if close else "cortex --help"
 
 

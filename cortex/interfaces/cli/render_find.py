@@ -17,6 +17,7 @@ from cortex.interfaces.cli.text import (
     format_day,
     format_time,
     hint_lines,
+    name_of,
     note_lines,
     path,
     problem_lines,
@@ -51,7 +52,7 @@ def recall(answer: Any) -> Iterable[str]:
     for number, one in enumerate(hits):
         if number:
             yield ""
-        yield from note_lines(one, format_day(one.date), one.id)
+        yield from note_lines(one, format_day(one.date), name_of(one))
     if not hits:
         yield "nothing is recalled" + (f" for {escape(answer.query)}" if answer.query else "")
         yield from hint_lines(answer)
@@ -63,7 +64,7 @@ def recall(answer: Any) -> Iterable[str]:
             yield ""
             yield dim("connected to these")
         how = f"{near.why}: {near.via}"
-        yield from note_lines(near.hit, format_day(near.hit.date), near.hit.id, how)
+        yield from note_lines(near.hit, format_day(near.hit.date), name_of(near.hit), how)
     yield from problem_lines(answer.problems, MAX_PROBLEMS)
 
 
@@ -78,7 +79,7 @@ def timeline(answer: Any) -> Iterable[str]:
         lead = f"{'>' if is_focus else ' '} {format_day(one.date)}  {escape(one.title)}"
         status = f" {yellow(one.status)}" if one.status in SET_ASIDE_STATUSES else ""
         title = f"{BOLD}{lead}{OFF}" if is_focus else lead
-        yield f"{title}{status}  {dim(one.type or 'note', one.id)}"
+        yield f"{title}{status}  {dim(one.type or 'note', name_of(one))}"
         if is_focus:
             yield f"    {escape(one.snippet)}"
     yield from problem_lines(answer.problems, MAX_PROBLEMS)

@@ -6,7 +6,15 @@ from collections.abc import Iterable
 from typing import Any
 
 from cortex.core.model.note_status import DONE_STATUSES
-from cortex.interfaces.cli.text import bold, dim, format_count, format_day, list_end_lines, yellow
+from cortex.interfaces.cli.text import (
+    bold,
+    dim,
+    format_count,
+    format_day,
+    list_end_lines,
+    name_of,
+    yellow,
+)
 from cortex.interfaces.escape_terminal import escape
 
 
@@ -19,7 +27,7 @@ def actions(answer: Any) -> Iterable[str]:
         if note.status in DONE_STATUSES:
             due = escape(note.status) + (" (its task is ticked)" if one.ticked else "")
         owner = f"  {escape(one.owner)}" if one.owner else ""
-        yield f"{due}  {bold(note.title)}{owner}  {dim(note.project, note.id)}"
+        yield f"{due}  {bold(note.title)}{owner}  {dim(note.project, name_of(note))}"
     yield from list_end_lines(answer, "actions")
 
 
@@ -30,5 +38,5 @@ def meetings(answer: Any) -> Iterable[str]:
         outcome = (
             f"{open_actions}, {one.done_actions} done, {format_count(one.decisions, 'decision')}"
         )
-        yield f"{format_day(note.date)}  {bold(note.title)}  {outcome}  {dim(note.id)}"
+        yield f"{format_day(note.date)}  {bold(note.title)}  {outcome}  {dim(name_of(note))}"
     yield from list_end_lines(answer, "meetings")

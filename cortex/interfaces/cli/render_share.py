@@ -83,7 +83,8 @@ def sync(answer: Any) -> Iterable[str]:
     for one in answer.settled:
         yield f"merged {path(one.path)}: {escape(one.what)}"
     if answer.push == "pushed":
-        yield f"sent {format_count(answer.sent, 'commit')} to {remote}"
+        sent = f"sent {format_count(answer.sent, 'commit')}" if answer.sent else "sent the branch"
+        yield f"{sent} to {remote}"
     elif answer.unsent:
         yield f"{format_count(answer.unsent, 'commit')} not pushed: git push does it, or [sync] push = true in cortex.toml"
     elif answer.push == "no remote":

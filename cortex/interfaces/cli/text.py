@@ -37,6 +37,11 @@ def path(place: str) -> Marked:
     return Marked(f"{PATH_START}{place}{PATH_END}")
 
 
+def name_of(note: Any) -> str:
+    """The id of a note, or the path of one that has none."""
+    return path(note.file) if note.id == note.path else str(note.id)
+
+
 def long_line(line: str) -> str:
     """A line that is fitted to the terminal."""
     return f"{LONG_LINE}{line}"

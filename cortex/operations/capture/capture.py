@@ -8,7 +8,7 @@ from cortex.core.model.event import Event
 from cortex.core.model.problem import ConflictError, CortexError, InvalidInputError, NotFoundError
 from cortex.core.redact.secrets import sanitize_text
 from cortex.core.text.shell_command import shell_quote
-from cortex.core.text.strings import one_of
+from cortex.core.text.strings import close_matches, one_of
 from cortex.core.text.value import NamedTuple
 from cortex.vault import files
 from cortex.vault.git import checkout
@@ -80,6 +80,8 @@ def _unknown_type(type_: str) -> InvalidInputError:
     from cortex.core.model import record  # noqa: PLC0415  for a mistake alone
 
     word = type_.lower()
+    if near := close_matches(word, ("meeting", "manual"), 1, 0.8):
+        return InvalidInputError(f"unknown event type {type_!r}", f"did you mean {near[0]}?")
     meant = record.intended_type(word) or record.canonical_type(word)
     if meant not in record.RECORD_TYPES:
         hint = one_of(type_, [one for one in events.EVENT_TYPES if one != events.DISTILLED])

@@ -10,7 +10,7 @@ from cortex.core.model.relation import link_key
 from cortex.core.text.strings import close_matches, did_you_mean
 from cortex.index.catalogue import Catalogue, NoteRow
 from cortex.index.filters import KNOWLEDGE, NoteFilter
-from cortex.index.queries import known_ids, notes_called
+from cortex.index.queries import known_names, notes_called
 
 _MIN_PREFIX_CHARS = 4  # signs of an id that may stand for it
 _MIN_END_CHARS = 6  # the hash at an id's end, by which briefings name a note
@@ -30,7 +30,10 @@ def find_one(catalogue: Catalogue, name: str) -> NoteRow:
         )
         raise NotFoundError(f"there is no note {name!r}", hint)
     if len(rows) > 1:
-        message = f"{name!r} names {len(rows)} notes: {', '.join(row.path for row in rows[:5])}"
+        more = f" and {len(rows) - 5} more" if len(rows) > 5 else ""
+        message = (
+            f"{name!r} names {len(rows)} notes: {', '.join(row.path for row in rows[:5])}{more}"
+        )
         candidates = tuple((row.path, row.title) for row in rows)
         raise AmbiguousNameError(message, "give the path of the one you mean", name, candidates)
     return rows[0]
@@ -57,6 +60,8 @@ def _matches(catalogue: Catalogue, name: str, *, is_link: bool) -> Iterator[list
     if not is_link and not name.endswith(".md"):
         yield _find_called(catalogue, name)
     yield catalogue.find(linked, "id", _MAX_MATCHES)
+    if is_link:
+        yield _find_called(catalogue, name)
     if _MIN_PREFIX_CHARS <= len(name) <= 100:
         yield catalogue.find(NoteFilter(id_prefix=name), "id", _MAX_MATCHES)
     if _MIN_END_CHARS <= len(name) <= 100:
@@ -72,5 +77,5 @@ def _find_called(catalogue: Catalogue, name: str) -> list[NoteRow]:
 
 
 def closest_ids(catalogue: Catalogue, name: str) -> list[str]:
-    """The ids most like a name that does not exist."""
-    return close_matches(name[:120].lower(), known_ids(catalogue, _MAX_COMPARED_IDS))
+    """The ids and titles most like a name that does not exist."""
+    return close_matches(name[:120].lower(), known_names(catalogue, _MAX_COMPARED_IDS))

@@ -12,6 +12,7 @@ from cortex.core.model.caller import Caller
 from cortex.core.model.note_status import HIDDEN_STATUSES, TIER_CURRENT, TIER_SET_ASIDE, TIER_TRAIL
 from cortex.core.model.parameters import Between, QueryText, Since
 from cortex.core.model.problem import CortexError, NotFoundError, Problem
+from cortex.core.model.record import RECORD_TYPES
 from cortex.core.ranking import query as queries
 from cortex.core.ranking.query import Query, QueryFilter
 from cortex.core.text import shell_command
@@ -30,6 +31,7 @@ MAX_HITS = 1000
 EVERY_NOTE = "*"
 Whose = Literal["", "project", "personal", "both"]
 _CANDIDATES = 200  # notes that are ranked, among which events are compared with their records
+_STATUSES = ("active", "open", "done", "archived", "superseded", "deleted")
 _LAST_GROUP = 4
 _CALLED_GROUPS = 3  # before all others: called so by title, file name, alias
 _LEAST_WORD_LIKENESS = 0.75  # of a mistyped word to one of a title, as difflib has it
@@ -92,9 +94,9 @@ def search(
     The note whose title, file name or alias is the query comes first. Of up to three words, notes
     that hold all come next; a question is answered by the passages that hold most of it. An event
     is left out where its record answers as much. Archived records come last; superseded and
-    deleted ones are left out and counted. Beside words: "a phrase", pre*, -not, and the filters
-    type: tag: project: branch: status: scope: topic: session: path: after: before: (a date, or
-    7d, 2w, 3m). Most of them are options, too.
+    deleted ones are left out and counted. Beside words: "a phrase", pre*, -not, and filters, which
+    are type: tag: project: branch: status: scope: topic: session: path: after: before: (a date,
+    or 7d, 2w, 3m). Most of them are options, too.
 
     Your own vault (cortex init --default) is searched too, of a few words behind the one that is
     found from the working directory. A vault that --vault or $CORTEX_VAULT names is searched
@@ -398,14 +400,15 @@ def _next_query_hint(
         return 'there is nothing to search yet: cortex capture "What we found out"'
     overview = "cortex status shows which types and projects there are"
     if cause := _empty_filters(vaults, caller, asked):
-        return f"{cause}: try it without, or {overview}"
+        return f"{cause}{' ' if cause.endswith('?') else ': '}try it without, or {overview}"
     if asked.terms and not terms:
         return "its words are too common to be looked for; add one that is not"
     if corrected := _corrected_query(vaults, caller, asked, query):
         return f"did you mean: {_search_command(corrected)}"
     if _list_filters(asked):
         return f"try it without the filters, or {overview}"
-    return "try other words, or the beginning of one: cortex search 'merg*'"
+    begin = next((one.text[:4] for one in asked.terms if one.text[:4].isalnum()), "merg")
+    return f"try other words, or the beginning of one: cortex search '{begin}*'"
 
 
 def _count_notes(now: IndexSession) -> int:
@@ -457,8 +460,9 @@ def _near_values(vaults: list[Vault], caller: Caller, shown: str) -> str:
         for vault in vaults
         for word in query_index(vault, caller.progress, lambda now: now.catalogue.count_by(key))
     }
-    near = close_matches(value.lower(), filter(None, known))
-    return f": did you mean {', '.join(near)}?" if near else ""
+    known.update({"type": RECORD_TYPES, "status": _STATUSES}.get(key, ()))
+    near = close_matches(value.lower(), filter(None, known), 1, _LEAST_WORD_LIKENESS)
+    return f": did you mean {near[0]}?" if near else ""
 
 
 def _corrected_query(vaults: list[Vault], caller: Caller, asked: Query, query: str) -> str:

@@ -170,7 +170,8 @@ def _restore_gone(vault: Vault, caller: Caller, name: str) -> RecordChange:
         near = query_index(
             vault, caller.progress, lambda now: resolve_note.closest_ids(now.catalogue, name)
         )
-        raise NotFoundError(error.message, did_you_mean(near, error.hint)) from error
+        hint = f"{error.hint}; {did_you_mean(near, '')}" if near else error.hint
+        raise NotFoundError(error.message, hint) from error
     path, data = "", b""
     last = next((version for version in known.versions if version.blob), None)
     if last is not None:

@@ -31,21 +31,23 @@ _TEMP_PREFIXES = (".", "#", "~")  # of hidden files, and of what editors leave b
 _MAX_BYTES = 50_000_000  # of one file: hosting sites refuse 100 MB
 _MAX_SEARCHED_BYTES = 4_000_000  # of a note that is searched for conflict markers
 _RECENT_SECONDS = 2.0  # since a change, in which a file may still be written
+_BUSY_SECONDS = 30.0  # since a change, in which nothing else is said of a file that was left
 _WAIT_SECONDS = 1.0  # before the second look at a recent one
 _MAX_ATTEMPTS = 3  # at files that go or come while git reads them
-# What lies at the root of a repository of code.
+# What tells a repository of code.
 _MANIFEST_RE = re.compile(
     r"pyproject\.toml|setup\.(?:py|cfg)|requirements\.txt|package\.json|deno\.jsonc?|Cargo\.toml|"
     r"go\.(?:mod|work)|pom\.xml|build\.gradle(?:\.kts)?|build\.(?:sbt|zig)|CMakeLists\.txt|"
     r"meson\.build|configure(?:\.ac)?|(?:GNU)?[Mm]akefile|[Jj]ustfile|Gemfile|composer\.json|mix\.exs|"
-    r"Package\.swift|pubspec\.yaml|flake\.nix|Dockerfile|WORKSPACE|MODULE\.bazel|"
+    r"Package\.swift|pubspec\.yaml|flake\.nix|Dockerfile|WORKSPACE|MODULE\.bazel|mkdocs\.yml|"
+    r"action\.ya?ml|ansible\.cfg|docker-compose\.ya?ml|Vagrantfile|_config\.yml|\.github|\.gitlab-ci\.yml|"
     r".+\.(?:sln|csproj|fsproj|vcxproj|xcodeproj|cabal|gemspec|nimble)"
 )
 _SOURCE_RE = re.compile(
     rb"(?:^|/)[^/]+\.(?:py|[cm]?[jt]sx?|go|rs|java|kts?|scala|[ch](?:pp|xx|c)?|cs|rb|php|swift|mm?|"
-    rb"sh|lua|exs?|erl|hs|ml|clj|jl|dart|vue|svelte|sql|tf|zig)$"
+    rb"sh|lua|exs?|erl|hs|ml|clj|jl|dart|vue|svelte|sql|tf|zig|html?|s?css|ipynb|proto|graphql|tex|r|ps1)$"
 )
-_MIN_SOURCE_FILES = 5  # tracked, and not hidden as plugins of Obsidian are: then it is code
+_MIN_SOURCE_FILES = 3  # tracked, and not hidden as plugins of Obsidian are: then it is code
 
 
 class PeopleCommit(NamedTuple):
@@ -62,10 +64,11 @@ def why_not_shared(root: str, chosen: bool | None) -> str:
         return "the vault is a folder of a larger repository"
     if chosen is not None:
         return "" if chosen else "[sync] notes = false"
-    for name in files.list_names(root, ""):
+    tracked = git_cli.run(root, ["ls-files", "-z"], timeout=60.0).split(b"\0")
+    names = {os.fsdecode(path.rpartition(b"/")[2]) for path in tracked if not _is_hidden(path)}
+    for name in sorted({*files.list_names(root, ""), *names}):
         if _MANIFEST_RE.fullmatch(name):
             return f"{name} says that this is a repository of code; or [sync] notes = true"
-    tracked = git_cli.run(root, ["ls-files", "-z"], timeout=60.0).split(b"\0")
     code = sum(_SOURCE_RE.search(path) is not None for path in tracked if not _is_hidden(path))
     if code < _MIN_SOURCE_FILES:
         return ""
@@ -87,7 +90,9 @@ def explain_left(root: str, paths: Iterable[str], why: str) -> dict[str, tuple[s
         if not reason:
             entries = commit.list_status(root, (path,))
             reasons = [_why_left(root, one) for one in entries]
-            reason = next((each for each in reasons if each), BUSY)
+            is_recent = time.time() - _changed_at(root, path) < _BUSY_SECONDS
+            default = BUSY if is_recent else "git did not take it; git add and git commit say why"
+            reason = next((each for each in reasons if each), default)
         found.setdefault(reason, []).append(path)
     return {reason: tuple(listed) for reason, listed in found.items()}
 
@@ -316,6 +321,8 @@ def _why_unfit(root: str, path: str) -> str:
         return "Cortex's own"
     if path.endswith("/"):
         return "a repository of its own"
+    if path.rpartition("/")[2] == ".gitignore":  # so that all clones ignore the same
+        return ""
     if _is_hidden(os.fsencode(path)):
         return "hidden"
     name = path.rpartition("/")[2]

@@ -13,7 +13,7 @@ from functools import partial
 from typing import NamedTuple
 
 from cortex.core.merge.conflict_markers import marked_conflicts, side_of_nested
-from cortex.core.merge.conflicts import plan_resolution
+from cortex.core.merge.conflicts import TAKEN, plan_resolution
 from cortex.core.merge.damage import plan_repair
 from cortex.core.merge.merge_plan import (
     AskPerson,
@@ -266,9 +266,13 @@ def resolve_unmerged(root: str, mine: MergeState) -> tuple[list[MergeResolution]
     for ask in (one for one in outcome.actions if isinstance(one, AskPerson)):
         now = _read_work_tree_file(root, ask.path)
         question = other.question(ask.path, now, sides) if other and not ask.removed_paths else None
-        hint = "choose the lines to keep and delete the markers, then cortex sync"
+        hint = "git add keeps a file, git rm lets it go; then cortex sync"
+        if now and marked_conflicts(now):
+            hint = "choose the lines to keep and delete the markers, then cortex sync"
         problems.append(question or Problem(ask.path, _question(ask), hint))
-    merging.save_state(root, mine._replace(waiting=left))
+    taken = (one.path for one in outcome.resolved if one.what == TAKEN)
+    decided = tuple(sorted({*mine.decided, *taken}))
+    merging.save_state(root, mine._replace(waiting=left, decided=decided))
     return list(outcome.resolved), problems
 
 

@@ -191,11 +191,12 @@ class _SyncRun:
         )  # fmt: skip
 
     def _is_push_enabled(self) -> bool:
-        """What the settings say; by default only a vault with its own repository is pushed."""
+        """What the settings say; by default only a vault with a repository of its own, that holds no
+        code, is pushed."""
         held = settings.load(self.root)
         self.problems |= {problem.where: problem for problem in held.problems}
         chosen = held.push
-        return objects.toplevel(self.root) == self.root if chosen is None else chosen
+        return not people_notes.why_not_shared(self.root, None) if chosen is None else chosen
 
     def _resume_merge(self) -> None:
         """Continue the merge or rebase that an earlier sync began, but none that a person began."""
@@ -246,7 +247,9 @@ class _SyncRun:
             self.waiting = tuple(waiting)
             if waiting:
                 hint = _waiting_hint(self.waiting)
-                back = "git merge --abort or git rebase --abort takes it back"
+                back = f"git {mine.how} --abort takes it back"
+                if mine.how == "rebase":
+                    back += ", and with it what you edit until then"
                 raise CortexError(_waiting_message(len(waiting)), f"{hint}; {back}")
             if mine.how == "merge":
                 self._add_outcome(repair_index(self.root, mine.how, self._decided()))
@@ -268,7 +271,9 @@ class _SyncRun:
 
     def _decided(self) -> set[str]:
         """The paths about which a person has decided."""
-        return {one.path for one in self.resolved if one.what == TAKEN}
+        state = merging.load_state(self.root)
+        taken = {one.path for one in self.resolved if one.what == TAKEN}
+        return taken.union(state.decided if state else ())
 
     def _stage_healed_pages(self) -> None:
         changed: tuple[str, ...] = ()
@@ -378,7 +383,7 @@ class _SyncRun:
             if not ahead:
                 self.push = "nothing"
                 return
-            if self._push(up, ahead):
+            if self._push(up, ahead, is_new=not theirs):
                 return
             # Random, so that two clones that race do not race in step.
             time.sleep(random.uniform(0.02, 0.2) * 2**attempt)  # noqa: S311
@@ -387,17 +392,18 @@ class _SyncRun:
             "cortex sync, a little later",
         )
 
-    def _push(self, up: Upstream, ahead: int) -> bool:
+    def _push(self, up: Upstream, ahead: int, *, is_new: bool) -> bool:
         """Whether the remote took it; False when somebody else was first."""
-        words = ["rev-list", "--count", "HEAD", "--not", f"--remotes={up.push_remote}"]
-        new = git_cli.line(self.root, words)  # to the remote: other branches may have some
+        if is_new:  # other branches of the remote may have some of its commits
+            words = ["rev-list", "--count", "HEAD", "--not", f"--remotes={up.push_remote}"]
+            ahead = int(git_cli.line(self.root, words) or ahead)
         try:
             pushed = remotes.push(self.root, up)
         except CortexError as error:
             self.push = "failed"
             raise CortexError(f"nothing was pushed: {error.message}", error.hint) from error
         if pushed.is_done:
-            self.push, self.sent = "pushed", int(new or ahead)
+            self.push, self.sent = "pushed", ahead
             return True
         if pushed.lost_race:
             return False
@@ -498,6 +504,7 @@ class _SyncRun:
                 f"{there} and this vault have no common history",
                 f"git clone the remote and copy your notes into it; or {command}",
             )
+        self._refuse_to_overwrite_ignored(there, theirs)
         start = base.stdout.decode().strip()
         if up.pull_ff == "only" and start != git_cli.resolve_commit(self.root, "HEAD"):
             why = "both sides have commits, and pull.ff = only forbids to merge them"
@@ -507,6 +514,26 @@ class _SyncRun:
             raise CortexError(
                 f"{there} would remove {gone} of {total} notes; nothing was merged",
                 "cortex sync --yes if that is right",
+            )
+
+    def _refuse_to_overwrite_ignored(self, there: str, theirs: str) -> None:
+        """Raise `CortexError` if the merge brings a file that git ignores here, with another text:
+        git would overwrite it without a word."""
+        prefix = objects.prefix(self.root)
+        new = {
+            os.fsdecode(one.path.removeprefix(prefix)): one.new_blob
+            for one in objects.changes_between(self.root, "HEAD", theirs)
+            if one.path.startswith(prefix) and not one.old_blob
+        }
+        here = [path for path in new if os.path.lexists(os.path.join(self.root, path))]
+        ignored = sorted(objects.filter_ignored(self.root, here))
+        texts = objects.read_blobs(self.root, [new[path] for path in ignored])
+        lost = [path for path in ignored if _read_file(self.root, path) != texts.get(new[path])]
+        if lost:
+            raise CortexError(
+                f"{there} has files that git ignores here, with another text: {_join_paths(lost)};"
+                " nothing was merged",
+                "move yours away, then cortex sync",
             )
 
     def _staged_to_set_aside(self, theirs: str) -> list[objects.StagedChange]:
@@ -549,6 +576,13 @@ class _SyncRun:
         ran = git_cli.run_unchecked(self.root, ["rev-list", "--count", theirs or "HEAD", "--"])
         only = 0 if ran.code else int(ran.stdout)
         return (0, only) if theirs else (only, 0)
+
+
+def _read_file(root: str, path: str) -> bytes | None:
+    try:
+        return files.read(root, path)
+    except (CortexError, OSError):
+        return None
 
 
 def _waiting_message(count: int) -> str:

@@ -53,6 +53,7 @@ class MergeState(NamedTuple):
     waiting: Mapping[str, OpenConflict]
     ours: str = ""  # the commit that was checked out; empty before the first one
     branch: str = ""
+    decided: tuple[str, ...] = ()  # paths about which a person has decided
 
 
 def load_in_progress(root: str) -> MergeState | None:
@@ -77,7 +78,8 @@ def load_state(root: str) -> MergeState | None:
             for path, one in stored["waiting"].items()
         }
         ours, branch = stored.get("ours", ""), stored.get("branch", "")
-        return MergeState(stored["how"], stored["theirs"], waiting, ours, branch)
+        decided = tuple(stored.get("decided", ()))
+        return MergeState(stored["how"], stored["theirs"], waiting, ours, branch, decided)
     except (ValueError, KeyError, TypeError, AttributeError):
         return None
 

@@ -15,7 +15,8 @@ from cortex.interfaces.escape_terminal import escape
 PATH_START, PATH_END, LONG_LINE = "\x1c", "\x1d", "\x1e"  # `escape` lets none of them through
 BOLD, DIM, YELLOW, OFF = "\x1b[1m", "\x1b[2m", "\x1b[33m", "\x1b[0m"
 _PATH_RE = re.compile(f"{PATH_START}([^{PATH_END}]*){PATH_END}")
-_PIECE_RE = re.compile(r"\x1b\[[0-9]*m| +|[^ \x1b]+")
+_PIECE_RE = re.compile(r" +|[^ ]+")
+_CODE_RE = re.compile(r"\x1b\[[0-9]*m")
 _MAX_ROWS = 3  # of a long line
 _DEFAULT_WIDTH = 80
 # Terminals that make links of OSC 8: a variable, and how its value begins.
@@ -110,25 +111,24 @@ def wrap(line: str, width: int) -> str:
     indent = " " * (len(line) - len(line.lstrip(" ")))
     room = max(width - len(indent), 10)
     pieces = _PIECE_RE.findall(line.strip(" "))
-    widths = [0 if piece[0] == "\x1b" else _columns(piece) for piece in pieces]
+    widths = [_columns(_CODE_RE.sub("", piece)) for piece in pieces]
     begin = 0
-    if YELLOW in pieces:
-        while sum(widths[begin : pieces.index(YELLOW)]) > (_MAX_ROWS - 1) * room:
+    if (marked := next((at for at, piece in enumerate(pieces) if YELLOW in piece), 0)) > 0:
+        while sum(widths[begin:marked]) > (_MAX_ROWS - 1) * room:
             begin += 2 if pieces[begin + 1][0] == " " else 1
     rows, used, color = ["… " if begin else ""], 2 if begin else 0, ""
     for piece, columns in zip(pieces[begin:], widths[begin:], strict=True):
-        if piece[0] == "\x1b":
-            color = piece
-        elif used and used + columns > room - (len(rows) == _MAX_ROWS):
-            if len(rows) == _MAX_ROWS:
-                rows[-1] = rows[-1].rstrip(" ") + "…" + (OFF if color == YELLOW else "")
-                break
+        if used and used + columns > room - (len(rows) == _MAX_ROWS):
             rows[-1] = rows[-1].rstrip(" ")
+            if len(rows) == _MAX_ROWS:
+                rows[-1] += "…" + (OFF if color == YELLOW else "")
+                break
             rows.append("")
             used = 0
         if used or piece[0] != " ":
             rows[-1] += piece
             used += columns
+        color = (_CODE_RE.findall(piece) or [color])[-1]
     return "\n".join(indent + row for row in rows)
 
 
