@@ -25,7 +25,7 @@ from tests.conftest import caller_at, make_lock, run_cortex
 
 pytestmark = pytest.mark.sampled(2)
 
-SAYS = "git merges records and briefings by Cortex's drivers in this clone from now on"
+SAYS = "in this clone git now merges Cortex's notes field by field"
 BOTH = {"merge.cortex-briefing.driver", "merge.cortex-record.driver"}
 FIRST = [
     ("status",), ("search", "base"), ("capture", "Decision: captured first"), ("normalize",), ("heal",), ("sync", "--no-push"),

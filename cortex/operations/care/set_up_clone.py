@@ -19,5 +19,7 @@ def set_up_clone(vault: Vault) -> list[str]:
         names = agent_settings.list_agent_settings(vault.root)
     except (CortexError, OSError):
         return []
-    registered = "git merges records and briefings by Cortex's drivers in this clone from now on; cortex git remove undoes that"
+    registered = (
+        "in this clone git now merges Cortex's notes field by field; cortex git remove undoes that"
+    )
     return [registered, *([agent_settings.agent_settings_notice(names)] if names else [])]
