@@ -12,13 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TextIO
 from cortex.core.model.caller import Caller
 from cortex.core.model.problem import CortexError, InvalidInputError
 from cortex.interfaces.cli import arguments
-from cortex.interfaces.declare import (
-    Declaration,
-    convert,
-    declaration_of,
-    is_note_name,
-    load_verb,
-)
+from cortex.interfaces.declare import Declaration, convert, declaration_of, is_note_name, load_verb
 from cortex.interfaces.escape_terminal import escape
 
 if TYPE_CHECKING:  # a terminal's business: what is forwarded to the watcher needs none

@@ -47,14 +47,7 @@ from cortex.operations.share.resolve_conflicts import (
     same_text,
 )
 from cortex.vault import files
-from cortex.vault.git import (
-    checkout,
-    displaced,
-    git_cli,
-    merging,
-    objects,
-    popped_stashes,
-)
+from cortex.vault.git import checkout, displaced, git_cli, merging, objects, popped_stashes
 from cortex.vault.git.commit import is_outside_own_folders
 from cortex.vault.git.merging import MergeRevisions
 from cortex.vault.locate import Vault

@@ -21,11 +21,7 @@ from cortex.index import briefing_pages
 from cortex.index.briefing_pages import PageDifference
 from cortex.index.refresh import IndexSession, query_index
 from cortex.operations.capture.reread_minutes import reread_minutes
-from cortex.operations.distill.settle import (
-    ReplaceableRecords,
-    find_replaceable,
-    settle_sessions,
-)
+from cortex.operations.distill.settle import ReplaceableRecords, find_replaceable, settle_sessions
 from cortex.operations.share.restore_displaced import restore_displaced
 from cortex.vault import files, settings
 from cortex.vault.git import change_marker, checkout, git_cli, objects

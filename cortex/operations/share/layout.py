@@ -7,12 +7,7 @@ from typing import NamedTuple
 
 from cortex.core.model.caller import Caller
 from cortex.core.model.layout import SETTINGS_FILE, Layout
-from cortex.core.model.problem import (
-    CortexError,
-    InvalidInputError,
-    Problem,
-    problem_of,
-)
+from cortex.core.model.problem import CortexError, InvalidInputError, Problem, problem_of
 from cortex.core.text.shell_command import cortex_command
 from cortex.operations.care import obsidian_settings
 from cortex.operations.records.change_record import refuse_during_git_operation

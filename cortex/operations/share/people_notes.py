@@ -204,10 +204,7 @@ def _run(
 
 
 def _commit_index(
-    root: str,
-    index: str,
-    stamps: dict[str, _Stamp],
-    check_removed: Callable[[list[bytes]], None],
+    root: str, index: str, stamps: dict[str, _Stamp], check_removed: Callable[[list[bytes]], None]
 ) -> PeopleCommit:
     """Commit what the copy of the index holds of these paths."""
     tree = "HEAD" if git_cli.has_commit(root) else objects.empty_tree(root)

@@ -15,13 +15,7 @@ from cortex.core.merge.merge_plan import MergeResolution
 from cortex.core.merge.note_versions import is_record, note_id
 from cortex.core.model.caller import Caller
 from cortex.core.model.layout import AT_ROOT, BRIEFINGS_FOLDER, OWN_FOLDERS, is_among_briefings
-from cortex.core.model.problem import (
-    ConflictError,
-    CortexError,
-    NotFoundError,
-    Problem,
-    problem_of,
-)
+from cortex.core.model.problem import ConflictError, CortexError, NotFoundError, Problem, problem_of
 from cortex.core.notes import note as notes
 from cortex.core.text.shell_command import shell_quote
 from cortex.operations.capture.normalize import normalize
@@ -39,15 +33,7 @@ from cortex.operations.share.resolve_conflicts import (
 )
 from cortex.operations.share.restore_displaced import restore_displaced
 from cortex.vault import files, layout, settings
-from cortex.vault.git import (
-    checkout,
-    commit,
-    drivers,
-    git_cli,
-    merging,
-    objects,
-    remotes,
-)
+from cortex.vault.git import checkout, commit, drivers, git_cli, merging, objects, remotes
 from cortex.vault.git.commit import UncommittedChange
 from cortex.vault.git.merging import MergeState
 from cortex.vault.git.remotes import Upstream
@@ -228,10 +214,7 @@ class _SyncRun:
         what = checkout.operation_in_progress(self.root)
         if waiting:
             then = f"; then {commit.find_blocker(self.root)[1]}" if what else ""
-            raise CortexError(
-                _waiting_message(len(waiting)),
-                f"{_waiting_hint(waiting)}{then}",
-            )
+            raise CortexError(_waiting_message(len(waiting)), f"{_waiting_hint(waiting)}{then}")
         if why := commit.why_blocked(self.root):
             hint = commit.find_blocker(self.root)[1] or "git status"
             if resolved:
