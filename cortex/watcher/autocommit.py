@@ -88,9 +88,8 @@ def check_complete(path: str, data: bytes) -> None:
         raise InvalidInputError(note.problems[0].message, note.problems[0].hint)
     if is_event_path(path) or is_given_path(path):  # without an id it is not whole
         if not note.get("id"):
-            raise InvalidInputError(
-                "it has no id", "write one into its frontmatter, or move it to another folder"
-            )
+            hint = "write one into its frontmatter, or move it to another folder"
+            raise InvalidInputError("it has no id", hint)
     elif (
         not note.opening_fence
         and data.removeprefix(notes.BOM).startswith(b"---")

@@ -54,10 +54,9 @@ def acquire(vault: Vault, now: str) -> WatcherLock:
                 other = _read_owner(fd)
                 os.close(fd)
                 since = f" since {other.since}" if other.since else ""
-                raise ConflictError(
-                    f"a watcher of this vault runs already: process {other.pid}{since}",
-                    "cortex watch --status asks it, --stop ends it",
-                ) from None
+                message = f"a watcher of this vault runs already: process {other.pid}{since}"
+                hint = "cortex watch --status asks it, --stop ends it"
+                raise ConflictError(message, hint) from None
             time.sleep(0.02)
     os.ftruncate(fd, 0)
     os.pwrite(fd, f"{os.getpid()}\n{now}\n".encode(), 0)

@@ -77,9 +77,8 @@ def watch(
     Example: cortex watch --status
     """
     if status + stop + bool(unit) > 1:
-        raise InvalidInputError(
-            "--status, --stop and --unit exclude each other", "cortex watch --status"
-        )
+        hint = "cortex watch --status"
+        raise InvalidInputError("--status, --stop and --unit exclude each other", hint)
     if unit:
         running = pidlock.running_watcher(vault) is not None
         return WatchResult(running, text=service_files.render(unit, vault.root))
@@ -125,10 +124,8 @@ def _stop_watcher(vault: Vault) -> WatchResult:
     deadline = time.monotonic() + _STOP_TIMEOUT_SECONDS
     while (now := pidlock.running_watcher(vault)) is not None and now == runs:
         if time.monotonic() > deadline:
-            raise CortexError(
-                f"process {runs.pid} has not ended within {_STOP_TIMEOUT_SECONDS:g} seconds",
-                f"kill {runs.pid}",
-            )
+            message = f"process {runs.pid} has not ended within {_STOP_TIMEOUT_SECONDS:g} seconds"
+            raise CortexError(message, f"kill {runs.pid}")
         time.sleep(0.05)
     return WatchResult(running=False, text=f"process {runs.pid} has ended")
 

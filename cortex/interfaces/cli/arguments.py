@@ -64,9 +64,8 @@ def parse(declared: Declaration, words: Sequence[str]) -> dict[str, object] | No
         else:
             raise _no_such_option(declared, flag, options)
     if given and not arguments:
-        raise InvalidInputError(
-            f"cortex {declared.name} takes no words: {' '.join(given)!r}", _help_command(declared)
-        )
+        hint = _help_command(declared)
+        raise InvalidInputError(f"cortex {declared.name} takes no words: {' '.join(given)!r}", hint)
     # The last argument takes the rest of the line, so that a query or a text needs no quotes.
     for at, one in enumerate(arguments):
         if own := given[at:] if one is arguments[-1] else given[at : at + 1]:
@@ -143,9 +142,8 @@ def _option_value(
         value = next(rest, None)
         # `-5` is a value that may be out of range: no option begins with a digit.
         if value is None or (value[:1] == "-" and value != "-" and not value[1:2].isdigit()):
-            raise InvalidInputError(
-                f"{option.flag} needs a value", f"{option.flag}={option.metavar}"
-            )
+            hint = f"{option.flag}={option.metavar}"
+            raise InvalidInputError(f"{option.flag} needs a value", hint)
     return value
 
 

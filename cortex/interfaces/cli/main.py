@@ -195,9 +195,8 @@ def _pick(answer: Any, reader: View) -> int:
     from cortex.interfaces.cli.terminal.view import readable_path  # noqa: PLC0415
 
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
-        raise InvalidInputError(
-            "--pick asks a person, and there is no terminal", "-l prints the paths of the notes"
-        )
+        hint = "-l prints the paths of the notes"
+        raise InvalidInputError("--pick asks a person, and there is no terminal", hint)
     hits = [getattr(one, "hit", one) for one in answer.hits]
     by_path = {readable_path(one.file, reader.cwd): one for one in hits}
     paths = [(path, one.title) for path, one in by_path.items()]

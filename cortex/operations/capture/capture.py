@@ -118,10 +118,9 @@ def publish_event(
         except OSError as error:
             folder = f"{vault.root}/{known_layout(vault.root).pending()}"
             again = f"run the same capture with --id {event.id}, which never makes a second event"
-            raise CortexError(
-                f"nothing was captured: {error.strerror or error} ({folder})",
-                f"look with ls -ld {shell_quote(folder)} and df; then {retry_hint or again}",
-            ) from error
+            message = f"nothing was captured: {error.strerror or error} ({folder})"
+            hint = f"look with ls -ld {shell_quote(folder)} and df; then {retry_hint or again}"
+            raise CortexError(message, hint) from error
         else:
             return CaptureResult(event.id, path, f"{vault.root}/{path}")
     raise ConflictError(f"no free event id in {_MAX_ATTEMPTS} attempts", "capture again")

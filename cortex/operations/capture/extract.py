@@ -112,9 +112,8 @@ def _extract_from(
         hint = "cortex extract 'We chose SQLite because it is one file.'"
         raise InvalidInputError("say what to read: an event, a session, a record, or a text", hint)
     if keep and not model:
-        raise InvalidInputError(
-            "--keep saves what a model finds", "name its command: --model 'claude -p'"
-        )
+        hint = "name its command: --model 'claude -p'"
+        raise InvalidInputError("--keep saves what a model finds", hint)
     phrases = settings.load(vault.root).phrases
     if len(what.split()) != 1:
         event = Event("", "stop", "", what)
@@ -209,9 +208,8 @@ def _event_ids_of(now: IndexSession, name: str) -> tuple[str, ...]:
         return (row.id,)
     named = tuple(sorted(id_ for id_ in row.events if events.is_event_id(id_)))
     if not named:
-        raise NotFoundError(
-            f"{row.path} names no events", "give an event, a session, or a text in quotes"
-        )
+        hint = "give an event, a session, or a text in quotes"
+        raise NotFoundError(f"{row.path} names no events", hint)
     return named[-_MAX_EVENTS:]
 
 
@@ -221,6 +219,5 @@ def _load_event(vault: Vault, id_: str) -> Event:
             return parse_event(files.read(vault.root, path, _MAX_EVENT_FILE_BYTES), path)
         except (FileNotFoundError, NotFoundError):
             continue
-    raise NotFoundError(
-        f"there is no event {id_}", "cortex search finds events by their words: type:stop …"
-    )
+    hint = "cortex search finds events by their words: type:stop …"
+    raise NotFoundError(f"there is no event {id_}", hint)

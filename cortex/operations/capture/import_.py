@@ -125,9 +125,8 @@ def import_(
     """
     names = list(dict.fromkeys(hosts))
     if path and len(names) > 1:
-        raise InvalidInputError(
-            "--path names transcripts of one host", f"cortex import {names[0]} --path {path}"
-        )
+        hint = f"cortex import {names[0]} --path {path}"
+        raise InvalidInputError("--path names transcripts of one host", hint)
     where = os.path.join(caller.cwd, os.path.expanduser(path)) if path else ""
     if path and not os.path.exists(where):
         raise NotFoundError(f"there is no {path}", "give a transcript, or a folder of them")

@@ -393,9 +393,8 @@ class InboxNormalizer:
 
     def _move_to_failed(self, path: str, target: str, envelope: bytes) -> None:
         if files.size(self.root, path) > _MAX_FAILED_BYTES:
-            raise InvalidInputError(
-                f"it is larger than {_MAX_FAILED_BYTES:,} bytes", "move it out of the inbox"
-            )
+            hint = "move it out of the inbox"
+            raise InvalidInputError(f"it is larger than {_MAX_FAILED_BYTES:,} bytes", hint)
         try:
             files.create(self.root, target, chain([envelope], files.iter_chunks(self.root, path)))
         except FileExistsError:
@@ -425,6 +424,5 @@ def _check_readable(data: bytes, path: str) -> None:
     note = notes.read(data, path)
     if note.problems or not note.opening_fence:
         why = note.problems[0].message if note.problems else "it would have no frontmatter"
-        raise InvalidInputError(
-            f"{path} could not be read any more: {why}", "take lines out of its frontmatter"
-        )
+        hint = "take lines out of its frontmatter"
+        raise InvalidInputError(f"{path} could not be read any more: {why}", hint)

@@ -73,9 +73,8 @@ def normalize_now(vault: Vault, caller: Caller, event: Event) -> NormalizeNowRes
         raise CortexError(message, f"{first}cortex normalize makes it one") from error
     if done.failed:
         failure = done.failed[0]
-        raise CortexError(
-            f"kept as event {event.id}, which is no record yet: {failure.message}", failure.hint
-        )
+        message = f"kept as event {event.id}, which is no record yet: {failure.message}"
+        raise CortexError(message, failure.hint)
     problems = [] if healed else try_heal(vault, caller)
     if not done.outcomes:
         return _result_of_earlier_run(vault, caller, event)
@@ -119,9 +118,8 @@ def _result_of_earlier_run(vault: Vault, caller: Caller, event: Event) -> Normal
         place = vault.layout().failed(event.id)
         if not files.exists(vault.root, place):
             place = vault.layout().event(event.id)
-        raise CortexError(
-            f"kept as event {event.id}, but no record names it: {place}", f"cortex retry {event.id}"
-        )
+        hint = f"cortex retry {event.id}"
+        raise CortexError(f"kept as event {event.id}, but no record names it: {place}", hint)
     return NormalizeNowResult(tuple((path, _outcome_of(vault, path, event)) for path in paths), ())
 
 

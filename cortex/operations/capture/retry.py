@@ -35,9 +35,8 @@ def retry(vault: Vault, caller: Caller, event: str) -> RetryResult:
     source = vault.layout().failed(name)
     with record_lock(vault, INBOX_LOCK_TIMEOUT_SECONDS):
         if not files.exists(vault.root, source):
-            raise NotFoundError(
-                f"there is no failed event {name}", "cortex status lists what failed"
-            )
+            hint = "cortex status lists what failed"
+            raise NotFoundError(f"there is no failed event {name}", hint)
         held = files.read(vault.root, source)
         envelope = notes.read(held)
         if envelope.get("status") != "failed":

@@ -159,16 +159,14 @@ def _save_event(vault: Vault, caller: Caller, event: Event, where: str) -> SaveR
 def _validated_event(event: Event) -> Event:
     """The event, made whole; `InvalidInputError` when it cannot be saved."""
     if not event.title:
-        raise InvalidInputError(
-            "a save needs a title", 'cortex save "What it is, in a line" --why "the reason"'
-        )
+        hint = 'cortex save "What it is, in a line" --why "the reason"'
+        raise InvalidInputError("a save needs a title", hint)
     if event.record and not is_record_type(event.record):
         hint = "use one word of a-z, 0-9 and hyphens, at most 40 characters: decision, gotcha"
         raise InvalidInputError(f"{shorten(event.record, 50)!r} is no type of record", hint)
     if event.scope and event.scope not in SCOPES:  # as of a record that a hand gave another word
-        raise InvalidInputError(
-            f"unknown scope {shorten(event.scope, 50)!r}", f"use one of: {', '.join(SCOPES)}"
-        )
+        hint = f"use one of: {', '.join(SCOPES)}"
+        raise InvalidInputError(f"unknown scope {shorten(event.scope, 50)!r}", hint)
     if event.scope == "project" and not event.project:
         hint = "name it with --project, or use --scope personal"
         raise InvalidInputError("there is no project here that it could be of", hint)
@@ -194,10 +192,9 @@ def _with_later_id(vault: Vault, caller: Caller, event: Event) -> Event:
     except (CortexError, OSError):  # there is none yet; else whoever normalizes the event says so
         return event
     if note.get("id") in event.supersedes:
-        raise InvalidInputError(
-            f"the topic {event.topic} is of the record that this is to supersede",
-            "save it without --supersedes: it says anew what that record says",
-        )
+        message = f"the topic {event.topic} is of the record that this is to supersede"
+        hint = "save it without --supersedes: it says anew what that record says"
+        raise InvalidInputError(message, hint)
     last = events.latest_event_id(note.provenance()[0])
     later = events.id_after(last, b"\1" + caller.random(4)) if last >= event.id else event.id
     return event._replace(id=later)

@@ -46,9 +46,8 @@ def run_model(
         texts = (text for text in (stderr, output) if text.strip())
         lines = [line.strip() for line in next(texts, "").splitlines() if line.strip()]
         why = lines[-1] if lines else f"exit code {exit_code}"
-        raise CortexError(
-            f"{words[0]} failed: {sanitize_text(why)[:300]}", "run it by hand to see why"
-        )
+        hint = "run it by hand to see why"
+        raise CortexError(f"{words[0]} failed: {sanitize_text(why)[:300]}", hint)
     return output
 
 

@@ -129,14 +129,11 @@ def history(
 def _missing_git_error(vault: Vault) -> NotFoundError | None:
     """The error that explains why git has no history of this vault; None when it may have one."""
     if checkout.find_repository(vault.root) is None:
-        return NotFoundError(
-            f"{vault.root} is in no git repository, so nothing older is kept",
-            f"git init {vault.root} makes it one",
-        )
+        message = f"{vault.root} is in no git repository, so nothing older is kept"
+        return NotFoundError(message, f"git init {vault.root} makes it one")
     if not git_cli.has_commit(vault.root):
-        return NotFoundError(
-            "nothing has been committed yet", "cortex sync commits the vault's notes"
-        )
+        hint = "cortex sync commits the vault's notes"
+        return NotFoundError("nothing has been committed yet", hint)
     return None
 
 
@@ -259,8 +256,7 @@ def _with_event_text(vault: Vault, answer: History, places: dict[str, str], at: 
         hint = "cortex history NOTE lists its texts; cortex show EVENT shows any event"
         raise NotFoundError(f"{answer.id or answer.path} has no text from an event {at}", hint)
     if len(found) > 1:
-        raise ConflictError(
-            f"{at} names {len(found)} events: {', '.join(sorted(found)[:5])}", "give more of the id"
-        )
+        hint = "give more of the id"
+        raise ConflictError(f"{at} names {len(found)} events: {', '.join(sorted(found)[:5])}", hint)
     data = files.read(vault.root, places[found[0]], _MAX_EVENT_BYTES)
     return answer._replace(text=_raw_text(notes.read(data)), at=found[0])

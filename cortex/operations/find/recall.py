@@ -243,9 +243,8 @@ def _numbers_of_meeting(now: IndexSession, name: str) -> list[int]:
     """A meeting and the notes that came from it."""
     row = resolve_note.find_one(now.catalogue, name)
     if row.type != "meeting":
-        raise NotFoundError(
-            f"{row.id} is no meeting but {row.type or 'a note'}", "cortex meetings lists them"
-        )
+        hint = "cortex meetings lists them"
+        raise NotFoundError(f"{row.id} is no meeting but {row.type or 'a note'}", hint)
     edges = LinkGraph(now.catalogue).edges_touching([row.number], ("derived_from",))
     return [row.number, *(edge.source for edge in edges if edge.target == row.number)]
 

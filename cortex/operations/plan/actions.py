@@ -64,9 +64,8 @@ def actions(
     Example: cortex actions --overdue --owner Ada
     """
     if overdue and done:
-        raise InvalidInputError(
-            "what is done is not overdue", "cortex actions --done, or --overdue"
-        )
+        hint = "cortex actions --done, or --overdue"
+        raise InvalidInputError("what is done is not overdue", hint)
     named = canonical_project(vault, project)
     noted = (*ensure_fresh(vault, caller), *read_edited_minutes(vault, caller))
     problems = list(dict.fromkeys(noted))

@@ -36,9 +36,8 @@ def done(vault: Vault, caller: Caller, id: NoteName) -> RecordChange:
     def edit(note: Note, row: NoteRow) -> Edited:
         status = note.get("status").lower()
         if status in SET_ASIDE_STATUSES:
-            raise InvalidInputError(
-                f"{row.id} is {status}", f"{command('restore', row)}, then {command('done', row)}"
-            )
+            hint = f"{command('restore', row)}, then {command('done', row)}"
+            raise InvalidInputError(f"{row.id} is {status}", hint)
         if status in DONE_STATUSES:
             return Edited(note)
         former = status if status in UPDATABLE_STATUSES else "open"

@@ -193,9 +193,8 @@ def _check_names(a: str, b: str, action: str) -> None:
         hint = f"cortex project {action} A B; cortex project list names those that there are"
         raise InvalidInputError("two projects are needed", hint)
     if a == b:
-        raise InvalidInputError(
-            f"{a} is one project already", "name two different ones: cortex project list"
-        )
+        hint = "name two different ones: cortex project list"
+        raise InvalidInputError(f"{a} is one project already", hint)
 
 
 def _notes_of(catalogue: Catalogue, project: str) -> list[NoteRow]:

@@ -196,9 +196,8 @@ def _show_project(vault: Vault, caller: Caller, name: str) -> ProjectDetails:
     here = identify_project(caller.cwd)
     here = here._replace(project=known.resolve_project(here.name))
     if not name and not here.name:
-        raise InvalidInputError(
-            "name a project: this folder is none", "cortex project list names those that there are"
-        )
+        hint = "cortex project list names those that there are"
+        raise InvalidInputError("name a project: this folder is none", hint)
     details, problems = query_fresh(
         vault,
         caller,

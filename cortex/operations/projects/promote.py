@@ -236,10 +236,9 @@ def _copy_events(vault: Vault, own: Vault, there: dict[str, str]) -> None:
             files.create(own.root, target, data)
         except FileExistsError:
             if files.read(own.root, target) != data:
-                raise ConflictError(
-                    f"the event {id_} is in your own vault with other content",
-                    f"compare it with {os.path.join(vault.root, path)}",
-                ) from None
+                message = f"the event {id_} is in your own vault with other content"
+                hint = f"compare it with {os.path.join(vault.root, path)}"
+                raise ConflictError(message, hint) from None
             files.sync_folder(own.root, target.rpartition("/")[0])
 
 
@@ -262,8 +261,7 @@ def _archive_original(copied: Note, now: str, note: Note) -> Note:
     if note.get("promoted_to") and note.get("status").lower() == "archived":
         return note
     if notes.write(note) != notes.write(copied):
-        raise ConflictError(
-            "the record was changed by somebody else just now", "run the command again"
-        )
+        hint = "run the command again"
+        raise ConflictError("the record was changed by somebody else just now", hint)
     said = {"archived_at": note.get("archived_at") or now, "promoted_to": "personal"}
     return with_updated(set_inactive_status(note, "archived", said), now)

@@ -58,9 +58,8 @@ def archive(
     """
     if not words:
         if yes:
-            raise InvalidInputError(
-                "--yes belongs to --words", "cortex archive --words WORDS --yes"
-            )
+            hint = "cortex archive --words WORDS --yes"
+            raise InvalidInputError("--yes belongs to --words", hint)
         return archive_record(vault, caller, id, reason)
     # The search engine, for which archiving by name has no use.
     from cortex.operations.records.archive_by_words import archive_by_words  # noqa: PLC0415
@@ -74,9 +73,8 @@ def archive_record(vault: Vault, caller: Caller, name: str, reason: str = "") ->
     def edit(note: Note, row: NoteRow) -> Edited:
         status, undo = note.get("status").lower(), command("restore", row)
         if status == "superseded":
-            raise InvalidInputError(
-                f"{row.id} is superseded, and so set aside already", f"{undo}, then archive it"
-            )
+            hint = f"{undo}, then archive it"
+            raise InvalidInputError(f"{row.id} is superseded, and so set aside already", hint)
         if status == "archived" and why in ("", note.get("archived_because")):
             return Edited(note)
         said = {

@@ -132,9 +132,8 @@ def remove_unchanged(vault: Vault, path: str, expected: bytes) -> None:
     """Remove a file with the bytes `expected`. Raises `ConflictError` when it was changed."""
     with record_lock(vault):
         if files.read(vault.root, path) != expected:
-            raise ConflictError(
-                f"{path} was changed by somebody else just now", "run the command again"
-            )
+            hint = "run the command again"
+            raise ConflictError(f"{path} was changed by somebody else just now", hint)
         mark_briefings_stale(vault)  # a run that ends here leaves briefings to heal
         files.remove(vault.root, path)
 
@@ -142,9 +141,8 @@ def remove_unchanged(vault: Vault, path: str, expected: bytes) -> None:
 def refuse_during_git_operation(vault: Vault) -> None:
     """Raise `ConflictError` while git is in the middle of a merge, a rebase or the like."""
     if busy := checkout.operation_in_progress(vault.root):
-        raise ConflictError(
-            f"git is in the middle of a {busy}", "end it first: git status says how"
-        )
+        hint = "end it first: git status says how"
+        raise ConflictError(f"git is in the middle of a {busy}", hint)
 
 
 def find_editable(now: IndexSession, name: str) -> NoteRow:

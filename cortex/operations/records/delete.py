@@ -117,9 +117,8 @@ def _delete_file(
     else:
         undo, where = "", "git does not have these bytes, and nothing makes the record again"
     if not sure:
-        raise InvalidInputError(
-            f"--hard removes {row.path}: {where}", command("delete", row, "--hard", "--yes")
-        )
+        hint = command("delete", row, "--hard", "--yes")
+        raise InvalidInputError(f"--hard removes {row.path}: {where}", hint)
     if keeps:
         event = preserve_removed_record(vault, caller, note)
         if not undo:

@@ -51,9 +51,8 @@ def preserve_removed_record(vault: Vault, caller: Caller, note: Note) -> str:
     id_ = f"{stamp}-{_removal_suffix(record.id)}"
     at = events.time_of_id(id_)
     if not _publish_event(vault, _event_of_text(caller, record, at)._replace(id=id_, at=at)):
-        raise ConflictError(
-            f"{record.id} was removed within this second already", "run the command again"
-        )
+        hint = "run the command again"
+        raise ConflictError(f"{record.id} was removed within this second already", hint)
     return id_
 
 

@@ -107,9 +107,8 @@ def _parse_kind(text: str) -> str:
     if kind not in RELATION_KINDS and not kind_of_inverse(kind):
         near = close_matches(kind, [*RELATION_KINDS, *RELATION_KINDS.values()], 1)
         mind = f"{did_you_mean(near, '')} " if near else ""
-        raise InvalidInputError(
-            f"there is no kind of relation {text!r}", f"{mind}Kinds: {', '.join(RELATION_KINDS)}"
-        )
+        hint = f"{mind}Kinds: {', '.join(RELATION_KINDS)}"
+        raise InvalidInputError(f"there is no kind of relation {text!r}", hint)
     return kind
 
 
@@ -162,16 +161,14 @@ def link_name_for(links: LinkGraph, source: NoteRow, target: NoteRow) -> str:
     """The link text by which the source links to the target and to nothing else."""
     name = target.id if target.id != target.path else target.path.removesuffix(".md")
     if _UNLINKABLE_RE.search(name):
-        raise InvalidInputError(
-            f"{name!r} holds a character that no link can hold", "rename it without [ ] | # ^"
-        )
+        hint = "rename it without [ ] | # ^"
+        raise InvalidInputError(f"{name!r} holds a character that no link can hold", hint)
     if links.resolve(name, source.number) == target.number:
         return name
     whole = f"/{target.path.removesuffix('.md')}"
     if _UNLINKABLE_RE.search(whole) or links.resolve(whole, source.number) != target.number:
-        raise ConflictError(
-            f"{name!r} means another note as well", "cortex doctor names notes that share an id"
-        )
+        hint = "cortex doctor names notes that share an id"
+        raise ConflictError(f"{name!r} means another note as well", hint)
     return whole
 
 

@@ -177,9 +177,8 @@ def _restore_gone(vault: Vault, caller: Caller, name: str) -> RecordChange:
     if last is not None:
         blob = objects.read_blobs(vault.root, [last.blob]).get(last.blob)
         if blob is None:
-            raise NotFoundError(
-                f"git no longer has what {last.commit[:10]} held", "git fetch, or git fsck"
-            )
+            hint = "git fetch, or git fsck"
+            raise NotFoundError(f"git no longer has what {last.commit[:10]} held", hint)
         path, data = last.path, blob
     named, _ = notes.read(data, path).provenance()
     later = 0
@@ -255,9 +254,8 @@ def _publish_restored(vault: Vault, id_: str, path: str, data: bytes, how: str) 
     try:
         files.create(vault.root, path, data)
     except FileExistsError:
-        raise ConflictError(
-            f"{path} is taken by another note", f"move that one, then {command('restore', again)}"
-        ) from None
+        hint = f"move that one, then {command('restore', again)}"
+        raise ConflictError(f"{path} is taken by another note", hint) from None
     status = notes.read(data, path).get("status").lower()
     if status in SET_ASIDE_STATUSES:
         how = f"{how}; it is {status}: {command('restore', again)} makes it current"

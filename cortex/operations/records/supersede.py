@@ -196,9 +196,8 @@ def _resolve_pair(now: IndexSession, old: str, by: str) -> tuple[NoteRow, NoteRo
         return old_row, None, ""
     new_row = find_editable(now, by)
     if new_row.number == old_row.number:
-        raise InvalidInputError(
-            f"{old_row.id} cannot supersede itself", "name another record with --by"
-        )
+        hint = "name another record with --by"
+        raise InvalidInputError(f"{old_row.id} cannot supersede itself", hint)
     links = LinkGraph(now.catalogue)
     refuse_supersedes_cycle(links, now, new_row, old_row)
     if new_row.status in HIDDEN_STATUSES:

@@ -28,9 +28,8 @@ def find_only_live_session(
     every = (one.row for one in list_live_sessions(catalogue, caller.now))
     live = [row for row in every if row.project == project]
     if not live:
-        raise NotFoundError(
-            f"no session is going on in {where}", "name it: cortex session list shows all"
-        )
+        hint = "name it: cortex session list shows all"
+        raise NotFoundError(f"no session is going on in {where}", hint)
     if len(live) > 1:
         names = ", ".join(session_name(row) for row in live[:_MAX_NAMED])
         hint = "name the one that is over: cortex session end NAME"
@@ -50,9 +49,8 @@ def find_session(catalogue: Catalogue, name: str) -> NoteRow:
         matches = [row for row in rows if row.session.startswith(name) or row.id.startswith(name)]
     if len(matches) > 1:
         names = ", ".join(session_name(row) for row in matches[:_MAX_NAMED])
-        raise ConflictError(
-            f"{name!r} names {len(matches)} sessions: {names}", "give the whole name"
-        )
+        hint = "give the whole name"
+        raise ConflictError(f"{name!r} names {len(matches)} sessions: {names}", hint)
     if matches:
         return matches[0]
     known = dict.fromkeys(one for row in rows for one in (row.session, row.id) if one)

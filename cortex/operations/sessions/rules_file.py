@@ -224,9 +224,8 @@ def _read_file(root: str, path: str) -> bytes | None:
         hint = "cortex writes through no link: put a file in its place, or name the other way"
         raise InvalidInputError(f"{path}: {error.message}", hint) from error
     if len(held) > _MAX_BYTES:
-        raise InvalidInputError(
-            f"{path} is larger than {_MAX_BYTES:,} bytes", "give the briefing another place"
-        )
+        hint = "give the briefing another place"
+        raise InvalidInputError(f"{path} is larger than {_MAX_BYTES:,} bytes", hint)
     return held
 
 
@@ -240,9 +239,8 @@ def _write_file(root: str, path: str, held: bytes | None, wanted: bytes) -> None
     try:
         files.create(root, path, wanted)
     except FileExistsError:
-        raise ConflictError(
-            f"{path} was made by somebody else just now", "run the command again"
-        ) from None
+        hint = "run the command again"
+        raise ConflictError(f"{path} was made by somebody else just now", hint) from None
     except OSError as error:
         hint = "make room, or check the rights of the folder"
         raise CortexError(f"{path} cannot be written: {error.strerror}", hint) from error

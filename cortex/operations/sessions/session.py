@@ -136,9 +136,8 @@ def _clean_name(name: str, action: str) -> str:
     """A session's name without the brackets of a link. Raises `InvalidInputError` for one that is too long, or that the
     action does not take."""
     if action == "list" and name:
-        raise InvalidInputError(
-            f"session list takes no words: {name!r}", "cortex session show NAME shows one"
-        )
+        hint = "cortex session show NAME shows one"
+        raise InvalidInputError(f"session list takes no words: {name!r}", hint)
     name = one_line(name).removeprefix("[[").removesuffix("]]")
     if len(name) > _MAX_NAME_CHARS:
         hint = f"use at most {_MAX_NAME_CHARS}"
@@ -247,9 +246,8 @@ def _close_orphans(vault: Vault, caller: Caller, name: str) -> Listing[SessionHi
     `updated` stays: nothing happened now, and two clones that close a session write the same.
     """
     if name:
-        raise InvalidInputError(
-            "--orphans closes all orphans, and a name ends one session", "give one of the two"
-        )
+        hint = "give one of the two"
+        raise InvalidInputError("--orphans closes all orphans, and a name ends one session", hint)
     live, problems = query_fresh(
         vault, caller, lambda now: list_live_sessions(now.catalogue, caller.now)
     )

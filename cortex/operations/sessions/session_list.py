@@ -112,9 +112,8 @@ def telling_sessions(
 def show_session(vault: Vault, caller: Caller, name: str) -> SessionDetails:
     """The session that `name` means, with what was asked, what happened and what came of it."""
     if not name:
-        raise InvalidInputError(
-            "which session?", "cortex session list, then cortex session show NAME"
-        )
+        hint = "cortex session list, then cortex session show NAME"
+        raise InvalidInputError("which session?", hint)
 
     def find(now: IndexSession) -> tuple[SessionHit, list[NoteRow], list[NoteRow]]:
         row = find_session(now.catalogue, name)

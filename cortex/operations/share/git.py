@@ -36,9 +36,8 @@ def git(
     del caller
     place = checkout.find_repository(vault.root)
     if place is None:
-        raise NotFoundError(
-            f"{vault.root} is in no git repository", f"git init {vault.root} makes it one"
-        )
+        hint = f"git init {vault.root} makes it one"
+        raise NotFoundError(f"{vault.root} is in no git repository", hint)
     changed = False
     if action == "install":
         changed = drivers.register(vault.root, again=True)

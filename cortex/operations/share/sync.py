@@ -95,10 +95,8 @@ def sync(
     Example: cortex sync --no-push
     """
     if checkout.find_repository(vault.root) is None:
-        raise ConflictError(
-            f"{vault.root} is in no git repository",
-            f"git init {shell_quote(vault.root)}, then cortex sync",
-        )
+        hint = f"git init {shell_quote(vault.root)}, then cortex sync"
+        raise ConflictError(f"{vault.root} is in no git repository", hint)
     settings.check_writable(vault.root)
     with lock(os.path.join(vault.locks_folder(), "sync.lock"), "sync"):
         run = _SyncRun(vault, caller, no_push=no_push, yes=yes, only_records=only_records)
@@ -153,10 +151,8 @@ class _SyncRun:
         """See that git knows our drivers, and that it sees the vault at all."""
         is_own = objects.toplevel(self.root) == self.root
         if not is_own and objects.filter_ignored(self.root, [layout.SETTINGS_FILE]):
-            raise CortexError(
-                "the repository around the vault ignores it: there is nothing to sync",
-                "git init in the vault makes it a repository of its own",
-            )
+            message = "the repository around the vault ignores it: there is nothing to sync"
+            raise CortexError(message, "git init in the vault makes it a repository of its own")
         if not self.only_records:
             chosen = settings.load(self.root).notes
             self.notes_left = people_notes.why_not_shared(self.root, chosen)
@@ -247,10 +243,8 @@ class _SyncRun:
                 raise commit.declined_error(self.root, ran, mine.how)
             mine = mine._replace(waiting={})
             merging.save_state(self.root, mine)
-        raise CortexError(
-            f"the {mine.how} did not end within {_MAX_STEPS[mine.how]:,} steps",
-            f"git status says what is left; git {mine.how} --abort takes it back",
-        )
+        hint = f"git status says what is left; git {mine.how} --abort takes it back"
+        raise CortexError(f"the {mine.how} did not end within {_MAX_STEPS[mine.how]:,} steps", hint)
 
     def _decided(self) -> set[str]:
         """The paths about which a person has decided."""
@@ -370,10 +364,8 @@ class _SyncRun:
                 return
             # Random, so that two clones that race do not race in step.
             time.sleep(random.uniform(0.02, 0.2) * 2**attempt)  # noqa: S311
-        raise CortexError(
-            f"others pushed to {self.remote} at the same moment, {_MAX_PUSH_ATTEMPTS} times",
-            "cortex sync, a little later",
-        )
+        message = f"others pushed to {self.remote} at the same moment, {_MAX_PUSH_ATTEMPTS} times"
+        raise CortexError(message, "cortex sync, a little later")
 
     def _push(self, up: Upstream, ahead: int, *, is_new: bool) -> bool:
         """Whether the remote took it; False when somebody else was first."""
@@ -406,10 +398,8 @@ class _SyncRun:
         ids = {note_id(text) for text in objects.read_blobs(self.root, blobs).values()} - {""}
         for where in (problem.where for problem in self._left_out):
             if files.exists(self.root, where) and note_id(files.read(self.root, where)) in ids:
-                raise CortexError(
-                    f"{where} is not committed, and {self.remote} has changed that note, too",
-                    f"mend {where}, then cortex sync",
-                )
+                message = f"{where} is not committed, and {self.remote} has changed that note, too"
+                raise CortexError(message, f"mend {where}, then cortex sync")
 
     def _integrate(self, up: Upstream, theirs: str, behind: int) -> None:
         """Bring in what the remote has and we have not, so many commits."""
@@ -483,10 +473,8 @@ class _SyncRun:
         there = f"{up.remote}/{up.remote_branch}"
         if base.code:
             command = f"git merge --allow-unrelated-histories {there}"
-            raise CortexError(
-                f"{there} and this vault have no common history",
-                f"git clone the remote and copy your notes into it; or {command}",
-            )
+            hint = f"git clone the remote and copy your notes into it; or {command}"
+            raise CortexError(f"{there} and this vault have no common history", hint)
         self._refuse_to_overwrite_ignored(there, theirs)
         start = base.stdout.decode().strip()
         if up.pull_ff == "only" and start != git_cli.resolve_commit(self.root, "HEAD"):
@@ -494,10 +482,8 @@ class _SyncRun:
             raise CortexError(f"{why}; nothing of {up.remote} was taken", "git config pull.ff true")
         gone, total = self._too_many_removed(_removed_files(self.root, start, theirs))
         if gone:
-            raise CortexError(
-                f"{there} would remove {gone} of {total} notes; nothing was merged",
-                "cortex sync --yes if that is right",
-            )
+            message = f"{there} would remove {gone} of {total} notes; nothing was merged"
+            raise CortexError(message, "cortex sync --yes if that is right")
 
     def _refuse_to_overwrite_ignored(self, there: str, theirs: str) -> None:
         """Raise `CortexError` if the merge brings a file that git ignores here, with another text:
@@ -528,10 +514,9 @@ class _SyncRun:
             words = ["diff-tree", "-r", "-z", "--name-only", "--no-renames", start, theirs, "--"]
             changed = set(git_cli.run(objects.toplevel(self.root), words).split(b"\0"))
             if both := [os.fsdecode(one.path) for one in staged if one.path in changed]:
-                raise CortexError(
-                    f"you staged what {self.remote} has changed: {_join_paths(both)}",
-                    "commit it, or git restore --staged it, then cortex sync",
-                )
+                message = f"you staged what {self.remote} has changed: {_join_paths(both)}"
+                hint = "commit it, or git restore --staged it, then cortex sync"
+                raise CortexError(message, hint)
         return staged
 
     def _untracked_copies(self, theirs: str) -> list[UncommittedChange]:
@@ -595,10 +580,8 @@ def _explain_refusal(root: str, ran: git_cli.GitResult, how: str) -> _MergeRefus
     named = [line.strip() for line in ran.stderr.splitlines() if line.startswith("\t")]
     if "untracked working tree files" in ran.stderr:
         what = f"files that git does not know: {_join_paths(named)}"
-        return _MergeRefusedError(
-            f"the {how} would overwrite {what}; nothing was merged",
-            "move them away or commit them, then cortex sync",
-        )
+        hint = "move them away or commit them, then cortex sync"
+        return _MergeRefusedError(f"the {how} would overwrite {what}; nothing was merged", hint)
     if named:
         return _MergeRefusedError(
             f"the {how} would overwrite your changes of {_join_paths(named)}; nothing was merged",
@@ -609,10 +592,8 @@ def _explain_refusal(root: str, ran: git_cli.GitResult, how: str) -> _MergeRefus
         listed = git_cli.run(objects.toplevel(root), words).split(b"\0")
         dirty = _join_paths([os.fsdecode(name) for name in listed if name])
         message = f"a rebase needs a clean work tree, and these are changed: {dirty}"
-        return _MergeRefusedError(
-            f"{message}; nothing was rebased",
-            "commit or stash them, then cortex sync; or git config rebase.autoStash true",
-        )
+        hint = "commit or stash them, then cortex sync; or git config rebase.autoStash true"
+        return _MergeRefusedError(f"{message}; nothing was rebased", hint)
     if error := git_cli.system_error(ran, root):
         return _MergeRefusedError(error.message, error.hint)
     message = f"git {how}: {remotes.failure_message(ran)}"
