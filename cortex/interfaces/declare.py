@@ -67,9 +67,8 @@ def declaration_of(function: Callable[..., object]) -> Declaration:
     names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
     positional = names[: code.co_argcount]
     values = function.__defaults__ or ()
-    defaults: dict[str, object] = dict(
-        zip(positional[len(positional) - len(values) :], values, strict=True)
-    )
+    optional = positional[len(positional) - len(values) :]
+    defaults: dict[str, object] = dict(zip(optional, values, strict=True))
     defaults |= function.__kwdefaults__ or {}
     lines = [line.strip() for line in (function.__doc__ or "").strip().splitlines()]
     meanings = {
@@ -104,9 +103,7 @@ def declaration_of(function: Callable[..., object]) -> Declaration:
             for name in names
             if name not in SUPPLIED_PARAMETERS
         ),
-        examples=tuple(
-            line.removeprefix("Example: ") for line in lines if line.startswith("Example: ")
-        ),
+        examples=tuple(line[len("Example: ") :] for line in lines if line.startswith("Example: ")),
         supplied=tuple(name for name in SUPPLIED_PARAMETERS if name in names),
     )
 

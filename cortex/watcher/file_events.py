@@ -13,17 +13,8 @@ import warnings
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from watchdog.events import (
-    DirCreatedEvent,
-    DirDeletedEvent,
-    DirMovedEvent,
-    FileCreatedEvent,
-    FileDeletedEvent,
-    FileModifiedEvent,
-    FileMovedEvent,
-    FileSystemEvent,
-    FileSystemEventHandler,
-)
+from watchdog import events
+from watchdog.events import FileSystemEvent
 from watchdog.observers import Observer
 
 from cortex.vault.layout import SETTINGS_FILE
@@ -33,8 +24,8 @@ if TYPE_CHECKING:
     from watchdog.observers.api import BaseObserver, ObservedWatch
 
 _WATCHED_EVENTS: list[type[FileSystemEvent]] = [
-    FileCreatedEvent, FileModifiedEvent, FileMovedEvent, FileDeletedEvent,
-    DirCreatedEvent, DirMovedEvent, DirDeletedEvent,
+    events.FileCreatedEvent, events.FileModifiedEvent, events.FileMovedEvent,
+    events.FileDeletedEvent, events.DirCreatedEvent, events.DirMovedEvent, events.DirDeletedEvent,
 ]  # fmt: skip
 _RULE_FILES = (".gitignore", ".gitattributes", SETTINGS_FILE)
 _MAX_FAULTS = 3  # of watchdog itself, after which its events are not relied on any more
@@ -152,7 +143,7 @@ class FileWatcher:
             self._on_change()
 
 
-class _EventForwarder(FileSystemEventHandler):
+class _EventForwarder(events.FileSystemEventHandler):
     def __init__(self, hints: FileWatcher) -> None:
         self._file_watcher = hints
 

@@ -148,12 +148,8 @@ class WatcherLoop:
     def _sleep_seconds(self) -> float:
         """How long to sleep at the most."""
         now = time.monotonic()
-        times = [_TICK_SECONDS]
-        if (due := self.debouncer.due_at()) is not None:
-            times.append(due - now)
-        if (due := self._commit_time()) is not None:
-            times.append(due - now)
-        return max(min(times), 0.02)
+        due = (self.debouncer.due_at(), self._commit_time())
+        return max(min([_TICK_SECONDS, *(at - now for at in due if at is not None)]), 0.02)
 
     def _is_pass_due(self) -> bool:
         """True after a hint and some quiet, after git changed something, and at intervals."""
@@ -163,11 +159,9 @@ class WatcherLoop:
             self.debouncer.notify()
             self._uncommitted.notify()
         due = self.debouncer.due_at()
-        pause = (
-            max(_POLL_SECONDS, self._pass_seconds * _POLL_PAUSE_FACTOR)
-            if self.polling_reason
-            else _FULL_SCAN_SECONDS
-        )
+        pause = _FULL_SCAN_SECONDS
+        if self.polling_reason:
+            pause = max(_POLL_SECONDS, self._pass_seconds * _POLL_PAUSE_FACTOR)
         again = any(one.retry_at <= now for name, one in self.failures.items() if name != "commit")
         return (due is not None and due <= now) or now - self._last_pass_end > pause or again
 
@@ -192,11 +186,8 @@ class WatcherLoop:
             self._missing_since = self._missing_since or now
             if now - self._missing_since < _MISSING_VAULT_SECONDS:
                 return ""
-            return (
-                f"{root} is no vault any more: it has no {SETTINGS_FILE}"
-                if identity
-                else f"the vault {root} is gone"
-            )
+            gone = f"{root} is no vault any more: it has no {SETTINGS_FILE}"
+            return gone if identity else f"the vault {root} is gone"
         if identity != self._root_identity or (self._missing_since and not self.polling_reason):
             self.file_watcher.discard_watches()
             self.debouncer.notify()
@@ -228,9 +219,8 @@ class WatcherLoop:
         pending = not busy and bool(
             files.list_notes(self.vault.root, self.vault.layout().pending())
         )
-        self._run_step(
-            "normalize", lambda: normalize(self.vault, self._current_caller()), needed=pending
-        )
+        caller = self._current_caller()
+        self._run_step("normalize", lambda: normalize(self.vault, caller), needed=pending)
         self._run_step("look", self._refresh_index)
         self._run_step("archive", self._archive_faded, needed=not busy)
         stale = self._healed_state != (self._stamps_digest, self._git_stamps())
@@ -267,10 +257,8 @@ class WatcherLoop:
 
     def _refresh_index(self) -> None:
         snapshot = query_index(self.vault, self.caller.progress, lambda now: now.snapshot)
-        rule_files = (
-            os.path.join(self.vault.root, name) for name in (SETTINGS_FILE, ".gitattributes")
-        )
-        rules = "".join(map(file_stamp, rule_files))
+        rule_files = SETTINGS_FILE, ".gitattributes"
+        rules = "".join(file_stamp(os.path.join(self.vault.root, name)) for name in rule_files)
         digest = hashlib.blake2b(encode_stamps(snapshot) + rules.encode()).digest()
         self.note_count = len(snapshot.stamps)
         if digest != self._stamps_digest:
@@ -301,9 +289,8 @@ class WatcherLoop:
             return
         recover_interrupted_merge(root)
         done = autocommit.classify_changes(root, commit.list_changes(root), time.time())
-        self.blocked = tuple(
-            f"{one.where}: {one.message}" for one in done.blocked[:_MAX_BLOCKED_SHOWN]
-        )
+        shown = done.blocked[:_MAX_BLOCKED_SHOWN]
+        self.blocked = tuple(f"{one.where}: {one.message}" for one in shown)
         if done.recent and not self.is_ending and time.monotonic() < self._uncommitted.latest:
             self._commit_retry_at = time.monotonic() + _RECENT_RETRY_SECONDS
             return  # what belongs together is committed together
@@ -335,11 +322,9 @@ class WatcherLoop:
         try:
             action()
         except Exception as error:  # noqa: BLE001
-            message = (
-                "; ".join(filter(None, (error.message, error.hint)))
-                if isinstance(error, CortexError)
-                else f"{type(error).__name__}: {error}"
-            )
+            message = f"{type(error).__name__}: {error}"
+            if isinstance(error, CortexError):
+                message = "; ".join(filter(None, (error.message, error.hint)))
             attempts = trouble.attempts + 1 if trouble else 1
             retry_at = time.monotonic() + min(2.0**attempts, _MAX_BACKOFF_SECONDS)
             self.failures[name] = StepFailure(attempts, retry_at, f"{name}: {message}")

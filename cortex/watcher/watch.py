@@ -38,9 +38,8 @@ class WatchResult(NamedTuple):
             yield from self.text.rstrip("\n").split("\n")
         if (now := self.standing) is None:
             return
-        yield f"running since {now.since} as process {now.pid}, by {now.how}" + (
-            f" ({now.why})" if now.why else ""
-        )
+        why = f" ({now.why})" if now.why else ""
+        yield f"running since {now.since} as process {now.pid}, by {now.how}{why}"
         done = now.last_pass or "under way"
         yield f"  last pass {done}, {now.notes:,} notes, {now.answered:,} requests answered"
         yield f"  autocommit {now.autocommit}, {now.waiting:,} changes waiting to be committed"
@@ -95,9 +94,8 @@ def watch(
 
 def _query_status(vault: Vault) -> WatchResult:
     if (runs := pidlock.running_watcher(vault)) is None:
-        return WatchResult(
-            running=False, refused=True, text="no watcher runs: cortex watch starts one"
-        )
+        text = "no watcher runs: cortex watch starts one"
+        return WatchResult(running=False, refused=True, text=text)
     fields = _exchange(vault, protocol.STATE)
     is_whole = fields is not None and len(fields) == 2 and fields[0] == protocol.DONE
     now = watch_status.decode(fields[1]) if fields and is_whole else None

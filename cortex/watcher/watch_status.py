@@ -31,8 +31,7 @@ def decode(data: bytes) -> WatcherStatus | None:
     """The status in `data`; None if another version wrote it in another form."""
     try:
         table = json.loads(data)
-        return WatcherStatus(
-            **{**table, "held": tuple(table["held"]), "problems": tuple(table["problems"])}
-        )
+        tuples = {key: tuple(table[key]) for key in ("held", "problems")}
+        return WatcherStatus(**{**table, **tuples})
     except (ValueError, TypeError, KeyError):
         return None

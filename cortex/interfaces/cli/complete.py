@@ -124,9 +124,8 @@ def _summary(name: str) -> str:
     module, function = VERBS.get(name, ("", ""))
     path = f"{os.path.dirname(cortex.__file__)}/{module.replace('.', '/')}.py"
     with suppress(OSError), open(path, encoding="utf-8") as file:
-        found = re.search(
-            rf'^def {function}\(.*?"""([^\n]*)', file.read(), re.MULTILINE | re.DOTALL
-        )
+        docstring = rf'^def {function}\(.*?"""([^\n]*)'
+        found = re.search(docstring, file.read(), re.MULTILINE | re.DOTALL)
         return found[1] if found else ""
     return ""
 

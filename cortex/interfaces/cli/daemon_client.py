@@ -96,9 +96,8 @@ def answer_command(
             complaint = text
     except OSError:
         return None  # perhaps the command has better luck: it has descriptors and rights of its own
-    return CommandReply(
-        _encode_output(output.getvalue()), complaint.encode("utf-8", "backslashreplace"), code
-    )
+    stderr = complaint.encode("utf-8", "backslashreplace")
+    return CommandReply(_encode_output(output.getvalue()), stderr, code)
 
 
 def _encode_output(text: str) -> bytes:

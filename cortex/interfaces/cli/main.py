@@ -102,10 +102,8 @@ def _run_command(argv: list[str]) -> int:
         argv = [*argv[:at], name, *front, *argv[at + 1 :]]
     if name not in VERBS:
         return _run_without_verb(argv, name)
-    if (
-        name in daemon_client.DAEMON_VERBS
-        and (code := daemon_client.forward_command(argv)) is not None
-    ):
+    is_forwarded = name in daemon_client.DAEMON_VERBS
+    if is_forwarded and (code := daemon_client.forward_command(argv)) is not None:
         return code
     parsed = command.parse(argv)
     if parsed is None:
@@ -164,14 +162,12 @@ def _call_and_print(parsed: command.Command, caller: Caller, supplied: dict[str,
         chosen = steps.ask_which(error.candidates) if is_asked else ""
         if not chosen:
             raise
-        given = {
-            key: [chosen if one == error.name else one for one in value]
-            if isinstance(value, list)
-            else chosen
-            if value == error.name
-            else value
-            for key, value in parsed.given.items()
-        }
+        given = parsed.given.copy()
+        for key, value in given.items():
+            if isinstance(value, list):
+                given[key] = [chosen if one == error.name else one for one in value]
+            elif value == error.name:
+                given[key] = chosen
         answer = command.call(parsed._replace(given=given), caller, supplied, root)
     # After the verb: an error needs no view.
     from cortex.interfaces.cli.terminal import view  # noqa: PLC0415
@@ -261,9 +257,8 @@ def _run_without_verb(argv: list[str], name: str) -> int:
     as_json = command.asks_for_json(argv)
     words = [word for word in argv if word != "--json"]
     if words in (["--version"], ["-V"], ["version"]):
-        sys.stdout.write(
-            command.json_line({"version": __version__}) if as_json else f"cortex {__version__}\n"
-        )
+        line = f"cortex {__version__}\n"
+        sys.stdout.write(command.json_line({"version": __version__}) if as_json else line)
         return EXIT_OK
     if words[:1] == ["help"] and len(words) == 2 and words[1] in (*VERBS, *ALIASES):
         return _run_command([words[1], "--help"])

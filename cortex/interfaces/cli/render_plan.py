@@ -35,8 +35,7 @@ def meetings(answer: Any) -> Iterable[str]:
     for one in answer.hits:
         note = one.hit
         open_actions = format_count(one.open_actions, "open action")
-        outcome = (
-            f"{open_actions}, {one.done_actions} done, {format_count(one.decisions, 'decision')}"
-        )
+        decisions = format_count(one.decisions, "decision")
+        outcome = f"{open_actions}, {one.done_actions} done, {decisions}"
         yield f"{format_day(note.date)}  {bold(note.title)}  {outcome}  {dim(name_of(note))}"
     yield from list_end_lines(answer, "meetings")

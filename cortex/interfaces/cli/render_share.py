@@ -93,13 +93,11 @@ def sync(answer: Any) -> Iterable[str]:
         yield f"{DIM}left {first([*map(path, paths)], _MAX_PATHS)}: {escape(reason)}{OFF}"
     yield from problem_lines(answer.problems)
     yield from problem_lines(answer.waiting)
-    did_something = (
-        answer.commits or answer.received or answer.sent or answer.unsent or answer.settled
-    )
+    has_acted = answer.commits or answer.received or answer.sent or answer.unsent or answer.settled
     if answer.trouble:
         yield yellow(answer.trouble)
         yield from hint_lines(answer)
-    elif not did_something and not answer.waiting and remote:
+    elif not has_acted and not answer.waiting and remote:
         yield f"nothing to do: {escape(answer.branch)} and {remote} agree"
 
 

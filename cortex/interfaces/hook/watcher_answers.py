@@ -25,14 +25,9 @@ def briefing_from_watcher(vault: Vault, place: Workspace) -> str | None:
 
 def reminder(vault: Vault, caller: Caller, told: HookEvent, place: Workspace) -> str:
     """What bears on a prompt, by the watcher or by this process."""
-    session = sanitize_name(told.session)
+    session, project, branch = sanitize_name(told.session), place.project, place.branch
     text = client.request_reminder(
-        vault.root,
-        told.prompt,
-        place.cwd,
-        session=session,
-        project=place.project,
-        branch=place.branch,
+        vault.root, told.prompt, place.cwd, session=session, project=project, branch=branch
     )
     if text is not None:
         return text
@@ -40,9 +35,8 @@ def reminder(vault: Vault, caller: Caller, told: HookEvent, place: Workspace) ->
     # 15 ms, where no watcher answers.
     from cortex.operations.find.remind import remind  # noqa: PLC0415
 
-    return remind(
-        vault, caller, told.prompt, session=session, project=place.project, branch=place.branch
-    ).text
+    found = remind(vault, caller, told.prompt, session=session, project=project, branch=branch)
+    return found.text
 
 
 def _find_packages() -> None:

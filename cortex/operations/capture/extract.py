@@ -172,9 +172,8 @@ def _add_model_items(
     if answer.dropped_count:
         message = f"{answer.dropped_count} of its answers were no memory and left out"
         problems.append(Problem(model, message, ""))
-    return extracted._replace(
-        found=(*extracted.found, *items), problems=tuple(problems), kept=tuple(kept)
-    )
+    found = (*extracted.found, *items)
+    return extracted._replace(found=found, problems=tuple(problems), kept=tuple(kept))
 
 
 def _extract_from_event(

@@ -169,9 +169,8 @@ def mark_injected(vault: Vault, told: HookEvent, text: str) -> bool:
     digest = text_fingerprint(text).digest
     with cursors.lock_session(vault, session_key(told), 1.0) as held:
         known = held.cursor
-        held.save(
-            known._replace(host=told.host, session=sanitize_name(told.session), briefed=digest)
-        )
+        session = sanitize_name(told.session)
+        held.save(known._replace(host=told.host, session=session, briefed=digest))
         return known.briefed != digest
 
 
@@ -255,9 +254,8 @@ def _on_session_start(session: HookSession, known: SessionCursor) -> bool:
             if session.hook_event.source in ("resume", "fork") and not known.begun
             else known.floor
         )
-        known = known._replace(
-            start=_next_event_id(session.caller, known.latest), ended=False, floor=floor
-        )
+        start = _next_event_id(session.caller, known.latest)
+        known = known._replace(start=start, ended=False, floor=floor)
     session.state.save(known)
     return False
 
@@ -272,9 +270,8 @@ def _on_session_end(session: HookSession, known: SessionCursor) -> bool:
     if not known.begun or known.ended or known.start:
         session.state.save(known._replace(start="", ended=True) if known.begun else known)
         return bool(new.content)
-    _capture_event(
-        session, known._replace(ended=True), "session_end", events.PLACEHOLDER_TEXTS["session_end"]
-    )
+    text = events.PLACEHOLDER_TEXTS["session_end"]
+    _capture_event(session, known._replace(ended=True), "session_end", text)
     return True
 
 

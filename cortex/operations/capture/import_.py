@@ -149,9 +149,8 @@ def import_(
 
 def _as_in_earlier_ids(piece: TranscriptItem) -> str:
     """A command and a plan as they stand in the ids of imported events, which must not change."""
-    command = piece.command and (
-        f"Command(line={piece.command.line!r}, outcome={piece.command.outcome!r})"
-    )
+    ran = piece.command
+    command = ran and f"Command(line={ran.line!r}, outcome={ran.outcome!r})"
     steps = [f"Step(text={one.text!r}, done={one.done!r})" for one in piece.plan]
     plan = f"({', '.join(steps)}{',' if len(steps) == 1 else ''})"
     return f"{command}\0{plan}"

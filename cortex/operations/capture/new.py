@@ -82,9 +82,8 @@ def new(
     )
     # What holds for a capture holds here: a text, a project, tags, a size.
     said = title and f"{title}\n{text}"
-    events.validate(
-        Event(seed, "manual", caller.now, said, project=record.project, tags=record.tags)
-    )
+    event = Event(seed, "manual", caller.now, said, project=record.project, tags=record.tags)
+    events.validate(event)
     path = vault.layout().record(named, record.id)
     settings.check_writable(vault.root)
     try:

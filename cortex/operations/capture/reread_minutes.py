@@ -72,9 +72,7 @@ def _reread(vault: Vault, caller: Caller, row: NoteRow) -> bool:
     wanted = KNOWLEDGE._replace(ids=set(ids))
     rows = query_index(vault, caller.progress, lambda now: now.catalogue.find(wanted, "path"))
     paths = {each.id: each.path for each in rows}
-    children = {
-        id_: notes.read_strict(files.read(vault.root, path), path) for id_, path in paths.items()
-    }
+    children = {id_: notes.read_strict(files.read(vault.root, at), at) for id_, at in paths.items()}
     done = reread(meeting, base_record(event._replace(project=row.project)), children)
     after = notes.write(done.meeting)
     if not done.created and not done.changed and after == before:

@@ -251,9 +251,8 @@ def _with_relations(
 def _find_similar(vault: Vault, event: Event, id_: str) -> tuple[SimilarRecord, ...]:
     """Current records of the project with a similar title; the index is not refreshed for it."""
     words = sorted({word for word in event.title.casefold().split() if len(word) > 3}, key=len)[-4:]
-    wanted = NoteFilter(
-        tiers=(TIER_CURRENT,), projects=(event.project,), has_id=True, title_words=words
-    )
+    current, projects = (TIER_CURRENT,), (event.project,)
+    wanted = NoteFilter(tiers=current, projects=projects, has_id=True, title_words=words)
     rows: list[NoteRow] = []
     # It is only a suggestion: whoever builds or mends the index goes first.
     with suppress(IndexDamaged), last_index(vault, 1.0) as found:

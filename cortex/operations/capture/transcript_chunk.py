@@ -181,9 +181,8 @@ def _find_captured_texts(
 
 def _digests_of_last_texts(texts: list[str]) -> tuple[TextFingerprint, ...]:
     """Fingerprints of the last texts, each and joined: a host may send several as one, or late."""
-    several = (
-        text_fingerprint("".join(texts[-count:])) for count in range(2, min(len(texts), 4) + 1)
-    )
+    counts = range(2, min(len(texts), 4) + 1)
+    several = (text_fingerprint("".join(texts[-count:])) for count in counts)
     return (*several, *(text_fingerprint(text) for text in texts[-_MAX_RECENT_TEXTS:]))
 
 

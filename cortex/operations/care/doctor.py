@@ -243,12 +243,10 @@ def _stale_briefing_problems(vault: Vault, now: IndexSession) -> list[Problem]:
     paths = list(now.snapshot.stamps)
     try:
         pages = briefing_pages.render_pages(vault.root, now.catalogue, paths)
-        different = briefing_pages.compare_pages(vault.root, pages, paths)
+        others = briefing_pages.compare_pages(vault.root, pages, paths)
     except CortexError as error:
         # A link where the folder should be, as a stranger's vault may bring.
         return [problem_of(folder, error)]
     newer = "was made by a newer cortex and is left alone", "update cortex"
     stale = "is not as the notes give it", "cortex heal"
-    return [
-        one.problem or Problem(one.path, *(newer if one.is_newer else stale)) for one in different
-    ]
+    return [one.problem or Problem(one.path, *(newer if one.is_newer else stale)) for one in others]

@@ -118,8 +118,7 @@ def _check_folder(root: str, folder: str) -> None:
         raise InvalidInputError(f"--folder {folder} {why}", "give another: --folder cortex")
     is_vault = files.exists(root, layout.SETTINGS_FILE) if os.path.isdir(root) else False
     if folder and is_vault and layout.layout_of(root).folder != folder:
-        hint = cortex_command("--vault", root, "layout", folder)
-        hint = f"move them: {hint}"
+        hint = f"move them: {cortex_command('--vault', root, 'layout', folder)}"
         raise InvalidInputError(f"{root} is a vault whose folders lie elsewhere", hint)
 
 

@@ -298,9 +298,8 @@ def _keep_answer(
     known = [id_ for id_, _ in plan.context.known]
     checked = check_answer(table, plan.context.handle, SessionQuotes(plan.events), known)
     one = checked.distillation._replace(covers=plan.parts[number].events, model=model)
-    told = _would_ask(plan)._replace(
-        title=one.title or plan.row.title, outcome=DONE, dropped=checked.dropped
-    )
+    title = one.title or plan.row.title
+    told = _would_ask(plan)._replace(title=title, outcome=DONE, dropped=checked.dropped)
     standing = (earlier._replace(model=model) for _, earlier in standing_distillations(plan.events))
     if one in standing:
         return told._replace(outcome=UP_TO_DATE), one

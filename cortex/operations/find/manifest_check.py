@@ -73,9 +73,7 @@ def compare_with_manifests(
             return not manifest.has_similar_package(claim.name, names)
         return manifest.has_package(claim.name, names)
 
-    suspects = {
-        id_: list(filter(is_contradicted, claim.packages)) for id_, claim in speaking.items()
-    }
+    suspects = {id_: list(filter(is_contradicted, one.packages)) for id_, one in speaking.items()}
     if any(suspects.values()):
         seen(*(os.path.join(top, path) for path in others))
         text = manifest.fold_name("\n".join(_read_text(os.path.join(top, path)) for path in others))

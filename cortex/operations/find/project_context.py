@@ -11,9 +11,8 @@ from cortex.vault.locate import Vault
 def resolve_project(vault: Vault, caller: Caller, named: str) -> str:
     """The project `named`, else the working directory's, under its current name after merges;
     empty for none."""
-    return settings.load(vault.root).resolve_project(
-        _normalize_name(named) or checkout.project_of(caller.cwd)
-    )
+    name = _normalize_name(named) or checkout.project_of(caller.cwd)
+    return settings.load(vault.root).resolve_project(name)
 
 
 def canonical_project(vault: Vault, named: str) -> str:

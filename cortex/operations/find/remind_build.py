@@ -272,9 +272,8 @@ def _numbers_of_others(
     if not named or not branch:
         return frozenset()
     known = branches.find_included(directory, branch, named)
-    others = {
-        row.path: row.number for row in rows if row.branch in named - known.names - known.unknown
-    }
+    outside = named - known.names - known.unknown
+    others = {row.path: row.number for row in rows if row.branch in outside}
     merged = branches.find_in_head(vault.root, directory, others)
     return frozenset(number for path, number in others.items() if path not in merged)
 

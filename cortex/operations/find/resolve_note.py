@@ -25,9 +25,8 @@ def find_one(catalogue: Catalogue, name: str) -> NoteRow:
     if not rows:
         is_short = len(name) < _MIN_PREFIX_CHARS
         short = "the beginning of an id has four signs at least; " if is_short else ""
-        hint = did_you_mean(
-            closest_ids(catalogue, name), f"{short}cortex search finds notes by their words"
-        )
+        otherwise = f"{short}cortex search finds notes by their words"
+        hint = did_you_mean(closest_ids(catalogue, name), otherwise)
         raise NotFoundError(f"there is no note {name!r}", hint)
     if len(rows) > 1:
         more = f" and {len(rows) - 5} more" if len(rows) > 5 else ""

@@ -471,9 +471,7 @@ def _corrected_query(vaults: list[Vault], caller: Caller, asked: Query, query: s
     known: set[str] = set()
     for vault in vaults:
         rows = query_index(vault, caller.progress, lambda now: now.catalogue.find(KNOWLEDGE))
-        known.update(
-            word for row in rows for word in row.title.casefold().split() if word.isalnum()
-        )
+        known |= {word for row in rows for word in row.title.casefold().split() if word.isalnum()}
     corrected = query
     for term in asked.terms:
         if term.kind == "word" and len(term.text) > 3 and term.text.casefold() not in known:

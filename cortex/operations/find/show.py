@@ -11,8 +11,8 @@ from cortex.core.model.problem import ConflictError, CortexError, NotFoundError,
 from cortex.core.notes import note as notes
 from cortex.index.catalogue import NoteRow
 from cortex.index.refresh import query_index
-from cortex.operations.find import resolve_note
 from cortex.operations.find.ensure_fresh import heal_if_stale
+from cortex.operations.find.resolve_note import find_one
 from cortex.vault import files
 from cortex.vault.locate import Vault, find_personal_vault
 from cortex.vault.state import access_log
@@ -98,6 +98,4 @@ def find_in_vaults(vault: Vault, caller: Caller, note: str) -> tuple[Vault, Note
 
 
 def _find_row(vault: Vault, caller: Caller, note: str) -> NoteRow:
-    return query_index(
-        vault, caller.progress, lambda now: resolve_note.find_one(now.catalogue, note)
-    )
+    return query_index(vault, caller.progress, lambda now: find_one(now.catalogue, note))

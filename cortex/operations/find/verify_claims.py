@@ -411,9 +411,8 @@ class _DeletionHistory:
             self.add_commit(commit)
 
     def add_commit(self, commit: FileCommit) -> None:
-        self._last_deletion.update(
-            (change.path, (commit.at, change.new_path)) for change in commit.changes
-        )
+        for change in commit.changes:
+            self._last_deletion[change.path] = (commit.at, change.new_path)
 
     def reason_gone(self, path: str, places: Sequence[str], created: str) -> str:
         """Why the path is in doubt; empty when git had no such file or folder since the claim."""

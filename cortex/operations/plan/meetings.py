@@ -70,9 +70,8 @@ def _meeting_outcomes(catalogue: Catalogue, numbers: list[int]) -> dict[int, tup
             parts[edge.target].add(edge.source)
     rows = catalogue.rows_by_number({part for some in parts.values() for part in some})
     ticked = ticked_ids(catalogue)
-    tasks, decided = (
-        Counter(one.number for one in own_items(catalogue, kind)[0]) for kind in (TASK, DECISION)
-    )
+    items = (own_items(catalogue, kind)[0] for kind in (TASK, DECISION))
+    tasks, decided = (Counter(one.number for one in some) for some in items)
     outcomes = {}
     for number, some in parts.items():
         current = [rows[part] for part in some if part in rows and rows[part].tier == TIER_CURRENT]

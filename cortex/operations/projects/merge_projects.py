@@ -90,9 +90,8 @@ def merge_project(vault: Vault, caller: Caller, a: str, b: str, *, yes: bool) ->
     alias = project_aliases.format_line(a, b) if settings.is_project_name(a) else ""
     merge = _ProjectChange("merge", a, b, "" if a in aliases else alias)
     done = _convert(vault, caller, merge, rows, yes=yes)
-    return done._replace(
-        collisions=tuple(collisions[:_MAX_COLLISIONS]), problems=(*done.problems, *problems)
-    )
+    every = (*done.problems, *problems)
+    return done._replace(collisions=tuple(collisions[:_MAX_COLLISIONS]), problems=every)
 
 
 def unmerge_project(vault: Vault, caller: Caller, a: str, b: str, *, yes: bool) -> ProjectMerge:

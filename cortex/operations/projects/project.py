@@ -27,9 +27,7 @@ _MAX_LISTED, _MAX_SIMILAR, _MAX_SHOWN = 200, 20, 10
 # The end of a name that `checkout.project_of` made of a folder: four signs of base32. Nearly half
 # of all have no digit, and then a word like `docs` looks the same; so without a digit it must have
 # no vowel either, which tells three of four.
-_FOLDER_NAME_RE = re.compile(
-    r"(.+)-(?=[a-z2-7]{4}$)(?:[a-z]*[2-7][a-z2-7]*|[b-df-hj-np-tv-xz]{4})$"
-)
+_FOLDER_RE = re.compile(r"(.+)-(?=[a-z2-7]{4}$)(?:[a-z]*[2-7][a-z2-7]*|[b-df-hj-np-tv-xz]{4})$")
 
 
 class ProjectSummary(NamedTuple):
@@ -165,7 +163,7 @@ def _find_similar_names(projects: list[ProjectSummary]) -> list[SimilarProjects]
     groups: dict[str, list[ProjectSummary]] = {}
     plain = {_fold_name(one.name) for one in projects}
     for one in projects:
-        found = _FOLDER_NAME_RE.fullmatch(one.name)
+        found = _FOLDER_RE.fullmatch(one.name)
         stem = _fold_name(found[1]) if found else ""
         groups.setdefault(stem if stem in plain else _fold_name(one.name), []).append(one)
     pairs = []

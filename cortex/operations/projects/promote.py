@@ -181,9 +181,8 @@ def _plan_copy(
 ) -> tuple[str, str, list[str]]:
     """Plan the copy: the outcome, the path, and the links that lead nowhere in that vault."""
     row = source.row
-    links = [
-        key for key in source.links if key not in source.events and not has_name(now.catalogue, key)
-    ]
+    unnamed = (key for key in source.links if key not in source.events)
+    links = [key for key in unnamed if not has_name(now.catalogue, key)]
     for existing in now.catalogue.find(KNOWLEDGE._replace(ids=(row.id,)), "path"):
         if existing.status in HIDDEN_STATUSES:
             hint = command("--vault", own.root, "restore", existing)

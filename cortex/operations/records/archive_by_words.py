@@ -45,7 +45,7 @@ _WORD_WITH_DIGIT_RE = re.compile(r"\b[^\W\d]*\d\w*")
 class _ForgetCandidate(NamedTuple):
     row: NoteRow
     score: float  # of the search
-    title_similarity: float  # of query and title
+    similarity: float  # of query and title
     has_all_words: bool  # the title holds all words
 
 
@@ -55,9 +55,7 @@ def archive_by_words(
     """Archive the one record that `query`, an id or words, clearly means; with `yes` the best."""
     if not query.strip():
         raise InvalidInputError("there is nothing to look for", "cortex archive --words WORDS")
-    found, problems = query_fresh(
-        vault, caller, lambda now: _find_candidates(now, query, caller.now)
-    )
+    found, problems = query_fresh(vault, caller, lambda now: _candidates(now, query, caller.now))
     if not found:
         again = cortex_command("search", *query.split()[:8])
         hint = f"no current record holds these words: {again}"
@@ -74,7 +72,7 @@ def archive_by_words(
     return answer._replace(problems=(*problems, *done.problems))
 
 
-def _find_candidates(now: IndexSession, query: str, at: str) -> list[_ForgetCandidate]:
+def _candidates(now: IndexSession, query: str, at: str) -> list[_ForgetCandidate]:
     """The current records that may be meant: the one of that id, or those with most of the words,
     likest titles first."""
     named = [
@@ -99,9 +97,7 @@ def _find_candidates(now: IndexSession, query: str, at: str) -> list[_ForgetCand
         alike = jaccard(words, token_set(row.title))
         has_all = bool(all_words) and all_words <= _words_of_title(row.title)
         found.append(_ForgetCandidate(row, one.score, alike, has_all))
-    found.sort(
-        key=lambda one: (-one.has_all_words, -one.title_similarity, -one.score, one.row.path)
-    )
+    found.sort(key=lambda one: (-one.has_all_words, -one.similarity, -one.score, one.row.path))
     return found
 
 
@@ -114,5 +110,5 @@ def _unambiguous_candidate(found: list[_ForgetCandidate]) -> _ForgetCandidate | 
     """The one candidate that is meant beyond doubt."""
     if [one.has_all_words for one in found].count(True) == 1:
         return found[0]
-    best, second = found[0].title_similarity, found[1].title_similarity if found[1:] else 0.0
+    best, second = found[0].similarity, found[1].similarity if found[1:] else 0.0
     return found[0] if best >= DUPLICATE_THRESHOLD and second < best / 2 else None

@@ -173,9 +173,8 @@ def _is_generated(row: NoteRow) -> bool:
 
 def command(verb: str, *words: str | Named) -> str:
     """`cortex VERB …`, with notes by `command_name`."""
-    return cortex_command(
-        verb, *(one if isinstance(one, str) else command_name(one) for one in words)
-    )
+    plain = (one if isinstance(one, str) else command_name(one) for one in words)
+    return cortex_command(verb, *plain)
 
 
 def command_name(note: Named) -> str:

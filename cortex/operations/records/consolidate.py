@@ -146,9 +146,7 @@ def _find_similar_pairs(
     vault: Vault, caller: Caller, project: str, least: float, number: int
 ) -> ConsolidateResult:
     # The texts are read after the refresh: other processes need not wait meanwhile.
-    rows, problems = query_fresh(
-        vault, caller, lambda now: _comparable_records(now.catalogue, project)
-    )
+    rows, problems = query_fresh(vault, caller, lambda now: _comparable(now.catalogue, project))
     groups: dict[str, list[int]] = {}  # places in `rows`, by project
     texts = []
     for place, row in enumerate(rows):
@@ -184,7 +182,7 @@ def _find_similar_pairs(
     )
 
 
-def _comparable_records(catalogue: Catalogue, project: str) -> list[NoteRow]:
+def _comparable(catalogue: Catalogue, project: str) -> list[NoteRow]:
     wanted = NoteFilter(
         tiers=(TIER_CURRENT,),
         has_id=True,
@@ -198,9 +196,8 @@ def _comparable_records(catalogue: Catalogue, project: str) -> list[NoteRow]:
 
 def _related_pairs(now: IndexSession, numbers: set[int]) -> set[frozenset[int]]:
     """The pairs of which one is said to come from the other, or to take its place."""
-    edges = LinkGraph(now.catalogue).edges_touching(
-        sorted(numbers), ("derived_from", "source_of", "supersedes")
-    )
+    kinds = ("derived_from", "source_of", "supersedes")
+    edges = LinkGraph(now.catalogue).edges_touching(sorted(numbers), kinds)
     return {frozenset((edge.source, edge.target)) for edge in edges}
 
 
@@ -296,9 +293,8 @@ def _load_source(vault: Vault, row: NoteRow) -> _MergeSource:
         raise _set_aside_error(row)
     note = read_strict(files.read(vault.root, row.path), row.path)
     tags = tuple(tag for tag in (one.lstrip("#") for one in note.get_list("tags")) if is_tag(tag))
-    return _MergeSource(
-        row, normalized_body(note), tags, parse_link_target(note.get("superseded_by"))
-    )
+    replacement = parse_link_target(note.get("superseded_by"))
+    return _MergeSource(row, normalized_body(note), tags, replacement)
 
 
 def _save_merged(

@@ -53,9 +53,7 @@ def delete(
     Example: cortex delete use-sqlite-k3f7q2
     Example: cortex delete use-sqlite-k3f7q2 --hard --yes
     """
-    (row, links, kept), problems = query_fresh(
-        vault, caller, lambda now: _load_with_backlinks(now, id)
-    )
+    (row, links, kept), problems = query_fresh(vault, caller, lambda now: _with_backlinks(now, id))
 
     def edit(note: Note, row: NoteRow) -> Edited:
         if note.get("status").lower() == "deleted":
@@ -71,7 +69,7 @@ def delete(
     return change._replace(links=links, problems=tuple(problems))
 
 
-def _load_with_backlinks(now: IndexSession, name: str) -> tuple[NoteRow, tuple[str, ...], str]:
+def _with_backlinks(now: IndexSession, name: str) -> tuple[NoteRow, tuple[str, ...], str]:
     """The record, the paths of current notes that link to it, and the id of the latest event
     that kept its text at an earlier removal."""
     row = find_editable(now, name)
@@ -91,9 +89,8 @@ def _delete_file(
     note = notes.read(data, row.path)
     named = note.provenance()[0]
     is_session = note.get("type") == "session"  # what its events say together is its text
-    is_made_of_events = (
-        is_session or note.get("topic") != "" or any(made_by(one, row.id) for one in named)
-    )
+    has_topic = note.get("topic") != ""
+    is_made_of_events = is_session or has_topic or any(made_by(one, row.id) for one in named)
     comes_back = (
         in_git == data
         or (

@@ -25,8 +25,7 @@ def pin(vault: Vault, caller: Caller, id: NoteName, *, remove: bool = False) -> 
     def edit(note: Note, row: NoteRow) -> Edited:
         if (note.fields.get("pinned") is True) != remove:
             return Edited(note)
-        return Edited(
-            with_fields(note, {"pinned": "" if remove else True}), command("pin", row, *undo)
-        )
+        pinned = with_fields(note, {"pinned": "" if remove else True})
+        return Edited(pinned, command("pin", row, *undo))
 
     return change_record(vault, caller, id, outcome, edit)

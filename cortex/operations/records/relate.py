@@ -222,19 +222,16 @@ def _plan_removal(
         (check_editable(row).path, _removal_edit(relations, caller.now))
         for (row, _), relations in said.items()
     )
-    answer = RelationChange(
-        source.id, ", ".join(kinds), target.id if target else second, "removed", edits[0][0]
-    )
+    other_id = target.id if target else second
+    answer = RelationChange(source.id, ", ".join(kinds), other_id, "removed", edits[0][0])
     if target and "supersedes" in (kind_of_inverse(one) or one for one in kinds):
         aside = next((row for row in (target, source) if row.status == "superseded"), None)
         hint = f"{aside.id} is still superseded: {command('restore', aside)}" if aside else ""
         answer = answer._replace(hint=hint)
     # To what is gone, and in words of one's own, nobody relates.
     if target and all(one in RELATION_KINDS or kind_of_inverse(one) for one in kinds):
-        commands = dict.fromkeys(
-            command("relate", row, one, other) for one, row, other in removed if other
-        )
-        answer = answer._replace(undo=" && ".join(commands))
+        commands = (command("relate", row, one, other) for one, row, other in removed if other)
+        answer = answer._replace(undo=" && ".join(dict.fromkeys(commands)))
     return RelationPlan(answer, edits)
 
 

@@ -27,9 +27,9 @@ from cortex.core.text.strings import did_you_mean, one_line
 from cortex.index.catalogue import NoteRow
 from cortex.index.refresh import IndexSession, query_index
 from cortex.operations.capture.inbox import InboxNormalizer
-from cortex.operations.find import resolve_note
 from cortex.operations.find.ensure_fresh import query_fresh
 from cortex.operations.find.history import history
+from cortex.operations.find.resolve_note import closest_ids, find_all, find_one
 from cortex.operations.records.archive import find_replacement, set_aside_command
 from cortex.operations.records.change_record import (
     Edited,
@@ -110,16 +110,14 @@ def _find_target(now: IndexSession, name: str) -> _RestoreTarget | None:
     """The record in the vault; None when it is gone."""
     # A person's own note that is only called so is not what was deleted.
     matches = [
-        row
-        for row in resolve_note.find_all(now.catalogue, name)
-        if row.id != row.path or row.path == name
+        row for row in find_all(now.catalogue, name) if row.id != row.path or row.path == name
     ]
     rows = [row for row in matches if not is_event_path(row.path)]
     if not rows:
         for row in matches:
             check_editable(row)  # which says that events are never edited
         return None
-    row = check_editable(resolve_note.find_one(now.catalogue, name) if len(rows) > 1 else rows[0])
+    row = check_editable(find_one(now.catalogue, name) if len(rows) > 1 else rows[0])
     return _RestoreTarget(row, *find_replacement(now, row))
 
 
@@ -167,9 +165,7 @@ def _restore_gone(vault: Vault, caller: Caller, name: str) -> RecordChange:
     try:
         known = history(vault, caller, name, number=_MAX_VERSIONS)
     except NotFoundError as error:
-        near = query_index(
-            vault, caller.progress, lambda now: resolve_note.closest_ids(now.catalogue, name)
-        )
+        near = query_index(vault, caller.progress, lambda now: closest_ids(now.catalogue, name))
         hint = f"{error.hint}; {did_you_mean(near, '')}" if near else error.hint
         raise NotFoundError(error.message, hint) from error
     path, data = "", b""

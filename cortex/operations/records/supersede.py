@@ -132,9 +132,8 @@ def no_longer_replacing_edit(is_old: Callable[[str], bool], now: str) -> NoteEdi
 def _is_only_supersedes(relation: FieldValue, is_old: Callable[[str], bool]) -> bool:
     """Whether an item of the relations says only that this record supersedes that one."""
     said = list(iter_relations(relation))
-    return bool(said) and all(
-        kind == SUPERSEDES and is_old(parse_link_target(text)) for kind, text in said
-    )
+    are_old = (kind == SUPERSEDES and is_old(parse_link_target(text)) for kind, text in said)
+    return bool(said) and all(are_old)
 
 
 def find_supersede_problems(catalogue: Catalogue) -> list[Problem]:

@@ -66,10 +66,8 @@ def topic(
         rows = [row for row in rows if alike[row.number] >= SIMILAR_THRESHOLD]
         rows.sort(key=lambda row: (row.topic != suggested, -alike[row.number], row.topic))
     shown = rows[:_MAX_SUGGESTIONS] if suggested else rows
-    hits = tuple(
-        TopicHit(build_hit(vault, row), row.topic, len(row.events), row.scope) for row in shown
-    )
-    return TopicListing(suggested, hits, len(rows), tuple(problems))
+    hits = (TopicHit(build_hit(vault, row), row.topic, len(row.events), row.scope) for row in shown)
+    return TopicListing(suggested, tuple(hits), len(rows), tuple(problems))
 
 
 def _words_of_topic(key: str) -> str:

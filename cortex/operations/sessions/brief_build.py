@@ -213,9 +213,8 @@ def _collect_inputs(
     def in_head(paths: Collection[str]) -> frozenset[str]:
         return branches.find_in_head(vault.root, key.folder, paths)
 
-    request = BriefingRequest(
-        names, key.branch, key.budget, included_branches, in_head, not is_shared(vault)
-    )
+    personal = not is_shared(vault)
+    request = BriefingRequest(names, key.branch, key.budget, included_branches, in_head, personal)
     selection = select_candidates(now.catalogue, request)
     titles = []
     for kind, candidates in selection.parts.items():

@@ -176,9 +176,8 @@ def _shared_blobs(
     committed = objects.list_files(root, "HEAD", names) if all(seen) else {}
     if len(committed) < len(paths):
         return []
-    shared = set.intersection(
-        *({blob, *_ancestor_blobs(made_of, blob)} for blob in committed.values())
-    )
+    families = ({blob, *_ancestor_blobs(made_of, blob)} for blob in committed.values())
+    shared = set.intersection(*families)
     older = {blob: _ancestor_blobs(made_of, blob) for blob in shared}
     later = {
         blob: sum(blob in older[each] and each not in older[blob] for each in shared)

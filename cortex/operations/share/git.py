@@ -44,11 +44,8 @@ def git(
     elif action == "remove":
         changed = drivers.unregister(vault.root)
     found = drivers.read_config(place[2])
-    lines = tuple(
-        f"merge.{name}.driver = {command}" for name, command in sorted(found.commands.items())
-    )
+    commands = sorted(found.commands.items())
+    lines = tuple(f"merge.{name}.driver = {command}" for name, command in commands)
     problems = drivers.problems(vault.root)
-    attributes = next(
-        (problem.message for problem in problems if problem.where == ".gitattributes"), "ok"
-    )
+    attributes = next((one.message for one in problems if one.where == ".gitattributes"), "ok")
     return GitDriversResult(action, changed, found.is_removed, lines, attributes, tuple(problems))

@@ -61,9 +61,8 @@ def move_own_notes(
     moved: list[str] = []
     left: list[str] = []
     taken: dict[str, tuple[str, Problem]] = {}
-    listed = [
-        (Layout(place), path) for place in sorted(places) for path in _files(vault, Layout(place))
-    ]
+    layouts = map(Layout, sorted(places))
+    listed = [(layout, path) for layout in layouts for path in _files(vault, layout)]
     for count, (before, path) in enumerate(listed, start=1):
         caller.progress("moving", count, len(listed))
         try:

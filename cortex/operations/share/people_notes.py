@@ -218,9 +218,8 @@ def _commit_index(
     paths = sorted(os.fsdecode(one.path) for one in changes if one.path in quiet)
     if same := sorted(path for path in stamps.keys() - set(paths) if stamps[path]):
         # Line ends alone: git takes them off, and shows them until it has looked.
-        git_locks.run_when_unlocked(
-            root, ["add", *commit.PATHS_FROM_STDIN], stdin=objects.join_nul(same)
-        )
+        words = ["add", *commit.PATHS_FROM_STDIN]
+        git_locks.run_when_unlocked(root, words, stdin=objects.join_nul(same))
     if not paths:
         return PeopleCommit()
     words = ["diff-index", "--cached", "-M", "--diff-filter=D", "--name-only", "-z", tree, "--"]

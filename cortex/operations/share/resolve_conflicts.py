@@ -100,9 +100,8 @@ def verify_own_merge(
     resolved: list[MergeResolution] = []
     problems: list[Problem] = []
     if mine.ours and git_cli.is_ancestor(root, mine.theirs, "HEAD"):
-        ours, theirs = (
-            (mine.theirs, mine.ours) if mine.how == "rebase" else (mine.ours, mine.theirs)
-        )
+        sides = mine.ours, mine.theirs
+        ours, theirs = sides[::-1] if mine.how == "rebase" else sides
         commits = merging.revisions_between(root, ours, theirs)
         resolved, problems, written = repair_merge(root, commits, "HEAD", decided=decided)
         for path in (one for one in written if commit.is_outside_own_folders(root, one)):
@@ -494,9 +493,8 @@ def _apply_outcome(root: str, mine: MergeState, outcome: MergeOutcome) -> dict[s
                 left[action.path] = before
             else:
                 written = now if action.data is None else action.data
-                left[action.path] = OpenConflict(
-                    sha256_hex(now), sha256_hex(written), action.removed_paths
-                )
+                hashes = sha256_hex(now), sha256_hex(written)
+                left[action.path] = OpenConflict(*hashes, action.removed_paths)
         elif isinstance(action, WriteFile):
             _write_file(root, action.path, action.data)
             done.append(action.path)

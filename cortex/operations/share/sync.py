@@ -275,9 +275,8 @@ class _SyncRun:
             heal(self.vault, self.caller)
         except CortexError as error:
             # A link where the pages should be stops no commit of the notes.
-            self.problems["briefings"] = Problem(
-                "briefings", f"could not be healed: {error.message}", error.hint
-            )
+            message = f"could not be healed: {error.message}"
+            self.problems["briefings"] = Problem("briefings", message, error.hint)
         self._uncommitted = None
         changed = [*commit.list_changes(self.root), *more]
         self._refuse_mass_deletion(changed)

@@ -64,9 +64,8 @@ def text_or_file(text: str, verb: str, parameter: str, *, must_read: bool) -> st
         option = "" if parameter == "text" else f"--{parameter} "
         if not has_terminal():
             way = f"cortex {verb} {option}- < {shlex.quote(text)}"
-            sys.stderr.write(
-                f"cortex: {escape(text)} is kept as a text; {escape(way)} reads the file\n"
-            )
+            kept = f"{escape(text)} is kept as a text"
+            sys.stderr.write(f"cortex: {kept}; {escape(way)} reads the file\n")
             return text
         try:
             said = input(f"{escape(text)} is a file. Take what it holds? [y/N] ")
