@@ -80,15 +80,9 @@ def schema(caller: Caller, verb: str = "") -> SchemaResult:
 
 def _hook_schema() -> VerbSchema:
     """Of `cortex hook`, which is no verb: its arguments; what it prints is in the form of the host."""
-    arguments: _Schema = {
-        "type": "object",
-        "properties": {
-            "event": {"enum": list(EVENTS), "description": "what happened in the session"},
-            "host": {"enum": list(HOST_NAMES), "description": "whose JSON is on standard input"},
-        },
-        "required": ["event", "host"],
-        "additionalProperties": False,
-    }
+    event = {"enum": list(EVENTS), "description": "what happened in the session"}
+    host = {"enum": list(HOST_NAMES), "description": "whose JSON is on standard input"}
+    arguments = _closed_object({"event": event, "host": host}, ["event", "host"])
     answer: _Schema = {
         "type": ["object", "null"],
         "description": "what the host hands on to the agent, in the host's own form; mostly nothing is printed",
@@ -115,19 +109,17 @@ def answer_type(function: Callable[..., object]) -> Any:
 def _arguments_schema(declared: Declaration) -> _Schema:
     properties = {}
     for one in declared.parameters:
-        properties[one.name] = {
-            **_without_empty(schema_of_type(one.type, {})),
-            "description": one.meaning,
-        }
+        schema = _without_empty(schema_of_type(one.type, {}))
+        properties[one.name] = {**schema, "description": one.meaning}
         if not one.required and one.default not in (None, "", ()):
             properties[one.name]["default"] = one.default
     required = [one.name for one in declared.parameters if one.required]
-    return {
-        "type": "object",
-        "properties": properties,
-        "required": required,
-        "additionalProperties": False,
-    }
+    return _closed_object(properties, required)
+
+
+def _closed_object(properties: dict[str, _Schema], required: list[str]) -> _Schema:
+    table = {"type": "object", "properties": properties, "required": required}
+    return {**table, "additionalProperties": False}
 
 
 def _without_empty(schema: _Schema) -> _Schema:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from contextlib import suppress
 
 from cortex import __version__
@@ -11,19 +10,13 @@ from cortex.core.model.problem import CortexError
 from cortex.index.refresh import query_index
 from cortex.vault.locate import Vault
 from cortex.watcher import pidlock, protocol, service_files
-from cortex.watcher.loop import WatcherLoop
+from cortex.watcher.loop import PrintLine, WatcherLoop
 from cortex.watcher.protocol import CommandAnswerer, CommandRequest
 from cortex.watcher.socket_server import SocketServer
 
 
 def run_daemon(
-    vault: Vault,
-    caller: Caller,
-    answer: CommandAnswerer,
-    say: Callable[[str], None],
-    *,
-    quiet: int,
-    poll: bool,
+    vault: Vault, caller: Caller, ask: CommandAnswerer, say: PrintLine, *, quiet: int, poll: bool
 ) -> str:
     """Watch until asked to end; return why it ended otherwise. Raises `ConflictError` if a watcher
     of the vault runs already."""
@@ -36,7 +29,7 @@ def run_daemon(
             query_index(vault, caller.progress, lambda _: None)
         loop = WatcherLoop(vault, caller, say, quiet=quiet, poll=poll)
         server = SocketServer(
-            vault.state_folder(), lambda request: _answer_request(vault, loop, answer, request)
+            vault.state_folder(), lambda request: _answer_request(vault, loop, ask, request)
         )
         try:
             return loop.run(lambda: lock.is_valid() and server.is_valid())

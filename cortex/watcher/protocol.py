@@ -20,10 +20,8 @@ from cortex.vault.locate import Vault
 SOCKET_NAME = "watch.sock"
 ALIVE = b"+"  # sent as soon as a request is understood: the answer may take its time
 RUN, STATE, STOP = b"run", b"state", b"stop"  # kinds of requests
-DONE, DECLINED = (
-    b"done",
-    b"declined",
-)  # how an answer begins; after DECLINED the asker answers itself
+# How an answer begins; after DECLINED the asker answers itself.
+DONE, DECLINED = b"done", b"declined"
 MAX_REQUEST_BYTES, MAX_ANSWER_BYTES = 64 * 1024, 16 * 1024 * 1024  # bytes
 _MAX_ADDRESS_BYTES = 100  # bytes; Linux allows 107 for the path of a socket, macOS 103
 

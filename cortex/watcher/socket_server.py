@@ -90,10 +90,9 @@ class SocketServer:
     def _serve_connection(self, link: socket.socket) -> None:
         try:
             with link:
-                request = protocol.read_message(
-                    protocol.make_receiver(link, time.monotonic() + _REQUEST_TIMEOUT_SECONDS),
-                    protocol.MAX_REQUEST_BYTES,
-                )
+                deadline = time.monotonic() + _REQUEST_TIMEOUT_SECONDS
+                receive = protocol.make_receiver(link, deadline)
+                request = protocol.read_message(receive, protocol.MAX_REQUEST_BYTES)
                 if request is None:
                     return
                 protocol.send(link, protocol.ALIVE, time.monotonic() + _ANSWER_TIMEOUT_SECONDS)

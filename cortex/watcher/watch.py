@@ -48,10 +48,8 @@ class WatchResult(NamedTuple):
         for problem in now.problems:
             yield f"  {problem}"
         if now.version != __version__:
-            yield (
-                f"  it is cortex {now.version}, this is {__version__}:"
-                " end it with cortex watch --stop and start it again"
-            )
+            versions = f"it is cortex {now.version}, this is {__version__}"
+            yield f"  {versions}: end it with cortex watch --stop and start it again"
 
 
 def watch(
@@ -100,10 +98,8 @@ def _query_status(vault: Vault) -> WatchResult:
     is_whole = fields is not None and len(fields) == 2 and fields[0] == protocol.DONE
     now = watch_status.decode(fields[1]) if fields and is_whole else None
     if now is None:
-        text = (
-            f"process {runs.pid} watches since {runs.since}, but does not say how it stands;"
-            " it may be reading a large vault for the first time"
-        )
+        silent = f"process {runs.pid} watches since {runs.since}, but does not say how it stands"
+        text = f"{silent}; it may be reading a large vault for the first time"
         return WatchResult(running=True, text=text)
     return WatchResult(running=True, standing=now)
 

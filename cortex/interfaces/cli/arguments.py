@@ -26,10 +26,8 @@ _LIST_OPTIONS = (
     Parameter("pick", bool, False, True, "choose one of them on the terminal, and open it"),
 )
 LISTING_VERBS = ("actions", "meetings", "recall", "search", "timeline")
-SHORT_FLAGS = {
-    "number": "-n",
-    "paths": "-l",
-}  # options that people type often enough to want one letter
+# Options that people type often enough to want one letter.
+SHORT_FLAGS = {"number": "-n", "paths": "-l"}
 _QUERY_FILTERS = ("--scope", "--topic", "--session", "--path", "--owner")  # not options of search
 HELP_FLAGS = ("-h", "--help")
 
@@ -155,10 +153,8 @@ def _no_such_option(
     suggestion = f"did you mean {close[0]}? " if close else ""
     if declared.name == "search" and flag in _QUERY_FILTERS:
         suggestion = f"{flag.lstrip('-')}:… is a word of the query; "
-    return InvalidInputError(
-        f"cortex {declared.name} has no option {flag}",
-        f"{suggestion}cortex {declared.name} --help lists them; after -- a word that begins with - is text",
-    )
+    listed = f"{_help_command(declared)} lists them; after -- a word that begins with - is text"
+    return InvalidInputError(f"cortex {declared.name} has no option {flag}", suggestion + listed)
 
 
 def is_list(parameter: Parameter) -> bool:

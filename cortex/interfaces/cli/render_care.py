@@ -27,6 +27,10 @@ _INDEX_STATES = {
     "updated": "brought up to date",
     "built": "missing, old or damaged, and was built anew",
 }
+_HINTS_OF_LIST = {
+    "faded": "  cortex lifecycle archives them",
+    "opposing": "  saved with two texts; cortex update ID --reviewed",
+}
 _COMMAND_TEXTS = {"cortex": "runs cortex from the PATH", "": "runs nothing"}
 _OUTCOME_TEXTS = {
     "wired": "wired in",
@@ -96,12 +100,7 @@ def status(answer: Any) -> Iterable[str]:
         if notes.hits:
             others_count = notes.total - len(notes.hits) if name != "recent" else 0
             rest = f"  {dim(f'and {others_count} more')}" if others_count else ""
-            rest += dim("  cortex lifecycle archives them") if name == "faded" else ""
-            rest += (
-                dim("  saved with two texts; cortex update ID --reviewed")
-                if name == "opposing"
-                else ""
-            )
+            rest += dim(_HINTS_OF_LIST[name]) if name in _HINTS_OF_LIST else ""
             yield f"{name if name == 'recent' else yellow(name)}{rest}"
         for note in notes.hits:
             when = note.due[:10] if name == "overdue" else format_day(note.date)

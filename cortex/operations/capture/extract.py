@@ -101,12 +101,10 @@ def extract(
             raise InvalidInputError("--replay and --undo stand alone", "cortex extract --replay")
         answer = undo_replay(vault, caller) if undo else run_replay(vault, caller, apply=apply)
         return ExtractResult((), (), (), replay=answer)
-    return _extract_from(vault, caller, what, model=model, keep=keep)
+    return _extracted(vault, caller, what, model=model, keep=keep)
 
 
-def _extract_from(
-    vault: Vault, caller: Caller, what: str, *, model: str, keep: bool
-) -> ExtractResult:
+def _extracted(vault: Vault, caller: Caller, what: str, *, model: str, keep: bool) -> ExtractResult:
     """What extraction finds in a text, an event, or the events of a session or a record."""
     if not what:
         hint = "cortex extract 'We chose SQLite because it is one file.'"
@@ -139,18 +137,12 @@ def _extract_from(
 
 
 def _add_model_items(
-    vault: Vault,
-    caller: Caller,
-    extracted: ExtractResult,
-    read: list[Event],
-    *,
-    model: str,
-    keep: bool,
+    vault: Vault, caller: Caller, done: ExtractResult, read: list[Event], *, model: str, keep: bool
 ) -> ExtractResult:
     """With what a model finds beside the other layers, saved if `keep` is set."""
     if not model or not read:
-        return extracted
-    known = {text_digest(one.text) for one in extracted.found}
+        return done
+    known = {text_digest(one.text) for one in done.found}
     answer = ask_model(model, "\n\n".join(event.text for event in read), caller.cwd)
     new = [one for one in answer.candidates if text_digest(one.text) not in known]
     items = [_item(one._replace(line=0), "", keep) for one in new]
@@ -168,12 +160,12 @@ def _add_model_items(
         )
         assert isinstance(saved, SaveResult)  # without --learnings
         kept.append(saved.id)
-    problems = list(extracted.problems)
+    problems = list(done.problems)
     if answer.dropped_count:
         message = f"{answer.dropped_count} of its answers were no memory and left out"
         problems.append(Problem(model, message, ""))
-    found = (*extracted.found, *items)
-    return extracted._replace(found=found, problems=tuple(problems), kept=tuple(kept))
+    found = (*done.found, *items)
+    return done._replace(found=found, problems=tuple(problems), kept=tuple(kept))
 
 
 def _extract_from_event(

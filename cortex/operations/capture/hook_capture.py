@@ -117,7 +117,7 @@ def capture_hook_event(
             cursors.defer_session(vault, key, now)
             if is_readable_transcript(told.host, path):
                 raise
-        if not _capture_payload_only(vault, caller, told, now):
+        if not _capture_payload(vault, caller, told, now):
             raise
         return True
     if done and agent:
@@ -249,11 +249,8 @@ def _on_session_start(session: HookSession, known: SessionCursor) -> bool:
     """Keep the start aside, unless the session has begun and not ended."""
     if not (known.start or known.begun) or known.ended:
         # The transcript of a resumed session begins with lines of the session before it.
-        floor = (
-            session.caller.now
-            if session.hook_event.source in ("resume", "fork") and not known.begun
-            else known.floor
-        )
+        goes_on = session.hook_event.source in ("resume", "fork") and not known.begun
+        floor = session.caller.now if goes_on else known.floor
         start = _next_event_id(session.caller, known.latest)
         known = known._replace(start=start, ended=False, floor=floor)
     session.state.save(known)
@@ -291,7 +288,7 @@ def _on_prompt(session: HookSession, known: SessionCursor) -> bool:
     holds it, and only its lines with a memory tag are captured at once."""
     told = session.hook_event
     has_transcript = is_readable_transcript(known.host, session.source.path)
-    text, tagged = _prompt_text_and_tags(session.vault, told, has_transcript=has_transcript)
+    text, tagged = _text_and_tags(session.vault, told, has_transcript=has_transcript)
     number = told.turn or told.moment
     known = known._replace(busy=True)
     if not text or _is_same_prompt(session, known, text, number):
@@ -306,9 +303,7 @@ def _on_prompt(session: HookSession, known: SessionCursor) -> bool:
     return True
 
 
-def _prompt_text_and_tags(
-    vault: Vault, told: HookEvent, *, has_transcript: bool
-) -> tuple[str, list[str]]:
+def _text_and_tags(vault: Vault, told: HookEvent, *, has_transcript: bool) -> tuple[str, list[str]]:
     """What is kept of a prompt, and its lines with a memory tag."""
     text = context_markers.strip_injected(told.prompt).strip()
     tagged: list[str] = []
@@ -385,13 +380,11 @@ def _publish_or_spool(vault: Vault, caller: Caller, event: Event) -> None:
         raise
 
 
-def _capture_payload_only(
-    vault: Vault, caller: Caller, told: HookEvent, now: SessionCursor
-) -> bool:
+def _capture_payload(vault: Vault, caller: Caller, told: HookEvent, now: SessionCursor) -> bool:
     """Capture what the payload alone tells, even a second time; True if it tells anything."""
     type_ = told.name.replace("-", "_")
     if told.name == "user-prompt-submit":
-        type_, text = "prompt", _prompt_text_and_tags(vault, told, has_transcript=False)[0]
+        type_, text = "prompt", _text_and_tags(vault, told, has_transcript=False)[0]
     elif told.name == "session-end":
         text = ""
     else:

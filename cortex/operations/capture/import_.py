@@ -85,7 +85,7 @@ class ImportResult(NamedTuple):
     problems: list[Problem]
 
 
-class _ProjectLocation(NamedTuple):
+class _Location(NamedTuple):
     """Where the lines of a session belong."""
 
     project: str
@@ -233,18 +233,16 @@ class _ImportRun:
             self.problems,
         )  # fmt: skip
 
-    def default_location(self, one: TranscriptInfo) -> _ProjectLocation:
+    def default_location(self, one: TranscriptInfo) -> _Location:
         """The place of the transcript's session, for lines that are of no project of their own."""
         home = self.main_transcripts.get((one.host, one.session), one)
         usual = self.location_of(home.cwd, one.branch) if home is not one else None
         return self.location_of(one.cwd, one.branch, usual)
 
-    def location_of(
-        self, cwd: str, branch: str, usual: _ProjectLocation | None = None
-    ) -> _ProjectLocation:
+    def location_of(self, cwd: str, branch: str, usual: _Location | None = None) -> _Location:
         """The project and its folder; `usual`, the session's, where `cwd` is no project itself."""
         if not cwd or "\0" in cwd or not os.path.isabs(cwd):
-            return usual._replace(branch=branch) if usual else _ProjectLocation("", branch, "")
+            return usual._replace(branch=branch) if usual else _Location("", branch, "")
         if cwd not in self.locations_by_cwd:
             git = checkout.find_repository(cwd)
             named = sanitize_text(checkout.project_of(cwd))
@@ -253,7 +251,7 @@ class _ImportRun:
         named, root, own = self.locations_by_cwd[cwd]
         if usual and not own:
             return usual._replace(branch=branch)
-        return _ProjectLocation(named, branch, root)
+        return _Location(named, branch, root)
 
     def import_session(self, one: TranscriptInfo) -> None:
         """Import one session, or count what there is to import."""

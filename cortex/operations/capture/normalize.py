@@ -63,14 +63,10 @@ def normalize(vault: Vault, caller: Caller, *, dry_run: bool = False) -> Normali
         problems += tuple(reread_minutes(vault, caller)[1])
         if briefings_are_stale(vault):  # what could not be read again is told by both
             problems = tuple(dict.fromkeys((*problems, *try_heal(vault, caller))))
-    return NormalizeResult(
-        tuple(done.normalized_ids),
-        done.paths_with_outcome(CREATED),
-        done.paths_with_outcome(UPDATED, DUPLICATE),
-        tuple(done.failed),
-        dry_run,
-        problems,
-    )
+    ids, failed = tuple(done.normalized_ids), tuple(done.failed)
+    created = done.paths_with_outcome(CREATED)
+    changed = done.paths_with_outcome(UPDATED, DUPLICATE)
+    return NormalizeResult(ids, created, changed, failed, dry_run, problems)
 
 
 def load_existing_records(

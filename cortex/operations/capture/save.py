@@ -220,30 +220,24 @@ def _compose_text(body: str, what: str, why: str, where: str, learned: str) -> s
         f"**{name}.** {sanitize_text(text).strip()}" for name, text in parts.items() if text.strip()
     ]
     if body.strip() and said:
-        raise InvalidInputError(
-            "--body is the whole text: --what, --why, --where and --learned cannot stand beside it",
-            "put them into the body, or leave it out",
-        )
+        beside = "--what, --why, --where and --learned cannot stand beside it"
+        hint = "put them into the body, or leave it out"
+        raise InvalidInputError(f"--body is the whole text: {beside}", hint)
     return sanitize_text(body) if body.strip() else "\n\n".join(said)
 
 
 def _with_relations(
-    vault: Vault,
-    caller: Caller,
-    event: Event,
-    derived_from: tuple[str, ...],
-    supersedes: tuple[str, ...],
+    vault: Vault, caller: Caller, event: Event, sources: tuple[str, ...], older: tuple[str, ...]
 ) -> Event:
     """The event with the ids of the records that these names mean."""
-    if not (derived_from or supersedes):
+    if not (sources or older):
         return event
 
     def ids(now: IndexSession, names: tuple[str, ...]) -> tuple[str, ...]:
         return tuple(dict.fromkeys(change_record.find_editable(now, name).id for name in names))
 
     def find(now: IndexSession) -> Event:
-        old, sources = ids(now, supersedes), ids(now, derived_from)
-        return event._replace(supersedes=old, derived_from=sources)
+        return event._replace(supersedes=ids(now, older), derived_from=ids(now, sources))
 
     return query_index(vault, caller.progress, find, words=False)
 

@@ -177,17 +177,13 @@ def _list_manifests(top: str, below: str) -> tuple[list[str], list[str], list[st
 
 
 def _read_manifest(
-    top: str,
-    path: str,
-    now: dict[str, Manifest],
-    problems: list[Problem],
-    seen: Callable[..., None],
+    top: str, path: str, now: dict[str, Manifest], faults: list[Problem], seen: Callable[..., None]
 ) -> None:
     """Read a manifest and, once, those that it includes."""
     parsed = manifest.parse(path, _read_text(os.path.join(top, path)))
     if parsed.problem:
         why = f"{parsed.problem}; what records say of packages was not checked"
-        problems.append(Problem(path, why, f"edit {path}"))
+        faults.append(Problem(path, why, f"edit {path}"))
         return
     now[path] = parsed
     for included in parsed.included_files:
@@ -198,7 +194,7 @@ def _read_manifest(
         if len(now) < _MAX_MANIFESTS and re.fullmatch(r"[\w./-]{1,200}", inner):
             seen(os.path.join(top, inner))
             now[inner] = Manifest()  # so that files that include each other end
-            _read_manifest(top, inner, now, problems, seen)
+            _read_manifest(top, inner, now, faults, seen)
 
 
 def _read_text(path: str) -> str:

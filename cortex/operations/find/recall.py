@@ -124,9 +124,9 @@ def recall(
     asked = _RecallRequest(parsed, scope, wanted, as_of, branch, number, all)
 
     def select(now: IndexSession) -> tuple[_Selected, list[RelatedHit]]:
-        selected = _select_notes(vault, caller, now, asked)
+        selected = _select(vault, caller, now, asked)
         if not selected.total and not all:
-            selected = _select_notes(vault, caller, now, asked._replace(with_own=True))
+            selected = _select(vault, caller, now, asked._replace(with_own=True))
         shown = [row for row, _ in selected.scored[:number]] if parsed.terms else []
         if not shown or as_of is not None:  # edges are those of today
             return selected, []
@@ -162,9 +162,7 @@ def _project_filter(vault: Vault, scope: str, project: str, caller: Caller) -> s
     raise InvalidInputError("this folder belongs to no project", hint)
 
 
-def _select_notes(
-    vault: Vault, caller: Caller, now: IndexSession, asked: _RecallRequest
-) -> _Selected:
+def _select(vault: Vault, caller: Caller, now: IndexSession, asked: _RecallRequest) -> _Selected:
     """The records that are asked for, at least as many as are shown."""
     wanted = _note_filter(now, asked)
     if asked.as_of is not None:

@@ -68,7 +68,7 @@ class _ReminderRequest(NamedTuple):
     is_personal_vault: bool = False  # only what is theirs everywhere
 
 
-class _RelevantRecord(NamedTuple):
+class _Relevant(NamedTuple):
     """A record that may be shown."""
 
     score: float
@@ -85,7 +85,7 @@ class _RecordExcerpt(NamedTuple):
     """A record as its file is now."""
 
     line: ReminderLine
-    source: _RelevantRecord
+    source: _Relevant
     body: str
     created: str
 
@@ -149,15 +149,15 @@ def _already_told_ids(
 
 def _find_relevant(
     vault: Vault, caller: Caller, asked: _ReminderRequest, problems: list[Problem]
-) -> list[_RelevantRecord]:
+) -> list[_Relevant]:
     """The records of a vault that bear on the prompt and may be shown, best first."""
 
-    def select(catalogue: Catalogue, words: str) -> list[_RelevantRecord]:
+    def select(catalogue: Catalogue, words: str) -> list[_Relevant]:
         relevant = load_engine().search_relevant(words, asked.prompt, asked.least_share)
 
-        def record(one: RelevantNote, row: NoteRow) -> _RelevantRecord:
+        def record(one: RelevantNote, row: NoteRow) -> _Relevant:
             is_personal = asked.is_personal_vault
-            return _RelevantRecord(one.score, vault, row, b"", is_personal, one.prompt_share)
+            return _Relevant(one.score, vault, row, b"", is_personal, one.prompt_share)
 
         chosen = [record(*pair) for pair in _select_eligible(catalogue, relevant.notes, asked)]
         if len(chosen) < asked.number and not asked.is_personal_vault:
@@ -186,8 +186,8 @@ def _find_relevant(
 
 
 def _find_in_last_index(
-    vault: Vault, select: Callable[[Catalogue, str], list[_RelevantRecord]]
-) -> list[_RelevantRecord] | None:
+    vault: Vault, select: Callable[[Catalogue, str], list[_Relevant]]
+) -> list[_Relevant] | None:
     """Search the index as of its last refresh, since a hook may not read later notes; excerpts
     are compared with the files. Empty without an index, or while one is refreshed; None when a
     few notes wait for the full-text index, so that a refresh is quick."""
@@ -253,7 +253,7 @@ def _select_turns(
     return [pair for pair in pairs if pair[0].score >= least][: asked.number]
 
 
-def _is_told_by(event: str, share: float, records: Iterable[_RelevantRecord]) -> bool:
+def _is_told_by(event: str, share: float, records: Iterable[_Relevant]) -> bool:
     """Whether a record of an event covers nearly as much of the prompt."""
     return any(event in one.row.events and one.share >= _SAME_ANSWER * share for one in records)
 
@@ -309,7 +309,7 @@ def _load_records(catalogue: Catalogue, numbers: Sequence[int]) -> dict[int, Not
     return {row.number: row for row in catalogue.find(wanted)}
 
 
-def _excerpt_records(matches: Iterable[_RelevantRecord], number: int) -> list[_RecordExcerpt]:
+def _excerpt_records(matches: Iterable[_Relevant], number: int) -> list[_RecordExcerpt]:
     """At most `number` records as lines, each once."""
     chosen: dict[str, _RecordExcerpt] = {}
     for one in matches:
@@ -371,7 +371,7 @@ def _format_line(line: ReminderLine) -> str:
     return f"- {doubt}[{line.id}] {line.type} {line.date}: {line.title}{text}"
 
 
-def _excerpt_record(match: _RelevantRecord) -> _RecordExcerpt | None:
+def _excerpt_record(match: _Relevant) -> _RecordExcerpt | None:
     """A record as one line, read from its file; None when it is gone or no longer current."""
     one = match.row
     try:
@@ -402,7 +402,7 @@ def _excerpt_record(match: _RelevantRecord) -> _RecordExcerpt | None:
     return _RecordExcerpt(line, match, body, created)
 
 
-def _excerpt_turn(match: _RelevantRecord, data: bytes) -> _RecordExcerpt:
+def _excerpt_turn(match: _Relevant, data: bytes) -> _RecordExcerpt:
     """A turn as one line: what was asked, and the sentences that bear on the prompt."""
     row, text = match.row, decode_text(data)
     shown = snippets.best_excerpt(text, match.wanted, match.part, _MAX_TURN_CHARS).text
@@ -413,8 +413,6 @@ def _excerpt_turn(match: _RelevantRecord, data: bytes) -> _RecordExcerpt:
     return _RecordExcerpt(line, match, "", row.created)
 
 
-def _reminder_line(
-    match: _RelevantRecord, title: str, text: str, type_: str, date: str
-) -> ReminderLine:
+def _reminder_line(match: _Relevant, title: str, text: str, type_: str, date: str) -> ReminderLine:
     path, file = match.row.path, f"{match.vault.root}/{match.row.path}"
     return ReminderLine(sanitize_line(match.row.id), title, text, type_, date, "", path, file)

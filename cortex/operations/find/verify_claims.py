@@ -259,9 +259,7 @@ def _branch_reasons(claim: RecordClaims, gone: _GoneBranches) -> list[str]:
     return renamed + [f"branch {name} is gone" for name in claim.branches if name in gone.unmerged]
 
 
-def _abandoned_contents(
-    repository: RepositoryRefs, tips: dict[str, str]
-) -> dict[str, dict[str, str]]:
+def _abandoned_texts(repository: RepositoryRefs, tips: dict[str, str]) -> dict[str, dict[str, str]]:
     """The branches whose last commit no other branch has, each with the last contents of the files
     that it changed."""
     listed = file_history.list_unmerged(repository.top, list(tips.values())) if tips else []
@@ -304,7 +302,7 @@ def _check_history(
     if not is_asked or not repository.has_commit():
         return reasons
     files.stamps.add(*repository.head_files())
-    abandoned = _abandoned_contents(repository, branches.tips)
+    abandoned = _abandoned_texts(repository, branches.tips)
     places = (place for named in missing.values() for found in named.values() for place in found)
     paths = list(dict.fromkeys(places))[:_MAX_MISSING_PATHS]
     oldest = min(
@@ -439,14 +437,11 @@ class _DeletionHistory:
 
 
 def _edited_files(
-    repository: RepositoryRefs,
-    claims: Sequence[RecordClaims],
-    files: _ProjectFiles,
-    seen: FileStamps,
+    repository: RepositoryRefs, held: Sequence[RecordClaims], files: _ProjectFiles, seen: FileStamps
 ) -> dict[str, tuple[str, ...]]:
     """The files of claims that are there and were edited after them, by claim."""
     named: dict[str, list[str]] = {}
-    for claim in claims:
+    for claim in held:
         located = [files.locate(path) for path in claim.files if path[-1] != "/"]
         named[claim.id] = [places[0] for there, places in located if there]
     every_place = (place for places in named.values() for place in places)
@@ -455,12 +450,12 @@ def _edited_files(
         return {}
     seen.add(*repository.head_files())
     times: dict[str, list[str]] = {}
-    oldest = min(claim.created for claim in claims if named[claim.id])
+    oldest = min(claim.created for claim in held if named[claim.id])
     for commit in file_history.list_edits(repository.top, paths, oldest):
         for change in commit.changes:
             times.setdefault(change.path, []).append(commit.at)
     edited: dict[str, tuple[str, ...]] = {}
-    for claim in claims:
+    for claim in held:
         later = [one for one in named[claim.id] if max(times.get(one, [""])) > claim.created]
         if later:
             edited[claim.id] = tuple(later)

@@ -90,7 +90,7 @@ def actions(
 
     found, rows, ticked = query_index(vault, caller.progress, find)
     at = "" if done else caller.now
-    hits = [_build_action(vault, one, rows[one.number], ticked, at) for one in found[:number]]
+    hits = [_action(vault, one, rows[one.number], ticked, at) for one in found[:number]]
     return Listing(hits, len(found), problems)
 
 
@@ -101,9 +101,7 @@ class _ToDo(NamedTuple):
     task: OwnItemRow | None  # None: the note is the action
 
 
-def _build_action(
-    vault: Vault, one: _ToDo, row: NoteRow, ticked: frozenset[str], now: str
-) -> ActionHit:
+def _action(vault: Vault, one: _ToDo, row: NoteRow, ticked: frozenset[str], now: str) -> ActionHit:
     late = is_overdue(one.due, now)
     if task := one.task:
         hit = make_hit(vault, row, task.line, row.title)._replace(

@@ -29,6 +29,7 @@ UNCHANGED = "unchanged"
 _MAX_ATTEMPTS = 5
 
 NoteEdit = Callable[[Note], Note]
+RecordEdit = Callable[[Note, NoteRow], "Edited"]
 
 
 class Edited(NamedTuple):
@@ -66,7 +67,7 @@ def change_record(
     caller: Caller,
     name: str,
     outcome: str,
-    edit: Callable[[Note, NoteRow], Edited],
+    edit: RecordEdit,
     *,
     find: Callable[[IndexSession, str], NoteRow] | None = None,
 ) -> RecordChange:
@@ -78,11 +79,7 @@ def change_record(
 
 
 def edit_record(
-    vault: Vault,
-    caller: Caller,
-    row: NoteRow,
-    outcome: str,
-    edit: Callable[[Note, NoteRow], Edited],
+    vault: Vault, caller: Caller, row: NoteRow, outcome: str, edit: RecordEdit
 ) -> RecordChange:
     """Edit the record of a row and set `updated`; heals nothing."""
     last = Edited(notes.read(b""))

@@ -62,7 +62,7 @@ def delete(
         return Edited(gone, command("restore", row))
 
     if hard:
-        change = _delete_file(vault, caller, row, kept, sure=yes)
+        change = _delete(vault, caller, row, kept, sure=yes)
     else:
         change = edit_record(vault, caller, row, "deleted", edit)
     problems += heal_after(vault, caller, change)
@@ -79,9 +79,7 @@ def _with_backlinks(now: IndexSession, name: str) -> tuple[NoteRow, tuple[str, .
     return row, tuple(links), (find_removal_event(now.catalogue, row.id) or ("", ""))[1]
 
 
-def _delete_file(
-    vault: Vault, caller: Caller, row: NoteRow, kept: str, *, sure: bool
-) -> RecordChange:
+def _delete(vault: Vault, caller: Caller, row: NoteRow, kept: str, *, sure: bool) -> RecordChange:
     """Remove the file; keep its text as an event if nothing else would bring it back."""
     refuse_during_git_operation(vault)
     data = files.read(vault.root, row.path)

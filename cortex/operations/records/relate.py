@@ -88,7 +88,7 @@ def relate(
     Example: cortex relate use-sqlite-k3f7q2 any keep-a-catalogue-m5d2xa --remove
     """
     kind = normalize_kind(kind) if remove else _parse_kind(kind)
-    plan = _plan_removal if remove else _plan_relate
+    plan = _plan_removal if remove else _plan
     return _apply_plan(vault, caller, lambda now: plan(now, caller, record, kind, other))
 
 
@@ -112,9 +112,7 @@ def _parse_kind(text: str) -> str:
     return kind
 
 
-def _plan_relate(
-    now: IndexSession, caller: Caller, first: str, kind: str, second: str
-) -> RelationPlan:
+def _plan(now: IndexSession, caller: Caller, first: str, kind: str, second: str) -> RelationPlan:
     source = resolve_note.find_one(now.catalogue, first)
     target = resolve_note.find_one(now.catalogue, second)
     if kind not in RELATION_KINDS:  # an inverse name
@@ -125,12 +123,12 @@ def _plan_relate(
     check_editable(source)
     links = LinkGraph(now.catalogue)
     answer = RelationChange(source.id, kind, target.id, "created", source.path)
-    if says := _note_stating_relation(links, source, kind, target):
+    if says := _stating_note(links, source, kind, target):
         hint = "they are related so already"
         return RelationPlan(answer._replace(outcome=UNCHANGED, path=says.path, hint=hint), ())
     hint = ""
     if kind == "supersedes":
-        refuse_supersedes_cycle(links, now, source, target)
+        refuse_cycle(links, now, source, target)
         hint = f"{command('supersede', target, '--by', source)} also sets the older one aside"
     name = link_name_for(links, source, target)
 
@@ -142,9 +140,7 @@ def _plan_relate(
     return RelationPlan(answer._replace(hint=hint, undo=undo), ((source.path, edit),))
 
 
-def _note_stating_relation(
-    links: LinkGraph, source: NoteRow, kind: str, target: NoteRow
-) -> NoteRow | None:
+def _stating_note(links: LinkGraph, source: NoteRow, kind: str, target: NoteRow) -> NoteRow | None:
     """Which of two notes states this relation already, in this kind or its inverse; None if
     neither does."""
     same = {canonical_edge(source.number, kind, target.number)}
@@ -172,9 +168,7 @@ def link_name_for(links: LinkGraph, source: NoteRow, target: NoteRow) -> str:
     return whole
 
 
-def refuse_supersedes_cycle(
-    links: LinkGraph, now: IndexSession, newer: NoteRow, older: NoteRow
-) -> None:
+def refuse_cycle(links: LinkGraph, now: IndexSession, newer: NoteRow, older: NoteRow) -> None:
     """Raise `ConflictError` when the older record supersedes the newer one, directly or not."""
     came = {older.number: newer.number}
     level = [older.number]

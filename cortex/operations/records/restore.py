@@ -93,7 +93,7 @@ def restore(vault: Vault, caller: Caller, ids: list[NoteName]) -> RestoreResult:
     changes = []
     for name, target in there.items():
         try:
-            changes.append(_restore_one(vault, caller, name, target))
+            changes.append(_restore(vault, caller, name, target))
         except (CortexError, OSError) as error:
             if len(there) == 1:
                 raise
@@ -121,9 +121,7 @@ def _find_target(now: IndexSession, name: str) -> _RestoreTarget | None:
     return _RestoreTarget(row, *find_replacement(now, row))
 
 
-def _restore_one(
-    vault: Vault, caller: Caller, name: str, held: _RestoreTarget | None
-) -> RecordChange:
+def _restore(vault: Vault, caller: Caller, name: str, held: _RestoreTarget | None) -> RecordChange:
     if held is None:
         return _restore_gone(vault, caller, name)
     row, hint = held.row, ""
@@ -181,7 +179,7 @@ def _restore_gone(vault: Vault, caller: Caller, name: str) -> RecordChange:
     for text in sorted(known.texts):
         before = data
         if text.event not in named:
-            path, data = _replay_event(vault, known.id, text.path, path, data)
+            path, data = _replay(vault, known.id, text.path, path, data)
         later += data != before
     if not path:
         hint = f"{command('history', known.id)} shows what is kept of it"
@@ -216,9 +214,7 @@ def _with_removal_text(
     return notes.write(with_text_of_removal(note, event)), 1
 
 
-def _replay_event(
-    vault: Vault, id_: str, event_path: str, path: str, data: bytes
-) -> tuple[str, bytes]:
+def _replay(vault: Vault, id_: str, event_path: str, path: str, data: bytes) -> tuple[str, bytes]:
     """Path and bytes of the record after one more of its events; unchanged if it cannot be read."""
     event = load_event(vault, event_path)
     if event is None:

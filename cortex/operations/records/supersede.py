@@ -31,7 +31,7 @@ from cortex.operations.records.change_record import (
     find_editable,
     is_editable,
 )
-from cortex.operations.records.relate import link_name_for, refuse_supersedes_cycle
+from cortex.operations.records.relate import link_name_for, refuse_cycle
 from cortex.vault import files
 from cortex.vault.locate import Vault
 
@@ -198,7 +198,7 @@ def _resolve_pair(now: IndexSession, old: str, by: str) -> tuple[NoteRow, NoteRo
         hint = "name another record with --by"
         raise InvalidInputError(f"{old_row.id} cannot supersede itself", hint)
     links = LinkGraph(now.catalogue)
-    refuse_supersedes_cycle(links, now, new_row, old_row)
+    refuse_cycle(links, now, new_row, old_row)
     if new_row.status in HIDDEN_STATUSES:
         hint = f"{command('restore', new_row)}, or name the record that holds now"
         raise ConflictError(f"{new_row.id} is {new_row.status} itself", hint)

@@ -125,7 +125,7 @@ def build_brief(
 
     inputs = query_index(vault, caller.progress, collect, words=False)
     personal = load_personal_notes(vault, caller, BriefingRequest(names, key.branch, key.budget))
-    inputs = inputs._replace(selection=_with_personal_notes(inputs.selection, personal))
+    inputs = inputs._replace(selection=_with_personal(inputs.selection, personal))
     bodies = _read_notes(vault, personal.vault, inputs)
     verified = _verify_claims(caller.cwd, key, inputs.selection, bodies, with_edited_files)
     # Otherwise all that is told holds here, wherever it came from.
@@ -143,7 +143,7 @@ def build_brief(
         cached = CachedBriefing(fitted.text, fitted.shown_ids)
         dependencies = _dependency_stamps(vault, inputs, verified.file_stamps) | personal.stamps
         briefing_cache.write(vault, key, cached, dependencies, started_ns)
-    branch_problems = _unknown_branch_problems(caller.cwd, key, inputs.selection)
+    branch_problems = _branch_problems(caller.cwd, key, inputs.selection)
     doubts = ((id_, why) for id_, why in verified.contradictions.items() if id_ in shown_ids)
     branch_name = escape_for_agent(key.branch)
     return BriefResult(
@@ -251,9 +251,7 @@ def _collect_inputs(
     )
 
 
-def _with_personal_notes(
-    selection: BriefingSelection, personal: PersonalNotes
-) -> BriefingSelection:
+def _with_personal(selection: BriefingSelection, personal: PersonalNotes) -> BriefingSelection:
     """The selection with notes of the person's own vault, before those of the project's."""
     parts, totals = dict(selection.parts), dict(selection.totals)
     for kind, rows in ((PINNED, personal.pinned), (EVERYWHERE, personal.others)):
@@ -288,9 +286,7 @@ def _read_body(vault: Vault, path: str) -> NoteBody:
     return parse_note_body(data)
 
 
-def _unknown_branch_problems(
-    cwd: str, key: BriefingKey, selection: BriefingSelection
-) -> list[Problem]:
+def _branch_problems(cwd: str, key: BriefingKey, selection: BriefingSelection) -> list[Problem]:
     """A problem for a branch that neither records of the project nor its repository name, unless it
     is checked out."""
     known = (*selection.record_branches, *branches.DEFAULT_BRANCHES, checkout.branch_of(cwd))
@@ -381,12 +377,10 @@ def _build_parts(
                 if total == len(plan):
                     command = cortex_command("show", begun[0][0].id)
         parts.append(BriefingPart(kind, tuple(entries), total, command))
-    return join_alike(_with_own_parts(parts, inputs.own))
+    return join_alike(_with_own(parts, inputs.own))
 
 
-def _with_own_parts(
-    parts: Iterable[BriefingPart], own: Iterable[BriefingPart]
-) -> list[BriefingPart]:
+def _with_own(parts: Iterable[BriefingPart], own: Iterable[BriefingPart]) -> list[BriefingPart]:
     """The parts in their order, what people's own notes say behind the records."""
     by_kind = {part.kind: part for part in parts}
     for one in own:

@@ -124,14 +124,8 @@ def select_candidates(catalogue: Catalogue, request: BriefingRequest) -> Briefin
     types = tuple(sorted({row[_TYPE] for row in parts[KNOWLEDGE]}))
     best = _order_parts(catalogue, parts, request, newest)
     by_number = catalogue.rows_by_number(row[_NUMBER] for some in best.values() for row in some)
-    return BriefingSelection(
-        {kind: [by_number[row[_NUMBER]] for row in some] for kind, some in best.items() if some},
-        totals,
-        len(others) - len(merged),
-        newest,
-        types,
-        named,
-    )
+    chosen = {kind: [by_number[row[_NUMBER]] for row in best[kind]] for kind in best if best[kind]}
+    return BriefingSelection(chosen, totals, len(others) - len(merged), newest, types, named)
 
 
 def _numbers_in_head(

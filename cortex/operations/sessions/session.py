@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from functools import partial
 from typing import Annotated, Literal, NamedTuple
 
 from cortex.core.model import event as events, session_note as sessions
@@ -194,11 +195,8 @@ def _event_id_after(caller: Caller, last: str, *, beyond: bool = False) -> str:
 def _end(
     vault: Vault, caller: Caller, name: str, parts: tuple[str, ...], *, summary: str, project: str
 ) -> SessionEndResult:
-    (row, name, goal, ended), problems = query_fresh(
-        vault,
-        caller,
-        lambda now: _find_session_to_end(vault, caller, now, name=name, project=project),
-    )
+    find = partial(_find_session_to_end, vault, caller, name=name, project=project)
+    (row, name, goal, ended), problems = query_fresh(vault, caller, find)
     if any(text.strip() for text in parts):
         parts = (parts[0] if parts[0].strip() else goal, *parts[1:])
     by_name = dict(zip(sessions.SUMMARY_PARTS, parts, strict=True))

@@ -119,11 +119,8 @@ def show_session(vault: Vault, caller: Caller, name: str) -> SessionDetails:
         row = find_session(now.catalogue, name)
         live = list_live_sessions(now.catalogue, caller.now)
         (session,) = session_hits(vault, now.catalogue, [(row, read_note(vault, row.path))], live)
-        return (
-            session,
-            now.catalogue.find(_prompts_of(session.name), "-id", _MAX_SHOWN),
-            now.catalogue.find(_records_of(session.name), "-date", _MAX_SHOWN),
-        )
+        prompts = now.catalogue.find(_prompts_of(session.name), "-id", _MAX_SHOWN)
+        return session, prompts, now.catalogue.find(_records_of(session.name), "-date", _MAX_SHOWN)
 
     (session, prompt_rows, record_rows), problems = query_fresh(vault, caller, find)
     note = read_note(vault, session.hit.path)
@@ -133,16 +130,11 @@ def show_session(vault: Vault, caller: Caller, name: str) -> SessionDetails:
     ]
     more = max(0, session.prompts - len(prompt_rows)) + max(0, len(turns) - _MAX_SHOWN)
     access_log.append(vault, caller, "show", [session.hit.id])
-    return SessionDetails(
-        session,
-        sessions.summary_of(note) if note else "",
-        overview_of(note.text) if note else "",
-        [read_prompt(vault, row, _MAX_PROMPT_CHARS) for row in reversed(prompt_rows)],
-        turns[-_MAX_SHOWN:],
-        Hits([build_hit(vault, row) for row in record_rows], session.records),
-        more,
-        problems,
-    )
+    summary, overview = (sessions.summary_of(note), overview_of(note.text)) if note else ("", "")
+    prompts = [read_prompt(vault, row, _MAX_PROMPT_CHARS) for row in reversed(prompt_rows)]
+    records = Hits([build_hit(vault, row) for row in record_rows], session.records)
+    turns = turns[-_MAX_SHOWN:]
+    return SessionDetails(session, summary, overview, prompts, turns, records, more, problems)
 
 
 def session_hits(

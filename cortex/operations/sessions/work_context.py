@@ -82,24 +82,16 @@ def work_context(
         live = list_live_sessions(catalogue, caller.now)
         sessions, _ = telling_sessions(vault, of_project, live, _MAX_SESSIONS)
         candidates = select_for_ranking(vault, now, is_record, figures.records)
-        return (
-            [_short(summary_hit(vault, *one)) for one in sessions],
-            catalogue.find(is_prompt, "-id", _MAX_PROMPTS),
-            rank_notes(vault, now, caller, candidates, branch)[:number],
-            figures,
-        )
+        ranked = rank_notes(vault, now, caller, candidates, branch)[:number]
+        hits = [_short(summary_hit(vault, *one)) for one in sessions]
+        return hits, catalogue.find(is_prompt, "-id", _MAX_PROMPTS), ranked, figures
 
     (shown, prompts, ranked, figures), problems = query_fresh(vault, caller, find)
     access_log.append(vault, caller, "context", [row.id for row, _ in ranked])
-    return ContextResult(
-        project,
-        branch,
-        Hits(shown, figures.sessions),
-        Hits([read_prompt(vault, row, _MAX_PROMPT_CHARS) for row in prompts], figures.prompts),
-        Hits([_short(build_hit(vault, row, rank)) for row, rank in ranked], figures.records),
-        figures,
-        problems,
-    )
+    sessions = Hits(shown, figures.sessions)
+    said = Hits([read_prompt(vault, row, _MAX_PROMPT_CHARS) for row in prompts], figures.prompts)
+    records = Hits([_short(build_hit(vault, row, rank)) for row, rank in ranked], figures.records)
+    return ContextResult(project, branch, sessions, said, records, figures, problems)
 
 
 def _short(hit: Hit) -> Hit:

@@ -245,11 +245,9 @@ def _restore_own_text(
     mixed = mixed.replace(b"\r\n", b"\n")
     own = stray.data if now == mixed else _subtract_mixed_text(mixed, now, stray.data)
     files.replace(root, path, own, current)
-    what = (
-        "mixed it with another note; its own text is back"
-        if stray.kind == MIXED
-        else "merged its fields line by line; they are merged one by one"
-    )
+    what = "merged its fields line by line; they are merged one by one"
+    if stray.kind == MIXED:
+        what = "mixed it with another note; its own text is back"
     return MergeResolution(path, f"git had {what}"), None
 
 
@@ -289,11 +287,9 @@ def _has_mixed_text(root: str, path: str, wrong: DamagingCommit) -> bool:
 
 def existing_paths(vault: Vault, caller: Caller, id_: str, *, is_event: bool) -> list[str]:
     """The files in which a note, or an event, of an id lies by now."""
+    wanted = NoteFilter(ids=(id_,))
     rows = query_index(
-        vault,
-        caller.progress,
-        lambda now: now.catalogue.find(NoteFilter(ids=(id_,)), "path"),
-        words=False,
+        vault, caller.progress, lambda now: now.catalogue.find(wanted, "path"), words=False
     )
     return [
         row.path

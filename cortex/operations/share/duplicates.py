@@ -40,19 +40,14 @@ def join_diverged_files(vault: Vault, caller: Caller) -> list[MergeResolution]:
                     break  # a third waits for the next pass
 
     found = query_index(vault, caller.progress, lambda now: list(pairs(now.catalogue)))
-    return _join_groups(vault, caller, found)
+    return _join_all(vault, caller, found)
 
 
 def join_duplicate_ids(vault: Vault, caller: Caller) -> list[MergeResolution]:
     """Join the files of every record or session whose id stands in more than one."""
-    found = query_index(
-        vault,
-        caller.progress,
-        lambda now: [
-            tuple(path for path, _ in rows) for rows in _files_by_duplicate_id(now.catalogue)
-        ],
-    )
-    return _join_groups(vault, caller, found)
+    ids = query_index(vault, caller.progress, lambda now: _files_by_duplicate_id(now.catalogue))
+    found = [tuple(path for path, _ in rows) for rows in ids]
+    return _join_all(vault, caller, found)
 
 
 def join_files(vault: Vault, caller: Caller, *paths: str) -> MergeResolution | None:
@@ -94,9 +89,7 @@ def join_files(vault: Vault, caller: Caller, *paths: str) -> MergeResolution | N
     return MergeResolution(kept, what)
 
 
-def _join_groups(
-    vault: Vault, caller: Caller, groups: list[tuple[str, ...]]
-) -> list[MergeResolution]:
+def _join_all(vault: Vault, caller: Caller, groups: list[tuple[str, ...]]) -> list[MergeResolution]:
     done = []
     for paths in groups:
         try:

@@ -114,11 +114,8 @@ def try_heal(vault: Vault, caller: Caller) -> list[Problem]:
             return []
         healed = _stage_pages(vault, _heal_pages(vault, caller), unmerged)
     except (CortexError, OSError) as error:
-        return [
-            problem_of(
-                vault.layout().path(BRIEFINGS_FOLDER), error, "cortex heal", "could not be healed: "
-            )
-        ]
+        folder = vault.layout().path(BRIEFINGS_FOLDER)
+        return [problem_of(folder, error, "cortex heal", "could not be healed: ")]
     told = {problem.where for problem in healed.problems}
     changed = (
         Problem(path, "was changed by somebody else just now", "cortex heal")

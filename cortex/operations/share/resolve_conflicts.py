@@ -122,10 +122,8 @@ def read_merge_commit(root: str, commits: MergeRevisions, result: str) -> MergeC
     """What a commit made of two others, with the texts of all notes that differ anywhere; None if
     git merged each note by itself."""
     versions = _blobs_by_path(root, commits)
-    made = (
-        _changed_blobs(root, commits.ours, result),
-        _changed_blobs(root, commits.theirs, result),
-    )
+    sides = commits.ours, commits.theirs
+    made = tuple(_changed_blobs(root, side, result) for side in sides)
     # What is one everywhere, and changed in the result: `git am` takes a note for a new name of one
     # that its patch changes, as it knows of no other.
     versions |= {

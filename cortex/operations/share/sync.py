@@ -395,7 +395,7 @@ class _SyncRun:
         changed = objects.changes_between(self.root, base, theirs)
         blobs = {blob for one in changed for blob in (one.old_blob, one.new_blob) if blob}
         ids = {note_id(text) for text in objects.read_blobs(self.root, blobs).values()} - {""}
-        for where in (problem.where for problem in self._left_out):
+        for where in (one.where for one in self._left_out):
             if files.exists(self.root, where) and note_id(files.read(self.root, where)) in ids:
                 message = f"{where} is not committed, and {self.remote} has changed that note, too"
                 raise CortexError(message, f"mend {where}, then cortex sync")
@@ -427,11 +427,11 @@ class _SyncRun:
         ours = git_cli.head_commit(self.root)
         if not ours or git_cli.is_ancestor(self.root, "HEAD", theirs):
             words = [*_MERGE_FLAGS, *self._fast_forward_arguments(up, theirs)]
-            self._run_merge(MergeState("merge", theirs, {}), words, [])
+            self._merge(MergeState("merge", theirs, {}), words, [])
             return "fast-forward"
         how = "rebase" if up.rebase_mode else "merge"
         staged = self._staged_to_set_aside(theirs) if how == "merge" else []
-        self._run_merge(MergeState(how, theirs, {}, ours), _merge_arguments(up, theirs), staged)
+        self._merge(MergeState(how, theirs, {}, ours), _merge_arguments(up, theirs), staged)
         return how
 
     def _fast_forward_arguments(self, up: Upstream, theirs: str) -> list[str]:
@@ -441,9 +441,7 @@ class _SyncRun:
             return ["--no-ff", f"--message={_commit_message(up)}", theirs]
         return ["--ff-only", theirs]
 
-    def _run_merge(
-        self, mine: MergeState, words: list[str], aside: list[objects.StagedChange]
-    ) -> None:
+    def _merge(self, mine: MergeState, words: list[str], aside: list[objects.StagedChange]) -> None:
         """Merge or rebase, settle what git leaves, and have everything else as it was."""
         merging.unstage(self.root, aside)
         try:
@@ -582,10 +580,9 @@ def _explain_refusal(root: str, ran: git_cli.GitResult, how: str) -> _MergeRefus
         hint = "move them away or commit them, then cortex sync"
         return _MergeRefusedError(f"the {how} would overwrite {what}; nothing was merged", hint)
     if named:
-        return _MergeRefusedError(
-            f"the {how} would overwrite your changes of {_join_paths(named)}; nothing was merged",
-            "commit or stash them, then cortex sync",
-        )
+        what = f"your changes of {_join_paths(named)}"
+        hint = "commit or stash them, then cortex sync"
+        return _MergeRefusedError(f"the {how} would overwrite {what}; nothing was merged", hint)
     if "cannot rebase" in ran.stderr or "uncommitted changes" in ran.stderr:
         words = ["diff-index", "--name-only", "-z", "HEAD", "--"]
         listed = git_cli.run(objects.toplevel(root), words).split(b"\0")
