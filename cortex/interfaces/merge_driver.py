@@ -77,8 +77,7 @@ def _read(name: str) -> bytes:
 
 
 def _write(name: str, data: bytes, before: bytes) -> None:
-    """In place: the file is git's own. On a full disk it gets back what it held, for the fallback
-    to work on."""
+    """Write in place, since the file is git's own; on a full disk it gets back what it held."""
     with open(name, "r+b", buffering=0) as file:
         try:
             _overwrite(file, data)

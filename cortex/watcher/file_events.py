@@ -134,8 +134,7 @@ class FileWatcher:
         self._watches[name] = (watch, inode)
 
     def _on_thread_error(self, ended: threading.ExceptHookArgs) -> None:
-        """A thread has ended with an error: restart watchdog's; for ours, the asker answers
-        itself."""
+        """A thread failed: restart watchdog's; for one of ours, the asker answers itself."""
         self._on_fault(f"{ended.exc_type.__name__}: {ended.exc_value}")
         if type(ended.thread).__module__.startswith("watchdog"):
             self._fault_count += 1

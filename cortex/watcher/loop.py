@@ -177,8 +177,7 @@ class WatcherLoop:
         return due is not None and time.monotonic() >= due and self.debouncer.due_at() is None
 
     def _check_vault_gone(self) -> str:
-        """Why there is nothing left to watch; else empty. A vault that was replaced is watched
-        on."""
+        """Why nothing is left to watch; else empty. A vault that was replaced is watched on."""
         root = self.vault.root
         identity = _device_and_inode(root)
         if not identity or not os.path.isfile(os.path.join(root, SETTINGS_FILE)):

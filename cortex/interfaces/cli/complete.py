@@ -69,8 +69,7 @@ def run(argv: list[str]) -> int:
 
 
 def _for_bash(word: str, quote: str) -> str:
-    """The word as it is put into the line: a note's title must never run as a command. Empty where
-    it cannot stand in these quotes."""
+    """The word, so that no note's title runs as a command; empty if quotes cannot hold it."""
     if word == _FILES:
         return word
     if quote == "'":

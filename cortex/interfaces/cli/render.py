@@ -105,8 +105,7 @@ def _answer_form(verb: str, answer: Any) -> str:
 
 
 def _text_renderer(verb: str, form: str = "") -> Callable[[Any], Iterable[str]]:
-    """The function of the form's name in `render_ROOM`, by default of the verb's; no other room's
-    renderers are loaded."""
+    """The function named like the form, else like the verb, in its room's module alone."""
     module, function = VERBS[verb]
     if verb == "completion":
         return lambda answer: answer.script.splitlines()

@@ -104,8 +104,7 @@ def _skip_character(text: str, at: int, sign: str) -> int:
 
 
 def _skip_nested_value(text: str, at: int) -> int:
-    """Behind an object or a list that is nested too deeply to be read. `ValueError` when it does
-    not end, or is not worth the time."""
+    """Behind a value nested too deeply to be read. `ValueError` if it has no end nearby."""
     sign = re.compile(r'"|[\[{]+|[\]}]+')
     depth = 0
     for _ in range(_MAX_BRACKETS):

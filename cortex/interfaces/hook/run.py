@@ -129,8 +129,7 @@ class _RunningHook:
 
 
 def _drain_spool(vault: Vault, caller: Caller, told: HookEvent) -> Problem:
-    """What earlier hooks have left: a session that starts takes all of it, any other event what
-    found no room."""
+    """What earlier hooks left: all of it at a session's start, else what found no room."""
     try:
         found = spool.list_entries(vault)
     except (CortexError, OSError):  # said when this hook needs the folder itself

@@ -134,8 +134,7 @@ def _plan(vault: Vault, caller: Caller) -> tuple[list[_Planned], list[Problem]]:
 
 
 def _load_rows(now: IndexSession) -> tuple[list[NoteRow], list[NoteRow], set[int], list[NoteRow]]:
-    """The events of turns, the notes made of events, those that other notes than sessions link to,
-    and distilled events."""
+    """Events of turns, notes made of events, those that others link to, and distilled events."""
     turns = now.catalogue.find(NoteFilter(tiers=(TIER_TRAIL,), types=SESSION_TEXT_TYPES), "path")
     rows = [row for row in now.catalogue.find(KNOWLEDGE, "path") if row.events]
     sessions = {row.number for row in rows if row.type == "session"}

@@ -187,8 +187,7 @@ def _personal_record_problems(catalogue: Catalogue) -> Iterator[Problem]:
 
 
 def _unsettled_problems(vault: Vault, now: IndexSession) -> Iterator[Problem]:
-    """Sessions of which records of rules still stand beside the distilled ones, as a process that
-    was killed leaves them."""
+    """Sessions whose rule-made records still stand beside distilled ones, as after a kill."""
     for one in find_replaceable(now):
         with suppress(CortexError, OSError):  # what cannot be read is told by itself
             if count := len(list_unsettled(vault, one)):

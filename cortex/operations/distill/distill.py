@@ -171,8 +171,7 @@ def distill(
 
 
 def _check_choice(chosen: int, named: int, *, by_hand: bool, modes: int) -> None:
-    """Raise `InvalidInputError` unless sessions are chosen in one way, one by its name `by_hand`,
-    and one thing is to be done at most: `modes`."""
+    """Raise `InvalidInputError` unless sessions are chosen in one way, for one of the `modes`."""
     if by_hand and (named != 1 or chosen > 1):
         message = "--print-prompt and --answer are of one session"
         raise InvalidInputError(message, "cortex distill --print-prompt SESSION")
@@ -360,8 +359,7 @@ def _is_empty(event: Event) -> bool:
 def _nearest_records(
     vault: Vault, now: IndexSession, row: NoteRow, words: frozenset[str]
 ) -> tuple[tuple[str, str], ...]:
-    """Ids and texts of records of the project that are older than the end of a session, which
-    holds most of their titles."""
+    """Ids and texts of the project's older records whose titles share most with a session."""
     wanted = NoteFilter(
         tiers=(TIER_CURRENT,), not_types=("session", "plan", "action", "meeting"), has_id=True,
         projects=(row.project,), created_until=epoch_seconds(last_event_time(row) or row.created),
@@ -385,8 +383,7 @@ def _title_and_text(title: str, note: Note) -> str:
 
 
 def _commits(caller: Caller, row: NoteRow, turns: Sequence[Event]) -> tuple[str, ...]:
-    """The commits that were made during a session, in the repository of the working directory if
-    that is the session's project."""
+    """The commits made during a session, if the working directory is its project's."""
     repository = checkout.find_repository(caller.cwd)
     if not turns or repository is None or checkout.project_of(caller.cwd) != row.project:
         return ()

@@ -53,8 +53,7 @@ def run_model(
 
 @contextmanager
 def _ended_by_signals() -> Iterator[None]:
-    """Within it what would end this process at once ends it with the cleaning up that Ctrl-C
-    brings; nothing changes outside the main thread."""
+    """What would end this process at once cleans up as Ctrl-C does; in the main thread alone."""
 
     def interrupt(_number: int, _frame: object) -> None:
         raise KeyboardInterrupt

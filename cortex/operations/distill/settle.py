@@ -148,8 +148,7 @@ def _list_replaced(vault: Vault, session: ReplaceableRecords) -> list[NoteRow]:
 def _is_untouched(
     vault: Vault, note: notes.Note, named: Sequence[str], phrases: LeadingPhrases
 ) -> bool:
-    """True if a record is as one of the events that its provenance names makes it: whatever else
-    stands in it somebody has written."""
+    """True if a record is as an event of its provenance makes it: nobody has written in it."""
     for id_ in named:
         path = vault.layout().event(id_)
         for made in records_from_event(parse_event(files.read(vault.root, path), path), phrases):
@@ -159,8 +158,7 @@ def _is_untouched(
 
 
 def _said(note: notes.Note) -> tuple[Record, set[str], set[str]]:
-    """What a note says, without what every capture of the same text changes: its record, the
-    fields that are no record's, and the aliases that are not its title."""
+    """What a note says, without what every capture of the same text changes."""
     others = note.fields.keys() - {*Record._fields, *KEY_ORDER}
     record = record_from_note(note)._replace(
         created="", updated="", events=(), session="", session_note="", layer=""

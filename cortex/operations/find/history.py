@@ -155,8 +155,7 @@ def _find_known_note(catalogue: Catalogue, note: str) -> _KnownNote | None:
 
 
 def _unnamed_topic_events(catalogue: Catalogue, row: NoteRow) -> set[str]:
-    """The events of the record's topic, also those that its provenance does not name: they wait
-    in the inbox, or somebody removed their names."""
+    """Events of the record's topic, also those that its provenance does not name (any more)."""
     return {
         one.id
         for one in catalogue.find(NoteFilter(tiers=(TIER_TRAIL,), topics=(row.topic,)))
@@ -169,8 +168,7 @@ def _topic_record(project: str, scope: str, topic: str) -> str:
 
 
 def _records_made_by_events(catalogue: Catalogue, name: str) -> dict[str, set[str]]:
-    """The missing records that `name` can mean, with their events: by topic, by session, and by
-    the hash at the end of an id."""
+    """The missing records that `name` can mean, with their events."""
     made: dict[str, set[str]] = {}
     whole = "/" in name or name.endswith(".md")
     name = name.rpartition("/")[2].removesuffix(".md")
@@ -198,8 +196,7 @@ def made_by(event: str, record: str) -> bool:
 def _find_commits(
     vault: Vault, note: str, known: _KnownNote | None
 ) -> tuple[str, str, list[str], list[note_history.NoteCommit]]:
-    """The note's id, its path, all its names, and the commits that touched them. A note that is
-    not in the vault is looked for in git."""
+    """The note's id, path, all its names and commits; what is not in the vault is sought in git."""
     if known and known.path:
         id_, names, commits = note_history.follow_renames(vault.root, known.id, [known.path])
         return id_, known.path, names, commits

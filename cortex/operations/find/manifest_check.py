@@ -145,8 +145,7 @@ def confirm_with_history(
 
 
 def _list_manifests(top: str, below: str) -> tuple[list[str], list[str], list[str]]:
-    """Manifests, other files that may name packages, and the folders looked into: two folders deep
-    from the top, those below `below` first."""
+    """Manifests, other files that may name packages, and the folders looked into, two deep."""
     named: list[str] = []
     others: list[str] = []
     folders = [""]

@@ -226,8 +226,7 @@ def _search_command(query: str, *options: str) -> str:
 
 
 def _select_vaults(vault: Vault, whose: Whose) -> tuple[list[tuple[Vault, Whose]], list[Problem]]:
-    """The vaults that are meant, in the order of their hits, and what is wrong with the person's
-    own."""
+    """The vaults that are meant, in the order of their hits, and what is wrong with one's own."""
     if whose == "project" or (vault.is_explicit and not whose):
         return [(vault, "project")], []
     own, problem = find_personal_vault(vault), personal_vault_problem(vault)
@@ -335,8 +334,7 @@ def _is_dropped(one: _RankedRow) -> bool:
 def _rank_notes(
     now: IndexSession, asked: Query, limit: int, without: set[int]
 ) -> tuple[list[_RankedRow], dict[str, float], int]:
-    """At least the `limit` best notes, the terms that were looked for, and how many were found.
-    Without words the newest of each tier."""
+    """At least the `limit` best notes, or newest without words; the terms; how many there are."""
     wanted = NoteFilter(query=asked)
     filters_nothing = not asked.filters and asked.after is None and asked.before is None
     if not asked.terms:
@@ -376,8 +374,7 @@ def _rank_notes(
 def _called_first(
     now: IndexSession, asked: Query, ranked: list[_RankedRow], without: set[int]
 ) -> list[_RankedRow]:
-    """The notes, and those that are called like the query before all others: by title, then by
-    file name, then by alias."""
+    """The notes, those called like the query first: by title, then file name, then alias."""
     called = notes_called(now.catalogue, asked.text)
     numbers = called.keys() - without
     if not numbers:
@@ -466,8 +463,7 @@ def _near_values(vaults: list[Vault], caller: Caller, shown: str) -> str:
 
 
 def _corrected_query(vaults: list[Vault], caller: Caller, asked: Query, query: str) -> str:
-    """The query as it may have been meant: the likest words of titles in the place of others. Empty
-    when there are none."""
+    """The query with the likest words of titles in place of unknown ones; empty without any."""
     known: set[str] = set()
     for vault in vaults:
         rows = query_index(vault, caller.progress, lambda now: now.catalogue.find(KNOWLEDGE))

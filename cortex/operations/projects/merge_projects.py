@@ -243,8 +243,7 @@ def _split_editable(
 def _build_edits(
     caller: Caller, rows: list[NoteRow], change: _ProjectChange, left: list[Problem]
 ) -> list[tuple[str, NoteEdit]]:
-    """The edit of each note. One that turns out to be written so that its project cannot be changed
-    alone is left, and named."""
+    """The edit of each note; one whose project cannot be changed alone is left, and named."""
 
     def edit(note: Note, at: int, path: str) -> Note:
         caller.progress("changing", at, len(rows))

@@ -138,8 +138,7 @@ def _missing_event_problems(original: Note, source: _PromotionSource) -> list[Pr
 def _put_away(
     vault: Vault, caller: Caller, source: _PromotionSource, original: Note, *, is_taken: bool
 ) -> list[Problem]:
-    """Archive the project's record, or remove it with those of its events that are personal, too;
-    all are copied."""
+    """Archive the project's record, or remove it with its personal events; all are copied."""
     if not is_taken:
         archived = partial(_archive_original, original, caller.now)
         return [*edit_notes_and_heal(vault, caller, [(source.row.path, archived)])[1]]

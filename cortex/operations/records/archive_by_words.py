@@ -73,8 +73,7 @@ def archive_by_words(
 
 
 def _candidates(now: IndexSession, query: str, at: str) -> list[_ForgetCandidate]:
-    """The current records that may be meant: the one of that id, or those with most of the words,
-    likest titles first."""
+    """The current record of that id, or those with most of the words, likest titles first."""
     named = [
         row
         for row in resolve_note.find_all(now.catalogue, query.strip())

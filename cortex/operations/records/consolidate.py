@@ -202,8 +202,7 @@ def _related_pairs(now: IndexSession, numbers: set[int]) -> set[frozenset[int]]:
 
 
 def _read_body(vault: Vault, path: str) -> str:
-    """A record's text without its frontmatter, which is not read: YAML would take a millisecond
-    each."""
+    """A record's text; its frontmatter is not parsed, which would take a millisecond each."""
     try:
         data = files.read(vault.root, path, MAX_NOTE_BYTES).removeprefix(BOM)
     except (CortexError, OSError):
@@ -308,8 +307,7 @@ def _save_merged(
     topic: str,
     keep: bool,
 ) -> SaveResult:
-    """Save the new record. `ConflictError` where it, or one of the originals, does not hold
-    itself."""
+    """Save the new record. `ConflictError` where it, or an original, does not hold itself."""
     for one in originals:
         if one.row.status == "superseded":
             raise _set_aside_error(one.row)
@@ -382,8 +380,7 @@ def _set_aside_error(row: NoteRow) -> ConflictError:
 
 
 def _refuse_superseded_target(now: IndexSession, id_: str) -> None:
-    """`ConflictError` when the record that others are to be merged into does not hold itself: no
-    save makes it current."""
+    """`ConflictError` if the target is superseded itself: no save makes it current."""
     wanted = NoteFilter(tiers=(TIER_SET_ASIDE,), ids=(id_,), statuses=("superseded",))
     for row in now.catalogue.find(wanted):
         hint = f"{command('restore', row)}, or give another --topic"

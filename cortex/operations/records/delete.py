@@ -70,8 +70,7 @@ def delete(
 
 
 def _with_backlinks(now: IndexSession, name: str) -> tuple[NoteRow, tuple[str, ...], str]:
-    """The record, the paths of current notes that link to it, and the id of the latest event
-    that kept its text at an earlier removal."""
+    """The record, paths of current notes that link to it, the last event that kept its text."""
     row = find_editable(now, name)
     numbers = {number for _, number, _ in LinkGraph(now.catalogue).incoming(row.number)}
     sources = now.catalogue.rows_by_number(numbers - {row.number}).values()

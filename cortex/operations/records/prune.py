@@ -133,8 +133,7 @@ def _select_prunable(
 def _split_by_commit(
     vault: Vault, due: list[DueRecord]
 ) -> tuple[list[tuple[DueRecord, bytes]], list[Problem]]:
-    """Records whose bytes are in git's last commit, with these bytes; and problems for the
-    others."""
+    """Records whose bytes are in git's last commit, with these; problems for the others."""
     if not due:
         return [], []
     nothing = "so nothing that is deleted could come back"

@@ -141,8 +141,7 @@ def _plan(now: IndexSession, caller: Caller, first: str, kind: str, second: str)
 
 
 def _stating_note(links: LinkGraph, source: NoteRow, kind: str, target: NoteRow) -> NoteRow | None:
-    """Which of two notes states this relation already, in this kind or its inverse; None if
-    neither does."""
+    """Which of two notes states this relation, in this kind or its inverse; None for neither."""
     same = {canonical_edge(source.number, kind, target.number)}
     if RELATION_KINDS[kind] == kind:
         same.add(canonical_edge(target.number, kind, source.number))
@@ -247,8 +246,7 @@ def _said_of(links: LinkGraph, row: NoteRow, other: NoteRow | str) -> list[tuple
 def _no_relation_error(
     now: IndexSession, links: LinkGraph, source: NoteRow, kind: str, target: NoteRow | str
 ) -> NotFoundError:
-    """The error that `source` has no such relation to `target`, a string where no note has this
-    name."""
+    """The error that `source` has no such relation to `target`, a note or an unknown name."""
     said = sorted({one for one, _ in _said_of(links, source, target)})
     hint = f"{command('graph', source)} shows what there is"
     if isinstance(target, str):

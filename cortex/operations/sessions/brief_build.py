@@ -162,8 +162,7 @@ def build_brief(
 
 
 def _is_steady(vault: Vault, verified: ClaimCheck) -> bool:
-    """Whether the next call would read the same: while events wait, or could not be made records,
-    it is to try again."""
+    """Whether the next call would read the same; it is to try again while events wait."""
     return not files.list_notes(vault.root, vault.layout().pending()) and all(
         bool(stamp) == bool(briefing_cache.file_stamp(path)) for path, stamp in verified.file_stamps
     )
@@ -199,8 +198,7 @@ def _briefing_head(selection: BriefingSelection, project: str, branch: str) -> B
 def _collect_inputs(
     now: IndexSession, vault: Vault, key: BriefingKey, project: str, names: list[str]
 ) -> _BriefingInputs:
-    """Select candidates while the index is locked; cut to the budget as if every line were a title
-    alone."""
+    """Select under the index lock; cut to the budget as if every line were a title alone."""
     git_files: list[str] = [*branches.head_files(key.folder, key.branch)]
 
     def included_branches(named: Iterable[str]) -> frozenset[str]:
@@ -287,8 +285,7 @@ def _read_body(vault: Vault, path: str) -> NoteBody:
 
 
 def _branch_problems(cwd: str, key: BriefingKey, selection: BriefingSelection) -> list[Problem]:
-    """A problem for a branch that neither records of the project nor its repository name, unless it
-    is checked out."""
+    """A problem for a branch that is not checked out, and that nothing of the project names."""
     known = (*selection.record_branches, *branches.DEFAULT_BRANCHES, checkout.branch_of(cwd))
     if not key.branch or key.branch in known:
         return []
@@ -506,8 +503,7 @@ def _passage_entry(entry: BriefingEntry, session: NoteRow | None) -> BriefingEnt
 def _session_entry(
     row: NoteRow, held: NoteBody, titles: set[str], branch: str | None
 ) -> BriefingEntry:
-    """A session by its title and what came of it; without a title where it tells nothing, or holds
-    headless runs."""
+    """A session by its title and what came of it; untitled if it tells nothing or is headless."""
     entry = _build_entry(SESSIONS, row, held._replace(body=""), {}, branch)
     said = session_excerpt(held.body, titles)
     if is_headless(row.session):
@@ -520,8 +516,7 @@ def _session_entry(
 def _dependency_stamps(
     vault: Vault, inputs: _BriefingInputs, checked_files: tuple[tuple[str, str], ...]
 ) -> dict[str, str]:
-    """Every file and folder on which the briefing depends, with a stamp where the index took
-    one."""
+    """Every file and folder on which the briefing depends, with the index's stamp if it has one."""
     root = vault.root
     folders = {""}
     for path in (*inputs.folders, vault.layout().pending()):

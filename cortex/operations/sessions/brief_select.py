@@ -202,8 +202,7 @@ def _newest_first(rows: Iterable[_SortRow]) -> list[_SortRow]:
 
 
 def _with_session_of(branch: str, latest: list[_SortRow]) -> list[_SortRow]:
-    """The sessions, newest first, but the newest one of the branch moved up to the second place if
-    it stands further behind."""
+    """The sessions, newest first, the branch's newest one in the second place at least."""
     of_branch = [row for row in latest if branch and row[_BRANCH] == branch][:1]
     if not of_branch or of_branch[0] in latest[:2]:
         return latest

@@ -167,8 +167,7 @@ def _find_block(data: bytes) -> tuple[int, int] | None:
 
 
 def _fenced_lines(lines: list[bytes]) -> set[int]:
-    """The numbers of the lines within fences. An unclosed fence counts for nothing, so that a block
-    below it is found again."""
+    """The numbers of lines within fences; an unclosed fence counts for nothing."""
     found: set[int] = set()
     begun, mark = 0, b""
     for number, line in enumerate(lines, start=1):
@@ -214,8 +213,7 @@ def _header_of(path: str) -> bytes:
 
 
 def _read_file(root: str, path: str) -> bytes | None:
-    """The bytes of a file of the project; None when there is none. `InvalidInputError` for a link
-    or any other thing that is no file."""
+    """The bytes of a file of the project; None if absent. `InvalidInputError` for a link."""
     try:
         held = files.read(root, path, _MAX_BYTES + 1)
     except NotFoundError:

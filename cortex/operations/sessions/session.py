@@ -134,8 +134,7 @@ def session(
 
 
 def _clean_name(name: str, action: str) -> str:
-    """A session's name without the brackets of a link. Raises `InvalidInputError` for one that is too long, or that the
-    action does not take."""
+    """A session's name without a link's brackets. `InvalidInputError` for one that does not fit."""
     if action == "list" and name:
         hint = "cortex session show NAME shows one"
         raise InvalidInputError(f"session list takes no words: {name!r}", hint)

@@ -229,8 +229,7 @@ def _repair_damage(
 def _restore_own_text(
     root: str, path: str, wrong: DamagingCommit
 ) -> tuple[MergeResolution | None, Problem | None]:
-    """Give a note, which lies at `path` now, its own text back, with what was changed in it since
-    the merge."""
+    """Give a note at `path` its own text back, with what was changed in it since the merge."""
     stray = wrong.damage
     if not files.exists(root, path):
         return None, None
@@ -252,8 +251,7 @@ def _restore_own_text(
 
 
 def _subtract_mixed_text(mixed: bytes, now: bytes, own: bytes) -> bytes:
-    """The note without what a merge has mixed into it; never a conflict, since that text belongs to
-    another note."""
+    """The note without what a merge has mixed into it, which belongs to another: no conflict."""
     heads, bodies = zip(*(_split_frontmatter(text) for text in (mixed, now, own)), strict=True)
     head, _ = merge_notes(*heads)
     return head + b"".join(merge_lines(*(body.splitlines(keepends=True) for body in bodies)))

@@ -376,8 +376,7 @@ def _read_sides(root: str, how: str, stages: Sequence[objects.UnmergedStage]) ->
 
 
 def _find_moved_notes(root: str, sides: MergeSides) -> dict[str, bytes]:
-    """The notes of base or theirs that HEAD has at another path, by that path: a patch does not say
-    that we have moved one."""
+    """Notes of base or theirs that HEAD has elsewhere, by that path: a patch does not say so."""
     ids = {
         id_
         for tree in (sides.base, sides.theirs)
@@ -465,8 +464,7 @@ def _needs_inspection(
 
 
 def _changed_blobs(root: str, one: str, other: str) -> dict[str, tuple[str | None, str | None]]:
-    """The regular files below the vault that differ between two commits: vault path -> both blobs,
-    None for a file that is not there."""
+    """Files that differ between commits: vault path -> both blobs, None for no regular file."""
     prefix = objects.prefix(root)
     below = [os.fsdecode(prefix)] if prefix else []
     return {

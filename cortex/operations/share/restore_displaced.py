@@ -150,8 +150,7 @@ def _find_existing_path(vault: Vault, caller: Caller, data: bytes) -> str:
 
 
 def _merge_into_existing(root: str, path: str, entry: DisplacedNote) -> list[MergeResolution]:
-    """Merge what was displaced into the note, an older version of which a revert or a pick may have
-    brought back."""
+    """Merge what was displaced into the note, which a revert or pick may have brought back."""
     now = files.read(root, path)
     base = entry.base if note_id(entry.base) == note_id(entry.displaced_text) else b""
     data, _ = merge_notes(base, now, entry.displaced_text)

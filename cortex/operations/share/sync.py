@@ -199,8 +199,7 @@ class _SyncRun:
             merging.restage(self.root)
 
     def _resolve_user_merge(self) -> None:
-        """Resolve what can be of an operation of git that a person began; raise `CortexError`
-        unless it is over: they conclude it."""
+        """Resolve what can be of a person's operation of git; `CortexError` unless it is over."""
         self._add_outcome(restore_displaced(self.vault, self.caller))
         try_heal(self.vault, self.caller)  # pages that hold up a merge
         with commit.repository_lock(self.root):
@@ -597,8 +596,7 @@ def _explain_refusal(root: str, ran: git_cli.GitResult, how: str) -> _MergeRefus
 
 
 def _removed_files(root: str, base: str, theirs: str) -> list[bytes]:
-    """The files of the last commit that a merge with `theirs` would remove. A move removes
-    nothing."""
+    """The files of the last commit that a merge with `theirs` would remove; not those moved."""
     flags = ["-r", "-z", "--name-only", "--no-relative", "-M", "--diff-filter=D"]
     raw = git_cli.run(root, ["diff-tree", *flags, base, theirs, "--", "."], timeout=120.0)
     gone = set(filter(None, raw.split(b"\0")))

@@ -22,8 +22,7 @@ def print_paged(text: str, view: View, out: TextIO) -> None:
 
 
 def _run_pager(text: str) -> bool:
-    """Show a text with the person's pager, run by a shell as git runs it. False if there is none,
-    or it cannot be started; then nothing was shown."""
+    """Show a text by the pager, in a shell as git does. False, with nothing shown, without one."""
     names = ("CORTEX_PAGER", "PAGER")
     command = next((os.environ[name] for name in names if name in os.environ), "less")
     if command.strip() in ("", "cat"):
