@@ -81,13 +81,9 @@ def context(answer: Any) -> Iterable[str]:
     yield from section("prompts", prompts)
     records = (note_row(one, "", one.type, one.id) for one in answer.records.hits)
     yield from section("what matters most", records)
-    figures = answer.figures
-    counts = (
-        (figures.records, "record"),
-        (figures.sessions, "session"),
-        (figures.prompts, "prompt"),
-        (figures.open_actions, "open action"),
-    )
+    one = answer.figures
+    known = (one.records, "record"), (one.sessions, "session"), (one.prompts, "prompt")
+    counts = (*known, (one.open_actions, "open action"))
     yield ", ".join(format_count(number, noun) for number, noun in counts)
     yield from problem_lines(answer.problems, MAX_PROBLEMS)
 

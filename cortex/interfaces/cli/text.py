@@ -10,15 +10,7 @@ from typing import Any
 
 from cortex.core.model.note_status import MATCH_END, MATCH_START, SET_ASIDE_STATUSES, TEMPLATE
 from cortex.core.model.problem import Problem
-from cortex.interfaces.cli.terminal.view import (
-    BOLD,
-    DIM,
-    LONG_LINE,
-    OFF,
-    PATH_END,
-    PATH_START,
-    YELLOW,
-)
+from cortex.interfaces.cli.terminal import view
 from cortex.interfaces.escape_terminal import escape
 
 MAX_PROBLEMS = 3  # shown below an answer about something else; `cortex doctor` names all
@@ -34,7 +26,7 @@ def path(place: str) -> Marked:
     """A path of the vault, or an absolute one, perhaps with `:line`, to be shown as it opens."""
     if not place.isprintable():
         return Marked(escape(place))
-    return Marked(f"{PATH_START}{place}{PATH_END}")
+    return Marked(f"{view.PATH_START}{place}{view.PATH_END}")
 
 
 def name_of(note: Any) -> str:
@@ -44,19 +36,19 @@ def name_of(note: Any) -> str:
 
 def long_line(line: str) -> str:
     """A line that is fitted to the terminal."""
-    return f"{LONG_LINE}{line}"
+    return f"{view.LONG_LINE}{line}"
 
 
 def bold(text: str) -> str:
-    return f"{BOLD}{_escaped(text)}{OFF}"
+    return f"{view.BOLD}{_escaped(text)}{view.OFF}"
 
 
 def dim(*words: str) -> str:
-    return f"{DIM}{'  '.join(map(_escaped, words))}{OFF}"
+    return f"{view.DIM}{'  '.join(map(_escaped, words))}{view.OFF}"
 
 
 def yellow(text: str) -> str:
-    return f"{YELLOW}{_escaped(text)}{OFF}"
+    return f"{view.YELLOW}{_escaped(text)}{view.OFF}"
 
 
 def _escaped(text: str) -> str:
@@ -92,7 +84,7 @@ def note_lines(note: Any, *words: str) -> Iterable[str]:
     yield bold(note.title) + status_mark(note.status)
     yield f"  {dim(note.type or 'note', *words)}"
     if note.snippet:
-        shown = escape(note.snippet).replace(MATCH_START, YELLOW).replace(MATCH_END, OFF)
+        shown = escape(note.snippet).replace(MATCH_START, view.YELLOW).replace(MATCH_END, view.OFF)
         yield long_line(f"  {shown}")
 
 

@@ -216,9 +216,8 @@ def _topic_record(vault: Vault, caller: Caller, event: Event) -> notes.Note:
 def _compose_text(body: str, what: str, why: str, where: str, learned: str) -> str:
     """The record's text from its parts, as in the templates; empty if all parts are."""
     parts = {"What": what, "Why": why, "Where": where, "Learned": learned}
-    said = [
-        f"**{name}.** {sanitize_text(text).strip()}" for name, text in parts.items() if text.strip()
-    ]
+    given = {name: text for name, text in parts.items() if text.strip()}
+    said = [f"**{name}.** {sanitize_text(text).strip()}" for name, text in given.items()]
     if body.strip() and said:
         beside = "--what, --why, --where and --learned cannot stand beside it"
         hint = "put them into the body, or leave it out"

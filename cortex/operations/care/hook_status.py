@@ -121,15 +121,9 @@ def inspect_host(
             hooks.append(InstalledHook(event, entry.event, scope, path, runs, fault, *last))
     have = {hook.name for hook in hooks}
     plugin = plugin_settings_path(host, root)
-    return HostStatus(
-        host=host.name,
-        title=host.title,
-        wired=bool(hooks or plugin),
-        hooks=tuple(hooks),
-        missing=tuple(on.name for on in host.events if hooks and on.name not in have),
-        off=tuple(disabled_by_host(host, root)),
-        plugin=plugin,
-    )
+    missing = tuple(on.name for on in host.events if hooks and on.name not in have)
+    off, is_wired = tuple(disabled_by_host(host, root)), bool(hooks or plugin)
+    return HostStatus(host.name, host.title, is_wired, tuple(hooks), missing, off, plugin)
 
 
 def host_problems(one: HostStatus) -> Iterator[Problem]:

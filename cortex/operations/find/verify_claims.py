@@ -352,9 +352,7 @@ def _add_missing_files(
     reasons: dict[str, list[str]],
 ) -> None:
     """Add a reason for each missing file that git ever had."""
-    waiting = [
-        (claim, path, places) for claim in claims for path, places in missing[claim.id].items()
-    ]
+    waiting = [(one, path, places) for one in claims for path, places in missing[one.id].items()]
     is_settled = bool(checkout.operation_in_progress(repository.top))
     while waiting:
         unknown = []

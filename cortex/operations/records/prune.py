@@ -18,14 +18,9 @@ from cortex.index.filters import NoteFilter
 from cortex.index.refresh import IndexSession
 from cortex.operations.find.ensure_fresh import query_fresh
 from cortex.operations.find.note_ranks import signals_of_notes, timestamp_of
+from cortex.operations.records import lifecycle
 from cortex.operations.records.change_record import refuse_during_git_operation, remove_unchanged
 from cortex.operations.records.faded import DueRecord
-from cortex.operations.records.lifecycle import (
-    LifecycleHit,
-    RecordCount,
-    change_each,
-    lifecycle_hit,
-)
 from cortex.operations.share.heal import try_heal
 from cortex.vault import files
 from cortex.vault.git import checkout, git_cli, objects
@@ -35,7 +30,7 @@ from cortex.vault.locate import Vault
 class PruneResult(NamedTuple):
     """What was deleted, or with `done` false would be."""
 
-    hits: tuple[LifecycleHit, ...]
+    hits: tuple[lifecycle.LifecycleHit, ...]
     total: int  # records that could be deleted
     done: bool
     confirm: bool  # nothing was deleted, and --yes would
@@ -50,7 +45,7 @@ def prune(
     *,
     dry_run: bool = False,
     yes: bool = False,
-    number: RecordCount = 500,
+    number: lifecycle.RecordCount = 500,
 ) -> PruneResult:
     """Delete what has been archived for 90 days, if you say --yes.
 
@@ -87,10 +82,10 @@ def prune(
 
     failed: list[Problem] = []
     if yes:
-        hits, failed = change_each(vault, caller, "pruning", chosen, remove)
+        hits, failed = lifecycle.change_each(vault, caller, "pruning", chosen, remove)
         problems += try_heal(vault, caller) if hits else []
     else:
-        hits = [lifecycle_hit(vault, one) for one in chosen]
+        hits = [lifecycle.lifecycle_hit(vault, one) for one in chosen]
     hint = "cortex restore ID brings one back from git"
     hint = hint if yes else f"cortex prune --yes deletes them; {hint}"
     return PruneResult(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Annotated, NamedTuple
 
 from cortex.core.model.caller import Caller
@@ -89,14 +89,9 @@ def relate(
     """
     kind = normalize_kind(kind) if remove else _parse_kind(kind)
     plan = _plan_removal if remove else _plan
-    return _apply_plan(vault, caller, lambda now: plan(now, caller, record, kind, other))
-
-
-def _apply_plan(
-    vault: Vault, caller: Caller, plan: Callable[[IndexSession], RelationPlan]
-) -> RelationChange:
-    """Make a plan of the up-to-date index, apply its edits, then heal."""
-    (answer, edits), problems = query_fresh(vault, caller, plan)
+    (answer, edits), problems = query_fresh(
+        vault, caller, lambda now: plan(now, caller, record, kind, other)
+    )
     _, healed = edit_notes_and_heal(vault, caller, edits)
     file = os.path.join(vault.root, answer.path)
     return answer._replace(file=file, problems=(*problems, *healed))

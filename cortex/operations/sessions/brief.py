@@ -7,13 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
 from cortex.core.model.caller import Caller
 from cortex.core.model.parameters import Between
 from cortex.core.text.token_count import count_tokens
-from cortex.operations.sessions.hook_briefing import (
-    ALWAYS_CUT_TOKENS,
-    DEFAULT_BUDGET_TOKENS,
-    build_briefing,
-    contract_for,
-    requested_key,
-)
+from cortex.operations.sessions import hook_briefing
 from cortex.vault.locate import Vault
 from cortex.vault.state.briefing_cache import BriefingKey, read_cached_briefing
 
@@ -33,7 +27,7 @@ class BriefResult(NamedTuple):
     project: str = ""
     branch: str = ""
     tokens: int = 0  # of the text, counted rather too high
-    budget: int = DEFAULT_BUDGET_TOKENS
+    budget: int = hook_briefing.DEFAULT_BUDGET_TOKENS
     cached: bool = False
     sections: tuple[BriefingSection, ...] = ()
     doubts: tuple[tuple[str, str], ...] = ()  # id, and what reality says against that note
@@ -53,7 +47,7 @@ def brief(
     *,
     project: str = "",
     branch: str = "",
-    budget: Annotated[int, Between(50, 100_000)] = DEFAULT_BUDGET_TOKENS,
+    budget: Annotated[int, Between(50, 100_000)] = hook_briefing.DEFAULT_BUDGET_TOKENS,
     all_branches: bool = False,
     print: bool = False,
     into: Literal["", "rules", "agents", "skill", "none"] = "",
@@ -102,21 +96,21 @@ def brief(
 
         written = rules_file.remove_briefing_files(vault, caller.cwd)
         return BriefResult("", project, branch, 0, budget, written=written, into=into)
-    key = requested_key(caller, project, branch, budget, all_branches)
+    key = hook_briefing.requested_key(caller, project, branch, budget, all_branches)
     if print or into:
         return _injected(vault, caller, key, into)._replace(print=print)
-    return build_briefing(vault, caller, key, with_edited_files=True)
+    return hook_briefing.build_briefing(vault, caller, key, with_edited_files=True)
 
 
 def _injected(vault: Vault, caller: Caller, key: BriefingKey, into: str) -> BriefResult:
     """The text as a hook injects it; with `into` it is written into files."""
-    key = key._replace(injected=key.budget > ALWAYS_CUT_TOKENS)
+    key = key._replace(injected=key.budget > hook_briefing.ALWAYS_CUT_TOKENS)
     if cached := read_cached_briefing(vault, key):
         tokens = count_tokens(cached.text)
         answer = BriefResult(cached.text, key.project, key.branch, tokens, key.budget, cached=True)
     else:
-        answer = build_briefing(vault, caller, key)
-    contract = contract_for(vault)
+        answer = hook_briefing.build_briefing(vault, caller, key)
+    contract = hook_briefing.contract_for(vault)
     if into:
         from cortex.operations.sessions import rules_file  # noqa: PLC0415  as above
 

@@ -24,13 +24,8 @@ from cortex.operations.find.ensure_fresh import ensure_fresh, query_fresh
 from cortex.operations.find.hits import Listing
 from cortex.operations.find.project_context import canonical_project
 from cortex.operations.records import change_record
+from cortex.operations.sessions import resolve_session
 from cortex.operations.sessions.live_sessions import last_event_time, list_live_sessions
-from cortex.operations.sessions.resolve_session import (
-    IS_SESSION,
-    find_only_live_session,
-    find_session,
-    session_name,
-)
 from cortex.operations.sessions.session_list import (
     MAX_RESULTS,
     SessionDetails,
@@ -162,7 +157,7 @@ def _start(vault: Vault, caller: Caller, name: str, project: str, goal: str) -> 
         row = _row_of_session(now, name)
         live = [one.row for one in list_live_sessions(now.catalogue, caller.now)] if row else []
         others = [one for one in live if row and one.project == row.project and one.id != row.id]
-        return row, [session_name(one) for one in others]
+        return row, [resolve_session.session_name(one) for one in others]
 
     (row, others), problems = query_fresh(vault, caller, find)
     if row is None:
@@ -174,7 +169,7 @@ def _start(vault: Vault, caller: Caller, name: str, project: str, goal: str) -> 
 
 
 def _row_of_session(now: IndexSession, name: str) -> NoteRow | None:
-    wanted = IS_SESSION._replace(ids=(sessions.session_note_id(name),))
+    wanted = resolve_session.IS_SESSION._replace(ids=(sessions.session_note_id(name),))
     return next(iter(now.catalogue.find(wanted, limit=1)), None)
 
 
@@ -216,13 +211,13 @@ def _find_session_to_end(
 ) -> tuple[NoteRow, str, str, str]:
     """The session that is to be ended, its name, its goal, and the event that ended it before."""
     if name:
-        row = find_session(now.catalogue, name)
+        row = resolve_session.find_session(now.catalogue, name)
     else:
-        row = find_only_live_session(vault, caller, now.catalogue, project)
+        row = resolve_session.find_only_live_session(vault, caller, now.catalogue, project)
     if project and row.project != project:
         message = f"{name} is a session of {row.project or 'no project'}, not of {project}"
         raise InvalidInputError(message, cortex_command("session", "end", name))
-    named = name if sessions.session_note_id(name) == row.id else session_name(row)
+    named = name if sessions.session_note_id(name) == row.id else resolve_session.session_name(row)
     if sessions.session_note_id(named) != row.id:
         hint = "give the session's own name; cortex doctor says what is wrong with the note"
         raise InvalidInputError(f"{row.path} does not say which session it is of", hint)

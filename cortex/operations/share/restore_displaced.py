@@ -21,12 +21,7 @@ from cortex.core.notes import note as notes
 from cortex.core.text.strings import short_hash
 from cortex.operations.records.preserve_text import find_event_of_text, preserve_text
 from cortex.operations.records.record_lock import record_lock
-from cortex.operations.share.check_merges import (
-    existing_paths,
-    free_path,
-    repair_git_merges,
-    write_back,
-)
+from cortex.operations.share import check_merges
 from cortex.operations.share.own_folders import gather_strays
 from cortex.operations.share.resolve_conflicts import merge_notes, same_text
 from cortex.vault import files
@@ -51,7 +46,7 @@ def restore_displaced(vault: Vault, caller: Caller) -> tuple[list[MergeResolutio
         for entry in found:
             done += _restore_entry(vault, caller, entry)
             displaced.delete_entry(vault.root, entry.name)
-    resolved, problems_left = repair_git_merges(vault, caller)
+    resolved, problems_left = check_merges.repair_git_merges(vault, caller)
     moved, unmoved = gather_strays(vault, caller)
     why = "a clone that did not know of the folder for Cortex had written it elsewhere"
     done += [*resolved, *(MergeResolution(path, why) for path in moved)]
@@ -93,10 +88,10 @@ def _restore_entry(vault: Vault, caller: Caller, entry: DisplacedNote) -> list[M
     back = f"git had taken it for {other_name}; it is back"
     current = files.read(root, home) if files.exists(root, home) else None
     if is_event_path(home) or name == other_name or not same_text(current, other_text):
-        return [MergeResolution(write_back(root, home, text), back)]
+        return [MergeResolution(check_merges.write_back(root, home, text), back)]
     # The other note's text is what git wrote into this one's file.
     other_home = _original_path(root, other_text, entry.base, "")
-    other_home = free_path(root, other_home, other_text)
+    other_home = check_merges.free_path(root, other_home, other_text)
     files.create(root, other_home, other_text)
     files.replace(root, home, text, current or b"")
     what = f"git had put it into the file of {name}; it has its own again"
@@ -144,7 +139,7 @@ def _find_existing_path(vault: Vault, caller: Caller, data: bytes) -> str:
     if not id_:
         return ""
     is_event = is_event_id(id_)
-    paths = existing_paths(vault, caller, id_, is_event=is_event)
+    paths = check_merges.existing_paths(vault, caller, id_, is_event=is_event)
     end = f"/{id_}.md" if is_event else ".md"
     return next((path for path in paths if path.endswith(end)), "")
 
