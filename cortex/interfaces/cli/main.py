@@ -102,8 +102,8 @@ def _run_command(argv: list[str]) -> int:
         argv = [*argv[:at], name, *front, *argv[at + 1 :]]
     if name not in VERBS:
         return _run_without_verb(argv, name)
-    is_forwarded = name in daemon_client.DAEMON_VERBS
-    if is_forwarded and (code := daemon_client.forward_command(argv)) is not None:
+    may_forward = name in daemon_client.DAEMON_VERBS
+    if may_forward and (code := daemon_client.forward_command(argv)) is not None:
         return code
     parsed = command.parse(argv)
     if parsed is None:

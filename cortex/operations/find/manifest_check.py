@@ -145,7 +145,8 @@ def confirm_with_history(
 
 
 def _list_manifests(top: str, below: str) -> tuple[list[str], list[str], list[str]]:
-    """Manifests, other files that may name packages, and the folders looked into, two deep."""
+    """Manifests, other files that may name packages, and the folders looked into: two folders deep
+    from the top, those below `below` first."""
     named: list[str] = []
     others: list[str] = []
     folders = [""]

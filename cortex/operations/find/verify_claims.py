@@ -260,7 +260,7 @@ def _branch_reasons(claim: RecordClaims, gone: _GoneBranches) -> list[str]:
 
 
 def _abandoned_texts(repository: RepositoryRefs, tips: dict[str, str]) -> dict[str, dict[str, str]]:
-    """The branches whose last commit no other has, each with the files that it changed."""
+    """Branches whose last commit no other has, each with the last texts of the files it changed."""
     listed = file_history.list_unmerged(repository.top, list(tips.values())) if tips else []
     commits = {commit.id: commit for commit in listed}
     contents: dict[str, dict[str, str]] = {}

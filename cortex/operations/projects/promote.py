@@ -180,8 +180,8 @@ def _plan_copy(
 ) -> tuple[str, str, list[str]]:
     """Plan the copy: the outcome, the path, and the links that lead nowhere in that vault."""
     row = source.row
-    unnamed = (key for key in source.links if key not in source.events)
-    links = [key for key in unnamed if not has_name(now.catalogue, key)]
+    others = (key for key in source.links if key not in source.events)
+    links = [key for key in others if not has_name(now.catalogue, key)]
     for existing in now.catalogue.find(KNOWLEDGE._replace(ids=(row.id,)), "path"):
         if existing.status in HIDDEN_STATUSES:
             hint = command("--vault", own.root, "restore", existing)
