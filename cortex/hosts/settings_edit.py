@@ -181,8 +181,7 @@ def plan_install(
 
 
 def plan_removal(path: str, real: str, top: TopFields, *, own: bool) -> SettingsChange:
-    """What takes our entries out. A file that we created or that is ours alone is deleted if
-    nothing else is in it."""
+    """What takes our entries out; a file that we created, or ours alone, goes if now empty."""
     before = read(real)
     hooks = find_hooks(parse(path, before))
     if before is None or not hooks:

@@ -146,8 +146,7 @@ def _split_lines(
 
 
 def split_objects(line: bytes) -> list[bytes]:
-    """The JSON objects of a line that holds several, as two processes that write at once leave
-    it; else the line."""
+    """The JSON objects of a line with several, as two writers at once leave it; else the line."""
     if b'}{"' not in line:
         return [line]
     decoder, text, at = json.JSONDecoder(), line.decode("utf-8", "surrogateescape"), 0

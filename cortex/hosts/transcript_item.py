@@ -69,8 +69,7 @@ def summarize_items(items: Iterable[TranscriptItem], root: str, prompts: str) ->
 
 
 def tagged_lines(prompt: str) -> list[str]:
-    """The lines of a person's own words that hold a memory tag: no quotes, no code, and nothing of
-    a talk that is pasted."""
+    """The lines of a person's own words with a memory tag: no quotes, code, or pasted talk."""
     if not turn_summary.may_hold_memory_tag(prompt):
         return []
     return [

@@ -1,5 +1,4 @@
-"""Render the committed briefings from the catalogue, and compare them with the files in the
-vault."""
+"""Render the committed briefings from the catalogue, and compare them with the vault's files."""
 
 from __future__ import annotations
 
@@ -51,8 +50,7 @@ class PageDifference(NamedTuple):
 
 def render_pages(root: str, catalogue: Catalogue, there: Iterable[str]) -> dict[str, bytes]:
     """Return every page by its path; `there` are the paths of the notes in the vault. A project
-    with any line has all its pages: an empty page is a change, and git calls no merge driver for
-    a deletion."""
+    with any line has all its pages: git calls no merge driver for a page that is deleted."""
     by_page = _lines_by_page(root, catalogue)
     if unread := catalogue.unreadable_paths():
         ids = {os.path.basename(path).removesuffix(".md") for path in unread}
@@ -78,8 +76,7 @@ def render_pages(root: str, catalogue: Catalogue, there: Iterable[str]) -> dict[
 
 
 def _lines_by_page(root: str, catalogue: Catalogue) -> dict[BriefingPage, dict[str, ItemLine]]:
-    """The lines of all shared notes. Runs once for each line, of which there are more than
-    records."""
+    """The lines of all shared notes. Runs once a line, of which there are more than records."""
     found: dict[tuple[str, str, str], dict[str, tuple[bytes, ItemLine]]] = {}
     ticks = list(catalogue.select("SELECT tick.id, path FROM tick JOIN note USING (number)"))
     rows = catalogue.briefing_lines()
@@ -144,8 +141,7 @@ def _untracked_paths(root: str, elsewhere: dict[str, str]) -> set[bytes]:
 def _existing_lines(
     root: str, ids: set[str], there: Iterable[str]
 ) -> Iterator[tuple[BriefingPage, ItemLine]]:
-    """The lines that the pages have of these notes now: those of a note that cannot be read are
-    kept."""
+    """The lines that the pages have of these notes now; those of an unreadable note are kept."""
     for path in there:
         if is_among_briefings(path):
             try:

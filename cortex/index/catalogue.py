@@ -78,8 +78,7 @@ CREATE TABLE backlog (number INTEGER PRIMARY KEY, gone INTEGER NOT NULL);
 
 def sketch_keys(hashes: bytes) -> list[int]:
     """The hashes by which a note's likest others are looked up: the 16 smallest, a random choice
-    that is the same for all notes. Of two notes that are alike by 0.4 they share one with a
-    probability of 0.9997."""
+    that is the same for all notes. Two notes alike by 0.4 share one with probability 0.9997."""
     return [int.from_bytes(hashes[at : at + 4], "little") for at in range(0, len(hashes[:64]), 4)]
 
 
@@ -182,9 +181,8 @@ class Catalogue:
     def put_note(
         self, note: NoteSummary, content_hash: bytes, index_digest: bytes, number: int | None = None
     ) -> int:
-        """Add a note or replace the one of its path. `index_digest` is a digest of its document
-        in the full-text index. Returns its number: the given one, else a new one, which is never
-        used twice."""
+        """Add a note or replace the one of its path. `index_digest` is a digest of its document in
+        the full-text index. Returns its number: the given, else a new one, never used twice."""
         self.delete_note(note.path)
         plain = (getattr(note, name) for name in NoteRow._fields[2:-2])
         lists = ("\n".join(note.tags), "\n".join(note.events))
@@ -220,8 +218,7 @@ class Catalogue:
         return self.select("SELECT 1 FROM backlog LIMIT 1").fetchone() is not None
 
     def read_backlog(self) -> tuple[list[int], list[tuple[int, str]]]:
-        """The numbers to delete from the full-text index; number and path of the notes to add to
-        it."""
+        """The numbers to delete from the full-text index; number and path of notes to add."""
         removed = self.select("SELECT number FROM backlog WHERE gone ORDER BY number")
         added = self.select(
             "SELECT number, path FROM backlog JOIN note USING (number) WHERE NOT gone ORDER BY number"
@@ -270,8 +267,7 @@ class Catalogue:
         return int(count)
 
     def count_by(self, column: str, wanted: NoteFilter = KNOWLEDGE) -> dict[str, int]:
-        """How many notes of a filter have each value of a column, the most frequent first, then by
-        value."""
+        """How many notes of a filter have each value of a column, most first, then by value."""
         assert column in NoteRow._fields
         where, values = sql_condition(wanted)
         query = f"SELECT {column}, count(*) FROM note WHERE {where} GROUP BY 1 ORDER BY 2 DESC, 1"
@@ -285,21 +281,18 @@ class Catalogue:
         return next(self.rows("path = ?", (os.fsencode(path),)), None)
 
     def rows(self, where: str = "1", values: Sequence[object] = ()) -> Iterator[NoteRow]:
-        """The notes for which an SQL condition holds. `where` must not contain user text. For
-        this package."""
+        """The notes for which an SQL condition without user text holds. For this package."""
         query = f"SELECT {_ROW_COLUMNS} FROM note WHERE {where}"
         for number, path, *plain, pinned, tags, events in self.select(query, values):
             lists = (tuple(text.split("\n")) if text else () for text in (tags, events))
             yield NoteRow._make((number, os.fsdecode(path), *plain, bool(pinned), *lists))
 
     def select(self, query: str, values: Sequence[object] = ()) -> sqlite3.Cursor:
-        """The rows of an SQL query, which must not contain user text; `values` may be any. For
-        this package."""
+        """The rows of an SQL query without user text; `values` may be any. For this package."""
         return self._db.execute(query, [_sql_value(one) for one in values])
 
     def select_in(self, query: str, column: str, values: Collection[object]) -> sqlite3.Cursor:
-        """As `select`; the `{}` in the query becomes a condition that `column` is one of
-        `values`."""
+        """As `select`; the query's `{}` becomes a condition that `column` is one of `values`."""
         clause, bound = sql_in(column, values)
         return self.select(query.format(clause), bound)
 

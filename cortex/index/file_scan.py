@@ -161,8 +161,7 @@ def stamp_of(status: os.stat_result) -> str:
 
 def _outer_rule_stamps(root: str) -> list[str]:
     """The stamps of the files outside the vault that decide what git ignores: rules of the
-    repository around it, the user's own, and git's index, since git never ignores a tracked
-    note."""
+    repository around it, the user's own, and git's index, since no tracked note is ignored."""
     around = checkout.find_repository(root)
     if around is None:
         return []

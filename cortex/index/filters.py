@@ -149,8 +149,7 @@ def sql_in(column: str, chosen: Collection[object]) -> tuple[str, list[object]]:
 
 
 def query_condition(query: Query) -> tuple[str, list[object]]:
-    """A condition for the filters of a search, and its values; `("1", [])` when it filters
-    nothing."""
+    """A condition for the filters of a search, and its values; `("1", [])` without filters."""
     clauses: list[str] = []
     values: list[object] = []
     for one in query.filters:

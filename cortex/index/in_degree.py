@@ -1,5 +1,4 @@
-"""Count the notes that link to each note. Cached beside the catalogue: counting takes 40 ms at
-10,000 notes."""
+"""Count the notes that link to each note; cached, for it takes 40 ms at 10,000 notes."""
 
 from __future__ import annotations
 

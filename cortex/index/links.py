@@ -42,8 +42,7 @@ class LinkGraph:
         self._called_by_number: dict[int, LinkCandidate] = {}
 
     def resolve(self, key: str, from_number: int = 0) -> int | None:
-        """The number of the note that a name means in the note `from_number`; None when there is
-        none."""
+        """The number of the note, if any, that a name means in the note `from_number`."""
         self._load_names([key])
         self._load_notes([from_number])
         return self._resolve_loaded(key, from_number)

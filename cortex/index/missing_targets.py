@@ -123,8 +123,7 @@ def _most_similar_name(catalogue: Catalogue, key: str) -> str:
 
 
 def _source_events(catalogue: Catalogue, keys: Iterable[str]) -> dict[str, str]:
-    """By key, the latest event of each missing record: an id ends in a hash of its event or
-    topic."""
+    """By key, the latest event of each missing record: ids end in a hash of event or topic."""
     wanted = {hashed[1]: key for key in keys if (hashed := _RECORD_ID_RE.fullmatch(key))}
     found: dict[str, str] = {}
     for event in queries.event_origins(catalogue) if wanted else ():

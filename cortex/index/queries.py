@@ -34,8 +34,7 @@ _END = "\U0010ffff"  # behind every other character
 
 
 def duplicate_ids(catalogue: Catalogue) -> dict[str, list[NoteRow]]:
-    """The notes that share an id, events left out, by id and path. A note without one has its path
-    for an id."""
+    """The notes that share an id (or path without one), events left out, by id and path."""
     found: dict[str, list[NoteRow]] = {}
     shared = "SELECT id FROM note WHERE tier < 2 GROUP BY id HAVING count(*) > 1"
     for row in catalogue.rows(f"tier < 2 AND id IN ({shared}) ORDER BY id, path"):
@@ -44,8 +43,7 @@ def duplicate_ids(catalogue: Catalogue) -> dict[str, list[NoteRow]]:
 
 
 def duplicate_topics(catalogue: Catalogue, limit: int) -> list[tuple[str, str, str, str]]:
-    """Current records of a topic that has another one: path, id, the first record's id, and the
-    topic, by path."""
+    """Current records of a topic that has another: path, id, first record's id, topic; by path."""
     query = (
         "SELECT path, id, first, topic FROM note JOIN (SELECT project, scope, topic, min(id) AS first FROM note"
         f" WHERE topic != '' AND tier = 0 AND {HAS_ID_SQL} GROUP BY 1, 2, 3 HAVING count(DISTINCT id) > 1)"
@@ -93,9 +91,8 @@ def own_items(
     order: Literal["changed", "day", "-day"] = "changed",
     limit: int = -1,
 ) -> tuple[list[OwnItemRow], int]:
-    """Items of this kind in current notes of some projects, or (None) of all, and how many there are
-    in all: by day, those without one last; then by path, or with `changed` those of the last changed
-    notes first."""
+    """Items of this kind in current notes of some projects, or (None) of all, and their total: by
+    day, those without one last; then by path, or with `changed` the last changed notes first."""
     where, values = sql_condition(NoteFilter(tiers=(TIER_CURRENT,), projects=projects))
     direction, then = "DESC" if order == "-day" else "", "date DESC," if order == "changed" else ""
     of_kind = f"FROM own_item JOIN note USING (number) WHERE kind = ? AND {where}"
@@ -164,8 +161,7 @@ def neighbours_in_time(
     catalogue: Catalogue, row: NoteRow, limit: int, project: str | None = None
 ) -> tuple[list[NoteRow], list[NoteRow]]:
     """The notes made before one and those made after it, of a project or (None) of all, templates
-    left out, each nearest `limit`, oldest first. Those of one moment stand in the order of their
-    ids."""
+    left out, each nearest `limit`, oldest first; those of one moment in the order of their ids."""
     where, values = sql_condition(
         KNOWLEDGE._replace(projects=None if project is None else (project,))
     )
@@ -254,7 +250,7 @@ def briefing_candidates(
     """The current records of a project with these names, and those of every project's briefing;
     `with_personal` says whether also those that are somebody's alone. As tuples, since ten thousand
     are sorted: number, id, type, status, branch, last said, pinned, confidence, priority, due, is
-    of the project."""
+    the project's."""
     clause, values = sql_in("project", names)
     everywhere = (
         f"{IS_CROSS_PROJECT_SQL} AND (pinned = 1 OR type = 'preference' OR scope = 'global')"
@@ -283,8 +279,7 @@ def briefing_dependencies(catalogue: Catalogue, names: Sequence[str], limit: int
 def notes_naming_files_of(
     catalogue: Catalogue, sessions: Sequence[int], max_events: int
 ) -> frozenset[int]:
-    """The notes that name a file which these sessions name, in their notes or in their last
-    events."""
+    """The notes that name a file which these sessions name, in their notes or last events."""
     numbers = ",".join(map(str, sessions))
     names = f"SELECT session FROM note WHERE number IN ({numbers})"
     of_sessions = (
@@ -304,8 +299,7 @@ def notes_naming_files_of(
 def edges_of_kinds(
     catalogue: Catalogue, kinds: Collection[str], wanted: NoteFilter
 ) -> list[tuple[int, str, str]]:
-    """The edges of these kinds that notes of a filter say, as they are written: number, kind and
-    target, by number."""
+    """The edges of these kinds that notes of a filter state: number, kind, target; by number."""
     kind, values = sql_in("kind", kinds)
     where, more = sql_condition(wanted)
     notes = f"number IN (SELECT number FROM note WHERE {where})"
@@ -332,8 +326,7 @@ def edge_targets(catalogue: Catalogue, number: int) -> dict[str, str]:
 
 
 def notes_called(catalogue: Catalogue, name: str) -> dict[int, int]:
-    """The notes, events left out, that people call so: number -> 0 where it is the title, 1 the
-    file name, 2 an alias."""
+    """The notes, without events, that people call so: number -> 0 title, 1 file name, 2 alias."""
     query = "SELECT number, min(rank) FROM title_key WHERE key = ? GROUP BY number"
     key = title_key(name)
     return dict(catalogue.select(query, (key,))) if key else {}
@@ -387,8 +380,7 @@ def entity_counts(catalogue: Catalogue, keys: Collection[str]) -> dict[tuple[str
 
 
 def most_mentioned(catalogue: Catalogue, kind: str = "") -> list[tuple[str, str, int]]:
-    """Every thing that current notes name: kind, name and number of notes, the most mentioned
-    first."""
+    """Every thing that current notes name: kind, name, number of notes; the most named first."""
     query = (
         "SELECT kind, min(name), count(*) AS notes FROM entity JOIN note USING (number) WHERE tier = 0"
         " AND (? = '' OR kind = ?) GROUP BY kind, entity.key ORDER BY notes DESC, kind, entity.key"

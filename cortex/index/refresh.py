@@ -140,8 +140,7 @@ def _cache_problems(vault: Vault, folder: str) -> tuple[Problem, ...]:
 
 
 def _scan_if_current(vault: Vault, folder: str) -> tuple[Snapshot, tuple[Problem, ...]] | None:
-    """The scan and the problems of the settings, if nothing has changed since the last refresh;
-    else None."""
+    """The scan and the settings' problems, if nothing has changed since the last refresh."""
     state = load_valid_state(folder)
     if state is None or state.settings != file_stamp(os.path.join(vault.root, "cortex.toml")):
         return None
@@ -227,8 +226,7 @@ def compute_seal(folder: str) -> dict[str, str]:
 
 
 def load_valid_state(folder: str) -> IndexState | None:
-    """The state of the last refresh if every file is as it left them; None when a rebuild is
-    needed."""
+    """The state of the last refresh if all files are as it left them; None: rebuild."""
     try:
         data = store.read(os.path.join(folder, STATE_FILE), _MAX_STATE_BYTES)
         table: Any = json.loads(data, strict=False)

@@ -239,8 +239,7 @@ def _indexed_note(note: NoteSummary, content_hash: bytes, *, keep_body: bool) ->
 def _read_note(
     root: str, stamps: dict[str, str], numbers: dict[str, int], path: str
 ) -> tuple[list[Document], _IndexedNote]:
-    """The documents of a note, and the note for the catalogue without its text. Runs in build
-    processes."""
+    """The documents of a note, and it for the catalogue, without text. Runs in build processes."""
     note, content_hash = load_summary(root, path, stamps[path])
     assert note is not None  # only a known hash gives none
     return make_documents(numbers[path], note), _indexed_note(note, content_hash, keep_body=False)

@@ -1,10 +1,8 @@
-"""The one place that writes files into a vault: durable, never overwriting unasked, never through a
-link.
+"""The one place that writes into a vault: durable, never overwriting unasked, through no link.
 
 Every path is vault-relative and walked folder by folder from the root with `O_NOFOLLOW`, so that a
 link planted in a vault can redirect neither a read nor a write. What a function has returned from
-is on disk, its directory entry and the entries of new parent folders too. Standard library only:
-capture is on this path.
+is on disk, with its directory entry and new parents' entries. Standard library only, for capture.
 """
 
 from __future__ import annotations
@@ -52,8 +50,7 @@ class OpenFolder(NamedTuple):
 
     def sync(self) -> None:
         """Make this folder's entries durable, and those of every parent up to the root: another
-        process may have made a parent and not yet synced it. A folder with nothing new costs
-        microseconds."""
+        process may have made one and not yet synced it. Without news it costs microseconds."""
         for fd in reversed(self.fds):
             full_fsync(fd)
 
@@ -144,8 +141,7 @@ def replace(root: str, path: str, data: bytes, expected: bytes) -> None:
 
 def move(root: str, source: str, target: str) -> None:
     """Move a file: link it into its new folder, sync that, then unlink the old name. A crash
-    between leaves both names, and moving again finishes. Raises `ConflictError` when another file
-    has the name."""
+    between leaves both names, and moving again finishes. `ConflictError` if the name is taken."""
     source_parent, source_name = _split_checked(source)
     target_parent, target_name = _split_checked(target)
     with (
@@ -405,8 +401,7 @@ def open_regular(
 def read_bounded(path: str, most: int, *, end: bool = False, follow: bool = False) -> bytes:
     """At most `most` bytes of a file that lies beside or around a vault (git's own files,
     `.cortex-project`), from its end with `end`. Nothing when there is none, and when it may not be
-    read: see `why_unreadable`. `follow` is for a person's own settings, which may be a link to a
-    file of theirs."""
+    read: see `why_unreadable`. `follow` is for a person's own settings, which may be a link."""
     try:
         fd = open_regular(path, follow=follow)
     except (OSError, ValueError, InvalidInputError):

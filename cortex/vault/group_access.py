@@ -1,10 +1,8 @@
-"""Whether the users of one machine who share a vault through a Unix group can all use it, and what
-mends that.
+"""Whether all who share a vault on one machine through a Unix group can use it, and what mends it.
 
 A vault is shared when its folder is writable by its group and has the setgid bit, as `git init
 --shared=group` makes folders. Cortex gives what it makes in there to the group (`files.share`) and
-runs git so that git does as well. A plain git, an editor and `cp` follow each user's umask instead,
-which is why this looks.
+runs git so that git does as well. A plain git, an editor and `cp` follow each user's umask instead.
 """
 
 from __future__ import annotations

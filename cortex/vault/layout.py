@@ -42,8 +42,7 @@ def layout_of(root: str) -> Layout:
 
 
 def known_layout(root: str) -> Layout:
-    """What `layout_of` answered last, without a look at the settings: for messages about a disk
-    that does not answer."""
+    """What `layout_of` answered last, without a look at the settings: a disk may not answer."""
     return _layouts[root][1] if root in _layouts else AT_ROOT
 
 

@@ -49,8 +49,7 @@ class Vault(NamedTuple):
 
 def find_vault(named: str, cwd: str, environ: Mapping[str, str]) -> Vault:
     """The vault that `--vault` names, else `$CORTEX_VAULT`, else the nearest `cortex.toml` upwards,
-    else the nearest `vault/cortex.toml` upwards, else the user's default. Raises `NotFoundError`
-    when there is none."""
+    else the nearest `vault/cortex.toml` upwards, else the user's default. Or `NotFoundError`."""
     for source, path in (("--vault", named), ("$CORTEX_VAULT", environ.get("CORTEX_VAULT", ""))):
         if path:
             vault = _vault_at(os.path.join(cwd, os.path.expanduser(path)), source)
@@ -94,8 +93,7 @@ def default_vault_fault() -> str:
 
 
 def is_shared(vault: Vault) -> bool:
-    """Whether others may read a vault: its repository has a remote, and it is not the person's own
-    one. Runs no git."""
+    """Whether others may read a vault: not the person's own, in a repository with a remote."""
     named = default_vault_root() if vault.default_root is None else vault.default_root
     if named and _real_path(named) == vault.root:
         return False

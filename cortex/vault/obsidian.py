@@ -29,8 +29,7 @@ def find_vault_root(root: str) -> str:
 
 
 def template_folders(root: str) -> tuple[str, ...]:
-    """The folders of templates, relative to our vault, each with a slash at its end; none of what
-    cannot be read."""
+    """The readable folders of templates, relative to our vault, each with a slash at its end."""
     top = find_vault_root(root)
     found = []
     for path, key in _TEMPLATE_KEYS.items() if top else ():

@@ -1,5 +1,4 @@
-"""A vault's few settings, from its committed `cortex.toml`. None names a program or a path
-outside."""
+"""A vault's few settings, from its committed `cortex.toml`. None names a program or outer path."""
 
 from __future__ import annotations
 
@@ -126,8 +125,7 @@ def check_writable(root: str) -> None:
 
 
 def _unreadable(root: str, message: str) -> Settings:
-    """The settings while nobody can parse them: nothing is written or shared, hooks stay as the
-    lines of the text say."""
+    """The settings while nobody can parse them: nothing is written or shared; hooks stay as is."""
     hint = f"mend that line of {root}/{SETTINGS_FILE}; until then nothing is changed or shared"
     refusal = Problem(SETTINGS_FILE, message, hint)
     try:
@@ -257,8 +255,7 @@ def _parse_switch(
 def _parse_number(
     table: dict[str, object], name: str, default: float, most: float, problems: list[Problem]
 ) -> float:
-    """The number that `name`, a section and a key in it, says, from 0 to `most`; whole if `default`
-    is."""
+    """The number that `name` (section and key) says, from 0 to `most`; whole if `default` is."""
     section, key = name.split()
     numbers = table.get(section, {})
     value = numbers.get(key, default) if isinstance(numbers, dict) else None

@@ -20,8 +20,7 @@ _FOLDER_LINE_RE = re.compile(r"[ \t]*folder[ \t]*=")
 
 
 def plan_layout_folder(root: str, folder: str) -> tuple[bytes, bytes]:
-    """The settings as they are, and with `folder` as that in which Cortex's folders lie; without
-    any if it is empty."""
+    """The settings as they are, and with `folder` (none if empty) as that of Cortex's folders."""
 
     def change(table: dict[str, Any]) -> None:
         if folder:

@@ -1,8 +1,6 @@
-"""Where Cortex keeps what is not a note: caches, locks and state, one private folder for each vault
-path.
+"""Where Cortex keeps what is not a note: caches, locks, state, in a private folder for each vault.
 
-The XDG and macOS folder rules take fifteen lines; `platformdirs` would take 26 ms of a search's 127
-ms of CPU.
+The XDG and macOS folder rules take fifteen lines; `platformdirs` takes 26 of a search's 127 ms.
 """
 
 from __future__ import annotations

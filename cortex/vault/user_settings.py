@@ -1,5 +1,4 @@
-"""A person's own settings, `config.toml` in their configuration folder. They may name a program,
-which no vault can."""
+"""A person's own settings, `config.toml` in their folder. Only they may name a program."""
 
 from __future__ import annotations
 
@@ -38,8 +37,7 @@ def settings_file() -> str:
 
 
 def load_distill() -> tuple[DistillSettings, list[Problem]]:
-    """The settings below `[distill]`, and what is wrong with them. One that cannot be read names no
-    command."""
+    """The settings below `[distill]`, and what is wrong with them. If unreadable, no command."""
     path = settings_file()
     if fault := files.why_unreadable(path, follow=True):
         return DistillSettings(), [Problem(path, fault, "make it a file of yours")]

@@ -1,5 +1,4 @@
-"""The injected briefing: from notes that may stand in it to a text within a budget of tokens. Pure;
-the same for the same input.
+"""The injected briefing: from notes that may stand in it to a text within a budget of tokens. Pure.
 
 What is pinned comes first. Of the rest every part gets a share of the budget, each part that leaves
 some of its share gives it to the others, and what a part does not show it counts, with the command
@@ -181,9 +180,8 @@ class _PartCosts(NamedTuple):
 
 
 def join_alike(parts: Sequence[BriefingPart]) -> list[BriefingPart]:
-    """The parts, of entries that say the same the first one alone, with the handles of the others.
-    A session tells its own day, no step of a plan is like another, and what contradicts something
-    does not say the same."""
+    """The parts, of entries that say the same the first alone, with the handles of the others. A
+    session tells its own day, no step of a plan is like another, nor is what contradicts."""
     entries = [entry for part in parts for entry in part.entries]
     compared = [
         number

@@ -1,9 +1,7 @@
-"""Briefings as they are committed: pages of item lines that merge by id, without a look at the
-records behind them.
+"""Committed briefings: pages of item lines that merge by id, without a look at their records.
 
 A page is a pure function of its items, and its header of what page it is: no clock, no count,
-nothing that two clones could see differently. Standard library alone: the merge driver is on this
-path.
+nothing that two clones could see differently. Standard library alone, for the merge driver.
 """
 
 from __future__ import annotations

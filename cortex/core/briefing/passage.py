@@ -94,8 +94,7 @@ NO_CHANGES = LaterChanges(frozenset(), is_changed=False)
 
 
 def without_talk(text: str) -> str:
-    """The text without words that only agree, and without the sentences at its end that say what
-    the agent does next."""
+    """The text without words that only agree, nor closing sentences on the agent's next step."""
     return _FILLER_RE.sub("", text[: _end_of_statements(text)].rstrip())
 
 
@@ -153,8 +152,7 @@ def _is_list_item(title: str, body: str) -> bool:
 
 
 def is_self_contained(title: str) -> bool:
-    """False for a sentence that begins as answers, reports and questions do, and for one that ends
-    in a question mark."""
+    """False for a sentence that begins as answers, reports and questions do, or ends in a `?`."""
     plain = title.lstrip("`*_\"'“([> ")
     return not (_BEGINNING_RE.match(plain) or plain.rstrip("`*_\"'”) ").endswith("?"))
 

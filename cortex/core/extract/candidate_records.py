@@ -52,8 +52,7 @@ def id_of_text(project: str, scope: str, type_: str, body: str) -> str:
 
 
 def make_title(text: str) -> str:
-    """`text` as a title: short, and capitalized unless its first word is a name such as
-    `iPhone`."""
+    """`text` as a title: short, capitalized unless its first word is a name such as `iPhone`."""
     return _capitalize(shorten(text, TITLE_LIMIT))
 
 

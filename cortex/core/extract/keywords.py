@@ -196,8 +196,7 @@ def _find_under_headings(read: MaskedText, low: str) -> Iterator[tuple[int, int,
 
 
 def _paragraph_below(read: MaskedText, at: int) -> int | None:
-    """Where the paragraph directly below a heading begins, after at most one blank line; else
-    None."""
+    """Where the paragraph below a heading begins, after at most one blank line; else None."""
     for _ in range(2):
         start = at + 1
         at = read.line_end(start)

@@ -149,8 +149,7 @@ def _title_of(one: TurnPassage) -> str:
 
 
 def _telling_sentence(one: TurnPassage) -> str:
-    """The first of the sentences with a name of code or a word that tells; else the first that is
-    no mere courtesy."""
+    """The first sentence with a name of code or a telling word, else that is no mere courtesy."""
     openings, filler = _compile(_SECTIONS["openings"][0]), _compile(_SECTIONS["filler"][0])
     sentences = []
     for line in split_sentences(one.text)[:_TITLE_SENTENCES]:

@@ -68,8 +68,7 @@ def own_kind(note: Note) -> str:
 
 
 def own_items(note: Note, scanned: MarkdownScan, path: str, title: str) -> tuple[OwnItem, ...]:
-    """The open tasks and the decisions of a person's own note, and the note itself where it is a
-    meeting."""
+    """Open tasks and decisions of a person's own note, and the note itself if it is a meeting."""
     kind, day = own_kind(note), day_of(note, path)
     items = [OwnItem(kind, 1, title, "", day)] if kind else []
     if kind != DECISION and any(_DECISION_TAG_RE.match(f"#{tag.name}") for tag in scanned.tags):

@@ -59,8 +59,7 @@ def cut_passages(said: list[Utterance]) -> list[TurnPassage]:
 
 
 def _with_replies(passages: list[TurnPassage]) -> list[TurnPassage]:
-    """The passages, the person's with the beginning of what the agent said then, apart from what it
-    was about to do."""
+    """The passages; a person's with the beginning of the agent's answer, but for its next step."""
     reply = ""
     for number in reversed(range(len(passages))):
         one = passages[number]

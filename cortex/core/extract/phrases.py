@@ -123,8 +123,7 @@ def is_unsettled(paragraph: str) -> bool:
 
 def is_non_decision(before: str, said: str) -> bool:
     """Whether a choice is only the agent's next step: a file to read, a tool to use, an instruction
-    to follow. `said` is the sentence from the phrase on, `before` the rest; both are lowercase and
-    include code."""
+    to follow. `said` is the sentence from the phrase on, `before` the rest; both lowercase."""
     reason = _PATTERNS["reason_start"].search(said, 3)
     choice = said[: reason.start()] if reason else said
     if _PATTERNS["vague_choice"].search(said[: len(choice) + 10]):

@@ -1,8 +1,7 @@
 """What stands inside the text of one block: links and tags.
 
 Brackets bind as CommonMark says: code spans, raw HTML and autolinks first, an inner link before an
-outer one. Obsidian's wikilinks, tags and comments come on top. Time is linear in the text, whatever
-it holds.
+outer one. Obsidian's wikilinks, tags and comments come on top. Time is linear in the text.
 """
 
 from __future__ import annotations
@@ -17,8 +16,7 @@ class Link(NamedTuple):
     """A way from this note to somewhere: `kind` is "wikilink", "embed" or "markdown".
 
     `target` is empty for a link within the note; `anchor` is `Heading`, `Heading#Sub` or `^block`;
-    `text` is the alias or label. A local markdown target is percent-decoded; a URL is kept as it is
-    and has no anchor.
+    `text` is the alias or label. A local markdown target is percent-decoded; a URL has no anchor.
     """
 
     kind: str
@@ -164,8 +162,7 @@ class InlineParser:
         return self._line + bisect_left(self._newline_positions, at)
 
     def _find_closing(self, closing: str, start: int) -> int:
-        """The end of the next `closing`, or -1. Absence is cached: else each opening costs a
-        scan."""
+        """The end of the next `closing`, or -1. Absence is cached: else each opening is a scan."""
         if closing in self._absent_closings:
             return -1
         at = self._text.find(closing, start)
@@ -235,8 +232,7 @@ class InlineParser:
         return end
 
     def _resolve_destination(self, start: int, at: int) -> tuple[str, int] | None:
-        """The raw destination of the bracket from `start` to `at`, and where the whole link
-        ends."""
+        """The raw destination of the bracket from `start` to `at`, and where its link ends."""
         text = self._text
         if text.startswith("(", at + 1) and (inline := _INLINE_DESTINATION_RE.match(text, at + 1)):
             return inline[1] or inline[2] or "", inline.end()

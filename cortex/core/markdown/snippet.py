@@ -23,16 +23,14 @@ _CONTROL_CHARS_RE = re.compile("[\x00-\x1f\ue000\ue001]")
 
 
 class Snippet(NamedTuple):
-    """What a file says: the number of its first line, the text on one line with matches between
-    `MATCH_START` and `MATCH_END`."""
+    """Text on one line, matches between `MATCH_START` and `MATCH_END`; its first line's number."""
 
     line: int
     text: str
 
 
 class Wanted(NamedTuple):
-    """What is looked for: a pattern of words that begin with a stem, and of phrases; and what each
-    stem weighs."""
+    """A pattern of words that begin with a stem, and of phrases; and what each stem weighs."""
 
     pattern: re.Pattern[str]
     weights: Mapping[str, float]

@@ -1,5 +1,4 @@
-"""Three-way merge of a body by lines: what git could not settle, settled as far as nobody's lines
-are touched twice.
+"""Three-way merge of a body by lines; what git leaves is settled if nobody's lines change twice.
 
 `git merge-file` finds the places where both sides changed something near. There, lines that both
 only added are all kept, changes that merely touch are both made, and what is left stands between

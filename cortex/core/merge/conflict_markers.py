@@ -29,8 +29,7 @@ def marked_conflicts(data: bytes) -> Counter[tuple[bytes, bytes]]:
 def side_of_nested(data: bytes, number: int) -> bytes:
     """The text of one side (stage 2: ours, 3: theirs) out of a version that git itself has merged:
     of two renames of one file git stores their conflict, markers included, as the version of a
-    path. `data` where it is no such version, that is, where its conflicts do not hold two notes
-    with different ids."""
+    path. `data` where its conflicts do not hold two notes with different ids."""
     sides: tuple[list[bytes], list[bytes]] = ([], [])
     within: tuple[int, ...] = (0, 1)  # the sides that the present line belongs to
     for line in data.splitlines(keepends=True) if marked_conflicts(data) else ():

@@ -303,9 +303,8 @@ def merge_versions(plan: MergePlan, versions: NoteVersions) -> NoteDecision:
 
 
 def _is_edited_by_hand(plan: MergePlan, unmerged: UnmergedPath, versions: NoteVersions) -> bool:
-    """True if the file in the work tree is no version that git or Cortex can have put there:
-    somebody has mended it between a merge that was killed and this one, and it must not be
-    overwritten."""
+    """True if the file in the work tree is no version that git or Cortex can have put there: mended
+    between a merge that was killed and this one, it must not be overwritten."""
     now = unmerged.work_tree_text
     open_ = plan.context.open_conflicts.get(unmerged.path)
     is_left_to_a_person = open_ and open_.found_digest != open_.written_digest

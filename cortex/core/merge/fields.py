@@ -1,5 +1,4 @@
-"""Three-way merge of frontmatter by field: what each field's kind and name say about whose value
-stands.
+"""Three-way merge of frontmatter: whose value stands, by each field's kind and name.
 
 Nothing here knows which side is ours: the sides come ordered, the newer first, so that swapping
 them changes nothing.

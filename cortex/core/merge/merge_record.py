@@ -1,8 +1,7 @@
 """Three-way merge of a record: its frontmatter by field, its body by lines.
 
-Pure, and of the standard library: the merge driver runs it under `python -I -S`. Whichever side is
-called ours, the bytes that come out are the same; frontmatter stays YAML whenever one side's is;
-what loses is named.
+Pure, and of the standard library: the merge driver runs it under `python -I -S`. The bytes are the
+same whichever side is ours; frontmatter stays YAML whenever one side's is; what loses is named.
 """
 
 from __future__ import annotations
@@ -292,8 +291,7 @@ def _separate_notes(
     ids: tuple[str, str, str], name: str, *, is_added: bool, ours: bytes, theirs: bytes
 ) -> tuple[bytes, bytes | None]:
     """Of two versions that are not one note, that whose file this is and the other; None for the
-    other where they are one note, which has lost or got its id. `ids` are those of base, ours and
-    theirs, and differ."""
+    other where they are one note, which has lost or got its id. The ids of the three differ."""
     was, one, two = ids
     if one == two:
         return ours, None

@@ -1,8 +1,6 @@
-"""Which files of the three trees of a merge are versions of one note: told by its id, never by its
-path.
+"""Which files of the three trees of a merge are versions of one note, by id and never by path.
 
-A file without an id is known by its path. Events, briefings and people's own notes are no versions
-of a record.
+A file without an id is known by its path. Events, briefings and people's own notes are no records.
 """
 
 from __future__ import annotations

@@ -146,7 +146,6 @@ def _parse_row(node: SyntaxTreeNode) -> tuple[list[str], int]:
 
 
 def parse_field(line: str) -> tuple[str, str]:
-    """The lowercase key and the value of a line such as `Date: 2026-11-20`, or two empty
-    strings."""
+    """The lowercase key and the value of a line such as `Date: 2026-11-20`, or two empty texts."""
     match = _FIELD_RE.match(line)
     return (match[1].strip().casefold(), line[match.end() :].strip("\"'")) if match else ("", "")

@@ -97,8 +97,7 @@ def _lines_of(block: Block) -> list[str]:
 
 
 def _block_fields(block: Block) -> Iterator[tuple[str, str]]:
-    """The fields of a block: lines, items (with what is nested in them) or rows of two cells, such
-    as `Date: 2026-11-20`."""
+    """The fields (`Date: 2026-11-20`) of a block: lines, items (nested too), rows of two cells."""
     fields: list[list[str]] = []
     lines = [part for line, _ in block.lines for part in _INLINE_FIELD_RE.split(line)]
     for line in lines:
@@ -214,8 +213,7 @@ def _entries_of_block(block: Block) -> list[str]:
 
 
 def _names_in_first_lines(blocks: Sequence[Block]) -> list[str]:
-    """The names in brackets below a title, `(ana, Bob, Chidi + Roos from design)`, or those in a
-    list that comes first."""
+    """The names below a title, `(ana, Bob, Chidi + Roos from design)`, or in the first list."""
     lines = [line for block in blocks for line, _ in block.lines][:5]
     for line in lines:
         if re.fullmatch(r"\([^()]{5,200}\)", line.strip()):

@@ -55,8 +55,7 @@ def _is_name(text: str) -> bool:
 
 
 def split_names(text: str) -> list[str]:
-    """The entries of a line such as `Anna (remote), Bob and Chris`; a comma in brackets separates
-    nothing."""
+    """The entries of a line such as `Anna (remote), Bob and Chris`, but for commas in brackets."""
     if re.fullmatch(r"(?:@[\w.-]+[ ]*)+", text.strip()):
         return _HANDLE_RE.findall(text)
     held: list[str] = []
@@ -71,8 +70,7 @@ def split_names(text: str) -> list[str]:
 
 
 def names_in_list(texts: Sequence[str]) -> list[str]:
-    """The entries of the items of a list: one to an item with their affiliation behind a comma, or
-    several."""
+    """The entries of a list's items: one each, affiliation behind a comma, or several."""
     boxes = [CHECKBOX_RE.match(text) for text in texts]
     if len({box[1] == " " for box in boxes if box}) == 2:  # who was not there is not ticked
         texts = [text for text, box in zip(texts, boxes, strict=True) if not box or box[1] != " "]

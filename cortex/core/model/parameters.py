@@ -2,8 +2,7 @@
 
 `interfaces/declare.py` converts the words of a command line, or the values of a JSON object, to
 these types: `list[T]` and `tuple[T, ...]` take one word each as arguments and are split at commas
-as options; an empty word is refused for any type but `str`; a union takes the first of its members
-that fits.
+as options; an empty word is refused for any type but `str`; of a union the first that fits counts.
 """
 
 from __future__ import annotations

@@ -110,8 +110,7 @@ def default_scope(project: str) -> str:
 
 
 def is_personal(scope: str, project: str) -> bool:
-    """Whether somebody has said that a note is theirs alone: without a project that is only the
-    default."""
+    """Whether somebody has said that a note is theirs alone: without a project the default."""
     return scope == "personal" and bool(project)
 
 

@@ -135,8 +135,7 @@ def link_names_of(id_: str, path: str) -> tuple[tuple[str, int], ...]:
 
 
 def title_keys_of(title: str, path: str, aliases: Iterable[str]) -> tuple[tuple[str, int], ...]:
-    """What people call the note, as it is compared, with ranks: 0 its title, 1 its file name, 2 an
-    alias."""
+    """What people call the note, as it is compared, with ranks: 0 title, 1 file name, 2 alias."""
     file_name = link_key(path).rpartition("/")[2]
     names = ((title, 0), (file_name, 1), *((alias, 2) for alias in aliases))
     found: dict[str, int] = {}

@@ -63,8 +63,7 @@ def subjects_of(prompt: str, min_words: int = 2) -> list[str]:
 
 
 def is_own_prompt(prompt: str) -> bool:
-    """Whether a prompt is a person's own words: no plan that is pasted, and nothing that a host
-    says in their name."""
+    """Whether a prompt is a person's own words: no pasted plan, and not what a host says."""
     text = prompt.lstrip()[:_MAX_READ_CHARS]
     return not (_pattern("plan").match(text) or _pattern("not a person").match(text))
 

@@ -1,7 +1,6 @@
 """Handlers of event types: `(event, existing records) -> changes`, pure and deterministic.
 
-`cortex.operations.capture.normalize` applies them. The same events give the same bytes on every
-clone.
+`cortex.operations.capture.normalize` applies them. Every clone makes the same bytes of the events.
 """
 
 from __future__ import annotations
@@ -62,8 +61,7 @@ _SENTENCE_END_RE = re.compile(r"[.!?](?=\s)")
 
 
 def parse_event(data: bytes, where: str) -> Event:
-    """The event in a file of the inbox. Raises `InvalidInputError` if it is invalid or the stem of
-    the file is not its id."""
+    """The event in a file of the inbox. `InvalidInputError` if it or the file's name is wrong."""
     note = notes.read_strict(data, where)
     id_ = where.rpartition("/")[2].removesuffix(".md")
     if not note.opening_fence:
@@ -108,8 +106,7 @@ def changes_for_event(
 
 
 def amend_note(data: bytes, change: AddProvenance | AppendToSession | MarkSuperseded) -> bytes:
-    """The bytes of an existing note after a change. Raises `InvalidInputError` if it is
-    unreadable."""
+    """The bytes of a note after a change. Raises `InvalidInputError` if it is unreadable."""
     note = notes.read_strict(data, change.path)
     if isinstance(change, MarkSuperseded):
         if note.get("status").lower() in SET_ASIDE_STATUSES:
@@ -285,8 +282,7 @@ HANDLERS: dict[str, Callable[[Event, ExistingRecords], list[NoteChange]]] = {
 
 
 def _change_for_record(record: Record, event: Event, known: ExistingRecords) -> NoteChange:
-    """A new note for the record, or provenance for the one with its content. A topic has one
-    record."""
+    """A new note for the record, or provenance for its twin. A topic has one record."""
     path = known.path_by_id.get(record.id)
     if record.topic:
         topic = record.project, record.scope, record.topic

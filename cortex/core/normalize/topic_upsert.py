@@ -58,8 +58,7 @@ def upsert_record(
     data: bytes, change: UpsertTopic, said: ReadRecords, *, instead: bool = False
 ) -> UpsertResult:
     """A topic's record after one more event. `instead` brings back a superseded record too: its
-    replacements are superseded by the same event. Raises `InvalidInputError` if the note cannot be
-    read."""
+    replacements are superseded by the same event. `InvalidInputError` if the note is unreadable."""
     note = notes.read_strict(data, change.path)
     before, _ = note.provenance()
     event = change.event

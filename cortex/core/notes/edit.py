@@ -188,8 +188,7 @@ def _with_status(note: Note, status: str, before: str) -> Note:
 
 
 def normalized_body(note: Note) -> str:
-    """The text of a note as it is compared: below its title, line ends as `\n`, no blank lines
-    around it."""
+    """The text of a note below its title, as it is compared: `\n` ends, no blank lines around."""
     return note.text_below_title.replace("\r\n", "\n").strip("\n")
 
 

@@ -215,8 +215,7 @@ def _parse_fields(block: bytes, where: str, problems: list[Problem]) -> Fields:
 
 def _salvage_fields(text: str) -> Fields:
     """What can be told of a note whose frontmatter is no YAML: plain one-line fields, so that its
-    id, its title and its status still hold. Only for showing and finding; `parse` refuses such a
-    note."""
+    id, title and status still hold. For showing and finding only; `parse` refuses such a note."""
     fields: Fields = {}
     for key, value in _SIMPLE_FIELD_RE.findall(text):
         if value[0] not in "[{&*!|>%@`\"'":
@@ -235,8 +234,7 @@ def _encoding_problems(data: bytes, where: str) -> list[Problem]:
 
 def key_span(block: bytes, key: str) -> tuple[int, int]:
     """Where the lines of a top-level key stand in a block: its own and the indented, list and
-    comment lines that follow, comments among these included. Both ends are the block's end when it
-    has no such key."""
+    comment lines that follow. Both ends are the block's end when it has no such key."""
     name = re.escape(key.encode())
     head = re.compile(rb"(?:%b|\"%b\"|'%b')[ \t]*:" % (name, name, name))
     start = end = -1

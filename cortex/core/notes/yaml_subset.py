@@ -361,8 +361,7 @@ def _parse_list_item(lines: list[str], depth: int) -> YamlNode:
 
 
 def item_key(node: YamlNode) -> str:
-    """The identity of an item: of a link its target, of a relation kind and target, of another map
-    its id, else all."""
+    """What an item is known by: a link's target, a relation's kind and target, a map's id, all."""
     if isinstance(node, str):
         return node[2:-2].partition("|")[0] if node.startswith("[[") else node
     if isinstance(node, list):

@@ -41,8 +41,7 @@ def shortest_path(start: int, goal: int, depth: int, neighbours: Neighbours) -> 
     """A shortest way of at most `depth` steps, both ends included; empty when there is none.
 
     Searched from both ends, the smaller front first. Every level is taken whole, so the first
-    meeting is a shortest way: after i and j whole levels without one, all ways are longer than i +
-    j.
+    meeting is a shortest way: after i and j levels without one, all ways are longer than i + j.
     """
     before: dict[int, int] = {start: start}
     behind: dict[int, int] = {goal: goal}

@@ -100,8 +100,7 @@ class RelevantNote(NamedTuple):
 
 
 class RelevantNotes(NamedTuple):
-    """What bears on a prompt, best first, and the words of the prompt by which it was found, with
-    what each weighs."""
+    """What bears on a prompt, best first, and the prompt's words that found it, weighed."""
 
     notes: list[RelevantNote]
     events: list[RelevantNote]  # each by its best passage
@@ -149,8 +148,7 @@ def find_relevant_notes(
     least_share: float,
 ) -> list[RelevantNote]:
     """The notes that bear on what was said, best first. `held` tells where each word stands,
-    `length` how many words a note's text has, `least_share` how much of the prompt a note has to
-    cover."""
+    `length` how many words a note has, `least_share` how much of the prompt it has to cover."""
     live = max(live, MIN_COLLECTION_SIZE)
     weighed = [
         _WeightedTerm(word, where, _term_weight(word, where, live))

@@ -106,8 +106,7 @@ def sketch_band(a: TokenSketch, b: TokenSketch) -> LikenessBand | None:
 
 def token_set(text: str) -> TokenSet:
     """The words that a text is compared by: of three letters and more, case aside, without English
-    stop words, at most `MAX_TOKENS`; and its numbers, as many. Of scripts without blanks, pairs of
-    characters."""
+    stop words (in scripts without blanks, pairs of characters); its numbers. `MAX_TOKENS` each."""
     lowered = text.casefold()
     if not lowered.isascii():
         lowered = lowered.translate(_PUNCTUATION)  # most other texts are ASCII apart from these

@@ -1,9 +1,8 @@
 """Patterns of secrets: tokens as vendors publish them, and names and options beside a secret.
 
 A pattern is compiled only if one of its hints is in the text (see `redact`). Two rules make a
-second pass a no-op: a vendor's pattern has no boundaries and is greedy, so that a match does not
-depend on its context; its alphabet includes that of its prefix, so that a token never hides the
-next one.
+second pass a no-op: a vendor's pattern has no boundaries and is greedy, so that no match depends on
+its context; its alphabet includes that of its prefix, so that a token never hides the next one.
 """
 
 from __future__ import annotations

@@ -64,8 +64,7 @@ def redact(text: str) -> tuple[str, tuple[str, ...]]:
 
 
 def _find_secrets(text: str) -> list[tuple[int, int, int]]:
-    """(start, end, row of SECRET_PATTERNS) of each secret, sorted; overlaps united by earliest
-    row."""
+    """(start, end, row of SECRET_PATTERNS) of each secret, sorted; overlaps take the first row."""
     folded = text.lower()
     words = text.split()
     long_words = [word for word in words if len(word) >= secret_patterns.MIN_TOKEN_CHARS]
@@ -133,11 +132,8 @@ def _find_private_blocks(pattern: re.Pattern[str], text: str) -> Iterator[Span]:
 
 
 def _find_private_keys(pattern: re.Pattern[str], text: str) -> Iterator[Span]:
-    """From BEGIN to END; a BEGIN without an END within reach takes the lines after it that look
-    like a key.
-
-    Such lines are taken after an END too: a planted END must not uncover the real body.
-    """
+    """From BEGIN to END, with the lines after it that look like a key: a planted END must not
+    uncover the real body. A BEGIN without an END within reach takes such lines alone."""
     if not pattern.groups:
         yield from _find_tokens(pattern, text)
         return
@@ -157,8 +153,7 @@ def _find_private_keys(pattern: re.Pattern[str], text: str) -> Iterator[Span]:
 
 
 def _end_of_key_body(line: re.Pattern[str], text: str, start: int) -> int:
-    """The end of the key lines at `start`: headers, lines of 20 or more, one shorter line after
-    them."""
+    """The end of the key lines at `start`: headers, lines of 20 or more, then one shorter line."""
     at = end = start
     while match := line.match(text, at):
         at = match.end()
@@ -205,8 +200,7 @@ def _has_letter_and_digit(value: str) -> bool:
 
 
 def _is_identifier(value: str, name: str) -> bool:
-    """True if `value`, assigned to `name`, is the name of a field or variable:
-    `csrfmiddlewaretoken2`.
+    """True if `value`, assigned to `name`, names a field or variable: `csrfmiddlewaretoken2`.
 
     Tokens are random, so letters that contain "token" are none. People may choose such a password,
     so there a name must have several parts: `new_password_2`.
@@ -223,8 +217,7 @@ def _is_identifier(value: str, name: str) -> bool:
 
 
 def _is_plain_password(text: str, name: int, start: int, value: str) -> bool:
-    """True if a short value or one of letters is a password: quoted, `name=value`, a settings
-    line."""
+    """True if a short or lettered value is a password: quoted, `name=value`, a settings line."""
     end = start + len(value)
     after = text[end : end + 1]
     said = text[name:start]
@@ -289,8 +282,7 @@ def _is_settings_line(text: str, name: int, end: int) -> bool:
 
 
 def _find_option_secrets(pattern: re.Pattern[str], text: str) -> Iterator[Span]:
-    """What follows `--password`: letters with digits or signs; only letters at the end of the
-    option."""
+    """What follows `--password`: letters with digits or signs; letters alone if nothing follows."""
     at = 0
     while match := pattern.search(text, at):
         start, end = match.span(match.lastindex or 0)
@@ -353,8 +345,7 @@ def _find_login_passwords(pattern: re.Pattern[str], text: str) -> Iterator[Span]
 
 
 def _command_before(text: str, end: int, apostrophe: re.Pattern[str]) -> str:
-    """The shell command before `end`, at most 400 characters, from an earlier mark on. Separators
-    of commands do not count in quotes."""
+    """The shell command before `end`, up to 400 characters, from a mark or separator on."""
     command = text[max(0, end - 400) : end].replace("\\\n", "  ")
     command = command[command.rfind("\0") :] if "\0" in command else command
     if "'" in command:
@@ -403,8 +394,7 @@ def _find_cookie_values(pattern: re.Pattern[str], text: str) -> Iterator[Span]:
 
 
 def _find_xml_secrets(pattern: re.Pattern[str], text: str) -> Iterator[Span]:
-    """Text of elements such as `<password>`, values of attributes such as `name="password"
-    value=`."""
+    """Text of elements such as `<password>`, values of attributes (`name="password" value=`)."""
     for match in pattern.finditer(text):
         start, end = match.span(match.lastindex or 0)
         value = text[start:end].removesuffix("]]>").strip()
@@ -494,8 +484,7 @@ def _is_stated_password(value: str, *, quoted: bool) -> bool:
 
 
 def _is_technical_term(value: str) -> bool:
-    """True for an algorithm or product with a number (`sha256-hashed`), and a measure
-    (`12-char`)."""
+    """True for an algorithm or product with a number (`sha256-hashed`), a measure (`12-char`)."""
     unit = value.lstrip("0123456789").lstrip("-. ")
     if value[0].isdigit() and unit.startswith(_UNIT_PREFIXES) and unit.replace("-", "").isalpha():
         return True
@@ -513,8 +502,7 @@ def _is_technical_term(value: str) -> bool:
 
 
 def _has_seed_words(words: list[str]) -> bool:
-    """True if twelve words of BIP-39 stand in a row; to be asked only where twelve short ones
-    do."""
+    """True if twelve words of BIP-39 stand in a row; ask only where twelve short ones do."""
     letters = [word.strip(_SEED_WORD_PUNCTUATION).lower() for word in words]
     return _has_twelve_in_a_row(
         [word for word in letters if word], _load_bip39_words().__contains__
@@ -534,8 +522,7 @@ def _has_seed_word_length(word: str) -> bool:
 
 
 def _has_joined_seed_words(words: list[str]) -> bool:
-    """True if one of the words is twelve with one of these signs, or JSON's line ends, between
-    them."""
+    """True if one of the words is twelve, with one of these signs or JSON's line ends between."""
     return any(
         word.count(sign) > 10
         for word in words
@@ -558,8 +545,7 @@ def _has_twelve_in_a_row(words: list[str], fits: Callable[[str], bool]) -> bool:
 
 
 def _find_seed_phrases(text: str) -> Iterator[Span]:
-    """Twelve or more words of BIP-39 in a row, with the same between any two of them, such as a
-    blank or `", "`.
+    """Twelve or more words of BIP-39 in a row, with the same (a blank, `", "`) between any two.
 
     In alphabetical order they are the list itself. The checksum is ignored: a phrase with a typing
     error, or a part of one, is hidden too.

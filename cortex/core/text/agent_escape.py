@@ -2,8 +2,7 @@
 
 Everything that Cortex hands to an agent goes through `escape_for_agent`. It changes one character
 of what looks like framing (`<` to `&lt;`, `[` to `&#91;`), or quotes a line that looks like a
-speaker's turn. Patterns are compiled only for a text that may hold a frame; hooks import this
-module.
+speaker's turn. Patterns are compiled only for a text that may hold a frame, for the hooks' sake.
 """
 
 from __future__ import annotations

@@ -28,8 +28,7 @@ _DATE_PATTERN = r"[0-9]{4}-[0-9]{2}-[0-9]{2}.?"
 
 
 def wrap(kind: str, text: str) -> str:
-    """The text between the marks of its kind, escaped so that it closes neither them nor a
-    frame."""
+    """The text between the marks of its kind, escaped so that it closes no mark or frame."""
     # A hook that captures wraps nothing.
     from cortex.core.text.agent_escape import escape_for_agent  # noqa: PLC0415
 
@@ -108,8 +107,7 @@ def _is_injected_line(line: str) -> bool:
 
 
 def _split_trailing_id(said: str) -> tuple[str, str]:
-    """The id at the end of a line, in brackets or after two blanks, and the rest; else both
-    empty."""
+    """The id at the end of a line, in brackets or after two blanks, and the rest; else nothing."""
     rest, _, id_ = said[:-1].rpartition("[") if said.endswith("]") else said.rpartition("  ")
     rest = rest.strip()
     return (id_, rest) if rest and re.fullmatch(_RECORD_ID_PATTERN, id_) else ("", "")

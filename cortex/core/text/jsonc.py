@@ -1,5 +1,4 @@
-"""Edit JSON with comments, trailing commas and any indentation, without changing other
-characters."""
+"""Edit JSON with comments, trailing commas and any indentation; nothing else is changed."""
 
 from __future__ import annotations
 
@@ -59,8 +58,7 @@ class _JsonStyle(NamedTuple):
 
 
 def parse(text: str) -> JsonNode | None:
-    """The value of a text, None if there is none. Raises `InvalidInputError` with line and
-    column."""
+    """The value of a text, None without one. Raises `InvalidInputError` with line and column."""
     at = _skip_blanks_and_comments(text, len(BOM) if text.startswith(BOM) else 0)
     if at == len(text):
         return None
@@ -168,8 +166,7 @@ def splices_to_remove(text: str, container: JsonNode, index: int) -> list[Splice
 
 
 def dumps_in_style(text: str, value: object, indent: str, *, inline: bool) -> str:
-    """A value as JSON in the style of the text, on one line, or with all lines but the first
-    indented."""
+    """A value as JSON in the text's style, on one line or with all lines but the first indented."""
     style = _style_of(text)
     if inline:
         separators = (",", ":") if style.compact else (", ", ": ")

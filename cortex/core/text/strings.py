@@ -107,8 +107,7 @@ def shorten(text: str, limit: int) -> str:
 
 
 def close_matches(name: str, known: Iterable[str], limit: int = 3, least: float = 0.6) -> list[str]:
-    """Those of `known` that look most like the mistyped `name`, the closest first. `least` is a
-    ratio of `difflib`."""
+    """Those of `known` most like the mistyped `name`, best first. `least` is a `difflib` ratio."""
     from difflib import get_close_matches  # noqa: PLC0415  5 ms that only a mistake costs
 
     return get_close_matches(name, list(known), limit, least)

@@ -19,8 +19,7 @@ _MAX_LENGTH = 64  # of a piece in the tables
 
 
 def _costs(*bounds: tuple[int, int], step: int) -> tuple[int, ...]:
-    """Hundredths of a token by the length of a piece: up to each bound a cost, then a step more for
-    each character."""
+    """Hundredths of a token by a piece's length: up to a bound its cost, then by character."""
     costs = [0]
     for last, cost in bounds:
         costs += [cost] * (last + 1 - len(costs))
@@ -52,8 +51,7 @@ def count_tokens(text: str) -> int:
 
 
 def count_token_units(text: str) -> int:
-    """The same in parts of a token, to add up lines: a text takes no more than its lines do, each
-    with its line end."""
+    """The same in parts of a token: a text takes no more than its lines, each with its line end."""
     total = 0
     for piece in _PIECE_RE.finditer(text):
         kind = piece.lastindex

@@ -170,8 +170,7 @@ def _strip_contraction(piece: str) -> list[str]:
 
 
 def _split_subwords(piece: str, in_long: bool) -> list[str]:
-    """The parts of a piece, at changes of case and between letters and digits; a digest stays
-    whole."""
+    """The parts of a piece, at changes of case and between letters and digits; not of a digest."""
     if not piece.isascii():
         return [piece]
     parts: list[str] = _SUBWORD_RE.findall(piece)

@@ -67,8 +67,7 @@ def overridden_paths(root: str) -> list[str]:
 
 
 def with_layout(data: bytes, before: Layout, after: Layout) -> bytes:
-    """A vault's `.gitattributes` for another layout: the lines that name our folders name them
-    where they lie now."""
+    """A vault's `.gitattributes` for another layout: lines with our folders name them as now."""
     lines = data.splitlines(keepends=True)
     for at, line in enumerate(lines):
         for name in OWN_FOLDERS:

@@ -67,9 +67,8 @@ def head_files(directory: str, branch: str) -> tuple[str, ...]:
 
 def find_included(directory: str, branch: str, names: Collection[str]) -> BranchSet:
     """The branches, `names` among them, whose notes hold on `branch`: itself, the default ones, and
-    those whose changes it has, however they came. A branch without a commit of its own is not
-    merged, though git calls it so. One that is gone is known by where `HEAD` left it, or by the
-    subject of its merge."""
+    those whose changes it has, however they came. One without a commit of its own is not merged,
+    though git says so; one that is gone is known by where `HEAD` left it, or by its merge."""
     defaults, default_files = find_defaults(directory)
     included = {*defaults, branch}
     others = {name for name in names if name and name not in included}

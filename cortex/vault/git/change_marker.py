@@ -1,7 +1,6 @@
 """Remember which git state the briefings were built from, to know later whether they are stale.
 
-The state is the stamps of index, HEAD and its reflog: every git operation that changes the work
-tree touches one.
+The state is the stamps of index, HEAD and its reflog: what changes the work tree touches one.
 """
 
 from __future__ import annotations

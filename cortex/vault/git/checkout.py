@@ -169,8 +169,7 @@ def find_repository(directory: str) -> Repository | None:
 
 def find_fault(directory: str) -> tuple[str, str]:
     """A path at which git would wait for ever or leave the repository, and what is wrong with it;
-    two empty texts when there is none. Looks only at files that git opens for nearly every
-    command."""
+    else two empty texts. Looks only at files that git opens for nearly every command."""
     repository = find_repository(directory)
     if repository is None:
         parents = _folder_and_parents(os.path.realpath(directory))

@@ -1,9 +1,8 @@
-"""Commits of exactly our paths: what changed in a vault, whether a commit may be made now, and the
-commit itself.
+"""Commits of exactly our paths: what changed in a vault, whether to commit now, and the commit.
 
 Ours are the folders that Cortex writes, its three settings files, and what is known to be made by
-Cortex elsewhere in the vault, as a record that a person moved. Whatever else is changed or staged stays as it is, and so does every lock of
-another git.
+Cortex elsewhere in the vault, as a record that a person moved. Whatever else is changed or staged
+stays as it is, and so does every lock of another git.
 """
 
 from __future__ import annotations
@@ -360,9 +359,8 @@ def _is_committable(
 
 
 def _why_unfinished(root: str, path: str, data: bytes, note: notes.Note) -> str:
-    """What shows that a note is not finished: nothing in it, frontmatter that cannot be read,
-    conflict markers that stand neither in its last commit nor in the events it was made from. A
-    text about merging may hold markers."""
+    """What shows that a note is not finished: nothing in it, unreadable frontmatter, conflict
+    markers (as texts about merging have) that neither its last commit nor its events hold."""
     if not data.strip():
         return "it is empty"
     for problem in note.problems:

@@ -2,8 +2,7 @@
 its attributes.
 
 A driver is a program, so a clone does not bring one along: it is registered by whoever works in the
-clone. The configuration is shared by all linked worktrees, so no path inside one of them is stored
-in it.
+clone. All linked worktrees share the configuration, so it holds no path inside one of them.
 """
 
 from __future__ import annotations
@@ -58,9 +57,8 @@ class DriverConfig(NamedTuple):
 
 
 def register(root: str, *, again: bool = False) -> bool:
-    """Register what is missing, and put our attributes in force where others are; True when
-    something was changed. A person who has taken the drivers out gets them back only with
-    `again`."""
+    """Register what is missing, and put our attributes in force where others are; True when that
+    changed something. Who has taken the drivers out gets them back only with `again`."""
     repository = checkout.find_repository(root)
     if repository is None:
         return False

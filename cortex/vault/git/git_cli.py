@@ -1,8 +1,7 @@
 """The one way to run git: hardened, bounded in time, ended with its children.
 
 A vault may come from a stranger, and git runs programs that a repository's own configuration names.
-Nothing here takes a path, a ref or a pattern as an option, and no configuration of the vault can
-name a program.
+Nothing here takes a path, ref or pattern as an option, nor a program from a vault's configuration.
 """
 
 from __future__ import annotations
@@ -111,8 +110,7 @@ def run_unchecked(
     extra: Mapping[str, str] | None = None,
 ) -> GitResult:
     """Run git and return how it ended, whatever its exit code. `hooks` leaves the person's own
-    hooks on; `extra` adds to the environment. Raises `CortexError` without a git or after `timeout`
-    seconds."""
+    hooks on; `extra` adds to the environment. `CortexError` without a git, or after `timeout`."""
     try:
         flags = ("-c", "core.sshCommand=ssh")
         return _run_process(

@@ -1,9 +1,7 @@
-"""Git's lock files: which there are, whether a process can still hold one, and which of them a
-crash has left.
+"""Git's lock files: which there are, whether a process can hold one, which of them a crash left.
 
 Git creates `X.lock` before it changes X and refuses to write while that file exists, so a git that
-is killed or loses power stops every later one. Nothing is changed here: `repair` moves aside what
-`abandoned` returns.
+is killed or loses power stops every later one. Nothing is changed here: `repair` moves them aside.
 """
 
 from __future__ import annotations
@@ -103,8 +101,7 @@ def find_abandoned(
     repository: Repository | None, at: Clock | None = None, *, idle_only: bool = False
 ) -> list[GitLock]:
     """The lock files that a crash has left and that nobody can hold: older than the boot or than a
-    day, open in no process. With `idle_only` none while a git is at work here: it may hold a lock
-    that it has closed."""
+    day, open in no process. `idle_only`: none while a git is at work, which may own closed ones."""
     if repository is None:
         return []
     locks = [lock for lock in _inspect_locks(repository, at or read_clock()) if lock.is_abandoned]
@@ -185,8 +182,7 @@ def retry_while_locked(
     root: str, attempt: Callable[[], git_cli.GitResult], *, wait: float | None = None
 ) -> git_cli.GitResult:
     """Run `attempt` until no other git holds a lock. Raises `ConflictError` after `wait` seconds,
-    by default `LOCK_WAIT_SECONDS`, and at once when a crash has left the lock. Deletes no lock: its
-    owner may be alive."""
+    by default `LOCK_WAIT_SECONDS`, and at once when a crash has left the lock. Deletes no lock."""
     deadline = time.monotonic() + (LOCK_WAIT_SECONDS if wait is None else wait)
     pause = 0.02
     # 128 without a message: a commit could not read an index that another git just replaced.

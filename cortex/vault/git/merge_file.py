@@ -1,7 +1,6 @@
 """Three texts merged by lines: `git merge-file`, run as cheaply as a merge driver must run it.
 
-`subprocess` would cost the driver half of its budget; this is one spawn, three nameless files and a
-pipe.
+`subprocess` would cost the driver half its budget; this is one spawn, a pipe, three nameless files.
 """
 
 from __future__ import annotations
@@ -29,8 +28,7 @@ _ENVIRONMENT = {
 
 def merge_file(base: bytes, one: bytes, other: bytes, marker_size: int) -> bytes:
     """What `git merge-file -p --diff3` prints for three texts: `one` first in a conflict, base in
-    the middle. `CortexError` when there is no git, it fails, or it takes longer than ten
-    seconds."""
+    the middle. `CortexError` when there is no git, it fails, or it takes more than ten seconds."""
     with _anonymous_files(one, base, other) as paths:
         output, code = _run(
             ["git", "merge-file", "-p", "-q", "--diff3", f"--marker-size={marker_size}", *paths]

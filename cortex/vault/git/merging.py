@@ -1,9 +1,7 @@
-"""A merge or rebase that Cortex began: whose it is, what it waits for, what it had to set aside,
-and its end.
+"""A merge or rebase that Cortex began: whose it is, what it waits for, what it set aside, its end.
 
 The notes about it lie in the git folder of the worktree, beside git's own: `cortex-sync` says what
-was begun, `cortex-staged` what a person had staged, which a merge does not allow and which comes
-back as it was.
+was begun, `cortex-staged` what a person had staged: a merge forbids it, so it is put back later.
 """
 
 from __future__ import annotations
@@ -285,8 +283,7 @@ def tree_at_stop(root: str) -> str:
 
 def revisions_of(root: str, how: str) -> MergeRevisions | None:
     """The commits that an operation under way merges; None where git does not say, as in `git am`.
-    `how` is what `checkout.operation_in_progress` answers, or `stash` for the application of the
-    last stash."""
+    `how` is what `checkout.operation_in_progress` answers, or `stash` if the last was applied."""
     names = {
         "merge": ("HEAD", "MERGE_HEAD"),
         "rebase": ("REBASE_HEAD^", "REBASE_HEAD"),
@@ -306,8 +303,7 @@ def revisions_of(root: str, how: str) -> MergeRevisions | None:
 
 
 def read_auto_merge(root: str, paths: Sequence[str]) -> dict[str, bytes]:
-    """What git wrote at paths of the vault when it stopped at conflicts; git before 2.32 does not
-    say it."""
+    """What git (not before 2.32) wrote at paths of the vault when it stopped at conflicts."""
     if not paths or not os.path.isfile(_git_dir_path(root, "AUTO_MERGE")):
         return {}
     return objects.read_committed(root, paths, "AUTO_MERGE")

@@ -35,8 +35,7 @@ _TIMEOUT_SECONDS = 30.0
 
 
 class PossiblePop(NamedTuple):
-    """A stash, the commit that it may have been put back on, and a commit of what git makes of
-    them."""
+    """A stash, the commit that it may have been put back on, and a commit of what git made."""
 
     commits: MergeRevisions
     result: str
@@ -77,8 +76,7 @@ def _heads_after_stash(log: str, offset: int) -> tuple[list[str], int]:
 
 
 def _list_stashes(root: str, since: int) -> list[tuple[str, str]]:
-    """The stashes among the loose objects that were written since this second, each with the commit
-    it was made on."""
+    """The stashes among the loose objects since this second, each with the commit below it."""
     folder = git_cli.line(root, ["rev-parse", "--git-path", "objects"])
     ids = list(_recent_objects(os.path.join(root, folder), since))[:_MAX_OBJECTS]
     listed = git_cli.run(

@@ -1,8 +1,6 @@
-"""Which branches a repository has and what became of others, read from its files alone: no git
-runs.
+"""Which branches a repository has and what became of others, from its files alone: no git runs.
 
-Where git keeps its refs in another way than as files (reftable), nothing is known of them, and
-nothing is said.
+Where git keeps its refs otherwise than as files (reftable), nothing is known or said of them.
 """
 
 from __future__ import annotations

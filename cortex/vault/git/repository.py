@@ -1,5 +1,4 @@
-"""Read the repository around a vault through GitPython: short-lived, closed at once, never
-written."""
+"""Read the repository around a vault through GitPython: closed at once, never written."""
 
 from __future__ import annotations
 

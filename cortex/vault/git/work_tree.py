@@ -1,8 +1,7 @@
 """Make what git writes into the work tree durable, and put back what a power cut has taken of it.
 
-Git syncs its own files (`core.fsync=all`), but no file of the work tree: after a power cut the
-index and the branch may name notes that are empty or missing, and the next commit would record
-these as deleted.
+Git syncs its own files (`core.fsync=all`), but none of the work tree: after a power cut index and
+branch may name notes that are empty or missing, and the next commit would delete these.
 """
 
 from __future__ import annotations

@@ -73,8 +73,7 @@ def find_problems(root: str) -> list[Problem]:
 
 def find_damage(root: str, repository: Repository) -> list[Problem]:
     """The damage, each with the next command: `doctor --fix` for index, HEAD, configuration and
-    missing folders (for the index alone where there is more than the vault), else commands of
-    git."""
+    missing folders (the index alone where there is more than the vault), else a command of git."""
     problems: list[Problem] = []
 
     def add(path: str, message: str, hint: str) -> None:
@@ -190,8 +189,7 @@ def list_empty_objects(repository: Repository) -> list[str]:
 
 def _recovery(repository: Repository, ref: str, empty: list[str]) -> str:
     """The command after which a branch can be read again: by its newest whole commit in the reflog,
-    or from a remote; where there is neither, how to look for one or begin anew. It costs no
-    note."""
+    or from a remote; where there is neither, how to look for one or begin anew. Costs no note."""
     path = os.path.join(repository.common_dir, ref)
     words = []
     if empty:

@@ -1,7 +1,6 @@
 """Mend a repository's index, HEAD, configuration and locks; `diagnose` names commands for the rest.
 
-Nothing is deleted and no file of the work tree is touched: what is broken moves to `cortex-damaged`
-in the git folder.
+Nothing is deleted, no file of the work tree touched: what is broken moves to `.git/cortex-damaged`.
 """
 
 from __future__ import annotations

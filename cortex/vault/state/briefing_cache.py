@@ -1,7 +1,6 @@
 """Briefings in the cache folder, valid until anything changes that they were made from.
 
-To know that takes one stat for each file and folder that counted; no scan, no catalogue, no parser.
-Standard library only.
+To know that takes one stat for each file and folder that counted. Standard library only.
 """
 
 from __future__ import annotations

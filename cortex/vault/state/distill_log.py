@@ -1,7 +1,6 @@
 """A log of the runs of a model in the user's state folder: when, of which session, what came of it.
 
-One run is one line of JSON; no text of a session is in it. It is one for all vaults, as the limits
-of a day are.
+One run is one line of JSON, without text of a session. All vaults share it, as a day's limits.
 """
 
 from __future__ import annotations
@@ -34,8 +33,7 @@ class DistillRun(NamedTuple):
 
 
 def append(run: DistillRun) -> None:
-    """Append a run; the folder is that of the states of all vaults. Raises `OSError`,
-    `InvalidInputError`."""
+    """Append a run to the log of all vaults. Raises `OSError`, `InvalidInputError`."""
     line = json.dumps(run._asdict(), ensure_ascii=False) + "\n"
     store.append(_log_path(), line.encode("utf-8", "backslashreplace"), _MAX_LOG_BYTES)
 
@@ -58,8 +56,7 @@ def read_runs() -> list[DistillRun]:
 
 
 def problems(root: str) -> list[Problem]:
-    """The sessions of a vault about which a model was asked last without an answer that is
-    believed."""
+    """The sessions of a vault about which no model's last answer was believed."""
     last = {run.session: run for run in read_runs() if run.vault == root}
     return [
         Problem(

@@ -39,8 +39,7 @@ _STEMMED_SUFFIXES = tuple(
 
 
 class WordForms(NamedTuple):
-    """What finds one word of a query: any of `terms`, or `phrase` as terms in a row. One of them is
-    not empty."""
+    """What finds one word of a query: any of `terms`, or `phrase` as terms in a row."""
 
     terms: tuple[str, ...]
     phrase: tuple[str, ...]
@@ -64,8 +63,7 @@ def phrase_terms(text: str) -> tuple[str, ...]:
 
 
 def prefix_forms(text: str) -> tuple[str, tuple[str, ...]]:
-    """The beginning of the terms that a prefix finds, and further terms: stems shorter than the
-    prefix itself."""
+    """The beginning of the terms that a prefix finds, and stems shorter than the prefix itself."""
     start = fold_accents(text).casefold()[:MAX_TERM_CHARS]
     if not (start.isascii() and start.isalpha()):
         return start, ()
@@ -86,8 +84,7 @@ class _StemCache(dict[str, str]):
 
 
 class _ChunkTermsCache(dict[str, "tuple[_TermsAtPosition, ...]"]):
-    """Chunk of text to one entry for each of its positions: a term, or the terms that share the
-    position."""
+    """Chunk of text to an entry for each of its positions: a term, or the terms that share it."""
 
     def __init__(self) -> None:
         self._stems = _StemCache()
@@ -110,8 +107,7 @@ _CHUNK_TERMS = _ChunkTermsCache()
 
 
 def term_positions(text: str) -> dict[bytes, str]:
-    """The terms of a text and the positions of each, one character for each position (U+0001 is the
-    first)."""
+    """The terms of a text and each one's positions as characters (U+0001 is the first)."""
     row = list(chain.from_iterable(map(_CHUNK_TERMS.__getitem__, split_chunks(text))))
     if len(row) <= len(_POSITION_CHARACTERS):
         return _split_shared_positions(_group_positions(row, _POSITION_CHARACTERS))
@@ -152,8 +148,7 @@ def _split_shared_positions(found: dict[_TermsAtPosition, str]) -> dict[bytes, s
 
 
 class ProseField(fields.FieldType):
-    """Text to be searched, not stored. Its terms are those of `core.words`; it has no Whoosh
-    analyzer."""
+    """Text to be searched, not stored. Its terms are `core.words`', not a Whoosh analyzer's."""
 
     def __init__(self, boost: float = 1.0) -> None:
         super().__init__(Utf8Positions(field_boost=boost), None, scorable=True)

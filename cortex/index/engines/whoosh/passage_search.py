@@ -212,8 +212,7 @@ def _rarity(holding: int, live: int) -> float:
 
 
 def _frequencies(leaf: Any, field: str, one: _Alternatives) -> Iterable[tuple[int, float]]:
-    """How often the documents of a segment hold a word in a field: by the alternative that they
-    hold most."""
+    """How often a segment's documents hold a word in a field: by the most frequent alternative."""
     held = [read_weights(leaf.postings(field, term)) for term in one.terms if (field, term) in leaf]
     if one.row and all((field, term) in leaf for term in one.row):
         rows = match_phrase([leaf.postings(field, term) for term in one.row])

@@ -1,9 +1,7 @@
-"""How the index keeps which note holds which word, and where: Whoosh's codec with postings that are
-smaller and faster.
+"""How the index keeps which note holds which word, and where: Whoosh's codec, smaller and faster.
 
 Whoosh packs positions as pickles and reads a file for every document's length. Here positions are
-characters in UTF-8, blocks are packed structs, and lengths are read once for each field. Text
-fields have to be `ProseField`.
+characters in UTF-8, blocks packed structs, lengths read once a field. Text fields: `ProseField`.
 """
 
 from __future__ import annotations
@@ -28,8 +26,7 @@ from cortex.index.engines.whoosh.whoosh_import import (
 
 
 class Utf8Positions(formats.Positions):
-    """Positions as characters in UTF-8: a third of the size of Whoosh's, and no pickle to read them
-    back."""
+    """Positions as characters in UTF-8: a third of the size of Whoosh's, and no pickle to read."""
 
     def encode(self, poslist: Iterable[int]) -> bytes:
         return encode_positions("".join([chr(position + 1) for position in poslist]))
@@ -184,8 +181,7 @@ def _positions_by_document(postings: matching.Matcher) -> dict[int, str]:
 
 
 def _unwrap(postings: matching.Matcher) -> tuple[matching.Matcher, Callable[[int], bool] | None]:
-    """The postings below a filter, and what tells whether a document passes it; None without
-    one."""
+    """The postings below a filter, and what tells whether a document passes it, if there is one."""
     if not isinstance(postings, matching.FilterMatcher):
         return postings, None
     filtered, exclude = postings._ids, postings._exclude  # noqa: SLF001  of deleted notes
@@ -193,8 +189,7 @@ def _unwrap(postings: matching.Matcher) -> tuple[matching.Matcher, Callable[[int
 
 
 def read_document_ids(postings: matching.Matcher) -> set[int]:
-    """The documents of a term's postings, read a block at a time: positions and weights stay on
-    disk."""
+    """The documents of a term's postings, a block at a time; positions and weights stay on disk."""
     inner, is_live = _unwrap(postings)
     if not isinstance(inner, PostingsMatcher):
         return set(postings.all_ids())
@@ -252,8 +247,7 @@ class _TermsWriter(whoosh3.W3FieldWriter):
     def add_term_positions(
         self, term: bytes, numbers: list[int], row: list[str], lengths: bytearray
     ) -> None:
-        """A term of a `ProseField` field with the documents that hold it, where they do, and the
-        lengths of all."""
+        """A term of a `ProseField` with the documents that hold it, where, and all lengths."""
         own = bytes([lengths[number] for number in numbers])
         documents = array("I", numbers)
         weights = array("f", [len(at) * self._format.field_boost for at in row])
@@ -275,8 +269,7 @@ class _TermsWriter(whoosh3.W3FieldWriter):
 
 
 class _DocumentsWriter(whoosh3.W3PerDocWriter):
-    """Counts the length of a field as it is kept, rounded to a byte: else averages, and so scores,
-    change by merging."""
+    """Counts lengths as they are kept, rounded to a byte: else merging changes scores."""
 
     def add_field(
         self, fieldname: str, fieldobj: fields.FieldType, value: object, length: int
@@ -320,8 +313,7 @@ class _DocumentsReader(whoosh3.W3PerDocReader):
 
 
 class CompactCodec(whoosh3.W3Codec):
-    """Whoosh's codec with postings that are smaller and faster to read. Text fields have to be
-    `ProseField`."""
+    """Whoosh's codec with smaller, faster postings. Text fields have to be `ProseField`."""
 
     def per_document_reader(
         self, storage: FileStorage, segment: whoosh3.W3Segment

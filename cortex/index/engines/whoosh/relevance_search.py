@@ -1,5 +1,4 @@
-"""Which notes bear on a prompt: what `core.relevance` asks of the index, and where the index has
-it."""
+"""Which notes bear on a prompt: what `core.relevance` asks, and where the index has it."""
 
 from __future__ import annotations
 
@@ -106,8 +105,7 @@ def _term_postings(head: set[int], body: set[int], live: int) -> TermPostings:
 def _documents_with(
     reader: Any, field: str, terms: Sequence[bytes], row: Sequence[bytes] = ()
 ) -> set[int]:
-    """The documents of all segments that hold any of some terms in a field, or all of a row one
-    after the other."""
+    """The documents of all segments with any of some terms in a field, or all of a row in turn."""
     found: set[int] = set()
     for leaf, offset in reader.leaf_readers():
         here: set[int] = set()

@@ -224,8 +224,7 @@ def write_segments(
 
 
 class _SegmentWriter:
-    """A segment in the making. Its postings are held by term until it is finished: only terms have
-    to be sorted."""
+    """A segment in the making. Postings are held by term until the end: only terms are sorted."""
 
     def __init__(self, storage: FileStorage, schema: fields.Schema) -> None:
         codec = CompactCodec()

@@ -1,8 +1,6 @@
-"""The Whoosh index of the notes' words: built, changed, asked. It holds numbers and words; the
-catalogue the rest.
+"""The Whoosh index: built, changed, asked. It holds numbers and words, the catalogue the rest.
 
-An index is full of pickles, so it is only ever opened where Cortex has written it: in the user's
-own cache folder.
+An index is full of pickles, so it is only opened where Cortex wrote it: in the user's cache folder.
 """
 
 from __future__ import annotations
