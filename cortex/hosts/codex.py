@@ -100,9 +100,8 @@ class CodexReader(TranscriptReader):
             turns_before, rolled_back_before = counter.turn_number, counter.rollback_count
             counter.feed([line])
             if count := counter.rollback_count - rolled_back_before:
-                self.rolled_back_turns.update(
-                    self._live_turns[-count:] if count <= len(self._live_turns) else ()
-                )
+                if count <= len(self._live_turns):
+                    self.rolled_back_turns.update(self._live_turns[-count:])
                 del self._live_turns[-count:]
             else:
                 self._live_turns += range(turns_before + 1, counter.turn_number + 1)
@@ -194,10 +193,9 @@ class CodexReader(TranscriptReader):
     def _read_answers(self, call: str, output: object) -> None:
         """What the person answers to the questions of a call."""
         asked = self.questions.pop(call, {})
-        data = (
-            parse_json_object(output.encode("utf-8", "replace")) if isinstance(output, str) else {}
-        )
-        for name, answer in get_dict(data or {}, "answers").items() if asked else ():
+        text = output if isinstance(output, str) else ""
+        data = parse_json_object(text.encode("utf-8", "replace")) or {}
+        for name, answer in get_dict(data, "answers").items() if asked else ():
             said = answer.get("answers") if isinstance(answer, dict) else None
             if isinstance(said, list):
                 words = ", ".join(one for one in said if isinstance(one, str))
@@ -217,10 +215,9 @@ class CodexReader(TranscriptReader):
             self.add_plan(parse_todos(table.get("plan"), "step"), call)
         elif isinstance(table, dict) and name == "request_user_input":
             asked = objects_in(table.get("questions"))
+            texts = {get_str(one, "id"): get_str(one, "question") for one in asked}
             if len(self.questions) < _MAX_QUESTIONS:
-                self.questions[call] = {
-                    get_str(one, "id"): get_str(one, "question") for one in asked
-                }
+                self.questions[call] = texts
 
     def _read_command(self, command: object, workdir: str, call: str) -> None:
         if isinstance(command, list):

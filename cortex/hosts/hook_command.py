@@ -73,9 +73,8 @@ def resolve_program(line: HookCommand) -> str:
 
 def is_usable_shared_line(line: HookCommand, event: str, host: str, silence: str) -> bool:
     """True for a line in a file that git shares that is right for this event and can run here."""
-    return line.shared_line.endswith(_line_from_path(event, host, silence)) and bool(
-        resolve_program(line)
-    )
+    is_right = line.shared_line.endswith(_line_from_path(event, host, silence))
+    return is_right and bool(resolve_program(line))
 
 
 def _line_from_path(event: str, host: str, silence: str) -> str:

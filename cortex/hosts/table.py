@@ -52,14 +52,12 @@ def wanted_entries(
     entries = []
     for on in host.events:
         words = hook_command.build_words(interpreter, hook_script(), on.event, host.name)
-        empty_answer, line = host.empty_answer(on.event), ""
+        silence, line = host.empty_answer(on.event), ""
         present = (standing or {}).get(on.name)
-        if present and hook_command.is_usable_shared_line(
-            present, on.event, host.name, empty_answer
-        ):
+        if present and hook_command.is_usable_shared_line(present, on.event, host.name, silence):
             line = present.shared_line
         elif shared:
-            line = hook_command.build_shared_line(words, empty_answer)
+            line = hook_command.build_shared_line(words, silence)
         entry = host.make_entry(on, line or shlex.join(words), [] if line else words)
         entries.append(WantedEntry(on.name, entry))
     return entries

@@ -67,8 +67,6 @@ def read_info(host: str, path: str) -> TranscriptInfo:
     first_time = begin.first_time or end.first_time
     if not (has_items or named or cwd or first_time):
         session = ""
-    last_time, fault = max(begin.last_time, end.last_time), look.fault
+    times = first_time, max(begin.last_time, end.last_time)
     cwd, branch = cwd or end.cwd, branch or end.branch
-    return TranscriptInfo(
-        host, path, size, session, subagent, cwd, branch, first_time, last_time, fault
-    )
+    return TranscriptInfo(host, path, size, session, subagent, cwd, branch, *times, look.fault)

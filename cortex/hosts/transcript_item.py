@@ -61,11 +61,9 @@ def summarize_items(items: Iterable[TranscriptItem], root: str, prompts: str) ->
             commands[item.command] = None
         elif item.kind == PLAN:
             plan = item.plan
+    text = turn_summary.format_utterances(said)
     files = tuple(path for path in changed if path)[:MAX_CHANGED_FILES]
-    last_commands = tuple(commands)[-MAX_COMMANDS:]
-    return TurnSummary(
-        turn_summary.format_utterances(said), tuple(tagged), files, last_commands, plan
-    )
+    return TurnSummary(text, tuple(tagged), files, tuple(commands)[-MAX_COMMANDS:], plan)
 
 
 def tagged_lines(prompt: str) -> list[str]:

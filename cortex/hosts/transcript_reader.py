@@ -250,9 +250,8 @@ def parse_plan_steps(plan: str) -> list[PlannedStep]:
         head, _, rest = words.partition(" ")
         if words and not first and not words.startswith("```"):
             first = words.lstrip("# ")
-        if head in ("-", "*", "+") or (
-            head[:-1].isdigit() and head[-1:] in (".", ")") and len(head) < 5
-        ):
+        is_numbered = head[:-1].isdigit() and head[-1:] in (".", ")") and len(head) < 5
+        if is_numbered or head in ("-", "*", "+"):
             done = rest.startswith(("[x] ", "[X] "))
             text = rest[4:] if done or rest.startswith("[ ] ") else rest
             if step := make_plan_step(text, done):

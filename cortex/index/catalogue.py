@@ -245,9 +245,8 @@ class Catalogue:
 
     def count_notes(self) -> int:
         """The number of notes, without briefings."""
-        return self.count(KNOWLEDGE) + self.count(
-            NoteFilter(tiers=(TIER_TRAIL,), not_types=("briefing",))
-        )
+        events = NoteFilter(tiers=(TIER_TRAIL,), not_types=("briefing",))
+        return self.count(KNOWLEDGE) + self.count(events)
 
     def find(self, wanted: NoteFilter, order: Order = "", limit: int = -1) -> list[NoteRow]:
         """The notes of a filter, at most `limit` if it is not negative. About 8 µs a note."""
@@ -257,9 +256,8 @@ class Catalogue:
     def numbers(self, wanted: NoteFilter) -> set[int]:
         """The numbers of the notes of a filter. About 1 µs a note."""
         where, values = sql_condition(wanted)
-        return {
-            number for (number,) in self.select(f"SELECT number FROM note WHERE {where}", values)
-        }
+        found = self.select(f"SELECT number FROM note WHERE {where}", values)
+        return {number for (number,) in found}
 
     def count(self, wanted: NoteFilter) -> int:
         where, values = sql_condition(wanted)

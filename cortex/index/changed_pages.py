@@ -5,6 +5,7 @@ The result is the same as that of `briefing_pages`.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 
 from cortex.core.briefing.item_lines import page_path
@@ -38,10 +39,8 @@ def update_pages(
     changes: dict[BriefingPage, dict[str, tuple[ItemLine | None, ItemLine | None]]] = {}
     for path, was in before.items():
         now = files.read(root, path)
-        if (
-            not layout.is_in(path, *_SHARED_FOLDERS)
-            or max(len(now), len(was or b"")) > MAX_NOTE_BYTES
-        ):
+        size = max(len(now), len(was or b""))
+        if size > MAX_NOTE_BYTES or not layout.is_in(path, *_SHARED_FOLDERS):
             return None
         old, new = _briefing_lines(path, was) if was is not None else {}, _briefing_lines(path, now)
         for page, id_ in {**old, **new}:
@@ -55,18 +54,14 @@ def update_pages(
         except NotFoundError:
             return None
         told = parse_page(held.decode("utf-8", "replace"))
-        if (
-            told.page != page
-            or told.generator_version != GENERATOR_VERSION
-            or render_page(page, told.items).encode() != held
-        ):
+        if told.page != page or told.generator_version != GENERATOR_VERSION:
+            return None
+        if render_page(page, told.items).encode() != held:
             return None
         items = {item.id: item for item in told.items}
-        full = {
-            section.title
-            for section in PAGE_KINDS[page.kind].sections
-            if section.limit == sum(item.section == section.title for item in told.items)
-        }
+        counts = Counter(item.section for item in told.items)
+        sections = PAGE_KINDS[page.kind].sections
+        full = {one.title for one in sections if one.limit == counts[one.title]}
         for id_, (was_line, line) in changed.items():
             moved = was_line and (
                 line is None or (line.section, line.order) != (was_line.section, was_line.order)

@@ -88,9 +88,8 @@ def _similar(catalogue: Catalogue, numbers: Sequence[int], least: float) -> Iter
                 break
             met.update(notes_by_key[key])
         del met[number]
-        compared[number] = [
-            other for other, shared in met.most_common(_MAX_COMPARED) if shared > is_strong
-        ]
+        likest = met.most_common(_MAX_COMPARED)
+        compared[number] = [other for other, shared in likest if shared > is_strong]
     packed |= _packed_sketches(catalogue, {other for held in compared.values() for other in held})
     sketch = cache(lambda number: read_sketch(packed[number]))
     for number, held in compared.items():

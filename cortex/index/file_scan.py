@@ -128,9 +128,8 @@ class _Scan:
         is_note = name[-3:].lower() == ".md"
         if name[0] != "." and entry.is_symlink() and entry.is_dir():
             hint = "put a copy of the folder in its place"
-            self.problems.append(
-                Problem(path, "is a link to a folder, which is not followed", hint)
-            )
+            message = "is a link to a folder, which is not followed"
+            self.problems.append(Problem(path, message, hint))
         elif is_note and not (
             name[0] == "." or path in self.ignored or (self.is_excluded and self.is_excluded(path))
         ):

@@ -65,18 +65,15 @@ class LinkGraph:
         self._load_names([target for _, _, target, _ in held])
         found: dict[int, list[tuple[str, str, int | None, int]]] = {}
         for number, kind, target, line in held:
-            found.setdefault(number, []).append(
-                (kind, target, self._resolve_loaded(target, number), line)
-            )
+            to = self._resolve_loaded(target, number)
+            found.setdefault(number, []).append((kind, target, to, line))
         return found
 
     def incoming_by_note(self, numbers: Sequence[int]) -> dict[int, list[tuple[str, int, int]]]:
         """As `incoming`, by the numbers of several notes."""
         wanted = set(numbers)
         self._load_notes(numbers)
-        notes = [
-            self._called_by_number[number] for number in wanted if number in self._called_by_number
-        ]
+        notes = [self._called_by_number[n] for n in wanted if n in self._called_by_number]
         keys = sorted({basename_key(name) for one in notes for name in (one.path, one.id)})
         query = "SELECT number, kind, target, line FROM edge WHERE {} ORDER BY rowid"
         held = self._catalogue.select_in(query, "key", keys).fetchall()

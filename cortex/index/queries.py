@@ -162,9 +162,8 @@ def neighbours_in_time(
 ) -> tuple[list[NoteRow], list[NoteRow]]:
     """The notes made before one and those made after it, of a project or (None) of all, templates
     left out, each nearest `limit`, oldest first; those of one moment in the order of their ids."""
-    where, values = sql_condition(
-        KNOWLEDGE._replace(projects=None if project is None else (project,))
-    )
+    projects = None if project is None else (project,)
+    where, values = sql_condition(KNOWLEDGE._replace(projects=projects))
     moment = f"(SELECT {CREATED_SECONDS_SQL} FROM note WHERE number = {row.number})"
     others = f"{where} AND status != '{TEMPLATE}' AND number != {row.number}"
     clauses = (
@@ -227,10 +226,8 @@ def event_origins(catalogue: Catalogue, limit: int = -1) -> list[EventOrigin]:
 
 def removal_event(catalogue: Catalogue, suffix: str) -> tuple[str, str] | None:
     """Path and id of the latest event whose id ends, after its time, in `suffix`."""
-    query = (
-        "SELECT path, id FROM note WHERE tier = 2 AND substr(id, 18) = ? ORDER BY id DESC LIMIT 1"
-    )
-    found = next(catalogue.select(query, (suffix,)), None)
+    where = "tier = 2 AND substr(id, 18) = ? ORDER BY id DESC LIMIT 1"
+    found = next(catalogue.select(f"SELECT path, id FROM note WHERE {where}", (suffix,)), None)
     return (os.fsdecode(found[0]), found[1]) if found else None
 
 
@@ -240,8 +237,7 @@ def removal_event(catalogue: Catalogue, suffix: str) -> tuple[str, str] | None:
 def pages_with_lines_of(catalogue: Catalogue, numbers: Iterable[int]) -> set[tuple[str, str]]:
     """Kind and branch of the briefing pages on which these notes have lines."""
     some = ",".join(map(str, numbers))
-    query = f"SELECT DISTINCT kind, branch FROM item WHERE number IN ({some})"
-    return set(catalogue.select(query))
+    return set(catalogue.select(f"SELECT DISTINCT kind, branch FROM item WHERE number IN ({some})"))
 
 
 def briefing_candidates(
@@ -252,14 +248,12 @@ def briefing_candidates(
     are sorted: number, id, type, status, branch, last said, pinned, confidence, priority, due, is
     the project's."""
     clause, values = sql_in("project", names)
-    everywhere = (
-        f"{IS_CROSS_PROJECT_SQL} AND (pinned = 1 OR type = 'preference' OR scope = 'global')"
-    )
+    weighty = "pinned = 1 OR type = 'preference' OR scope = 'global'"
     personal = "1" if with_personal else "NOT (scope = 'personal' AND project != '')"
     query = (
         f"SELECT number, id, type, status, branch, {_LAST_SAID_SQL}, pinned, confidence, priority, due, {clause} FROM note"
         f" WHERE tier = 0 AND {HAS_ID_SQL} AND type != 'briefing'"
-        f" AND {personal} AND ({clause} OR ({everywhere}))"
+        f" AND {personal} AND ({clause} OR ({IS_CROSS_PROJECT_SQL} AND ({weighty})))"
     )
     return list(catalogue.select(query, (*values, *values)))
 

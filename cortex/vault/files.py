@@ -59,9 +59,8 @@ def checked_parts(path: str) -> list[str]:
     """The components of a vault-relative path; `InvalidInputError` outside it or in `.git`."""
     parts = path.split("/")
     for part in parts:
-        folded = (
-            (part if part.isascii() else part.translate(_HFS_IGNORED_CHARS)).casefold().rstrip(". ")
-        )
+        shown = part if part.isascii() else part.translate(_HFS_IGNORED_CHARS)
+        folded = shown.casefold().rstrip(". ")
         if part in ("", ".", "..") or "\0" in part or folded in (".git", "git~1"):
             hint = "give a path as `cortex search` shows it"
             raise InvalidInputError(f"{path!r} is not a path inside the vault", hint)

@@ -62,10 +62,8 @@ def problems(root: str) -> list[Problem]:
         found = list(_inaccessible_files(root, common, status.st_gid, mend))
     if closed := _unreachable_folder(status.st_gid):
         why = f"the merge drivers run {sys.executable}, which the group may not reach: {closed}"
-        hint = (
-            f"chmod o+x {shell_quote(closed)}, or install Cortex elsewhere, then cortex git install"
-        )
-        found.append(Problem(".git/config", why, hint))
+        hint = f"chmod o+x {shell_quote(closed)}, or install Cortex elsewhere"
+        found.append(Problem(".git/config", why, f"{hint}, then cortex git install"))
     return found
 
 
@@ -131,9 +129,8 @@ def _unreachable_folder(group: int) -> str:
             except PermissionError:  # below the folder that not even we may enter
                 is_denied = True
                 continue
-            if is_denied or not status.st_mode & (
-                stat.S_IXGRP if status.st_gid == group else stat.S_IXOTH
-            ):
+            may_enter = stat.S_IXGRP if status.st_gid == group else stat.S_IXOTH
+            if is_denied or not status.st_mode & may_enter:
                 return path
     return ""
 

@@ -23,9 +23,8 @@ def read_template(name: str) -> str:
         if _NAME_RE.fullmatch(name) and os.path.isfile(path):
             with open(path, encoding="utf-8") as file:
                 return file.read()
-    raise NotFoundError(
-        f"there is no template {name!r}", f"templates: {', '.join(list_template_names())}"
-    )
+    hint = f"templates: {', '.join(list_template_names())}"
+    raise NotFoundError(f"there is no template {name!r}", hint)
 
 
 def list_template_names() -> list[str]:

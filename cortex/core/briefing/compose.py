@@ -166,10 +166,8 @@ class _PartCosts(NamedTuple):
 
     def strong(self) -> _PartCosts:
         """The costs of these alone."""
-        count = self.strong_count
-        return self._replace(
-            line_costs=self.line_costs[:count], whole_costs=self.whole_costs[:count]
-        )
+        n = self.strong_count
+        return self._replace(line_costs=self.line_costs[:n], whole_costs=self.whole_costs[:n])
 
     def has_weak(self) -> bool:
         return self.strong_count < len(self.line_costs)
@@ -290,10 +288,9 @@ def _allot_room(costs: dict[str, _PartCosts], room: int) -> dict[str, _PartFill]
     for kind, one in costs.items():
         if kind != PINNED:
             shares[kind] = int(rest * PART_SPECS[kind].share)
-            if kind == SESSIONS and (least := sum(one.line_costs[: one.first_lines])):
-                shares[kind] = max(
-                    shares[kind], least if least <= rest * _MAX_SESSIONS_SHARE else 0
-                )
+            least = sum(one.line_costs[: one.first_lines])
+            if kind == SESSIONS and least <= rest * _MAX_SESSIONS_SHARE:
+                shares[kind] = max(shares[kind], least)
     left = room + sum(costs[kind].fixed() - one.cost for kind, one in filled.items())
     for is_strong, is_within_share in ((True, True), (True, False), (False, True), (False, False)):
         # In a small budget a share may be less than a line; then decisions come first after all.
@@ -330,10 +327,11 @@ def _fill_part(costs: _PartCosts, room: int) -> _PartFill:
         used += costs.line_costs[lines]
         lines += 1
     for wanted in (_WHOLE_NOTES_FIRST, most):
-        while full < min(lines, wanted) and costs.whole_costs[full] - costs.line_costs[
-            full
-        ] <= left(lines):
-            used += costs.whole_costs[full] - costs.line_costs[full]
+        while full < min(lines, wanted):
+            more = costs.whole_costs[full] - costs.line_costs[full]
+            if more > left(lines):
+                break
+            used += more
             full += 1
         while lines < most and costs.line_costs[lines] <= left(lines + 1):
             used += costs.line_costs[lines]
@@ -454,9 +452,8 @@ def _format_line(entry: BriefingEntry, *, whole: bool) -> str:
     listed = ", ".join(sanitize_line(mark, 60) for mark in entry.marks)
     marks = f" ({listed})" if entry.marks else ""
     # The parts may make a frame together.
-    return escape_for_agent(
-        f"- {doubt}{day}{text}{marks} [{sanitize_line(short_handle(entry.id), 200)}]"
-    )
+    handle = sanitize_line(short_handle(entry.id), 200)
+    return escape_for_agent(f"- {doubt}{day}{text}{marks} [{handle}]")
 
 
 def short_handle(id_: str) -> str:

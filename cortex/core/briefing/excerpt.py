@@ -214,9 +214,7 @@ def session_excerpt(body: str, titles: Collection[str] = ()) -> str:
 
 def title_key(text: str) -> str:
     """A title or sentence as it is compared: its words without marks, case or leading word."""
-    return " ".join(
-        bare for word in text[_leading_word_end(text) :].split() if (bare := _bare_word(word))
-    )
+    return " ".join(filter(None, map(_bare_word, text[_leading_word_end(text) :].split())))
 
 
 def _changed_files(text: str) -> list[str]:

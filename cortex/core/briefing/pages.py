@@ -146,9 +146,8 @@ def render_page(page: BriefingPage, items: Iterable[ItemLine]) -> str:
         if not shown and section.hides_if_empty:
             continue
         lines += ["", *([f"## {section.title}", ""] if section.title else [])]
-        lines += [f"- {item.text} <!-- cx {item.id} {item.order} -->" for item in shown] or [
-            "Nothing yet."
-        ]
+        listed = [f"- {item.text} <!-- cx {item.id} {item.order} -->" for item in shown]
+        lines += listed or ["Nothing yet."]
     return "\n".join([*lines, ""])
 
 

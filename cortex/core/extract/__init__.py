@@ -50,15 +50,12 @@ def find_candidates(
         lines = keywords.find_marked_lines(read, phrases)
         found += [one for _, _, one in lines]
         found += keywords.find_phrases(read, lines)
-    surest = sorted(
-        enumerate(found), key=lambda pair: (LAYERS.index(pair[1].layer), -pair[1].confidence)
-    )
+    surest = sorted(enumerate(found), key=lambda at: (LAYERS.index(at[1].layer), -at[1].confidence))
     unique: dict[tuple[bool, str], int] = {}
     for number, one in surest:
         unique.setdefault((one.layer == STRUCTURAL_LAYER, text_digest(one.text)), number)
-    return tuple(
-        sorted((found[number] for number in sorted(unique.values())), key=lambda one: one.line)
-    )
+    once = (found[number] for number in sorted(unique.values()))
+    return tuple(sorted(once, key=lambda one: one.line))
 
 
 def choose_candidates(

@@ -148,10 +148,8 @@ def _marked_line(
         return None
     text = clean_candidate_text(read.text[start if whole else end : stop])
     plain = read.text[end:stop].strip(" \t*_")
-    says_nothing = phrase_rules.NO_CONTENT_RE.fullmatch(low) or prose.PLACEHOLDER_RE.fullmatch(
-        plain
-    )
-    if sum(map(str.isalnum, text)) < prose.MIN_LETTERS or (says_nothing and not whole):
+    is_empty = phrase_rules.NO_CONTENT_RE.fullmatch(low) or prose.PLACEHOLDER_RE.fullmatch(plain)
+    if sum(map(str.isalnum, text)) < prose.MIN_LETTERS or (is_empty and not whole):
         return None
     is_question = _QUESTION_RE.fullmatch(low) or low.rstrip(" *_\"')").endswith("?")
     leads_on = low.rstrip(" *_").endswith((":", "："))  # to what is not a part of it
@@ -234,11 +232,8 @@ def _list_items_below(read: MaskedText, at: int) -> Iterator[tuple[int, int]]:
 
 def _find_team_phrases(read: MaskedText, phrases: LeadingPhrases) -> Iterator[tuple[int, int, str]]:
     """Lines that begin with a team's phrase: where the line begins, the phrase ends, the type."""
-    types = {
-        " ".join(word.lower().split()): type_
-        for type_, words in reversed(phrases)
-        for word in words
-    }
+    pairs = [(word, type_) for type_, words in reversed(phrases) for word in words]
+    types = {" ".join(word.lower().split()): type_ for word, type_ in pairs}
     types.pop("", None)
     if not types or not any(word in read.masked for word in types):
         return

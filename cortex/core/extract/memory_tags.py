@@ -106,9 +106,8 @@ def _parse_tag(
         type_ = next((one for one in types if one in RECORD_TYPES), "")
     else:
         text, tags, type_, pinned = clean_candidate_text(inside), (), "", False
-    if prose.PLACEHOLDER_RE.fullmatch(text) or (
-        prose.PLACEHOLDER_RE.fullmatch(inside) and not bare
-    ):
+    is_placeholder = prose.PLACEHOLDER_RE.fullmatch
+    if is_placeholder(text) or (is_placeholder(inside) and not bare):
         return None
     if not type_:
         lead = _TYPE_LABEL_RE.match(text)

@@ -49,7 +49,8 @@ def cut_passages(said: list[Utterance]) -> list[TurnPassage]:
         if len(found) >= _MAX_PASSAGES:
             break
         if one.role == USER:
-            texts = filter(None, map(_clean_prompt, _split_prompt(one)))
+            lines = (one_line(text[: 2 * MAX_PASSAGE_CHARS]) for text in _split_prompt(one))
+            texts = filter(None, (line[:MAX_PASSAGE_CHARS] for line in lines))
             found += [TurnPassage(USER, text, one.about, "", text, last, "", at) for text in texts]
             asked, last = _ask_of(one) or asked, ""
         elif passages := _cut_message(one.text):
@@ -78,10 +79,6 @@ def _split_prompt(one: Utterance) -> list[str]:
         return [one.text]
     lines = own_lines(one.text)
     return ["\n".join(lines)] if len(one.text) <= _MAX_PROMPT_CHARS else lines
-
-
-def _clean_prompt(text: str) -> str:
-    return one_line(text[: 2 * MAX_PASSAGE_CHARS])[:MAX_PASSAGE_CHARS]
 
 
 def _ask_of(one: Utterance) -> str:

@@ -100,11 +100,8 @@ def is_hedged(before: str, after: str, *, ours: bool) -> bool:
     if _PATTERNS["formerly"].search(before) and _PATTERNS["but"].search(after):
         return True
     is_quoted = before.count('"') % 2 == 1 or before.count("“") > before.count("”")
-    if (
-        is_quoted
-        or _PATTERNS["hypothetical"].search(before)
-        or _PATTERNS["reported"].search(before)
-    ):
+    is_told = _PATTERNS["hypothetical"].search(before) or _PATTERNS["reported"].search(before)
+    if is_quoted or is_told:
         return True
     clauses = [clause.end() for clause in _PATTERNS["clause_start"].finditer(before)]
     if _PATTERNS["hedge"].search(before, clauses[-1] if clauses else 0):

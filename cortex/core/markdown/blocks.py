@@ -318,13 +318,11 @@ class BlockParser:
             return False
         rule = [cell.strip(" \t") for cell in text.split("|")]
         rule = rule[not rule[0] : len(rule) - (not rule[-1])]
-        if (
-            len(text) < 2
-            or text.startswith("- ")
-            or not all(map(_DELIMITER_CELL_RE.fullmatch, rule))
-        ):
+        if len(text) < 2 or text.startswith("- ") or not rule:
             return False
-        if not rule or len(_split_cells(self._paragraph[-1])) != len(rule):
+        if not all(map(_DELIMITER_CELL_RE.fullmatch, rule)):
+            return False
+        if len(_split_cells(self._paragraph[-1])) != len(rule):
             return False
         header = self._paragraph.pop()
         if self._paragraph:

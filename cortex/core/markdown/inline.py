@@ -206,10 +206,8 @@ class InlineParser:
         target, _, anchor = name.partition("#")
         target, anchor = target.strip(), anchor.strip()
         if target or anchor:
-            kind = "embed" if image else "wikilink"
-            self.links.append(
-                Link(kind, target, anchor, alias.strip(), self._line_of(found.start()))
-            )
+            kind, line = "embed" if image else "wikilink", self._line_of(found.start())
+            self.links.append(Link(kind, target, anchor, alias.strip(), line))
         return end
 
     def _close(self, at: int, _resumed: int) -> int:
@@ -248,9 +246,8 @@ class InlineParser:
 
     def _add_link(self, raw: str, label: str, at: int, *, image: bool) -> None:
         target, anchor = _parse_destination(raw)
-        self.links.append(
-            Link("embed" if image else "markdown", target, anchor, label, self._line_of(at))
-        )
+        kind = "embed" if image else "markdown"
+        self.links.append(Link(kind, target, anchor, label, self._line_of(at)))
 
     def _angle(self, at: int, _resumed: int) -> int:
         text = self._text

@@ -69,9 +69,7 @@ def best_excerpt(
         places = [one.line for one in passages(body)]
         if part < len(places):
             begin = places[part]
-            end = max(
-                begin + 1, *places[part + 1 : part + 2], end if part + 1 == len(places) else 0
-            )
+            end = max(begin + 1, (*places, end)[part + 1])
     units = list(_sentences(lines[begin:end], first + begin))
     if not units:
         return Snippet(first, "")

@@ -167,24 +167,16 @@ def is_mixed_in(gone: MergeDamage, mixed: MergeDamage, base: Tree, made: bytes) 
 
 
 def _find_event_damage(plan: MergePlan, result: Tree) -> Iterator[MergeDamage]:
-    for id_ in sorted(
-        {stem_of(path) for tree in plan.sides[1:] for path in tree if is_event_path(path)}
-    ):
-        here = [
-            (path, data)
-            for path, data in result.items()
-            if is_event_path(path) and stem_of(path) == id_
-        ]
-        known = {
-            _unix_lines(data)
-            for tree in plan.sides
-            for path, data in tree.items()
-            if is_event_path(path) and stem_of(path) == id_
-        }
+    def files_of(id_: str, tree: Tree) -> list[NoteFile]:
+        files = (NoteFile(*one) for one in tree.items())
+        return [one for one in files if is_event_path(one.path) and stem_of(one.path) == id_]
+
+    paths = (path for tree in plan.sides[1:] for path in tree)
+    for id_ in sorted({stem_of(path) for path in paths if is_event_path(path)}):
+        here = files_of(id_, result)
+        known = {_unix_lines(one.data) for tree in plan.sides for one in files_of(id_, tree)}
         # An event never changes: what no side has is mixed with another note, markers included.
-        is_wrong = any(
-            not has_own_id(path, data) or _unix_lines(data) not in known for path, data in here
-        )
+        is_wrong = any(not has_own_id(*one) or _unix_lines(one.data) not in known for one in here)
         # Git moves a new file along with a folder that it takes for renamed.
         moved = frozenset(
             path
@@ -231,9 +223,8 @@ def _find_note_damage(
     base, ours, theirs = versions.texts()
     is_both_changed = ours != theirs and base not in (ours, theirs)
     # Another note belongs there.
-    is_in_the_way = file.path not in versions.paths() and any(
-        file.path in tree for tree in plan.sides
-    )
+    is_taken = any(file.path in tree for tree in plan.sides)
+    is_in_the_way = is_taken and file.path not in versions.paths()
     if is_both_changed and not is_in_the_way:  # then it is as git and its drivers merged it
         return _find_unreadable_merge(plan, versions, file)
     # What both made of it alike may have been changed since; only git puts markers into it, for two

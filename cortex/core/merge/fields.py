@@ -44,7 +44,8 @@ _MAX_QUOTED_CHARACTERS = 4000  # characters of a value that a conflict quotes
 
 _DIGIT_REMOVAL = dict.fromkeys(range(48, 58))
 
-FrontmatterBlock = dict[str, FieldText]
+FieldTexts = dict[str, FieldText]
+ThreeValues = tuple[ParsedValue | None, ParsedValue, ParsedValue]  # base, newer, older
 T = TypeVar("T")
 
 
@@ -82,23 +83,21 @@ class MergeLog:
         if kept is not None:
             entry["kept"] = kept[:_MAX_QUOTED_CHARACTERS]
         self.conflicts.append({**entry, "other": lost[:_MAX_QUOTED_CHARACTERS]})
-        taken = (
-            f"left out {_quote_value(lost)}"
-            if kept is None
-            else f"kept {_quote_value(kept)}, not {_quote_value(lost)}"
-        )
+        taken = f"left out {_quote_value(lost)}"
+        if kept is not None:
+            taken = f"kept {_quote_value(kept)}, not {_quote_value(lost)}"
         self.decisions.append(f"{entry['field']}: {taken} ({why}); {CONFLICTS_KEY} holds it")
 
 
 def merge_blocks(
-    base: FrontmatterBlock,
-    newer: FrontmatterBlock,
-    older: FrontmatterBlock,
+    base: FieldTexts,
+    newer: FieldTexts,
+    older: FieldTexts,
     ledger: MergeLog,
     path: str = "",
-) -> FrontmatterBlock:
+) -> FieldTexts:
     """The merged chunks, in base's order; keys that were added stand where their side put them."""
-    merged: FrontmatterBlock = {}
+    merged: FieldTexts = {}
     order = _merge_key_order(base, newer, older)
     of_status = "" if path else _status_winner(base, newer, older, ledger)
     topic_winner = ledger.precedence.topic_winner
@@ -125,9 +124,7 @@ def merge_blocks(
     return merged
 
 
-def add_conflict_entries(
-    block: FrontmatterBlock, conflicts: list[dict[str, str]]
-) -> FrontmatterBlock:
+def add_conflict_entries(block: FieldTexts, conflicts: list[dict[str, str]]) -> FieldTexts:
     """The block with the entries added to its `merge_conflicts`."""
     existing = block.get(CONFLICTS_KEY)
     value = yaml_subset.parse_value(CONFLICTS_KEY, existing.text) if existing else None
@@ -146,20 +143,14 @@ def add_conflict_entries(
         if name not in known:
             known.add(name)
             lines.append(f"- {flow_text(node)}\n")
-    text = f"{CONFLICTS_KEY}:\n" + "".join(
-        f"  {line}" for item in lines for line in split_lines(item)
-    )
-    tail = {TAIL_KEY: block[TAIL_KEY]} if TAIL_KEY in block else {}
-    return {
-        **{key: chunk for key, chunk in block.items() if key != TAIL_KEY},
-        CONFLICTS_KEY: FieldText(existing.comments_above if existing else "", text),
-        **tail,
-    }
+    below = "".join(f"  {line}" for item in lines for line in split_lines(item))
+    merged = {key: chunk for key, chunk in block.items() if key != TAIL_KEY}
+    above = existing.comments_above if existing else ""
+    merged[CONFLICTS_KEY] = FieldText(above, f"{CONFLICTS_KEY}:\n{below}")
+    return merged | ({TAIL_KEY: block[TAIL_KEY]} if TAIL_KEY in block else {})
 
 
-def _merge_key_order(
-    base: FrontmatterBlock, newer: FrontmatterBlock, older: FrontmatterBlock
-) -> list[str]:
+def _merge_key_order(base: FieldTexts, newer: FieldTexts, older: FieldTexts) -> list[str]:
     """Base's keys, each followed by those that a side added there; sorted where both did."""
     known = dict.fromkeys(base or newer)
     added: tuple[dict[str, list[str]], dict[str, list[str]]] = ({}, {})
@@ -180,7 +171,7 @@ def _merge_key_order(
     return [key for key in order if key not in ("", TAIL_KEY)] + [TAIL_KEY]
 
 
-def _is_standard_order(block: FrontmatterBlock) -> bool:
+def _is_standard_order(block: FieldTexts) -> bool:
     """Whether nobody has put the keys into an order of their own."""
     keys = [key for key in block if key in KEY_ORDER]
     return keys == [key for key in KEY_ORDER if key in block]
@@ -202,9 +193,8 @@ def _merge_comments(base: str | None, newer: str | None, older: str | None) -> s
         chosen, other = (older, newer) if newer == base else (newer, older)
         return chosen if chosen == other or yaml_subset.is_valid_comment(chosen) else other
     lines = split_lines(newer)
-    both = "".join(
-        [*lines, *(line for line in split_lines(older) if line not in lines or not line.strip())]
-    )
+    new = [line for line in split_lines(older) if line not in lines or not line.strip()]
+    both = "".join([*lines, *new])
     return next((text for text in (both, newer, older) if yaml_subset.is_valid_comment(text)), base)
 
 
@@ -266,9 +256,7 @@ def _merge_field(
     return _merge_both_changed(of, newer, older, ledger)
 
 
-def _status_winner(
-    base: FrontmatterBlock, newer: FrontmatterBlock, older: FrontmatterBlock, ledger: MergeLog
-) -> str:
+def _status_winner(base: FieldTexts, newer: FieldTexts, older: FieldTexts, ledger: MergeLog) -> str:
     """The side whose status stands where both sides changed it differently; empty elsewhere."""
     texts = [block["status"].text if "status" in block else None for block in (base, newer, older)]
     if len(set(texts)) < 3 or None in texts[1:]:
@@ -291,20 +279,16 @@ def _take_side(
     why = "status" if path in _KEYS_OF_STATUS else "later text"
     of = _FieldVersions.parse(path, base, newer, older)
     is_read = all(of.parsed[text] for text in (kept, lost) if text is not None)
-    is_needed = path in _REQUIRED_KEYS and not (
-        path == "title" and ledger.precedence.is_titled_by_heading
-    )
-    if not is_read or (kept is None and is_needed):
+    has_title = path == "title" and ledger.precedence.is_titled_by_heading
+    if not is_read or (kept is None and path in _REQUIRED_KEYS and not has_title):
         return _merge_field(path, base, newer, older, ledger=ledger)
     if lost is not None and lost != base and not of.is_equal(kept, lost):
+        before = of.display_text(lost)
         if kept is None:
-            ledger.decisions.append(
-                f"{path}: left out {_quote_value(of.display_text(lost))} (it went with the {why})"
-            )
+            left_out = f"left out {_quote_value(before)} (it went with the {why})"
+            ledger.decisions.append(f"{path}: {left_out}")
         else:
-            ledger.log_choice(
-                path, of.display_text(kept), of.display_text(lost), f"it came with the {why}"
-            )
+            ledger.log_choice(path, of.display_text(kept), before, f"it came with the {why}")
     return kept
 
 
@@ -312,11 +296,9 @@ def _take_if_valid(
     of: _FieldVersions, changed: str | None, other: str | None, ledger: MergeLog
 ) -> str | None:
     """The value that one side alone changed, unless it is surely no YAML."""
-    if (
-        changed is None
-        or of.parsed[changed] is not None
-        or not ("\0" in of.path or is_invalid_yaml(changed))
-    ):
+    if changed is None or of.parsed[changed] is not None:
+        return changed
+    if "\0" not in of.path and not is_invalid_yaml(changed):
         return changed
     kept_text = None if other is None else of.display_text(other)
     ledger.log_conflict(of.path, kept_text, changed.strip(), _UNREADABLE_REASON)
@@ -362,23 +344,20 @@ def _merge_both_changed(of: _FieldVersions, newer: str, older: str, ledger: Merg
 
 def _merge_map(
     path: str,
-    values: tuple[ParsedValue | None, ParsedValue, ParsedValue],
+    values: ThreeValues,
     newer: str,
     ledger: MergeLog,
 ) -> str:
     was, one, two = values
     before = was.entries if was and was.kind == "map" else {}
     merged = merge_blocks(before, one.entries, two.entries, ledger, f"{path}.")
-    lines = [
-        line for chunk in merged.values() for line in split_lines(chunk.comments_above + chunk.text)
-    ]
-    return split_lines(newer)[0] + "".join(
-        line if line == "\n" else one.indent + line for line in lines
-    )
+    chunks = (split_lines(chunk.comments_above + chunk.text) for chunk in merged.values())
+    below = (line if line == "\n" else one.indent + line for lines in chunks for line in lines)
+    return split_lines(newer)[0] + "".join(below)
 
 
 def _merge_list(
-    values: tuple[ParsedValue | None, ParsedValue, ParsedValue],
+    values: ThreeValues,
     newer: str,
     older: str,
     *,
@@ -394,9 +373,8 @@ def _merge_list(
     forms = [value.style or (two.style or one.style) for value in (one, two)]
     commented = any(line.startswith("#") for item in items for line in item.lines)
     form = "block" if commented else pick_changed(was.style if was else "", *forms)
-    after = pick_changed(
-        was.trailing_comment if was else "", one.trailing_comment, two.trailing_comment
-    )
+    comment = was.trailing_comment if was else ""
+    after = pick_changed(comment, one.trailing_comment, two.trailing_comment)
     head = newer[: newer.index(":") + 1]
     if form == "flow" or not items:
         listed = ", ".join(

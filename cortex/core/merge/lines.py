@@ -28,9 +28,8 @@ def _diff_from_base(
     """The indices of the base's lines that a side kept, and what it added before each index."""
     kept: set[int] = set()
     added: defaultdict[int, list[bytes]] = defaultdict(list)
-    for kind, start, end, first, last in SequenceMatcher(
-        None, base, side, autojunk=False
-    ).get_opcodes():
+    matcher = SequenceMatcher(None, base, side, autojunk=False)
+    for kind, start, end, first, last in matcher.get_opcodes():
         if kind == "equal":
             kept |= set(range(start, end))
         else:

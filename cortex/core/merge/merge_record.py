@@ -17,20 +17,8 @@ from cortex.core.merge.body import (
     conflict_marker_lines,
     merge_body,
 )
-from cortex.core.merge.fields import (
-    LOST_TEXT,
-    FrontmatterBlock,
-    MergeLog,
-    SidePrecedence,
-    pick_changed,
-    time_sort_key,
-)
-from cortex.core.model.note_status import (
-    OVERVIEW_MARK,
-    SUMMARY_MARK,
-    UTF16_BOMS,
-    is_named_after,
-)
+from cortex.core.merge.fields import FieldTexts, MergeLog, pick_changed, time_sort_key
+from cortex.core.model.note_status import OVERVIEW_MARK, SUMMARY_MARK, UTF16_BOMS, is_named_after
 from cortex.core.model.problem import InvalidInputError
 from cortex.core.notes import yaml_subset
 from cortex.core.notes.heading import split_heading
@@ -75,7 +63,7 @@ class _RecordSide(NamedTuple):
 
     parts: NoteParts
     frontmatter: str
-    fields: FrontmatterBlock | None  # None when lines do not tell where a key begins
+    fields: FieldTexts | None  # None when lines do not tell where a key begins
     id: str
     type: str
     updated: str
@@ -166,9 +154,9 @@ def _merge_sides(
 
 def _precedence(
     newer: _RecordSide, older: _RecordSide, latest: _TopicWinner | None
-) -> SidePrecedence:
+) -> fields.SidePrecedence:
     winner = older if latest and latest.side == "older" else newer
-    return SidePrecedence(
+    return fields.SidePrecedence(
         newer.updated,
         older.updated,
         time_sort_key(newer.updated)[:2] > time_sort_key(older.updated)[:2],
@@ -185,15 +173,13 @@ def _with_one_overview(*sides: _RecordSide) -> tuple[_RecordSide, _RecordSide, _
     if not has_overview or "session" not in (newer.type, older.type):
         return was, newer, older
     # Hashing costs 1 ms, and few sessions go on on two clones.
-    from cortex.core.merge.session_overview import (  # noqa: PLC0415
-        OverviewVersion,
-        keep_latest_overview,
-    )
+    from cortex.core.merge import session_overview  # noqa: PLC0415
 
-    versions = [OverviewVersion(side.parts.body, side.fields) for side in sides]
+    versions = [session_overview.OverviewVersion(side.parts.body, side.fields) for side in sides]
+    latest = session_overview.keep_latest_overview(versions)
     was, newer, older = (
         side._replace(parts=side.parts._replace(body=one.body), fields=one.fields)
-        for side, one in zip(sides, keep_latest_overview(versions), strict=True)
+        for side, one in zip(sides, latest, strict=True)
     )
     return was, newer, older
 
@@ -264,18 +250,15 @@ def _heading_of(side: _RecordSide) -> str:
 
 
 def _retitled(side: _RecordSide, before: str, title: str) -> _RecordSide:
-    body = side.parts.body.decode("utf-8", "surrogateescape").replace(
-        f"# {before}\n", f"# {title}\n", 1
-    )
+    body = side.parts.body.decode("utf-8", "surrogateescape")
+    body = body.replace(f"# {before}\n", f"# {title}\n", 1)
     parts = side.parts._replace(body=body.encode("utf-8", "surrogateescape"))
     if not side.fields or "aliases" not in side.fields:
         return side._replace(parts=parts)
     aliases = side.fields["aliases"]
     name = rf"(?<=[\[ ]){re.escape(scalar(before))}(?=[,\]\n])"
-    text = re.sub(name, lambda _: scalar(title), aliases.text, count=1)
-    return side._replace(
-        parts=parts, fields={**side.fields, "aliases": aliases._replace(text=text)}
-    )
+    aliases = aliases._replace(text=re.sub(name, lambda _: scalar(title), aliases.text, count=1))
+    return side._replace(parts=parts, fields={**side.fields, "aliases": aliases})
 
 
 def _with_history_hint(decisions: list[str], *ids: str) -> tuple[str, ...]:
@@ -283,7 +266,7 @@ def _with_history_hint(decisions: list[str], *ids: str) -> tuple[str, ...]:
     id_ = pick_changed(*ids) if ids[0] in ids[1:] else next(filter(None, ids), "")
     hint = f"; cortex history {id_} shows both" if id_ else ""
     return tuple(
-        f"{line}{hint if ', not ' in line or ': left out ' in line else ''}" for line in decisions
+        line + (hint if ", not " in line or ": left out " in line else "") for line in decisions
     )
 
 
@@ -392,14 +375,11 @@ def _merge_frontmatter(
             block = _choose_whole_block(was, newer, older, ledger)
     entries = split_fields(block)
     # Without the event: which texts lost to which depends on who merges first.
-    named = [*ledger.conflicts, *([{"field": LOST_TEXT}] if ledger.has_lost_text else [])]
+    named = [*ledger.conflicts, *([{"field": fields.LOST_TEXT}] if ledger.has_lost_text else [])]
     if named and entries is not None:
         block = _join_fields(fields.add_conflict_entries(entries, named))
-    fences = [
-        (side.parts.opening_fence, side.parts.closing_fence)
-        for side in (was, with_one[0], with_one[-1])
-    ]
-    opening, closing = pick_changed(*fences)
+    parts = (side.parts for side in (was, with_one[0], with_one[-1]))
+    opening, closing = pick_changed(*((one.opening_fence, one.closing_fence) for one in parts))
     return opening, block.encode("utf-8", "surrogateescape"), closing
 
 
@@ -413,9 +393,8 @@ def _choose_whole_block(
     both = was.frontmatter not in (newer.frontmatter, older.frontmatter)
     readable = [side for side in (changed, other) if yaml_subset.is_valid_block(side.frontmatter)]
     # Where both can be read, one that lines follow: it can name the conflict.
-    kept = next(
-        (side for side in readable if both and side.fields is not None), (readable or [other])[0]
-    )
+    can_name = (side for side in readable if both and side.fields is not None)
+    kept = next(can_name, (readable or [other])[0])
     lost = other if kept is changed else changed
     if both or kept is other:
         why = "it cannot be merged by its lines, so one side's was taken whole"
@@ -432,7 +411,7 @@ def _is_too_large(block: str) -> bool:
     return not is_read or data.count(b"[") + data.count(b"{") > 2000
 
 
-def _join_fields(block: FrontmatterBlock) -> str:
+def _join_fields(block: FieldTexts) -> str:
     return "".join(chunk.comments_above + chunk.text for chunk in block.values())
 
 
@@ -442,11 +421,9 @@ def _record_body_conflicts(text: MergedBody, before: bytes, ledger: MergeLog) ->
     if not text.conflict_count and all(line in known for line in conflict_marker_lines(text.data)):
         return False
     places = f"{text.conflict_count} place{'' if text.conflict_count == 1 else 's'}"
-    why = (
-        f"both sides changed the same lines in {places}"
-        if text.conflict_count
-        else "it holds conflict markers already"
-    )
+    why = "it holds conflict markers already"
+    if text.conflict_count:
+        why = f"both sides changed the same lines in {places}"
     ledger.decisions.append(f"body: {why}; choose the lines to keep and delete the markers")
     ledger.conflicts.append({"field": "body"})
     return True
@@ -473,10 +450,7 @@ def _unify_line_ends(texts: list[bytes]) -> tuple[bytes, list[bytes]]:
     chosen = one if two in (one, was) else two if one == was else b"\n"
     if chosen in (_MIXED_LINE_ENDS, b"") or {was, one, two} <= {b"\n", b""}:
         return b"\n", texts
-    return chosen, [
-        data.replace(b"\r\n", b"\n") if b"\n" in data else data.replace(b"\r", b"\n")
-        for data in texts
-    ]
+    return chosen, [data.replace(b"\r\n" if b"\n" in data else b"\r", b"\n") for data in texts]
 
 
 def _line_end_of(data: bytes) -> bytes:

@@ -113,11 +113,8 @@ def preferred_path(id_: str, texts: Tree) -> str:
         given = is_given_path(path) and is_named_after(stem_of(path), id_)
         copied = bool(id_) and stem_of(path).startswith(f"{id_} ")
         note = notes.read(texts[path])
-        return (
-            (0 if copied else 1 if given else 2),
-            note.get("updated") or note.get("created"),
-            path,
-        )
+        last_change = note.get("updated") or note.get("created")
+        return 0 if copied else 1 if given else 2, last_change, path
 
     return max(texts, key=rank)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from cortex.core.merge.fields import FrontmatterBlock
+from cortex.core.merge.fields import FieldTexts
 from cortex.core.model.generated_text import OVERVIEW_MARK_RE, MarkedText, find_marked_text
 from cortex.core.model.note_status import OVERVIEW_MARK
 from cortex.core.model.session_title import is_untitled
@@ -25,7 +25,7 @@ class OverviewVersion(NamedTuple):
     """A version of the note: its body, with line feeds, and its fields, None if unknown."""
 
     body: bytes
-    fields: FrontmatterBlock | None
+    fields: FieldTexts | None
 
 
 def keep_latest_overview(versions: Sequence[OverviewVersion]) -> list[OverviewVersion]:
@@ -68,12 +68,9 @@ def _with_overview(lines: list[bytes], held: MarkedText | None, text: list[bytes
 
 
 def _with_mark(line: bytes, event: bytes, title: bytes) -> bytes:
-    mark = OVERVIEW_MARK_RE.fullmatch(line)
-    return (
-        b"%b%b %b %b %b -->" % (OVERVIEW_MARK.encode(), event, mark[2], mark[3], title)
-        if mark
-        else line
-    )
+    if mark := OVERVIEW_MARK_RE.fullmatch(line):
+        return b"%b%b %b %b %b -->" % (OVERVIEW_MARK.encode(), event, mark[2], mark[3], title)
+    return line
 
 
 def _own_title(version: OverviewVersion, held: MarkedText | None) -> str:
@@ -88,8 +85,8 @@ def _own_title(version: OverviewVersion, held: MarkedText | None) -> str:
 
 
 def _with_one_title(
-    heads: Sequence[FrontmatterBlock | None], titles: Sequence[str], titled: int
-) -> list[FrontmatterBlock | None]:
+    heads: Sequence[FieldTexts | None], titles: Sequence[str], titled: int
+) -> list[FieldTexts | None]:
     """The fields with the title and alias of the side `titled` in the place of other titles that
     Cortex gave; `titles` are those, empty for a person's."""
     wanted = heads[titled]
@@ -106,9 +103,7 @@ def _with_one_title(
     ]
 
 
-def _with_title(
-    fields: FrontmatterBlock, own: str, wanted: FrontmatterBlock, title: str
-) -> FrontmatterBlock:
+def _with_title(fields: FieldTexts, own: str, wanted: FieldTexts, title: str) -> FieldTexts:
     """The fields with the title and alias of `wanted` in the place of their own."""
     changed = dict(fields)
     changed["title"] = FieldText(fields["title"].comments_above, wanted["title"].text)
@@ -132,7 +127,7 @@ def _with_title(
     return dict([*items[:place], ("aliases", FieldText("", line)), *items[place:]])
 
 
-def _aliases(fields: FrontmatterBlock) -> list[str] | None:
+def _aliases(fields: FieldTexts) -> list[str] | None:
     """The aliases; None where they are more than a list of texts."""
     if "aliases" not in fields:
         return []

@@ -93,9 +93,8 @@ def _iter_blocks(node: SyntaxTreeNode) -> Iterator[Block]:
         elif child.type in ("bullet_list", "ordered_list"):
             yield Block(0, [], [_parse_item(each) for each in child.children], [])
         elif child.type == "table":
-            yield Block(
-                0, [], [], [_parse_row(row) for part in child.children for row in part.children]
-            )
+            rows = [row for part in child.children for row in part.children]
+            yield Block(0, [], [], list(map(_parse_row, rows)))
         elif child.type == "blockquote":
             yield from _iter_blocks(child)
         elif child.type == "html_block":

@@ -179,10 +179,8 @@ def _whole_day(match: re.Match[str], base: str = "", *, day_first: bool = True) 
 def _yearless_day(match: re.Match[str], base: str) -> str:
     parts = _parts(match)
     year = int(base[:4])
-    days = (
-        valid_date(f"{each}-{_month(parts['m']):02}-{int(parts['d']):02}")
-        for each in (year, year + 1)
-    )
+    month_and_day = f"{_month(parts['m']):02}-{int(parts['d']):02}"
+    days = (valid_date(f"{each}-{month_and_day}") for each in (year, year + 1))
     return next((day for day in days if day >= base), "")
 
 

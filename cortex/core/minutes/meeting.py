@@ -90,10 +90,8 @@ def _language(text: str) -> str:
 
 def _lines_of(block: Block) -> list[str]:
     """The lines of a heading or paragraph, or the first of each item."""
-    return [
-        *(line for line, _ in block.lines),
-        *(item.lines[0][0] for item in block.items if item.lines),
-    ]
+    lines = [line for line, _ in block.lines]
+    return lines + [item.lines[0][0] for item in block.items if item.lines]
 
 
 def _block_fields(block: Block) -> Iterator[tuple[str, str]]:

@@ -340,10 +340,8 @@ class OutcomeReader:
             said = parse_people(lead[1], self.names)
             text = text[lead.end() :] if said else text
         task, named, marked = parse_task([text, *details], self.names)
-        due = due or marked
-        due = due or next(
-            filter(None, (find_due(each, self.date) for each in (text, *details))), ""
-        )
+        dues = (find_due(each, self.date) for each in (text, *details))
+        due = due or marked or next(filter(None, dues), "")
         if not named and not said:
             task, named = self._trailing_owner(task)
         if not named and (promise := self.speech.promise(text)):
@@ -423,9 +421,8 @@ class OutcomeReader:
             kind, rest, _ = self._label(clause)
             if _MOTION_RE.search(clause):
                 self._motion = clause
-            promise = self.speech.promise(clause, before) or self.speech.own_promise(
-                clause, speaker
-            )
+            promise = self.speech.promise(clause, before)
+            promise = promise or self.speech.own_promise(clause, speaker)
             if rest and kind in (ACTION, DECISION):
                 yield from self._of_text(clause, line, Place(topic=topic))
             elif promise and not says_decided(clause):
@@ -509,9 +506,8 @@ def _units(lines: NumberedLines) -> list[tuple[str, int]]:
     last = ""
     for text, line in lines:
         begins = _BEGINS_RE.match(text) or cues.LABEL_RE.match(text.strip())
-        is_wrapped = len(last) >= _MIN_WRAPPED_CHARS and (
-            text[:1].islower() or last[-1:] not in ".!?:;"
-        )
+        is_open = text[:1].islower() or last[-1:] not in ".!?:;"
+        is_wrapped = len(last) >= _MIN_WRAPPED_CHARS and is_open
         label = cues.LABEL_RE.match(f"{last} ")
         is_labelled = label is not None and label.end() >= len(last)
         last = text.strip()

@@ -72,9 +72,8 @@ def is_decision(clause: str) -> bool:
     if not cue or is_question(clause) or _NOT_SETTLED_RE.search(clause):
         return False
     before = clause[max(0, cue.start() - 80) : cue.start()]
-    return not _UNSETTLED_RE.search(
-        before.rpartition(", ")[2] if _IT_WAS_RE.match(cue[0]) else before
-    )
+    before = before.rpartition(", ")[2] if _IT_WAS_RE.match(cue[0]) else before
+    return not _UNSETTLED_RE.search(before)
 
 
 def says_decided(clause: str) -> bool:
@@ -158,9 +157,8 @@ class Speech:
             if who:
                 return Promise(clause[reported.end() :], who)
         if decided := _DECIDED_THAT_RE.search(clause):
-            rest = re.sub(
-                r"^(.{2,60}?)[ ](?:would|should)[ ]", r"\1 will ", clause[decided.end() :]
-            )
+            rest = clause[decided.end() :]
+            rest = re.sub(r"^(.{2,60}?)[ ](?:would|should)[ ]", r"\1 will ", rest)
             if told := self._direct(rest):
                 return told
         pronoun = _PRONOUN_CUE_RE.search(clause)
@@ -211,10 +209,8 @@ class Speech:
             return None
         for start in (0, *(comma.end() for comma in re.finditer(r"[,–-][ ]", clause))):
             if cue := _FIRST_PERSON_CUE_RE.match(clause, start):
-                about = clause[: max(0, start - 2)]
-                return _promised(
-                    ": ".join(filter(None, (about, clause[cue.end() :]))), speaker, clause
-                )
+                texts = clause[: max(0, start - 2)], clause[cue.end() :]
+                return _promised(": ".join(filter(None, texts)), speaker, clause)
         return None
 
     def told_task(self, clause: str, *, has_due: bool) -> Promise | None:

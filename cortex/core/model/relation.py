@@ -99,9 +99,8 @@ class NameResolver:
         here = link_key(folder)
         if asked.startswith(("./", "../")) or "/../" in asked or "/./" in asked:
             return self._by_path.get(posixpath.normpath(posixpath.join(here, asked)))
-        return self._by_path.get(f"{here}/{asked}" if here else asked) or self._by_path_suffix.get(
-            asked
-        )
+        beside = self._by_path.get(f"{here}/{asked}" if here else asked)
+        return beside or self._by_path_suffix.get(asked)
 
 
 def edge_label(kind: str, why: str) -> str:

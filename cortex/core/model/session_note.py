@@ -311,9 +311,8 @@ def _with_summary(note: Note, event: Event) -> Note:
     texts = [line.decode("utf-8", "replace").rstrip("\r\n") for line in lines]
     end = _find_events_heading(lines)
     if end is None:
-        end = next(
-            (n for n, line in enumerate(lines) if _EVENT_LINE_RE.fullmatch(line)), len(lines)
-        )
+        places = (n for n, line in enumerate(lines) if _EVENT_LINE_RE.fullmatch(line))
+        end = next(places, len(lines))
     marks = ((n, SUMMARY_MARK_RE.fullmatch(lines[n])) for n in reversed(range(end)))
     place, mark = next(((n, mark) for n, mark in marks if mark), (end, None))
     if mark and mark[1].decode() >= event.id:

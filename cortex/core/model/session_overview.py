@@ -73,9 +73,8 @@ def compose_overview(
         ("Changed", _changed(said.files)),
         ("Open", [f"- {one}" for one in (*distilled.open, *left)][:_MAX_STEPS]),
     )
-    text = "\n\n".join(
-        f"## {heading}\n\n" + "\n".join(lines) for heading, lines in sections if lines
-    )
+    parts = (f"## {heading}\n\n" + "\n".join(lines) for heading, lines in sections if lines)
+    text = "\n\n".join(parts)
     if not ordered:
         return SessionOverview("", "", "")
     title = distilled.title.rstrip(" .") or _title(said, ordered[0])
@@ -88,10 +87,8 @@ def with_overview(note: Note, overview: SessionOverview) -> Note:
         return note
     lines = note.body.splitlines(keepends=True)
     texts = [line.decode("utf-8", "replace").rstrip("\r\n") for line in lines]
-    marks = (
-        (n, mark) for n, line in enumerate(lines) if (mark := OVERVIEW_MARK_RE.fullmatch(line))
-    )
-    place, mark = next(marks, (0, None))
+    found = ((n, OVERVIEW_MARK_RE.fullmatch(line)) for n, line in enumerate(lines))
+    place, mark = next((one for one in found if one[1]), (0, None))
     _, count, digest, title_digest = (one.decode() for one in mark.groups()) if mark else [""] * 4
     title, name = note.get("title"), str(note.provenance()[1].get("session"))
     if short_hash(title, 10) == title_digest if mark else is_untitled(title, name):
@@ -106,9 +103,8 @@ def with_overview(note: Note, overview: SessionOverview) -> Note:
         block, count, digest = wanted, str(len(wanted)), short_hash("\n".join(wanted), 10)
     else:
         return note
-    block += [
-        f"{OVERVIEW_MARK}{overview.last_event} {count} {digest} {title_digest or _NO_DIGEST} -->"
-    ]
+    digests = f"{digest} {title_digest or _NO_DIGEST}"
+    block.append(f"{OVERVIEW_MARK}{overview.last_event} {count} {digests} -->")
     if not mark:
         start = place = next((n for n, line in enumerate(texts) if line.strip()), 0)
         block += [""]
@@ -122,10 +118,9 @@ def _with_title(note: Note, title: str, name: str) -> Note:
     aliases = [title if one == before else one for one in held]
     if is_untitled(before, name) and title not in aliases:
         aliases.insert(0, title)
-    aliases = [
-        one for one in dict.fromkeys(aliases) if one != title or not is_untitled(title, name)
-    ]
-    fields = {"title": title, "aliases": tuple(aliases)}
+    is_alias = not is_untitled(title, name)
+    once = tuple(one for one in dict.fromkeys(aliases) if one != title or is_alias)
+    fields = {"title": title, "aliases": once}
     changed = {
         key: value
         for key, value in fields.items()

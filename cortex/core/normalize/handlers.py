@@ -213,10 +213,8 @@ def _handle_observation(event: Event, known: ExistingRecords) -> list[NoteChange
     relations = tuple(one for one in record.relations if one[1] != id_)
     record = record._replace(supersedes=supersedes, relations=relations)
     paths = (known.path_by_id[one] for one in supersedes if one in known.path_by_id)
-    return [
-        _change_for_record(record, event, known),
-        *(MarkSuperseded(path, event, id_) for path in paths),
-    ]
+    superseded = [MarkSuperseded(path, event, id_) for path in paths]
+    return [_change_for_record(record, event, known), *superseded]
 
 
 def _handle_passive(event: Event, known: ExistingRecords) -> list[NoteChange]:

@@ -81,9 +81,8 @@ def upsert_record(
     joined = _merge_collections(held, change.record)
     manual_edit = None
     if wins and not has_same_text(held, change.record):
-        if not any(
-            has_same_text(one, held) for id_ in sorted(before, reverse=True) for one in said(id_)
-        ):
+        earlier = (one for id_ in sorted(before, reverse=True) for one in said(id_))
+        if not any(has_same_text(one, held) for one in earlier):
             manual_edit = event_of_manual_edit(held, event)
             joined = joined._replace(events=tuple(sorted({*joined.events, manual_edit.id})))
         stands = held.status == initial_status(held.type) or (
@@ -126,9 +125,8 @@ def record_from_note(note: Note) -> Record:
     """The record that a note holds."""
     events, rest = note.provenance()
     session, layer = rest.get("session"), rest.get("layer")
-    relations = dict.fromkeys(
-        (kind, parse_link_target(text)) for kind, text in relations_of(note.fields)
-    )
+    pairs = ((kind, parse_link_target(text)) for kind, text in relations_of(note.fields))
+    relations = dict.fromkeys(pairs)
     record = Record(
         **{key: note.get(key) for key in _PLAIN_FIELDS},
         title=note.title, body=edit.normalized_body(note), events=events,
@@ -183,10 +181,8 @@ def _write_record(note: Note, held: Record, joined: Record) -> bytes:
         return compose_record(joined).encode()
     whole = held._replace(body=edit.normalized_body(note))
     if compose_untitled_record(whole).encode("utf-8", "surrogatepass") == data:
-        same = joined.body == held.body
-        return compose_untitled_record(
-            joined._replace(body=whole.body) if same else joined
-        ).encode()
+        joined = joined._replace(body=whole.body) if joined.body == held.body else joined
+        return compose_untitled_record(joined).encode()
     fields: dict[str, yaml_writer.YamlValue] = {
         key: getattr(joined, key)
         for key in _WRITTEN_FIELDS

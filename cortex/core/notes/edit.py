@@ -47,9 +47,8 @@ def with_fields_in_order(
         if value and above:
             _, end = notes.key_span(note.frontmatter, above[-1])
             with suppress(InvalidInputError):
-                changed = notes.replace_lines(
-                    note, end, end, yaml_writer.field_lines(key, value), key
-                )
+                lines = yaml_writer.field_lines(key, value)
+                changed = notes.replace_lines(note, end, end, lines, key)
                 if key in changed.fields:
                     note = changed
                     continue
@@ -68,10 +67,8 @@ def with_title(note: Note, title: str) -> Note:
     before = note.title
     lines = note.body.splitlines(keepends=True)
     at = next((n for n, line in enumerate(lines) if line.strip()), len(lines))
-    if (
-        before
-        and split_heading(b"".join(lines[at : at + 1]).decode("utf-8", "replace"))[0] == before
-    ):
+    first = b"".join(lines[at : at + 1]).decode("utf-8", "replace")
+    if before and split_heading(first)[0] == before:
         lines[at] = f"# {title}{note.eol}".encode("utf-8", "surrogatepass")
         note = note._replace(body=b"".join(lines))
     aliases = note.get_list("aliases")
@@ -90,10 +87,7 @@ def with_provenance(note: Note, events: Sequence[str], rest: Fields | None = Non
     is_linked = "[[" in str(held) if held else not note.get("title")
     if rest is not None:
         is_same = note.provenance()[1].get("session") == rest.get("session")
-        block = {
-            **rest,
-            **({"session": block["session"]} if is_same and "session" in block else {}),
-        }
+        block = {**rest, **{key: block[key] for key in ("session",) if is_same and key in block}}
     ids = event_links(events) if is_linked else sorted(set(events))
     return with_fields(note, {"provenance": {"events": ids, **block}})
 

@@ -86,13 +86,9 @@ def is_valid_comment(text: str) -> bool:
 
 def _parse_value(key: str, text: str, depth: int) -> ParsedValue:
     begin = _value_start(text)
-    if (
-        "\0" in key
-        or depth > MAX_DEPTH
-        or begin < 0
-        or _has_forbidden_character(text)
-        or "\t" in text
-    ):
+    if "\0" in key or depth > MAX_DEPTH or begin < 0:
+        raise _NotInSubset
+    if _has_forbidden_character(text) or "\t" in text:
         raise _NotInSubset
     first, _, below = text[begin:].partition("\n")
     if not first or first.startswith("#"):
@@ -193,9 +189,8 @@ def _parse_flow_node(text: str, at: int, depth: int) -> tuple[YamlNode, int]:
             break
         end += 1
     plain = text[at:end].rstrip(" ")
-    if not (
-        opening.isalnum() or opening == "_" or (opening in "./+(~$-" and text[at + 1].isalnum())
-    ):
+    is_sign_of_word = opening in "./+(~$-" and text[at + 1].isalnum()
+    if not (opening.isalnum() or opening == "_" or is_sign_of_word):
         raise _NotInSubset
     return plain, at + len(plain)
 
@@ -333,10 +328,8 @@ def _parse_block_list(lines: list[str], indent: str, depth: int) -> ParsedValue:
         else:
             raise _NotInSubset
     close()
-    nodes = repr([item.node for item in items])
-    return ParsedValue(
-        "list", nodes, "block", indent, tuple(items), trailing_comment="".join(above)
-    )
+    nodes, after = repr([item.node for item in items]), "".join(above)
+    return ParsedValue("list", nodes, "block", indent, tuple(items), trailing_comment=after)
 
 
 def _parse_list_item(lines: list[str], depth: int) -> YamlNode:

@@ -35,13 +35,11 @@ def scalar(text: str) -> str:
     """`text` as one YAML scalar on one line: plain if every reader agrees, else double-quoted."""
     if _PLAIN_RE.fullmatch(text) and text.lower() not in _YAML_1_1_WORDS:
         return text
-    escaped = (
-        text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n").replace("\t", "\\t")
-    )
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
+    escaped = escaped.replace("\n", "\\n").replace("\t", "\\t")
     if not (escaped.isascii() and escaped.isprintable()):
-        escaped = re.sub(
-            _ESCAPED_CHARACTERS_PATTERN, lambda found: f"\\u{ord(found[0]):04x}", escaped
-        )
+        pattern = _ESCAPED_CHARACTERS_PATTERN
+        escaped = re.sub(pattern, lambda found: f"\\u{ord(found[0]):04x}", escaped)
     return f'"{escaped}"'
 
 

@@ -109,9 +109,8 @@ class RelevantNotes(NamedTuple):
 
 def is_uninformative(prompt: str) -> bool:
     """True if no word of a prompt is informative. Needs no stemmer, and so no index."""
-    return not any(
-        one.is_informative for one in prompt_terms(prompt, lambda word: word.removesuffix("s"))
-    )
+    terms = prompt_terms(prompt, lambda word: word.removesuffix("s"))
+    return not any(one.is_informative for one in terms)
 
 
 def prompt_terms(prompt: str, stem: Stemmer) -> tuple[PromptTerm, ...]:
@@ -167,10 +166,9 @@ def find_relevant_notes(
         for number, places in covering.items()
         if _highest_score(number, weighed, places) >= floor  # lengths cost most
     )
-    good = (
-        one._replace(prompt_share=one.score / whole) for one in scored if one and one.score >= floor
-    )
-    return sorted(good, key=lambda one: (-one.score, one.number))
+    good = (one for one in scored if one and one.score >= floor)
+    shared = (one._replace(prompt_share=one.score / whole) for one in good)
+    return sorted(shared, key=lambda one: (-one.score, one.number))
 
 
 def score_cutoff(scores: Iterable[float]) -> float:
@@ -253,9 +251,8 @@ def _chunk_terms(
         if not word.whole_terms:  # of a script without spaces a run is many words
             telling = any(part not in asked for part in parts) and lowered not in asked
             share = weight if telling else GENERIC_WEIGHT * weight
-            yield from (
-                PromptTerm((part,), (), share / len(parts) ** 0.5, False, telling) for part in parts
-            )
+            share /= len(parts) ** 0.5
+            yield from (PromptTerm((part,), (), share, False, telling) for part in parts)
         elif "/" in chunk or "." in chunk:
             yield from _path_terms(chunk, stem, weight * (NAME_WEIGHT if named else 1.0), named)
         else:

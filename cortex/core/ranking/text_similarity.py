@@ -169,16 +169,11 @@ def similar_pairs(
 def _iter_words(text: str) -> Iterator[str]:
     for chunk in split_chunks(text):
         if not chunk.isascii() and re.search(_UNSPACED_SCRIPTS_PATTERN, chunk):
-            yield from (
-                part
-                for word in tokenize_chunk(chunk, str)
-                for part in word.part_terms
-                if len(part) > 1
-            )
+            parts = (part for word in tokenize_chunk(chunk, str) for part in word.part_terms)
+            yield from (part for part in parts if len(part) > 1)
         else:
-            yield from (
-                word for word in _WORD_JOINTS_RE.split(chunk) if len(word) >= _MIN_WORD_LETTERS
-            )
+            words = _WORD_JOINTS_RE.split(chunk)
+            yield from (word for word in words if len(word) >= _MIN_WORD_LETTERS)
 
 
 def _similar_set_pairs(
@@ -234,9 +229,8 @@ def _candidates(
 
     if not many_from(first):
         return
-    bounds = sorted(
-        {first + (place - first) * band // _SIZE_BANDS for band in range(_SIZE_BANDS + 1)}
-    )
+    steps = range(_SIZE_BANDS + 1)
+    bounds = sorted({first + (place - first) * step // _SIZE_BANDS for step in steps})
     for start, end in pairwise(bounds):
         many = many_from(start) >> start & (1 << end - start) - 1
         digits = f"{many:b}"[::-1]

@@ -76,21 +76,16 @@ def _find_secrets(text: str) -> list[tuple[int, int, int]]:
             if hint in hay:
                 pattern = re.compile(source, flags)
                 matched = list(_FINDER_OF_KIND.get(kind, _find_tokens)(pattern, text))
-                if (
-                    matched
-                    and not flags
-                    and any(data in long for data in secret_patterns.BASE64_DATA_HINTS)
-                ):
+                data_hints = () if flags else secret_patterns.BASE64_DATA_HINTS
+                if matched and any(hint in long for hint in data_hints):
                     matched = list(_outside_data(matched, text))
                 spans += [(start, end, row) for start, end in matched]
                 break
-    if (
-        _has_twelve_in_a_row(words, _has_seed_word_length) and _has_seed_words(words)
-    ) or _has_joined_seed_words(long_words):
+    has_short_words = _has_twelve_in_a_row(words, _has_seed_word_length)
+    if (has_short_words and _has_seed_words(words)) or _has_joined_seed_words(long_words):
         spans += [(start, end, len(SECRET_PATTERNS) - 1) for start, end in _find_seed_phrases(text)]
-    spans.sort()
     found: list[tuple[int, int, int]] = []
-    for start, end, row in spans:
+    for start, end, row in sorted(spans):
         if found and start < found[-1][1]:
             first, last, before = found[-1]
             found[-1] = (first, max(end, last), min(row, before))
@@ -211,9 +206,8 @@ def _is_identifier(value: str, name: str) -> bool:
     letters = letters.lower()
     if name[:5].lower() == "token":
         return any(word in letters for word in ("token", "csrf", "xsrf"))
-    return "_" in letters.strip("_") and any(
-        word in letters for word in ("token", "passw", "secret")
-    )
+    has_name = any(word in letters for word in ("token", "passw", "secret"))
+    return has_name and "_" in letters.strip("_")
 
 
 def _is_plain_password(text: str, name: int, start: int, value: str) -> bool:
@@ -304,13 +298,8 @@ def _is_placeholder(value: str) -> bool:
     """True for placeholders: `$TOKEN`, `<token>`, `PASSWORD`, `...`."""
     low = value.lower()
     named = low.startswith(("your", "xxx")) or low.replace("_", "") in ("pass", "pwd")
-    return (
-        value[0] in "$<{%[*(=…•"
-        or "***" in value
-        or "..." in value
-        or named
-        or not (_has_letter_and_digit(value) or _may_be_secret_word(value))
-    )
+    masked = value[0] in "$<{%[*(=…•" or "***" in value or "..." in value
+    return masked or named or not (_has_letter_and_digit(value) or _may_be_secret_word(value))
 
 
 def _find_login_passwords(pattern: re.Pattern[str], text: str) -> Iterator[Span]:
@@ -384,11 +373,8 @@ def _find_cookie_values(pattern: re.Pattern[str], text: str) -> Iterator[Span]:
     for line in pattern.finditer(text):
         for match in pair.finditer(text, *line.span(1)):
             value = match[1]
-            hidden = (
-                (_has_letter_and_digit(value) or len(value) >= 16)
-                and not _is_placeholder(value)
-                and not _is_identifier(value, "token")
-            )
+            hidden = _has_letter_and_digit(value) or len(value) >= 16
+            hidden = hidden and not (_is_placeholder(value) or _is_identifier(value, "token"))
             if hidden and text[match.end() : match.end() + 1] != "\0":
                 yield match.span(1)
 
@@ -406,19 +392,11 @@ def _find_xml_secrets(pattern: re.Pattern[str], text: str) -> Iterator[Span]:
 
 def _is_element_secret(name: str, value: str) -> bool:
     """True if `value` is a secret in an element or attribute of that lowercase name."""
-    if (
-        len(value) >= 20
-        and value[0] + value[-1] == "{}"
-        and value[1:-1].rstrip("=").replace("+", "").replace("/", "").isalnum()
-    ):
+    braced = len(value) >= 20 and value[0] + value[-1] == "{}"
+    if braced and value[1:-1].rstrip("=").replace("+", "").replace("/", "").isalnum():
         return True  # what Maven encrypted, with a key that lies beside it
-    if (
-        len(value) < 4
-        or _is_placeholder(value)
-        or "://" in value
-        or name == "master"
-        or _is_identifier(value, name[-5:])
-    ):
+    harmless = "://" in value or name == "master" or _is_identifier(value, name[-5:])
+    if harmless or len(value) < 4 or _is_placeholder(value):
         return False
     if not name.endswith(_PASSWORD_ELEMENTS):
         return len(value) >= 8 and _has_letter_and_digit(value) and " " not in value
@@ -440,9 +418,8 @@ def _find_stated_passwords(pattern: re.Pattern[str], text: str) -> Iterator[Span
         if bare:
             value = value.rstrip(".,:;)]}>*_|\\…")
             end = start + len(value)
-        if text[match.end() : match.end() + 1] != "\0" and _is_stated_password(
-            value, quoted=not bare
-        ):
+        follows = text[match.end() : match.end() + 1]
+        if follows != "\0" and _is_stated_password(value, quoted=not bare):
             yield start, end
             at = end
         else:
@@ -463,11 +440,8 @@ def _is_stated_password(value: str, *, quoted: bool) -> bool:
         or (value.replace("_", "").isalnum() and "_" in value and value.isupper())
     )
     names = value.rstrip("0123456789").replace("_", ".").split(".")
-    if (
-        code
-        or (len(names) > 1 and all(name.isidentifier() for name in names))
-        or _is_technical_term(value.lower())
-    ):
+    dotted = len(names) > 1 and all(map(str.isidentifier, names))
+    if code or dotted or _is_technical_term(value.lower()):
         return False
     if value.isdigit():
         return True
@@ -476,11 +450,8 @@ def _is_stated_password(value: str, *, quoted: bool) -> bool:
         and any(sign in value.rstrip("!?") for sign in _PASSWORD_SIGNS)
         and "@" not in value[:1]
     )
-    return (
-        _has_letter_and_digit(value)
-        or signs
-        or (quoted and value.isalpha() and not value.istitle() and _may_be_secret_word(value))
-    )
+    word = quoted and value.isalpha() and not value.istitle() and _may_be_secret_word(value)
+    return _has_letter_and_digit(value) or signs or word
 
 
 def _is_technical_term(value: str) -> bool:
@@ -494,19 +465,14 @@ def _is_technical_term(value: str) -> bool:
     if name is None:
         return False
     rest = value[len(name) :].removeprefix("-").lstrip("0123456789.").removeprefix("-")
-    return (
-        rest in ("", "id", "sum")
-        or rest[0] == ":"
-        or (value.endswith(f"-{rest}") and rest.replace("-", "").isalpha())
-    )
+    described = value.endswith(f"-{rest}") and rest.replace("-", "").isalpha()
+    return rest in ("", "id", "sum") or rest[0] == ":" or described
 
 
 def _has_seed_words(words: list[str]) -> bool:
     """True if twelve words of BIP-39 stand in a row; ask only where twelve short ones do."""
-    letters = [word.strip(_SEED_WORD_PUNCTUATION).lower() for word in words]
-    return _has_twelve_in_a_row(
-        [word for word in letters if word], _load_bip39_words().__contains__
-    )
+    letters = (word.strip(_SEED_WORD_PUNCTUATION).lower() for word in words)
+    return _has_twelve_in_a_row(list(filter(None, letters)), _load_bip39_words().__contains__)
 
 
 def _load_bip39_words() -> frozenset[str]:
@@ -558,10 +524,8 @@ def _find_seed_phrases(text: str) -> Iterator[Span]:
         run = runs[-1]
         if not match[1]:
             continue
-        if (
-            match[1].lower() not in bip39_words
-            or "\0" in text[max(match.start() - 1, 0) : match.end() + 1]
-        ):
+        around = text[max(match.start() - 1, 0) : match.end() + 1]
+        if match[1].lower() not in bip39_words or "\0" in around:
             runs.append([])
         elif not run or not gap.fullmatch(text, run[-1].end(), match.start()):
             runs.append([match])

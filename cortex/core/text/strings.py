@@ -29,9 +29,8 @@ RESERVED_STEMS = frozenset(
 
 def encode_base32(number: int, length: int) -> str:
     """The lowest `5 * length` bits of `number` as lower-case base32 (RFC 4648 alphabet)."""
-    return "".join(
-        _BASE32_ALPHABET[(number >> 5 * place) & 31] for place in reversed(range(length))
-    )
+    digits = (number >> 5 * place & 31 for place in reversed(range(length)))
+    return "".join(_BASE32_ALPHABET[digit] for digit in digits)
 
 
 def short_hash(text: str, length: int = 6) -> str:
@@ -138,9 +137,8 @@ def slugify(text: str, limit: int = 48) -> str:
     """`text` as `[a-z0-9-]`, 1 to `limit` characters, never a name that Windows reserves."""
     if not text.isascii():
         text = normalize("NFKD", text.translate(_VERSION_DEPENDENT_LETTERS))
-    words = b"-".join(
-        text.encode("ascii", "ignore").lower().translate(_SLUG_TABLE).split()
-    ).decode()
+    ascii_text = text.encode("ascii", "ignore").lower()
+    words = b"-".join(ascii_text.translate(_SLUG_TABLE).split()).decode()
     if len(words) > limit:
         cut = words[:limit]
         words = cut[: cut.rfind("-")] if "-" in cut[limit // 2 :] and words[limit] != "-" else cut

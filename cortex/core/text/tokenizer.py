@@ -110,21 +110,17 @@ def tokenize_chunk(chunk: str, stem: Stemmer) -> tuple[TokenizedWord, ...]:
         # Split on a group: every second run is one without spaces.
         for place, run in enumerate(re.split(_UNSPACED_RUN_PATTERN, folded)):
             if place % 2:
-                words.append(_character_pairs(run))
-                continue
-            words += filter(
-                None, (_tokenize_spaced(piece, stem) for piece in re.findall(_CHUNK_PATTERN, run))
-            )
+                pairs = tuple(map("".join, pairwise(run)))
+                words.append(TokenizedWord((), pairs or (run,)))
+            else:
+                pieces = re.findall(_CHUNK_PATTERN, run)
+                words += filter(None, (_tokenize_spaced(piece, stem) for piece in pieces))
     return tuple(words)
 
 
 def tokenize_query(text: str, stem: Stemmer) -> list[TokenizedWord]:
     """The words of a query, in order, by the same rules as those of a text."""
     return [word for chunk in split_chunks(text) for word in tokenize_chunk(chunk, stem)]
-
-
-def _character_pairs(run: str) -> TokenizedWord:
-    return TokenizedWord((), (run,) if len(run) == 1 else tuple(map("".join, pairwise(run))))
 
 
 def _tokenize_spaced(chunk: str, stem: Stemmer) -> TokenizedWord | None:
@@ -151,9 +147,8 @@ def _tokenize_spaced(chunk: str, stem: Stemmer) -> TokenizedWord | None:
 def _tokenize_identifier(
     chunk: str, parts: list[str], kept: tuple[str, ...], stem: Stemmer
 ) -> TokenizedWord:
-    wholes = [
-        _CONTRACTION_RE.sub("", chunk.strip("_").replace("\u2019", "'")).casefold()[:MAX_TERM_CHARS]
-    ]
+    whole = _CONTRACTION_RE.sub("", chunk.strip("_").replace("\u2019", "'"))
+    wholes = [whole.casefold()[:MAX_TERM_CHARS]]
     # `front-end` and `YouTube` are often written as one word of prose: that is a term too.
     if len(parts) in (2, 3) and all(map(str.isalpha, parts)) and not re.search("[./:]", chunk):
         wholes.append(_stem_term("".join(parts), stem))

@@ -55,10 +55,8 @@ def head_files(directory: str, branch: str) -> tuple[str, ...]:
     repository = checkout.find_repository(directory)
     if repository is None:
         return ()
-    shared = (
-        "packed-refs",
-        *((f"refs/heads/{branch}",) if RepositoryRefs.is_branch_name(branch) else ()),
-    )
+    is_name = RepositoryRefs.is_branch_name(branch)
+    shared = ("packed-refs", *((f"refs/heads/{branch}",) if is_name else ()))
     return (
         *(os.path.join(repository.git_dir, name) for name in ("HEAD", "logs/HEAD")),
         *(os.path.join(repository.common_dir, name) for name in shared),
@@ -99,9 +97,8 @@ def find_included(directory: str, branch: str, names: Collection[str]) -> Branch
                 found.add(name)
         if gone := asked - found - alive:
             found |= _names_in_subjects(_merge_subjects(directory, head)) & gone
-    return BranchSet(
-        frozenset(included | found), (*default_files, *used), frozenset(unknown - found)
-    )
+    included |= found
+    return BranchSet(frozenset(included), (*default_files, *used), frozenset(unknown - found))
 
 
 def _merge_subjects(directory: str, head: str) -> str:
@@ -133,12 +130,8 @@ def find_in_head(root: str, directory: str, paths: Collection[str]) -> frozenset
 def _find_tip(directory: str, name: str) -> str:
     from cortex.vault.git.git_cli import line  # noqa: PLC0415
 
-    words = [
-        "for-each-ref",
-        "--format=%(objectname)",
-        f"refs/heads/{name}",
-        f"refs/remotes/*/{name}",
-    ]
+    refs = (f"refs/heads/{name}", f"refs/remotes/*/{name}")
+    words = ["for-each-ref", "--format=%(objectname)", *refs]
     return line(directory, words, timeout=_GIT_SECONDS).partition("\n")[0]
 
 

@@ -186,9 +186,8 @@ def repository_lock(root: str) -> Iterator[None]:
     place = checkout.find_repository(root)
     if place is None:
         raise ConflictError(*find_blocker(root))
-    with lock(
-        os.path.join(place[2], "cortex.lock"), "repository", wait=git_locks.LOCK_WAIT_SECONDS
-    ):
+    path = os.path.join(place.common_dir, "cortex.lock")
+    with lock(path, "repository", wait=git_locks.LOCK_WAIT_SECONDS):
         yield
 
 
@@ -258,9 +257,8 @@ def _commit_paths(root: str, paths: list[str], message: str) -> tuple[CommitResu
         if _VANISHED_RE.search(ran.stderr):  # another process has normalized an event meanwhile
             continue
         # Someone may have committed the notes as they were, and they have changed again since.
-        if not (
-            _NOTHING_TO_COMMIT_RE.search(ran.stdout) and _still_differs(root, paths, before, prefix)
-        ):
+        is_clean = _NOTHING_TO_COMMIT_RE.search(ran.stdout)
+        if not (is_clean and _still_differs(root, paths, before, prefix)):
             break
     if not _still_differs(root, paths, before, prefix):
         return NOTHING_COMMITTED, gone
@@ -471,11 +469,8 @@ def _own_changes_elsewhere(root: str) -> list[StatusEntry]:
 
 def _is_ours(path: str, data: bytes) -> bool:
     stem = path.rpartition("/")[2].removesuffix(".md")
-    return (
-        is_record(notes.read(data))
-        or (is_event_path(path) and is_event_id(stem))
-        or is_briefing(path, data)
-    )
+    is_event = is_event_path(path) and is_event_id(stem)
+    return is_event or is_record(notes.read(data)) or is_briefing(path, data)
 
 
 def own_paths(root: str) -> tuple[str, ...]:

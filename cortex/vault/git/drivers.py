@@ -70,7 +70,8 @@ def register(root: str, *, again: bool = False) -> bool:
         if config.is_removed:
             _write_config(repository, "--unset-all", "cortex.drivers")
         for name in _COMMAND_ARGUMENTS:
-            if not _is_working(name, config.commands.get(name, "")):
+            command = config.commands.get(name, "")
+            if not command or _command_fault(name, command):
                 # No `merge.*.name`: a name whose driver is gone stops every merge.
                 command = _driver_command(name, repository)
                 _write_config(repository, "--replace-all", f"merge.{name}.driver", command)
@@ -126,9 +127,8 @@ def config_problems(root: str) -> list[Problem]:
     for name in _COMMAND_ARGUMENTS:
         command = config.commands.get(name, "")
         if not command and name in config.with_other_keys:
-            wrong.append(
-                f"merge.{name} has a name but no driver: git refuses every merge that needs it"
-            )
+            why = "has a name but no driver: git refuses every merge that needs it"
+            wrong.append(f"merge.{name} {why}")
         elif not command and not config.is_removed:
             wrong.append(f"git does not know the merge driver {name}")
         elif command and (why := _command_fault(name, command)):
@@ -187,10 +187,6 @@ def _unquote(raw: str) -> str:
     return "".join(out[:kept])
 
 
-def _is_working(name: str, command: str) -> bool:
-    return bool(command) and not _command_fault(name, command)
-
-
 def _command_fault(name: str, command: str) -> str:
     """Why a driver's command is not a whole one of ours; empty when it is."""
     program = _PROGRAM_RE.match(command)
@@ -219,9 +215,8 @@ def _python_path(repository: Repository) -> str:
         message = "the path of this Python is unknown, so no merge driver can run"
         raise CortexError(message, "run cortex from an installed Python")
     folder = os.path.join(repository.common_dir, "worktrees")
-    pointers = (
-        _read_text(os.path.join(folder, tree, "gitdir")) for tree in files.list_folder(folder)
-    )
+    names = files.list_folder(folder)
+    pointers = (_read_text(os.path.join(folder, name, "gitdir")) for name in names)
     linked = (os.path.dirname(pointer.strip()) for pointer in pointers if pointer.strip())
     trees = [repository.top, *linked]
     if _is_inside(sys.executable, trees) and not _is_inside(_PACKAGE_FOLDER, trees):

@@ -105,7 +105,8 @@ def find_abandoned(
     if repository is None:
         return []
     locks = [lock for lock in _inspect_locks(repository, at or read_clock()) if lock.is_abandoned]
-    locks = _exclude_open(locks)
+    held = _find_holders(locks)
+    locks = [lock for lock in locks if lock.identity[:2] not in held]
     return [] if locks and idle_only and find_running_git(repository) else locks
 
 
@@ -244,12 +245,6 @@ def _inspect_locks(repository: Repository, at: Clock) -> list[GitLock]:
             identity = status.st_dev, status.st_ino, status.st_mtime_ns
             found.append(GitLock(path, age, crash, _visibility_doubt(status.st_uid), identity))
     return found
-
-
-def _exclude_open(locks: list[GitLock]) -> list[GitLock]:
-    """Those of the locks that no process has open, as far as this user may see."""
-    held = _find_holders(locks)
-    return [lock for lock in locks if lock.identity[:2] not in held]
 
 
 def _find_holders(locks: list[GitLock]) -> dict[tuple[int, int], str]:

@@ -53,9 +53,8 @@ def _run(line: list[str]) -> tuple[bytes, int]:
         try:
             pid = os.posix_spawnp(line[0], line, environment, file_actions=actions)
         except FileNotFoundError as error:
-            raise CortexError(
-                "git is not installed", "install git, then run the command again"
-            ) from error
+            hint = "install git, then run the command again"
+            raise CortexError("git is not installed", hint) from error
         os.close(writing)
         writing = -1
         output = b"".join(_read_until_eof(reading))

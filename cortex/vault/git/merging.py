@@ -137,10 +137,8 @@ def wait_until_idle(root: str) -> None:
     if not _read_git_file(root, _STATE_FILE):
         return
     deadline = time.monotonic() + git_locks.LOCK_WAIT_SECONDS
-    left = {
-        lock.path
-        for lock in git_locks.find_abandoned(checkout.find_repository(root), idle_only=True)
-    }
+    abandoned = git_locks.find_abandoned(checkout.find_repository(root), idle_only=True)
+    left = {lock.path for lock in abandoned}
     before, now = None, _git_dir_stamps(root, left)
     while now != before and time.monotonic() < deadline:
         before = now
@@ -209,11 +207,8 @@ def restage(root: str) -> bool:
     lines = _read_git_file(root, _STAGED_FILE)
     if not lines:
         return False
-    entries = {}
-    for line in lines.split(b"\0"):
-        entry, _, path = line.partition(b"\t")
-        if path:
-            entries[path] = entry
+    parts = (line.partition(b"\t") for line in lines.split(b"\0"))
+    entries = {path: entry for entry, _, path in parts if path}
     for one in objects.list_staged(root):
         entries.pop(one.path, None)
     commit.set_index_entries(root, entries)

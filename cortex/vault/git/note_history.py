@@ -187,9 +187,8 @@ def iter_versions(commits: Sequence[NoteCommit]) -> Iterator[NoteVersion]:
             change = "changed"
         else:
             change = "renamed" if before and after else "added" if after else "deleted"
-        yield NoteVersion(
-            commit.id, commit.date, commit.author, commit.subject, path, change, blob, sides
-        )
+        about = commit.id, commit.date, commit.author, commit.subject
+        yield NoteVersion(*about, path, change, blob, sides)
 
 
 def read_at_commit(root: str, commit: str, names: Sequence[str], id_: str) -> str:

@@ -129,9 +129,8 @@ def _merge(root: str, before: str, head: str, stash: str) -> str:
 
 
 def _write_commit(root: str, tree: str, parent: str) -> str:
-    ran = git_cli.run_unchecked(
-        root, ["commit-tree", "-p", parent, "-m", "stash", tree], extra=_IDENTITY
-    )
+    words = ["commit-tree", "-p", parent, "-m", "stash", tree]
+    ran = git_cli.run_unchecked(root, words, extra=_IDENTITY)
     if ran.code:
         raise git_cli.command_error("commit-tree", ran, root)
     return ran.stdout.decode("ascii").strip()

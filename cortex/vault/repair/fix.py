@@ -109,9 +109,8 @@ class _RepositoryRepair:
         if os.path.lexists(path):
             self._move_aside(path, "the configuration, which could not be read")
         store.replace(path, _PLAIN_CONFIG, durable=True, mode=0o644)
-        self.done.append(
-            "wrote a plain .git/config; if there was a remote: git remote add origin URL"
-        )
+        hint = "if there was a remote: git remote add origin URL"
+        self.done.append(f"wrote a plain .git/config; {hint}")
 
     def _restore_head(self) -> None:
         for name in diagnose.REQUIRED_FOLDERS:
@@ -156,9 +155,8 @@ class _RepositoryRepair:
             return  # the history comes first; diagnose names the command
         self._move_aside(os.path.join(self.repository.git_dir, "index"))
         if run_in_repository(self.repository, ["rev-parse", "--verify", "--quiet", "HEAD"]).code:
-            self.done.append(
-                "moved the index to .git/cortex-damaged; there is no commit to make it from"
-            )
+            why = "there is no commit to make it from"
+            self.done.append(f"moved the index to .git/cortex-damaged; {why}")
             return
         ran = run_in_repository(self.repository, ["read-tree", "HEAD"])
         if ran.code:

@@ -195,11 +195,8 @@ def passed_over(vault: Vault, since: str) -> Iterator[tuple[SessionCursor, str]]
 
 def is_event_captured(vault: Vault, event: str, *, elsewhere: bool = True) -> bool:
     """True if an event is in the vault or, with `elsewhere`, in the spool."""
-    paths = (
-        vault.layout().pending(event),
-        vault.layout().event(event),
-        vault.layout().failed(event),
-    )
+    layout = vault.layout()
+    paths = (layout.pending(event), layout.event(event), layout.failed(event))
     if any(files.exists(vault.root, path) for path in paths):
         return True
     return elsewhere and spool.has_event(vault, event)

@@ -41,10 +41,9 @@ def list_entries(vault: Vault) -> SpoolEntries:
         marks = (name[:_KEY_CHARS] for name in names if name[_KEY_CHARS:] == suffix)
         return tuple(key for key in marks if _HEX_DIGITS.issuperset(key))
 
-    events = (name.removesuffix(UNSENT_SUFFIX) for name in names if name.endswith(UNSENT_SUFFIX))
-    return SpoolEntries(
-        keys(UNREAD_SUFFIX), keys(RECENT_SUFFIX), tuple(filter(is_event_id, events))
-    )
+    unsent = (name.removesuffix(UNSENT_SUFFIX) for name in names if name.endswith(UNSENT_SUFFIX))
+    events = tuple(filter(is_event_id, unsent))
+    return SpoolEntries(keys(UNREAD_SUFFIX), keys(RECENT_SUFFIX), events)
 
 
 def spool_folder(vault: Vault) -> str:

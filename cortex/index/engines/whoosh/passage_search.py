@@ -178,9 +178,8 @@ class PassageSearch:
                 frequency = self.reader.doc_frequency(field, term)
                 frequencies[term] = frequencies.get(term, 0) + frequency
         pairs = heapq.nlargest(most, ((many, term) for term, many in frequencies.items()))
-        return tuple(
-            dict.fromkeys([*(term for _, term in pairs), *(one.encode() for one in stems)])
-        )
+        terms = [term for _, term in pairs]
+        return tuple(dict.fromkeys([*terms, *(one.encode() for one in stems)]))
 
     def _occurrences(self, one: _Alternatives) -> dict[int, float]:
         """The live documents that hold one of the alternatives, each with the sum of its frequencies

@@ -72,9 +72,8 @@ def _rank_notes(reader: Any, words: tuple[PromptTerm, ...], least_share: float) 
 
     def note_length(number: int) -> int:
         if not first_places:
-            first_places.update(
-                (one, place) for place, one in enumerate(numbers) if place not in dead
-            )
+            places = enumerate(numbers)
+            first_places.update((one, place) for place, one in places if place not in dead)
         return sum(map(passage_length, columns.passages_with(first_places[number])))
 
     found = find_relevant_notes(words, of_notes, live, note_length, least_share)
