@@ -16,7 +16,6 @@ from cortex.core.text.data_sections import read_sections
 
 MAX_FILES, MAX_PACKAGES, MAX_BRANCHES = 12, 8, 4  # of one record
 _MAX_TEXT_CHARS = 24_000  # characters of a record that are looked through
-_MAX_WORD_CHARS = 200
 
 _SECTIONS = read_sections(__file__)
 _WORDS = {name: frozenset(" ".join(lines).split()) for name, lines in _SECTIONS.items()}
@@ -111,9 +110,8 @@ def extract_claims(
 
 def _is_gone(bare: Sequence[str], what: str) -> bool:
     """Whether one of the words says of a FILE or a BRANCH that it may not be there."""
-    return not _WORDS[f"{what}_GONE_WORDS"].isdisjoint(bare) or any(
-        word.startswith(_GONE_STEMS[what]) for word in bare
-    )
+    has_stem = any(word.startswith(_GONE_STEMS[what]) for word in bare)
+    return has_stem or not _WORDS[f"{what}_GONE_WORDS"].isdisjoint(bare)
 
 
 def _iter_sentences(text: str) -> Iterator[str]:
@@ -177,12 +175,9 @@ def _iter_paragraphs(text: str) -> Iterator[str]:
         elif fence:
             continue
         alone = line.startswith("#")
-        if held and (
-            not line
-            or alone
-            or line.startswith(("- ", "* ", "+ ", "> "))
-            or (line[0].isdigit() and _BULLET_RE.match(line))
-        ):
+        is_item = line.startswith(("- ", "* ", "+ ", "> "))
+        is_item = is_item or (line[:1].isdigit() and bool(_BULLET_RE.match(line)))
+        if held and (not line or alone or is_item):
             yield " ".join(held)
             held = []
         if line:
@@ -202,7 +197,7 @@ def _strip_links(line: str) -> str:
 def _find_files(words: Sequence[str]) -> Iterator[str]:
     for word in words:
         is_known = word.strip("`*(),.:").casefold() in _WORDS["EXTENSIONLESS_FILES"]
-        may_be_path = len(word) <= _MAX_WORD_CHARS and ("." in word or "/" in word or is_known)
+        may_be_path = len(word) <= 200 and ("." in word or "/" in word or is_known)
         if may_be_path and (path := _parse_file_path(word)):
             yield path
 
@@ -250,10 +245,8 @@ def _is_file_name(folders: Sequence[str], name: str) -> bool:
     if not stem or stem.endswith(".") or not ending.isalnum() or not ending[0].isalpha():
         return False
     if not folders:
-        return (
-            ending in _WORDS["FILE_EXTENSIONS"]
-            and stem.casefold() not in _WORDS["DOTTED_LIBRARIES"]
-        )
+        is_library = stem.casefold() in _WORDS["DOTTED_LIBRARIES"]
+        return ending in _WORDS["FILE_EXTENSIONS"] and not is_library
     return not _is_domain(folders[0]) and (
         ending.casefold() in _WORDS["FILE_EXTENSIONS"] or (ending.islower() and len(ending) < 5)
     )
@@ -265,18 +258,13 @@ def _find_packages(words: Sequence[str], bare: Sequence[str]) -> Iterator[Packag
     for pair in replaced:
         yield PackageClaim(pair["OLD"].name, False)
         yield PackageClaim(pair["NEW"].name, True)
-    removed = [
-        PackageClaim(one["OLD"].name, False) for _, one in _find_matches(_REMOVALS, words, bare)
-    ]
+    gone = (one["OLD"].name for _, one in _find_matches(_REMOVALS, words, bare))
+    removed = [PackageClaim(name, False) for name in gone]
     if not replaced:
         yield from removed
-    is_unsure = (
-        not _WORDS["UNCERTAIN_WORDS"].isdisjoint(bare)
-        or any(word.endswith(("n't", "n’t")) for word in bare)
-        or words[-1].endswith("?")
-        or bare[0] == "when"
-    )
-    if is_unsure or removed:
+    is_denied = any(word.endswith(("n't", "n’t")) for word in bare)
+    is_asked = words[-1].endswith("?") or bare[0] == "when"
+    if removed or is_denied or is_asked or not _WORDS["UNCERTAIN_WORDS"].isdisjoint(bare):
         return
     names = {package.name for pair in replaced for package in pair.values()}
     adopted = {at: one["NEW"] for at, one in _find_matches(_ADOPTIONS, words, bare)}
@@ -296,20 +284,18 @@ def _package_of_means(words: Sequence[str], bare: Sequence[str], at: int) -> _Pa
         return None
     before = bare[at - 1] if at else ""
     is_participle = before.endswith("ed") or before in _WORDS["IRREGULAR_PARTICIPLES"]
-    if (
-        (bare[at] == "is" and "".join(bare[at + 2 : at + 3]).lstrip("v")[:1].isdigit())
-        or (is_means and is_participle and _looks_like_name(words[at + 1 : at + 2]))
-        or (is_means and not _WORDS["TOOL_VERBS"].isdisjoint(bare[max(0, at - 3) : at]))
-    ):
-        return _parse_package(words, bare, at + 1)
-    return None
+    if is_means:
+        is_named = is_participle and _looks_like_name(words[at + 1 : at + 2])
+        is_package = is_named or not _WORDS["TOOL_VERBS"].isdisjoint(bare[max(0, at - 3) : at])
+    else:
+        is_package = "".join(bare[at + 2 : at + 3]).lstrip("v")[:1].isdigit()
+    return _parse_package(words, bare, at + 1) if is_package else None
 
 
 def _looks_like_name(words: Sequence[str]) -> bool:
     """Whether the next word shows by itself that it is a name."""
-    return bool(words) and (
-        words[0].startswith("`") or words[0][0].isupper() or "-" in words[0][1:-1]
-    )
+    word = words[0] if words else ""
+    return word.startswith("`") or word[:1].isupper() or "-" in word[1:-1]
 
 
 def _find_matches(
@@ -387,12 +373,8 @@ def _parse_package(words: Sequence[str], bare: Sequence[str], at: int) -> _Packa
         text = word.rstrip(".,;:!?)*_\"'”’—–")
         follows = bare[after] if after < len(bare) else ""
         is_called = is_called or follows in _WORDS["PACKAGE_NOUNS"]
-        is_alone = (
-            text != word
-            or follows in ("", "—", "–", "-")
-            or follows in _WORDS["WORDS_AFTER_PACKAGE"]
-            or follows.lstrip("v=<>~^")[:1].isdigit()
-        )
+        is_alone = text != word or follows.lstrip("v=<>~^")[:1].isdigit()
+        is_alone |= follows in ("", "—", "–", "-") or follows in _WORDS["WORDS_AFTER_PACKAGE"]
         is_word = has_article and not is_called and text.isalpha() and text.islower()
         if len(text) < 2 or is_word or not (is_alone or is_called):
             return None

@@ -92,12 +92,10 @@ def _parse_requirement(text: Any) -> Iterator[str]:
             found = _REPOSITORY_NAME_RE.search(line.partition("#")[0][-300:])
         if found:
             yield pep503_name(found[1])
-    elif (
-        not line.startswith((".", "/"))
-        and (found := _REQUIREMENT_NAME_RE.match(line))
-        and line[found.end() : found.end() + 1] not in ("/", ":", "\\")
-    ):
-        yield pep503_name(found[0])
+    else:
+        found = _REQUIREMENT_NAME_RE.match(line)  # a path begins with other characters
+        if found and line[found.end() : found.end() + 1] not in ("/", ":", "\\"):
+            yield pep503_name(found[0])
 
 
 def _find_dependencies(value: Any, *, inside: bool = False) -> Iterator[tuple[str, Any]]:

@@ -113,19 +113,14 @@ class ClaudeReader(TranscriptReader):
                 aside = b'"isSidechain":true' in line or b'"isSidechain": true' in line
                 self.has_main_lines = not aside and (b'"assistant"' in line or b'"user"' in line)
                 self.has_named_sidechain |= aside and b'"agentId"' in line
-            if (
-                b'"parentUuid"' in line
-                and b'"user"' in line
-                and b'"tool_result"' not in line
-                and len(line) < _MAX_PROMPT_BYTES
-            ):
+            may_be_prompt = b'"parentUuid"' in line and b'"user"' in line
+            if may_be_prompt and b'"tool_result"' not in line and len(line) < _MAX_PROMPT_BYTES:
                 self._prescan_prompt(parse_json_object(line) or {})
         self.is_sidechain = self.has_named_sidechain and not self.has_main_lines
 
     def _prescan_prompt(self, data: dict[str, Any]) -> None:
-        if data.get("type") != "user" or any(
-            data.get(key) for key in ("isSidechain", "isMeta", "isCompactSummary")
-        ):
+        is_typed = not any(map(data.get, ("isSidechain", "isMeta", "isCompactSummary")))
+        if data.get("type") != "user" or not is_typed:
             return
         parent, own = get_str(data, "parentUuid"), get_str(data, "uuid")
         if parent and own and _typed_text(get_dict(data, "message").get("content")):

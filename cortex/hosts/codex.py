@@ -44,7 +44,6 @@ _FAILED_STARTS = (
     "apply_patch verification failed", "failed to apply patch", "execution error", "Error:",
 )  # fmt: skip
 _EXIT_CODE_MARKS = ("process exited with code ", "exit code: ")
-_MAX_TURNS = 1_000_000
 _MAX_QUESTIONS = 100  # calls that wait for the person's answers
 # Before a prompt its editor puts what is open; the person's words follow the last of these.
 _REQUEST_RE = re.compile(r"(?m)^## My request(?: for Codex)?[:：][ \t]*$")
@@ -134,7 +133,7 @@ class CodexReader(TranscriptReader):
             self.title = get_str(item, "thread_name") or self.title
         elif type_ == "event_msg" and kind == "thread_rolled_back":
             count = item.get("num_turns")
-            self.rollback_count += count if isinstance(count, int) and 0 < count < _MAX_TURNS else 0
+            self.rollback_count += count if isinstance(count, int) and 0 < count < 1_000_000 else 0
             self.turn_number += 1  # what follows belongs to no turn before
         elif type_ == "compacted":
             self.add_summary(item.get("message"), "")

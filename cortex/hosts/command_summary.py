@@ -27,7 +27,6 @@ _CHECK_SUBCOMMANDS = {
     "dart": "test analyze", "lein": "test", "stack": "build test", "cabal": "build test",
     "composer": "test", "helm": "lint",
 }  # fmt: skip
-_RUNNERS = ("npm", "yarn", "pnpm", "bun", "deno")
 # Words that only stand before the program.
 _WRAPPER_COMMANDS = (
     "sudo", "time", "env", "nohup", "exec", "command", "npx", "bunx", "pnpx", "timeout", "nice",
@@ -75,7 +74,7 @@ def _is_check_command(words: list[str]) -> bool:
         subcommands = _CHECK_SUBCOMMANDS.get(name, "").split()
         if name in _CHECK_PROGRAMS or any(one in subcommands for one in rest[:3]):
             return True
-        if name in _RUNNERS and "run" in rest[:2]:
+        if name in ("npm", "yarn", "pnpm", "bun", "deno") and "run" in rest[:2]:
             checks = ("test", "lint", "build", "check")
             return any(check in one for one in rest[1:3] for check in checks)
         is_assignment = "=" in name and not name.startswith("-")

@@ -91,10 +91,8 @@ def resolve_path(path: str, inside: Sequence[str]) -> str:
     real = os.path.realpath(path)
     folders = [os.path.realpath(folder) for folder in inside]
     if not any(os.path.commonpath([real, folder]) == folder for folder in folders):
-        raise InvalidInputError(
-            f"{path} leads to {real}, outside {inside[0]}",
-            "put a file of its own in place of the link; nothing was written",
-        )
+        hint = "put a file of its own in place of the link; nothing was written"
+        raise InvalidInputError(f"{path} leads to {real}, outside {inside[0]}", hint)
     return real
 
 
@@ -105,10 +103,8 @@ def read(real: str) -> bytes | None:
     except NotFoundError:
         return None
     if len(data) > MAX_BYTES:
-        raise InvalidInputError(
-            f"{real} is larger than {MAX_BYTES:,} bytes",
-            "such a file is not edited; write the hooks into it yourself",
-        )
+        hint = "such a file is not edited; write the hooks into it yourself"
+        raise InvalidInputError(f"{real} is larger than {MAX_BYTES:,} bytes", hint)
     return data
 
 
@@ -379,9 +375,8 @@ def _write(change: SettingsChange) -> None:
         return
     if change.after is None:
         if read(change.real_path) != change.before:
-            raise ConflictError(
-                f"{change.file} was changed by somebody else just now", "run the command again"
-            )
+            message = f"{change.file} was changed by somebody else just now"
+            raise ConflictError(message, "run the command again")
         files.remove(folder, name)
     elif change.before is not None:
         files.replace(folder, name, change.after, change.before)
@@ -389,9 +384,8 @@ def _write(change: SettingsChange) -> None:
         try:
             files.create(folder, name, change.after)
         except FileExistsError:
-            raise ConflictError(
-                f"{change.file} was made by somebody else just now", "run the command again"
-            ) from None
+            message = f"{change.file} was made by somebody else just now"
+            raise ConflictError(message, "run the command again") from None
 
 
 def _make_folders(folder: str) -> list[str]:

@@ -17,7 +17,6 @@ from cortex.core.text.value import NamedTuple
 
 GONE, SHRANK, REPLACED, UNREADABLE = "gone", "shrank", "replaced", "unreadable"
 _READ_ERRORS = (OSError, ValueError)  # a NUL or a lone surrogate in the path is a `ValueError`
-_OPEN_FLAGS = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 # Bytes at the beginning, and before the position, by which a file is known again.
 _HEAD_BYTES, _FOOT_BYTES = 1024, 256
 
@@ -88,7 +87,7 @@ def read_last_lines(path: str, most: int = 1 << 16) -> list[bytes]:
 @contextmanager
 def _open_regular_file(path: str) -> Iterator[tuple[int, int]]:
     """The descriptor and size of a regular file; raises `_READ_ERRORS` for anything else."""
-    fd = os.open(path, _OPEN_FLAGS)
+    fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
     try:
         status = os.fstat(fd)
         if not stat.S_ISREG(status.st_mode):

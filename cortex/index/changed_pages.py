@@ -26,8 +26,6 @@ from cortex.vault.layout import layout_of
 # What lies elsewhere may be known to this clone alone, and then has no lines.
 _SHARED_FOLDERS = ("records", "sessions")
 
-BriefingLines = dict[tuple[BriefingPage, str], ItemLine]
-
 
 def update_pages(
     root: str, before: Mapping[str, bytes | None]
@@ -77,5 +75,5 @@ def update_pages(
     return found
 
 
-def _briefing_lines(path: str, data: bytes) -> BriefingLines:
+def _briefing_lines(path: str, data: bytes) -> dict[tuple[BriefingPage, str], ItemLine]:
     return {(page, item.id): item for page, item in summarize_note(path, data, 0).briefing_items}

@@ -10,13 +10,12 @@ from cortex.index.catalogue import FILE_NAME, Catalogue
 from cortex.index.refresh import file_stamp
 from cortex.vault.state import store
 
-_CACHE_FILE = "degree"
 _MAX_CACHE_BYTES = 1 << 28  # bytes
 
 
 def in_degree(catalogue: Catalogue) -> dict[int, int]:
     """Number of notes that link to each note, by note number. Counted once for each catalogue."""
-    path = os.path.join(catalogue.folder, _CACHE_FILE)
+    path = os.path.join(catalogue.folder, "degree")
     stamp = file_stamp(os.path.join(catalogue.folder, FILE_NAME)).encode()
     with suppress(OSError, ValueError):  # not counted yet, or not by this program
         head, _, held = store.read(path, _MAX_CACHE_BYTES).partition(b"\n")

@@ -88,8 +88,7 @@ class LinkGraph:
         return found
 
     def edges_touching(self, numbers: Sequence[int], kinds: Iterable[str] = ()) -> list[GraphEdge]:
-        """Every edge that touches one of these notes, once, in canonical direction. Edges from a
-        note to itself are left out."""
+        """Every edge that touches one of these notes, once, in canonical direction; no loops."""
         wanted = frozenset(kinds)
         found: dict[GraphEdge, None] = {}
         outs, backs = self.outgoing_by_note(numbers), self.incoming_by_note(numbers)

@@ -78,8 +78,7 @@ def _is_number(value: object) -> TypeGuard[int | float]:
 
 
 def add_distill_command(words: tuple[str, ...]) -> str:
-    """Write a command for `[distill]` into the settings that have none; the file's path. Raises
-    `InvalidInputError` if they have one."""
+    """Write a `[distill]` command into the settings; their path. Or `InvalidInputError`."""
     path = settings_file()
     before = files.read_bounded(path, _MAX_BYTES, follow=True)
     if b"[distill]" in before or files.why_unreadable(path, follow=True):

@@ -276,8 +276,7 @@ def _compose_overview(
 
 
 def _allot_room(costs: dict[str, _PartCosts], room: int) -> dict[str, _PartFill]:
-    """Each part filled: first within its share of the room, then with what the others left; with
-    what stands alone, and then with the rest."""
+    """Each part filled: in its share, then with what others left; first what stands alone."""
     filled = {kind: _fill_part(one, one.fixed()) for kind, one in costs.items()}
     shares = dict[str, int]()
     rest = room
@@ -319,11 +318,9 @@ def _fill_part(costs: _PartCosts, room: int) -> _PartFill:
     if most == costs.entry_total and everything <= room:  # then no line counts the rest
         lines, used = most, everything
     lined = room * _SINGLE_LINES_SHARE
-    while (
-        lines < most
-        and costs.line_costs[lines] <= left(lines + 1)
-        and (lines < costs.first_lines or used + costs.line_costs[lines] <= lined)
-    ):
+    while lines < most and costs.line_costs[lines] <= left(lines + 1):
+        if lines >= costs.first_lines and used + costs.line_costs[lines] > lined:
+            break
         used += costs.line_costs[lines]
         lines += 1
     for wanted in (_WHOLE_NOTES_FIRST, most):

@@ -128,15 +128,11 @@ def body_excerpt(title: str, body: str, most: int = UNLABELLED_CHARACTERS) -> st
             continue  # a part of a template that nobody filled
         elif other := _OTHER_LABEL_RE.match(paragraph):
             others.append(_strip_markup(paragraph[other.end() :]))
-        elif (
-            not labelled
-            and not others
-            and room > 0
-            and not _SOURCE_LINE_RE.fullmatch(paragraph)
-            and not (plain and paragraph.startswith(_CONTEXT_PREFIXES))
-        ):
-            plain = _beyond_title(title, plain, _strip_markup(paragraph))
-            room -= len(paragraph)
+        elif not labelled and not others and room > 0:
+            is_context = plain and paragraph.startswith(_CONTEXT_PREFIXES)
+            if not is_context and not _SOURCE_LINE_RE.fullmatch(paragraph):
+                plain = _beyond_title(title, plain, _strip_markup(paragraph))
+                room -= len(paragraph)
     rest = " ".join(plain) or ("" if labelled else next(iter(others), ""))
     what = labelled.get("what", "") or rest
     reasons = [

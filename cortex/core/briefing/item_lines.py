@@ -28,7 +28,6 @@ INDEX = BriefingPage("index")
 _RECENT_SECTIONS = {"session": "Recent sessions", "meeting": "Recent meetings"}
 NO_PROJECT = "personal"  # the folder of what belongs to no project
 MAX_REASON_CHARACTERS = 200
-_DELETED = "deleted"
 _SECTION_BY_TYPE = {
     "session": "Sessions", "decision": "Decisions", "rejection": "Decisions",
     "gotcha": "Gotchas", "pattern": "Patterns",
@@ -74,7 +73,7 @@ def item_lines_of(note: ItemSource) -> Iterator[tuple[BriefingPage, ItemLine]]:
     """The lines of a note, each with the page that it stands on. A deleted one has none: not even
     the archive, which tells what once held, goes on with what somebody took back. Nor has a
     personal one, since pages are committed for all."""
-    if note.status == _DELETED or is_personal(note.scope, note.project):
+    if note.status == "deleted" or is_personal(note.scope, note.project):
         return
     is_aside = note.status in SET_ASIDE_STATUSES
     is_session = note.type == "session"
@@ -145,8 +144,7 @@ def extract_reason(body: str, title: str) -> str:
 
 
 def page_path(page: BriefingPage) -> str:
-    """The path of a page, `briefings/<project>/<page>.md`, valid on every file system; below the
-    folder of Cortex, if it has one."""
+    """The path of a page in Cortex's folder, `briefings/<project>/<page>.md`, valid everywhere."""
     if page.kind == "index":
         return f"{BRIEFINGS_FOLDER}/index.md"
     name = _safe_file_name(page.name, PAGE_KINDS) if page.name else page.kind

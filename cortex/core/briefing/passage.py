@@ -11,7 +11,6 @@ from cortex.core.briefing.excerpt import title_key
 MAX_FLAWS = 1  # a passage with more is counted in a briefing, and not told
 _FINDING_TYPES = ("gotcha", "discovery")
 # What a person said, to which a reply belongs.
-_WANTED_TYPES = ("decision", "rejection", "preference")
 # How sentences begin that answer the one before, report what was just done, or ask.
 _BEGINNING_RE = re.compile(
     r"(?:(?:i|you|we|it|this|that|these|those|they|he|she|both|there)\b|[a-z]{1,5}['’](?:s|m|d|ve|re|ll)\b"
@@ -117,7 +116,7 @@ def count_flaws(
     end = _end_of_statements(excerpt)
     told, announced = f"{title}: {excerpt[:end]}", excerpt[end:]
     said, reply, _ = told.partition(_REPLY)
-    is_wanted = type_ in _WANTED_TYPES
+    is_wanted = type_ in ("decision", "rejection", "preference")
     is_answered = (
         bool(reply)
         and is_wanted

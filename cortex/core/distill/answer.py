@@ -95,8 +95,7 @@ def said_in(event: Event) -> list[Utterance]:
 
 
 def read_answer(output: str) -> dict[str, object]:
-    """The JSON object in what a command printed, the last one that is an answer, without secrets.
-    Raises `CortexError` if there is none."""
+    """The last answer, a JSON object, in a command's output, without secrets. Or `CortexError`."""
     found: dict[str, object] | None = None
     for table in _objects(output):
         said = next((one for key in _WRAPPERS if isinstance(one := table.get(key), str)), "")
@@ -135,9 +134,7 @@ def check_answer(
         held = quotes.find(record.quote)
         if held is None:
             dropped[NO_QUOTE] += 1
-        elif any(
-            similarity(record.statement, other.statement) >= _SAME_STATEMENT for other in records
-        ):
+        elif any(similarity(record.statement, old.statement) >= _SAME_STATEMENT for old in records):
             dropped[REPEATED] += 1
         elif len(records) == MAX_RECORDS:
             dropped[TOO_MANY] += 1

@@ -112,8 +112,7 @@ def _may_begin_line(read: MaskedText, mark: re.Match[str]) -> bool:
 
 
 def find_phrases(read: MaskedText, taken: Sequence[MarkedLine]) -> list[Candidate]:
-    """The sentences with a phrase, except those within a marked line of the same type and the first
-    sentence of any marked line."""
+    """Sentences with a phrase, in no marked line of their type, nor the first of a marked line."""
     places: dict[int, None] = {}
     for word in phrase_rules.RULE_KEYWORDS:
         at = read.masked.find(word)

@@ -39,12 +39,9 @@ def find_tags(read: MaskedText) -> list[tuple[int, int, Candidate]]:
     while at >= 0 and len(found) < _MAX_TAGS:
         tag = _TAG_RE.match(read.masked, at) or _match_bare_tag(read, at)
         end = tag.end() if tag else at + len(OPENING)
-        if (
-            tag
-            and read.text[at - 1 : at] not in ("[", "\\", '"', "“", "'", "!")
-            and read.text[end : end + 1] != "("
-            and not read.is_indented_code(at)
-        ):
+        is_quoted = read.text[at - 1 : at] in ("[", "\\", '"', "“", "'", "!")
+        is_link = read.text[end : end + 1] == "("
+        if tag and not is_quoted and not is_link and not read.is_indented_code(at):
             stop = _tag_text_end(read, end)
             if one := _parse_tag(read, at, tag, stop):
                 used = end if one[0] else stop

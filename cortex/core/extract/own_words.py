@@ -17,8 +17,7 @@ _END_LINES = 3  # at either end of a long prompt, which may become records
 
 
 def own_lines(prompt: str) -> list[str]:
-    """The lines of a prompt that are likely the person's own: none of a plan, and of a prompt with
-    a pasted talk those before it."""
+    """The lines of a prompt likely the person's own: none of a plan, those before a pasted talk."""
     if not is_own_prompt(prompt):
         return []
     lines = [line for line in prompt.split("\n") if line.strip()]

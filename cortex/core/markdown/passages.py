@@ -61,15 +61,9 @@ def passages(text: str) -> list[TextPassage]:
 
     for block in _iter_blocks(text):
         begins_part = block.kind in ("heading", "break")
-        if (
-            held
-            and not is_short
-            and (
-                (block.kind == "ask" and size > 1)
-                or (begins_part and size >= _MIN_CHARS)
-                or (size >= _LEAD_CHARS and size + len(block.text) > PASSAGE_CHARS)
-            )
-        ):
+        is_next = (block.kind == "ask" and size > 1) or (begins_part and size >= _MIN_CHARS)
+        is_full = size >= _LEAD_CHARS and size + len(block.text) > PASSAGE_CHARS
+        if held and not is_short and (is_next or is_full):
             flush()
         if not held:
             around = "\n".join([title, *(words for _, words in headings), asked]).strip()

@@ -240,12 +240,9 @@ def _join_additions(one: list[bytes], two: list[bytes], *, spaced: bool) -> list
         return sorted(turns, key=lambda line: (turns[line], line))
     blocks = sorted(filter(None, (one, two)), key=lambda block: (_starts_blank(block[:1]), block))
     meeting = [block[place] for block, place in zip(blocks, (-1, 0), strict=False)]
-    if (
-        len(blocks) == 2
-        and spaced
-        and all(line.strip() for line in meeting)
-        and not all(line.lstrip().startswith(_LIST_ITEM_PREFIXES) for line in meeting)
-    ):
+    is_full = all(line.strip() for line in meeting)
+    is_list = all(line.lstrip().startswith(_LIST_ITEM_PREFIXES) for line in meeting)
+    if len(blocks) == 2 and spaced and is_full and not is_list:
         return [*blocks[0], b"\n", *blocks[1]]
     return [line for block in blocks for line in block]
 

@@ -229,11 +229,8 @@ def _find_note_damage(
         return _find_unreadable_merge(plan, versions, file)
     # What both made of it alike may have been changed since; only git puts markers into it, for two
     # notes of one name.
-    if (
-        ours == theirs
-        and not is_in_the_way
-        and not marked_conflicts(file.data) - marked_conflicts(ours or b"")
-    ):
+    has_new_markers = bool(marked_conflicts(file.data) - marked_conflicts(ours or b""))
+    if ours == theirs and not is_in_the_way and not has_new_markers:
         return None
     wanted = NoteFile(file.path, file.data)
     if ours is not None and theirs is not None:
@@ -270,14 +267,11 @@ def _find_unreadable_merge(
 ) -> MergeDamage | None:
     """A note that both sides changed and whose frontmatter git made unreadable: a field twice."""
     _, ours, theirs = versions.texts()
-    if (
-        ours is None
-        or theirs is None
-        or file.data in (ours, theirs)
-        or file.path != versions.merged_path()
-        or not notes.read(file.data).problems
-        or any(notes.read(data).problems for data in (ours, theirs))
-    ):
+    if ours is None or theirs is None or file.data in (ours, theirs):
+        return None
+    if file.path != versions.merged_path() or not notes.read(file.data).problems:
+        return None
+    if any(notes.read(data).problems for data in (ours, theirs)):
         return None
     decision = merge_versions(plan, versions)
     if decision.ask_reason:

@@ -22,8 +22,7 @@ _PARTICLES = frozenset(_PARTICLE_WORDS.split())
 
 
 def parse_attendee(text: str) -> tuple[str, tuple[str, ...]]:
-    """The name in an entry of a list of attendees, and its other names: handle and initials. The
-    name is empty if the entry is none."""
+    """The name (empty for none) in an entry of a list of attendees, and its handle and initials."""
     text = _LINK_RE.sub(lambda link: link[1] or link[2], CHECKBOX_RE.sub("", text))
     text = _LEADING_INITIALS_RE.sub(r"\2 (\1)", text)
     handles = _HANDLE_RE.findall(text)

@@ -59,8 +59,7 @@ def parse_task(texts: list[str], names: NameSet) -> tuple[str, str, str]:
 
 
 def parse_own_task(text: str) -> tuple[str, str, str]:
-    """Text, owner and due date of a task in a person's own note. The owner is a field or a mention:
-    no other word is taken for a name."""
+    """Text, owner (a field or a mention alone) and due date of a task in a person's own note."""
     text, marked = _take_plugin_marks(text)
     text, due = _take_due(text)
     text, owner = _take_owner_field(text)

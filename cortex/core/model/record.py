@@ -99,8 +99,7 @@ def split_leading_word(line: str) -> tuple[str, str]:
 
 
 def is_record_type(word: str) -> bool:
-    """True if a record may be of this type, which may be invented: it names a folder, and is
-    neither session nor briefing."""
+    """True if a record may be of this type: the name of a folder, but no session or briefing."""
     return slugify(word, 40) == word and word not in ("session", "briefing")
 
 

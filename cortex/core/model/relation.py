@@ -256,8 +256,7 @@ def relations_of(fields: Fields) -> Iterator[tuple[str, str]]:
 
 
 def iter_relations(value: FieldValue) -> Iterator[tuple[str, str]]:
-    """Kind and value of each relation, in every form that people write: `{kind, to}`,
-    `kind: target`, a target alone."""
+    """Kind and value of each relation, written `{kind, to}`, `kind: target` or a target alone."""
     for one in value if isinstance(value, list) else [value]:
         if isinstance(one, str):
             yield "relates_to", one

@@ -218,8 +218,7 @@ def _what_was_asked(said: str) -> str:
 
 
 def _format_activity(turn: TurnSummary) -> str:
-    """Files and failures; those that do not fit are counted. A file without a folder is put in
-    backticks, to tell its name from a word."""
+    """Files (in backticks without a folder, to tell them from words) and failures; more counted."""
     names = [one.replace("`", "'").replace("[[", "[") for one in turn.changed_files]
     names = [name if "/" in name else f"`{name}`" for name in names]
     failed = (run for run in turn.commands if run.outcome.lower().startswith("fail"))

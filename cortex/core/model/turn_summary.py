@@ -104,8 +104,7 @@ def parse_turn_summary(text: str) -> TurnSummary:
 
 
 def format_utterances(said: Iterable[Utterance]) -> str:
-    """What was said as markdown; `utterances` reads it back. A code block or `<private>` that a
-    message leaves open is closed at its end."""
+    """What was said as markdown, for `utterances`. Open code blocks and `<private>` are closed."""
     parts: list[str] = []
     before = ""
     for one in said:

@@ -14,8 +14,6 @@ from cortex.core.notes import edit, note as notes
 from cortex.core.notes.heading import join_heading, split_heading
 from cortex.core.notes.note import Note
 
-_LINK_FIELDS = ("supersedes", "superseded_by")
-
 
 def in_current_form(note: Note, order: tuple[str, ...], session_note: str = "") -> Note:
     """The record with its title as heading and alias, links as links, and no field that goes
@@ -45,7 +43,7 @@ def in_current_form(note: Note, order: tuple[str, ...], session_note: str = "") 
 
 def _with_links(note: Note, session_note: str) -> Note:
     """The note with links in the place of ids of events, its session and what it superseded."""
-    for key in _LINK_FIELDS:
+    for key in ("supersedes", "superseded_by"):
         value = note.fields.get(key)
         if names := [name for name in note.get_list(key) if name]:
             links = [name if "[[" in name else f"[[{name}]]" for name in names]

@@ -157,11 +157,8 @@ def _has_forbidden_character(text: str) -> bool:
 
 def _parse_block_scalar(first: str, below: str) -> ParsedValue:
     lines = split_lines(below)
-    if (
-        first.rstrip(" ") not in ("|", "|-", "|+", ">", ">-", ">+")
-        or not lines
-        or not lines[0].strip(" \n")
-    ):
+    is_known = first.rstrip(" ") in ("|", "|-", "|+", ">", ">-", ">+")
+    if not is_known or not lines or not lines[0].strip(" \n"):
         raise _NotInSubset
     indent = lines[0][: len(lines[0]) - len(lines[0].lstrip(" "))]
     if not indent or not all(line.startswith(indent) or line == "\n" for line in lines):
@@ -229,14 +226,9 @@ def _parse_flow_mapping(text: str, at: int, depth: int) -> tuple[dict[str, YamlN
     at = _skip_blanks(text, at + 1)
     while text[at] != "}":
         key, end = _parse_flow_node(text, at, MAX_DEPTH)
-        if (
-            not isinstance(key, str)
-            or key in nodes
-            or text[end] != ":"
-            or text[end + 1] not in " \n"
-            or "\n" in text[at:end]
-            or end - at > 100
-        ):
+        if not isinstance(key, str) or key in nodes or "\n" in text[at:end] or end - at > 100:
+            raise _NotInSubset
+        if text[end] != ":" or text[end + 1] not in " \n":
             raise _NotInSubset
         nodes[key], at = _parse_flow_node(text, _skip_blanks(text, end + 1), depth + 1)
         at = _skip_comma(text, at, "}")

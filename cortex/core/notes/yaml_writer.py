@@ -23,7 +23,6 @@ _PLAIN_RE = re.compile(
 _YAML_1_1_WORDS = frozenset(["true", "false", "yes", "no", "on", "off", "null", "y", "n"])
 # Fields whose numbers stand as numbers, so that an editor sorts by them; any other text of digits
 # is quoted and stays text.
-_NUMERIC_KEYS = ("confidence", "priority")
 _NUMBER_PATTERN = r"(?:0|[1-9][0-9]{0,2})(?:\.[0-9]{1,6})?"
 _ESCAPED_CHARACTERS_PATTERN = (
     "[\x00-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ud800-\udfff"
@@ -53,7 +52,7 @@ def field_lines(key: str, value: YamlValue, indent: str = "") -> list[str]:
             *(line for k, v in value.items() for line in field_lines(k, v, indent + "  ")),
         ]
     if isinstance(value, str):
-        plain = key in _NUMERIC_KEYS and re.fullmatch(_NUMBER_PATTERN, value)
+        plain = key in ("confidence", "priority") and re.fullmatch(_NUMBER_PATTERN, value)
         return [f"{indent}{key}: {value if plain else scalar(value)}"]
     if isinstance(value, Sequence):
         is_link = len(value) == 1 and str(value[0]).startswith("[[")

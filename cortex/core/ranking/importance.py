@@ -184,15 +184,14 @@ _RANK_TERMS = ("confidence", "priority", "centrality", "access", "branch", "rece
 def _rank_terms(signals: Signals, now: float) -> tuple[float, float, float, float, float, float]:
     """Seed 003: five addends and the recency factor. Hot: called for 10,000 notes at a time."""
     uses, priority = signals.uses, signals.priority
+    age = age_seconds(last_touched(signals), now)
     return (
         0.5 * _confidence_or_default(signals),
         0.2 * DEFAULT_PRIORITY / 10 if priority is None else 0.02 * _clamp(priority, 1, 10),
         0.15 * centrality(signals) if signals.incoming else 0.0,
         0.15 * _use_share(uses, signals.most_uses) if uses else 0.0,
         0.1 if signals.same_branch else 0.0,
-        1.0
-        if signals.pinned
-        else 1.0 / (1.0 + age_seconds(last_touched(signals), now) / (RECENCY_DAYS * DAY_SECONDS)),
+        1.0 if signals.pinned else 1.0 / (1.0 + age / (RECENCY_DAYS * DAY_SECONDS)),
     )
 
 

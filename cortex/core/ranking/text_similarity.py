@@ -90,15 +90,11 @@ def read_sketch(packed: bytes) -> TokenSketch:
 
 
 def sketch_band(a: TokenSketch, b: TokenSketch) -> LikenessBand | None:
-    """The band of two texts' likeness: exact up to 256 different words, estimated beyond (a
-    standard error of 0.03)."""
+    """The band of two texts' likeness: exact to 256 words, then estimated (standard error 0.03)."""
     limit = min(a.limit, b.limit)
-    one, other = (
-        sketch.hashes
-        if limit == _MAX_HASH
-        else frozenset(value for value in sketch.hashes if value <= limit)
-        for sketch in (a, b)
-    )
+    one, other = a.hashes, b.hashes
+    if limit != _MAX_HASH:
+        one, other = (frozenset(value for value in some if value <= limit) for some in (one, other))
     likeness = jaccard(one, other)
     has_same_numbers = likeness < DUPLICATE_THRESHOLD or not any(value & 1 for value in one ^ other)
     return likeness_band(likeness, has_same_numbers=has_same_numbers)

@@ -64,7 +64,7 @@ def redact(text: str) -> tuple[str, tuple[str, ...]]:
 
 
 def _find_secrets(text: str) -> list[tuple[int, int, int]]:
-    """(start, end, row of SECRET_PATTERNS) of each secret, sorted; overlaps take the first row."""
+    """(start, end, row of SECRET_PATTERNS) of each secret, sorted; overlaps as one of the first row."""
     folded = text.lower()
     words = text.split()
     long_words = [word for word in words if len(word) >= secret_patterns.MIN_TOKEN_CHARS]
@@ -217,11 +217,8 @@ def _is_plain_password(text: str, name: int, start: int, value: str) -> bool:
     said = text[name:start]
     password = said.lower().startswith(_PASSWORD_NAME_PREFIXES)
     quoted = text[start - 1] in "\"'`" and after in (text[start - 1], "\\")
-    attached = (
-        said.rstrip("\"'").endswith("=")
-        and " " not in said
-        and after in ("", " ", "\n", ";", "&", '"', "'", "`", "\\")
-    )
+    ends = after in ("", " ", "\n", ";", "&", '"', "'", "`", "\\")
+    attached = ends and " " not in said and said.rstrip("\"'").endswith("=")
     before = text[max(0, name - 30) : name]
     option = before[len(before.rstrip("abcdefghijklmnopqrstuvwxyz-")) :].startswith("--")
     shouted = attached and (said[:4].isupper() or option)  # DB_PASSWORD=... or --password=...
@@ -334,7 +331,7 @@ def _find_login_passwords(pattern: re.Pattern[str], text: str) -> Iterator[Span]
 
 
 def _command_before(text: str, end: int, apostrophe: re.Pattern[str]) -> str:
-    """The shell command before `end`, up to 400 characters, from a mark or separator on."""
+    """The shell command before `end`, up to 400 characters, from a mark or unquoted separator on."""
     command = text[max(0, end - 400) : end].replace("\\\n", "  ")
     command = command[command.rfind("\0") :] if "\0" in command else command
     if "'" in command:
@@ -434,22 +431,16 @@ def _is_stated_password(value: str, *, quoted: bool) -> bool:
     if not value.isascii() and not value.isprintable():
         return False
     path = "/" in value and (value.islower() or value[0] == "/" or "." in value)
-    code = (
-        path
-        or any(sign in value.rstrip("=") for sign in "()[]{}<>=")
-        or (value.replace("_", "").isalnum() and "_" in value and value.isupper())
-    )
+    shouted = "_" in value and value.isupper() and value.replace("_", "").isalnum()
+    code = path or shouted or any(sign in value.rstrip("=") for sign in "()[]{}<>=")
     names = value.rstrip("0123456789").replace("_", ".").split(".")
     dotted = len(names) > 1 and all(map(str.isidentifier, names))
     if code or dotted or _is_technical_term(value.lower()):
         return False
     if value.isdigit():
         return True
-    signs = (
-        value.lower() != value.upper()
-        and any(sign in value.rstrip("!?") for sign in _PASSWORD_SIGNS)
-        and "@" not in value[:1]
-    )
+    has_signs = any(sign in value.rstrip("!?") for sign in _PASSWORD_SIGNS)
+    signs = has_signs and value.lower() != value.upper() and "@" not in value[:1]
     word = quoted and value.isalpha() and not value.istitle() and _may_be_secret_word(value)
     return _has_letter_and_digit(value) or signs or word
 

@@ -135,12 +135,10 @@ def _is_frame_tag(match: re.Match[str], end: re.Pattern[str]) -> bool:
 def _is_tag_in_context(match: re.Match[str], at: int, end: re.Pattern[str]) -> bool:
     """True if an ambiguous name that ends at `at` is a tag here, not an operand or a type."""
     text, before = match.string, match[1]
-    if (
-        not before
-        and text[at : at + 1] in (">", ",")
-        and text[match.end() : at].istitle()
-        and _ends_with_type_name(text, match.start())
-    ):
+    may_be_type = (
+        not before and text[at : at + 1] in (">", ",") and text[match.end() : at].istitle()
+    )
+    if may_be_type and _ends_with_type_name(text, match.start()):
         return False  # `List<User>`
     return not any(sign.isspace() for sign in before) or end.match(text, at) is not None
 

@@ -103,11 +103,8 @@ def splices_to_append(text: str, container: JsonNode, value: object, key: str = 
     inline = "\n" not in text[container.start : container.end] and (
         bool(container.entries) or style.on_one_line
     )
-    indents = (
-        _line_indent(text, one.start)
-        for one in reversed(container.entries)
-        if _begins_line(text, one)
-    )
+    first_on_line = (one for one in reversed(container.entries) if _begins_line(text, one))
+    indents = (_line_indent(text, one.start) for one in first_on_line)
     inner = next(indents, _line_indent(text, container.start) + style.indent)
     blank = "" if style.compact else " "
     name = f"{json.dumps(key, ensure_ascii=False)}:{blank}" if key else ""

@@ -30,10 +30,8 @@ def parse_moment(text: str, now: str) -> int | None:
         if (days := _DAYS_AGO.get(text.lower())) is not None:
             return int(parse_utc(now[:10]).timestamp()) - days * _DAY
         if span := _SPAN_RE.fullmatch(text.lower()):
-            return (
-                int(datetime.fromisoformat(now).timestamp())
-                - int(span[1]) * _SECONDS_PER_UNIT[span[2]]
-            )
+            seconds = int(span[1]) * _SECONDS_PER_UNIT[span[2]]
+            return int(datetime.fromisoformat(now).timestamp()) - seconds
         if date := _DATE_RE.fullmatch(text):
             moment = datetime(int(date[1]), int(date[2] or 1), int(date[3] or 1), tzinfo=UTC)
         elif "T" in text.upper():

@@ -72,11 +72,8 @@ def has_merge_drivers(directory: str) -> bool:
     repository = find_repository(directory)
     config = os.path.join(repository.common_dir, "config") if repository else ""
     text = "\n".join(_read_lines(config))
-    if (
-        repository is None
-        or ("[cortex]" in text and "removed" in text)
-        or (not text and files.why_unreadable(config))
-    ):
+    is_removed = "[cortex]" in text and "removed" in text
+    if repository is None or is_removed or (not text and files.why_unreadable(config)):
         return True
     programs = re.findall(_DRIVER_COMMAND_RE, text)
     return len(programs) >= 2 and all(os.path.exists(path) for pair in programs for path in pair)

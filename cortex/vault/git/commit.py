@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from typing import NamedTuple
 
 from cortex.core.merge.conflict_markers import marked_conflicts
-from cortex.core.merge.note_versions import is_briefing, is_record
+from cortex.core.merge.note_versions import is_briefing, is_record, note_id, stem_of
 from cortex.core.model.event import is_event_id
 from cortex.core.model.layout import (
     BRIEFINGS_FOLDER,
@@ -106,9 +106,8 @@ def format_message(paths: Iterable[str]) -> str:
     """A commit's message: `cortex: 3 events, 2 records`. An event counts once, wherever it went."""
     names: dict[str, set[str]] = {kind: set() for kind in _KINDS}
     for path in paths:
-        name = path.rpartition("/")[2]
         kind = _kind_of(path)
-        names[kind].add(path if kind == "briefing" else name.removesuffix(".md"))
+        names[kind].add(path if kind == "briefing" else stem_of(path))
     counts = {kind: len(some) for kind, some in names.items() if some}
     if set(counts) == {"briefing"}:
         return "cortex: refresh briefings"
@@ -204,21 +203,16 @@ def set_index_entries(root: str, entries: Mapping[bytes, bytes]) -> None:
 def declined_error(root: str, ran: git_cli.GitResult, verb: str) -> CortexError:
     """The error for a commit or merge that git did not make."""
     if _NO_IDENTITY_RE.search(ran.stderr):
-        return CortexError(
-            "git does not know who commits",
-            'git config user.name "Your Name" && git config user.email you@example.org',
-        )
-    words = ["rev-parse", "--git-path", "hooks"]
-    ran_hooks = git_cli.run_unchecked(root, words, hooks=True)
-    folder = os.path.join(root, os.fsdecode(ran_hooks.stdout.rstrip(b"\n")))
+        hint = 'git config user.name "Your Name" && git config user.email you@example.org'
+        return CortexError("git does not know who commits", hint)
+    hook_path = git_cli.run_unchecked(root, ["rev-parse", "--git-path", "hooks"], hooks=True).stdout
+    folder = os.path.join(root, os.fsdecode(hook_path.rstrip(b"\n")))
     hooks = [name for name in _COMMIT_HOOKS if os.access(os.path.join(folder, name), os.X_OK)]
     if hooks and ran.code == 1:
         output = f"{ran.stderr} {ran.stdout.decode('utf-8', 'replace')}"
         said = " ".join(output.split())[:300] or f"exit code {ran.code}"
-        return CortexError(
-            f"a hook of this repository ({', '.join(hooks)}) declined the {verb}: {said}",
-            "mend what it names, then run the command again",
-        )
+        message = f"a hook of this repository ({', '.join(hooks)}) declined the {verb}: {said}"
+        return CortexError(message, "mend what it names, then run the command again")
     return git_cli.command_error(verb, ran, root)
 
 
@@ -368,19 +362,13 @@ def _why_unfinished(root: str, path: str, data: bytes, note: notes.Note) -> str:
         return ""
     known = marked_conflicts(_read_at_head(root, path))
     for name in note.provenance()[0]:
-        known |= marked_conflicts(_read_event(root, name))
+        event = _read_quietly(root, layout_of(root).event(name), _MAX_NOTE_BYTES)
+        known |= marked_conflicts(event)
     return "it holds conflict markers" if marked_conflicts(data) - known else ""
 
 
 def _read_at_head(root: str, path: str) -> bytes:
     return objects.read_at_revision(root, "HEAD", path) or b""
-
-
-def _read_event(root: str, event_id: str) -> bytes:
-    try:
-        return files.read(root, layout_of(root).event(event_id), _MAX_NOTE_BYTES)
-    except (CortexError, OSError):
-        return b""
 
 
 class StatusEntry(NamedTuple):
@@ -434,15 +422,15 @@ def _find_moves(root: str, gone: Mapping[str, str], here: Sequence[str]) -> dict
         if is_outside_own_folders(root, path) or path.rpartition("/")[2] not in names
     }
     texts = objects.read_blobs(root, gone.values())
-    ids = {id_: path for path, blob in gone.items() if (id_ := _note_id(texts.get(blob, b"")))}
+    ids = {id_: path for path, blob in gone.items() if (id_ := note_id(texts.get(blob, b"")))}
     found = {}
     for path in here if ids else ():
-        old = ids.pop(_note_id(_read_beginning(root, path)), "")
+        old = ids.pop(note_id(_read_beginning(root, path)), "")
         if old and is_outside_own_folders(root, old):
             found[old] = path
     for one in sorted(list_status(root, (".",))) if ids else ():
         if one.kind == "A" and one.path.endswith(".md") and is_outside_own_folders(root, one.path):
-            old = ids.pop(_note_id(_read_beginning(root, one.path)), "")
+            old = ids.pop(note_id(_read_beginning(root, one.path)), "")
             found |= {old: one.path} if old else {}
     return found
 
@@ -468,8 +456,7 @@ def _own_changes_elsewhere(root: str) -> list[StatusEntry]:
 
 
 def _is_ours(path: str, data: bytes) -> bool:
-    stem = path.rpartition("/")[2].removesuffix(".md")
-    is_event = is_event_path(path) and is_event_id(stem)
+    is_event = is_event_path(path) and is_event_id(stem_of(path))
     return is_event or is_record(notes.read(data)) or is_briefing(path, data)
 
 
@@ -483,13 +470,14 @@ def is_outside_own_folders(root: str, path: str) -> bool:
     return path not in OWN_SETTINGS_FILES and not layout_of(root).own_folder(path)
 
 
-def _note_id(data: bytes) -> str:
-    return notes.read(data).get("id")
-
-
 def _read_beginning(root: str, path: str) -> bytes:
-    """The beginning of a note, enough for its frontmatter; nothing when it cannot be read."""
+    """The beginning of a note, enough for its frontmatter."""
+    return _read_quietly(root, path, notes.MAX_FRONTMATTER_BYTES + 4096)
+
+
+def _read_quietly(root: str, path: str, most: int) -> bytes:
+    """The bytes of a file; nothing when it cannot be read."""
     try:
-        return files.read(root, path, notes.MAX_FRONTMATTER_BYTES + 4096)
+        return files.read(root, path, most)
     except (CortexError, OSError):
         return b""

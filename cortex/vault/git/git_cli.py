@@ -28,7 +28,6 @@ _HARDENING_FLAGS = (
 _NO_HOOKS_FLAGS = ("-c", "core.hooksPath=/dev/null")
 # Housekeeping belongs to a quiet moment; only who asks for it by name gets it.
 _NO_MAINTENANCE_FLAGS = ("-c", "gc.auto=0", "-c", "maintenance.auto=false")
-_MAINTENANCE_COMMANDS = ("gc", "maintenance")
 _ENVIRONMENT = {
     "GIT_TERMINAL_PROMPT": "0",
     "GIT_OPTIONAL_LOCKS": "0",
@@ -50,9 +49,7 @@ _REMOTE_COMMAND_FLAGS = {
     "push": ("--progress", "--no-recurse-submodules"),
 }
 SILENCE_SECONDS = 30.0  # seconds; `CORTEX_GIT_SILENCE` says otherwise
-_REASON_RE = re.compile(
-    r"^(?:fatal|error|remote: fatal|remote: error|CONFLICT|ssh|! \[)", re.MULTILINE
-)
+_REASON_RE = re.compile(r"^(?:(?:remote: )?(?:fatal|error)|CONFLICT|ssh|! \[)", re.MULTILINE)
 _DUBIOUS_OWNERSHIP_RE = re.compile(
     r"^fatal: detected dubious ownership in repository at '(.+)'$", re.MULTILINE
 )
@@ -276,7 +273,7 @@ def _run_process(
     else:
         environment["GIT_LITERAL_PATHSPECS"] = "1"
         flags = (*_NO_HOOKS_FLAGS, *flags)
-    if _subcommand(arguments) not in _MAINTENANCE_COMMANDS:
+    if _subcommand(arguments) not in ("gc", "maintenance"):
         flags = (*_NO_MAINTENANCE_FLAGS, *flags)
     command = ["git", *_HARDENING_FLAGS, *flags, *arguments]
     # 6 ms, and most commands need no git.

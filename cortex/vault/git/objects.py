@@ -132,8 +132,7 @@ def list_unmerged_stages(root: str) -> list[UnmergedStage]:
 def read_blobs(
     root: str, names: Iterable[str], max_bytes: int | None = None, *, timeout: float = 120.0
 ) -> dict[str, bytes]:
-    """The content of blobs by id, or by another name such as `HEAD:path`; what is no blob, or
-    larger than `max_bytes`, is left out."""
+    """The content of blobs (up to `max_bytes`) by id, or by another name such as `HEAD:path`."""
     wanted = list(dict.fromkeys(name for name in names if name.strip("0") and "\n" not in name))
 
     def cat_file(words: str) -> bytes:
@@ -200,8 +199,7 @@ def read_at_revision(root: str, revision: str, path: str) -> bytes | None:
 
 
 def read_first_version(root: str, path: str) -> bytes | None:
-    """The text with which a vault path first came into the repository, on any branch or in the
-    reflog; None when it never did."""
+    """The first text of a vault path, on any branch or in the reflog; None if it never had one."""
     words = ["log", "--all", "--reflog", "--format=", *RAW, "--no-renames", "--diff-filter=A", "-m"]
     output = git_cli.run_unchecked(root, [*words, "--", path], timeout=60.0).stdout
     added = [one.new_blob for one in list_raw(output)][-1:]  # git lists the newest first

@@ -73,11 +73,9 @@ class RepositoryRefs(NamedTuple):
 
     def has_branch(self, name: str) -> bool:
         """Whether there is such a branch, here or as last seen on a remote."""
-        if (
-            name == self.current_branch()
-            or not RepositoryRefs.is_branch_name(name)
-            or self._has_ref(f"refs/heads/{name}")
-        ):
+        if name == self.current_branch() or not RepositoryRefs.is_branch_name(name):
+            return True
+        if self._has_ref(f"refs/heads/{name}"):
             return True
         folder = os.path.join(self.common_dir, "refs", "remotes")
         remotes = files.list_folder(folder)

@@ -74,7 +74,9 @@ def _iter_compared(
             if entry is not None and entry not in texts:
                 continue  # its object is missing: a repair of the repository comes first
             try:
-                data = _read_or_none(top, path)
+                data = files.read(top, path, _MAX_FILE_BYTES + 1)
+            except NotFoundError:
+                data = None
             except (InvalidInputError, OSError):
                 continue
             if data is None or len(data) <= _MAX_FILE_BYTES:
@@ -90,13 +92,6 @@ def _is_written_by_git(data: bytes, versions: Collection[bytes]) -> bool:
     written = data.rstrip(b"\0")
     cut = len(data) % _SECTOR_BYTES == 0 or len(written) < len(data)
     return cut and any(version.startswith(written) for version in versions)
-
-
-def _read_or_none(top: str, path: str) -> bytes | None:
-    try:
-        return files.read(top, path, _MAX_FILE_BYTES + 1)
-    except NotFoundError:
-        return None
 
 
 def _changed_blobs(top: str, ours: str, theirs: str) -> dict[bytes, set[str]]:

@@ -53,12 +53,9 @@ def find_problems(root: str) -> list[Problem]:
     repository = checkout.find_repository(root)
     path, why = checkout.find_fault(root)
     if path:
-        is_ours = (
-            repository is not None
-            and is_vault_only(root, repository)
-            and path.startswith(repository.git_dir + os.sep)
-        )
-        hint = FIX_COMMAND if is_ours else git_cli.fault_hint(path)
+        hint = git_cli.fault_hint(path)
+        if repository and path.startswith(repository.git_dir + os.sep):
+            hint = FIX_COMMAND if is_vault_only(root, repository) else hint
         return [Problem(os.path.relpath(path, root), why, hint)]
     if repository is None:
         return []
@@ -85,11 +82,8 @@ def find_damage(root: str, repository: Repository) -> list[Problem]:
     config = os.path.join(repository.common_dir, "config")
     if is_config_broken := not is_config_readable(repository):
         add(config, "is empty or cannot be read", fix_or(f"{_move_away(config)} && git init"))
-    missing = [
-        path
-        for name in REQUIRED_FOLDERS
-        if not os.path.lexists(path := os.path.join(repository.common_dir, name))
-    ]
+    required = [os.path.join(repository.common_dir, name) for name in REQUIRED_FOLDERS]
+    missing = [path for path in required if not os.path.lexists(path)]
     for path in missing:
         add(path, "is gone: git does not see a repository here", fix_or("git init"))
     head = os.path.join(repository.git_dir, "HEAD")
@@ -177,14 +171,10 @@ def list_broken_refs(repository: Repository) -> list[str]:
 def list_empty_objects(repository: Repository) -> list[str]:
     """The paths of loose objects that are empty files."""
     folder = os.path.join(repository.common_dir, "objects")
-    return [
-        path
-        for two in files.list_folder(folder)
-        if len(two) == 2
-        for name in files.list_folder(os.path.join(folder, two))
-        if _OBJECT_ID_RE.fullmatch(two + name)
-        and not _file_size(path := os.path.join(folder, two, name))
-    ]
+    fans = [name for name in files.list_folder(folder) if len(name) == 2]
+    objects = ((two, name) for two in fans for name in files.list_folder(os.path.join(folder, two)))
+    paths = (os.path.join(folder, *one) for one in objects if _OBJECT_ID_RE.fullmatch("".join(one)))
+    return [path for path in paths if not _file_size(path)]
 
 
 def _recovery(repository: Repository, ref: str, empty: list[str]) -> str:

@@ -27,7 +27,6 @@ _OLD_SUMMARY, _OLD_SEGMENT = "access.sum", "access.part-"  # files of earlier ve
 _COUNTS = "="  # in the place of the time: a line of (id, count, last) triples
 _MAX_LOG_BYTES = 1_000_000  # beyond the counts
 _MAX_READ_BYTES = 16_000_000
-_MAX_ID_CHARS = 1_000
 _MAX_IDS = 100_000  # of more notes those that were used last are kept
 _ESCAPES = (("%", "%25"), ("\t", "%09"), ("\n", "%0A"), ("\r", "%0D"))
 
@@ -41,7 +40,7 @@ class AccessCount(NamedTuple):
 
 def append(vault: Vault, caller: Caller, verb: str, ids: Iterable[str]) -> None:
     """Log that `verb` has shown these notes. Raises nothing; takes a tenth of a millisecond."""
-    fields = [_escape(one) for one in ids if 0 < len(one) <= _MAX_ID_CHARS]
+    fields = [_escape(one) for one in ids if 0 < len(one) <= 1_000]
     if not fields:
         return
     words = str(epoch_seconds(caller.now)), _escape(verb), _escape(caller.source), *fields

@@ -60,8 +60,7 @@ def read_last_briefing(vault: Vault, key: BriefingKey) -> CachedBriefing | None:
 
 
 def _load_entry(vault: Vault, key: BriefingKey) -> tuple[CachedBriefing, list[bytes]] | None:
-    """The briefing in the file, and the paths and stamps, in turn, of what it was made from; None
-    if the file has another format or key."""
+    """The briefing, and in turn paths and stamps of its sources; None for another format or key."""
     try:
         head, _, body = store.read(_entry_path(vault, key), _MAX_BYTES).partition(b"\n")
         if head.decode("ascii", "replace") != f"{_FORMAT_LINE} {crc32(body)}":

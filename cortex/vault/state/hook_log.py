@@ -18,7 +18,6 @@ from cortex.vault.state.spool import list_entries
 LOG_FILE, OLD_LOG_FILE = "hooks.log", "hooks.old"
 TRANSCRIPT_EVENT = "transcript"  # instead of an event: lines that were left out for good
 _MAX_LOG_BYTES = 200_000  # then it becomes the old one
-_MAX_PROBLEM_CHARS = 300
 _RECENT_SECONDS = 3 * 24 * 3600  # for which a problem that nothing mends is named
 _MAX_READ_BYTES = 1 << 22
 
@@ -35,7 +34,7 @@ def append(  # noqa: PLR0917  the columns of a line
     vault: Vault, now: str, host: str, event: str, ms: int, problem: str = "", hint: str = ""
 ) -> None:
     """Append a run. Raises `OSError` or `InvalidInputError` where the log cannot be written."""
-    said = (" ".join(text.split())[:_MAX_PROBLEM_CHARS] for text in (problem, hint))
+    said = (" ".join(text.split())[:300] for text in (problem, hint))
     # A line begins with its line end: one that was cut off by a full disk spoils no other.
     line = "\n" + "\t".join((now, host, event, str(ms), *said, ""))
     folder = vault.state_folder()

@@ -95,11 +95,8 @@ class LockedSession:
         self._must_write = attempt is not None or not cursor.host
         cursor = _after_attempt(vault, cursor, attempt)
         self._vault_identity = _vault_identity(vault.root)
-        if (
-            cursor.vault not in ("", self._vault_identity)
-            and cursor.latest
-            and not is_event_captured(vault, cursor.latest)
-        ):
+        is_of_another = cursor.vault not in ("", self._vault_identity)
+        if is_of_another and cursor.latest and not is_event_captured(vault, cursor.latest):
             cursor = SessionCursor()  # the vault was made anew at its old path
         self._saved_cursor = cursor
         self.cursor = cursor._replace(vault=self._vault_identity) if cursor.host else cursor

@@ -121,8 +121,7 @@ def remove(path: str) -> None:
 
 
 def evict(folder: str, most: int, *, keep: int = 0, suffix: str = "") -> None:
-    """Where a folder has more than `most` files (whose names end with `suffix`), remove the oldest
-    until `keep`, or `most`, are left."""
+    """If a folder has over `most` files (with `suffix`), keep only the newest `keep`, or `most`."""
     names = [name for name in files.list_folder(folder) if name.endswith(suffix)]
     if len(names) > most:
         paths = (os.path.join(folder, name) for name in names)

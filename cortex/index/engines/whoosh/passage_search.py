@@ -37,8 +37,7 @@ class _Alternatives(NamedTuple):
 
 
 class Columns:
-    """The columns of all documents of an index: number of the note, tier, place in the note; and
-    which documents are deleted."""
+    """Of all documents of an index: number of the note, tier, place in it; which are deleted."""
 
     def __init__(self, reader: Any) -> None:
         self.numbers: list[int] = []

@@ -140,8 +140,7 @@ class PostingsMatcher(whoosh3.W3LeafMatcher):
         return found
 
     def read_positions(self) -> dict[int, str]:
-        """Where the term stands in each document from this block on, in the form that
-        `encode_positions` packs."""
+        """Where the term stands in each document from here on, as `encode_positions` packs it."""
         found: dict[int, str] = {}
         while self.is_active():
             self._read_ids()

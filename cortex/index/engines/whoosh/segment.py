@@ -128,8 +128,7 @@ def _receive_message(
 
 
 def _is_fork_safe() -> bool:
-    """Whether this process has a single thread, counting those that the `threading` module does not
-    know. Only Linux says so."""
+    """Whether this process has one thread, also by what `threading` ignores. Only Linux says so."""
     try:
         return len(os.listdir("/proc/self/task")) == 1
     except OSError:
