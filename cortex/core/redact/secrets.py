@@ -64,7 +64,7 @@ def redact(text: str) -> tuple[str, tuple[str, ...]]:
 
 
 def _find_secrets(text: str) -> list[tuple[int, int, int]]:
-    """(start, end, row of SECRET_PATTERNS) of each secret, sorted; overlaps as one of the first row."""
+    """(start, end, row of SECRET_PATTERNS) of each secret, sorted; overlaps take the lowest row."""
     folded = text.lower()
     words = text.split()
     long_words = [word for word in words if len(word) >= secret_patterns.MIN_TOKEN_CHARS]
@@ -331,7 +331,7 @@ def _find_login_passwords(pattern: re.Pattern[str], text: str) -> Iterator[Span]
 
 
 def _command_before(text: str, end: int, apostrophe: re.Pattern[str]) -> str:
-    """The shell command before `end`, up to 400 characters, from a mark or unquoted separator on."""
+    """The shell command before `end`, up to 400 characters, from a mark or bare separator on."""
     command = text[max(0, end - 400) : end].replace("\\\n", "  ")
     command = command[command.rfind("\0") :] if "\0" in command else command
     if "'" in command:
