@@ -183,7 +183,8 @@ def retry_while_locked(
     root: str, attempt: Callable[[], git_cli.GitResult], *, wait: float | None = None
 ) -> git_cli.GitResult:
     """Run `attempt` until no other git holds a lock. Raises `ConflictError` after `wait` seconds,
-    by default `LOCK_WAIT_SECONDS`, and at once when a crash has left the lock. Deletes no lock."""
+    by default `LOCK_WAIT_SECONDS`, and at once when a crash has left the lock. Deletes no lock: its
+    owner may be alive."""
     deadline = time.monotonic() + (LOCK_WAIT_SECONDS if wait is None else wait)
     pause = 0.02
     # 128 without a message: a commit could not read an index that another git just replaced.

@@ -132,7 +132,8 @@ def list_unmerged_stages(root: str) -> list[UnmergedStage]:
 def read_blobs(
     root: str, names: Iterable[str], max_bytes: int | None = None, *, timeout: float = 120.0
 ) -> dict[str, bytes]:
-    """The content of blobs (up to `max_bytes`) by id, or by another name such as `HEAD:path`."""
+    """The content of blobs (up to `max_bytes`) by id, or by another name such as `HEAD:path`. What
+    is no blob is left out."""
     wanted = list(dict.fromkeys(name for name in names if name.strip("0") and "\n" not in name))
 
     def cat_file(words: str) -> bytes:
