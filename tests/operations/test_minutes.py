@@ -274,3 +274,12 @@ def test_a_record_of_minutes_is_told_in_words_and_not_in_links(boiler: Vault, co
     assert "From Boiler room" in told
     assert "[[" not in told
     assert "|" not in told
+
+
+def test_minutes_that_are_captured_again_on_another_day_make_nothing_new(vault, caller) -> None:
+    text = "# Weekly, 20 November 2026\n\n- [ ] Ana: write the notes by 2026-11-26\n"
+    for now in ("2026-11-20T10:00:00Z", "2026-11-23T10:00:00Z"):
+        capture(vault, caller._replace(now=now), text, type="meeting")
+        normalize(vault, caller._replace(now=now))
+    made = [path.name for path in Path(vault.root, "records").rglob("*.md")]
+    assert len(made) == 2, made

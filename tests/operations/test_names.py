@@ -80,6 +80,14 @@ def test_the_note_that_is_called_so_comes_first_and_opens(known, caller, asked, 
     assert show(known, caller, asked.strip('"')).path == first
 
 
+@pytest.mark.parametrize(
+    "link",
+    ["[[PARA]]", "[[notes/PARA]]", "[[para#Areas|the method]]", "[[PARA|x]]", "[[Slip box]]"],
+)
+def test_a_link_as_it_is_pasted_from_a_note_names_it(known, caller, link) -> None:
+    assert show(known, caller, link).path in ("notes/PARA.md", "notes/Zettelkasten.md")
+
+
 def test_a_filter_beside_the_title_counts(known, caller) -> None:
     hits = search(known, caller, "PARA path:methods").hits
     assert [one.path for one in hits] == ["notes/methods.md"]

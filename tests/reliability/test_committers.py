@@ -198,7 +198,7 @@ def vault(tmp_path: Path, caller: Caller) -> Vault:
     with Path(made.root, "cortex.toml").open(
         "a"
     ) as settings:  # whose notes are whose is shown here
-        settings.write("\n[sync]\nnotes = false\n")
+        settings.write("\n[sync]\nnotes = false\npush = true\n")
     for words in (
         ("init", "-q"),
         ("add", "-A"),

@@ -344,7 +344,7 @@ def test_attributes_that_switch_our_drivers_off_are_spoken_over(stranger, mine, 
     assert "cortex-record" not in said
 
     first = clone.cortex("status")
-    assert first.stderr.count("git merges records and briefings by Cortex's drivers") == 1
+    assert first.stderr.count("in this clone git now merges Cortex's notes field by field") == 1
     for path, driver in (
         ("records/decision/base-0.md", "cortex-record"),
         ("briefings/app/decisions.md", "cortex-briefing"),

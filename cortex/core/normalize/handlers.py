@@ -263,9 +263,12 @@ def _handle_meeting(event: Event, known: ExistingRecords) -> list[NoteChange]:
     from cortex.core.minutes.records import records_of_minutes  # noqa: PLC0415
 
     twin = known.find_duplicate("meeting", event.project, content_digest("", event.text), event.at)
-    if twin:  # whatever came of them is there, or somebody has removed it
+    records = records_of_minutes(base_record(event))
+    # Whatever came of a twin is there, or somebody has removed it. A crash may have left the
+    # meeting of this very event, and not all of its records.
+    if twin and twin != known.path_by_id.get(records[0].id):
         return [AddProvenance(twin, event)]
-    return _changes_for_records(records_of_minutes(base_record(event)), event, known)
+    return _changes_for_records(records, event, known)
 
 
 HANDLERS: dict[str, Callable[[Event, ExistingRecords], list[NoteChange]]] = {

@@ -57,6 +57,8 @@ def init(answer: Any) -> Iterable[str]:
     yield from undo_lines(answer)
     if answer.agent_settings:
         yield f"{yellow('note')}: {agent_settings_notice(answer.agent_settings)}"
+    if any(name.startswith("..") for name in answer.added):
+        yield "commit what lies above the vault: it names the project in every clone"
     yield 'next: cortex capture "Decision: keep what we learn in a vault"'
 
 
@@ -80,6 +82,8 @@ def status(answer: Any) -> Iterable[str]:
     more = answer.more
     branch = f"  on {escape(answer.branch)}" if answer.branch else ""
     yield f"{bold(answer.vault)}{branch}"
+    if answer.under_way:
+        yield f"  {yellow(f'a {answer.under_way} of git is under way')}: cortex sync says what waits"
     figures = (answer.notes, "note"), (answer.sessions, "session"), (answer.open_actions, "open action")  # fmt: skip
     topics = [(answer.topics, "topic")] if answer.topics else []
     yield "  " + ", ".join(format_count(number, noun) for number, noun in (*figures, *topics))

@@ -72,7 +72,7 @@ def _unfinished_operation(root: str) -> list[Problem]:
 
 
 def _unmerged_files(root: str) -> list[Problem]:
-    hint = "cortex doctor --fix merges what can be; mend the rest, then git add it"
+    hint = "cortex doctor --fix merges what can be; cortex sync says what to do about the rest"
     paths = repository.list_unmerged_paths(root)
     return [Problem(path, "git could not merge it", hint) for path in paths]
 

@@ -72,6 +72,7 @@ class StatusResult(NamedTuple):
     live: tuple[str, ...]  # ids of sessions that are going on, the last moved first
     orphans: tuple[str, ...]  # without an event for a day: cortex session end --orphans
     more: dict[str, int]
+    under_way: str = ""  # a merge, rebase or the like of git that waits for somebody
 
 
 def status(vault: Vault, caller: Caller) -> StatusResult:
@@ -144,6 +145,7 @@ def _build_status(vault: Vault, now: IndexSession, at: str) -> StatusResult:
         live=tuple(shown["live"]),
         orphans=tuple(shown["orphans"]),
         more={name: number for name, number in left.items() if number > 0},
+        under_way=checkout.operation_in_progress(vault.root),
     )
 
 

@@ -43,7 +43,9 @@ def find_all(catalogue: Catalogue, name: str) -> list[NoteRow]:
     without its ending, id; what a link in brackets leads to; title, file name, alias, in any case;
     what a link leads to; beginning of an id, its last words. Events come last, since records are
     named after them."""
-    path = name.removeprefix("./").removeprefix("[[").removesuffix("]]")
+    path = name.removeprefix("./")
+    if name.startswith("[["):  # as a link has it: `[[Note#Heading|shown]]`
+        path = name[2:].removesuffix("]]").partition("|")[0].partition("#")[0]
     head, _, line = path.rpartition(":")
     for candidate in (path, head if line.isdigit() else "", f"{path}.md"):
         if candidate and (row := catalogue.row_at(candidate)):

@@ -498,7 +498,7 @@ class _SyncRun:
             raise CortexError(
                 f"{there} has files that git ignores here, with another text: {_join_paths(lost)};"
                 " nothing was merged",
-                "move yours away, then cortex sync",
+                "move yours out of the vault, or to a name that git ignores, then cortex sync",
             )
 
     def _staged_to_set_aside(self, theirs: str) -> list[objects.StagedChange]:
