@@ -484,3 +484,15 @@ def test_a_vault_at_the_root_of_code_pushes_nothing_by_itself(a: Clone, name) ->
     assert done.push == "off"
     assert "README.md" in done.left
     assert "README.md" not in git(a.root, "ls-files").split()
+
+
+def test_what_is_only_meant_to_be_added_stays_so_through_a_merge(a: Clone, b: Clone) -> None:
+    b.write("other.md", "of Ben\n")
+    quick(b)
+    a.write("meant.py", "x = 1\n")
+    git(a.root, "add", "-N", "meant.py")
+    a.write("mine.md", "mine, too\n")
+    before = git(a.root, "status", "--porcelain", "meant.py")
+    done = quick(a)
+    assert done.how == "merge"
+    assert git(a.root, "status", "--porcelain", "meant.py") == before == " A meant.py\n"

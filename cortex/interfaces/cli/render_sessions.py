@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from cortex.core.text.shell_command import cortex_command, option_words
-from cortex.interfaces.cli.terminal.view import DIM, OFF
+from cortex.interfaces.cli.terminal.view import DIM, LONG_LINE, OFF
 from cortex.interfaces.cli.text import (
     MAX_PROBLEMS,
     bold,
@@ -14,7 +14,6 @@ from cortex.interfaces.cli.text import (
     format_count,
     format_time,
     list_end_lines,
-    long_line,
     note_row,
     path,
     problem_lines,
@@ -52,7 +51,7 @@ def _session_lines(one: Any) -> Iterable[str]:
     closed = f"  {dim(one.closed)}" if one.closed else ""
     yield f"{format_time(one.started)}{end}  {bold(note.title)}  {state}{closed}"
     if note.snippet:
-        yield long_line(f"  {escape(note.snippet)}")
+        yield f"{LONG_LINE}  {escape(note.snippet)}"
     counts = (one.events, "event"), (one.prompts, "prompt"), (one.records, "record")
     figures = ", ".join(format_count(number, noun) for number, noun in counts if number)
     yield f"  {dim(note.project, figures, one.name)}"

@@ -34,11 +34,6 @@ def name_of(note: Any) -> str:
     return path(note.file) if note.id == note.path else str(note.id)
 
 
-def long_line(line: str) -> str:
-    """A line that is fitted to the terminal."""
-    return f"{view.LONG_LINE}{line}"
-
-
 def bold(text: str) -> str:
     return f"{view.BOLD}{_escaped(text)}{view.OFF}"
 
@@ -85,7 +80,7 @@ def note_lines(note: Any, *words: str) -> Iterable[str]:
     yield f"  {dim(note.type or 'note', *words)}"
     if note.snippet:
         shown = escape(note.snippet).replace(MATCH_START, view.YELLOW).replace(MATCH_END, view.OFF)
-        yield long_line(f"  {shown}")
+        yield f"{view.LONG_LINE}  {shown}"
 
 
 def note_row(note: Any, lead: str, *words: str) -> str:

@@ -392,8 +392,11 @@ def _next_query_hint(
     vaults: list[Vault], caller: Caller, asked: Query, terms: dict[str, float], query: str
 ) -> str:
     """What to ask next, of an answer without hits."""
-    counts = [query_index(one, caller.progress, _count_notes) for one in vaults]
-    if not any(counts):
+
+    def count(now: IndexSession) -> int:
+        return now.catalogue.count_notes()
+
+    if not any(query_index(one, caller.progress, count) for one in vaults):
         return 'there is nothing to search yet: cortex capture "What we found out"'
     overview = "cortex status shows which types and projects there are"
     if cause := _empty_filters(vaults, caller, asked):
@@ -406,10 +409,6 @@ def _next_query_hint(
         return f"try it without the filters, or {overview}"
     begin = next((one.text[:4] for one in asked.terms if one.text[:4].isalnum()), "merg")
     return f"try other words, or the beginning of one: cortex search '{begin}*'"
-
-
-def _count_notes(now: IndexSession) -> int:
-    return now.catalogue.count_notes()
 
 
 def _list_filters(asked: Query) -> list[tuple[str, Query]]:

@@ -198,7 +198,7 @@ def repair_merge(
     resolved = [one for one in outcome.resolved if one.path not in decided]
     problems, written = [], []
     for action in (one for one in outcome.actions if one.path not in decided):
-        now = _read_work_tree_file(root, action.path)
+        now = read_work_tree_file(root, action.path)
         if not same_text(now, merged.result.get(action.path)):
             resolved = [one for one in resolved if one.path != action.path]
             message = "was changed after a merge that mixed it with another note"
@@ -248,7 +248,7 @@ def resolve_unmerged(root: str, mine: MergeState) -> tuple[list[MergeResolution]
     context = MergeContext(
         merge_note=partial(merge_notes, labels=LABELS if other else None, keep=keep),
         open_conflicts=mine.waiting,
-        in_work_tree={path: _read_work_tree_file(root, path) for path in mine.waiting},
+        in_work_tree={path: read_work_tree_file(root, path) for path in mine.waiting},
         is_taken=lambda path: os.fsencode(path) in tracked or files.exists(root, path),
         name_other=other.name_and_day if other else None,
         is_other_ours=bool(other and other.is_ours),
@@ -261,7 +261,7 @@ def resolve_unmerged(root: str, mine: MergeState) -> tuple[list[MergeResolution]
     message = "git could not merge it, and it is not in the vault"
     problems = [Problem(path, message, "mend it, then git add it") for path in foreign]
     for ask in (one for one in outcome.actions if isinstance(one, AskPerson)):
-        now = _read_work_tree_file(root, ask.path)
+        now = read_work_tree_file(root, ask.path)
         question = other.question(ask.path, now, sides) if other and not ask.removed_paths else None
         hint = "git add keeps a file, git rm lets it go; then cortex sync"
         if now and marked_conflicts(now):
@@ -280,7 +280,7 @@ def _with_names(
     actions = list(outcome.actions)
     for at, one in enumerate(actions):
         if isinstance(one, AskPerson):
-            now = _read_work_tree_file(root, one.path)
+            now = read_work_tree_file(root, one.path)
             text = one.data if one.data is not None else now
             named = other.with_names(one.path, text, sides) if text is not None else None
             actions[at] = one._replace(data=one.data if named == text else named)
@@ -311,7 +311,7 @@ def _read_unmerged(
         is_plain = all(_is_plain(stage) for stage in of_path)
         versions = frozenset(texts[stage.blob] for stage in of_path if stage.blob in texts)
         ids = frozenset(map(note_id, versions)) - {""}
-        text = _read_work_tree_file(root, path)
+        text = read_work_tree_file(root, path)
         known = versions | {written[path]} if path in written else versions
         unmerged.append(UnmergedPath(path, text, is_plain, ids, known))
     return unmerged, list(foreign)
@@ -367,7 +367,7 @@ def _read_sides(root: str, how: str, stages: Sequence[objects.UnmergedStage]) ->
         return sides
     # A stash leaves untracked files behind, such as the new name of a note that was moved.
     untracked = {
-        path: _read_work_tree_file(root, path)
+        path: read_work_tree_file(root, path)
         for path in objects.list_untracked(root)
         if path.endswith(".md") and not is_event_path(path)
     }
@@ -483,7 +483,7 @@ def _apply_outcome(root: str, mine: MergeState, outcome: MergeOutcome) -> dict[s
     left: dict[str, OpenConflict] = {}
     for action in outcome.actions:
         if isinstance(action, AskPerson):
-            now = _read_work_tree_file(root, action.path)
+            now = read_work_tree_file(root, action.path)
             before = mine.waiting.get(action.path)
             if action.data is None and before is not None:
                 left[action.path] = before
@@ -525,7 +525,7 @@ def _remove_file(root: str, path: str) -> None:
             files.remove(root, path)
 
 
-def _read_work_tree_file(root: str, path: str) -> bytes | None:
+def read_work_tree_file(root: str, path: str) -> bytes | None:
     """The text of a file; None when there is none, or nothing that can be read as a file."""
     try:
         return files.read(root, path)

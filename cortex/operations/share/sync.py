@@ -25,6 +25,7 @@ from cortex.operations.share.clear_conflicts import clear_conflicts
 from cortex.operations.share.duplicates import join_diverged_files
 from cortex.operations.share.heal import heal, try_heal
 from cortex.operations.share.resolve_conflicts import (
+    read_work_tree_file,
     recover_interrupted_merge,
     repair_index,
     resolve_unmerged,
@@ -493,7 +494,9 @@ class _SyncRun:
         here = [path for path in new if os.path.lexists(os.path.join(self.root, path))]
         ignored = sorted(objects.filter_ignored(self.root, here))
         texts = objects.read_blobs(self.root, [new[path] for path in ignored])
-        lost = [path for path in ignored if _read_file(self.root, path) != texts.get(new[path])]
+        lost = [
+            path for path in ignored if read_work_tree_file(self.root, path) != texts.get(new[path])
+        ]
         if lost:
             raise CortexError(
                 f"{there} has files that git ignores here, with another text: {_join_paths(lost)};"
@@ -542,13 +545,6 @@ class _SyncRun:
         return (0, only) if theirs else (only, 0)
 
 
-def _read_file(root: str, path: str) -> bytes | None:
-    try:
-        return files.read(root, path)
-    except (CortexError, OSError):
-        return None
-
-
 def _waiting_message(count: int) -> str:
     return f"{count} file{'s wait' if count != 1 else ' waits'} for you"
 
@@ -587,7 +583,9 @@ def _explain_refusal(root: str, ran: git_cli.GitResult, how: str) -> _MergeRefus
         listed = git_cli.run(objects.toplevel(root), words).split(b"\0")
         dirty = _join_paths([os.fsdecode(name) for name in listed if name])
         message = f"a rebase needs a clean work tree, and these are changed: {dirty}"
-        hint = "commit or stash them, then cortex sync; or git config rebase.autoStash true"
+        hint = "commit or stash them, then cortex sync"
+        if not objects.list_staged(root):  # that would forget what is staged
+            hint += "; or git config rebase.autoStash true"
         return _MergeRefusedError(f"{message}; nothing was rebased", hint)
     if error := git_cli.system_error(ran, root):
         return _MergeRefusedError(error.message, error.hint)

@@ -43,6 +43,9 @@ class MergeRevisions(NamedTuple):
     theirs: str  # in a rebase the commit that is moved
 
 
+_EMPTY_BLOBS = (b"e69de29bb2d1", b"473a0f4c3be8")  # how they begin in SHA-1 and SHA-256
+
+
 class MergeState(NamedTuple):
     """What Cortex began: a merge with, or a rebase onto, the commit `theirs`."""
 
@@ -211,7 +214,15 @@ def restage(root: str) -> bool:
     entries = {path: entry for entry, _, path in parts if path}
     for one in objects.list_staged(root):
         entries.pop(one.path, None)
-    commit.set_index_entries(root, entries)
+    top = os.fsencode(objects.toplevel(root))
+    # By `git add -N`: the entry of such a path is that of an empty file.
+    empty = [path for path in entries if entries[path].split(b" ")[1].startswith(_EMPTY_BLOBS)]
+    files_of = ((path, os.path.join(top, path)) for path in empty)
+    intended = [path for path, at in files_of if os.path.isfile(at) and os.path.getsize(at)]
+    commit.set_index_entries(root, {one: entries[one] for one in entries.keys() - set(intended)})
+    if intended:
+        words = ["add", "--intent-to-add", *commit.PATHS_FROM_STDIN]
+        git_locks.run_when_unlocked(os.fsdecode(top), words, stdin=b"\0".join(intended))
     _delete_git_file(root, _STAGED_FILE)
     return True
 

@@ -1,6 +1,6 @@
 """Where an answer is printed: width, colours and links of a terminal, and how paths read from there.
 
-Renderers mark paths and long lines (`text.path`, `text.long_line`); `finish` shows them.
+Renderers mark paths and long lines (`text.path`, `LONG_LINE`); `finish` shows them.
 """
 
 from __future__ import annotations
