@@ -665,9 +665,8 @@ class Clones:
                         if not line.startswith(tuple(map(str.encode, MARKERS)))
                     )
                 )
-                if "git add" in f"{problem.message}{problem.hint}" and not problem.where.startswith(
-                    OURS
-                ):
+                is_asked = re.search(r"\bgit\b.* add\b", f"{problem.message}; {problem.hint}")
+                if is_asked and not problem.where.startswith(OURS):
                     self.git(vault.root, "add", "--", problem.where)
         raise Lost(f"sync waits again and again: {done}")
 
