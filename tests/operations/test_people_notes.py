@@ -491,8 +491,12 @@ def test_what_is_only_meant_to_be_added_stays_so_through_a_merge(a: Clone, b: Cl
     quick(b)
     a.write("meant.py", "x = 1\n")
     git(a.root, "add", "-N", "meant.py")
+    a.write("empty.py", "")
+    git(a.root, "add", "empty.py")
+    a.write("empty.py", "y = 1\n")  # since it was staged, which an empty file may be as well
     a.write("mine.md", "mine, too\n")
-    before = git(a.root, "status", "--porcelain", "meant.py")
+    before = git(a.root, "status", "--porcelain", "meant.py", "empty.py")
     done = quick(a)
     assert done.how == "merge"
-    assert git(a.root, "status", "--porcelain", "meant.py") == before == " A meant.py\n"
+    after = git(a.root, "status", "--porcelain", "meant.py", "empty.py")
+    assert after == before == "AM empty.py\n A meant.py\n"

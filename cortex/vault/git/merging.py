@@ -43,7 +43,7 @@ class MergeRevisions(NamedTuple):
     theirs: str  # in a rebase the commit that is moved
 
 
-_EMPTY_BLOBS = (b"e69de29bb2d1", b"473a0f4c3be8")  # how they begin in SHA-1 and SHA-256
+_INTENDED = b"intended"  # in place of the entry of a path that `git add -N` has named
 
 
 class MergeState(NamedTuple):
@@ -200,8 +200,9 @@ def restore_work_tree(root: str, mine: MergeState) -> list[MergeResolution]:
 def unstage(root: str, entries: Sequence[objects.StagedChange]) -> None:
     """Take what a person staged out of the index, recorded first; their files stay."""
     if entries:
-        lines = objects.format_index_info({one.path: one.index_entry for one in entries})
-        _write_git_file(root, _STAGED_FILE, lines)
+        staged = {one.path for one in objects.list_staged(root, intended=False)}
+        kept = {one.path: one.index_entry if one.path in staged else _INTENDED for one in entries}
+        _write_git_file(root, _STAGED_FILE, objects.format_index_info(kept))
         commit.set_index_entries(root, {one.path: one.head_entry for one in entries})
 
 
@@ -214,15 +215,11 @@ def restage(root: str) -> bool:
     entries = {path: entry for entry, _, path in parts if path}
     for one in objects.list_staged(root):
         entries.pop(one.path, None)
-    top = os.fsencode(objects.toplevel(root))
-    # By `git add -N`: the entry of such a path is that of an empty file.
-    empty = [path for path in entries if entries[path].split(b" ")[1].startswith(_EMPTY_BLOBS)]
-    files_of = ((path, os.path.join(top, path)) for path in empty)
-    intended = [path for path, at in files_of if os.path.isfile(at) and os.path.getsize(at)]
+    intended = [path for path, entry in entries.items() if entry == _INTENDED]
     commit.set_index_entries(root, {one: entries[one] for one in entries.keys() - set(intended)})
     if intended:
         words = ["add", "--intent-to-add", *commit.PATHS_FROM_STDIN]
-        git_locks.run_when_unlocked(os.fsdecode(top), words, stdin=b"\0".join(intended))
+        git_locks.run_when_unlocked(objects.toplevel(root), words, stdin=b"\0".join(intended))
     _delete_git_file(root, _STAGED_FILE)
     return True
 

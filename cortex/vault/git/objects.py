@@ -85,10 +85,11 @@ def changes_between(root: str, old: str, new: str, *paths: str) -> list[RawChang
     return list_raw(git_cli.run(toplevel(root), words, timeout=120.0))
 
 
-def list_staged(root: str, index: str = "") -> list[StagedChange]:
+def list_staged(root: str, index: str = "", *, intended: bool = True) -> list[StagedChange]:
     """What differs between index (or that file, a copy of it) and HEAD, in the whole repository."""
     tree = "HEAD" if git_cli.has_commit(root) else empty_tree(root)
-    words = ["diff-index", "--cached", *RAW, "--no-renames", tree, "--"]
+    flags = [] if intended else ["--ita-invisible-in-index"]  # without what `git add -N` named
+    words = ["diff-index", "--cached", *flags, *RAW, "--no-renames", tree, "--"]
     ran = git_cli.run_unchecked(root, words, extra={"GIT_INDEX_FILE": index} if index else None)
     if ran.code:
         raise git_cli.command_error("diff-index", ran, root)
