@@ -7,6 +7,7 @@ query first scans the stamps of the notes for changes.
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import sqlite3
@@ -19,7 +20,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from cortex import __version__
 from cortex.core.model.caller import ProgressCallback
-from cortex.core.model.problem import ConflictError, CortexError, Problem
+from cortex.core.model.problem import ConflictError, CortexError, Problem, reason_of
 from cortex.index.catalogue import FILE_NAME as CATALOGUE_FILE, Catalogue, IndexDamaged
 from cortex.index.file_scan import Snapshot, scan_vault, stamp_of
 from cortex.vault import user_folders
@@ -82,9 +83,8 @@ def query_index(
             with open_index(vault, progress, rebuild=True) as now:
                 return at(now)
         except (IndexDamaged, sqlite3.DatabaseError) as error:
-            raise CortexError(
-                f"the search index cannot be read, even after a rebuild: {error}", "cortex doctor"
-            ) from error
+            message = f"the search index cannot be read, even after a rebuild: {error}"
+            raise CortexError(message, "cortex doctor") from error
 
 
 @contextmanager
@@ -117,14 +117,15 @@ def open_index(
         reindexing = partial(Reindexing, vault.root, folder, progress)
         work = reindexing(cores or _default_cores())
         try:
-            found, seen, noted = work.run(rebuild=rebuild, words=words)
-        except (IndexDamaged, sqlite3.Error):
-            try:  # once more from nothing, in this process alone
+            try:
+                found, seen, noted = work.run(rebuild=rebuild, words=words)
+            except (IndexDamaged, sqlite3.Error):  # once more from nothing, in this process alone
                 found, seen, noted = reindexing(1).run(rebuild=True, words=words)
-            except (IndexDamaged, sqlite3.Error) as error:
-                raise CortexError(
-                    f"the search index cannot be written: {error}", f"make room in {folder}"
-                ) from error
+        except (IndexDamaged, sqlite3.Error, OSError) as error:
+            if isinstance(error, OSError) and error.errno not in (errno.ENOSPC, errno.EDQUOT):
+                raise
+            message = f"the search index cannot be written: {reason_of(error)}"
+            raise CortexError(message, f"make room in {folder}") from error
         if work.has_edited_minutes:  # the next command reads them again as it heals
             mark_briefings_stale(vault)
         with Catalogue(folder, writable=False) as catalogue:
@@ -158,9 +159,8 @@ def last_index(vault: Vault, wait: float) -> Iterator[tuple[Catalogue, str] | No
     folder = vault.cache_folder()
     with ExitStack() as held:
         try:
-            held.enter_context(
-                lock(os.path.join(folder, "index.lock"), "search index", shared=True, wait=wait)
-            )
+            path = os.path.join(folder, "index.lock")
+            held.enter_context(lock(path, "search index", shared=True, wait=wait))
         except ConflictError:
             yield None
             return
@@ -232,8 +232,7 @@ def load_valid_state(folder: str) -> IndexState | None:
         table: Any = json.loads(data, strict=False)
         if table.pop("format") != FORMAT or compute_seal(folder) != table["sealed"]:
             return None
-        for name in ("exclude", "ignored"):
-            table[name] = tuple(table[name])
+        table |= {name: tuple(table[name]) for name in ("exclude", "ignored")}
         table["noted"] = tuple(Problem(*one) for one in table["noted"])
         return IndexState(**table)
     except (OSError, ValueError, RecursionError, KeyError, TypeError, AttributeError):

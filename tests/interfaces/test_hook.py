@@ -474,9 +474,12 @@ def test_a_cut_text_without_a_blank_says_nothing() -> None:
 
 def test_a_message_of_fifty_megabytes_is_cut_and_says_so(project):
     text = "Decision: keep it. " + "many words here " * 3_300_000
-    started = os.times().children_user
-    hook(project, "stop", "claude", claude(project, last_assistant_message=text))
-    assert os.times().children_user - started < 10
+    for _ in range(5):  # a busy machine may be too slow for the hook's limit, but not each time
+        started = os.times().children_user
+        hook(project, "stop", "claude", claude(project, last_assistant_message=text))
+        assert os.times().children_user - started < 10
+        if events(project):
+            break
     (kept,) = events(project)
     assert (
         kept.count("(cut here: ") == 2
