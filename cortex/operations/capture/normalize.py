@@ -7,7 +7,7 @@ from typing import NamedTuple
 from cortex.core.model.caller import Caller
 from cortex.core.model.event import Event
 from cortex.core.model.note_status import TIER_CURRENT
-from cortex.core.model.problem import CortexError, Problem, problem_of
+from cortex.core.model.problem import Problem
 from cortex.core.model.record import content_digest
 from cortex.core.model.session_note import session_note_id
 from cortex.core.normalize.changes import ExistingRecords
@@ -60,10 +60,8 @@ def normalize(vault: Vault, caller: Caller, *, dry_run: bool = False) -> Normali
     if done.normalized_ids and not dry_run:
         start_due(vault)
     if not dry_run:
-        try:
+        if not briefings_are_stale(vault):  # else healing reads edited minutes again
             problems += tuple(reread_minutes(vault, caller)[1])
-        except (CortexError, OSError) as error:  # the events are records all the same
-            problems += (problem_of("records", error, "cortex normalize", "not looked through: "),)
         if briefings_are_stale(vault):  # what could not be read again is told by both
             problems = tuple(dict.fromkeys((*problems, *try_heal(vault, caller))))
     ids, failed = tuple(done.normalized_ids), tuple(done.failed)
