@@ -92,12 +92,13 @@ class IndexDamaged(Exception):
 
 
 class ScoredNote(NamedTuple):
-    """A note that a search found. Lower groups come first, whatever the score."""
+    """A note that a search found."""
 
-    group: int
-    score: float
     number: int
+    score: float
     part: int = 0  # its passage that answers best
+    is_set_aside: bool = False  # superseded, archived or deleted: behind all others
+    is_whole: bool = True  # holds every word of the query
 
 
 class NoteRow(NamedTuple):

@@ -82,6 +82,7 @@ class NoteSummary(NamedTuple):
     edges: tuple[Edge, ...]
     entities: tuple[Entity, ...]
     done_action_ids: tuple[str, ...]  # ids of actions that this note's ticked tasks say are done
+    when: str  # the date of its frontmatter, as written
     sketch: bytes  # of the words of its title and text; empty for notes that are not compared
     title_keys: tuple[tuple[str, int], ...] = ()  # what people call it; see `title_keys_of`
     own_items: tuple[OwnItem, ...] = ()  # of a person's own note: tasks, decisions, the meeting
@@ -165,6 +166,7 @@ def _summarize(note: notes.Note, path: str, mtime: int) -> tuple[NoteSummary, Ma
         edges=() if is_trail else edges_of(note, scanned),
         entities=() if is_trail else find_entities(body, scanned, note.body_start_line),
         done_action_ids=ticked,
+        when=one_line(note.get("date")),
         sketch=_sketch(source.type, tier, title, own_text),
     )
     return summary, scanned

@@ -16,6 +16,7 @@ from cortex.core.markdown.passages import TextPassage, passages
 from cortex.core.model.caller import ProgressCallback
 from cortex.core.model.note_status import MAX_NOTE_BYTES
 from cortex.core.model.problem import CortexError, Problem, reason_of
+from cortex.core.ranking.note_context import context_words, series_key
 from cortex.index.catalogue import Catalogue, hash_content
 from cortex.index.engines import Document, load_engine
 from cortex.index.file_scan import TEMPLATE_MARK, Snapshot
@@ -212,17 +213,24 @@ class _IndexedNote(NamedTuple):
 
 def make_documents(number: int, card: NoteSummary) -> list[Document]:
     """The documents of a note for the full-text index: one for each passage, at least one."""
-    every = {"number": number, "tier": card.tier, "head": _head_text(card)}
+    first = {
+        "head": _head_text(card),
+        "context": context_words(card.body, card.when) or None,
+        "series": series_key(card.path, card.when),
+    }
     return [
-        {**every, "part": place, "body": one.text, "around": one.around or None}
+        {"number": number, "tier": card.tier, "part": place, "body": one.text}
+        | {"around": one.around or None}
+        | (first if place == 0 else {})
         for place, one in enumerate(passages(card.body) or [TextPassage(0, "", "")])
     ]
 
 
 def index_digest(card: NoteSummary) -> bytes:
     """A digest of what the documents of a note are made from, without its number."""
-    head = _head_text(card).encode("utf-8", "surrogatepass")
-    digest = hashlib.blake2b(b"%d %d\n%b" % (card.tier, len(head), head), digest_size=16)
+    head = f"{_head_text(card)}\n{card.when}".encode("utf-8", "surrogatepass")
+    made_from = (card.tier, series_key(card.path, card.when), len(head), head)
+    digest = hashlib.blake2b(b"%d %d %d\n%b" % made_from, digest_size=16)
     digest.update(card.body.encode("utf-8", "surrogatepass"))
     return digest.digest()
 

@@ -104,7 +104,7 @@ def test_signs_tell_languages_apart(known, caller) -> None:
 def test_a_path_is_read_from_the_working_directory_as_it_is_printed(known, cortex) -> None:
     notes = f"{known.root}/notes"
     printed = cortex("search", "-l", "zettelkasten", "method", cwd=notes).stdout.splitlines()
-    assert printed == ["methods.md", "Zettelkasten.md"]
+    assert printed == ["Zettelkasten.md", "methods.md"]
     above = os.path.dirname(known.root)
     for name, cwd in (
         ("methods.md", notes),

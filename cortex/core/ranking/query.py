@@ -28,11 +28,9 @@ _FIELD_HINTS = {
 }
 _LEAST_LIKENESS = 0.8  # of a mistyped filter to the one that was meant, as difflib has it
 MAX_TERMS = 64  # of a query; the rest of a pasted page would only make it slow
-# Words of a query up to which notes that hold all come first: more make a question, of which no
-# note has to hold each word.
+# Words of a query up to which a note that lacks one loses most of its score: more make a question,
+# of which no note has to hold each word.
 MAX_KEYWORDS = 3
-# Notes that hold all keywords; below it, notes that hold some are shown behind them.
-MIN_ALL_WORDS_HITS = 5
 
 _TERM_RE = re.compile(
     r"(?P<minus>-)?(?:(?P<key>[a-z]{2,12}):(?=\S))?(?:\"(?P<phrase>[^\"]*)\"?|(?P<word>[^\s\"]+))",

@@ -11,8 +11,9 @@ if TYPE_CHECKING:
     from cortex.core.ranking.relevance import RelevantNotes
     from cortex.index.catalogue import ScoredNote
 
-# A passage of a note for an engine: number, tier, part (its place in the
-# note), head (title, aliases, tags), body (its text), around (what stands around it, or None).
+# A passage of a note for an engine: number, tier, part (its place in the note), body (its text),
+# around (what stands around it, or None); of the first one also head (title, aliases, tags),
+# context (words of `note_context`, or None) and series (its key, or 0).
 Document: TypeAlias = Mapping[str, object]
 _Aside = TypeVar("_Aside")
 
@@ -35,10 +36,9 @@ class FulltextEngine(Protocol):
         self, folder: str, asked: Query, limit: int, tiers: Sequence[int],
         *, allowed: set[int] | None = None, without: Iterable[int] = (),
     ) -> tuple[list[ScoredNote], dict[str, float]]:  # fmt: skip
-        """The best notes by their best passages, at least `limit` where there are so many, with
-        every one that scores as the last of them; and the terms they were found by, with what each
-        weighs. Only notes of `tiers`, only `allowed` ones, none of `without`. Of a few words, notes
-        that hold all come before notes that hold some; what is set aside comes last."""
+        """The best notes and what is best of those set aside, at least `limit` of each where there
+        are so many, with every one that scores as the last of them; and the terms they were found
+        by, with what each weighs. Only notes of `tiers`, only `allowed` ones, none of `without`."""
 
     def search_relevant(self, folder: str, prompt: str, least_share: float) -> RelevantNotes:
         """What bears on a prompt: what covers at least this share of what its words tell."""

@@ -207,9 +207,9 @@ def _select_by_words(
     for row, rank in rank_notes(vault, now, caller, rows, asked.branch):
         words = by_number[row.number]
         # What held then is not behind what holds now.
-        group = words.group % 2 if asked.as_of is not None else words.group
+        is_behind = words.is_set_aside and asked.as_of is None
         score = WORD_WEIGHT * words.score / best + RANK_WEIGHT * rank
-        scored.append((group, -score, row.path, row, score))
+        scored.append((is_behind, -score, row.path, row, score))
     scored.sort()
     return _Selected([(row, score) for *_, row, score in scored], len(scored), terms)
 

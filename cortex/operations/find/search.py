@@ -32,7 +32,7 @@ EVERY_NOTE = "*"
 Whose = Literal["", "project", "personal", "both"]
 _CANDIDATES = 200  # notes that are ranked, among which events are compared with their records
 _STATUSES = ("active", "open", "done", "archived", "superseded", "deleted")
-_LAST_GROUP = 4
+_SET_ASIDE_GROUP, _LAST_GROUP = 1, 2
 _CALLED_GROUPS = 3  # before all others: called so by title, file name, alias
 _LEAST_WORD_LIKENESS = 0.75  # of a mistyped word to one of a title, as difflib has it
 _MAX_COMMAND_QUERY_CHARS = 80  # signs of a query that are put into a command to be copied
@@ -53,12 +53,13 @@ class SearchResult(NamedTuple):
 
 class _RankedRow(NamedTuple):
     """A note of an answer. A lower group comes first, whatever the score: what is called like the
-    query (below zero), all words before some, current before set aside."""
+    query (below zero), then what is current, what is set aside, pages that Cortex writes."""
 
     group: int
     row: NoteRow
     score: float
     part: int = -1  # the passage that answers
+    is_whole: bool = True  # holds every word of the query
 
 
 class _VaultHits(NamedTuple):
@@ -265,20 +266,20 @@ def _is_question(part: _VaultHits) -> bool:
 
 def _is_full(part: _VaultHits, limit: int) -> bool:
     """Whether nothing of another vault could come before the last of the hits."""
-    return len(part.ranked) >= limit and part.ranked[limit - 1].group <= 0
+    return sum(one.group <= 0 and one.is_whole for one in part.ranked) >= limit
 
 
 def _merge_hits(parts: list[_VaultHits], limit: int) -> list[tuple[_VaultHits, _RankedRow]]:
-    """The hits of all vaults: by group, then by vault, of a question by score, then as each vault
-    has them. What one vault has word for word from another, a promoted record, is shown once, where
+    """The hits of all vaults: by group, of a question by score, else those with all words first,
+    then by vault. What one vault has word for word from another, a promoted record, is shown once, where
     it ranks first."""
-    by_score = any(map(_is_question, parts))
-    ordered = sorted(
-        ((part, one) for part in parts for one in part.ranked),
-        key=lambda pair: (pair[1].group, -pair[1].score * by_score),
-    )
+    ordered = [(part, one) for part in parts for one in part.ranked]
     if len(parts) < 2:
         return ordered[:limit]
+    if any(map(_is_question, parts)):
+        ordered.sort(key=lambda pair: (pair[1].group, -pair[1].score))
+    else:
+        ordered.sort(key=lambda pair: (pair[1].group, not pair[1].is_whole))
     kept: dict[object, tuple[_VaultHits, _RankedRow]] = {}
     for part, one in ordered:
         row = one.row
@@ -298,8 +299,7 @@ def _find_best(
         return ranked[:limit], terms, total, 0
     kept = [one for one in ranked if not _is_dropped(one)]
     total -= len(ranked) - len(kept)
-    whole = sum(one.group <= 2 * TIER_SET_ASIDE for one in ranked)
-    if len(kept) < limit and (len(ranked) > _CANDIDATES or whole >= queries.MIN_ALL_WORDS_HITS):
+    if len(kept) < limit and len(ranked) > _CANDIDATES:
         # They may have kept others out: asked again without them.
         gone = now.catalogue.find(NoteFilter(tiers=(TIER_SET_ASIDE,), statuses=HIDDEN_STATUSES))
         events_of_gone = [event for row in gone for event in row.events]
@@ -347,7 +347,7 @@ def _rank_notes(
             of_tier = now.catalogue.find(wanted._replace(tiers=(tier,)), "-date", most)
             newest += [row for row in of_tier if row.number not in without]
         total = len(now.catalogue.numbers(wanted) - without)
-        ranked = [_RankedRow(2 * row.tier, row, 0.0) for row in newest]
+        ranked = [_RankedRow(row.tier, row, 0.0) for row in newest]
         left = _without_told_events(ranked)
         return left, {}, total - len(ranked) + len(left)
     scored, terms = load_engine().search(
@@ -364,7 +364,8 @@ def _rank_notes(
         row = rows[one.number]
         # Pages that Cortex writes itself, and what is no event, come last.
         is_last = row.tier == TIER_TRAIL and (row.type == "briefing" or row.status == "failed")
-        ranked.append(_RankedRow(_LAST_GROUP if is_last else one.group, row, one.score, one.part))
+        group = _LAST_GROUP if is_last else _SET_ASIDE_GROUP * one.is_set_aside
+        ranked.append(_RankedRow(group, row, one.score, one.part, one.is_whole))
     ranked = _called_first(now, asked, ranked, without)
     ranked.sort(key=lambda one: (one.group, -one.score, one.row.path))
     left = _without_told_events(ranked)

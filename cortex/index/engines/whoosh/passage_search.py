@@ -1,29 +1,27 @@
-"""One query put to an index: every passage that holds a word is scored, a note by its best passage.
+"""One query put to an index: every note that holds a word is scored whole, and shown by its best
+passage.
 
-The scores are those of BM25F, with counts of live passages alone and constant average lengths: an
-index that was changed note by note answers as one that was built anew, whatever its segments (law 1).
+Counts and average lengths are those of the live notes: an index that was changed note by note
+answers as one that was built anew, whatever its segments (law 1).
 """
 
 from __future__ import annotations
 
 import heapq
-import math
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
-from cortex.core.model.note_status import TIER_SET_ASIDE, TIER_TRAIL
-from cortex.core.ranking.query import MAX_KEYWORDS, MIN_ALL_WORDS_HITS, Query, QueryTerm
+from cortex.core.model.note_status import TIER_SET_ASIDE
+from cortex.core.ranking import note_score
+from cortex.core.ranking.query import MAX_KEYWORDS, Query, QueryTerm
 from cortex.index.catalogue import ScoredNote
 from cortex.index.engines.whoosh.analysis import phrase_terms, prefix_forms, query_forms
 from cortex.index.engines.whoosh.postings import match_phrase, read_weights
 from cortex.index.engines.whoosh.whoosh_import import byte_to_length
 
-# Robertson and Zaragoza, The Probabilistic Relevance Framework (2009), their usual middle values.
-K1, B = 1.2, 0.75
-# Weight of a field, and its average length in terms: constants, of the notes of a documentation
-# vault and of the turns of sessions. A word of the title stands for what a page says of it.
-_FIELDS = {"head": (5.0, 8.0), "body": (1.0, 100.0), "around": (0.3, 20.0)}
+_FIELDS = ("body", "head", "context", "around")
 # Of a prefix, the most frequent ones: unbounded, p95 is 3.5 s at 100,000 notes.
 MAX_PREFIX_TERMS = 500
 
@@ -40,20 +38,44 @@ class Columns:
     """Of all documents of an index: number of the note, tier, place in it; which are deleted."""
 
     def __init__(self, reader: Any) -> None:
-        self.numbers: list[int] = []
-        self.tiers: list[int] = []
-        self.parts: list[int] = []
+        self._leaves = list(reader.leaf_readers()) if reader.doc_count_all() else []
+        self.numbers = self._read("number")
+        self.tiers = self._read("tier")
+        self.parts = self._read("part")
         self.deleted: set[int] = set()
-        for leaf, offset in reader.leaf_readers() if reader.doc_count_all() else ():
-            # Document by document, a column of 10,000 takes 40 ms.
-            columns = {"number": self.numbers, "tier": self.tiers, "part": self.parts}
-            for name, column in columns.items():
-                found = leaf._perdoc.read_numbers(name)  # noqa: SLF001
-                column.extend(found)
-                column.extend([0] * (leaf.doc_count_all() - len(found)))
+        for leaf, offset in self._leaves:
             if leaf.has_deletions():
                 every = range(leaf.doc_count_all())
                 self.deleted.update(offset + one for one in every if leaf.is_deleted(one))
+
+    def _read(self, name: str, code: str = "i") -> list[int]:
+        values: list[int] = []
+        for leaf, offset in self._leaves:
+            # Document by document, a column of 10,000 takes 40 ms.
+            values += leaf._perdoc.read_numbers(name, code)  # noqa: SLF001
+            values += [0] * (offset + leaf.doc_count_all() - len(values))
+        return values
+
+    def body_lengths(self) -> bytes:
+        """The lengths of all documents' texts in terms, each as a byte for `byte_to_length`."""
+        lengths = b""
+        for leaf, offset in self._leaves:
+            lengths += leaf._perdoc.field_lengths("body")  # noqa: SLF001
+            lengths += bytes(offset + leaf.doc_count_all() - len(lengths))
+        return lengths
+
+    def series(self) -> list[tuple[int, int]]:
+        """Number and series key of each live note of a series."""
+        keys = self._read("series", "q")
+        return [
+            (self.numbers[place], key)
+            for place, key in enumerate(keys if any(keys) else ())
+            if key and place not in self.deleted
+        ]
+
+    def count_notes(self) -> int:
+        """How many notes are not deleted."""
+        return self.parts.count(0) - sum(not self.parts[one] for one in self.deleted)
 
     def documents_of_tier(self, tier: int) -> set[int]:
         """The documents of a tier that are not deleted."""
@@ -77,76 +99,98 @@ class PassageSearch:
     def __init__(self, reader: Any, asked: Query) -> None:
         self.reader = reader
         self.columns = Columns(reader)
+        self._lengths = self.columns.body_lengths()
+        self._length_of = dict[int, int]()  # in terms, by number of the note
+        self.live = self.columns.count_notes()
+        counted = Counter(self._lengths)
+        counted.subtract(self._lengths[one] for one in self.columns.deleted)
+        terms = sum(count * byte_to_length(byte) for byte, count in counted.items())
+        self._mean_length = max(1.0, terms / max(1, self.live))
         wanted = [piece for piece in asked.terms if not piece.negated]
         # Phrases are binding: somebody put the quotes there.
         self.phrase_count = len(phrases := self._alternatives(wanted, phrases=True))
         self.asked = [*phrases, *self._alternatives(wanted, phrases=False)]
-        self.held = [self._occurrences(one) for one in self.asked]
+        self.bodies: list[dict[int, float]] = []  # of each word, its frequency by document
+        self.words = [self._occurrences(one, self.bodies) for one in self.asked]
         negated = [piece for piece in asked.terms if piece.negated]
         excluded = self._alternatives(negated, phrases=True)
         excluded += self._alternatives(negated, phrases=False)
-        self.excluded = {
-            self.columns.numbers[place] for one in excluded for place in self._occurrences(one)
-        }
-        if asked.terms and not wanted:
-            every = range(len(self.columns.numbers))
-            self.held = [dict.fromkeys(set(every) - self.columns.deleted, 1.0)]
+        self.excluded = {number for one in excluded for number in self._occurrences(one, [])}
+        self.is_negation = bool(asked.terms) and not wanted
 
     def best(
         self, limit: int, tiers: set[int], allowed: set[int] | None, without: set[int]
     ) -> tuple[list[ScoredNote], dict[str, float]]:
         """As `FulltextEngine.search`."""
-        if not self.held:
+        if not (self.asked or self.is_negation):
             return [], {}
-        live = self.reader.doc_count()
-        rarities = [_rarity(len(held), live) for held in self.held]
+        rarities = [note_score.rarity(len(weights), self.live) for weights in self.words]
         terms = {
-            term: rarity
-            for one, rarity in zip(self.asked, rarities, strict=False)
-            for term in one.shown
+            term: rare for one, rare in zip(self.asked, rarities, strict=True) for term in one.shown
         }
-        best = self._score_notes(rarities)
-        numbers, columns = self.columns.numbers, self.columns
-        are_keywords = len(self.held) <= MAX_KEYWORDS
-        binding = len(self.held) if are_keywords else self.phrase_count
-        holding = [{numbers[place] for place in held} for held in self.held[:binding]]
-        eligible = best.keys() - self.excluded - without
+        scores = note_score.score_notes(self.words, rarities)
+        if series := self.columns.series():
+            order = note_score.SeriesOrder(series)
+            note_score.lift_neighbours(scores, self.words, rarities, order, limit)
+        if self.is_negation:
+            scores = dict.fromkeys(self.columns.numbers, 1.0)
+        eligible = scores.keys() - self.excluded - without
         eligible = eligible if allowed is None else eligible & allowed
-        eligible = eligible.intersection(*holding[: self.phrase_count])
-        full = eligible.intersection(*holding)
-        groups: list[list[tuple[float, int]]] = [[], [], [], []]
-        known = [0, 0, 0, 0]  # of these, no events
-        for number in eligible:
-            score, document = best[number]
-            if (tier := columns.tiers[document]) in tiers:
-                group = 2 * (tier == TIER_SET_ASIDE) + (are_keywords and number not in full)
-                groups[group].append((round(score, 9), document))
-                known[group] += tier != TIER_TRAIL
-        found: list[ScoredNote] = []
-        many = 0
-        for group, scored in enumerate(groups):
-            if group % 2 == 0 or many < MIN_ALL_WORDS_HITS:
-                many += known[group]
-                found += (
-                    ScoredNote(group, score, numbers[document], columns.parts[document])
-                    for score, document in _best_with_ties(scored, limit)
-                )
-        return found, terms
+        for weights in self.words[: self.phrase_count]:
+            eligible &= weights.keys()
+        return self._best_of(eligible, scores, rarities, limit, tiers), terms
 
-    def _score_notes(self, rarities: Sequence[float]) -> dict[int, tuple[float, int]]:
-        """Score and document of the best passage of each note."""
-        scores: dict[int, float] = {}
-        for held, rarity in zip(self.held, rarities, strict=True):
-            gain = rarity * (K1 + 1)
-            for document, weight in held.items():
-                scores[document] = scores.get(document, 0.0) + gain * weight / (weight + K1)
-        best: dict[int, tuple[float, int]] = {}
-        numbers = self.columns.numbers
-        for document, score in scores.items():
-            before = best.get(number := numbers[document])
-            if before is None or (score, -document) > (before[0], -before[1]):
-                best[number] = (score, document)
-        return best
+    def _best_of(
+        self,
+        eligible: set[int],
+        scores: dict[int, float],
+        rarities: list[float],
+        limit: int,
+        tiers: set[int],
+    ) -> list[ScoredNote]:
+        columns = self.columns
+        document_of = {
+            number: place
+            for place, number in enumerate(columns.numbers)
+            if number in eligible and place not in columns.deleted and not columns.parts[place]
+        }
+        are_keywords = len(self.asked) <= MAX_KEYWORDS
+        groups: dict[int, list[tuple[float, int]]] = {0: [], TIER_SET_ASIDE: []}
+        for number, document in document_of.items():
+            if (tier := columns.tiers[document]) in tiers:
+                score = scores[number]
+                if are_keywords:
+                    score *= note_score.coverage(number, self.words, rarities) ** 2
+                groups[TIER_SET_ASIDE * (tier == TIER_SET_ASIDE)].append(
+                    (round(score, 9), document)
+                )
+        found: list[ScoredNote] = []
+        for group, scored in groups.items():
+            for score, document in _best_with_ties(scored, limit):
+                number = columns.numbers[document]
+                is_whole = all(number in weights for weights in self.words)
+                part = self._best_part(document, rarities)
+                found.append(ScoredNote(number, score, part, group == TIER_SET_ASIDE, is_whole))
+        return found
+
+    def _best_part(self, document: int, rarities: list[float]) -> int:
+        """Which passage of a note answers best; the first of those that answer alike."""
+        parts = self.columns.passages_with(document)
+        if len(parts) == 1:
+            return 0
+        return -max(
+            (note_score.passage_score(one, self.bodies, rarities), parts[0] - one) for one in parts
+        )[1]
+
+    def _note_length(self, document: int) -> int:
+        """The length in terms of the note that a document is a passage of."""
+        number = self.columns.numbers[document]
+        length = self._length_of.get(number)
+        if length is None:
+            parts = self.columns.passages_with(document)
+            length = sum(byte_to_length(self._lengths[one]) for one in parts)
+            self._length_of[number] = length
+        return length
 
     def _alternatives(self, pieces: Iterable[QueryTerm], *, phrases: bool) -> list[_Alternatives]:
         """What finds each word of some pieces, or each phrase; nothing for a stop word."""
@@ -180,20 +224,30 @@ class PassageSearch:
         terms = [term for _, term in pairs]
         return tuple(dict.fromkeys([*terms, *(one.encode() for one in stems)]))
 
-    def _occurrences(self, one: _Alternatives) -> dict[int, float]:
-        """The live documents that hold one of the alternatives, each with the sum of its frequencies
-        in the fields, normalized by their lengths and weighed."""
-        found: dict[int, float] = {}
+    def _occurrences(
+        self, one: _Alternatives, bodies: list[dict[int, float]]
+    ) -> note_score.NoteWeights:
+        """The live notes that hold one of the alternatives, each with the weighted sum of its
+        frequencies in all fields and passages. Appends those in texts, by document, to `bodies`."""
+        weights: note_score.NoteWeights = {}
+        numbers, mean = self.columns.numbers, self._mean_length
+        in_bodies: dict[int, float] = {}
         for leaf, offset in self.reader.leaf_readers():
-            for field, norms in _NORMS.items():
-                pairs = _frequencies(leaf, field, one)
-                if pairs:
-                    lengths = leaf._perdoc.field_lengths(field)  # noqa: SLF001
-                    for document, frequency in pairs:
-                        place = document + offset
-                        weight = frequency * norms[lengths[document]]
-                        found[place] = found.get(place, 0.0) + weight
-        return found
+            for document, frequency in _frequencies(leaf, "body", one):
+                place = document + offset
+                in_bodies[place] = frequency
+                ratio = self._note_length(place) / mean
+                note_score.add_body(weights, numbers[place], frequency, ratio)
+            lengths = leaf._perdoc.field_lengths("head")  # noqa: SLF001
+            for document, frequency in _frequencies(leaf, "head", one):
+                terms = byte_to_length(lengths[document])
+                note_score.add_head(weights, numbers[document + offset], frequency, terms)
+            for document, frequency in _frequencies(leaf, "context", one):
+                note_score.add_context(weights, numbers[document + offset], frequency)
+            for document, frequency in _frequencies(leaf, "around", one):
+                note_score.add_around(weights, numbers[document + offset], frequency)
+        bodies.append(in_bodies)
+        return weights
 
 
 def _best_with_ties(scored: list[tuple[float, int]], limit: int) -> list[tuple[float, int]]:
@@ -202,11 +256,6 @@ def _best_with_ties(scored: list[tuple[float, int]], limit: int) -> list[tuple[f
     scored.sort(key=lambda one: -one[0])
     least = scored[limit - 1][0] if len(scored) > limit else -1.0
     return [one for one in scored if one[0] >= least]
-
-
-def _rarity(holding: int, live: int) -> float:
-    """Inverse document frequency as BM25 has it, never below zero."""
-    return math.log(1 + (live - holding + 0.5) / (holding + 0.5))
 
 
 def _frequencies(leaf: Any, field: str, one: _Alternatives) -> Iterable[tuple[int, float]]:
@@ -222,10 +271,3 @@ def _frequencies(leaf: Any, field: str, one: _Alternatives) -> Iterable[tuple[in
         for document, frequency in pairs:
             found[document] = max(frequency, found.get(document, 0.0))
     return found.items()
-
-
-# By the length of a field, as the index keeps it in a byte.
-_NORMS = {
-    field: [boost / (1 - B + B * byte_to_length(byte) / average) for byte in range(256)]
-    for field, (boost, average) in _FIELDS.items()
-}

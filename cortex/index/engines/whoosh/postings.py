@@ -10,7 +10,7 @@ import zlib
 from array import array
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Sequence
-from struct import Struct, unpack
+from struct import Struct, calcsize, unpack
 from typing import Any
 
 from cortex.index.engines.whoosh.whoosh_import import (
@@ -302,13 +302,14 @@ class _DocumentsReader(whoosh3.W3PerDocReader):
         with file:
             return bytes(file.get(start, size))
 
-    def read_numbers(self, name: str) -> Sequence[int]:
-        """A `NumericColumn("i")` whole: by document, up to the last that is not 0."""
+    def read_numbers(self, name: str, code: str = "i") -> Sequence[int]:
+        """A `NumericColumn(code)` whole: by document, up to the last that is not 0."""
         if not self.has_column(name):
             return ()
         file, start, size = self._get_column_file(name)
         with file:
-            return unpack(f"!{size // 4}i", file.get(start, size // 4 * 4))
+            width = calcsize(f"!{code}")
+            return unpack(f"!{size // width}{code}", file.get(start, size // width * width))
 
 
 class CompactCodec(whoosh3.W3Codec):

@@ -59,7 +59,9 @@ def _rank_notes(reader: Any, words: tuple[PromptTerm, ...], least_share: float) 
         # The passages whose head holds a word, and those that hold it in their text.
         terms = [term.encode() for term in word.terms]
         row = [term.encode() for term in word.phrase] if rows <= _MAX_PHRASES else []
-        held.append([_documents_with(reader, field, terms, row) for field in ("head", "body")])
+        head, body = (_documents_with(reader, field, terms, row) for field in ("head", "body"))
+        # The first passage has the head of all.
+        held.append(({one for place in head for one in columns.passages_with(place)}, body))
     of_notes = []
     for some in held:
         head, body = ({numbers[place] for place in places - trail} for places in some)

@@ -29,7 +29,9 @@ SCHEMA = fields.Schema(
     number=fields.COLUMN(columns.NumericColumn("i")),
     tier=fields.COLUMN(columns.NumericColumn("i")),
     part=fields.COLUMN(columns.NumericColumn("i")),
+    series=fields.COLUMN(columns.NumericColumn("q")),  # these three at the first passage alone
     head=ProseField(),  # title, aliases and tags
+    context=ProseField(),  # words of `note_context`
     body=ProseField(),
     around=ProseField(),  # headings above a passage, and what was asked
 )

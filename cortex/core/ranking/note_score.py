@@ -1,0 +1,154 @@
+"""The score of a note: BM25 over all its passages, and some of what the notes next to it score.
+
+Robertson and Zaragoza, The Probabilistic Relevance Framework (2009): frequencies of the fields are
+weighted and summed before they saturate. The constants were chosen on conversations, sessions, code
+questions and abstracts together; no set loses much by any of them.
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_left
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+
+K1 = 1.2  # how soon a further occurrence adds nothing
+_LENGTH_SHARE = 0.6  # b of BM25: how much of a frequency the length of the note takes off
+# Title, aliases and tags; words of `note_context`; headings above a passage and what was asked.
+_HEAD_WEIGHT, _CONTEXT_WEIGHT, _AROUND_WEIGHT = 2.0, 0.5, 0.1
+_HEAD_LENGTH_SHARE, _MEAN_HEAD_TERMS = 0.5, 8.0
+# Of a word, the share that a note has for it that stands one or two places away in a series.
+_NEIGHBOUR_SHARES = (0.5, 0.3)
+_MIN_LIFTED = 300  # best notes whose neighbours are looked at
+
+NoteWeights = dict[int, float]
+"""Note number to the weighted, normalized frequency of one word of the query in it."""
+
+
+def add_body(weights: NoteWeights, number: int, frequency: float, length_ratio: float) -> None:
+    """Add occurrences in the text of a note, `length_ratio` times as long as the average note."""
+    norm = 1 - _LENGTH_SHARE + _LENGTH_SHARE * length_ratio
+    weights[number] = weights.get(number, 0.0) + frequency / norm
+
+
+def add_head(weights: NoteWeights, number: int, frequency: float, terms: int) -> None:
+    """Add occurrences in title, aliases and tags, which have so many terms."""
+    norm = 1 - _HEAD_LENGTH_SHARE + _HEAD_LENGTH_SHARE * terms / _MEAN_HEAD_TERMS
+    weights[number] = weights.get(number, 0.0) + _HEAD_WEIGHT * frequency / norm
+
+
+def add_context(weights: NoteWeights, number: int, frequency: float) -> None:
+    weights[number] = weights.get(number, 0.0) + _CONTEXT_WEIGHT * frequency
+
+
+def add_around(weights: NoteWeights, number: int, frequency: float) -> None:
+    weights[number] = weights.get(number, 0.0) + _AROUND_WEIGHT * frequency
+
+
+def rarity(holding: int, live: int) -> float:
+    """Inverse document frequency as BM25 has it, never below zero."""
+    return math.log(1 + (live - holding + 0.5) / (holding + 0.5))
+
+
+def saturate(weight: float) -> float:
+    """The gain of a weighted frequency: 0 to K1 + 1."""
+    return (K1 + 1) * weight / (weight + K1)
+
+
+def score_notes(words: Sequence[NoteWeights], rarities: Sequence[float]) -> dict[int, float]:
+    """The score of each note that holds a word."""
+    scores: dict[int, float] = {}
+    for weights, rare in zip(words, rarities, strict=True):
+        gain = rare * (K1 + 1)
+        for number, weight in weights.items():
+            scores[number] = scores.get(number, 0.0) + gain * weight / (weight + K1)
+    return scores
+
+
+def lift_neighbours(
+    scores: dict[int, float],
+    words: Sequence[NoteWeights],
+    rarities: Sequence[float],
+    series: SeriesOrder,
+    limit: int,
+) -> None:
+    """Raise the scores of notes whose neighbours in a series hold words that they do not.
+
+    A turn of a conversation is found by what was said before and after it. Only the best notes and
+    their neighbours are looked at, at least `limit`.
+    """
+    ordered = sorted(scores.values(), reverse=True)
+    count = max(limit, _MIN_LIFTED)
+    least = ordered[count - 1] if len(ordered) > count else 0.0
+    best = [number for number, score in scores.items() if score >= least]
+    near = {number: series.neighbours(number) for number in best}
+    for of_one in list(near.values()):
+        for number in (one for at_distance in of_one for one in at_distance):
+            if number not in near:
+                near[number] = series.neighbours(number)
+    for number, of_one in near.items():
+        if any(of_one):
+            scores[number] = sum(
+                rare * saturate(_weight_with_neighbours(weights, number, of_one))
+                for weights, rare in zip(words, rarities, strict=True)
+            )
+
+
+def _weight_with_neighbours(
+    weights: NoteWeights, number: int, near: Sequence[Sequence[int]]
+) -> float:
+    best = weights.get(number, 0.0)
+    for share, others in zip(_NEIGHBOUR_SHARES, near, strict=True):
+        for other in others:
+            best = max(best, share * weights.get(other, 0.0))
+    return best
+
+
+class SeriesOrder:
+    """The places of notes in their series, by the keys of `note_context.series_key`."""
+
+    def __init__(self, keys: Iterable[tuple[int, int]]) -> None:
+        """`keys`: number and key of every note; the key 0 is of no series."""
+        self._numbers: defaultdict[int, list[int]] = defaultdict(list)
+        self._key_of: dict[int, int] = {}
+        for number, key in keys:
+            if key:
+                self._numbers[key].append(number)
+                self._key_of[number] = key
+        self._order = sorted(self._numbers)
+
+    def neighbours(self, number: int) -> tuple[Sequence[int], ...]:
+        """The notes one and two places before and behind a note."""
+        key = self._key_of.get(number)
+        if key is None:
+            return ((), ())
+        at = bisect_left(self._order, key)
+        return tuple(
+            [
+                one
+                for place in (at - distance, at + distance)
+                if 0 <= place < len(self._order) and self._order[place] >> 31 == key >> 31
+                for one in self._numbers[self._order[place]]
+            ]
+            for distance in (1, 2)
+        )
+
+
+def coverage(number: int, words: Sequence[Collection[int]], rarities: Sequence[float]) -> float:
+    """The share of the words of a query that a note holds, each weighed by its rarity."""
+    total = sum(rarities)
+    if not total:
+        return 1.0
+    pairs = zip(words, rarities, strict=True)
+    return sum(rare for weights, rare in pairs if number in weights) / total
+
+
+def passage_score(
+    document: int, words: Sequence[Mapping[int, float]], rarities: Sequence[float]
+) -> float:
+    """How well one passage of a note answers, by its own frequencies of the words."""
+    return sum(
+        rare * saturate(weights[document])
+        for weights, rare in zip(words, rarities, strict=True)
+        if document in weights
+    )
