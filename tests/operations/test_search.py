@@ -608,7 +608,7 @@ def test_a_turn_of_a_conversation_is_found_by_what_was_asked_before_it(vault_fro
         + talk(40, "Ben: The instrument shop is closed.", "9 May, 2023")
     )
     found = paths(vault, caller, "instrument that somebody did buy in the end")
-    assert [one[-5:-3] for one in found] == ["09", "08", "10", "40"]  # not 11, of another day
+    assert [one[-5:-3] for one in found] == ["09", "10", "08", "40"]  # not 11, of another day
     os.unlink(f"{vault.root}/notes/talk-09.md")
     assert paths(vault, caller, "instrument did buy in the end") == ["notes/talk-40.md"]
 

@@ -12,13 +12,14 @@ from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
-K1 = 1.2  # how soon a further occurrence adds nothing
-_LENGTH_SHARE = 0.6  # b of BM25: how much of a frequency the length of the note takes off
+K1 = 1.6  # how soon a further occurrence adds nothing
+_LENGTH_SHARE = 0.65  # b of BM25: how much of a frequency the length of the note takes off
 # Title, aliases and tags; words of `note_context`; headings above a passage and what was asked.
-_HEAD_WEIGHT, _CONTEXT_WEIGHT, _AROUND_WEIGHT = 2.0, 0.5, 0.1
+_HEAD_WEIGHT, _CONTEXT_WEIGHT, _AROUND_WEIGHT = 2.0, 1.0, 0.1
 _HEAD_LENGTH_SHARE, _MEAN_HEAD_TERMS = 0.5, 8.0
-# Of a word, the share that a note has for it that stands one or two places away in a series.
-_NEIGHBOUR_SHARES = (0.5, 0.3)
+# Place in a series, from a note -> the share of a word's weight there that the note has for it.
+# What was said before tells more of it than what comes after.
+_NEIGHBOUR_SHARES = {-1: 0.6, -2: 0.4, 1: 0.5, 2: 0.2}
 _MIN_LIFTED = 300  # best notes whose neighbours are looked at
 
 NoteWeights = dict[int, float]
@@ -98,7 +99,7 @@ def _weight_with_neighbours(
     weights: NoteWeights, number: int, near: Sequence[Sequence[int]]
 ) -> float:
     best = weights.get(number, 0.0)
-    for share, others in zip(_NEIGHBOUR_SHARES, near, strict=True):
+    for share, others in zip(_NEIGHBOUR_SHARES.values(), near, strict=True):
         for other in others:
             best = max(best, share * weights.get(other, 0.0))
     return best
@@ -118,20 +119,16 @@ class SeriesOrder:
         self._order = sorted(self._numbers)
 
     def neighbours(self, number: int) -> tuple[Sequence[int], ...]:
-        """The notes one and two places before and behind a note."""
+        """The notes at each of the places of `_NEIGHBOUR_SHARES`, which are mostly one or none."""
         key = self._key_of.get(number)
         if key is None:
-            return ((), ())
-        at = bisect_left(self._order, key)
-        return tuple(
-            [
-                one
-                for place in (at - distance, at + distance)
-                if 0 <= place < len(self._order) and self._order[place] >> 31 == key >> 31
-                for one in self._numbers[self._order[place]]
-            ]
-            for distance in (1, 2)
-        )
+            return ()
+        at, found = bisect_left(self._order, key), []
+        for distance in _NEIGHBOUR_SHARES:
+            place = at + distance
+            is_inside = 0 <= place < len(self._order) and self._order[place] >> 31 == key >> 31
+            found.append(self._numbers[self._order[place]] if is_inside else [])
+        return tuple(found)
 
 
 def coverage(number: int, words: Sequence[Collection[int]], rarities: Sequence[float]) -> float:

@@ -133,7 +133,8 @@ class PassageSearch:
             order = note_score.SeriesOrder(series)
             note_score.lift_neighbours(scores, self.words, rarities, order, limit)
         if self.is_negation:
-            scores = dict.fromkeys(self.columns.numbers, 1.0)
+            live = set(range(len(self.columns.numbers))) - self.columns.deleted
+            scores = dict.fromkeys((self.columns.numbers[place] for place in live), 1.0)
         eligible = scores.keys() - self.excluded - without
         eligible = eligible if allowed is None else eligible & allowed
         for weights in self.words[: self.phrase_count]:
@@ -149,28 +150,24 @@ class PassageSearch:
         tiers: set[int],
     ) -> list[ScoredNote]:
         columns = self.columns
-        document_of = {
-            number: place
-            for place, number in enumerate(columns.numbers)
-            if number in eligible and place not in columns.deleted and not columns.parts[place]
-        }
+        tier_of = dict(zip(columns.numbers, columns.tiers, strict=True))
         are_keywords = len(self.asked) <= MAX_KEYWORDS
-        groups: dict[int, list[tuple[float, int]]] = {0: [], TIER_SET_ASIDE: []}
-        for number, document in document_of.items():
-            if (tier := columns.tiers[document]) in tiers:
+        groups: dict[bool, list[tuple[float, int]]] = {False: [], True: []}
+        for number in eligible:
+            if (tier := tier_of[number]) in tiers:
                 score = scores[number]
-                if are_keywords:
+                if are_keywords and self.asked:
                     score *= note_score.coverage(number, self.words, rarities) ** 2
-                groups[TIER_SET_ASIDE * (tier == TIER_SET_ASIDE)].append(
-                    (round(score, 9), document)
-                )
+                if score:
+                    groups[tier == TIER_SET_ASIDE].append((round(score, 9), number))
+        places = range(len(columns.numbers))
+        document_of = dict(zip(reversed(columns.numbers), reversed(places), strict=True))
         found: list[ScoredNote] = []
-        for group, scored in groups.items():
-            for score, document in _best_with_ties(scored, limit):
-                number = columns.numbers[document]
+        for is_set_aside, scored in groups.items():
+            for score, number in _best_with_ties(scored, limit):
+                part = self._best_part(document_of[number], rarities)
                 is_whole = all(number in weights for weights in self.words)
-                part = self._best_part(document, rarities)
-                found.append(ScoredNote(number, score, part, group == TIER_SET_ASIDE, is_whole))
+                found.append(ScoredNote(number, score, part, is_set_aside, is_whole))
         return found
 
     def _best_part(self, document: int, rarities: list[float]) -> int:
