@@ -10,13 +10,13 @@ SEED ?= $(shell od -An -N4 -tu4 /dev/urandom | tr -d ' ')
 PYTEST = $(BIN)/python -m pytest -q -n $(JOBS) --dist worksteal --randomly-seed=$(SEED)
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help demo check test lint bench soak clean
+.PHONY: help demo check test lint bench bench-peers soak clean
 
 demo: .venv/.base  ## search this project's own memory
 	@sh docs/demo.sh
 
 help:  ## this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-7s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 check: .venv/.dev  ## in a minute: style, types, and the tests of what is changed
 	$(BIN)/ruff check .
@@ -35,6 +35,9 @@ lint: .venv/.dev  ## style, types, layers
 
 bench: .venv/.dev  ## the tables of docs/benchmarks.md
 	$(BIN)/python benchmarks/run.py
+
+bench-peers: .venv/.dev  ## its tables of other programs, and that of README.md; DATA= is a folder of retrieval sets
+	$(BIN)/python -m benchmarks.peers --sample 200 --limit 300 --write $(if $(DATA),--data $(DATA))
 
 soak: .venv/.dev  ## an hour and more of faults instead of minutes, then every test at another time, place and load
 	CORTEX_SOAK=1 $(PYTEST)
