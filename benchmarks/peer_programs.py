@@ -42,7 +42,8 @@ class Peer:
     max_queries = 0  # of each set; 0 for as many as the others get
     again = "nothing"  # what makes its next answer right after a change
     asks = "some of the words, best first"  # how it is asked
-    has_quality = True
+    answers_as = ""  # the key of another program that gives the same answers
+    ranks = True
 
     def __init__(self, root: str, home: str, limit: float) -> None:
         self.root, self.home, self.limit = root, home, limit
@@ -128,7 +129,7 @@ class CortexWatched(Cortex):
     """The same, answered by the watcher."""
 
     name = "cortex, watcher running"
-    has_quality = False  # it is that of cortex
+    answers_as = "cortex"
     watcher: subprocess.Popen[bytes] | None = None
 
     def build(self) -> list[Run]:
@@ -142,7 +143,9 @@ class CortexWatched(Cortex):
             if time.monotonic() > until:
                 raise PeerError("the watcher does not start")
             time.sleep(0.2)
-        time.sleep(3)  # its first pass
+        spent = -1.0
+        while spent < (spent := self.helper_cpu()) and time.monotonic() < until:
+            time.sleep(2)  # its first pass
         return done
 
     def helper_cpu(self) -> float:
@@ -196,7 +199,7 @@ class Fts5(Fts5Fresh):
 
     name = "SQLite FTS5 alone"
     again = "its script, run again"
-    has_quality = False  # it is that of the other
+    answers_as = "fts5-fresh"
 
     def search(self, query: str) -> Run:
         return self.run(*self.script, os.path.join(self.home, "fts"), "--kept", query)
@@ -303,7 +306,7 @@ class Notmuch(Peer):
     program = "notmuch"
     again = "copy the notes again, `notmuch new`"
     asks = "any of the words, newest first"
-    has_quality = False  # it does not rank
+    ranks = False
 
     def build(self) -> list[Run]:
         mail = os.path.join(self.home, "mail")

@@ -23,9 +23,8 @@ from typing import NamedTuple
 
 from benchmarks import retrieval
 from benchmarks.corpus import write_vault
-from benchmarks.measure import timed
 from benchmarks.peer_programs import PEERS, Peer, PeerError, Run
-from benchmarks.retrieval import RetrievalSet
+from benchmarks.retrieval import Interval, RetrievalSet
 
 _TREE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 QUERIES = ("storage", "merge decision folder")
@@ -48,8 +47,8 @@ class Quality(NamedTuple):
 
     asked: int
     of: int  # fewer were asked where the time was over
-    r5: float
-    ndcg: float
+    r5: Interval
+    ndcg: Interval
 
 
 class Measured(NamedTuple):
@@ -210,8 +209,8 @@ def quality_of(kind: type[Peer], of: RetrievalSet, folder: str, limit: float) ->
     finally:
         peer.close()
         shutil.rmtree(folder, ignore_errors=True)
-    means = {measure: one.mean for measure, one in retrieval.intervals(scores).items()}
-    return Quality(len(scores), len(of.queries), means["r5"], means["ndcg"])
+    found = retrieval.intervals(scores)
+    return Quality(len(scores), len(of.queries), found["r5"], found["ndcg"])
 
 
 def measure(name: str, work: str, settings: Settings, sets: Sequence[RetrievalSet]) -> Measured:
@@ -230,12 +229,12 @@ def measure(name: str, work: str, settings: Settings, sets: Sequence[RetrievalSe
         write_vault(root, notes, settings.size)
         write_probes(root)
         before = _digests(root)
-        built: list[Run] = []
-        _, wall = timed(lambda: built.extend(peer.build()))
-        cpu = sum(run.cpu for run in built)
+        built = peer.build()
         time.sleep(2.2)  # stamps younger than two seconds are doubtful to some
         found = found._replace(
-            notes=notes, build_cpu=cpu, build_wall=sum(run.wall for run in built) or wall
+            notes=notes,
+            build_cpu=sum(run.cpu for run in built),
+            build_wall=sum(run.wall for run in built),
         )
         if "probe/edit.md" not in peer.paths(peer.search("editquobrak").said):
             raise PeerError("it does not find what it has just indexed")
@@ -251,7 +250,7 @@ def measure(name: str, work: str, settings: Settings, sets: Sequence[RetrievalSe
     finally:
         peer.close()
         shutil.rmtree(folder, ignore_errors=True)
-    if found.error or not kind.has_quality:
+    if found.error or kind.answers_as or not kind.ranks:
         return found
     quality = {
         one.name: f"more than {most:,} notes"
@@ -263,7 +262,10 @@ def measure(name: str, work: str, settings: Settings, sets: Sequence[RetrievalSe
 
 
 def _table(headings: Sequence[str], rows: Sequence[Sequence[object]]) -> Iterator[str]:
-    aligned = ["---", *["---:"] * (len(headings) - 1)]
+    aligned = [
+        "---:" if any(str(cell)[:1].isdigit() for cell in column) else "---"
+        for column in zip(*rows, strict=True)
+    ]
     for cells in (headings, aligned, *rows):
         yield "| " + " | ".join(str(cell) for cell in cells) + " |"
     yield ""
@@ -278,8 +280,9 @@ def _figure(one: Measured, name: str) -> str:
     quality = one.quality.get(name)
     if quality is None or isinstance(quality, str):
         return quality or ""
-    part = f" ({quality.asked} of {quality.of})" if quality.asked < quality.of else ""
-    return f"{quality.r5:.3f} / {quality.ndcg:.3f}{part}"
+    part = f", {quality.asked} queries" if quality.asked < quality.of else ""
+    r5 = quality.r5
+    return f"{r5.mean:.2f} ({r5.low:.2f}–{r5.high:.2f}) / {quality.ndcg.mean:.2f}{part}"
 
 
 def full_tables(all_: Sequence[Measured], sets: Sequence[RetrievalSet]) -> Iterator[str]:
@@ -302,7 +305,7 @@ def full_tables(all_: Sequence[Measured], sets: Sequence[RetrievalSet]) -> Itera
     ]
     yield from _table(changed, rows)
     if sets and ran:
-        yield "R@5 / nDCG@10"
+        yield "R@5 (and where 95 % of its resamples lie) / nDCG@10"
         yield ""
         asked = ("program", "how it is asked", *(f"{one.name}, {len(one.queries)} queries" for one in sets))  # fmt: skip
         rows = [
@@ -326,9 +329,9 @@ def short_table(all_: Sequence[Measured], sets: Sequence[RetrievalSet]) -> Itera
     for one in all_:
         if one.version and not one.error:
             right = sum(answer == "right" for answer in one.answers.values())
-            told = one if one.quality else by_name.get(one.name.split("-")[0], one)
-            figures = [_figure(told, of.name).partition(" /")[0] for of in sets]
+            told = by_name.get(PEERS[one.name].answers_as, one)
             changed = f"{one.rewritten:,}" if one.rewritten else "none"
+            figures = [_figure(told, of.name).partition(" ")[0] for of in sets]
             rows.append((one.title, f"{one.costs[0].cpu_ratio:.1f}", f"{right} of {len(CHANGES)}", changed, *figures))  # fmt: skip
     return _table(heads, rows)
 
@@ -398,7 +401,9 @@ def main() -> None:
 
 def _as_json(one: Measured) -> dict[str, object]:
     quality = {
-        name: value if isinstance(value, str) else value._asdict()
+        name: value
+        if isinstance(value, str)
+        else value._asdict() | {"r5": value.r5._asdict(), "ndcg": value.ndcg._asdict()}
         for name, value in one.quality.items()
     }
     return one._asdict() | {"costs": [cost._asdict() for cost in one.costs], "quality": quality}

@@ -55,7 +55,7 @@ def test_what_is_measured_of_each(tmp_path) -> None:
     assert set(found["fts5-fresh"]["answers"].values()) == {"right"}
     assert set(found["fts5"]["answers"].values()) == {"stale"}
     assert found["cortex"]["quality"]["garden"]["asked"] == 3
-    assert found["cortex"]["quality"]["garden"]["r5"] == pytest.approx(2 / 3)
+    assert found["cortex"]["quality"]["garden"]["r5"]["mean"] == pytest.approx(2 / 3)
 
 
 def test_one_that_fails_and_one_that_is_missing_are_said(fake_rg) -> None:
