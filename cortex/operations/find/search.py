@@ -92,9 +92,10 @@ def search(
 ) -> SearchResult:
     """Find notes by their words; without words list the newest.
 
-    The note whose title, file name or alias is the query comes first. Of up to three words, notes
-    that hold all come next; a question is answered by the passages that hold most of it. An event
-    is left out where its record answers as much. Archived records come last; superseded and
+    The note whose title, file name or alias is the query comes first. Of up to three words, a
+    note that lacks one comes behind those that hold all; a question is answered by the notes that
+    say most of it, each shown by its best passage. An event is left out where its record answers
+    as much. Archived records come last; superseded and
     deleted ones are left out and counted. Beside words: "a phrase", pre*, -not, and filters, which
     are type: tag: project: branch: status: scope: topic: session: path: after: before: (a date,
     or 7d, 2w, 3m). Most of them are options, too.
