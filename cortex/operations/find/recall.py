@@ -94,10 +94,10 @@ def recall(
     """Recall what matters most: current records with a preview.
 
     Meetings and decisions in people's own notes (type: meeting, #decision) count as records; where
-    no record answers at all, every note of theirs does, but for templates. Without a query they come by their rank (cortex show --why explains it). With one, records that hold
-    all words come before those that hold some, and among these the words count for seven tenths and
-    the rank for three; below them stands what is connected to the best of them, over relations,
-    links and what both share, at most two steps away. cortex timeline ID goes on from there.
+    no record answers at all, every note of theirs does, but for templates. Without a query they
+    come by their rank (cortex show --why explains it). With one, words count for seven tenths, rank
+    for three; of up to three words, lacking one costs most of the seven. Below them stands what is
+    connected to the best: relations, links, what both share. cortex timeline ID goes on from there.
 
     query: words as in cortex search, filters included; without any, what matters most
     scope: project, area, area:NAME (tag area/NAME), meetings, meeting:ID, recent or open
