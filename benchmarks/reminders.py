@@ -21,6 +21,7 @@ from cortex.vault.locate import Vault
 _HERE = os.path.dirname(os.path.abspath(__file__))
 # Records that are younger than a set of prompts were not thought of.
 _THEN, _LATER = "2026-11-21T01:31", "2026-11-21T04:55"
+_SUPERSEDED_RE = re.compile(r"^(?:status: superseded|superseded_\w+: .*)\n", re.MULTILINE)
 _WRITTEN_UNTIL = {
     "seen": _THEN,
     "held out": _THEN,
@@ -83,10 +84,19 @@ def _vault_until(work: str, until: str) -> Vault:
         for name in names:
             path = os.path.join(folder, name)
             with open(path, encoding="utf-8") as file:
-                said = re.search(r"^(?:created|at): [\"']?(\S+?)[\"']?$", file.read(), re.MULTILINE)
-            if said and said[1] > until:
+                text = file.read()
+            if _is_later("created|at", text, until):
                 os.unlink(path)
+            elif _is_later("superseded_at", text, until):  # then it held
+                with open(path, "w", encoding="utf-8") as file:
+                    file.write(_SUPERSEDED_RE.sub("", text))
     return Vault(root, is_explicit=True)
+
+
+def _is_later(keys: str, text: str, until: str) -> bool:
+    """Whether a field of a note's frontmatter is a time after `until`."""
+    said = re.search(rf"^(?:{keys}): [\"']?(\S+?)[\"']?$", text, re.MULTILINE)
+    return said is not None and said[1] > until
 
 
 def marks(vaults: dict[str, Vault], some: list[Case], *, show: bool = False) -> Marks:
