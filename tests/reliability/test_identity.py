@@ -1342,6 +1342,25 @@ def test_an_older_version_that_came_back_takes_nothing_though_no_commit_links_th
     assert "measured on two machines" in a.texts()[X]
 
 
+def test_a_file_that_was_written_anew_takes_no_line_from_the_note_that_was_moved_from_there(
+    two,
+) -> None:
+    """As the note of a session that went on in a clone that did not know of the move."""
+    a, _ = two
+    old = (a.root / record_path(X)).read_text()
+    a.add_line(record_path(X), "A second line.")
+    a.commit()
+    a.write("Ideas/moved.md", (a.root / record_path(X)).read_text())
+    a.remove(record_path(X))
+    a.commit()
+    a.write(record_path(X), f"{old}A line of the new file.\n")
+    a.commit()
+    a.fix()
+    assert not (a.root / record_path(X)).exists()
+    for line in ("A second line.", "A line of the new file."):
+        assert line in a.texts()[X]
+
+
 @pytest.mark.parametrize("is_committed", [True, False])
 def test_an_older_version_that_came_back_and_was_edited_takes_nothing_from_its_note(
     two, is_committed
