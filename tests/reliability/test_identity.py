@@ -1150,6 +1150,29 @@ def test_a_revert_that_stops_is_known_by_its_name_and_resolved(two) -> None:
     assert a.problems() == [] or all("driver" in one for one in a.problems())
 
 
+def test_a_note_that_moved_takes_no_other_note_along_that_has_come_to_its_old_place(two) -> None:
+    """Git takes its new place for a second new name of a third note, and stops; at its old place,
+    where both sides have the other note, it does not. Of that there is a copy, so that the check
+    of the whole merge need not miss it."""
+    a, b = two
+    moved, other = (a.root / record_path(X)).read_text(), RECORD.format(id=Y, title="Use SQLite")
+    a.record(Z)
+    a.commits()
+    b.git("pull", "-q")
+    b.write("Ideas/moved.md", moved)
+    for clone in (a, b):
+        clone.remove(record_path(Z))
+        clone.write(record_path(X), f"{other}measured by {clone.root.name}\n")
+        clone.write("Ideas/copy.md", f"{other}{_SHARED_LINES}\n")
+    a.record("use-queues-q3q3aa")
+    a.commits()
+    b.sync()
+    assert (b.root / "Ideas/moved.md").read_text() == moved
+    held = (b.root / record_path(X)).read_text()
+    assert "measured by a" in held
+    assert "measured by b" in held
+
+
 @pytest.mark.parametrize("kind", ["event", "record"])
 def test_a_place_that_one_of_several_bases_alone_has_holds_up_no_merge(two, kind) -> None:
     """Both sides merged the other's commit, so git merges two bases first; in one of them the note stands in two places. Then
