@@ -101,6 +101,15 @@ class ScoredNote(NamedTuple):
     is_whole: bool = True  # holds every word of the query
 
 
+class FoundNotes(NamedTuple):
+    """The answer of a full-text engine."""
+
+    notes: list[ScoredNote]
+    terms: dict[str, float]  # the notes were found by, with what each weighs
+    # Words of the query that no note holds -> the terms that were looked for in their place.
+    corrected: dict[str, tuple[str, ...]]
+
+
 class NoteRow(NamedTuple):
     """The row of a note."""
 

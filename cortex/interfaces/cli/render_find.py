@@ -31,6 +31,10 @@ _RANK_PARTS = ("rank_confidence", "rank_priority", "rank_centrality", "rank_acce
 
 
 def search(answer: Any) -> Iterable[str]:
+    for word, instead in answer.corrected.items():
+        yield dim(f"searched for {instead}: no note has {word}")
+    if answer.corrected:
+        yield ""
     for number, hit in enumerate(answer.hits):
         if number:
             yield ""

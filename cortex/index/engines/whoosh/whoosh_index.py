@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
 from cortex.core.ranking.query import Query
-from cortex.index.catalogue import IndexDamaged, ScoredNote
+from cortex.index.catalogue import FoundNotes, IndexDamaged
 from cortex.index.engines import Document
 from cortex.index.engines.whoosh.analysis import ProseField
 from cortex.index.engines.whoosh.passage_search import Columns, PassageSearch
@@ -90,15 +90,15 @@ def search(
     *,
     allowed: set[int] | None = None,
     without: Iterable[int] = (),
-) -> tuple[list[ScoredNote], dict[str, float]]:
+) -> FoundNotes:
     """As `FulltextEngine.search`. `IndexDamaged` when the index cannot be read."""
     if allowed == set():
-        return [], {}
+        return FoundNotes([], {}, {})
     try:
         index = FileStorage(folder).open_index(schema=SCHEMA)
         with index.reader() as reader:
             if not reader.doc_count():
-                return [], {}
+                return FoundNotes([], {}, {})
             return PassageSearch(reader, asked).best(limit, set(tiers), allowed, set(without))
     except Exception as error:  # as above
         raise IndexDamaged(f"{type(error).__name__}: {error}") from error
