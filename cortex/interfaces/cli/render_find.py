@@ -40,6 +40,8 @@ def search(answer: Any) -> Iterable[str]:
             yield ""
         whose = ("(personal)",) if hit.vault == "personal" else ()
         yield from note_lines(hit, format_day(hit.date), *whose, path(f"{hit.file}:{hit.line}"))
+        if hit.others:
+            yield f"  {dim('also', *(f'{one.type} {one.id}' for one in hit.others))}"
     if not answer.hits:
         yield f"no hits for {escape(answer.query)}"
     if answer.hint and answer.hits:

@@ -3,6 +3,7 @@ the person's own."""
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator
 from typing import Annotated, Literal, NamedTuple
 
@@ -23,7 +24,7 @@ from cortex.index.filters import KNOWLEDGE_TIERS, NoteFilter
 from cortex.index.queries import notes_called
 from cortex.index.refresh import IndexSession, query_index
 from cortex.operations.find.ensure_fresh import query_fresh
-from cortex.operations.find.hits import Hit, build_hit
+from cortex.operations.find.hits import Hit, NoteRef, build_hit
 from cortex.vault.locate import Vault, find_personal_vault, personal_vault_problem
 from cortex.vault.state import access_log
 
@@ -35,6 +36,7 @@ _STATUSES = ("active", "open", "done", "archived", "superseded", "deleted")
 _SET_ASIDE_GROUP, _LAST_GROUP = 1, 2
 _CALLED_GROUPS = 3  # before all others: called so by title, file name, alias
 _LEAST_WORD_LIKENESS = 0.75  # of a mistyped word to one of a title, as difflib has it
+_MAX_OTHERS = 3  # of one matter that are named beneath the best
 _MAX_COMMAND_QUERY_CHARS = 80  # signs of a query that are put into a command to be copied
 
 
@@ -62,6 +64,7 @@ class _RankedRow(NamedTuple):
     score: float
     part: int = -1  # the passage that answers
     is_whole: bool = True  # holds every word of the query
+    others: tuple[NoteRow, ...] = ()  # that tell the same matter, and answer less well
 
 
 class _Ranked(NamedTuple):
@@ -104,8 +107,8 @@ def search(
     The note whose title, file name or alias is the query comes first. Of up to three words, a
     note that lacks one comes behind those that hold all; a question is answered by the notes that
     say most of it, each shown by its best passage. A word that no note holds is corrected by those
-    that notes hold, and the answer says so; ~word finds what is spelled alike, too. An event is left out where its record answers
-    as much. Archived records come last; superseded and
+    that notes hold, and the answer says so; ~word finds what is spelled alike, too. Of an event, its record and
+    its session the best one is shown, and the others are named beneath it. Archived records come last; superseded and
     deleted ones are left out and counted. Beside words: "a phrase", pre*, ~like, -not, and filters, which
     are type: tag: project: branch: status: scope: topic: session: path: after: before: (a date,
     or 7d, 2w, 3m). Most of them are options, too.
@@ -212,7 +215,11 @@ def _build_hits(
     phrases = [one.text for one in asked.terms if one.kind == "phrase" and not one.negated]
     wanted = snippets.looked_for(terms, phrases)
     return tuple(
-        build_hit(part.vault, one.row, one.score, wanted, whose=part.whose, part=one.part)
+        build_hit(part.vault, one.row, one.score, wanted, whose=part.whose, part=one.part)._replace(
+            others=tuple(
+                NoteRef(row.id, row.type, row.title, row.path) for row in one.others[:_MAX_OTHERS]
+            )
+        )
         for part, one in ranked
     )
 
@@ -330,22 +337,38 @@ def _find_best(now: IndexSession, asked: Query, limit: int, *, every: bool) -> _
     return ranked._replace(rows=kept[:limit], total=total, dropped_count=dropped)
 
 
-def _without_told_events(ranked: list[_RankedRow]) -> list[_RankedRow]:
-    """The notes without each event that has a record, or a session's note, among them. A turn of a
-    session, of which a record holds a part, stays where it answers better than its records do."""
-    told: set[str] = set()
-    answered: dict[str, float] = {}
+def _group_matters(ranked: list[_RankedRow]) -> list[_RankedRow]:
+    """The best note of each matter, with the others of it that were found.
+
+    An event goes beneath the best record made of it, without one beneath the note of its session. A
+    turn that answers better than its records stands by itself; they and the session go beneath it.
+    """
+    holders: dict[str, _RankedRow] = {}
     for one in ranked:
-        told.update(one.row.events)
-        if one.row.type != "session":
-            for event in one.row.events:
-                answered[event] = max(one.score, answered.get(event, 0.0))
+        for event in one.row.events:
+            known = holders.get(event)
+            if not known or (known.row.type == "session" != one.row.type):
+                holders[event] = one
+    turns: dict[str, int] = {}  # that stand by themselves -> their numbers
+    above: dict[int, int] = {}  # number of a note -> of the one that it goes beneath
+    for one in ranked:
+        row, holder = one.row, holders.get(one.row.id)
+        if row.tier == TIER_TRAIL and holder:
+            is_better = holder.row.type == "session" or one.score > holder.score
+            if row.type in events.TURN_TYPES and is_better:
+                turns[row.id] = row.number
+            else:
+                above[row.number] = holder.row.number
+        elif turn := next((turns[event] for event in row.events if event in turns), None):
+            above[row.number] = turn
+    beneath: defaultdict[int, list[NoteRow]] = defaultdict(list)
+    for one in ranked:
+        if (number := above.get(one.row.number)) is not None:
+            beneath[above.get(number, number)].append(one.row)
     return [
-        one
+        one._replace(others=tuple(beneath[one.row.number]))
         for one in ranked
-        if one.row.tier != TIER_TRAIL
-        or one.row.id not in told
-        or (one.row.type in events.TURN_TYPES and one.score > answered.get(one.row.id, -1.0))
+        if one.row.number not in above
     ]
 
 
@@ -368,7 +391,7 @@ def _rank_notes(now: IndexSession, asked: Query, limit: int, without: set[int]) 
             newest += [row for row in of_tier if row.number not in without]
         total = len(now.catalogue.numbers(wanted) - without)
         ranked = [_RankedRow(row.tier, row, 0.0) for row in newest]
-        left = _without_told_events(ranked)
+        left = _group_matters(ranked)
         return _Ranked(left, total - len(ranked) + len(left))
     scored, terms, corrected = load_engine().search(
         now.fulltext_folder,
@@ -388,7 +411,7 @@ def _rank_notes(now: IndexSession, asked: Query, limit: int, without: set[int]) 
         ranked.append(_RankedRow(group, row, one.score, one.part, one.is_whole))
     ranked = _called_first(now, asked, ranked, without)
     ranked.sort(key=lambda one: (one.group, -one.score, one.row.path))
-    left = _without_told_events(ranked)
+    left = _group_matters(ranked)
     return _Ranked(left, len(left), terms, corrected)
 
 
