@@ -1,0 +1,117 @@
+"""Find notes by meaning: what search asks of vectors. Without vectors it costs a look into a folder,
+and what fails becomes a problem to tell: words alone answer then."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, NamedTuple
+
+from cortex.core.model.caller import no_progress
+from cortex.core.model.problem import ConflictError, CortexError, Problem, problem_of
+from cortex.index.catalogue import Catalogue
+from cortex.index.refresh import IndexSession
+from cortex.index.vectors.embedder_failed import EmbedderFailed
+from cortex.index.vectors.embedders import choose_embedder, load_embedder
+from cortex.index.vectors.embedding import embed_missing, make_plan, split_keys
+from cortex.index.vectors.passage_text import NO_KEY
+from cortex.index.vectors.vector_file import VectorFile, newest_vector_file
+from cortex.vault.locate import Vault
+
+if TYPE_CHECKING:
+    from cortex.index.vectors.nearest import NearPassage
+
+_QUERY_SECONDS = 4.0  # that a search waits for a remote model
+_MAX_EMBEDDED_NOW = 16  # passages that a search embeds itself; more wait for `cortex embed`
+EMBED_HINT = "cortex embed"
+
+
+class NearNotes(NamedTuple):
+    """The notes nearest to a text, best first, each by its best passage."""
+
+    found: list[NearPassage]
+    missing: int = 0  # passages without a vector, among the notes that were asked
+    problem: Problem | None = None  # why vectors do not answer
+
+
+def has_vectors(catalogue: Catalogue) -> bool:
+    """Whether a vault has vectors at all; costs next to nothing."""
+    return newest_vector_file(catalogue.folder) is not None
+
+
+def nearest(
+    vault: Vault, now: IndexSession, text: str, limit: int, allowed: set[int] | None = None
+) -> NearNotes:
+    """At least `limit` notes of those allowed where there are so many, and all that are as near as
+    the last. Loads a model. A few passages that lack a vector get theirs first."""
+    if not has_vectors(now.catalogue):
+        return NearNotes([])
+
+    def find() -> NearNotes:
+        chosen, problem = choose_embedder(vault.root)
+        if chosen.embedder in ("", "off"):
+            return NearNotes([], 0, problem)
+        embedder = load_embedder(chosen)
+        embedder.patience = min(embedder.patience, _QUERY_SECONDS)
+        file = VectorFile(now.catalogue.folder, embedder.model)
+        if not file.row_count():
+            message = f"no passage has a vector of {embedder.model}"
+            return NearNotes([], 0, Problem("semantic", message, EMBED_HINT))
+        from cortex.index.vectors.nearest import load_vectors  # noqa: PLC0415
+
+        passages = load_vectors(now.catalogue, file, allowed)
+        if 0 < passages.missing <= _MAX_EMBEDDED_NOW and not embedder.is_remote:
+            try:
+                with file.writing():
+                    plan = make_plan(vault, now, file.keys(), is_told_little=False)
+                    if len(plan.missing) <= 2 * _MAX_EMBEDDED_NOW:
+                        embed_missing(vault.root, plan, embedder, file, no_progress)
+            except ConflictError:
+                pass  # somebody is embedding them
+            passages = load_vectors(now.catalogue, file, allowed)
+        query = embedder.embed([text])
+        if query.shape != (1, file.dimension()) or not (abs(query) <= 2).all():
+            raise EmbedderFailed(f"{embedder.model} gave no vector of {file.dimension()} numbers")
+        return NearNotes(passages.nearest(query, limit), passages.missing, problem)
+
+    return _or_problem(find)
+
+
+def similar_to(
+    now: IndexSession, number: int, limit: int, allowed: set[int] | None = None
+) -> NearNotes:
+    """The notes nearest to a note, without it, by vectors that there are: no model is loaded."""
+    if not (file := newest_vector_file(now.catalogue.folder)):
+        return NearNotes([])
+
+    def find() -> NearNotes:
+        from cortex.index.vectors.nearest import load_vectors, vectors_of_note  # noqa: PLC0415
+
+        wanted = None if allowed is None else allowed | {number}
+        passages = load_vectors(now.catalogue, file, wanted)
+        queries = vectors_of_note(passages, number)
+        found = passages.nearest(queries, limit + 1) if len(queries) else []
+        return NearNotes([one for one in found if one.number != number], passages.missing)
+
+    return _or_problem(find)
+
+
+def count_embedded(catalogue: Catalogue) -> tuple[int, int] | None:
+    """How many passages have a vector of the model that was last used, and how many could; None
+    when there are no vectors. Needs no NumPy."""
+    if not (file := newest_vector_file(catalogue.folder)):
+        return None
+    try:
+        known = set(file.keys())
+    except (OSError, CortexError):
+        return None
+    wanted = [key for _, keys in catalogue.passage_keys() for key in split_keys(keys) if key != NO_KEY]  # fmt: skip
+    return sum(key in known for key in wanted), len(wanted)
+
+
+def _or_problem(find: Callable[[], NearNotes]) -> NearNotes:
+    """What `find` gives; what goes wrong with vectors or a model as a problem."""
+    try:
+        return find()
+    except (CortexError, OSError, ImportError, ValueError, MemoryError) as error:
+        said = problem_of("semantic", error, EMBED_HINT, "meaning is left out: ")
+        return NearNotes([], 0, said)
