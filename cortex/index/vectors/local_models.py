@@ -152,8 +152,8 @@ class LocalModel:
         scores -= scores.max(-1, keepdims=True)
         np.exp(scores, out=scores)
         scores /= scores.sum(-1, keepdims=True)
-        joined: Floats = (scores @ value).transpose(0, 2, 1, 3).reshape(states.shape)
-        return joined
+        mixed: Floats = np.matmul(scores, value)
+        return mixed.transpose(0, 2, 1, 3).reshape(states.shape)
 
     def _dense(self, states: Floats, name: str) -> Floats:
         made: Floats = states @ self._weights[name + ".weight"].T

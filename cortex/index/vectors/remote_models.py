@@ -85,6 +85,7 @@ class RemoteModel:
                     data: bytes = answer.read(_MAX_ANSWER_BYTES)
                     return data
             except urllib.error.HTTPError as error:
+                error.close()
                 why = f"HTTP {error.code}"
                 if error.code not in _BUSY_CODES:
                     hint = "see the key, the model and the address below [semantic]"
