@@ -39,7 +39,7 @@ CREATE TABLE note (
     topic TEXT NOT NULL, session TEXT NOT NULL, date INTEGER NOT NULL, tier INTEGER NOT NULL, created TEXT NOT NULL,
     updated TEXT NOT NULL, due TEXT NOT NULL, owner TEXT NOT NULL, confidence REAL, priority INTEGER,
     digest TEXT NOT NULL, pinned INTEGER NOT NULL, tags TEXT NOT NULL, events TEXT NOT NULL,
-    hash BLOB NOT NULL, index_digest BLOB NOT NULL, passages BLOB NOT NULL);
+    hash BLOB NOT NULL, index_digest BLOB NOT NULL, passages BLOB NOT NULL DEFAULT x'');
 CREATE INDEX note_id ON note (id);
 CREATE INDEX note_created ON note (created);
 CREATE INDEX note_date ON note (date);

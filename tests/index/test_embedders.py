@@ -6,7 +6,6 @@ import json
 import math
 import os
 import struct
-import sys
 from pathlib import Path
 
 import pytest
@@ -18,9 +17,7 @@ from cortex.index.vectors.embedder_failed import EmbedderFailed  # noqa: E402
 from cortex.index.vectors.local_models import LocalModel, StaticModel  # noqa: E402
 from cortex.index.vectors.word_pieces import WordPieces  # noqa: E402
 from cortex.vault.user_settings import SemanticSettings  # noqa: E402
-
-sys.path.insert(0, str(Path(__file__).parent))
-from embedding_server import embedding_server  # noqa: E402
+from tests.index.embedding_server import embedding_server  # noqa: E402
 
 PIECES = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "the", "cat", "sat", "##s", "un", "##like", "##ly", ".", "a", "日", "cafe", "_"]  # fmt: skip
 WIDTH, HEADS, INNER, LAYERS = 8, 2, 16, 2
