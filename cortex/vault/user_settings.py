@@ -20,6 +20,12 @@ _FORMS = {
     **dict.fromkeys(_NUMBERS, "a number, not below 0"),
 }
 
+_SEMANTIC_VARIABLES = {
+    "embedder": "CORTEX_EMBEDDER", "folder": "CORTEX_EMBEDDER_FOLDER", "url": "CORTEX_EMBEDDER_URL",
+    "model": "CORTEX_EMBEDDER_MODEL", "key_variable": "CORTEX_EMBEDDER_KEY_VARIABLE",
+    "send": "CORTEX_EMBEDDER_SEND",
+}  # fmt: skip
+
 
 class DistillSettings(NamedTuple):
     """Which model distills sessions, and how often."""
@@ -56,8 +62,8 @@ def load_distill() -> tuple[DistillSettings, list[Problem]]:
 
 
 def load_semantic(environ: Mapping[str, str]) -> tuple[SemanticSettings, list[Problem]]:
-    """The settings below `[semantic]`, each overruled by its variable (`CORTEX_EMBEDDER`,
-    `CORTEX_EMBEDDER_URL`, …), and what is wrong with them. If unreadable, no embedder."""
+    """The settings below `[semantic]`, each overruled by its variable, and what is wrong with them.
+    If unreadable, no embedder."""
     table, problem = _load_table("semantic")
     if problem is not None:
         return SemanticSettings("off"), [problem]
@@ -69,10 +75,9 @@ def load_semantic(environ: Mapping[str, str]) -> tuple[SemanticSettings, list[Pr
             hint = f"write a text for one of {', '.join(SemanticSettings._fields)}"
             message = f"[semantic] {key} is not understood"
             problems.append(Problem(settings_file(), message, hint))
-    for key in SemanticSettings._fields:
-        variable = "CORTEX_EMBEDDER" + ("" if key == "embedder" else f"_{key.upper()}")
-        if value := environ.get(variable):
-            chosen[key] = value
+    chosen |= {
+        key: value for key, name in _SEMANTIC_VARIABLES.items() if (value := environ.get(name))
+    }
     return SemanticSettings(**chosen), problems
 
 

@@ -401,6 +401,9 @@ def test_what_is_said_of_a_run(vault_from, server) -> None:
     assert "4 passages embedded" in run_cortex("embed", cwd=vault.root).stdout
     counted = query_index(Vault(vault.root), no_progress, lambda now: semantic.count_embedded(now.catalogue))  # fmt: skip
     assert counted == (4, 4)
+    assert "4 passages embedded" in run_cortex("status", cwd=vault.root).stdout
+    Path(vault.root, "more.md").write_text("a boat")
+    assert "4 of 5 passages embedded: cortex embed goes on" in run_cortex("status", cwd=vault.root).stdout  # fmt: skip
 
 
 def test_a_text_that_says_nothing_has_no_key() -> None:

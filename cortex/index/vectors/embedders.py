@@ -92,6 +92,7 @@ EMBEDDERS: dict[str, Callable[[SemanticSettings], Embedder]] = {
     "openai": _openai,
     "gemini": _gemini,
 }
+REMOTE_EMBEDDERS = ("openai", "gemini")  # notes are sent to them
 
 
 def choose_embedder(root: str) -> tuple[SemanticSettings, Problem | None]:

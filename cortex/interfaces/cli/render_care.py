@@ -103,6 +103,11 @@ def status(answer: Any) -> Iterable[str]:
     yield "  " + ", ".join(format_count(number, noun) for number, noun in (*figures, *topics))
     failed = len(answer.failed) + more.get("failed", 0)
     yield f"  {answer.pending} waiting in the inbox, {failed} failed, {answer.set_aside} set aside"
+    if answer.embedded and answer.embedded[0] < answer.embedded[1]:
+        done, all_ = answer.embedded
+        yield f"  {done} of {format_count(all_, 'passage')} embedded: cortex embed goes on"
+    elif answer.embedded:
+        yield f"  {format_count(answer.embedded[1], 'passage')} embedded"
     for heading, key, counts, least in (
         ("", "types", answer.types, 1),
         ("projects: ", "projects", answer.projects, 2),
