@@ -67,14 +67,13 @@ def load_semantic(environ: Mapping[str, str]) -> tuple[SemanticSettings, list[Pr
     table, problem = _load_table("semantic")
     if problem is not None:
         return SemanticSettings("off"), [problem]
-    problems, chosen = list[Problem](), dict[str, str]()
-    for key, value in table.items():
-        if key in SemanticSettings._fields and isinstance(value, str):
-            chosen[key] = value
-        else:
-            hint = f"write a text for one of {', '.join(SemanticSettings._fields)}"
-            message = f"[semantic] {key} is not understood"
-            problems.append(Problem(settings_file(), message, hint))
+    names = SemanticSettings._fields
+    chosen = {key: one for key, one in table.items() if key in names and isinstance(one, str)}
+    hint = f"write a text for one of {', '.join(names)}"
+    problems = [
+        Problem(settings_file(), f"[semantic] {key} is not understood", hint)
+        for key in table.keys() - chosen.keys()
+    ]
     chosen |= {
         key: value for key, name in _SEMANTIC_VARIABLES.items() if (value := environ.get(name))
     }

@@ -13,7 +13,7 @@ import pytest
 np = pytest.importorskip("numpy")
 
 from cortex.index.vectors import embedders, remote_models  # noqa: E402
-from cortex.index.vectors.embedder_failed import EmbedderFailed  # noqa: E402
+from cortex.index.vectors.embedders import EmbedderFailed  # noqa: E402
 from cortex.index.vectors.local_models import LocalModel, StaticModel  # noqa: E402
 from cortex.index.vectors.word_pieces import WordPieces  # noqa: E402
 from cortex.vault.user_settings import SemanticSettings  # noqa: E402
@@ -21,6 +21,10 @@ from tests.index.embedding_server import embedding_server  # noqa: E402
 
 PIECES = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "the", "cat", "sat", "##s", "un", "##like", "##ly", ".", "a", "日", "cafe", "_"]  # fmt: skip
 WIDTH, HEADS, INNER, LAYERS = 8, 2, 16, 2
+
+
+def at(folder: Path) -> SemanticSettings:
+    return SemanticSettings(folder=str(folder))
 
 
 def write_safetensors(path: Path, tensors: dict[str, np.ndarray]) -> None:
@@ -100,7 +104,7 @@ def reference_vector(weights: dict[str, np.ndarray], numbers: list[int]) -> np.n
 
 def test_a_model_gives_what_its_formula_says_whatever_stands_in_the_same_batch(tmp_path) -> None:
     weights = write_bert(tmp_path / "m")
-    model = LocalModel(str(tmp_path / "m"), "tiny")
+    model = LocalModel(at(tmp_path / "m"))
     texts = ["The cats sat.", "unlikely", "", "a cat " * 40, "日cat CAFÉ", "zzz the"]
     found = model.embed(texts)
     assert (model.dimension, model.is_remote, found.dtype) == (WIDTH, False, np.float32)
@@ -115,7 +119,7 @@ def test_another_model_has_another_name(tmp_path) -> None:
     names = set()
     for seed in (1, 2):
         write_bert(tmp_path / "m", seed)
-        names.add(LocalModel(str(tmp_path / "m"), "tiny").model)
+        names.add(LocalModel(at(tmp_path / "m")).model)
     assert len(names) == 2
 
 
@@ -141,7 +145,7 @@ def test_a_model_file_that_is_cut_is_no_model(tmp_path, cut) -> None:
     path = tmp_path / "m/model.safetensors"
     path.write_bytes(path.read_bytes()[:cut])
     with pytest.raises(EmbedderFailed):
-        LocalModel(str(tmp_path / "m"), "tiny").embed(["the cat"])
+        LocalModel(at(tmp_path / "m")).embed(["the cat"])
 
 
 def test_a_folder_that_holds_another_kind_of_model_is_refused(tmp_path) -> None:
@@ -153,11 +157,11 @@ def test_a_folder_that_holds_another_kind_of_model_is_refused(tmp_path) -> None:
         write_bert(tmp_path / "m")
         (tmp_path / "m" / name).write_text(text)
         with pytest.raises(EmbedderFailed):
-            LocalModel(str(tmp_path / "m"), "tiny")
+            LocalModel(at(tmp_path / "m"))
         (tmp_path / "m" / name).unlink()
     for name in ("folder", "static"):
         with pytest.raises(EmbedderFailed):
-            embedders.EMBEDDERS[name](SemanticSettings(name, str(tmp_path / "none")))
+            embedders.load_embedder(SemanticSettings(name, str(tmp_path / "none")))
 
 
 def test_a_static_table(tmp_path) -> None:
@@ -167,7 +171,7 @@ def test_a_static_table(tmp_path) -> None:
     vocabulary = {piece: number for number, piece in enumerate(PIECES)}
     model = {"type": "WordPiece", "vocab": vocabulary, "unk_token": "[UNK]"}
     (tmp_path / "tokenizer.json").write_text(json.dumps({"model": model}))
-    made = StaticModel(str(tmp_path))
+    made = StaticModel(at(tmp_path))
     found = made.embed(["the cats zzz", "zzz"])
     wanted = table[[4, 5, 7]].astype(np.float32).mean(0)
     assert np.allclose(found[0], wanted / np.linalg.norm(wanted), atol=1e-6)
@@ -175,9 +179,9 @@ def test_a_static_table(tmp_path) -> None:
 
 
 def test_the_packaged_model_knows_what_is_alike() -> None:
-    if not (folder := embedders._packaged_model()):
+    if not embedders.packaged_folder():
         pytest.skip("the weights are not installed: make semantic")
-    model = LocalModel(folder, "minilm")
+    model = embedders.load_embedder(SemanticSettings("minilm"))
     eating, bread, drums = model.embed(
         ["A man is eating food.", "A man is eating a piece of bread.", "A monkey is playing drums."]
     )
@@ -191,6 +195,11 @@ def test_the_packaged_model_knows_what_is_alike() -> None:
     assert happy @ dog == pytest.approx(0.6945, abs=5e-4)
 
 
+def openai(url: str, key_variable: str = ""):
+    chosen = SemanticSettings("openai", url=url, model="m", key_variable=key_variable)
+    return remote_models.openai_model(chosen)
+
+
 @pytest.fixture
 def server(monkeypatch):
     monkeypatch.setattr(remote_models, "_FIRST_PAUSE_SECONDS", 0.01)
@@ -201,7 +210,7 @@ def server(monkeypatch):
 
 def test_an_endpoint_gives_vectors_in_the_order_of_the_texts(server, monkeypatch) -> None:
     monkeypatch.setenv("THE_KEY", "k-1")
-    model = remote_models.openai_model(server.url, "m", "THE_KEY")
+    model = openai(server.url, "THE_KEY")
     found = model.embed(["a car", "a dog", "password=hunter2hunter2 AKIAIOSFODNN7EXAMPLE"])
     assert found.shape == (3, 5)
     assert found[0].argmax() == 0
@@ -216,13 +225,13 @@ def test_an_endpoint_gives_vectors_in_the_order_of_the_texts(server, monkeypatch
 @pytest.mark.parametrize("faults", [[429, 503], ["hang"], [500, 429, 502]])
 def test_a_busy_endpoint_is_asked_again(server, faults) -> None:
     server.faults = [*faults]
-    assert remote_models.openai_model(server.url, "m", "").embed(["a car"]).shape == (1, 5)
+    assert openai(server.url).embed(["a car"]).shape == (1, 5)
 
 
 @pytest.mark.parametrize("fault", [401, 404, 302, 307, 400, "html", "short", "hang", 429])
 def test_an_endpoint_that_gives_no_vectors_fails_in_bounded_time(server, fault) -> None:
     server.faults = [fault] * 99
-    model = remote_models.openai_model(server.url, "m", "")
+    model = openai(server.url)
     model.patience = 1.0
     with pytest.raises(EmbedderFailed) as raised:
         model.embed(["a car", "a dog"])
@@ -233,9 +242,9 @@ def test_an_endpoint_that_gives_no_vectors_fails_in_bounded_time(server, fault) 
 def test_what_is_no_address_or_has_no_key_is_refused(monkeypatch) -> None:
     for make in (remote_models.openai_model, remote_models.gemini_model):
         with pytest.raises(EmbedderFailed, match="no key"):
-            make("", "", "")
+            make(SemanticSettings())
     with pytest.raises(EmbedderFailed, match="no http address"):
-        remote_models.openai_model("file:///etc/passwd", "", "")
+        openai("file:///etc/passwd")
 
 
 def test_gemini_is_asked_in_its_own_form(server, monkeypatch) -> None:
@@ -243,11 +252,11 @@ def test_gemini_is_asked_in_its_own_form(server, monkeypatch) -> None:
     asked = {}
 
     def post(self, body):
-        asked.update(json.loads(body), url=self.url, headers=self.headers)
+        asked.update(json.loads(body), url=self.url, headers=self._headers)
         return json.dumps({"embeddings": [{"values": [3.0, 4.0]}]}).encode()
 
     monkeypatch.setattr(remote_models.RemoteModel, "_post", post)
-    found = remote_models.gemini_model("", "", "").embed(["a car"])
+    found = remote_models.gemini_model(SemanticSettings()).embed(["a car"])
     assert found.tolist() == [[pytest.approx(0.6), pytest.approx(0.8)]]
     assert asked["url"].endswith("/v1beta/models/gemini-embedding-001:batchEmbedContents")
     assert asked["requests"][0]["content"] == {"parts": [{"text": "a car"}]}

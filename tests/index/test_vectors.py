@@ -23,6 +23,7 @@ from cortex.index.vectors import embedding, semantic, vector_file
 from cortex.index.vectors.embedders import load_embedder
 from cortex.index.vectors.passage_text import NO_KEY, text_key
 from cortex.index.vectors.vector_file import HEADER_BYTES, VectorFile, newest_vector_file
+from cortex.operations.care import embed as verb
 from cortex.operations.care.embed import embed
 from cortex.vault import user_settings
 from cortex.vault.locate import Vault
@@ -173,8 +174,6 @@ class ConceptModel:
 @given(edits)
 @settings(max_examples=25)
 def test_vectors_changed_note_by_note_answer_as_those_made_anew(steps) -> None:
-    from cortex.operations.care import embed as verb
-
     with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
         for module in (semantic, verb.embedders):
             patch.setattr(module, "load_embedder", lambda _chosen: ConceptModel())
@@ -239,7 +238,7 @@ def test_a_file_that_is_cut_loses_what_was_cut(vault_from, caller, server) -> No
     embed(vault, caller)
     file = file_of(vault)
     size = os.path.getsize(file.path)
-    for cut, left in ((1, 3), (file.row_bytes() + 1, 2), (size - HEADER_BYTES, 0)):
+    for cut, left in ((1, 3), (vector_file._row_bytes(5) + 1, 2), (size - HEADER_BYTES, 0)):
         os.truncate(file.path, size - cut)
         assert len(file.keys()) == left
         assert embed(vault, caller).embedded == 4 - left
@@ -289,11 +288,12 @@ def test_a_text_that_an_embedder_cannot_take_stops_no_other(vault_from, caller, 
 
 
 @pytest.mark.parametrize("fault", ["nan", "short", "html", 401, "hang"])
-def test_a_failing_embedder_is_said_and_what_was_done_stays(vault_from, caller, server, fault) -> None:  # fmt: skip
+def test_a_failing_embedder_is_said_and_what_was_done_stays(vault_from, caller, server, monkeypatch, fault) -> None:  # fmt: skip
     vault = vault_from(NOTES)
     embed(vault, caller)
     server.faults = [fault] * 99
-    load_embedder(semantic.choose_embedder(vault.root)[0]).patience = 0.5
+    monkeypatch.setattr(semantic, "_QUERY_SECONDS", 0.5)
+    monkeypatch.setattr(verb, "_RUN_SECONDS", 0.5)
     assert "meaning is left out" in problem_of(vault)
     for number in range(3):
         Path(vault.root, f"more{number}.md").write_text("a boat")

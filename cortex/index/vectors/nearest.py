@@ -84,7 +84,7 @@ def vectors_of_note(passages: PassageVectors, number: int) -> NDArray[np.float32
 
 def _map_rows(file: VectorFile) -> NDArray[np.void]:
     """The whole rows of a file as they are now."""
-    dimension, count = file.dimension(), file.row_count()
+    count, dimension = file.shape()
     kind = np.dtype([("key", f"S{KEY_BYTES}"), ("vector", "<f2", (dimension,))])
     if not count:
         return np.empty(0, kind)

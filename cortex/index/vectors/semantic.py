@@ -4,16 +4,15 @@ and what fails becomes a problem to tell: words alone answer then."""
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
 from cortex.core.model.caller import no_progress
 from cortex.core.model.problem import ConflictError, CortexError, Problem, problem_of
 from cortex.index.catalogue import Catalogue
 from cortex.index.refresh import IndexSession
-from cortex.index.vectors.embedder_failed import EmbedderFailed
-from cortex.index.vectors.embedders import choose_embedder, load_embedder
+from cortex.index.vectors.embedders import EmbedderFailed, choose_embedder, load_embedder
 from cortex.index.vectors.embedding import embed_missing, make_plan, split_keys
-from cortex.index.vectors.passage_text import NO_KEY
 from cortex.index.vectors.vector_file import VectorFile, newest_vector_file
 from cortex.vault.locate import Vault
 
@@ -22,7 +21,6 @@ if TYPE_CHECKING:
 
 _QUERY_SECONDS = 4.0  # that a search waits for a remote model
 _MAX_EMBEDDED_NOW = 16  # passages that a search embeds itself; more wait for `cortex embed`
-EMBED_HINT = "cortex embed"
 
 
 class NearNotes(NamedTuple):
@@ -31,11 +29,6 @@ class NearNotes(NamedTuple):
     found: list[NearPassage]
     missing: int = 0  # passages without a vector, among the notes that were asked
     problem: Problem | None = None  # why vectors do not answer
-
-
-def has_vectors(catalogue: Catalogue) -> bool:
-    """Whether a vault has vectors at all; costs next to nothing."""
-    return newest_vector_file(catalogue.folder) is not None
 
 
 def nearest(
@@ -51,26 +44,23 @@ def nearest(
         if chosen.embedder in ("", "off"):
             return NearNotes([], 0, problem)
         embedder = load_embedder(chosen)
-        embedder.patience = min(embedder.patience, _QUERY_SECONDS)
+        embedder.patience = _QUERY_SECONDS
         file = VectorFile(now.catalogue.folder, embedder.model)
-        if not file.row_count():
-            message = f"no passage has a vector of {embedder.model}"
-            return NearNotes([], 0, Problem("semantic", message, EMBED_HINT))
+        count, dimension = file.shape()
+        if not count:
+            raise EmbedderFailed(f"no passage has a vector of {embedder.model}", "cortex embed")
         from cortex.index.vectors.nearest import load_vectors  # noqa: PLC0415
 
         passages = load_vectors(now.catalogue, file, allowed)
         if 0 < passages.missing <= _MAX_EMBEDDED_NOW and not embedder.is_remote:
-            try:
-                with file.writing():
-                    plan = make_plan(vault, now, file.keys(), is_told_little=False)
-                    if len(plan.missing) <= 2 * _MAX_EMBEDDED_NOW:
-                        embed_missing(vault.root, plan, embedder, file, no_progress)
-            except ConflictError:
-                pass  # somebody is embedding them
+            with suppress(ConflictError), file.writing():  # else somebody is embedding them
+                plan = make_plan(vault, now, file.keys())
+                if len(plan.missing) <= _MAX_EMBEDDED_NOW:
+                    embed_missing(vault.root, plan, embedder, file, no_progress)
             passages = load_vectors(now.catalogue, file, allowed)
         query = embedder.embed([text])
-        if query.shape != (1, file.dimension()) or not (abs(query) <= 2).all():
-            raise EmbedderFailed(f"{embedder.model} gave no vector of {file.dimension()} numbers")
+        if query.shape != (1, dimension) or not (abs(query) <= 2).all():
+            raise EmbedderFailed(f"{embedder.model} gave no vector of {dimension} numbers")
         return NearNotes(passages.nearest(query, limit), passages.missing, problem)
 
     return _or_problem(find)
@@ -95,16 +85,18 @@ def similar_to(
     return _or_problem(find)
 
 
+def has_vectors(catalogue: Catalogue) -> bool:
+    """Whether a vault has vectors at all; costs next to nothing."""
+    return newest_vector_file(catalogue.folder) is not None
+
+
 def count_embedded(catalogue: Catalogue) -> tuple[int, int] | None:
     """How many passages have a vector of the model that was last used, and how many could; None
     when there are no vectors. Needs no NumPy."""
     if not (file := newest_vector_file(catalogue.folder)):
         return None
-    try:
-        known = set(file.keys())
-    except (OSError, CortexError):
-        return None
-    wanted = [key for _, keys in catalogue.passage_keys() for key in split_keys(keys) if key != NO_KEY]  # fmt: skip
+    known = set(file.keys())
+    wanted = [key for _, joined in catalogue.passage_keys() for key in split_keys(joined)]
     return sum(key in known for key in wanted), len(wanted)
 
 
@@ -113,5 +105,5 @@ def _or_problem(find: Callable[[], NearNotes]) -> NearNotes:
     try:
         return find()
     except (CortexError, OSError, ImportError, ValueError, MemoryError) as error:
-        said = problem_of("semantic", error, EMBED_HINT, "meaning is left out: ")
+        said = problem_of("semantic", error, "cortex embed", "meaning is left out: ")
         return NearNotes([], 0, said)

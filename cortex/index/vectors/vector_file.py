@@ -12,10 +12,9 @@ import mmap
 import os
 import re
 import struct
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 
-from cortex.core.model.problem import CortexError
 from cortex.index.vectors.passage_text import KEY_BYTES
 from cortex.vault import files
 from cortex.vault.lock import lock
@@ -24,9 +23,8 @@ from cortex.vault.state import store
 FOLDER = "vectors"
 HEADER_BYTES = 256
 _MAGIC = b"cortex vectors 1\n"
-_MAX_DIMENSION, _MAX_FILES = 16_384, 4  # a file for each of the last models
+_MAX_FILES = 4  # one for each of the last models
 _MIN_UNUSED = 1000  # rows below which a file is not worth rewriting
-_COPIED_ROWS = 4096  # at once
 
 
 class VectorFile:
@@ -35,120 +33,94 @@ class VectorFile:
     def __init__(self, cache_folder: str, model: str) -> None:
         self.folder = os.path.join(cache_folder, FOLDER)
         self.model = model[:100]
-        plain = re.sub(r"[^a-z0-9]+", "-", model.lower()).strip("-")[:40]
-        digest = hashlib.blake2b(model.encode(), digest_size=4).hexdigest()
+        plain = re.sub(r"[^a-z0-9]+", "-", self.model.lower()).strip("-")[:40]
+        digest = hashlib.blake2b(self.model.encode(), digest_size=4).hexdigest()
         self.path = os.path.join(self.folder, f"{plain}-{digest}.vectors")
 
-    def dimension(self) -> int:
-        """The length of its vectors; 0 when there is no file of this model that can be read."""
-        return _parse_header(store.read(self.path, HEADER_BYTES), self.model)
-
-    def row_bytes(self) -> int:
-        """The length of a row."""
-        return KEY_BYTES + 2 * self.dimension()
-
-    def row_count(self) -> int:
-        """How many whole rows it has."""
-        try:
-            size = os.stat(self.path, follow_symlinks=False).st_size if self.dimension() else 0
-        except OSError:
-            return 0
-        return max(0, size - HEADER_BYTES) // self.row_bytes()
+    def shape(self) -> tuple[int, int]:
+        """How many whole rows there are, and the length of a vector; 0 and 0 without a file of this
+        model and format."""
+        data = store.read(self.path, HEADER_BYTES)
+        dimension = int.from_bytes(data[len(_MAGIC) :][:2], "little")
+        if not dimension or data != self._header(dimension):
+            return 0, 0
+        size = os.stat(self.path, follow_symlinks=False).st_size
+        return (size - HEADER_BYTES) // _row_bytes(dimension), dimension
 
     def keys(self) -> list[bytes]:
         """The key of each row."""
-        count, width = self.row_count(), self.row_bytes()
+        count, dimension = self.shape()
         if not count:
             return []
         fd = store.open_private(self.path)
         try:
-            with mmap.mmap(fd, 0, access=mmap.ACCESS_READ) as data:
-                rows = memoryview(data)[HEADER_BYTES : HEADER_BYTES + count * width]
-                keys = [key for (key,) in struct.iter_unpack(f"{KEY_BYTES}s{width - KEY_BYTES}x", rows)]  # fmt: skip
-                rows.release()
-                return keys
+            end = HEADER_BYTES + count * _row_bytes(dimension)
+            with (
+                mmap.mmap(fd, 0, access=mmap.ACCESS_READ) as data,
+                memoryview(data) as whole,
+                whole[HEADER_BYTES:end] as rows,
+            ):
+                form = f"{KEY_BYTES}s{2 * dimension}x"
+                return [key for (key,) in struct.iter_unpack(form, rows)]
         finally:
             os.close(fd)
 
     @contextmanager
-    def writing(self, wait: float = 0.0) -> Iterator[None]:
+    def writing(self) -> Iterator[None]:
         """Hold the lock of those who write. What a writer that was killed left half is cut off."""
         store.ensure_folder(self.folder)
-        with lock(os.path.join(self.folder, "vectors.lock"), "embedding", wait=wait):
-            if not self.dimension():
+        with lock(os.path.join(self.folder, "vectors.lock"), "embedding", wait=0):
+            count, dimension = self.shape()
+            if dimension:
+                os.truncate(self.path, HEADER_BYTES + count * _row_bytes(dimension))
+            else:
                 store.remove(self.path)  # of another format, or cut within its header
-            elif self.row_count() * self.row_bytes() + HEADER_BYTES != os.path.getsize(self.path):
-                os.truncate(self.path, HEADER_BYTES + self.row_count() * self.row_bytes())
             yield
 
     def append(self, dimension: int, rows: bytes) -> None:
         """Append whole rows in one write; inside `writing`."""
-        if not self.dimension():
-            store.replace(self.path, _make_header(self.model, dimension))
+        if not self.shape()[1]:
+            store.replace(self.path, self._header(dimension))
             store.evict(self.folder, _MAX_FILES, suffix=".vectors")
-        if self.dimension() != dimension:
-            message = f"{self.model} gave vectors of {dimension} numbers, not of {self.dimension()}"
-            raise CortexError(message, f"if that is right now, remove {self.path}")
-        size = store.append(self.path, rows)
-        if (size - HEADER_BYTES) % self.row_bytes():
+        if (store.append(self.path, rows) - HEADER_BYTES) % _row_bytes(dimension):
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     def compact(self, used: Collection[bytes]) -> int:
         """Drop the rows of no used key when they are more than half; how many; inside `writing`."""
-        keys = self.keys()
-        kept = {key: row for row, key in enumerate(keys) if key in used}
-        unused = len(keys) - len(kept)
-        if unused <= max(_MIN_UNUSED, len(kept)):
+        kept = {key: row for row, key in enumerate(self.keys()) if key in used}
+        count, dimension = self.shape()
+        if count - len(kept) <= max(_MIN_UNUSED, len(kept)):
             return 0
-        new = f"{self.path}.new"
+        width, new = _row_bytes(dimension), f"{self.path}.new"
         store.remove(new)
-        store.append(new, store.read(self.path, HEADER_BYTES))
-        for rows in self._read_rows(sorted(kept.values())):
-            store.append(new, rows)
+        store.append(new, self._header(dimension))
+        with (
+            open(store.open_private(self.path), "rb") as old,
+            open(store.open_private(new, os.O_WRONLY | os.O_APPEND), "ab") as file,
+        ):
+            for row in sorted(kept.values()):
+                old.seek(HEADER_BYTES + row * width)
+                file.write(old.read(width))
         os.replace(new, self.path)
-        return unused
+        return count - len(kept)
 
-    def _read_rows(self, wanted: list[int]) -> Iterator[bytes]:
-        """These rows, some thousands at a time."""
-        width = self.row_bytes()
-        fd = store.open_private(self.path)
-        try:
-            for start in range(0, len(wanted), _COPIED_ROWS):
-                part: Iterable[int] = wanted[start : start + _COPIED_ROWS]
-                yield b"".join(files.read_fd(fd, width, HEADER_BYTES + row * width) for row in part)
-        finally:
-            os.close(fd)
+    def _header(self, dimension: int) -> bytes:
+        told = _MAGIC + dimension.to_bytes(2, "little") + self.model.encode()
+        return told.ljust(HEADER_BYTES, b"\0")[:HEADER_BYTES]
 
 
 def newest_vector_file(cache_folder: str) -> VectorFile | None:
     """The file that was written last; None when there is none."""
     folder = os.path.join(cache_folder, FOLDER)
     names = [name for name in files.list_folder(folder) if name.endswith(".vectors")]
-    stamps = {name: _mtime(os.path.join(folder, name)) for name in names}
-    for name in sorted(names, key=lambda name: (-stamps[name], name)):
-        data = store.read(os.path.join(folder, name), HEADER_BYTES)
-        model = data[len(_MAGIC) + 4 :].rstrip(b"\0").decode("utf-8", "replace")
-        found = VectorFile(cache_folder, model)
-        if found.dimension():
+    paths = [os.path.join(folder, name) for name in names]
+    for path in sorted(filter(os.path.exists, paths), key=os.path.getmtime, reverse=True):
+        told = store.read(path, HEADER_BYTES)[len(_MAGIC) + 2 :]
+        found = VectorFile(cache_folder, told.rstrip(b"\0").decode("utf-8", "replace"))
+        if found.shape()[1]:
             return found
     return None
 
 
-def _mtime(path: str) -> int:
-    try:
-        return os.lstat(path).st_mtime_ns
-    except OSError:
-        return 0
-
-
-def _make_header(model: str, dimension: int) -> bytes:
-    return (_MAGIC + struct.pack("<I", dimension) + model.encode()).ljust(HEADER_BYTES, b"\0")
-
-
-def _parse_header(data: bytes, model: str) -> int:
-    """The dimension that a header of this model tells; 0 of any other."""
-    if len(data) < HEADER_BYTES or not data.startswith(_MAGIC):
-        return 0
-    (dimension,) = struct.unpack_from("<I", data, len(_MAGIC))
-    is_ours = data == _make_header(model, dimension)
-    return dimension if is_ours and 0 < dimension <= _MAX_DIMENSION else 0
+def _row_bytes(dimension: int) -> int:
+    return KEY_BYTES + 2 * dimension

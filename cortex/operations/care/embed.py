@@ -8,14 +8,16 @@ from cortex.core.model.caller import Caller
 from cortex.core.model.problem import InvalidInputError, NotFoundError, Problem
 from cortex.index.refresh import query_index
 from cortex.index.vectors import embedders
-from cortex.index.vectors.embedding import EmbedOutcome, EmbedPlan, embed_missing, make_plan
+from cortex.index.vectors.embedding import EmbedPlan, embed_missing, make_plan
 from cortex.index.vectors.vector_file import VectorFile
 from cortex.operations.find.ensure_fresh import heal_if_stale
 from cortex.vault.locate import Vault
 
-# About, on two cores; of a remote model, what it grants.
-_TEXTS_PER_SECOND = {"static": 3000, "openai": 100, "gemini": 50}
-_LOCAL_TEXTS_PER_SECOND = 40
+_RUN_SECONDS = 120.0  # that a remote model has for all tries of a request
+_TEXTS_PER_SECOND = {
+    "static": 3000
+}  # about, on two cores; a remote model says itself what it grants
+_OTHER_TEXTS_PER_SECOND = 40
 
 
 class EmbedResult(NamedTuple):
@@ -56,34 +58,32 @@ def embed(vault: Vault, caller: Caller, *, dry_run: bool = False) -> EmbedResult
     if not chosen.embedder:
         raise NotFoundError("no embedder is installed", embedders.INSTALL_HINT)
     embedder = embedders.load_embedder(chosen)
+    embedder.patience = _RUN_SECONDS
     heal_if_stale(vault, caller)
     file = VectorFile(vault.cache_folder(), embedder.model)
-    is_told_little = embedder.is_remote and chosen.send != "all"
+    withholds = embedder.is_remote and chosen.send != "all"
 
     def plan() -> EmbedPlan:
         return query_index(
             vault,
             caller.progress,
-            lambda now: make_plan(vault, now, file.keys(), is_told_little=is_told_little),
+            lambda now: make_plan(vault, now, file.keys(), withholds=withholds),
             words=False,
         )
 
+    refused, removed, seconds = list[Problem](), 0, 0
     if dry_run:
-        planned, outcome, removed = plan(), EmbedOutcome(0, ()), 0
+        planned = plan()
+        speed = _TEXTS_PER_SECOND.get(chosen.embedder, _OTHER_TEXTS_PER_SECOND)
+        seconds = -(-len(planned.missing) // speed)
     else:
         with file.writing():  # before it is looked up what is missing: each text is embedded once
             planned = plan()
-            outcome = embed_missing(vault.root, planned, embedder, file, caller.progress)
+            refused = embed_missing(vault.root, planned, embedder, file, caller.progress)
             removed = file.compact(planned.used)
-    speed = _TEXTS_PER_SECOND.get(chosen.embedder, _LOCAL_TEXTS_PER_SECOND)
+    problems = (*([problem] if problem else []), *refused)
+    embedded = len(planned.missing) - len(refused)
     return EmbedResult(
-        model=embedder.model,
-        is_remote=embedder.is_remote,
-        embedded=len(planned.missing) if dry_run else outcome.embedded,
-        present=planned.present,
-        withheld=planned.withheld,
-        removed=removed,
-        seconds=-(-len(planned.missing) // speed) if dry_run else 0,
-        dry_run=dry_run,
-        problems=(*([problem] if problem else []), *outcome.refused),
-    )
+        embedder.model, embedder.is_remote, embedded, planned.present, planned.withheld, removed,
+        seconds, dry_run, problems,
+    )  # fmt: skip
