@@ -72,7 +72,8 @@ def load_semantic(environ: Mapping[str, str]) -> tuple[SemanticSettings, list[Pr
     hint = f"write a text for one of {', '.join(names)}"
     problems = [
         Problem(settings_file(), f"[semantic] {key} is not understood", hint)
-        for key in table.keys() - chosen.keys()
+        for key in table
+        if key not in chosen
     ]
     chosen |= {
         key: value for key, name in _SEMANTIC_VARIABLES.items() if (value := environ.get(name))

@@ -145,6 +145,18 @@ def test_without_vectors_nothing_is_loaded_and_nothing_said(vault_from, server) 
     assert subprocess.run([sys.executable, "-c", code], cwd=vault.root, check=False, stdout=subprocess.DEVNULL).returncode == 0  # fmt: skip
 
 
+def test_without_numpy_words_alone_answer_and_that_is_said(vault_from, caller, server, monkeypatch) -> None:  # fmt: skip
+    vault = vault_from(NOTES)
+    embed(vault, caller)
+    for name in ("openai", "auto", "minilm"):
+        load_embedder.cache_clear()
+        monkeypatch.setenv("CORTEX_EMBEDDER", name)
+        monkeypatch.setattr(verb.embedders, "find_spec", lambda _name: None)
+        assert "installed; pip install 'cortex-vault[semantic]'" in problem_of(vault)
+        with pytest.raises(CortexError, match="installed"):
+            embed(vault, caller)
+
+
 paths = st.sampled_from(["a.md", "b.md", "sub/c.md"])
 texts = st.lists(
     st.sampled_from([*(word for some in CONCEPTS for word in some), "# Part\n\n" + "word " * 150 + "\n\n"]), max_size=6

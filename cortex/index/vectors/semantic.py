@@ -11,7 +11,12 @@ from cortex.core.model.caller import no_progress
 from cortex.core.model.problem import ConflictError, CortexError, Problem, problem_of
 from cortex.index.catalogue import Catalogue
 from cortex.index.refresh import IndexSession
-from cortex.index.vectors.embedders import EmbedderFailed, choose_embedder, load_embedder
+from cortex.index.vectors.embedders import (
+    INSTALL_HINT,
+    EmbedderFailed,
+    choose_embedder,
+    load_embedder,
+)
 from cortex.index.vectors.embedding import embed_missing, make_plan, split_keys
 from cortex.index.vectors.vector_file import VectorFile, newest_vector_file
 from cortex.vault.locate import Vault
@@ -41,8 +46,10 @@ def nearest(
 
     def find() -> NearNotes:
         chosen, problem = choose_embedder(vault.root)
-        if chosen.embedder in ("", "off"):
+        if chosen.embedder == "off":
             return NearNotes([], 0, problem)
+        if not chosen.embedder:
+            raise EmbedderFailed("no embedder is installed", INSTALL_HINT)
         embedder = load_embedder(chosen)
         embedder.patience = _QUERY_SECONDS
         file = VectorFile(now.catalogue.folder, embedder.model)
