@@ -29,6 +29,7 @@ except ImportError:
     from hashlib import blake2b
 
 if TYPE_CHECKING:
+    from cortex.core.ranking.note_score import SeriesOrder
     from cortex.index.note_summary import NoteSummary
 
 FILE_NAME = "catalogue.sqlite"
@@ -108,6 +109,7 @@ class FoundNotes(NamedTuple):
     terms: dict[str, float]  # the notes were found by, with what each weighs
     # Words of the query that no note holds -> the terms that were looked for in their place.
     corrected: dict[str, tuple[str, ...]]
+    series: SeriesOrder | None = None
 
 
 class NoteRow(NamedTuple):

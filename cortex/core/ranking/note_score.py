@@ -19,7 +19,7 @@ _HEAD_WEIGHT, _CONTEXT_WEIGHT, _AROUND_WEIGHT = 2.0, 1.0, 0.1
 _HEAD_LENGTH_SHARE, _MEAN_HEAD_TERMS = 0.5, 8.0
 # Place in a series, from a note -> the share of a word's weight there that the note has for it.
 # What was said before tells more of it than what comes after.
-_NEIGHBOUR_SHARES = {-1: 0.6, -2: 0.4, 1: 0.5, 2: 0.2}
+NEIGHBOUR_SHARES = {-1: 0.6, -2: 0.4, 1: 0.5, 2: 0.2}
 _MIN_LIFTED = 300  # best notes whose neighbours are looked at
 
 NoteWeights = dict[int, float]
@@ -99,7 +99,7 @@ def _weight_with_neighbours(
     weights: NoteWeights, number: int, near: Sequence[Sequence[int]]
 ) -> float:
     best = weights.get(number, 0.0)
-    for share, others in zip(_NEIGHBOUR_SHARES.values(), near, strict=True):
+    for share, others in zip(NEIGHBOUR_SHARES.values(), near, strict=True):
         for other in others:
             best = max(best, share * weights.get(other, 0.0))
     return best
@@ -108,7 +108,7 @@ def _weight_with_neighbours(
 class SeriesOrder:
     """The places of notes in their series, by the keys of `note_context.series_key`."""
 
-    def __init__(self, keys: Iterable[tuple[int, int]]) -> None:
+    def __init__(self, keys: Iterable[tuple[int, int]] = ()) -> None:
         """`keys`: number and key of every note; the key 0 is of no series."""
         self._numbers: defaultdict[int, list[int]] = defaultdict(list)
         self._key_of: dict[int, int] = {}
@@ -118,13 +118,16 @@ class SeriesOrder:
                 self._key_of[number] = key
         self._order = sorted(self._numbers)
 
+    def __bool__(self) -> bool:
+        return bool(self._order)
+
     def neighbours(self, number: int) -> tuple[Sequence[int], ...]:
-        """The notes at each of the places of `_NEIGHBOUR_SHARES`, which are mostly one or none."""
+        """The notes at each of the places of `NEIGHBOUR_SHARES`, which are mostly one or none."""
         key = self._key_of.get(number)
         if key is None:
             return ()
         at, found = bisect_left(self._order, key), []
-        for distance in _NEIGHBOUR_SHARES:
+        for distance in NEIGHBOUR_SHARES:
             place = at + distance
             is_inside = 0 <= place < len(self._order) and self._order[place] >> 31 == key >> 31
             found.append(self._numbers[self._order[place]] if is_inside else [])

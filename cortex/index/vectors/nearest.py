@@ -14,6 +14,7 @@ from cortex.index.vectors.vector_file import HEADER_BYTES, VectorFile
 from cortex.vault.state import store
 
 _BLOCK_ROWS = 8192  # of which copies are made at once
+_COMPARED_ROWS = 512  # notes that are compared with all others at once
 _DIGITS = 4  # of a cosine: beyond them the order of a sum shows
 _MAX_PARTS = 32  # of a note that is compared with others
 
@@ -53,6 +54,21 @@ class PassageVectors(NamedTuple):
             places = places[cosines[places] >= cosines[places[limit - 1]]]
         found = (numbers[places], parts[places], cosines[places].astype(float).round(_DIGITS))
         return [NearPassage(*one) for one in zip(*(some.tolist() for some in found), strict=True)]
+
+    def alike(self, least: float) -> list[tuple[int, int, float]]:
+        """The pairs of notes of which the mean vectors have at least this cosine."""
+        has_row = self.rows >= 0
+        numbers, places = np.unique(self.numbers[has_row], return_inverse=True)
+        means = np.zeros((len(numbers), self.vectors.shape[1]), np.float32)
+        np.add.at(means, places, self.vectors[self.rows[has_row]].astype(np.float32))
+        means /= np.maximum(np.linalg.norm(means, axis=1, keepdims=True), 1e-9)
+        pairs = []
+        for start in range(0, len(numbers), _COMPARED_ROWS):
+            cosines = np.triu(means[start : start + _COMPARED_ROWS] @ means.T, start + 1)
+            for i, j in np.argwhere(cosines >= least).tolist():
+                pair = int(numbers[start + i]), int(numbers[j])
+                pairs.append((*pair, round(float(cosines[i, j]), _DIGITS)))
+        return pairs
 
 
 def load_vectors(

@@ -92,6 +92,19 @@ def similar_to(
     return _or_problem(find)
 
 
+def alike_pairs(now: IndexSession, numbers: set[int], least: float) -> list[tuple[int, int, float]]:
+    """The pairs of these notes of which the vectors have at least this cosine; none without
+    vectors."""
+    if not (file := newest_vector_file(now.catalogue.folder)):
+        return []
+    try:
+        from cortex.index.vectors.nearest import load_vectors  # noqa: PLC0415
+
+        return load_vectors(now.catalogue, file, numbers).alike(least)
+    except (CortexError, OSError, ImportError, ValueError, MemoryError):
+        return []  # words compare them; search tells what is wrong
+
+
 def has_vectors(catalogue: Catalogue) -> bool:
     """Whether a vault has vectors at all; costs next to nothing."""
     return newest_vector_file(catalogue.folder) is not None

@@ -15,12 +15,12 @@ import struct
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 
+from cortex.index.vectors import FOLDER
 from cortex.index.vectors.passage_text import KEY_BYTES
 from cortex.vault import files
 from cortex.vault.lock import lock
 from cortex.vault.state import store
 
-FOLDER = "vectors"
 HEADER_BYTES = 256
 _MAGIC = b"cortex vectors 1\n"
 _MAX_FILES = 4  # one for each of the last models

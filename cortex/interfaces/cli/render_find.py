@@ -40,6 +40,8 @@ def search(answer: Any) -> Iterable[str]:
             yield ""
         whose = ("(personal)",) if hit.vault == "personal" else ()
         yield from note_lines(hit, format_day(hit.date), *whose, path(f"{hit.file}:{hit.line}"))
+        if hit.why:
+            yield f"  {dim('why', *_why(hit.why))}"
         if hit.others:
             yield f"  {dim('also', *(f'{one.type} {one.id}' for one in hit.others))}"
     if not answer.hits:
@@ -51,6 +53,16 @@ def search(answer: Any) -> Iterable[str]:
     if answer.problems:
         yield ""
     yield from problem_lines(answer.problems, MAX_PROBLEMS)
+
+
+def _why(why: dict[str, Any]) -> Iterable[str]:
+    if "name" in why:
+        yield "called so"
+    terms = ", ".join(f"{term} {weight:.2f}" for term, weight in why["terms"].items())
+    if "words" in why:
+        yield f"words {why['words']:.2f}{f' ({terms})' if terms else ''}"
+    if "meaning" in why:
+        yield f"meaning {why['meaning']:.2f}"
 
 
 def recall(answer: Any) -> Iterable[str]:

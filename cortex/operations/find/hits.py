@@ -42,6 +42,9 @@ class Hit(NamedTuple):
     vault: str = "project"  # or personal: whose vault it lies in
     file: str = ""  # absolute path
     others: tuple[NoteRef, ...] = ()  # notes of the same matter that answer less well
+    # With --explain, what it was found by: `name`, `words` and `meaning` with what each scores,
+    # and `terms`, the words that it holds with their weights.
+    why: dict[str, float | dict[str, float]] = {}  # noqa: RUF012
 
 
 class Hits(NamedTuple, Generic[T]):
@@ -71,13 +74,17 @@ def build_hit(
 ) -> Hit:
     """The hit of a row, with the sentences of its passage `part` that hold most of what is wanted,
     else its first line of text."""
-    try:
-        text = decode_text(files.read(vault.root, row.path, MAX_NOTE_BYTES))
-    except (CortexError, OSError):
-        text = ""  # deleted since the index was refreshed; its catalogue entry is still shown
-    shown = snippets.best_excerpt(text, wanted, part)
+    shown = snippets.best_excerpt(read_text(vault, row), wanted, part)
     hit = make_hit(vault, row, shown.line, shown.text)
     return hit._replace(score=round(score, 3), vault=whose)
+
+
+def read_text(vault: Vault, row: NoteRow) -> str:
+    """The text of a note; empty when it was deleted since the index was refreshed."""
+    try:
+        return decode_text(files.read(vault.root, row.path, MAX_NOTE_BYTES))
+    except (CortexError, OSError):
+        return ""
 
 
 def make_hit(vault: Vault, row: NoteRow, line: int, snippet: str) -> Hit:

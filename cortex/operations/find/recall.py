@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Annotated, NamedTuple
 
 from cortex.core.markdown import snippet as snippets
@@ -12,14 +12,15 @@ from cortex.core.model.note_status import TIER_CURRENT, TIER_SET_ASIDE
 from cortex.core.model.parameters import Between, QueryText, Since
 from cortex.core.model.problem import CortexError, InvalidInputError, NotFoundError, Problem
 from cortex.core.ranking import query as queries
+from cortex.core.ranking.fusion import Fusion
 from cortex.core.ranking.query import Query, QueryFilter
 from cortex.core.text.iso_time import epoch_seconds
 from cortex.core.text.shell_command import cortex_command
 from cortex.core.text.strings import format_time, one_of
 from cortex.index.catalogue import NoteRow
-from cortex.index.engines import load_engine
 from cortex.index.filters import KNOWLEDGE_TIERS, NoteFilter
 from cortex.index.links import LinkGraph
+from cortex.index.note_search import search_notes
 from cortex.index.refresh import IndexSession
 from cortex.operations.find import resolve_note
 from cortex.operations.find.ensure_fresh import query_fresh
@@ -76,6 +77,7 @@ class _Selected(NamedTuple):
     scored: list[tuple[NoteRow, float]]
     total: int
     terms: dict[str, float]  # of the query, with their weights
+    problems: Sequence[Problem] = ()  # why meaning was not asked
 
 
 def recall(
@@ -136,8 +138,8 @@ def recall(
     hits = _build_hits(vault, asked, selected)
     access_log.append(vault, caller, "recall", [one.id for one in hits])
     hint = "" if hits else _empty_result_hint(caller, asked)
-    answer = RecallResult(query, scope, hits, selected.total, tuple(problems), hint)
-    return answer._replace(related=Hits(related, len(related)))
+    told, near = (*problems, *selected.problems), Hits(related, len(related))
+    return RecallResult(query, scope, hits, selected.total, told, hint, near)
 
 
 def _build_hits(vault: Vault, asked: _RecallRequest, selected: _Selected) -> tuple[Hit, ...]:
@@ -197,8 +199,9 @@ def _select_by_words(
     if not allowed:
         return _Selected([], 0, {})
     tiers = KNOWLEDGE_TIERS if asked.include_all or asked.as_of is not None else (TIER_CURRENT,)
-    found, terms, _ = load_engine().search(
-        now.fulltext_folder, asked.query, max(_WORD_CANDIDATES, asked.limit), tiers, allowed=allowed
+    most = max(_WORD_CANDIDATES, asked.limit)
+    (found, terms, *_), *_, problems = search_notes(
+        vault, now, asked.query, most, tiers, allowed=allowed, fusion=Fusion()
     )
     best = max((one.score for one in found), default=0.0) or 1.0
     by_number = {one.number: one for one in found}
@@ -211,7 +214,7 @@ def _select_by_words(
         score = WORD_WEIGHT * words.score / best + RANK_WEIGHT * rank
         scored.append((is_behind, -score, row.path, row, score))
     scored.sort()
-    return _Selected([(row, score) for *_, row, score in scored], len(scored), terms)
+    return _Selected([(row, score) for *_, row, score in scored], len(scored), terms, problems)
 
 
 def _note_filter(now: IndexSession, asked: _RecallRequest) -> NoteFilter:

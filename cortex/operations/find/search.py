@@ -4,27 +4,29 @@ the person's own."""
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated, Literal, NamedTuple
 
 from cortex.core.markdown import snippet as snippets
 from cortex.core.model import event as events
 from cortex.core.model.caller import Caller
 from cortex.core.model.note_status import HIDDEN_STATUSES, TIER_CURRENT, TIER_SET_ASIDE, TIER_TRAIL
-from cortex.core.model.parameters import Between, QueryText, Since
+from cortex.core.model.parameters import Between, NoteName, QueryText, Since
 from cortex.core.model.problem import CortexError, NotFoundError, Problem
 from cortex.core.model.record import RECORD_TYPES
 from cortex.core.ranking import query as queries, word_forms
-from cortex.core.ranking.query import Query, QueryFilter
+from cortex.core.ranking.fusion import MEANING_SHARE, Fusion
+from cortex.core.ranking.query import Query, QueryFilter, QueryTerm
 from cortex.core.text import shell_command
 from cortex.core.text.strings import close_matches, format_time
 from cortex.index.catalogue import NoteRow
-from cortex.index.engines import load_engine
 from cortex.index.filters import KNOWLEDGE_TIERS, NoteFilter
+from cortex.index.note_search import search_notes
 from cortex.index.queries import notes_called
 from cortex.index.refresh import IndexSession, query_index
+from cortex.operations.find import resolve_note
 from cortex.operations.find.ensure_fresh import query_fresh
-from cortex.operations.find.hits import Hit, NoteRef, build_hit
+from cortex.operations.find.hits import Hit, NoteRef, build_hit, read_text
 from cortex.vault.locate import Vault, find_personal_vault, personal_vault_problem
 from cortex.vault.state import access_log
 
@@ -64,7 +66,20 @@ class _RankedRow(NamedTuple):
     score: float
     part: int = -1  # the passage that answers
     is_whole: bool = True  # holds every word of the query
+    why: Mapping[str, float] = {}
     others: tuple[NoteRow, ...] = ()  # that tell the same matter, and answer less well
+
+
+class _SearchRequest(NamedTuple):
+    """The arguments of a search, parsed."""
+
+    query: Query
+    text: str  # the query as it was written
+    limit: int
+    every: bool  # superseded and deleted notes too
+    fusion: Fusion
+    similar_to: str  # a note, or empty
+    explain: bool
 
 
 class _Ranked(NamedTuple):
@@ -75,6 +90,7 @@ class _Ranked(NamedTuple):
     terms: dict[str, float] = {}  # noqa: RUF012  that were looked for, with what each weighs
     corrected: dict[str, tuple[str, ...]] = {}  # noqa: RUF012  words -> terms in their place
     dropped_count: int = 0  # of the best, superseded or deleted ones
+    problems: Sequence[Problem] = ()  # why meaning was not asked
 
 
 class _VaultHits(NamedTuple):
@@ -101,21 +117,22 @@ def search(
     number: Annotated[int, Between(1, MAX_HITS)] = 10,
     all: bool = False,
     whose: Whose = "",
+    words_only: bool = False,
+    similar_to: NoteName = "",
+    explain: bool = False,
+    alpha: Annotated[float, Between(0, 1)] = MEANING_SHARE,
+    k: Annotated[int, Between(0, 1000)] = 0,
 ) -> SearchResult:
-    """Find notes by their words; without words list the newest.
+    """Find notes by words and meaning; without any the newest.
 
-    The note whose title, file name or alias is the query comes first. Of up to three words, a
-    note that lacks one comes behind those that hold all; a question is answered by the notes that
-    say most of it, each shown by its best passage. A word that no note holds is corrected by those
-    that notes hold, and the answer says so; ~word finds what is spelled alike, too. Of an event, its record and
-    its session the best one is shown, and the others are named beneath it. Archived records come last; superseded and
-    deleted ones are left out and counted. Beside words: "a phrase", pre*, ~like, -not, and filters, which
-    are type: tag: project: branch: status: scope: topic: session: path: after: before: (a date,
-    or 7d, 2w, 3m). Most of them are options, too.
-
-    Your own vault (cortex init --default) is searched too, of a few words behind the one that is
-    found from the working directory. A vault that --vault or $CORTEX_VAULT names is searched
-    alone: who names one, a script above all, wants the same answer on every machine.
+    The note whose title, file name or alias is the query comes first. Of up to three words, a note
+    that lacks one comes behind those that hold all; a question is answered by the notes that say
+    most of it, and by meaning, where notes have vectors (cortex embed). A word that no note holds
+    is corrected, and the answer says so. Of an event, its record and its session the best is shown,
+    the others are named beneath. Archived records come last; superseded and deleted ones are left
+    out and counted. Beside words: "a phrase", pre*, ~like, -not, and filters, which are type: tag:
+    project: branch: status: scope: topic: session: path: after: before: (a date, or 7d, 2w, 3m).
+    Your own vault (cortex init --default) is searched too; one that --vault names is alone.
 
     query: what to look for; by default every note; a single - reads standard input
     type: only notes of these types
@@ -128,31 +145,35 @@ def search(
     number: how many hits at the most
     all: superseded and deleted notes too; a status: filter brings them as well
     whose: project, personal or both vaults, whatever way the vault was found
+    words_only: by words alone, though there are vectors
+    similar_to: notes that mean the same as this one, instead of a query
+    explain: say of each hit what it was found by
+    alpha: what meaning counts beside words, 0 to 1
+    k: above 0, words and meaning are fused by reciprocal ranks with this constant
 
     Example: cortex search how do we merge briefings
     Example: cortex search 'type:decision,gotcha after:3m "power cut" -windows'
-    Example: cortex search --type decision --after 2w
-    Example: cortex search --whose personal editor settings
+    Example: cortex search --similar-to use-sqlite-for-the-cart
     """
     chosen = {"type": type, "tag": tag, "project": project, "branch": branch, "status": status}
     asked = _parse_query(query, caller.now, chosen, after, before)
     every = all or any(one.key == "status" and not one.negated for one in asked.filters)
-    parts, problems = _search_vaults(vault, whose, caller, asked, number, every=every)
-    ranked = _merge_hits(parts, number)
-    return _build_result(caller, (query, asked), ranked, parts, problems)
+    how = Fusion(0.0 if words_only else alpha, k)
+    request = _SearchRequest(asked, query, number, every, how, similar_to, explain)
+    parts, problems = _search_vaults(vault, whose, caller, request)
+    return _build_result(caller, request, _merge_hits(parts, number), parts, problems)
 
 
 def _build_result(
     caller: Caller,
-    question: tuple[str, Query],
+    request: _SearchRequest,
     ranked: list[tuple[_VaultHits, _RankedRow]],
     parts: list[_VaultHits],
     problems: list[Problem],
 ) -> SearchResult:
-    """The answer to a query, which is given as it was written and as it was read."""
-    query, asked = question
+    asked, query = request.query, request.text
     terms = next((part.ranked.terms for part in parts if part.ranked.terms), {})
-    hits = _build_hits(ranked, asked, terms)
+    hits = _build_hits(ranked, request, terms)
     dropped = sum(part.ranked.dropped_count for part in parts)
     known = (problem for part in parts for problem in part.problems)
     problems = [*_query_problems(asked), *known, *problems]
@@ -210,31 +231,43 @@ def _query_problems(asked: Query) -> Iterator[Problem]:
 
 
 def _build_hits(
-    ranked: list[tuple[_VaultHits, _RankedRow]], asked: Query, terms: dict[str, float]
+    ranked: list[tuple[_VaultHits, _RankedRow]], request: _SearchRequest, terms: dict[str, float]
 ) -> tuple[Hit, ...]:
-    phrases = [one.text for one in asked.terms if one.kind == "phrase" and not one.negated]
+    named = request.query.terms
+    phrases = [one.text for one in named if one.kind == "phrase" and not one.negated]
     wanted = snippets.looked_for(terms, phrases)
-    return tuple(
-        build_hit(part.vault, one.row, one.score, wanted, whose=part.whose, part=one.part)._replace(
-            others=tuple(
-                NoteRef(row.id, row.type, row.title, row.path) for row in one.others[:_MAX_OTHERS]
-            )
-        )
-        for part, one in ranked
-    )
+    hits = []
+    for part, one in ranked:
+        hit = build_hit(part.vault, one.row, one.score, wanted, whose=part.whose, part=one.part)
+        others = one.others[:_MAX_OTHERS]
+        refs = tuple(NoteRef(row.id, row.type, row.title, row.path) for row in others)
+        why = _explain(part.vault, one, wanted) if request.explain else {}
+        hits.append(hit._replace(others=refs, why=why))
+    return tuple(hits)
+
+
+def _explain(
+    vault: Vault, one: _RankedRow, wanted: snippets.Wanted | None
+) -> dict[str, float | dict[str, float]]:
+    """What a hit was found by: its name, its words with their weights, meaning."""
+    text = f"{one.row.title}\n{read_text(vault, one.row)}"
+    held = wanted.found_in(text) if wanted else {}
+    why: dict[str, float | dict[str, float]] = {"name": 1.0} if one.group < 0 else {}
+    why |= {part: round(value, 4) for part, value in one.why.items()}
+    return why | {"terms": {term: round(rare, 3) for term, rare in held.items()}}
 
 
 def _search_vaults(
-    vault: Vault, whose: Whose, caller: Caller, asked: Query, number: int, *, every: bool
+    vault: Vault, whose: Whose, caller: Caller, request: _SearchRequest
 ) -> tuple[list[_VaultHits], list[Problem]]:
     """What each of the vaults that are meant answers, and why the person's own does not."""
     vaults, problems = _select_vaults(vault, whose)
     parts: list[_VaultHits] = []
     for one, owner in vaults:
-        if parts and not _is_question(parts[0]) and _is_full(parts[0], number):
+        if parts and not _is_question(parts[0]) and _is_full(parts[0], request.limit):
             break  # all that another vault has would come behind
         try:
-            parts.append(_search_vault(one, owner, caller, asked, number, every=every))
+            parts.append(_search_vault(one, owner, caller, request))
         except (CortexError, OSError) as error:
             if one.root == vault.root or whose == "personal":
                 raise
@@ -274,12 +307,12 @@ def _select_vaults(vault: Vault, whose: Whose) -> tuple[list[tuple[Vault, Whose]
 
 
 def _search_vault(
-    vault: Vault, whose: Whose, caller: Caller, asked: Query, limit: int, *, every: bool
+    vault: Vault, whose: Whose, caller: Caller, request: _SearchRequest
 ) -> _VaultHits:
     (ranked, known), problems = query_fresh(
-        vault, caller, lambda now: (_find_best(now, asked, limit, every=every), now.problems)
+        vault, caller, lambda now: (_find_best(vault, now, request), now.problems)
     )
-    problems += known
+    problems += [*known, *ranked.problems]
     if whose == "personal" and len(problems) > 1:
         message = f"{len(problems)} problems in your own vault"
         hint = shell_command.cortex_command("--vault", vault.root, "doctor")
@@ -318,11 +351,15 @@ def _merge_hits(parts: list[_VaultHits], limit: int) -> list[tuple[_VaultHits, _
     return list(kept.values())[:limit]
 
 
-def _find_best(now: IndexSession, asked: Query, limit: int, *, every: bool) -> _Ranked:
-    """The best notes, at most `limit`, without superseded and deleted ones unless `every`."""
-    ranked = _rank_notes(now, asked, limit, set())
+def _find_best(vault: Vault, now: IndexSession, asked: _SearchRequest) -> _Ranked:
+    """The best notes, without superseded and deleted ones unless they are asked for."""
+    limit = asked.limit
+    if asked.similar_to:
+        ranked = _rank_similar(vault, now, asked)
+    else:
+        ranked = _rank_notes(vault, now, asked, set())
     rows = ranked.rows
-    dropped = 0 if every else sum(map(_is_dropped, rows[:limit]))
+    dropped = 0 if asked.every else sum(map(_is_dropped, rows[:limit]))
     if not dropped:
         return ranked._replace(rows=rows[:limit])
     kept = [one for one in rows if not _is_dropped(one)]
@@ -332,7 +369,7 @@ def _find_best(now: IndexSession, asked: Query, limit: int, *, every: bool) -> _
         gone = now.catalogue.find(NoteFilter(tiers=(TIER_SET_ASIDE,), statuses=HIDDEN_STATUSES))
         events_of_gone = [event for row in gone for event in row.events]
         told = now.catalogue.numbers(NoteFilter(tiers=(TIER_TRAIL,), ids=events_of_gone))
-        again = _rank_notes(now, asked, limit, {row.number for row in gone} | told)
+        again = _rank_notes(vault, now, asked, {row.number for row in gone} | told)
         kept, total = again.rows, again.total
     return ranked._replace(rows=kept[:limit], total=total, dropped_count=dropped)
 
@@ -376,8 +413,11 @@ def _is_dropped(one: _RankedRow) -> bool:
     return one.row.tier == TIER_SET_ASIDE and one.row.status in HIDDEN_STATUSES
 
 
-def _rank_notes(now: IndexSession, asked: Query, limit: int, without: set[int]) -> _Ranked:
+def _rank_notes(
+    vault: Vault, now: IndexSession, request: _SearchRequest, without: set[int]
+) -> _Ranked:
     """At least the `limit` best notes, or newest without words."""
+    asked, limit = request.query, request.limit
     wanted = NoteFilter(query=asked)
     filters_nothing = not asked.filters and asked.after is None and asked.before is None
     if not asked.terms:
@@ -393,26 +433,58 @@ def _rank_notes(now: IndexSession, asked: Query, limit: int, without: set[int]) 
         ranked = [_RankedRow(row.tier, row, 0.0) for row in newest]
         left = _group_matters(ranked)
         return _Ranked(left, total - len(ranked) + len(left))
-    scored, terms, corrected = load_engine().search(
-        now.fulltext_folder,
+    fused = search_notes(
+        vault,
+        now,
         asked,
         max(_CANDIDATES, 2 * limit),
         (TIER_CURRENT, TIER_SET_ASIDE, TIER_TRAIL),
         allowed=None if filters_nothing else now.catalogue.numbers(wanted),
         without=without,
+        fusion=request.fusion,
     )
-    rows = now.catalogue.rows_by_number(one.number for one in scored)
+    rows = now.catalogue.rows_by_number(one.number for one in fused.found.notes)
     ranked = []
-    for one in scored:
+    for one in fused.found.notes:
         row = rows[one.number]
         # Pages that Cortex writes itself, and what is no event, come last.
         is_last = row.tier == TIER_TRAIL and (row.type == "briefing" or row.status == "failed")
         group = _LAST_GROUP if is_last else _SET_ASIDE_GROUP * one.is_set_aside
-        ranked.append(_RankedRow(group, row, one.score, one.part, one.is_whole))
+        why = {"words": fused.words.get(one.number, 0.0)}
+        if fused.cosines:
+            why["meaning"] = fused.cosines[one.number]
+        ranked.append(_RankedRow(group, row, one.score, one.part, one.is_whole, why))
     ranked = _called_first(now, asked, ranked, without)
     ranked.sort(key=lambda one: (one.group, -one.score, one.row.path))
     left = _group_matters(ranked)
-    return _Ranked(left, len(left), terms, corrected)
+    return _Ranked(
+        left, len(left), fused.found.terms, fused.found.corrected, problems=fused.problems
+    )
+
+
+def _rank_similar(vault: Vault, now: IndexSession, request: _SearchRequest) -> _Ranked:
+    """The notes nearest in meaning to one; without vectors, those with the words of its title."""
+    from cortex.index.vectors import semantic  # noqa: PLC0415  as above
+
+    asked, like = request.query, resolve_note.find_one(now.catalogue, request.similar_to)
+    wanted = NoteFilter(query=asked, tiers=KNOWLEDGE_TIERS)
+    allowed = now.catalogue.numbers(wanted) - {like.number}
+    near = semantic.similar_to(now, like.number, max(_CANDIDATES, 2 * request.limit), allowed)
+    if near.found:
+        rows = now.catalogue.rows_by_number(one.number for one in near.found)
+        ranked = []
+        for one in near.found:
+            group = _SET_ASIDE_GROUP * (rows[one.number].tier == TIER_SET_ASIDE)
+            why = {"meaning": one.cosine}
+            ranked.append(_RankedRow(group, rows[one.number], one.cosine, one.part, why=why))
+        ranked.sort(key=lambda one: (one.group, -one.score, one.row.path))
+        return _Ranked(ranked, len(ranked))
+    words = tuple(QueryTerm("word", word) for word in like.title.split()[: queries.MAX_TERMS])
+    by_words = request._replace(query=asked._replace(terms=words, text=like.title))
+    answer = _rank_notes(vault, now, by_words, {like.number})
+    message = f"{like.id} has no vectors: compared by the words of its title"
+    problem = near.problem or Problem("semantic", message, "cortex embed")
+    return answer._replace(problems=[problem])
 
 
 def _called_first(

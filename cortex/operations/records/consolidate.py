@@ -54,6 +54,8 @@ MAX_PAIRS = 1000
 _MIN_LIKENESS = 0.01
 _MAX_MERGED = 50
 _MAX_DIFFERENT_WORDS = 10  # of each side that are shown as the difference
+# A cosine of 0.85 is as alike as half of the words, 0.88 is strong.
+_UNRELATED_COSINE, _LEAST_COSINE = 0.7, 0.85
 _SPARE_PAIRS = 500  # pairs beyond those asked for, should some be related already
 # They are about one day or one stretch of work; what they say alike is their form.
 _TYPES_NOT_COMPARED = ("session", "meeting", "briefing")
@@ -114,8 +116,9 @@ def consolidate(
 ) -> ConsolidateResult:
     """Find records that may say the same, or make them one.
 
-    Without ids nothing changes: current records of one project are compared by their words, the
-    likest pairs first, and from 0.6 on called strong unless their numbers differ. With two ids or more, one new record takes
+    Without ids nothing changes: current records of one project are compared by their words
+    and, where there are vectors (cortex embed), by meaning, the likest pairs first, and from 0.6 on
+    called strong unless their numbers differ. With two ids or more, one new record takes
     their place; the originals are superseded and stay in their files. Only records that are named
     are ever merged. Run again after a crash, the command finishes what is left.
 
@@ -166,6 +169,10 @@ def _find_similar_pairs(
             if len(counted) > 100_000:
                 counted = nlargest(most, counted)
         best = nlargest(most, [*best, *counted])
+    known = {(i, j) for _, i, j in best}
+    by_meaning = _pairs_by_meaning(vault, caller, rows, least)
+    fresh = [one for one in by_meaning if one[1:] not in known]
+    best, total = nlargest(most, [*best, *fresh]), total + len(fresh)
     caller.progress("comparing", len(rows), len(rows))
     numbers = {rows[-place].number for _, *places in best for place in places}
     related = query_index(vault, caller.progress, lambda now: _related_pairs(now, numbers))
@@ -180,6 +187,28 @@ def _find_similar_pairs(
         compared=len(rows),
         problems=tuple(problems),
     )
+
+
+def _pairs_by_meaning(
+    vault: Vault, caller: Caller, rows: list[NoteRow], least: float
+) -> list[tuple[float, int, int]]:
+    """The pairs of one project that mean the same, where there are vectors: how alike, and the
+    places as above."""
+    from cortex.index.vectors import semantic  # noqa: PLC0415  10 ms
+
+    places = {row.number: place for place, row in enumerate(rows)}
+    found = query_index(
+        vault,
+        caller.progress,
+        lambda now: semantic.alike_pairs(now, set(places), _LEAST_COSINE),
+    )
+    pairs = []
+    for one, other, cosine in found:
+        i, j = sorted((places[one], places[other]))
+        alike = (cosine - _UNRELATED_COSINE) / (1 - _UNRELATED_COSINE)
+        if alike >= least and rows[i].project == rows[j].project:
+            pairs.append((alike, -i, -j))
+    return pairs
 
 
 def _comparable(catalogue: Catalogue, project: str) -> list[NoteRow]:

@@ -137,9 +137,9 @@ class PassageSearch:
             term: rare for one, rare in zip(self.asked, rarities, strict=True) for term in one.shown
         }
         scores = note_score.score_notes(self.words, rarities)
-        if series := self.columns.series():
-            order = note_score.SeriesOrder(series)
-            note_score.lift_neighbours(scores, self.words, rarities, order, limit)
+        series = note_score.SeriesOrder(self.columns.series())
+        if series:
+            note_score.lift_neighbours(scores, self.words, rarities, series, limit)
         if self.is_negation:
             live = set(range(len(self.columns.numbers))) - self.columns.deleted
             scores = dict.fromkeys((self.columns.numbers[place] for place in live), 1.0)
@@ -148,7 +148,7 @@ class PassageSearch:
         for weights in self.words[: self.phrase_count]:
             eligible &= weights.keys()
         found = self._best_of(eligible, scores, rarities, limit, tiers)
-        return FoundNotes(found, terms, self.corrected)
+        return FoundNotes(found, terms, self.corrected, series)
 
     def _best_of(
         self,
