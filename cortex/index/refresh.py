@@ -13,20 +13,21 @@ import os
 import sqlite3
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from contextlib import ExitStack, contextmanager
 from functools import partial
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 from cortex import __version__
 from cortex.core.model.caller import ProgressCallback
 from cortex.core.model.problem import ConflictError, CortexError, Problem, reason_of
 from cortex.index.catalogue import FILE_NAME as CATALOGUE_FILE, Catalogue, IndexDamaged
-from cortex.index.file_scan import Snapshot, scan_vault, stamp_of
+from cortex.index.file_scan import Entering, Snapshot, outer_rule_stamps, scan_vault, stamp_of
 from cortex.vault import user_folders
 from cortex.vault.git.change_marker import mark_briefings_stale
 from cortex.vault.locate import Vault
 from cortex.vault.lock import lock
+from cortex.vault.obsidian import template_folders
 from cortex.vault.state import store
 
 INDEX_FOLDER = "index"
@@ -64,6 +65,11 @@ class IndexState(NamedTuple):
 
 
 _T = TypeVar("_T")
+# Scans the notes; None if they are no longer as they were at the last refresh.
+Look: TypeAlias = Callable[[Entering | None], Snapshot | None]
+# Gives what a look gives or gave, by the vault's root and all else that it depends on.
+Looker: TypeAlias = Callable[[str, Hashable, Look], Snapshot | None]
+_looker: Looker | None = None
 
 
 def query_index(
@@ -145,10 +151,26 @@ def _scan_if_current(vault: Vault, folder: str) -> tuple[Snapshot, tuple[Problem
     state = load_valid_state(folder)
     if state is None or state.settings != file_stamp(os.path.join(vault.root, "cortex.toml")):
         return None
-    seen = scan_notes(vault.root, state.exclude, state.ignored)
-    if seen.rule_stamps != state.rules or encode_stamps(seen) != read_stamps(folder):
-        return None
-    return seen, state.noted
+
+    def look(entering: Entering | None) -> Snapshot | None:
+        seen = scan_notes(vault.root, state.exclude, state.ignored, entering)
+        if seen.rule_stamps != state.rules or encode_stamps(seen) != read_stamps(folder):
+            return None
+        return seen
+
+    if _looker is None:
+        seen = look(None)
+    else:
+        # What a scan depends on beside the folders that it lists.
+        outside = (*outer_rule_stamps(vault.root), *template_folders(vault.root))
+        seen = _looker(vault.root, (file_stamp(state_path(vault)), outside), look)
+    return (seen, state.noted) if seen else None
+
+
+def look_by(looker: Looker) -> None:
+    """Have `looker` decide from now on in this process when a scan is needed."""
+    global _looker  # noqa: PLW0603  the watcher is one process with one memory
+    _looker = looker
 
 
 @contextmanager
@@ -187,10 +209,15 @@ def _default_cores() -> int:
     return min(os.cpu_count() or 1, _MAX_CORES) if alone else 1
 
 
-def scan_notes(root: str, exclude: tuple[str, ...], ignored: tuple[str, ...]) -> Snapshot:
+def scan_notes(
+    root: str,
+    exclude: tuple[str, ...],
+    ignored: tuple[str, ...],
+    entering: Entering | None = None,
+) -> Snapshot:
     """What lies in the vault now."""
     # The wall clock, not a caller's: it is compared with the stamps that the file system made.
-    return scan_vault(root, exclude, ignored, time.time_ns())
+    return scan_vault(root, exclude, ignored, time.time_ns(), entering)
 
 
 def encode_stamps(seen: Snapshot, *, for_later: bool = False) -> bytes:

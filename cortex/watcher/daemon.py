@@ -7,11 +7,12 @@ from contextlib import suppress
 from cortex import __version__
 from cortex.core.model.caller import Caller
 from cortex.core.model.problem import CortexError
-from cortex.index.refresh import query_index
+from cortex.index.refresh import look_by, query_index
 from cortex.vault.locate import Vault
 from cortex.watcher import pidlock, protocol, service_files
 from cortex.watcher.loop import PrintLine, WatcherLoop
 from cortex.watcher.protocol import CommandAnswerer, CommandRequest
+from cortex.watcher.scan_memory import ScanMemory
 from cortex.watcher.socket_server import SocketServer
 
 
@@ -27,7 +28,10 @@ def run_daemon(
         with suppress(CortexError, OSError):  # the loop meets it again and reports it
             # Before there are threads: a large index is built by forked processes.
             query_index(vault, caller.progress, lambda _: None)
-        loop = WatcherLoop(vault, caller, say, quiet=quiet, poll=poll)
+        memory = ScanMemory()
+        if not poll:
+            look_by(memory.look)
+        loop = WatcherLoop(vault, caller, say, memory, quiet=quiet, poll=poll)
         server = SocketServer(
             vault.state_folder(), lambda request: _answer_request(vault, loop, ask, request)
         )

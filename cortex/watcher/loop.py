@@ -35,6 +35,7 @@ from cortex.vault.locate import Vault
 from cortex.watcher import autocommit
 from cortex.watcher.debounce import Debouncer, QuietPeriod
 from cortex.watcher.file_events import EventsUnavailable, FileWatcher
+from cortex.watcher.scan_memory import ScanMemory
 from cortex.watcher.watch_status import WatcherStatus
 
 _TICK_SECONDS = 1.0  # so often the vault and git's files are checked
@@ -63,11 +64,19 @@ class WatcherLoop:
     """One watcher at work."""
 
     def __init__(
-        self, vault: Vault, caller: Caller, say: PrintLine, *, quiet: float, poll: bool
+        self,
+        vault: Vault,
+        caller: Caller,
+        say: PrintLine,
+        memory: ScanMemory,
+        *,
+        quiet: float,
+        poll: bool,
     ) -> None:
         self.vault = vault
         self.caller = caller._replace(progress=no_progress)
         self.say = say
+        self.memory = memory
         self.quiet = quiet
         self.since = caller.now
         # Why no events are used; empty while they are.
@@ -125,7 +134,7 @@ class WatcherLoop:
             pid=os.getpid(), version=__version__, since=self.since,
             how="polling" if self.polling_reason else "events", why=self.polling_reason,
             last_pass=self.last_pass, passes=self.pass_count, notes=self.note_count,
-            answered=self.answer_count, autocommit=autocommit, waiting=waiting, held=self.blocked,
+            answered=self.answer_count, scans_skipped=self.memory.skipped_count, autocommit=autocommit, waiting=waiting, held=self.blocked,
             problems=tuple(filter(None, (*problems, self.thread_fault))),
         )  # fmt: skip
 
@@ -255,6 +264,7 @@ class WatcherLoop:
             self.debouncer.notify()  # a long transcript is taken bit by bit
 
     def _refresh_index(self) -> None:
+        self.memory.forget()  # not everything that changes a file makes an event
         snapshot = query_index(self.vault, self.caller.progress, lambda now: now.snapshot)
         rule_files = SETTINGS_FILE, ".gitattributes"
         rules = "".join(file_stamp(os.path.join(self.vault.root, name)) for name in rule_files)
