@@ -14,7 +14,7 @@ from contextlib import suppress
 
 from cortex.core.model.caller import Caller, no_progress
 from cortex.core.model.problem import AmbiguousNameError, CortexError
-from cortex.interfaces.cli import command
+from cortex.interfaces.cli.words import asks_for_json, vault_option, verb_position
 from cortex.interfaces.escape_terminal import escape
 from cortex.vault.locate import Vault, find_vault
 from cortex.watcher.client import send_command
@@ -39,7 +39,7 @@ def forward_command(argv: Sequence[str]) -> int | None:
         reader = view.view_of(sys.stdout, cwd, os.environ)
         terminal = reader.encode()
     try:
-        vault = find_vault(_vault_option(argv), cwd, os.environ)
+        vault = find_vault(vault_option(argv), cwd, os.environ)
         # What $CORTEX_VAULT says is told as the option says it.
         words = [f"--vault={vault.root}", *argv] if vault.is_explicit else argv
         reply = send_command(vault.root, words, cwd, terminal=terminal)
@@ -68,10 +68,11 @@ def answer_command(
 
     `default` is the asker's default vault. The watcher calls it in several threads at once.
     """
-    at = command.verb_position(words)
+    at = verb_position(words)
     if at >= len(words) or words[at] not in DAEMON_VERBS:
         return None
-    from cortex.interfaces.cli.terminal.view import decode  # noqa: PLC0415  in the watcher alone
+    from cortex.interfaces.cli import command  # noqa: PLC0415  in the watcher alone
+    from cortex.interfaces.cli.terminal.view import decode  # noqa: PLC0415  as above
 
     output, complaint, code = io.StringIO(), "", 2
     try:
@@ -88,7 +89,7 @@ def answer_command(
             return None  # the person is asked
         complaint = command.error_text(error, as_json=False)
     except CortexError as error:
-        as_json = command.asks_for_json(words)
+        as_json = asks_for_json(words)
         text = command.error_text(error, as_json=as_json)
         if as_json:
             output.write(text)
@@ -112,16 +113,3 @@ def print_message(line: str) -> None:
     """What the watcher has to tell while it runs. A terminal that went away does not end it."""
     with suppress(OSError, ValueError):
         print(escape(line), flush=True)
-
-
-def _vault_option(words: Sequence[str]) -> str:
-    """The vault that a command line names; empty when it names none."""
-    named = ""
-    for at, word in enumerate(words):
-        if word == "--":
-            break
-        if word == "--vault":
-            named = words[at + 1] if at + 1 < len(words) else ""
-        elif word.startswith("--vault="):
-            named = word.removeprefix("--vault=")
-    return named
