@@ -167,8 +167,8 @@ def _scan_if_current(vault: Vault, folder: str) -> tuple[Snapshot, tuple[Problem
     return (seen, state.noted) if seen else None
 
 
-def look_by(looker: Looker) -> None:
-    """Have `looker` decide from now on in this process when a scan is needed."""
+def look_by(looker: Looker | None) -> None:
+    """Have `looker` decide from now on in this process when a scan is needed; None: it always is."""
     global _looker  # noqa: PLW0603  the watcher is one process with one memory
     _looker = looker
 

@@ -41,6 +41,8 @@ def run_daemon(
             return loop.run(lambda: lock.is_valid() and server.is_valid())
         finally:
             server.close()
+            look_by(None)
+            memory.close()
     finally:
         lock.release()
 

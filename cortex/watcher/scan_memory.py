@@ -56,6 +56,13 @@ class ScanMemory:
             for watched in filter(None, self._vaults.values()):
                 watched.known = None
 
+    def close(self) -> None:
+        """Watch nothing any more."""
+        with self._lock:
+            while self._vaults:
+                if watched := self._vaults.popitem()[1]:
+                    watched.close()
+
 
 class _WatchedFolders:
     """The folders of one vault, watched by a queue of our own that is read when somebody asks."""
@@ -99,6 +106,10 @@ class _WatchedFolders:
         if not (seen.racy or seen.has_hard_links):
             self.known = seen
         return seen
+
+    def close(self) -> None:
+        os.close(self._fd)
+        self._mounts.close()
 
     def _enter(self, fd: int) -> None:
         """Watch a folder that is about to be listed."""
