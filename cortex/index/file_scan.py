@@ -8,9 +8,10 @@ import re
 import stat
 from collections.abc import Callable, Collection, Iterable
 from contextlib import suppress
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 from cortex.core.model.problem import Problem
+from cortex.core.text.value import NamedTuple
 from cortex.vault.files import TEMP_SUFFIX
 from cortex.vault.git import checkout
 from cortex.vault.obsidian import template_folders
@@ -115,7 +116,9 @@ class _Scan:
         for entry in entries:
             name = entry.name
             path = folder + name
-            if entry.is_dir(follow_symlinks=False):
+            # Most entries are notes, and are asked for their kind once.
+            is_note = name[-3:] == ".md" and name[0] != "." and entry.is_file(follow_symlinks=False)
+            if not is_note and entry.is_dir(follow_symlinks=False):
                 below = f"{path}/"
                 if (
                     name[0] != "."
@@ -123,14 +126,16 @@ class _Scan:
                     and not (is_excluded and is_excluded(below))
                 ):
                     folders.append(below)
-            elif name[-3:].lower() != ".md" or name[0] == "." or entry.is_symlink():
+            elif not is_note and (
+                name[-3:].lower() != ".md" or name[0] == "." or entry.is_symlink()
+            ):
                 self._read_other(entry, path)
             elif path not in ignored and not (is_excluded and is_excluded(path)):
                 try:
                     status = entry.stat(follow_symlinks=False)
                 except FileNotFoundError:
                     continue  # deleted since the folder was listed
-                if not stat.S_ISREG(status.st_mode):
+                if not (is_note or stat.S_ISREG(status.st_mode)):
                     self.problems.append(Problem(path, "is no regular file", _COPY_HINT))
                     continue
                 changed_ns = status.st_ctime_ns

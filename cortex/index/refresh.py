@@ -16,11 +16,12 @@ import time
 from collections.abc import Callable, Hashable, Iterator
 from contextlib import ExitStack, contextmanager
 from functools import partial
-from typing import Any, NamedTuple, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from cortex import __version__
 from cortex.core.model.caller import ProgressCallback
 from cortex.core.model.problem import ConflictError, CortexError, Problem, reason_of
+from cortex.core.text.value import NamedTuple
 from cortex.index.catalogue import FILE_NAME as CATALOGUE_FILE, Catalogue, IndexDamaged
 from cortex.index.file_scan import Entering, Snapshot, outer_rule_stamps, scan_vault, stamp_of
 from cortex.vault import user_folders
@@ -65,10 +66,11 @@ class IndexState(NamedTuple):
 
 
 _T = TypeVar("_T")
-# Scans the notes; None if they are no longer as they were at the last refresh.
-Look: TypeAlias = Callable[[Entering | None], Snapshot | None]
-# Gives what a look gives or gave, by the vault's root and all else that it depends on.
-Looker: TypeAlias = Callable[[str, Hashable, Look], Snapshot | None]
+if TYPE_CHECKING:
+    # Scans the notes; None if they are no longer as they were at the last refresh.
+    Look: TypeAlias = Callable[[Entering | None], Snapshot | None]
+    # Gives what a look gives or gave, by the vault's root and all else that it depends on.
+    Looker: TypeAlias = Callable[[str, Hashable, Look], Snapshot | None]
 _looker: Looker | None = None
 
 

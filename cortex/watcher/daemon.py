@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from contextlib import suppress
 
 from cortex import __version__
@@ -15,6 +16,8 @@ from cortex.watcher.loop import PrintLine, WatcherLoop
 from cortex.watcher.protocol import CommandAnswerer, CommandRequest
 from cortex.watcher.scan_memory import ScanMemory
 from cortex.watcher.socket_server import SocketServer
+
+_OBJECTS_BEFORE_COLLECTION = 1_000  # a command sets more, but this one lives on
 
 
 def run_daemon(
@@ -33,6 +36,7 @@ def run_daemon(
         engines.kept_indexes = 2  # of the project's vault and the person's own
         if not poll:
             look_by(memory.look)
+        gc.set_threshold(_OBJECTS_BEFORE_COLLECTION)
         loop = WatcherLoop(vault, caller, say, memory, quiet=quiet, poll=poll)
         server = SocketServer(
             vault.state_folder(), lambda request: _answer_request(vault, loop, ask, request)

@@ -14,10 +14,13 @@ import sys
 import threading
 import time
 from collections.abc import Hashable, Iterator
+from typing import TYPE_CHECKING
 
 from cortex.index.file_scan import RULES_FILE, Snapshot
-from cortex.index.refresh import Look
 from cortex.watcher import event_support
+
+if TYPE_CHECKING:
+    from cortex.index.refresh import Look
 
 _MAX_AGE_SECONDS = 35.0  # the loop scans every 30, for writes through memory maps make no event
 _READ_BYTES = 1 << 16

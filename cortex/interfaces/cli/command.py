@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 from cortex.core.model.caller import Caller
 from cortex.core.model.problem import CortexError, InvalidInputError
+from cortex.core.text.value import NamedTuple
 from cortex.interfaces.cli import arguments
 from cortex.interfaces.cli.words import verb_position
 from cortex.interfaces.declare import Declaration, convert, declaration_of, is_note_name, load_verb

@@ -6,6 +6,7 @@ A forwarded command is as quick as what this module imports.
 from __future__ import annotations
 
 import codecs
+import gc
 import os
 import sys
 from collections.abc import Sequence
@@ -16,12 +17,15 @@ from cortex.interfaces.cli import daemon_client
 from cortex.interfaces.cli.words import asks_for_json, verb_position
 from cortex.operations import ALIASES
 
+_OBJECTS_BEFORE_COLLECTION = 100_000
 EXIT_OK, EXIT_ERROR, EXIT_INTERRUPTED = 0, 2, 130
 _PLAIN_SIGNS = {"…": "...", "–": "-", "—": "-", "→": "->", "⚠": "!"}
 
 
 def console() -> None:
     """The `cortex` command. A fault of the program shows its traceback and exits 2 as well."""
+    # Most commands end before there is garbage; looking for it takes a twentieth of a search.
+    gc.set_threshold(_OBJECTS_BEFORE_COLLECTION)
     try:
         code = main(sys.argv[1:])
     except Exception:  # noqa: BLE001

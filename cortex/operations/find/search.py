@@ -4,7 +4,7 @@ the person's own."""
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Annotated, Literal, NamedTuple
+from typing import Annotated, Literal
 
 from cortex.core.markdown import snippet as snippets
 from cortex.core.model import event as events
@@ -17,6 +17,7 @@ from cortex.core.ranking import query as queries
 from cortex.core.ranking.query import Query, QueryFilter
 from cortex.core.text import shell_command
 from cortex.core.text.strings import close_matches, format_time
+from cortex.core.text.value import NamedTuple
 from cortex.index.catalogue import NoteRow
 from cortex.index.engines import load_engine
 from cortex.index.filters import KNOWLEDGE, KNOWLEDGE_TIERS, NoteFilter

@@ -12,11 +12,12 @@ import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 from cortex.core.model.note_status import TIER_SET_ASIDE
 from cortex.core.ranking import note_score
 from cortex.core.ranking.query import MAX_KEYWORDS, Query, QueryTerm
+from cortex.core.text.value import NamedTuple
 from cortex.index.catalogue import ScoredNote
 from cortex.index.engines.whoosh.analysis import phrase_terms, prefix_forms, query_forms
 from cortex.index.engines.whoosh.postings import match_phrase, read_weights

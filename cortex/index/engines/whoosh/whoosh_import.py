@@ -25,6 +25,12 @@ _STUBBED_MODULES = {
     "shutil": ["copyfileobj"],
     "tempfile": [],
     "calendar": [],
+    "queue": [],
+    "random": [],
+    "decimal": ["Decimal"],
+    "whoosh.analysis": ["unstopped", "entoken"],
+    "whoosh.automata.lev": [],
+    "whoosh.support.levenshtein": ["distance"],
     "whoosh.lang.morph_en": ["variations"],
     "whoosh.lang.porter": ["stem"],
 }

@@ -8,9 +8,10 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from cortex.core.ranking.query import Query
+from cortex.core.text.value import NamedTuple
 from cortex.index import engines
 from cortex.index.catalogue import IndexDamaged, ScoredNote
 from cortex.index.engines import Document
