@@ -65,6 +65,14 @@ class IndexState(NamedTuple):
     sealed: dict[str, str]  # file below the cache folder -> stamp
 
 
+class KnownScan(NamedTuple):
+    """A scan by the settings that the last refresh left."""
+
+    state: IndexState
+    seen: Snapshot
+    is_current: bool  # nothing has changed since then
+
+
 _T = TypeVar("_T")
 if TYPE_CHECKING:
     # Scans the notes; None if they are no longer as they were at the last refresh.
@@ -110,13 +118,15 @@ def open_index(
     index_folder = os.path.join(folder, INDEX_FOLDER)
     away = _cache_problems(vault, folder)
     lock_file = os.path.join(folder, "index.lock")
+    known: KnownScan | None = None
     if not rebuild:
         with lock(lock_file, "search index", shared=True, wait=_LOCK_TIMEOUT_SECONDS):
-            if (current := _scan_if_current(vault, folder)) is not None:
+            known = _scan_by_state(vault, folder)
+            if known and known.is_current:
                 with Catalogue(folder, writable=False) as catalogue:
                     if not (words and catalogue.has_backlog()):
-                        noted = (*away, *current[1])
-                        yield IndexSession(catalogue, index_folder, current[0], "current", noted)
+                        noted = (*away, *known.state.noted)
+                        yield IndexSession(catalogue, index_folder, known.seen, "current", noted)
                         return
     with lock(lock_file, "search index", wait=_LOCK_TIMEOUT_SECONDS):
         # 40 ms of imports, YAML above all; most refreshes find nothing changed.
@@ -126,9 +136,9 @@ def open_index(
         work = reindexing(cores or _default_cores())
         try:
             try:
-                found, seen, noted = work.run(rebuild=rebuild, words=words)
+                found, seen, noted = work.run(known, rebuild=rebuild, words=words)
             except (IndexDamaged, sqlite3.Error):  # once more from nothing, in this process alone
-                found, seen, noted = reindexing(1).run(rebuild=True, words=words)
+                found, seen, noted = reindexing(1).run(None, rebuild=True, words=words)
         except (IndexDamaged, sqlite3.Error, OSError) as error:
             if isinstance(error, OSError) and error.errno not in (errno.ENOSPC, errno.EDQUOT):
                 raise
@@ -148,14 +158,17 @@ def _cache_problems(vault: Vault, folder: str) -> tuple[Problem, ...]:
     return (user_folders.closed_folder_problem("cache", vault.root, where),)
 
 
-def _scan_if_current(vault: Vault, folder: str) -> tuple[Snapshot, tuple[Problem, ...]] | None:
-    """The scan and the settings' problems, if nothing has changed since the last refresh."""
+def _scan_by_state(vault: Vault, folder: str) -> KnownScan | None:
+    """Scan by the settings of the last refresh; None if they, or what is in the cache, changed."""
     state = load_valid_state(folder)
     if state is None or state.settings != file_stamp(os.path.join(vault.root, "cortex.toml")):
         return None
 
+    scanned: Snapshot | None = None
+
     def look(entering: Entering | None) -> Snapshot | None:
-        seen = scan_notes(vault.root, state.exclude, state.ignored, entering)
+        nonlocal scanned
+        seen = scanned = scan_notes(vault.root, state.exclude, state.ignored, entering)
         if seen.rule_stamps != state.rules or encode_stamps(seen) != read_stamps(folder):
             return None
         return seen
@@ -166,7 +179,8 @@ def _scan_if_current(vault: Vault, folder: str) -> tuple[Snapshot, tuple[Problem
         # What a scan depends on beside the folders that it lists.
         outside = (*outer_rule_stamps(vault.root), *template_folders(vault.root))
         seen = _looker(vault.root, (file_stamp(state_path(vault)), outside), look)
-    return (seen, state.noted) if seen else None
+    last = seen or scanned
+    return KnownScan(state, last, seen is not None) if last else None
 
 
 def look_by(looker: Looker | None) -> None:

@@ -27,6 +27,7 @@ from cortex.index.refresh import (
     STAMPS_FILE,
     STATE_FILE,
     IndexState,
+    KnownScan,
     compute_seal,
     decode_stamps,
     encode_stamps,
@@ -54,8 +55,10 @@ class Reindexing:
         self.unreadable: set[str] = set()
         self.has_edited_minutes = False
 
-    def run(self, *, rebuild: bool, words: bool) -> tuple[str, Snapshot, tuple[Problem, ...]]:
-        """Read what has changed. Returns updated or built, the scan, and the problems of
+    def run(
+        self, known: KnownScan | None, *, rebuild: bool, words: bool
+    ) -> tuple[str, Snapshot, tuple[Problem, ...]]:
+        """Read what has changed, by the `known` scan if its state still stands. Returns updated or built, the scan, and the problems of
         settings and repository. Without `words`, an existing full-text index stays behind."""
         state = None if rebuild else load_valid_state(self.folder)
         wanted = settings.load(self.root)
@@ -63,7 +66,11 @@ class Reindexing:
             wanted = self._with_known_exclude(wanted)
         noted = list(wanted.problems)
         ignored = state.ignored if state else self._list_git_ignored(noted)
-        seen = scan_notes(self.root, wanted.exclude, ignored)
+        # Whoever read the notes since would have left another state.
+        if state and known and (known.state, known.state.exclude) == (state, wanted.exclude):
+            seen = known.seen
+        else:
+            seen = scan_notes(self.root, wanted.exclude, ignored)
         held = decode_stamps(read_stamps(self.folder)) if state else {}
         if state and (seen.rule_stamps != state.rules or seen.stamps.keys() - held.keys()):
             ignored = self._list_git_ignored(noted)
