@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 from collections import defaultdict
@@ -237,9 +236,8 @@ def index_digest(card: NoteSummary) -> bytes:
     """A digest of what the documents of a note are made from, without its number."""
     head = f"{_head_text(card)}\n{card.when}".encode("utf-8", "surrogatepass")
     made_from = (card.tier, series_key(card.path, card.when), len(head), head)
-    digest = hashlib.blake2b(b"%d %d %d\n%b" % made_from, digest_size=16)
-    digest.update(card.body.encode("utf-8", "surrogatepass"))
-    return digest.digest()
+    body = card.body.encode("utf-8", "surrogatepass")
+    return hash_content(b"%d %d %d\n%b%b" % (*made_from, body))
 
 
 def _head_text(card: NoteSummary) -> str:
