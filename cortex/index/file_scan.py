@@ -45,12 +45,8 @@ class Snapshot(NamedTuple):
 
 
 def scan_vault(
-    root: str,
-    exclude: Collection[str],
-    ignored: Iterable[str],
-    now_ns: int,
-    entering: Entering | None = None,
-) -> Snapshot:
+    root: str, exclude: Collection[str], ignored: Iterable[str], now_ns: int, entering: Entering | None = None
+) -> Snapshot:  # fmt: skip
     """Scan the vault; reads no file. `entering` gets each folder before it is listed. Skips dot-folders, links, what the patterns `exclude`
     match, and what is `ignored` (as git names it: folders end with a slash). A link or special
     file that is named like a note is a problem."""
@@ -69,13 +65,8 @@ class _Scan:
     """The state of a scan."""
 
     def __init__(
-        self,
-        root: str,
-        exclude: Collection[str],
-        ignored: frozenset[str],
-        now_ns: int,
-        entering: Entering | None,
-    ) -> None:
+        self, root: str, exclude: Collection[str], ignored: frozenset[str], now_ns: int, entering: Entering | None
+    ) -> None:  # fmt: skip
         self.root, self.ignored, self.now_ns = root, ignored, now_ns
         self.entering = entering
         self.is_excluded = _exclude_matcher(exclude)
@@ -142,8 +133,7 @@ class _Scan:
                 # As `stamp_of`; a call takes as long again.
                 stamp = f"{status.st_mtime_ns}.{changed_ns}.{status.st_size}.{status.st_ino}"
                 stamps[path] = stamp + TEMPLATE_MARK if is_template else stamp
-                if status.st_nlink > 1:
-                    self.has_hard_links = True
+                self.has_hard_links |= status.st_nlink > 1
                 if changed_ns > lately_ns and _is_racy(changed_ns, self.now_ns):
                     self.racy.append(path)
         return folders

@@ -226,10 +226,7 @@ def _default_cores() -> int:
 
 
 def scan_notes(
-    root: str,
-    exclude: tuple[str, ...],
-    ignored: tuple[str, ...],
-    entering: Entering | None = None,
+    root: str, exclude: tuple[str, ...], ignored: tuple[str, ...], entering: Entering | None = None
 ) -> Snapshot:
     """What lies in the vault now."""
     # The wall clock, not a caller's: it is compared with the stamps that the file system made.

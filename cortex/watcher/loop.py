@@ -35,7 +35,7 @@ from cortex.vault.locate import Vault
 from cortex.watcher import autocommit
 from cortex.watcher.debounce import Debouncer, QuietPeriod
 from cortex.watcher.file_events import EventsUnavailable, FileWatcher
-from cortex.watcher.scan_memory import ScanMemory
+from cortex.watcher.scan_memory import ScanMemory, device_and_inode
 from cortex.watcher.watch_status import WatcherStatus
 
 _TICK_SECONDS = 1.0  # so often the vault and git's files are checked
@@ -64,15 +64,8 @@ class WatcherLoop:
     """One watcher at work."""
 
     def __init__(
-        self,
-        vault: Vault,
-        caller: Caller,
-        say: PrintLine,
-        memory: ScanMemory,
-        *,
-        quiet: float,
-        poll: bool,
-    ) -> None:
+        self, vault: Vault, caller: Caller, say: PrintLine, memory: ScanMemory, *, quiet: float, poll: bool
+    ) -> None:  # fmt: skip
         self.vault = vault
         self.caller = caller._replace(progress=no_progress)
         self.say = say
@@ -94,7 +87,7 @@ class WatcherLoop:
         self._healed_state: tuple[bytes, str] = (b"", "")  # notes and git as of the last heal
         self._git_state = self._abandoned_lock = ""
         self._last_pass_end = self._pass_seconds = 0.0
-        self._root_identity = _device_and_inode(vault.root)
+        self._root_identity = device_and_inode(vault.root)
         self._missing_since = 0.0
         self._uncommitted = QuietPeriod(quiet, _MAX_COMMIT_DELAY_SECONDS)
         self._commit_retry_at = 0.0
@@ -188,7 +181,7 @@ class WatcherLoop:
     def _check_vault_gone(self) -> str:
         """Why nothing is left to watch; else empty. A vault that was replaced is watched on."""
         root = self.vault.root
-        identity = _device_and_inode(root)
+        identity = device_and_inode(root)
         if not identity or not os.path.isfile(os.path.join(root, SETTINGS_FILE)):
             now = time.monotonic()
             self._missing_since = self._missing_since or now
@@ -350,14 +343,6 @@ class WatcherLoop:
 
     def _current_caller(self) -> Caller:
         return self.caller._replace(now=_utc_now())
-
-
-def _device_and_inode(root: str) -> tuple[int, int] | None:
-    try:
-        status = os.stat(root)
-    except OSError:
-        return None
-    return status.st_dev, status.st_ino
 
 
 def _utc_now() -> str:

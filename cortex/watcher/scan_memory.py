@@ -29,7 +29,6 @@ _EVENT = struct.Struct("iIII")  # watch, mask, cookie, length of the name
 # files that come, go and are renamed, and the same of the folder itself.
 _CHANGED, _WATCHED = 0x2 | 0x4 | 0x8, 0x2 | 0x4 | 0x8 | 0x40 | 0x80 | 0x100 | 0x200 | 0x400 | 0x800
 _IS_FOLDER, _FORGOTTEN = 0x40000000, 0x8000
-_NONBLOCKING, _CLOSE_ON_EXEC = os.O_NONBLOCK, os.O_CLOEXEC
 
 
 class ScanMemory:
@@ -88,13 +87,13 @@ class _WatchedFolders:
         """The last scan, if nothing can have changed since it began."""
         is_changed = self._drain() | bool(self._mount_poll.poll(0))
         is_old = time.monotonic() - self._scanned_at > _MAX_AGE_SECONDS
-        if is_changed or is_old or (key, _identity(self.root)) != self._key:
+        if is_changed or is_old or (key, device_and_inode(self.root)) != self._key:
             self.known = None
         return self.known
 
     def look(self, key: Hashable, look: Look) -> Snapshot | None:
         """Scan, and remember the scan if every change of what it saw makes an event."""
-        self.known, self._key = None, (key, _identity(self.root))
+        self.known, self._key = None, (key, device_and_inode(self.root))
         self._scanned_at = time.monotonic()
         if not event_support.is_local(self.root):
             return look(None)
@@ -142,7 +141,7 @@ def _watch_folders(root: str) -> _WatchedFolders | None:
         return None
     try:
         library = ctypes.CDLL(None, use_errno=True)
-        fd = library.inotify_init1(_NONBLOCKING | _CLOSE_ON_EXEC)
+        fd = library.inotify_init1(os.O_NONBLOCK | os.O_CLOEXEC)
         return _WatchedFolders(root, fd, library) if fd >= 0 else None
     except (OSError, AttributeError):
         return None
@@ -167,9 +166,10 @@ def _is_relevant(mask: int, name: bytes) -> bool:
     return not name or is_note or bool(mask & (_IS_FOLDER | _WATCHED & ~_CHANGED))
 
 
-def _identity(root: str) -> tuple[int, int]:
+def device_and_inode(root: str) -> tuple[int, int] | None:
+    """What a folder is, whatever else is put in its place; None when it is not there."""
     try:
         status = os.stat(root)
     except OSError:
-        return -1, -1
+        return None
     return status.st_dev, status.st_ino

@@ -13,7 +13,7 @@ from cortex.core.model.caller import Caller
 from cortex.core.model.problem import CortexError, InvalidInputError
 from cortex.core.text.value import NamedTuple
 from cortex.interfaces.cli import arguments
-from cortex.interfaces.cli.words import verb_position
+from cortex.interfaces.cli.daemon_client import verb_position
 from cortex.interfaces.declare import Declaration, convert, declaration_of, is_note_name, load_verb
 from cortex.interfaces.escape_terminal import escape
 

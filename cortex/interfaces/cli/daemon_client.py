@@ -14,7 +14,6 @@ from contextlib import suppress
 
 from cortex.core.model.caller import Caller, no_progress
 from cortex.core.model.problem import AmbiguousNameError, CortexError
-from cortex.interfaces.cli.words import asks_for_json, vault_option, verb_position
 from cortex.interfaces.escape_terminal import escape
 from cortex.vault.locate import Vault, find_vault
 from cortex.watcher.client import send_command
@@ -39,7 +38,7 @@ def forward_command(argv: Sequence[str]) -> int | None:
         reader = view.view_of(sys.stdout, cwd, os.environ)
         terminal = reader.encode()
     try:
-        vault = find_vault(vault_option(argv), cwd, os.environ)
+        vault = find_vault(_vault_option(argv), cwd, os.environ)
         # What $CORTEX_VAULT says is told as the option says it.
         words = [f"--vault={vault.root}", *argv] if vault.is_explicit else argv
         reply = send_command(vault.root, words, cwd, terminal=terminal)
@@ -113,3 +112,29 @@ def print_message(line: str) -> None:
     """What the watcher has to tell while it runs. A terminal that went away does not end it."""
     with suppress(OSError, ValueError):
         print(escape(line), flush=True)
+
+
+def verb_position(words: Sequence[str]) -> int:
+    """Where the verb stands: the first word that is no option; `--vault DIR` may come before it."""
+    at = 0
+    while at < len(words) and words[at].startswith("-"):
+        at += 2 if words[at] == "--vault" else 1
+    return at
+
+
+def asks_for_json(words: Sequence[str]) -> bool:
+    """True if the answer, and an error, is to be JSON."""
+    return "--json" in (words[: words.index("--")] if "--" in words else words)
+
+
+def _vault_option(words: Sequence[str]) -> str:
+    """The vault that a command line names; empty when it names none."""
+    named = ""
+    for at, word in enumerate(words):
+        if word == "--":
+            break
+        if word == "--vault":
+            named = words[at + 1] if at + 1 < len(words) else ""
+        elif word.startswith("--vault="):
+            named = word.removeprefix("--vault=")
+    return named

@@ -14,7 +14,6 @@ from collections.abc import Sequence
 from cortex.core.model.problem import CortexError
 from cortex.core.text.shell_command import shell_quote
 from cortex.interfaces.cli import daemon_client
-from cortex.interfaces.cli.words import asks_for_json, verb_position
 from cortex.operations import ALIASES
 
 _OBJECTS_BEFORE_COLLECTION = 100_000
@@ -83,7 +82,7 @@ def _replace_character(error: UnicodeError) -> tuple[str | bytes, int]:
 
 
 def _run_command(argv: list[str]) -> int:
-    at = verb_position(argv)
+    at = daemon_client.verb_position(argv)
     alias = argv[at] if at < len(argv) else ""
     argv = [*argv[:at], *ALIASES.get(alias, (alias,)), *argv[at + 1 :]] if alias else argv
     if alias and argv[at] in daemon_client.DAEMON_VERBS:
@@ -99,7 +98,7 @@ def _run_command(argv: list[str]) -> int:
 def _print_error(error: CortexError, argv: Sequence[str]) -> int:
     from cortex.interfaces.cli import command  # noqa: PLC0415  as above
 
-    as_json = asks_for_json(argv)
+    as_json = daemon_client.asks_for_json(argv)
     try:
         stream = sys.stdout if as_json else sys.stderr
         stream.write(command.error_text(error, as_json=as_json))

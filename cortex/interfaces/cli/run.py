@@ -14,7 +14,7 @@ from cortex import __version__
 from cortex.core.model.caller import Caller
 from cortex.core.model.problem import AmbiguousNameError, InvalidInputError
 from cortex.core.text.shell_command import shell_quote
-from cortex.interfaces.cli import arguments, command, daemon_client, words as command_words
+from cortex.interfaces.cli import arguments, command, daemon_client
 from cortex.interfaces.cli.terminal import progress
 from cortex.interfaces.declare import declaration_of, load_verb
 from cortex.operations import ALIASES, HOOK_ALIASES, VERBS
@@ -35,7 +35,7 @@ _MAX_STDIN_BYTES = 4_000_000  # bytes; a capture may hold a quarter of that and 
 
 def run_command(argv: list[str], alias: str) -> int:
     """Run it; `alias` is the verb as it was written. Returns the exit code."""
-    at = command_words.verb_position(argv)
+    at = daemon_client.verb_position(argv)
     name = argv[at] if at < len(argv) else ""
     if name not in VERBS:
         return _run_without_verb(argv, name)
@@ -188,7 +188,7 @@ def _run_without_verb(argv: list[str], name: str) -> int:
         from cortex.interfaces.cli import complete  # noqa: PLC0415  at a press of Tab alone
 
         return complete.run(argv[1:])
-    as_json = command_words.asks_for_json(argv)
+    as_json = daemon_client.asks_for_json(argv)
     words = [word for word in argv if word != "--json"]
     if words in (["--version"], ["-V"], ["version"]):
         line = f"cortex {__version__}\n"
