@@ -24,7 +24,7 @@ from cortex.index.engines.whoosh.segment import (
     build_index_parallel,
     write_segments,
 )
-from cortex.index.engines.whoosh.whoosh_import import FileStorage, columns, fields
+from cortex.index.engines.whoosh.whoosh_import import FileStorage, columns, fields, import_parts
 
 if TYPE_CHECKING:
     from cortex.core.ranking.relevance import RelevantNotes
@@ -79,6 +79,7 @@ def build(
 
 def update(folder: str, dropped: Iterable[int], added: Iterable[Document]) -> None:
     """Forget the notes of some numbers and add others, in one commit."""
+    import_parts("whoosh.writing")
     try:
         index = FileStorage(folder).open_index(schema=SCHEMA)
         writer = index.writer(codec=CompactCodec(), limitmb=64, compound=False)
