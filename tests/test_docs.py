@@ -380,7 +380,9 @@ def test_the_page_of_settings_names_each_and_no_other(monkeypatch) -> None:
         for part in (ROOT / "docs/settings.md").read_text().split("\n## ")[1:4]
     )
     assert {re.sub(r"(\[(?:extract|projects\.aliases)\]).*", r"\1", key) for key in team} == wanted
-    assert own == {f"[distill] {key}" for key in user_settings.DistillSettings._fields}
+    distill = {f"[distill] {key}" for key in user_settings.DistillSettings._fields}
+    semantic = {f"[semantic] {key}" for key in user_settings.SemanticSettings._fields}
+    assert own == distill | semantic
     source = "\n".join(path.read_text() for path in ROOT.glob("cortex/**/*.py"))
     assert set(re.findall(r"\bCORTEX_[A-Z_]+", source)) <= environment
     assert {name for name in environment if not re.search(rf"\b{name}\b", source)} == set()

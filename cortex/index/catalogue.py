@@ -40,7 +40,7 @@ CREATE TABLE note (
     topic TEXT NOT NULL, session TEXT NOT NULL, date INTEGER NOT NULL, tier INTEGER NOT NULL, created TEXT NOT NULL,
     updated TEXT NOT NULL, due TEXT NOT NULL, owner TEXT NOT NULL, confidence REAL, priority INTEGER,
     digest TEXT NOT NULL, pinned INTEGER NOT NULL, tags TEXT NOT NULL, events TEXT NOT NULL,
-    hash BLOB NOT NULL, index_digest BLOB NOT NULL);
+    hash BLOB NOT NULL, index_digest BLOB NOT NULL, passages BLOB NOT NULL DEFAULT x'');
 CREATE INDEX note_id ON note (id);
 CREATE INDEX note_created ON note (created);
 CREATE INDEX note_date ON note (date);
@@ -102,6 +102,15 @@ class ScoredNote(NamedTuple):
     is_whole: bool = True  # holds every word of the query
 
 
+class FoundNotes(NamedTuple):
+    """The answer of a full-text engine."""
+
+    notes: list[ScoredNote]
+    terms: dict[str, float]  # the notes were found by, with what each weighs
+    # Words of the query that no note holds -> the terms that were looked for in their place.
+    corrected: dict[str, tuple[str, ...]]
+
+
 class NoteRow(NamedTuple):
     """The row of a note."""
 
@@ -131,7 +140,7 @@ class NoteRow(NamedTuple):
 
 
 _ROW_COLUMNS = ", ".join(NoteRow._fields)
-_INSERT_NOTE = f"INSERT INTO note ({_ROW_COLUMNS}, hash, index_digest) VALUES (?{', ?' * (len(NoteRow._fields) + 1)})"
+_INSERT_NOTE = f"INSERT INTO note ({_ROW_COLUMNS}, hash, index_digest, passages) VALUES (?{', ?' * (len(NoteRow._fields) + 2)})"
 # What a note has many of: table -> its rows, without the note's number.
 _CHILD_ROWS: dict[str, Callable[[NoteSummary], Iterable[tuple[object, ...]]]] = {
     "problem": lambda note: note.problems,
@@ -181,14 +190,28 @@ class Catalogue:
         self._db.close()
 
     def put_note(
-        self, note: NoteSummary, content_hash: bytes, index_digest: bytes, number: int | None = None
+        self,
+        note: NoteSummary,
+        content_hash: bytes,
+        index_digest: bytes,
+        passage_keys: bytes,
+        number: int | None = None,
     ) -> int:
         """Add a note or replace the one of its path. `index_digest` is a digest of its document in
-        the full-text index. Returns its number: the given, else a new one, never used twice."""
+        the full-text index, `passage_keys` are those of its vectors. Returns its number: the given,
+        else a new one, never used twice."""
         self.delete_note(note.path)
         plain = (getattr(note, name) for name in NoteRow._fields[2:-2])
         lists = ("\n".join(note.tags), "\n".join(note.events))
-        row = (number, os.fsencode(note.path), *plain, *lists, content_hash, index_digest)
+        row = (
+            number,
+            os.fsencode(note.path),
+            *plain,
+            *lists,
+            content_hash,
+            index_digest,
+            passage_keys,
+        )
         given = self.select(_INSERT_NOTE, row).lastrowid
         assert given is not None
         for table, rows_of in _CHILD_ROWS.items():
@@ -241,6 +264,14 @@ class Catalogue:
         query = "SELECT number, hash FROM note WHERE path = ?"
         found: tuple[int, bytes] | None = self.select(query, (os.fsencode(path),)).fetchone()
         return found
+
+    def passage_keys(self, numbers: Iterable[int] | None = None) -> Iterator[tuple[int, bytes]]:
+        """Of each note, or these, its number and the keys of its vectors, one after the other."""
+        where, values = sql_condition(NoteFilter(numbers=None if numbers is None else [*numbers]))
+        query = (
+            f"SELECT number, passages FROM note WHERE passages != x'' AND {where} ORDER BY number"
+        )
+        return self.select(query, values)
 
     def commit(self) -> None:
         self._db.commit()

@@ -35,6 +35,7 @@ from cortex.index.refresh import (
     read_stamps,
     scan_notes,
 )
+from cortex.index.vectors.passage_text import passage_keys
 from cortex.vault import files
 from cortex.vault.git import checkout, git_cli
 from cortex.vault.layout import SETTINGS_FILE
@@ -209,7 +210,9 @@ class Reindexing:
                 if not content_hash:
                     self.unreadable.add(path)
                 # It may have changed since the scan; catalogue and index must agree.
-                catalogue.put_note(note, content_hash, index_digest(note), number=number)
+                catalogue.put_note(
+                    *_indexed_note(note, content_hash, keep_body=False), number=number
+                )
             yield from make_documents(number, note)
 
 
@@ -219,6 +222,7 @@ class _IndexedNote(NamedTuple):
     summary: NoteSummary
     content_hash: bytes  # of its bytes; empty when it could not be read
     index_digest: bytes
+    passage_keys: bytes
 
 
 def make_documents(number: int, card: NoteSummary) -> list[Document]:
@@ -250,7 +254,7 @@ def _head_text(card: NoteSummary) -> str:
 
 def _indexed_note(note: NoteSummary, content_hash: bytes, *, keep_body: bool) -> _IndexedNote:
     kept = note if keep_body else note._replace(body="")
-    return _IndexedNote(kept, content_hash, index_digest(note))
+    return _IndexedNote(kept, content_hash, index_digest(note), passage_keys(note))
 
 
 def _read_note(

@@ -55,6 +55,7 @@ VERBS: dict[str, tuple[str, str]] = {
     "completion": ("interfaces.cli.completion", "completion"),
     "schema": ("interfaces.schema", "schema"),
     "rebuild": ("operations.care.rebuild", "rebuild"),
+    "embed": ("operations.care.embed", "embed"),
 }
 # another name -> the verb, and the words that are put before those that are given
 ALIASES: dict[str, tuple[str, ...]] = {

@@ -12,6 +12,7 @@ from cortex.vault import files
 from cortex.vault.layout import SETTINGS_FILE, folder_problem, layout_of
 
 FORMAT_VERSION = 1
+_VAULT_EMBEDDERS = ("auto", "off", "minilm")
 _MAX_ALIAS_STEPS = 20  # from one alias to the next
 _PROJECT_RE = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")  # as in core/model/event.py
 _MAX_BYTES = 64 * 1024
@@ -42,6 +43,9 @@ class Settings(NamedTuple):
     phrases: tuple[tuple[str, tuple[str, ...]], ...] = ()
     reminder_lines: int = 5  # with a prompt, at the most; 0 for none
     reminder_threshold: float = 0.55  # share of what a prompt's words tell that a line has to cover
+    embedder: str = (
+        "auto"  # of vectors: that of the person, off, or the model that a package brings
+    )
     archives_faded: bool = False  # whether sync and the watcher archive what lost its importance
     refusal: Problem | None = None  # why this program must not write into the vault
     is_readable: bool = True
@@ -100,6 +104,7 @@ def load(root: str) -> Settings:
         reminder_threshold=_parse_number(
             table, "remind threshold", _DEFAULTS.reminder_threshold, 1, problems
         ),
+        embedder=_parse_embedder(table.get("semantic", {}), problems),
         archives_faded=_parse_switch(table, "lifecycle", "auto", problems) is True,
         refusal=refusal,
         problems=tuple(problems),  # last: the others add to them
@@ -141,6 +146,7 @@ def _unreadable(root: str, message: str) -> Settings:
         tells_contract=not _CONTRACT_OFF_RE.search(data),
         refusal=refusal,
         is_readable=False,
+        embedder="off",
         may_exclude=bool(_EXCLUDE_RE.search(data)),
     )
 
@@ -236,6 +242,16 @@ def _prompts_of_unreadable(data: bytes) -> str:
     word = found[1].decode().lower()
     word = _EARLIER_PROMPTS.get(word, word)
     return word if word in PROMPT_POLICIES else NONE
+
+
+def _parse_embedder(section: object, problems: list[Problem]) -> str:
+    """What `[semantic] embedder` says; no vault can have notes sent away, or a folder read."""
+    value = section.get("embedder", "auto") if isinstance(section, dict) else None
+    if value in _VAULT_EMBEDDERS and len(section) <= ("embedder" in section):  # type: ignore[arg-type, operator]
+        return str(value)
+    hint = 'write embedder = "auto", "off" or "minilm"; all else stands in your own settings'
+    _add(problems, "[semantic] says more than a vault may", hint)
+    return str(value) if value in _VAULT_EMBEDDERS else "off"
 
 
 def _parse_switch(

@@ -20,6 +20,12 @@ _FORMS = {
     **dict.fromkeys(_NUMBERS, "a number, not below 0"),
 }
 
+_SEMANTIC_VARIABLES = {
+    "embedder": "CORTEX_EMBEDDER", "folder": "CORTEX_EMBEDDER_FOLDER", "url": "CORTEX_EMBEDDER_URL",
+    "model": "CORTEX_EMBEDDER_MODEL", "key_variable": "CORTEX_EMBEDDER_KEY_VARIABLE",
+    "send": "CORTEX_EMBEDDER_SEND",
+}  # fmt: skip
+
 
 class DistillSettings(NamedTuple):
     """Which model distills sessions, and how often."""
@@ -31,6 +37,17 @@ class DistillSettings(NamedTuple):
     dollars_per_day: float = 2.0  # by itself, as far as the command says what it costs
 
 
+class SemanticSettings(NamedTuple):
+    """Which embedder makes vectors of notes, and what it may be told."""
+
+    embedder: str = "auto"  # a name of `index/vectors/embedders.py`, auto or off
+    folder: str = ""  # of a model
+    url: str = ""  # of a remote model
+    model: str = ""
+    key_variable: str = ""  # the environment variable that holds its key
+    send: str = ""  # all: also what agents did, and personal notes, to a remote model
+
+
 def settings_file() -> str:
     """The file of a person's own settings."""
     return os.path.join(user_folders.user_folder("config"), "config.toml")
@@ -38,17 +55,45 @@ def settings_file() -> str:
 
 def load_distill() -> tuple[DistillSettings, list[Problem]]:
     """The settings below `[distill]`, and what is wrong with them. If unreadable, no command."""
+    table, problem = _load_table("distill")
+    return (
+        _read_distill(table, settings_file()) if problem is None else (DistillSettings(), [problem])
+    )
+
+
+def load_semantic(environ: Mapping[str, str]) -> tuple[SemanticSettings, list[Problem]]:
+    """The settings below `[semantic]`, each overruled by its variable, and what is wrong with them.
+    If unreadable, no embedder."""
+    table, problem = _load_table("semantic")
+    if problem is not None:
+        return SemanticSettings("off"), [problem]
+    names = SemanticSettings._fields
+    chosen = {key: one for key, one in table.items() if key in names and isinstance(one, str)}
+    hint = f"write a text for one of {', '.join(names)}"
+    problems = [
+        Problem(settings_file(), f"[semantic] {key} is not understood", hint)
+        for key in table
+        if key not in chosen
+    ]
+    chosen |= {
+        key: value for key, name in _SEMANTIC_VARIABLES.items() if (value := environ.get(name))
+    }
+    return SemanticSettings(**chosen), problems
+
+
+def _load_table(name: str) -> tuple[Mapping[str, object], Problem | None]:
+    """A table of the settings, empty when there is none, or why it cannot be read."""
     path = settings_file()
     if fault := files.why_unreadable(path, follow=True):
-        return DistillSettings(), [Problem(path, fault, "make it a file of yours")]
+        return {}, Problem(path, fault, "make it a file of yours")
     try:
         text = files.read_bounded(path, _MAX_BYTES, follow=True).decode()
-        table = toml.parse(text).get("distill", {}) if text else {}
+        table = toml.parse(text).get(name, {}) if text else {}
     except ValueError as error:
-        return DistillSettings(), [Problem(path, f"cannot be read: {error}", "mend it")]
+        return {}, Problem(path, f"cannot be read: {error}", "mend it")
     if not isinstance(table, dict):
-        return DistillSettings(), [Problem(path, "distill is no table", "write [distill]")]
-    return _read_distill(table, path)
+        return {}, Problem(path, f"{name} is no table", f"write [{name}]")
+    return table, None
 
 
 def _read_distill(table: Mapping[str, object], path: str) -> tuple[DistillSettings, list[Problem]]:

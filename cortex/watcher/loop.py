@@ -18,12 +18,16 @@ from cortex import __version__
 from cortex.core.model.caller import Caller, no_progress
 from cortex.core.model.problem import CortexError
 from cortex.index.refresh import encode_stamps, file_stamp, query_index
+from cortex.index.vectors.embedders import REMOTE_EMBEDDERS, choose_embedder
+from cortex.index.vectors.semantic import count_embedded
+from cortex.index.vectors.vector_file import newest_vector_file
 from cortex.operations.capture.drain_spool import (
     drain_spool,
     has_spooled_work,
     has_unread_transcripts,
 )
 from cortex.operations.capture.normalize import normalize
+from cortex.operations.distill.start_due import start_detached
 from cortex.operations.records.lifecycle import archive_by_itself
 from cortex.operations.share.heal import heal
 from cortex.operations.share.resolve_conflicts import recover_interrupted_merge
@@ -84,6 +88,7 @@ class WatcherLoop:
         self.note_count = self.pass_count = 0
         self.last_pass = ""
         self._stamps_digest = b""  # a digest of the notes' stamps at the last look
+        self._embedded_digest = b""  # the same when passages were last embedded
         self._healed_state: tuple[bytes, str] = (b"", "")  # notes and git as of the last heal
         self._git_state = self._abandoned_lock = ""
         self._last_pass_end = self._pass_seconds = 0.0
@@ -223,6 +228,7 @@ class WatcherLoop:
         caller = self._current_caller()
         self._run_step("normalize", lambda: normalize(self.vault, caller), needed=pending)
         self._run_step("look", self._refresh_index)
+        self._run_step("embed", self._embed, needed=self._embedded_digest != self._stamps_digest)
         self._run_step("archive", self._archive_faded, needed=not busy)
         stale = self._healed_state != (self._stamps_digest, self._git_stamps())
         self._run_step("heal", self._heal, needed=not busy and stale)
@@ -266,6 +272,19 @@ class WatcherLoop:
         if digest != self._stamps_digest:
             self._stamps_digest = digest
             self._uncommitted.notify()
+
+    def _embed(self) -> None:
+        """Where there are vectors and a model on this machine, embed what is new in another
+        process: a model takes memory, and its time."""
+        self._embedded_digest = self._stamps_digest
+        if newest_vector_file(self.vault.cache_folder()) is None:
+            return
+        if choose_embedder(self.vault.root)[0].embedder in ("", "off", *REMOTE_EMBEDDERS):
+            return
+        progress = self.caller.progress
+        counted = query_index(self.vault, progress, lambda now: count_embedded(now.catalogue))
+        if counted and counted[0] < counted[1]:
+            start_detached(self.vault, "embed")
 
     def _archive_faded(self) -> None:
         """Once a day, where the settings ask for it."""

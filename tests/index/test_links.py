@@ -187,6 +187,7 @@ def test_what_leads_out_of_one_note_leads_back_from_the_other(tmp_path_factory, 
                 ),
                 b"x",
                 b"x",
+                b"",
             )
         numbers = [row.number for row in catalogue.rows()]
         out = {

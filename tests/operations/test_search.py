@@ -193,7 +193,7 @@ def test_an_event_stands_behind_its_record(notes, caller, cortex) -> None:
     assert only.path.startswith("records/pattern/")
 
 
-def test_turns_stand_beside_the_note_of_their_session_and_what_is_no_event_behind_them(
+def test_turns_stand_before_the_note_of_their_session_and_what_is_no_event_behind_them(
     vault, caller, cortex
 ) -> None:
     for number in range(30):
@@ -201,7 +201,8 @@ def test_turns_stand_beside_the_note_of_their_session_and_what_is_no_event_behin
     Path(vault.root, "inbox/pending/broken.md").write_text("zebra in a file that is no event")
     hits = search(vault, caller, "zebra", number=50).hits
     folders = [hit.path.partition("/")[0] for hit in hits]
-    assert (folders.count("events"), folders.count("sessions"), folders[-1]) == (30, 1, "inbox")
+    assert (folders.count("events"), folders.count("sessions"), folders[-1]) == (30, 0, "inbox")
+    assert [one.type for one in hits[0].others] == ["session"]
 
 
 def test_filters_know_other_alphabets_and_any_case(vault_from, caller) -> None:
@@ -567,15 +568,27 @@ def test_the_passage_of_a_turn_that_answers_stands_before_a_record_that_does_not
     assert "Norway" in lines[first.line - 1]
 
 
-def test_of_one_matter_the_better_of_a_turn_and_its_record_is_shown(vault_from, caller) -> None:
+def test_of_one_matter_the_best_is_shown_and_the_others_are_named(
+    vault_from, caller, cortex
+) -> None:
     told = PRINTER.replace(
         "---\nThe", "provenance:\n  events: [20261101t100000z-aaaaaaaaaa]\n---\nThe"
     )
-    vault = vault_from(told + turn_event(1, "s", CUSTOMS))
-    assert ids(vault, caller, "which form does the label printer add?") == ["printer-aaaaaa"]
-    assert ids(vault, caller, "what does the carrier want for a parcel to Norway?") == [
-        "20261101t100000z-aaaaaaaaaa",
+    event = "20261101t100000z-aaaaaaaaaa"
+    session = told.replace("printer-aaaaaa", "session-s").replace("decision", "session")
+    vault = vault_from(told + session + turn_event(1, "s", CUSTOMS))
+
+    def named(question: str) -> list[tuple[str, list[str]]]:
+        found = search(vault, caller, question).hits
+        return [(hit.id, [one.id for one in hit.others]) for hit in found]
+
+    assert named("which form does the label printer add?")[0] == ("printer-aaaaaa", [event])
+    assert named("which form does the carrier want for a parcel to Norway?") == [
+        (event, ["printer-aaaaaa", "session-s"])
     ]
+    assert named("type:stop") == [(event, [])]
+    printed = cortex("search", "which form does the carrier want for a parcel to Norway?").stdout
+    assert "  also  decision printer-aaaaaa  session session-s\n" in printed
 
 
 def test_a_few_words_are_all_wanted_and_a_question_is_not(vault_from, caller) -> None:

@@ -170,7 +170,8 @@ class Clones:
                 if id_ not in self.events:
                     self.events[id_] = data
                     self._own(id_, data)
-            elif id_ and not path.startswith(("events/", "inbox/")):
+            # Until the next command an event may stand where a merge has put it.
+            elif id_ and id_ not in self.events and not path.startswith(("events/", "inbox/")):
                 self.made.add(id_)
 
     def _own(self, id_: str, data: bytes) -> None:

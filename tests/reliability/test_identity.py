@@ -236,6 +236,90 @@ def test_an_event_that_both_sides_have_is_not_mixed_with_a_record_that_is_like_i
         assert "tags: [disk]" in each.texts()[Y]
 
 
+_SHARED_LINES = "\n".join(
+    f"Line {number} of a text that the event and the record share." for number in range(40)
+)
+
+
+def test_an_event_in_the_inbox_does_not_keep_the_file_of_a_record(two) -> None:
+    """Both sides merged the other's commit. In one of these git takes the event, which a crash has
+    left in the inbox, for a new name of the record: then its base in the inbox says the record."""
+    a, b = two
+    text = f"Use SQLite.\n\n{_SHARED_LINES}"
+    a.write(record_path(Y), RECORD.format(id=Y, title="Use SQLite") + _SHARED_LINES + "\n")
+    a.event(E2, text)
+    a.commits()
+    b.git("pull", "-q")
+    a.add_line(record_path(Y), "measured on two machines")
+    a.commit()
+    b.remove(record_path(Y))
+    b.event(E2, text, "inbox/pending")
+    b.commit()
+    for clone, other in ((a, b), (b, a)):
+        clone.git("fetch", "-q", str(other.root), "main:theirs")
+    for clone in (a, b):
+        clone.git("merge", "-q", "-s", "ours", "theirs")
+    a.add_line(record_path(Y), "and on a third")
+    a.commit()
+    b.git("push", "-q")
+    a.git("pull", "-q", "--no-rebase", "--no-edit", code=None)
+    meet(a, b)
+    for clone in (a, b):
+        assert clone.texts()[E2] == EVENT.format(id=E2, text=text)
+        assert clone.texts()[Y].endswith("measured on two machines\nand on a third\n")
+        assert (clone.root / record_path(Y)).exists()
+
+
+def test_an_event_that_a_patch_adds_keeps_its_file_where_git_takes_it_for_a_record_renamed(
+    two, has_drivers
+) -> None:
+    """`git am` gives the driver the old name of what it takes for renamed."""
+    if not has_drivers:
+        pytest.skip("only the driver is told a name")
+    a, b = two
+    text = f"Use SQLite.\n\n{_SHARED_LINES}"
+    a.write(record_path(Y), RECORD.format(id=Y, title="Use SQLite") + _SHARED_LINES + "\n")
+    a.commits()
+    b.git("pull", "-q")
+    a.remove(record_path(Y))
+    a.event(E2, text)
+    a.commit()
+    record = (b.root / record_path(Y)).read_text().replace("tags: [storage]", "tags: [disk]")
+    b.write(record_path(Y), record)
+    b.commit()
+    b.git("fetch", "-q", str(a.root), "main")
+    b.write("patch", b.git("format-patch", "-1", "--stdout", "FETCH_HEAD"))
+    b.git("am", "-q", "-3", "patch", code=None)
+    b.remove("patch")
+    b.fix()
+    assert b.texts()[E2] == EVENT.format(id=E2, text=text)
+    assert b.texts()[Y] == record
+    assert not any("edited after" in one for one in b.problems())
+
+
+def test_an_event_that_a_merge_elsewhere_has_put_into_the_file_of_a_record_goes_from_there(
+    two,
+) -> None:
+    """The clone that made the merge had kept the record aside; the commit does not tell of it."""
+    a, b = two
+    for clone in (a, b):
+        clone.add_line(record_path(X), f"measured by {clone.root.name}")
+    b.event(E2)
+    a.commits()
+    b.commit()
+    b.git("pull", "-q", "--no-rebase", "--no-commit", code=None)
+    b.write(record_path(X), (b.root / event_path(E2)).read_text())
+    b.commit("merged")
+    a.git("pull", "-q", "--no-rebase", str(b.root), "main")
+    meet(a, b)
+    for clone in (a, b):
+        held = clone.texts()
+        assert held[E2].endswith("A turn.\n")
+        assert "measured by a" in held[X]
+        assert "measured by b" in held[X]
+        assert (clone.root / record_path(X)).exists()
+
+
 def test_an_event_whose_file_holds_another_event_is_named_and_gets_its_own_text_back(two) -> None:
     """As a merge program that follows renames leaves it where it does not read `.gitattributes`."""
     a, b = two
@@ -1066,6 +1150,29 @@ def test_a_revert_that_stops_is_known_by_its_name_and_resolved(two) -> None:
     assert a.problems() == [] or all("driver" in one for one in a.problems())
 
 
+def test_a_note_that_moved_takes_no_other_note_along_that_has_come_to_its_old_place(two) -> None:
+    """Git takes its new place for a second new name of a third note, and stops; at its old place,
+    where both sides have the other note, it does not. Of that there is a copy, so that the check
+    of the whole merge need not miss it."""
+    a, b = two
+    moved, other = (a.root / record_path(X)).read_text(), RECORD.format(id=Y, title="Use SQLite")
+    a.record(Z)
+    a.commits()
+    b.git("pull", "-q")
+    b.write("Ideas/moved.md", moved)
+    for clone in (a, b):
+        clone.remove(record_path(Z))
+        clone.write(record_path(X), f"{other}measured by {clone.root.name}\n")
+        clone.write("Ideas/copy.md", f"{other}{_SHARED_LINES}\n")
+    a.record("use-queues-q3q3aa")
+    a.commits()
+    b.sync()
+    assert (b.root / "Ideas/moved.md").read_text() == moved
+    held = (b.root / record_path(X)).read_text()
+    assert "measured by a" in held
+    assert "measured by b" in held
+
+
 @pytest.mark.parametrize("kind", ["event", "record"])
 def test_a_place_that_one_of_several_bases_alone_has_holds_up_no_merge(two, kind) -> None:
     """Both sides merged the other's commit, so git merges two bases first; in one of them the note stands in two places. Then
@@ -1340,6 +1447,25 @@ def test_an_older_version_that_came_back_takes_nothing_though_no_commit_links_th
     moved.write_bytes(moved.read_bytes().replace(b"\n", eol.encode()))
     a.fix()
     assert "measured on two machines" in a.texts()[X]
+
+
+def test_a_file_that_was_written_anew_takes_no_line_from_the_note_that_was_moved_from_there(
+    two,
+) -> None:
+    """As the note of a session that went on in a clone that did not know of the move."""
+    a, _ = two
+    old = (a.root / record_path(X)).read_text()
+    a.add_line(record_path(X), "A second line.")
+    a.commit()
+    a.write("Ideas/moved.md", (a.root / record_path(X)).read_text())
+    a.remove(record_path(X))
+    a.commit()
+    a.write(record_path(X), f"{old}A line of the new file.\n")
+    a.commit()
+    a.fix()
+    assert not (a.root / record_path(X)).exists()
+    for line in ("A second line.", "A line of the new file."):
+        assert line in a.texts()[X]
 
 
 @pytest.mark.parametrize("is_committed", [True, False])

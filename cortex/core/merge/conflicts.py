@@ -82,9 +82,16 @@ def plan_resolution(
     for id_ in sorted(events):
         if decision := resolve_event(plan, id_, events[id_]):
             plan.decide(decision)
+    # Where another note lies, for which git has no conflict: that one is not decided, and stays.
+    others = {
+        file.path
+        for key, note in versions.items()
+        for file in (note.ours, note.theirs)
+        if file and key not in keys
+    }
     for key in sorted(keys):
         if decision := _resolve_record(plan, versions[key], todo, keys_at):
-            plan.decide(decision)
+            plan.decide(decision._replace(removed_paths=decision.removed_paths - others))
     return plan.outcome()
 
 

@@ -171,24 +171,27 @@ def _find_event_damage(plan: MergePlan, result: Tree) -> Iterator[MergeDamage]:
         files = (NoteFile(*one) for one in tree.items())
         return [one for one in files if is_event_path(one.path) and stem_of(one.path) == id_]
 
+    # Where a merge has put an event, by the event: in the file of another note that has an id, or in
+    # a new file of its name, as git moves one along with a folder that it takes for renamed.
+    misplaced: dict[str, set[str]] = {}
+    for path, data in result.items():
+        id_ = note_id(data)
+        before = {note_id(tree[path]) for tree in plan.sides if path in tree}
+        is_new = not before and stem_of(path) == id_
+        if not is_event_path(path) and (is_new or (before and not before & {id_, ""})):
+            misplaced.setdefault(id_, set()).add(path)
     paths = (path for tree in plan.sides[1:] for path in tree)
     for id_ in sorted({stem_of(path) for path in paths if is_event_path(path)}):
         here = files_of(id_, result)
         known = {_unix_lines(one.data) for tree in plan.sides for one in files_of(id_, tree)}
         # An event never changes: what no side has is mixed with another note, markers included.
         is_wrong = any(not has_own_id(*one) or _unix_lines(one.data) not in known for one in here)
-        # Git moves a new file along with a folder that it takes for renamed.
-        moved = frozenset(
-            path
-            for path, data in result.items()
-            if not is_event_path(path) and stem_of(path) == id_ == note_id(data)
-            if not any(path in tree for tree in plan.sides)
-        )
+        moved = frozenset(misplaced.get(id_, ()))
         if here and not is_wrong:
             if moved:
                 yield MergeDamage(WRONG_EVENT, id_, *here[0], moved)
             continue
-        if decision := resolve_event(plan, id_, gone_is_gone=not is_wrong):
+        if decision := resolve_event(plan, id_, gone_is_gone=not (is_wrong or moved)):
             _, path, data, removed = decision[:4]
             yield MergeDamage(WRONG_EVENT, id_, path, data, removed | moved)
 

@@ -285,7 +285,8 @@ def _separate_notes(
         is_named = is_named_after(name, id_)
         if (was == id_ and (is_named or not name)) or (not was and not is_named):
             return ours, None
-    if was and one != two and was in (one, two):  # git renames a file only to a new note
+    # Git renames a file only to a new note, whatever `name` says: for `git am` it is the old name.
+    if was and one != two and was in (one, two):
         return (theirs, ours) if was == one else (ours, theirs)
     # First the note that the file is named after, whichever side it is on.
     sides = sorted(

@@ -42,7 +42,7 @@ _CONTROL_RE = re.compile("[\x00-\x1f\x7f]")
 class QueryTerm(NamedTuple):
     """Something the text of a note must hold, may hold, or (negated) must not."""
 
-    kind: str  # word, phrase or prefix
+    kind: str  # word, similar (`~word`), phrase or prefix
     text: str
     negated: bool = False
 
@@ -125,6 +125,8 @@ def _refuse_mistyped(key: str, value: str) -> None:
 
 def _parse_terms(value: str, quoted: bool, negated: bool) -> list[QueryTerm]:
     kind = "phrase" if quoted else "prefix" if value.endswith("*") else "word"
+    if kind == "word" and value.startswith("~"):
+        kind, value = "similar", value.lstrip("~")
     term = QueryTerm(kind, value.rstrip("*") if kind == "prefix" else value, negated)
     return [term] if any(map(str.isalnum, value)) else []
 

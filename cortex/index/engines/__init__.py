@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias, TypeVar
 if TYPE_CHECKING:
     from cortex.core.ranking.query import Query
     from cortex.core.ranking.relevance import RelevantNotes
-    from cortex.index.catalogue import ScoredNote
+    from cortex.index.catalogue import FoundNotes
 
 # A passage of a note for an engine: number, tier, part (its place in the note), body (its text),
 # around (what stands around it, or None); of the first one also head (title, aliases, tags),
@@ -37,10 +37,10 @@ class FulltextEngine(Protocol):
     def search(
         self, folder: str, asked: Query, limit: int, tiers: Sequence[int],
         *, allowed: set[int] | None = None, without: Iterable[int] = (),
-    ) -> tuple[list[ScoredNote], dict[str, float]]:  # fmt: skip
+    ) -> FoundNotes:  # fmt: skip
         """The best notes and what is best of those set aside, at least `limit` of each where there
-        are so many, with every one that scores as the last of them; and the terms they were found
-        by, with what each weighs. Only notes of `tiers`, only `allowed` ones, none of `without`."""
+        are so many, with every one that scores as the last of them. Only notes of `tiers`, only
+        `allowed` ones, none of `without`."""
 
     def search_relevant(self, folder: str, prompt: str, least_share: float) -> RelevantNotes:
         """What bears on a prompt: what covers at least this share of what its words tell."""

@@ -67,6 +67,20 @@ def rebuild(answer: Any) -> Iterable[str]:
     yield f"{format_count(answer.notes, 'note')} indexed, {problems}"
 
 
+def embed(answer: Any) -> Iterable[str]:
+    passages = format_count(answer.embedded, "passage")
+    verb = "to embed" if answer.dry_run else "embedded"
+    took = f", in about {format_count(answer.seconds, 'second')}" if answer.dry_run else ""
+    yield f"{passages} {verb}{took}, {answer.present} had a vector of {escape(answer.model)}"
+    if answer.is_remote:
+        yield "  they are sent to it" if answer.dry_run else "  they were sent to it"
+    for kind, number in answer.withheld.items():
+        yield f'  {format_count(number, "passage")} not sent: {kind}; send = "all" below [semantic] of your settings sends them'
+    if answer.removed:
+        yield f"  {format_count(answer.removed, 'vector')} of passages that are gone were removed"
+    yield from problem_lines(answer.problems)
+
+
 def doctor(answer: Any) -> Iterable[str]:
     yield from (f"mended: {escape(line)}" for line in answer.fixed)
     yield from problem_lines(answer.problems)
@@ -89,6 +103,11 @@ def status(answer: Any) -> Iterable[str]:
     yield "  " + ", ".join(format_count(number, noun) for number, noun in (*figures, *topics))
     failed = len(answer.failed) + more.get("failed", 0)
     yield f"  {answer.pending} waiting in the inbox, {failed} failed, {answer.set_aside} set aside"
+    if answer.embedded and answer.embedded[0] < answer.embedded[1]:
+        done, all_ = answer.embedded
+        yield f"  {done} of {format_count(all_, 'passage')} embedded: cortex embed goes on"
+    elif answer.embedded:
+        yield f"  {format_count(answer.embedded[1], 'passage')} embedded"
     for heading, key, counts, least in (
         ("", "types", answer.types, 1),
         ("projects: ", "projects", answer.projects, 2),

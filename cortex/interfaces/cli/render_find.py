@@ -31,11 +31,17 @@ _RANK_PARTS = ("rank_confidence", "rank_priority", "rank_centrality", "rank_acce
 
 
 def search(answer: Any) -> Iterable[str]:
+    for word, instead in answer.corrected.items():
+        yield dim(f"searched for {instead}: no note has {word}")
+    if answer.corrected:
+        yield ""
     for number, hit in enumerate(answer.hits):
         if number:
             yield ""
         whose = ("(personal)",) if hit.vault == "personal" else ()
         yield from note_lines(hit, format_day(hit.date), *whose, path(f"{hit.file}:{hit.line}"))
+        if hit.others:
+            yield f"  {dim('also', *(f'{one.type} {one.id}' for one in hit.others))}"
     if not answer.hits:
         yield f"no hits for {escape(answer.query)}"
     if answer.hint and answer.hits:

@@ -81,6 +81,7 @@ def doctor(vault: Vault, caller: Caller, *, fix: bool = False) -> DoctorResult:
         *group_access.problems(vault.root),
         *hook_status.all_problems(vault, caller.cwd),
         *user_settings.load_distill()[1],
+        *user_settings.load_semantic(os.environ)[1],
         *distill_log.problems(vault.root),
         *_unread_file_problems(vault, caller.cwd),
         *_shared_transcript_problems(vault, epoch_seconds(caller.now)),

@@ -19,6 +19,7 @@ from cortex.index.queries import (
     notes_with_lost_text,
 )
 from cortex.index.refresh import IndexSession, query_index
+from cortex.index.vectors.semantic import count_embedded
 from cortex.operations.find.ensure_fresh import heal_if_stale, state_problems
 from cortex.operations.find.hits import Hits
 from cortex.operations.records.faded import find_faded
@@ -72,6 +73,7 @@ class StatusResult(NamedTuple):
     live: tuple[str, ...]  # ids of sessions that are going on, the last moved first
     orphans: tuple[str, ...]  # without an event for a day: cortex session end --orphans
     more: dict[str, int]
+    embedded: tuple[int, int] | None = None  # passages with a vector, and all; None without vectors
     under_way: str = ""  # a merge, rebase or the like of git that waits for somebody
 
 
@@ -145,6 +147,7 @@ def _build_status(vault: Vault, now: IndexSession, at: str) -> StatusResult:
         live=tuple(shown["live"]),
         orphans=tuple(shown["orphans"]),
         more={name: number for name, number in left.items() if number > 0},
+        embedded=count_embedded(catalogue),
         under_way=checkout.operation_in_progress(vault.root),
     )
 

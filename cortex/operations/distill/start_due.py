@@ -1,4 +1,4 @@
-"""Start the process that distills what is due."""
+"""Start processes that go on by themselves, such as the one that distills what is due."""
 
 from __future__ import annotations
 
@@ -19,12 +19,17 @@ def start_due(vault: Vault) -> bool:
     settings, _ = user_settings.load_distill()
     if not settings.command or not settings.auto:
         return False
-    words = [sys.executable, "-m", "cortex", "distill", "--due", "--json", "--vault", vault.root]
+    start_detached(vault, "distill", "--due")
+    return True
+
+
+def start_detached(vault: Vault, verb: str, *words: str) -> None:
+    """Start a command on a vault that goes on by itself, in silence."""
+    words = (sys.executable, "-m", "cortex", verb, *words, "--json", "--vault", vault.root)
     # The shell ends at once, so that nobody has to wait for its child.
     subprocess.run(
         ["/bin/sh", "-c", '"$@" </dev/null >/dev/null 2>&1 &', "sh", *words],
         start_new_session=True,
-        env={**os.environ, _GUARD_VARIABLE: "distill"},
+        env={**os.environ, _GUARD_VARIABLE: verb},
         check=False,
     )
-    return True

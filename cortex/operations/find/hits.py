@@ -17,6 +17,15 @@ from cortex.vault.locate import Vault
 T = TypeVar("T")
 
 
+class NoteRef(NamedTuple):
+    """A note, by its name."""
+
+    id: str
+    type: str
+    title: str
+    path: str  # relative to its vault
+
+
 class Hit(NamedTuple):
     """A note that was found, and the sentences that show why."""
 
@@ -32,6 +41,7 @@ class Hit(NamedTuple):
     project: str = ""
     vault: str = "project"  # or personal: whose vault it lies in
     file: str = ""  # absolute path
+    others: tuple[NoteRef, ...] = ()  # notes of the same matter that answer less well
 
 
 class Hits(NamedTuple, Generic[T]):

@@ -197,7 +197,7 @@ def _select_by_words(
     if not allowed:
         return _Selected([], 0, {})
     tiers = KNOWLEDGE_TIERS if asked.include_all or asked.as_of is not None else (TIER_CURRENT,)
-    found, terms = load_engine().search(
+    found, terms, _ = load_engine().search(
         now.fulltext_folder, asked.query, max(_WORD_CANDIDATES, asked.limit), tiers, allowed=allowed
     )
     best = max((one.score for one in found), default=0.0) or 1.0

@@ -3,6 +3,7 @@ the person's own."""
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator
 from typing import Annotated, Literal
 
@@ -13,18 +14,18 @@ from cortex.core.model.note_status import HIDDEN_STATUSES, TIER_CURRENT, TIER_SE
 from cortex.core.model.parameters import Between, QueryText, Since
 from cortex.core.model.problem import CortexError, NotFoundError, Problem
 from cortex.core.model.record import RECORD_TYPES
-from cortex.core.ranking import query as queries
+from cortex.core.ranking import query as queries, word_forms
 from cortex.core.ranking.query import Query, QueryFilter
 from cortex.core.text import shell_command
 from cortex.core.text.strings import close_matches, format_time
 from cortex.core.text.value import NamedTuple
 from cortex.index.catalogue import NoteRow
 from cortex.index.engines import load_engine
-from cortex.index.filters import KNOWLEDGE, KNOWLEDGE_TIERS, NoteFilter
+from cortex.index.filters import KNOWLEDGE_TIERS, NoteFilter
 from cortex.index.queries import notes_called
 from cortex.index.refresh import IndexSession, query_index
 from cortex.operations.find.ensure_fresh import query_fresh
-from cortex.operations.find.hits import Hit, build_hit
+from cortex.operations.find.hits import Hit, NoteRef, build_hit
 from cortex.vault.locate import Vault, find_personal_vault, personal_vault_problem
 from cortex.vault.state import access_log
 
@@ -36,6 +37,7 @@ _STATUSES = ("active", "open", "done", "archived", "superseded", "deleted")
 _SET_ASIDE_GROUP, _LAST_GROUP = 1, 2
 _CALLED_GROUPS = 3  # before all others: called so by title, file name, alias
 _LEAST_WORD_LIKENESS = 0.75  # of a mistyped word to one of a title, as difflib has it
+_MAX_OTHERS = 3  # of one matter that are named beneath the best
 _MAX_COMMAND_QUERY_CHARS = 80  # signs of a query that are put into a command to be copied
 
 
@@ -50,6 +52,8 @@ class SearchResult(NamedTuple):
     hint: str = ""  # what to ask next: when there is no hit, or some were set aside
     set_aside: int = 0  # superseded and deleted notes that would be among the hits with --all
     personal: str = ""  # the root of the person's own vault when it was searched
+    # Words of the query that no note holds -> what was searched for in their place.
+    corrected: dict[str, str] = {}  # noqa: RUF012  nothing changes it
 
 
 class _RankedRow(NamedTuple):
@@ -61,6 +65,17 @@ class _RankedRow(NamedTuple):
     score: float
     part: int = -1  # the passage that answers
     is_whole: bool = True  # holds every word of the query
+    others: tuple[NoteRow, ...] = ()  # that tell the same matter, and answer less well
+
+
+class _Ranked(NamedTuple):
+    """The best notes of a vault's index."""
+
+    rows: list[_RankedRow]
+    total: int  # how many were found
+    terms: dict[str, float] = {}  # noqa: RUF012  that were looked for, with what each weighs
+    corrected: dict[str, tuple[str, ...]] = {}  # noqa: RUF012  words -> terms in their place
+    dropped_count: int = 0  # of the best, superseded or deleted ones
 
 
 class _VaultHits(NamedTuple):
@@ -68,10 +83,7 @@ class _VaultHits(NamedTuple):
 
     vault: Vault
     whose: Whose
-    ranked: list[_RankedRow]
-    terms: dict[str, float]  # that were looked for, with what each weighs
-    total: int
-    dropped_count: int
+    ranked: _Ranked
     problems: list[Problem]
 
 
@@ -95,9 +107,10 @@ def search(
 
     The note whose title, file name or alias is the query comes first. Of up to three words, a
     note that lacks one comes behind those that hold all; a question is answered by the notes that
-    say most of it, each shown by its best passage. An event is left out where its record answers
-    as much. Archived records come last; superseded and
-    deleted ones are left out and counted. Beside words: "a phrase", pre*, -not, and filters, which
+    say most of it, each shown by its best passage. A word that no note holds is corrected by those
+    that notes hold, and the answer says so; ~word finds what is spelled alike, too. Of an event, its record and
+    its session the best one is shown, and the others are named beneath it. Archived records come last; superseded and
+    deleted ones are left out and counted. Beside words: "a phrase", pre*, ~like, -not, and filters, which
     are type: tag: project: branch: status: scope: topic: session: path: after: before: (a date,
     or 7d, 2w, 3m). Most of them are options, too.
 
@@ -139,9 +152,9 @@ def _build_result(
 ) -> SearchResult:
     """The answer to a query, which is given as it was written and as it was read."""
     query, asked = question
-    terms = next((part.terms for part in parts if part.terms), {})
+    terms = next((part.ranked.terms for part in parts if part.ranked.terms), {})
     hits = _build_hits(ranked, asked, terms)
-    dropped = sum(part.dropped_count for part in parts)
+    dropped = sum(part.ranked.dropped_count for part in parts)
     known = (problem for part in parts for problem in part.problems)
     problems = [*_query_problems(asked), *known, *problems]
     for part in parts:
@@ -150,16 +163,28 @@ def _build_result(
     hint = f"{dropped} superseded or deleted {'note' if dropped == 1 else 'notes'} left out"
     hint = f"{hint}: {_search_all_command(query)}" if dropped else ""
     if not (dropped or hits):
-        hint = _next_query_hint([part.vault for part in parts], caller, asked, terms, query)
+        hint = _next_query_hint([part.vault for part in parts], caller, asked, terms)
     return SearchResult(
         query=query,
         hits=hits,
-        total=max(len(hits), sum(part.total for part in parts)),
+        total=max(len(hits), sum(part.ranked.total for part in parts)),
         problems=tuple(problems),
         hint=hint,
         set_aside=dropped,
         personal=next((part.vault.root for part in parts if part.whose == "personal"), ""),
+        corrected={
+            word: shown
+            for part in parts
+            for word, instead in part.ranked.corrected.items()
+            if (shown := _show_terms(instead, hits)) != word
+        },
     )
+
+
+def _show_terms(terms: tuple[str, ...], hits: tuple[Hit, ...]) -> str:
+    """Terms, which are stems, as words that the hits show."""
+    texts = [text for hit in hits for text in (hit.title, hit.snippet)]
+    return " ".join(word_forms.shown_word(term, texts) for term in terms)
 
 
 def _parse_query(
@@ -191,7 +216,11 @@ def _build_hits(
     phrases = [one.text for one in asked.terms if one.kind == "phrase" and not one.negated]
     wanted = snippets.looked_for(terms, phrases)
     return tuple(
-        build_hit(part.vault, one.row, one.score, wanted, whose=part.whose, part=one.part)
+        build_hit(part.vault, one.row, one.score, wanted, whose=part.whose, part=one.part)._replace(
+            others=tuple(
+                NoteRef(row.id, row.type, row.title, row.path) for row in one.others[:_MAX_OTHERS]
+            )
+        )
         for part, one in ranked
     )
 
@@ -248,8 +277,8 @@ def _select_vaults(vault: Vault, whose: Whose) -> tuple[list[tuple[Vault, Whose]
 def _search_vault(
     vault: Vault, whose: Whose, caller: Caller, asked: Query, limit: int, *, every: bool
 ) -> _VaultHits:
-    (ranked, terms, total, dropped, known), problems = query_fresh(
-        vault, caller, lambda now: (*_find_best(now, asked, limit, every=every), now.problems)
+    (ranked, known), problems = query_fresh(
+        vault, caller, lambda now: (_find_best(now, asked, limit, every=every), now.problems)
     )
     problems += known
     if whose == "personal" and len(problems) > 1:
@@ -258,24 +287,24 @@ def _search_vault(
         problems = [Problem(vault.root, message, hint)]
     elif whose == "personal":
         problems = [one._replace(where=f"{vault.root}/{one.where}") for one in problems]
-    return _VaultHits(vault, whose, ranked, terms, total, dropped, problems)
+    return _VaultHits(vault, whose, ranked, problems)
 
 
 def _is_question(part: _VaultHits) -> bool:
     """Whether so many words were looked for that few notes hold all of them."""
-    return len(part.terms) > queries.MAX_KEYWORDS
+    return len(part.ranked.terms) > queries.MAX_KEYWORDS
 
 
 def _is_full(part: _VaultHits, limit: int) -> bool:
     """Whether nothing of another vault could come before the last of the hits."""
-    return sum(one.group <= 0 and one.is_whole for one in part.ranked) >= limit
+    return sum(one.group <= 0 and one.is_whole for one in part.ranked.rows) >= limit
 
 
 def _merge_hits(parts: list[_VaultHits], limit: int) -> list[tuple[_VaultHits, _RankedRow]]:
     """The hits of all vaults: by group, of a question by score, else those with all words first,
     then by vault. What one vault has word for word from another, a promoted record, is shown once, where
     it ranks first."""
-    ordered = [(part, one) for part in parts for one in part.ranked]
+    ordered = [(part, one) for part in parts for one in part.ranked.rows]
     if len(parts) < 2:
         return ordered[:limit]
     if any(map(_is_question, parts)):
@@ -290,42 +319,57 @@ def _merge_hits(parts: list[_VaultHits], limit: int) -> list[tuple[_VaultHits, _
     return list(kept.values())[:limit]
 
 
-def _find_best(
-    now: IndexSession, asked: Query, limit: int, *, every: bool
-) -> tuple[list[_RankedRow], dict[str, float], int, int]:
-    """The best notes, the terms that were looked for, how many were found, and how many of the best
-    were dropped because they are superseded or deleted."""
-    ranked, terms, total = _rank_notes(now, asked, limit, set())
-    dropped = 0 if every else sum(map(_is_dropped, ranked[:limit]))
+def _find_best(now: IndexSession, asked: Query, limit: int, *, every: bool) -> _Ranked:
+    """The best notes, at most `limit`, without superseded and deleted ones unless `every`."""
+    ranked = _rank_notes(now, asked, limit, set())
+    rows = ranked.rows
+    dropped = 0 if every else sum(map(_is_dropped, rows[:limit]))
     if not dropped:
-        return ranked[:limit], terms, total, 0
-    kept = [one for one in ranked if not _is_dropped(one)]
-    total -= len(ranked) - len(kept)
-    if len(kept) < limit and len(ranked) > _CANDIDATES:
+        return ranked._replace(rows=rows[:limit])
+    kept = [one for one in rows if not _is_dropped(one)]
+    total = ranked.total - len(rows) + len(kept)
+    if len(kept) < limit and len(rows) > _CANDIDATES:
         # They may have kept others out: asked again without them.
         gone = now.catalogue.find(NoteFilter(tiers=(TIER_SET_ASIDE,), statuses=HIDDEN_STATUSES))
         events_of_gone = [event for row in gone for event in row.events]
         told = now.catalogue.numbers(NoteFilter(tiers=(TIER_TRAIL,), ids=events_of_gone))
-        kept, _, total = _rank_notes(now, asked, limit, {row.number for row in gone} | told)
-    return kept[:limit], terms, total, dropped
+        again = _rank_notes(now, asked, limit, {row.number for row in gone} | told)
+        kept, total = again.rows, again.total
+    return ranked._replace(rows=kept[:limit], total=total, dropped_count=dropped)
 
 
-def _without_told_events(ranked: list[_RankedRow]) -> list[_RankedRow]:
-    """The notes without each event that has a record, or a session's note, among them. A turn of a
-    session, of which a record holds a part, stays where it answers better than its records do."""
-    told: set[str] = set()
-    answered: dict[str, float] = {}
+def _group_matters(ranked: list[_RankedRow]) -> list[_RankedRow]:
+    """The best note of each matter, with the others of it that were found.
+
+    An event goes beneath the best record made of it, without one beneath the note of its session. A
+    turn that answers better than its records stands by itself; they and the session go beneath it.
+    """
+    holders: dict[str, _RankedRow] = {}
     for one in ranked:
-        told.update(one.row.events)
-        if one.row.type != "session":
-            for event in one.row.events:
-                answered[event] = max(one.score, answered.get(event, 0.0))
+        for event in one.row.events:
+            known = holders.get(event)
+            if not known or (known.row.type == "session" != one.row.type):
+                holders[event] = one
+    turns: dict[str, int] = {}  # that stand by themselves -> their numbers
+    above: dict[int, int] = {}  # number of a note -> of the one that it goes beneath
+    for one in ranked:
+        row, holder = one.row, holders.get(one.row.id)
+        if row.tier == TIER_TRAIL and holder:
+            is_better = holder.row.type == "session" or one.score > holder.score
+            if row.type in events.TURN_TYPES and is_better:
+                turns[row.id] = row.number
+            else:
+                above[row.number] = holder.row.number
+        elif turn := next((turns[event] for event in row.events if event in turns), None):
+            above[row.number] = turn
+    beneath: defaultdict[int, list[NoteRow]] = defaultdict(list)
+    for one in ranked:
+        if (number := above.get(one.row.number)) is not None:
+            beneath[above.get(number, number)].append(one.row)
     return [
-        one
+        one._replace(others=tuple(beneath[one.row.number]))
         for one in ranked
-        if one.row.tier != TIER_TRAIL
-        or one.row.id not in told
-        or (one.row.type in events.TURN_TYPES and one.score > answered.get(one.row.id, -1.0))
+        if one.row.number not in above
     ]
 
 
@@ -333,10 +377,8 @@ def _is_dropped(one: _RankedRow) -> bool:
     return one.row.tier == TIER_SET_ASIDE and one.row.status in HIDDEN_STATUSES
 
 
-def _rank_notes(
-    now: IndexSession, asked: Query, limit: int, without: set[int]
-) -> tuple[list[_RankedRow], dict[str, float], int]:
-    """At least the `limit` best notes, or newest without words; the terms; how many there are."""
+def _rank_notes(now: IndexSession, asked: Query, limit: int, without: set[int]) -> _Ranked:
+    """At least the `limit` best notes, or newest without words."""
     wanted = NoteFilter(query=asked)
     filters_nothing = not asked.filters and asked.after is None and asked.before is None
     if not asked.terms:
@@ -350,9 +392,9 @@ def _rank_notes(
             newest += [row for row in of_tier if row.number not in without]
         total = len(now.catalogue.numbers(wanted) - without)
         ranked = [_RankedRow(row.tier, row, 0.0) for row in newest]
-        left = _without_told_events(ranked)
-        return left, {}, total - len(ranked) + len(left)
-    scored, terms = load_engine().search(
+        left = _group_matters(ranked)
+        return _Ranked(left, total - len(ranked) + len(left))
+    scored, terms, corrected = load_engine().search(
         now.fulltext_folder,
         asked,
         max(_CANDIDATES, 2 * limit),
@@ -370,8 +412,8 @@ def _rank_notes(
         ranked.append(_RankedRow(group, row, one.score, one.part, one.is_whole))
     ranked = _called_first(now, asked, ranked, without)
     ranked.sort(key=lambda one: (one.group, -one.score, one.row.path))
-    left = _without_told_events(ranked)
-    return left, terms, len(left)
+    left = _group_matters(ranked)
+    return _Ranked(left, len(left), terms, corrected)
 
 
 def _called_first(
@@ -392,7 +434,7 @@ def _called_first(
 
 
 def _next_query_hint(
-    vaults: list[Vault], caller: Caller, asked: Query, terms: dict[str, float], query: str
+    vaults: list[Vault], caller: Caller, asked: Query, terms: dict[str, float]
 ) -> str:
     """What to ask next, of an answer without hits."""
 
@@ -406,8 +448,6 @@ def _next_query_hint(
         return f"{cause}{' ' if cause.endswith('?') else ': '}try it without, or {overview}"
     if asked.terms and not terms:
         return "its words are too common to be looked for; add one that is not"
-    if corrected := _corrected_query(vaults, caller, asked, query):
-        return f"did you mean: {_search_command(corrected)}"
     if _list_filters(asked):
         return f"try it without the filters, or {overview}"
     begin = next((one.text[:4] for one in asked.terms if one.text[:4].isalnum()), "merg")
@@ -462,17 +502,3 @@ def _near_values(vaults: list[Vault], caller: Caller, shown: str) -> str:
     known.update({"type": RECORD_TYPES, "status": _STATUSES}.get(key, ()))
     near = close_matches(value.lower(), filter(None, known), 1, _LEAST_WORD_LIKENESS)
     return f": did you mean {near[0]}?" if near else ""
-
-
-def _corrected_query(vaults: list[Vault], caller: Caller, asked: Query, query: str) -> str:
-    """The query with the likest words of titles in place of unknown ones; empty without any."""
-    known: set[str] = set()
-    for vault in vaults:
-        rows = query_index(vault, caller.progress, lambda now: now.catalogue.find(KNOWLEDGE))
-        known |= {word for row in rows for word in row.title.casefold().split() if word.isalnum()}
-    corrected = query
-    for term in asked.terms:
-        if term.kind == "word" and len(term.text) > 3 and term.text.casefold() not in known:
-            near = close_matches(term.text.casefold(), known, 1, _LEAST_WORD_LIKENESS)
-            corrected = corrected.replace(term.text, near[0]) if near else corrected
-    return corrected if corrected != query else ""

@@ -217,7 +217,8 @@ def _repair_damage(
         return _restore_own_text(vault.root, path, wrong)
     if stray.kind == WRONG_EVENT:
         for path in filter(partial(files.exists, vault.root), stray.wrong_paths):
-            if not is_event_path(path) and note_id(files.read(vault.root, path)) == stray.id:
+            merged = objects.read_at_revision(vault.root, wrong.commit, path)
+            if not is_event_path(path) and same_text(files.read(vault.root, path), merged):
                 files.remove(vault.root, path)
         there = [path for path in there if path.endswith(f"/{stray.id}.md")]
         there = [path for path in there if not _has_mixed_text(vault.root, path, wrong)]

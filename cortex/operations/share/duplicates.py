@@ -111,10 +111,10 @@ def _merge_base_text(root: str, *files_of: tuple[str, bytes]) -> bytes:
     """The base for a merge of two files of one note, given as path and text; empty if there is
     none.
 
-    It is the latest text in git's history of both paths from which both files came and which has no
-    line of `_lines_to_keep`, or else, where they came from none, the latest that both paths had. If
-    one file still has that text and the other has an older one from which it was made, as after a
-    pick of an old commit, the base is the older text, so that later changes stay.
+    It is the latest text in git's history of both paths which has no line of `_lines_to_keep`, and
+    from which both files came, or else, where they came from none, which both paths had. If one
+    file still has that text and the other has an older one from which it was made, as after a pick
+    of an old commit, the base is the older text, so that later changes stay.
     """
     paths = [path for path, _ in files_of]
     changes = [objects.list_blob_changes(root, path) for path in paths]
@@ -124,11 +124,9 @@ def _merge_base_text(root: str, *files_of: tuple[str, bytes]) -> bytes:
             made_of.setdefault(new, set()).add(old)
     seen = [[new for _, new in steps if new] for steps in changes]
     shared = _shared_blobs(root, paths, seen, made_of)
-    if shared:
-        texts, keep = objects.read_blobs(root, shared), _lines_to_keep(root, files_of)
-        blob = next((blob for blob in shared if not _lines(texts.get(blob, b"")) & keep), "")
-    else:
-        blob = next((blob for blob in seen[0] if blob in seen[1]), "")
+    common = shared or [blob for blob in seen[0] if blob in seen[1]]
+    texts, keep = objects.read_blobs(root, common), _lines_to_keep(root, files_of)
+    blob = next((blob for blob in common if not _lines(texts.get(blob, b"")) & keep), "")
     if not blob:
         return b""
     older = [

@@ -90,12 +90,15 @@ def _restore_entry(vault: Vault, caller: Caller, entry: DisplacedNote) -> list[M
     if is_event_path(home) or name == other_name or not same_text(current, other_text):
         return [MergeResolution(check_merges.write_back(root, home, text), back)]
     # The other note's text is what git wrote into this one's file.
-    other_home = _original_path(root, other_text, entry.base, "")
-    other_home = check_merges.free_path(root, other_home, other_text)
-    files.create(root, other_home, other_text)
+    done = [MergeResolution(home, back)]
+    if _find_existing_path(vault, caller, other_text) in ("", home):
+        other_home = _original_path(root, other_text, entry.base, "")
+        other_home = check_merges.free_path(root, other_home, other_text)
+        files.create(root, other_home, other_text)
+        what = f"git had put it into the file of {name}; it has its own again"
+        done.insert(0, MergeResolution(other_home, what))
     files.replace(root, home, text, current or b"")
-    what = f"git had put it into the file of {name}; it has its own again"
-    return [MergeResolution(other_home, what), MergeResolution(home, back)]
+    return done
 
 
 def _keep_lost_version(vault: Vault, caller: Caller, entry: DisplacedNote) -> list[MergeResolution]:

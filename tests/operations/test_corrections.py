@@ -1,0 +1,98 @@
+"""A word that no note holds is corrected, and the answer says so; German words in all their forms."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from cortex.operations.find.search import search
+
+NOTES = """
+=== errors.md
+# Errors
+
+All exceptions are handled by the merge driver before a power cut.
+=== names.md
+# Names
+
+Call `get_user_name` in C3PO's module.
+=== abbruch.md
+# Abbruch
+
+Die Datenbankverbindung bricht ab und wird nicht neu aufgebaut.
+=== haus.md
+# Altes
+
+Die Häuser sind alt, und die Entscheidungen dauern.
+=== zweites.md
+# Zweites
+
+Eine Entscheidung für das Haus. Die Verbindung zur Datenbank steht.
+"""
+
+
+@pytest.mark.parametrize(
+    ("query", "corrected", "paths"),
+    [
+        ("exeptions", {"exeptions": "exceptions"}, ["errors.md"]),
+        ("exceptoins", {"exceptoins": "exceptions"}, ["errors.md"]),
+        ("Handeld exeptions", {"handeld": "handled", "exeptions": "exceptions"}, ["errors.md"]),
+        ("mergedriver", {"mergedriver": "merge driver"}, ["errors.md"]),
+        ("powercut", {"powercut": "power cut"}, ["errors.md"]),
+        ("get_usr_name", {"get_usr_name": "get_user_name"}, ["names.md"]),
+        ("exceptions", {}, ["errors.md"]),
+        ("C4PO", {}, []),  # another number is another thing
+        ("xyzzy", {}, []),
+        ('"exeptions"', {}, []),  # quoted: to be taken by the letter
+    ],
+)
+def test_a_word_that_no_note_holds_is_corrected(vault_from, caller, query, corrected, paths):
+    found = search(vault_from(NOTES), caller, query)
+    assert found.corrected == corrected
+    assert [one.path for one in found.hits] == paths
+
+
+def test_what_must_not_be_in_a_note_is_not_corrected(vault_from, caller):
+    found = search(vault_from(NOTES), caller, "merge -exeptions")
+    assert found.corrected == {}
+    assert [one.path for one in found.hits] == ["errors.md"]
+
+
+def test_a_tilde_asks_for_what_is_spelled_alike(vault_from, caller):
+    vault = vault_from("=== a.md\nThe cat.\n=== b.md\nThe cart.\n=== c.md\nThe dog.\n")
+    assert [one.path for one in search(vault, caller, "cart").hits] == ["b.md"]
+    found = search(vault, caller, "~cart")
+    assert {one.path for one in found.hits} == {"a.md", "b.md"}
+    assert found.corrected == {}
+
+
+def test_a_correction_does_not_name_a_deleted_note(vault_from, caller):
+    vault = vault_from("=== a.md\nThe exceptions.\n=== b.md\nThe dog.\n")
+    assert search(vault, caller, "exeptions").hits
+    Path(vault.root, "a.md").unlink()
+    found = search(vault, caller, "exeptions")
+    assert (found.hits, found.corrected) == ((), {})
+
+
+@pytest.mark.parametrize(
+    ("query", "paths"),
+    [
+        ("Verbindung", {"abbruch.md", "zweites.md"}),
+        ("Verbindungen", {"abbruch.md", "zweites.md"}),
+        ("Datenbank", {"abbruch.md", "zweites.md"}),
+        ("Haus", {"haus.md", "zweites.md"}),
+        ("Häuser", {"haus.md", "zweites.md"}),
+        ("Entscheidung", {"haus.md", "zweites.md"}),
+        ("Datenbankverbindungen", {"abbruch.md"}),
+    ],
+)
+def test_german_plurals_and_compounds(vault_from, caller, query, paths):
+    found = search(vault_from(NOTES), caller, query)
+    assert {one.path for one in found.hits} == paths
+    assert found.corrected == {}
+
+
+def test_english_notes_know_no_german_forms(vault_from, caller):
+    vault = vault_from("=== a.md\nThe server.\n=== b.md\nServen, and nothing more.\n")
+    assert [one.path for one in search(vault, caller, "server").hits] == ["a.md"]
