@@ -97,7 +97,7 @@ def test_a_python_that_cannot_read_whoosh_is_named_with_what_to_do(
         tmp_path / "broken/whoosh",
         ignore=shutil.ignore_patterns("__pycache__"),
     )
-    with (broken / "analysis/filters.py").open("a") as file:
+    with (broken / "fields.py").open("a") as file:
         file.write("\nrefused = (\n")
     monkeypatch.setenv("PYTHONPATH", str(broken.parent))
     assert cortex_process("capture", "Gotcha: captured all the same").returncode == 0

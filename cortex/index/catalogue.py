@@ -9,10 +9,11 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, NamedTuple, Self
+from typing import TYPE_CHECKING, Self
 
 from cortex.core.model.note_status import TIER_TRAIL
 from cortex.core.model.problem import Problem
+from cortex.core.text.value import NamedTuple
 from cortex.index.filters import (
     KNOWLEDGE,
     ORDER_SQL,

@@ -8,9 +8,10 @@ import re
 import stat
 from collections.abc import Callable, Collection, Iterable
 from contextlib import suppress
-from typing import NamedTuple
+from typing import TypeAlias
 
 from cortex.core.model.problem import Problem
+from cortex.core.text.value import NamedTuple
 from cortex.vault.files import TEMP_SUFFIX
 from cortex.vault.git import checkout
 from cortex.vault.obsidian import template_folders
@@ -20,8 +21,12 @@ from cortex.vault.obsidian import template_folders
 # seconds show it by their stamps.
 _TICK_NS, _COARSE_TICK_NS = 50_000_000, 2_000_000_000
 TEMPLATE_MARK = "t"  # at the end of a stamp: the note lies in a folder of templates
+RULES_FILE = ".gitignore"
 _COPY_HINT = "put a copy of the file in its place"
 _STRAY_SUFFIXES = (".toc", ".seg", TEMP_SUFFIX)  # files of a search index, and half-written ones
+
+
+Entering: TypeAlias = Callable[[int], None]  # given an open descriptor
 
 
 class Snapshot(NamedTuple):
@@ -36,21 +41,23 @@ class Snapshot(NamedTuple):
     problems: tuple[Problem, ...]
     stray_index_files: tuple[str, ...]  # files of a search index inside the vault
     temp_files: tuple[str, ...]  # half-written files of a process that was killed
+    has_hard_links: bool  # a note has further names
 
 
 def scan_vault(
-    root: str, exclude: Collection[str], ignored: Iterable[str], now_ns: int
-) -> Snapshot:
-    """Scan the vault; reads no file. Skips dot-folders, links, what the patterns `exclude`
+    root: str, exclude: Collection[str], ignored: Iterable[str], now_ns: int, entering: Entering | None = None
+) -> Snapshot:  # fmt: skip
+    """Scan the vault; reads no file. `entering` gets each folder before it is listed. Skips dot-folders, links, what the patterns `exclude`
     match, and what is `ignored` (as git names it: folders end with a slash). A link or special
     file that is named like a note is a problem."""
-    scan = _Scan(root, exclude, frozenset(ignored), now_ns)
+    scan = _Scan(root, exclude, frozenset(ignored), now_ns, entering)
     folders = [""]
     while folders:
         folders += scan.read_folder(folders.pop())
     return Snapshot(
         scan.stamps, frozenset(scan.racy), "\n".join(sorted(scan.rules)),
         tuple(scan.problems), tuple(scan.stray_index_files), tuple(scan.temp_files),
+        scan.has_hard_links,
     )  # fmt: skip
 
 
@@ -58,17 +65,19 @@ class _Scan:
     """The state of a scan."""
 
     def __init__(
-        self, root: str, exclude: Collection[str], ignored: frozenset[str], now_ns: int
-    ) -> None:
+        self, root: str, exclude: Collection[str], ignored: frozenset[str], now_ns: int, entering: Entering | None
+    ) -> None:  # fmt: skip
         self.root, self.ignored, self.now_ns = root, ignored, now_ns
+        self.entering = entering
         self.is_excluded = _exclude_matcher(exclude)
         self.template_folders = template_folders(root)
         self.stamps: dict[str, str] = {}
         self.racy: list[str] = []
-        self.rules = _outer_rule_stamps(root)
+        self.rules = outer_rule_stamps(root)
         self.problems: list[Problem] = []
         self.stray_index_files: list[str] = []
         self.temp_files: list[str] = []
+        self.has_hard_links = False
 
     def read_folder(self, folder: str) -> list[str]:
         """Scan one folder; returns its sub-folders, each with a slash at its end."""
@@ -83,6 +92,8 @@ class _Scan:
             self.problems.append(Problem(folder, why, "check its permissions"))
             return []
         try:
+            if self.entering:
+                self.entering(fd)
             with os.scandir(fd) as entries:
                 return self._read_entries(folder, entries)
         finally:
@@ -96,7 +107,9 @@ class _Scan:
         for entry in entries:
             name = entry.name
             path = folder + name
-            if entry.is_dir(follow_symlinks=False):
+            # Most entries are notes, and are asked for their kind once.
+            is_note = name[-3:] == ".md" and name[0] != "." and entry.is_file(follow_symlinks=False)
+            if not is_note and entry.is_dir(follow_symlinks=False):
                 below = f"{path}/"
                 if (
                     name[0] != "."
@@ -104,20 +117,23 @@ class _Scan:
                     and not (is_excluded and is_excluded(below))
                 ):
                     folders.append(below)
-            elif name[-3:].lower() != ".md" or name[0] == "." or entry.is_symlink():
+            elif not is_note and (
+                name[-3:].lower() != ".md" or name[0] == "." or entry.is_symlink()
+            ):
                 self._read_other(entry, path)
             elif path not in ignored and not (is_excluded and is_excluded(path)):
                 try:
                     status = entry.stat(follow_symlinks=False)
                 except FileNotFoundError:
                     continue  # deleted since the folder was listed
-                if not stat.S_ISREG(status.st_mode):
+                if not (is_note or stat.S_ISREG(status.st_mode)):
                     self.problems.append(Problem(path, "is no regular file", _COPY_HINT))
                     continue
                 changed_ns = status.st_ctime_ns
                 # As `stamp_of`; a call takes as long again.
                 stamp = f"{status.st_mtime_ns}.{changed_ns}.{status.st_size}.{status.st_ino}"
                 stamps[path] = stamp + TEMPLATE_MARK if is_template else stamp
+                self.has_hard_links |= status.st_nlink > 1
                 if changed_ns > lately_ns and _is_racy(changed_ns, self.now_ns):
                     self.racy.append(path)
         return folders
@@ -134,7 +150,7 @@ class _Scan:
             name[0] == "." or path in self.ignored or (self.is_excluded and self.is_excluded(path))
         ):
             self.problems.append(Problem(path, "is a link, which is not followed", _COPY_HINT))
-        elif name == ".gitignore":
+        elif name == RULES_FILE:
             self.rules.append(f"{path} {stamp_of(entry.stat(follow_symlinks=False))}")
         elif name.endswith(_STRAY_SUFFIXES):
             left = self.temp_files if name.endswith(TEMP_SUFFIX) else self.stray_index_files
@@ -158,7 +174,7 @@ def stamp_of(status: os.stat_result) -> str:
     return f"{status.st_mtime_ns}.{status.st_ctime_ns}.{status.st_size}.{status.st_ino}"
 
 
-def _outer_rule_stamps(root: str) -> list[str]:
+def outer_rule_stamps(root: str) -> list[str]:
     """The stamps of the files outside the vault that decide what git ignores: rules of the
     repository around it, the user's own, and git's index, since no tracked note is ignored."""
     around = checkout.find_repository(root)

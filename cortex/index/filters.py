@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal
 
 from cortex.core.model.note_status import DONE_STATUSES, TIER_CURRENT, TIER_SET_ASIDE
+from cortex.core.text.value import NamedTuple
 
 if TYPE_CHECKING:
     from cortex.core.ranking.query import Query, QueryFilter

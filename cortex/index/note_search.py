@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Sequence
-from typing import NamedTuple
 
 from cortex.core.model.note_status import TIER_SET_ASIDE
 from cortex.core.model.problem import Problem
@@ -12,6 +11,7 @@ from cortex.core.ranking.fusion import LEAST_COSINE, Fusion, blend_neighbours, f
 from cortex.core.ranking.note_score import SeriesOrder
 from cortex.core.ranking.query import MAX_KEYWORDS, Query
 from cortex.core.text.tokenizer import STOP_WORDS
+from cortex.core.text.value import NamedTuple
 from cortex.index.catalogue import FoundNotes, ScoredNote
 from cortex.index.engines import load_engine
 from cortex.index.refresh import IndexSession

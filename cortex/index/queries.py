@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Iterable, Sequence
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 from cortex.core.model.note_status import TEMPLATE, TIER_CURRENT
 from cortex.core.model.relation import title_key
+from cortex.core.text.value import NamedTuple
 from cortex.index.catalogue import Catalogue, NoteRow
 from cortex.index.filters import (
     CREATED_SECONDS_SQL,

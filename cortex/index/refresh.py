@@ -13,20 +13,22 @@ import os
 import sqlite3
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from contextlib import ExitStack, contextmanager
 from functools import partial
-from typing import Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from cortex import __version__
 from cortex.core.model.caller import ProgressCallback
 from cortex.core.model.problem import ConflictError, CortexError, Problem, reason_of
+from cortex.core.text.value import NamedTuple
 from cortex.index.catalogue import FILE_NAME as CATALOGUE_FILE, Catalogue, IndexDamaged
-from cortex.index.file_scan import Snapshot, scan_vault, stamp_of
+from cortex.index.file_scan import Entering, Snapshot, outer_rule_stamps, scan_vault, stamp_of
 from cortex.vault import user_folders
 from cortex.vault.git.change_marker import mark_briefings_stale
 from cortex.vault.locate import Vault
 from cortex.vault.lock import lock
+from cortex.vault.obsidian import template_folders
 from cortex.vault.state import store
 
 INDEX_FOLDER = "index"
@@ -63,7 +65,21 @@ class IndexState(NamedTuple):
     sealed: dict[str, str]  # file below the cache folder -> stamp
 
 
+class KnownScan(NamedTuple):
+    """A scan by the settings that the last refresh left."""
+
+    state: IndexState
+    seen: Snapshot
+    is_current: bool  # nothing has changed since then
+
+
 _T = TypeVar("_T")
+if TYPE_CHECKING:
+    # Scans the notes; None if they are no longer as they were at the last refresh.
+    Look: TypeAlias = Callable[[Entering | None], Snapshot | None]
+    # Gives what a look gives or gave, by the vault's root and all else that it depends on.
+    Looker: TypeAlias = Callable[[str, Hashable, Look], Snapshot | None]
+_looker: Looker | None = None
 
 
 def query_index(
@@ -102,13 +118,15 @@ def open_index(
     index_folder = os.path.join(folder, INDEX_FOLDER)
     away = _cache_problems(vault, folder)
     lock_file = os.path.join(folder, "index.lock")
+    known: KnownScan | None = None
     if not rebuild:
         with lock(lock_file, "search index", shared=True, wait=_LOCK_TIMEOUT_SECONDS):
-            if (current := _scan_if_current(vault, folder)) is not None:
+            known = _scan_by_state(vault, folder)
+            if known and known.is_current:
                 with Catalogue(folder, writable=False) as catalogue:
                     if not (words and catalogue.has_backlog()):
-                        noted = (*away, *current[1])
-                        yield IndexSession(catalogue, index_folder, current[0], "current", noted)
+                        noted = (*away, *known.state.noted)
+                        yield IndexSession(catalogue, index_folder, known.seen, "current", noted)
                         return
     with lock(lock_file, "search index", wait=_LOCK_TIMEOUT_SECONDS):
         # 40 ms of imports, YAML above all; most refreshes find nothing changed.
@@ -118,9 +136,9 @@ def open_index(
         work = reindexing(cores or _default_cores())
         try:
             try:
-                found, seen, noted = work.run(rebuild=rebuild, words=words)
+                found, seen, noted = work.run(known, rebuild=rebuild, words=words)
             except (IndexDamaged, sqlite3.Error):  # once more from nothing, in this process alone
-                found, seen, noted = reindexing(1).run(rebuild=True, words=words)
+                found, seen, noted = reindexing(1).run(None, rebuild=True, words=words)
         except (IndexDamaged, sqlite3.Error, OSError) as error:
             if isinstance(error, OSError) and error.errno not in (errno.ENOSPC, errno.EDQUOT):
                 raise
@@ -140,15 +158,35 @@ def _cache_problems(vault: Vault, folder: str) -> tuple[Problem, ...]:
     return (user_folders.closed_folder_problem("cache", vault.root, where),)
 
 
-def _scan_if_current(vault: Vault, folder: str) -> tuple[Snapshot, tuple[Problem, ...]] | None:
-    """The scan and the settings' problems, if nothing has changed since the last refresh."""
+def _scan_by_state(vault: Vault, folder: str) -> KnownScan | None:
+    """Scan by the settings of the last refresh; None if they, or what is in the cache, changed."""
     state = load_valid_state(folder)
     if state is None or state.settings != file_stamp(os.path.join(vault.root, "cortex.toml")):
         return None
-    seen = scan_notes(vault.root, state.exclude, state.ignored)
-    if seen.rule_stamps != state.rules or encode_stamps(seen) != read_stamps(folder):
-        return None
-    return seen, state.noted
+
+    scanned: Snapshot | None = None
+
+    def look(entering: Entering | None) -> Snapshot | None:
+        nonlocal scanned
+        seen = scanned = scan_notes(vault.root, state.exclude, state.ignored, entering)
+        if seen.rule_stamps != state.rules or encode_stamps(seen) != read_stamps(folder):
+            return None
+        return seen
+
+    if _looker is None:
+        seen = look(None)
+    else:
+        # What a scan depends on beside the folders that it lists.
+        outside = (*outer_rule_stamps(vault.root), *template_folders(vault.root))
+        seen = _looker(vault.root, (file_stamp(state_path(vault)), outside), look)
+    last = seen or scanned
+    return KnownScan(state, last, seen is not None) if last else None
+
+
+def look_by(looker: Looker | None) -> None:
+    """Have `looker` decide from now on in this process when a scan is needed; None: it always is."""
+    global _looker  # noqa: PLW0603  the watcher is one process with one memory
+    _looker = looker
 
 
 @contextmanager
@@ -187,10 +225,12 @@ def _default_cores() -> int:
     return min(os.cpu_count() or 1, _MAX_CORES) if alone else 1
 
 
-def scan_notes(root: str, exclude: tuple[str, ...], ignored: tuple[str, ...]) -> Snapshot:
+def scan_notes(
+    root: str, exclude: tuple[str, ...], ignored: tuple[str, ...], entering: Entering | None = None
+) -> Snapshot:
     """What lies in the vault now."""
     # The wall clock, not a caller's: it is compared with the stamps that the file system made.
-    return scan_vault(root, exclude, ignored, time.time_ns())
+    return scan_vault(root, exclude, ignored, time.time_ns(), entering)
 
 
 def encode_stamps(seen: Snapshot, *, for_later: bool = False) -> bytes:

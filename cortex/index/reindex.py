@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 from collections import defaultdict
@@ -27,6 +26,7 @@ from cortex.index.refresh import (
     STAMPS_FILE,
     STATE_FILE,
     IndexState,
+    KnownScan,
     compute_seal,
     decode_stamps,
     encode_stamps,
@@ -36,7 +36,7 @@ from cortex.index.refresh import (
     scan_notes,
 )
 from cortex.index.vectors.passage_text import passage_keys
-from cortex.vault import files, settings
+from cortex.vault import files
 from cortex.vault.git import checkout, git_cli
 from cortex.vault.layout import SETTINGS_FILE
 from cortex.vault.state import store
@@ -55,21 +55,27 @@ class Reindexing:
         self.unreadable: set[str] = set()
         self.has_edited_minutes = False
 
-    def run(self, *, rebuild: bool, words: bool) -> tuple[str, Snapshot, tuple[Problem, ...]]:
-        """Read what has changed. Returns updated or built, the scan, and the problems of
-        settings and repository. Without `words`, an existing full-text index stays behind."""
+    def run(
+        self, known: KnownScan | None, *, rebuild: bool, words: bool
+    ) -> tuple[str, Snapshot, tuple[Problem, ...]]:
+        """Read what has changed, by the `known` scan if its state still stands. Returns updated or
+        built, the scan, and the problems of settings and repository. Without `words`, an existing full-text index stays behind."""
         state = None if rebuild else load_valid_state(self.folder)
-        wanted = settings.load(self.root)
-        if not wanted.is_readable:
-            wanted = self._with_known_exclude(wanted)
-        noted = list(wanted.problems)
-        ignored = state.ignored if state else self._list_git_ignored(noted)
-        seen = scan_notes(self.root, wanted.exclude, ignored)
+        if state and known and known.state == state:
+            # Nobody has read notes or settings since that scan.
+            toml, exclude, seen = state.settings, state.exclude, known.seen
+            noted = [problem for problem in state.noted if problem.where != ".git"]
+            ignored = state.ignored
+        else:
+            toml = file_stamp(os.path.join(self.root, SETTINGS_FILE))
+            exclude, noted = self._load_settings()
+            ignored = state.ignored if state else self._list_git_ignored(noted)
+            seen = scan_notes(self.root, exclude, ignored)
         held = decode_stamps(read_stamps(self.folder)) if state else {}
         if state and (seen.rule_stamps != state.rules or seen.stamps.keys() - held.keys()):
             ignored = self._list_git_ignored(noted)
             if ignored != state.ignored:
-                seen = scan_notes(self.root, wanted.exclude, ignored)
+                seen = scan_notes(self.root, exclude, ignored)
         elif state:
             noted += [problem for problem in state.noted if problem.where == ".git"]
         if state is not None:
@@ -82,24 +88,28 @@ class Reindexing:
         again = seen._replace(racy=seen.racy | self.unreadable)
         stamps = encode_stamps(again, for_later=True)
         store.replace(os.path.join(self.folder, STAMPS_FILE), stamps)
-        toml = file_stamp(os.path.join(self.root, "cortex.toml"))
         fresh = IndexState(
-            toml, wanted.exclude, seen.rule_stamps, ignored, problems, compute_seal(self.folder)
+            toml, exclude, seen.rule_stamps, ignored, problems, compute_seal(self.folder)
         )
         data = json.dumps({"format": FORMAT, **fresh._asdict()}).encode()
         store.replace(os.path.join(self.folder, STATE_FILE), data)
         return ("updated" if state else "built"), seen, problems
 
-    def _with_known_exclude(self, broken: settings.Settings) -> settings.Settings:
-        """Unreadable settings with the `exclude` of the last index. Raises `CortexError` if there
-        is none, and private notes might be indexed."""
+    def _load_settings(self) -> tuple[tuple[str, ...], list[Problem]]:
+        """The `exclude` and the problems of the settings; of unreadable ones the `exclude` of the
+        last index. Raises `CortexError` if there is none, and private notes might be indexed."""
+        from cortex.vault import settings  # noqa: PLC0415  6 ms that one changed note need not pay
+
+        wanted = settings.load(self.root)
+        if wanted.is_readable:
+            return wanted.exclude, list(wanted.problems)
         if state := load_valid_state(self.folder):
-            return broken._replace(exclude=state.exclude)
-        if broken.may_exclude:
+            return state.exclude, list(wanted.problems)
+        if wanted.may_exclude:
             where = f"{self.root}/{SETTINGS_FILE}"
-            message = f"{where} {broken.problems[0].message}; it may exclude notes from the index"
-            raise CortexError(message, broken.problems[0].hint)
-        return broken
+            message = f"{where} {wanted.problems[0].message}; it may exclude notes from the index"
+            raise CortexError(message, wanted.problems[0].hint)
+        return wanted.exclude, list(wanted.problems)
 
     def _list_git_ignored(self, noted: list[Problem]) -> tuple[str, ...]:
         if not checkout.is_in_repository(self.root):
@@ -234,9 +244,8 @@ def index_digest(card: NoteSummary) -> bytes:
     """A digest of what the documents of a note are made from, without its number."""
     head = f"{_head_text(card)}\n{card.when}".encode("utf-8", "surrogatepass")
     made_from = (card.tier, series_key(card.path, card.when), len(head), head)
-    digest = hashlib.blake2b(b"%d %d %d\n%b" % made_from, digest_size=16)
-    digest.update(card.body.encode("utf-8", "surrogatepass"))
-    return digest.digest()
+    body = card.body.encode("utf-8", "surrogatepass")
+    return hash_content(b"%d %d %d\n%b%b" % (*made_from, body))
 
 
 def _head_text(card: NoteSummary) -> str:

@@ -9,10 +9,11 @@ import re
 from collections.abc import Callable, Mapping
 from importlib import import_module
 from types import ModuleType, NoneType, UnionType
-from typing import Annotated, Any, Literal, NamedTuple, Union, get_args, get_origin
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 from cortex.core.model.parameters import DAY, MOMENT, NOTE, Between
 from cortex.core.model.problem import InvalidInputError
+from cortex.core.text.value import NamedTuple
 from cortex.operations import VERBS
 
 # Parameters that the interface fills in.

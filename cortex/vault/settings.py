@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
 
 from cortex.core.model.problem import CortexError, InvalidInputError, NotFoundError, Problem
 from cortex.core.text import toml
 from cortex.core.text.person_words import FULL, NONE, PROMPT_POLICIES, SHORT
+from cortex.core.text.value import NamedTuple
 from cortex.vault import files
 from cortex.vault.layout import SETTINGS_FILE, folder_problem, layout_of
 

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import gc
 from contextlib import suppress
 
 from cortex import __version__
 from cortex.core.model.caller import Caller
 from cortex.core.model.problem import CortexError
-from cortex.index.refresh import query_index
+from cortex.index import engines
+from cortex.index.refresh import look_by, query_index
 from cortex.vault.locate import Vault
 from cortex.watcher import pidlock, protocol, service_files
 from cortex.watcher.loop import PrintLine, WatcherLoop
 from cortex.watcher.protocol import CommandAnswerer, CommandRequest
+from cortex.watcher.scan_memory import ScanMemory
 from cortex.watcher.socket_server import SocketServer
+
+_OBJECTS_BEFORE_COLLECTION = 1_000  # a command sets more, but this one lives on
 
 
 def run_daemon(
@@ -27,7 +32,12 @@ def run_daemon(
         with suppress(CortexError, OSError):  # the loop meets it again and reports it
             # Before there are threads: a large index is built by forked processes.
             query_index(vault, caller.progress, lambda _: None)
-        loop = WatcherLoop(vault, caller, say, quiet=quiet, poll=poll)
+        memory = ScanMemory()
+        engines.kept_indexes = 2  # of the project's vault and the person's own
+        if not poll:
+            look_by(memory.look)
+        gc.set_threshold(_OBJECTS_BEFORE_COLLECTION)
+        loop = WatcherLoop(vault, caller, say, memory, quiet=quiet, poll=poll)
         server = SocketServer(
             vault.state_folder(), lambda request: _answer_request(vault, loop, ask, request)
         )
@@ -35,6 +45,8 @@ def run_daemon(
             return loop.run(lambda: lock.is_valid() and server.is_valid())
         finally:
             server.close()
+            look_by(None)
+            memory.close()
     finally:
         lock.release()
 

@@ -15,18 +15,32 @@ _REMOTE_FILE_SYSTEMS = frozenset({
     "vmhgfs", "webdav", "fuse.gcsfuse", "fuse.glusterfs", "fuse.grpcfuse", "fuse.gvfsd-fuse",
     "fuse.rclone", "fuse.s3fs", "fuse.sshfs", "fuse.vmhgfs-fuse",
 })  # fmt: skip
+# Where every change by a process on this machine makes an event. Not overlays, where a file may be
+# another one once it is written to.
+_LOCAL_FILE_SYSTEMS = frozenset({
+    "bcachefs", "btrfs", "ext2", "ext3", "ext4", "f2fs", "jfs", "tmpfs", "xfs", "zfs",
+})  # fmt: skip
 _MOUNTINFO_FILE = "/proc/self/mountinfo"
 _IN_DELETE_SELF, _IN_CLOEXEC = 0x400, 0x80000  # of inotify
 
 
 def remote_file_system(root: str, mounts: str = _MOUNTINFO_FILE) -> str:
     """The type of the file system of `root` if changes there may go unnoticed; else empty."""
+    kind = _mounted_type(root, mounts)
+    return kind if kind in _REMOTE_FILE_SYSTEMS else ""
+
+
+def is_local(root: str, mounts: str = _MOUNTINFO_FILE) -> bool:
+    """Whether no change below `root` goes unnoticed, as far as its file system is known for it."""
+    return _mounted_type(root, mounts) in _LOCAL_FILE_SYSTEMS
+
+
+def _mounted_type(root: str, mounts: str) -> str:
     try:
         with open(mounts, encoding="utf-8", errors="surrogateescape") as file:
-            kind = file_system_type(root, file.read())
+            return file_system_type(root, file.read())
     except OSError:
         return ""  # no Linux
-    return kind if kind in _REMOTE_FILE_SYSTEMS else ""
 
 
 def file_system_type(path: str, mountinfo: str) -> str:

@@ -39,6 +39,7 @@ from cortex.vault.locate import Vault
 from cortex.watcher import autocommit
 from cortex.watcher.debounce import Debouncer, QuietPeriod
 from cortex.watcher.file_events import EventsUnavailable, FileWatcher
+from cortex.watcher.scan_memory import ScanMemory, device_and_inode
 from cortex.watcher.watch_status import WatcherStatus
 
 _TICK_SECONDS = 1.0  # so often the vault and git's files are checked
@@ -67,11 +68,12 @@ class WatcherLoop:
     """One watcher at work."""
 
     def __init__(
-        self, vault: Vault, caller: Caller, say: PrintLine, *, quiet: float, poll: bool
-    ) -> None:
+        self, vault: Vault, caller: Caller, say: PrintLine, memory: ScanMemory, *, quiet: float, poll: bool
+    ) -> None:  # fmt: skip
         self.vault = vault
         self.caller = caller._replace(progress=no_progress)
         self.say = say
+        self.memory = memory
         self.quiet = quiet
         self.since = caller.now
         # Why no events are used; empty while they are.
@@ -90,7 +92,7 @@ class WatcherLoop:
         self._healed_state: tuple[bytes, str] = (b"", "")  # notes and git as of the last heal
         self._git_state = self._abandoned_lock = ""
         self._last_pass_end = self._pass_seconds = 0.0
-        self._root_identity = _device_and_inode(vault.root)
+        self._root_identity = device_and_inode(vault.root)
         self._missing_since = 0.0
         self._uncommitted = QuietPeriod(quiet, _MAX_COMMIT_DELAY_SECONDS)
         self._commit_retry_at = 0.0
@@ -130,7 +132,7 @@ class WatcherLoop:
             pid=os.getpid(), version=__version__, since=self.since,
             how="polling" if self.polling_reason else "events", why=self.polling_reason,
             last_pass=self.last_pass, passes=self.pass_count, notes=self.note_count,
-            answered=self.answer_count, autocommit=autocommit, waiting=waiting, held=self.blocked,
+            answered=self.answer_count, scans_skipped=self.memory.skipped_count, autocommit=autocommit, waiting=waiting, held=self.blocked,
             problems=tuple(filter(None, (*problems, self.thread_fault))),
         )  # fmt: skip
 
@@ -184,7 +186,7 @@ class WatcherLoop:
     def _check_vault_gone(self) -> str:
         """Why nothing is left to watch; else empty. A vault that was replaced is watched on."""
         root = self.vault.root
-        identity = _device_and_inode(root)
+        identity = device_and_inode(root)
         if not identity or not os.path.isfile(os.path.join(root, SETTINGS_FILE)):
             now = time.monotonic()
             self._missing_since = self._missing_since or now
@@ -261,6 +263,7 @@ class WatcherLoop:
             self.debouncer.notify()  # a long transcript is taken bit by bit
 
     def _refresh_index(self) -> None:
+        self.memory.forget()  # not everything that changes a file makes an event
         snapshot = query_index(self.vault, self.caller.progress, lambda now: now.snapshot)
         rule_files = SETTINGS_FILE, ".gitattributes"
         rules = "".join(file_stamp(os.path.join(self.vault.root, name)) for name in rule_files)
@@ -359,14 +362,6 @@ class WatcherLoop:
 
     def _current_caller(self) -> Caller:
         return self.caller._replace(now=_utc_now())
-
-
-def _device_and_inode(root: str) -> tuple[int, int] | None:
-    try:
-        status = os.stat(root)
-    except OSError:
-        return None
-    return status.st_dev, status.st_ino
 
 
 def _utc_now() -> str:

@@ -10,12 +10,14 @@ import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
 
 from cortex import __version__
-from cortex.core.text.value import NamedTuple, Protocol
+from cortex.core.text.value import TYPE_CHECKING, NamedTuple, Protocol
 from cortex.vault import user_folders
 from cortex.vault.locate import Vault
+
+if TYPE_CHECKING:
+    from typing import Any
 
 SOCKET_NAME = "watch.sock"
 ALIVE = b"+"  # sent as soon as a request is understood: the answer may take its time

@@ -18,6 +18,7 @@ class WatcherStatus(NamedTuple):
     passes: int
     notes: int
     answered: int  # requests
+    scans_skipped: int  # before an answer, since no event had come
     autocommit: str  # on, off, or why the gate is shut
     waiting: int  # changes to be committed
     held: tuple[str, ...]  # what is not committed until somebody mends it, and why

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from cortex.core.model.turn_summary import ACTIVITY_MARK, MESSAGE_BREAK
+from cortex.core.text.value import NamedTuple
 
 PASSAGE_CHARS = 900
 _WHOLE_CHARS = 1200  # a text that is no longer is one passage

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple
 
 from cortex.core.markdown.passages import passages, split_session_title
 from cortex.core.model.note_status import MATCH_END, MATCH_START
 from cortex.core.text.tokenizer import fold_accents
+from cortex.core.text.value import NamedTuple
 
 MAX_CHARS = 400  # characters: two or three sentences, enough to read the answer
 _MAX_LINE_CHARS = 300  # of a line that shows how a note begins

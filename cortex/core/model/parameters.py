@@ -7,7 +7,9 @@ as options; an empty word is refused for any type but `str`; of a union the firs
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, NamedTuple
+from typing import Annotated, Literal
+
+from cortex.core.text.value import NamedTuple
 
 
 class Between(NamedTuple):

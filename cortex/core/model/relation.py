@@ -9,9 +9,10 @@ import posixpath
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from cortex.core.text.tokenizer import fold_accents
+from cortex.core.text.value import NamedTuple
 
 if TYPE_CHECKING:  # a search imports this module and reads no note: YAML costs 25 ms
     from cortex.core.markdown.inline import Link

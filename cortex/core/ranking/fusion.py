@@ -7,9 +7,9 @@ together, with all-MiniLM-L6-v2; no set loses by them.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import NamedTuple
 
 from cortex.core.ranking.note_score import NEIGHBOUR_SHARES, SeriesOrder
+from cortex.core.text.value import NamedTuple
 
 MEANING_SHARE = 0.72
 LEAST_COSINE = 0.3  # of a note that holds none of the words

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import re
-from hashlib import blake2b
+
+try:
+    from _blake2 import blake2b  # `hashlib` loads OpenSSL, 2 ms of one changed note
+except ImportError:
+    from hashlib import blake2b
 
 _SPEAKER_RE = re.compile(r"^([A-Z]\w+(?: [A-Z]\w+){0,2}): ", re.MULTILINE)
 _DEFINITION_RE = re.compile(r"^[ \t]*(?:async )?(?:def|class|function|func|fn) (\w+)", re.MULTILINE)

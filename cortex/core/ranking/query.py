@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
 
 from cortex.core.model.problem import InvalidInputError
 from cortex.core.text.moments import MOMENT_EXAMPLES, parse_moment
 from cortex.core.text.strings import close_matches
+from cortex.core.text.value import NamedTuple
 
 FILTER_KEYS = (
     "type", "tag", "project", "branch", "status", "scope", "topic", "session", "path", "after", "before",

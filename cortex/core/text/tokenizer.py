@@ -12,8 +12,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from itertools import pairwise
-from typing import NamedTuple
 from unicodedata import normalize
+
+from cortex.core.text.value import NamedTuple
 
 Stemmer = Callable[[str], str]
 

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 # context (words of `note_context`, or None) and series (its key, or 0).
 Document: TypeAlias = Mapping[str, object]
 _Aside = TypeVar("_Aside")
+# How many indexes a process may keep open for its next query. A watcher answers many.
+kept_indexes = 0
 
 
 class FulltextEngine(Protocol):

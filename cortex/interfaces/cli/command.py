@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 from cortex.core.model.caller import Caller
 from cortex.core.model.problem import CortexError, InvalidInputError
+from cortex.core.text.value import NamedTuple
 from cortex.interfaces.cli import arguments
+from cortex.interfaces.cli.daemon_client import verb_position
 from cortex.interfaces.declare import Declaration, convert, declaration_of, is_note_name, load_verb
 from cortex.interfaces.escape_terminal import escape
 
@@ -29,19 +31,6 @@ class Command(NamedTuple):
     vault: str  # as `--vault` names it, or empty
     paths: bool = False  # print only the paths of the notes
     pick: bool = False  # have the person choose one
-
-
-def verb_position(words: Sequence[str]) -> int:
-    """Where the verb stands: the first word that is no option; `--vault DIR` may come before it."""
-    at = 0
-    while at < len(words) and words[at].startswith("-"):
-        at += 2 if words[at] == "--vault" else 1
-    return at
-
-
-def asks_for_json(words: Sequence[str]) -> bool:
-    """True if the answer, and an error, is to be JSON."""
-    return "--json" in (words[: words.index("--")] if "--" in words else words)
 
 
 def parse(words: Sequence[str]) -> Command | None:

@@ -22,7 +22,7 @@ from cortex.core.model.relation import RELATION_KINDS
 from cortex.hosts import HOST_NAMES
 from cortex.hosts.host import EVENTS
 from cortex.interfaces.cli.arguments import flags_of, is_list, options_of
-from cortex.interfaces.cli.command import verb_position
+from cortex.interfaces.cli.daemon_client import verb_position
 from cortex.interfaces.declare import Parameter, choices_of, declaration_of, is_note_name, load_verb
 from cortex.operations import ALIASES, VERBS
 from cortex.vault.locate import find_vault

@@ -14,7 +14,6 @@ from contextlib import suppress
 
 from cortex.core.model.caller import Caller, no_progress
 from cortex.core.model.problem import AmbiguousNameError, CortexError
-from cortex.interfaces.cli import command
 from cortex.interfaces.escape_terminal import escape
 from cortex.vault.locate import Vault, find_vault
 from cortex.watcher.client import send_command
@@ -68,10 +67,11 @@ def answer_command(
 
     `default` is the asker's default vault. The watcher calls it in several threads at once.
     """
-    at = command.verb_position(words)
+    at = verb_position(words)
     if at >= len(words) or words[at] not in DAEMON_VERBS:
         return None
-    from cortex.interfaces.cli.terminal.view import decode  # noqa: PLC0415  in the watcher alone
+    from cortex.interfaces.cli import command  # noqa: PLC0415  in the watcher alone
+    from cortex.interfaces.cli.terminal.view import decode  # noqa: PLC0415  as above
 
     output, complaint, code = io.StringIO(), "", 2
     try:
@@ -88,7 +88,7 @@ def answer_command(
             return None  # the person is asked
         complaint = command.error_text(error, as_json=False)
     except CortexError as error:
-        as_json = command.asks_for_json(words)
+        as_json = asks_for_json(words)
         text = command.error_text(error, as_json=as_json)
         if as_json:
             output.write(text)
@@ -112,6 +112,19 @@ def print_message(line: str) -> None:
     """What the watcher has to tell while it runs. A terminal that went away does not end it."""
     with suppress(OSError, ValueError):
         print(escape(line), flush=True)
+
+
+def verb_position(words: Sequence[str]) -> int:
+    """Where the verb stands: the first word that is no option; `--vault DIR` may come before it."""
+    at = 0
+    while at < len(words) and words[at].startswith("-"):
+        at += 2 if words[at] == "--vault" else 1
+    return at
+
+
+def asks_for_json(words: Sequence[str]) -> bool:
+    """True if the answer, and an error, is to be JSON."""
+    return "--json" in (words[: words.index("--")] if "--" in words else words)
 
 
 def _vault_option(words: Sequence[str]) -> str:

@@ -1,43 +1,30 @@
-"""The command line: parse it, call one verb, print the answer, end with its exit code."""
+"""The `cortex` command: let the watcher answer, else run the verb here; end with its exit code.
+
+A forwarded command is as quick as what this module imports.
+"""
 
 from __future__ import annotations
 
 import codecs
-import io
+import gc
 import os
-import re
 import sys
-import time
 from collections.abc import Sequence
-from contextlib import suppress
-from typing import TYPE_CHECKING, Any
 
-from cortex import __version__
-from cortex.core.model.caller import Caller
-from cortex.core.model.problem import AmbiguousNameError, CortexError, InvalidInputError
+from cortex.core.model.problem import CortexError
 from cortex.core.text.shell_command import shell_quote
-from cortex.interfaces.cli import arguments, command, daemon_client
-from cortex.interfaces.cli.terminal import progress
-from cortex.interfaces.declare import declaration_of, load_verb
-from cortex.operations import ALIASES, HOOK_ALIASES, VERBS
-from cortex.vault.git import checkout
-from cortex.vault.locate import Vault, find_vault
+from cortex.interfaces.cli import daemon_client
+from cortex.operations import ALIASES
 
-if TYPE_CHECKING:
-    from cortex.interfaces.cli.terminal.view import View
-
+_OBJECTS_BEFORE_COLLECTION = 100_000
 EXIT_OK, EXIT_ERROR, EXIT_INTERRUPTED = 0, 2, 130
-# Verbs that look at the repository, or change its drivers themselves.
-_VERBS_WITHOUT_SETUP = ("doctor", "git", "history")
 _PLAIN_SIGNS = {"…": "...", "–": "-", "—": "-", "→": "->", "⚠": "!"}
-# Parameters that are texts, but in which people write the name of a file.
-_FILE_OR_TEXT = {"capture": "text", "save": "body", "new": "body", "update": "body"}
-_FILE_NAME_RE = re.compile(r"[^\s]+\.(?:md|markdown|txt|org|html?)")
-_MAX_STDIN_BYTES = 4_000_000  # bytes; a capture may hold a quarter of that and says so
 
 
 def console() -> None:
     """The `cortex` command. A fault of the program shows its traceback and exits 2 as well."""
+    # Most commands end before there is garbage; looking for it takes a twentieth of a search.
+    gc.set_threshold(_OBJECTS_BEFORE_COLLECTION)
     try:
         code = main(sys.argv[1:])
     except Exception:  # noqa: BLE001
@@ -95,197 +82,23 @@ def _replace_character(error: UnicodeError) -> tuple[str | bytes, int]:
 
 
 def _run_command(argv: list[str]) -> int:
-    at = command.verb_position(argv)
-    name = alias = argv[at] if at < len(argv) else ""
-    if alias in ALIASES:
-        name, *front = ALIASES[alias]
-        argv = [*argv[:at], name, *front, *argv[at + 1 :]]
-    if name not in VERBS:
-        return _run_without_verb(argv, name)
-    may_forward = name in daemon_client.DAEMON_VERBS
-    if may_forward and (code := daemon_client.forward_command(argv)) is not None:
-        return code
-    parsed = command.parse(argv)
-    if parsed is None:
-        from cortex.interfaces.cli import overview  # noqa: PLC0415  help knows the terminal's width
+    at = daemon_client.verb_position(argv)
+    alias = argv[at] if at < len(argv) else ""
+    argv = [*argv[:at], *ALIASES.get(alias, (alias,)), *argv[at + 1 :]] if alias else argv
+    if alias and argv[at] in daemon_client.DAEMON_VERBS:
+        code = daemon_client.forward_command(argv)
+        if code is not None:
+            return code
+    # 10 ms of parser and declarations that a watcher's answer does without.
+    from cortex.interfaces.cli.run import run_command  # noqa: PLC0415
 
-        width = overview.terminal_width()
-        print("\n".join(arguments.help_lines(declaration_of(load_verb(name)), alias, width)))
-        return EXIT_OK
-    now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
-    caller = Caller(os.getcwd(), now, os.urandom, "cli", progress.bar())
-    given = _read_given(name, parsed.given)
-    if name == "init":
-        from cortex.interfaces.cli.terminal import steps  # noqa: PLC0415  once for a vault
-
-        given |= steps.ask_obsidian(given, caller.cwd)
-    supplied: dict[str, object] = {}
-    if "vault" in parsed.declared.supplied:
-        supplied["vault"] = vault = find_vault(parsed.vault, caller.cwd, os.environ)
-        only_looks = name in _VERBS_WITHOUT_SETUP or given.get("check") or given.get("dry_run")
-        if not only_looks and not checkout.has_merge_drivers(vault.root):
-            _set_up_clone(vault)
-    if "answer_command" in parsed.declared.supplied:
-        supplied |= {
-            "answer_command": daemon_client.answer_command,
-            "say": _print_json_message if parsed.as_json else daemon_client.print_message,
-        }
-    if "launch" in parsed.declared.supplied:
-        from cortex.interfaces.cli.terminal import steps  # noqa: PLC0415  as above
-
-        is_asked = steps.has_terminal() and not parsed.as_json
-        supplied["launch"] = steps.launch if is_asked else None
-    code = _call_and_print(parsed._replace(given=given), caller, supplied)
-    if name == "capture" and given.get("type") == "meeting":
-        sys.stdout.flush()  # the acknowledgement comes first, whatever the minutes hold
-        from cortex.interfaces.cli.terminal import steps  # noqa: PLC0415  minutes alone
-
-        sys.stderr.write(steps.minutes_summary(str(given.get("text", ""))))
-    if name == "hooks" and given.get("action") == "install" and not given.get("dry_run"):
-        from cortex.interfaces.cli.terminal import steps  # noqa: PLC0415  once for a host
-
-        hosts = given.get("hosts")
-        steps.ask_for_model(hosts if isinstance(hosts, list) else [])
-    return code
-
-
-def _call_and_print(parsed: command.Command, caller: Caller, supplied: dict[str, object]) -> int:
-    """Call the verb, ask which note is meant where a name is ambiguous, and print the answer."""
-    vault = supplied.get("vault")
-    root = vault.root if isinstance(vault, Vault) else ""
-    try:
-        answer = command.call(parsed, caller, supplied, root)
-    except AmbiguousNameError as error:
-        from cortex.interfaces.cli.terminal import steps  # noqa: PLC0415  for a person alone
-
-        is_asked = steps.has_terminal() and not parsed.as_json
-        chosen = steps.ask_which(error.candidates) if is_asked else ""
-        if not chosen:
-            raise
-        given = parsed.given.copy()
-        for key, value in given.items():
-            if isinstance(value, list):
-                given[key] = [chosen if one == error.name else one for one in value]
-            elif value == error.name:
-                given[key] = chosen
-        answer = command.call(parsed._replace(given=given), caller, supplied, root)
-    # After the verb: an error needs no view.
-    from cortex.interfaces.cli.terminal import view  # noqa: PLC0415
-
-    reader = view.view_of(sys.stdout, caller.cwd, os.environ)._replace(root=root)
-    if parsed.pick:
-        return _pick(answer, reader)
-    if not reader.width:
-        return command.print_answer(parsed, answer, sys.stdout, reader)
-    shown = io.StringIO()
-    code = command.print_answer(parsed, answer, shown, reader)
-    from cortex.interfaces.cli.terminal.pager import print_paged  # noqa: PLC0415  for a person alone
-
-    print_paged(shown.getvalue(), reader, sys.stdout)
-    return code
-
-
-def _pick(answer: Any, reader: View) -> int:
-    """Have the person choose one of the notes, and open it; into a pipe print its path."""
-    from cortex.interfaces.cli.terminal import steps  # noqa: PLC0415  for a person alone
-    from cortex.interfaces.cli.terminal.view import readable_path  # noqa: PLC0415
-
-    if not (sys.stdin.isatty() and sys.stderr.isatty()):
-        hint = "-l prints the paths of the notes"
-        raise InvalidInputError("--pick asks a person, and there is no terminal", hint)
-    hits = [getattr(one, "hit", one) for one in answer.hits]
-    by_path = {readable_path(one.file, reader.cwd): one for one in hits}
-    paths = [(path, one.title) for path, one in by_path.items()]
-    chosen = steps.pick(paths) if paths else ""
-    if not chosen:
-        print("nothing is chosen" if paths else "no hits", file=sys.stderr)
-        return 1
-    if not reader.width:
-        print(chosen)
-        return EXIT_OK
-    one = by_path[chosen]
-    return _run_command(["open", f"--vault={one.file.removesuffix(one.path)}", one.file])
-
-
-def _read_given(name: str, words: dict[str, object]) -> dict[str, object]:
-    """The words with what is piped in for a `-`, and with a file's text where its name is one."""
-    given = {key: _read_stdin() if one == "-" else one for key, one in words.items()}
-    text = words.get(key := _FILE_OR_TEXT.get(name, ""))
-    is_minutes = name == "capture" and given.get("type") == "meeting"
-    if is_minutes and _FILE_NAME_RE.fullmatch(str(text)) and not os.path.lexists(str(text)):
-        raise InvalidInputError(
-            f"there is no file {text}", "cortex capture --type meeting - < FILE"
-        )
-    if isinstance(text, str) and text != "-" and os.path.lexists(text):
-        from cortex.interfaces.cli.terminal import steps  # noqa: PLC0415  a text is mostly no file
-
-        given[key] = steps.text_or_file(text, name, key, must_read=is_minutes)
-    return given
-
-
-def _print_json_message(line: str) -> None:
-    """A message of the watcher as a line of JSON. A reader that went away does not end it."""
-    with suppress(OSError, ValueError):
-        print(command.json_line({"message": line}), end="", flush=True)
-
-
-def _set_up_clone(vault: Vault) -> None:
-    """Register our merge drivers in a fresh clone: git copies no configuration."""
-    from cortex.operations.care import set_up_clone  # noqa: PLC0415  once for each clone
-
-    for line in set_up_clone.set_up_clone(vault):
-        sys.stderr.write(f"cortex: {line}\n")
-
-
-def _read_stdin() -> str:
-    if sys.stdin is None or sys.stdin.isatty():
-        hint = "cat notes.txt | cortex capture -"
-        raise InvalidInputError("- reads standard input, and nothing is piped into it", hint)
-    data = sys.stdin.buffer.read(_MAX_STDIN_BYTES + 1)
-    if len(data) > _MAX_STDIN_BYTES:
-        hint = "pipe less into it; a note of that size is a file to copy into the vault"
-        raise InvalidInputError(f"standard input holds more than {_MAX_STDIN_BYTES:,} bytes", hint)
-    return data.decode("utf-8", "surrogateescape")
-
-
-def _run_without_verb(argv: list[str], name: str) -> int:
-    """The version, the overview, or the help of a verb that is named behind `help`."""
-    if name == "__complete":
-        from cortex.interfaces.cli import complete  # noqa: PLC0415  at a press of Tab alone
-
-        return complete.run(argv[1:])
-    as_json = command.asks_for_json(argv)
-    words = [word for word in argv if word != "--json"]
-    if words in (["--version"], ["-V"], ["version"]):
-        line = f"cortex {__version__}\n"
-        sys.stdout.write(command.json_line({"version": __version__}) if as_json else line)
-        return EXIT_OK
-    if words[:1] == ["help"] and len(words) == 2 and words[1] in (*VERBS, *ALIASES):
-        return _run_command([words[1], "--help"])
-    if words[:1] == ["help"] and len(words) == 2:
-        name = words[1]
-        if name == "version":
-            return _run_without_verb(["--version"], name)
-    if name in HOOK_ALIASES or name == "hook":
-        message = f"cortex {name} is for an agent's host, which pipes JSON into it"
-        raise InvalidInputError(message, "cortex hooks install wires an agent")
-    from cortex.interfaces.cli import overview  # noqa: PLC0415  it reads every verb's declaration
-
-    wanted = {*words} - {"--all"}
-    if wanted in ({"help"}, {"--help"}, {"-h"}) or not argv:
-        sys.stdout.write("\n".join([*overview.lines(all_verbs="--all" in words), ""]))
-        return EXIT_OK
-    if words[:1] == ["help"]:
-        name = " ".join(words[1:])
-    if name:
-        raise InvalidInputError(f"there is no verb {name!r}", overview.suggest_verb(name))
-    named = [] if words else ["--json"]
-    given = " ".join(shell_quote(word) for word in words or named)
-    raise InvalidInputError(f"cortex {given} names no verb", "cortex --help lists the verbs")
+    return run_command(argv, alias)
 
 
 def _print_error(error: CortexError, argv: Sequence[str]) -> int:
-    as_json = command.asks_for_json(argv)
+    from cortex.interfaces.cli import command  # noqa: PLC0415  as above
+
+    as_json = daemon_client.asks_for_json(argv)
     try:
         stream = sys.stdout if as_json else sys.stderr
         stream.write(command.error_text(error, as_json=as_json))

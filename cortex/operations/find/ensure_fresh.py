@@ -12,7 +12,7 @@ from cortex.core.model.layout import BRIEFINGS_FOLDER
 from cortex.core.model.problem import CortexError, Problem
 from cortex.index.refresh import IndexSession, query_index
 from cortex.operations.capture.drain_spool import drain_spool, has_spooled_work
-from cortex.vault import files, settings, user_folders
+from cortex.vault import files, user_folders
 from cortex.vault.git import displaced
 from cortex.vault.git.change_marker import briefings_are_stale
 from cortex.vault.locate import Vault
@@ -93,4 +93,7 @@ def state_problems(vault: Vault) -> list[Problem]:
 
 def _is_refused(vault: Vault) -> bool:
     """Whether the settings forbid changes; the problems of the index name the reason."""
+    # As above: most vaults have nothing to change.
+    from cortex.vault import settings  # noqa: PLC0415
+
     return settings.load(vault.root).refusal is not None

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Annotated, Literal, NamedTuple
+from typing import Annotated, Literal
 
 from cortex.core.markdown import snippet as snippets
 from cortex.core.model import event as events
@@ -19,6 +19,7 @@ from cortex.core.ranking.fusion import MEANING_SHARE, Fusion
 from cortex.core.ranking.query import Query, QueryFilter, QueryTerm
 from cortex.core.text import shell_command
 from cortex.core.text.strings import close_matches, format_time
+from cortex.core.text.value import NamedTuple
 from cortex.index.catalogue import NoteRow
 from cortex.index.filters import KNOWLEDGE_TIERS, NoteFilter
 from cortex.index.note_search import search_notes

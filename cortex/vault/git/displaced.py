@@ -13,10 +13,10 @@ import json
 import os
 import re
 from contextlib import suppress
-from typing import NamedTuple
 
 from cortex.core.model.problem import CortexError
 from cortex.core.text.strings import short_hash
+from cortex.core.text.value import NamedTuple
 from cortex.vault import files
 from cortex.vault.git import checkout
 

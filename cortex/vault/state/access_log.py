@@ -12,11 +12,11 @@ import fcntl
 import os
 from collections.abc import Iterable
 from contextlib import suppress
-from typing import NamedTuple
 
 from cortex.core.model.caller import Caller
 from cortex.core.model.problem import CortexError
 from cortex.core.text.iso_time import epoch_seconds
+from cortex.core.text.value import NamedTuple
 from cortex.vault import files
 from cortex.vault.locate import Vault
 from cortex.vault.state import store

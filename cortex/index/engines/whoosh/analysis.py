@@ -13,7 +13,7 @@ import sys
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from itertools import chain
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 from cortex.core.text.tokenizer import (
     MAX_TERM_CHARS,
@@ -22,6 +22,7 @@ from cortex.core.text.tokenizer import (
     tokenize_chunk,
     tokenize_query,
 )
+from cortex.core.text.value import NamedTuple
 from cortex.index.engines.whoosh.postings import Utf8Positions, encode_positions
 from cortex.index.engines.whoosh.whoosh_import import fields, stem
 

@@ -12,11 +12,12 @@ import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 from cortex.core.model.note_status import TIER_SET_ASIDE
 from cortex.core.ranking import note_score, word_forms
 from cortex.core.ranking.query import MAX_KEYWORDS, Query, QueryTerm
+from cortex.core.text.value import NamedTuple
 from cortex.index.catalogue import FoundNotes, ScoredNote
 from cortex.index.engines.whoosh.analysis import phrase_terms, prefix_forms, query_forms
 from cortex.index.engines.whoosh.postings import match_phrase, read_weights
@@ -40,35 +41,46 @@ class _Alternatives(NamedTuple):
 
 
 class Columns:
-    """Of all documents of an index: number of the note, tier, place in it; which are deleted."""
+    """Of all documents of an index: number of the note, tier, place in it; which are deleted. What
+    it reads and counts stands for as long as the index is not changed."""
 
     def __init__(self, reader: Any) -> None:
-        self._leaves = list(reader.leaf_readers()) if reader.doc_count_all() else []
+        self.leaves = list(reader.leaf_readers()) if reader.doc_count_all() else []
         self.numbers = self._read("number")
         self.tiers = self._read("tier")
         self.parts = self._read("part")
         self.deleted: set[int] = set()
-        for leaf, offset in self._leaves:
+        for leaf, offset in self.leaves:
             if leaf.has_deletions():
                 every = range(leaf.doc_count_all())
                 self.deleted.update(offset + one for one in every if leaf.is_deleted(one))
 
     def _read(self, name: str, code: str = "i") -> list[int]:
         values: list[int] = []
-        for leaf, offset in self._leaves:
+        for leaf, offset in self.leaves:
             # Document by document, a column of 10,000 takes 40 ms.
             values += leaf._perdoc.read_numbers(name, code)  # noqa: SLF001
             values += [0] * (offset + leaf.doc_count_all() - len(values))
         return values
 
+    @cached_property
     def body_lengths(self) -> bytes:
         """The lengths of all documents' texts in terms, each as a byte for `byte_to_length`."""
         lengths = b""
-        for leaf, offset in self._leaves:
+        for leaf, offset in self.leaves:
             lengths += leaf._perdoc.field_lengths("body")  # noqa: SLF001
             lengths += bytes(offset + leaf.doc_count_all() - len(lengths))
         return lengths
 
+    @cached_property
+    def mean_length(self) -> float:
+        """The mean length of a note's text in terms."""
+        counted = Counter(self.body_lengths)
+        counted.subtract(self.body_lengths[one] for one in self.deleted)
+        terms: int = sum(count * byte_to_length(byte) for byte, count in counted.items())
+        return max(1.0, terms / max(1, self.note_count))
+
+    @cached_property
     def series(self) -> list[tuple[int, int]]:
         """Number and series key of each live note of a series."""
         keys = self._read("series", "q")
@@ -78,7 +90,14 @@ class Columns:
             if key and place not in self.deleted
         ]
 
-    def count_notes(self) -> int:
+    @cached_property
+    def places(self) -> dict[int, int]:
+        """The first document of each note, by its number."""
+        documents = range(len(self.numbers))
+        return dict(zip(reversed(self.numbers), reversed(documents), strict=True))
+
+    @cached_property
+    def note_count(self) -> int:
         """How many notes are not deleted."""
         return self.parts.count(0) - sum(not self.parts[one] for one in self.deleted)
 
@@ -101,16 +120,13 @@ class Columns:
 class PassageSearch:
     """One query put to one open index."""
 
-    def __init__(self, reader: Any, asked: Query) -> None:
+    def __init__(self, reader: Any, columns: Columns, asked: Query) -> None:
         self.reader = reader
-        self.columns = Columns(reader)
-        self._lengths = self.columns.body_lengths()
+        self.columns = columns
+        self._lengths = columns.body_lengths
         self._length_of = dict[int, int]()  # in terms, by number of the note
-        self.live = self.columns.count_notes()
-        counted = Counter(self._lengths)
-        counted.subtract(self._lengths[one] for one in self.columns.deleted)
-        terms = sum(count * byte_to_length(byte) for byte, count in counted.items())
-        self._mean_length = max(1.0, terms / max(1, self.live))
+        self.live = columns.note_count
+        self._mean_length = columns.mean_length
         wanted = [piece for piece in asked.terms if not piece.negated]
         # Phrases are binding: somebody put the quotes there.
         self.phrase_count = len(phrases := self._alternatives(wanted, phrases=True))
@@ -137,7 +153,7 @@ class PassageSearch:
             term: rare for one, rare in zip(self.asked, rarities, strict=True) for term in one.shown
         }
         scores = note_score.score_notes(self.words, rarities)
-        series = note_score.SeriesOrder(self.columns.series())
+        series = note_score.SeriesOrder(self.columns.series)
         if series:
             note_score.lift_neighbours(scores, self.words, rarities, series, limit)
         if self.is_negation:
@@ -158,23 +174,20 @@ class PassageSearch:
         limit: int,
         tiers: set[int],
     ) -> list[ScoredNote]:
-        columns = self.columns
-        tier_of = dict(zip(columns.numbers, columns.tiers, strict=True))
+        columns, places = self.columns, self.columns.places
         are_keywords = len(self.asked) <= MAX_KEYWORDS
         groups: dict[bool, list[tuple[float, int]]] = {False: [], True: []}
         for number in eligible:
-            if (tier := tier_of[number]) in tiers:
+            if (tier := columns.tiers[places[number]]) in tiers:
                 score = scores[number]
                 if are_keywords and self.asked:
                     score *= note_score.coverage(number, self.words, rarities) ** 2
                 if score:
                     groups[tier == TIER_SET_ASIDE].append((round(score, 9), number))
-        places = range(len(columns.numbers))
-        document_of = dict(zip(reversed(columns.numbers), reversed(places), strict=True))
         found: list[ScoredNote] = []
         for is_set_aside, scored in groups.items():
             for score, number in _best_with_ties(scored, limit):
-                part = self._best_part(document_of[number], rarities)
+                part = self._best_part(places[number], rarities)
                 is_whole = not self.corrected and all(number in one for one in self.words)
                 found.append(ScoredNote(number, score, part, is_set_aside, is_whole))
         return found
@@ -281,7 +294,7 @@ class PassageSearch:
         weights: note_score.NoteWeights = {}
         numbers, mean = self.columns.numbers, self._mean_length
         in_bodies: dict[int, float] = {}
-        for leaf, offset in self.reader.leaf_readers():
+        for leaf, offset in self.columns.leaves:
             for document, frequency in _frequencies(leaf, "body", one):
                 place = document + offset
                 in_bodies[place] = frequency

@@ -19,8 +19,8 @@ from cortex.core.ranking.relevance import (
 from cortex.index.catalogue import IndexDamaged
 from cortex.index.engines.whoosh.passage_search import Columns
 from cortex.index.engines.whoosh.postings import match_phrase, read_document_ids
-from cortex.index.engines.whoosh.whoosh_import import FileStorage, stem
-from cortex.index.engines.whoosh.whoosh_index import SCHEMA
+from cortex.index.engines.whoosh.whoosh_import import stem
+from cortex.index.engines.whoosh.whoosh_index import open_reader
 
 # Identifiers whose parts are looked for one after the other: that reads positions.
 _MAX_PHRASES = 12
@@ -33,18 +33,18 @@ def search_relevant(folder: str, prompt: str, least_share: float) -> RelevantNot
     if not any(word.is_informative for word in words):
         return RelevantNotes([], [], {})
     try:
-        index = FileStorage(folder).open_index(schema=SCHEMA)
-        with index.reader() as reader:
-            if not reader.doc_count():
+        with open_reader(folder) as (reader, columns):
+            if not columns.note_count:
                 return RelevantNotes([], [], {})
-            return _rank_notes(reader, words, least_share)
+            return _rank_notes(reader, columns, words, least_share)
     except Exception as error:  # as in `index`: Whoosh raises anything at all on a damaged one
         raise IndexDamaged(f"{type(error).__name__}: {error}") from error
 
 
-def _rank_notes(reader: Any, words: tuple[PromptTerm, ...], least_share: float) -> RelevantNotes:
+def _rank_notes(
+    reader: Any, columns: Columns, words: tuple[PromptTerm, ...], least_share: float
+) -> RelevantNotes:
     """Notes are weighed whole, events by their passages."""
-    columns = Columns(reader)
     numbers = columns.numbers
     trail = columns.documents_of_tier(TIER_TRAIL)
     dead = trail | columns.deleted

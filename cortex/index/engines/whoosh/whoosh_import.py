@@ -25,6 +25,12 @@ _STUBBED_MODULES = {
     "shutil": ["copyfileobj"],
     "tempfile": [],
     "calendar": [],
+    "queue": [],
+    "random": [],
+    "decimal": ["Decimal"],
+    "whoosh.analysis": ["unstopped", "entoken"],
+    "whoosh.automata.lev": [],
+    "whoosh.support.levenshtein": ["distance"],
     "whoosh.lang.morph_en": ["variations"],
     "whoosh.lang.porter": ["stem"],
 }
@@ -56,7 +62,8 @@ class _StubModule(ModuleType):
             del sys.modules[self.__name__]
 
 
-def _import_whoosh() -> None:
+def import_parts(*parts: str) -> None:
+    """Import modules of Whoosh while stand-ins answer for what they import and do not call."""
     spared = [
         module
         for module in _STUBBED_MODULES
@@ -69,9 +76,8 @@ def _import_whoosh() -> None:
             # Compiling Whoosh 2.7.4, Python warns about escapes and comparisons.
             warnings.simplefilter("ignore", SyntaxWarning)
             warnings.simplefilter("ignore", DeprecationWarning)
-            __import__("whoosh.codec.whoosh3")
-            __import__("whoosh.reading")
-            __import__("whoosh.lang.porter2")
+            for part in parts:
+                __import__(part)
     except SyntaxError as error:  # Python has announced that it will refuse these escapes one day
         version = ".".join(map(str, sys.version_info[:2]))
         raise CortexError(
@@ -83,7 +89,7 @@ def _import_whoosh() -> None:
             each.uninstall()
 
 
-_import_whoosh()
+import_parts("whoosh.codec.whoosh3", "whoosh.reading", "whoosh.lang.porter2")
 
 from whoosh import columns, fields, formats, matching  # noqa: E402
 from whoosh.codec import whoosh3  # noqa: E402
@@ -94,6 +100,6 @@ from whoosh.lang.porter2 import stem  # noqa: E402
 from whoosh.util.numeric import byte_to_length, length_to_byte  # noqa: E402
 
 __all__ = [
-    "TOC", "FileStorage", "byte_to_length", "columns", "fields", "filetables", "formats",
+    "TOC", "FileStorage", "byte_to_length", "columns", "fields", "filetables", "formats", "import_parts",
     "length_to_byte", "matching", "stem", "whoosh3",
 ]  # fmt: skip

@@ -5,10 +5,14 @@ An index is full of pickles, so it is only opened where Cortex wrote it: in the 
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, TypeVar
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from cortex.core.ranking.query import Query
+from cortex.core.text.value import NamedTuple
+from cortex.index import engines
 from cortex.index.catalogue import FoundNotes, IndexDamaged
 from cortex.index.engines import Document
 from cortex.index.engines.whoosh.analysis import ProseField
@@ -20,7 +24,7 @@ from cortex.index.engines.whoosh.segment import (
     build_index_parallel,
     write_segments,
 )
-from cortex.index.engines.whoosh.whoosh_import import FileStorage, columns, fields
+from cortex.index.engines.whoosh.whoosh_import import FileStorage, columns, fields, import_parts
 
 if TYPE_CHECKING:
     from cortex.core.ranking.relevance import RelevantNotes
@@ -37,6 +41,15 @@ SCHEMA = fields.Schema(
 )
 _MIN_PARALLEL_NOTES = 400  # below, a second process costs more than it saves
 _Aside = TypeVar("_Aside")
+
+
+class _OpenIndex(NamedTuple):
+    stamp: object
+    reader: Any
+    columns: Columns
+
+
+_kept: dict[str, _OpenIndex] = {}  # by folder; no thread is using them
 
 
 def build(
@@ -66,6 +79,7 @@ def build(
 
 def update(folder: str, dropped: Iterable[int], added: Iterable[Document]) -> None:
     """Forget the notes of some numbers and add others, in one commit."""
+    import_parts("whoosh.writing")
     try:
         index = FileStorage(folder).open_index(schema=SCHEMA)
         writer = index.writer(codec=CompactCodec(), limitmb=64, compound=False)
@@ -95,13 +109,46 @@ def search(
     if allowed == set():
         return FoundNotes([], {}, {})
     try:
-        index = FileStorage(folder).open_index(schema=SCHEMA)
-        with index.reader() as reader:
-            if not reader.doc_count():
+        with open_reader(folder) as (reader, columns):
+            if not columns.note_count:
                 return FoundNotes([], {}, {})
-            return PassageSearch(reader, asked).best(limit, set(tiers), allowed, set(without))
+            query = PassageSearch(reader, columns, asked)
+            return query.best(limit, set(tiers), allowed, set(without))
     except Exception as error:  # as above
         raise IndexDamaged(f"{type(error).__name__}: {error}") from error
+
+
+@contextmanager
+def open_reader(folder: str) -> Iterator[tuple[Any, Columns]]:
+    """The index and its columns, which one thread at a time uses. A process with `kept_indexes`
+    keeps them open, and answers the next query in half the time."""
+    storage = FileStorage(folder)
+    stamp = _commit_stamp(folder)
+    kept = _kept.pop(folder, None)
+    if kept and kept.stamp != stamp:
+        kept.reader.close()
+        kept = None
+    if kept is None:
+        reader = storage.open_index(schema=SCHEMA).reader()
+        kept = _OpenIndex(stamp, reader, Columns(reader))
+    try:
+        yield kept.reader, kept.columns
+    except BaseException:
+        kept.reader.close()
+        raise
+    spare = [_kept.pop(folder, None)]
+    _kept[folder] = kept
+    spare += [_kept.pop(name, None) for name in list(_kept)[: len(_kept) - engines.kept_indexes]]
+    for one in filter(None, spare):
+        one.reader.close()
+
+
+def _commit_stamp(folder: str) -> tuple[tuple[str, int, int], ...]:
+    """Other after every commit and every build, each of which writes a table of contents anew."""
+    with os.scandir(folder) as entries:
+        tables = [one for one in entries if one.name.endswith(".toc")]
+        stats = [(one.name, one.stat()) for one in tables]
+    return tuple(sorted((name, stat.st_ino, stat.st_mtime_ns) for name, stat in stats))
 
 
 def search_relevant(folder: str, prompt: str, least_share: float) -> RelevantNotes:

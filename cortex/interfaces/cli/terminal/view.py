@@ -8,8 +8,9 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
-from typing import NamedTuple, TextIO
+from typing import TextIO
 
+from cortex.core.text.value import NamedTuple
 from cortex.interfaces.escape_terminal import escape
 
 PATH_START, PATH_END, LONG_LINE = "\x1c", "\x1d", "\x1e"  # `escape` lets none of them through
