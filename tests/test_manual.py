@@ -68,7 +68,7 @@ def test_readers_of_manuals_have_no_complaint(pages, tmp_path, reader, monkeypat
         if reader[0] == "mandoc":
             assert done.stdout == "", name
         elif name == "cortex-search.1":
-            assert "find notes by their words" in done.stdout
+            assert "find notes by words and meaning" in done.stdout
             assert "--number" in re.sub(".\\x08", "", done.stdout)
 
 
@@ -81,4 +81,4 @@ def test_the_wheel_has_them(tmp_path) -> None:
     with zipfile.ZipFile(wheel) as file:
         assert f"{data}/cortex.1" in file.namelist()
         assert f"{data}/cortex-search.1" in file.namelist()
-        assert b"find notes by their words" in file.read(f"{data}/cortex-search.1")
+        assert b"find notes by words and meaning" in file.read(f"{data}/cortex-search.1")

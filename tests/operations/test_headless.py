@@ -77,7 +77,7 @@ def test_they_stand_in_no_list_of_recent_sessions_and_are_found(vault, project, 
     assert cortex("session", "list").returncode == 1
     for verb in ("brief --print", "context"):
         assert "Headless" not in cortex(*verb.split(), cwd=str(project)).stdout
-    assert "headless-runs" in cortex("search", "tickets of the week").stdout
+    assert "session session-headless" in cortex("search", "tickets of the week").stdout
 
 
 def test_a_session_that_a_person_leads_is_its_own(vault, project, cortex) -> None:

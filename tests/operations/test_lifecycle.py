@@ -32,6 +32,7 @@ from cortex.operations.share.sync import sync
 from cortex.vault.locate import Vault
 from cortex.vault.settings import load
 from cortex.watcher.loop import WatcherLoop
+from cortex.watcher.scan_memory import ScanMemory
 
 Write = Callable[[str], Vault]
 OLD = "2026-01-05T10:00:00Z"
@@ -444,7 +445,7 @@ def test_a_watcher_archives_once_a_day(
     vault = vault_from(crowd(240) + faded(60))
     settings = Path(vault.root, "cortex.toml")
     settings.write_text(settings.read_text() + "\n[lifecycle]\nauto = true\n")
-    loop = WatcherLoop(vault, caller, lambda line: None, quiet=1, poll=True)
+    loop = WatcherLoop(vault, caller, lambda line: None, ScanMemory(), quiet=1, poll=True)
     for _ in range(2):
         loop._archive_faded()
     assert status(vault, caller).faded.total == 10
