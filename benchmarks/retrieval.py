@@ -2,7 +2,7 @@
 
 A set is a JSON file: `docs` (id, title, text, perhaps date) and `queries` (text, rel: the ids of the right documents, perhaps
 category). Each document becomes a note, and each query is asked as it stands. The sets are not part of this project.
-`python -m benchmarks.retrieval --data DIR [--sample N] [--sets a,b] [--words-only] [--engine NAME] [--json]`
+`python -m benchmarks.retrieval --data DIR [--sample N] [--sets a,b] [--embed] [--words-only] [--engine NAME] [--json]`
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from typing import Any, NamedTuple
 from benchmarks.measure import row, timed
 from cortex.core.model.caller import Caller, no_progress
 from cortex.index.refresh import query_index
+from cortex.operations.care.embed import embed
 from cortex.operations.care.init import init
 from cortex.operations.find.search import search
 from cortex.vault.locate import Vault
@@ -151,8 +152,10 @@ def search_options(*, words_only: bool, engine: str) -> dict[str, Any]:
     return wanted
 
 
-def measure(of: RetrievalSet, root: str, options: Mapping[str, Any]) -> list[Result]:
-    """The figures of a set, then of each category of its queries."""
+def measure(
+    of: RetrievalSet, root: str, options: Mapping[str, Any], *, embeds: bool = False
+) -> list[Result]:
+    """The figures of a set, then of each category of its queries; with vectors if `embeds`."""
     now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
     caller = Caller(root, now, os.urandom, "bench", no_progress)
     vault = Vault(init(caller, root).root)
@@ -160,6 +163,8 @@ def measure(of: RetrievalSet, root: str, options: Mapping[str, Any]) -> list[Res
 
     def build() -> None:
         query_index(vault, no_progress, lambda now: now.catalogue.count_notes())
+        if embeds:
+            embed(vault, caller)
 
     build_cpu, build_wall = timed(build)
     search(vault, caller, "warm", number=10, **options)
@@ -208,6 +213,7 @@ def main() -> None:
     parser.add_argument("--data", required=True, help="the folder of the sets")
     parser.add_argument("--sets", default="", help="only these, by name, with commas between")
     parser.add_argument("--sample", type=int, default=0, help="at most so many queries of each")
+    parser.add_argument("--embed", action="store_true", help="give each set vectors first")
     parser.add_argument("--words-only", action="store_true", help="search without vectors")
     parser.add_argument("--engine", default="", help="which full-text engine searches")
     parser.add_argument("--json", action="store_true", help="print one JSON list")
@@ -222,7 +228,7 @@ def main() -> None:
             row("---", *["---:"] * (len(HEADINGS) + 4))
         names = [name for name in given.sets.split(",") if name]
         for of in load_sets(given.data, names, given.sample):
-            found = measure(of, os.path.join(work, of.name), options)
+            found = measure(of, os.path.join(work, of.name), options, embeds=given.embed)
             results += found
             for one in found if not given.json else ():
                 _print_row(one)
