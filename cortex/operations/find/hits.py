@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import os
-from typing import Generic, NamedTuple, TypeVar
+import typing
+from typing import Generic, TypeVar
 
 from cortex.core.markdown import snippet as snippets
 from cortex.core.model.note_status import MAX_NOTE_BYTES, decode_text
 from cortex.core.model.parameters import Time
 from cortex.core.model.problem import CortexError, Problem
 from cortex.core.text.strings import format_time
+from cortex.core.text.value import NamedTuple
 from cortex.index.catalogue import NoteRow
 from cortex.vault import files
 from cortex.vault.locate import Vault
@@ -47,14 +49,14 @@ class Hit(NamedTuple):
     why: dict[str, float | dict[str, float]] = {}  # noqa: RUF012
 
 
-class Hits(NamedTuple, Generic[T]):
+class Hits(typing.NamedTuple, Generic[T]):
     """A section of an answer: the first notes of a list, and how many there are in all."""
 
     hits: list[T]
     total: int
 
 
-class Listing(NamedTuple, Generic[T]):
+class Listing(typing.NamedTuple, Generic[T]):
     """The first notes of a list, and how many there are in all."""
 
     hits: list[T]
