@@ -25,18 +25,23 @@ from whoosh.analysis import Analyzer, Token
 
 from cortex.core.model.problem import InvalidInputError
 from cortex.core.text.tokenizer import tokenize_query
-from cortex.index.engines.whoosh import analysis, segment
-from cortex.index.engines.whoosh.analysis import (
-    ProseField,
+from cortex.index.engines import analysis
+from cortex.index.engines.analysis import (
     WordForms,
     phrase_terms,
     prefix_forms,
     query_forms,
     term_positions,
 )
-from cortex.index.engines.whoosh.postings import CompactCodec, Utf8Positions, match_phrase
+from cortex.index.engines.stemmer import stem
+from cortex.index.engines.whoosh import segment
+from cortex.index.engines.whoosh.postings import (
+    CompactCodec,
+    ProseField,
+    Utf8Positions,
+    match_phrase,
+)
 from cortex.index.engines.whoosh.segment import BuildFailed, build_index, build_index_parallel
-from cortex.index.engines.whoosh.whoosh_import import stem
 
 pytestmark = pytest.mark.sampled(2)
 
@@ -580,7 +585,7 @@ def test_prefix_forms_of_what_is_not_prose() -> None:
 def test_importing_whoosh_spares_what_it_never_calls() -> None:
     script = """
 import sys
-import cortex.index.engines.whoosh.analysis
+import cortex.index.engines.whoosh.postings
 loaded = {"urllib.request", "http.client", "email", "ssl", "html", "tempfile", "shutil", "hashlib", "whoosh.lang.morph_en"} & set(sys.modules)
 assert not loaded, loaded
 from whoosh import compat, filedb, query, analysis

@@ -9,10 +9,11 @@ from __future__ import annotations
 import zlib
 from array import array
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from struct import Struct, calcsize, unpack
 from typing import Any
 
+from cortex.index.engines.analysis import term_positions
 from cortex.index.engines.whoosh.whoosh_import import (
     FileStorage,
     byte_to_length,
@@ -41,6 +42,19 @@ class Utf8Positions(formats.Positions):
 def encode_positions(at: str) -> bytes:
     """Positions, one character each (U+0001 is the first), as they are written."""
     return at.encode("utf-8", "surrogatepass")
+
+
+class ProseField(fields.FieldType):
+    """Text to be searched, not stored. Its terms are `core.words`', not a Whoosh analyzer's."""
+
+    def __init__(self, boost: float = 1.0) -> None:
+        super().__init__(Utf8Positions(field_boost=boost), None, scorable=True)
+
+    def index(self, value: str, **_: object) -> Iterator[tuple[bytes, int, float, bytes]]:
+        """The postings of a text: term, frequency, weight and encoded positions."""
+        boost = self.format.field_boost
+        for term, at in term_positions(value).items():
+            yield term, len(at), len(at) * boost, encode_positions(at)
 
 
 _BLOCK_HEADER = Struct("<iIIfBBBx")
@@ -120,15 +134,6 @@ class PostingsMatcher(whoosh3.W3LeafMatcher):
             self._read_ids()
         self._i = bisect_left(self._ids, targetid, self._i)
 
-    def read_document_ids(self) -> set[int]:
-        """The documents from this block on."""
-        found: set[int] = set()
-        while self.is_active():
-            self._read_ids()
-            found.update(self._ids)
-            self._next_block()
-        return found
-
     def read_weights(self) -> list[tuple[int, float]]:
         """The documents from this block on, each with the weight of the term."""
         found: list[tuple[int, float]] = []
@@ -185,15 +190,6 @@ def _unwrap(postings: matching.Matcher) -> tuple[matching.Matcher, Callable[[int
         return postings, None
     filtered, exclude = postings._ids, postings._exclude  # noqa: SLF001  of deleted notes
     return postings.child, lambda document: (document in filtered) != exclude
-
-
-def read_document_ids(postings: matching.Matcher) -> set[int]:
-    """The documents of a term's postings, a block at a time; positions and weights stay on disk."""
-    inner, is_live = _unwrap(postings)
-    if not isinstance(inner, PostingsMatcher):
-        return set(postings.all_ids())
-    found = inner.read_document_ids()
-    return set(filter(is_live, found)) if is_live else found
 
 
 def read_weights(postings: matching.Matcher) -> list[tuple[int, float]]:

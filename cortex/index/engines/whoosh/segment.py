@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any, Self, TypeAlias, TypeVar
 
 from cortex.core.model.problem import CortexError
 from cortex.index.engines import Document
-from cortex.index.engines.whoosh.analysis import ProseField, term_positions
-from cortex.index.engines.whoosh.postings import CompactCodec
+from cortex.index.engines.analysis import term_positions
+from cortex.index.engines.whoosh.postings import CompactCodec, ProseField
 from cortex.index.engines.whoosh.whoosh_import import (
     TOC,
     FileStorage,

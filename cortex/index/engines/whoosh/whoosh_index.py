@@ -8,16 +8,15 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from cortex.core.ranking.query import Query
 from cortex.core.text.value import NamedTuple
 from cortex.index import engines
 from cortex.index.catalogue import FoundNotes, IndexDamaged
 from cortex.index.engines import Document
-from cortex.index.engines.whoosh.analysis import ProseField
-from cortex.index.engines.whoosh.passage_search import Columns, PassageSearch
-from cortex.index.engines.whoosh.postings import CompactCodec
+from cortex.index.engines.passage_search import PassageSearch
+from cortex.index.engines.whoosh.postings import CompactCodec, ProseField
 from cortex.index.engines.whoosh.segment import (
     BuildFailed,
     build_index,
@@ -25,6 +24,7 @@ from cortex.index.engines.whoosh.segment import (
     write_segments,
 )
 from cortex.index.engines.whoosh.whoosh_import import FileStorage, columns, fields, import_parts
+from cortex.index.engines.whoosh.whoosh_reader import WhooshReader
 
 if TYPE_CHECKING:
     from cortex.core.ranking.relevance import RelevantNotes
@@ -45,8 +45,7 @@ _Aside = TypeVar("_Aside")
 
 class _OpenIndex(NamedTuple):
     stamp: object
-    reader: Any
-    columns: Columns
+    reader: WhooshReader
 
 
 _kept: dict[str, _OpenIndex] = {}  # by folder; no thread is using them
@@ -85,7 +84,7 @@ def update(folder: str, dropped: Iterable[int], added: Iterable[Document]) -> No
         writer = index.writer(codec=CompactCodec(), limitmb=64, compound=False)
         gone = set(dropped)
         with writer.reader() as reader:  # a searcher would load what scores, 8 ms
-            for document, number in enumerate(Columns(reader).numbers if gone else ()):
+            for document, number in enumerate(WhooshReader(reader).numbers if gone else ()):
                 if number in gone and not reader.is_deleted(document):
                     writer.delete_document(document)
         # In a third of the time that the writer itself takes.
@@ -109,38 +108,38 @@ def search(
     if allowed == set():
         return FoundNotes([], {}, {})
     try:
-        with open_reader(folder) as (reader, columns):
-            if not columns.note_count:
+        with open_reader(folder) as reader:
+            if not reader.note_count:
                 return FoundNotes([], {}, {})
-            query = PassageSearch(reader, columns, asked)
+            query = PassageSearch(reader, asked)
             return query.best(limit, set(tiers), allowed, set(without))
     except Exception as error:  # as above
         raise IndexDamaged(f"{type(error).__name__}: {error}") from error
 
 
 @contextmanager
-def open_reader(folder: str) -> Iterator[tuple[Any, Columns]]:
-    """The index and its columns, which one thread at a time uses. A process with `kept_indexes`
+def open_reader(folder: str) -> Iterator[WhooshReader]:
+    """The index, which one thread at a time uses. A process with `kept_indexes`
     keeps them open, and answers the next query in half the time."""
     storage = FileStorage(folder)
     stamp = _commit_stamp(folder)
     kept = _kept.pop(folder, None)
     if kept and kept.stamp != stamp:
-        kept.reader.close()
+        kept.reader.reader.close()
         kept = None
     if kept is None:
-        reader = storage.open_index(schema=SCHEMA).reader()
-        kept = _OpenIndex(stamp, reader, Columns(reader))
+        kept = _OpenIndex(stamp, WhooshReader(storage.open_index(schema=SCHEMA).reader()))
     try:
-        yield kept.reader, kept.columns
+        yield kept.reader
     except BaseException:
-        kept.reader.close()
+        kept.reader.reader.close()
         raise
+    kept.reader.known.clear()
     spare = [_kept.pop(folder, None)]
     _kept[folder] = kept
     spare += [_kept.pop(name, None) for name in list(_kept)[: len(_kept) - engines.kept_indexes]]
     for one in filter(None, spare):
-        one.reader.close()
+        one.reader.reader.close()
 
 
 def _commit_stamp(folder: str) -> tuple[tuple[str, int, int], ...]:
@@ -154,6 +153,10 @@ def _commit_stamp(folder: str) -> tuple[tuple[str, int, int], ...]:
 def search_relevant(folder: str, prompt: str, least_share: float) -> RelevantNotes:
     """As `FulltextEngine.search_relevant`."""
     # 3 ms that a search need not spend.
-    from cortex.index.engines.whoosh import relevance_search  # noqa: PLC0415
+    from cortex.index.engines import relevance_search  # noqa: PLC0415
 
-    return relevance_search.search_relevant(folder, prompt, least_share)
+    try:
+        with open_reader(folder) as reader:
+            return relevance_search.search_relevant(reader, prompt, least_share)
+    except Exception as error:  # as above
+        raise IndexDamaged(f"{type(error).__name__}: {error}") from error

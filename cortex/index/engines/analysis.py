@@ -1,7 +1,7 @@
-"""The words of notes and of queries as Whoosh is given them: the text field, and what finds one
-word of a query.
+"""The words of notes and of queries as the engines are given them: the terms of a text, and what
+finds one word of a query.
 
-`query_forms(text)` gives, for each word of a query, what finds it in a `ProseField` field: any of
+`query_forms(text)` gives, for each word of a query, what finds it in a text: any of
 `terms`, or `phrase` as terms in a row. An empty list means that the text holds only stop words.
 `phrase_terms` is the row of a quoted phrase. `prefix_forms` is the beginning of the terms that a
 prefix finds, and terms beside them, since prose is stemmed: `decisio*` has to find `decis`.
@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import sys
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from itertools import chain
 from typing import TypeAlias
 
@@ -23,8 +23,7 @@ from cortex.core.text.tokenizer import (
     tokenize_query,
 )
 from cortex.core.text.value import NamedTuple
-from cortex.index.engines.whoosh.postings import Utf8Positions, encode_positions
-from cortex.index.engines.whoosh.whoosh_import import fields, stem
+from cortex.index.engines.stemmer import stem
 
 _TermsAtPosition: TypeAlias = "bytes | tuple[bytes, ...]"
 
@@ -148,14 +147,20 @@ def _split_shared_positions(found: dict[_TermsAtPosition, str]) -> dict[bytes, s
     return terms
 
 
-class ProseField(fields.FieldType):
-    """Text to be searched, not stored. Its terms are `core.words`', not a Whoosh analyzer's."""
+# Between terms that do not follow each other in the text; no term, since it is no letter.
+GAP = b"\x01"
 
-    def __init__(self, boost: float = 1.0) -> None:
-        super().__init__(Utf8Positions(field_boost=boost), None, scorable=True)
 
-    def index(self, value: str, **_: object) -> Iterator[tuple[bytes, int, float, bytes]]:
-        """The postings of a text: term, frequency, weight and encoded positions."""
-        boost = self.format.field_boost
-        for term, at in term_positions(value).items():
-            yield term, len(at), len(at) * boost, encode_positions(at)
+def joined_terms(text: str) -> bytes:
+    """The terms of a text in a row, with a blank on either side of each: those of `term_positions`.
+    Those that share a position with another stand behind the rest."""
+    row: list[bytes] = []
+    shared: list[bytes] = []
+    for entry in chain.from_iterable(map(_CHUNK_TERMS.__getitem__, split_chunks(text))):
+        if isinstance(entry, bytes):
+            row.append(entry)
+        else:
+            row.append(entry[0])
+            for term in entry[1:]:
+                shared += (GAP, term)
+    return b" %b " % b"  ".join([*row, *shared]) if row else b""

@@ -1,0 +1,100 @@
+"""An index, open for a search: its documents, each a passage of a note, and where words stand.
+
+What `PassageSearch` and `relevance_search` ask of an engine. Counts are those of live notes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Sequence
+from functools import cached_property
+
+from cortex.core.model.note_status import TIER_TRAIL
+from cortex.core.ranking.note_score import SeriesOrder
+from cortex.core.text.value import NamedTuple
+
+FIELDS = ("body", "head", "context", "around")
+
+
+class Alternatives(NamedTuple):
+    """What finds a word of a query in a field: any of `terms`, or `row`, one after the other."""
+
+    terms: tuple[str, ...]
+    row: tuple[str, ...] = ()
+    shown: tuple[str, ...] = ()  # how the words begin that are found
+    written: str = ""  # the word of the query, where it may be corrected
+
+
+class WantedNotes(NamedTuple):
+    """Which notes a search may find."""
+
+    most: int  # of each group, with all that score as the last of them
+    groups: Sequence[Collection[int]]  # of tiers
+    allowed: set[int] | None = None  # only these
+    hidden: Collection[int] = ()  # none of these
+    required: int = 0  # so many of the words, from the first, have to be in each
+
+
+class IndexReader:
+    """What it reads and counts stands for as long as the index is not changed."""
+
+    numbers: Sequence[int]  # of all documents: the number of the note
+    tiers: Sequence[int]
+    parts: Sequence[int]  # the place in the note
+    deleted: Collection[int] = frozenset()  # documents
+    note_count: int
+    mean_length: float  # of a note's text in terms
+    series_keys: Sequence[tuple[int, int]]  # number and series key of each live note of a series
+
+    # How many terms a field of a document has, text or head.
+    length: Callable[[str, int], int]
+    # Which live documents hold a word in a field, and how often its most frequent alternative.
+    frequencies: Callable[[str, Alternatives], Collection[tuple[int, float]]]
+    terms_from: Callable[[str, str], Iterable[str]]  # those of a field that begin so
+    # How many documents hold a term in a field, with those that are deleted.
+    document_frequency: Callable[[str, str], int]
+    # How many notes hold a word in title or text, and how many of the trail; asked where
+    # `candidates` are not all.
+    count_relevant: Callable[[Alternatives], tuple[int, int]]
+
+    def candidates(
+        self,
+        words: Iterable[tuple[Alternatives, float]],  # noqa: ARG002  all are candidates
+        wanted: WantedNotes,  # noqa: ARG002
+    ) -> IndexReader:
+        """The documents of the notes that may be the best for some words, weighed, with their
+        neighbours: here of all."""
+        return self
+
+    def numbers_with(self, one: Alternatives) -> set[int]:
+        """The notes that hold a word in any field."""
+        return {
+            self.numbers[place] for field in FIELDS for place, _ in self.frequencies(field, one)
+        }
+
+    def count(self, one: Alternatives) -> int:
+        """How many notes do."""
+        return len(self.numbers_with(one))
+
+    @cached_property
+    def series(self) -> SeriesOrder:
+        return SeriesOrder(self.series_keys)
+
+    @cached_property
+    def places(self) -> dict[int, int]:
+        """The first document of each note, by its number."""
+        documents = range(len(self.numbers))
+        return dict(zip(reversed(self.numbers), reversed(documents), strict=True))
+
+    @cached_property
+    def trail(self) -> set[int]:
+        """The documents of the trail that are not deleted."""
+        found = {place for place, one in enumerate(self.tiers) if one == TIER_TRAIL}
+        return found.difference(self.deleted)
+
+    def passages_with(self, document: int) -> range:
+        """All passages of a note, by one of them; they lie in a row."""
+        begin = end = document - self.parts[document]
+        number = self.numbers[document]
+        while end < len(self.numbers) and self.numbers[end] == number:
+            end += 1
+        return range(begin, end)

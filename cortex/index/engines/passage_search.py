@@ -1,0 +1,226 @@
+"""One query put to an index: every note that holds a word is scored whole, and shown by its best
+passage.
+
+Counts and average lengths are those of the live notes: an index that was changed note by note
+answers as one that was built anew, whatever its segments (law 1).
+"""
+
+from __future__ import annotations
+
+import heapq
+import sys
+from collections.abc import Iterable, Iterator
+from functools import cached_property
+
+from cortex.core.model.note_status import TIER_SET_ASIDE
+from cortex.core.ranking import note_score, word_forms
+from cortex.core.ranking.query import MAX_KEYWORDS, Query, QueryTerm
+from cortex.index.catalogue import FoundNotes, ScoredNote
+from cortex.index.engines.analysis import phrase_terms, prefix_forms, query_forms
+from cortex.index.engines.index_reader import FIELDS, Alternatives, IndexReader, WantedNotes
+from cortex.index.engines.stemmer import stem
+
+_MIN_CANDIDATES = 300  # best notes that are scored where not all are
+# Of a prefix, the most frequent ones: unbounded, p95 is 3.5 s at 100,000 notes.
+MAX_PREFIX_TERMS = 500
+# With fewer notes, a word of a German query is looked for in compounds too: that reads all terms,
+# 90 ms at 35,000.
+_FEW_NOTES = 10
+
+
+class PassageSearch:
+    """One query put to one open index."""
+
+    def __init__(self, reader: IndexReader, asked: Query) -> None:
+        self.reader = self.found = reader
+        self._length_of = dict[int, int]()  # in terms, by number of the note
+        wanted = [piece for piece in asked.terms if not piece.negated]
+        # Phrases are binding: somebody put the quotes there.
+        self.phrase_count = len(phrases := self._alternatives(wanted, phrases=True))
+        self.corrected: dict[str, tuple[str, ...]] = {}
+        self.asked: list[Alternatives] = []
+        self._holding: list[int] = []  # how many notes hold each
+        self.bodies: list[dict[int, float]] = []  # of each word, its frequency by document
+        self.words: list[note_score.NoteWeights] = []
+        for one in [*phrases, *self._alternatives(wanted, phrases=False)]:
+            self._add_word(one)
+        negated = [piece for piece in asked.terms if piece.negated]
+        excluded = self._alternatives(negated, phrases=True)
+        excluded += self._alternatives(negated, phrases=False)
+        self.excluded = {number for one in excluded for number in reader.numbers_with(one)}
+        self.is_negation = bool(asked.terms) and not wanted
+
+    def best(
+        self, limit: int, tiers: set[int], allowed: set[int] | None, without: set[int]
+    ) -> FoundNotes:
+        """As `FulltextEngine.search`."""
+        if not (self.asked or self.is_negation):
+            return FoundNotes([], {}, {})
+        rarities = [note_score.rarity(one, self.reader.note_count) for one in self._holding]
+        terms = {
+            term: rare for one, rare in zip(self.asked, rarities, strict=True) for term in one.shown
+        }
+        if self.asked:
+            groups = (tiers - {TIER_SET_ASIDE}, tiers & {TIER_SET_ASIDE})
+            most, hidden = max(limit, _MIN_CANDIDATES), self.excluded | without
+            wanted = WantedNotes(most, groups, allowed, hidden, self.phrase_count)
+            self.found = self.reader.candidates(zip(self.asked, rarities, strict=True), wanted)
+            self.words = [self._occurrences(one) for one in self.asked]
+        scores = note_score.score_notes(self.words, rarities)
+        series = self.reader.series
+        if series:
+            note_score.lift_neighbours(scores, self.words, rarities, series, limit)
+        if self.is_negation:
+            places = set(range(len(self.found.numbers))) - set(self.found.deleted)
+            scores = dict.fromkeys((self.found.numbers[place] for place in places), 1.0)
+        eligible = scores.keys() - self.excluded - without
+        eligible = eligible if allowed is None else eligible & allowed
+        for weights in self.words[: self.phrase_count]:
+            eligible &= weights.keys()
+        found = self._best_of(eligible, scores, rarities, limit, tiers)
+        return FoundNotes(found, terms, self.corrected, series)
+
+    def _best_of(
+        self,
+        eligible: set[int],
+        scores: dict[int, float],
+        rarities: list[float],
+        limit: int,
+        tiers: set[int],
+    ) -> list[ScoredNote]:
+        places = self.found.places
+        are_keywords = len(self.asked) <= MAX_KEYWORDS
+        groups: dict[bool, list[tuple[float, int]]] = {False: [], True: []}
+        for number in eligible:
+            # A neighbour of what may be among the best need not be among them.
+            if number in places and (tier := self.found.tiers[places[number]]) in tiers:
+                score = scores[number]
+                if are_keywords and self.asked:
+                    score *= note_score.coverage(number, self.words, rarities) ** 2
+                if score:
+                    groups[tier == TIER_SET_ASIDE].append((round(score, 9), number))
+        found: list[ScoredNote] = []
+        for is_set_aside, scored in groups.items():
+            for score, number in _best_with_ties(scored, limit):
+                part = self._best_part(places[number], rarities)
+                is_whole = not self.corrected and all(number in one for one in self.words)
+                found.append(ScoredNote(number, score, part, is_set_aside, is_whole))
+        return found
+
+    def _best_part(self, document: int, rarities: list[float]) -> int:
+        """Which passage of a note answers best; the first of those that answer alike."""
+        parts = self.found.passages_with(document)
+        if len(parts) == 1:
+            return 0
+        return -max(
+            (note_score.passage_score(one, self.bodies, rarities), parts[0] - one) for one in parts
+        )[1]
+
+    def _note_length(self, document: int) -> int:
+        """The length in terms of the note that a document is a passage of."""
+        number = self.found.numbers[document]
+        length = self._length_of.get(number)
+        if length is None:
+            parts = self.found.passages_with(document)
+            length = sum(self.found.length("body", one) for one in parts)
+            self._length_of[number] = length
+        return length
+
+    def _add_word(self, one: Alternatives) -> None:
+        """Look for a word; for what it means if no note holds it."""
+        count = self.reader.count(one)
+        if not count and one.written and (meant := word_forms.correct(one.written, stem, self)):
+            self.corrected[one.written] = meant
+            for term in meant:
+                self._add_word(Alternatives((term,), (), (term,)))
+            return
+        self.asked.append(one)
+        self._holding.append(count)
+
+    def starting(self, start: str) -> Iterator[str]:
+        """As `word_forms.Vocabulary`, of texts and titles."""
+        for field in ("body", "head"):
+            yield from self.reader.terms_from(field, start)
+
+    def has(self, term: str) -> bool:
+        return any(self.reader.document_frequency(field, term) for field in ("body", "head"))
+
+    def count_notes(self, term: str) -> int:
+        return self.reader.count(Alternatives((term,)))
+
+    @cached_property
+    def _is_german(self) -> bool:
+        return word_forms.is_german(self, self.reader.note_count)
+
+    def _alternatives(self, pieces: Iterable[QueryTerm], *, phrases: bool) -> list[Alternatives]:
+        """What finds each word of some pieces, or each phrase; nothing for a stop word."""
+        chosen = [piece for piece in pieces if (piece.kind == "phrase") == phrases]
+        return list(dict.fromkeys(one for piece in chosen for one in self._of_piece(piece)))
+
+    def _of_piece(self, piece: QueryTerm) -> Iterator[Alternatives]:
+        if piece.kind == "prefix":
+            start, stems = prefix_forms(piece.text)
+            most = sys.maxsize if piece.negated else MAX_PREFIX_TERMS
+            yield Alternatives(self._prefix_terms(start, stems, most), shown=(start, *stems))
+        elif piece.kind == "phrase":
+            if row := phrase_terms(piece.text):
+                yield Alternatives((), row, row)
+        else:
+            forms = query_forms(piece.text)
+            written = word_forms.spelling(piece.text) if len(forms) == 1 else ""
+            # A word of prose is a term; an identifier is one of its spellings, or its parts in a row.
+            for terms, row in forms:
+                near = self._near_terms(terms[0], written, piece.kind) if terms else []
+                yield Alternatives(
+                    (*terms, *near), row, (*terms, *near, *row), "" if piece.negated else written
+                )
+
+    def _near_terms(self, term: str, written: str, kind: str) -> list[str]:
+        """What is looked for beside a word: what is spelled like it, and forms of German words."""
+        near: list[str] = []
+        if kind == "similar" and written:
+            near += word_forms.one_edit_away(written, stem, self)
+        if term.isalpha() and self._is_german:
+            near += word_forms.german_forms(term, self)
+            if sum(map(self.count_notes, (term, *near))) < _FEW_NOTES:
+                near += word_forms.german_compounds(term, self)
+        return near
+
+    def _prefix_terms(self, start: str, stems: Iterable[str], most: int) -> tuple[str, ...]:
+        """The most frequent terms that begin so, and stems that prose has them by: `normaliz*`
+        means `normalize_topic`. What a note must not hold is no matter of frequency."""
+        frequencies: dict[str, int] = {}
+        for field in FIELDS:
+            for term in self.reader.terms_from(field, start):
+                frequency = self.reader.document_frequency(field, term)
+                frequencies[term] = frequencies.get(term, 0) + frequency
+        pairs = heapq.nlargest(most, ((many, term) for term, many in frequencies.items()))
+        terms = [term for _, term in pairs]
+        return tuple(dict.fromkeys([*terms, *stems]))
+
+    def _occurrences(self, one: Alternatives) -> note_score.NoteWeights:
+        """The notes that hold one of the alternatives, each with the weighted sum of its
+        frequencies in all fields and passages. Appends those in texts, by document, to `bodies`."""
+        weights: note_score.NoteWeights = {}
+        found, numbers, mean = self.found, self.found.numbers, self.reader.mean_length
+        in_bodies = dict(found.frequencies("body", one))
+        for place, frequency in in_bodies.items():
+            ratio = self._note_length(place) / mean
+            note_score.add_body(weights, numbers[place], frequency, ratio)
+        for place, frequency in found.frequencies("head", one):
+            terms = found.length("head", place)
+            note_score.add_head(weights, numbers[place], frequency, terms)
+        for place, frequency in found.frequencies("context", one):
+            note_score.add_context(weights, numbers[place], frequency)
+        for place, frequency in found.frequencies("around", one):
+            note_score.add_around(weights, numbers[place], frequency)
+        self.bodies.append(in_bodies)
+        return weights
+
+
+def _best_with_ties(scored: list[tuple[float, int]], limit: int) -> list[tuple[float, int]]:
+    """The pairs with the best scores, with all that score as the last of them: rebuilding the index
+    must not change which are answered."""
+    scored.sort(key=lambda one: -one[0])
+    least = scored[limit - 1][0] if len(scored) > limit else -1.0
+    return [one for one in scored if one[0] >= least]
