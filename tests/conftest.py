@@ -133,6 +133,9 @@ def _impersonal(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
             if variable.startswith(_PERSONAL) and variable not in _OF_THE_SUITE:
                 patch.delenv(variable)
         patch.setenv("GIT_CONFIG_SYSTEM", os.devnull)
+        patch.setenv(
+            "CORTEX_ENGINE", "whoosh"
+        )  # which every user has; tantivy has tests of its own
         _at_home(patch, tmp_path_factory)
         yield
 

@@ -76,10 +76,10 @@ def uses_sql(tree: ast.Module) -> bool:
             if id(node) not in docstrings and SQL.search(node.value):
                 return True
         elif isinstance(node, ast.Import):
-            if any(name.name in ("sqlite3", "whoosh") for name in node.names):
+            if any(name.name in ("sqlite3", "whoosh", "tantivy") for name in node.names):
                 return True
         elif isinstance(node, ast.ImportFrom) and re.search(
-            r"^(?:sqlite3|whoosh|cortex\.index\.engines\.)", node.module or ""
+            r"^(?:sqlite3|whoosh|tantivy|cortex\.index\.engines\.)", node.module or ""
         ):
             return True
     return False

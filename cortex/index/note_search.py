@@ -44,7 +44,7 @@ def search_notes(
 ) -> FusedNotes:
     """As `FulltextEngine.search`; where the vault has vectors and words do not answer well, also
     what is near by meaning. What fails becomes a problem, and words answer alone."""
-    found = load_engine().search(
+    found = load_engine(now.fulltext_folder).search(
         now.fulltext_folder, asked, limit, tiers, allowed=allowed, without=without
     )
     words = {one.number: one.score for one in found.notes}

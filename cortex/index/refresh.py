@@ -23,6 +23,7 @@ from cortex.core.model.caller import ProgressCallback
 from cortex.core.model.problem import ConflictError, CortexError, Problem, reason_of
 from cortex.core.text.value import NamedTuple
 from cortex.index.catalogue import FILE_NAME as CATALOGUE_FILE, Catalogue, IndexDamaged
+from cortex.index.engines import choose_engine, engine_of
 from cortex.index.file_scan import Entering, Snapshot, outer_rule_stamps, scan_vault, stamp_of
 from cortex.vault import user_folders
 from cortex.vault.git.change_marker import mark_briefings_stale
@@ -43,7 +44,7 @@ class IndexSession(NamedTuple):
     """Catalogue and index as of now. Valid inside the `with` of `open_index`, under its lock."""
 
     catalogue: Catalogue
-    fulltext_folder: str  # the folder of the Whoosh index; behind in a look without words
+    fulltext_folder: str  # the folder of the full-text index; behind in a look without words
     snapshot: Snapshot
     outcome: str  # how they were found: current, updated, built
     setup_problems: tuple[Problem, ...]  # of the settings and of git
@@ -63,6 +64,7 @@ class IndexState(NamedTuple):
     ignored: tuple[str, ...]
     noted: tuple[Problem, ...]
     sealed: dict[str, str]  # file below the cache folder -> stamp
+    engine: str  # as the settings ask for it
 
 
 class KnownScan(NamedTuple):
@@ -274,6 +276,9 @@ def load_valid_state(folder: str) -> IndexState | None:
             return None
         table |= {name: tuple(table[name]) for name in ("exclude", "ignored")}
         table["noted"] = tuple(Problem(*one) for one in table["noted"])
-        return IndexState(**table)
+        state = IndexState(**table)
+        # It may have been installed since, or removed.
+        is_of = engine_of(os.path.join(folder, INDEX_FOLDER))
+        return state if is_of == choose_engine(state.engine) else None
     except (OSError, ValueError, RecursionError, KeyError, TypeError, AttributeError):
         return None

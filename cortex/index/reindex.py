@@ -17,7 +17,7 @@ from cortex.core.model.note_status import MAX_NOTE_BYTES
 from cortex.core.model.problem import CortexError, Problem, reason_of
 from cortex.core.ranking.note_context import context_words, series_key
 from cortex.index.catalogue import Catalogue, hash_content
-from cortex.index.engines import Document, load_engine
+from cortex.index.engines import ENGINES, Document, asked_engine, choose_engine, load_engine
 from cortex.index.file_scan import TEMPLATE_MARK, Snapshot
 from cortex.index.note_summary import NoteSummary, summarize_note
 from cortex.index.refresh import (
@@ -64,11 +64,14 @@ class Reindexing:
         if state and known and known.state == state:
             # Nobody has read notes or settings since that scan.
             toml, exclude, seen = state.settings, state.exclude, known.seen
+            engine = state.engine
             noted = [problem for problem in state.noted if problem.where != ".git"]
             ignored = state.ignored
         else:
             toml = file_stamp(os.path.join(self.root, SETTINGS_FILE))
-            exclude, noted = self._load_settings()
+            exclude, engine, noted = self._load_settings()
+            if state and choose_engine(engine) != choose_engine(state.engine):
+                state = None
             ignored = state.ignored if state else self._list_git_ignored(noted)
             seen = scan_notes(self.root, exclude, ignored)
         held = decode_stamps(read_stamps(self.folder)) if state else {}
@@ -83,33 +86,37 @@ class Reindexing:
             os.unlink(os.path.join(self.folder, STATE_FILE))
             self._apply_changes(seen.stamps, held, words=words)
         else:
-            self._rebuild(seen.stamps)
+            self._rebuild(seen.stamps, choose_engine(engine))
         problems = tuple(noted)
         again = seen._replace(racy=seen.racy | self.unreadable)
         stamps = encode_stamps(again, for_later=True)
         store.replace(os.path.join(self.folder, STAMPS_FILE), stamps)
         fresh = IndexState(
-            toml, exclude, seen.rule_stamps, ignored, problems, compute_seal(self.folder)
+            toml, exclude, seen.rule_stamps, ignored, problems, compute_seal(self.folder), engine
         )
         data = json.dumps({"format": FORMAT, **fresh._asdict()}).encode()
         store.replace(os.path.join(self.folder, STATE_FILE), data)
         return ("updated" if state else "built"), seen, problems
 
-    def _load_settings(self) -> tuple[tuple[str, ...], list[Problem]]:
-        """The `exclude` and the problems of the settings; of unreadable ones the `exclude` of the
-        last index. Raises `CortexError` if there is none, and private notes might be indexed."""
+    def _load_settings(self) -> tuple[tuple[str, ...], str, list[Problem]]:
+        """The `exclude`, the engine and the problems of the settings; of unreadable ones those of
+        the last index. Raises `CortexError` if there is none, and private notes might be indexed."""
         from cortex.vault import settings  # noqa: PLC0415  6 ms that one changed note need not pay
 
         wanted = settings.load(self.root)
         if wanted.is_readable:
-            return wanted.exclude, list(wanted.problems)
+            noted = list(wanted.problems)
+            if asked_engine(wanted.engine) == "tantivy" != choose_engine(wanted.engine):
+                message = "[index] engine is tantivy, of which no fit version is installed"
+                noted.append(Problem(SETTINGS_FILE, message, "pip install 'tantivy>=0.27,<1'"))
+            return wanted.exclude, wanted.engine, noted
         if state := load_valid_state(self.folder):
-            return state.exclude, list(wanted.problems)
+            return state.exclude, state.engine, list(wanted.problems)
         if wanted.may_exclude:
             where = f"{self.root}/{SETTINGS_FILE}"
             message = f"{where} {wanted.problems[0].message}; it may exclude notes from the index"
             raise CortexError(message, wanted.problems[0].hint)
-        return wanted.exclude, list(wanted.problems)
+        return wanted.exclude, wanted.engine, list(wanted.problems)
 
     def _list_git_ignored(self, noted: list[Problem]) -> tuple[str, ...]:
         if not checkout.is_in_repository(self.root):
@@ -121,7 +128,7 @@ class Reindexing:
             noted.append(Problem(".git", message, error.hint))
             return ()
 
-    def _rebuild(self, stamps: dict[str, str]) -> None:
+    def _rebuild(self, stamps: dict[str, str], engine: str) -> None:
         """Rebuild catalogue and index."""
         with suppress(FileNotFoundError):
             os.unlink(os.path.join(self.folder, STATE_FILE))
@@ -138,7 +145,7 @@ class Reindexing:
                 catalogue.put_note(*read, number=numbers[path])
                 self.progress("indexing", next(done), len(paths))
 
-            load_engine().build(self.index_folder, paths, reading, put, cores=self.cores)
+            ENGINES[engine]().build(self.index_folder, paths, reading, put, cores=self.cores)
             catalogue.commit()
 
     def _apply_changes(self, stamps: dict[str, str], held: dict[str, str], *, words: bool) -> None:
@@ -169,7 +176,7 @@ class Reindexing:
             if words and catalogue.has_backlog():
                 removed, queued = catalogue.read_backlog()
                 documents = self._backlog_documents(catalogue, queued, added, stamps)
-                load_engine().update(self.index_folder, removed, documents)
+                load_engine(self.index_folder).update(self.index_folder, removed, documents)
                 catalogue.clear_backlog()
             catalogue.commit()
 

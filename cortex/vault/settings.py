@@ -12,6 +12,7 @@ from cortex.vault import files
 from cortex.vault.layout import SETTINGS_FILE, folder_problem, layout_of
 
 FORMAT_VERSION = 1
+_ENGINES = ("auto", "whoosh", "tantivy")  # as in index/engines
 _VAULT_EMBEDDERS = ("auto", "off", "minilm")
 _MAX_ALIAS_STEPS = 20  # from one alias to the next
 _PROJECT_RE = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")  # as in core/model/event.py
@@ -30,6 +31,7 @@ class Settings(NamedTuple):
 
     exclude: tuple[str, ...] = ()  # path patterns of notes that are not indexed: `private/*`
     problems: tuple[Problem, ...] = ()
+    engine: str = "auto"  # of search: auto, whoosh or tantivy
     # None: only where the vault is a repository of its own.
     autocommit: bool | None = None  # whether the watcher commits
     push: bool | None = None  # whether `cortex sync` pushes
@@ -84,12 +86,17 @@ def load(root: str) -> Settings:
         hint = 'write exclude = ["private/*"]'
         _add(problems, "[index] exclude is not a list of patterns", hint)
         exclude = []
+    engine = index.get("engine", "auto") if isinstance(index, dict) else "auto"
+    if engine not in _ENGINES:
+        _add(problems, "[index] engine is none that there is", 'write engine = "auto"')
+        engine = "auto"
     _check_layout(root, table, problems)
     if "distill" in table:
         hint = "take [distill] out; what runs stands in your own settings: cortex distill --help"
         _add(problems, "[distill] is not read: no vault can name a program", hint)
     return Settings(
         tuple(exclude),
+        engine=engine,
         autocommit=_parse_switch(table, "sync", "autocommit", problems),
         push=_parse_switch(table, "sync", "push", problems),
         notes=_parse_switch(table, "sync", "notes", problems),

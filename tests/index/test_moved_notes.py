@@ -15,7 +15,7 @@ from hypothesis import example, given, settings, strategies as st
 from cortex.core.model.caller import no_progress
 from cortex.core.ranking.query import parse
 from cortex.index.catalogue import ScoredNote
-from cortex.index.engines.whoosh import whoosh_index
+from cortex.index.engines import load_engine
 from cortex.index.refresh import IndexSession, open_index, query_index
 from cortex.operations.find.search import search
 from cortex.vault.locate import Vault
@@ -115,11 +115,12 @@ def everything(now: IndexSession) -> list[object]:
 
 
 def words(now: IndexSession, query: str) -> list[ScoredNote]:
-    return whoosh_index.search(
+    return load_engine(now.fulltext_folder).search(
         now.fulltext_folder, parse(query, "2026-11-20T16:45:12Z"), 20, (0, 1, 2)
     )[0]
 
 
+@pytest.mark.parametrize("engine", ["whoosh", "tantivy"])
 @given(steps)
 @example(
     [
@@ -136,7 +137,12 @@ def words(now: IndexSession, query: str) -> list[ScoredNote]:
     ]
 )
 @settings(max_examples=60, deadline=None)
-def test_moves_swaps_copies_and_edits_answer_as_a_rebuilt_index_after_each_look(steps) -> None:
+def test_moves_swaps_copies_and_edits_answer_as_a_rebuilt_index_after_each_look(
+    monkeypatch, engine, steps
+) -> None:
+    if engine == "tantivy":
+        pytest.importorskip(engine)
+    monkeypatch.setenv("CORTEX_ENGINE", engine)
     with tempfile.TemporaryDirectory() as folder:
         Path(folder, "cortex.toml").write_text("format = 1\n")
         vault = Vault(os.path.realpath(folder))

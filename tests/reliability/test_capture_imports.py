@@ -8,7 +8,7 @@ import sys
 import pytest
 
 FORBIDDEN = [
-    "whoosh", "yaml", "frontmatter", "git", "click", "typer", "rich", "asyncio", "mcp", "markdown_it", "sqlite3", "pydantic",
+    "whoosh", "tantivy", "yaml", "frontmatter", "git", "click", "typer", "rich", "asyncio", "mcp", "markdown_it", "sqlite3", "pydantic",
     "pathlib", "dataclasses", "inspect", "subprocess", "socket", "ssl", "logging", "tempfile", "urllib", "email", "http", "tomllib",
     "platformdirs", "importlib.metadata", "concurrent", "multiprocessing", "threading", "unittest", "ast", "random", "secrets",
 ]  # fmt: skip

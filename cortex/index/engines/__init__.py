@@ -3,7 +3,10 @@ it keeps words in a folder of the user's cache, by the numbers that the catalogu
 
 from __future__ import annotations
 
+import os
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from importlib.machinery import PathFinder
 from typing import TYPE_CHECKING, Protocol, TypeAlias, TypeVar
 
 if TYPE_CHECKING:
@@ -53,9 +56,39 @@ def _whoosh() -> FulltextEngine:
     return whoosh_index
 
 
-ENGINES: dict[str, Callable[[], FulltextEngine]] = {"whoosh": _whoosh}
+def _tantivy() -> FulltextEngine:
+    from cortex.index.engines.tantivy import tantivy_index  # noqa: PLC0415  as above
+
+    return tantivy_index
 
 
-def load_engine(name: str = "whoosh") -> FulltextEngine:
-    """Import an engine."""
-    return ENGINES[name]()
+ENGINES: dict[str, Callable[[], FulltextEngine]] = {"whoosh": _whoosh, "tantivy": _tantivy}
+_TANTIVY_RE = re.compile(r"tantivy-(?:0\.(?:2[7-9]|[3-9]\d)|[1-9])[\d.]*\.dist-info")
+
+
+def asked_engine(setting: str) -> str:
+    """The engine that is asked for: auto, whoosh or tantivy."""
+    return os.environ.get("CORTEX_ENGINE") or setting
+
+
+def choose_engine(setting: str) -> str:
+    """The engine of `[index] engine`: tantivy where it is installed, unless Whoosh is asked for.
+    Imports neither."""
+    if asked_engine(setting) == "whoosh":
+        return "whoosh"
+    spec = PathFinder.find_spec("tantivy")
+    # `importlib.metadata` takes 10 ms.
+    beside = (
+        os.listdir(os.path.dirname(os.path.dirname(spec.origin))) if spec and spec.origin else ()
+    )
+    return "tantivy" if any(map(_TANTIVY_RE.fullmatch, beside)) else "whoosh"
+
+
+def engine_of(folder: str) -> str:
+    """The name of the engine that wrote the index in a folder."""
+    return "tantivy" if os.path.exists(os.path.join(folder, "meta.json")) else "whoosh"
+
+
+def load_engine(folder: str) -> FulltextEngine:
+    """Import the engine that wrote the index in a folder."""
+    return ENGINES[engine_of(folder)]()

@@ -153,7 +153,7 @@ def _find_relevant(
     """The records of a vault that bear on the prompt and may be shown, best first."""
 
     def select(catalogue: Catalogue, words: str) -> list[_Relevant]:
-        relevant = load_engine().search_relevant(words, asked.prompt, asked.least_share)
+        relevant = load_engine(words).search_relevant(words, asked.prompt, asked.least_share)
 
         def record(one: RelevantNote, row: NoteRow) -> _Relevant:
             is_personal = asked.is_personal_vault

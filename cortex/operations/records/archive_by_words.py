@@ -85,7 +85,7 @@ def _candidates(now: IndexSession, query: str, at: str) -> list[_ForgetCandidate
     if not asked.terms:
         return []
     allowed = now.catalogue.numbers(NoteFilter(tiers=(TIER_CURRENT,), has_id=True))
-    scored, *_ = load_engine().search(
+    scored, *_ = load_engine(now.fulltext_folder).search(
         now.fulltext_folder, asked, _MAX_CANDIDATES, (TIER_CURRENT,), allowed=allowed, without=set()
     )
     rows = now.catalogue.rows_by_number(one.number for one in scored)

@@ -1,0 +1,220 @@
+"""A tantivy index, open for a search. It tells which notes hold a word, and which may be the best;
+how often each of these holds it is counted in their terms, which are stored beside.
+
+tantivy weighs by counts that include deleted notes. It is made to weigh by live ones, so that an
+index that was changed note by note answers as one that was built anew (law 1).
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Callable, Collection, Iterable, Iterator
+from operator import methodcaller
+from typing import Any
+
+import tantivy
+from tantivy import Occur, Query
+
+from cortex.core.model.note_status import TIER_TRAIL
+from cortex.core.ranking.query import MAX_KEYWORDS
+from cortex.index.engines.analysis import GAP
+from cortex.index.engines.index_reader import FIELDS, Alternatives, IndexReader, WantedNotes
+
+PASSAGE_MARK, FIELD_MARK = b"\x1e", b"\x1f"
+# About what a term in each field counts for in `note_score`.
+_GAINS = dict(zip(FIELDS, (1.0, 1.3, 0.7, 0.1), strict=True))
+_MAX_TERM_QUERIES = 24  # alternatives; of more a set of terms is faster
+_MORE_HITS = 4  # times as many when too few may be found
+_SAME_SCORE = 1 - 1e-5  # share of a score: tantivy sums up in 32 bits
+
+
+def _make_schema() -> Any:
+    builder = tantivy.SchemaBuilder()
+    for name in FIELDS:
+        builder.add_text_field(name, tokenizer_name="terms")
+    for name in ("number", "tier", "series", "length"):
+        builder.add_unsigned_field(name, indexed=True, fast=True)
+    builder.add_unsigned_field("every", indexed=True)  # 1: tells how many documents are weighed by
+    builder.add_bytes_field("terms", stored=True)  # of the fields of each passage
+    return builder.build()
+
+
+SCHEMA = _make_schema()
+
+
+def count_terms(joined: bytes) -> int:
+    """How many terms there are in what `joined_terms` gives."""
+    return joined.count(b" ") // 2 - joined.count(GAP)
+
+
+class TantivyReader(IndexReader):
+    """All notes, each a document."""
+
+    def __init__(self, folder: str) -> None:
+        index = tantivy.Index.open(folder)
+        self.searcher = index.searcher()
+        self.note_count = self.searcher.num_docs
+        every = self.searcher.search(Query.all_query(), max(1, self.note_count), False)
+        addresses = [address for _, address in every.hits]
+        self.numbers, self.tiers, keys, lengths = (
+            self.searcher.fast_field_values(name, addresses)
+            for name in ("number", "tier", "series", "length")
+        )
+        self.parts = bytes(len(addresses))
+        self.addresses = dict(zip(self.numbers, addresses, strict=True))
+        self.mean_length = max(1.0, sum(lengths) / max(1, self.note_count))
+        self.series_keys = [pair for pair in zip(self.numbers, keys, strict=True) if pair[1]]
+
+    def _hits(self, query: Query, limit: int) -> list[tuple[float, int]]:
+        """The scores and numbers of the best notes of a query."""
+        hits = self.searcher.search(query, limit, False).hits
+        numbers = self.searcher.fast_field_values("number", [address for _, address in hits])
+        return [(score, number) for (score, _), number in zip(hits, numbers, strict=True)]
+
+    def _idf(self, field: str, term: str) -> float:
+        """What tantivy weighs a term by; 0 for one that no note holds."""
+        if not (count := self.searcher.doc_freq(field, term)):
+            return 0.0
+        return math.log(1 + (self.searcher.doc_freq("every", 1) - count + 0.5) / (count + 0.5))
+
+    def _scoring(
+        self, one: Alternatives, fields: Iterable[str] = FIELDS, weight: float = 1.0
+    ) -> Iterator[tuple[Occur, Query]]:
+        """Queries each of which finds a word in a field, and scores about as `note_score` does."""
+        for field in fields:
+            alone = (*one.terms, *one.row) if len(one.row) == 1 else one.terms
+            idfs = {term: idf for term in alone if (idf := self._idf(field, term))}
+            queries = [(Query.term_query(SCHEMA, field, term), idfs[term]) for term in idfs]
+            if len(idfs) > _MAX_TERM_QUERIES:
+                terms = Query.term_set_query(SCHEMA, field, list(idfs))
+                queries = [(Query.const_score_query(terms, 1.0), 1.0)]
+            row = [self._idf(field, term) for term in one.row]
+            if len(row) > 1 and all(row):
+                queries.append((Query.phrase_query(SCHEMA, field, list(one.row)), sum(row)))
+            for query, idf in queries:
+                yield Occur.Should, Query.boost_query(query, weight * _GAINS[field] / idf)
+
+    def _matching(self, one: Alternatives, fields: Iterable[str] = FIELDS) -> Query:
+        """A query for the notes that hold a word."""
+        return Query.boolean_query(list(self._scoring(one, fields)))
+
+    def numbers_with(self, one: Alternatives) -> set[int]:
+        return {number for _, number in self._hits(self._matching(one), self.note_count)}
+
+    def count(self, one: Alternatives, fields: Iterable[str] = FIELDS, *musts: Any) -> int:
+        query = Query.boolean_query([_must(self._matching(one, fields)), *musts])
+        return int(self.searcher.search(query, 1, True).count)
+
+    def count_relevant(self, one: Alternatives) -> tuple[int, int]:
+        trail = _must(Query.term_query(SCHEMA, "tier", TIER_TRAIL))
+        in_trail = self.count(one, ("head", "body"), trail)
+        return self.count(one, ("head", "body")) - in_trail, in_trail
+
+    def terms_from(self, field: str, start: str) -> Iterator[str]:
+        return (term for term, _ in self.searcher.terms_with_prefix(field, start))
+
+    def document_frequency(self, field: str, term: str) -> int:
+        return int(self.searcher.doc_freq(field, term))
+
+    def candidates(
+        self, words: Iterable[tuple[Alternatives, float]], wanted: WantedNotes
+    ) -> IndexReader:
+        words = list(words)
+        if wanted.allowed is not None and len(wanted.allowed) <= wanted.most:
+            found = wanted.allowed & self.addresses.keys()
+        else:
+            scoring = [query for one, rare in words for query in self._scoring(one, weight=rare)]
+            musts = [_must(self._matching(one)) for one, _ in words]
+            kinds = [[_must(Query.boolean_query(scoring)), *musts[: wanted.required]]]
+            if 1 < len(words) <= MAX_KEYWORDS:
+                kinds.append([*kinds[0], *musts])  # who lacks a word loses most of the score
+            found = set()
+            for tiers in filter(None, wanted.groups):
+                of_tiers = _must(Query.term_set_query(SCHEMA, "tier", list(tiers)))
+                for kind in kinds:
+                    found |= self._best_of(Query.boolean_query([*kind, of_tiers]), wanted)
+        for _ in range(2 if self.series else 0):  # a neighbour is raised by its own
+            found |= {two for one in found for at in self.series.neighbours(one) for two in at}
+        return _Candidates(self, found)
+
+    def _best_of(self, query: Query, wanted: WantedNotes) -> set[int]:
+        """The best notes that may be found, with all that score as the last of them."""
+        most = size = wanted.most
+        while True:
+            hits = self._hits(query, size)
+            found = [
+                (score, number)
+                for score, number in hits
+                if number not in wanted.hidden
+                and (wanted.allowed is None or number in wanted.allowed)
+            ]
+            least = found[most - 1][0] * _SAME_SCORE if len(found) >= most else 0.0
+            if len(hits) < size or hits[-1][0] < least:
+                return {number for score, number in found if score >= least}
+            size *= _MORE_HITS
+
+
+class _Candidates(IndexReader):
+    """Some notes of an index: their terms in memory, a document for each passage."""
+
+    def __init__(self, whole: TantivyReader, numbers: Collection[int]) -> None:
+        self.numbers, self.tiers, self.parts = [], [], []
+        self._texts: dict[str, list[bytes]] = {field: [] for field in FIELDS}
+        addresses = [(whole.addresses[number], number) for number in numbers]
+        # In their order: the terms of notes next to each other are read at once.
+        addresses.sort(key=lambda one: (one[0].segment_ord, one[0].doc))
+        tiers = whole.searcher.fast_field_values("tier", [address for address, _ in addresses])
+        for (address, number), tier in zip(addresses, tiers, strict=True):
+            terms = bytes(whole.searcher.doc(address).get_first("terms"))
+            for part, passage in enumerate(terms.split(PASSAGE_MARK)):
+                self.numbers.append(number)
+                self.tiers.append(tier)
+                self.parts.append(part)
+                for field, text in zip(FIELDS, passage.split(FIELD_MARK), strict=True):
+                    self._texts[field].append(text)
+
+    def length(self, field: str, document: int) -> int:
+        return count_terms(self._texts[field][document])
+
+    def frequencies(self, field: str, one: Alternatives) -> Collection[tuple[int, float]]:
+        counts = enumerate(map(_counter(one), self._texts[field]))
+        return [(place, float(count)) for place, count in counts if count]
+
+
+def _must(query: Query) -> tuple[Occur, Query]:
+    """A clause that has to be fulfilled; the others alone score."""
+    return Occur.Must, query
+
+
+def _counter(one: Alternatives) -> Callable[[bytes], int]:
+    """What counts how often joined terms hold the most frequent alternative."""
+    terms = {term.encode() for term in one.terms}
+    row = b" %b " % b"  ".join(map(str.encode, one.row)) if one.row else b""
+    needles = [*(b" %b " % term for term in terms), *([row] if row else ())]
+    if len(needles) == 1:
+        return methodcaller("count", needles[0])
+    if len(needles) <= _MAX_TERM_QUERIES:
+        return lambda text: max(map(text.count, needles), default=0) if text else 0
+
+    def count(text: bytes) -> int:
+        held = terms.intersection(text.split())
+        return max((text.count(b" %b " % term) for term in held), default=0)
+
+    return count
+
+
+_kept: dict[str, tuple[tuple[int, int], TantivyReader]] = {}
+
+
+def open_reader(folder: str, most: int) -> TantivyReader:
+    """An index, which is kept open until another is written in its folder; at most so many."""
+    status = os.stat(os.path.join(folder, "meta.json"))
+    stamp = (status.st_mtime_ns, status.st_ino)
+    known = _kept.pop(folder, None)
+    if known is None or known[0] != stamp:
+        known = stamp, TantivyReader(folder)
+    for name in list(_kept)[: len(_kept) + 1 - max(1, most)]:
+        _kept.pop(name, None)  # another thread may have taken it
+    _kept[folder] = known
+    return known[1]
