@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 
 from benchmarks.measure import row, timed
 from cortex.core.model.caller import Caller, no_progress
+from cortex.index.engines import choose_engine
 from cortex.index.refresh import query_index
 from cortex.operations.care.embed import embed
 from cortex.operations.care.init import init
@@ -138,11 +139,9 @@ def intervals(scores: Sequence[Score]) -> dict[str, Interval]:
     return found
 
 
-def search_options(*, words_only: bool, engine: str) -> dict[str, Any]:
+def search_options(*, words_only: bool) -> dict[str, Any]:
     """The options of `cortex search` that are asked for; exits where it has no such option."""
     wanted: dict[str, Any] = {"words_only": True} if words_only else {}
-    if engine:
-        wanted["engine"] = engine
     known = inspect.signature(search).parameters
     if missing := [name for name in wanted if name not in known]:
         have = ", ".join(list(known)[3:])
@@ -218,7 +217,11 @@ def main() -> None:
     parser.add_argument("--engine", default="", help="which full-text engine searches")
     parser.add_argument("--json", action="store_true", help="print one JSON list")
     given = parser.parse_args()
-    options = search_options(words_only=given.words_only, engine=given.engine)
+    options = search_options(words_only=given.words_only)
+    if given.engine:
+        os.environ["CORTEX_ENGINE"] = given.engine
+        if choose_engine(given.engine) != given.engine:
+            raise SystemExit(f"not available: {given.engine}")
     results: list[Result] = []
     with tempfile.TemporaryDirectory(prefix="cortex-bench-") as work:
         for variable in ("HOME", "XDG_CACHE_HOME", "XDG_STATE_HOME", "XDG_CONFIG_HOME"):

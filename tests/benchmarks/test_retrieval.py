@@ -88,7 +88,8 @@ def test_the_table_has_a_row_for_each_set_and_category(data) -> None:
 
 def test_what_is_not_there_is_said(data, monkeypatch) -> None:
     assert "no set roses" in run("--data", data, "--sets", "roses").stderr
-    monkeypatch.setattr(retrieval, "search", lambda vault, caller, query, *, engine="": None)
-    assert retrieval.search_options(words_only=False, engine="x") == {"engine": "x"}
-    with pytest.raises(SystemExit, match=r"not available: .* no words_only; it has engine"):
-        retrieval.search_options(words_only=True, engine="x")
+    assert "not available: x" in run("--data", data, "--engine", "x").stderr
+    monkeypatch.setattr(retrieval, "search", lambda vault, caller, query, *, number=1: None)
+    assert retrieval.search_options(words_only=False) == {}
+    with pytest.raises(SystemExit, match=r"not available: .* no words_only; it has number"):
+        retrieval.search_options(words_only=True)
