@@ -214,10 +214,12 @@ def test_without_it_whoosh_answers_and_says_so(mixed, caller, monkeypatch, tmp_p
     (tmp_path / "tantivy/__init__.py").touch()
     if there:
         (tmp_path / there).mkdir()
-    real = PathFinder.find_spec
-    monkeypatch.setattr(
-        PathFinder, "find_spec", lambda name, *_: real(name, [str(tmp_path)] if there else [])
-    )
+    real, where = PathFinder.find_spec, [str(tmp_path)] if there else []
+
+    def find_spec(name, *more):
+        return real(name, where) if name == "tantivy" else real(name, *more)
+
+    monkeypatch.setattr(PathFinder, "find_spec", find_spec)
     answer = search(mixed, caller, "zebra")
     assert engine_of(folder) == "whoosh"
     assert [hit.path for hit in answer.hits] == before
@@ -263,3 +265,16 @@ def test_only_its_engine_imports_it_and_it_does_not_import_the_other(mixed) -> N
                 check=True,
             )
             assert done.stdout.splitlines()[-1] == modules
+
+
+def test_an_empty_vault_and_one_that_lost_its_notes(vault_from, caller) -> None:
+    vault = vault_from("=== a.md\n")
+    Path(vault.root, "a.md").unlink()
+    folder = build(vault, "tantivy")
+    for _ in range(2):
+        for query in QUERIES:
+            assert paths(vault, caller, query) == []
+        assert load_engine(folder).search_relevant(folder, "the zebra merge", 0.1).notes == []
+        Path(vault.root, "a.md").write_text("zebra merge\n")
+        assert paths(vault, caller, "zebra") == ["a.md"]
+        Path(vault.root, "a.md").unlink()
