@@ -96,3 +96,21 @@ def test_german_plurals_and_compounds(vault_from, caller, query, paths):
 def test_english_notes_know_no_german_forms(vault_from, caller):
     vault = vault_from("=== a.md\nThe server.\n=== b.md\nServen, and nothing more.\n")
     assert [one.path for one in search(vault, caller, "server").hits] == ["a.md"]
+
+
+def test_the_likest_word_is_meant_not_the_most_frequent(vault_from, caller) -> None:
+    walls = "".join(f"=== w{i}.md\n# Walls\n\nThe red wall.\n" for i in range(3))
+    vault = vault_from(f"{walls}=== r.md\n# Redis\n\nRedis lost jobs.\n")
+    for query in ("redsi", "reddis"):
+        assert [one.path for one in search(vault, caller, query).hits] == ["r.md"]
+
+
+def test_two_words_are_one_only_where_they_stand_side_by_side(vault_from, caller) -> None:
+    vault = vault_from("=== a.md\nThe tests pass, and the port is open.\n")
+    found = search(vault, caller, "passport")
+    assert (found.hits, found.corrected) == ((), {})
+
+
+def test_a_note_is_not_shown_for_the_name_that_was_excluded(vault_from, caller) -> None:
+    vault = vault_from("=== cat.md\n# Our cat\n\nSleeps.\n=== w.md\n# Walls\n\nRed.\n")
+    assert [one.path for one in search(vault, caller, "-cat").hits] == ["w.md"]

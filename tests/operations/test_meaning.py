@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from cortex.core.model.problem import InvalidInputError
 from cortex.core.ranking.fusion import Fusion, blend_neighbours, fuse
 from cortex.core.ranking.note_score import SeriesOrder
 from cortex.index.vectors.embedders import load_embedder
@@ -118,6 +119,21 @@ def test_notes_like_one_are_found_without_a_model(embedded, caller, cortex) -> N
     assert server.texts == []
     assert "car-aaaaaa" not in ids(search(vault, caller, similar_to="car-aaaaaa"))
     assert ids(search(vault, caller, "type:meeting", similar_to="car-aaaaaa")) == []
+
+
+def test_a_note_to_compare_with_takes_no_words(embedded, caller) -> None:
+    vault, _ = embedded
+    with pytest.raises(InvalidInputError, match="takes no words"):
+        search(vault, caller, "hound", similar_to="car-aaaaaa")
+
+
+def test_vectors_that_cannot_be_read_are_said(embedded, caller) -> None:
+    vault, _ = embedded
+    for file in Path(vault.cache_folder(), "vectors").glob("*.vectors"):
+        file.write_bytes(b"")
+    found = search(vault, caller, "which hound is it that sleeps all day")
+    assert ids(found) == ["dog.md"]
+    assert ["the vectors cannot be read" in one.message for one in found.problems] == [True]
 
 
 def test_without_vectors_notes_like_one_are_those_with_its_words(vault_from, caller) -> None:

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Protocol
 
-from cortex.core.text.strings import close_matches
+from cortex.core.text.strings import close_matches, likeness
 from cortex.core.text.tokenizer import STOP_WORDS, Stemmer, fold_accents
 
 # Of a shorter word, another one is as likely as the one that is meant; a longer one is no word.
@@ -25,9 +25,9 @@ _LINKING_LETTERS = ("", "s", "es", "n", "en")  # between the parts of a German c
 # and `er`.
 _GERMAN_ENDINGS = ("innen", "nen", "ern", "en", "er", "es", "em", "in", "e", "n", "s")
 _GERMAN_ENDINGS_RE = "|".join(_GERMAN_ENDINGS)
-# A vault is German when more than this share of its notes holds one of these words.
-GERMAN_WORDS = ("und", "nicht", "wird", "eine", "fur")
-GERMAN_SHARE = 0.05
+# A vault has German notes when more than this share, or so many, of its notes hold one of these.
+GERMAN_WORDS = ("und", "nicht", "wird", "eine", "fur", "der", "das", "ist", "sind", "werden")
+GERMAN_SHARE, GERMAN_NOTES = 0.05, 3
 
 
 class Vocabulary(Protocol):
@@ -41,17 +41,26 @@ class Vocabulary(Protocol):
     def count_notes(self, term: str) -> int:
         """How many live notes hold a term."""
 
+    def count_rows(self, terms: tuple[str, ...]) -> int:
+        """How many live notes hold these terms one after the other."""
 
-def correct(word: str, stem: Stemmer, known: Vocabulary) -> tuple[str, ...]:
-    """The terms that a word means which no note holds: the most frequent one with one letter other,
-    else its two halves, else the likeliest with the same first letter; none of a short word."""
+
+def correct(
+    word: str, stem: Stemmer, known: Vocabulary, *, is_question: bool = False
+) -> tuple[str, ...]:
+    """The terms that a word means which no note holds: the likest with one letter other, else its
+    two halves where they stand side by side (or anywhere, for a question), else the likest with
+    the same first letter; none of a short word."""
     if not _MIN_CHARS <= len(word) <= _MAX_CHARS or any(map(str.isdigit, word)):
         return ()
     counted = {term: known.count_notes(term) for term in one_edit_away(word, stem, known)}
-    best = max(counted, key=lambda term: (counted[term], term), default="")
-    if best and counted[best]:
-        return (best,)
-    if halves := _halves(word, stem, known):
+    likely = [term for term, count in counted.items() if count]
+    if likely:
+        return (
+            max(likely, key=lambda term: (round(likeness(word, term), 1), counted[term], term)),
+        )
+    halves = _halves(word, stem, known)
+    if halves and (is_question or known.count_rows(halves)):
         return halves
     if word.isalpha() and len(word) > _MIN_CHARS + 1:
         near = [term for term in known.starting(word[0]) if abs(len(term) - len(word)) < 4]
@@ -75,8 +84,8 @@ def one_edit_away(word: str, stem: Stemmer, known: Vocabulary) -> list[str]:
 
 
 def _halves(word: str, stem: Stemmer, known: Vocabulary) -> tuple[str, ...]:
-    """The parts of a compound, of which the rarer one is held by the most notes."""
-    best: tuple[int, tuple[str, ...]] = (0, ())
+    """The parts of a compound that stand side by side in the most notes, else that most hold."""
+    best: tuple[int, int, tuple[str, ...]] = (0, 0, ())
     for cut in range(_MIN_HALF_CHARS, len(word) - _MIN_HALF_CHARS + 1):
         head, tail = word[:cut], word[cut:]
         if tail in STOP_WORDS or not tail.isalpha():
@@ -86,13 +95,15 @@ def _halves(word: str, stem: Stemmer, known: Vocabulary) -> tuple[str, ...]:
             if head.endswith(link) and len(first) >= _MIN_HALF_CHARS and first not in STOP_WORDS:
                 terms = (stem(first), stem(tail))
                 if all(map(known.has, terms)):
-                    best = max(best, (min(map(known.count_notes, terms)), terms))
-    return best[1]
+                    fewest = min(map(known.count_notes, terms))
+                    best = max(best, (known.count_rows(terms), fewest, terms))
+    return best[2]
 
 
 def is_german(known: Vocabulary, live: int) -> bool:
     """Whether enough of the `live` notes are German."""
-    return max(map(known.count_notes, GERMAN_WORDS)) > GERMAN_SHARE * live
+    most = max(map(known.count_notes, GERMAN_WORDS))
+    return most >= GERMAN_NOTES or most > GERMAN_SHARE * live
 
 
 def german_forms(term: str, known: Vocabulary) -> list[str]:

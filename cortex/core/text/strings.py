@@ -112,6 +112,13 @@ def close_matches(name: str, known: Iterable[str], limit: int = 3, least: float 
     return get_close_matches(name, list(known), limit, least)
 
 
+def likeness(one: str, other: str) -> float:
+    """How alike two words are, 0 to 1, as `difflib` has it."""
+    from difflib import SequenceMatcher  # noqa: PLC0415  as above
+
+    return SequenceMatcher(None, one, other).ratio()
+
+
 def did_you_mean(near: Sequence[str], otherwise: str) -> str:
     """A hint that offers the names in `near`; `otherwise` when there is none."""
     return f"did you mean {', '.join(near)}?" if near else otherwise

@@ -26,6 +26,7 @@ MAX_PREFIX_TERMS = 500
 # With fewer notes, a word of a German query is looked for in compounds too: that reads all terms,
 # 90 ms at 35,000.
 _FEW_NOTES = 10
+_CORRECTED_WEIGHT = 0.75  # of a word that may not be the one that was meant
 
 
 class PassageSearch:
@@ -42,8 +43,9 @@ class PassageSearch:
         self._holding: list[int] = []  # how many notes hold each
         self.bodies: list[dict[int, float]] = []  # of each word, its frequency by document
         self.words: list[note_score.NoteWeights] = []
-        for one in [*phrases, *self._alternatives(wanted, phrases=False)]:
-            self._add_word(one)
+        words = self._alternatives(wanted, phrases=False)
+        for one in [*phrases, *words]:
+            self._add_word(one, is_question=len(words) > MAX_KEYWORDS)
         negated = [piece for piece in asked.terms if piece.negated]
         excluded = self._alternatives(negated, phrases=True)
         excluded += self._alternatives(negated, phrases=False)
@@ -56,7 +58,12 @@ class PassageSearch:
         """As `FulltextEngine.search`."""
         if not (self.asked or self.is_negation):
             return FoundNotes([], {}, {})
-        rarities = [note_score.rarity(one, self.reader.note_count) for one in self._holding]
+        corrected = {term for terms in self.corrected.values() for term in terms}
+        rarities = [
+            note_score.rarity(count, self.reader.note_count)
+            * (_CORRECTED_WEIGHT if set(one.shown) <= corrected else 1.0)
+            for one, count in zip(self.asked, self._holding, strict=True)
+        ]
         terms = {
             term: rare for one, rare in zip(self.asked, rarities, strict=True) for term in one.shown
         }
@@ -126,16 +133,18 @@ class PassageSearch:
             self._length_of[number] = length
         return length
 
-    def _add_word(self, one: Alternatives) -> None:
+    def _add_word(self, one: Alternatives, *, is_question: bool) -> None:
         """Look for a word; for what it means if no note holds it."""
-        count = self.reader.count(one)
-        if not count and one.written and (meant := word_forms.correct(one.written, stem, self)):
-            self.corrected[one.written] = meant
-            for term in meant:
-                self._add_word(Alternatives((term,), (), (term,)))
-            return
-        self.asked.append(one)
-        self._holding.append(count)
+        found = [one]
+        if one.written and not self.reader.count(one):
+            meant = word_forms.correct(one.written, stem, self, is_question=is_question)
+            if meant:
+                self.corrected[one.written] = meant
+                found = [Alternatives((term,), (), (term,)) for term in meant]
+            if len(meant) > 1 and self.count_rows(meant):
+                found = [Alternatives((), meant, meant)]
+        self.asked += found
+        self._holding += map(self.reader.count, found)
 
     def starting(self, start: str) -> Iterator[str]:
         """As `word_forms.Vocabulary`, of texts and titles."""
@@ -147,6 +156,9 @@ class PassageSearch:
 
     def count_notes(self, term: str) -> int:
         return self.reader.count(Alternatives((term,)))
+
+    def count_rows(self, terms: tuple[str, ...]) -> int:
+        return self.reader.count(Alternatives((), terms))
 
     @cached_property
     def _is_german(self) -> bool:
@@ -180,7 +192,7 @@ class PassageSearch:
         near: list[str] = []
         if kind == "similar" and written:
             near += word_forms.one_edit_away(written, stem, self)
-        if term.isalpha() and self._is_german:
+        if term.isalpha() and self._is_german and self.count_notes(term) < _FEW_NOTES:
             near += word_forms.german_forms(term, self)
             if sum(map(self.count_notes, (term, *near))) < _FEW_NOTES:
                 near += word_forms.german_compounds(term, self)

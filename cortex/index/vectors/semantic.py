@@ -3,6 +3,7 @@ and what fails becomes a problem to tell: words alone answer then."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
@@ -11,6 +12,7 @@ from cortex.core.model.caller import no_progress
 from cortex.core.model.problem import ConflictError, CortexError, Problem, problem_of
 from cortex.index.catalogue import Catalogue
 from cortex.index.refresh import IndexSession
+from cortex.index.vectors import FOLDER
 from cortex.index.vectors.embedders import (
     INSTALL_HINT,
     EmbedderFailed,
@@ -41,13 +43,15 @@ def nearest(
 ) -> NearNotes:
     """At least `limit` notes of those allowed where there are so many, and all that are as near as
     the last. Loads a model. A few passages that lack a vector get theirs first."""
-    if not has_vectors(now.catalogue):
+    if not os.path.isdir(os.path.join(now.catalogue.folder, FOLDER)):
         return NearNotes([])
 
     def find() -> NearNotes:
         chosen, problem = choose_embedder(vault.root)
         if chosen.embedder == "off":
             return NearNotes([], 0, problem)
+        if not has_vectors(now.catalogue):
+            raise EmbedderFailed("the vectors cannot be read", "cortex embed")
         if not chosen.embedder:
             raise EmbedderFailed("no embedder is installed", INSTALL_HINT)
         embedder = load_embedder(chosen)
@@ -68,6 +72,9 @@ def nearest(
         query = embedder.embed([text])
         if query.shape != (1, dimension) or not (abs(query) <= 2).all():
             raise EmbedderFailed(f"{embedder.model} gave no vector of {dimension} numbers")
+        if not problem and passages.missing and not embedder.is_remote:
+            message = f"{passages.missing:,} passages have no vector yet"
+            problem = Problem("semantic", message, "cortex embed")
         return NearNotes(passages.nearest(query, limit), passages.missing, problem)
 
     return _or_problem(find)
@@ -125,5 +132,6 @@ def _or_problem(find: Callable[[], NearNotes]) -> NearNotes:
     try:
         return find()
     except (CortexError, OSError, ImportError, ValueError, MemoryError) as error:
-        said = problem_of("semantic", error, "cortex embed", "meaning is left out: ")
+        hint = INSTALL_HINT if isinstance(error, ImportError) else "cortex embed"
+        said = problem_of("semantic", error, hint, "meaning is left out: ")
         return NearNotes([], 0, said)

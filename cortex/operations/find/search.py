@@ -12,7 +12,7 @@ from cortex.core.model import event as events
 from cortex.core.model.caller import Caller
 from cortex.core.model.note_status import HIDDEN_STATUSES, TIER_CURRENT, TIER_SET_ASIDE, TIER_TRAIL
 from cortex.core.model.parameters import Between, NoteName, QueryText, Since
-from cortex.core.model.problem import CortexError, NotFoundError, Problem
+from cortex.core.model.problem import CortexError, InvalidInputError, NotFoundError, Problem
 from cortex.core.model.record import RECORD_TYPES
 from cortex.core.ranking import query as queries, word_forms
 from cortex.core.ranking.fusion import MEANING_SHARE, Fusion
@@ -197,6 +197,7 @@ def _build_result(
             word: shown
             for part in parts
             for word, instead in part.ranked.corrected.items()
+            if all(word in other.ranked.corrected for other in parts)
             if (shown := _show_terms(instead, hits)) != word
         },
     )
@@ -467,6 +468,9 @@ def _rank_similar(vault: Vault, now: IndexSession, request: _SearchRequest) -> _
     """The notes nearest in meaning to one; without vectors, those with the words of its title."""
     from cortex.index.vectors import semantic  # noqa: PLC0415  as above
 
+    if request.query.terms:
+        hint = "cortex search --similar-to NOTE; filters may stand beside it"
+        raise InvalidInputError("a note to compare with takes no words beside it", hint)
     asked, like = request.query, resolve_note.find_one(now.catalogue, request.similar_to)
     wanted = NoteFilter(query=asked, tiers=KNOWLEDGE_TIERS)
     allowed = now.catalogue.numbers(wanted) - {like.number}
@@ -482,8 +486,9 @@ def _rank_similar(vault: Vault, now: IndexSession, request: _SearchRequest) -> _
         return _Ranked(ranked, len(ranked))
     words = tuple(QueryTerm("word", word) for word in like.title.split()[: queries.MAX_TERMS])
     by_words = request._replace(query=asked._replace(terms=words, text=like.title))
-    answer = _rank_notes(vault, now, by_words, {like.number})
-    message = f"{like.id} has no vectors: compared by the words of its title"
+    told = now.catalogue.numbers(NoteFilter(tiers=(TIER_TRAIL,), ids=like.events))
+    answer = _rank_notes(vault, now, by_words, {like.number} | told)
+    message = f"no vectors to compare {like.id} with: compared by the words of its title"
     problem = near.problem or Problem("semantic", message, "cortex embed")
     return answer._replace(problems=[problem])
 
@@ -492,6 +497,8 @@ def _called_first(
     now: IndexSession, asked: Query, ranked: list[_RankedRow], without: set[int]
 ) -> list[_RankedRow]:
     """The notes, those called like the query first: by title, then file name, then alias."""
+    if any(one.negated for one in asked.terms):
+        return ranked
     called = notes_called(now.catalogue, asked.text)
     numbers = called.keys() - without
     if not numbers:
