@@ -106,7 +106,7 @@ def test_the_likest_word_is_meant_not_the_most_frequent(vault_from, caller) -> N
 
 
 def test_two_words_are_one_only_where_they_stand_side_by_side(vault_from, caller) -> None:
-    vault = vault_from("=== a.md\nThe tests pass, and the port is open.\n")
+    vault = vault_from("=== a.md\nThe tests pass. Another red port is open.\n")
     found = search(vault, caller, "passport")
     assert (found.hits, found.corrected) == ((), {})
 
