@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from cortex.index.refresh import Look
 
 _MAX_AGE_SECONDS = 35.0  # the loop scans every 30, for writes through memory maps make no event
+_MOUNTS_FILE = "/proc/self/mountinfo"
 _READ_BYTES = 1 << 16
 _EVENT = struct.Struct("iIII")  # watch, mask, cookie, length of the name
 # What inotify calls a change of a file's content or properties, and all that is watched: those,
@@ -79,7 +80,7 @@ class _WatchedFolders:
         self._device = -1
         self._is_complete = False
         # Marked by the kernel when anything was mounted, or no longer is.
-        self._mounts = open("/proc/self/mountinfo", "rb")  # noqa: SIM115
+        self._mounts = open(_MOUNTS_FILE, "rb")  # noqa: SIM115
         self._mount_poll = select.poll()
         self._mount_poll.register(self._mounts, select.POLLPRI)
 

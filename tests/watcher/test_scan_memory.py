@@ -61,6 +61,8 @@ class Asker:
 def ask(monkeypatch) -> Iterator[Callable[[Path], Asker]]:
     """Askers on a file system that tells everything, whatever the tests run on."""
     monkeypatch.setattr(event_support, "is_local", lambda _root: True)
+    # Another test may mount something meanwhile.
+    monkeypatch.setattr(scan_memory, "_MOUNTS_FILE", "/proc/self/stat")
     with ExitStack() as made:
 
         def start(root: Path) -> Asker:
