@@ -12,8 +12,8 @@ from cortex.core.ranking.note_score import SeriesOrder
 from cortex.core.ranking.query import MAX_KEYWORDS, Query
 from cortex.core.text.tokenizer import STOP_WORDS
 from cortex.core.text.value import NamedTuple
+from cortex.index import engines
 from cortex.index.catalogue import FoundNotes, ScoredNote
-from cortex.index.engines import load_engine
 from cortex.index.refresh import IndexSession
 from cortex.index.vectors import FOLDER
 from cortex.vault.locate import Vault
@@ -42,9 +42,9 @@ def search_notes(
     without: Collection[int] = (),
     fusion: Fusion,
 ) -> FusedNotes:
-    """As `FulltextEngine.search`; where the vault has vectors and words do not answer well, also
+    """As `engines.search`; where the vault has vectors and words do not answer well, also
     what is near by meaning. What fails becomes a problem, and words answer alone."""
-    found = load_engine(now.fulltext_folder).search(
+    found = engines.search(
         now.fulltext_folder, asked, limit, tiers, allowed=allowed, without=without
     )
     words = {one.number: one.score for one in found.notes}

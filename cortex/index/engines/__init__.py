@@ -10,9 +10,12 @@ from importlib.machinery import PathFinder
 from typing import TYPE_CHECKING, Protocol, TypeAlias, TypeVar
 
 if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
     from cortex.core.ranking.query import Query
     from cortex.core.ranking.relevance import RelevantNotes
     from cortex.index.catalogue import FoundNotes
+    from cortex.index.engines.index_reader import IndexReader
 
 # A passage of a note for an engine: number, tier, part (its place in the note), body (its text),
 # around (what stands around it, or None); of the first one also head (title, aliases, tags),
@@ -37,16 +40,8 @@ class FulltextEngine(Protocol):
     def update(self, folder: str, dropped: Iterable[int], added: Iterable[Document]) -> None:
         """Forget the notes of some numbers and add others, in one commit."""
 
-    def search(
-        self, folder: str, asked: Query, limit: int, tiers: Sequence[int],
-        *, allowed: set[int] | None = None, without: Iterable[int] = (),
-    ) -> FoundNotes:  # fmt: skip
-        """The best notes and what is best of those set aside, at least `limit` of each where there
-        are so many, with every one that scores as the last of them. Only notes of `tiers`, only
-        `allowed` ones, none of `without`."""
-
-    def search_relevant(self, folder: str, prompt: str, least_share: float) -> RelevantNotes:
-        """What bears on a prompt: what covers at least this share of what its words tell."""
+    def open_reader(self, folder: str) -> AbstractContextManager[IndexReader]:
+        """The index, to be asked. What cannot be read inside raises `IndexDamaged`, too."""
 
 
 def _whoosh() -> FulltextEngine:
@@ -92,3 +87,34 @@ def engine_of(folder: str) -> str:
 def load_engine(folder: str) -> FulltextEngine:
     """Import the engine that wrote the index in a folder."""
     return ENGINES[engine_of(folder)]()
+
+
+def search(
+    folder: str,
+    asked: Query,
+    limit: int,
+    tiers: Sequence[int],
+    *,
+    allowed: set[int] | None = None,
+    without: Iterable[int] = (),
+) -> FoundNotes:
+    """The best notes and what is best of those set aside, at least `limit` of each where there are
+    so many, with every one that scores as the last of them. Only notes of `tiers`, only `allowed`
+    ones, none of `without`. `IndexDamaged` when the index cannot be read."""
+    # As above; so is what bears on a prompt, which a search need not import.
+    from cortex.index.catalogue import FoundNotes  # noqa: PLC0415
+    from cortex.index.engines.passage_search import PassageSearch  # noqa: PLC0415
+
+    with load_engine(folder).open_reader(folder) as reader:
+        if not reader.note_count or allowed == set():
+            return FoundNotes([], {}, {})
+        return PassageSearch(reader, asked).best(limit, set(tiers), allowed, set(without))
+
+
+def search_relevant(folder: str, prompt: str, least_share: float) -> RelevantNotes:
+    """What bears on a prompt: what covers at least this share of what its words tell.
+    `IndexDamaged` when the index cannot be read."""
+    from cortex.index.engines.relevance_search import find_relevant  # noqa: PLC0415
+
+    with load_engine(folder).open_reader(folder) as reader:
+        return find_relevant(reader, prompt, least_share)

@@ -24,8 +24,8 @@ _MIN_CANDIDATES = 300  # notes, and events, that are weighed where not all are
 _PASSAGE_SHARE = 0.85  # of the share that a note has to cover, whose title counts for more
 
 
-def search_relevant(reader: IndexReader, prompt: str, least_share: float) -> RelevantNotes:
-    """As `FulltextEngine.search_relevant`. Notes are weighed whole, events by their passages."""
+def find_relevant(reader: IndexReader, prompt: str, least_share: float) -> RelevantNotes:
+    """As `engines.search_relevant`. Notes are weighed whole, events by their passages."""
     words = prompt_terms(prompt, stem)
     if not (reader.note_count and any(word.is_informative for word in words)):
         return RelevantNotes([], [], {})

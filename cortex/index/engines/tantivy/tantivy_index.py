@@ -10,28 +10,24 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import groupby
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import tantivy
 
 from cortex.core.model.problem import CortexError
-from cortex.core.ranking.query import Query
 from cortex.index import engines
-from cortex.index.catalogue import FoundNotes, IndexDamaged
+from cortex.index.catalogue import IndexDamaged
 from cortex.index.engines import Document
 from cortex.index.engines.analysis import GAP, joined_terms
 from cortex.index.engines.index_reader import FIELDS
-from cortex.index.engines.passage_search import PassageSearch
 from cortex.index.engines.tantivy.tantivy_reader import (
     FIELD_MARK,
     PASSAGE_MARK,
     SCHEMA,
+    TantivyReader,
     count_terms,
-    open_reader,
+    open_kept,
 )
-
-if TYPE_CHECKING:
-    from cortex.core.ranking.relevance import RelevantNotes
 
 _BUILD_HEAP, _UPDATE_HEAP = 64_000_000, 15_000_000  # bytes; tantivy takes no less
 _Aside = TypeVar("_Aside")
@@ -110,28 +106,8 @@ def _add_notes(writer: Any, documents: Iterable[Document]) -> None:
         writer.add_document(document)
 
 
-def search(
-    folder: str,
-    asked: Query,
-    limit: int,
-    tiers: Sequence[int],
-    *,
-    allowed: set[int] | None = None,
-    without: Iterable[int] = (),
-) -> FoundNotes:
-    """As `FulltextEngine.search`. `IndexDamaged` when the index cannot be read."""
+@contextmanager
+def open_reader(folder: str) -> Iterator[TantivyReader]:
+    """As `FulltextEngine.open_reader`."""
     with _damage_raised():
-        reader = open_reader(folder, engines.kept_indexes)
-        if allowed == set() or not reader.note_count:
-            return FoundNotes([], {}, {})
-        return PassageSearch(reader, asked).best(limit, set(tiers), allowed, set(without))
-
-
-def search_relevant(folder: str, prompt: str, least_share: float) -> RelevantNotes:
-    """As `FulltextEngine.search_relevant`."""
-    # 3 ms that a search need not spend.
-    from cortex.index.engines import relevance_search  # noqa: PLC0415
-
-    with _damage_raised():
-        reader = open_reader(folder, engines.kept_indexes)
-        return relevance_search.search_relevant(reader, prompt, least_share)
+        yield open_kept(folder, engines.kept_indexes)

@@ -207,7 +207,7 @@ def _counter(one: Alternatives) -> Callable[[bytes], int]:
 _kept: dict[str, tuple[tuple[int, int], TantivyReader]] = {}
 
 
-def open_reader(folder: str, most: int) -> TantivyReader:
+def open_kept(folder: str, most: int) -> TantivyReader:
     """An index, which is kept open until another is written in its folder; at most so many."""
     status = os.stat(os.path.join(folder, "meta.json"))
     stamp = (status.st_mtime_ns, status.st_ino)

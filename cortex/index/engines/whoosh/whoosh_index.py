@@ -8,14 +8,12 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
-from cortex.core.ranking.query import Query
 from cortex.core.text.value import NamedTuple
 from cortex.index import engines
-from cortex.index.catalogue import FoundNotes, IndexDamaged
+from cortex.index.catalogue import IndexDamaged
 from cortex.index.engines import Document
-from cortex.index.engines.passage_search import PassageSearch
 from cortex.index.engines.whoosh.postings import CompactCodec, ProseField
 from cortex.index.engines.whoosh.segment import (
     BuildFailed,
@@ -25,9 +23,6 @@ from cortex.index.engines.whoosh.segment import (
 )
 from cortex.index.engines.whoosh.whoosh_import import FileStorage, columns, fields, import_parts
 from cortex.index.engines.whoosh.whoosh_reader import WhooshReader
-
-if TYPE_CHECKING:
-    from cortex.core.ranking.relevance import RelevantNotes
 
 SCHEMA = fields.Schema(
     number=fields.COLUMN(columns.NumericColumn("i")),
@@ -95,32 +90,19 @@ def update(folder: str, dropped: Iterable[int], added: Iterable[Document]) -> No
         raise IndexDamaged(f"{type(error).__name__}: {error}") from error
 
 
-def search(
-    folder: str,
-    asked: Query,
-    limit: int,
-    tiers: Sequence[int],
-    *,
-    allowed: set[int] | None = None,
-    without: Iterable[int] = (),
-) -> FoundNotes:
-    """As `FulltextEngine.search`. `IndexDamaged` when the index cannot be read."""
-    if allowed == set():
-        return FoundNotes([], {}, {})
+@contextmanager
+def open_reader(folder: str) -> Iterator[WhooshReader]:
+    """As `FulltextEngine.open_reader`; one thread at a time uses it. A process with `kept_indexes`
+    keeps them open, and answers the next query in half the time."""
     try:
-        with open_reader(folder) as reader:
-            if not reader.note_count:
-                return FoundNotes([], {}, {})
-            query = PassageSearch(reader, asked)
-            return query.best(limit, set(tiers), allowed, set(without))
+        with _open_or_kept(folder) as reader:
+            yield reader
     except Exception as error:  # as above
         raise IndexDamaged(f"{type(error).__name__}: {error}") from error
 
 
 @contextmanager
-def open_reader(folder: str) -> Iterator[WhooshReader]:
-    """The index, which one thread at a time uses. A process with `kept_indexes`
-    keeps them open, and answers the next query in half the time."""
+def _open_or_kept(folder: str) -> Iterator[WhooshReader]:
     storage = FileStorage(folder)
     stamp = _commit_stamp(folder)
     kept = _kept.pop(folder, None)
@@ -148,15 +130,3 @@ def _commit_stamp(folder: str) -> tuple[tuple[str, int, int], ...]:
         tables = [one for one in entries if one.name.endswith(".toc")]
         stats = [(one.name, one.stat()) for one in tables]
     return tuple(sorted((name, stat.st_ino, stat.st_mtime_ns) for name, stat in stats))
-
-
-def search_relevant(folder: str, prompt: str, least_share: float) -> RelevantNotes:
-    """As `FulltextEngine.search_relevant`."""
-    # 3 ms that a search need not spend.
-    from cortex.index.engines import relevance_search  # noqa: PLC0415
-
-    try:
-        with open_reader(folder) as reader:
-            return relevance_search.search_relevant(reader, prompt, least_share)
-    except Exception as error:  # as above
-        raise IndexDamaged(f"{type(error).__name__}: {error}") from error
