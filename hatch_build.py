@@ -17,7 +17,7 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 _MARK = "<!-- From here on"
 _VERB_RE = re.compile(r"^### cortex ([a-z]+)$", re.MULTILINE)
-_ALIAS_RE = re.compile(r"^\| `cortex ([a-z]+)` \| `cortex ([a-z]+)(.*?)` \|$", re.MULTILINE)
+_ALIAS_RE = re.compile(r"^\| `cortex ([a-z-]+)` \| `cortex ([a-z]+)(.*?)` \|$", re.MULTILINE)
 _PARAMETER_RE = re.compile(r"^- `(.+)`: (.*)$")
 _GLOBAL_OPTIONS = (
     "- `--vault VAULT`: the vault; by default $CORTEX_VAULT, else the nearest one upwards",

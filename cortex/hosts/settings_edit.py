@@ -80,6 +80,7 @@ class SettingsChange(NamedTuple):
     changed_events: tuple[str, ...]  # the host's names of those that change
     install_record: InstallRecord | None
     had_hooks: bool  # some of our entries were there before
+    record_name: str = ""  # of its install record; by default the real path
 
     @property
     def has_changes(self) -> bool:
@@ -96,15 +97,15 @@ def resolve_path(path: str, inside: Sequence[str]) -> str:
     return real
 
 
-def read(real: str) -> bytes | None:
+def read(real: str, most: int = MAX_BYTES) -> bytes | None:
     """The bytes of a settings file; None where there is none."""
     try:
-        data = files.read(os.path.dirname(real), os.path.basename(real), MAX_BYTES + 1)
+        data = files.read(os.path.dirname(real), os.path.basename(real), most + 1)
     except NotFoundError:
         return None
-    if len(data) > MAX_BYTES:
-        hint = "such a file is not edited; write the hooks into it yourself"
-        raise InvalidInputError(f"{real} is larger than {MAX_BYTES:,} bytes", hint)
+    if len(data) > most:
+        hint = "such a file is not edited; write the entry into it yourself"
+        raise InvalidInputError(f"{real} is larger than {most:,} bytes", hint)
     return data
 
 
@@ -155,8 +156,8 @@ def plan_install(
     """What puts our entries in, or brings them up to date."""
     before = read(real)
     had_hooks = bool(find_hooks(parse(path, before)))
-    record = _read_record(real) if had_hooks else None
-    is_intact = record is not None and record.digest == _digest(before)
+    record = read_record(real) if had_hooks else None
+    is_intact = record is not None and record.digest == digest(before)
     cuts = record.cuts if record and is_intact else ()
     try:
         edited = install_hooks((before or b"").decode(*_ENCODING), wants, top, cuts)
@@ -167,7 +168,7 @@ def plan_install(
     made = (record.made if record else None) if had_hooks else ()
     created = None if made is None else (*made, *edited.created_keys)
     new_record = InstallRecord(
-        digest=_digest(after) if spans is not None else "",
+        digest=digest(after) if spans is not None else "",
         cuts=spans or (),
         absent=before is None or bool(record and record.absent),
         folders=record.folders if record else (),
@@ -182,8 +183,8 @@ def plan_removal(path: str, real: str, top: TopFields, *, own: bool) -> Settings
     hooks = find_hooks(parse(path, before))
     if before is None or not hooks:
         return SettingsChange(path, real, before, before, (), None, had_hooks=False)
-    record = _read_record(real)
-    is_intact = record is not None and record.digest == _digest(before)
+    record = read_record(real)
+    is_intact = record is not None and record.digest == digest(before)
     text = before.decode(*_ENCODING)
     if record and is_intact:
         bare, is_obsolete = remove_spans(text, record.cuts), record.absent
@@ -200,22 +201,23 @@ def apply_change(change: SettingsChange) -> None:
     file has changed meanwhile. The install record is written first: if the process is killed
     between the two, its digest matches no file and it is ignored."""
     with lock(os.path.join(_records_folder(), "lock"), "settings"):
-        old_record = _read_record(change.real_path)
+        name = change.record_name or change.real_path
+        old_record = read_record(name)
         folders = old_record.folders if old_record else ()
         if change.install_record is None:
             _write(change)
             if change.after is None and change.before is not None:
                 _remove_empty_folders(folders)
-            _save_record(change.real_path, None)
+            _save_record(name, None)
             return
         made = _make_folders(os.path.dirname(change.real_path)) if change.before is None else []
         try:
             record = change.install_record._replace(folders=tuple(made) or folders)
-            _save_record(change.real_path, record)
+            _save_record(name, record)
             _write(change)
         except (CortexError, OSError):
             with suppress(OSError):
-                _save_record(change.real_path, old_record)
+                _save_record(name, old_record)
             _remove_empty_folders(made)
             raise
 
@@ -238,7 +240,7 @@ def install_hooks(
             editor.ensure_field(key, value)
         for want in wants:
             editor.ensure_entry(want, wants)
-    spans = _inserted_spans(remove_spans(text, cuts), editor.text)
+    spans = inserted_spans(remove_spans(text, cuts), editor.text)
     events = tuple(dict.fromkeys(editor.changed_events))
     return EditedSettings(editor.text, spans, tuple(dict.fromkeys(editor.created_keys)), events)
 
@@ -260,7 +262,7 @@ def remove_spans(text: str, spans: Iterable[Span]) -> str:
     return jsonc.apply_splices(text, [Splice(start, end, "") for start, end in spans])
 
 
-def _inserted_spans(original: str, text: str) -> tuple[Span, ...] | None:
+def inserted_spans(original: str, text: str) -> tuple[Span, ...] | None:
     """The spans of `text` without which it is `original`; None if there are none such. Linear."""
     start = _common_length(original, text)
     suffix = _common_length(original[start:][::-1], text[start:][::-1])
@@ -415,7 +417,7 @@ def _is_empty_settings(text: str, top: TopFields) -> bool:
     return isinstance(value, dict) and all(one in nothing for one in value.items())
 
 
-def _digest(data: bytes | None) -> str:
+def digest(data: bytes | None) -> str:
     return hashlib.sha256(data or b"").hexdigest()
 
 
@@ -429,7 +431,7 @@ def _record_path(real: str) -> str:
     return os.path.join(user_folders.user_folder("state"), "hooks", f"{short_hash(real, 12)}.json")
 
 
-def _read_record(real: str) -> InstallRecord | None:
+def read_record(real: str) -> InstallRecord | None:
     """What is remembered of this file; None when nothing is, or not in a form that we know."""
     try:
         data = json.loads(store.read(_record_path(real), MAX_BYTES))

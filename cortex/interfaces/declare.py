@@ -17,7 +17,7 @@ from cortex.core.text.value import NamedTuple
 from cortex.operations import VERBS
 
 # Parameters that the interface fills in.
-SUPPLIED_PARAMETERS = ("vault", "caller", "answer_command", "say", "launch")
+SUPPLIED_PARAMETERS = ("vault", "caller", "answer_command", "say", "launch", "find")
 # `int` and `float` read blanks, _ and digits of every script.
 _PLAIN_NUMBER_RE = re.compile(r"[-+.0-9A-Za-z]+")
 _PARAMETER_DOC_RE = re.compile(r"([a-z_]+): (\S.*)")
@@ -32,6 +32,7 @@ class Parameter(NamedTuple):
     is_option: bool
     meaning: str
     required: bool = False
+    label: str = ""  # what messages call it, where an interface has a name of its own for it
 
     @property
     def flag(self) -> str:
@@ -120,7 +121,7 @@ def convert(declared: Declaration, given: Mapping[str, object], now: str) -> dic
         raise InvalidInputError(f"{declared.name} has no parameter {min(unknown)!r}", hint)
     values = {}
     for one in declared.parameters:
-        label = one.flag if one.is_option else one.name.upper()
+        label = one.label or (one.flag if one.is_option else one.name.upper())
         value = given.get(one.name)
         if value is None:
             if one.required:

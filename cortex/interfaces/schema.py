@@ -98,7 +98,7 @@ def schema_of_verb(name: str) -> VerbSchema:
     answer = schema_of_type(answer_type(function), definitions)
     if definitions:
         answer = {**answer, "$defs": definitions}
-    return VerbSchema(declared.summary, _arguments_schema(declared), answer)
+    return VerbSchema(declared.summary, arguments_schema(declared), answer)
 
 
 def answer_type(function: Callable[..., object]) -> Any:
@@ -106,14 +106,34 @@ def answer_type(function: Callable[..., object]) -> Any:
     return get_type_hints(function, localns=_LAZY_TYPES, include_extras=True)["return"]
 
 
-def _arguments_schema(declared: Declaration) -> _Schema:
+def outline_of(kind: Any) -> _Schema:
+    """The fields of an answer with the kinds of their values, without what stands in these."""
+    definitions: dict[str, _Schema] = {}
+    reference = schema_of_type(kind, definitions)
+    whole = definitions.get(reference.get("$ref", "").rpartition("/")[2])
+    if whole is None:
+        return {"type": "object"}
+    kinds = {
+        name: {"type": "object"}
+        if "$ref" in one
+        else {"type": one["type"]}
+        if "type" in one
+        else {}
+        for name, one in whole["properties"].items()
+    }
+    return {"type": "object", "properties": kinds, "required": whole["required"]}
+
+
+def arguments_schema(declared: Declaration) -> _Schema:
+    """The schema of the arguments of a verb."""
     properties = {}
     for one in declared.parameters:
         schema = _without_empty(schema_of_type(one.type, {}))
-        properties[one.name] = {**schema, "description": one.meaning}
+        name = one.label or one.name
+        properties[name] = {**schema, **({"description": one.meaning} if one.meaning else {})}
         if not one.required and one.default not in (None, "", ()):
-            properties[one.name]["default"] = one.default
-    required = [one.name for one in declared.parameters if one.required]
+            properties[name]["default"] = one.default
+    required = [one.label or one.name for one in declared.parameters if one.required]
     return _closed_object(properties, required)
 
 

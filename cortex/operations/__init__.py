@@ -19,8 +19,10 @@ VERBS: dict[str, tuple[str, str]] = {
     "edit": ("operations.records.edit", "edit"),
     "brief": ("operations.sessions.brief", "brief"),
     "session": ("operations.sessions.session", "session"),
+    "reflect": ("operations.sessions.reflect", "reflect"),
     "actions": ("operations.plan.actions", "actions"),
     "meetings": ("operations.plan.meetings", "meetings"),
+    "plan": ("operations.plan.plan", "plan"),
     "new": ("operations.capture.new", "new"),
     "import": ("operations.capture.import_", "import_"),
     "normalize": ("operations.capture.normalize", "normalize"),
@@ -54,6 +56,7 @@ VERBS: dict[str, tuple[str, str]] = {
     "project": ("operations.projects.project", "project"),
     "completion": ("interfaces.cli.completion", "completion"),
     "schema": ("interfaces.schema", "schema"),
+    "mcp": ("interfaces.mcp.mcp", "mcp"),
     "rebuild": ("operations.care.rebuild", "rebuild"),
     "embed": ("operations.care.embed", "embed"),
 }
@@ -80,6 +83,7 @@ ALIASES: dict[str, tuple[str, ...]] = {
     "tasks": ("actions",),
     "minutes": ("meetings",),
     "backlinks": ("graph",),
+    "mcp-server": ("mcp",),
     "push": ("sync",),
     "pull": ("sync", "--no-push"),
 }

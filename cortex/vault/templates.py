@@ -12,8 +12,9 @@ _PACKAGE_FOLDER = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 _SEARCH_FOLDERS = (
     os.path.join(_PACKAGE_FOLDER, "templates"),
     os.path.join(os.path.dirname(_PACKAGE_FOLDER), "templates"),
+    os.path.join(os.path.dirname(_PACKAGE_FOLDER), "plugins", "claude"),  # its commands
 )
-_NAME_RE = re.compile(r"(?:(?:agent|completion)/)?[a-z][a-z.-]{0,30}")
+_NAME_RE = re.compile(r"(?:(?:agent|completion|prompts|commands)/)?[a-z][a-z.-]{0,30}")
 
 
 def read_template(name: str) -> str:
@@ -27,11 +28,9 @@ def read_template(name: str) -> str:
     raise NotFoundError(f"there is no template {name!r}", hint)
 
 
-def list_template_names() -> list[str]:
-    """The types of note that have a template of their own."""
-    folder = next((folder for folder in _SEARCH_FOLDERS if os.path.isdir(folder)), "")
-    return (
-        sorted(name.removesuffix(".md") for name in os.listdir(folder) if name.endswith(".md"))
-        if folder
-        else []
-    )
+def list_template_names(room: str = "") -> list[str]:
+    """The types of note that have a template of their own; of a `room`, as `prompts`, its texts."""
+    folders = (os.path.join(folder, room) for folder in _SEARCH_FOLDERS)
+    folder = next((folder for folder in folders if os.path.isdir(folder)), "")
+    names = os.listdir(folder) if folder else ()
+    return sorted(name.removesuffix(".md") for name in names if name.endswith(".md"))

@@ -40,7 +40,7 @@ SOURCES = {
     **dict.fromkeys(("directory", "folder", "answer", "path", "base", "ours", "theirs"), _FILES),
     **{name: name for name in ("type", "project", "topic", "branch", "owner", "status")},
     "vault": _FILES, "session NAME": "session", "project A": "project", "project B": "project",
-    "schema VERB": "verb", "capture --type": "event", "capture --id": "", "graph --kind": "relation",
+    "schema VERB": "verb", "capture --type": "event", "capture --id": "", "graph --kind": "relation", "recall --relation": "relation",
 }  # fmt: skip
 _FIXED: dict[str, Iterable[str]] = {
     "verb": VERBS, "event": EVENT_TYPES, "type": RECORD_TYPES, "relation": RELATION_KINDS, "span": ("1d", "7d", "2w", "3m", "1y"),

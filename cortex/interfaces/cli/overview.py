@@ -21,9 +21,9 @@ DAILY_VERBS = {
 # In the order of the reference.
 VERB_GROUPS = {
     "Keep": ("capture", "save", "new", "session"),
-    "Agents": ("brief", "remind", "hooks", "import", "extract", "distill"),
+    "Agents": ("brief", "remind", "hooks", "mcp", "import", "extract", "distill", "reflect"),
     "Find": ("search", "recall", "timeline", "show", "open", "graph", "entities", "topic", "history"),
-    "Act": ("actions", "meetings", "done", "status"),
+    "Act": ("actions", "plan", "meetings", "done", "status"),
     "Keep it true": (
         "edit", "update", "supersede", "relate", "pin", "archive", "restore", "delete", "lifecycle", "prune", "consolidate", "promote", "project",
     ),

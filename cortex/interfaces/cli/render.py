@@ -19,7 +19,7 @@ from cortex.vault.files import iter_chunks
 _OTHER_ANSWERS = {
     "ContextResult": "context", "ForgetResult": "forget", "NoteScore": "score", "PassiveResult": "passive",
 }  # fmt: skip
-_FRAMED_VERBS = ("brief", "remind")  # their text is neutral, in a frame of ours
+FRAMED_VERBS = ("brief", "remind")  # their text is neutral, in a frame of ours
 _EXIT_INTERRUPTED = 130  # as a shell counts a program that Ctrl-C ended
 _FINDING_VERBS = ("actions", "graph", "meetings", "recall", "remind", "search")
 _PROBLEM_VERBS = ("doctor", "embed", "import", "lifecycle")
@@ -65,7 +65,7 @@ def print_answer(verb: str, answer: Any, out: TextIO, view: View) -> None:
     shown = finish("\n".join(_text_renderer(verb, form)(answer)), view)
     for code in (BOLD, DIM, YELLOW, OFF) if not view.color else ():
         shown = shown.replace(code, "")
-    if not view.width and form not in _FRAMED_VERBS:
+    if not view.width and form not in FRAMED_VERBS:
         shown = escape_for_agent(f"\n{shown}")[1:]  # the first line begins one too
     if shown:
         out.write(shown + "\n")

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from cortex.core.text.shell_command import cortex_command
+from cortex.hosts.mcp_settings import snippet
 from cortex.interfaces.cli.text import (
     MAX_PROBLEMS,
     bold,
@@ -60,6 +61,8 @@ def init(answer: Any) -> Iterable[str]:
     if any(name.startswith("..") for name in answer.added):
         yield "commit what lies above the vault: it names the project in every clone"
     yield 'next: cortex capture "Decision: keep what we learn in a vault"'
+    yield "agents ask it over MCP: cortex mcp install claude; any other host takes"
+    yield f"  {snippet()}"
 
 
 def rebuild(answer: Any) -> Iterable[str]:

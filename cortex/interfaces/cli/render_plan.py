@@ -39,3 +39,14 @@ def meetings(answer: Any) -> Iterable[str]:
         outcome = f"{open_actions}, {one.done_actions} done, {decisions}"
         yield f"{format_day(note.date)}  {bold(note.title)}  {outcome}  {dim(name_of(note))}"
     yield from list_end_lines(answer, "meetings")
+
+
+def plan(answer: Any) -> Iterable[str]:
+    for number, one in enumerate(answer.hits):
+        if number:
+            yield ""
+        count = f"{one.done} of {len(one.steps)} done"
+        yield f"{bold(one.hit.title)}  {count}  {dim(one.hit.project, one.branch, name_of(one.hit))}"
+        for step in one.steps:
+            yield f"  [{'x' if step.is_done else ' '}] {escape(step.text)}"
+    yield from list_end_lines(answer, "plans")

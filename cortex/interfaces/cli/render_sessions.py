@@ -23,6 +23,9 @@ from cortex.interfaces.cli.text import (
 from cortex.interfaces.escape_terminal import escape
 
 _MAX_OTHER_PROJECTS, _MAX_LIVE = 5, 5
+_REFLECT_SECTIONS = (
+    "opening_intent", "questions", "journey", "discoveries", "friction", "patterns",
+)  # fmt: skip
 
 
 def session(answer: Any) -> Iterable[str]:
@@ -150,3 +153,18 @@ def _format_item(one: Any) -> str:
     if one.doubt and text.startswith("⚠"):
         text = yellow("⚠") + text[1:]
     return indent + text
+
+
+def reflect(answer: Any) -> Iterable[str]:
+    if answer.saved:
+        yield f"{answer.saved.outcome}: {escape(answer.saved.id)}  {dim(path(answer.saved.path))}"
+        return
+    of = escape(answer.project) or "all projects"
+    yield bold(
+        f"{of} since {format_time(answer.since)}: {format_count(answer.sessions, 'session')}"
+    )
+    for heading in _REFLECT_SECTIONS:
+        rows = getattr(answer, heading)
+        lines = (f"- {escape(one.text)}  {dim(one.date[:10], one.id)}" for one in rows)
+        yield from section(heading.replace("_", " ").capitalize(), lines)
+    yield from problem_lines(answer.problems, MAX_PROBLEMS)

@@ -6,8 +6,9 @@ import os
 from typing import Any, NamedTuple
 
 from cortex.core.model.caller import Caller
-from cortex.core.model.note_status import SET_ASIDE_STATUSES, TIER_CURRENT
+from cortex.core.model.note_status import SET_ASIDE_STATUSES, TIER_CURRENT, TIER_TRAIL
 from cortex.core.model.parameters import Time
+from cortex.core.ranking.query import Query, QueryFilter
 from cortex.core.text.iso_time import epoch_seconds
 from cortex.core.text.strings import format_time
 from cortex.index.catalogue import Catalogue, NoteRow
@@ -22,6 +23,7 @@ from cortex.index.refresh import IndexSession, query_index
 from cortex.index.vectors.semantic import count_embedded
 from cortex.operations.find.ensure_fresh import heal_if_stale, state_problems
 from cortex.operations.find.hits import Hits
+from cortex.operations.find.project_context import resolve_project
 from cortex.operations.records.faded import find_faded
 from cortex.operations.sessions.live_sessions import list_live_sessions
 from cortex.vault import files
@@ -75,19 +77,45 @@ class StatusResult(NamedTuple):
     more: dict[str, int]
     embedded: tuple[int, int] | None = None  # passages with a vector, and all; None without vectors
     under_way: str = ""  # a merge, rebase or the like of git that waits for somebody
+    project: str = ""  # of the working directory
+    tier: int = 1
+    notes_of_branch: dict[str, int] = {}  # noqa: RUF012  current notes; nothing changes it
+    last_event: Time = ""  # when something was last captured
+    index_bytes: int = 0
 
 
-def status(vault: Vault, caller: Caller) -> StatusResult:
+def status(vault: Vault, caller: Caller, *, branch: str = "") -> StatusResult:
     """Say what the vault holds, what is open, what needs a look.
 
     What is overdue or stale, and what waits. Stale is what has been open and unchanged for 30 days.
     Sessions that had no event for a day are listed as orphans. Faded is what cortex lifecycle
-    archives.
+    archives. With --json also the tier: 1 for words, 2 with meaning (cortex embed), 3 over MCP.
+
+    branch: the branch of which notes are counted apart; by default the one that is checked out
 
     Example: cortex status --json
     """
     heal_if_stale(vault, caller)
-    return query_index(vault, caller.progress, lambda now: _build_status(vault, now, caller.now))
+    branch = branch or checkout.branch_of(caller.cwd)
+
+    def look(now: IndexSession) -> StatusResult:
+        found = _build_status(vault, now, caller.now)
+        last = now.catalogue.find(NoteFilter(tiers=(TIER_TRAIL,)), "-id", 1)
+        return found._replace(
+            project=resolve_project(vault, caller, ""),
+            tier=3 if caller.source == "mcp" else 2 if found.embedded else 1,
+            notes_of_branch={branch: now.catalogue.count(_of_branch(branch))} if branch else {},
+            last_event=format_time(last[0].date) if last else "",
+            index_bytes=sum(
+                one.stat().st_size for one in os.scandir(now.fulltext_folder) if one.is_file()
+            ),
+        )
+
+    return query_index(vault, caller.progress, look)
+
+
+def _of_branch(branch: str) -> NoteFilter:
+    return NoteFilter(tiers=(TIER_CURRENT,), query=Query((), (QueryFilter("branch", (branch,)),)))
 
 
 def _build_status(vault: Vault, now: IndexSession, at: str) -> StatusResult:

@@ -48,10 +48,16 @@ def signals_of_notes(
 
 
 def rank_notes(
-    vault: Vault, now: IndexSession, caller: Caller, rows: Iterable[NoteRow], branch: str = ""
+    vault: Vault,
+    now: IndexSession,
+    caller: Caller,
+    rows: Iterable[NoteRow],
+    branch: str = "",
+    *,
+    rank: Callable[[Signals, float], float] = importance.rank,
 ) -> list[tuple[NoteRow, float]]:
     """Notes with their rank, 0 to 1, best first; `branch` is the one that counts as current."""
-    moment, rank = epoch_seconds(caller.now), importance.rank
+    moment = epoch_seconds(caller.now)
     # A rank does not ask when a note was made.
     scored = [
         (-rank(signals, moment), -min(row.date, moment), row.path, row)

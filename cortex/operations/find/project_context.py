@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from cortex.core.model.caller import Caller
+from cortex.core.ranking.query import Query, QueryFilter
 from cortex.vault import settings
 from cortex.vault.git import checkout
 from cortex.vault.locate import Vault
@@ -25,6 +28,21 @@ def project_names(vault: Vault, project: str) -> list[str]:
     """A project and those that were merged into it: events keep the name under which they were
     captured."""
     return [project, *(old for old, new in settings.load(vault.root).aliases if new == project)]
+
+
+def named_branches(caller: Caller, named: Sequence[str]) -> tuple[str, ...]:
+    """The branches that are named; none for all of them, which `*` asks for. `.` is the one that is
+    checked out in the working directory, with what belongs to no branch."""
+    if "*" in named:
+        return ()
+    here = (checkout.branch_of(caller.cwd), "") if "." in named else ()
+    return tuple(dict.fromkeys((*here, *(one for one in named if one != "."))))
+
+
+def branch_filter(caller: Caller, named: Sequence[str]) -> Query | None:
+    """A condition on the branch of a note, as `named_branches` reads it."""
+    branches = named_branches(caller, named)
+    return Query((), (QueryFilter("branch", branches),)) if branches else None
 
 
 def _normalize_name(named: str) -> str:

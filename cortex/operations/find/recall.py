@@ -3,30 +3,36 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
-from typing import Annotated, NamedTuple
+from collections.abc import Callable, Collection, Sequence
+from typing import Annotated, Literal, NamedTuple
 
 from cortex.core.markdown import snippet as snippets
 from cortex.core.model.caller import Caller
 from cortex.core.model.note_status import TIER_CURRENT, TIER_SET_ASIDE
 from cortex.core.model.parameters import Between, QueryText, Since
 from cortex.core.model.problem import CortexError, InvalidInputError, NotFoundError, Problem
-from cortex.core.ranking import query as queries
+from cortex.core.model.relation import RELATION_KINDS, kind_of_inverse
+from cortex.core.ranking import importance, query as queries
 from cortex.core.ranking.fusion import Fusion
 from cortex.core.ranking.query import Query, QueryFilter
 from cortex.core.text.iso_time import epoch_seconds
 from cortex.core.text.shell_command import cortex_command
 from cortex.core.text.strings import format_time, one_of
 from cortex.index.catalogue import NoteRow
-from cortex.index.filters import KNOWLEDGE_TIERS, NoteFilter
+from cortex.index.filters import KNOWLEDGE, KNOWLEDGE_TIERS, NoteFilter
 from cortex.index.links import LinkGraph
 from cortex.index.note_search import search_notes
+from cortex.index.queries import edges_of_kinds
 from cortex.index.refresh import IndexSession
 from cortex.operations.find import resolve_note
 from cortex.operations.find.ensure_fresh import query_fresh
 from cortex.operations.find.hits import Hit, Hits, build_hit
 from cortex.operations.find.note_ranks import rank_notes, select_for_ranking
-from cortex.operations.find.project_context import canonical_project, resolve_project
+from cortex.operations.find.project_context import (
+    canonical_project,
+    named_branches,
+    resolve_project,
+)
 from cortex.operations.find.related import RelatedHit, find_related
 from cortex.operations.plan.actions import due_sort_key
 from cortex.vault import files
@@ -67,9 +73,10 @@ class _RecallRequest(NamedTuple):
     scope: str
     project: str
     as_of: int | None  # the last second that counts; None for now
-    branch: str
     limit: int
     include_all: bool
+    relation: str = ""
+    order: str = ""
     with_own: bool = False  # people's own notes, whatever they are about
 
 
@@ -92,6 +99,9 @@ def recall(
     type: tuple[str, ...] = (),
     number: Annotated[int, Between(1, MAX_RECORDS)] = 10,
     all: bool = False,
+    relation: str = "",
+    branch: tuple[str, ...] = (),
+    by: Literal["", "rank", "salience", "date"] = "",
 ) -> RecallResult:
     """Recall what matters most: current records with a preview.
 
@@ -109,21 +119,17 @@ def recall(
     type: only these types of record, comma-separated
     number: how many at the most
     all: people's own notes, sessions and what is set aside too
+    relation: only what says it: a kind, as supersedes, or a note: any:ID, contradicts:ID
+    branch: only of these; `.` is the one that is checked out, with what belongs to none
+    by: without a query: rank, salience or date; by default what suits the scope
 
     Example: cortex recall --scope project
     Example: cortex recall how do we publish files --type decision,gotcha --since 3m
-    Example: cortex recall --scope open --number 20
     Example: cortex recall --as-of 2026-05-01 --project cortex
     """
-    parsed = queries.parse(query, caller.now) if query.strip() else Query((), ())
-    if type:
-        parsed = parsed._replace(filters=(*parsed.filters, QueryFilter("type", type)))
-    parsed = parsed if since is None else parsed._replace(after=since)
-    if as_of is not None and as_of % _DAY_SECONDS == 0:
-        as_of += _DAY_SECONDS - 1  # a day, of which the last second counts
-    wanted = _project_filter(vault, scope, project, caller)
-    branch = checkout.branch_of(caller.cwd)
-    asked = _RecallRequest(parsed, scope, wanted, as_of, branch, number, all)
+    parsed = _parse_query(caller, query, type, branch, since)
+    of = _project_filter(vault, scope, project, caller)
+    asked = _RecallRequest(parsed, scope, of, _last_second(as_of), number, all, relation, by)
 
     def select(now: IndexSession) -> tuple[_Selected, list[RelatedHit]]:
         selected = _select(vault, caller, now, asked)
@@ -140,6 +146,22 @@ def recall(
     hint = "" if hits else _empty_result_hint(caller, asked)
     told, near = (*problems, *selected.problems), Hits(related, len(related))
     return RecallResult(query, scope, hits, selected.total, told, hint, near)
+
+
+def _parse_query(
+    caller: Caller, query: str, types: tuple[str, ...], named: tuple[str, ...], since: int | None
+) -> Query:
+    """The query with the filters that options name."""
+    parsed = queries.parse(query, caller.now) if query.strip() else Query((), ())
+    branches = named_branches(caller, named)
+    chosen = (QueryFilter("type", types), QueryFilter("branch", branches))
+    filters = (*parsed.filters, *(one for one in chosen if one.values))
+    return parsed._replace(filters=filters, after=parsed.after if since is None else since)
+
+
+def _last_second(as_of: int | None) -> int | None:
+    """The moment, of a day its last second."""
+    return as_of + _DAY_SECONDS - 1 if as_of is not None and as_of % _DAY_SECONDS == 0 else as_of
 
 
 def _build_hits(vault: Vault, asked: _RecallRequest, selected: _Selected) -> tuple[Hit, ...]:
@@ -171,17 +193,23 @@ def _select(vault: Vault, caller: Caller, now: IndexSession, asked: _RecallReque
         wanted = _held_then(vault, now, wanted, asked.as_of)
     if asked.query.terms:
         return _select_by_words(vault, caller, now, asked, wanted)
-    order = _order_of_scope(caller, asked.scope)
+    order = _order_of_scope(caller, asked)
     if order:
         rows = sorted(now.catalogue.find(wanted, "path"), key=order)
         return _Selected([(row, 0.0) for row in rows], len(rows), {})
     total = now.catalogue.count(wanted)
     some = select_for_ranking(vault, now, wanted, total)
-    return _Selected(rank_notes(vault, now, caller, some, asked.branch), total, {})
+    weight = importance.salience if asked.order == "salience" else importance.rank
+    return _Selected(
+        rank_notes(vault, now, caller, some, checkout.branch_of(caller.cwd), rank=weight), total, {}
+    )
 
 
-def _order_of_scope(caller: Caller, scope: str) -> Callable[[NoteRow], tuple[object, ...]] | None:
+def _order_of_scope(
+    caller: Caller, asked: _RecallRequest
+) -> Callable[[NoteRow], tuple[object, ...]] | None:
     """The sort key of a scope whose records are not ranked (ties by path); None for the others."""
+    scope = "recent" if asked.order == "date" else "" if asked.order else asked.scope
     if scope in ("meetings", "recent"):
         moment = epoch_seconds(caller.now)  # a date that lies in the future counts as now
         return lambda row: (-min(row.date, moment),)
@@ -207,7 +235,7 @@ def _select_by_words(
     by_number = {one.number: one for one in found}
     rows = now.catalogue.rows_by_number(by_number).values()
     scored = []
-    for row, rank in rank_notes(vault, now, caller, rows, asked.branch):
+    for row, rank in rank_notes(vault, now, caller, rows, checkout.branch_of(caller.cwd)):
         words = by_number[row.number]
         # What held then is not behind what holds now.
         is_behind = words.is_set_aside and asked.as_of is None
@@ -235,9 +263,26 @@ def _note_filter(now: IndexSession, asked: _RecallRequest) -> NoteFilter:
         is_cross_project=scope == "area",
         types=("meeting",) if scope == "meetings" else None,
         state="open" if scope == "open" else "",
-        numbers=_numbers_of_meeting(now, name) if kind == "meeting" else None,
+        numbers=_numbers_of_meeting(now, name) if kind == "meeting" else _related(now, asked),
         query=query,
     )
+
+
+def _related(now: IndexSession, asked: _RecallRequest) -> Collection[int] | None:
+    """The notes at the ends of a relation: of those of a kind that are stated, or of one note."""
+    if not asked.relation:
+        return None
+    kind, _, name = asked.relation.partition(":")
+    if kind not in (*RELATION_KINDS, "any") and not kind_of_inverse(kind):
+        hint = one_of(kind, [*RELATION_KINDS, "any:NOTE"])
+        raise InvalidInputError(f"there is no relation {kind!r}", hint)
+    kinds = [*RELATION_KINDS] if kind == "any" else [kind_of_inverse(kind) or kind]
+    if not name:
+        return {number for number, *_ in edges_of_kinds(now.catalogue, kinds, KNOWLEDGE)}
+    row = resolve_note.find_one(now.catalogue, name)
+    edges = LinkGraph(now.catalogue).edges_touching([row.number], kinds)
+    ends = {edge.source for edge in edges} | {edge.target for edge in edges}
+    return ends - {row.number}
 
 
 def _numbers_of_meeting(now: IndexSession, name: str) -> list[int]:

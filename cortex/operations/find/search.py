@@ -28,6 +28,7 @@ from cortex.index.refresh import IndexSession, query_index
 from cortex.operations.find import resolve_note
 from cortex.operations.find.ensure_fresh import query_fresh
 from cortex.operations.find.hits import Hit, NoteRef, build_hit, read_text
+from cortex.operations.find.project_context import named_branches
 from cortex.vault.locate import Vault, find_personal_vault, personal_vault_problem
 from cortex.vault.state import access_log
 
@@ -139,7 +140,7 @@ def search(
     type: only notes of these types
     tag: only notes with one of these tags
     project: only of these projects
-    branch: only of these branches
+    branch: only of these branches; `.` is the one checked out, with what belongs to none, `*` all
     status: only with one of these statuses
     after: only what was changed since then
     before: only what was changed before
@@ -154,9 +155,9 @@ def search(
 
     Example: cortex search how do we merge briefings
     Example: cortex search 'type:decision,gotcha after:3m "power cut" -windows'
-    Example: cortex search --similar-to use-sqlite-for-the-cart
     """
-    chosen = {"type": type, "tag": tag, "project": project, "branch": branch, "status": status}
+    chosen = {"type": type, "tag": tag, "project": project, "status": status}
+    chosen["branch"] = named_branches(caller, branch)
     asked = _parse_query(query, caller.now, chosen, after, before)
     every = all or any(one.key == "status" and not one.negated for one in asked.filters)
     how = Fusion(0.0 if words_only else alpha, k)

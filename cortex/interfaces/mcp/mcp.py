@@ -1,0 +1,114 @@
+"""The verb `mcp`: serve the tools to an agent, or write the server into a host's settings."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from functools import partial
+from importlib.util import find_spec
+from typing import Literal, NamedTuple
+
+from cortex.core.model.caller import Caller
+from cortex.core.model.problem import InvalidInputError
+from cortex.hosts import mcp_settings
+from cortex.hosts.mcp_settings import McpChange, McpHostName
+from cortex.interfaces.mcp.tools import select_tools
+from cortex.operations.care.hook_status import project_root
+from cortex.vault.locate import Vault
+
+_INSTALL_HINT = "pip install 'cortex-vault[mcp]'"
+
+
+class McpResult(NamedTuple):
+    """What was done to settings; empty after serving."""
+
+    changes: tuple[McpChange, ...] = ()
+
+    def lines(self) -> Iterator[str]:
+        """For a person."""
+        for one in self.changes:
+            yield f"{one.outcome}: {one.file}"
+            if one.next_step:
+                yield f"  {one.next_step}"
+            yield from one.diff.splitlines()
+
+
+def mcp(
+    caller: Caller,
+    find: Callable[[], Vault],
+    action: Literal["serve", "install", "remove"] = "serve",
+    hosts: list[McpHostName] | None = None,
+    *,
+    tools: tuple[str, ...] = ("default",),
+    http: str = "",
+    allow: tuple[str, ...] = (),
+    user: bool = False,
+    dry_run: bool = False,
+) -> McpResult:
+    """Serve the memory to agents over the Model Context Protocol.
+
+    Over standard input and output, as agents' hosts start it, or over HTTP. Others than this machine
+    are let in with a token alone, which $CORTEX_MCP_TOKEN holds and every request brings. install
+    writes the server into the settings of a host, and changes no other byte; remove takes it out
+    again. The package mcp is an extra: pip install 'cortex-vault[mcp]'.
+
+    action: serve (by default), install or remove
+    hosts: of install and remove: claude, codex, cursor, gemini, vscode, windsurf
+    tools: profiles or names: default, agent, admin, briefing, all
+    http: HOST:PORT to listen on, such as 127.0.0.1:8765; port 0 takes a free one
+    allow: with --http, names under which others may reach it
+    user: of install and remove: your own settings, for all projects
+    dry_run: of install and remove: show what would change, and change nothing
+
+    Example: cortex mcp --tools agent
+    Example: cortex mcp install claude cursor
+    Example: cortex mcp --http 127.0.0.1:8765
+    """
+    selected = select_tools(tools)
+    if action != "serve":
+        words = [] if tools == ("default",) else ["--tools", ",".join(tools)]
+        return _change_settings(caller.cwd, action, hosts or [], words, user=user, dry_run=dry_run)
+    if hosts:
+        raise InvalidInputError("serve takes no host", "cortex mcp install HOST")
+    if find_spec("mcp") is None:
+        raise InvalidInputError("the package mcp is not installed", _INSTALL_HINT)
+    token = os.environ.get("CORTEX_MCP_TOKEN", "")
+    wire = (0, 1) if http else _take_standard_streams()
+    # 0.5 s of the SDK, which installing a host does without.
+    from cortex.interfaces.mcp import server  # noqa: PLC0415
+    from cortex.interfaces.mcp.call import working_directory  # noqa: PLC0415
+
+    listen: Callable[..., None] = partial(server.listen_on_stdio, wire=wire)
+    if http:
+        from cortex.interfaces.mcp import http as over_http  # noqa: PLC0415
+
+        address = over_http.parse_address(http)
+        over_http.check_reach(address[0], token)
+        listen = partial(over_http.listen_on_http, address=address, token=token, names=allow)
+    server.serve(selected, find, working_directory(), listen)
+    return McpResult()
+
+
+def _change_settings(
+    cwd: str, action: str, hosts: list[McpHostName], words: list[str], *, user: bool, dry_run: bool
+) -> McpResult:
+    if not hosts:
+        hint = f"cortex mcp {action} {' or '.join(mcp_settings.HOSTS)}"
+        raise InvalidInputError("which host?", hint)
+    root = project_root(cwd)
+    done = (
+        mcp_settings.change(name, action, root, words, user=user, dry_run=dry_run)
+        for name in dict.fromkeys(hosts)
+    )
+    return McpResult(tuple(done))
+
+
+def _take_standard_streams() -> tuple[int, int]:
+    """Descriptors of what standard input and output were. What is read or printed from now on, by an
+    import or a process of git, is no message."""
+    wire = os.dup(0), os.dup(1)
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)
+    os.close(nothing)
+    os.dup2(2, 1)
+    return wire

@@ -1,0 +1,119 @@
+"""Resources and prompts: notes by address, and texts that tell an agent how to use the tools."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, NamedTuple
+from urllib.parse import unquote
+
+from cortex.core.model.caller import Caller
+from cortex.core.model.problem import NotFoundError
+from cortex.interfaces.mcp.call import FindVault, ToolAnswer, call_tool
+from cortex.interfaces.mcp.tools import Tool
+from cortex.vault.templates import list_template_names, read_template
+
+_MARKDOWN, _JSON = "text/markdown", "application/json"
+_PROMPT_ROOMS = ("prompts", "commands")  # ours, and the commands of the plugin
+_WITHOUT_SHELL = (
+    "Where there is no shell, call the tools of the same names (recall, search, show, capture, …) in place"
+    " of the commands.\n\n"
+)
+_FIELD_RE = re.compile(r'^([a-z-]+): (".*")$', re.MULTILINE)
+
+
+class Resource(NamedTuple):
+    """What stands at an address. Parts in braces are arguments of the tool."""
+
+    description: str
+    kind: str
+    tool: Tool
+    text: Callable[[ToolAnswer], str]
+
+
+def _shown(answer: ToolAnswer) -> str:
+    return answer.text
+
+
+def _field(answer: ToolAnswer) -> str:
+    return str(answer.content["text"])
+
+
+def _whole(answer: ToolAnswer) -> str:
+    return json.dumps(answer.content)
+
+
+RESOURCES: dict[str, Resource] = {
+    "cortex://status": Resource(
+        "How the memory stands: project, counts, what is open", _JSON, Tool("status"), _whole
+    ),
+    "cortex://decisions": Resource(
+        "What was decided and rejected, of this branch and of none", _MARKDOWN,
+        Tool("recall", fixed={"type": ["decision", "rejection"], "number": 200, "branch": "."}), _shown,
+    ),
+    "cortex://plan": Resource(
+        "The plan of this branch, with what is done", _MARKDOWN, Tool("plan"), _shown
+    ),
+    "cortex://record/{id}": Resource(
+        "A note whole, by its id", _MARKDOWN, Tool("show", arguments={"id": "note"}), _field
+    ),
+    "cortex://briefing/{project}/{branch}": Resource(
+        "What a session in a project and branch has to know", _MARKDOWN, Tool("brief"), _field
+    ),
+}  # fmt: skip
+
+
+def list_resources(*, templates: bool) -> list[dict[str, str]]:
+    """The resources with a fixed address, or those with arguments in it."""
+    key = "uriTemplate" if templates else "uri"
+    return [
+        {key: uri, "name": uri.split("/")[2], "description": one.description, "mimeType": one.kind}
+        for uri, one in RESOURCES.items()
+        if ("{" in uri) is templates
+    ]
+
+
+def read_resource(uri: str, caller: Caller, find: FindVault) -> dict[str, str]:
+    """The contents at an address. Raises `NotFoundError` for none of ours, else as `call_tool`."""
+    for pattern, one in RESOURCES.items():
+        way = re.sub(r"\\\{(\w+)\\\}$", r"(?P<\1>.+)", re.escape(pattern))
+        way = re.sub(r"\\\{(\w+)\\\}", r"(?P<\1>[^/]+)", way)
+        if found := re.fullmatch(way, uri):
+            given = {name: unquote(part) for name, part in found.groupdict().items()}
+            answer = call_tool(uri, one.tool, given, caller, find)
+            return {"uri": uri, "mimeType": one.kind, "text": one.text(answer)}
+    raise NotFoundError(f"there is no resource {uri}", f"resources: {', '.join(RESOURCES)}")
+
+
+def list_prompts() -> list[dict[str, Any]]:
+    """The prompts, ours first."""
+    return [
+        {
+            "name": name,
+            "description": fields["description"],
+            "arguments": [{"name": "words", "description": fields["argument-hint"].strip("[]")}],
+        }
+        for name, fields, _ in _read_prompts()
+    ]
+
+
+def fill_prompt(name: str, arguments: Mapping[str, str]) -> dict[str, Any]:
+    """A prompt with its words filled in. Raises `NotFoundError`."""
+    for known, fields, body in _read_prompts():
+        if known == name:
+            text = body.replace("$ARGUMENTS", arguments.get("words", "")).strip()
+            text = (_WITHOUT_SHELL if "```sh" in body else "") + text
+            message = {"role": "user", "content": {"type": "text", "text": text}}
+            return {"description": fields["description"], "messages": [message]}
+    known = ", ".join(name for name, *_ in _read_prompts())
+    raise NotFoundError(f"there is no prompt {name!r}", f"prompts: {known}")
+
+
+def _read_prompts() -> Iterator[tuple[str, dict[str, str], str]]:
+    """Name, fields and text of each."""
+    for room in _PROMPT_ROOMS:
+        for name in list_template_names(room):
+            _, head, body = read_template(f"{room}/{name}.md").split("---\n", 2)
+            fields = {key: json.loads(value) for key, value in _FIELD_RE.findall(head)}
+            yield name, fields, body

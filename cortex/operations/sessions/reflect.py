@@ -1,0 +1,192 @@
+"""Gather what some days of work were about, for whoever writes a reflection, and keep that text.
+
+The same notes give the same answer; no model is asked.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from typing import Literal, NamedTuple
+
+from cortex.core.model import event as events
+from cortex.core.model.caller import Caller
+from cortex.core.model.note_status import TIER_CURRENT, TIER_TRAIL
+from cortex.core.model.parameters import Since, Time
+from cortex.core.model.problem import InvalidInputError, Problem
+from cortex.core.model.session_asks import is_own_prompt
+from cortex.core.model.turn_summary import USER, TurnSummary, parse_turn_summary, utterances
+from cortex.core.text.iso_time import epoch_seconds
+from cortex.core.text.strings import format_time, one_line, shorten
+from cortex.index.catalogue import NoteRow
+from cortex.index.filters import NoteFilter
+from cortex.index.refresh import IndexSession
+from cortex.operations.capture.save import SaveResult, save as save_record
+from cortex.operations.find.ensure_fresh import query_fresh
+from cortex.operations.find.project_context import project_names, resolve_project
+from cortex.operations.sessions.resolve_session import IS_SESSION, session_name
+from cortex.operations.sessions.session_list import event_text, read_note, summary_hit
+from cortex.vault.locate import Vault
+
+_WEEK_SECONDS = 7 * 86_400
+_MAX_SESSIONS, _MAX_EVENTS = 50, 1000  # the newest
+_MAX_CHARS = 200
+_ITEMS_OF_STYLE = {"brief": 3, "": 8, "full": 50}  # in each section
+_DISCOVERIES = ("decision", "learning", "discovery", "bugfix", "preference", "architecture")
+_FRICTION = ("gotcha", "rejection")
+_MIN_SESSIONS_OF_FILE = 2
+_QUESTION_RE = re.compile(r"[^.!?\n]*\w[^.!?\n]*\?(?=\s|$)")
+
+
+class Finding(NamedTuple):
+    """One line of a section, and the note that says it."""
+
+    text: str
+    id: str
+    date: Time
+
+
+class ReflectResult(NamedTuple):
+    """Raw material, oldest first, the last of it where there is more than the style shows."""
+
+    project: str  # empty: of all
+    since: Time
+    sessions: int
+    opening_intent: tuple[Finding, ...]  # what each session began with
+    questions: tuple[Finding, ...]  # that the person asked
+    journey: tuple[Finding, ...]  # the sessions and what came of them
+    discoveries: tuple[Finding, ...]  # decisions and what was learned
+    friction: tuple[Finding, ...]  # commands that failed, gotchas, what was rejected
+    patterns: tuple[Finding, ...]  # patterns, and files that several sessions changed
+    saved: SaveResult | None
+    problems: tuple[Problem, ...]
+
+
+def reflect(
+    vault: Vault,
+    caller: Caller,
+    *,
+    scope: str = "project",
+    since: Since | None = None,
+    style: Literal["", "brief", "full"] = "",
+    save: str = "",
+) -> ReflectResult:
+    """Gather what some days were about, or keep a reflection.
+
+    What sessions began with, what was asked, how it went, what was found out, what went wrong, what
+    comes again. With --save a text that somebody made of it is kept as a record of the type reflect,
+    with the ids of the sessions and records that it was made from.
+
+    scope: project (that of the working directory), all, or the name of a project
+    since: only since then; by default for a week
+    style: brief, for three lines a section, or full, for up to fifty; else eight
+    save: the reflection, its first line the title; a single - reads standard input
+
+    Example: cortex reflect --since 2w
+    Example: cortex reflect --scope all --save - < reflection.md
+    """
+    named = "" if scope == "project" else scope
+    project = "" if scope == "all" else resolve_project(vault, caller, named)
+    start = epoch_seconds(caller.now) - _WEEK_SECONDS if since is None else since
+    if save and not save.strip():
+        raise InvalidInputError("the reflection is empty", "cortex reflect --save 'TEXT'")
+    sections, count, problems = _gather(vault, caller, project, start)
+    most = _ITEMS_OF_STYLE[style]
+    saved = _keep(vault, caller, project, save, sections) if save else None
+    return ReflectResult(
+        project, format_time(start), count, **{name: tuple(some[-most:]) for name, some in sections.items()},
+        saved=saved, problems=tuple(problems),
+    )  # fmt: skip
+
+
+def _keep(
+    vault: Vault, caller: Caller, project: str, text: str, sections: dict[str, list[Finding]]
+) -> SaveResult:
+    title, _, body = text.strip().partition("\n")
+    ids = dict.fromkeys(one.id for some in sections.values() for one in some)
+    of = tuple(id_ for id_ in ids if not events.is_event_id(id_))
+    done = save_record(
+        vault, caller, title.lstrip("# "), type="+reflect", body=body.strip() or title, project=project,
+        derived_from=of,
+    )  # fmt: skip
+    assert isinstance(done, SaveResult)
+    return done
+
+
+def _gather(
+    vault: Vault, caller: Caller, project: str, start: int
+) -> tuple[dict[str, list[Finding]], int, list[Problem]]:
+    """The sections, how many sessions they are of, and what is wrong."""
+    names = project_names(vault, project) if project else None
+    is_session = IS_SESSION._replace(projects=names, changed_since=start)
+    is_record = NoteFilter(tiers=(TIER_CURRENT,), projects=names, changed_since=start, has_id=True)
+
+    def find(now: IndexSession) -> tuple[list[NoteRow], list[NoteRow], list[NoteRow]]:
+        sessions = now.catalogue.find(is_session, "-date", _MAX_SESSIONS)
+        wanted = NoteFilter(tiers=(TIER_TRAIL,), sessions=[session_name(row) for row in sessions])
+        turns = now.catalogue.find(wanted, "-id", _MAX_EVENTS) if sessions else []
+        return sessions, turns, now.catalogue.find(is_record, "date")
+
+    (sessions, turns, records), problems = query_fresh(vault, caller, find)
+    told = [(row, event_text(vault, row.path)) for row in reversed(turns)]
+    told = [(row, text) for row, text in told if epoch_seconds(_time_of(row)) >= start]
+    summaries = [(row, parse_turn_summary(text)) for row, text in told]
+    asked = [(row, said) for row, turn in summaries for said in _prompts(row, turn)]
+    first = {row.session: (row, said) for row, said in reversed(asked)}
+    sections = {
+        "opening_intent": [_finding(row, said) for row, said in reversed(first.values())],
+        "questions": [
+            _finding(row, question)
+            for row, said in asked
+            for question in _QUESTION_RE.findall(said)
+        ],
+        "journey": [_journey(vault, row) for row in reversed(sessions)],
+        "discoveries": [_finding(row, row.title) for row in records if row.type in _DISCOVERIES],
+        "friction": [
+            *(_finding(row, failure) for row, turn in summaries for failure in _failures(turn)),
+            *(_finding(row, row.title) for row in records if row.type in _FRICTION),
+        ],
+        "patterns": [
+            *_often_changed(summaries),
+            *(_finding(row, row.title) for row in records if row.type == "pattern"),
+        ],
+    }
+    return sections, len(sessions), problems
+
+
+def _prompts(row: NoteRow, turn: TurnSummary) -> Iterator[str]:
+    """What the person said, in their own words."""
+    said = utterances(turn.message)
+    whole = [turn.message] if row.type == "prompt" else []
+    for text in (*whole, *(one.text for one in said if one.role == USER and not one.about)):
+        if text.strip() and is_own_prompt(text):
+            yield text
+
+
+def _failures(turn: TurnSummary) -> Iterator[str]:
+    for run in turn.commands:
+        if run.outcome != "ok":
+            yield f"{run.line}: {run.outcome}"
+
+
+def _often_changed(summaries: Iterable[tuple[NoteRow, TurnSummary]]) -> Iterator[Finding]:
+    """The files that several sessions changed, those of most sessions last."""
+    changed = {(file, row.session): row for row, turn in summaries for file in turn.changed_files}
+    last = {file: row for (file, _), row in changed.items()}
+    for file, count in reversed(Counter(file for file, _ in changed).most_common()):
+        if count >= _MIN_SESSIONS_OF_FILE:
+            yield _finding(last[file], f"{file} was changed in {count} sessions")
+
+
+def _journey(vault: Vault, row: NoteRow) -> Finding:
+    outcome = summary_hit(vault, row, read_note(vault, row.path)).snippet
+    return _finding(row, f"{row.title}: {outcome}" if outcome else row.title)
+
+
+def _finding(row: NoteRow, text: str) -> Finding:
+    return Finding(shorten(one_line(text), _MAX_CHARS), row.id, _time_of(row))
+
+
+def _time_of(row: NoteRow) -> str:
+    return events.time_of_id(row.id) if events.is_event_id(row.id) else format_time(row.date)

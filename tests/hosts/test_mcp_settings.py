@@ -1,0 +1,144 @@
+"""The server in the settings of hosts: put in without touching another byte, taken out without a trace."""
+
+from __future__ import annotations
+
+import json
+import os
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from cortex.core.model.problem import ConflictError, InvalidInputError
+from cortex.core.text import jsonc
+from cortex.hosts.mcp_settings import HOSTS, change
+
+JSON_BEFORE = {
+    "absent": None,
+    "empty": b"",
+    "an object": b"{}\n",
+    "no servers": b'{\n  "theme": "dark"\n}\n',
+    "other servers": b'{\n\t"mcpServers": {\n\t\t"db": {"command": "db-mcp"}\n\t},\n\t"servers": {"db": {}}\n}',
+    "comments": b'// mine\n{\n  "mcpServers": { // these\n    "db": {"command": "x",},\n  },\n}\n',
+    "carriage returns": b'\xef\xbb\xbf{\r\n  "a": 1\r\n}\r\n',
+    "no UTF-8": b'{"name": "Zo\xeb"}',
+    "empty table": b'{"mcpServers": {}, "servers": {}}',
+    "minified": b'{"a":1,"mcpServers":{"db":{"command":"x"}}}',
+}
+TOML_BEFORE = {
+    "absent": None,
+    "empty": b"",
+    "settings": b'model = "o5"\n\n[mcp_servers.db]\ncommand = "db-mcp"\nargs = ["a"]\n',
+    "no last line end": b'model = "o5"',
+}
+CASES = [(host, JSON_BEFORE[name]) for host in HOSTS if HOSTS[host].key for name in JSON_BEFORE]
+CASES += [("codex", data) for data in TOML_BEFORE.values()]
+
+
+@pytest.fixture
+def project(tmp_path, monkeypatch) -> Path:
+    for host in HOSTS.values():
+        monkeypatch.delenv(host.home_variable or "CORTEX_OFF", raising=False)
+    (tmp_path / "shop").mkdir()
+    return tmp_path / "shop"
+
+
+def path_of(host: str, project: Path) -> Path:
+    one = HOSTS[host]
+    return project / one.project if one.project else Path(os.path.expanduser(one.user))
+
+
+def act(
+    host: str, action: str, project: Path, *words: str, user: bool = False, dry_run: bool = False
+):
+    return change(host, action, str(project), words, user=user, dry_run=dry_run)
+
+
+def servers_in(host: str, data: bytes) -> dict:
+    if not HOSTS[host].key:
+        return tomllib.loads(data.decode())["mcp_servers"]
+    node = jsonc.parse(data.decode("utf-8", "surrogateescape"))
+    assert node is not None
+    return jsonc.to_python(node)[HOSTS[host].key]
+
+
+@pytest.mark.parametrize(("host", "before"), CASES)
+def test_a_removal_restores_the_file_byte_for_byte(project, host, before) -> None:
+    path = path_of(host, project)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if before is not None:
+        path.write_bytes(before)
+    assert act(host, "install", project, dry_run=True).diff
+    assert (path.read_bytes() if path.exists() else None) == before
+    assert act(host, "install", project).outcome == "installed"
+    after = path.read_bytes()
+    assert servers_in(host, after)["cortex"]["args"][-1] == "mcp"
+    assert act(host, "install", project).outcome == "unchanged"
+    assert path.read_bytes() == after
+    assert act(host, "remove", project).outcome == "removed"
+    assert (path.read_bytes() if path.exists() else None) == before
+    assert act(host, "remove", project).outcome == "not there"
+
+
+@pytest.mark.parametrize("host", HOSTS)
+def test_what_a_person_writes_meanwhile_stays(project, host) -> None:
+    path = path_of(host, project)
+    act(host, "install", project)
+    if HOSTS[host].key:
+        path.write_text(path.read_text().replace("{", '{"mine": 1, ', 1))
+    else:
+        path.write_text(f'mine = 1\n\n{path.read_text()}\n[mcp_servers.db]\ncommand = "x"\n')
+    assert act(host, "install", project, "--tools", "agent").outcome == "updated"
+    assert servers_in(host, path.read_bytes())["cortex"]["args"][-3:] == ["mcp", "--tools", "agent"]
+    assert act(host, "remove", project).outcome == "removed"
+    assert "mine" in path.read_text()
+    assert "cortex" not in path.read_text()
+    if not HOSTS[host].key:
+        assert servers_in(host, path.read_bytes()) == {"db": {"command": "x"}}
+
+
+def test_the_users_own_settings(project, monkeypatch, tmp_path) -> None:
+    monkeypatch.setenv("CODEX_HOME", str(tmp_path / "codex"))
+    monkeypatch.setenv("HOME", str(tmp_path))
+    (tmp_path / "codex").mkdir()
+    assert act("codex", "install", project, user=True).file == str(
+        tmp_path / "codex" / "config.toml"
+    )
+    claude = act("claude", "install", project, user=True)
+    assert claude.file == os.path.expanduser("~/.claude.json")
+    entry = json.loads(Path(claude.file).read_text())["mcpServers"]["cortex"]
+    assert os.access(entry["command"], os.X_OK)
+    assert entry["args"] == ["-m", "cortex", "mcp"]
+
+
+def test_what_cannot_be_edited_is_left_alone(project, tmp_path) -> None:
+    path = path_of("cursor", project)
+    path.parent.mkdir(parents=True)
+    for text, error in (
+        ('{"mcpServers": {"cortex": {"command": "other"}}}', ConflictError),
+        ('{"mcpServers": []}', InvalidInputError),
+        ("[1]", InvalidInputError),
+        ('{"mcpServers": ', InvalidInputError),
+    ):
+        path.write_text(text)
+        with pytest.raises(error):
+            act("cursor", "install", project)
+        assert path.read_text() == text
+    path.unlink()
+    path.symlink_to(tmp_path / "elsewhere.json")
+    with pytest.raises(InvalidInputError):
+        act("cursor", "install", project)
+    with pytest.raises(InvalidInputError):
+        change("cursor", "install", "", [], user=False, dry_run=False)
+
+
+def test_hooks_and_the_server_share_a_file(project, cortex) -> None:
+    before = b'{"theme": "dark"}\n'
+    path = project / ".gemini" / "settings.json"
+    path.parent.mkdir()
+    path.write_bytes(before)
+    cortex("hooks", "install", "gemini", cwd=str(project))
+    act("gemini", "install", project)
+    cortex("hooks", "remove", "gemini", cwd=str(project))
+    act("gemini", "remove", project)
+    assert json.loads(path.read_bytes()) == json.loads(before)

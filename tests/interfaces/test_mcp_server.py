@@ -1,0 +1,429 @@
+"""The server, asked by a real client: over standard input and output, and over HTTP."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from typing import Any
+
+import anyio
+import pytest
+from anyio.from_thread import start_blocking_portal
+from mcp import ClientSession, StdioServerParameters
+from mcp.client.stdio import stdio_client
+from mcp.client.streamable_http import streamable_http_client
+from mcp.shared.exceptions import MCPError
+
+from cortex.interfaces.mcp.tools import PROFILES
+from tests.conftest import SOAK, run_cortex
+
+TOKEN = "a-token-of-some-length"
+
+
+class Agent:
+    """One client: its calls, from a test that is not asynchronous."""
+
+    def __init__(self, portal: Any, session: ClientSession) -> None:
+        self.portal, self.session = portal, session
+
+    def ask(self, method: str, *arguments: object) -> Any:
+        return self.portal.call(getattr(self.session, method), *arguments)
+
+    def __call__(self, tool: str, **arguments: object) -> Any:
+        answer = self.ask("call_tool", tool, arguments)
+        assert not answer.is_error, answer.content[0].text
+        return answer.structured_content
+
+
+@asynccontextmanager
+async def over_stdio(cwd: str, *words: str) -> Any:
+    server = StdioServerParameters(
+        command=sys.executable, args=["-m", "cortex", "mcp", *words], cwd=cwd, env=dict(os.environ)
+    )
+    async with stdio_client(server) as streams, ClientSession(*streams) as session:
+        await session.initialize()
+        yield session
+
+
+@pytest.fixture
+def agent(vault) -> Iterator[Callable[..., Any]]:
+    """Begin a session of an agent: a server of its own and a client."""
+
+    @contextmanager
+    def begin(*words: str, cwd: str = "") -> Iterator[Agent]:
+        with start_blocking_portal() as portal:
+            with portal.wrap_async_context_manager(
+                over_stdio(cwd or vault.root, *words)
+            ) as session:
+                yield Agent(portal, session)
+
+    return begin
+
+
+def test_every_tool_resource_and_prompt_answers(agent, vault, cortex) -> None:
+    cortex(
+        "save",
+        "Use pears",
+        "--type",
+        "decision",
+        "--topic",
+        "decision/fruit",
+        "--project",
+        "orchard",
+    )
+    with agent("--tools", "all") as ask:
+        tools = ask.ask("list_tools").tools
+        assert [one.name for one in tools] == list(PROFILES["all"])
+        reading = [one.name for one in tools if one.annotations.read_only_hint]
+        needed = {
+            "id": "decision-fruit",
+            "note": "decision-fruit",
+            "query": "pears",
+            "title": "Use pears",
+            "prompt": "pears?",
+        }
+        for one in tools:
+            required = one.input_schema.get("required", [])
+            given = {name: needed[name] for name in required if name in needed}
+            if one.name in reading and given.keys() == {*required}:
+                answer = ask.ask("call_tool", one.name, given)
+                said = answer.content[0].text
+                assert not answer.is_error or "no git repository" in said, (one.name, said)
+                assert answer.is_error or isinstance(answer.structured_content, dict)
+        for one in ask.ask("list_resources").resources:
+            (contents,) = ask.ask("read_resource", one.uri).contents
+            assert contents.mime_type == one.mime_type
+            assert contents.text
+        templates = [
+            one.uri_template for one in ask.ask("list_resource_templates").resource_templates
+        ]
+        assert templates == ["cortex://record/{id}", "cortex://briefing/{project}/{branch}"]
+        for uri in ("cortex://record/decision-fruit", "cortex://briefing/orchard/feature%2Fx"):
+            assert "Use pears" in ask.ask("read_resource", uri).contents[0].text, uri
+        for one in ask.ask("list_prompts").prompts:
+            assert one.description
+            (message,) = ask.ask("get_prompt", one.name, {"words": "the pears"}).messages
+            assert "the pears" in message.content.text, one.name
+        for wrong in (
+            ("call_tool", "nope", {}),
+            ("read_resource", "cortex://nope"),
+            ("get_prompt", "nope"),
+        ):
+            with pytest.raises(MCPError) as caught:
+                ask.ask(*wrong)
+            assert caught.value.code == -32602
+            assert "nope" in caught.value.message
+        assert ask("search", query="pears")["total"] == 1  # it lives on
+
+
+def test_three_sessions_of_an_agent_with_nothing_but_the_default_tools(agent, vault) -> None:
+    with agent() as ask:
+        ask("capture", content="Decision: publish the notes with SQLite, since it is one file")
+    with agent() as ask:
+        (found,) = ask("recall", query="how do we publish the notes")["hits"]
+        assert "SQLite" in found["title"]
+        ask("capture", content="Decision: publish the notes as plain files, since git merges them")
+        hits = ask("recall", query="publish the notes plain files")["hits"]
+        better = next(one for one in hits if "plain files" in one["title"])
+        ask(
+            "supersede",
+            record_id=found["id"],
+            replacement=better["id"],
+            reason="git cannot merge it",
+        )
+    with agent() as ask:
+        (known,) = ask("recall", query="how do we publish the notes")["hits"]
+        assert known["id"] == better["id"]
+        assert all("SQLite" not in one["title"] for one in ask("recall", scope="recent")["hits"])
+        assert "SQLite" not in ask.ask("read_resource", "cortex://decisions").contents[0].text
+        assert ask("show", id=found["id"])["status"] == "superseded"
+
+
+def test_what_changes_outside_is_seen_at_the_next_call(agent, vault, vault_from) -> None:
+    with agent() as ask:
+        for number in range(5):
+            vault_from(f"=== kitchen/jam{number}.md\n# Jam {number}\n\nquince {number}\n")
+            assert ask("search", query="quince")["total"] == number + 1
+        os.rename(f"{vault.root}/kitchen/jam0.md", f"{vault.root}/kitchen/plum.md")
+        with open(f"{vault.root}/kitchen/jam1.md", "w") as file:
+            file.write("# Jam 1\n\nmedlar\n")
+        paths = [one["path"] for one in ask("search", query="quince")["hits"]]
+        assert sorted(paths) == [
+            "kitchen/jam2.md",
+            "kitchen/jam3.md",
+            "kitchen/jam4.md",
+            "kitchen/plum.md",
+        ]
+
+
+def talk(folder: str, *messages: object, words: tuple[str, ...] = ()) -> list[dict]:
+    """What the server writes for these lines, and nothing else."""
+    line = [sys.executable, "-m", "cortex", "mcp", *words]
+    said = "".join(f"{one if isinstance(one, str) else json.dumps(one)}\n" for one in messages)
+    with subprocess.Popen(line, cwd=folder, stdin=-1, stdout=-1, stderr=-1, text=True) as process:
+        process.stdin.write(said)
+        process.stdin.flush()
+        expected = sum(isinstance(one, dict) and "id" in one for one in messages)
+        answers = [json.loads(process.stdout.readline()) for _ in range(expected)]
+        process.stdin.close()
+        assert process.stdout.read() == ""
+        assert process.wait(60) == 0
+    return sorted(answers, key=lambda one: one["id"])
+
+
+def request(number: int, method: str, **params: object) -> dict:
+    return {"jsonrpc": "2.0", "id": number, "method": method, "params": params}
+
+
+def hello(number: int, version: str) -> dict:
+    client = {"name": "test", "version": "1"}
+    return request(
+        number, "initialize", protocolVersion=version, capabilities={}, clientInfo=client
+    )
+
+
+@pytest.mark.sampled(2)
+@pytest.mark.parametrize("version", ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"])
+def test_each_version_that_shakes_hands_is_spoken(vault, version) -> None:
+    first, again, listed = talk(
+        vault.root,
+        hello(1, version),
+        {"jsonrpc": "2.0", "method": "notifications/initialized"},
+        "this is no JSON",
+        hello(2, version),
+        request(3, "tools/list"),
+    )
+    assert first["result"]["protocolVersion"] == version
+    assert first["result"]["serverInfo"]["name"] == "cortex"
+    assert first["result"]["serverInfo"]["version"]
+    assert "error" in again or again["result"]["protocolVersion"] == version
+    assert len(listed["result"]["tools"]) == 7
+
+
+def test_the_form_without_a_handshake_is_spoken_too(vault) -> None:
+    meta = {
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientInfo": {"name": "test", "version": "1"},
+        "io.modelcontextprotocol/clientCapabilities": {},
+    }
+    found, listed, called = talk(
+        vault.root,
+        request(1, "server/discover", _meta=meta),
+        request(2, "tools/list", _meta=meta),
+        request(3, "tools/call", name="status", arguments={}, _meta=meta),
+    )
+    assert "2026-07-28" in found["result"]["supportedVersions"]
+    assert len(listed["result"]["tools"]) == 7
+    assert called["result"]["structuredContent"]["tier"] == 3
+
+
+def test_what_is_printed_anywhere_does_not_reach_the_wire(vault, monkeypatch, tmp_path) -> None:
+    """A module that is imported with the server prints, as a package may."""
+    (tmp_path / "site").mkdir()
+    (tmp_path / "site" / "sitecustomize.py").write_text(
+        "import threading, time, os\n"
+        "def chatter():\n"
+        "    for _ in range(40):\n"
+        "        time.sleep(0.05); print('noise'); os.system('echo noise')\n"
+        "def later():\n"
+        "    time.sleep(1.0); chatter()\n"
+        "threading.Thread(target=later, daemon=True).start()\n"
+    )
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path / "site"))
+    calls = [request(n, "tools/call", name="status", arguments={}) for n in range(2, 5)]
+    answers = talk(vault.root, hello(1, "2025-11-25"), *calls)
+    assert all("result" in one for one in answers)
+
+
+def test_a_call_that_is_cancelled_or_left_is_done_whole_or_not_at_all(vault) -> None:
+    line = [sys.executable, "-m", "cortex", "mcp", "--tools", "all"]
+    for stop in ("cancel", "close", "kill"):
+        with subprocess.Popen(
+            line, cwd=vault.root, stdin=-1, stdout=-1, stderr=-1, text=True
+        ) as process:
+            write = lambda *some: (
+                process.stdin.writelines(f"{json.dumps(one)}\n" for one in some),
+                process.stdin.flush(),
+            )
+            write(hello(1, "2025-11-25"))
+            json.loads(process.stdout.readline())
+            write(
+                request(
+                    2,
+                    "tools/call",
+                    name="mem_save",
+                    arguments={"title": f"Pears {stop}", "type": "learning"},
+                )
+            )
+            if stop == "cancel":
+                write(
+                    {
+                        "jsonrpc": "2.0",
+                        "method": "notifications/cancelled",
+                        "params": {"requestId": 2},
+                    }
+                )
+                write(request(3, "tools/call", name="status", arguments={}))
+                while json.loads(process.stdout.readline()).get("id") != 3:
+                    pass
+            if stop == "kill":
+                time.sleep(0.2)
+                process.send_signal(signal.SIGKILL)
+            process.stdin.close()
+            process.wait(60)
+    run_cortex("normalize", cwd=vault.root)
+    assert run_cortex("doctor", cwd=vault.root).returncode == 0
+    titles = run_cortex("recall", "--scope", "recent", cwd=vault.root).stdout
+    assert "Pears close" in titles  # it was sent whole, and is answered before the server ends
+
+
+def test_without_a_vault_the_server_says_so_at_each_call(tmp_path) -> None:
+    (called,) = talk(
+        str(tmp_path), hello(1, "2025-11-25"), request(2, "tools/call", name="status", arguments={})
+    )[1:]
+    assert called["result"]["isError"]
+    assert "cortex init" in called["result"]["content"][0]["text"]
+
+
+def test_what_cannot_be_served_is_said_at_once(vault, cortex) -> None:
+    for words, said in (
+        (["--tools", "agnet"], "did you mean agent"),
+        (["--http", "8765x"], "is no HOST:PORT"),
+        (["--http", "0.0.0.0:0"], "no token is set"),
+        (["install"], "which host?"),
+        (["serve", "claude"], "serve takes no host"),
+    ):
+        done = cortex("mcp", *words)
+        assert done.returncode == 2, words
+        assert said in done.stderr, words
+
+
+# HTTP
+
+
+@contextmanager
+def http_server(
+    folder: str, *words: str, token: str = "", host: str = "127.0.0.1"
+) -> Iterator[int]:
+    """A server on a free port, which is given."""
+    line = [sys.executable, "-m", "cortex", "mcp", "--http", f"{host}:0", *words]
+    environment = os.environ | ({"CORTEX_MCP_TOKEN": token} if token else {})
+    with subprocess.Popen(line, cwd=folder, env=environment, stderr=-1, text=True) as process:
+        found = re.search(r"listening on http://.*:(\d+)/mcp", process.stderr.readline())
+        assert found
+        try:
+            yield int(found[1])
+        finally:
+            process.terminate()
+            process.stderr.close()
+            assert process.wait(60) in (0, -signal.SIGTERM)
+
+
+def post(port: int, **headers: str) -> int:
+    link = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
+    kind = {"content-type": "application/json", "accept": "application/json, text/event-stream"}
+    names = {name.replace("_", "-"): one for name, one in headers.items()}
+    link.request("POST", "/mcp", json.dumps(hello(1, "2025-11-25")), kind | names)
+    status = link.getresponse().status
+    link.close()
+    return status
+
+
+def test_http_lets_in_who_may(vault) -> None:
+    with http_server(vault.root) as port:
+        assert post(port) == 200
+        assert post(port, origin=f"http://localhost:{port}") == 200
+        assert post(port, origin="http://evil.example") == 403
+        assert post(port, host="evil.example") == 421
+        assert post(port, host=f"evil.example:{port}") == 421
+    with http_server(vault.root, "--allow", "box.lan", token=TOKEN, host="0.0.0.0") as port:
+        bearer = {"authorization": f"Bearer {TOKEN}"}
+        assert post(port) == 401
+        assert post(port, authorization=f"Bearer {TOKEN}x") == 401
+        assert post(port, authorization=f"Basic {TOKEN}") == 401
+        assert post(port, **bearer) == 200
+        assert post(port, **bearer, host="box.lan") == 200
+        assert post(port, **bearer, host="evil.example") == 421
+        assert post(port, **bearer, origin="https://evil.example") == 403
+
+
+def test_a_short_token_is_refused(vault, cortex, monkeypatch) -> None:
+    monkeypatch.setenv("CORTEX_MCP_TOKEN", "short")
+    done = cortex("mcp", "--http", "0.0.0.0:0")
+    assert done.returncode == 2
+    assert "less than 16 characters" in done.stderr
+
+
+def test_ten_agents_at_once_while_a_person_edits_and_pulls(
+    vault, git, tmp_path, vault_from
+) -> None:
+    """No error, no lost write, and each answer is of the moment."""
+    git(vault.root, "init", "-q", "-b", "main")
+    run_cortex("sync", cwd=vault.root)
+    other = tmp_path / "other"
+    git(tmp_path, "clone", "-q", vault.root, str(other))
+    for number in range(5):
+        (other / f"pulled{number}.md").write_text(f"# Pulled {number}\n\nmedlar\n")
+        git(other, "add", "-A")
+        git(other, "commit", "-qm", f"pulled {number}")
+    rounds, saved = 40 if SOAK else 2, []
+
+    async def work(port: int, number: int) -> None:
+        async with streamable_http_client(f"http://127.0.0.1:{port}/mcp") as streams:
+            async with ClientSession(*streams[:2]) as session:
+                await session.initialize()
+                for turn in range(rounds):
+                    name = f"quince{number}x{turn}"
+                    for tool, given in (
+                        (
+                            "mem_save",
+                            {"title": f"Keep {name}", "type": "learning", "content": name},
+                        ),
+                        ("search", {"query": name}),
+                        ("capture", {"content": f"said {name}"}),
+                        ("recall", {"query": name}),
+                        ("status", {}),
+                    ):
+                        answer = await session.call_tool(tool, given)
+                        assert not answer.is_error, (tool, answer.content[0].text)
+                        if tool in ("search", "recall"):
+                            titles = [one["title"] for one in answer.structured_content["hits"]]
+                            assert f"Keep {name}" in titles, (tool, name, titles)
+                    saved.append(name)
+
+    async def person(port: int) -> None:
+        for number in range(5):
+            vault_from(f"=== own{number}.md\n# Own {number}\n\nplum{number}\n")
+            await anyio.to_thread.run_sync(
+                lambda: git(
+                    vault.root, "pull", "-q", "--no-edit", "--no-rebase", str(other), "main"
+                )
+            )
+            await anyio.sleep(0.3)
+
+    async def all_of_them(port: int) -> None:
+        async with anyio.create_task_group() as group:
+            group.start_soon(person, port)
+            for number in range(10):
+                group.start_soon(work, port, number)
+
+    with http_server(vault.root, "--tools", "all") as port:
+        anyio.run(all_of_them, port)
+    assert len(saved) == 10 * rounds
+    for name in saved:
+        assert (
+            f"Keep {name}"
+            in run_cortex("search", f'"{name}"', "--whose", "project", cwd=vault.root).stdout
+        )
+    assert (os.path.join(vault.root, "pulled4.md"))
+    assert "Pulled 4" in run_cortex(
+        "search", "medlar", cwd=vault.root
+    ).stdout

@@ -1,0 +1,126 @@
+"""Plans with their steps, and what some days of work were about."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from cortex.core.model.problem import InvalidInputError
+from cortex.core.model.turn_summary import CommandRun, PlannedStep, TurnSummary, compose_text
+from cortex.operations.capture.capture import capture
+from cortex.operations.capture.normalize import normalize
+from cortex.operations.plan.plan import plan
+from cortex.operations.sessions.reflect import reflect
+from tests.conftest import caller_at
+
+DAY = "2026-11-{:02}T10:00:00Z"
+
+
+def turn(vault, day: int, session: str, said: str, **done: object) -> None:
+    """A turn of a session, as a hook captures it."""
+    text = compose_text(TurnSummary(said, **done))
+    at = caller_at(DAY.format(day))
+    random = lambda size: day.to_bytes(size, "big")
+    capture(vault, at._replace(random=random), text, type="stop", session=session, project="shop")
+
+
+@pytest.fixture
+def week(vault):
+    """Three sessions; the first is older than a week."""
+    turn(vault, 2, "old", "> [!user] Where do the fees come from?\n\nFrom the bank.")
+    failed = CommandRun("make test", "failed: 3 tests")
+    turn(
+        vault, 16, "s1", "> [!user] Make the cart remember its coupons. Does it keep two?\n\nOne.\n\n"
+        "Gotcha: the cart forgets coupons when the cookie is renewed",
+        commands=(failed,), changed_files=("cart.py",),
+    )  # fmt: skip
+    turn(
+        vault, 18, "s2", "> [!user] Speed up the checkout\n\nDone.\n\nDecision: totals are cached, for a tenth of the time",
+        changed_files=("cart.py", "pay.py"),
+    )  # fmt: skip
+    normalize(vault, caller_at(DAY.format(19)))
+    return vault
+
+
+def test_a_week_is_gathered_by_what_it_was_about(week) -> None:
+    found = reflect(week, caller_at(DAY.format(20)), scope="shop")
+    assert found.sessions == 2
+    assert [one.text for one in found.opening_intent] == [
+        "Make the cart remember its coupons. Does it keep two?",
+        "Speed up the checkout",
+    ]
+    assert [one.text for one in found.questions] == ["Does it keep two?"]
+    assert [one.date[:10] for one in found.journey] == ["2026-11-16", "2026-11-18"]
+    assert any("otals are cached" in one.text for one in found.discoveries)
+    assert next(one.text for one in found.friction) == "make test: failed: 3 tests"
+    assert any("forgets coupons" in one.text for one in found.friction)
+    assert [one.text for one in found.patterns] == ["cart.py was changed in 2 sessions"]
+    assert found.saved is None
+    assert reflect(week, caller_at(DAY.format(20)), scope="shop") == found
+    assert reflect(week, caller_at(DAY.format(20)), scope="other").sessions == 0
+    older = reflect(week, caller_at(DAY.format(20)), scope="all", since=0)
+    assert older.sessions == 3
+    assert older.questions[0].text == "Where do the fees come from?"
+    brief = reflect(week, caller_at(DAY.format(20)), scope="all", since=0, style="brief")
+    assert max(map(len, (brief.journey, brief.friction, brief.opening_intent))) <= 3
+
+
+def test_a_reflection_is_kept_with_what_it_was_made_from(week) -> None:
+    at = caller_at(DAY.format(20))
+    saved = reflect(week, at, scope="shop", save="# The cart week\n\nCookies bit us twice.").saved
+    assert saved is not None
+    text = Path(saved.file).read_text()
+    assert "type: reflect" in text
+    assert "# The cart week" in text
+    assert "Cookies bit us twice." in text
+    sources = reflect(week, at, scope="shop").journey
+    assert all(one.id in text.partition("derived_from")[2] for one in sources)
+    with pytest.raises(InvalidInputError):
+        reflect(week, at, save="  \n")
+
+
+def test_it_reads_as_a_page(week, cortex) -> None:
+    shown = cortex("reflect", "--scope", "shop", "--since", "2026-11-10").stdout
+    assert shown.startswith("shop since 2026-11-10")
+    assert "Opening intent\n- Make the cart remember its coupons." in shown
+    kept = cortex(
+        "reflect", "--scope", "shop", "--save", "-", stdin="The cart week\n\nIt went well.\n"
+    )
+    assert kept.stdout.startswith("created: ")
+
+
+def test_plans_are_those_of_the_branch_with_what_is_done(vault, git, cortex) -> None:
+    git(vault.root, "init", "-q", "-b", "main")
+    Path(vault.root, ".cortex-project").write_text("shop\n")
+    steps = (PlannedStep("Write the test", True), PlannedStep("Mend the cart", False))
+    here = caller_at(DAY.format(16), vault.root)
+    capture(
+        vault,
+        here,
+        compose_text(TurnSummary("Go", plan=steps)),
+        type="stop",
+        session="s1",
+        project="shop",
+    )
+    normalize(vault, here)
+    (found,) = plan(vault, here).hits
+    assert found.branch == "main"
+    assert found.done == 1
+    assert [(one.text, one.is_done) for one in found.steps] == [
+        ("Write the test", True),
+        ("Mend the cart", False),
+    ]
+    assert found.hit.snippet == "Mend the cart"
+    assert "1 of 2 done" in cortex("plan").stdout
+    git(vault.root, "checkout", "-q", "-b", "side")
+    assert plan(vault, here).hits == []
+    assert cortex("plan").returncode == 0
+    assert plan(vault, here, branch=("*",)).total == 1
+    assert plan(vault, here, branch=("main",)).total == 1
+    assert plan(vault, here, branch=("*",), project="other").total == 0
+    assert json.loads(cortex("plan", "--branch", "*", "--json").stdout)["hits"][0]["steps"][1] == {
+        "text": "Mend the cart",
+        "is_done": False,
+    }
