@@ -22,7 +22,7 @@ from mcp.client.stdio import stdio_client
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.exceptions import MCPError
 
-from cortex.interfaces.mcp.tools import PROFILES
+from cortex.interfaces.mcp.tools import profiles
 from tests.conftest import SOAK, run_cortex
 
 TOKEN = "a-token-of-some-length"
@@ -81,7 +81,7 @@ def test_every_tool_resource_and_prompt_answers(agent, vault, cortex) -> None:
     )
     with agent("--tools", "all") as ask:
         tools = ask.ask("list_tools").tools
-        assert [one.name for one in tools] == list(PROFILES["all"])
+        assert [one.name for one in tools] == list(profiles()["all"])
         reading = [one.name for one in tools if one.annotations.read_only_hint]
         needed = {
             "id": "decision-fruit",
@@ -423,7 +423,5 @@ def test_ten_agents_at_once_while_a_person_edits_and_pulls(
             f"Keep {name}"
             in run_cortex("search", f'"{name}"', "--whose", "project", cwd=vault.root).stdout
         )
-    assert (os.path.join(vault.root, "pulled4.md"))
-    assert "Pulled 4" in run_cortex(
-        "search", "medlar", cwd=vault.root
-    ).stdout
+    assert os.path.join(vault.root, "pulled4.md")
+    assert "Pulled 4" in run_cortex("search", "medlar", cwd=vault.root).stdout

@@ -12,10 +12,10 @@ from cortex.core.text.token_count import count_tokens
 from cortex.interfaces.declare import declaration_of, load_verb
 from cortex.interfaces.mcp.call import call_tool, declare, describe
 from cortex.interfaces.mcp.tools import (
-    PROFILES,
-    READING_TOOLS,
-    TOOLS,
+    READING_VERBS,
     VERBS_WITHOUT_TOOL,
+    known_tools,
+    profiles,
     select_tools,
 )
 from cortex.operations import VERBS
@@ -51,22 +51,25 @@ def test_every_verb_is_a_tool_or_stands_among_those_that_are_none() -> None:
     for verb in VERBS.keys() - VERBS_WITHOUT_TOOL.keys():
         tool = select_tools(["all"])[verb]
         own = {one.name for one in declaration_of(load_verb(verb)).parameters}
-        if verb not in TOOLS:
+        if not tool.profile:
             assert {one.label for one in declare(tool).parameters} == own
 
 
-@pytest.mark.parametrize("name", PROFILES["all"])
+@pytest.mark.parametrize("name", profiles()["all"])
 def test_the_arguments_of_a_tool_are_parameters_of_its_verb(name) -> None:
     tool = select_tools([name])[name]
     known = {one.name for one in declaration_of(load_verb(tool.verb)).parameters}
-    assert {one.name for one in declare(tool).parameters} <= known
+    own = {one.name for one in declare(tool).parameters if one.label}
+    assert own <= known
     assert {*tool.fixed, *tool.defaults} <= known
-    assert not {*tool.fixed} & {one.name for one in declare(tool).parameters}
+    assert not {*tool.fixed} & own
     assert {*tool.required} <= {*tool.arguments}
     shown = describe(name, tool)
     assert shown["description"]
     assert shown["inputSchema"]["type"] == shown["outputSchema"]["type"] == "object"
-    assert shown["annotations"].get("readOnlyHint") is (name in READING_TOOLS or None)
+    assert shown["annotations"].get("readOnlyHint") is (
+        (tool.reads or tool.verb in READING_VERBS) or None
+    )
 
 
 # Verbs that answer the same twice in a row, in the vault of `test_schema`.
@@ -91,7 +94,7 @@ def test_a_tool_answers_what_the_command_prints(vault, cortex, call) -> None:
             continue
         given = arguments_of(words)
         said = json.loads(printed.stdout)
-        answer = call(words[0], **given).content if words[0] not in TOOLS else None
+        answer = call(words[0], **given).content if not known_tools()[words[0]].profile else None
         if answer is not None:
             assert without(answer) == without(said), line
             asked += 1
@@ -129,24 +132,24 @@ def test_a_profile_costs_few_tokens(profile, most) -> None:
 
 
 def test_profiles_hold_the_tools_of_the_systems_before() -> None:
-    assert len(PROFILES["default"]) == 7
-    assert len(PROFILES["agent"]) == 15
-    assert len(PROFILES["admin"]) == 4
-    assert len(PROFILES["briefing"]) == 5
-    assert list(select_tools(["admin", "search"])) == [*PROFILES["admin"], "search"]
+    assert len(profiles()["default"]) == 7
+    assert len(profiles()["agent"]) == 15
+    assert len(profiles()["admin"]) == 4
+    assert len(profiles()["briefing"]) == 5
+    assert list(select_tools(["admin", "search"])) == [*profiles()["admin"], "search"]
     with pytest.raises(InvalidInputError) as caught:
         select_tools(["agnet"])
     assert "did you mean agent" in caught.value.hint
 
 
 def test_descriptions_say_what_for_when_not_and_by_an_example() -> None:
-    for name in PROFILES["default"]:
-        said = TOOLS[name].description
+    for name in profiles()["default"]:
+        said = known_tools()[name].description
         assert "ot " in said, name  # "Not for", "not to"
         assert "Example: {" in said or name == "status", name
         for example in said.split("Example: ")[1:]:
             given = json.loads(example)
-            assert given.keys() <= TOOLS[name].arguments.keys(), name
+            assert given.keys() <= known_tools()[name].arguments.keys(), name
 
 
 # What is refused
@@ -161,8 +164,10 @@ def test_what_does_not_fit_is_named_as_the_tool_calls_it(call) -> None:
     assert refused(call, "recall", query=["a"]).startswith("query 'a' is not text")
     assert refused(call, "show", id="no-such-note").startswith("there is no note 'no-such-note'")
     assert refused(call, "search", words="x").startswith("search has no argument 'words'")
-    assert refused(call, "capture", content="x" * 2_000_001).startswith("the arguments hold more")
-    assert "bytes" in refused(call, "capture", content="x" * 1_900_000)
+    for name in ("capture", "mem_save_prompt", "mem_capture_passive"):
+        assert "bytes" in refused(call, name, content="x" * 2_000_000), name
+    assert "bytes" in refused(call, "mem_save", title="x", content="x" * 2_000_000)
+    assert call("search", query="x" * 2_000_000).content["hits"] == []
     assert refused(call, "mem_relate", from_id="a", to_id="b").startswith(
         "relation_type is missing"
     )

@@ -76,7 +76,6 @@ def mcp(
     wire = (0, 1) if http else _take_standard_streams()
     # 0.5 s of the SDK, which installing a host does without.
     from cortex.interfaces.mcp import server  # noqa: PLC0415
-    from cortex.interfaces.mcp.call import working_directory  # noqa: PLC0415
 
     listen: Callable[..., None] = partial(server.listen_on_stdio, wire=wire)
     if http:
@@ -85,7 +84,7 @@ def mcp(
         address = over_http.parse_address(http)
         over_http.check_reach(address[0], token)
         listen = partial(over_http.listen_on_http, address=address, token=token, names=allow)
-    server.serve(selected, find, working_directory(), listen)
+    server.serve(selected, find, caller.cwd, listen)
     return McpResult()
 
 

@@ -42,7 +42,7 @@ def has_pages(verb: str) -> bool:
     return verb in _PAGE_SIZES
 
 
-def open_page(verb: str, given: Mapping[str, object], cursor: str) -> Page | None:
+def open_page(verb: str, given: Mapping[str, object], cursor: object) -> Page | None:
     """The page that a cursor asks for, the first without one. None for a number that the verb will
     refuse; `InvalidInputError` for a cursor of another question."""
     usual, most = _PAGE_SIZES[verb]
@@ -57,7 +57,7 @@ def open_page(verb: str, given: Mapping[str, object], cursor: str) -> Page | Non
     if not cursor:
         return Page(question, 0, "", size, size)
     try:
-        asked, shown, last = json.loads(base64.urlsafe_b64decode(cursor))
+        asked, shown, last = json.loads(base64.urlsafe_b64decode(str(cursor)))
     except (ValueError, TypeError):
         asked, shown, last = "", 0, ""
     if asked != question or not isinstance(shown, int) or not isinstance(last, str):

@@ -56,7 +56,7 @@ RESOURCES: dict[str, Resource] = {
         "The plan of this branch, with what is done", _MARKDOWN, Tool("plan"), _shown
     ),
     "cortex://record/{id}": Resource(
-        "A note whole, by its id", _MARKDOWN, Tool("show", arguments={"id": "note"}), _field
+        "A note whole, by its id", _MARKDOWN, Tool("show", arguments={"id": ("note", "")}), _field
     ),
     "cortex://briefing/{project}/{branch}": Resource(
         "What a session in a project and branch has to know", _MARKDOWN, Tool("brief"), _field

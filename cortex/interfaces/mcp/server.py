@@ -7,17 +7,18 @@ import os
 import time
 import traceback
 from collections.abc import Callable, Mapping
-from typing import Any, TypeVar
+from typing import Any
 
 import anyio
 import mcp_types as types
 from mcp.server.lowlevel import Server
 from mcp.server.stdio import stdio_server
 from mcp.shared.exceptions import MCPError
+from pydantic import BaseModel
 
 from cortex import __version__
 from cortex.core.model.caller import Caller, no_progress
-from cortex.core.model.problem import CortexError, NotFoundError
+from cortex.core.model.problem import CortexError, InvalidInputError, NotFoundError
 from cortex.core.text.agent_escape import escape_for_agent
 from cortex.index import engines
 from cortex.index.refresh import look_by
@@ -34,7 +35,6 @@ _INSTRUCTIONS = (
 _MAX_CALLS = 4  # that run at once; more wait
 _OBJECTS_BEFORE_COLLECTION = 1_000  # a command sets more, but this process lives on
 _Json = dict[str, Any]
-_T = TypeVar("_T")
 
 
 class ToolServer:
@@ -49,94 +49,78 @@ class ToolServer:
 
     def build(self) -> Server[Any]:
         """The server with these handlers."""
-        handlers: _Json = {
-            "on_list_tools": self._list_tools,
-            "on_call_tool": self._call_tool,
-            "on_list_resources": self._list_resources,
-            "on_list_resource_templates": self._list_templates,
-            "on_read_resource": self._read_resource,
-            "on_list_prompts": self._list_prompts,
-            "on_get_prompt": self._get_prompt,
-        }
-        return Server("cortex", version=__version__, instructions=_INSTRUCTIONS, **handlers)
+        handlers: dict[str, tuple[type[BaseModel], Callable[[Any], _Json]]] = {
+            "on_list_tools": (types.ListToolsResult, self._list_tools),
+            "on_call_tool": (types.CallToolResult, self._call_tool),
+            "on_list_resources": (
+                types.ListResourcesResult,
+                lambda _: {"resources": resources.list_resources(templates=False)},
+            ),
+            "on_list_resource_templates": (
+                types.ListResourceTemplatesResult,
+                lambda _: {"resourceTemplates": resources.list_resources(templates=True)},
+            ),
+            "on_read_resource": (types.ReadResourceResult, self._read_resource),
+            "on_list_prompts": (
+                types.ListPromptsResult, lambda _: {"prompts": resources.list_prompts()}
+            ),
+            "on_get_prompt": (
+                types.GetPromptResult,
+                lambda params: resources.fill_prompt(params.name, params.arguments or {}),
+            ),
+        }  # fmt: skip
+        awaited: _Json = {name: self._in_thread(*one) for name, one in handlers.items()}
+        return Server("cortex", version=__version__, instructions=_INSTRUCTIONS, **awaited)
 
-    async def _list_tools(self, _context: object, _params: object) -> types.ListToolsResult:
+    def _in_thread(self, kind: type[BaseModel], answer: Callable[[Any], _Json]) -> Any:
+        """A handler that answers in a thread, with errors as the protocol has them. A call that is
+        cancelled ends its write before it is forgotten."""
+
+        async def handle(_context: object, params: Any) -> BaseModel:
+            try:
+                found = await anyio.to_thread.run_sync(answer, params, limiter=self._slots)
+            except (CortexError, OSError) as error:
+                is_asker = isinstance(error, NotFoundError | InvalidInputError)
+                code = types.INVALID_PARAMS if is_asker else types.INTERNAL_ERROR
+                raise MCPError(code, _explain(error, "; ")) from None
+            return kind.model_validate(found)
+
+        return handle
+
+    def _list_tools(self, _params: object) -> _Json:
         if not self._listed:
-            described = (describe(name, tool) for name, tool in self._tools.items())
-            self._listed = await self._run(lambda: list(described))
-        return types.ListToolsResult.model_validate({"tools": self._listed})
+            self._listed = [describe(name, tool) for name, tool in self._tools.items()]
+        return {"tools": self._listed}
 
-    async def _call_tool(self, _context: object, params: Any) -> types.CallToolResult:
+    def _call_tool(self, params: Any) -> _Json:
         if (tool := self._tools.get(params.name)) is None:
-            known = ", ".join(self._tools)
-            raise MCPError(
-                types.INVALID_PARAMS, f"there is no tool {params.name!r}; tools: {known}"
-            )
+            known = f"tools: {', '.join(self._tools)}"
+            raise NotFoundError(f"there is no tool {params.name!r}", known)
         given = params.arguments or {}
         try:
-            answer = await self._run(
-                lambda: call_tool(params.name, tool, given, self._caller(), self._find)
-            )
+            answer = call_tool(params.name, tool, given, self._caller(), self._find)
         except (CortexError, OSError) as error:
-            text = "\n".join(filter(None, (str(error), getattr(error, "hint", ""))))
+            text = _explain(error, "\n")
         except Exception as error:  # noqa: BLE001  the server lives on
             traceback.print_exc()
             text = f"a fault of Cortex: {type(error).__name__}: {error}"
         else:
             shown = {"type": "text", "text": answer.text}
-            return types.CallToolResult.model_validate(
-                {"content": [shown], "structuredContent": answer.content}
-            )
-        return types.CallToolResult.model_validate(
-            {"content": [{"type": "text", "text": escape_for_agent(text)}], "isError": True}
-        )
+            return {"content": [shown], "structuredContent": answer.content}
+        return {"content": [{"type": "text", "text": text}], "isError": True}
 
-    async def _list_resources(self, _context: object, _params: object) -> types.ListResourcesResult:
-        return types.ListResourcesResult.model_validate(
-            {"resources": resources.list_resources(templates=False)}
-        )
-
-    async def _list_templates(
-        self, _context: object, _params: object
-    ) -> types.ListResourceTemplatesResult:
-        return types.ListResourceTemplatesResult.model_validate(
-            {"resourceTemplates": resources.list_resources(templates=True)}
-        )
-
-    async def _read_resource(self, _context: object, params: Any) -> types.ReadResourceResult:
-        uri = str(params.uri)
-        read = lambda: resources.read_resource(uri, self._caller(), self._find)  # noqa: E731
-        return types.ReadResourceResult.model_validate(
-            {"contents": [await self._run_or_refuse(read)]}
-        )
-
-    async def _list_prompts(self, _context: object, _params: object) -> types.ListPromptsResult:
-        return types.ListPromptsResult.model_validate({"prompts": resources.list_prompts()})
-
-    async def _get_prompt(self, _context: object, params: Any) -> types.GetPromptResult:
-        given = params.arguments or {}
-        filled = await self._run_or_refuse(lambda: resources.fill_prompt(params.name, given))
-        return types.GetPromptResult.model_validate(filled)
-
-    async def _run_or_refuse(self, work: Callable[[], _T]) -> _T:
-        """What `work` gives, or its error as one of the protocol."""
-        try:
-            return await self._run(work)
-        except (CortexError, OSError) as error:
-            hint = getattr(error, "hint", "")
-            code = (
-                types.INVALID_PARAMS if isinstance(error, NotFoundError) else types.INTERNAL_ERROR
-            )
-            text = "; ".join(filter(None, (str(error), hint)))
-            raise MCPError(code, escape_for_agent(text)) from None
-
-    async def _run(self, work: Callable[[], _T]) -> _T:
-        """Run in a thread. A call that is cancelled ends its write before it is forgotten."""
-        return await anyio.to_thread.run_sync(work, limiter=self._slots)
+    def _read_resource(self, params: Any) -> _Json:
+        contents = resources.read_resource(str(params.uri), self._caller(), self._find)
+        return {"contents": [contents]}
 
     def _caller(self) -> Caller:
         now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
         return Caller(self._cwd, now, os.urandom, "mcp", no_progress)
+
+
+def _explain(error: Exception, between: str) -> str:
+    """An error and its hint."""
+    return escape_for_agent(between.join(filter(None, (str(error), getattr(error, "hint", "")))))
 
 
 def serve(
