@@ -12,7 +12,7 @@ import time
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
-from benchmarks import extraction, hooks, knowledge, reminders, sharing
+from benchmarks import agents, extraction, hooks, knowledge, reminders, sharing
 from benchmarks.corpus import write_vault
 from benchmarks.measure import QUICK, RUNS, SIZES, cpu_of, median_cpu, row, timed
 from cortex.core.model.caller import Caller, no_progress
@@ -212,6 +212,7 @@ def main() -> None:
         sharing.tables(root, work)
         knowledge.tables(work)
         hooks.tables(root, work)
+        agents.tables(root, SIZES[-1])
         reminders.tables(work)
         extraction.tables()
     finally:

@@ -15,6 +15,7 @@ from cortex.core.notes.edit import with_updated
 from cortex.core.notes.note import Note
 from cortex.core.text.shell_command import cortex_command
 from cortex.index.catalogue import NoteRow
+from cortex.index.filters import KNOWLEDGE
 from cortex.index.refresh import IndexSession
 from cortex.operations.find import resolve_note
 from cortex.operations.find.ensure_fresh import query_fresh
@@ -143,8 +144,13 @@ def refuse_during_git_operation(vault: Vault) -> None:
 
 
 def find_editable(now: IndexSession, name: str) -> NoteRow:
-    """The record that a name means. `InvalidInputError` when it may not be edited."""
-    return check_editable(resolve_note.find_one(now.catalogue, name))
+    """The record that a name means; of an event that made one record, that one.
+    `InvalidInputError` when it may not be edited."""
+    row = resolve_note.find_one(now.catalogue, name)
+    if is_event_path(row.path):
+        made = now.catalogue.find(KNOWLEDGE._replace(event=row.id, not_types=("session",)))
+        row = made[0] if len(made) == 1 else row
+    return check_editable(row)
 
 
 def check_editable(row: NoteRow) -> NoteRow:
