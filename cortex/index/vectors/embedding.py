@@ -7,19 +7,17 @@ import os
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from itertools import islice
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from cortex.core.model.caller import ProgressCallback
 from cortex.core.model.note_status import TIER_TRAIL
 from cortex.core.model.problem import Problem
 from cortex.index.filters import NoteFilter
 from cortex.index.refresh import IndexSession
 from cortex.index.vectors.embedders import Embedder, EmbedderFailed
 from cortex.index.vectors.passage_text import KEY_BYTES, NO_KEY, passage_texts, text_key
+from cortex.index.vectors.vector_file import VectorFile
 from cortex.vault.locate import Vault, default_vault_root
-
-if TYPE_CHECKING:
-    from cortex.core.model.caller import ProgressCallback
-    from cortex.index.vectors.vector_file import VectorFile
 
 _BATCH_TEXTS = 64  # that are lost at the most when a run is killed
 _MAX_REFUSED = 3  # texts in a row that an embedder may refuse before it is given up
