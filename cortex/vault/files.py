@@ -300,7 +300,7 @@ def _write_and_link(place: OpenFolder, name: str, pieces: Iterable[bytes]) -> No
     fd = _create_exclusively(temp, parent) if unnamed is None else unnamed
     linked = False
     try:
-        try:
+        with closing(fd):
             share_with_group(fd, os.fstat(place.fds[0]))
             for piece in pieces:
                 write_all(fd, piece)
@@ -310,8 +310,6 @@ def _write_and_link(place: OpenFolder, name: str, pieces: Iterable[bytes]) -> No
             else:
                 os.link(f"/proc/self/fd/{fd}", name, dst_dir_fd=parent, follow_symlinks=True)
             linked = True
-        finally:
-            os.close(fd)
     except OSError:
         if linked:
             with suppress(OSError):
@@ -344,11 +342,17 @@ def _write_temp_file(parent: int, name: str, data: bytes, mode: int) -> None:
     """Write a temporary file for a rename; the name may be left over from a killed process."""
     with suppress(FileNotFoundError):
         os.unlink(name, dir_fd=parent)
-    fd = _create_exclusively(name, parent)
-    try:
+    with closing(_create_exclusively(name, parent)) as fd:
         write_all(fd, data)
         os.fchmod(fd, mode)
         full_fsync(fd)
+
+
+@contextmanager
+def closing(fd: int) -> Iterator[int]:
+    """Close a descriptor at the end, whatever happens."""
+    try:
+        yield fd
     finally:
         os.close(fd)
 
