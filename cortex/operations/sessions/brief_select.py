@@ -28,15 +28,10 @@ from cortex.core.ranking.importance import (
     NON_DECAYING_TYPES,
     TYPE_SALIENCE,
 )
+from cortex.index import queries
 from cortex.index.catalogue import Catalogue, NoteRow
 from cortex.index.filters import NoteFilter
 from cortex.index.in_degree import in_degree
-from cortex.index.queries import (
-    briefing_candidates,
-    briefing_dependencies,
-    notes_naming_files_of,
-    ticked_ids,
-)
 
 # type -> the part in which it stands; what is not here is worth knowing too, and stands there last.
 PART_BY_TYPE = {
@@ -91,10 +86,10 @@ class BriefingRequest(NamedTuple):
 
 def select_candidates(catalogue: Catalogue, request: BriefingRequest) -> BriefingSelection:
     """The records that may stand in the briefing."""
-    rows = briefing_candidates(
+    rows = queries.briefing_candidates(
         catalogue, request.project_names, with_personal=request.with_personal
     )
-    done = ticked_ids(catalogue)
+    done = queries.ticked_ids(catalogue)
     named = frozenset(row[_BRANCH] for row in rows if row[_IS_OWN])
     included = request.included_branches(named) | {""}
     parts: dict[str, list[_SortRow]] = {kind: [] for kind in (*_MIN_LINE_TOKENS, SESSIONS)}
@@ -153,7 +148,7 @@ def _order_parts(
     ranked = (PINNED, DECISIONS, TRAPS, KNOWLEDGE, EVERYWHERE)
     if any(parts[kind] for kind in ranked):
         recent = [row[_NUMBER] for row in latest[:_RECENT_SESSIONS]]
-        touched = notes_naming_files_of(catalogue, recent, _RECENT_EVENTS)
+        touched = queries.notes_naming_files_of(catalogue, recent, _RECENT_EVENTS)
         inputs = RankingInputs(request.branch, newest, touched, in_degree(catalogue))
         best |= {kind: _rank(parts[kind], inputs)[: most[kind]] for kind in ranked}
     return best
@@ -177,7 +172,7 @@ def list_projects(catalogue: Catalogue) -> list[str]:
 
 def dependency_paths(catalogue: Catalogue, names: Sequence[str]) -> list[str]:
     """The paths of the notes whose edit in place could change the briefing."""
-    return briefing_dependencies(catalogue, names, _MAX_DEPENDENCY_NOTES)
+    return queries.briefing_dependencies(catalogue, names, _MAX_DEPENDENCY_NOTES)
 
 
 def _is_done(row: _SortRow, done: frozenset[str]) -> bool:

@@ -20,14 +20,7 @@ from cortex.index.catalogue import IndexDamaged
 from cortex.index.engines import Document
 from cortex.index.engines.analysis import GAP, joined_terms
 from cortex.index.engines.index_reader import FIELDS
-from cortex.index.engines.tantivy.tantivy_reader import (
-    FIELD_MARK,
-    PASSAGE_MARK,
-    SCHEMA,
-    TantivyReader,
-    count_terms,
-    open_kept,
-)
+from cortex.index.engines.tantivy import tantivy_reader
 
 _BUILD_HEAP, _UPDATE_HEAP = 64_000_000, 15_000_000  # bytes; tantivy takes no less
 _Aside = TypeVar("_Aside")
@@ -59,7 +52,7 @@ def build(
     has a thread of its own."""
     os.makedirs(folder, 0o700)
     with _damage_raised():
-        writer = _open_writer(tantivy.Index(SCHEMA, folder), _BUILD_HEAP)
+        writer = _open_writer(tantivy.Index(tantivy_reader.SCHEMA, folder), _BUILD_HEAP)
         for path in paths:
             documents, aside = load(path)
             noted(path, aside)
@@ -74,7 +67,7 @@ def update(folder: str, dropped: Iterable[int], added: Iterable[Document]) -> No
         writer = _open_writer(tantivy.Index.open(folder), _UPDATE_HEAP)
         for number in dropped:
             # By term it deletes nothing: tantivy-py takes the number for a signed one.
-            query = tantivy.Query.term_query(SCHEMA, "number", number)
+            query = tantivy.Query.term_query(tantivy_reader.SCHEMA, "number", number)
             writer.delete_documents_by_query(query)
         _add_notes(writer, added)
         writer.commit()
@@ -97,17 +90,17 @@ def _add_notes(writer: Any, documents: Iterable[Document]) -> None:
             for field, text in zip(FIELDS, texts, strict=True):
                 if text:
                     document.add_text(field, text.decode())
-            passages.append(FIELD_MARK.join(texts))
-            length += count_terms(texts[0])
+            passages.append(tantivy_reader.FIELD_MARK.join(texts))
+            length += tantivy_reader.count_terms(texts[0])
         numbers = {"number": number, "length": length, "every": 1}
         for field, value in (numbers | {name: first[name] for name in ("tier", "series")}).items():
             document.add_unsigned(field, value)
-        document.add_bytes("terms", PASSAGE_MARK.join(passages))
+        document.add_bytes("terms", tantivy_reader.PASSAGE_MARK.join(passages))
         writer.add_document(document)
 
 
 @contextmanager
-def open_reader(folder: str) -> Iterator[TantivyReader]:
+def open_reader(folder: str) -> Iterator[tantivy_reader.TantivyReader]:
     """As `FulltextEngine.open_reader`."""
     with _damage_raised():
-        yield open_kept(folder, engines.kept_indexes)
+        yield tantivy_reader.open_kept(folder, engines.kept_indexes)
