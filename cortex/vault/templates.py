@@ -30,8 +30,5 @@ def read_template(name: str) -> str:
 def list_template_names() -> list[str]:
     """The types of note that have a template of their own."""
     folder = next((folder for folder in _SEARCH_FOLDERS if os.path.isdir(folder)), "")
-    return (
-        sorted(name.removesuffix(".md") for name in os.listdir(folder) if name.endswith(".md"))
-        if folder
-        else []
-    )
+    names = os.listdir(folder) if folder else ()
+    return sorted(name.removesuffix(".md") for name in names if name.endswith(".md"))

@@ -421,7 +421,11 @@ class OutcomeReader:
             elif promise and not sentences.says_decided(clause):
                 yield from self._promised(promise.text, promise.owner, line)
             elif sentences.is_decision(clause):
-                yield from self._decision(_BOLD_LABEL_RE.sub(_plain_label, clause), line, topic)
+                yield from self._decision(
+                    _BOLD_LABEL_RE.sub(lambda label: f"{label[0].strip('*_: ')}: ", clause),
+                    line,
+                    topic,
+                )
             elif told := self.speech.told_task(clause, has_due=bool(find_due(clause, self.date))):
                 yield from self._promised(told.text, told.owner, line)
             elif self.speech.is_obligation(clause):
@@ -515,10 +519,6 @@ def _iter_texts(item: MinutesItem) -> Iterator[str]:
     yield CHECKBOX_RE.sub("", item.text(), count=1)
     for each in item.nested:
         yield from _iter_texts(each)
-
-
-def _plain_label(label: re.Match[str]) -> str:
-    return f"{label[0].strip('*_: ')}: "
 
 
 def _question(text: str, line: int) -> Iterator[QuestionItem]:

@@ -56,9 +56,8 @@ def correct(
     counted = {term: known.count_notes(term) for term in one_edit_away(word, stem, known)}
     likely = [term for term, count in counted.items() if count]
     if likely:
-        return (
-            max(likely, key=lambda term: (round(likeness(word, term), 1), counted[term], term)),
-        )
+        likely.sort(key=lambda term: (round(likeness(word, term), 1), counted[term], term))
+        return (likely[-1],)
     halves = _halves(word, stem, known)
     if halves and (is_question or known.count_rows(halves)):
         return halves

@@ -21,9 +21,11 @@ from cortex.index.engines import Document
 from cortex.index.engines.analysis import GAP, joined_terms
 from cortex.index.engines.index_reader import FIELDS
 from cortex.index.engines.tantivy import tantivy_reader
+from cortex.index.engines.tantivy.tantivy_reader import TantivyReader
 
 _BUILD_HEAP, _UPDATE_HEAP = 64_000_000, 15_000_000  # bytes; tantivy takes no less
 _Aside = TypeVar("_Aside")
+_kept: dict[str, tuple[tuple[int, int], TantivyReader]] = {}
 
 
 @contextmanager
@@ -100,7 +102,15 @@ def _add_notes(writer: Any, documents: Iterable[Document]) -> None:
 
 
 @contextmanager
-def open_reader(folder: str) -> Iterator[tantivy_reader.TantivyReader]:
-    """As `FulltextEngine.open_reader`."""
+def open_reader(folder: str) -> Iterator[TantivyReader]:
+    """As `FulltextEngine.open_reader`. A reader is kept until another index is written there."""
     with _damage_raised():
-        yield tantivy_reader.open_kept(folder, engines.kept_indexes)
+        status = os.stat(os.path.join(folder, "meta.json"))
+        stamp = (status.st_mtime_ns, status.st_ino)
+        known = _kept.pop(folder, None)
+        if known is None or known[0] != stamp:
+            known = stamp, TantivyReader(folder)
+        for name in list(_kept)[: len(_kept) + 1 - max(1, engines.kept_indexes)]:
+            _kept.pop(name, None)  # another thread may have taken it
+        _kept[folder] = known
+        yield known[1]
