@@ -13,7 +13,7 @@ import re
 from collections.abc import Sequence
 
 from cortex.core.model.turn_summary import PLAN_APPROVAL, PlannedStep
-from cortex.core.text.value import TYPE_CHECKING
+from cortex.core.text.value import Any
 from cortex.hosts.host import NESTED_CONTEXT, START_SOURCES, Host, HostEvent, matcher_group
 from cortex.hosts.transcript_reader import (
     UUID_CHARS,
@@ -28,9 +28,6 @@ from cortex.hosts.transcript_reader import (
     parse_todos,
     text_content,
 )
-
-if TYPE_CHECKING:
-    from typing import Any
 
 _MAX_PROMPT_BYTES = 1 << 20  # bytes of a line in which a prompt that was taken back is looked for
 _EDIT_TOOLS = {

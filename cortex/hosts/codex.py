@@ -11,7 +11,7 @@ import os
 import re
 from collections.abc import Sequence
 
-from cortex.core.text.value import TYPE_CHECKING
+from cortex.core.text.value import TYPE_CHECKING, Any
 from cortex.hosts.host import FIELDS, NESTED_CONTEXT, START_SOURCES, Host, HostEvent, matcher_group
 from cortex.hosts.transcript_reader import (
     TranscriptReader,
@@ -24,8 +24,6 @@ from cortex.hosts.transcript_reader import (
 )
 
 if TYPE_CHECKING:
-    from typing import Any
-
     from cortex.hosts.transcript_item import TranscriptItem
 
 _HOST_TEXT_STARTS = (

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 
-from cortex.core.text.value import TYPE_CHECKING
+from cortex.core.text.value import Any
 from cortex.hosts.host import FIELDS, Host, HostEvent
 from cortex.hosts.transcript_reader import (
     UUID_CHARS,
@@ -18,9 +18,6 @@ from cortex.hosts.transcript_reader import (
     parse_json_object,
     text_content,
 )
-
-if TYPE_CHECKING:
-    from typing import Any
 
 _SHELL_TOOLS = ("bash", "powershell", "shell", "run_in_terminal")
 _EDIT_TOOLS = ("edit", "create", "str_replace", "write", "delete")

@@ -6,7 +6,7 @@ Source, looked at in November 2026: cursor.com/docs/agent/hooks.
 
 from __future__ import annotations
 
-from cortex.core.text.value import TYPE_CHECKING
+from cortex.core.text.value import Any
 from cortex.hosts.host import FIELDS, Host, HostEvent
 from cortex.hosts.transcript_reader import (
     TranscriptReader,
@@ -16,9 +16,6 @@ from cortex.hosts.transcript_reader import (
     objects_in,
     parse_todos,
 )
-
-if TYPE_CHECKING:
-    from typing import Any
 
 _EDIT_TOOLS = (
     "write", "edit", "strreplace", "str_replace", "multiedit", "search_replace", "edit_file",

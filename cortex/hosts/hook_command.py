@@ -37,11 +37,6 @@ class HookCommand(NamedTuple):
     shared_line: str = ""  # the whole, where it is a line for a file that git shares
 
 
-def build_words(interpreter: str, script: str, event: str, host: str) -> list[str]:
-    """What runs on this machine."""
-    return [interpreter, "-I", "-S", script, event, "--host", host]
-
-
 def build_shared_line(exact: Sequence[str], silence: str) -> str:
     """A line for a file that git shares. Without Cortex it only prints `silence`."""
     python, script = shlex.quote(exact[0]), shlex.quote(exact[-4])

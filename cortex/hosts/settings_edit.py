@@ -447,17 +447,10 @@ def read_record(real: str) -> InstallRecord | None:
 
 def _save_record(real: str, record: InstallRecord | None) -> None:
     """Write or forget the record of a file; when this returns, that is on disk."""
-    folder, name = _records_folder(), os.path.basename(_record_path(real))
-    try:
-        before = files.read(folder, name)
-    except NotFoundError:
-        before = None
-    if record is None:
-        if before is not None:
-            files.remove(folder, name)
-        return
-    data = json.dumps({"file": real, **record._asdict()}).encode()
-    if before is None:
-        files.create(folder, name, data)
+    if record is not None:
+        data = json.dumps({"file": real, **record._asdict()}).encode()
+        store.replace(_record_path(real), data, durable=True)
     else:
-        files.replace(folder, name, data, before)
+        with suppress(FileNotFoundError):
+            os.unlink(_record_path(real))
+            store.sync_folder(_records_folder())

@@ -51,7 +51,7 @@ def wanted_entries(
     those that can run here are kept, so that machines do not rewrite each other's lines."""
     entries = []
     for on in host.events:
-        words = hook_command.build_words(interpreter, hook_script(), on.event, host.name)
+        words = [interpreter, "-I", "-S", hook_script(), on.event, "--host", host.name]
         silence, line = host.empty_answer(on.event), ""
         present = (standing or {}).get(on.name)
         if present and hook_command.is_usable_shared_line(present, on.event, host.name, silence):

@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
 from cortex.core.text.value import NamedTuple
+from cortex.vault import files
 
 GONE, SHRANK, REPLACED, UNREADABLE = "gone", "shrank", "replaced", "unreadable"
 _READ_ERRORS = (OSError, ValueError)  # a NUL or a lone surrogate in the path is a `ValueError`
@@ -87,14 +88,13 @@ def read_last_lines(path: str, most: int = 1 << 16) -> list[bytes]:
 @contextmanager
 def _open_regular_file(path: str) -> Iterator[tuple[int, int]]:
     """The descriptor and size of a regular file; raises `_READ_ERRORS` for anything else."""
-    fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
-    try:
+    with files.closing(
+        os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
+    ) as fd:
         status = os.fstat(fd)
         if not stat.S_ISREG(status.st_mode):
             raise OSError(path)
         yield fd, status.st_size
-    finally:
-        os.close(fd)
 
 
 def _find_fault(fd: int, size: int, position: FilePosition) -> str:

@@ -9,13 +9,10 @@ from collections.abc import Sequence
 from cortex.core.model.turn_summary import PlannedStep, TurnSummary
 from cortex.core.redact.secrets import sanitize_text
 from cortex.core.text import context_markers
-from cortex.core.text.value import TYPE_CHECKING, NamedTuple
+from cortex.core.text.value import Any, NamedTuple
 from cortex.hosts import transcript_item
 from cortex.hosts.command_summary import is_refusal, summarize_command
 from cortex.hosts.transcript_item import MAX_STEP_CHARS, PROMPT, REPLY, TranscriptItem
-
-if TYPE_CHECKING:
-    from typing import Any
 
 UUID_CHARS = 36
 _MAX_PENDING_CALLS = 2000  # calls without an answer: an old one will never get it

@@ -29,6 +29,8 @@ _LAST_SAID_SQL = (
     " WHEN created > '0' AND created < ':' THEN created ELSE '' END"
 )
 _END = "\U0010ffff"  # behind every other character
+# Notes whose change makes a cached briefing stale at once; of others the next scan tells.
+_MAX_DEPENDENCY_NOTES = 1000
 
 
 # Notes that clash or say what cannot be.
@@ -259,7 +261,7 @@ def briefing_candidates(
     return list(catalogue.select(query, (*values, *values)))
 
 
-def briefing_dependencies(catalogue: Catalogue, names: Sequence[str], limit: int) -> list[str]:
+def briefing_dependencies(catalogue: Catalogue, names: Sequence[str]) -> list[str]:
     """The paths of the notes whose edit could change a project's briefing: the last changed of
     the project, set aside ones too, and those of every project's briefing."""
     clause, values = sql_in("project", names)
@@ -268,7 +270,8 @@ def briefing_dependencies(catalogue: Catalogue, names: Sequence[str], limit: int
         f"SELECT path FROM note WHERE tier < 2 AND ({clause} OR scope IN ('personal', 'global'))"
         " ORDER BY +date DESC, path LIMIT ?"
     )
-    return [os.fsdecode(path) for (path,) in catalogue.select(query, (*values, limit))]
+    held = catalogue.select(query, (*values, _MAX_DEPENDENCY_NOTES))
+    return [os.fsdecode(path) for (path,) in held]
 
 
 def notes_naming_files_of(

@@ -16,25 +16,11 @@ from cortex.core.model.caller import ProgressCallback
 from cortex.core.model.note_status import MAX_NOTE_BYTES
 from cortex.core.model.problem import CortexError, Problem, reason_of
 from cortex.core.ranking.note_context import context_words, series_key
+from cortex.index import refresh
 from cortex.index.catalogue import Catalogue, hash_content
 from cortex.index.engines import ENGINES, Document, asked_engine, choose_engine, load_engine
 from cortex.index.file_scan import TEMPLATE_MARK, Snapshot
 from cortex.index.note_summary import NoteSummary, summarize_note
-from cortex.index.refresh import (
-    FORMAT,
-    INDEX_FOLDER,
-    STAMPS_FILE,
-    STATE_FILE,
-    IndexState,
-    KnownScan,
-    compute_seal,
-    decode_stamps,
-    encode_stamps,
-    file_stamp,
-    load_valid_state,
-    read_stamps,
-    scan_notes,
-)
 from cortex.index.vectors.passage_text import passage_keys
 from cortex.vault import files
 from cortex.vault.git import checkout, git_cli
@@ -48,7 +34,7 @@ class Reindexing:
     def __init__(self, root: str, folder: str, progress: ProgressCallback, cores: int) -> None:
         self.root = root
         self.folder = folder
-        self.index_folder = os.path.join(folder, INDEX_FOLDER)
+        self.index_folder = os.path.join(folder, refresh.INDEX_FOLDER)
         self.progress = progress
         self.cores = cores
         # Notes that could not be read: they are tried again at the next refresh.
@@ -56,11 +42,11 @@ class Reindexing:
         self.has_edited_minutes = False
 
     def run(
-        self, known: KnownScan | None, *, rebuild: bool, words: bool
+        self, known: refresh.KnownScan | None, *, rebuild: bool, words: bool
     ) -> tuple[str, Snapshot, tuple[Problem, ...]]:
         """Read what has changed, by the `known` scan if its state still stands. Returns updated or
         built, the scan, and the problems of settings and repository. Without `words`, an existing full-text index stays behind."""
-        state = None if rebuild else load_valid_state(self.folder)
+        state = None if rebuild else refresh.load_valid_state(self.folder)
         if state and known and known.state == state:
             # Nobody has read notes or settings since that scan.
             toml, exclude, seen = state.settings, state.exclude, known.seen
@@ -68,34 +54,33 @@ class Reindexing:
             noted = [problem for problem in state.noted if problem.where != ".git"]
             ignored = state.ignored
         else:
-            toml = file_stamp(os.path.join(self.root, SETTINGS_FILE))
+            toml = refresh.file_stamp(os.path.join(self.root, SETTINGS_FILE))
             exclude, engine, noted = self._load_settings()
             if state and choose_engine(engine) != choose_engine(state.engine):
                 state = None
             ignored = state.ignored if state else self._list_git_ignored(noted)
-            seen = scan_notes(self.root, exclude, ignored)
-        held = decode_stamps(read_stamps(self.folder)) if state else {}
+            seen = refresh.scan_notes(self.root, exclude, ignored)
+        held = refresh.decode_stamps(refresh.read_stamps(self.folder)) if state else {}
         if state and (seen.rule_stamps != state.rules or seen.stamps.keys() - held.keys()):
             ignored = self._list_git_ignored(noted)
             if ignored != state.ignored:
-                seen = scan_notes(self.root, exclude, ignored)
+                seen = refresh.scan_notes(self.root, exclude, ignored)
         elif state:
             noted += [problem for problem in state.noted if problem.where == ".git"]
         if state is not None:
             # Until the new seal is written, a crash here means a rebuild.
-            os.unlink(os.path.join(self.folder, STATE_FILE))
+            os.unlink(os.path.join(self.folder, refresh.STATE_FILE))
             self._apply_changes(seen.stamps, held, words=words)
         else:
             self._rebuild(seen.stamps, choose_engine(engine))
         problems = tuple(noted)
         again = seen._replace(racy=seen.racy | self.unreadable)
-        stamps = encode_stamps(again, for_later=True)
-        store.replace(os.path.join(self.folder, STAMPS_FILE), stamps)
-        fresh = IndexState(
-            toml, exclude, seen.rule_stamps, ignored, problems, compute_seal(self.folder), engine
-        )
-        data = json.dumps({"format": FORMAT, **fresh._asdict()}).encode()
-        store.replace(os.path.join(self.folder, STATE_FILE), data)
+        stamps = refresh.encode_stamps(again, for_later=True)
+        store.replace(os.path.join(self.folder, refresh.STAMPS_FILE), stamps)
+        seal = refresh.compute_seal(self.folder)
+        fresh = refresh.IndexState(toml, exclude, seen.rule_stamps, ignored, problems, seal, engine)
+        data = json.dumps({"format": refresh.FORMAT, **fresh._asdict()}).encode()
+        store.replace(os.path.join(self.folder, refresh.STATE_FILE), data)
         return ("updated" if state else "built"), seen, problems
 
     def _load_settings(self) -> tuple[tuple[str, ...], str, list[Problem]]:
@@ -110,7 +95,7 @@ class Reindexing:
                 message = "[index] engine is tantivy, of which no fit version is installed"
                 noted.append(Problem(SETTINGS_FILE, message, "pip install 'tantivy>=0.27,<1'"))
             return wanted.exclude, wanted.engine, noted
-        if state := load_valid_state(self.folder):
+        if state := refresh.load_valid_state(self.folder):
             return state.exclude, state.engine, list(wanted.problems)
         if wanted.may_exclude:
             where = f"{self.root}/{SETTINGS_FILE}"
@@ -131,7 +116,7 @@ class Reindexing:
     def _rebuild(self, stamps: dict[str, str], engine: str) -> None:
         """Rebuild catalogue and index."""
         with suppress(FileNotFoundError):
-            os.unlink(os.path.join(self.folder, STATE_FILE))
+            os.unlink(os.path.join(self.folder, refresh.STATE_FILE))
         store.remove(self.index_folder)
         paths = list(stamps)
         numbers = {path: number for number, path in enumerate(paths, start=1)}

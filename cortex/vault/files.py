@@ -22,7 +22,7 @@ TEMP_SUFFIX = ".cx-tmp"
 _HFS_IGNORED_CHARS = dict.fromkeys(
     (*range(0x200C, 0x2010), *range(0x202A, 0x202F), *range(0x206A, 0x2070), 0xFEFF)
 )
-_OPEN_FOLDER_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+FOLDER_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _F_FULLFSYNC: int | None = getattr(fcntl, "F_FULLFSYNC", None)  # macOS only
 _O_TMPFILE: int | None = getattr(os, "O_TMPFILE", None)  # Linux only
 # Of a folder that a group shares, as `git init --shared=group` makes them.
@@ -81,7 +81,7 @@ def open_folder(root: str, path: str, *, create: bool = False) -> Iterator[OpenF
                     os.mkdir(part, 0o700, dir_fd=chain[-1])
                     new = True
             try:
-                chain.append(os.open(part, _OPEN_FOLDER_FLAGS, dir_fd=chain[-1]))
+                chain.append(os.open(part, FOLDER_FLAGS, dir_fd=chain[-1]))
                 if new:
                     share_with_group(chain[-1], os.fstat(chain[0]))
             except OSError as error:
@@ -187,12 +187,9 @@ def sync_files(root: str, paths: Iterable[str]) -> None:
         with (
             suppress(FileNotFoundError, NotADirectoryError, InvalidInputError),
             open_folder(root, folder) as place,
+            _reading(open_regular(name, at=place.fd)) as fd,
         ):
-            fd = open_regular(name, at=place.fd)
-            try:
-                full_fsync(fd)
-            finally:
-                _close_quietly(fd)
+            full_fsync(fd)
     for parent in parents:
         with suppress(InvalidInputError):
             sync_folder(root, parent)
@@ -220,14 +217,10 @@ def read(root: str, path: str, limit: int | None = None) -> bytes:
 def iter_chunks(root: str, path: str, start: int = 0) -> Iterator[bytes]:
     """The bytes of a regular file from `start` on, a megabyte at a time."""
     parent, name = _split_checked(path)
-    with open_folder(root, parent) as place:
-        fd = open_regular(name, at=place.fd)
-        try:
-            os.lseek(fd, start, os.SEEK_SET)
-            while chunk := os.read(fd, 1 << 20):
-                yield chunk
-        finally:
-            _close_quietly(fd)
+    with open_folder(root, parent) as place, _reading(open_regular(name, at=place.fd)) as fd:
+        os.lseek(fd, start, os.SEEK_SET)
+        while chunk := os.read(fd, 1 << 20):
+            yield chunk
 
 
 def size(root: str, path: str) -> int:
@@ -300,7 +293,7 @@ def _write_and_link(place: OpenFolder, name: str, pieces: Iterable[bytes]) -> No
     fd = _create_exclusively(temp, parent) if unnamed is None else unnamed
     linked = False
     try:
-        try:
+        with closing(fd):
             share_with_group(fd, os.fstat(place.fds[0]))
             for piece in pieces:
                 write_all(fd, piece)
@@ -310,8 +303,6 @@ def _write_and_link(place: OpenFolder, name: str, pieces: Iterable[bytes]) -> No
             else:
                 os.link(f"/proc/self/fd/{fd}", name, dst_dir_fd=parent, follow_symlinks=True)
             linked = True
-        finally:
-            os.close(fd)
     except OSError:
         if linked:
             with suppress(OSError):
@@ -344,11 +335,17 @@ def _write_temp_file(parent: int, name: str, data: bytes, mode: int) -> None:
     """Write a temporary file for a rename; the name may be left over from a killed process."""
     with suppress(FileNotFoundError):
         os.unlink(name, dir_fd=parent)
-    fd = _create_exclusively(name, parent)
-    try:
+    with closing(_create_exclusively(name, parent)) as fd:
         write_all(fd, data)
         os.fchmod(fd, mode)
         full_fsync(fd)
+
+
+@contextmanager
+def closing(fd: int) -> Iterator[int]:
+    """Close a descriptor at the end, whatever happens."""
+    try:
+        yield fd
     finally:
         os.close(fd)
 
@@ -402,32 +399,22 @@ def read_bounded(path: str, most: int, *, end: bool = False, follow: bool = Fals
     `.cortex-project`), from its end with `end`. Nothing when there is none, and when it may not be
     read: see `why_unreadable`. `follow` is for a person's own settings, which may be a link."""
     try:
-        fd = open_regular(path, follow=follow)
+        with _reading(open_regular(path, follow=follow)) as fd:
+            status = os.fstat(fd)
+            if _ownership_fault(path, status, follow=follow):
+                return b""
+            return read_fd(fd, most, max(0, status.st_size - most) if end else 0)
     except (OSError, ValueError, InvalidInputError):
         return b""
-    try:
-        status = os.fstat(fd)
-        if _ownership_fault(path, status, follow=follow):
-            return b""
-        return read_fd(fd, most, max(0, status.st_size - most) if end else 0)
-    except OSError:
-        return b""
-    finally:
-        _close_quietly(fd)
 
 
 def list_folder(folder: str) -> list[str]:
     """The names in a folder beside or around a vault, sorted; none when it is missing or a link."""
     try:
-        fd = os.open(folder, _OPEN_FOLDER_FLAGS)
+        with _reading(os.open(folder, FOLDER_FLAGS)) as fd:
+            return sorted(os.listdir(fd))
     except (OSError, ValueError):
         return []
-    try:
-        return sorted(os.listdir(fd))
-    except OSError:
-        return []
-    finally:
-        _close_quietly(fd)
 
 
 def why_unreadable(path: str, *, follow: bool = False) -> str:
@@ -440,10 +427,8 @@ def why_unreadable(path: str, *, follow: bool = False) -> str:
         return error.message.removeprefix(f"{path} ")
     except OSError as error:
         return f"cannot be read: {error.strerror}"
-    try:
+    with _reading(fd):
         return _ownership_fault(path, os.fstat(fd), follow=follow)
-    finally:
-        _close_quietly(fd)
 
 
 def _ownership_fault(path: str, status: os.stat_result, *, follow: bool) -> str:
@@ -470,18 +455,24 @@ def read_fd(fd: int, most: int, start: int = 0) -> bytes:
     return b"".join(chunks)
 
 
+@contextmanager
+def _reading(fd: int) -> Iterator[int]:
+    """As `closing`; an error at the end says nothing of what was read."""
+    try:
+        yield fd
+    finally:
+        _close_quietly(fd)
+
+
 def _close_quietly(fd: int) -> None:
     with suppress(OSError):  # nothing was written through it
         os.close(fd)
 
 
 def _read_at(parent: int, name: str, limit: int | None) -> bytes:
-    fd = open_regular(name, at=parent)
-    try:
+    with _reading(open_regular(name, at=parent)) as fd:
         size = os.fstat(fd).st_size + 1
         return read_fd(fd, size if limit is None else min(limit, size))
-    finally:
-        _close_quietly(fd)
 
 
 def _file_identity(parent: int, name: str) -> tuple[int, int, int]:

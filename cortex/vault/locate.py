@@ -94,11 +94,13 @@ def default_vault_fault() -> str:
 
 def is_shared(vault: Vault) -> bool:
     """Whether others may read a vault: not the person's own, in a repository with a remote."""
-    named = default_vault_root() if vault.default_root is None else vault.default_root
-    if named and _real_path(named) == vault.root:
-        return False
-    repository = checkout.find_repository(vault.root)
+    repository = None if is_own(vault) else checkout.find_repository(vault.root)
     return repository is not None and checkout.has_remote(repository)
+
+
+def is_own(vault: Vault) -> bool:
+    """Whether this is the vault that the person named as their own."""
+    return _named_root(vault) == vault.root
 
 
 def find_personal_vault(vault: Vault) -> Vault | None:
@@ -121,12 +123,12 @@ def personal_vault_problem(vault: Vault) -> Problem | None:
 
 def _personal_root(vault: Vault) -> str:
     """The default vault's path without links; empty when none is named or it is `vault` itself."""
-    named = default_vault_root() if vault.default_root is None else vault.default_root
-    root = _real_path(named)
+    root = _named_root(vault)
     return "" if root == vault.root else root
 
 
-def _real_path(named: str) -> str:
+def _named_root(vault: Vault) -> str:
+    named = default_vault_root() if vault.default_root is None else vault.default_root
     try:
         return os.path.realpath(named) if os.path.isabs(named) else named
     except ValueError:  # a NUL in the file that names it

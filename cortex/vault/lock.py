@@ -17,14 +17,11 @@ def lock(path: str, what: str, *, shared: bool = False, wait: float = 10.0) -> I
     """Hold the lock file at `path`; `what` says in one word what it guards. Waits up to `wait`
     seconds, then raises `ConflictError`; `InvalidInputError` for what is no file. The file stays:
     deleting it would let two holders in."""
-    fd = files.open_regular(path, os.O_RDWR | os.O_CREAT)
-    try:
+    with files.closing(files.open_regular(path, os.O_RDWR | os.O_CREAT)) as fd:
         if os.fstat(fd).st_uid == os.geteuid():
             files.share_with_group(fd, os.stat(os.path.dirname(path)))
         _acquire(fd, fcntl.LOCK_SH if shared else fcntl.LOCK_EX, what, wait)
         yield
-    finally:
-        os.close(fd)
 
 
 def _named(what: str) -> str:

@@ -45,9 +45,7 @@ class Settings(NamedTuple):
     phrases: tuple[tuple[str, tuple[str, ...]], ...] = ()
     reminder_lines: int = 5  # with a prompt, at the most; 0 for none
     reminder_threshold: float = 0.55  # share of what a prompt's words tell that a line has to cover
-    embedder: str = (
-        "auto"  # of vectors: that of the person, off, or the model that a package brings
-    )
+    embedder: str = "auto"  # of vectors: the person's, off, or the model that a package brings
     archives_faded: bool = False  # whether sync and the watcher archive what lost its importance
     refusal: Problem | None = None  # why this program must not write into the vault
     is_readable: bool = True
@@ -94,6 +92,8 @@ def load(root: str) -> Settings:
     if "distill" in table:
         hint = "take [distill] out; what runs stands in your own settings: cortex distill --help"
         _add(problems, "[distill] is not read: no vault can name a program", hint)
+    lines = _parse_number(table, "remind lines", _DEFAULTS.reminder_lines, 20, problems)
+    threshold = _parse_number(table, "remind threshold", _DEFAULTS.reminder_threshold, 1, problems)
     return Settings(
         tuple(exclude),
         engine=engine,
@@ -105,12 +105,8 @@ def load(root: str) -> Settings:
         tells_contract=_parse_switch(table, "hooks", "contract", problems) is not False,
         aliases=_parse_aliases(table.get("projects", {}), problems),
         phrases=_parse_phrases(table.get("extract", {}), problems),
-        reminder_lines=int(
-            _parse_number(table, "remind lines", _DEFAULTS.reminder_lines, 20, problems)
-        ),
-        reminder_threshold=_parse_number(
-            table, "remind threshold", _DEFAULTS.reminder_threshold, 1, problems
-        ),
+        reminder_lines=int(lines),
+        reminder_threshold=threshold,
         embedder=_parse_embedder(table.get("semantic", {}), problems),
         archives_faded=_parse_switch(table, "lifecycle", "auto", problems) is True,
         refusal=refusal,

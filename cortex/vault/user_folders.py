@@ -93,9 +93,6 @@ def ensure_shared_folder(path: str) -> str:
     """Make a folder for the group that shares the one around it, when missing; its path."""
     with suppress(FileExistsError):
         os.mkdir(path, 0o700)
-        fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
-        try:
+        with files.closing(os.open(path, files.FOLDER_FLAGS)) as fd:
             files.share_with_group(fd, os.stat(os.path.dirname(path)))
-        finally:
-            os.close(fd)
     return path

@@ -20,12 +20,6 @@ _FORMS = {
     **dict.fromkeys(_NUMBERS, "a number, not below 0"),
 }
 
-_SEMANTIC_VARIABLES = {
-    "embedder": "CORTEX_EMBEDDER", "folder": "CORTEX_EMBEDDER_FOLDER", "url": "CORTEX_EMBEDDER_URL",
-    "model": "CORTEX_EMBEDDER_MODEL", "key_variable": "CORTEX_EMBEDDER_KEY_VARIABLE",
-    "send": "CORTEX_EMBEDDER_SEND",
-}  # fmt: skip
-
 
 class DistillSettings(NamedTuple):
     """Which model distills sessions, and how often."""
@@ -56,47 +50,8 @@ def settings_file() -> str:
 def load_distill() -> tuple[DistillSettings, list[Problem]]:
     """The settings below `[distill]`, and what is wrong with them. If unreadable, no command."""
     table, problem = _load_table("distill")
-    return (
-        _read_distill(table, settings_file()) if problem is None else (DistillSettings(), [problem])
-    )
-
-
-def load_semantic(environ: Mapping[str, str]) -> tuple[SemanticSettings, list[Problem]]:
-    """The settings below `[semantic]`, each overruled by its variable, and what is wrong with them.
-    If unreadable, no embedder."""
-    table, problem = _load_table("semantic")
     if problem is not None:
-        return SemanticSettings("off"), [problem]
-    names = SemanticSettings._fields
-    chosen = {key: one for key, one in table.items() if key in names and isinstance(one, str)}
-    hint = f"write a text for one of {', '.join(names)}"
-    problems = [
-        Problem(settings_file(), f"[semantic] {key} is not understood", hint)
-        for key in table
-        if key not in chosen
-    ]
-    chosen |= {
-        key: value for key, name in _SEMANTIC_VARIABLES.items() if (value := environ.get(name))
-    }
-    return SemanticSettings(**chosen), problems
-
-
-def _load_table(name: str) -> tuple[Mapping[str, object], Problem | None]:
-    """A table of the settings, empty when there is none, or why it cannot be read."""
-    path = settings_file()
-    if fault := files.why_unreadable(path, follow=True):
-        return {}, Problem(path, fault, "make it a file of yours")
-    try:
-        text = files.read_bounded(path, _MAX_BYTES, follow=True).decode()
-        table = toml.parse(text).get(name, {}) if text else {}
-    except ValueError as error:
-        return {}, Problem(path, f"cannot be read: {error}", "mend it")
-    if not isinstance(table, dict):
-        return {}, Problem(path, f"{name} is no table", f"write [{name}]")
-    return table, None
-
-
-def _read_distill(table: Mapping[str, object], path: str) -> tuple[DistillSettings, list[Problem]]:
+        return DistillSettings(), [problem]
     chosen, problems, numbers = DistillSettings(), list[Problem](), dict[str, float]()
     for key, value in table.items():
         if key == "command" and isinstance(value, list) and value:
@@ -113,9 +68,47 @@ def _read_distill(table: Mapping[str, object], path: str) -> tuple[DistillSettin
             continue
         else:
             form = _FORMS.get(key, f"none of {', '.join(_FORMS)}")
-        problems.append(Problem(path, f"[distill] {key} is not understood", f"it is {form}"))
+        problems.append(
+            Problem(settings_file(), f"[distill] {key} is not understood", f"it is {form}")
+        )
     timeout, runs, dollars = (numbers.get(key, getattr(chosen, key)) for key in _NUMBERS)
     return chosen._replace(timeout=timeout, runs_per_day=runs, dollars_per_day=dollars), problems
+
+
+def load_semantic(environ: Mapping[str, str]) -> tuple[SemanticSettings, list[Problem]]:
+    """The settings below `[semantic]`, each overruled by its variable, and what is wrong with them.
+    If unreadable, no embedder."""
+    table, problem = _load_table("semantic")
+    if problem is not None:
+        return SemanticSettings("off"), [problem]
+    names = SemanticSettings._fields
+    chosen = {key: one for key, one in table.items() if key in names and isinstance(one, str)}
+    hint = f"write a text for one of {', '.join(names)}"
+    problems = [
+        Problem(settings_file(), f"[semantic] {key} is not understood", hint)
+        for key in table
+        if key not in chosen
+    ]
+    for key in names:
+        name = "CORTEX_EMBEDDER" if key == "embedder" else f"CORTEX_EMBEDDER_{key.upper()}"
+        if value := environ.get(name):
+            chosen[key] = value
+    return SemanticSettings(**chosen), problems
+
+
+def _load_table(name: str) -> tuple[Mapping[str, object], Problem | None]:
+    """A table of the settings, empty when there is none, or why it cannot be read."""
+    path = settings_file()
+    if fault := files.why_unreadable(path, follow=True):
+        return {}, Problem(path, fault, "make it a file of yours")
+    try:
+        text = files.read_bounded(path, _MAX_BYTES, follow=True).decode()
+        table = toml.parse(text).get(name, {}) if text else {}
+    except ValueError as error:
+        return {}, Problem(path, f"cannot be read: {error}", "mend it")
+    if not isinstance(table, dict):
+        return {}, Problem(path, f"{name} is no table", f"write [{name}]")
+    return table, None
 
 
 def _is_number(value: object) -> TypeGuard[int | float]:

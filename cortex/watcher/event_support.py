@@ -8,6 +8,8 @@ import errno
 import os
 import sys
 
+from cortex.vault import files
+
 # Other machines may change files there without events on this one.
 _REMOTE_FILE_SYSTEMS = frozenset({
     "9p", "acfs", "afpfs", "afs", "ceph", "cifs", "coda", "davfs", "drvfs", "gfs", "gfs2", "lustre",
@@ -66,11 +68,9 @@ def exhausted_limit(root: str) -> str:
     fd = library.inotify_init1(_IN_CLOEXEC)
     if fd < 0:
         return describe_limit(ctypes.get_errno())
-    try:
+    with files.closing(fd):
         watch = library.inotify_add_watch(fd, os.fsencode(root), _IN_DELETE_SELF)
         return describe_limit(ctypes.get_errno()) if watch < 0 else ""
-    finally:
-        os.close(fd)
 
 
 def describe_limit(number: int) -> str:

@@ -35,14 +35,13 @@ class EventsUnavailable(Exception):
     """There are no file events here; the message says why."""
 
 
-class FileWatcher:
+class FileWatcher(events.FileSystemEventHandler):
     """The watches on one vault. `notice` is called often, from other threads."""
 
     def __init__(self, root: str, notice: Callable[[], None], fault: Callable[[str], None]) -> None:
         self.root = root
         self._on_fault = fault  # told of a thread that ended with an error
         self._on_change = notice
-        self._handler = _EventForwarder(self)
         self._observer: BaseObserver | None = None
         # Top folder -> its watch and inode; "" is the root.
         self._watches: dict[str, tuple[ObservedWatch, int]] = {}
@@ -100,7 +99,7 @@ class FileWatcher:
             observer.stop()
             observer.join(5)
 
-    def handle_event(self, event: FileSystemEvent) -> None:
+    def dispatch(self, event: FileSystemEvent) -> None:
         """Take the hint if it is about a note, a folder or a rule, and not hidden."""
         for raw in (event.src_path, event.dest_path):
             path = os.path.relpath(os.fsdecode(raw), self.root) if raw else ""
@@ -125,7 +124,7 @@ class FileWatcher:
         path = os.path.join(self.root, name) if name else self.root
         try:
             watch = observer.schedule(
-                self._handler, path, recursive=bool(name), event_filter=_WATCHED_EVENTS
+                self, path, recursive=bool(name), event_filter=_WATCHED_EVENTS
             )
         except OSError as error:
             if why := event_support.describe_limit(error.errno or 0):
@@ -140,14 +139,6 @@ class FileWatcher:
             self._fault_count += 1
             self._stale = True
             self._on_change()
-
-
-class _EventForwarder(events.FileSystemEventHandler):
-    def __init__(self, hints: FileWatcher) -> None:
-        self._file_watcher = hints
-
-    def dispatch(self, event: FileSystemEvent) -> None:
-        self._file_watcher.handle_event(event)
 
 
 class _LostEventHandler(logging.Handler):

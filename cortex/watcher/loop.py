@@ -11,7 +11,6 @@ import os
 import signal
 import time
 from collections.abc import Callable
-from types import FrameType
 from typing import NamedTuple
 
 from cortex import __version__
@@ -102,7 +101,7 @@ class WatcherLoop:
         """Work until asked to end, or until the vault, the lock or the socket is gone, as `stands`
         tells of the latter two. Returns why it ended; empty if it was asked to."""
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-            signal.signal(number, self._on_signal)
+            signal.signal(number, lambda *_: self.end())
         self._start()
         while not self.is_ending:
             self.debouncer.wait(self._sleep_seconds())
@@ -148,9 +147,6 @@ class WatcherLoop:
 
     def _on_thread_fault(self, message: str) -> None:
         self.thread_fault = f"a thread ended: {message}"
-
-    def _on_signal(self, _number: int, _frame: FrameType | None) -> None:
-        self.end()
 
     def _sleep_seconds(self) -> float:
         """How long to sleep at the most."""

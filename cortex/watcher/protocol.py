@@ -12,12 +12,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
 from cortex import __version__
-from cortex.core.text.value import TYPE_CHECKING, NamedTuple, Protocol
-from cortex.vault import user_folders
+from cortex.core.text.value import Any, NamedTuple, Protocol
+from cortex.vault import files, user_folders
 from cortex.vault.locate import Vault
-
-if TYPE_CHECKING:
-    from typing import Any
 
 SOCKET_NAME = "watch.sock"
 ALIVE = b"+"  # sent as soon as a request is understood: the answer may take its time
@@ -152,8 +149,7 @@ def socket_path(
     if len(os.fsencode(path)) <= _MAX_ADDRESS_BYTES:
         yield path
         return
-    fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
+    with files.closing(os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)) as fd:
         if os.path.isdir(descriptors):
             yield f"{descriptors}/{fd}/{name}"
             return
@@ -164,8 +160,6 @@ def socket_path(
         finally:
             os.fchdir(here)
             os.close(here)
-    finally:
-        os.close(fd)
 
 
 def _seconds_left(deadline: float) -> float:

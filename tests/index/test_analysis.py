@@ -27,7 +27,6 @@ from cortex.core.model.problem import InvalidInputError
 from cortex.core.text.tokenizer import tokenize_query
 from cortex.index.engines import analysis
 from cortex.index.engines.analysis import (
-    WordForms,
     phrase_terms,
     prefix_forms,
     query_forms,
@@ -520,22 +519,22 @@ def test_positions_that_no_character_can_stand_for_are_left_out() -> None:
 @pytest.mark.parametrize(
     ("text", "forms"),
     [
-        ("decisions", [WordForms(("decis",), ())]),
-        ("why did we decide", [WordForms(("decid",), ())]),
-        ("merge_driver", [WordForms(("merge_driver", "mergedriv"), ("merg", "driver"))]),
-        ("mergeDriver", [WordForms(("mergedriver", "mergedriv"), ("merg", "driver"))]),
-        ("to_json", [WordForms(("to_json", "tojson"), ())]),
-        ("to_do", [WordForms(("to_do", "todo"), ())]),
+        ("decisions", [(("decis",), ())]),
+        ("why did we decide", [(("decid",), ())]),
+        ("merge_driver", [(("merge_driver", "mergedriv"), ("merg", "driver"))]),
+        ("mergeDriver", [(("mergedriver", "mergedriv"), ("merg", "driver"))]),
+        ("to_json", [(("to_json", "tojson"), ())]),
+        ("to_do", [(("to_do", "todo"), ())]),
         (
             "core/text/tokenizer.py",
-            [WordForms(("core/text/tokenizer.py",), ("core", "word", "py"))],
+            [(("core/text/tokenizer.py",), ("core", "word", "py"))],
         ),
-        ("全文検索", [WordForms((), ("全文", "文検", "検索"))]),
-        ("merge inbox", [WordForms(("merg",), ()), WordForms(("inbox",), ())]),
+        ("全文検索", [((), ("全文", "文検", "検索"))]),
+        ("merge inbox", [(("merg",), ()), (("inbox",), ())]),
         ("what is it?", []),
     ],
 )
-def test_query_forms(text: str, forms: list[WordForms]) -> None:
+def test_query_forms(text: str, forms: list[tuple[tuple[str, ...], tuple[str, ...]]]) -> None:
     assert query_forms(text) == forms
 
 

@@ -135,7 +135,7 @@ def test_each_text_is_embedded_once_and_a_move_costs_nothing(vault_from, caller,
 
 def test_without_vectors_nothing_is_loaded_and_nothing_said(vault_from, server) -> None:
     vault = vault_from(NOTES)
-    assert query_index(vault, no_progress, lambda now: semantic.nearest(vault, now, "x", 5)) == ([], 0, None)  # fmt: skip
+    assert query_index(vault, no_progress, lambda now: semantic.nearest(vault, now, "x", 5)) == ([], None)  # fmt: skip
     assert server.headers == []
     code = (
         "import sys; from cortex.interfaces.cli.main import main\n"

@@ -6,17 +6,10 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from cortex.core.minutes import cues
+from cortex.core.minutes import cues, sentences
 from cortex.core.minutes.blocks import Block, MinutesItem, NumberedLines, parse_field
 from cortex.core.minutes.cues import ABSENT, ACTION, AGENDA, ATTENDEES, DECISION, MIXED, QUESTION
 from cortex.core.minutes.dates import find_due, first_date, is_date_only
-from cortex.core.minutes.sentences import (
-    FULL_NAME_RE,
-    Speech,
-    is_decision,
-    is_question,
-    says_decided,
-)
 from cortex.core.minutes.task_parser import (
     CHECKBOX_RE,
     NO_TASK_WORDS,
@@ -94,7 +87,7 @@ class OutcomeReader:
     """Reads outcomes from blocks. `names` are the attendees', `date` that of the meeting."""
 
     def __init__(self, names: NameSet, date: str, language: str) -> None:
-        self.speech = Speech(names, language)
+        self.speech = sentences.Speech(names, language)
         self.names = names
         self.date = date
         self._sections: list[tuple[int, str, str]] = [(0, "", "")]  # level, kind, heading
@@ -349,7 +342,7 @@ class OutcomeReader:
         if not (said or named or owner or task.startswith("`")):
             named = self._subject(task)
         owner = said or named or owner
-        if is_question(task) and not owner:
+        if sentences.is_question(task) and not owner:
             yield from _question(task, line)
         elif any(char.isalnum() for char in task) and not parse_people(task, self.names, True):
             yield ActionItem(tidy_task_text(task), owner, due or self._due, done, line)
@@ -395,7 +388,7 @@ class OutcomeReader:
         if not text:
             for each in details:
                 yield from self._decision(each, line, topic)
-        if not text or text.casefold() in NO_TASK_WORDS or is_question(whole):
+        if not text or text.casefold() in NO_TASK_WORDS or sentences.is_question(whole):
             return
         if _NO_DECISION_RE.fullmatch(text):
             return
@@ -425,10 +418,14 @@ class OutcomeReader:
             promise = promise or self.speech.own_promise(clause, speaker)
             if rest and kind in (ACTION, DECISION):
                 yield from self._of_text(clause, line, Place(topic=topic))
-            elif promise and not says_decided(clause):
+            elif promise and not sentences.says_decided(clause):
                 yield from self._promised(promise.text, promise.owner, line)
-            elif is_decision(clause):
-                yield from self._decision(_BOLD_LABEL_RE.sub(_plain_label, clause), line, topic)
+            elif sentences.is_decision(clause):
+                yield from self._decision(
+                    _BOLD_LABEL_RE.sub(lambda label: f"{label[0].strip('*_: ')}: ", clause),
+                    line,
+                    topic,
+                )
             elif told := self.speech.told_task(clause, has_due=bool(find_due(clause, self.date))):
                 yield from self._promised(told.text, told.owner, line)
             elif self.speech.is_obligation(clause):
@@ -474,7 +471,7 @@ class OutcomeReader:
 
     def _of_row(self, text: str, row: dict[str, str], line: int) -> Iterator[Outcome]:
         said = row.get("owner", "").strip(" *_")
-        is_name = FULL_NAME_RE.fullmatch(said) and not cues.NOBODY_RE.match(said)
+        is_name = sentences.FULL_NAME_RE.fullmatch(said) and not cues.NOBODY_RE.match(said)
         owner = parse_people(said, self.names) or (said if is_name else "")
         due = find_due(row.get("due", ""), self.date, is_cell=True)
         done = bool(_DONE_CELL_RE.match(row.get("status", "")))
@@ -522,10 +519,6 @@ def _iter_texts(item: MinutesItem) -> Iterator[str]:
     yield CHECKBOX_RE.sub("", item.text(), count=1)
     for each in item.nested:
         yield from _iter_texts(each)
-
-
-def _plain_label(label: re.Match[str]) -> str:
-    return f"{label[0].strip('*_: ')}: "
 
 
 def _question(text: str, line: int) -> Iterator[QuestionItem]:

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from cortex.core.text.value import TYPE_CHECKING, NamedTuple
-
-if TYPE_CHECKING:
-    from typing import TypeAlias
+from cortex.core.text.value import NamedTuple, TypeAlias
 
 # Called with what is being done, how much of it is done, and how much there is.
 ProgressCallback: TypeAlias = Callable[[str, int, int], None]

@@ -19,7 +19,7 @@ from cortex.core.model.note_status import OVERVIEW_MARK
 from cortex.core.model.session_asks import as_title, choose_title, is_on_the_way, subjects_of
 from cortex.core.model.session_note import END_TYPE, FIELD_ORDER, NO_GOAL, NO_SUMMARY, START_TYPE
 from cortex.core.model.session_title import is_untitled, untitled_by_what
-from cortex.core.model.turn_summary import AGENT, USER, PlannedStep, TurnSummary
+from cortex.core.model.turn_summary import AGENT, USER, PlannedStep
 from cortex.core.notes.edit import with_fields_in_order
 from cortex.core.notes.note import Note
 from cortex.core.text.strings import one_line, short_hash, shorten
@@ -143,18 +143,14 @@ def _gather(ordered: Sequence[Event]) -> _Said:
         elif event.type == "prompt":
             said.prompts.append(turn.message)
         elif event.type in ("stop", "pre_compact"):
-            _add_turn(said, turn)
+            for one in turn_summary.utterances(turn.message):
+                if one.role == AGENT:
+                    said.messages.append(one.text)
+                elif one.role == USER and not one.about:
+                    said.prompts.append(one.text)
             said = said._replace(plan=turn.plan or said.plan)
         files |= dict.fromkeys(turn.changed_files)
     return said._replace(files=list(files))
-
-
-def _add_turn(said: _Said, turn: TurnSummary) -> None:
-    for one in turn_summary.utterances(turn.message):
-        if one.role == AGENT:
-            said.messages.append(one.text)
-        elif one.role == USER and not one.about:
-            said.prompts.append(one.text)
 
 
 def _title(said: _Said, first: Event) -> str:

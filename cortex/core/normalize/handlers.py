@@ -10,14 +10,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from cortex.core.distill.records import distilled_records
-from cortex.core.extract import PASSAGE_TYPES, TAGS_ONLY_TYPES
+from cortex.core.extract import PASSAGE_TYPES, TAGS_ONLY_TYPES, candidate_records
 from cortex.core.extract.candidate import LeadingPhrases
-from cortex.core.extract.candidate_records import (
-    TITLE_LIMIT,
-    candidate_to_record,
-    extract_records,
-    make_title,
-)
 from cortex.core.extract.learnings import find_learnings
 from cortex.core.model import event as events, session_note as sessions, topics, turn_summary
 from cortex.core.model.event import Event
@@ -357,7 +351,9 @@ def _session_records(event: Event, phrases: LeadingPhrases) -> list[Record]:
         return []
     found = [
         _as_topic_record(one) if one.topic else one
-        for one in extract_records(event.text, base_record(event), phrases, event.type)
+        for one in candidate_records.extract_records(
+            event.text, base_record(event), phrases, event.type
+        )
     ]
     learned = [] if tags_only or event.type == "passive" else _learning_records(event)
     said = {text_digest(one.body) for one in learned}
@@ -372,7 +368,7 @@ def _memory_tag_record(event: Event) -> Record | None:
     from cortex.core.extract import memory_tags  # noqa: PLC0415
 
     one = memory_tags.parse_single_tag(event.text)
-    return candidate_to_record(one, base_record(event)) if one else None
+    return candidate_records.candidate_to_record(one, base_record(event)) if one else None
 
 
 def _as_topic_record(record: Record) -> Record:
@@ -391,6 +387,6 @@ def _type_and_title(event: Event) -> tuple[str, str]:
     tagged = next((tag.lower() for tag in event.tags if tag.lower() in RECORD_TYPES), "")
     title = one_line(MARKDOWN_DECORATION_RE.sub("", text)) or one_line(event.text)
     sentence = _SENTENCE_END_RE.search(title)
-    if sentence and sentence.start() <= TITLE_LIMIT:
+    if sentence and sentence.start() <= candidate_records.TITLE_LIMIT:
         title = title[: sentence.start()]
-    return tagged or word or "note", make_title(title.rstrip(".:")) or "note"
+    return tagged or word or "note", candidate_records.make_title(title.rstrip(".:")) or "note"

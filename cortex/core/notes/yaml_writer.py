@@ -5,10 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from cortex.core.text.value import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from typing import TypeAlias
+from cortex.core.text.value import TypeAlias
 
 YamlValue: TypeAlias = "str | bool | Sequence[YamlValue] | Mapping[str, YamlValue] | None"
 

@@ -14,8 +14,9 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 
 K1 = 1.6  # how soon a further occurrence adds nothing
 _LENGTH_SHARE = 0.65  # b of BM25: how much of a frequency the length of the note takes off
-# Title, aliases and tags; words of `note_context`; headings above a passage and what was asked.
-_HEAD_WEIGHT, _CONTEXT_WEIGHT, _AROUND_WEIGHT = 2.0, 1.0, 0.1
+_HEAD_WEIGHT = 2.0  # of title, aliases and tags
+# Of words of `note_context`; of headings above a passage, and what was asked.
+_WEIGHTS = {"context": 1.0, "around": 0.1}
 _HEAD_LENGTH_SHARE, _MEAN_HEAD_TERMS = 0.5, 8.0
 # Place in a series, from a note -> the share of a word's weight there that the note has for it.
 # What was said before tells more of it than what comes after.
@@ -38,12 +39,9 @@ def add_head(weights: NoteWeights, number: int, frequency: float, terms: int) ->
     weights[number] = weights.get(number, 0.0) + _HEAD_WEIGHT * frequency / norm
 
 
-def add_context(weights: NoteWeights, number: int, frequency: float) -> None:
-    weights[number] = weights.get(number, 0.0) + _CONTEXT_WEIGHT * frequency
-
-
-def add_around(weights: NoteWeights, number: int, frequency: float) -> None:
-    weights[number] = weights.get(number, 0.0) + _AROUND_WEIGHT * frequency
+def add_beside(weights: NoteWeights, number: int, frequency: float, field: str) -> None:
+    """Add occurrences in another field: context or around."""
+    weights[number] = weights.get(number, 0.0) + _WEIGHTS[field] * frequency
 
 
 def rarity(holding: int, live: int) -> float:

@@ -8,7 +8,7 @@ dictionary.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Protocol
 
 from cortex.core.text.strings import close_matches, likeness
@@ -56,9 +56,8 @@ def correct(
     counted = {term: known.count_notes(term) for term in one_edit_away(word, stem, known)}
     likely = [term for term, count in counted.items() if count]
     if likely:
-        return (
-            max(likely, key=lambda term: (round(likeness(word, term), 1), counted[term], term)),
-        )
+        likely.sort(key=lambda term: (round(likeness(word, term), 1), counted[term], term))
+        return (likely[-1],)
     halves = _halves(word, stem, known)
     if halves and (is_question or known.count_rows(halves)):
         return halves
@@ -142,9 +141,6 @@ def spelling(text: str) -> str:
 def shown_word(term: str, texts: Iterable[str]) -> str:
     """The word of these texts that a stemmed term stands for, or the term itself."""
     pattern = re.compile(rf"(?<![^\W_]){re.escape(term)}\w*", re.IGNORECASE)
-    found = (match[0] for text in texts for match in _matches(pattern, text))
+    plain = (text if text.isascii() else fold_accents(text) for text in texts)
+    found = (match[0] for text in plain for match in pattern.finditer(text))
     return min(found, key=len, default=term)
-
-
-def _matches(pattern: re.Pattern[str], text: str) -> Iterator[re.Match[str]]:
-    return pattern.finditer(text if text.isascii() else fold_accents(text))

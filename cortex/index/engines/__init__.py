@@ -72,10 +72,10 @@ def choose_engine(setting: str) -> str:
     if asked_engine(setting) == "whoosh":
         return "whoosh"
     spec = PathFinder.find_spec("tantivy")
+    if not (spec and spec.origin):
+        return "whoosh"
     # `importlib.metadata` takes 10 ms.
-    beside = (
-        os.listdir(os.path.dirname(os.path.dirname(spec.origin))) if spec and spec.origin else ()
-    )
+    beside = os.listdir(os.path.dirname(os.path.dirname(spec.origin)))
     return "tantivy" if any(map(_TANTIVY_RE.fullmatch, beside)) else "whoosh"
 
 

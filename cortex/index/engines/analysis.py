@@ -22,7 +22,6 @@ from cortex.core.text.tokenizer import (
     tokenize_chunk,
     tokenize_query,
 )
-from cortex.core.text.value import NamedTuple
 from cortex.index.engines.stemmer import stem
 
 _TermsAtPosition: TypeAlias = "bytes | tuple[bytes, ...]"
@@ -38,20 +37,13 @@ _STEMMED_SUFFIXES = tuple(
 )
 
 
-class WordForms(NamedTuple):
-    """What finds one word of a query: any of `terms`, or `phrase` as terms in a row."""
-
-    terms: tuple[str, ...]
-    phrase: tuple[str, ...]
-
-
-def query_forms(text: str) -> list[WordForms]:
-    """The alternatives for each word of a query, in order."""
+def query_forms(text: str) -> list[tuple[tuple[str, ...], tuple[str, ...]]]:
+    """Terms and phrase for each word of a query, in order."""
     forms = []
     for wholes, parts in tokenize_query(text, stem):
         # A single part is what stop words left of an identifier: `json` of `to_json`.
         terms = wholes or (parts if len(parts) == 1 else ())
-        forms.append(WordForms(terms, parts[:_MAX_PHRASE_TERMS] if len(parts) > 1 else ()))
+        forms.append((terms, parts[:_MAX_PHRASE_TERMS] if len(parts) > 1 else ()))
     return forms
 
 

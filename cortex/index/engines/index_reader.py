@@ -67,9 +67,8 @@ class IndexReader:
 
     def numbers_with(self, one: Alternatives) -> set[int]:
         """The notes that hold a word in any field."""
-        return {
-            self.numbers[place] for field in FIELDS for place, _ in self.frequencies(field, one)
-        }
+        held = (place for field in FIELDS for place, _ in self.frequencies(field, one))
+        return {self.numbers[place] for place in held}
 
     def count(self, one: Alternatives) -> int:
         """How many notes do."""

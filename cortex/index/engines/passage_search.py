@@ -108,7 +108,11 @@ class PassageSearch:
                     groups[tier == TIER_SET_ASIDE].append((round(score, 9), number))
         found: list[ScoredNote] = []
         for is_set_aside, scored in groups.items():
-            for score, number in _best_with_ties(scored, limit):
+            # With all that score as the last of them: rebuilding the index must not change which
+            # are answered.
+            scored.sort(key=lambda one: -one[0])
+            least = scored[limit - 1][0] if len(scored) > limit else -1.0
+            for score, number in [one for one in scored if one[0] >= least]:
                 part = self._best_part(places[number], rarities)
                 is_whole = not self.corrected and all(number in one for one in self.words)
                 found.append(ScoredNote(number, score, part, is_set_aside, is_whole))
@@ -222,17 +226,8 @@ class PassageSearch:
         for place, frequency in found.frequencies("head", one):
             terms = found.length("head", place)
             note_score.add_head(weights, numbers[place], frequency, terms)
-        for place, frequency in found.frequencies("context", one):
-            note_score.add_context(weights, numbers[place], frequency)
-        for place, frequency in found.frequencies("around", one):
-            note_score.add_around(weights, numbers[place], frequency)
+        for field in ("context", "around"):
+            for place, frequency in found.frequencies(field, one):
+                note_score.add_beside(weights, numbers[place], frequency, field)
         self.bodies.append(in_bodies)
         return weights
-
-
-def _best_with_ties(scored: list[tuple[float, int]], limit: int) -> list[tuple[float, int]]:
-    """The pairs with the best scores, with all that score as the last of them: rebuilding the index
-    must not change which are answered."""
-    scored.sort(key=lambda one: -one[0])
-    least = scored[limit - 1][0] if len(scored) > limit else -1.0
-    return [one for one in scored if one[0] >= least]

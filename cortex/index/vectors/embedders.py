@@ -48,7 +48,6 @@ class Embedder:
     """What turns texts into vectors."""
 
     model: str  # its name, with what tells it from others of that name
-    dimension = 0  # the length of its vectors; 0 while it is not known
     is_remote = False  # texts leave this machine
     patience = 120.0  # seconds that a remote model has to answer
 

@@ -3,23 +3,21 @@ was ended goes on where it stood."""
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from itertools import islice
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from cortex.core.model.caller import ProgressCallback
 from cortex.core.model.note_status import TIER_TRAIL
 from cortex.core.model.problem import Problem
 from cortex.index.filters import NoteFilter
 from cortex.index.refresh import IndexSession
 from cortex.index.vectors.embedders import Embedder, EmbedderFailed
 from cortex.index.vectors.passage_text import KEY_BYTES, NO_KEY, passage_texts, text_key
-from cortex.vault.locate import Vault, default_vault_root
-
-if TYPE_CHECKING:
-    from cortex.core.model.caller import ProgressCallback
-    from cortex.index.vectors.vector_file import VectorFile
+from cortex.index.vectors.vector_file import VectorFile
+from cortex.vault import locate
+from cortex.vault.locate import Vault
 
 _BATCH_TEXTS = 64  # that are lost at the most when a run is killed
 _MAX_REFUSED = 3  # texts in a row that an embedder may refuse before it is given up
@@ -51,7 +49,7 @@ def make_plan(
     of_notes = {number: split_keys(joined) for number, joined in now.catalogue.passage_keys()}
     lacking = [number for number, keys in of_notes.items() if not embedded.issuperset(keys)]
     paths, missing, withheld = dict[str, str](), set[bytes](), Counter[str]()
-    is_own = withholds and _is_own(vault)
+    is_own = withholds and locate.is_own(vault)
     for row in now.catalogue.find(NoteFilter(numbers=lacking), "path"):
         keys = set(of_notes[row.number]) - embedded
         if withholds and row.tier == TIER_TRAIL and row.type not in _SAID_BY_PEOPLE:
@@ -64,12 +62,6 @@ def make_plan(
     every_key = [key for keys in of_notes.values() for key in keys]
     present = sum(key in embedded for key in every_key)
     return EmbedPlan(paths, missing, present, dict(withheld), set(every_key))
-
-
-def _is_own(vault: Vault) -> bool:
-    """Whether this is the vault that the person named as their own."""
-    named = default_vault_root() if vault.default_root is None else vault.default_root
-    return bool(named) and os.path.realpath(named) == vault.root
 
 
 def embed_missing(

@@ -54,12 +54,10 @@ class RemoteModel(Embedder):
                 part = [sanitize_text(one) for one in texts[start : start + _MAX_TEXTS]]
                 found = self._read(json.loads(self._post(json.dumps(self._ask(part)).encode())))
                 vectors += [found[place] for place in range(len(part))]
-            made = unit_rows(np.array(vectors, np.float32))
+            return unit_rows(np.array(vectors, np.float32))
         except (ValueError, LookupError, TypeError, AttributeError) as error:
             message = f"{self.model} did not answer with a vector for each text"
             raise EmbedderFailed(message, of_texts=True) from error
-        self.dimension = made.shape[1]
-        return made
 
     def _ask(self, texts: list[str]) -> object:
         return {"model": self._name, "input": texts}

@@ -52,18 +52,14 @@ class VectorFile:
         count, dimension = self.shape()
         if not count:
             return []
-        fd = store.open_private(self.path)
-        try:
-            end = HEADER_BYTES + count * _row_bytes(dimension)
-            with (
-                mmap.mmap(fd, 0, access=mmap.ACCESS_READ) as data,
-                memoryview(data) as whole,
-                whole[HEADER_BYTES:end] as rows,
-            ):
-                form = f"{KEY_BYTES}s{2 * dimension}x"
-                return [key for (key,) in struct.iter_unpack(form, rows)]
-        finally:
-            os.close(fd)
+        end = HEADER_BYTES + count * _row_bytes(dimension)
+        with (
+            open(store.open_private(self.path), "rb") as file,
+            mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data,
+            memoryview(data) as whole,
+            whole[HEADER_BYTES:end] as rows,
+        ):
+            return [key for (key,) in struct.iter_unpack(f"{KEY_BYTES}s{2 * dimension}x", rows)]
 
     @contextmanager
     def writing(self) -> Iterator[None]:

@@ -21,14 +21,14 @@ class _CharTable(dict[int, str]):
             made = " "
         elif char == "\ufffd" or kind.startswith("C") or kind == "Mn":
             made = ""
-        elif (char.isascii() and not char.isalnum()) or kind.startswith("P") or _is_cjk(code):
+        elif (
+            (char.isascii() and not char.isalnum())
+            or kind.startswith("P")
+            or any(low <= code <= high for low, high in _CJK)
+        ):
             made = f" {char} "
         self[code] = made
         return made
-
-
-def _is_cjk(code: int) -> bool:
-    return any(low <= code <= high for low, high in _CJK)
 
 
 class WordPieces:

@@ -20,14 +20,7 @@ from cortex.core.model.problem import (
 from cortex.hosts import HOST_NAMES, load_host
 from cortex.hosts.host import EVENTS, PROMPT, SESSION_END, SESSION_START
 from cortex.interfaces.hook import payloads, read_stdin
-from cortex.interfaces.hook.help import HELP_TEXT
-from cortex.operations.capture import hooks_enabled
-from cortex.operations.capture.hook_capture import (
-    HookEvent,
-    Workspace,
-    capture_hook_event,
-    workspace_of,
-)
+from cortex.operations.capture import hook_capture, hooks_enabled
 from cortex.vault.locate import Vault, find_vault
 from cortex.vault.state import hook_log, spool
 
@@ -38,6 +31,20 @@ _GRACE_SECONDS = 0.3  # seconds after the limit, to say so
 _READ_SHARE = 0.4  # of the limit, for a host that does not close its end
 _LOCK_WAIT_SHARE = 0.5  # for another hook of the session
 NO_PROBLEM = Problem("", "")
+HELP_TEXT = f"""usage: cortex hook EVENT --host HOST
+
+What an agent's host calls on an event of a session; cortex hooks install HOST wires it. It reads the host's JSON from
+standard input, captures what is new of the session, and prints what the host hands on to the agent, which is nothing for
+most events. It always ends with 0 and never keeps the agent waiting for long.
+
+  EVENT  {", ".join(EVENTS)}; the host's own names are understood too
+  --host HOST  {", ".join(HOST_NAMES)}
+
+It does nothing where there is no vault, with CORTEX_OFF=1, in and below a folder with a file .cortex-off, and with
+enabled = false below [hooks] in cortex.toml.
+
+Example: echo '{{"session_id": "s1", "cwd": "'$PWD'", "last_assistant_message": "Decision: use SQLite."}}' | cortex hook stop --host claude
+"""
 
 
 class _HookTimeout(BaseException):
@@ -87,9 +94,9 @@ class _RunningHook:
     def add_problem(self, problem: Problem) -> None:
         self.problem = self.problem if self.problem.message else problem
 
-    def handle(self, told: HookEvent) -> None:
+    def handle(self, told: hook_capture.HookEvent) -> None:
         """Capture what is new, and answer where the host takes an answer."""
-        place = workspace_of(told.cwd, os.environ)
+        place = hook_capture.workspace_of(told.cwd, os.environ)
         self.vault = vault = _find_enabled_vault(place)
         if vault is None:
             return
@@ -97,7 +104,9 @@ class _RunningHook:
         caller = Caller(place.cwd, now, os.urandom, "hook", no_progress)
         try:
             self.add_problem(_drain_spool(vault, caller, told))
-            capture_hook_event(vault, caller, told, place, self.limit * _LOCK_WAIT_SHARE)
+            hook_capture.capture_hook_event(
+                vault, caller, told, place, self.limit * _LOCK_WAIT_SHARE
+            )
         except (CortexError, OSError) as error:
             self.problem = _problem_of(error)
         if not load_host(told.host).takes_context(told.name):
@@ -128,7 +137,7 @@ class _RunningHook:
             _print_error(problem.message or f"the log of the hooks: {_problem_of(error).message}")
 
 
-def _drain_spool(vault: Vault, caller: Caller, told: HookEvent) -> Problem:
+def _drain_spool(vault: Vault, caller: Caller, told: hook_capture.HookEvent) -> Problem:
     """What earlier hooks left: all of it at a session's start, else what found no room."""
     try:
         found = spool.list_entries(vault)
@@ -144,7 +153,7 @@ def _drain_spool(vault: Vault, caller: Caller, told: HookEvent) -> Problem:
     return problems[0] if problems else NO_PROBLEM
 
 
-def _find_enabled_vault(place: Workspace) -> Vault | None:
+def _find_enabled_vault(place: hook_capture.Workspace) -> Vault | None:
     """The vault of this place; None when there is none, or hooks are switched off here."""
     if hooks_enabled.is_switched_off(os.environ, place.cwd):
         return None

@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import NamedTuple
 
 from cortex.core.extract import TAGS_ONLY_TYPES, choose_candidates, find_candidates
 from cortex.core.extract.candidate import Candidate
 from cortex.core.extract.learnings import find_learnings
+from cortex.core.extract.model_answer import ModelAnswer, build_question, parse_answer
 from cortex.core.model import event as events, session_note as sessions, turn_summary
 from cortex.core.model.caller import Caller
 from cortex.core.model.event import Event
 from cortex.core.model.problem import CortexError, InvalidInputError, NotFoundError, Problem
 from cortex.core.model.record import intended_type
 from cortex.core.normalize.handlers import SESSION_TEXT_TYPES, parse_event
+from cortex.core.redact.secrets import sanitize_text
 from cortex.core.text.strings import text_digest
 from cortex.index.filters import NoteFilter
 from cortex.index.refresh import IndexSession
-from cortex.operations.capture.ask_model import ask_model
 from cortex.operations.capture.replay import ReplayResult, replay as run_replay, undo_replay
 from cortex.operations.capture.save import SaveResult, save
+from cortex.operations.distill.model_command import run_model
 from cortex.operations.find import resolve_note
 from cortex.operations.find.ensure_fresh import query_fresh
 from cortex.vault import files, settings
@@ -27,6 +30,7 @@ from cortex.vault.locate import Vault
 _MAX_EVENT_FILE_BYTES = 2 * events.MAX_CONTENT_BYTES
 _MAX_EVENTS = 2000  # of one session
 _LEARNINGS_LAYER = "learnings"  # the items below a heading `Key Learnings`
+TIMEOUT_SECONDS = 120.0  # from the question to the end of the answer
 
 
 class ExtractedItem(NamedTuple):
@@ -166,6 +170,29 @@ def _add_model_items(
         problems.append(Problem(model, message, ""))
     found = (*done.found, *items)
     return done._replace(found=found, problems=tuple(problems), kept=tuple(kept))
+
+
+def ask_model(
+    command: str, text: str, cwd: str, *, timeout: float = TIMEOUT_SECONDS
+) -> ModelAnswer:
+    """What the command answers about the text, which it reads on standard input, secrets removed.
+
+    Raises `CortexError` for a command that `run_model` refuses, and for one that answers no JSON
+    array.
+    """
+    try:
+        words = shlex.split(command)
+    except ValueError as error:
+        hint = "quote it for the shell: --model 'claude -p'"
+        raise InvalidInputError(f"{command[:100]!r} is no command: {error}", hint) from error
+    if not words:
+        raise InvalidInputError("the model's command is empty", "name one: --model 'claude -p'")
+    output = run_model(words, build_question(sanitize_text(text)), cwd, timeout)
+    answer = parse_answer(output)
+    if answer is None:
+        message = f"{words[0]} answered no JSON array, but {sanitize_text(output).strip()[:80]!r}"
+        raise CortexError(message, "another model, or the same once more")
+    return answer
 
 
 def _extract_from_event(

@@ -22,6 +22,7 @@ from cortex.core.model.record import Record, compose_record
 from cortex.core.model.relation import link_key
 from cortex.core.model.session_note import START_TYPE, note_path, session_note_id
 from cortex.core.model.session_overview import MAX_LINKS, compose_overview, with_overview
+from cortex.core.normalize import handlers
 from cortex.core.normalize.changes import (
     AddProvenance,
     AppendToSession,
@@ -30,13 +31,6 @@ from cortex.core.normalize.changes import (
     MarkSuperseded,
     NoteChange,
     UpsertTopic,
-)
-from cortex.core.normalize.handlers import (
-    amend_note,
-    append_turns,
-    changes_for_event as decide,
-    parse_event,
-    records_from_event,
 )
 from cortex.core.normalize.topic_upsert import has_current_replacement, upsert_record
 from cortex.core.notes import note as notes, yaml_writer
@@ -87,7 +81,9 @@ class InboxNormalizer:
             try:
                 event = self._read_event(path)
                 unfinished = not files.exists(self.root, self.layout.event(event.id))
-                self._apply(decide(event, self.existing, unfinished=unfinished), event)
+                self._apply(
+                    handlers.changes_for_event(event, self.existing, unfinished=unfinished), event
+                )
             except OSError as error:
                 # The disk or the permissions, not the event: it waits where it is.
                 hint = "mend that, then cortex normalize"
@@ -105,7 +101,7 @@ class InboxNormalizer:
         if len(data) > _MAX_FILE_BYTES:
             hint = "keep it as a note of its own in the vault"
             raise InvalidInputError(f"the file is larger than {_MAX_FILE_BYTES:,} bytes", hint)
-        event = parse_event(data, path)
+        event = handlers.parse_event(data, path)
         return event._replace(project=self.settings.resolve_project(event.project))
 
     def _apply(self, changes: Iterable[NoteChange], event: Event) -> None:
@@ -219,7 +215,7 @@ class InboxNormalizer:
 
     def _session_with(self, note: notes.Note, added: list[Event]) -> notes.Note:
         """The note with more turns, and the overview of all of them."""
-        return self.with_overview_of_events(append_turns(note, added), added)
+        return self.with_overview_of_events(handlers.append_turns(note, added), added)
 
     def with_overview_of_events(self, note: notes.Note, added: Sequence[Event] = ()) -> notes.Note:
         """The note of a session with the overview of its events; all but `added` are read."""
@@ -243,7 +239,7 @@ class InboxNormalizer:
         """The records that an event makes, without those that are not there."""
         return [
             record
-            for record in records_from_event(event, self.settings.phrases)
+            for record in handlers.records_from_event(event, self.settings.phrases)
             if record.id not in self.existing.removed_ids
             and (
                 record.id in self.existing.path_by_id
@@ -304,7 +300,7 @@ class InboxNormalizer:
                 )
                 outcome = UPDATED if changed else DUPLICATE
             else:
-                after = amend_note(before, change)
+                after = handlers.amend_note(before, change)
             _check_readable(after, change.path)
         except InvalidInputError as error:  # of the note, not of the event
             message = error.message
@@ -347,7 +343,7 @@ class InboxNormalizer:
     def _records_of_event(self, id_: str) -> list[Record]:
         """The records of a normalized event; none if it cannot be read."""
         event = self._find_event(id_)
-        return records_from_event(event, self.settings.phrases) if event else []
+        return handlers.records_from_event(event, self.settings.phrases) if event else []
 
     def _reuse_existing_note(self, change: CreateNote, event: Event) -> None:
         """Go on with a note that the catalogue did not know, as after a crash."""

@@ -30,13 +30,7 @@ from cortex.operations.capture.normalize import load_existing_records
 from cortex.operations.records.record_lock import record_lock
 from cortex.operations.share.heal import try_heal
 from cortex.vault import files
-from cortex.vault.git import checkout
-from cortex.vault.git.change_marker import (
-    briefings_are_stale,
-    git_stamp,
-    mark_briefings_built,
-    mark_briefings_stale,
-)
+from cortex.vault.git import change_marker, checkout
 from cortex.vault.locate import Vault
 from cortex.vault.lock import lock
 
@@ -83,14 +77,15 @@ def normalize_now(vault: Vault, caller: Caller, event: Event) -> NormalizeNowRes
 
 def _normalize_event(vault: Vault, caller: Caller, event: Event) -> tuple[InboxNormalizer, bool]:
     """The event normalized, and whether the briefings are up to date with it."""
-    fresh, seen = not briefings_are_stale(vault), git_stamp(vault)
-    mark_briefings_stale(vault)  # a run that does not come to its end leaves briefings to heal
+    fresh, seen = not change_marker.briefings_are_stale(vault), change_marker.git_stamp(vault)
+    # A run that does not come to its end leaves briefings to heal.
+    change_marker.mark_briefings_stale(vault)
     done = InboxNormalizer(vault, load_existing_records(vault, caller, event))
     done.run([f"{event.id}.md"], caller)
     healed = _update_briefings(vault, done)
     # What a distillation replaces is for heal to remove.
     if healed and fresh and event.type != events.DISTILLED:
-        mark_briefings_built(vault, seen)
+        change_marker.mark_briefings_built(vault, seen)
     return done, healed
 
 

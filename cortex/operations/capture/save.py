@@ -6,20 +6,12 @@ import os
 from contextlib import suppress
 from typing import Annotated, Literal, NamedTuple
 
-from cortex.core.model import event as events, topics
+from cortex.core.model import event as events, record, topics
 from cortex.core.model.caller import Caller
 from cortex.core.model.event import Event
 from cortex.core.model.note_status import TIER_CURRENT
 from cortex.core.model.parameters import Between
 from cortex.core.model.problem import CortexError, InvalidInputError, Problem
-from cortex.core.model.record import (
-    SCOPES,
-    canonical_type,
-    default_scope,
-    format_confidence,
-    intended_type,
-    is_record_type,
-)
 from cortex.core.model.relation import parse_link_target
 from cortex.core.normalize.handlers import MAX_SAVED_TITLE_CHARS, records_from_event
 from cortex.core.normalize.topic_upsert import has_same_text, record_from_note
@@ -124,7 +116,7 @@ def save(
         record=_record_type(vault, sanitize_text(type).strip().lower()),
         topic=topics.normalize_topic(sanitize_text(topic)) if topic else "",
         scope=scope,
-        confidence="" if confidence is None else format_confidence(confidence),
+        confidence="" if confidence is None else record.format_confidence(confidence),
         priority="" if priority is None else str(priority),
     )
     event = _with_relations(vault, caller, _validated_event(event), derived_from, supersedes)
@@ -134,9 +126,9 @@ def save(
 def _record_type(vault: Vault, word: str) -> str:
     """The type that a word names. Raises `InvalidInputError` for one that no record here has, and
     that is likely a slip of the keyboard; a `+` before it makes it a type all the same."""
-    type_ = canonical_type(word.removeprefix("+"))
+    type_ = record.canonical_type(word.removeprefix("+"))
     folder = os.path.dirname(os.path.join(vault.root, vault.layout().record(type_, "a")))
-    if type_ == word and (meant := intended_type(type_)) and not os.path.isdir(folder):
+    if type_ == word and (meant := record.intended_type(type_)) and not os.path.isdir(folder):
         hint = f"did you mean {meant}? --type +{type_} makes it a new type"
         raise InvalidInputError(f"no record here is of type {type_!r}", hint)
     return type_
@@ -161,11 +153,12 @@ def _validated_event(event: Event) -> Event:
     if not event.title:
         hint = 'cortex save "What it is, in a line" --why "the reason"'
         raise InvalidInputError("a save needs a title", hint)
-    if event.record and not is_record_type(event.record):
+    if event.record and not record.is_record_type(event.record):
         hint = "use one word of a-z, 0-9 and hyphens, at most 40 characters: decision, gotcha"
         raise InvalidInputError(f"{shorten(event.record, 50)!r} is no type of record", hint)
-    if event.scope and event.scope not in SCOPES:  # as of a record that a hand gave another word
-        hint = f"use one of: {', '.join(SCOPES)}"
+    # As of a record that a hand gave another word.
+    if event.scope and event.scope not in record.SCOPES:
+        hint = f"use one of: {', '.join(record.SCOPES)}"
         raise InvalidInputError(f"unknown scope {shorten(event.scope, 50)!r}", hint)
     if event.scope == "project" and not event.project:
         hint = "name it with --project, or use --scope personal"
@@ -176,7 +169,7 @@ def _validated_event(event: Event) -> Event:
     event = event._replace(
         text=text,
         title=shorten(event.title, MAX_SAVED_TITLE_CHARS),
-        scope=event.scope or default_scope(event.project),
+        scope=event.scope or record.default_scope(event.project),
     )
     events.validate(event)
     return event

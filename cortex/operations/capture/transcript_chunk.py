@@ -3,17 +3,16 @@ of the transcript."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from cortex.core.model.turn_summary import TurnSummary, append_message
-from cortex.core.text.value import TYPE_CHECKING, NamedTuple
+from cortex.core.text.value import NamedTuple
 from cortex.hosts import has_transcripts, new_reader
 from cortex.hosts.tail import FILE_START, GONE, UNREADABLE, FilePosition, read_new_lines
 from cortex.hosts.transcript_item import AGENT_TEXT
 from cortex.operations.capture.sanitize import sanitize_name
 from cortex.vault.state import session_state as cursors
 from cortex.vault.state.session_state import SessionCursor, TextFingerprint, text_fingerprint
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 # Of new transcript that are read at once; a hook leaves the rest to `drain_spool`.
 MAX_READ_BYTES = 512_000

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+import time
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from itertools import islice
 from typing import NamedTuple
@@ -13,18 +14,19 @@ from cortex.core.model.caller import Caller
 from cortex.core.model.layout import BRIEFINGS_FOLDER
 from cortex.core.model.problem import CortexError, Problem, problem_of
 from cortex.core.model.record import RECORD_TYPES, is_personal
+from cortex.core.model.relation import LinkCandidate, NameResolver, basename_key
 from cortex.core.text.iso_time import epoch_seconds
 from cortex.core.text.shell_command import cortex_command, shell_quote
 from cortex.core.text.strings import format_time, shorten
-from cortex.index import briefing_pages
+from cortex.index import briefing_pages, file_scan, missing_targets
 from cortex.index.catalogue import Catalogue
 from cortex.index.file_scan import Snapshot
 from cortex.index.filters import KNOWLEDGE
+from cortex.index.links import LinkGraph
 from cortex.index.missing_targets import MissingTargetReport
 from cortex.index.queries import duplicate_ids, duplicate_topics, misdated_notes
 from cortex.index.refresh import IndexSession, query_index
 from cortex.operations.care import hook_status
-from cortex.operations.care.broken_links import broken_link_problems, find_broken_links
 from cortex.operations.care.doctor_fix import apply_fixes
 from cortex.operations.care.repo_checks import repository_problems
 from cortex.operations.distill.settle import find_replaceable, list_unsettled
@@ -35,13 +37,16 @@ from cortex.operations.records.supersede import find_supersede_problems
 from cortex.operations.share.misnamed_events import find_misnamed_events
 from cortex.vault import files, group_access, layout, user_settings
 from cortex.vault.agent_settings import list_agent_settings
-from cortex.vault.git import checkout
+from cortex.vault.git import checkout, git_cli
 from cortex.vault.locate import Vault, default_vault_fault, default_vault_file, is_shared
 from cortex.vault.state import distill_log, session_state, store
 
 _MAX_CLOCK_SKEW_SECONDS = 24 * 3600  # that a clock may be ahead, or a zone
 _SHARED_TRANSCRIPT_SECONDS = 14 * 24 * 3600  # for which a transcript of two sessions is named
 _MAX_LISTED = 100  # notes with one kind of problem
+_TIMEOUT_SECONDS = 2.0  # seconds for one walk over the history
+_MAX_NAMES = 50  # names that git is asked about
+_ID_CHARACTERS = frozenset("abcdefghijklmnopqrstuvwxyz0123456789._-")
 
 
 class DoctorResult(NamedTuple):
@@ -92,12 +97,57 @@ def doctor(vault: Vault, caller: Caller, *, fix: bool = False) -> DoctorResult:
         return _examine_notes(vault, now, caller.now), find_broken_links(vault.root, now), renamed
 
     examined, missing, renamed = query_index(vault, caller.progress, examine)
-    links = broken_link_problems(vault.root, missing)
+    # Runs git, which nobody need wait for who holds the index.
+    deleted = _deleting_commits(vault.root, missing.keys)
+    links = missing_targets.problems_of_report(missing, deleted)
     return examined._replace(
         problems=(*failed, *around, *renamed, *examined.problems, *links),
         fixed=tuple(done),
         agent_settings=list_agent_settings(vault.root),
     )
+
+
+def find_broken_links(root: str, now: IndexSession) -> MissingTargetReport:
+    """Every relation, and every link of a record or session, whose target is no note."""
+    missing = LinkGraph(now.catalogue).list_missing_targets()
+    if missing:
+        # What the settings leave out of search is a note all the same.
+        candidates: dict[str, list[LinkCandidate]] = {one.key: [] for one in missing}
+        for path in file_scan.scan_vault(root, (), (), time.time_ns()).stamps:
+            if (key := basename_key(path)) in candidates:
+                candidates[key].append(LinkCandidate(0, path, path))
+        resolvers = {key: NameResolver(named) for key, named in candidates.items() if named}
+        missing = [
+            one
+            for one in missing
+            if one.key not in resolvers
+            or not resolvers[one.key].resolve(one.target, os.path.dirname(one.path))
+        ]
+    return missing_targets.report_missing_targets(now.catalogue, missing)
+
+
+def _deleting_commits(root: str, names: Sequence[str]) -> dict[str, str]:
+    """Name -> the commit that deleted its file, and its day; empty if git takes too long."""
+    keys = [key for key in names if set(key) <= _ID_CHARACTERS][:_MAX_NAMES]
+    if not keys or checkout.find_repository(root) is None:
+        return {}
+    arguments = [
+        "log", "--diff-filter=D", "--name-only", "--no-renames", "--relative", "-z",
+        "--format=%x01%h %cs", "--end-of-options", "HEAD", "--",
+        *(f":(glob)**/{key}.md" for key in keys),
+    ]  # fmt: skip
+    output = b""
+    with suppress(CortexError):  # no git, or a long history: the answer goes without it
+        output = git_cli.run_unchecked(
+            root, arguments, timeout=_TIMEOUT_SECONDS, extra={"GIT_LITERAL_PATHSPECS": "0"}
+        ).stdout
+    found: dict[str, str] = {}
+    for commit in output.decode("utf-8", "replace").split("\x01")[1:]:
+        head, *paths = (part for field in commit.split("\0") if (part := field.strip("\n")))
+        short, _, day = head.partition(" ")
+        for path in paths:
+            found.setdefault(basename_key(os.fsdecode(path)), f"in {short} on {day}")
+    return found
 
 
 def _unread_file_problems(vault: Vault, cwd: str) -> Iterator[Problem]:

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from cortex.core.model.caller import Caller
 from cortex.core.model.problem import InvalidInputError, NotFoundError, Problem
-from cortex.index.refresh import query_index
+from cortex.index.refresh import IndexSession, query_index
 from cortex.index.vectors import embedders
 from cortex.index.vectors.embedding import EmbedPlan, embed_missing, make_plan
 from cortex.index.vectors.vector_file import VectorFile
@@ -14,9 +14,8 @@ from cortex.operations.find.ensure_fresh import heal_if_stale
 from cortex.vault.locate import Vault
 
 _RUN_SECONDS = 120.0  # that a remote model has for all tries of a request
-_TEXTS_PER_SECOND = {
-    "static": 3000
-}  # about, on two cores; a remote model says itself what it grants
+# About, on two cores; a remote model says itself what it grants.
+_TEXTS_PER_SECOND = {"static": 3000}
 _OTHER_TEXTS_PER_SECOND = 40
 
 
@@ -51,10 +50,8 @@ def embed(vault: Vault, caller: Caller, *, dry_run: bool = False) -> EmbedResult
     """
     chosen, problem = embedders.choose_embedder(vault.root)
     if chosen.embedder == "off":
-        message = problem.message if problem else "[semantic] embedder is off"
-        raise InvalidInputError(
-            message, problem.hint if problem else "take that out of the settings"
-        )
+        why = problem or Problem("", "[semantic] embedder is off", "take that out of the settings")
+        raise InvalidInputError(why.message, why.hint)
     if not chosen.embedder:
         raise NotFoundError("no embedder is installed", embedders.INSTALL_HINT)
     embedder = embedders.load_embedder(chosen)
@@ -63,22 +60,17 @@ def embed(vault: Vault, caller: Caller, *, dry_run: bool = False) -> EmbedResult
     file = VectorFile(vault.cache_folder(), embedder.model)
     withholds = embedder.is_remote and chosen.send != "all"
 
-    def plan() -> EmbedPlan:
-        return query_index(
-            vault,
-            caller.progress,
-            lambda now: make_plan(vault, now, file.keys(), withholds=withholds),
-            words=False,
-        )
+    def plan(now: IndexSession) -> EmbedPlan:
+        return make_plan(vault, now, file.keys(), withholds=withholds)
 
     refused, removed, seconds = list[Problem](), 0, 0
     if dry_run:
-        planned = plan()
+        planned = query_index(vault, caller.progress, plan, words=False)
         speed = _TEXTS_PER_SECOND.get(chosen.embedder, _OTHER_TEXTS_PER_SECOND)
         seconds = -(-len(planned.missing) // speed)
     else:
         with file.writing():  # before it is looked up what is missing: each text is embedded once
-            planned = plan()
+            planned = query_index(vault, caller.progress, plan, words=False)
             refused = embed_missing(vault.root, planned, embedder, file, caller.progress)
             removed = file.compact(planned.used)
     problems = (*([problem] if problem else []), *refused)

@@ -11,14 +11,9 @@ from cortex.core.model.parameters import Time
 from cortex.core.ranking.query import Query, QueryFilter
 from cortex.core.text.iso_time import epoch_seconds
 from cortex.core.text.strings import format_time
+from cortex.index import queries
 from cortex.index.catalogue import Catalogue, NoteRow
 from cortex.index.filters import NoteFilter
-from cortex.index.queries import (
-    count_started_sessions,
-    count_topics,
-    edges_of_kinds,
-    notes_with_lost_text,
-)
 from cortex.index.refresh import IndexSession, query_index
 from cortex.index.vectors.semantic import count_embedded
 from cortex.operations.find.ensure_fresh import heal_if_stale, state_problems
@@ -131,7 +126,7 @@ def _build_status(vault: Vault, now: IndexSession, at: str) -> StatusResult:
     stale = catalogue.find(unchanged, "date")
     recent = catalogue.find(is_current, "-date", _MAX_NOTES)
     contradicting = _contradicting_records(catalogue, is_current)
-    lost_texts = notes_with_lost_text(catalogue)
+    lost_texts = queries.notes_with_lost_text(catalogue)
     opposing = catalogue.find(NoteFilter(numbers=lost_texts), "-date") if lost_texts else []
     faded, _ = find_faded(vault, now, at)
     lists: dict[str, list[Any]] = {
@@ -160,12 +155,12 @@ def _build_status(vault: Vault, now: IndexSession, at: str) -> StatusResult:
         types=_most_frequent(counts["types"]),
         projects=_most_frequent(counts["projects"]),
         open_actions=catalogue.count(NoteFilter(state="to_do")),
-        sessions=count_started_sessions(catalogue),
+        sessions=queries.count_started_sessions(catalogue),
         recent=_status_notes(vault, recent)._replace(total=catalogue.count(is_current)),
         problems=len(now.problems) + len(unusable),
         statuses=_most_frequent(statuses),
         set_aside=sum(statuses.get(name, 0) for name in SET_ASIDE_STATUSES),
-        topics=count_topics(catalogue),
+        topics=queries.count_topics(catalogue),
         open=_most_frequent(counts["open"]),
         overdue=_status_notes(vault, overdue),
         stale=_status_notes(vault, stale),
@@ -182,7 +177,7 @@ def _build_status(vault: Vault, now: IndexSession, at: str) -> StatusResult:
 
 def _contradicting_records(catalogue: Catalogue, is_current: NoteFilter) -> list[NoteRow]:
     """The current records that say to contradict another current record, the newest first."""
-    edges = edges_of_kinds(catalogue, ("contradicts",), is_current)
+    edges = queries.edges_of_kinds(catalogue, ("contradicts",), is_current)
     targets = is_current._replace(ids={target for _, _, target in edges})
     current = {row.id for row in catalogue.find(targets)} if edges else set()
     numbers = {number for number, _, target in edges if target in current}

@@ -70,7 +70,8 @@ def find_replaceable(now: IndexSession) -> list[ReplaceableRecords]:
         rows = now.catalogue.find(KNOWLEDGE._replace(sessions=(name,)), "path")
         records = [row for row in rows if row.type != "session" and row.events]
         only = set(ids) if len(ids) == 1 else set[str]()  # it stands, if it covers anything
-        open_ = [row for row in records if _may_go(row) and not only & set(row.events)]
+        some = (row for row in records if not (row.pinned or row.topic or only & set(row.events)))
+        open_ = [row for row in some if row.status in _UNTOUCHED_STATUSES]
         session = next((row for row in rows if row.type == "session"), None)
         if session and open_:
             # Those to which no other note than the session links.
@@ -83,10 +84,6 @@ def find_replaceable(now: IndexSession) -> list[ReplaceableRecords]:
             if replaceable:
                 found.append(ReplaceableRecords(session, tuple(ids), records, replaceable))
     return found
-
-
-def _may_go(row: NoteRow) -> bool:
-    return not row.pinned and not row.topic and row.status in _UNTOUCHED_STATUSES
 
 
 def _settle_session(vault: Vault, session: ReplaceableRecords) -> None:

@@ -43,7 +43,10 @@ def signals_of_notes(
     vault: Vault, now: IndexSession, rows: Iterable[NoteRow], branch: str = ""
 ) -> dict[int, Signals]:
     """The signals of notes, by number. `branch` is the one that counts as current."""
-    signals = _iter_signals(vault, now, rows, branch, created_timestamp)
+    # What has no date was made at its last change, as far as is known.
+    signals = _iter_signals(
+        vault, now, rows, branch, lambda row: timestamp_of(row.created) or row.date
+    )
     return {row.number: one for row, one in signals}
 
 
@@ -86,11 +89,6 @@ def _iter_signals(
             most_uses,
         )  # fmt: skip
         yield row, signals
-
-
-def created_timestamp(one: NoteRow) -> int:
-    """When a note was made, in seconds since the epoch; without a date, its last change."""
-    return timestamp_of(one.created) or one.date
 
 
 def timestamp_of(text: str) -> int:

@@ -14,13 +14,7 @@ from cortex.core.model.note_status import HIDDEN_STATUSES, TIER_TRAIL
 from cortex.core.model.parameters import NoteName
 from cortex.core.model.problem import ConflictError, InvalidInputError, NotFoundError, Problem
 from cortex.core.model.record import is_personal
-from cortex.core.notes import note as notes
-from cortex.core.notes.edit import (
-    restore_active_status,
-    set_inactive_status,
-    with_fields,
-    with_updated,
-)
+from cortex.core.notes import edit, note as notes
 from cortex.core.notes.note import Note
 from cortex.core.text.strings import RESERVED_STEMS, short_hash, slugify, text_digest
 from cortex.index.catalogue import NoteRow
@@ -251,7 +245,7 @@ def _personal_copy(note: Note, vault: Vault) -> Note:
         "promoted_from": note.get("project") or os.path.basename(vault.root),
     }
     is_archived = note.get("status").lower() == "archived"
-    return with_fields(restore_active_status(note) if is_archived else note, fields)
+    return edit.with_fields(edit.restore_active_status(note) if is_archived else note, fields)
 
 
 def _archive_original(copied: Note, now: str, note: Note) -> Note:
@@ -262,4 +256,4 @@ def _archive_original(copied: Note, now: str, note: Note) -> Note:
         hint = "run the command again"
         raise ConflictError("the record was changed by somebody else just now", hint)
     said = {"archived_at": note.get("archived_at") or now, "promoted_to": "personal"}
-    return with_updated(set_inactive_status(note, "archived", said), now)
+    return edit.with_updated(edit.set_inactive_status(note, "archived", said), now)

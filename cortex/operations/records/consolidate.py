@@ -21,13 +21,7 @@ from cortex.core.model.record import default_scope
 from cortex.core.model.relation import parse_link_target
 from cortex.core.notes.edit import normalized_body
 from cortex.core.notes.note import BOM, read_strict
-from cortex.core.ranking.text_similarity import (
-    DUPLICATE_THRESHOLD,
-    SIMILAR_THRESHOLD,
-    has_same_numbers,
-    similar_pairs,
-    token_set,
-)
+from cortex.core.ranking import text_similarity
 from cortex.core.redact.secrets import sanitize_text
 from cortex.core.text.shell_command import option_words
 from cortex.core.text.strings import one_line
@@ -111,7 +105,7 @@ def consolidate(
     topic: str = "",
     keep: bool = False,
     project: str = "",
-    least: Annotated[float, Between(_MIN_LIKENESS, 1)] = SIMILAR_THRESHOLD,
+    least: Annotated[float, Between(_MIN_LIKENESS, 1)] = text_similarity.SIMILAR_THRESHOLD,
     number: Annotated[int, Between(1, MAX_PAIRS)] = 20,
 ) -> ConsolidateResult:
     """Find records that may say the same, or make them one.
@@ -163,7 +157,7 @@ def _find_similar_pairs(
     for group in groups.values():
         counted = []
         group_texts = [texts[place] for place in group]
-        for i, j, alike in similar_pairs(group_texts, least, caller.progress):
+        for i, j, alike in text_similarity.similar_pairs(group_texts, least, caller.progress):
             total += 1
             counted.append((alike, -group[i], -group[j]))
             if len(counted) > 100_000:
@@ -245,10 +239,11 @@ def _read_body(vault: Vault, path: str) -> str:
 def _build_pair(
     vault: Vault, alike: float, pair: tuple[NoteRow, NoteRow], texts: tuple[str, str]
 ) -> SimilarPair:
-    (one, other), (words, others) = pair, map(token_set, texts)
+    (one, other), (words, others) = pair, map(text_similarity.token_set, texts)
     return SimilarPair(
         similarity=round(alike, 3),
-        strong=alike >= DUPLICATE_THRESHOLD and has_same_numbers(words, others),
+        strong=alike >= text_similarity.DUPLICATE_THRESHOLD
+        and text_similarity.has_same_numbers(words, others),
         hits=(build_hit(vault, one), build_hit(vault, other)),
         only=(_first_words(texts[0], words - others), _first_words(texts[1], others - words)),
         merge=command("consolidate", one, other, *option_words("title", one.title)),

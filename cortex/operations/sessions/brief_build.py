@@ -39,7 +39,7 @@ from cortex.core.briefing.excerpt import (
 from cortex.core.extract.candidate import RULE_LAYERS
 from cortex.core.model.caller import Caller
 from cortex.core.model.event import is_headless
-from cortex.core.model.note_status import DONE_STATUSES
+from cortex.core.model.note_status import DONE_STATUSES, TIER_CURRENT
 from cortex.core.model.problem import CortexError, Problem
 from cortex.core.model.session_title import is_untitled, without_title
 from cortex.core.notes.yaml_lines import BOM, MAX_FRONTMATTER_BYTES, UNCLOSED, split_note
@@ -49,6 +49,7 @@ from cortex.core.text.shell_command import cortex_command
 from cortex.index.catalogue import NoteRow
 from cortex.index.file_scan import TEMPLATE_MARK
 from cortex.index.filters import NoteFilter
+from cortex.index.queries import briefing_dependencies
 from cortex.index.refresh import IndexSession, query_index, state_path
 from cortex.operations.find.claim_check import ClaimCheck, ClaimingNote, find_contradictions_in
 from cortex.operations.find.ensure_fresh import ensure_fresh
@@ -60,9 +61,7 @@ from cortex.operations.sessions.brief_select import (
     PART_BY_TYPE,
     BriefingRequest,
     BriefingSelection,
-    dependency_paths,
     last_said,
-    list_projects,
     select_candidates,
     starts_with_date,
 )
@@ -220,12 +219,14 @@ def _collect_inputs(
         titles.append(BriefingPart(kind, entries, selection.totals[kind], ""))
     head = _briefing_head(selection, project, key.branch)
     room = {one.kind: len(one.lines) for one in compose_briefing(titles, head, key.budget).sections}
-    paths = dependency_paths(now.catalogue, names)
+    paths = briefing_dependencies(now.catalogue, names)
     paths += [one.path for candidates in selection.parts.values() for one in candidates]
     stamps, racy = now.snapshot.stamps, now.snapshot.racy
     others: list[str] = []
     if not set(selection.totals) - {EVERYWHERE}:
-        projects = [name for name in list_projects(now.catalogue) if name not in names]
+        # Those with the most records first.
+        counted = now.catalogue.count_by("project", NoteFilter(tiers=(TIER_CURRENT,)))
+        projects = [name for name in counted if name and name not in names]
         others = [sanitize_line(name) for name in projects[: _MAX_OTHER_PROJECTS + 1]]
     cut = {kind: some[: room.get(kind, 0) + _SPARE_NOTES] for kind, some in selection.parts.items()}
     told = {one.session for some in cut.values() for one in some if one.session}

@@ -9,11 +9,11 @@ from cortex.core.briefing.compose import DECISIONS, EVERYWHERE, KNOWLEDGE, PINNE
 from cortex.core.model.caller import Caller
 from cortex.core.model.problem import CortexError, Problem
 from cortex.index.catalogue import NoteRow
+from cortex.index.queries import briefing_dependencies
 from cortex.index.refresh import IndexSession, query_index, state_path
 from cortex.operations.sessions.brief_select import (
     BriefingRequest,
     BriefingSelection,
-    dependency_paths,
     select_candidates,
 )
 from cortex.vault.locate import (
@@ -48,7 +48,7 @@ def load_personal_notes(vault: Vault, caller: Caller, request: BriefingRequest) 
         return PersonalNotes([], [], None, stamps, (problem,) if problem else ())
 
     def select(now: IndexSession) -> tuple[BriefingSelection, dict[str, str]]:
-        paths = dependency_paths(now.catalogue, request.project_names)
+        paths = briefing_dependencies(now.catalogue, request.project_names)
         known, racy = now.snapshot.stamps, now.snapshot.racy
         held = {path: "" if path in racy else known.get(path, "") for path in paths}
         held |= {path.rpartition("/")[0]: "" for path in known}

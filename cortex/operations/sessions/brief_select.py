@@ -20,7 +20,7 @@ from cortex.core.briefing.compose import (
     SESSIONS,
     TRAPS,
 )
-from cortex.core.model.note_status import DONE_STATUSES, TIER_CURRENT
+from cortex.core.model.note_status import DONE_STATUSES
 from cortex.core.ranking.importance import (
     DEFAULT_PRIORITY,
     DEFAULT_SALIENCE,
@@ -28,15 +28,9 @@ from cortex.core.ranking.importance import (
     NON_DECAYING_TYPES,
     TYPE_SALIENCE,
 )
+from cortex.index import queries
 from cortex.index.catalogue import Catalogue, NoteRow
-from cortex.index.filters import NoteFilter
 from cortex.index.in_degree import in_degree
-from cortex.index.queries import (
-    briefing_candidates,
-    briefing_dependencies,
-    notes_naming_files_of,
-    ticked_ids,
-)
 
 # type -> the part in which it stands; what is not here is worth knowing too, and stands there last.
 PART_BY_TYPE = {
@@ -47,8 +41,6 @@ PART_BY_TYPE = {
 }  # fmt: skip
 # These stand nowhere unless they are pinned: what a meeting decided are records of their own.
 _EXCLUDED_TYPES = frozenset(["meeting", "briefing"])
-# Notes whose change makes a cached briefing stale at once; of others the next scan tells.
-_MAX_DEPENDENCY_NOTES = 1000
 _RECENT_SESSIONS, _RECENT_EVENTS = 5, 60  # the last ones, whose files count as touched lately
 _MAX_OF_OTHER_BRANCHES = 1000  # notes that are looked for in git
 _SESSION_CANDIDATES = 15  # some of which say nothing
@@ -91,10 +83,10 @@ class BriefingRequest(NamedTuple):
 
 def select_candidates(catalogue: Catalogue, request: BriefingRequest) -> BriefingSelection:
     """The records that may stand in the briefing."""
-    rows = briefing_candidates(
+    rows = queries.briefing_candidates(
         catalogue, request.project_names, with_personal=request.with_personal
     )
-    done = ticked_ids(catalogue)
+    done = queries.ticked_ids(catalogue)
     named = frozenset(row[_BRANCH] for row in rows if row[_IS_OWN])
     included = request.included_branches(named) | {""}
     parts: dict[str, list[_SortRow]] = {kind: [] for kind in (*_MIN_LINE_TOKENS, SESSIONS)}
@@ -153,7 +145,7 @@ def _order_parts(
     ranked = (PINNED, DECISIONS, TRAPS, KNOWLEDGE, EVERYWHERE)
     if any(parts[kind] for kind in ranked):
         recent = [row[_NUMBER] for row in latest[:_RECENT_SESSIONS]]
-        touched = notes_naming_files_of(catalogue, recent, _RECENT_EVENTS)
+        touched = queries.notes_naming_files_of(catalogue, recent, _RECENT_EVENTS)
         inputs = RankingInputs(request.branch, newest, touched, in_degree(catalogue))
         best |= {kind: _rank(parts[kind], inputs)[: most[kind]] for kind in ranked}
     return best
@@ -168,16 +160,6 @@ def _standing_plans(plans: list[_SortRow], sessions: Sequence[_SortRow]) -> list
         for row in plans
         if row[_STATUS] != "proposed" and (row[_PINNED] or row[_LAST_SAID] >= since)
     ]
-
-
-def list_projects(catalogue: Catalogue) -> list[str]:
-    """The projects that have records, those with the most first."""
-    return [*filter(None, catalogue.count_by("project", NoteFilter(tiers=(TIER_CURRENT,))))]
-
-
-def dependency_paths(catalogue: Catalogue, names: Sequence[str]) -> list[str]:
-    """The paths of the notes whose edit in place could change the briefing."""
-    return briefing_dependencies(catalogue, names, _MAX_DEPENDENCY_NOTES)
 
 
 def _is_done(row: _SortRow, done: frozenset[str]) -> bool:

@@ -4,6 +4,7 @@ imports next to nothing, and no `typing`."""
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 
 from cortex.core.briefing.contract import CONTRACT
 from cortex.core.model.caller import Caller
@@ -14,8 +15,6 @@ from cortex.vault.locate import Vault
 from cortex.vault.state.briefing_cache import BriefingKey, read_cached_briefing
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from cortex.operations.sessions.brief import BriefResult
 
 DEFAULT_BUDGET_TOKENS = 1500  # tokens

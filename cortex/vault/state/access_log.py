@@ -69,22 +69,18 @@ def _append_line(path: str, words: Iterable[str]) -> int:
     # other.
     data = ("\n" + "\t".join((*words, ""))).encode("utf-8", "backslashreplace")
     while True:
-        fd = store.open_private(path, os.O_RDWR | os.O_APPEND | os.O_CREAT)
-        try:
+        with files.closing(store.open_private(path, os.O_RDWR | os.O_APPEND | os.O_CREAT)) as fd:
             fcntl.flock(fd, fcntl.LOCK_SH)  # who compacts holds it until the new log has the name
             if store.is_same_file(path, fd):
                 first, size, *_ = (*os.pread(fd, 32, 0).split(b"\t"), b"")
                 counts = int(size) if first == _COUNTS.encode() and size.isdigit() else 0
                 os.write(fd, data)
                 return os.fstat(fd).st_size - counts
-        finally:
-            os.close(fd)
 
 
 def _compact(path: str) -> None:
     """Replace the log, with what earlier versions left, by its counts."""
-    fd = store.open_private(path, os.O_RDWR | os.O_CREAT)
-    try:
+    with files.closing(store.open_private(path, os.O_RDWR | os.O_CREAT)) as fd:
         fcntl.flock(fd, fcntl.LOCK_EX)  # waits for those who are writing a line
         if not store.is_same_file(path, fd):
             return
@@ -96,8 +92,6 @@ def _compact(path: str) -> None:
         store.replace(path, f"{_COUNTS}\t{len(data)}\t".encode() + data, synced=True)
         for old in old_files:
             os.unlink(old)
-    finally:
-        os.close(fd)
 
 
 def _read_old_files(folder: str) -> tuple[str, list[str]]:

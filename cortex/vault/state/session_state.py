@@ -15,15 +15,12 @@ from contextlib import contextmanager, suppress
 
 from cortex.core.model.problem import ConflictError, CortexError
 from cortex.core.text.strings import hash_bytes
-from cortex.core.text.value import TYPE_CHECKING, NamedTuple
+from cortex.core.text.value import Any, NamedTuple
 from cortex.vault import files
 from cortex.vault.layout import SETTINGS_FILE
 from cortex.vault.locate import Vault
 from cortex.vault.lock import lock
 from cortex.vault.state import spool, store
-
-if TYPE_CHECKING:
-    from typing import Any
 
 STATE_FOLDER = "sessions"
 _LOCK_FILES = 64  # lock files; two sessions that share one wait for each other for milliseconds

@@ -32,29 +32,21 @@ def open_private(path: str, flags: int = os.O_RDONLY) -> int:
 def read(path: str, most: int, *, end: bool = False) -> bytes:
     """At most `most` bytes of a file, from its end with `end`; empty if missing or foreign."""
     try:
-        fd = open_private(path)
+        with files.closing(open_private(path)) as fd:
+            start = max(0, os.fstat(fd).st_size - most) if end else 0
+            return files.read_fd(fd, most, start)
     except (OSError, ValueError, CortexError):
         return b""
-    try:
-        start = max(0, os.fstat(fd).st_size - most) if end else 0
-        return files.read_fd(fd, most, start)
-    except OSError:
-        return b""
-    finally:
-        os.close(fd)
 
 
 def append(path: str, data: bytes, most: int = 0) -> int:
     """Append to a file of this user, which is made when missing, and return its size. A file larger
     than `most`, if given, begins anew. Raises `OSError`, `InvalidInputError`."""
-    fd = open_private(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
-    try:
+    with files.closing(open_private(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT)) as fd:
         if most and os.fstat(fd).st_size > most:
             os.ftruncate(fd, 0)
         os.write(fd, data)
         return os.fstat(fd).st_size
-    finally:
-        os.close(fd)
 
 
 def is_same_file(path: str, fd: int) -> bool:
@@ -74,14 +66,12 @@ def replace(
     new = f"{path}.{os.urandom(8).hex()}{_TEMP_SUFFIX}"
     fd = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode)
     try:
-        try:
+        with files.closing(fd):
             # A git folder may be a group's; what is private never is.
             files.share_with_group(fd, os.stat(os.path.dirname(path)))
             files.write_all(fd, data)
             if synced or durable:
                 files.full_fsync(fd)
-        finally:
-            os.close(fd)
         os.replace(new, path)
     except OSError:
         with suppress(OSError):
@@ -93,11 +83,8 @@ def replace(
 
 def sync_folder(path: str) -> None:
     """Make the entries of a folder durable. Raises `OSError`."""
-    fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
+    with files.closing(os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)) as fd:
         files.full_fsync(fd)
-    finally:
-        os.close(fd)
 
 
 def ensure_folder(path: str) -> str:

@@ -20,17 +20,12 @@ from cortex.index.catalogue import IndexDamaged
 from cortex.index.engines import Document
 from cortex.index.engines.analysis import GAP, joined_terms
 from cortex.index.engines.index_reader import FIELDS
-from cortex.index.engines.tantivy.tantivy_reader import (
-    FIELD_MARK,
-    PASSAGE_MARK,
-    SCHEMA,
-    TantivyReader,
-    count_terms,
-    open_kept,
-)
+from cortex.index.engines.tantivy import tantivy_reader
+from cortex.index.engines.tantivy.tantivy_reader import TantivyReader
 
 _BUILD_HEAP, _UPDATE_HEAP = 64_000_000, 15_000_000  # bytes; tantivy takes no less
 _Aside = TypeVar("_Aside")
+_kept: dict[str, tuple[tuple[int, int], TantivyReader]] = {}
 
 
 @contextmanager
@@ -59,7 +54,7 @@ def build(
     has a thread of its own."""
     os.makedirs(folder, 0o700)
     with _damage_raised():
-        writer = _open_writer(tantivy.Index(SCHEMA, folder), _BUILD_HEAP)
+        writer = _open_writer(tantivy.Index(tantivy_reader.SCHEMA, folder), _BUILD_HEAP)
         for path in paths:
             documents, aside = load(path)
             noted(path, aside)
@@ -74,7 +69,7 @@ def update(folder: str, dropped: Iterable[int], added: Iterable[Document]) -> No
         writer = _open_writer(tantivy.Index.open(folder), _UPDATE_HEAP)
         for number in dropped:
             # By term it deletes nothing: tantivy-py takes the number for a signed one.
-            query = tantivy.Query.term_query(SCHEMA, "number", number)
+            query = tantivy.Query.term_query(tantivy_reader.SCHEMA, "number", number)
             writer.delete_documents_by_query(query)
         _add_notes(writer, added)
         writer.commit()
@@ -97,17 +92,25 @@ def _add_notes(writer: Any, documents: Iterable[Document]) -> None:
             for field, text in zip(FIELDS, texts, strict=True):
                 if text:
                     document.add_text(field, text.decode())
-            passages.append(FIELD_MARK.join(texts))
-            length += count_terms(texts[0])
+            passages.append(tantivy_reader.FIELD_MARK.join(texts))
+            length += tantivy_reader.count_terms(texts[0])
         numbers = {"number": number, "length": length, "every": 1}
         for field, value in (numbers | {name: first[name] for name in ("tier", "series")}).items():
             document.add_unsigned(field, value)
-        document.add_bytes("terms", PASSAGE_MARK.join(passages))
+        document.add_bytes("terms", tantivy_reader.PASSAGE_MARK.join(passages))
         writer.add_document(document)
 
 
 @contextmanager
 def open_reader(folder: str) -> Iterator[TantivyReader]:
-    """As `FulltextEngine.open_reader`."""
+    """As `FulltextEngine.open_reader`. A reader is kept until another index is written there."""
     with _damage_raised():
-        yield open_kept(folder, engines.kept_indexes)
+        status = os.stat(os.path.join(folder, "meta.json"))
+        stamp = (status.st_mtime_ns, status.st_ino)
+        known = _kept.pop(folder, None)
+        if known is None or known[0] != stamp:
+            known = stamp, TantivyReader(folder)
+        for name in list(_kept)[: len(_kept) + 1 - max(1, engines.kept_indexes)]:
+            _kept.pop(name, None)  # another thread may have taken it
+        _kept[folder] = known
+        yield known[1]

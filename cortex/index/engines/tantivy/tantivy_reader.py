@@ -8,7 +8,6 @@ index that was changed note by note answers as one that was built anew (law 1).
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Callable, Collection, Iterable, Iterator
 from operator import methodcaller
 from typing import Any
@@ -202,19 +201,3 @@ def _counter(one: Alternatives) -> Callable[[bytes], int]:
         return max((text.count(b" %b " % term) for term in held), default=0)
 
     return count
-
-
-_kept: dict[str, tuple[tuple[int, int], TantivyReader]] = {}
-
-
-def open_kept(folder: str, most: int) -> TantivyReader:
-    """An index, which is kept open until another is written in its folder; at most so many."""
-    status = os.stat(os.path.join(folder, "meta.json"))
-    stamp = (status.st_mtime_ns, status.st_ino)
-    known = _kept.pop(folder, None)
-    if known is None or known[0] != stamp:
-        known = stamp, TantivyReader(folder)
-    for name in list(_kept)[: len(_kept) + 1 - max(1, most)]:
-        _kept.pop(name, None)  # another thread may have taken it
-    _kept[folder] = known
-    return known[1]

@@ -31,10 +31,6 @@ def _run_pager(text: str) -> bool:
     pager = subprocess.Popen(["/bin/sh", "-c", command], stdin=subprocess.PIPE, env=environ)
     with suppress(BrokenPipeError):  # the reader has seen enough
         pager.communicate(text.encode("utf-8", "backslashreplace"))
-    return _wait_for(pager) not in (_NOT_EXECUTABLE, _NO_COMMAND)
-
-
-def _wait_for(pager: subprocess.Popen[bytes]) -> int:
     while True:
         with suppress(KeyboardInterrupt):  # ends a search in the pager, not the pager
-            return pager.wait()
+            return pager.wait() not in (_NOT_EXECUTABLE, _NO_COMMAND)
