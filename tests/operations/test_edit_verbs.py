@@ -593,6 +593,13 @@ def test_what_is_nobodys_record_is_never_edited(verb, one, caller) -> None:
         assert Path(one.root, name).read_bytes() == before
 
 
+def test_the_id_that_a_capture_prints_names_the_record_that_came_of_it(one, caller) -> None:
+    saved = save(one, caller, "An event", body="text")
+    assert pin(one, caller, saved.event).id == saved.id
+    assert supersede(one, caller, "use-sqlite", by=saved.event).outcome == "superseded"
+    assert f"superseded_by: {saved.id}" in text(one).replace('"[[', "").replace(']]"', "")
+
+
 def test_supersede_links_both_and_restore_takes_it_back(one, caller) -> None:
     before = [text(one), text(one, "use-files-p2r6wq")]
     answer = supersede(one, caller, "use-sqlite", by="use-files", reason="no server,  no binary")

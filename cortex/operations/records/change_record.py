@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple, Protocol
 
 from cortex.core.model.caller import Caller
+from cortex.core.model.event import is_event_id
 from cortex.core.model.layout import is_among_briefings, is_event_path
 from cortex.core.model.note_status import TIER_TRAIL
 from cortex.core.model.problem import ConflictError, InvalidInputError, Problem
@@ -144,10 +145,10 @@ def refuse_during_git_operation(vault: Vault) -> None:
 
 
 def find_editable(now: IndexSession, name: str) -> NoteRow:
-    """The record that a name means; of an event that made one record, that one.
+    """The record that a name means; by the id of an event that made one record, that one.
     `InvalidInputError` when it may not be edited."""
     row = resolve_note.find_one(now.catalogue, name)
-    if is_event_path(row.path):
+    if is_event_id(name):
         made = now.catalogue.find(KNOWLEDGE._replace(event=row.id, not_types=("session",)))
         row = made[0] if len(made) == 1 else row
     return check_editable(row)
