@@ -641,3 +641,60 @@ def test_a_recall_tells_what_stands_two_steps_away(vault_from, caller, cortex) -
     assert near("parse flags type:decision") == []
     assert near("parse flags", as_of=epoch_seconds("2026-06-01T00:00:00Z")) == []
     assert near("") == []
+
+
+def test_a_relation_narrows_to_what_says_it(vault_from, caller) -> None:
+    vault = vault_from(
+        record("new-aaaaaa", supersedes="[[old-aaaaaa]]")
+        + record("old-aaaaaa", status="superseded")
+        + record("other-aaaaaa", relations='\n  - refines: "[[new-aaaaaa]]"')
+        + record("apart-aaaaaa")
+    )
+
+    def ids(relation: str, **given: object) -> set[str]:
+        return {one.id for one in recall(vault, caller, relation=relation, **given).hits}
+
+    assert ids("supersedes") == ids("superseded_by") == {"new-aaaaaa"}
+    assert ids("any:new-aaaaaa") == {"other-aaaaaa"}
+    assert ids("any:new-aaaaaa", all=True) == {"other-aaaaaa", "old-aaaaaa"}
+    assert ids("refines:new-aaaaaa") == {"other-aaaaaa"}
+    assert ids("contradicts") == set()
+    with pytest.raises(InvalidInputError) as caught:
+        ids("supersede")
+    assert "supersedes" in caught.value.hint
+    with pytest.raises(NotFoundError):
+        ids("any:nothing-there")
+
+
+def test_salience_orders_by_kind_and_age(vault_from, caller) -> None:
+    vault = vault_from(
+        record("young-learning", "learning", "2026-11-20")
+        + record("old-decision", "decision", "2026-01-01")
+        + record("old-learning", "learning", "2026-01-01")
+    )
+
+    def ids(by: str) -> list[str]:
+        return [one.id for one in recall(vault, caller, by=by).hits]
+
+    assert ids("salience") == ["old-decision", "young-learning", "old-learning"]
+    assert ids("date")[0] == "young-learning"
+    assert ids("rank") == ids("")
+
+
+def test_a_branch_is_that_of_the_working_directory_with_what_is_of_none(
+    vault_from, caller, git
+) -> None:
+    vault = vault_from(
+        record("here-aaaaaa", branch="main")
+        + record("there-aaaaaa", branch="side")
+        + record("none-aaaaaa")
+    )
+    git(vault.root, "init", "-q", "-b", "side")
+    here = caller._replace(cwd=vault.root)
+
+    def ids(*branch: str) -> set[str]:
+        return {one.id.partition("-")[0] for one in recall(vault, here, branch=branch).hits}
+
+    assert ids(".") == {"there", "none"}
+    assert ids("main") == {"here"}
+    assert ids("main", ".") == ids("*") == ids() == {"here", "there", "none"}

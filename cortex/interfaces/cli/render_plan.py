@@ -11,6 +11,7 @@ from cortex.interfaces.cli.text import (
     dim,
     format_count,
     format_day,
+    hint_lines,
     list_end_lines,
     name_of,
     yellow,
@@ -50,3 +51,4 @@ def plan(answer: Any) -> Iterable[str]:
         for step in one.steps:
             yield f"  [{'x' if step.is_done else ' '}] {escape(step.text)}"
     yield from list_end_lines(answer, "plans")
+    yield from hint_lines(answer)

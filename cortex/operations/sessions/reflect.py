@@ -36,7 +36,7 @@ _ITEMS_OF_STYLE = {"brief": 3, "": 8, "full": 50}  # in each section
 _DISCOVERIES = ("decision", "learning", "discovery", "bugfix", "preference", "architecture")
 _FRICTION = ("gotcha", "rejection")
 _MIN_SESSIONS_OF_FILE = 2
-_QUESTION_RE = re.compile(r"[^.!?\n]*\w[^.!?\n]*\?(?=\s|$)")
+_SENTENCE_END_RE = re.compile(r"(?<=[.!?])\s+|\n")
 
 
 class Finding(NamedTuple):
@@ -137,9 +137,10 @@ def _gather(
     sections = {
         "opening_intent": [_finding(row, said) for row, said in reversed(first.values())],
         "questions": [
-            _finding(row, question)
+            _finding(row, sentence)
             for row, said in asked
-            for question in _QUESTION_RE.findall(said)
+            for sentence in _SENTENCE_END_RE.split(said)
+            if sentence.endswith("?")
         ],
         "journey": [_journey(vault, row) for row in reversed(sessions)],
         "discoveries": [_finding(row, row.title) for row in records if row.type in _DISCOVERIES],
