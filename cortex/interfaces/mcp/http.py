@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 _MIN_TOKEN_CHARS = 16
-TOKEN_VARIABLE = "CORTEX_MCP_TOKEN"  # noqa: S105  the name of a variable
 
 
 class _TokenGuard:
@@ -41,24 +40,21 @@ class _TokenGuard:
         await self._app(scope, receive, send)
 
 
-def parse_address(text: str) -> tuple[str, int]:
-    """Host and port. Raises `InvalidInputError`."""
+def parse_address(text: str, token: str) -> tuple[str, int]:
+    """Host and port. Raises `InvalidInputError`, also where others could ask without a token."""
     host, _, port = text.rpartition(":")
     if not port.isascii() or not port.isdecimal() or int(port) > 65_535:
         raise InvalidInputError(f"{text!r} is no HOST:PORT", "cortex mcp --http 127.0.0.1:8765")
-    return host.strip("[]") or "127.0.0.1", int(port)
-
-
-def check_reach(host: str, token: str) -> None:
-    """Raise `InvalidInputError` where others could reach the server without a token."""
+    host = host.strip("[]") or "127.0.0.1"
     if token and len(token) < _MIN_TOKEN_CHARS:
-        hint = f"export {TOKEN_VARIABLE}=$(python3 -c 'import secrets; print(secrets.token_urlsafe())')"
+        message = f"$CORTEX_MCP_TOKEN has less than {_MIN_TOKEN_CHARS} characters"
         raise InvalidInputError(
-            f"${TOKEN_VARIABLE} has less than {_MIN_TOKEN_CHARS} characters", hint
+            message, "python3 -c 'import secrets; print(secrets.token_urlsafe())'"
         )
     if host not in _LOOPBACK and not token:
-        hint = f"listen on 127.0.0.1, or set ${TOKEN_VARIABLE}"
-        raise InvalidInputError(f"{host} can be reached from elsewhere, and no token is set", hint)
+        message = f"{host} can be reached from elsewhere, and no token is set"
+        raise InvalidInputError(message, "listen on 127.0.0.1, or set $CORTEX_MCP_TOKEN")
+    return host, int(port)
 
 
 def listen_on_http(

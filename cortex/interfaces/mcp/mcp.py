@@ -81,8 +81,7 @@ def mcp(
     if http:
         from cortex.interfaces.mcp import http as over_http  # noqa: PLC0415
 
-        address = over_http.parse_address(http)
-        over_http.check_reach(address[0], token)
+        address = over_http.parse_address(http, token)
         listen = partial(over_http.listen_on_http, address=address, token=token, names=allow)
     server.serve(selected, find, caller.cwd, listen)
     return McpResult()

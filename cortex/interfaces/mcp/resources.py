@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 from urllib.parse import unquote
 
 from cortex.core.model.caller import Caller
 from cortex.core.model.problem import NotFoundError
-from cortex.interfaces.mcp.call import FindVault, ToolAnswer, call_tool
+from cortex.interfaces.mcp.call import FindVault, call_tool
 from cortex.interfaces.mcp.tools import Tool
 from cortex.vault.templates import list_template_names, read_template
 
@@ -29,37 +29,24 @@ class Resource(NamedTuple):
     description: str
     kind: str
     tool: Tool
-    text: Callable[[ToolAnswer], str]
-
-
-def _shown(answer: ToolAnswer) -> str:
-    return answer.text
-
-
-def _field(answer: ToolAnswer) -> str:
-    return str(answer.content["text"])
-
-
-def _whole(answer: ToolAnswer) -> str:
-    return json.dumps(answer.content)
 
 
 RESOURCES: dict[str, Resource] = {
     "cortex://status": Resource(
-        "How the memory stands: project, counts, what is open", _JSON, Tool("status"), _whole
+        "How the memory stands: project, counts, what is open", _JSON, Tool("status")
     ),
     "cortex://decisions": Resource(
         "What was decided and rejected, of this branch and of none", _MARKDOWN,
-        Tool("recall", fixed={"type": ["decision", "rejection"], "number": 200, "branch": "."}), _shown,
+        Tool("recall", fixed={"type": ["decision", "rejection"], "number": 200, "branch": "."}),
     ),
     "cortex://plan": Resource(
-        "The plan of this branch, with what is done", _MARKDOWN, Tool("plan"), _shown
+        "The plan of this branch, with what is done", _MARKDOWN, Tool("plan")
     ),
     "cortex://record/{id}": Resource(
-        "A note whole, by its id", _MARKDOWN, Tool("show", arguments={"id": ("note", "")}), _field
+        "A note whole, by its id", _MARKDOWN, Tool("show", arguments={"id": ("note", "")})
     ),
     "cortex://briefing/{project}/{branch}": Resource(
-        "What a session in a project and branch has to know", _MARKDOWN, Tool("brief"), _field
+        "What a session in a project and branch has to know", _MARKDOWN, Tool("brief")
     ),
 }  # fmt: skip
 
@@ -82,7 +69,9 @@ def read_resource(uri: str, caller: Caller, find: FindVault) -> dict[str, str]:
         if found := re.fullmatch(way, uri):
             given = {name: unquote(part) for name, part in found.groupdict().items()}
             answer = call_tool(uri, one.tool, given, caller, find)
-            return {"uri": uri, "mimeType": one.kind, "text": one.text(answer)}
+            text = answer.content.get("text", answer.text)  # of a note and a briefing the whole
+            text = json.dumps(answer.content) if one.kind == _JSON else text
+            return {"uri": uri, "mimeType": one.kind, "text": text}
     raise NotFoundError(f"there is no resource {uri}", f"resources: {', '.join(RESOURCES)}")
 
 
