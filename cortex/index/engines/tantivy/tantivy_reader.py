@@ -86,12 +86,13 @@ class TantivyReader(IndexReader):
         addresses = list(self.addresses(numbers).values())
         return list(self.searcher.fast_field_values(name, addresses))
 
-    def _hits(self, query: Query, limit: int) -> list[tuple[float, int]]:
-        """The scores and numbers of the best notes of a query."""
+    def _hits(self, query: Query, limit: int, *, keep: bool = True) -> list[tuple[float, int]]:
+        """The scores and numbers of the best notes of a query; `keep` for who reads them next."""
         hits = self.searcher.search(query, limit, False).hits
         addresses = [address for _, address in hits]
         numbers = self.searcher.fast_field_values("number", addresses)
-        self._known.update(zip(numbers, addresses, strict=True))
+        if keep:
+            self._known.update(zip(numbers, addresses, strict=True))
         return [(score, number) for (score, _), number in zip(hits, numbers, strict=True)]
 
     def _idf(self, field: str, term: str) -> float:
@@ -122,7 +123,8 @@ class TantivyReader(IndexReader):
         return Query.boolean_query(list(self._scoring(one, fields)))
 
     def numbers_with(self, one: Alternatives) -> set[int]:
-        return {number for _, number in self._hits(self._matching(one), self.note_count)}
+        found = self._hits(self._matching(one), self.note_count, keep=False)
+        return {number for _, number in found}
 
     def count(self, one: Alternatives, fields: Iterable[str] = FIELDS, *musts: Any) -> int:
         query = Query.boolean_query([_must(self._matching(one, fields)), *musts])
