@@ -205,15 +205,8 @@ class Catalogue:
         self.delete_note(note.path)
         plain = (getattr(note, name) for name in NoteRow._fields[2:-2])
         lists = ("\n".join(note.tags), "\n".join(note.events))
-        row = (
-            number,
-            os.fsencode(note.path),
-            *plain,
-            *lists,
-            content_hash,
-            index_digest,
-            passage_keys,
-        )
+        hashes = (content_hash, index_digest, passage_keys)
+        row = (number, os.fsencode(note.path), *plain, *lists, *hashes)
         given = self.select(_INSERT_NOTE, row).lastrowid
         assert given is not None
         for table, rows_of in _CHILD_ROWS.items():
@@ -331,7 +324,8 @@ class Catalogue:
 
     def problems(self) -> list[Problem]:
         """The problems of all notes, by path."""
-        query = "SELECT place, message, hint FROM problem JOIN note USING (number) ORDER BY path, problem.rowid"
+        # Crossed, so that few problems are read before many notes.
+        query = "SELECT place, message, hint FROM problem CROSS JOIN note USING (number) ORDER BY path, problem.rowid"
         return [Problem(*row) for row in self.select(query)]
 
     def briefing_lines(self) -> Iterator[tuple[str, str, str, str, str, str, str, bytes]]:

@@ -240,7 +240,7 @@ def encode_stamps(seen: Snapshot, *, for_later: bool = False) -> bytes:
     stamps = seen.stamps
     if for_later:
         stamps = stamps | {path: f"{stamps[path].partition('.')[0]}.racy" for path in seen.racy}
-    return os.fsencode("\0".join(f"{path}\0{stamp}" for path, stamp in stamps.items()))
+    return os.fsencode("\0".join([part for pair in stamps.items() for part in pair]))
 
 
 def decode_stamps(rendered: bytes) -> dict[str, str]:

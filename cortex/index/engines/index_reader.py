@@ -74,6 +74,10 @@ class IndexReader:
         """How many notes do."""
         return len(self.numbers_with(one))
 
+    def note_length(self, passages: range) -> int:
+        """How many terms the text of a note has, of which these are all passages."""
+        return sum(self.length("body", one) for one in passages)
+
     @cached_property
     def series(self) -> SeriesOrder:
         return SeriesOrder(self.series_keys)

@@ -7,7 +7,6 @@ answers as one that was built anew, whatever its segments (law 1).
 
 from __future__ import annotations
 
-import heapq
 import sys
 from collections.abc import Iterable, Iterator
 from functools import cached_property
@@ -34,7 +33,10 @@ class PassageSearch:
 
     def __init__(self, reader: IndexReader, asked: Query) -> None:
         self.reader = self.found = reader
-        self._length_of = dict[int, int]()  # in terms, by number of the note
+        # By number of the note: one of its documents, all of them, its length in terms.
+        self._place_of = dict[int, int]()
+        self._passages_of = dict[int, range]()
+        self._length_of = dict[int, int]()
         wanted = [piece for piece in asked.terms if not piece.negated]
         # Phrases are binding: somebody put the quotes there.
         self.phrase_count = len(phrases := self._alternatives(wanted, phrases=True))
@@ -95,12 +97,12 @@ class PassageSearch:
         limit: int,
         tiers: set[int],
     ) -> list[ScoredNote]:
-        places = self.found.places
         are_keywords = len(self.asked) <= MAX_KEYWORDS
+        held = set[int]().union(*self.bodies)
         groups: dict[bool, list[tuple[float, int]]] = {False: [], True: []}
         for number in eligible:
-            # A neighbour of what may be among the best need not be among them.
-            if number in places and (tier := self.found.tiers[places[number]]) in tiers:
+            place = self._place(number)
+            if place is not None and (tier := self.found.tiers[place]) in tiers:
                 score = scores[number]
                 if are_keywords and self.asked:
                     score *= note_score.coverage(number, self.words, rarities) ** 2
@@ -113,28 +115,40 @@ class PassageSearch:
             scored.sort(key=lambda one: -one[0])
             least = scored[limit - 1][0] if len(scored) > limit else -1.0
             for score, number in [one for one in scored if one[0] >= least]:
-                part = self._best_part(places[number], rarities)
+                part = self._best_part(number, held, rarities)
                 is_whole = not self.corrected and all(number in one for one in self.words)
                 found.append(ScoredNote(number, score, part, is_set_aside, is_whole))
         return found
 
-    def _best_part(self, document: int, rarities: list[float]) -> int:
-        """Which passage of a note answers best; the first of those that answer alike."""
-        parts = self.found.passages_with(document)
-        if len(parts) == 1:
-            return 0
-        return -max(
-            (note_score.passage_score(one, self.bodies, rarities), parts[0] - one) for one in parts
-        )[1]
+    def _place(self, number: int) -> int | None:
+        """A document of a note. A neighbour of what may be among the best need not be among them."""
+        place = self._place_of.get(number)
+        return self.found.places.get(number) if place is None else place
 
-    def _note_length(self, document: int) -> int:
-        """The length in terms of the note that a document is a passage of."""
-        number = self.found.numbers[document]
+    def _best_part(self, number: int, held: set[int], rarities: list[float]) -> int:
+        """Which passage of a note answers best, of those `held` by a word; the first of those that
+        answer alike."""
+        parts = self._passages(number)
+        holding = sorted(held.intersection(parts)) if len(parts) > 1 else []
+        if len(holding) > 1:
+            scores = [note_score.passage_score(one, self.bodies, rarities) for one in holding]
+            return holding[scores.index(max(scores))] - parts[0]
+        return holding[0] - parts[0] if holding else 0
+
+    def _passages(self, number: int) -> range:
+        """All documents of a note."""
+        known = self._passages_of.get(number)
+        if known is None:
+            place = self._place(number)
+            assert place is not None
+            known = self._passages_of[number] = self.found.passages_with(place)
+        return known
+
+    def _note_length(self, number: int) -> int:
+        """The length of a note in terms."""
         length = self._length_of.get(number)
         if length is None:
-            parts = self.found.passages_with(document)
-            length = sum(self.found.length("body", one) for one in parts)
-            self._length_of[number] = length
+            length = self._length_of[number] = self.found.note_length(self._passages(number))
         return length
 
     def _add_word(self, one: Alternatives, *, is_question: bool) -> None:
@@ -196,7 +210,7 @@ class PassageSearch:
         near: list[str] = []
         if kind == "similar" and written:
             near += word_forms.one_edit_away(written, stem, self)
-        if term.isalpha() and self._is_german and self.count_notes(term) < _FEW_NOTES:
+        if term.isalpha() and self.count_notes(term) < _FEW_NOTES and self._is_german:
             near += word_forms.german_forms(term, self)
             if sum(map(self.count_notes, (term, *near))) < _FEW_NOTES:
                 near += word_forms.german_compounds(term, self)
@@ -210,8 +224,8 @@ class PassageSearch:
             for term in self.reader.terms_from(field, start):
                 frequency = self.reader.document_frequency(field, term)
                 frequencies[term] = frequencies.get(term, 0) + frequency
-        pairs = heapq.nlargest(most, ((many, term) for term, many in frequencies.items()))
-        terms = [term for _, term in pairs]
+        pairs = sorted(((many, term) for term, many in frequencies.items()), reverse=True)
+        terms = [term for _, term in pairs[:most]]
         return tuple(dict.fromkeys([*terms, *stems]))
 
     def _occurrences(self, one: Alternatives) -> note_score.NoteWeights:
@@ -219,15 +233,17 @@ class PassageSearch:
         frequencies in all fields and passages. Appends those in texts, by document, to `bodies`."""
         weights: note_score.NoteWeights = {}
         found, numbers, mean = self.found, self.found.numbers, self.reader.mean_length
-        in_bodies = dict(found.frequencies("body", one))
-        for place, frequency in in_bodies.items():
-            ratio = self._note_length(place) / mean
+        by_field = {field: dict(found.frequencies(field, one)) for field in FIELDS}
+        for places in by_field.values():
+            self._place_of.update(zip(map(numbers.__getitem__, places), places, strict=True))
+        for place, frequency in by_field["body"].items():
+            ratio = self._note_length(numbers[place]) / mean
             note_score.add_body(weights, numbers[place], frequency, ratio)
-        for place, frequency in found.frequencies("head", one):
+        for place, frequency in by_field["head"].items():
             terms = found.length("head", place)
             note_score.add_head(weights, numbers[place], frequency, terms)
         for field in ("context", "around"):
-            for place, frequency in found.frequencies(field, one):
+            for place, frequency in by_field[field].items():
                 note_score.add_beside(weights, numbers[place], frequency, field)
-        self.bodies.append(in_bodies)
+        self.bodies.append(by_field["body"])
         return weights

@@ -197,11 +197,11 @@ def _run_without_verb(argv: list[str], name: str) -> int:
         line = f"cortex {__version__}\n"
         sys.stdout.write(command.json_line({"version": __version__}) if as_json else line)
         return _EXIT_OK
-    if words[:1] == ["help"] and len(words) == 2 and words[1] in (*VERBS, *ALIASES):
-        verb, *front = ALIASES.get(words[1], (words[1],))
-        return run_command([verb, *front, "--help"], words[1])
     if words[:1] == ["help"] and len(words) == 2:
         name = words[1]
+        if name in (*VERBS, *ALIASES):
+            verb, *front = ALIASES.get(name, (name,))
+            return run_command([verb, *front, "--help"], name)
         if name == "version":
             return _run_without_verb(["--version"], name)
     if name in HOOK_ALIASES or name == "hook":

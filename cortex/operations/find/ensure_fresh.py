@@ -11,11 +11,11 @@ from cortex.core.model.caller import Caller
 from cortex.core.model.layout import BRIEFINGS_FOLDER
 from cortex.core.model.problem import CortexError, Problem
 from cortex.index.refresh import IndexSession, query_index
-from cortex.operations.capture.drain_spool import drain_spool, has_spooled_work
 from cortex.vault import files, user_folders
 from cortex.vault.git import displaced
 from cortex.vault.git.change_marker import briefings_are_stale
 from cortex.vault.locate import Vault
+from cortex.vault.state import spool
 
 _T = TypeVar("_T")
 
@@ -36,9 +36,13 @@ def ensure_fresh(vault: Vault, caller: Caller) -> list[Problem]:
     if unusable := state_problems(vault):
         return unusable  # without its locks nothing may be changed
     problems: list[Problem] = []
-    if has_spooled_work(vault):
+    if os.path.isdir(spool.spool_folder(vault)):
+        # 2 ms of imports; a hook that leaves anything behind makes the folder.
+        from cortex.operations.capture import drain_spool as spooled  # noqa: PLC0415
+
         try:
-            problems += drain_spool(vault, caller)
+            if spooled.has_spooled_work(vault):
+                problems += spooled.drain_spool(vault, caller)
         except (CortexError, OSError) as error:
             message = f"what a hook left behind was not captured: {error}"
             problems.append(Problem("hooks", message, "cortex doctor"))

@@ -13,7 +13,6 @@ from cortex.core.model.caller import Caller
 from cortex.core.model.note_status import HIDDEN_STATUSES, TIER_CURRENT, TIER_SET_ASIDE, TIER_TRAIL
 from cortex.core.model.parameters import Between, NoteName, QueryText, Since
 from cortex.core.model.problem import CortexError, InvalidInputError, NotFoundError, Problem
-from cortex.core.model.record import RECORD_TYPES
 from cortex.core.ranking import query as queries, word_forms
 from cortex.core.ranking.fusion import MEANING_SHARE, Fusion
 from cortex.core.ranking.query import Query, QueryFilter, QueryTerm
@@ -283,13 +282,9 @@ def _search_all_command(query: str) -> str:
     """The command that asks the same of superseded and deleted notes too."""
     if len(query) > _MAX_COMMAND_QUERY_CHARS:
         return "cortex search --all …"
-    return _search_command(query, "--all")
-
-
-def _search_command(query: str, *options: str) -> str:
     words = query.split()
     is_plain = all(shell_command.shell_quote(word) == word for word in words)
-    return shell_command.cortex_command("search", *options, *(words if is_plain else [query]))
+    return shell_command.cortex_command("search", "--all", *(words if is_plain else [query]))
 
 
 def _select_vaults(vault: Vault, whose: Whose) -> tuple[list[tuple[Vault, Whose]], list[Problem]]:
@@ -579,6 +574,8 @@ def _near_values(vaults: list[Vault], caller: Caller, shown: str) -> str:
         for vault in vaults
         for word in query_index(vault, caller.progress, lambda now: now.catalogue.count_by(key))
     }
+    from cortex.core.model.record import RECORD_TYPES  # noqa: PLC0415  1 ms, for a mistake alone
+
     known.update({"type": RECORD_TYPES, "status": _STATUSES}.get(key, ()))
     near = close_matches(value.lower(), filter(None, known), 1, _LEAST_WORD_LIKENESS)
     return f": did you mean {near[0]}?" if near else ""

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Iterable, Iterator
+from functools import cached_property
 from operator import methodcaller
 from typing import Any
 
 import tantivy
-from tantivy import Occur, Query
+from tantivy import FieldType, Occur, Query
 
 from cortex.core.model.note_status import TIER_TRAIL
 from cortex.core.ranking.query import MAX_KEYWORDS
@@ -51,24 +52,46 @@ class TantivyReader(IndexReader):
     """All notes, each a document."""
 
     def __init__(self, folder: str) -> None:
-        index = tantivy.Index.open(folder)
-        self.searcher = index.searcher()
+        self.searcher = tantivy.Index.open(folder).searcher()
         self.note_count = self.searcher.num_docs
-        every = self.searcher.search(Query.all_query(), max(1, self.note_count), False)
-        addresses = [address for _, address in every.hits]
-        self.numbers, self.tiers, keys, lengths = (
-            self.searcher.fast_field_values(name, addresses)
-            for name in ("number", "tier", "series", "length")
-        )
-        self.parts = bytes(len(addresses))
-        self.addresses = dict(zip(self.numbers, addresses, strict=True))
-        self.mean_length = max(1.0, sum(lengths) / max(1, self.note_count))
-        self.series_keys = [pair for pair in zip(self.numbers, keys, strict=True) if pair[1]]
+        sums = {"terms": {"sum": {"field": "length"}}}
+        terms = self.searcher.aggregate(Query.all_query(), sums)["terms"]["value"]
+        self.mean_length = max(1.0, terms / max(1, self.note_count))
+        self._known: dict[int, Any] = {}  # addresses of notes, by number
 
-    def _hits(self, query: Query, limit: int) -> list[tuple[float, int]]:
-        """The scores and numbers of the best notes of a query."""
+    # What is asked of every note, and of no search for a few words, is read when it is asked for.
+
+    @cached_property
+    def numbers(self) -> list[int]:  # type: ignore[override]
+        return [number for _, number in self._hits(Query.all_query(), max(1, self.note_count))]
+
+    tiers = cached_property(lambda self: self._values("tier", self.numbers))
+    parts = cached_property(lambda self: bytes(len(self.numbers)))
+
+    @cached_property
+    def series_keys(self) -> list[tuple[int, int]]:  # type: ignore[override]
+        kept = Query.range_query(SCHEMA, "series", FieldType.Unsigned, 1)
+        numbers = [number for _, number in self._hits(kept, max(1, self.note_count))]
+        return list(zip(numbers, self._values("series", numbers), strict=True))
+
+    def addresses(self, numbers: Collection[int]) -> dict[int, Any]:
+        """Where those notes lie that are in the index."""
+        if unknown := [one for one in numbers if one not in self._known]:
+            self._hits(Query.term_set_query(SCHEMA, "number", unknown), len(unknown))
+        return {one: self._known[one] for one in numbers if one in self._known}
+
+    def _values(self, name: str, numbers: Collection[int]) -> list[int]:
+        """A number of each of these notes, which are in the index."""
+        addresses = list(self.addresses(numbers).values())
+        return list(self.searcher.fast_field_values(name, addresses))
+
+    def _hits(self, query: Query, limit: int, *, keep: bool = True) -> list[tuple[float, int]]:
+        """The scores and numbers of the best notes of a query; `keep` for who reads them next."""
         hits = self.searcher.search(query, limit, False).hits
-        numbers = self.searcher.fast_field_values("number", [address for _, address in hits])
+        addresses = [address for _, address in hits]
+        numbers = self.searcher.fast_field_values("number", addresses)
+        if keep:
+            self._known.update(zip(numbers, addresses, strict=True))
         return [(score, number) for (score, _), number in zip(hits, numbers, strict=True)]
 
     def _idf(self, field: str, term: str) -> float:
@@ -99,7 +122,8 @@ class TantivyReader(IndexReader):
         return Query.boolean_query(list(self._scoring(one, fields)))
 
     def numbers_with(self, one: Alternatives) -> set[int]:
-        return {number for _, number in self._hits(self._matching(one), self.note_count)}
+        found = self._hits(self._matching(one), self.note_count, keep=False)
+        return {number for _, number in found}
 
     def count(self, one: Alternatives, fields: Iterable[str] = FIELDS, *musts: Any) -> int:
         query = Query.boolean_query([_must(self._matching(one, fields)), *musts])
@@ -121,7 +145,7 @@ class TantivyReader(IndexReader):
     ) -> IndexReader:
         words = list(words)
         if wanted.allowed is not None and len(wanted.allowed) <= wanted.most:
-            found = wanted.allowed & self.addresses.keys()
+            found = set(self.addresses(wanted.allowed))
         else:
             scoring = [query for one, rare in words for query in self._scoring(one, weight=rare)]
             musts = [_must(self._matching(one)) for one, _ in words]
@@ -159,25 +183,31 @@ class _Candidates(IndexReader):
 
     def __init__(self, whole: TantivyReader, numbers: Collection[int]) -> None:
         self.numbers, self.tiers, self.parts = [], [], []
-        self._texts: dict[str, list[bytes]] = {field: [] for field in FIELDS}
-        addresses = [(whole.addresses[number], number) for number in numbers]
+        self._lengths: list[int] = []
+        found = [(address, number) for number, address in whole.addresses(numbers).items()]
         # In their order: the terms of notes next to each other are read at once.
-        addresses.sort(key=lambda one: (one[0].segment_ord, one[0].doc))
-        tiers = whole.searcher.fast_field_values("tier", [address for address, _ in addresses])
-        for (address, number), tier in zip(addresses, tiers, strict=True):
+        found.sort(key=lambda one: (one[0].segment_ord, one[0].doc))
+        addresses = [address for address, _ in found]
+        known = (whole.searcher.fast_field_values(name, addresses) for name in ("tier", "length"))
+        rows: list[list[bytes]] = []
+        for (address, number), tier, length in zip(found, *known, strict=True):
             terms = bytes(whole.searcher.doc(address).get_first("terms"))
-            for part, passage in enumerate(terms.split(PASSAGE_MARK)):
-                self.numbers.append(number)
-                self.tiers.append(tier)
-                self.parts.append(part)
-                for field, text in zip(FIELDS, passage.split(FIELD_MARK), strict=True):
-                    self._texts[field].append(text)
+            passages = [one.split(FIELD_MARK) for one in terms.split(PASSAGE_MARK)]
+            rows += passages
+            self.numbers += [number] * len(passages)
+            self.tiers += [tier] * len(passages)
+            self._lengths += [length] * len(passages)
+            self.parts += range(len(passages))
+        self._texts = dict(zip(FIELDS, zip(*rows, strict=True), strict=False))
 
     def length(self, field: str, document: int) -> int:
         return count_terms(self._texts[field][document])
 
+    def note_length(self, passages: range) -> int:
+        return self._lengths[passages[0]]
+
     def frequencies(self, field: str, one: Alternatives) -> Collection[tuple[int, float]]:
-        counts = enumerate(map(_counter(one), self._texts[field]))
+        counts = enumerate(map(_counter(one), self._texts.get(field, ())))
         return [(place, float(count)) for place, count in counts if count]
 
 

@@ -6,11 +6,11 @@ characters in UTF-8, blocks packed structs, lengths read once a field. Text fiel
 
 from __future__ import annotations
 
+import sys
 import zlib
 from array import array
-from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from struct import Struct, calcsize, unpack
+from struct import Struct
 from typing import Any
 
 from cortex.index.engines.analysis import term_positions
@@ -122,17 +122,6 @@ class PostingsMatcher(whoosh3.W3LeafMatcher):
             self._values = [values[at : at + size] for at in range(0, len(values), size)]
         else:
             self._values = [None] * self._blocklength
-
-    def skip_to(self, targetid: int) -> None:
-        if self._atend:
-            raise matching.ReadTooFar
-        while targetid > self._maxid:
-            self._next_block()
-            if self._atend:
-                return
-        if self._ids is None:
-            self._read_ids()
-        self._i = bisect_left(self._ids, targetid, self._i)
 
     def read_weights(self) -> list[tuple[int, float]]:
         """The documents from this block on, each with the weight of the term."""
@@ -298,14 +287,16 @@ class _DocumentsReader(whoosh3.W3PerDocReader):
         with file:
             return bytes(file.get(start, size))
 
-    def read_numbers(self, name: str, code: str = "i") -> Sequence[int]:
+    def read_numbers(self, name: str, code: str = "i") -> array[int]:
         """A `NumericColumn(code)` whole: by document, up to the last that is not 0."""
-        if not self.has_column(name):
-            return ()
-        file, start, size = self._get_column_file(name)
-        with file:
-            width = calcsize(f"!{code}")
-            return unpack(f"!{size // width}{code}", file.get(start, size // width * width))
+        numbers = array(code)
+        if self.has_column(name):
+            file, start, size = self._get_column_file(name)
+            with file:
+                numbers.frombytes(file.get(start, size - size % numbers.itemsize))
+            if sys.byteorder == "little":
+                numbers.byteswap()
+        return numbers
 
 
 class CompactCodec(whoosh3.W3Codec):
