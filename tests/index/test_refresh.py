@@ -7,6 +7,7 @@ import sqlite3
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 import pytest
@@ -193,3 +194,28 @@ def test_the_last_index_is_given_as_it_is_or_not_at_all(tmp_path, monkeypatch) -
     os.unlink(state_path(vault))
     with last_index(vault, 0.0) as found:
         assert found is None
+
+
+def test_a_vault_that_is_scanned_again_is_current(vault_from, caller) -> None:
+    """In another process, too, whose sets have another order."""
+    names = ["a.md", "B.MD", "c.txt", "sub/d.md", "sub/.hidden.md", "sub/E.Md", "f.md"]
+    vault = vault_from("\n".join(f"=== {name}\n# Zebra\n" for name in names))
+    Path(vault.root, "link.md").symlink_to("a.md")
+    for path in Path(vault.root).rglob("*"):
+        os.utime(path, (1_700_000_000, 1_700_000_000), follow_symlinks=False)
+    script = (
+        "import sys; from cortex.core.model.caller import no_progress\n"
+        "from cortex.index.refresh import open_index; from cortex.vault.locate import Vault\n"
+        "with open_index(Vault(sys.argv[1]), no_progress) as now: print(now.outcome)"
+    )
+    time.sleep(2.1)  # stamps younger than two seconds are read again
+    said = [
+        subprocess.run(
+            [sys.executable, "-c", script, vault.root],
+            env=os.environ | {"PYTHONHASHSEED": str(seed)},
+            capture_output=True, text=True, check=True,
+        ).stdout
+        for seed in range(4)
+    ]  # fmt: skip
+    assert said[0] in ("built\n", "updated\n")
+    assert {*said[1:]} == {"current\n"}
