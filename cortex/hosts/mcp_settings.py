@@ -12,6 +12,7 @@ import re
 import shutil
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from difflib import unified_diff
 from typing import Any, Literal, NamedTuple
 
@@ -24,7 +25,9 @@ NAME = "cortex"  # of the server
 McpHostName = Literal["claude", "codex", "cursor", "gemini", "vscode", "windsurf"]
 _ENCODING = ("utf-8", "surrogateescape")  # any bytes come back as they were
 _MAX_BYTES = 16 << 20  # bytes; Claude Code keeps much else in the file of its user
-_TOML_BLOCK_RE = re.compile(r"(?m)^\[mcp_servers\.cortex\][^\n]*\n(?:(?!\[)[^\n]*(?:\n|\Z))*")
+_TO_NEXT_TABLE = r"[^\n]*\n(?:(?!\[)[^\n]*(?:\n|\Z))*"
+_TOML_BLOCK_RE = re.compile(rf"(?m)^\[mcp_servers\.cortex\]{_TO_NEXT_TABLE}")
+_TOML_BELOW_RE = re.compile(rf"(?m)^\[mcp_servers\.cortex\.{_TO_NEXT_TABLE}")  # as its env
 _MEND = "mend it, then run the command again; nothing was written"
 _ASKS = "it asks whether the server may run when it is started there next"
 
@@ -85,7 +88,11 @@ def change(
     record = settings_edit.read_record(record_name)
     is_intact = record is not None and record.digest == settings_edit.digest(before)
     servers = _JsonServers(path, host.key) if host.key else _TomlServers(path)
-    present, entry = servers.find(text), _entry(host, words, own=user)
+    present = servers.find(text)
+    if present is not None:
+        _refuse_another(path, present)
+    # What else a person has written into it, such as its environment, stays.
+    entry = {**(present or {}), **_entry(host, words, own=user)}
     if action == "install":
         outcome = "unchanged" if present == entry else "updated" if present else "installed"
         text = servers.put(text, entry) if present != entry else text
@@ -137,14 +144,14 @@ class _JsonServers:
     def __init__(self, path: str, key: str) -> None:
         self._path, self._key = path, key
 
-    def find(self, text: str) -> object:
-        """Our entry; None without one."""
+    def find(self, text: str) -> dict[str, Any] | None:
+        """The entry; None without one."""
         root = settings_edit.parse(self._path, text.encode(*_ENCODING))
         table = jsonc.find_member(root, self._key)
         if (root and root.kind != "object") or (table and table.kind != "object"):
             raise InvalidInputError(f"{self._path} holds no table {self._key}", _MEND)
         node = jsonc.find_member(table, NAME)
-        return jsonc.to_python(node) if node else None
+        return _as_table(self._path, jsonc.to_python(node)) if node else None
 
     def put(self, text: str, entry: dict[str, Any]) -> str:
         """The text with the entry, in the place of ours where there is one."""
@@ -158,7 +165,6 @@ class _JsonServers:
         elif (node := jsonc.find_member(table, NAME)) is None:
             splices = jsonc.splices_to_append(text, table, entry, NAME)
         else:
-            _refuse_another(self._path, jsonc.to_python(node))
             splices = [jsonc.splice_to_replace(text, node, entry)]
         return jsonc.apply_splices(text, splices)
 
@@ -179,28 +185,39 @@ class _TomlServers:
     def __init__(self, path: str) -> None:
         self._path = path
 
-    def find(self, text: str) -> object:
+    def find(self, text: str) -> dict[str, Any] | None:
         try:
-            return toml.parse(text).get("mcp_servers", {}).get(NAME)
+            found = toml.parse(text).get("mcp_servers", {}).get(NAME)
         except (ValueError, AttributeError) as error:
             raise InvalidInputError(f"{self._path}: {error}", _MEND) from None
+        return None if found is None else _as_table(self._path, found)
 
     def put(self, text: str, entry: dict[str, Any]) -> str:
-        lines = [f"{key} = {json.dumps(value)}" for key, value in entry.items()]
+        plain = {key: one for key, one in entry.items() if not isinstance(one, dict)}
+        lines = [f"{key} = {json.dumps(value)}" for key, value in plain.items()]
         block = "\n".join([f"[mcp_servers.{NAME}]", *lines, ""])
-        if (present := self.find(text)) is not None:
-            _refuse_another(self._path, present if _TOML_BLOCK_RE.search(text) else None)
-            return _TOML_BLOCK_RE.sub(lambda _: block, text, count=1)
         lead = "" if not text or text.endswith("\n\n") else "\n" if text.endswith("\n") else "\n\n"
-        return f"{text}{lead}{block}"
+        after, count = _TOML_BLOCK_RE.subn(lambda _: block, text, count=1)
+        after = after if count else f"{text}{lead}{block}"
+        with suppress(InvalidInputError):
+            if self.find(after) == entry:
+                return after
+        hint = f"write the table [mcp_servers.{NAME}] into it by hand; nothing was written"
+        raise InvalidInputError(f"{self._path} has its servers in another form", hint)
 
     def take(self, text: str) -> str:
-        return _TOML_BLOCK_RE.sub("", text, count=1)
+        return _TOML_BELOW_RE.sub("", _TOML_BLOCK_RE.sub("", text, count=1))
 
 
-def _refuse_another(path: str, entry: object) -> None:
+def _as_table(path: str, entry: object) -> dict[str, Any]:
+    if isinstance(entry, dict):
+        return entry
+    raise InvalidInputError(f"the server {NAME!r} in {path} is no table", _MEND)
+
+
+def _refuse_another(path: str, entry: dict[str, Any]) -> None:
     """Raise `ConflictError` for an entry that does not run `cortex mcp`."""
-    words = [entry.get("command"), *(entry.get("args") or ())] if isinstance(entry, dict) else []
+    words = [entry.get("command"), *(entry.get("args") or ())]
     if "mcp" not in words or all(os.path.basename(str(word)) != NAME for word in words):
         message = f"{path} has a server {NAME!r} that is another program"
         raise ConflictError(message, "rename it, then run the command again")

@@ -132,6 +132,48 @@ def test_what_cannot_be_edited_is_left_alone(project, tmp_path) -> None:
         change("cursor", "install", "", [], user=False, dry_run=False)
 
 
+def test_what_a_person_adds_to_the_entry_stays(project) -> None:
+    path = path_of("claude", project)
+    act("claude", "install", project)
+    path.write_text(path.read_text().replace('"command"', '"env": {"A": "1"}, "command"'))
+    assert act("claude", "install", project).outcome == "unchanged"
+    act("claude", "install", project, "--tools", "agent")
+    assert servers_in("claude", path.read_bytes())["cortex"]["env"] == {"A": "1"}
+    path = path_of("codex", project)
+    act("codex", "install", project)
+    path.write_text(
+        f'{path.read_text()}startup_timeout_sec = 5\n\n[mcp_servers.cortex.env]\nA = "1"\n\n[b]\n'
+    )
+    assert act("codex", "install", project, "--tools", "agent").outcome == "updated"
+    kept = servers_in("codex", path.read_bytes())["cortex"]
+    assert (kept["env"], kept["startup_timeout_sec"]) == ({"A": "1"}, 5)
+    act("codex", "remove", project)
+    assert tomllib.loads(path.read_text()) == {"b": {}}
+
+
+def test_servers_in_a_form_that_takes_no_table_are_left_alone(project) -> None:
+    path = path_of("codex", project)
+    path.parent.mkdir()
+    for text in ('mcp_servers = { db = { command = "x" } }\n', "mcp_servers = 1\n", "a = [\n"):
+        path.write_text(text)
+        with pytest.raises(InvalidInputError):
+            act("codex", "install", project)
+        assert path.read_text() == text
+
+
+def test_another_server_of_that_name_is_not_removed(project) -> None:
+    for host, text in (
+        ("cursor", '{"mcpServers": {"cortex": {"command": "other"}}}'),
+        ("codex", '[mcp_servers.cortex]\ncommand = "other"\n'),
+    ):
+        path = path_of(host, project)
+        path.parent.mkdir()
+        path.write_text(text)
+        with pytest.raises(ConflictError):
+            act(host, "remove", project)
+        assert path.read_text() == text
+
+
 def test_hooks_and_the_server_share_a_file(project, cortex) -> None:
     before = b'{"theme": "dark"}\n'
     path = project / ".gemini" / "settings.json"
