@@ -20,6 +20,12 @@ _FORMS = {
     **dict.fromkeys(_NUMBERS, "a number, not below 0"),
 }
 
+_SEMANTIC_VARIABLES = {
+    "embedder": "CORTEX_EMBEDDER", "folder": "CORTEX_EMBEDDER_FOLDER", "url": "CORTEX_EMBEDDER_URL",
+    "model": "CORTEX_EMBEDDER_MODEL", "key_variable": "CORTEX_EMBEDDER_KEY_VARIABLE",
+    "send": "CORTEX_EMBEDDER_SEND",
+}  # fmt: skip
+
 
 class DistillSettings(NamedTuple):
     """Which model distills sessions, and how often."""
@@ -50,29 +56,9 @@ def settings_file() -> str:
 def load_distill() -> tuple[DistillSettings, list[Problem]]:
     """The settings below `[distill]`, and what is wrong with them. If unreadable, no command."""
     table, problem = _load_table("distill")
-    if problem is not None:
-        return DistillSettings(), [problem]
-    chosen, problems, numbers = DistillSettings(), list[Problem](), dict[str, float]()
-    for key, value in table.items():
-        if key == "command" and isinstance(value, list) and value:
-            words = tuple(word for word in value if isinstance(word, str))
-            if len(words) == len(value) and words[0]:
-                chosen = chosen._replace(command=words)
-                continue
-            form = _FORMS[key]
-        elif key == "auto" and isinstance(value, bool):
-            chosen = chosen._replace(auto=value)
-            continue
-        elif key in _NUMBERS and _is_number(value) and value >= (key == "timeout"):
-            numbers[key] = float(value)
-            continue
-        else:
-            form = _FORMS.get(key, f"none of {', '.join(_FORMS)}")
-        problems.append(
-            Problem(settings_file(), f"[distill] {key} is not understood", f"it is {form}")
-        )
-    timeout, runs, dollars = (numbers.get(key, getattr(chosen, key)) for key in _NUMBERS)
-    return chosen._replace(timeout=timeout, runs_per_day=runs, dollars_per_day=dollars), problems
+    return (
+        _read_distill(table, settings_file()) if problem is None else (DistillSettings(), [problem])
+    )
 
 
 def load_semantic(environ: Mapping[str, str]) -> tuple[SemanticSettings, list[Problem]]:
@@ -89,10 +75,9 @@ def load_semantic(environ: Mapping[str, str]) -> tuple[SemanticSettings, list[Pr
         for key in table
         if key not in chosen
     ]
-    for key in names:
-        name = "CORTEX_EMBEDDER" if key == "embedder" else f"CORTEX_EMBEDDER_{key.upper()}"
-        if value := environ.get(name):
-            chosen[key] = value
+    chosen |= {
+        key: value for key, name in _SEMANTIC_VARIABLES.items() if (value := environ.get(name))
+    }
     return SemanticSettings(**chosen), problems
 
 
@@ -109,6 +94,28 @@ def _load_table(name: str) -> tuple[Mapping[str, object], Problem | None]:
     if not isinstance(table, dict):
         return {}, Problem(path, f"{name} is no table", f"write [{name}]")
     return table, None
+
+
+def _read_distill(table: Mapping[str, object], path: str) -> tuple[DistillSettings, list[Problem]]:
+    chosen, problems, numbers = DistillSettings(), list[Problem](), dict[str, float]()
+    for key, value in table.items():
+        if key == "command" and isinstance(value, list) and value:
+            words = tuple(word for word in value if isinstance(word, str))
+            if len(words) == len(value) and words[0]:
+                chosen = chosen._replace(command=words)
+                continue
+            form = _FORMS[key]
+        elif key == "auto" and isinstance(value, bool):
+            chosen = chosen._replace(auto=value)
+            continue
+        elif key in _NUMBERS and _is_number(value) and value >= (key == "timeout"):
+            numbers[key] = float(value)
+            continue
+        else:
+            form = _FORMS.get(key, f"none of {', '.join(_FORMS)}")
+        problems.append(Problem(path, f"[distill] {key} is not understood", f"it is {form}"))
+    timeout, runs, dollars = (numbers.get(key, getattr(chosen, key)) for key in _NUMBERS)
+    return chosen._replace(timeout=timeout, runs_per_day=runs, dollars_per_day=dollars), problems
 
 
 def _is_number(value: object) -> TypeGuard[int | float]:
