@@ -503,6 +503,21 @@ def test_what_a_stash_mixed_when_it_was_put_back_without_drivers_is_put_right(tw
     both_survive(a)
 
 
+def test_an_edit_of_a_moved_record_that_git_does_not_know_outlives_a_stash(two) -> None:
+    """The stash tells of a deletion, the other clone of another move; the file itself is untracked."""
+    a, b = two
+    (a.root / record_path(X)).rename(a.root / "records/moved.md")
+    a.commits()
+    (b.root / "Ideas").mkdir()
+    (b.root / record_path(X)).rename(b.root / "Ideas/mine.md")
+    b.add_line("Ideas/mine.md", "measured on two machines")
+    b.git("stash", "push", "-q")
+    b.git("pull", "-q", "--no-rebase")
+    b.git("stash", "pop", "-q", code=None)
+    b.fix()
+    assert "measured on two machines" in b.texts()[X]
+
+
 def test_a_stash_that_was_dropped_brings_nothing_back(two) -> None:
     a, b = two
     drivers.unregister(str(b.root))

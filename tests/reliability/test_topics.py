@@ -437,6 +437,24 @@ def test_a_stashed_text_of_a_topic_that_is_an_event_or_was_taken_back_makes_none
     assert displaced.list_entries(str(b.root)) == []
 
 
+def test_what_a_hand_has_written_outlives_a_later_text_that_comes_back(clones):
+    """Git had taken the record of the topic for another note; it was edited before the next command."""
+    (a,) = clones(1)
+    a.save("Files", "in files")
+    first = a.path.read_bytes()
+    git(a.root, "add", "-A")
+    git(a.root, "commit", "-qm", "files")
+    a.save("An archive", "in an archive")
+    later = a.path.read_bytes()
+    a.path.write_bytes(first + b"written by hand\n")
+    of_another = first.replace(ID.encode(), b"another-note-aaaaaa")
+    where = str(a.path.relative_to(a.root))
+    displaced.save(str(a.root), where, b"", of_another, later)
+    heal(a.vault, a.caller())
+    assert a.note().title == "An archive"
+    assert [text for text in a.texts().values() if "written by hand" in text]
+
+
 @pytest.mark.parametrize("rebase", [False, True])
 def test_a_topic_begun_on_both_and_moved_on_one_is_one_record(rebase, clones):
     one, two = clones(2, rebase=rebase)

@@ -57,14 +57,17 @@ def plan_repair(
     result: Tree,
     context: MergeContext,
     marked_except: Collection[str] | None = None,
+    decided: Collection[str] = (),
 ) -> MergeOutcome:
     """The changes to git's merged tree that bring back each note's own text, once.
 
+    decided: paths of notes about which somebody, or Cortex, has decided already
     marked_except: if given, only notes with git's markers in their files, notes that git mixed into
     these, and nothing at these paths
     """
     plan = MergePlan(sides, context)
     damages = find_damage(sides, result, context.merge_note)
+    damages = [one for one in damages if not {one.path, *one.wrong_paths} & {*decided}]
     if marked_except is not None:
         damages = _find_marked(damages, sides.base, result, marked_except)
     while stay := [one for one in damages if _is_whole_elsewhere(one, damages, result)]:

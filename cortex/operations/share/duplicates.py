@@ -70,13 +70,8 @@ def join_files(vault: Vault, caller: Caller, *paths: str) -> MergeResolution | N
             data, _ = merge_notes(base, data, texts[path])
         if notes.read(data, kept).problems:
             return None
-        said = set(data.splitlines())
         for path, text in texts.items():
-            note = notes.read_strict(text, path)
-            committed = objects.read_at_revision(vault.root, "HEAD", path)
-            if not set(note.body.splitlines()) <= said and not same_text(text, committed):
-                named, _ = preserve_text(vault, caller, note)
-                data, _ = merge_notes(text, data, notes.write(named))
+            data = keep_left_out(vault, caller, path, text, data)
         mark_briefings_stale(vault)  # a run that ends here leaves briefings to heal
         if data != texts[kept]:
             files.replace(vault.root, kept, data, texts[kept])
@@ -87,6 +82,18 @@ def join_files(vault: Vault, caller: Caller, *paths: str) -> MergeResolution | N
             files.remove(vault.root, path)
     what = f"had the id of {', '.join(others)}; one file is kept, with the changes of both"
     return MergeResolution(kept, what)
+
+
+def keep_left_out(vault: Vault, caller: Caller, path: str, text: bytes, merged: bytes) -> bytes:
+    """What was merged of the note `text` at `path` and another one. Where lines of it are left out,
+    as of a topic that was saved later, and no commit has them, they become an event, which the
+    result names. Inside `record_lock`."""
+    note = notes.read(text, path)
+    is_said = set(note.body.splitlines()) <= set(merged.splitlines())
+    if is_said or same_text(text, objects.read_at_revision(vault.root, "HEAD", path)):
+        return merged
+    named, _ = preserve_text(vault, caller, note)
+    return merge_notes(text, merged, notes.write(named))[0]
 
 
 def _join_all(vault: Vault, caller: Caller, groups: list[tuple[str, ...]]) -> list[MergeResolution]:

@@ -52,7 +52,8 @@ def resolve_user_merge(root: str) -> tuple[tuple[MergeResolution, ...], tuple[Pr
         known = merging.load_in_progress(root) or saved or MergeState(how, "", {}, at)
         decided, waiting = resolve_unmerged(root, known)
         if how == "stash" and not waiting:
-            repaired, waiting = repair_index(root, how)
+            # A file that a stash has as moved may be untracked: then its tree tells of a deletion.
+            repaired, waiting = repair_index(root, how, [one.path for one in decided])
             decided += repaired
         if not waiting and merging.load_in_progress(root) is None:
             merging.clear_state(root)
@@ -194,10 +195,10 @@ def repair_merge(
         merged.result,
         MergeContext(merge_note=merge_notes, is_taken=lambda path: files.exists(root, path)),
         marked_except,
+        decided,
     )
-    resolved = [one for one in outcome.resolved if one.path not in decided]
-    problems, written = [], []
-    for action in (one for one in outcome.actions if one.path not in decided):
+    resolved, problems, written = list(outcome.resolved), [], []
+    for action in outcome.actions:
         now = read_work_tree_file(root, action.path)
         if not same_text(now, merged.result.get(action.path)):
             resolved = [one for one in resolved if one.path != action.path]

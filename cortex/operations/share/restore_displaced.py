@@ -22,6 +22,7 @@ from cortex.core.text.strings import short_hash
 from cortex.operations.records.preserve_text import find_event_of_text, preserve_text
 from cortex.operations.records.record_lock import record_lock
 from cortex.operations.share import check_merges
+from cortex.operations.share.duplicates import keep_left_out
 from cortex.operations.share.own_folders import gather_strays
 from cortex.operations.share.resolve_conflicts import merge_notes, same_text
 from cortex.vault import files
@@ -79,7 +80,7 @@ def _restore_entry(vault: Vault, caller: Caller, entry: DisplacedNote) -> list[M
     ):
         return []
     if there := _find_existing_path(vault, caller, entry.displaced_text):
-        return [] if is_event_path(there) else _merge_into_existing(root, there, entry)
+        return [] if is_event_path(there) else _merge_into_existing(vault, caller, there, entry)
     text, other_text = entry.displaced_text, entry.written_text
     name, other_name = _display_name(text), _display_name(other_text)
     home = _original_path(root, text, entry.base, path)
@@ -147,14 +148,17 @@ def _find_existing_path(vault: Vault, caller: Caller, data: bytes) -> str:
     return next((path for path in paths if path.endswith(end)), "")
 
 
-def _merge_into_existing(root: str, path: str, entry: DisplacedNote) -> list[MergeResolution]:
+def _merge_into_existing(
+    vault: Vault, caller: Caller, path: str, entry: DisplacedNote
+) -> list[MergeResolution]:
     """Merge what was displaced into the note, which a revert or pick may have brought back."""
-    now = files.read(root, path)
-    base = entry.base if note_id(entry.base) == note_id(entry.displaced_text) else b""
-    data, _ = merge_notes(base, now, entry.displaced_text)
-    if data == now:
-        return []
-    files.replace(root, path, data, now)
+    with record_lock(vault):
+        now = files.read(vault.root, path)
+        base = entry.base if note_id(entry.base) == note_id(entry.displaced_text) else b""
+        data, _ = merge_notes(base, now, entry.displaced_text)
+        if data == now:
+            return []
+        files.replace(vault.root, path, keep_left_out(vault, caller, path, now, data), now)
     return [MergeResolution(path, "git had left out what was changed in it; it is back")]
 
 
