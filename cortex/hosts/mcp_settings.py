@@ -72,11 +72,12 @@ def snippet() -> str:
     return json.dumps({"mcpServers": {NAME: {"command": NAME, "args": ["mcp"]}}})
 
 
-def change(
-    name: str, action: str, root: str, words: Sequence[str], *, user: bool, dry_run: bool
-) -> McpChange:
-    """Install or remove the server of one host, in the project at `root` or for the `user`.
-    `words` are options of `cortex mcp`. Raises `InvalidInputError`, `ConflictError`."""
+def plan_change(
+    name: str, action: str, root: str, words: Sequence[str], *, user: bool
+) -> tuple[McpChange, SettingsChange]:
+    """What installs or removes the server of one host, in the project at `root` or for the `user`;
+    nothing is written before `settings_edit.apply_change`. `words` are options of `cortex mcp`; without
+    any an entry keeps those that it has. Raises `InvalidInputError`, `ConflictError`."""
     host = HOSTS[name]
     user = user or not host.project
     path = _settings_path(host, root, user=user)
@@ -91,9 +92,11 @@ def change(
     present = servers.find(text)
     if present is not None:
         _refuse_another(path, present)
-    # What else a person has written into it, such as its environment, stays.
-    entry = {**(present or {}), **_entry(host, words, own=user)}
     if action == "install":
+        if present and not words:
+            words = present["args"][present["args"].index("mcp") + 1 :]
+        # What else a person has written into it, such as its environment, stays.
+        entry = {**(present or {}), **_entry(host, words, own=user)}
         outcome = "unchanged" if present == entry else "updated" if present else "installed"
         text = servers.put(text, entry) if present != entry else text
         after: bytes | None = text.encode(*_ENCODING)
@@ -110,14 +113,14 @@ def change(
         after = None if is_ours and text.strip() in ("", "{}") else text.encode(*_ENCODING)
         record = None
     todo = SettingsChange(path, real, before, after, (), record, bool(present), record_name)
-    diff = ""
-    if dry_run:
-        old, new = ((data or b"").decode(*_ENCODING).splitlines() for data in (before, after))
-        diff = "\n".join(unified_diff(old, new, path, path, lineterm="", n=2))
-    elif todo.has_changes:
-        settings_edit.apply_change(todo)
     step = f"{name}: {host.next_step}" if outcome in ("installed", "updated") else ""
-    return McpChange(name, path, outcome, diff, step)
+    return McpChange(name, path, outcome, next_step=step), todo
+
+
+def diff_of(todo: SettingsChange) -> str:
+    """What a change would do to its file."""
+    old, new = ((data or b"").decode(*_ENCODING).splitlines() for data in (todo.before, todo.after))
+    return "\n".join(unified_diff(old, new, todo.file, todo.file, lineterm="", n=2))
 
 
 def _settings_path(host: McpHost, root: str, *, user: bool) -> str:

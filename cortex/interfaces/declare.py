@@ -17,7 +17,7 @@ from cortex.core.text.value import NamedTuple
 from cortex.operations import VERBS
 
 # Parameters that the interface fills in.
-SUPPLIED_PARAMETERS = ("vault", "caller", "answer_command", "say", "launch", "find")
+SUPPLIED_PARAMETERS = ("vault", "caller", "answer_command", "say", "launch", "vault_name")
 # `int` and `float` read blanks, _ and digits of every script.
 _PLAIN_NUMBER_RE = re.compile(r"[-+.0-9A-Za-z]+")
 _PARAMETER_DOC_RE = re.compile(r"([a-z_]+): (\S.*)")

@@ -11,7 +11,8 @@ import pytest
 
 from cortex.core.model.problem import ConflictError, InvalidInputError
 from cortex.core.text import jsonc
-from cortex.hosts.mcp_settings import HOSTS, change
+from cortex.hosts import settings_edit
+from cortex.hosts.mcp_settings import HOSTS, McpChange, diff_of, plan_change
 
 JSON_BEFORE = {
     "absent": None,
@@ -50,8 +51,13 @@ def path_of(host: str, project: Path) -> Path:
 
 def act(
     host: str, action: str, project: Path, *words: str, user: bool = False, dry_run: bool = False
-):
-    return change(host, action, str(project), words, user=user, dry_run=dry_run)
+) -> McpChange:
+    told, todo = plan_change(host, action, str(project), words, user=user)
+    if dry_run:
+        return told._replace(diff=diff_of(todo))
+    if todo.has_changes:
+        settings_edit.apply_change(todo)
+    return told
 
 
 def servers_in(host: str, data: bytes) -> dict:
@@ -129,7 +135,7 @@ def test_what_cannot_be_edited_is_left_alone(project, tmp_path) -> None:
     with pytest.raises(InvalidInputError):
         act("cursor", "install", project)
     with pytest.raises(InvalidInputError):
-        change("cursor", "install", "", [], user=False, dry_run=False)
+        plan_change("cursor", "install", "", [], user=False)
 
 
 def test_what_a_person_adds_to_the_entry_stays(project) -> None:
@@ -149,6 +155,25 @@ def test_what_a_person_adds_to_the_entry_stays(project) -> None:
     assert (kept["env"], kept["startup_timeout_sec"]) == ({"A": "1"}, 5)
     act("codex", "remove", project)
     assert tomllib.loads(path.read_text()) == {"b": {}}
+
+
+def test_options_stay_unless_others_are_given(project, cortex) -> None:
+    act("cursor", "install", project, "--tools", "agent")
+    assert act("cursor", "install", project).outcome == "unchanged"
+    done = cortex("mcp", "install", "cursor", "--vault", ".", "--tools", "all", cwd=str(project))
+    assert done.returncode == 2  # there is no vault
+    cortex("init", ".", "--no-git", cwd=str(project))
+    cortex("mcp", "install", "cursor", "--vault", ".", cwd=str(project))
+    args = servers_in("cursor", path_of("cursor", project).read_bytes())["cortex"]["args"]
+    assert args[-3:] == ["mcp", "--vault", str(project)]
+
+
+def test_nothing_is_written_where_one_of_several_files_cannot_be_edited(project, cortex) -> None:
+    (project / ".gemini").mkdir()
+    (project / ".gemini/settings.json").write_text("{broken")
+    done = cortex("mcp", "install", "claude", "gemini", "codex", cwd=str(project))
+    assert done.returncode == 2
+    assert not (project / ".mcp.json").exists()
 
 
 def test_servers_in_a_form_that_takes_no_table_are_left_alone(project) -> None:

@@ -229,7 +229,7 @@ def talk(folder: str, *messages: object, words: tuple[str, ...] = ()) -> list[di
     with subprocess.Popen(line, cwd=folder, stdin=-1, stdout=-1, stderr=-1, text=True) as process:
         process.stdin.write(said)
         process.stdin.flush()
-        expected = sum(isinstance(one, dict) and "id" in one for one in messages)
+        expected = said.count('"id": ')
         answers = [json.loads(process.stdout.readline()) for _ in range(expected)]
         process.stdin.close()
         assert process.stdout.read() == ""
@@ -301,6 +301,15 @@ def test_what_is_printed_anywhere_does_not_reach_the_wire(vault, monkeypatch, tm
     assert all("result" in one for one in answers)
 
 
+def test_half_a_character_is_answered(vault) -> None:
+    asked = json.dumps(request(2, "tools/call", name="search", arguments={"query": "lone X"}))
+    answers = talk(
+        vault.root, hello(1, "2025-11-25"), asked.replace("X", "\\ud800"), request(3, "ping")
+    )
+    assert [one["id"] for one in answers] == [1, 2, 3]
+    assert "result" in answers[1]
+
+
 def test_a_call_that_is_cancelled_or_left_is_done_whole_or_not_at_all(vault) -> None:
     line = [sys.executable, "-m", "cortex", "mcp", "--tools", "all"]
     for stop in ("cancel", "close", "kill"):
@@ -357,7 +366,9 @@ def test_what_cannot_be_served_is_said_at_once(vault, cortex) -> None:
         (["--http", "8765x"], "is no HOST:PORT"),
         (["--http", "0.0.0.0:0"], "no token is set"),
         (["install"], "which host?"),
-        (["serve", "claude"], "serve takes no host"),
+        (["serve", "claude"], "HOSTS does not go with this"),
+        (["--allow", "box.lan"], "--allow does not go with this"),
+        (["install", "claude", "--http", "127.0.0.1:0"], "--http does not go with this"),
     ):
         done = cortex("mcp", *words)
         assert done.returncode == 2, words
@@ -400,6 +411,7 @@ def test_http_lets_in_who_may(vault) -> None:
         assert post(port) == 200
         assert post(port, origin=f"http://localhost:{port}") == 200
         assert post(port, origin="http://evil.example") == 403
+        assert post(port, origin="http://localhost:3000") == 403
         assert post(port, host="evil.example") == 421
         assert post(port, host=f"evil.example:{port}") == 421
     with http_server(vault.root, "--allow", "box.lan", token=TOKEN, host="0.0.0.0") as port:

@@ -196,9 +196,20 @@ def test_pages_go_on_where_the_last_one_ended_though_notes_come_and_go(
     seen += [one["path"] for one in second.content["hits"]]
     third = call("search", query="pear", limit=10, cursor=second.content["next_cursor"])
     seen += [one["path"] for one in third.content["hits"]]
-    assert sorted(seen) == [f"n{n:02}.md" for n in range(25)]
+    assert sorted(seen) == [*(f"n{n:02}.md" for n in range(25)), "new.md"]  # each once
     assert "next_cursor" not in third.content
     assert "arguments" in refused(call, "search", query="plum", cursor=first.content["next_cursor"])
+
+
+def test_pages_of_a_recall_hold_each_record_once_though_use_changes_its_rank(call, vault) -> None:
+    for number in range(23):
+        call("mem_save", title=f"Pear {number} is ripe", type=["learning", "decision"][number % 2])
+    seen, cursor = [], None
+    while cursor != "":
+        page = call("recall", limit=4, cursor=cursor).content
+        seen += [one["id"] for one in page["hits"]]
+        cursor = page.get("next_cursor", "")
+    assert len(seen) == len({*seen}) == 23
 
 
 # What a record says is data
@@ -286,3 +297,32 @@ def test_the_session_of_the_host_is_that_of_what_is_saved(call, monkeypatch, vau
     assert "session: s-42" in call("show", id=kept.content["id"]).text
     other = call("mem_save", title="Plums do not keep", type="learning", session_id="s-7")
     assert "session: s-7" in call("show", id=other.content["id"]).text
+
+
+def test_a_prompt_joins_the_session_that_is_going_on(call, vault) -> None:
+    call("mem_session_start", id="s-9", goal="Make jam")
+    call("mem_save_prompt", content="Why does it not set?")
+    call("status")
+    assert call("session", action="list").content["total"] == 1
+    assert "ended" in call("mem_session_summary", content="## Goal\n\nJam").text
+
+
+def test_each_line_that_says_its_kind_is_a_record(call, vault) -> None:
+    call("capture", content="We talked.\n\n- Decision: boil for an hour\n- Gotcha: the pan burns")
+    call("capture", content="[MEMORY: decision] use pears\n[MEMORY: gotcha] plums foam")
+    call("capture", content="Decision: use quinces\nbecause they gel")
+    found = call("recall", scope="recent", limit=20).content["hits"]
+    assert sorted((one["type"], one["title"]) for one in found) == [
+        ("decision", "Boil for an hour"),
+        ("decision", "Use pears"),
+        ("decision", "Use quinces"),
+        ("gotcha", "Plums foam"),
+        ("gotcha", "The pan burns"),
+    ]
+
+
+def test_hints_speak_of_the_arguments_of_the_tool(call, vault) -> None:
+    old = call("mem_save", title="Use pears", type="decision").content["id"]
+    assert "replacement" in refused(call, "supersede", record_id=old, replacement=old)
+    assert "--by" not in refused(call, "supersede", record_id=old, replacement=old)
+    assert "cursor" in refused(call, "recall", words="x")

@@ -124,3 +124,20 @@ def test_plans_are_those_of_the_branch_with_what_is_done(vault, git, cortex) -> 
         "text": "Mend the cart",
         "is_done": False,
     }
+
+
+def test_a_plan_of_no_project_is_of_every_project(vault_from, caller) -> None:
+    vault = vault_from("=== plan.md\n---\ntype: plan\n---\n# Jam\n\n- [x] buy pears\n- [ ] boil\n")
+    Path(caller.cwd, ".cortex-project").write_text("shop\n")
+    (found,) = plan(vault, caller).hits
+    assert (found.done, len(found.steps)) == (1, 2)
+
+
+def test_what_is_left_out_is_counted(week, cortex) -> None:
+    brief = reflect(week, caller_at(DAY.format(20)), scope="all", since=0, style="brief")
+    whole = reflect(week, caller_at(DAY.format(20)), scope="all", since=0, style="full")
+    assert whole.more == {}
+    for name, count in brief.more.items():
+        assert len(getattr(brief, name)) + count == len(getattr(whole, name))
+    texts = [one.text for one in whole.journey]
+    assert len(texts) == len({*texts})

@@ -10,8 +10,13 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from cortex.core.distill.records import distilled_records
-from cortex.core.extract import PASSAGE_TYPES, TAGS_ONLY_TYPES, candidate_records
-from cortex.core.extract.candidate import LeadingPhrases
+from cortex.core.extract import (
+    PASSAGE_TYPES,
+    TAGS_ONLY_TYPES,
+    candidate_records,
+    find_candidates,
+)
+from cortex.core.extract.candidate import TAG_LAYER, LeadingPhrases
 from cortex.core.extract.learnings import find_learnings
 from cortex.core.model import event as events, session_note as sessions, topics, turn_summary
 from cortex.core.model.event import Event
@@ -174,8 +179,8 @@ def _records_from_event(event: Event, phrases: LeadingPhrases) -> list[Record]:
     passive = event.type == "passive"
     if passive and (found := _learning_records(event) or _session_records(event, phrases)):
         return found
-    if event.type == "manual" and (tagged := _memory_tag_record(event)):
-        return [tagged]
+    if event.type == "manual" and (marked := _marked_records(event)):
+        return marked
     type_, title = _type_and_title(event)
     type_ = "note" if passive else type_
     return [
@@ -369,6 +374,21 @@ def _memory_tag_record(event: Event) -> Record | None:
 
     one = memory_tags.parse_single_tag(event.text)
     return candidate_records.candidate_to_record(one, base_record(event)) if one else None
+
+
+def _marked_records(event: Event) -> list[Record]:
+    """The records of a capture that is one memory tag with what it says, or of which several lines,
+    or one below the first, say their kind."""
+    if tagged := _memory_tag_record(event):
+        return [tagged]
+    lines = event.text.splitlines()
+    if not any(":" in line or turn_summary.MEMORY_TAG_START in line.lower() for line in lines[1:]):
+        return []
+    found = [one for one in find_candidates(event.text) if one.is_marked or one.layer == TAG_LAYER]
+    first = next(number for number, line in enumerate(lines, 1) if line.strip())
+    if len(found) == 1 and found[0].line == first:
+        return []  # the rest of the text is about it
+    return [candidate_records.candidate_to_record(one, base_record(event)) for one in found]
 
 
 def _as_topic_record(record: Record) -> Record:

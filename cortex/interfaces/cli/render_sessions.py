@@ -166,5 +166,6 @@ def reflect(answer: Any) -> Iterable[str]:
     for heading in _REFLECT_SECTIONS:
         rows = getattr(answer, heading)
         lines = (f"- {escape(one.text)}  {dim(one.date[:10], one.id)}" for one in rows)
-        yield from section(heading.replace("_", " ").capitalize(), lines)
+        more = f", and {answer.more[heading]} before these" if heading in answer.more else ""
+        yield from section(f"{heading.replace('_', ' ').capitalize()}{dim(more)}", lines)
     yield from problem_lines(answer.problems, MAX_PROBLEMS)

@@ -8,7 +8,6 @@ import re
 import sys
 import time
 from contextlib import suppress
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from cortex import __version__
@@ -60,8 +59,8 @@ def run_command(argv: list[str], alias: str) -> int:
         only_looks = name in _VERBS_WITHOUT_SETUP or given.get("check") or given.get("dry_run")
         if not only_looks and not checkout.has_merge_drivers(vault.root):
             _set_up_clone(vault)
-    if "find" in parsed.declared.supplied:
-        supplied["find"] = partial(find_vault, parsed.vault, caller.cwd, os.environ)
+    if "vault_name" in parsed.declared.supplied:
+        supplied["vault_name"] = parsed.vault
     if "answer_command" in parsed.declared.supplied:
         supplied |= {
             "answer_command": daemon_client.answer_command,

@@ -4,19 +4,24 @@ from __future__ import annotations
 
 import io
 import os
+import re
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from cortex.core.model.caller import Caller
-from cortex.core.model.problem import InvalidInputError
+from cortex.core.model.caller import Caller, no_progress
+from cortex.core.model.problem import CortexError, InvalidInputError
 from cortex.core.text.agent_escape import escape_for_agent
 from cortex.core.text.strings import shorten
+from cortex.index.refresh import query_index
 from cortex.interfaces.cli import command, render
 from cortex.interfaces.cli.terminal.view import View
 from cortex.interfaces.declare import Declaration, declaration_of, load_verb
 from cortex.interfaces.mcp import paging
-from cortex.interfaces.mcp.tools import DESTRUCTIVE_VERBS, READING_VERBS, Tool
+from cortex.interfaces.mcp.tools import DESTRUCTIVE_VERBS, OPEN_VERBS, READING_VERBS, Tool
 from cortex.operations.care.set_up_clone import set_up_clone
+from cortex.operations.find.project_context import resolve_project
+from cortex.operations.sessions.live_sessions import list_live_sessions
+from cortex.operations.sessions.resolve_session import session_name
 from cortex.vault.git import checkout
 from cortex.vault.locate import Vault
 
@@ -72,7 +77,7 @@ def describe(name: str, tool: Tool) -> dict[str, Any]:
         "description": tool.description or f"{declared.summary} {declared.description}".strip(),
         "inputSchema": schema,
         "outputSchema": answer,
-        "annotations": {**hint, "openWorldHint": False},
+        "annotations": {**hint, "openWorldHint": tool.verb in OPEN_VERBS},
     }
 
 
@@ -84,14 +89,20 @@ def call_tool(
     declared = declare(tool)
     parameters = {one.label: one.name for one in declared.parameters if one.label}
     has_pages = paging.has_pages(tool.verb)
-    hint = f"arguments of {name}: {', '.join(parameters)}"
-    if unknown := arguments.keys() - {*parameters, *(("cursor",) if has_pages else ())}:
+    labels = [*parameters, "cursor"] if has_pages else [*parameters]
+    hint = f"arguments of {name}: {', '.join(labels)}"
+    if unknown := arguments.keys() - {*labels}:
         raise InvalidInputError(f"{name} has no argument {min(unknown)!r}", hint)
     said = {key: one for key, one in arguments.items() if one is not None}
     cursor = said.pop("cursor", "") if has_pages else ""
     session = os.environ.get(_SESSION_VARIABLE) if tool.verb in _VERBS_OF_SESSION else None
     given: dict[str, object] = {"session": session} if session else {}
     given |= {**tool.defaults, **{parameters[key]: one for key, one in said.items()}, **tool.fixed}
+    if tool.verb in render.FRAMED_VERBS:  # they stand in a frame of ours
+        given = {
+            key: escape_for_agent(one) if isinstance(one, str) else one
+            for key, one in given.items()
+        }
     supplied: dict[str, object] = {}
     root = ""
     if "vault" in declared.supplied:
@@ -99,14 +110,18 @@ def call_tool(
         root = vault.root
         if tool.verb not in _VERBS_WITHOUT_SETUP and not checkout.has_merge_drivers(root):
             set_up_clone(vault)
+        if given.get("type") == "prompt" and not given.get("session"):
+            given["session"] = _live_session(vault, caller, str(given.get("project", "")))
     page = paging.open_page(tool.verb, given, cursor) if has_pages else None
     given = given if page is None else given | {"number": page.fetched}
     asked = command.Command(load_verb(tool.verb), declared, given, as_json=True, vault="")
     try:
         answer = command.call(asked, caller, supplied, root)
-    except InvalidInputError as error:
-        if error.hint == f"cortex {tool.verb} --help":
-            error.hint = hint
+    except CortexError as error:
+        error.hint = hint if error.hint == f"cortex {tool.verb} --help" else error.hint
+        for one in declared.parameters:
+            if one.label:  # the tool's own names, not those of the command line
+                error.hint = re.sub(rf"{one.flag}\b(?!-)", one.label, error.hint)
         raise
     answer, following = page.cut(answer) if page else (answer, "")
     content = render.as_json(answer)
@@ -120,6 +135,16 @@ def call_tool(
         content["next_cursor"] = following
         text = f"{text}\n\nmore with cursor {following}"
     return ToolAnswer(_neutral(content, keep_text=tool.verb in render.FRAMED_VERBS), text)
+
+
+def _live_session(vault: Vault, caller: Caller, project: str) -> str:
+    """The one session of a project that is going on: a prompt of none would begin another."""
+    project = resolve_project(vault, caller, project)
+    live = query_index(
+        vault, no_progress, lambda now: list_live_sessions(now.catalogue, caller.now), words=False
+    )
+    names = [session_name(one.row) for one in live if one.row.project == project]
+    return names[0] if len(names) == 1 else ""
 
 
 def _text_of(verb: str, answer: Any, view: View) -> str:

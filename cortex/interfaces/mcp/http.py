@@ -63,13 +63,6 @@ def listen_on_http(
     """Serve any number of clients until the process is ended. `names` are those under which others
     may reach it beside this machine's loopback."""
     host, port = address
-    known = [*_LOOPBACK[:2], "[::1]", host, socket.gethostname(), *names]
-    hosts = [form for name in dict.fromkeys(known) for form in (name, f"{name}:*")]
-    security = TransportSecuritySettings(
-        allowed_hosts=hosts,
-        allowed_origins=[f"{scheme}://{one}" for scheme in ("http", "https") for one in hosts],
-    )
-    app: Any = server.streamable_http_app(transport_security=security, host=host)
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
         listener = socket.create_server((host, port), family=family)
@@ -78,10 +71,15 @@ def listen_on_http(
         raise InvalidInputError(
             f"cannot listen on {host}:{port}: {error.strerror}", hint
         ) from error
+    port = listener.getsockname()[1]
+    known = [*_LOOPBACK[:2], "[::1]", host, socket.gethostname(), *names]
+    hosts = [form for name in dict.fromkeys(known) for form in (name, f"{name}:{port}")]
+    # A page of another port is another origin; a proxy with TLS has none.
+    origins = [*(f"http://{one}" for one in hosts[1::2]), *(f"https://{one}" for one in names)]
+    security = TransportSecuritySettings(allowed_hosts=hosts, allowed_origins=origins)
+    app: Any = server.streamable_http_app(transport_security=security, host=host)
     shown = f"[{host}]" if ":" in host else host
-    print(
-        f"listening on http://{shown}:{listener.getsockname()[1]}/mcp", file=sys.stderr, flush=True
-    )
+    print(f"listening on http://{shown}:{port}/mcp", file=sys.stderr, flush=True)
     config = uvicorn.Config(
         _TokenGuard(app, token) if token else app, log_level="warning", access_log=False
     )

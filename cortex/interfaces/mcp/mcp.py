@@ -10,13 +10,13 @@ from typing import Literal, NamedTuple
 
 from cortex.core.model.caller import Caller
 from cortex.core.model.problem import InvalidInputError
-from cortex.hosts import mcp_settings
+from cortex.hosts import mcp_settings, settings_edit
 from cortex.hosts.mcp_settings import McpChange, McpHostName
 from cortex.interfaces.mcp.tools import select_tools
 from cortex.operations.care.hook_status import project_root
-from cortex.vault.locate import Vault
+from cortex.vault.locate import find_vault
 
-_INSTALL_HINT = "pip install 'cortex-vault[mcp]'"
+_INSTALL_HINT = "pip install 'mcp>=2.2,<3', in the environment of cortex"
 
 
 class McpResult(NamedTuple):
@@ -35,7 +35,7 @@ class McpResult(NamedTuple):
 
 def mcp(
     caller: Caller,
-    find: Callable[[], Vault],
+    vault_name: str,
     action: Literal["serve", "install", "remove"] = "serve",
     hosts: list[McpHostName] | None = None,
     *,
@@ -50,7 +50,7 @@ def mcp(
     Over standard input and output, as agents' hosts start it, or over HTTP. Others than this machine
     are let in with a token alone, which $CORTEX_MCP_TOKEN holds and every request brings. install
     writes the server into the settings of a host, and changes no other byte; remove takes it out
-    again. The package mcp is an extra: pip install 'cortex-vault[mcp]'.
+    again. The package mcp is an extra: pip install 'mcp>=2.2,<3'.
 
     action: serve (by default), install or remove
     hosts: of install and remove: claude, codex, cursor, gemini, vscode, windsurf
@@ -64,12 +64,22 @@ def mcp(
     Example: cortex mcp install claude cursor
     Example: cortex mcp --http 127.0.0.1:8765
     """
+    find = partial(find_vault, vault_name, caller.cwd, os.environ)
     selected = select_tools(tools)
-    if action != "serve":
-        words = [] if tools == ("default",) else ["--tools", ",".join(tools)]
+    is_serving = action == "serve"
+    unfit: dict[str, object] = {
+        "HOSTS": hosts,
+        "--user": user,
+        "--dry-run": dry_run,
+        "--allow": allow and not http,
+    }
+    unfit = unfit if is_serving else {"--http": http, "--allow": allow}
+    if wrong := next((option for option, is_given in unfit.items() if is_given), ""):
+        raise InvalidInputError(f"{wrong} does not go with this", "cortex mcp --help")
+    if not is_serving:
+        words = ["--tools", ",".join(tools)] if tools != ("default",) else []
+        words += ["--vault", find().root] if vault_name else []
         return _change_settings(caller.cwd, action, hosts or [], words, user=user, dry_run=dry_run)
-    if hosts:
-        raise InvalidInputError("serve takes no host", "cortex mcp install HOST")
     if find_spec("mcp") is None:
         raise InvalidInputError("the package mcp is not installed", _INSTALL_HINT)
     token = os.environ.get("CORTEX_MCP_TOKEN", "")
@@ -93,12 +103,16 @@ def _change_settings(
     if not hosts:
         hint = f"cortex mcp {action} {' or '.join(mcp_settings.HOSTS)}"
         raise InvalidInputError("which host?", hint)
-    root = project_root(cwd)
-    done = (
-        mcp_settings.change(name, action, root, words, user=user, dry_run=dry_run)
-        for name in dict.fromkeys(hosts)
-    )
-    return McpResult(tuple(done))
+    root, once = project_root(cwd), dict.fromkeys(hosts)
+    # Everything is looked at before anything is written.
+    planned = [mcp_settings.plan_change(one, action, root, words, user=user) for one in once]
+    if dry_run:
+        shown = (told._replace(diff=mcp_settings.diff_of(todo)) for told, todo in planned)
+        return McpResult(tuple(shown))
+    for _, todo in planned:
+        if todo.has_changes:
+            settings_edit.apply_change(todo)
+    return McpResult(tuple(told for told, _ in planned))
 
 
 def _take_standard_streams() -> tuple[int, int]:

@@ -1,5 +1,5 @@
-"""Pages of a list of notes. A cursor is bound to its question and names the last note of its page, so
-that notes which come or go meanwhile make nothing appear twice."""
+"""Pages of a list of notes. A cursor is bound to its question and tells which notes were shown, so that
+none appears twice though notes come, go and change their places meanwhile."""
 
 from __future__ import annotations
 
@@ -9,32 +9,32 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from cortex.core.model.problem import InvalidInputError
-from cortex.core.text.strings import short_hash
+from cortex.core.text.strings import hash_bytes
 
 # verb -> notes of a page unless `number` says otherwise, and of all pages together
 _PAGE_SIZES = {"search": (10, 1000), "recall": (10, 200)}
 _SLACK = 20  # notes that may have come before the end of the last page since
+_QUESTION_BYTES, _NOTE_BYTES = 6, 4  # of digests
 
 
 class Page(NamedTuple):
     """A page that is asked for."""
 
-    question: str  # a digest of the verb and its values without the number
-    shown: int  # notes of the pages before
-    last: str  # path of the last of them
+    question: bytes  # a digest of the verb and its values without the number
+    shown: tuple[bytes, ...]  # digests of the paths of the notes of the pages before
     size: int
+    most: int  # notes of all pages
     fetched: int  # notes that the verb is asked for
 
     def cut(self, answer: Any) -> tuple[Any, str]:
         """The answer with the notes of this page alone, and the cursor of the next one or nothing."""
-        paths = [one.path for one in answer.hits]
-        start = paths.index(self.last) + 1 if self.last in paths else min(self.shown, len(paths))
-        hits = answer.hits[start : start + self.size]
-        end, most = start + len(hits), _PAGE_SIZES[self.question.partition(" ")[0]][1]
-        if not hits or end >= min(answer.total, most):
-            return answer._replace(hits=hits), ""
-        words = json.dumps([self.question, end, hits[-1].path])
-        return answer._replace(hits=hits), base64.urlsafe_b64encode(words.encode()).decode()
+        left = {hash_bytes(one.path, _NOTE_BYTES): one for one in answer.hits}
+        new = [one for one in left if one not in self.shown][: self.size]
+        page = answer._replace(hits=type(answer.hits)(left[one] for one in new))
+        shown = (*self.shown, *new)
+        if not new or len(shown) >= min(answer.total, self.most):
+            return page, ""
+        return page, base64.urlsafe_b64encode(self.question + b"".join(shown)).decode()
 
 
 def has_pages(verb: str) -> bool:
@@ -53,14 +53,16 @@ def open_page(verb: str, given: Mapping[str, object], cursor: object) -> Page | 
     if not 0 < size <= most:
         return None
     values = sorted((key, one) for key, one in given.items() if key != "number")
-    question = f"{verb} {short_hash(json.dumps(values, default=str), 10)}"
+    question = hash_bytes(json.dumps([verb, values], default=str), _QUESTION_BYTES)
     if not cursor:
-        return Page(question, 0, "", size, size)
+        return Page(question, (), size, most, size)
     try:
-        asked, shown, last = json.loads(base64.urlsafe_b64decode(str(cursor)))
-    except (ValueError, TypeError):
-        asked, shown, last = "", 0, ""
-    if asked != question or not isinstance(shown, int) or not isinstance(last, str):
+        data = base64.urlsafe_b64decode(str(cursor))
+    except ValueError:
+        data = b""
+    if data[:_QUESTION_BYTES] != question:
         hint = "give the next_cursor of the answer before, with the same arguments"
         raise InvalidInputError("this cursor is of no answer to these arguments", hint)
-    return Page(question, shown, last, size, min(max(shown, 0) + size + _SLACK, most))
+    told = data[_QUESTION_BYTES:]
+    shown = tuple(told[at : at + _NOTE_BYTES] for at in range(0, len(told), _NOTE_BYTES))
+    return Page(question, shown, size, most, min(len(shown) + size + _SLACK, most))

@@ -10,6 +10,7 @@ from urllib.parse import unquote
 
 from cortex.core.model.caller import Caller
 from cortex.core.model.problem import NotFoundError
+from cortex.core.text.agent_escape import escape_for_agent
 from cortex.interfaces.mcp.call import FindVault, call_tool
 from cortex.interfaces.mcp.tools import Tool
 from cortex.vault.templates import list_template_names, read_template
@@ -17,10 +18,14 @@ from cortex.vault.templates import list_template_names, read_template
 _MARKDOWN, _JSON = "text/markdown", "application/json"
 _PROMPT_ROOMS = ("prompts", "commands")  # ours, and the commands of the plugin
 _WITHOUT_SHELL = (
-    "Where there is no shell, call the tools of the same names (recall, search, show, capture, …) in place"
-    " of the commands.\n\n"
+    "Where there is no shell, use tools in place of these commands: recall, search and show to look,"
+    " capture with a line such as `Decision: …` to keep, supersede to correct. cortex mcp --tools all has"
+    " the others under their own names.\n\n"
 )
 _FIELD_RE = re.compile(r'^([a-z-]+): (".*")$', re.MULTILINE)
+
+
+_DECISIONS = {"type": ["decision", "rejection"], "number": 200, "branch": ".", "project": "."}
 
 
 class Resource(NamedTuple):
@@ -37,7 +42,7 @@ RESOURCES: dict[str, Resource] = {
     ),
     "cortex://decisions": Resource(
         "What was decided and rejected, of this branch and of none", _MARKDOWN,
-        Tool("recall", fixed={"type": ["decision", "rejection"], "number": 200, "branch": "."}),
+        Tool("recall", fixed=_DECISIONS),
     ),
     "cortex://plan": Resource(
         "The plan of this branch, with what is done", _MARKDOWN, Tool("plan")
@@ -91,7 +96,8 @@ def fill_prompt(name: str, arguments: Mapping[str, str]) -> dict[str, Any]:
     """A prompt with its words filled in. Raises `NotFoundError`."""
     for known, fields, body in _read_prompts():
         if known == name:
-            text = body.replace("$ARGUMENTS", arguments.get("words", "")).strip()
+            words = escape_for_agent(arguments.get("words", ""))
+            text = body.replace("$ARGUMENTS", words).strip()
             text = (_WITHOUT_SHELL if "```sh" in body else "") + text
             message = {"role": "user", "content": {"type": "text", "text": text}}
             return {"description": fields["description"], "messages": [message]}

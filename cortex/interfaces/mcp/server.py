@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import ctypes
 import gc
+import json
 import os
 import time
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import suppress
 from typing import Any
 
@@ -24,6 +25,7 @@ from cortex.core.model.problem import CortexError, InvalidInputError, NotFoundEr
 from cortex.core.text.agent_escape import escape_for_agent
 from cortex.index import engines
 from cortex.index.refresh import look_by
+from cortex.interfaces.cli.command import json_line
 from cortex.interfaces.mcp import resources
 from cortex.interfaces.mcp.call import FindVault, call_tool, describe
 from cortex.interfaces.mcp.tools import Tool
@@ -143,14 +145,26 @@ def serve(
         memory.close()
 
 
+def _whole_characters(line: str) -> str:
+    try:
+        return json_line(json.loads(line))
+    except (ValueError, RecursionError):
+        return line
+
+
 def listen_on_stdio(server: Server[Any], wire: tuple[int, int]) -> None:
     """Serve one client over these descriptors."""
     how: _Json = {"encoding": "utf-8", "errors": "replace"}
     with open(wire[0], **how) as incoming, open(wire[1], "w", **how) as outgoing:
 
+        async def lines() -> AsyncIterator[str]:
+            async for line in anyio.wrap_file(incoming):
+                # Half of a character, as JavaScript sends it: the SDK would drop the request.
+                yield _whole_characters(line) if "\\ud" in line.lower() else line
+
         async def run() -> None:
-            files = anyio.wrap_file(incoming), anyio.wrap_file(outgoing)
-            async with stdio_server(*files) as (read, write):
+            source: Any = lines()
+            async with stdio_server(source, anyio.wrap_file(outgoing)) as (read, write):
                 await server.run(read, write, server.create_initialization_options())
 
         anyio.run(run)

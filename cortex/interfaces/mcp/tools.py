@@ -26,7 +26,8 @@ READING_VERBS = frozenset({
     "actions", "entities", "graph", "history", "meetings", "plan", "recall", "remind", "schema",
     "search", "show", "status", "timeline", "topic",
 })  # fmt: skip
-DESTRUCTIVE_VERBS = frozenset({"delete", "prune", "layout"})
+DESTRUCTIVE_VERBS = frozenset({"delete", "layout", "merge", "prune"})
+OPEN_VERBS = frozenset({"distill", "embed", "extract", "sync"})  # they may ask another machine
 
 
 class Tool(NamedTuple):

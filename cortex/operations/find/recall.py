@@ -113,7 +113,7 @@ def recall(
 
     query: words as in cortex search, filters included; without any, what matters most
     scope: project, area, area:NAME (tag area/NAME), meetings, meeting:ID, recent or open
-    project: only this project; with --scope project, which one
+    project: only this one, `.` that of the working directory; with --scope project, which one
     since: only what changed since then: 7d, 2w, 3m or a date
     as_of: what held then, as far as notes tell: 2026-05-01, or 3m for three months ago
     type: only these types of record, comma-separated
@@ -179,7 +179,8 @@ def _project_filter(vault: Vault, scope: str, project: str, caller: Caller) -> s
     if not _SCOPE_RE.fullmatch(scope):
         raise InvalidInputError(f"there is no scope {scope!r}", one_of(scope, SCOPES))
     if scope != "project":
-        return canonical_project(vault, project)
+        here = project == "."
+        return resolve_project(vault, caller, "") if here else canonical_project(vault, project)
     if named := resolve_project(vault, caller, project):
         return named
     hint = "name one: cortex recall --scope project --project NAME"

@@ -52,7 +52,7 @@ def plan(
     wanted = NoteFilter(
         tiers=KNOWLEDGE_TIERS if all else (TIER_CURRENT,),
         types=("plan",),
-        projects=project_names(vault, project) if project else None,
+        projects=[*project_names(vault, project), ""] if project else None,
         query=branch_filter(caller, branch),
     )
 
@@ -66,9 +66,7 @@ def plan(
         done = sum(step.is_done for step in steps)
         left = next((step.text for step in steps if not step.is_done), "")
         hits.append(PlanHit(make_hit(vault, row, 1, left), row.branch, done, steps))
-    hint = (
-        ""
-        if hits
-        else "cortex plan --branch '*' looks on every branch; cortex actions lists actions"
-    )
+    hint = "" if hits else "cortex actions lists actions"
+    if not hits and "*" not in branch:
+        hint = f"cortex plan --branch '*' looks on every branch; {hint}"
     return Listing(hits, total, problems, hint)

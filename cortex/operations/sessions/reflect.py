@@ -15,7 +15,7 @@ from cortex.core.model.caller import Caller
 from cortex.core.model.note_status import TIER_CURRENT, TIER_TRAIL
 from cortex.core.model.parameters import Since, Time
 from cortex.core.model.problem import InvalidInputError, Problem
-from cortex.core.model.session_asks import is_own_prompt
+from cortex.core.model.session_asks import is_own_prompt, subjects_of
 from cortex.core.model.turn_summary import USER, TurnSummary, parse_turn_summary, utterances
 from cortex.core.text.iso_time import epoch_seconds
 from cortex.core.text.strings import format_time, one_line, shorten
@@ -59,6 +59,7 @@ class ReflectResult(NamedTuple):
     discoveries: tuple[Finding, ...]  # decisions and what was learned
     friction: tuple[Finding, ...]  # commands that failed, gotchas, what was rejected
     patterns: tuple[Finding, ...]  # patterns, and files that several sessions changed
+    more: dict[str, int]  # section -> older lines than those that are shown
     saved: SaveResult | None
     problems: tuple[Problem, ...]
 
@@ -96,6 +97,7 @@ def reflect(
     saved = _keep(vault, caller, project, save, sections) if save else None
     return ReflectResult(
         project, format_time(start), count, **{name: tuple(some[-most:]) for name, some in sections.items()},
+        more={name: len(some) - most for name, some in sections.items() if len(some) > most},
         saved=saved, problems=tuple(problems),
     )  # fmt: skip
 
@@ -133,7 +135,8 @@ def _gather(
     told = [(row, text) for row, text in told if epoch_seconds(_time_of(row)) >= start]
     summaries = [(row, parse_turn_summary(text)) for row, text in told]
     asked = [(row, said) for row, turn in summaries for said in _prompts(row, turn)]
-    first = {row.session: (row, said) for row, said in reversed(asked)}
+    begun = [(row, said) for row, turn in summaries for said in _subjects(row, turn)]
+    first = {row.session: (row, said) for row, said in reversed(begun)}
     sections = {
         "opening_intent": [_finding(row, said) for row, said in reversed(first.values())],
         "questions": [
@@ -153,16 +156,28 @@ def _gather(
             *(_finding(row, row.title) for row in records if row.type == "pattern"),
         ],
     }
+    for name, some in sections.items():  # each thing once, in its order
+        once = {one.text: one for one in some}
+        sections[name] = sorted(once.values(), key=lambda one: one.date)
     return sections, len(sessions), problems
+
+
+def _said(row: NoteRow, turn: TurnSummary) -> list[str]:
+    whole = [turn.message] if row.type == "prompt" else []
+    told = utterances(turn.message)
+    return [*whole, *(one.text for one in told if one.role == USER and not one.about)]
 
 
 def _prompts(row: NoteRow, turn: TurnSummary) -> Iterator[str]:
     """What the person said, in their own words."""
-    said = utterances(turn.message)
-    whole = [turn.message] if row.type == "prompt" else []
-    for text in (*whole, *(one.text for one in said if one.role == USER and not one.about)):
-        if text.strip() and is_own_prompt(text):
-            yield text
+    return (text for text in _said(row, turn) if text.strip() and is_own_prompt(text))
+
+
+def _subjects(row: NoteRow, turn: TurnSummary) -> Iterator[str]:
+    """What prompts ask for; of a plan that was pasted its title."""
+    for text in _said(row, turn):
+        if said := text if is_own_prompt(text) else "; ".join(subjects_of(text)):
+            yield said
 
 
 def _failures(turn: TurnSummary) -> Iterator[str]:
@@ -172,10 +187,10 @@ def _failures(turn: TurnSummary) -> Iterator[str]:
 
 
 def _often_changed(summaries: Iterable[tuple[NoteRow, TurnSummary]]) -> Iterator[Finding]:
-    """The files that several sessions changed, those of most sessions last."""
+    """The files that several sessions changed."""
     changed = {(file, row.session): row for row, turn in summaries for file in turn.changed_files}
     last = {file: row for (file, _), row in changed.items()}
-    for file, count in reversed(Counter(file for file, _ in changed).most_common()):
+    for file, count in Counter(file for file, _ in changed).items():
         if count >= _MIN_SESSIONS_OF_FILE:
             yield _finding(last[file], f"{file} was changed in {count} sessions")
 
