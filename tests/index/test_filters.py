@@ -247,7 +247,8 @@ def test_sessions_that_were_started(catalogue) -> None:
     assert queries.count_topics(catalogue) > 0
 
 
-def test_briefing_queries_take_any_names(catalogue) -> None:
+def test_briefing_queries_take_any_names(catalogue, monkeypatch) -> None:
+    monkeypatch.setattr(queries, "_MAX_DEPENDENCY_NOTES", 10)
     own = queries.briefing_candidates(catalogue, ["a"], with_personal=True)
     assert {row[0] for row in own if row[-1]} == catalogue.numbers(
         NoteFilter(tiers=(0,), has_id=True, projects=("a",), not_types=("briefing",))
@@ -255,7 +256,7 @@ def test_briefing_queries_take_any_names(catalogue) -> None:
     assert not any(
         row[-1] for row in queries.briefing_candidates(catalogue, [], with_personal=False)
     )
-    assert len(queries.briefing_dependencies(catalogue, ["a"], 10)) == 10
+    assert len(queries.briefing_dependencies(catalogue, ["a"])) == 10
     session = catalogue.find(NoteFilter(types=("session",), sessions=("s1",)))[0]
     assert queries.notes_naming_files_of(catalogue, [session.number], 60)
     assert queries.notes_naming_files_of(catalogue, [], 60) == frozenset()

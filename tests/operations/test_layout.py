@@ -135,7 +135,7 @@ def test_everything_goes_on_below_the_folder(tmp_path: Path) -> None:
     pages = (place / "briefings/index.md").read_text()
     assert "[[meta/cortex/briefings/" in pages
     with pytest.raises(AssertionError, match="never edited"):
-        ok(root, "update", min(place.glob("events/*/*/*.md")).stem, "--title", "x")
+        ok(root, "update", str(min(place.glob("events/*/*/*.md"))), "--title", "x")
 
 
 def test_a_failed_event_is_retried_there(tmp_path: Path) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from importlib.util import find_spec
 from typing import Literal, NamedTuple
@@ -12,9 +12,9 @@ from cortex.core.model.caller import Caller
 from cortex.core.model.problem import InvalidInputError
 from cortex.hosts import mcp_settings, settings_edit
 from cortex.hosts.mcp_settings import McpChange, McpHostName
-from cortex.interfaces.mcp.tools import select_tools
+from cortex.interfaces.mcp.tools import Tool, select_tools
 from cortex.operations.care.hook_status import project_root
-from cortex.vault.locate import find_vault
+from cortex.vault.locate import Vault, find_vault
 
 _INSTALL_HINT = "pip install 'mcp>=2.2,<3', in the environment of cortex"
 
@@ -80,6 +80,13 @@ def mcp(
         words = ["--tools", ",".join(tools)] if tools != ("default",) else []
         words += ["--vault", find().root] if vault_name else []
         return _change_settings(caller.cwd, action, hosts or [], words, user=user, dry_run=dry_run)
+    _serve(caller.cwd, selected, find, http, allow)
+    return McpResult()
+
+
+def _serve(
+    cwd: str, tools: dict[str, Tool], find: Callable[[], Vault], http: str, names: Sequence[str]
+) -> None:
     if find_spec("mcp") is None:
         raise InvalidInputError("the package mcp is not installed", _INSTALL_HINT)
     token = os.environ.get("CORTEX_MCP_TOKEN", "")
@@ -92,9 +99,8 @@ def mcp(
         from cortex.interfaces.mcp import http as over_http  # noqa: PLC0415
 
         address = over_http.parse_address(http, token)
-        listen = partial(over_http.listen_on_http, address=address, token=token, names=allow)
-    server.serve(selected, find, caller.cwd, listen)
-    return McpResult()
+        listen = partial(over_http.listen_on_http, address=address, token=token, names=names)
+    server.serve(tools, find, cwd, listen)
 
 
 def _change_settings(
