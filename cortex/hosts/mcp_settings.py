@@ -114,6 +114,8 @@ def plan_change(
         record = None
     todo = SettingsChange(path, real, before, after, (), record, bool(present), record_name)
     step = f"{name}: {host.next_step}" if outcome in ("installed", "updated") else ""
+    if step and not user and not shutil.which(NAME):
+        step += "; there is no cortex on your PATH: pipx ensurepath, or install it with --user"
     return McpChange(name, path, outcome, next_step=step), todo
 
 
@@ -136,8 +138,8 @@ def _settings_path(host: McpHost, root: str, *, user: bool) -> str:
 
 
 def _entry(host: McpHost, words: Sequence[str], *, own: bool) -> dict[str, Any]:
-    """The server: of a file that git may share the command of any machine, where it is there."""
-    program = [NAME] if shutil.which(NAME) and not own else [sys.executable, "-m", "cortex"]
+    """The server: of a file that git may share the command of any machine."""
+    program = [sys.executable, "-m", "cortex"] if own else [NAME]
     return {**dict(host.fields), "command": program[0], "args": [*program[1:], "mcp", *words]}
 
 

@@ -113,7 +113,12 @@ def _change_settings(
     # Everything is looked at before anything is written.
     planned = [mcp_settings.plan_change(one, action, root, words, user=user) for one in once]
     if dry_run:
-        shown = (told._replace(diff=mcp_settings.diff_of(todo)) for told, todo in planned)
+        shown = (
+            told._replace(
+                outcome=f"would be {told.outcome}", diff=mcp_settings.diff_of(todo), next_step=""
+            )
+            for told, todo in planned
+        )
         return McpResult(tuple(shown))
     for _, todo in planned:
         if todo.has_changes:
