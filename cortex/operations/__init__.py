@@ -87,5 +87,8 @@ ALIASES: dict[str, tuple[str, ...]] = {
     "push": ("sync",),
     "pull": ("sync", "--no-push"),
 }
+# Verbs before which a fresh clone is not given its merge drivers: they look at the repository, or
+# change its drivers themselves.
+VERBS_WITHOUT_SETUP = ("doctor", "git", "history")
 # What earlier memories had an agent's host call: events of `cortex hook`.
 HOOK_ALIASES = ("stop", "precompact", "pre-compact", "session-start")

@@ -17,7 +17,7 @@ from cortex.core.text.shell_command import shell_quote
 from cortex.interfaces.cli import arguments, command, daemon_client
 from cortex.interfaces.cli.terminal import progress
 from cortex.interfaces.declare import declaration_of, load_verb
-from cortex.operations import ALIASES, HOOK_ALIASES, VERBS
+from cortex.operations import ALIASES, HOOK_ALIASES, VERBS, VERBS_WITHOUT_SETUP
 from cortex.vault.git import checkout
 from cortex.vault.locate import Vault, find_vault
 
@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from cortex.interfaces.cli.terminal.view import View
 
 _EXIT_OK = 0
-# Verbs that look at the repository, or change its drivers themselves.
-_VERBS_WITHOUT_SETUP = ("doctor", "git", "history")
 # Parameters that are texts, but in which people write the name of a file.
 _FILE_OR_TEXT = {"capture": "text", "save": "body", "new": "body", "update": "body"}
 _FILE_NAME_RE = re.compile(r"[^\s]+\.(?:md|markdown|txt|org|html?)")
@@ -56,7 +54,7 @@ def run_command(argv: list[str], alias: str) -> int:
     supplied: dict[str, object] = {}
     if "vault" in parsed.declared.supplied:
         supplied["vault"] = vault = find_vault(parsed.vault, caller.cwd, os.environ)
-        only_looks = name in _VERBS_WITHOUT_SETUP or given.get("check") or given.get("dry_run")
+        only_looks = name in VERBS_WITHOUT_SETUP or given.get("check") or given.get("dry_run")
         if not only_looks and not checkout.has_merge_drivers(vault.root):
             _set_up_clone(vault)
     if "vault_name" in parsed.declared.supplied:

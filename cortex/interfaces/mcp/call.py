@@ -18,6 +18,7 @@ from cortex.interfaces.cli.terminal.view import View
 from cortex.interfaces.declare import Declaration, declaration_of, load_verb
 from cortex.interfaces.mcp import paging
 from cortex.interfaces.mcp.tools import DESTRUCTIVE_VERBS, OPEN_VERBS, READING_VERBS, Tool
+from cortex.operations import VERBS_WITHOUT_SETUP
 from cortex.operations.care.set_up_clone import set_up_clone
 from cortex.operations.find.project_context import resolve_project
 from cortex.operations.sessions.live_sessions import list_live_sessions
@@ -25,8 +26,6 @@ from cortex.operations.sessions.resolve_session import session_name
 from cortex.vault.git import checkout
 from cortex.vault.locate import Vault
 
-# They look at the repository, or change its drivers themselves.
-_VERBS_WITHOUT_SETUP = ("doctor", "git", "history")
 # What Claude Code says to its servers: the session that they serve.
 _SESSION_VARIABLE, _VERBS_OF_SESSION = "CLAUDE_CODE_SESSION_ID", ("capture", "save")
 
@@ -108,7 +107,7 @@ def call_tool(
     if "vault" in declared.supplied:
         supplied["vault"] = vault = find()
         root = vault.root
-        if tool.verb not in _VERBS_WITHOUT_SETUP and not checkout.has_merge_drivers(root):
+        if tool.verb not in VERBS_WITHOUT_SETUP and not checkout.has_merge_drivers(root):
             set_up_clone(vault)
         if given.get("type") == "prompt" and not given.get("session"):
             given["session"] = _live_session(vault, caller, str(given.get("project", "")))
