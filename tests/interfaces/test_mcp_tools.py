@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
+from functools import partial
 
 import pytest
 
@@ -11,6 +12,7 @@ from cortex.core.model.problem import CortexError, InvalidInputError
 from cortex.core.text.token_count import count_tokens
 from cortex.interfaces.declare import declaration_of, load_verb
 from cortex.interfaces.mcp.call import call_tool, declare, describe
+from cortex.interfaces.mcp.resources import read_resource
 from cortex.interfaces.mcp.tools import (
     READING_VERBS,
     VERBS_WITHOUT_TOOL,
@@ -75,7 +77,7 @@ def test_the_arguments_of_a_tool_are_parameters_of_its_verb(name) -> None:
 # Verbs that answer the same twice in a row, in the vault of `test_schema`.
 READING = ("topic", "search", "recall", "timeline", "brief", "actions", "meetings", "entities", "graph",
            "history", "show", "project", "doctor", "session", "plan", "consolidate", "schema")  # fmt: skip
-UNLIKE = {"score", "parts", "uses", "last_use", "why"}  # what being asked changes
+UNLIKE = {"score", "parts", "uses", "last_use", "why", "found"}  # what being asked changes
 
 
 def without(value: object) -> object:
@@ -210,6 +212,24 @@ def test_pages_of_a_recall_hold_each_record_once_though_use_changes_its_rank(cal
         seen += [one["id"] for one in page["hits"]]
         cursor = page.get("next_cursor", "")
     assert len(seen) == len({*seen}) == 23
+
+
+def test_a_long_note_comes_in_parts_and_a_changed_one_is_not_mixed(call, vault_from, vault) -> None:
+    text = "# Long\n\n" + "".join(f"line {number} of it\n" for number in range(6000))
+    vault_from(f"=== long.md\n{text}")
+    parts, cursor, last = [], None, ""
+    while cursor != "":
+        page = call("show", id="long.md", cursor=cursor)
+        assert page.content["text"].rstrip("\n") in page.text
+        parts.append(page.content["text"])
+        cursor = page.content.get("next_cursor", "")
+        last = cursor or last
+    assert len(parts) > 2
+    assert "".join(parts).strip() == text.strip()
+    read = partial(read_resource, caller=caller_now(vault.root), find=lambda: vault)
+    assert read("cortex://record/long.md")["text"].strip() == text.strip()
+    vault_from(f"=== long.md\n{text} and more\n")
+    assert "without a cursor" in refused(call, "show", id="long.md", cursor=last)
 
 
 # What a record says is data

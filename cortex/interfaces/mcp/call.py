@@ -21,6 +21,7 @@ from cortex.interfaces.mcp.tools import DESTRUCTIVE_VERBS, OPEN_VERBS, READING_V
 from cortex.operations import VERBS_WITHOUT_SETUP
 from cortex.operations.care.set_up_clone import set_up_clone
 from cortex.operations.find.project_context import resolve_project
+from cortex.operations.find.show import ShownNote
 from cortex.operations.sessions.live_sessions import list_live_sessions
 from cortex.operations.sessions.resolve_session import session_name
 from cortex.vault.git import checkout
@@ -81,13 +82,19 @@ def describe(name: str, tool: Tool) -> dict[str, Any]:
 
 
 def call_tool(
-    name: str, tool: Tool, arguments: Mapping[str, object], caller: Caller, find: FindVault
+    name: str,
+    tool: Tool,
+    arguments: Mapping[str, object],
+    caller: Caller,
+    find: FindVault,
+    *,
+    is_whole: bool = False,
 ) -> ToolAnswer:
-    """Call the verb of a tool. An argument that is null is not given. Raises `CortexError`, and
-    `OSError`."""
+    """Call the verb of a tool; `is_whole`: without pages. An argument that is null is not given.
+    Raises `CortexError`, and `OSError`."""
     declared = declare(tool)
     parameters = {one.label: one.name for one in declared.parameters if one.label}
-    has_pages = paging.has_pages(tool.verb)
+    has_pages = paging.has_pages(tool.verb) and not is_whole
     labels = [*parameters, "cursor"] if has_pages else [*parameters]
     hint = f"arguments of {name}: {', '.join(labels)}"
     if unknown := arguments.keys() - {*labels}:
@@ -112,7 +119,7 @@ def call_tool(
         if given.get("type") == "prompt" and not given.get("session"):
             given["session"] = _live_session(vault, caller, str(given.get("project", "")))
     page = paging.open_page(tool.verb, given, cursor) if has_pages else None
-    given = given if page is None else given | {"number": page.fetched}
+    given |= page.asks if page else {}
     asked = command.Command(load_verb(tool.verb), declared, given, as_json=True, vault="")
     try:
         answer = command.call(asked, caller, supplied, root)
@@ -127,7 +134,7 @@ def call_tool(
     if tool.preview:
         for hit in content["hits"]:
             hit["snippet"] = shorten(hit["snippet"], tool.preview)
-    if page:
+    if isinstance(page, paging.Page):
         answer = answer._replace(total=len(answer.hits))  # what is left is told below
     text = _text_of(tool.verb, answer, View(root or caller.cwd, root))
     if following:
@@ -148,7 +155,10 @@ def _live_session(vault: Vault, caller: Caller, project: str) -> str:
 
 def _text_of(verb: str, answer: Any, view: View) -> str:
     shown = io.StringIO()
-    render.print_answer(verb, answer, shown, view)
+    if isinstance(answer, ShownNote):  # whose file would be printed
+        shown.write(answer.text)
+    else:
+        render.print_answer(verb, answer, shown, view)
     text = shown.getvalue().rstrip("\n")
     if verb not in render.FRAMED_VERBS:
         text = escape_for_agent(f"\n{text}")[1:]

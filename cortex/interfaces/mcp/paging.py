@@ -1,5 +1,5 @@
-"""Pages of a list of notes. A cursor is bound to its question and tells which notes were shown, so that
-none appears twice though notes come, go and change their places meanwhile."""
+"""Pages of a list of notes, and of a long text. A cursor is bound to its question; that of a list tells
+which notes were shown, so that none appears twice though notes come, go and change places meanwhile."""
 
 from __future__ import annotations
 
@@ -8,11 +8,13 @@ import json
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from cortex.core.model.problem import InvalidInputError
+from cortex.core.model.problem import ConflictError, InvalidInputError
 from cortex.core.text.strings import hash_bytes
 
 # verb -> notes of a page unless `number` says otherwise, and of all pages together
 _PAGE_SIZES = {"search": (10, 1000), "recall": (10, 200)}
+_TEXT_VERBS = ("history", "show")
+_TEXT_CHARS = 40_000  # of one answer; Claude Code refuses more than 25,000 tokens
 _SLACK = 20  # notes that may have come before the end of the last page since
 _QUESTION_BYTES, _NOTE_BYTES = 6, 4  # of digests
 
@@ -24,7 +26,7 @@ class Page(NamedTuple):
     shown: tuple[bytes, ...]  # digests of the paths of the notes of the pages before
     size: int
     most: int  # notes of all pages
-    fetched: int  # notes that the verb is asked for
+    asks: dict[str, object]  # values that the verb is called with: the number of notes
 
     def cut(self, answer: Any) -> tuple[Any, str]:
         """The answer with the notes of this page alone, and the cursor of the next one or nothing."""
@@ -37,15 +39,37 @@ class Page(NamedTuple):
         return page, base64.urlsafe_b64encode(self.question + b"".join(shown)).decode()
 
 
+class TextPage(NamedTuple):
+    """A part of a text that is asked for."""
+
+    question: bytes
+    start: int  # characters
+    whole: bytes  # a digest of the text, of which the parts before were; empty for the first
+    asks: dict[str, object] = {}  # noqa: RUF012  nothing changes it
+
+    def cut(self, answer: Any) -> tuple[Any, str]:
+        """The answer with this part of its text alone, and the cursor of the next one or nothing.
+        `ConflictError` for a text that has changed."""
+        text, end = getattr(answer, "text", ""), self.start + _TEXT_CHARS
+        whole = hash_bytes(text, _NOTE_BYTES)
+        if self.whole not in (b"", whole):
+            raise ConflictError("the note has changed meanwhile", "ask for it without a cursor")
+        if not self.start and len(text) <= end:
+            return answer, ""
+        data = self.question + whole + end.to_bytes(_NOTE_BYTES)
+        cursor = base64.urlsafe_b64encode(data).decode() if end < len(text) else ""
+        return answer._replace(text=text[self.start : end]), cursor
+
+
 def has_pages(verb: str) -> bool:
     """Whether the answers of a verb come in pages."""
-    return verb in _PAGE_SIZES
+    return verb in _PAGE_SIZES or verb in _TEXT_VERBS
 
 
-def open_page(verb: str, given: Mapping[str, object], cursor: object) -> Page | None:
+def open_page(verb: str, given: Mapping[str, object], cursor: object) -> Page | TextPage | None:
     """The page that a cursor asks for, the first without one. None for a number that the verb will
     refuse; `InvalidInputError` for a cursor of another question."""
-    usual, most = _PAGE_SIZES[verb]
+    usual, most = _PAGE_SIZES.get(verb, (1, 1))
     try:
         size = int(str(given.get("number", usual)))
     except ValueError:
@@ -54,10 +78,8 @@ def open_page(verb: str, given: Mapping[str, object], cursor: object) -> Page | 
         return None
     values = sorted((key, one) for key, one in given.items() if key != "number")
     question = hash_bytes(json.dumps([verb, values], default=str), _QUESTION_BYTES)
-    if not cursor:
-        return Page(question, (), size, most, size)
     try:
-        data = base64.urlsafe_b64decode(str(cursor))
+        data = base64.urlsafe_b64decode(str(cursor)) if cursor else question
     except ValueError:
         data = b""
     if data[:_QUESTION_BYTES] != question:
@@ -65,4 +87,7 @@ def open_page(verb: str, given: Mapping[str, object], cursor: object) -> Page | 
         raise InvalidInputError("this cursor is of no answer to these arguments", hint)
     told = data[_QUESTION_BYTES:]
     shown = tuple(told[at : at + _NOTE_BYTES] for at in range(0, len(told), _NOTE_BYTES))
-    return Page(question, shown, size, most, min(len(shown) + size + _SLACK, most))
+    if verb in _TEXT_VERBS:
+        return TextPage(question, int.from_bytes(b"".join(shown[1:])), b"".join(shown[:1]))
+    fetched = min(len(shown) + size + _SLACK, most) if shown else size
+    return Page(question, shown, size, most, {"number": fetched})

@@ -73,7 +73,7 @@ def read_resource(uri: str, caller: Caller, find: FindVault) -> dict[str, str]:
         way = re.sub(r"\\\{(\w+)\\\}", r"(?P<\1>[^/]+)", way)
         if found := re.fullmatch(way, uri):
             given = {name: unquote(part) for name, part in found.groupdict().items()}
-            answer = call_tool(uri, one.tool, given, caller, find)
+            answer = call_tool(uri, one.tool, given, caller, find, is_whole=True)
             text = answer.content.get("text", answer.text)  # of a note and a briefing the whole
             text = json.dumps(answer.content) if one.kind == _JSON else text
             return {"uri": uri, "mimeType": one.kind, "text": text}
