@@ -6,12 +6,37 @@ import os
 import time
 from collections.abc import Callable
 from inspect import Parameter, Signature
+from types import MethodType
 from typing import Any
 
 from cortex.core.model.caller import Caller, ProgressCallback, no_progress
 from cortex.interfaces.declare import Declaration, convert, declaration_of, load_verb
 from cortex.operations import VERBS
 from cortex.vault.locate import find_vault
+
+_NOT_METHODS = ("completion", "edit", "mcp", "open", "schema", "watch")  # they want a terminal
+
+
+class _Verb:
+    """A verb as a method, whose module is imported when it is first asked for."""
+
+    def __init__(self, verb: str) -> None:
+        self._verb = verb
+
+    def __get__(self, vault: OpenVault | None, _class: type) -> Callable[..., Any]:
+        function = load_verb(self._verb)
+        declared = declaration_of(function)
+        signature = _signature(declared, function)
+
+        def call(vault: OpenVault, *arguments: object, **options: object) -> Any:
+            given = signature.bind(vault, *arguments, **options).arguments
+            del given["self"]
+            return vault._call(function, declared, given)  # noqa: SLF001  its own
+
+        call.__name__ = call.__qualname__ = _method_name(self._verb)
+        call.__doc__ = function.__doc__
+        call.__signature__ = signature  # type: ignore[attr-defined]
+        return call if vault is None else MethodType(call, vault)
 
 
 class OpenVault:
@@ -40,48 +65,31 @@ class OpenVault:
     def __repr__(self) -> str:
         return f"Vault({self.root!r})"
 
-    def __dir__(self) -> list[str]:
-        return ["root", *map(_method_name, _METHODS)]
-
-    def __getattr__(self, name: str) -> Callable[..., Any]:
-        verb = name.rstrip("_")
-        if verb not in _METHODS or name != _method_name(verb):
-            raise AttributeError(f"a vault has no verb {name!r}")
-        function = load_verb(verb)
-        declared = declaration_of(function)
-
-        def call(*arguments: object, **options: object) -> Any:
-            positional = [one.name for one in declared.parameters if not one.is_option]
-            if len(arguments) > len(positional):
-                raise TypeError(f"{name} takes {len(positional)} arguments, not {len(arguments)}")
-            given = dict(zip(positional, arguments, strict=False))
-            if twice := given.keys() & options.keys():
-                raise TypeError(f"{name} got {min(twice)} twice")
-            now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
-            caller = Caller(self._cwd, now, os.urandom, "python", self._progress)
-            supplied = {"caller": caller, "vault": self._vault}
-            values = convert(declared, _plain(given | options), now)
-            return function(**values, **{key: supplied[key] for key in declared.supplied})
-
-        call.__name__, call.__doc__ = name, function.__doc__
-        call.__signature__ = _signature(declared, function)  # type: ignore[attr-defined]
-        return call
-
-
-# The verbs that need no terminal and no process of their own.
-_METHODS = tuple(
-    verb for verb in VERBS if verb not in ("completion", "edit", "mcp", "open", "schema", "watch")
-)
+    def _call(
+        self, function: Callable[..., Any], declared: Declaration, given: dict[str, object]
+    ) -> Any:
+        now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+        caller = Caller(self._cwd, now, os.urandom, "python", self._progress)
+        supplied = {"caller": caller, "vault": self._vault}
+        plain = {name: _plain(one) for name, one in given.items()}
+        wanted = {name: one for name, one in plain.items() if one != []}
+        values = convert(declared, wanted, now)
+        return function(**values, **{key: supplied[key] for key in declared.supplied})
 
 
 def _method_name(verb: str) -> str:
     return "import_" if verb == "import" else verb
 
 
-def _plain(given: dict[str, object]) -> dict[str, object]:
-    """Values as JSON has them: tuples and sets are lists, None is not given."""
-    lists = {key: [*one] if isinstance(one, tuple | set) else one for key, one in given.items()}
-    return {key: one for key, one in lists.items() if one is not None and one != []}
+for _verb in VERBS.keys() - {*_NOT_METHODS}:
+    setattr(OpenVault, _method_name(_verb), _Verb(_verb))
+
+
+def _plain(value: object) -> object:
+    """A value as JSON has it: tuples and sets are lists, halves of characters are replaced."""
+    if isinstance(value, tuple | set | list):
+        return [_plain(one) for one in value]
+    return value.encode("utf-8", "replace").decode() if isinstance(value, str) else value
 
 
 def _signature(declared: Declaration, function: Callable[..., Any]) -> Signature:
@@ -95,4 +103,5 @@ def _signature(declared: Declaration, function: Callable[..., Any]) -> Signature
         for one in declared.parameters
     ]
     parameters.sort(key=lambda one: one.kind)
-    return Signature(parameters, return_annotation=function.__annotations__["return"])
+    own = Parameter("self", Parameter.POSITIONAL_OR_KEYWORD)
+    return Signature([own, *parameters], return_annotation=function.__annotations__["return"])
