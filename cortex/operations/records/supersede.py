@@ -70,7 +70,8 @@ def supersede(
     outcome, undo = ("superseded", command("restore", old_row)) if changed else (UNCHANGED, "")
     change = RecordChange(old_row.id, old_row.path, outcome, undo)
     file = os.path.join(vault.root, old_row.path)
-    return change._replace(problems=(*problems, *healed), file=file)
+    hint = f"replaced by: {new_id}" if changed and new_id else ""
+    return change._replace(problems=(*problems, *healed), file=file, hint=hint)
 
 
 def superseded_edit(row: Named, by: str, reason: str, now: str) -> NoteEdit:
