@@ -66,6 +66,14 @@ class McpChange(NamedTuple):
     diff: str = ""  # only when nothing was written
     next_step: str = ""
 
+    def as_plan(self, todo: SettingsChange) -> McpChange:
+        """The same before it is done, with what it would do to the file."""
+        old, new = (
+            (data or b"").decode(*_ENCODING).splitlines() for data in (todo.before, todo.after)
+        )
+        diff = "\n".join(unified_diff(old, new, self.file, self.file, lineterm="", n=2))
+        return McpChange(self.host, self.file, f"would be {self.outcome}", diff)
+
 
 def snippet() -> str:
     """What goes into the settings of a host that Cortex does not know."""
@@ -117,12 +125,6 @@ def plan_change(
     if step and not user and not shutil.which(NAME):
         step += "; there is no cortex on your PATH: pipx ensurepath, or install it with --user"
     return McpChange(name, path, outcome, next_step=step), todo
-
-
-def diff_of(todo: SettingsChange) -> str:
-    """What a change would do to its file."""
-    old, new = ((data or b"").decode(*_ENCODING).splitlines() for data in (todo.before, todo.after))
-    return "\n".join(unified_diff(old, new, todo.file, todo.file, lineterm="", n=2))
 
 
 def _settings_path(host: McpHost, root: str, *, user: bool) -> str:

@@ -114,11 +114,7 @@ def outline_of(kind: Any) -> _Schema:
     if whole is None:
         return {"type": "object"}
     kinds = {
-        name: {"type": "object"}
-        if "$ref" in one
-        else {"type": one["type"]}
-        if "type" in one
-        else {}
+        name: {"type": one["type"]} if "type" in one else {}
         for name, one in whole["properties"].items()
     }
     return {"type": "object", "properties": kinds, "required": whole["required"]}

@@ -12,7 +12,7 @@ import pytest
 from cortex.core.model.problem import ConflictError, InvalidInputError
 from cortex.core.text import jsonc
 from cortex.hosts import settings_edit
-from cortex.hosts.mcp_settings import HOSTS, McpChange, diff_of, plan_change
+from cortex.hosts.mcp_settings import HOSTS, McpChange, plan_change
 
 JSON_BEFORE = {
     "absent": None,
@@ -54,7 +54,7 @@ def act(
 ) -> McpChange:
     told, todo = plan_change(host, action, str(project), words, user=user)
     if dry_run:
-        return told._replace(diff=diff_of(todo))
+        return told.as_plan(todo)
     if todo.has_changes:
         settings_edit.apply_change(todo)
     return told

@@ -366,9 +366,12 @@ def test_what_cannot_be_served_is_said_at_once(vault, cortex) -> None:
         (["--http", "8765x"], "is no HOST:PORT"),
         (["--http", "0.0.0.0:0"], "no token is set"),
         (["install"], "which host?"),
-        (["serve", "claude"], "HOSTS does not go with this"),
-        (["--allow", "box.lan"], "--allow does not go with this"),
-        (["install", "claude", "--http", "127.0.0.1:0"], "--http does not go with this"),
+        (["serve", "claude"], "hosts, --user and --dry-run go with install and remove"),
+        (["--allow", "box.lan"], "--allow with --http"),
+        (
+            ["install", "claude", "--http", "127.0.0.1:0"],
+            "--http and --allow do not go with install",
+        ),
     ):
         done = cortex("mcp", *words)
         assert done.returncode == 2, words

@@ -66,22 +66,18 @@ def mcp(
     """
     find = partial(find_vault, vault_name, caller.cwd, os.environ)
     selected = select_tools(tools)
-    is_serving = action == "serve"
-    unfit: dict[str, object] = {
-        "HOSTS": hosts,
-        "--user": user,
-        "--dry-run": dry_run,
-        "--allow": allow and not http,
-    }
-    unfit = unfit if is_serving else {"--http": http, "--allow": allow}
-    if wrong := next((option for option, is_given in unfit.items() if is_given), ""):
-        raise InvalidInputError(f"{wrong} does not go with this", "cortex mcp --help")
-    if not is_serving:
-        words = ["--tools", ",".join(tools)] if tools != ("default",) else []
-        words += ["--vault", find().root] if vault_name else []
-        return _change_settings(caller.cwd, action, hosts or [], words, user=user, dry_run=dry_run)
-    _serve(caller.cwd, selected, find, http, allow)
-    return McpResult()
+    if action == "serve":
+        if hosts or user or dry_run or (allow and not http):
+            message = "hosts, --user and --dry-run go with install and remove, --allow with --http"
+            raise InvalidInputError(message, "cortex mcp --help")
+        _serve(caller.cwd, selected, find, http, allow)
+        return McpResult()
+    if http or allow:
+        message = f"--http and --allow do not go with {action}"
+        raise InvalidInputError(message, "cortex mcp --help")
+    words = ["--tools", ",".join(tools)] if tools != ("default",) else []
+    words += ["--vault", find().root] if vault_name else []
+    return _change_settings(caller.cwd, action, hosts or [], words, user=user, dry_run=dry_run)
 
 
 def _serve(
@@ -112,18 +108,10 @@ def _change_settings(
     root, once = project_root(cwd), dict.fromkeys(hosts)
     # Everything is looked at before anything is written.
     planned = [mcp_settings.plan_change(one, action, root, words, user=user) for one in once]
-    if dry_run:
-        shown = (
-            told._replace(
-                outcome=f"would be {told.outcome}", diff=mcp_settings.diff_of(todo), next_step=""
-            )
-            for told, todo in planned
-        )
-        return McpResult(tuple(shown))
     for _, todo in planned:
-        if todo.has_changes:
+        if todo.has_changes and not dry_run:
             settings_edit.apply_change(todo)
-    return McpResult(tuple(told for told, _ in planned))
+    return McpResult(tuple(told.as_plan(todo) if dry_run else told for told, todo in planned))
 
 
 def _take_standard_streams() -> tuple[int, int]:
