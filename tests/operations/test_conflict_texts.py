@@ -17,6 +17,8 @@ from tests.operations.test_sync import NOTE, Clone, git, pair
 
 TODAY_RE = r"(?:\d{4}-\d\d-\d\d )?\d\d:\d\d"
 
+pytestmark = pytest.mark.sampled(2)
+
 
 @pytest.fixture(params=["merge", "rebase"])
 def two(

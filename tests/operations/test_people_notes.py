@@ -424,6 +424,7 @@ print(count)
 """
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("pause", [0.0, 0.02, 1.3])
 def test_a_writer_that_never_rests_loses_nothing_and_nothing_torn_is_committed(
     a: Clone, b: Clone, pause: float

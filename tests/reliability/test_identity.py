@@ -23,7 +23,7 @@ from cortex.operations.share.sync import sync
 from cortex.vault.git import displaced, drivers, merging, objects
 from cortex.vault.locate import Vault
 
-pytestmark = pytest.mark.sampled(2)
+pytestmark = pytest.mark.sampled(3)
 
 SOAK = os.environ.get("CORTEX_SOAK") == "1"
 EVENT = "---\nid: {id}\ntype: stop\nat: 2026-11-20T10:00:00Z\nsession: s1\nproject: app\nbranch: main\nhost: claude\nsource: hook\n---\n\n## Raw Content\n\n{text}\n"

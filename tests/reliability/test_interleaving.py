@@ -96,13 +96,11 @@ def vaults(ram: Path) -> Callable[[int], Vault]:
 
 
 def following(at: int, calls: list[Call], every: bool) -> int:
-    """The next call before which somebody acts: with `every` that after `at`, otherwise the next that is the first or the last
-    from its place in the code."""
+    """The next call before which somebody acts: with `every` that after `at`, otherwise the next that is the first from its
+    place in the code."""
     sites = [call.site for call in calls]
     at += 1
-    while (
-        not every and at < len(sites) and sites[at] in sites[:at] and sites[at] in sites[at + 1 :]
-    ):
+    while not every and at < len(sites) and sites[at] in sites[:at]:
         at += 1
     return at
 
