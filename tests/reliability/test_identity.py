@@ -475,6 +475,29 @@ def test_what_a_rebase_mixed_before_doctor_put_the_drivers_back_is_put_right(two
     both_survive(b)
 
 
+def test_edits_of_a_record_that_a_merge_and_then_a_rebase_have_lost_are_both_back(two) -> None:
+    a, b = two
+    for each in two:
+        drivers.unregister(str(each.root))
+    b.add_line(record_path(X), "measured on two machines")
+    b.commits()
+    remove_and_save_alike(a)
+    a.commit()
+    a.git("-c", "merge.renames=true", "pull", "-q", "--no-rebase", "--no-edit")
+    a.git("push", "-q")
+    b.add_line(record_path(X), "and once more")
+    b.commit()
+    b.git("-c", "merge.renames=true", "pull", "-q", "--rebase")
+    assert "once more" in (b.root / record_path(Y)).read_text()  # as git mixed it
+    heal(b.vault, b.caller())
+    both_survive(b)
+    assert "and once more" in b.texts()[X]
+    assert "once more" not in b.texts()[Y]
+    meet(b, a)
+    both_survive(a)
+    assert "and once more" in a.texts()[X]
+
+
 @pytest.mark.parametrize("how", ["stash", "autostash", "committed", "moved"])
 def test_what_a_stash_mixed_when_it_was_put_back_without_drivers_is_put_right(two, how) -> None:
     a, b = two

@@ -65,6 +65,7 @@ class DamagingCommit(NamedTuple):
 
     damage: MergeDamage
     commit: str
+    base: bytes  # the text of a lost note before that merge
 
 
 def repair_git_merges(vault: Vault, caller: Caller) -> tuple[list[MergeResolution], list[Problem]]:
@@ -84,11 +85,12 @@ def repair_git_merges(vault: Vault, caller: Caller) -> tuple[list[MergeResolutio
         return [], []
     resolved: list[MergeResolution] = []
     problems: list[Problem] = []
+    restored: dict[str, str] = {}  # id or path of a lost note -> where it is back
     found = _find_all_damage(root, last, head) if last != head else []
     found += _find_stash_damage(vault, caller, int(last_stamp.rpartition("-")[2] or 0))
     for wrong in found:
         try:
-            done, problem = _repair_damage(vault, caller, wrong)
+            done, problem = _repair_damage(vault, caller, wrong, restored)
         except (CortexError, OSError) as error:
             message = f"was mixed up by a merge and is not put right yet: {reason_of(error)}"
             return resolved, [*problems, Problem(wrong.damage.path, message, "cortex heal")]
@@ -144,8 +146,9 @@ def _find_merge_damage(
             note_id(data) for tree in merged.sides for path, data in tree.items() if path in renamed
         }
         sure |= {id(one) for one in gone if one.id and one.id in renamed_ids}
+    texts = {note_id(data) or path: data for path, data in merged.sides.base.items()}
     return [
-        DamagingCommit(stray, result)
+        DamagingCommit(stray, result, texts.get(stray.id or stray.path, b""))
         for stray in found
         if stray.kind in (WRONG_EVENT, DUPLICATED, UNREADABLE) or id(stray) in sure
     ]
@@ -205,10 +208,15 @@ def _merged_text(stray: MergeDamage, merged: MergeCommit) -> bytes:
 
 
 def _repair_damage(
-    vault: Vault, caller: Caller, wrong: DamagingCommit
+    vault: Vault, caller: Caller, wrong: DamagingCommit, restored: dict[str, str]
 ) -> tuple[MergeResolution | None, Problem | None]:
     """Put right what is still wrong in the work tree."""
     stray = wrong.damage
+    if path := restored.get(stray.id or stray.path) if stray.kind == LOST else None:
+        # Another merge had lost it, too: what each had changed in it.
+        now = files.read(vault.root, path)
+        files.replace(vault.root, path, merge_notes(wrong.base, now, stray.data)[0], now)
+        return None, None
     there = existing_paths(vault, caller, stray.id, is_event=stray.kind == WRONG_EVENT)
     if stray.kind == DUPLICATED:
         return (join_files(vault, caller, *there) if len(there) > 1 else None), None
@@ -224,7 +232,10 @@ def _repair_damage(
         there = [path for path in there if not _has_mixed_text(vault.root, path, wrong)]
     if there and not stray.has_copy:
         return None, None
-    return _restore_lost_note(vault.root, wrong), None
+    done = _restore_lost_note(vault.root, wrong)
+    if done and stray.kind == LOST and not stray.has_copy:
+        restored[stray.id or stray.path] = done.path
+    return done, None
 
 
 def _restore_own_text(
