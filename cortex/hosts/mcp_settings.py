@@ -12,7 +12,6 @@ import re
 import shutil
 import sys
 from collections.abc import Sequence
-from contextlib import suppress
 from difflib import unified_diff
 from typing import Any, Literal, NamedTuple
 
@@ -37,7 +36,7 @@ class McpHost(NamedTuple):
 
     project: str  # below a project; empty where it has none
     user: str
-    key: str  # of the table of servers; empty: the file is TOML
+    key: str  # of the table of servers
     next_step: str = "start it anew"
     home_variable: str = ""  # of the environment, that names the folder of `user` instead
     fields: tuple[tuple[str, str], ...] = ()  # of the entry, beside command and args
@@ -46,7 +45,9 @@ class McpHost(NamedTuple):
 _VSCODE_FOLDER = "Library/Application Support" if sys.platform == "darwin" else ".config"
 HOSTS: dict[str, McpHost] = {
     "claude": McpHost(".mcp.json", "~/.claude.json", "mcpServers", _ASKS, "CLAUDE_CONFIG_DIR"),
-    "codex": McpHost(".codex/config.toml", "~/.codex/config.toml", "", home_variable="CODEX_HOME"),
+    "codex": McpHost(
+        ".codex/config.toml", "~/.codex/config.toml", "mcp_servers", home_variable="CODEX_HOME"
+    ),
     "cursor": McpHost(".cursor/mcp.json", "~/.cursor/mcp.json", "mcpServers", _ASKS),
     "gemini": McpHost(".gemini/settings.json", "~/.gemini/settings.json", "mcpServers"),
     "vscode": McpHost(
@@ -96,17 +97,18 @@ def plan_change(
     record_name = f"{real} mcp"  # hooks may stand in the same file, and have a record of their own
     record = settings_edit.read_record(record_name)
     is_intact = record is not None and record.digest == settings_edit.digest(before)
-    servers = _JsonServers(path, host.key) if host.key else _TomlServers(path)
-    present = servers.find(text)
-    if present is not None:
-        _refuse_another(path, present)
+    put, take = (_put_toml, _take_toml) if path.endswith(".toml") else (_put_json, _take_json)
+    present = _find_entry(path, host.key, text)
     if action == "install":
         if present and not words:
             words = present["args"][present["args"].index("mcp") + 1 :]
         # What else a person has written into it, such as its environment, stays.
         entry = {**(present or {}), **_entry(host, words, own=user)}
         outcome = "unchanged" if present == entry else "updated" if present else "installed"
-        text = servers.put(text, entry) if present != entry else text
+        text = put(text, host.key, entry) if present != entry else text
+        if _find_entry(path, host.key, text) != entry:
+            hint = f"write the server {NAME} into it by hand; nothing was written"
+            raise InvalidInputError(f"{path} has its servers in another form", hint)
         after: bytes | None = text.encode(*_ENCODING)
         if present is None:
             spans = settings_edit.inserted_spans((before or b"").decode(*_ENCODING), text) or ()
@@ -116,7 +118,7 @@ def plan_change(
         if record and is_intact and record.cuts:
             text = settings_edit.remove_spans(text, record.cuts)
         elif present:
-            text = servers.take(text)
+            text = take(text, host.key)
         is_ours = before is None or (record is not None and record.absent)
         after = None if is_ours and text.strip() in ("", "{}") else text.encode(*_ENCODING)
         record = None
@@ -145,86 +147,63 @@ def _entry(host: McpHost, words: Sequence[str], *, own: bool) -> dict[str, Any]:
     return {**dict(host.fields), "command": program[0], "args": [*program[1:], "mcp", *words]}
 
 
-class _JsonServers:
-    """The table of servers in settings in JSON, with comments or without."""
-
-    def __init__(self, path: str, key: str) -> None:
-        self._path, self._key = path, key
-
-    def find(self, text: str) -> dict[str, Any] | None:
-        """The entry; None without one."""
-        root = settings_edit.parse(self._path, text.encode(*_ENCODING))
-        table = jsonc.find_member(root, self._key)
-        if (root and root.kind != "object") or (table and table.kind != "object"):
-            raise InvalidInputError(f"{self._path} holds no table {self._key}", _MEND)
-        node = jsonc.find_member(table, NAME)
-        return _as_table(self._path, jsonc.to_python(node)) if node else None
-
-    def put(self, text: str, entry: dict[str, Any]) -> str:
-        """The text with the entry, in the place of ours where there is one."""
-        root = jsonc.parse(text)
-        if root is None:
-            body = jsonc.dumps_in_style(text, {self._key: {NAME: entry}}, "", inline=False)
-            return f"{text}{body}{jsonc.newline_of(text)}"
-        table = jsonc.find_member(root, self._key)
-        if table is None:
-            splices = jsonc.splices_to_append(text, root, {NAME: entry}, self._key)
-        elif (node := jsonc.find_member(table, NAME)) is None:
-            splices = jsonc.splices_to_append(text, table, entry, NAME)
-        else:
-            splices = [jsonc.splice_to_replace(text, node, entry)]
-        return jsonc.apply_splices(text, splices)
-
-    def take(self, text: str) -> str:
-        """The text without our entry, and without a table that it leaves empty."""
-        root = jsonc.parse(text)
-        table = jsonc.find_member(root, self._key)
-        assert root is not None
-        assert table is not None
-        where, key = (root, self._key) if len(table.entries) == 1 else (table, NAME)
-        index = next(n for n, one in enumerate(where.entries) if one.key == key)
-        return jsonc.apply_splices(text, jsonc.splices_to_remove(text, where, index))
-
-
-class _TomlServers:
-    """The same in the TOML of Codex: a table at the end of the file."""
-
-    def __init__(self, path: str) -> None:
-        self._path = path
-
-    def find(self, text: str) -> dict[str, Any] | None:
+def _find_entry(path: str, key: str, text: str) -> dict[str, Any] | None:
+    """Our entry in settings; None without one. Raises `InvalidInputError` for settings of another
+    shape, and `ConflictError` for an entry that does not run `cortex mcp`."""
+    if path.endswith(".toml"):
         try:
-            found = toml.parse(text).get("mcp_servers", {}).get(NAME)
-        except (ValueError, AttributeError) as error:
-            raise InvalidInputError(f"{self._path}: {error}", _MEND) from None
-        return None if found is None else _as_table(self._path, found)
-
-    def put(self, text: str, entry: dict[str, Any]) -> str:
-        plain = {key: one for key, one in entry.items() if not isinstance(one, dict)}
-        lines = [f"{key} = {json.dumps(value)}" for key, value in plain.items()]
-        block = "\n".join([f"[mcp_servers.{NAME}]", *lines, ""])
-        lead = "" if not text or text.endswith("\n\n") else "\n" if text.endswith("\n") else "\n\n"
-        after, count = _TOML_BLOCK_RE.subn(lambda _: block, text, count=1)
-        after = after if count else f"{text}{lead}{block}"
-        with suppress(InvalidInputError):
-            if self.find(after) == entry:
-                return after
-        hint = f"write the table [mcp_servers.{NAME}] into it by hand; nothing was written"
-        raise InvalidInputError(f"{self._path} has its servers in another form", hint)
-
-    def take(self, text: str) -> str:
-        return _TOML_BELOW_RE.sub("", _TOML_BLOCK_RE.sub("", text, count=1))
-
-
-def _as_table(path: str, entry: object) -> dict[str, Any]:
-    if isinstance(entry, dict):
-        return entry
-    raise InvalidInputError(f"the server {NAME!r} in {path} is no table", _MEND)
-
-
-def _refuse_another(path: str, entry: dict[str, Any]) -> None:
-    """Raise `ConflictError` for an entry that does not run `cortex mcp`."""
+            root: object = toml.parse(text)
+        except ValueError as error:
+            raise InvalidInputError(f"{path}: {error}", _MEND) from None
+    else:
+        node = settings_edit.parse(path, text.encode(*_ENCODING))
+        root = jsonc.to_python(node) if node else {}
+    servers = root.get(key, {}) if isinstance(root, dict) else None
+    entry = servers.get(NAME, {}) if isinstance(servers, dict) else None
+    if not isinstance(entry, dict):
+        raise InvalidInputError(f"{path} holds no table {key}, or no table {NAME} in it", _MEND)
     words = [entry.get("command"), *(entry.get("args") or ())]
-    if "mcp" not in words or all(os.path.basename(str(word)) != NAME for word in words):
+    if entry and ("mcp" not in words or all(os.path.basename(str(one)) != NAME for one in words)):
         message = f"{path} has a server {NAME!r} that is another program"
         raise ConflictError(message, "rename it, then run the command again")
+    return entry or None
+
+
+def _put_json(text: str, key: str, entry: dict[str, Any]) -> str:
+    """The text with the entry, in the place of ours where there is one."""
+    root = jsonc.parse(text)
+    if root is None:
+        body = jsonc.dumps_in_style(text, {key: {NAME: entry}}, "", inline=False)
+        return f"{text}{body}{jsonc.newline_of(text)}"
+    table = jsonc.find_member(root, key)
+    if table is None:
+        splices = jsonc.splices_to_append(text, root, {NAME: entry}, key)
+    elif (node := jsonc.find_member(table, NAME)) is None:
+        splices = jsonc.splices_to_append(text, table, entry, NAME)
+    else:
+        splices = [jsonc.splice_to_replace(text, node, entry)]
+    return jsonc.apply_splices(text, splices)
+
+
+def _take_json(text: str, key: str) -> str:
+    """The text without our entry, and without a table that it leaves empty."""
+    root = jsonc.parse(text)
+    table = jsonc.find_member(root, key)
+    assert root is not None
+    assert table is not None
+    where, name = (root, key) if len(table.entries) == 1 else (table, NAME)
+    index = next(n for n, one in enumerate(where.entries) if one.key == name)
+    return jsonc.apply_splices(text, jsonc.splices_to_remove(text, where, index))
+
+
+def _put_toml(text: str, key: str, entry: dict[str, Any]) -> str:
+    plain = {name: one for name, one in entry.items() if not isinstance(one, dict)}
+    lines = [f"{name} = {json.dumps(value)}" for name, value in plain.items()]
+    block = "\n".join([f"[{key}.{NAME}]", *lines, ""])
+    lead = "" if not text or text.endswith("\n\n") else "\n" if text.endswith("\n") else "\n\n"
+    after, count = _TOML_BLOCK_RE.subn(lambda _: block, text, count=1)
+    return after if count else f"{text}{lead}{block}"
+
+
+def _take_toml(text: str, _key: str) -> str:
+    return _TOML_BELOW_RE.sub("", _TOML_BLOCK_RE.sub("", text, count=1))
