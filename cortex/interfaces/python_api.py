@@ -28,7 +28,7 @@ class _Verb:
         declared = declaration_of(function)
         signature = _signature(declared, function)
 
-        def call(vault: OpenVault, *arguments: object, **options: object) -> Any:
+        def call(vault: OpenVault, /, *arguments: object, **options: object) -> Any:
             given = signature.bind(vault, *arguments, **options).arguments
             del given["self"]
             return vault._call(function, declared, given)  # noqa: SLF001  its own

@@ -215,7 +215,7 @@ def test_vectors_changed_note_by_note_answer_as_those_made_anew(steps) -> None:
         assert [find(vault, text, 2) for text in ("dog", "cash ship", "word")] == changed
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("seed", range(6))
 def test_an_embedding_that_is_killed_goes_on_where_it_stood(vault_from, server, seed) -> None:
     total = 500

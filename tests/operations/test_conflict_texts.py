@@ -17,7 +17,7 @@ from tests.operations.test_sync import NOTE, Clone, git, pair
 
 TODAY_RE = r"(?:\d{4}-\d\d-\d\d )?\d\d:\d\d"
 
-pytestmark = pytest.mark.sampled(2)
+pytestmark = pytest.mark.sampled(3)
 
 
 @pytest.fixture(params=["merge", "rebase"])
