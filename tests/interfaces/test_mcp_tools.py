@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 from functools import partial
 
@@ -68,6 +69,12 @@ def test_the_arguments_of_a_tool_are_parameters_of_its_verb(name) -> None:
     assert {*tool.required} <= {*tool.arguments}
     shown = describe(name, tool)
     assert shown["description"]
+    if tool.profile:  # what it is for, when not to use it, and an example that its schema takes
+        does, _, example = shown["description"].partition("Example: ")
+        assert re.search(r"\b[Nn]ot\b|\bOnly\b", does)
+        said = json.loads(example)
+        assert {*shown["inputSchema"]["required"]} <= said.keys()
+        assert said.keys() <= shown["inputSchema"]["properties"].keys()
     assert shown["inputSchema"]["type"] == shown["outputSchema"]["type"] == "object"
     assert shown["annotations"].get("readOnlyHint") is (
         (tool.reads or tool.verb in READING_VERBS) or None
