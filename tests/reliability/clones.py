@@ -627,6 +627,13 @@ class Clones:
                 self.git(root, "add", "--", path)
             else:
                 self.git(root, "rm", "-q", "--cached", "--", path, fails=True)
+        # A note in a person's own folder, for which nothing is unmerged any more: git asks for it.
+        for path, data in self.notes(clone).items():
+            lines = data.split(b"\n")
+            kept = [line for line in lines if not line.startswith(tuple(map(str.encode, MARKERS)))]
+            if len(kept) < len(lines) and not path.startswith(OURS):
+                (root / path).write_bytes(b"\n".join(kept))
+                self.git(root, "add", "--", path)
         self.git(
             root,
             "add",
