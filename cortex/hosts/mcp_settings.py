@@ -12,6 +12,7 @@ import re
 import shutil
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from difflib import unified_diff
 from typing import Any, Literal, NamedTuple
 
@@ -24,9 +25,14 @@ NAME = "cortex"  # of the server
 McpHostName = Literal["claude", "codex", "cursor", "gemini", "vscode", "windsurf"]
 _ENCODING = ("utf-8", "surrogateescape")  # any bytes come back as they were
 _MAX_BYTES = 16 << 20  # bytes; Claude Code keeps much else in the file of its user
-_TO_NEXT_TABLE = r"[^\n]*\n(?:(?!\[)[^\n]*(?:\n|\Z))*"
-_TOML_BLOCK_RE = re.compile(rf"(?m)^\[mcp_servers\.cortex\]{_TO_NEXT_TABLE}")
-_TOML_BELOW_RE = re.compile(rf"(?m)^\[mcp_servers\.cortex\.{_TO_NEXT_TABLE}")  # as its env
+# A table of TOML to its last line that is no comment and not empty.
+_TABLE = (
+    r"[^\n]*\n(?:(?:[ \t\r]*(?:#[^\n]*)?\n)*(?![ \t]*\[)(?![ \t\r]*(?:#|\n|\Z))[^\n]*(?:\n|\Z))*"
+)
+_TOML_BLOCK_RE = re.compile(rf"(?m)^\[mcp_servers\.cortex\]{_TABLE}")
+_TOML_BELOW_RE = re.compile(rf"(?m)^\[mcp_servers\.cortex\.{_TABLE}")  # as its env
+_TOML_COMMAND_RE = re.compile(r"(?m)^[ \t]*command[ \t]*=[^\n]*")
+_TOML_ARGS_RE = re.compile(r"(?ms)^[ \t]*args[ \t]*=[ \t]*\[.*?\]")
 _MEND = "mend it, then run the command again; nothing was written"
 _ASKS = "it asks whether the server may run when it is started there next"
 
@@ -98,21 +104,21 @@ def plan_change(
     record = settings_edit.read_record(record_name)
     is_intact = record is not None and record.digest == settings_edit.digest(before)
     put, take = (_put_toml, _take_toml) if path.endswith(".toml") else (_put_json, _take_json)
-    present = _find_entry(path, host.key, text)
+    present, others = _read_servers(path, host.key, text)
+    entry: dict[str, Any] | None = None
     if action == "install":
         if present and not words:
             words = present["args"][present["args"].index("mcp") + 1 :]
         # What else a person has written into it, such as its environment, stays.
         entry = {**(present or {}), **_entry(host, words, own=user)}
         outcome = "unchanged" if present == entry else "updated" if present else "installed"
+        bare = settings_edit.remove_spans(text, record.cuts) if record and is_intact else text
         text = put(text, host.key, entry) if present != entry else text
-        if _find_entry(path, host.key, text) != entry:
-            hint = f"write the server {NAME} into it by hand; nothing was written"
-            raise InvalidInputError(f"{path} has its servers in another form", hint)
         after: bytes | None = text.encode(*_ENCODING)
-        if present is None:
-            spans = settings_edit.inserted_spans((before or b"").decode(*_ENCODING), text) or ()
-            record = InstallRecord(settings_edit.digest(after), spans, before is None, (), ())
+        if present is None or bare != (before or b"").decode(*_ENCODING):
+            spans = settings_edit.inserted_spans(bare, text) or ()
+            is_new = record.absent if record and present else before is None
+            record = InstallRecord(settings_edit.digest(after), spans, is_new, (), ())
     else:
         outcome = "removed" if present else "not there"
         if record and is_intact and record.cuts:
@@ -122,6 +128,7 @@ def plan_change(
         is_ours = before is None or (record is not None and record.absent)
         after = None if is_ours and text.strip() in ("", "{}") else text.encode(*_ENCODING)
         record = None
+    _check_change(path, host.key, text, entry, others)
     todo = SettingsChange(path, real, before, after, (), record, bool(present), record_name)
     step = f"{name}: {host.next_step}" if outcome in ("installed", "updated") else ""
     if step and not user and not shutil.which(NAME):
@@ -147,9 +154,9 @@ def _entry(host: McpHost, words: Sequence[str], *, own: bool) -> dict[str, Any]:
     return {**dict(host.fields), "command": program[0], "args": [*program[1:], "mcp", *words]}
 
 
-def _find_entry(path: str, key: str, text: str) -> dict[str, Any] | None:
-    """Our entry in settings; None without one. Raises `InvalidInputError` for settings of another
-    shape, and `ConflictError` for an entry that does not run `cortex mcp`."""
+def _read_servers(path: str, key: str, text: str) -> tuple[dict[str, Any] | None, object]:
+    """Our entry in settings, None without one, and all else that they say. Raises `InvalidInputError`
+    for settings of another shape, `ConflictError` for an entry that does not run `cortex mcp`."""
     if path.endswith(".toml"):
         try:
             root: object = toml.parse(text)
@@ -160,13 +167,29 @@ def _find_entry(path: str, key: str, text: str) -> dict[str, Any] | None:
         root = jsonc.to_python(node) if node else {}
     servers = root.get(key, {}) if isinstance(root, dict) else None
     entry = servers.get(NAME, {}) if isinstance(servers, dict) else None
-    if not isinstance(entry, dict):
+    if not isinstance(root, dict) or not isinstance(servers, dict) or not isinstance(entry, dict):
         raise InvalidInputError(f"{path} holds no table {key}, or no table {NAME} in it", _MEND)
-    words = [entry.get("command"), *(entry.get("args") or ())]
-    if entry and ("mcp" not in words or all(os.path.basename(str(one)) != NAME for one in words)):
+    args = entry.get("args")
+    words = [entry.get("command"), *args] if isinstance(args, list) else []
+    if entry and (
+        "mcp" not in words[1:] or NAME not in (os.path.basename(str(one)) for one in words)
+    ):
         message = f"{path} has a server {NAME!r} that is another program"
         raise ConflictError(message, "rename it, then run the command again")
-    return entry or None
+    others = {name: one for name, one in servers.items() if name != NAME}
+    rest = {name: one for name, one in root.items() if name != key}
+    return entry or None, (rest, others)
+
+
+def _check_change(
+    path: str, key: str, text: str, entry: dict[str, Any] | None, others: object
+) -> None:
+    """Raise `InvalidInputError` unless the new text says this entry, and all else as before."""
+    with suppress(InvalidInputError):
+        if _read_servers(path, key, text) == (entry, others):
+            return
+    hint = f"change the server {NAME} in it by hand; nothing was written"
+    raise InvalidInputError(f"{path} has its servers in another form", hint)
 
 
 def _put_json(text: str, key: str, entry: dict[str, Any]) -> str:
@@ -192,17 +215,20 @@ def _take_json(text: str, key: str) -> str:
     assert root is not None
     assert table is not None
     where, name = (root, key) if len(table.entries) == 1 else (table, NAME)
-    index = next(n for n, one in enumerate(where.entries) if one.key == name)
+    index = max(n for n, one in enumerate(where.entries) if one.key == name)  # the one that counts
     return jsonc.apply_splices(text, jsonc.splices_to_remove(text, where, index))
 
 
 def _put_toml(text: str, key: str, entry: dict[str, Any]) -> str:
-    plain = {name: one for name, one in entry.items() if not isinstance(one, dict)}
-    lines = [f"{name} = {json.dumps(value)}" for name, value in plain.items()]
-    block = "\n".join([f"[{key}.{NAME}]", *lines, ""])
+    command, args = (
+        f"{name} = {json.dumps(entry[name], ensure_ascii=False)}" for name in ("command", "args")
+    )
+    if block := _TOML_BLOCK_RE.search(text):
+        table = _TOML_COMMAND_RE.sub(lambda _: command, block[0], count=1)
+        table = _TOML_ARGS_RE.sub(lambda _: args, table, count=1)
+        return text[: block.start()] + table + text[block.end() :]
     lead = "" if not text or text.endswith("\n\n") else "\n" if text.endswith("\n") else "\n\n"
-    after, count = _TOML_BLOCK_RE.subn(lambda _: block, text, count=1)
-    return after if count else f"{text}{lead}{block}"
+    return f"{text}{lead}[{key}.{NAME}]\n{command}\n{args}\n"
 
 
 def _take_toml(text: str, _key: str) -> str:

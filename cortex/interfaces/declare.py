@@ -20,6 +20,7 @@ from cortex.operations import VERBS
 SUPPLIED_PARAMETERS = ("vault", "caller", "answer_command", "say", "launch", "vault_name")
 # `int` and `float` read blanks, _ and digits of every script.
 _PLAIN_NUMBER_RE = re.compile(r"[-+.0-9A-Za-z]+")
+_MAX_YEAR = 9999  # a greater number is seconds since the epoch
 _PARAMETER_DOC_RE = re.compile(r"([a-z_]+): (\S.*)")
 
 
@@ -197,6 +198,8 @@ def _is_literal(kind: Any) -> bool:
 
 
 def _convert_annotated(base: Any, mark: object, value: Any, now: str) -> Any:
+    if mark == MOMENT and type(value) is int and value > _MAX_YEAR:  # as the verb takes it
+        return value
     if mark in (MOMENT, DAY):
         moments, text = _moments(), str(value)
         parsed = moments.parse_moment(text, now) if mark == MOMENT else moments.parse_day(text)

@@ -81,6 +81,8 @@ def test_a_removal_restores_the_file_byte_for_byte(project, host, before) -> Non
     assert servers_in(host, after)["cortex"]["args"][-1] == "mcp"
     assert act(host, "install", project).outcome == "unchanged"
     assert path.read_bytes() == after
+    assert act(host, "install", project, "--tools", "agent").outcome == "updated"
+    assert act(host, "install", project, "--tools", "default").outcome == "updated"
     assert act(host, "remove", project).outcome == "removed"
     assert (path.read_bytes() if path.exists() else None) == before
     assert act(host, "remove", project).outcome == "not there"
@@ -124,6 +126,8 @@ def test_what_cannot_be_edited_is_left_alone(project, tmp_path) -> None:
         ('{"mcpServers": {"cortex": {"command": "other"}}}', ConflictError),
         ('{"mcpServers": []}', InvalidInputError),
         ("[1]", InvalidInputError),
+        ('{"mcpServers": {"cortex": {"command": "cortex", "args": 5}}}', ConflictError),
+        ('{"mcpServers": {"cortex": {"command": "mcp", "args": ["cortex"]}}}', ConflictError),
         ('{"mcpServers": ', InvalidInputError),
     ):
         path.write_text(text)
@@ -184,6 +188,44 @@ def test_servers_in_a_form_that_takes_no_table_are_left_alone(project) -> None:
         with pytest.raises(InvalidInputError):
             act("codex", "install", project)
         assert path.read_text() == text
+    ours = 'command = "cortex"\nargs = ["mcp"]'
+    for text in (
+        f"[mcp_servers]\ncortex = {{ {ours.replace(chr(10), ', ')} }}\n",
+        f'[mcp_servers."cortex"]\n{ours}\n',
+        f'a = """\n[mcp_servers.cortex]\n"""\n[mcp_servers.cortex]\n{ours}\n',
+    ):
+        path.write_text(text)
+        for action, words in (("remove", ()), ("install", ("--tools", "agent"))):
+            with pytest.raises(InvalidInputError, match="in another form"):
+                act("codex", action, project, *words)
+            assert path.read_text() == text
+    path = path_of("cursor", project)
+    path.parent.mkdir()
+    path.write_text(
+        '{"mcpServers": {"db": {}}, "mcpServers": {"cortex": {"command": "cortex", "args": ["mcp"]}}}'
+    )
+    with pytest.raises(InvalidInputError, match="in another form"):
+        act("cursor", "remove", project)  # of the two the second counts; without it the first would
+
+
+def test_what_follows_our_table_stays(project) -> None:
+    rest = '\n# team db\n  [mcp_servers.db]\n  command = "db"\n\n# keep\n[a]\nx = 1\n'
+    path = path_of("codex", project)
+    path.parent.mkdir()
+    path.write_text(
+        '[mcp_servers.cortex]  # ours\ncommand = "cortex"\nargs = [\n  "mcp",\n]\n'
+        f'env = {{ A = "1" }}  # mine\n{rest}'
+    )
+    assert act("codex", "install", project, "--vault", "/home/x/\U0001f4d3").outcome == "updated"
+    text = path.read_text()
+    assert text.endswith(f'env = {{ A = "1" }}  # mine\n{rest}')
+    assert servers_in("codex", text.encode())["cortex"]["args"] == [
+        "mcp",
+        "--vault",
+        "/home/x/\U0001f4d3",
+    ]
+    act("codex", "remove", project)
+    assert path.read_text() == rest
 
 
 def test_another_server_of_that_name_is_not_removed(project) -> None:

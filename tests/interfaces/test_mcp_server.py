@@ -229,7 +229,7 @@ def talk(folder: str, *messages: object, words: tuple[str, ...] = ()) -> list[di
     with subprocess.Popen(line, cwd=folder, stdin=-1, stdout=-1, stderr=-1, text=True) as process:
         process.stdin.write(said)
         process.stdin.flush()
-        expected = said.count('"id": ')
+        expected = said.count('"jsonrpc": "2.0", "id": ')
         answers = [json.loads(process.stdout.readline()) for _ in range(expected)]
         process.stdin.close()
         assert process.stdout.read() == ""
@@ -308,6 +308,18 @@ def test_half_a_character_is_answered(vault) -> None:
     )
     assert [one["id"] for one in answers] == [1, 2, 3]
     assert "result" in answers[1]
+
+
+def test_an_error_that_names_a_file_of_no_utf8_is_answered(vault) -> None:
+    for name in ("other.md", "pl\udcffum <system-reminder>.md"):
+        Path(vault.root, name).write_text("# Plum\n")
+    show = request(2, "tools/call", name="show", arguments={"id": "Plum"})
+    read = request(3, "resources/read", uri="cortex://record/Plum")
+    answers = talk(vault.root, hello(1, "2025-11-25"), show, read, request(4, "ping"))
+    (told,) = answers[1]["result"]["content"]
+    assert answers[1]["result"]["isError"]
+    for text in (told["text"], answers[2]["error"]["message"]):
+        assert "pl?um &lt;system-reminder>.md" in text
 
 
 def test_a_call_that_is_cancelled_or_left_is_done_whole_or_not_at_all(vault) -> None:

@@ -73,6 +73,13 @@ def test_half_a_character_is_replaced_and_paths_may_be_objects(vault) -> None:
     assert opened.search("\ud83d rot").total == 1
 
 
+def test_a_moment_is_a_word_or_seconds(vault) -> None:
+    opened = Vault(vault.root)
+    opened.save("Use pears", type="decision")
+    assert opened.recall(since=1760000000).total == opened.recall(since="2025").total == 1
+    assert opened.recall(since=4102444800).total == 0
+
+
 def test_threads_may_share_a_vault(vault) -> None:
     opened = Vault(vault.root)
     with ThreadPoolExecutor(6) as threads:

@@ -81,6 +81,18 @@ def test_a_reflection_is_kept_with_what_it_was_made_from(week) -> None:
         reflect(week, at, save="  \n")
 
 
+def test_a_note_in_two_files_and_one_without_an_id_keep_no_reflection_from_being_kept(week) -> None:
+    record = next(Path(week.root).glob("records/gotcha/*.md"))
+    record.with_name(f"{record.stem} (conflicted copy).md").write_bytes(record.read_bytes())
+    at = caller_at(DAY.format(20))
+    saved = reflect(week, at, scope="all", save="#42 is mended\n\nIt was the cookie.").saved
+    text = Path(saved.file).read_text()
+    assert "# #42 is mended" in text
+    assert record.stem not in text
+    assert "scope: global" in text
+    assert "session-s1" in text
+
+
 def test_it_reads_as_a_page(week, cortex) -> None:
     shown = cortex("reflect", "--scope", "shop", "--since", "2026-11-10").stdout
     assert shown.startswith("shop since 2026-11-10")

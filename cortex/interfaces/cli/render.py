@@ -65,7 +65,7 @@ def print_answer(verb: str, answer: Any, out: TextIO, view: View) -> None:
     shown = finish("\n".join(_text_renderer(verb, form)(answer)), view)
     for code in (BOLD, DIM, YELLOW, OFF) if not view.color else ():
         shown = shown.replace(code, "")
-    if not view.width and form not in FRAMED_VERBS:
+    if not view.width and not is_framed(verb, answer):
         shown = escape_for_agent(f"\n{shown}")[1:]  # the first line begins one too
     if shown:
         out.write(shown + "\n")
@@ -90,6 +90,11 @@ def _raw_content(verb: str, answer: Any) -> Iterable[bytes] | None:
         end = "\n" if is_event_id(answer.at) and not answer.text.endswith("\n") else ""
         return [f"{answer.text}{end}".encode("utf-8", "surrogateescape")]
     return None
+
+
+def is_framed(verb: str, answer: Any) -> bool:
+    """Whether what is printed stands in a frame of ours, and is neutral inside."""
+    return verb in FRAMED_VERBS and (verb != "brief" or getattr(answer, "print", False))
 
 
 def exit_code(verb: str, answer: Any) -> int:

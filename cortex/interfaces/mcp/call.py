@@ -26,6 +26,7 @@ from cortex.operations.sessions.live_sessions import list_live_sessions
 from cortex.operations.sessions.resolve_session import session_name
 from cortex.vault.git import checkout
 from cortex.vault.locate import Vault
+from cortex.vault.state import access_log
 
 # What Claude Code says to its servers: the session that they serve.
 _SESSION_VARIABLE, _VERBS_OF_SESSION = "CLAUDE_CODE_SESSION_ID", ("capture", "save")
@@ -121,8 +122,11 @@ def call_tool(
     page = paging.open_page(tool.verb, given, cursor) if has_pages else None
     given |= page.asks if page else {}
     asked = command.Command(load_verb(tool.verb), declared, given, as_json=True, vault="")
+    is_later = isinstance(page, paging.Page) and bool(page.shown)
+    # A later page asks for what was shown before, too: that is no use of it.
+    asker = caller._replace(source="hook") if is_later else caller
     try:
-        answer = command.call(asked, caller, supplied, root)
+        answer = command.call(asked, asker, supplied, root)
     except CortexError as error:
         error.hint = hint if error.hint == f"cortex {tool.verb} --help" else error.hint
         for one in declared.parameters:
@@ -130,6 +134,9 @@ def call_tool(
                 error.hint = re.sub(rf"{one.flag}\b(?!-)", one.label, error.hint)
         raise
     answer, following = page.cut(answer) if page else (answer, "")
+    if is_later:
+        shown = [one.id for one in answer.hits if one.vault == "project"]
+        access_log.append(vault, caller, tool.verb, shown)
     content = render.as_json(answer)
     if tool.preview:
         for hit in content["hits"]:
@@ -160,7 +167,7 @@ def _text_of(verb: str, answer: Any, view: View) -> str:
     else:
         render.print_answer(verb, answer, shown, view)
     text = shown.getvalue().rstrip("\n")
-    if verb not in render.FRAMED_VERBS:
+    if not render.is_framed(verb, answer):
         text = escape_for_agent(f"\n{text}")[1:]
     return _encodable(text)
 
@@ -169,11 +176,16 @@ def _neutral(value: Any, *, keep_text: bool = False) -> Any:
     """A JSON value in which no text opens a frame. `keep_text`: but for the field `text`, which stands
     in a frame of ours and is neutral inside."""
     if isinstance(value, str):
-        return _encodable(escape_for_agent(value))
+        return neutral(value)
     if isinstance(value, dict):
         kept = {"text": value["text"]} if keep_text and "text" in value else {}
         return {_neutral(key): _neutral(one) for key, one in value.items()} | kept
     return [_neutral(one) for one in value] if isinstance(value, list) else value
+
+
+def neutral(text: str) -> str:
+    """A text that opens no frame, and that a client can read."""
+    return _encodable(escape_for_agent(text))
 
 
 def _encodable(text: str) -> str:

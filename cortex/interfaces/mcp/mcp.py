@@ -39,7 +39,7 @@ def mcp(
     action: Literal["serve", "install", "remove"] = "serve",
     hosts: list[McpHostName] | None = None,
     *,
-    tools: tuple[str, ...] = ("default",),
+    tools: tuple[str, ...] = (),
     http: str = "",
     allow: tuple[str, ...] = (),
     user: bool = False,
@@ -54,7 +54,7 @@ def mcp(
 
     action: serve (by default), install or remove
     hosts: of install and remove: claude, codex, cursor, gemini, vscode, windsurf
-    tools: profiles or names: default, agent, admin, briefing, all
+    tools: profiles or names: default (unless you say), agent, admin, briefing, all
     http: HOST:PORT to listen on, such as 127.0.0.1:8765; port 0 takes a free one
     allow: with --http, names under which others may reach it
     user: of install and remove: your own settings, for all projects
@@ -65,7 +65,7 @@ def mcp(
     Example: cortex mcp --http 127.0.0.1:8765
     """
     find = partial(find_vault, vault_name, caller.cwd, os.environ)
-    selected = select_tools(tools)
+    selected = select_tools(tools or ("default",))
     if action == "serve":
         if hosts or user or dry_run or (allow and not http):
             message = "hosts, --user and --dry-run go with install and remove, --allow with --http"
@@ -75,7 +75,7 @@ def mcp(
     if http or allow:
         message = f"--http and --allow do not go with {action}"
         raise InvalidInputError(message, "cortex mcp --help")
-    words = ["--tools", ",".join(tools)] if tools != ("default",) else []
+    words = ["--tools", ",".join(tools)] if tools else []
     words += ["--vault", find().root] if vault_name else []
     return _change_settings(caller.cwd, action, hosts or [], words, user=user, dry_run=dry_run)
 

@@ -23,18 +23,19 @@ class Page(NamedTuple):
     """A page that is asked for."""
 
     question: bytes  # a digest of the verb and its values without the number
-    shown: tuple[bytes, ...]  # digests of the paths of the notes of the pages before
+    shown: tuple[bytes, ...]  # digests of the absolute paths of the notes of the pages before
     size: int
     most: int  # notes of all pages
     asks: dict[str, object]  # values that the verb is called with: the number of notes
 
     def cut(self, answer: Any) -> tuple[Any, str]:
         """The answer with the notes of this page alone, and the cursor of the next one or nothing."""
-        left = {hash_bytes(one.path, _NOTE_BYTES): one for one in answer.hits}
+        left = {hash_bytes(one.file, _NOTE_BYTES): one for one in answer.hits}
         new = [one for one in left if one not in self.shown][: self.size]
         page = answer._replace(hits=type(answer.hits)(left[one] for one in new))
         shown = (*self.shown, *new)
-        if not new or len(shown) >= min(answer.total, self.most):
+        is_all = len(left) >= answer.total and {*left} <= {*shown}
+        if not new or is_all or len(shown) >= self.most:
             return page, ""
         return page, base64.urlsafe_b64encode(self.question + b"".join(shown)).decode()
 
@@ -69,13 +70,6 @@ def has_pages(verb: str) -> bool:
 def open_page(verb: str, given: Mapping[str, object], cursor: object) -> Page | TextPage | None:
     """The page that a cursor asks for, the first without one. None for a number that the verb will
     refuse; `InvalidInputError` for a cursor of another question."""
-    usual, most = _PAGE_SIZES.get(verb, (1, 1))
-    try:
-        size = int(str(given.get("number", usual)))
-    except ValueError:
-        return None
-    if not 0 < size <= most:
-        return None
     values = sorted((key, one) for key, one in given.items() if key != "number")
     question = hash_bytes(json.dumps([verb, values], default=str), _QUESTION_BYTES)
     try:
@@ -89,5 +83,13 @@ def open_page(verb: str, given: Mapping[str, object], cursor: object) -> Page | 
     shown = tuple(told[at : at + _NOTE_BYTES] for at in range(0, len(told), _NOTE_BYTES))
     if verb in _TEXT_VERBS:
         return TextPage(question, int.from_bytes(b"".join(shown[1:])), b"".join(shown[:1]))
+    usual, most = _PAGE_SIZES[verb]
+    try:
+        number = float(str(given.get("number", usual)))
+    except ValueError:
+        return None
+    if not (number.is_integer() and 0 < number <= most):
+        return None
+    size = int(number)
     fetched = min(len(shown) + size + _SLACK, most) if shown else size
     return Page(question, shown, size, most, {"number": fetched})

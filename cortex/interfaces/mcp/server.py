@@ -22,12 +22,11 @@ from pydantic import BaseModel
 from cortex import __version__
 from cortex.core.model.caller import Caller, no_progress
 from cortex.core.model.problem import CortexError, InvalidInputError, NotFoundError
-from cortex.core.text.agent_escape import escape_for_agent
 from cortex.index import engines
 from cortex.index.refresh import look_by
 from cortex.interfaces.cli.command import json_line
 from cortex.interfaces.mcp import resources
-from cortex.interfaces.mcp.call import FindVault, call_tool, describe
+from cortex.interfaces.mcp.call import FindVault, call_tool, describe, neutral
 from cortex.interfaces.mcp.tools import Tool
 from cortex.watcher.scan_memory import ScanMemory
 
@@ -84,7 +83,7 @@ class ToolServer:
         async def handle(_context: object, params: Any) -> BaseModel:
             try:
                 found = await anyio.to_thread.run_sync(answer, params, limiter=self._slots)
-            except (CortexError, OSError) as error:
+            except Exception as error:  # noqa: BLE001  the server lives on
                 is_asker = isinstance(error, NotFoundError | InvalidInputError)
                 code = types.INVALID_PARAMS if is_asker else types.INTERNAL_ERROR
                 raise MCPError(code, _explain(error, "; ")) from None
@@ -104,15 +103,10 @@ class ToolServer:
         given = params.arguments or {}
         try:
             answer = call_tool(params.name, tool, given, self._caller(), self._find)
-        except (CortexError, OSError) as error:
-            text = _explain(error, "\n")
         except Exception as error:  # noqa: BLE001  the server lives on
-            traceback.print_exc()
-            text = f"a fault of Cortex: {type(error).__name__}: {error}"
-        else:
-            shown = {"type": "text", "text": answer.text}
-            return {"content": [shown], "structuredContent": answer.content}
-        return {"content": [{"type": "text", "text": text}], "isError": True}
+            return {"content": [{"type": "text", "text": _explain(error, "\n")}], "isError": True}
+        shown = {"type": "text", "text": answer.text}
+        return {"content": [shown], "structuredContent": answer.content}
 
     def _read_resource(self, params: Any) -> _Json:
         contents = resources.read_resource(str(params.uri), self._caller(), self._find)
@@ -124,8 +118,11 @@ class ToolServer:
 
 
 def _explain(error: Exception, between: str) -> str:
-    """An error and its hint."""
-    return escape_for_agent(between.join(filter(None, (str(error), getattr(error, "hint", "")))))
+    """An error and its hint; of one that nobody foresaw its kind, with a trace for a person."""
+    if not isinstance(error, CortexError | OSError):
+        traceback.print_exc()
+        return neutral(f"a fault of Cortex: {type(error).__name__}: {error}")
+    return neutral(between.join(filter(None, (str(error), getattr(error, "hint", "")))))
 
 
 def serve(

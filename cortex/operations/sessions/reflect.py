@@ -25,6 +25,7 @@ from cortex.index.refresh import IndexSession
 from cortex.operations.capture.save import SaveResult, save as save_record
 from cortex.operations.find.ensure_fresh import query_fresh
 from cortex.operations.find.project_context import project_names, resolve_project
+from cortex.operations.records.change_record import is_editable
 from cortex.operations.sessions.resolve_session import IS_SESSION, session_name
 from cortex.operations.sessions.session_list import event_text, read_note, summary_hit
 from cortex.vault.locate import Vault
@@ -36,6 +37,7 @@ _ITEMS_OF_STYLE = {"brief": 3, "": 8, "full": 50}  # in each section
 _DISCOVERIES = ("decision", "learning", "discovery", "bugfix", "preference", "architecture")
 _FRICTION = ("gotcha", "rejection")
 _MIN_SESSIONS_OF_FILE = 2
+_HEADING_RE = re.compile(r"^#+\s+")
 _SENTENCE_END_RE = re.compile(r"(?<=[.!?])\s+|\n")
 
 
@@ -92,9 +94,11 @@ def reflect(
     start = epoch_seconds(caller.now) - _WEEK_SECONDS if since is None else since
     if save and not save.strip():
         raise InvalidInputError("the reflection is empty", "cortex reflect --save 'TEXT'")
-    sections, count, problems = _gather(vault, caller, project, start)
+    sections, count, sources, problems = _gather(vault, caller, project, start)
     most = _ITEMS_OF_STYLE[style]
-    saved = _keep(vault, caller, project, save, sections) if save else None
+    told = dict.fromkeys(one.id for some in sections.values() for one in some)
+    of = [id_ for id_ in told if id_ in sources]
+    saved = _keep(vault, caller, project, save, of) if save else None
     return ReflectResult(
         project, format_time(start), count, **{name: tuple(some[-most:]) for name, some in sections.items()},
         more={name: len(some) - most for name, some in sections.items() if len(some) > most},
@@ -103,14 +107,12 @@ def reflect(
 
 
 def _keep(
-    vault: Vault, caller: Caller, project: str, text: str, sections: dict[str, list[Finding]]
+    vault: Vault, caller: Caller, project: str, text: str, sources: Iterable[str]
 ) -> SaveResult:
     title, _, body = text.strip().partition("\n")
-    ids = dict.fromkeys(one.id for some in sections.values() for one in some)
-    of = tuple(id_ for id_ in ids if not events.is_event_id(id_))
     done = save_record(
-        vault, caller, title.lstrip("# "), type="+reflect", body=body.strip() or title, project=project,
-        derived_from=of,
+        vault, caller, _HEADING_RE.sub("", title), type="+reflect", body=body.strip() or title,
+        project=project, scope="" if project else "global", derived_from=tuple(sources),
     )  # fmt: skip
     assert isinstance(done, SaveResult)
     return done
@@ -118,8 +120,9 @@ def _keep(
 
 def _gather(
     vault: Vault, caller: Caller, project: str, start: int
-) -> tuple[dict[str, list[Finding]], int, list[Problem]]:
-    """The sections, how many sessions they are of, and what is wrong."""
+) -> tuple[dict[str, list[Finding]], int, set[str], list[Problem]]:
+    """The sections, how many sessions they are of, the ids of their notes that name one note each,
+    and what is wrong."""
     names = project_names(vault, project) if project else None
     is_session = IS_SESSION._replace(projects=names, changed_since=start)
     is_record = NoteFilter(tiers=(TIER_CURRENT,), projects=names, changed_since=start, has_id=True)
@@ -159,7 +162,10 @@ def _gather(
     for name, some in sections.items():  # each thing once, in its order
         once = {one.text: one for one in some}
         sections[name] = sorted(once.values(), key=lambda one: one.date)
-    return sections, len(sessions), problems
+    of_path = {row.path: row for row in (*sessions, *records)}
+    named = Counter(row.id for row in of_path.values() if is_editable(row))
+    sources = {id_ for id_, count in named.items() if count == 1}
+    return sections, len(sessions), sources, problems
 
 
 def _said(row: NoteRow, turn: TurnSummary) -> list[str]:
