@@ -82,11 +82,6 @@ class McpChange(NamedTuple):
         return McpChange(self.host, self.file, f"would be {self.outcome}", diff)
 
 
-def snippet() -> str:
-    """What goes into the settings of a host that Cortex does not know."""
-    return json.dumps({"mcpServers": {NAME: {"command": NAME, "args": ["mcp"]}}})
-
-
 def plan_change(
     name: str, action: str, root: str, words: Sequence[str], *, user: bool
 ) -> tuple[McpChange, SettingsChange]:

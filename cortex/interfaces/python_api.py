@@ -93,15 +93,8 @@ def _plain(value: object) -> object:
 
 
 def _signature(declared: Declaration, function: Callable[..., Any]) -> Signature:
-    parameters = [
-        Parameter(
-            one.name,
-            Parameter.KEYWORD_ONLY if one.is_option else Parameter.POSITIONAL_OR_KEYWORD,
-            default=Parameter.empty if one.required else one.default,
-            annotation=function.__annotations__.get(one.name, Parameter.empty),
-        )
-        for one in declared.parameters
-    ]
-    parameters.sort(key=lambda one: one.kind)
+    """The verb's own, with `self` in place of what an interface fills in."""
+    whole = Signature.from_callable(function)
     own = Parameter("self", Parameter.POSITIONAL_OR_KEYWORD)
-    return Signature([own, *parameters], return_annotation=function.__annotations__["return"])
+    given = (whole.parameters[one.name] for one in declared.parameters)
+    return whole.replace(parameters=[own, *given])

@@ -210,6 +210,7 @@ def test_pages_go_on_where_the_last_one_ended_though_notes_come_and_go(
     seen += [one["path"] for one in third.content["hits"]]
     assert sorted(seen) == [*(f"n{n:02}.md" for n in range(25)), "new.md"]  # each once
     assert "next_cursor" not in third.content
+    assert "more" not in third.text
     assert "arguments" in refused(call, "search", query="plum", cursor=first.content["next_cursor"])
 
 

@@ -7,7 +7,6 @@ from collections.abc import Iterable
 from typing import Any
 
 from cortex.core.text.shell_command import cortex_command
-from cortex.hosts.mcp_settings import snippet
 from cortex.interfaces.cli.text import (
     MAX_PROBLEMS,
     bold,
@@ -62,7 +61,7 @@ def init(answer: Any) -> Iterable[str]:
         yield "commit what lies above the vault: it names the project in every clone"
     yield 'next: cortex capture "Decision: keep what we learn in a vault"'
     yield "agents ask it over MCP: cortex mcp install claude; any other host takes"
-    yield f"  {snippet()}"
+    yield '  {"mcpServers": {"cortex": {"command": "cortex", "args": ["mcp"]}}}'
 
 
 def rebuild(answer: Any) -> Iterable[str]:

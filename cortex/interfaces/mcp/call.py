@@ -106,10 +106,7 @@ def call_tool(
     given: dict[str, object] = {"session": session} if session else {}
     given |= {**tool.defaults, **{parameters[key]: one for key, one in said.items()}, **tool.fixed}
     if tool.verb in render.FRAMED_VERBS:  # they stand in a frame of ours
-        given = {
-            key: escape_for_agent(one) if isinstance(one, str) else one
-            for key, one in given.items()
-        }
+        given = _neutral(given)
     supplied: dict[str, object] = {}
     root = ""
     if "vault" in declared.supplied:
@@ -119,13 +116,13 @@ def call_tool(
             set_up_clone(vault)
         if given.get("type") == "prompt" and not given.get("session"):
             given["session"] = _live_session(vault, caller, str(given.get("project", "")))
-    page = paging.open_page(tool.verb, given, cursor) if has_pages else None
-    given |= page.asks if page else {}
     asked = command.Command(load_verb(tool.verb), declared, given, as_json=True, vault="")
-    is_later = isinstance(page, paging.Page) and bool(page.shown)
-    # A later page asks for what was shown before, too: that is no use of it.
-    asker = caller._replace(source="hook") if is_later else caller
     try:
+        page = paging.open_page(declared, given, cursor, caller.now) if has_pages else None
+        given |= page.asks if page else {}
+        is_later = isinstance(page, paging.Page) and bool(page.shown)
+        # A later page asks for what was shown before, too: that is no use of it.
+        asker = caller._replace(source="hook") if is_later else caller
         answer = command.call(asked, asker, supplied, root)
     except CortexError as error:
         error.hint = hint if error.hint == f"cortex {tool.verb} --help" else error.hint
@@ -137,13 +134,19 @@ def call_tool(
     if is_later:
         shown = [one.id for one in answer.hits if one.vault == "project"]
         access_log.append(vault, caller, tool.verb, shown)
+    return _tool_answer(tool, answer, page, following, View(root or caller.cwd, root))
+
+
+def _tool_answer(
+    tool: Tool, answer: Any, page: paging.Page | paging.TextPage | None, following: str, view: View
+) -> ToolAnswer:
+    """What the verb answered, as content and text; `following` is the cursor of the next page."""
     content = render.as_json(answer)
-    if tool.preview:
-        for hit in content["hits"]:
-            hit["snippet"] = shorten(hit["snippet"], tool.preview)
+    for hit in content["hits"] if tool.preview else ():
+        hit["snippet"] = shorten(hit["snippet"], tool.preview)
     if isinstance(page, paging.Page):
         answer = answer._replace(total=len(answer.hits))  # what is left is told below
-    text = _text_of(tool.verb, answer, View(root or caller.cwd, root))
+    text = _text_of(tool.verb, answer, view)
     if following:
         content["next_cursor"] = following
         text = f"{text}\n\nmore with cursor {following}"

@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 
 from cortex.core.model.problem import ConflictError, InvalidInputError
 from cortex.core.text.strings import hash_bytes
+from cortex.interfaces.declare import Declaration, convert
 
-# verb -> notes of a page unless `number` says otherwise, and of all pages together
-_PAGE_SIZES = {"search": (10, 1000), "recall": (10, 200)}
+_MAX_NOTES = {"search": 1000, "recall": 200}  # verb -> notes of all pages together
 _TEXT_VERBS = ("history", "show")
 _TEXT_CHARS = 40_000  # of one answer; Claude Code refuses more than 25,000 tokens
 _SLACK = 20  # notes that may have come before the end of the last page since
@@ -64,12 +64,15 @@ class TextPage(NamedTuple):
 
 def has_pages(verb: str) -> bool:
     """Whether the answers of a verb come in pages."""
-    return verb in _PAGE_SIZES or verb in _TEXT_VERBS
+    return verb in _MAX_NOTES or verb in _TEXT_VERBS
 
 
-def open_page(verb: str, given: Mapping[str, object], cursor: object) -> Page | TextPage | None:
-    """The page that a cursor asks for, the first without one. None for a number that the verb will
-    refuse; `InvalidInputError` for a cursor of another question."""
+def open_page(
+    declared: Declaration, given: Mapping[str, object], cursor: object, now: str
+) -> Page | TextPage:
+    """The page that a cursor asks for, the first without one. `InvalidInputError` for a cursor of
+    another question, and as `convert`."""
+    verb = declared.name
     values = sorted((key, one) for key, one in given.items() if key != "number")
     question = hash_bytes(json.dumps([verb, values], default=str), _QUESTION_BYTES)
     try:
@@ -80,16 +83,10 @@ def open_page(verb: str, given: Mapping[str, object], cursor: object) -> Page | 
         hint = "give the next_cursor of the answer before, with the same arguments"
         raise InvalidInputError("this cursor is of no answer to these arguments", hint)
     told = data[_QUESTION_BYTES:]
-    shown = tuple(told[at : at + _NOTE_BYTES] for at in range(0, len(told), _NOTE_BYTES))
     if verb in _TEXT_VERBS:
-        return TextPage(question, int.from_bytes(b"".join(shown[1:])), b"".join(shown[:1]))
-    usual, most = _PAGE_SIZES[verb]
-    try:
-        number = float(str(given.get("number", usual)))
-    except ValueError:
-        return None
-    if not (number.is_integer() and 0 < number <= most):
-        return None
-    size = int(number)
+        return TextPage(question, int.from_bytes(told[_NOTE_BYTES:]), told[:_NOTE_BYTES])
+    shown = tuple(told[at : at + _NOTE_BYTES] for at in range(0, len(told), _NOTE_BYTES))
+    size: Any = convert(declared, given, now)["number"]
+    most = _MAX_NOTES[verb]
     fetched = min(len(shown) + size + _SLACK, most) if shown else size
     return Page(question, shown, size, most, {"number": fetched})

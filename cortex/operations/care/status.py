@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 from cortex.core.model.caller import Caller
 from cortex.core.model.note_status import SET_ASIDE_STATUSES, TIER_CURRENT, TIER_TRAIL
 from cortex.core.model.parameters import Time
-from cortex.core.ranking.query import Query, QueryFilter
 from cortex.core.text.iso_time import epoch_seconds
 from cortex.core.text.strings import format_time
 from cortex.index import queries
@@ -18,7 +17,7 @@ from cortex.index.refresh import IndexSession, query_index
 from cortex.index.vectors.semantic import count_embedded
 from cortex.operations.find.ensure_fresh import heal_if_stale, state_problems
 from cortex.operations.find.hits import Hits
-from cortex.operations.find.project_context import resolve_project
+from cortex.operations.find.project_context import branch_filter, resolve_project
 from cortex.operations.records.faded import find_faded
 from cortex.operations.sessions.live_sessions import list_live_sessions
 from cortex.vault import files
@@ -92,6 +91,7 @@ def status(vault: Vault, caller: Caller, *, branch: str = "") -> StatusResult:
     """
     heal_if_stale(vault, caller)
     branch = branch or checkout.branch_of(caller.cwd)
+    of_branch = NoteFilter(tiers=(TIER_CURRENT,), query=branch_filter(caller, (branch,)))
 
     def look(now: IndexSession) -> StatusResult:
         found = _build_status(vault, now, caller.now)
@@ -99,7 +99,7 @@ def status(vault: Vault, caller: Caller, *, branch: str = "") -> StatusResult:
         return found._replace(
             project=resolve_project(vault, caller, ""),
             tier=3 if caller.source == "mcp" else 2 if found.embedded else 1,
-            notes_of_branch={branch: now.catalogue.count(_of_branch(branch))} if branch else {},
+            notes_of_branch={branch: now.catalogue.count(of_branch)} if branch else {},
             last_event=format_time(last[0].date) if last else "",
             index_bytes=sum(
                 one.stat().st_size for one in os.scandir(now.fulltext_folder) if one.is_file()
@@ -107,10 +107,6 @@ def status(vault: Vault, caller: Caller, *, branch: str = "") -> StatusResult:
         )
 
     return query_index(vault, caller.progress, look)
-
-
-def _of_branch(branch: str) -> NoteFilter:
-    return NoteFilter(tiers=(TIER_CURRENT,), query=Query((), (QueryFilter("branch", (branch,)),)))
 
 
 def _build_status(vault: Vault, now: IndexSession, at: str) -> StatusResult:

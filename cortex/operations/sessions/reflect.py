@@ -134,18 +134,18 @@ def _gather(
         return sessions, turns, now.catalogue.find(is_record, "date")
 
     (sessions, turns, records), problems = query_fresh(vault, caller, find)
-    told = [(row, event_text(vault, row.path)) for row in reversed(turns)]
-    told = [(row, text) for row, text in told if epoch_seconds(_time_of(row)) >= start]
-    summaries = [(row, parse_turn_summary(text)) for row, text in told]
-    asked = [(row, said) for row, turn in summaries for said in _prompts(row, turn)]
-    begun = [(row, said) for row, turn in summaries for said in _subjects(row, turn)]
-    first = {row.session: (row, said) for row, said in reversed(begun)}
+    turns = [row for row in reversed(turns) if epoch_seconds(_time_of(row)) >= start]
+    summaries = [(row, parse_turn_summary(event_text(vault, row.path))) for row in turns]
+    said = [(row, text) for row, turn in summaries for text in _said(row, turn)]
+    begun = [(row, intent) for row, text in said if (intent := _intent(text))]
+    first = {row.session: (row, intent) for row, intent in reversed(begun)}
     sections = {
-        "opening_intent": [_finding(row, said) for row, said in reversed(first.values())],
+        "opening_intent": [_finding(row, intent) for row, intent in reversed(first.values())],
         "questions": [
             _finding(row, sentence)
-            for row, said in asked
-            for sentence in _SENTENCE_END_RE.split(said)
+            for row, text in said
+            if is_own_prompt(text)
+            for sentence in _SENTENCE_END_RE.split(text)
             if sentence.endswith("?")
         ],
         "journey": [_journey(vault, row) for row in reversed(sessions)],
@@ -169,21 +169,15 @@ def _gather(
 
 
 def _said(row: NoteRow, turn: TurnSummary) -> list[str]:
+    """What the person said; a prompt is all theirs."""
     whole = [turn.message] if row.type == "prompt" else []
     told = utterances(turn.message)
     return [*whole, *(one.text for one in told if one.role == USER and not one.about)]
 
 
-def _prompts(row: NoteRow, turn: TurnSummary) -> Iterator[str]:
-    """What the person said, in their own words."""
-    return (text for text in _said(row, turn) if text.strip() and is_own_prompt(text))
-
-
-def _subjects(row: NoteRow, turn: TurnSummary) -> Iterator[str]:
-    """What prompts ask for; of a plan that was pasted its title."""
-    for text in _said(row, turn):
-        if said := text if is_own_prompt(text) else "; ".join(subjects_of(text)):
-            yield said
+def _intent(text: str) -> str:
+    """What a prompt asks for; of a plan that was pasted its title."""
+    return text if is_own_prompt(text) else "; ".join(subjects_of(text))
 
 
 def _failures(turn: TurnSummary) -> Iterator[str]:
