@@ -64,7 +64,10 @@ def sides_of(*places: Place) -> MergeSides:
 def decided(*places: Place, also: tuple[Place, ...] = (), plain: bool = True, **context):
     """`also` are paths that git merged."""
     return plan_resolution(
-        [UnmergedPath(place[0], place[4], plain) for place in places],
+        [
+            UnmergedPath(place[0], place[4], plain, staged_texts=frozenset({BOTH}))
+            for place in places
+        ],
         sides_of(*places, *also),
         MergeContext(joins, **context),
     )
@@ -85,6 +88,7 @@ OTHER = f"events/2026/11/{OTHER_ID}.md"
 PENDING = "inbox/pending/20261120t164512z-aaaaaaaaaa.md"
 FAILED = "inbox/failed/20261120t164512z-aaaaaaaaaa.md"
 PERSON = b"A note of my own.\n"
+BOTH = b"<<<<<<< ours\nMy day.\n=======\nA note of my own.\n>>>>>>> theirs\n"
 CLASH = record("b-bbbbbb", "Another note.")
 NEWER = record("a-aaaaaa", "Theirs.", "2026-11-21T10:00:00Z")
 
@@ -133,6 +137,14 @@ CASES = {
     "a person's own note that both renamed": (
         [("mine.md", PERSON, None, None, None), ("x.md", None, PERSON, None, PERSON), ("y.md", None, None, PERSON, PERSON)],
         [RemoveFile("mine.md"), *(AskPerson(path, "renamed on one side, and renamed or deleted on the other: git add keeps it, git rm lets it go") for path in ("x.md", "y.md"))],
+    ),
+    "two new notes of a person's own for one that is gone": (
+        [("mine.md", b"My.\n", None, None, None), ("x.md", None, PERSON, None, BOTH), ("y.md", None, None, b"My day.\n", BOTH)],
+        [RemoveFile("mine.md"), WriteFile("x.md", PERSON), WriteFile("y.md", b"My day.\n")],
+    ),
+    "two names of a note of a person's own, with markers that a person has begun to mend": (
+        [("mine.md", b"My.\n", None, None, None), ("x.md", None, PERSON, None, BOTH + b"Mine.\n")],
+        [RemoveFile("mine.md"), AskPerson("x.md", "both sides changed the same lines")],
     ),
 }  # fmt: skip
 

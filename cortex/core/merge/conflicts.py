@@ -142,10 +142,21 @@ def _frontmatter_error(path: str, data: bytes) -> str:
 
 def _resolve_foreign_file(plan: MergePlan, one: UnmergedPath, sides: MergeSides) -> None:
     path = one.path
-    if path in sides.ours and path in sides.theirs and not path.endswith(".md"):
-        _resolve_attachment(plan, path, sides.ours[path], sides.theirs[path], one)
+    texts = [tree[path] for tree in (sides.ours, sides.theirs) if path in tree]
+    if len(texts) > 1 and not path.endswith(".md"):
+        _resolve_attachment(plan, path, texts[0], texts[1], one)
+    elif len(texts) == 1 and path not in sides.base and _is_marked_by_git(one, texts[0]):
+        # Git took two new notes for new names of one that is gone, and has put both texts into both.
+        plan.write(path, texts[0])
+        plan.add_message(path, "git had mixed it with another new note; its own text is back")
     else:
         plan.ask(path, _unmerged_reason(one, sides))
+
+
+def _is_marked_by_git(one: UnmergedPath, own: bytes) -> bool:
+    """True if git has put markers into the file, and nobody has touched it since."""
+    now = one.work_tree_text or b""
+    return now in one.staged_texts and bool(marked_conflicts(now) - marked_conflicts(own))
 
 
 def _unmerged_reason(one: UnmergedPath, sides: MergeSides) -> str:
