@@ -172,7 +172,7 @@ class Catalogue:
             quoted = path.replace("%", "%25").replace("?", "%3f").replace("#", "%23")
             self._db = sqlite3.connect(f"file:{quoted}?mode=ro&immutable=1", uri=True)
         # SQLite's own lower() knows ASCII only.
-        self._db.create_function("folded", 1, lambda text: str(text).casefold(), deterministic=True)
+        self._db.create_function("folded", 1, _fold, deterministic=True)
 
     @classmethod
     def create(cls, folder: str) -> Catalogue:
@@ -348,3 +348,9 @@ class Catalogue:
 
 def _sql_value(value: object) -> object:
     return encode_text(value) if isinstance(value, str) and not value.isascii() else value
+
+
+def _fold(value: object) -> str:
+    """A text, or a path as the catalogue has it, in folded case."""
+    text = encode_text(os.fsdecode(value)) if isinstance(value, bytes) else str(value)
+    return text.casefold()

@@ -11,6 +11,7 @@ from typing import TypeAlias
 
 from cortex.core.model.problem import Problem
 from cortex.core.text.value import NamedTuple
+from cortex.vault import files
 from cortex.vault.files import TEMP_SUFFIX
 from cortex.vault.git import checkout
 from cortex.vault.obsidian import template_folders
@@ -20,6 +21,8 @@ from cortex.vault.obsidian import template_folders
 # seconds show it by their stamps.
 _TICK_NS, _COARSE_TICK_NS = 50_000_000, 2_000_000_000
 TEMPLATE_MARK = "t"  # at the end of a stamp: the note lies in a folder of templates
+_MAX_CONFIG_BYTES = 64_000
+_EXCLUDES_FILE_RE = re.compile(rb'(?im)^\s*excludesfile\s*=\s*"?([^"\n]+)')
 RULES_FILE = ".gitignore"
 _COPY_HINT = "put a copy of the file in its place"
 _STRAY_SUFFIXES = (".toc", ".seg", TEMP_SUFFIX)  # files of a search index, and half-written ones
@@ -154,7 +157,8 @@ class _Scan:
         elif name[-3:].lower() == ".md" and name[0] != "." and not self._is_left_out(path):
             self.problems.append(Problem(path, "is a link, which is not followed", _COPY_HINT))
         elif name == RULES_FILE:
-            self.rules.append(f"{path} {stamp_of(entry.stat(follow_symlinks=False))}")
+            with suppress(FileNotFoundError):  # replaced just now: the next scan sees other rules
+                self.rules.append(f"{path} {stamp_of(entry.stat(follow_symlinks=False))}")
         elif name.endswith(_STRAY_SUFFIXES):
             left = self.temp_files if name.endswith(TEMP_SUFFIX) else self.stray_index_files
             left.append(path)
@@ -196,6 +200,11 @@ def outer_rule_stamps(root: str) -> list[str]:
         os.path.join(common, "info", "exclude"),
         os.path.join(config, "git", "ignore"),
     ]
+    own = os.environ.get("GIT_CONFIG_GLOBAL", "") or os.path.expanduser("~/.gitconfig")
+    for settings in (own, os.path.join(config, "git", "config"), os.path.join(common, "config")):
+        text = files.read_bounded(settings, _MAX_CONFIG_BYTES, follow=True)
+        named = _EXCLUDES_FILE_RE.findall(text) if b"excludes" in text.lower() else ()
+        paths += (os.path.expanduser(os.fsdecode(name.strip())) for name in named)
     directory = root
     while directory != top and directory != os.path.dirname(directory):
         directory = os.path.dirname(directory)
@@ -203,5 +212,5 @@ def outer_rule_stamps(root: str) -> list[str]:
     rules = []
     for path in paths:
         with suppress(OSError):  # no such rules; should they appear, the list of rules changes
-            rules.append(f"{path} {stamp_of(os.lstat(path))}")
+            rules.append(f"{path} {stamp_of(os.stat(path))}")
     return rules

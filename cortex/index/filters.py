@@ -175,8 +175,8 @@ def _filter_clause(one: QueryFilter, value: str) -> tuple[str, list[object]]:
         )
     if one.key == "path":
         if "*" in value or "?" in value:
-            return "folded(CAST(path AS TEXT)) GLOB ?", [value.casefold()]
-        return r"CAST(path AS TEXT) LIKE ? ESCAPE '\'", [f"%{escape_like(value)}%"]
+            return "folded(path) GLOB ?", [value.casefold()]
+        return r"folded(path) LIKE ? ESCAPE '\'", [f"%{escape_like(value.casefold())}%"]
     if one.key == "session":
         return r"session LIKE ? ESCAPE '\'", [f"{escape_like(value)}%"]
     if one.key == "type" and value.lower() == "note":

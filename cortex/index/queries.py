@@ -196,10 +196,11 @@ def notes_named_from(catalogue: Catalogue, begin: str, limit: int) -> list[tuple
     patterns = [f"{text}%", f"%-{text}%", f"{text}%", f"{text}%", f"%/{text}%"]
     where = " OR ".join(f"{one} ESCAPE '\\'" for one in clauses)
     query = (
-        "SELECT id, place, title FROM (SELECT *, CAST(path AS TEXT) AS place FROM note)"
+        "SELECT id, path, title FROM (SELECT *, CAST(path AS TEXT) AS place FROM note)"
         f" WHERE tier < 2 AND ({where}) ORDER BY date DESC, place LIMIT ?"
     )
-    return list(catalogue.select(query, (*patterns, limit)))
+    found = catalogue.select(query, (*patterns, limit))
+    return [(id_, os.fsdecode(path), title) for id_, path, title in found]
 
 
 def ticked_ids(catalogue: Catalogue) -> frozenset[str]:

@@ -61,8 +61,10 @@ class Reindexing:
             ignored = state.ignored if state else self._list_git_ignored(noted)
             seen = refresh.scan_notes(self.root, exclude, ignored)
         held = refresh.decode_stamps(refresh.read_stamps(self.folder)) if state else {}
-        if state and (seen.rule_stamps != state.rules or seen.stamps.keys() - held.keys()):
-            ignored = self._list_git_ignored(noted)
+        is_unknown = state and any(one.where == ".git" for one in state.noted)  # git failed
+        is_new = state and (seen.rule_stamps != state.rules or seen.stamps.keys() - held.keys())
+        if state and (is_unknown or is_new):
+            ignored = self._list_git_ignored(noted, state.ignored)
             if ignored != state.ignored:
                 seen = refresh.scan_notes(self.root, exclude, ignored)
         elif state:
@@ -103,15 +105,18 @@ class Reindexing:
             raise CortexError(message, wanted.problems[0].hint)
         return wanted.exclude, wanted.engine, list(wanted.problems)
 
-    def _list_git_ignored(self, noted: list[Problem]) -> tuple[str, ...]:
+    def _list_git_ignored(
+        self, noted: list[Problem], known: tuple[str, ...] = ()
+    ) -> tuple[str, ...]:
+        """What git leaves out; where git fails, what was `known` before."""
         if not checkout.is_in_repository(self.root):
             return ()
         try:
             return tuple(sorted(git_cli.list_ignored(self.root)))
         except CortexError as error:
-            message = f"cannot tell what git ignores, so nothing is left out: {error.message}"
+            message = f"cannot tell what git ignores, so no more is left out: {error.message}"
             noted.append(Problem(".git", message, error.hint))
-            return ()
+            return known
 
     def _rebuild(self, stamps: dict[str, str], engine: str) -> None:
         """Rebuild catalogue and index."""

@@ -41,6 +41,7 @@ from cortex.index.engines.whoosh.postings import (
     match_phrase,
 )
 from cortex.index.engines.whoosh.segment import BuildFailed, build_index, build_index_parallel
+from cortex.index.engines.whoosh.whoosh_index import SCHEMA
 
 pytestmark = pytest.mark.sampled(2)
 
@@ -598,3 +599,19 @@ import urllib.request, tempfile
 assert urllib.request.Request and tempfile.mkdtemp
 """
     subprocess.run([sys.executable, "-W", "error", "-c", script], check=True)
+
+
+def test_no_segment_ends_within_a_note(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Segments are merged by their size: the parts of a note would no longer stand in a row."""
+    monkeypatch.setattr(segment, "_MAX_POSTINGS", 60)
+    documents = [
+        {"number": number, "tier": 0, "part": part, "body": " ".join(WORDS)}
+        for number in range(1, 20)
+        for part in range(number % 4 + 1)
+    ]
+    (tmp_path / "one").mkdir()
+    made = segment.write_segments(str(tmp_path / "one"), SCHEMA, documents)
+    assert len(made) > 4
+    sizes = [one.doc_count_all() for one in made]
+    starts = [sum(sizes[:at]) for at in range(len(sizes))]
+    assert all(documents[at]["part"] == 0 for at in starts)

@@ -10,7 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from cortex.core.model.caller import no_progress
 from cortex.core.model.problem import InvalidInputError
+from cortex.index.queries import notes_named_from
+from cortex.index.refresh import query_index
 from cortex.operations.capture.capture import capture
 from cortex.operations.find.search import search
 from tests.conftest import cpu_limit
@@ -439,6 +442,114 @@ def test_what_git_ignores_dot_folders_and_excluded_notes_are_not_searched(
     Path(root, ".gitignore").write_text("open/\n")
     toml.write_text(toml.read_text().replace('exclude = ["private"]', "exclude = []"))
     assert sorted(found()) == ["private/c.md", "secret/a.md"]
+
+
+def test_a_folder_in_which_git_ignores_all_that_is_there_by_now_is_searched_for_more(
+    notes, caller, git
+) -> None:
+    git(notes.root, "init", "-q")
+    Path(notes.root, ".gitignore").write_text("*.pdf\nsecret-*.md\nprivate/\n")
+    for path in ("papers/a.pdf", "drafts/secret-1.md", "private/deep/b.md"):
+        Path(notes.root, path).parent.mkdir(parents=True)
+        Path(notes.root, path).write_text("zebra")
+    assert ids(notes, caller, "zebra") == []
+    for path in ("papers/real.md", "drafts/secret-2.md", "drafts/open.md", "private/c.md"):
+        Path(notes.root, path).write_text("zebra")
+    assert sorted(ids(notes, caller, "zebra")) == ["drafts/open.md", "papers/real.md"]
+
+
+def test_what_was_ignored_stays_so_while_git_fails_and_git_is_asked_again(
+    notes, caller, git, tmp_path, monkeypatch
+) -> None:
+    git(notes.root, "init", "-q")
+    Path(notes.root, ".gitignore").write_text("private/\n")
+    Path(notes.root, "private").mkdir()
+    Path(notes.root, "private/s.md").write_text("zebra")
+    assert ids(notes, caller, "zebra") == []
+    Path(notes.root, "open.md").write_text("zebra")
+    (tmp_path / "git").write_text("#!/bin/sh\nexit 128\n")
+    (tmp_path / "git").chmod(0o755)
+    with monkeypatch.context() as patch:
+        patch.setenv("PATH", str(tmp_path))
+        assert ids(notes, caller, "zebra") == ["open.md"]
+    Path(notes.root, "open.md").write_text("zebra again")
+    found = search(notes, caller, "zebra")
+    assert [hit.id for hit in found.hits] == ["open.md"]
+    assert found.problems == ()
+
+
+def test_the_rules_that_gits_settings_name_count(notes, caller, git, tmp_path) -> None:
+    git(notes.root, "init", "-q")
+    Path(notes.root, "private").mkdir()
+    Path(notes.root, "private/s.md").write_text("zebra")
+    rules = tmp_path / "ignored everywhere"
+    rules.write_text("")
+    git(notes.root, "config", "core.excludesFile", str(rules))
+    assert ids(notes, caller, "zebra") == ["private/s.md"]
+    rules.write_text("private/\n")
+    assert ids(notes, caller, "zebra") == []
+    rules.write_text("\n")
+    assert ids(notes, caller, "zebra") == ["private/s.md"]
+
+
+def test_a_path_is_found_in_any_case_whatever_its_bytes(vault_from, caller, cortex) -> None:
+    vault = vault_from("=== Äpfel/a4.md\nzebra\n=== plans/b.md\nzebra\n")
+    with open(os.fsencode(f"{vault.root}/caf") + b"\xe9.md", "w") as file:
+        file.write("zebra")
+    assert ids(vault, caller, "path:äpfel/") == ids(vault, caller, "path:äp*") == ["Äpfel/a4.md"]
+    assert ids(vault, caller, "path:pl*") == ["plans/b.md"]
+    assert len(ids(vault, caller, "path:*a*")) == 3
+    found = query_index(vault, no_progress, lambda now: notes_named_from(now.catalogue, "c", 9))
+    assert [path for _, path, _ in found] == ["caf\udce9.md"]
+
+
+def test_an_option_of_a_command_is_a_word(vault_from, caller) -> None:
+    vault = vault_from(
+        "=== a.md\ngit push with --force is forbidden\n=== b.md\ngit push is allowed\n"
+    )
+    assert ids(vault, caller, "git push --force")[0] == "a.md"
+    assert ids(vault, caller, "git push -force") == ["b.md"]
+    assert ids(vault, caller, 'push -"is forbidden"') == ["b.md"]
+
+
+def test_what_is_superseded_keeps_nothing_older_out_of_a_list(vault_from, caller) -> None:
+    rows = [("active", 3), ("superseded", 9), ("archived", 1)]
+    vault = vault_from(
+        "".join(
+            record(
+                f"{status}-{number}-aaaaaa",
+                status,
+                "zebra",
+                updated=f"2026-1{2 - at}-0{number + 1}",
+            )
+            for at, (status, count) in enumerate(rows)
+            for number in range(count)
+        )
+    )
+    listed = search(vault, caller, "type:decision")
+    assert [hit.status for hit in listed.hits] == ["active"] * 3 + ["archived"]
+    assert (listed.total, listed.set_aside) == (4, 7)
+
+
+def test_many_notes_like_one_are_those_like_it(vault_from, caller) -> None:
+    vault = vault_from(
+        "".join(
+            record(
+                f"dec-{number}",
+                "superseded" if number == 7 else "active",
+                "pay it",
+                title=f"Cart rule {number}",
+            )
+            for number in range(206)
+        )
+        + "".join(
+            record(f"other-{number}", "active", "grey", title="Elephants") for number in range(3)
+        )
+    )
+    for number in (100, 1000):
+        hits = search(vault, caller, similar_to="dec-100", number=number).hits
+        assert all(hit.title.startswith("Cart rule") for hit in hits)
+        assert "dec-100" not in [hit.id for hit in hits]
 
 
 def test_a_note_that_git_tracks_is_searched_though_a_rule_names_its_folder(

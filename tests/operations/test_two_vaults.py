@@ -95,6 +95,50 @@ def test_the_projects_hits_come_first_among_those_of_one_kind(vault, own, caller
     assert found(vault, caller, "path:all") == [("project", "all.md"), ("personal", "all.md")]
 
 
+def test_the_name_of_a_note_of_ones_own_is_found_though_the_project_fills_the_page(
+    vault, own, caller
+) -> None:
+    for number in range(10):
+        note(vault, f"n{number}.md", "how we deploy")
+    note(own, "Deploy.md", "my way")
+    assert found(vault, caller, "deploy")[0] == ("personal", "Deploy.md")
+
+
+def test_one_path_is_no_question(vault, own, caller) -> None:
+    note(vault, "a.md", "see core/merge/record.py for it, and much else besides")
+    note(own, "b.md", "core/merge/record.py\n\ncore/merge/record.py core/merge/record.py")
+    assert [whose for whose, _ in found(vault, caller, "core/merge/record.py")] == [
+        "project",
+        "personal",
+    ]
+
+
+def test_a_word_is_corrected_by_whichever_vault_knows_it(vault, own, caller) -> None:
+    note(vault, "a.md", "nothing of the kind")
+    note(own, "b.md", "how exceptions are handled")
+    assert search(vault, caller, "exeptions").corrected == {"exeptions": "exceptions"}
+    note(vault, "c.md", "exeptions, as it was written")
+    assert search(vault, caller, "exeptions").corrected == {}
+
+
+def test_notes_like_one_are_looked_for_where_it_is(vault, own, caller) -> None:
+    record(vault, "ours-aaaaaa", "a zebra", title="Zebra")
+    record(own, "mine-bbbbbb", "a zebra", title="Zebra crossing")
+    record(own, "more-bbbbbb", "a zebra", title="Zebra stripes")
+    ours = search(vault, caller, similar_to="ours-aaaaaa")
+    assert not [one for one in ours.problems if "not searched" in one.message]
+    assert found(vault, caller, "*", similar_to="mine-bbbbbb") == [("personal", "more-bbbbbb")]
+    with pytest.raises(NotFoundError):
+        search(vault, caller, similar_to="nothing-cccccc")
+
+
+def test_a_project_inside_ones_own_vault_is_found_once(tmp_path, caller) -> None:
+    nest = init(caller, str(tmp_path / "nest"), default=True).root
+    inner = Vault(init(caller, f"{nest}/proj").root)
+    note(inner, "apple.md", "quince")
+    assert [id_ for _, id_ in found(inner, caller, "quince")] == ["apple.md"]
+
+
 def test_events_of_both_come_behind_all_records(vault, own, caller) -> None:
     for one in (vault, own):
         note(

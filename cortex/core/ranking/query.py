@@ -32,7 +32,7 @@ MAX_TERMS = 64  # of a query; the rest of a pasted page would only make it slow
 MAX_KEYWORDS = 3
 
 _TERM_RE = re.compile(
-    r"(?P<minus>-)?(?:(?P<key>[a-z]{2,12}):(?=\S))?(?:\"(?P<phrase>[^\"]*)\"?|(?P<word>[^\s\"]+))",
+    r"(?P<minus>-(?!-))?(?:(?P<key>[a-z]{2,12}):(?=\S))?(?:\"(?P<phrase>[^\"]*)\"?|(?P<word>[^\s\"]+))",
     re.IGNORECASE,
 )
 _CONTROL_RE = re.compile("[\x00-\x1f\x7f]")

@@ -156,8 +156,8 @@ class PassageSearch:
         found = [one]
         if one.written and not self.reader.count(one):
             meant = word_forms.correct(one.written, stem, self, is_question=is_question)
+            self.corrected[one.written] = meant
             if meant:
-                self.corrected[one.written] = meant
                 found = [Alternatives((term,), (), (term,)) for term in meant]
             if len(meant) > 1 and self.count_rows(meant):
                 found = [Alternatives((), meant, meant)]

@@ -18,6 +18,7 @@ from cortex.core.ranking.fusion import MEANING_SHARE, Fusion
 from cortex.core.ranking.query import Query, QueryFilter, QueryTerm
 from cortex.core.text import shell_command
 from cortex.core.text.strings import close_matches, format_time
+from cortex.core.text.tokenizer import STOP_WORDS
 from cortex.core.text.value import NamedTuple
 from cortex.index.catalogue import NoteRow
 from cortex.index.filters import KNOWLEDGE_TIERS, NoteFilter
@@ -162,7 +163,7 @@ def search(
     how = Fusion(0.0 if words_only else alpha, k)
     request = _SearchRequest(asked, query, number, every, how, similar_to, explain)
     parts, problems = _search_vaults(vault, whose, caller, request)
-    return _build_result(caller, request, _merge_hits(parts, number), parts, problems)
+    return _build_result(caller, request, _merge_hits(request, parts), parts, problems)
 
 
 def _build_result(
@@ -197,7 +198,8 @@ def _build_result(
             word: shown
             for part in parts
             for word, instead in part.ranked.corrected.items()
-            if all(word in other.ranked.corrected for other in parts)
+            if instead
+            and all(word in other.ranked.corrected or not other.ranked.terms for other in parts)
             if (shown := _show_terms(instead, hits)) != word
         },
     )
@@ -265,16 +267,23 @@ def _search_vaults(
     """What each of the vaults that are meant answers, and why the person's own does not."""
     vaults, problems = _select_vaults(vault, whose)
     parts: list[_VaultHits] = []
+    missing: NotFoundError | None = None
     for one, owner in vaults:
-        if parts and not _is_question(parts[0]) and _is_full(parts[0], request.limit):
-            break  # all that another vault has would come behind
         try:
+            if parts and _is_enough(parts[0], one, caller, request):
+                break
             parts.append(_search_vault(one, owner, caller, request))
+        except NotFoundError as error:  # the note to compare with is in another vault
+            if not request.similar_to or len(vaults) == 1:
+                raise
+            missing = error
         except (CortexError, OSError) as error:
             if one.root == vault.root or whose == "personal":
                 raise
             hint = shell_command.cortex_command("--vault", one.root, "doctor")
             problems.append(Problem(one.root, f"your own vault was not searched: {error}", hint))
+    if missing and not parts:
+        raise missing
     return parts, problems
 
 
@@ -320,33 +329,48 @@ def _search_vault(
     return _VaultHits(vault, whose, ranked, problems)
 
 
-def _is_question(part: _VaultHits) -> bool:
-    """Whether so many words were looked for that few notes hold all of them."""
-    return len(part.ranked.terms) > queries.MAX_KEYWORDS
+def _is_question(request: _SearchRequest) -> bool:
+    """Whether so many words are looked for that few notes hold all of them."""
+    asked = (one for one in request.query.terms if not one.negated and one.kind != "phrase")
+    return len({one.text.casefold() for one in asked} - STOP_WORDS) > queries.MAX_KEYWORDS
 
 
-def _is_full(part: _VaultHits, limit: int) -> bool:
+def _is_enough(part: _VaultHits, other: Vault, caller: Caller, request: _SearchRequest) -> bool:
     """Whether nothing of another vault could come before the last of the hits."""
-    return sum(one.group <= 0 and one.is_whole for one in part.ranked.rows) >= limit
+    is_full = sum(one.group <= 0 and one.is_whole for one in part.ranked.rows) >= request.limit
+    return (
+        is_full
+        and not _is_question(request)
+        and not query_index(
+            other,
+            caller.progress,
+            lambda now: notes_called(now.catalogue, request.query.text),
+            words=False,
+        )
+    )
 
 
-def _merge_hits(parts: list[_VaultHits], limit: int) -> list[tuple[_VaultHits, _RankedRow]]:
+def _merge_hits(
+    request: _SearchRequest, parts: list[_VaultHits]
+) -> list[tuple[_VaultHits, _RankedRow]]:
     """The hits of all vaults: by group, of a question by score, else those with all words first,
     then by vault. What one vault has word for word from another, a promoted record, is shown once, where
     it ranks first."""
     ordered = [(part, one) for part in parts for one in part.ranked.rows]
     if len(parts) < 2:
-        return ordered[:limit]
-    if any(map(_is_question, parts)):
+        return ordered[: request.limit]
+    if _is_question(request):
         ordered.sort(key=lambda pair: (pair[1].group, -pair[1].score))
     else:
         ordered.sort(key=lambda pair: (pair[1].group, not pair[1].is_whole))
     kept: dict[object, tuple[_VaultHits, _RankedRow]] = {}
     for part, one in ordered:
         row = one.row
-        same = (row.id, row.digest) if row.id != row.path and row.digest else (part.whose, row.path)
+        is_record = row.id != row.path and row.digest
+        # One's own vault may hold the project's.
+        same = (row.id, row.digest) if is_record else f"{part.vault.root}/{row.path}"
         kept.setdefault(same, (part, one))
-    return list(kept.values())[:limit]
+    return list(kept.values())[: request.limit]
 
 
 def _find_best(vault: Vault, now: IndexSession, asked: _SearchRequest) -> _Ranked:
@@ -362,7 +386,8 @@ def _find_best(vault: Vault, now: IndexSession, asked: _SearchRequest) -> _Ranke
         return ranked._replace(rows=rows[:limit])
     kept = [one for one in rows if not _is_dropped(one)]
     total = ranked.total - len(rows) + len(kept)
-    if len(kept) < limit and len(rows) > _CANDIDATES:
+    is_cut = not asked.query.terms or len(rows) >= _CANDIDATES
+    if len(kept) < limit and is_cut and not asked.similar_to:
         # They may have kept others out: asked again without them.
         gone = now.catalogue.find(NoteFilter(tiers=(TIER_SET_ASIDE,), statuses=HIDDEN_STATUSES))
         events_of_gone = [event for row in gone for event in row.events]

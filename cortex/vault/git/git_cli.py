@@ -185,7 +185,11 @@ def list_ignored(root: str) -> frozenset[str]:
     words = ["ls-files", "--others", "--ignored", "--exclude-standard", "--directory", "-z"]
     listed = run(root, words, timeout=5)
     names = frozenset(os.fsdecode(name) for name in listed.split(b"\0") if name)
-    return frozenset() if "./" in names else names
+    if names == {"./"}:
+        return frozenset()
+    # A folder of which git lists files too is not ignored itself: all that is in it by now is.
+    above = {name[: at + 1] for name in names for at, sign in enumerate(name[:-1]) if sign == "/"}
+    return names - above - {"./"}
 
 
 def check_ref_name(name: str) -> str:

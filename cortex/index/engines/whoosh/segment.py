@@ -211,11 +211,12 @@ def write_segments(
     gc.set_threshold(*thresholds[:2], 1_000_000)
     try:
         for document in documents:
-            part = part or _SegmentWriter(FileStorage(folder), schema)
-            part.add_document(document)
-            if part.posting_count >= _MAX_POSTINGS:
+            # Not within a note: its passages stand in a row, whatever segments are merged later.
+            if part and part.posting_count >= _MAX_POSTINGS and not document.get("part"):
                 made.append(part.finish())
                 part = None
+            part = part or _SegmentWriter(FileStorage(folder), schema)
+            part.add_document(document)
         return [*made, part.finish()] if part else made
     finally:
         gc.set_threshold(*thresholds)
