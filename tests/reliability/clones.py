@@ -58,6 +58,7 @@ ALIKE = "\n".join(
 )
 WORD = re.compile(r"\b(?:fact|edit|own)-\d+\b")
 MARKERS = ("<<<<<<<", "=======", ">>>>>>>", "|||||||")
+FIRST_SECOND = 1_795_600_000
 OURS = ("records", "events", "sessions", "briefings", "inbox")
 
 
@@ -691,10 +692,17 @@ class Clones:
             clone = self.chance.randrange(self.count)
             operation = self.chance.choice(operations)
             self.log.append(f"{clone}: {operation}")
+            self.set_clock()
             getattr(self, operation)(clone)
             if clone == self.count - 1:
                 drivers.unregister(str(self.root(clone)))
             self.check(clone)
+
+    def set_clock(self) -> None:
+        """Have git's commits take the same seconds each time, four operations in one: which of several merge bases comes
+        first, and which commit may be a copy of which, depends on them."""
+        at = f"{FIRST_SECOND + len(self.log) // 4} +0000"
+        os.environ |= {"GIT_AUTHOR_DATE": at, "GIT_COMMITTER_DATE": at}
 
     def check(self, clone: int) -> None:
         """What must hold in every clone at every time."""
@@ -747,6 +755,7 @@ class Clones:
         """Sync every clone until all have come to one commit."""
         heads: set[str] = set()
         for turn in range(5 * self.count):
+            self.set_clock()
             self.synced(turn % self.count)
             if turn >= self.count:
                 heads = {
@@ -848,6 +857,7 @@ def history(
 ) -> None:
     """Run one history to its end. Raises `Lost`."""
     model = Clones(random.Random(seed))
+    dates = {name: os.environ.get(name) for name in ("GIT_AUTHOR_DATE", "GIT_COMMITTER_DATE")}
     done = False
     try:
         model.run(steps, operations)
@@ -858,6 +868,9 @@ def history(
             print(f"kept in {model.folder}", *model.log, sep="\n  ")
         raise
     finally:
+        for name, value in dates.items():
+            os.environ.pop(name, None)
+            os.environ |= {name: value} if value else {}
         if done or not keep:
             model.close()
 
