@@ -506,7 +506,7 @@ def wrong_with_run(
             *(
                 problem
                 for problem in seen.answer.failed
-                if problem.where.startswith("inbox/pending/")
+                if not problem.where.startswith("inbox/failed/")  # the event, or its session's note
             ),
         ]
         if now.notes != done and not troubled:
