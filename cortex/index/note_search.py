@@ -9,8 +9,7 @@ from cortex.core.model.note_status import TIER_SET_ASIDE
 from cortex.core.model.problem import Problem
 from cortex.core.ranking.fusion import LEAST_COSINE, Fusion, blend_neighbours, fuse
 from cortex.core.ranking.note_score import SeriesOrder
-from cortex.core.ranking.query import MAX_KEYWORDS, Query
-from cortex.core.text.tokenizer import STOP_WORDS
+from cortex.core.ranking.query import Query
 from cortex.core.text.value import NamedTuple
 from cortex.index import engines
 from cortex.index.catalogue import FoundNotes, ScoredNote
@@ -82,5 +81,4 @@ def _asks_meaning(asked: Query, found: FoundNotes, fusion: Fusion) -> bool:
         return False
     if any(one.kind != "word" or one.negated for one in asked.terms):
         return False
-    count = sum(one.text.casefold() not in STOP_WORDS for one in asked.terms)
-    return count > MAX_KEYWORDS or not any(one.is_whole for one in found.notes)
+    return asked.is_question or not any(one.is_whole for one in found.notes)

@@ -6,6 +6,7 @@ import re
 
 from cortex.core.model.problem import InvalidInputError
 from cortex.core.text.strings import close_matches
+from cortex.core.text.tokenizer import STOP_WORDS
 from cortex.core.text.value import NamedTuple
 
 FILTER_KEYS = (
@@ -64,6 +65,12 @@ class Query(NamedTuple):
     is_truncated: bool = False  # not all of the query is asked
     text: str = ""  # without the filters
     unknown: tuple[str, ...] = ()  # words such as `foo:`, which look like a filter and are none
+
+    @property
+    def is_question(self) -> bool:
+        """True if so many words are asked for that few notes hold all of them."""
+        asked = (one for one in self.terms if not one.negated and one.kind != "phrase")
+        return len({one.text.casefold() for one in asked} - STOP_WORDS) > MAX_KEYWORDS
 
 
 def parse(text: str, now: str) -> Query:

@@ -106,7 +106,7 @@ def call_tool(
     given: dict[str, object] = {"session": session} if session else {}
     given |= {**tool.defaults, **{parameters[key]: one for key, one in said.items()}, **tool.fixed}
     if tool.verb in render.FRAMED_VERBS:  # they stand in a frame of ours
-        given = _neutral(given)
+        given = _neutralize_json(given)
     supplied: dict[str, object] = {}
     root = ""
     if "vault" in declared.supplied:
@@ -150,7 +150,7 @@ def _tool_answer(
     if following:
         content["next_cursor"] = following
         text = f"{text}\n\nmore with cursor {following}"
-    return ToolAnswer(_neutral(content, keep_text=tool.verb in render.FRAMED_VERBS), text)
+    return ToolAnswer(_neutralize_json(content, keep_text=tool.verb in render.FRAMED_VERBS), text)
 
 
 def _live_session(vault: Vault, caller: Caller, project: str) -> str:
@@ -175,18 +175,18 @@ def _text_of(verb: str, answer: Any, view: View) -> str:
     return _encodable(text)
 
 
-def _neutral(value: Any, *, keep_text: bool = False) -> Any:
+def _neutralize_json(value: Any, *, keep_text: bool = False) -> Any:
     """A JSON value in which no text opens a frame. `keep_text`: but for the field `text`, which stands
     in a frame of ours and is neutral inside."""
     if isinstance(value, str):
-        return neutral(value)
+        return neutralize(value)
     if isinstance(value, dict):
         kept = {"text": value["text"]} if keep_text and "text" in value else {}
-        return {_neutral(key): _neutral(one) for key, one in value.items()} | kept
-    return [_neutral(one) for one in value] if isinstance(value, list) else value
+        return {_neutralize_json(key): _neutralize_json(one) for key, one in value.items()} | kept
+    return [_neutralize_json(one) for one in value] if isinstance(value, list) else value
 
 
-def neutral(text: str) -> str:
+def neutralize(text: str) -> str:
     """A text that opens no frame, and that a client can read."""
     return _encodable(escape_for_agent(text))
 

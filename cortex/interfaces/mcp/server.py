@@ -26,7 +26,7 @@ from cortex.index import engines
 from cortex.index.refresh import look_by
 from cortex.interfaces.cli.command import json_line
 from cortex.interfaces.mcp import resources
-from cortex.interfaces.mcp.call import FindVault, call_tool, describe, neutral
+from cortex.interfaces.mcp.call import FindVault, call_tool, describe, neutralize
 from cortex.interfaces.mcp.tools import Tool
 from cortex.watcher.scan_memory import ScanMemory
 
@@ -121,8 +121,8 @@ def _explain(error: Exception, between: str) -> str:
     """An error and its hint; of one that nobody foresaw its kind, with a trace for a person."""
     if not isinstance(error, CortexError | OSError):
         traceback.print_exc()
-        return neutral(f"a fault of Cortex: {type(error).__name__}: {error}")
-    return neutral(between.join(filter(None, (str(error), getattr(error, "hint", "")))))
+        return neutralize(f"a fault of Cortex: {type(error).__name__}: {error}")
+    return neutralize(between.join(filter(None, (str(error), getattr(error, "hint", "")))))
 
 
 def serve(

@@ -18,7 +18,6 @@ from cortex.core.ranking.fusion import MEANING_SHARE, Fusion
 from cortex.core.ranking.query import Query, QueryFilter, QueryTerm
 from cortex.core.text import shell_command
 from cortex.core.text.strings import close_matches, format_time
-from cortex.core.text.tokenizer import STOP_WORDS
 from cortex.core.text.value import NamedTuple
 from cortex.index.catalogue import NoteRow
 from cortex.index.filters import KNOWLEDGE_TIERS, NoteFilter
@@ -329,18 +328,12 @@ def _search_vault(
     return _VaultHits(vault, whose, ranked, problems)
 
 
-def _is_question(request: _SearchRequest) -> bool:
-    """Whether so many words are looked for that few notes hold all of them."""
-    asked = (one for one in request.query.terms if not one.negated and one.kind != "phrase")
-    return len({one.text.casefold() for one in asked} - STOP_WORDS) > queries.MAX_KEYWORDS
-
-
 def _is_enough(part: _VaultHits, other: Vault, caller: Caller, request: _SearchRequest) -> bool:
     """Whether nothing of another vault could come before the last of the hits."""
     is_full = sum(one.group <= 0 and one.is_whole for one in part.ranked.rows) >= request.limit
     return (
         is_full
-        and not _is_question(request)
+        and not request.query.is_question
         and not query_index(
             other,
             caller.progress,
@@ -359,7 +352,7 @@ def _merge_hits(
     ordered = [(part, one) for part in parts for one in part.ranked.rows]
     if len(parts) < 2:
         return ordered[: request.limit]
-    if _is_question(request):
+    if request.query.is_question:
         ordered.sort(key=lambda pair: (pair[1].group, -pair[1].score))
     else:
         ordered.sort(key=lambda pair: (pair[1].group, not pair[1].is_whole))
