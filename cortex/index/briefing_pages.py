@@ -32,6 +32,7 @@ _HEADER_BYTES = 4096  # bytes that tell what a page is
 _SHARED_FOLDERS = ("records", "sessions")
 
 _OF_A_PAGE_RE = re.compile(rb"(?m)^(?:type: briefing|generator: \d+)\r?$|<!-- cx ")
+_LINK_RE = re.compile(r"\[\[([^|\]]+)\|")
 _OWN_NOTE = (
     "is a note of your own where Cortex keeps a page, and stays",
     "give it another name or folder, then cortex heal",
@@ -53,8 +54,7 @@ def render_pages(root: str, catalogue: Catalogue, there: Iterable[str]) -> dict[
     with any line has all its pages: git calls no merge driver for a page that is deleted."""
     by_page = _lines_by_page(root, catalogue)
     if unread := catalogue.unreadable_paths():
-        ids = {os.path.basename(path).removesuffix(".md") for path in unread}
-        for page, item in _existing_lines(root, ids, there):
+        for page, item in _existing_lines(root, unread, there):
             by_page.setdefault(page, {}).setdefault(item.id, item)
     by_page.setdefault(INDEX, {})
     for project in {page.project for page in by_page if page != INDEX}:
@@ -139,20 +139,23 @@ def _untracked_paths(root: str, elsewhere: dict[str, str]) -> set[bytes]:
 
 
 def _existing_lines(
-    root: str, ids: set[str], there: Iterable[str]
+    root: str, unread: Iterable[str], there: Iterable[str]
 ) -> Iterator[tuple[BriefingPage, ItemLine]]:
-    """The lines that the pages have of these notes now; those of an unreadable note are kept."""
+    """The lines that the pages have of these notes now; those of an unreadable note are kept. A
+    line tells its note by its id, before a dot if it is one of many, or else by its link."""
+    names = {path.removesuffix(".md") for path in unread}
+    names |= {os.path.basename(name) for name in names}
     for path in there:
         if is_among_briefings(path):
             try:
                 told = parse_page(files.read(root, path).decode("utf-8", "replace"))
             except (CortexError, OSError):
                 continue  # named where it is compared
-            yield from (
-                (told.page, item)
-                for item in told.items
-                if told.page and told.page.kind != "index" and item.id in ids
-            )
+            for item in told.items:
+                link = _LINK_RE.search(item.text)
+                told_by = {item.id, item.id.rpartition(".")[0], link[1] if link else ""}
+                if told.page and item.section != "Pages" and told_by & names:
+                    yield told.page, item
 
 
 def compare_pages(

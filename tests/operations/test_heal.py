@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 from pathlib import Path
@@ -296,6 +297,54 @@ def test_a_page_that_cannot_be_read_is_named_and_stops_no_other(
         for problem in doctor(vault, caller).problems
         if problem.where.startswith("briefings/app")
     ] == ["briefings/app/decisions.md"] * (1 + (thing == "link"))
+
+
+NOTES = """
+=== sessions/2026/11/2026-11-20-session-of-monday-k3f9q2.md
+---
+id: session-of-monday-k3f9q2
+type: session
+title: Session of Monday
+provenance:
+  events: [20261120t100000z-aaaaaaaaaa]
+project: app
+branch: main
+created: 2026-11-20T10:00:00Z
+---
+Looked around.
+=== records/plan/move-house-a2b3c4.md
+---
+id: move-house-a2b3c4
+type: plan
+title: Move house
+project: app
+created: 2026-11-20T10:00:00Z
+---
+- [ ] pack the books
+- [x] sell the piano
+"""
+
+
+def test_a_note_that_cannot_be_read_keeps_its_lines(vault_from, caller, monkeypatch) -> None:
+    """Also a session, whose id is not its file name, the steps of a plan, and those of the index."""
+    vault = vault_from(DECISION + NOTES)
+    heal(vault, caller)
+    folder = Path(vault.root, "briefings")
+    before = {path: path.read_text() for path in folder.rglob("*.md")}
+    assert sum("2026-11-20-session-of-monday-k3f9q2|" in one for one in before.values()) == 3
+    read = files.read
+
+    def fail(root: str, path: str, *limit: int) -> bytes:
+        if path.startswith(("sessions/", "records/")):
+            raise OSError(errno.EIO, "Input/output error")
+        return read(root, path, *limit)
+
+    for note in [*Path(vault.root).rglob("*-k3f9q2.md"), *Path(vault.root).rglob("*-a2b3c4.md")]:
+        os.utime(note, (1, 1))  # so that they are read again
+    monkeypatch.setattr(files, "read", fail)
+    healed = heal(vault, caller)
+    assert len({one.where for one in healed.problems}) == 3
+    assert {path: path.read_text() for path in folder.rglob("*.md")} == before
 
 
 def test_a_note_that_git_does_not_know_has_a_line_only_where_it_is_shared(
