@@ -9,6 +9,9 @@ from cortex.core.merge.note_versions import note_id
 
 _MARKER_LINE_RE = re.compile(rb"^(<{7,} .*|={7,}|>{7,} .*?)\r?$", re.MULTILINE)
 
+# Git makes them longer, the deeper one conflict lies in another.
+_NESTED_MARKER_RE = re.compile(rb"([<|>=])\1{6,}(?: |\s*\Z)")
+
 
 def marked_conflicts(data: bytes) -> Counter[tuple[bytes, bytes]]:
     """The marked conflicts of a text, counted by their first and last lines."""
@@ -33,13 +36,14 @@ def side_of_nested(data: bytes, number: int) -> bytes:
     sides: tuple[list[bytes], list[bytes]] = ([], [])
     within: tuple[int, ...] = (0, 1)  # the sides that the present line belongs to
     for line in data.splitlines(keepends=True) if marked_conflicts(data) else ():
-        if line.startswith(b"<<<<<<< "):
+        marker = found[1] if (found := _NESTED_MARKER_RE.match(line)) else b""
+        if marker == b"<":
             within = (0,)
-        elif within == (0,) and line.startswith(b"||||||| "):
+        elif within == (0,) and marker == b"|":
             within = ()
-        elif within in ((0,), ()) and line.rstrip() == b"=======":
+        elif within in ((0,), ()) and marker == b"=":
             within = (1,)
-        elif within == (1,) and line.startswith(b">>>>>>> "):
+        elif within == (1,) and marker == b">":
             within = (0, 1)
         else:
             for side in within:

@@ -105,11 +105,11 @@ def _find_all_damage(root: str, last: str, head: str) -> list[DamagingCommit]:
     found = []
     since = [f"--max-count={_MAX_MERGES if last else _MAX_MERGES_AT_FIRST}", head]
     since += [f"^{last}"] if last else []
-    words = ["rev-list", "--merges", "--parents", "--format=%s", *since, "--"]
+    words = ["log", "-z", "--merges", "--format=%H %P%n%s", *since, "--"]
     listed = git_cli.run_unchecked(root, words, timeout=_TIMEOUT_SECONDS)
-    lines = listed.stdout.decode("utf-8", "replace").splitlines()
-    for parents, subject in zip(lines[::2], lines[1::2], strict=False):
-        commit, *sides = parents.removeprefix("commit ").split()
+    for entry in filter(None, listed.stdout.decode("utf-8", "replace").split("\0")):
+        parents, _, subject = entry.partition("\n")
+        commit, *sides = parents.split()
         if len(sides) == 2 and not subject.startswith(_SYNC_SUBJECT_PREFIX):
             found += _find_merge_damage(root, merging.revisions_between(root, *sides), commit)
     for commits, result in _copied_commits(root, *since):
@@ -129,7 +129,11 @@ def _find_merge_damage(
         return []
     found = find_damage(merged.sides, merged.result, merge_notes)
     if not is_merge:
-        found = [one for one in found if not _is_another_text(one, merged.result)]
+        found = [
+            one
+            for one in found
+            if not (_is_another_text(one, merged.result) or _is_taken_out(one, merged.result))
+        ]
     gone = [stray for stray in found if stray.kind == LOST]
     pairs = [
         (one, other)
@@ -182,6 +186,16 @@ def _is_another_text(damage: MergeDamage, result: Tree) -> bool:
     data = result.get(damage.path, b"")
     is_event = damage.kind == WRONG_EVENT and note_id(data) == damage.id
     return is_event and not marked_conflicts(data)
+
+
+def _is_taken_out(damage: MergeDamage, result: Tree) -> bool:
+    """True if an event is nowhere in a commit that is taken for a copy of another. Git mixes and
+    moves what it picks, and drops no new file: somebody has amended the copy, or it is none."""
+    return (
+        damage.kind == WRONG_EVENT
+        and damage.path not in result
+        and damage.id not in map(note_id, result.values())
+    )
 
 
 def _renamed_paths(root: str, commits: MergeRevisions, *, is_merge: bool) -> set[str]:
@@ -386,9 +400,9 @@ class _PlainCommit(NamedTuple):
 def _list_plain_commits(root: str, *revisions: str) -> list[_PlainCommit]:
     """The commits with one parent, the newest first."""
     flags = ["--no-merges", "--min-parents=1", "--format=%H %P %at %ct %ae %s"]
-    words = ["log", *flags, *revisions, "--"]
+    words = ["log", "-z", *flags, *revisions, "--"]
     listed = git_cli.run_unchecked(root, words, timeout=_TIMEOUT_SECONDS).stdout
-    lines = listed.decode("utf-8", "replace").splitlines()
+    lines = filter(None, listed.decode("utf-8", "replace").split("\0"))
     return [_PlainCommit(*line.split(" ", 4)) for line in lines]
 
 

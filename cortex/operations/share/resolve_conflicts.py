@@ -311,7 +311,8 @@ def _read_unmerged(
     for path, of_path in sorted(own.items()):
         is_plain = all(_is_plain(stage) for stage in of_path)
         versions = frozenset(texts[stage.blob] for stage in of_path if stage.blob in texts)
-        ids = frozenset(map(note_id, versions)) - {""}
+        sides = {side_of_nested(one, number) for one in versions for number in (2, 3)}
+        ids = frozenset(map(note_id, sides)) - {""}
         text = read_work_tree_file(root, path)
         known = versions | {written[path]} if path in written else versions
         unmerged.append(UnmergedPath(path, text, is_plain, ids, known))
@@ -339,8 +340,9 @@ def _read_sides(root: str, how: str, stages: Sequence[objects.UnmergedStage]) ->
     merged = merging.revisions_of(root, how) if own else None
     versions = _blobs_by_path(root, merged, paths) if merged else {}
     made_up = paths - versions.keys()  # as for a new file in a folder that git takes for renamed
-    # Unknown, or another stash than the last one.
-    if made_up and (merged is None or how in ("stash", "am")):
+    # Unknown, or another stash than the last one, no stash at all, or a pick by another parent.
+    is_other = how in ("stash", "cherry-pick", "revert") and _is_other_merge(own, versions)
+    if is_other or (made_up and (merged is None or how in ("stash", "am"))):
         text = objects.read_blobs(root, [stage.blob for stage in own])
         base, ours, theirs = (
             {
@@ -374,6 +376,17 @@ def _read_sides(root: str, how: str, stages: Sequence[objects.UnmergedStage]) ->
     }
     left = {path: data for path, data in untracked.items() if data is not None}
     return sides._replace(theirs={**left, **sides.theirs})
+
+
+def _is_other_merge(
+    stages: Sequence[objects.UnmergedStage], versions: dict[str, _BlobTriple]
+) -> bool:
+    """True if what git could not merge are no versions of these commits."""
+    for at, number in ((0, 1), (2, 3)):
+        staged = {one.blob for one in stages if one.number == number}
+        if staged and staged.isdisjoint(row[at] for row in versions.values()):
+            return True
+    return False
 
 
 def _find_moved_notes(root: str, sides: MergeSides) -> dict[str, bytes]:

@@ -45,6 +45,8 @@ def restore_displaced(vault: Vault, caller: Caller) -> tuple[list[MergeResolutio
     found = displaced.list_entries(vault.root)
     if found and not objects.list_unmerged_stages(vault.root):
         for entry in found:
+            if _is_elsewhere(vault.root, entry):
+                continue
             done += _restore_entry(vault, caller, entry)
             displaced.delete_entry(vault.root, entry.name)
     resolved, problems_left = check_merges.repair_git_merges(vault, caller)
@@ -58,6 +60,8 @@ def problems(root: str) -> list[Problem]:
     """What `restore_displaced` has still to do, for doctor."""
     found = []
     for one in displaced.list_entries(root):
+        if _is_elsewhere(root, one):
+            continue
         name, other_name = _display_name(one.displaced_text), _display_name(one.written_text)
         where = os.path.join(".git", displaced.DISPLACED_FOLDER, one.name)
         what = f"git took {name} for {other_name} and left it out"
@@ -75,9 +79,8 @@ def _restore_entry(vault: Vault, caller: Caller, entry: DisplacedNote) -> list[M
     path = entry.path.removeprefix(prefix)
     if _is_version(entry):
         return _keep_lost_version(vault, caller, entry)
-    if not entry.path.startswith(prefix) or (
-        displaced.is_aborted(root, entry) and _path_in_history(root, entry.displaced_text)
-    ):
+    is_undone = entry.was_tried or displaced.is_aborted(root, entry)
+    if is_undone and _path_in_history(root, entry.displaced_text):
         return []
     if there := _find_existing_path(vault, caller, entry.displaced_text):
         return [] if is_event_path(there) else _merge_into_existing(vault, caller, there, entry)
@@ -100,6 +103,16 @@ def _restore_entry(vault: Vault, caller: Caller, entry: DisplacedNote) -> list[M
         done.insert(0, MergeResolution(other_home, what))
     files.replace(root, home, text, current or b"")
     return done
+
+
+def _is_elsewhere(root: str, entry: DisplacedNote) -> bool:
+    """True if a note was displaced in another vault of the repository, or in a merge that does not
+    lead to what is checked out now: it waits for that vault or branch."""
+    if not entry.path.startswith(os.fsdecode(objects.prefix(root))):
+        return True
+    then = displaced.head_then(root, entry)
+    is_another_branch = then and not git_cli.is_ancestor(root, then, "HEAD")
+    return bool(is_another_branch and _path_in_history(root, entry.displaced_text))
 
 
 def _keep_lost_version(vault: Vault, caller: Caller, entry: DisplacedNote) -> list[MergeResolution]:

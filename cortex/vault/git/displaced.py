@@ -42,6 +42,7 @@ class DisplacedNote(NamedTuple):
     written_text: bytes  # what was written there
     displaced_text: bytes  # what was not
     reflog_offset: int  # bytes of the reflog of HEAD then
+    was_tried: bool  # git held no lock of its index: it merged to show what would come of it
 
 
 def save(directory: str, path: str, base: bytes, stays: bytes, other: bytes) -> None:
@@ -52,6 +53,8 @@ def save(directory: str, path: str, base: bytes, stays: bytes, other: bytes) -> 
         raise CortexError("there is no work tree here", "merge in a clone with a work tree")
     texts = {"base": base, "stays": stays, "other": other}
     fields = {"path": path, "at": _reflog_size(repository.git_dir)}
+    if not os.path.lexists(os.path.join(repository.git_dir, "index.lock")):
+        fields["tried"] = True  # as `git merge-tree` and `git log --remerge-diff` do
     fields |= {key: text.decode("latin-1") for key, text in texts.items()}
     data = json.dumps(fields).encode()
     name = f"{DISPLACED_FOLDER}/{short_hash(data.decode(), 20)}.json"
@@ -75,7 +78,8 @@ def list_entries(root: str) -> list[DisplacedNote]:
             keys = ("base", "stays", "other")
             base, stays, other = (data[key].encode("latin-1") for key in keys)
             at = int(data.get("at", 0))
-            found.append(DisplacedNote(name, str(data["path"]), base, stays, other, at))
+            tried = bool(data.get("tried"))
+            found.append(DisplacedNote(name, str(data["path"]), base, stays, other, at, tried))
     return found
 
 
@@ -93,6 +97,15 @@ def is_aborted(root: str, entry: DisplacedNote) -> bool:
             if _COMPLETED_RE.search(line):
                 return False
     return False
+
+
+def head_then(root: str, entry: DisplacedNote) -> str:
+    """The commit that HEAD named when a note was displaced; empty where no reflog tells."""
+    with suppress(OSError), open(os.path.join(_git_dir(root), "logs", "HEAD"), "rb") as file:
+        file.seek(max(0, entry.reflog_offset - 4096))
+        lines = file.read(min(4096, entry.reflog_offset)).splitlines()
+        return lines[-1].split(b" ")[1].decode("ascii", "replace") if lines else ""
+    return ""
 
 
 def delete_entry(root: str, name: str) -> None:

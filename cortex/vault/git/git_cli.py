@@ -24,6 +24,13 @@ _HARDENING_FLAGS = (
     "-c", "core.fsync=all",
     "-c", "core.quotePath=false",
     "-c", "submodule.recurse=false",
+    "-c", "color.ui=false",
+    "-c", "color.grep=false",
+    "-c", "log.showSignature=false",
+    "-c", "log.diffMerges=separate",
+    "-c", "log.showRoot=true",
+    "-c", "log.follow=false",
+    "-c", "i18n.logOutputEncoding=UTF-8",
 )  # fmt: skip
 _NO_HOOKS_FLAGS = ("-c", "core.hooksPath=/dev/null")
 # Housekeeping belongs to a quiet moment; only who asks for it by name gets it.

@@ -1,0 +1,231 @@
+"""Merges, stashes and picks as git makes them in corners: ones that it does not name, on a branch that is not checked out,
+with a person's own settings; none of them loses a note, or brings back what somebody took away."""
+
+from __future__ import annotations
+
+import pytest
+
+from cortex.operations.care.doctor import doctor
+from cortex.operations.care.init import init
+from cortex.operations.share.heal import heal
+from cortex.operations.share.sync import sync
+from cortex.vault.git import displaced, drivers
+from tests.reliability import test_identity
+from tests.reliability.test_identity import (
+    E2,
+    Clone,
+    X,
+    Y,
+    both_survive,
+    event_path,
+    meet,
+    record_path,
+    remove_and_save_alike,
+)
+
+two = test_identity.two
+
+
+@pytest.fixture
+def has_drivers() -> bool:
+    return True
+
+
+@pytest.mark.parametrize("how", ["checkout -m", "merge --squash", "an older stash"])
+def test_a_forgotten_stash_is_no_side_of_what_git_does_not_name(two, how) -> None:
+    _, b = two
+    path = record_path(X)
+    lines = (b.root / path).read_text()
+
+    def edit(old: str, new: str) -> None:
+        b.write(path, lines.replace(old, new))
+
+    edit("Use files.", "Use files, says an OLD stash.")
+    if how == "an older stash":
+        edit("One file", "MY WORK, one file")
+    b.git("stash", "-q")
+    b.git("switch", "-qc", "side")
+    edit("One file", "SIDE, one file")
+    b.commit()
+    b.git("switch", "-q", "main")
+    if how == "an older stash":
+        edit("Use files.", "Use files, says an OLD stash.")
+        b.git("stash", "-q")
+        b.git("merge", "-q", "side")
+        b.git("stash", "pop", "-q", "stash@{1}", code=1)
+    else:
+        edit("One file", "MY WORK, one file")
+        if how == "checkout -m":
+            b.git("checkout", "-q", "-m", "side")
+        else:
+            b.commit()
+            b.git("merge", "-q", "--squash", "side", code=1)
+    sync(b.vault, b.caller())
+    text = b.texts()[X]
+    assert "MY WORK" in text
+    assert "SIDE" in text
+    assert "OLD" not in text
+
+
+def test_a_pick_against_the_second_parent_is_merged_with_what_it_changes(two) -> None:
+    a, _ = two
+    path = record_path(X)
+    lines = (a.root / path).read_text()
+    a.git("switch", "-qc", "side")
+    a.write(path, lines.replace("Use files.", "Use files, says SIDE."))
+    a.commit()
+    a.git("switch", "-qc", "other", "main")
+    a.write(path, lines.replace("copy.", "copy by the OTHER."))
+    a.commit()
+    a.git("merge", "-q", "--no-edit", "side")
+    a.git("switch", "-q", "main")
+    a.write(path, lines.replace("copy.", "copy LATER."))
+    a.commit()
+    a.git("cherry-pick", "-m", "2", "other", code=1)
+    sync(a.vault, a.caller())
+    text = a.texts()[X]
+    assert "SIDE" not in text
+    assert "OTHER" in text
+    assert "LATER" in text
+
+
+def merge_on_a_branch(b) -> None:
+    """A branch deletes X and saves one alike; git's merge of an edit of X is left to the driver."""
+    b.git("switch", "-qc", "side")
+    b.add_line(record_path(X), "measured on two machines")
+    b.commit()
+    b.git("switch", "-qc", "feature", "main")
+    remove_and_save_alike(b)
+    b.commit()
+
+
+def test_a_note_displaced_on_another_branch_waits_for_it(two) -> None:
+    _, b = two
+    merge_on_a_branch(b)
+    b.git("merge", "-q", "--no-edit", "side")
+    b.git("switch", "-q", "main")
+    b.sync()
+    assert "measured" not in b.texts()[X]
+    assert b.problems() == []
+    b.git("switch", "-q", "feature")
+    heal(b.vault, b.caller())
+    both_survive(b)
+
+
+def test_a_merge_that_only_shows_what_would_come_of_it_brings_nothing_back(two) -> None:
+    _, b = two
+    merge_on_a_branch(b)
+    b.git("merge-tree", "--write-tree", "feature", "side")
+    assert displaced.list_entries(str(b.root))
+    heal(b.vault, b.caller())
+    assert displaced.list_entries(str(b.root)) == []
+    assert X not in b.texts()
+
+
+def test_a_displaced_note_of_another_vault_in_the_repository_is_left_to_that(
+    tmp_path,
+) -> None:
+    repository, one, other = (Clone(tmp_path / name) for name in ("q", "q/one", "q/other"))
+    repository.root.mkdir()
+    repository.git("init", "-q")
+    for vault in (one, other):
+        init(vault.caller(), str(vault.root))
+        drivers.register(str(vault.root))
+    other.record(X)
+    repository.commit()
+    other.add_line(record_path(X), "measured on two machines")
+    other.git("stash", "-q")
+    remove_and_save_alike(other)
+    repository.commit()
+    other.git("stash", "pop", "-q")
+    heal(one.vault, one.caller())
+    assert not any("left it out" in each for each in one.problems())
+    assert any("left it out" in each for each in other.problems())
+    heal(other.vault, other.caller())
+    both_survive(other)
+
+
+@pytest.mark.parametrize("how", ["sync", "git pull"])
+def test_an_event_that_a_person_took_out_of_a_commit_of_their_own_stays_out(two, how) -> None:
+    a, b = two
+    b.git("config", "pull.rebase", "true")
+    b.event(E2, "The customer is called Smith.")
+    b.add_line("mine.md", "- bread")
+    b.commit()
+    b.git("rm", "-q", event_path(E2))
+    b.git("commit", "-q", "--amend", "--no-edit")
+    a.add_line(record_path(X), "measured")
+    a.commits()
+    if how == "git pull":
+        b.git("pull", "-q")
+    b.sync()
+    assert E2 not in b.texts()
+    assert b.git("log", "--oneline", "origin/main", "--", event_path(E2)) == ""
+
+
+def test_a_subject_with_any_separator_stops_no_command(two) -> None:
+    a, b = two
+    a.git("commit", "-q", "--allow-empty", "-m", "take\u2028this\x0b\x1cover")
+    a.git("push", "-q")
+    b.sync()
+    assert b.problems() == []
+
+
+def test_a_merge_without_a_subject_hides_no_other(two) -> None:
+    a, b = two
+    drivers.unregister(str(a.root))
+    merge_on_a_branch(a)
+    a.git("merge", "-q", "--no-edit", "side")
+    a.git("switch", "-qc", "empty", "HEAD^")
+    a.git("commit", "-q", "--allow-empty", "-m", "nothing")
+    a.git("switch", "-q", "feature")
+    a.git("merge", "-q", "--no-ff", "--no-commit", "empty")
+    a.git("commit", "-q", "--allow-empty-message", "-m", "")
+    a.git("push", "-q", "origin", "feature:main")
+    assert "measured" in (a.root / record_path(Y)).read_text()  # as git mixed it
+    b.sync()
+    both_survive(b)
+
+
+def test_git_answers_as_it_does_without_the_settings_of_a_person(two) -> None:
+    a, b = two
+    for name, value in (
+        ("log.showSignature", "true"), ("log.diffMerges", "combined"), ("log.showRoot", "false"), ("log.follow", "true"),
+        ("color.ui", "always"), ("i18n.logOutputEncoding", "UTF-16"),
+    ):  # fmt: skip
+        b.git("config", name, value)
+    remove_and_save_alike(a)
+    a.commits()
+    b.add_line(record_path(X), "measured on two machines")
+    b.commit()
+    b.git("pull", "-q", "--no-edit", "--no-rebase")
+    b.sync()
+    both_survive(b)
+    doctor(b.vault, b.caller(), fix=True)
+    meet(a, b)
+
+
+@pytest.mark.parametrize("marked", [False, True])
+def test_two_notes_that_git_put_into_one_file_of_a_moved_folder_are_two_again(two, marked) -> None:
+    """The file lies where neither side had one; its markers, if any, are longer than usual."""
+    a, b = two
+    drivers.unregister(str(b.root))
+    b.git("mv", "records/decision", "Ideas")
+    b.git("mv", f"Ideas/{X}.md", "Ideas/moved.md")
+    b.add_line("Ideas/moved.md", "measured on two machines")
+    if marked:
+        text = (b.root / "Ideas/moved.md").read_text()
+        (b.root / "Ideas/moved.md").write_bytes(text.replace("\n", "\r\n").encode())
+    b.commit()
+    remove_and_save_alike(a)
+    a.commits()
+    b.git("fetch", "-q")
+    b.git("-c", "merge.directoryRenames=conflict", "merge", "-q", "origin/main", code=1)
+    mixed = (b.root / f"Ideas/{Y}.md").read_text()
+    assert "measured" in mixed
+    assert ("<<<<<<<<" in mixed) == marked
+    b.fix()
+    assert b.git("diff", "--name-only", "--diff-filter=U") == ""
+    b.git("commit", "-q", "--no-edit")
+    meet(b, a)
+    both_survive(a)
