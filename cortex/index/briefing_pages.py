@@ -23,7 +23,7 @@ from cortex.core.model.problem import CortexError, NotFoundError, Problem, reaso
 from cortex.core.text.strings import short_hash
 from cortex.index.catalogue import Catalogue
 from cortex.vault import files
-from cortex.vault.git import checkout, git_cli, objects
+from cortex.vault.git import checkout, git_cli, objects, work_tree
 from cortex.vault.layout import layout_of
 
 _HEADER_BYTES = 4096  # bytes that tell what a page is
@@ -163,7 +163,10 @@ def compare_pages(
 ) -> list[PageDifference]:
     """What must be written or removed so that the briefings are as `wanted`. `there` are the
     paths of the notes in the vault. Other files among the briefings stay, also in the place of a
-    page. Raises `InvalidInputError` when the folder is a link."""
+    page. Nothing in a sparse checkout, which does not have all notes. Raises `InvalidInputError`
+    when the folder is a link."""
+    if work_tree.list_skipped(root):
+        return []
     folder = layout_of(root).path(BRIEFINGS_FOLDER)
     files.list_names(root, folder)
     found = []

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import random
 import re
+import shlex
 import signal
 import socket
 import subprocess
@@ -636,6 +637,42 @@ def test_a_persons_hook_runs_and_may_decline(first, clone) -> None:
     assert any(event in path for path in a.notes())
 
 
+def test_a_hook_that_mends_what_it_commits_leaves_nothing_behind(first) -> None:
+    a = first
+    hook = Path(a.root, ".git/hooks/pre-commit")
+    hook.write_text(
+        "#!/bin/sh\nfor f in $(git diff --cached --name-only --diff-filter=AM -- '*.md'); do\n"
+        'sed -i.bak s/colour/color/g "$f" && rm "$f.bak" && git add "$f"; done\n'
+    )
+    hook.chmod(0o755)
+    a.record("more-aaaaaa", "a colour")
+    a.synced()
+    assert a.git("status", "--porcelain") == ""
+    assert "a color\n" in a.git("show", "HEAD:records/decision/more-aaaaaa.md")
+    assert a.synced().push == "nothing"
+
+
+def test_a_rebase_that_cannot_be_signed_is_taken_back(first, clone) -> None:
+    """It would sign with what it began with, whatever is configured since."""
+    a, b = first, clone("b")
+    for each in (a, b):
+        each.record(f"{each.root[-1]}-aaaaaa")
+    a.synced()
+    heal(b.vault, b.caller())
+    b.git("add", ".")
+    b.git("commit", "-qm", "by hand")
+    for key, value in (
+        ("pull.rebase", "true"),
+        ("commit.gpgSign", "true"),
+        ("gpg.program", "false"),
+    ):
+        b.git("config", key, value)
+    assert b.sync().trouble
+    assert b.git("status", "--porcelain=v2", "--branch").splitlines()[1] == "# branch.head main"
+    b.git("config", "commit.gpgSign", "false")
+    assert b.synced().how == "rebase"
+
+
 @pytest.mark.parametrize("rebase", ["false", "true"])
 def test_what_a_watcher_writes_in_the_middle_is_taken_along(first, clone, rebase) -> None:
     """A hook stands for it: after the first commit of the sync, or in the middle of its rebase, a record is written that
@@ -703,6 +740,9 @@ def test_pull_ff_only_forbids_and_pull_ff_false_always_merges(first, clone) -> N
     head = b.head
     done = b.sync()
     assert "pull.ff" in done.trouble
+    b.git("config", "--unset", "pull.ff")
+    b.git("config", "merge.ff", "only")
+    assert "merge.ff" in b.sync().trouble
     assert done.commits == ("cortex: 1 record, 1 briefing",) or done.commits
     b.git("config", "pull.ff", "false")
     assert b.synced().how == "merge"
@@ -730,6 +770,45 @@ def test_a_new_empty_remote_gets_the_branch_and_it_is_remembered(tmp_path) -> No
     assert a.synced().push == "nothing"
     a.record("more-aaaaaa")
     assert a.synced(no_push=True).push == "off"
+
+
+def test_a_branch_that_is_gone_from_the_remote_is_not_made_again(tmp_path, first, clone) -> None:
+    a, b = first, clone("b")
+    a.git("branch", "-m", "main", "trunk")
+    a.git("push", "-q", "-u", "origin", "trunk")
+    git(tmp_path / "remote.git", "symbolic-ref", "HEAD", "refs/heads/trunk")
+    a.git("push", "-q", "origin", ":main")
+    b.record("more-aaaaaa")
+    done = b.sync()
+    assert done.trouble == "origin has no branch main any more, only trunk"
+    b.git("fetch", "-q")
+    b.git("branch", "-q", "--set-upstream-to", "origin/trunk")
+    b.synced()
+    a.synced()
+    assert a.has("records/decision/more-aaaaaa.md")
+
+
+@pytest.mark.parametrize("how", ["pushRemote", "pushurl"])
+def test_a_push_that_goes_elsewhere_than_what_is_fetched_is_told(
+    tmp_path, first, clone, how, monkeypatch
+) -> None:
+    monkeypatch.setattr(time, "sleep", lambda _: None)
+    a, b = first, clone("b")
+    git(tmp_path, "clone", "-q", "--bare", "remote.git", "fork.git")
+    for each in (a, b):
+        each.git("remote", "add", "fork", "../fork.git")
+        key = "branch.main.pushRemote" if how == "pushRemote" else "remote.origin.pushurl"
+        each.git("config", key, "fork" if how == "pushRemote" else "../fork.git")
+        each.record(f"{each.root[-1]}-aaaaaa")
+    a.synced()
+    done = b.sync()
+    if how == "pushRemote":
+        assert done.trouble == "fork has commits that origin has not"
+        assert "git pull fork main" in done.hint
+        b.git("pull", "-q", "--no-rebase", "--no-edit", "fork", "main")
+        b.synced()
+    else:
+        assert done.trouble == "origin takes no push, and nothing new can be fetched from it"
 
 
 def refuses(tmp_path: Path, a: Clone) -> str:
@@ -861,6 +940,12 @@ def test_more_than_a_fifth_of_the_notes_does_not_go_unasked(first, clone, rebase
     done = a.sync()
     assert "12 of 22" in done.trouble
     assert "--yes" in done.hint
+    command = done.hint.partition(" brings them back")[0]
+    for staged in ("", "git rm -q -r records && "):
+        subprocess.run(f"cd {shlex.quote(a.root)} && {staged}{command}", shell=True, check=True)
+        assert a.has("records/decision/note00-aaaaaa.md")
+    for count in range(12):
+        a.remove(f"records/decision/note{count:02}-aaaaaa.md")
     a.git("checkout", "-q", "-b", "saved")
     a.git("checkout", "-q", "main")
     a.synced(yes=True)

@@ -3,6 +3,10 @@ with a person's own settings; none of them loses a note, or brings back what som
 
 from __future__ import annotations
 
+import shutil
+import subprocess
+from pathlib import Path
+
 import pytest
 
 from cortex.operations.care.doctor import doctor
@@ -229,3 +233,105 @@ def test_two_notes_that_git_put_into_one_file_of_a_moved_folder_are_two_again(tw
     b.git("commit", "-q", "--no-edit")
     meet(b, a)
     both_survive(a)
+
+
+def test_a_clone_made_anew_in_its_place_is_checked_from_its_beginning(two) -> None:
+    """Its state names a commit that it has not got."""
+    a, b = two
+    a.sync()
+    b.add_line(record_path(X), "lost with the clone")
+    b.commit()
+    heal(b.vault, b.caller())
+    shutil.rmtree(b.root)
+    a.git("clone", "-q", "../remote.git", str(b.root))
+    merge_on_a_branch(b)
+    b.git("merge", "-q", "--no-edit", "side")  # without drivers
+    assert "measured" in (b.root / record_path(Y)).read_text()
+    heal(b.vault, b.caller())
+    both_survive(b)
+
+
+@pytest.mark.parametrize(
+    "damage", [b"", b"\0" * 60, b"garbage-x\n"], ids=["empty", "zeros", "garbage"]
+)
+def test_a_state_that_a_power_cut_has_spoiled_stops_no_command(two, damage) -> None:
+    _, b = two
+    b.sync()
+    Path(b.vault.state_folder(), "merges-checked").write_bytes(damage)
+    merge_on_a_branch(b)
+    b.git("merge", "-q", "--no-edit", "side")
+    heal(b.vault, b.caller())
+    both_survive(b)
+
+
+def test_what_a_squashed_merge_has_mixed_is_put_right(two) -> None:
+    a, b = two
+    drivers.unregister(str(b.root))
+    merge_on_a_branch(b)
+    b.git("merge", "-q", "--squash", "side")
+    b.git("commit", "-q", "--no-edit")
+    b.git("switch", "-q", "main")
+    b.git("merge", "-q", "feature")
+    assert "measured" in (b.root / record_path(Y)).read_text()
+    meet(b, a)
+    both_survive(a)
+
+
+def test_what_a_merge_without_a_change_has_lost_is_brought_back_by_others(two) -> None:
+    """The clone that merged is gone, and with it the note that its driver kept there."""
+    a, b = two
+    remove_and_save_alike(b)
+    b.commit()
+    a.add_line(record_path(X), "measured on two machines")
+    a.commits()
+    b.git("pull", "-q", "--no-rebase", "--no-edit")
+    b.git("push", "-q")
+    shutil.rmtree(b.root / ".git/cortex-displaced")
+    a.sync()
+    both_survive(a)
+
+
+def test_a_sparse_checkout_makes_no_pages_of_what_it_has_not(two) -> None:
+    a, b = two
+    b.git("status")  # git takes away only what it knows to be unchanged
+    b.git("sparse-checkout", "set", "--no-cone", "/*", "!/records/")
+    pages = sorted((path, path.read_text()) for path in (b.root / "briefings").rglob("*.md"))
+    b.add_line("mine.md", "- bread")
+    b.sync()
+    assert pages == sorted(
+        (path, path.read_text()) for path in (b.root / "briefings").rglob("*.md")
+    )
+    assert any("sparse checkout leaves out 1 note" in one for one in b.problems())
+    b.git("sparse-checkout", "disable")
+    meet(a, b)
+
+
+@pytest.mark.parametrize("version", ["4", "split"])
+def test_any_form_of_the_index_tells_what_is_unmerged(two, version) -> None:
+    _, b = two
+    words = ["--split-index"] if version == "split" else ["--index-version", version]
+    b.git("update-index", *words)
+    assert b.problems() == []
+    b.git("switch", "-qc", "side")
+    b.write("mine.md", "theirs\n")
+    b.commit()
+    b.git("switch", "-q", "main")
+    b.write("mine.md", "ours\n")
+    b.commit()
+    b.git("merge", "-q", "side", code=1)
+    assert "mine.md: git could not merge it" in b.problems()
+
+
+def test_a_merge_of_what_is_no_text_leaves_both_versions(two) -> None:
+    a, b = two
+    for each in (a, b):
+        each.write(record_path(Y), f"\0 of {each.root.name}\n")
+        each.commit()
+    a.git("push", "-q")
+    b.git("fetch", "-q")
+    command = b.git("config", "merge.cortex-record.driver").strip()
+    for letter, name in (("O", "base"), ("A", "ours"), ("B", "theirs")):
+        (b.root / f".git/{name}").write_bytes(b"\0" + name.encode())
+        command = command.replace(f"%{letter}", f".git/{name}")
+    command = command.replace("%L", "7").replace("%P", "note.md")
+    assert subprocess.run(command, shell=True, cwd=b.root, capture_output=True).returncode <= 127

@@ -20,6 +20,7 @@ from cortex.vault.git import (
     merging,
     objects,
     repository,
+    work_tree,
 )
 from cortex.vault.layout import layout_of
 from cortex.vault.repair import diagnose
@@ -40,6 +41,7 @@ def repository_problems(root: str) -> list[Problem]:
         _interrupted_sync,
         _unfinished_operation,
         _unmerged_files,
+        _skipped_notes,
         restore_displaced.problems,
         _uncommitted_briefings,
         _leftover_autostash,
@@ -75,6 +77,14 @@ def _unmerged_files(root: str) -> list[Problem]:
     hint = "cortex doctor --fix merges what can be; cortex sync says what to do about the rest"
     paths = repository.list_unmerged_paths(root)
     return [Problem(path, "git could not merge it", hint) for path in paths]
+
+
+def _skipped_notes(root: str) -> list[Problem]:
+    count = len(work_tree.list_skipped(root))
+    message = (
+        f"a sparse checkout leaves out {count} notes: briefings are made in other clones alone"
+    )
+    return [Problem(".git", message, "git sparse-checkout disable")] if count else []
 
 
 def _uncommitted_briefings(root: str) -> list[Problem]:

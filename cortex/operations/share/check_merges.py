@@ -12,7 +12,9 @@ so that nobody was asked. What `git stash pop` mixed, of which no commit tells, 
 from __future__ import annotations
 
 import os
+import re
 from collections import defaultdict
+from collections.abc import Iterator
 from functools import partial
 from itertools import product
 from typing import NamedTuple
@@ -58,6 +60,8 @@ _STATE_FILE = "merges-checked"  # in the state folder: the commit up to which al
 _MAX_MERGES, _MAX_MERGES_AT_FIRST = 50, 20
 _SYNC_SUBJECT_PREFIX = "cortex: merge "  # of merges that sync made, and looked at
 _TIMEOUT_SECONDS = 30.0  # for a look through the history
+_SQUASHED_RE = re.compile(r"(?m)^commit ([0-9a-f]{40,64})$")
+_STATE_RE = re.compile(rb"([0-9a-f]{40,64}) ((?:\d+-\d+)?)\n")
 
 
 class DamagingCommit(NamedTuple):
@@ -112,6 +116,8 @@ def _find_all_damage(root: str, last: str, head: str) -> list[DamagingCommit]:
         commit, *sides = parents.split()
         if len(sides) == 2 and not subject.startswith(_SYNC_SUBJECT_PREFIX):
             found += _find_merge_damage(root, merging.revisions_between(root, *sides), commit)
+    for commit, parent, source in _squashed_commits(root, *since):
+        found += _find_merge_damage(root, merging.revisions_between(root, parent, source), commit)
     for commits, result in _copied_commits(root, *since):
         found += _find_merge_damage(root, commits, result, is_merge=False)
     return found
@@ -342,6 +348,19 @@ def free_path(root: str, path: str, data: bytes) -> str:
     return f"{path.removesuffix('.md')}-{short_hash(data.decode('utf-8', 'replace'), 10)}.md"
 
 
+def _squashed_commits(root: str, *since: str) -> Iterator[tuple[str, str, str]]:
+    """The new commits that `git merge --squash` has made of commits that are known here: each with
+    its parent and the last of those, which its message names."""
+    flags = ["--no-merges", "--min-parents=1", "--grep=^Squashed commit of the following:"]
+    words = ["log", "-z", *flags, "--format=%H %P%n%B", *since, "--"]
+    listed = git_cli.run_unchecked(root, words, timeout=_TIMEOUT_SECONDS).stdout
+    for entry in filter(None, listed.decode("utf-8", "replace").split("\0")):
+        commit, parent = entry.partition("\n")[0].split()
+        source = _SQUASHED_RE.search(entry)
+        if source and git_cli.find_commit(root, source[1]):
+            yield commit, parent, source[1]
+
+
 def _copied_commits(root: str, *since: str) -> list[tuple[MergeRevisions, str]]:
     """The new commits that were picked, rebased or applied from commits that are known here: what
     was merged, and the commit.
@@ -416,10 +435,12 @@ def _file_stamp(path: str) -> str:
 
 
 def _read_state(vault: Vault) -> tuple[str, str]:
-    """The commit that was checked last, and the stamp of the reflog then; both empty at first."""
+    """The commit that was checked last, empty also where this clone has not got it, and the stamp of
+    the reflog then; both empty at first."""
     data = store.read(os.path.join(vault.state_folder(), _STATE_FILE), 200)
-    commit, _, stamp = data.decode("ascii", "replace").strip().partition(" ")
-    return commit, stamp
+    found = _STATE_RE.fullmatch(data)  # what a power cut leaves is none
+    commit, stamp = found.groups() if found else (b"", b"")
+    return git_cli.find_commit(vault.root, commit.decode()) if commit else "", stamp.decode()
 
 
 def _write_state(vault: Vault, commit: str, stamp: str) -> None:

@@ -116,7 +116,7 @@ class MergeCommit(NamedTuple):
 
     sides: MergeSides
     result: dict[str, bytes]  # of every path that differs anywhere: the text in the commit
-    is_ours: bool  # the commit holds exactly what the first side holds
+    is_ours: bool  # it holds what the first side holds, also of what the second has changed
 
 
 def read_merge_commit(root: str, commits: MergeRevisions, result: str) -> MergeCommit | None:
@@ -143,7 +143,8 @@ def read_merge_commit(root: str, commits: MergeRevisions, result: str) -> MergeC
         root, [blob for row in (*versions.values(), paths.values()) for blob in row if blob]
     )
     tree = {path: text[blob] for path, blob in paths.items() if blob in text}
-    return MergeCommit(_build_sides(versions, text), tree, not made[0])
+    is_chosen = any(ours and theirs not in (ours, base) for base, ours, theirs in versions.values())
+    return MergeCommit(_build_sides(versions, text), tree, is_chosen and not made[0])
 
 
 def repair_index(

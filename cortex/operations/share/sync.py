@@ -45,7 +45,7 @@ from cortex.vault.lock import lock
 _MAX_PUSH_ATTEMPTS = 6  # at a push, while others push at the same time
 _MAX_MERGE_ATTEMPTS = 3  # of a merge, when something of ours is written between its commit and it
 _MAX_STEPS = {"rebase": 10_000, "merge": 5}  # commits of one rebase; looks at what one merge left
-_MERGE_FLAGS = ("--quiet", "--no-edit", "--no-autostash", "--no-squash")
+_MERGE_FLAGS = ("--quiet", "--no-edit", "--no-autostash", "--no-squash", "--ff")
 _EXTRACTED_RE = re.compile(rb"(?m)^  layer: (?:keyword|passage|distilled)\r?$")
 _MIN_MASS_REMOVAL = 5  # notes; fewer may go unasked however small the vault
 
@@ -238,9 +238,15 @@ class _SyncRun:
             if checkout.operation_in_progress(self.root) != mine.how:
                 return
             if ran.code and not objects.list_unmerged_stages(self.root):
-                if mine.how == "rebase" and commit.commit_during_rebase(self.root).id:
-                    continue  # what was written meanwhile stood in git's way
-                raise commit.declined_error(self.root, ran, mine.how)
+                try:
+                    if mine.how == "rebase" and commit.commit_during_rebase(self.root).id:
+                        continue  # what was written meanwhile stood in git's way
+                    raise commit.declined_error(self.root, ran, mine.how)
+                except CortexError:
+                    if mine.how == "rebase" and not self._decided():
+                        # It would go on as it began, with a key that does not sign, say.
+                        merging.abort(self.root, mine.how)
+                    raise
             mine = mine._replace(waiting={})
             merging.save_state(self.root, mine)
         hint = f"git status says what is left; git {mine.how} --abort takes it back"
@@ -316,7 +322,10 @@ class _SyncRun:
         """Raise `CortexError` if removing these notes (paths from the top) must be confirmed."""
         removed, there = self._too_many_removed(gone)
         if removed:
-            restore = f"cd {self.root} && git ls-files --deleted -z | xargs -0 git restore --"
+            restore = (
+                f"cd {shell_quote(self.root)} && git diff -z --name-only --relative --diff-filter=D"
+                " HEAD | xargs -0 git restore --staged --worktree --"
+            )
             raise CortexError(
                 f"{removed} of {there} notes are gone from the vault; they were not committed",
                 f"{restore} brings them back, and nothing else; cortex sync --yes if that is right",
@@ -341,6 +350,7 @@ class _SyncRun:
 
     def _exchange_with_remote(self) -> None:
         """Take and give, again when somebody else gave in between."""
+        last = None  # what the fetch before had brought
         for attempt in range(_MAX_PUSH_ATTEMPTS):
             try:
                 up = remotes.find_upstream(self.root)
@@ -349,6 +359,11 @@ class _SyncRun:
                 return
             self.remote = up.remote
             theirs = remotes.fetch(self.root, up)
+            is_stuck, last = theirs == last, theirs
+            if is_stuck and up.push_remote != up.remote:
+                message = f"{up.push_remote} has commits that {up.remote} has not"
+                hint = f"git pull {up.push_remote} {up.branch}, then cortex sync"
+                raise CortexError(message, hint)
             ahead, behind = self._count_ahead_behind(theirs)
             if behind:
                 self._integrate(up, theirs, behind)
@@ -363,6 +378,9 @@ class _SyncRun:
                 return
             # Random, so that two clones that race do not race in step.
             time.sleep(random.uniform(0.02, 0.2) * 2**attempt)  # noqa: S311
+        if is_stuck:
+            message = f"{self.remote} takes no push, and nothing new can be fetched from it"
+            raise CortexError(message, "git remote -v shows where it fetches from, and pushes to")
         message = f"others pushed to {self.remote} at the same moment, {_MAX_PUSH_ATTEMPTS} times"
         raise CortexError(message, "cortex sync, a little later")
 
@@ -475,7 +493,7 @@ class _SyncRun:
         self._refuse_to_overwrite_ignored(there, theirs)
         start = base.stdout.decode().strip()
         if up.pull_ff == "only" and start != git_cli.resolve_commit(self.root, "HEAD"):
-            why = "both sides have commits, and pull.ff = only forbids to merge them"
+            why = "both sides have commits, and pull.ff (or merge.ff) = only forbids to merge them"
             raise CortexError(f"{why}; nothing of {up.remote} was taken", "git config pull.ff true")
         gone, total = self._too_many_removed(_removed_files(self.root, start, theirs))
         if gone:

@@ -246,6 +246,10 @@ def _commit_paths(root: str, paths: list[str], message: str) -> tuple[CommitResu
         text = message or format_message(paths)
         ran = _run_commit(root, here, paths, text)
         if not ran.code:
+            # A hook of theirs may have changed what it committed, and then not the person's index.
+            mine = {prefix + os.fsencode(path) for path in paths}
+            left = (one for one in objects.list_staged(root) if one.path in mine)
+            set_index_entries(root, {one.path: one.head_entry for one in left})
             id_ = git_cli.resolve_commit(root, "HEAD")
             return CommitResult(id_, text, tuple(paths), ()), gone
         if _VANISHED_RE.search(ran.stderr):  # another process has normalized an event meanwhile

@@ -28,7 +28,9 @@ DRIVER_SCRIPT = os.path.join(_PACKAGE_FOLDER, "interfaces", "merge_driver.py")
 _COMMAND_ARGUMENTS = {
     "cortex-briefing": " briefing %O %A %B %L %P || true",
     "cortex-record": " record %O %A %B %L %P; r=$?; [ $r -le 1 ] && exit $r; "
-    "exec git merge-file --marker-size=%L -L ours -L base -L theirs %A %O %B",
+    "git merge-file --marker-size=%L -L ours -L base -L theirs %A %O %B; "
+    # Of what is no text git answers 255, at which a newer git ends the whole merge.
+    "r=$?; [ $r -le 127 ] || r=1; exit $r",
 }
 _PROGRAM_RE = re.compile(r'"((?:[^"\\]|\\.)+)" -I -S "((?:[^"\\]|\\.)+)"', re.DOTALL)
 # Once every pending event is normalized, git takes inbox/pending for renamed to the month's folder,

@@ -86,11 +86,11 @@ def _list_stashes(root: str, since: int) -> list[tuple[str, str]]:
     )
     lines = (line.split() for line in listed.decode("ascii", "replace").splitlines())
     commits = [name for name, kind in lines if kind == "commit"]
-    words = ["log", "--no-walk=unsorted", "--stdin", "--format=%H %P%x09%s"]
+    words = ["log", "--no-walk=unsorted", "--stdin", "-z", "--format=%H %P%x09%s"]
     stdin = "".join(f"{one}\n" for one in commits).encode()
     log = git_cli.run(root, words, stdin=stdin) if commits else b""
     found = []
-    for line in log.decode("utf-8", "replace").splitlines():
+    for line in filter(None, log.decode("utf-8", "replace").split("\0")):
         names, _, subject = line.partition("\t")
         stash, *parents = names.split()
         if len(parents) in (2, 3) and subject.startswith(("WIP on ", "On ")):

@@ -29,7 +29,7 @@ class Upstream(NamedTuple):
     push_remote: str
     is_tracked: bool  # whether git is told so already
     rebase_mode: str  # how a pull does it: empty is a merge; else rebase, or merges
-    pull_ff: str  # pull.ff: empty, true, false or only
+    pull_ff: str  # pull.ff, or merge.ff without it: empty, true, false or only
     autostash: bool
 
 
@@ -70,7 +70,7 @@ def find_upstream(root: str) -> Upstream:
     rebase = "merges" if rebase in ("merges", "m") else "" if rebase in _FALSE_VALUES else "rebase"
     push_to = settings.get(f"{own}pushremote", settings.get("remote.pushdefault", remote))
     autostash = settings.get("rebase.autostash", "false").lower() not in _FALSE_VALUES
-    ff = settings.get("pull.ff", "").lower()
+    ff = settings.get("pull.ff", settings.get("merge.ff", "")).lower()
     tracked = bool(theirs)
     return Upstream(branch, remote, theirs or branch, push_to, tracked, rebase, ff, autostash)
 
@@ -83,11 +83,26 @@ def fetch(root: str, up: Upstream) -> str:
     if not ran.code:
         return git_cli.resolve_commit(root, "FETCH_HEAD")
     if _NO_SUCH_REF_RE.search(ran.stderr):
+        if others := _list_others(root, up):
+            raise CortexError(
+                f"{up.remote} has no branch {up.remote_branch} any more, only {others}",
+                f"git branch --set-upstream-to {up.remote}/NAME follows another, and"
+                f" git push {up.remote} {up.branch}:{up.remote_branch} makes it again",
+            )
         return ""
     raise git_cli.system_error(ran, root) or CortexError(
         f"nothing could be fetched from {up.remote}: {failure_message(ran)}",
         f"git remote -v shows where it is; git fetch {up.remote} tries it alone",
     )
+
+
+def _list_others(root: str, up: Upstream) -> str:
+    """The branches of a remote that had the branch when it was fetched last; else empty."""
+    if not git_cli.find_commit(root, f"refs/remotes/{up.remote}/{up.remote_branch}"):
+        return ""
+    listed = git_cli.run_remote(root, ["ls-remote", "--heads", "--end-of-options", up.remote])
+    lines = listed.stdout.decode("utf-8", "replace").split("\n")
+    return ", ".join(line.partition("refs/heads/")[2] for line in lines[:5] if line)
 
 
 def push(root: str, up: Upstream) -> PushResult:
@@ -113,7 +128,7 @@ def failure_message(ran: git_cli.GitResult) -> str:
 
 def _read_config(root: str) -> dict[str, str]:
     """The person's configuration of branches and remotes from all files; the last value wins."""
-    words = ["config", "-z", "--get-regexp", r"^(branch|remote|pull|rebase)\."]
+    words = ["config", "-z", "--get-regexp", r"^(branch|remote|pull|merge|rebase)\."]
     ran = git_cli.run_unchecked(root, words)
     found: dict[str, str] = {}
     for entry in ran.stdout.decode("utf-8", "surrogateescape").split("\0"):

@@ -29,11 +29,8 @@ def list_unmerged_paths(root: str) -> list[str]:
             paths = [os.path.join(top, path) for path in repo.index.unmerged_blobs()]
     except (git.InvalidGitRepositoryError, git.NoSuchPathError):
         return []
-    except UnicodeDecodeError:  # GitPython knows no names that are not UTF-8
+    except (git.GitError, OSError, ValueError, AssertionError):
+        # GitPython knows no names that are not UTF-8, no index of version 4 and none that is split.
         listed = bounded.run(root, ["ls-files", "--unmerged", "-z"], timeout=3).split(b"\0")
         return sorted({os.fsdecode(line.partition(b"\t")[2]) for line in listed if line})
-    except (git.GitError, OSError, ValueError, AssertionError) as error:
-        raise CortexError(
-            f"the repository cannot be read: {type(error).__name__}: {error}", "git status"
-        ) from error
     return sorted(os.path.relpath(path, root) for path in paths if path.startswith(root + os.sep))

@@ -12,12 +12,24 @@ from contextlib import suppress
 
 from cortex.core.model.problem import CortexError, InvalidInputError, NotFoundError
 from cortex.vault import files
-from cortex.vault.git import git_cli, git_locks, objects
+from cortex.vault.git import checkout, git_cli, git_locks, objects
+from cortex.vault.layout import layout_of
 
 _MAX_SYNCED_FILES = 1_000  # files that are synced one by one; for more, the whole system is
 _MAX_FILE_BYTES = 16_000_000  # bytes of a file that is compared
 _BATCH_PATHS = 200  # paths whose versions are held in memory at once
 _SECTOR_BYTES = 512  # bytes; a file that a power cut has cut off ends where one ends
+
+
+def list_skipped(root: str) -> list[bytes]:
+    """The records and sessions that a sparse checkout leaves out of the work tree."""
+    repository = checkout.find_repository(root)
+    rules = repository and os.path.join(repository.git_dir, "info", "sparse-checkout")
+    if not rules or not os.path.lexists(rules):
+        return []
+    folders = map(layout_of(root).path, ("records", "sessions"))
+    listed = git_cli.run(root, ["ls-files", "-t", "-z", "--", *folders]).split(b"\0")
+    return [line[2:] for line in listed if line.startswith(b"S ")]
 
 
 def sync_merged_files(root: str, ours: str, theirs: str) -> None:
