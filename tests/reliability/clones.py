@@ -470,6 +470,25 @@ class Clones:
         self.git(self.root(clone), "merge", "-q", "--no-edit", f"clone{other}/main", fails=True)
         self.mended(clone)
 
+    def squash(self, clone: int) -> None:
+        """Take what another clone has committed as one commit of one's own."""
+        other = self.another(clone)
+        self.commit(clone)
+        root = self.root(clone)
+        self.git(root, "fetch", "-q", f"clone{other}")
+        self.git(root, "merge", "-q", "--squash", f"clone{other}/main", fails=True)
+        self.mended(clone)
+        self.git(root, "commit", "-q", "--no-edit", fails=True)
+
+    def amend(self, clone: int) -> None:
+        """Put what was done since into one's last commit; another clone may have taken that already.
+        The first of all stays: without it there is no common history. So does a merge: what is put into
+        one a rebase leaves out."""
+        root = self.root(clone)
+        if len(self.git(root, "log", "-1", "--format=%P").split()) == 1:
+            self.git(root, "add", "-A")
+            self.git(root, "commit", "-q", "--amend", "--no-edit", fails=True)
+
     def octopus(self, clone: int) -> None:
         self.commit(clone)
         others = self.chance.sample([each for each in range(self.count) if each != clone], 2)
@@ -684,7 +703,7 @@ class Clones:
     OPERATIONS = (
         "capture", "work", "save_topic", "save_alike", "session", "verb", "add_a_line", "change_a_line", "change_a_field", "line_ends", "move",
         "delete_file", "own_note", "half_moved", "heal", "normalize", "commit", "sync", "sync", "pull", "pull_rebase", "merge", "octopus", "cherry_pick",
-        "apply_mail", "revert", "stash",
+        "apply_mail", "revert", "stash", "squash", "amend",
     )  # fmt: skip
 
     def run(self, steps: int, operations: Sequence[str] = OPERATIONS) -> None:

@@ -20,6 +20,7 @@ from tests.reliability.test_identity import (
     Clone,
     X,
     Y,
+    Z,
     both_survive,
     event_path,
     meet,
@@ -275,6 +276,29 @@ def test_what_a_squashed_merge_has_mixed_is_put_right(two) -> None:
     assert "measured" in (b.root / record_path(Y)).read_text()
     meet(b, a)
     both_survive(a)
+
+
+def test_a_squashed_merge_that_stops_is_resolved_as_the_merge_that_it_is(two) -> None:
+    """Both sides replace one record by another that is like it; git stages one text for both."""
+    _, b = two
+    drivers.unregister(str(b.root))
+    b.git("switch", "-qc", "side")
+    b.remove(record_path(X))
+    b.record(Z, "Use files there")
+    b.commit()
+    b.git("switch", "-q", "main")
+    remove_and_save_alike(b)
+    b.add_line(record_path(Y), "measured on two machines")
+    b.commit()
+    b.git("merge", "-q", "--squash", "side", code=1)
+    b.fix()
+    assert b.git("diff", "--name-only", "--diff-filter=U") == ""
+    b.git("commit", "-q", "--no-edit")
+    held = b.texts()
+    assert X not in held
+    assert "measured" in held[Y]
+    assert "Use files there." in held[Z]
+    assert "measured" not in held[Z]
 
 
 def test_what_a_merge_without_a_change_has_lost_is_brought_back_by_others(two) -> None:

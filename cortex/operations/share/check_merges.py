@@ -60,7 +60,6 @@ _STATE_FILE = "merges-checked"  # in the state folder: the commit up to which al
 _MAX_MERGES, _MAX_MERGES_AT_FIRST = 50, 20
 _SYNC_SUBJECT_PREFIX = "cortex: merge "  # of merges that sync made, and looked at
 _TIMEOUT_SECONDS = 30.0  # for a look through the history
-_SQUASHED_RE = re.compile(r"(?m)^commit ([0-9a-f]{40,64})$")
 _STATE_RE = re.compile(rb"([0-9a-f]{40,64}) ((?:\d+-\d+)?)\n")
 
 
@@ -356,9 +355,8 @@ def _squashed_commits(root: str, *since: str) -> Iterator[tuple[str, str, str]]:
     listed = git_cli.run_unchecked(root, words, timeout=_TIMEOUT_SECONDS).stdout
     for entry in filter(None, listed.decode("utf-8", "replace").split("\0")):
         commit, parent = entry.partition("\n")[0].split()
-        source = _SQUASHED_RE.search(entry)
-        if source and git_cli.find_commit(root, source[1]):
-            yield commit, parent, source[1]
+        if source := merging.find_squashed(root, entry):
+            yield commit, parent, source
 
 
 def _copied_commits(root: str, *since: str) -> list[tuple[MergeRevisions, str]]:

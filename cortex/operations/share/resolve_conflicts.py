@@ -43,21 +43,22 @@ def resolve_user_merge(root: str) -> tuple[tuple[MergeResolution, ...], tuple[Pr
 
     Returns what was decided, and what waits for them; they conclude the operation.
     """
-    how, at = checkout.operation_in_progress(root) or "stash", git_cli.head_commit(root)
+    unnamed = "squash" if merging.squashed_commit(root) else "stash"
+    how, at = checkout.operation_in_progress(root) or unnamed, git_cli.head_commit(root)
     last = merging.load_state(root)
     saved = last if last and (last.how, last.theirs, last.ours) == (how, "", at) else None
     decided: list[MergeResolution] = []
     waiting: list[Problem] = []
-    if objects.list_unmerged_stages(root) or (saved and how == "stash"):
+    if objects.list_unmerged_stages(root) or (saved and how == unnamed):
         known = merging.load_in_progress(root) or saved or MergeState(how, "", {}, at)
         decided, waiting = resolve_unmerged(root, known)
-        if how == "stash" and not waiting:
+        if how == unnamed and not waiting:
             # A file that a stash has as moved may be untracked: then its tree tells of a deletion.
             repaired, waiting = repair_index(root, how, [one.path for one in decided])
             decided += repaired
         if not waiting and merging.load_in_progress(root) is None:
             merging.clear_state(root)
-    if how != "stash":
+    if how != unnamed:
         repaired, problems = _take_out_staged_markers(root, how)
         decided, waiting = [*decided, *repaired], [*waiting, *problems]
     return tuple(dict.fromkeys(decided)), tuple(waiting)
@@ -342,7 +343,8 @@ def _read_sides(root: str, how: str, stages: Sequence[objects.UnmergedStage]) ->
     versions = _blobs_by_path(root, merged, paths) if merged else {}
     made_up = paths - versions.keys()  # as for a new file in a folder that git takes for renamed
     # Unknown, or another stash than the last one, no stash at all, or a pick by another parent.
-    is_other = how in ("stash", "cherry-pick", "revert") and _is_other_merge(own, versions)
+    may_be_other = how in ("stash", "squash", "cherry-pick", "revert")
+    is_other = may_be_other and _is_other_merge(own, versions)
     if is_other or (made_up and (merged is None or how in ("stash", "am"))):
         text = objects.read_blobs(root, [stage.blob for stage in own])
         base, ours, theirs = (
@@ -383,11 +385,12 @@ def _is_other_merge(
     stages: Sequence[objects.UnmergedStage], versions: dict[str, _BlobTriple]
 ) -> bool:
     """True if what git could not merge are no versions of these commits."""
-    for at, number in ((0, 1), (2, 3)):
-        staged = {one.blob for one in stages if one.number == number}
-        if staged and staged.isdisjoint(row[at] for row in versions.values()):
-            return True
-    return False
+    base, ours, theirs = ({one.blob for one in stages if one.number == n} for n in (1, 2, 3))
+    # Of two renames of one note git stages the merged text for both names.
+    return any(
+        blobs and blobs.isdisjoint(row[at] for row in versions.values())
+        for at, blobs in ((0, base), (2, theirs - ours))
+    )
 
 
 def _find_moved_notes(root: str, sides: MergeSides) -> dict[str, bytes]:

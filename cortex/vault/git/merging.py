@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import time
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -32,6 +33,7 @@ MERGE_CONFIG_FLAGS = (
     "-c", "rerere.enabled=false",
 )  # fmt: skip
 _IDLE_SECONDS = 0.5  # seconds without a change after which git is taken to have ended
+_SQUASHED_RE = re.compile(r"(?m)^commit ([0-9a-f]{40,64})$")
 _NO_EDITOR = {"GIT_EDITOR": "true", "GIT_SEQUENCE_EDITOR": "true", "GIT_MERGE_AUTOEDIT": "no"}
 
 
@@ -286,7 +288,10 @@ def tree_at_stop(root: str) -> str:
 
 def revisions_of(root: str, how: str) -> MergeRevisions | None:
     """The commits that an operation under way merges; None where git does not say, as in `git am`.
-    `how` is what `checkout.operation_in_progress` answers, or `stash` if the last was applied."""
+    `how` is what `checkout.operation_in_progress` answers, or `stash` if the last was applied, or
+    `squash` while a squashed merge waits for its commit."""
+    if how == "squash":
+        return revisions_between(root, git_cli.head_commit(root), squashed_commit(root))
     names = {
         "merge": ("HEAD", "MERGE_HEAD"),
         "rebase": ("REBASE_HEAD^", "REBASE_HEAD"),
@@ -303,6 +308,17 @@ def revisions_of(root: str, how: str) -> MergeRevisions | None:
         return revisions_between(root, ours, theirs)
     # The first commit of all has none before it.
     return MergeRevisions((before or objects.empty_tree(root),), ours, theirs)
+
+
+def squashed_commit(root: str) -> str:
+    """The commit that `git merge --squash` has merged last; empty if that is committed, or undone."""
+    return find_squashed(root, _read_git_text(root, "SQUASH_MSG"))
+
+
+def find_squashed(root: str, message: str) -> str:
+    """The newest commit that git's message for a squashed merge names, if this clone has it."""
+    found = _SQUASHED_RE.search(message)
+    return git_cli.find_commit(root, found[1]) if found else ""
 
 
 def read_auto_merge(root: str, paths: Sequence[str]) -> dict[str, bytes]:
