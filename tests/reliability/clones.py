@@ -594,9 +594,10 @@ class Clones:
         root = str(self.root(clone))
         if not checkout.operation_in_progress(root) and not self.git(root, "ls-files", "-u"):
             # Of a rename git commits its own markers where it finds both sides alike, and does not stop: without drivers
-            # only the next command can take them out.
+            # only the next command can take them out. Pushed as they are, they stand in clones with drivers as well.
             if clone == self.count - 1 and self.marked(clone):
                 heal(self.vault(clone), self.caller())
+                self.git(root, "commit", "-qam", "without markers", fails=True)
             return
         what = checkout.operation_in_progress(root)
         if what and self.chance.random() < 0.3:
