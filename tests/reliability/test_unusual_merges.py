@@ -359,3 +359,28 @@ def test_a_merge_of_what_is_no_text_leaves_both_versions(two) -> None:
         command = command.replace(f"%{letter}", f".git/{name}")
     command = command.replace("%L", "7").replace("%P", "note.md")
     assert subprocess.run(command, shell=True, cwd=b.root, capture_output=True).returncode <= 127
+
+
+@pytest.mark.parametrize("by", ["sync", "doctor"])
+def test_a_note_that_git_does_not_know_stays_where_both_sides_deleted_one(two, by) -> None:
+    """Each side put another note in place of the first, which is back here and not committed yet."""
+    _, b = two
+    text = (b.root / record_path(X)).read_text()
+    b.git("switch", "-qc", "side")
+    b.remove(record_path(X))
+    b.record(Z, "Use files there")
+    b.commit()
+    b.git("switch", "-q", "main")
+    remove_and_save_alike(b)
+    b.commit()
+    b.write(record_path(X), f"{text}measured on two machines\n")
+    b.git("merge", "-q", "side", code=1)
+    assert b.git("status", "--porcelain", record_path(X)).startswith("DD")
+    if by == "sync":
+        sync(b.vault, b.caller())
+    else:
+        b.fix()
+    b.git("commit", "-q", "--no-edit")
+    both_survive(b)
+    assert b.git("status", "--porcelain", record_path(X)).startswith("??")
+    assert "Use files there." in b.texts()[Z]

@@ -260,7 +260,7 @@ def resolve_unmerged(root: str, mine: MergeState) -> tuple[list[MergeResolution]
     outcome = plan_resolution(unmerged, sides, context)
     if other:
         outcome = _with_names(root, outcome, other, sides)
-    left = _apply_outcome(root, mine, outcome)
+    left = _apply_outcome(root, mine, outcome, _untracked_paths(root, unmerged, stages))
     message = "git could not merge it, and it is not in the vault"
     problems = [Problem(path, message, "mend it, then git add it") for path in foreign]
     for ask in (one for one in outcome.actions if isinstance(one, AskPerson)):
@@ -494,9 +494,28 @@ def _changed_blobs(root: str, one: str, other: str) -> dict[str, tuple[str | Non
     }
 
 
-def _apply_outcome(root: str, mine: MergeState, outcome: MergeOutcome) -> dict[str, OpenConflict]:
+def _untracked_paths(
+    root: str, unmerged: Sequence[UnmergedPath], stages: Sequence[objects.UnmergedStage]
+) -> set[str]:
+    """The paths that both sides deleted, and where a file lies all the same: git wrote none there,
+    so it is somebody's, and may be in no commit."""
+    prefix = objects.prefix(root)
+    kept = {stage.path for stage in stages if stage.number != 1}
+    return {
+        one.path
+        for one in unmerged
+        if prefix + os.fsencode(one.path) not in kept
+        and one.work_tree_text is not None
+        and not any(same_text(one.work_tree_text, text) for text in one.staged_texts)
+    }
+
+
+def _apply_outcome(
+    root: str, mine: MergeState, outcome: MergeOutcome, untracked: Collection[str]
+) -> dict[str, OpenConflict]:
     """Write and remove files, stage them, and return what waits for a person. That is saved before
-    it is written, so that a crash in between can be told from the person's own work."""
+    it is written, so that a crash in between can be told from the person's own work. `untracked`
+    files go from the index alone."""
     done: list[str] = []
     left: dict[str, OpenConflict] = {}
     for action in outcome.actions:
@@ -512,6 +531,8 @@ def _apply_outcome(root: str, mine: MergeState, outcome: MergeOutcome) -> dict[s
         elif isinstance(action, WriteFile):
             _write_file(root, action.path, action.data)
             done.append(action.path)
+        elif action.path in untracked:
+            merging.mark_resolved(root, [action.path], how="--force-remove")
         else:
             _remove_file(root, action.path)
             done.append(action.path)
