@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import event as seen, given, strategies as st
 
-from cortex.core.merge.conflict_markers import marked_conflicts
+from cortex.core.merge.conflict_markers import marked_conflicts, side_of_nested
 from cortex.core.merge.conflicts import plan_resolution
 from cortex.core.merge.damage import (
     DUPLICATED,
@@ -402,3 +402,15 @@ def test_a_note_that_is_about_markers_is_not_in_conflict() -> None:
 )
 def test_conflicts_are_three_markers_in_their_order(text, count) -> None:
     assert sum(marked_conflicts(text).values()) == count
+
+
+@pytest.mark.parametrize(("markers", "heading"), [(7, 9), (9, 7)])
+def test_a_heading_within_one_side_of_a_nested_conflict_is_no_middle_of_it(
+    markers, heading
+) -> None:
+    ours = f"---\nid: one-aaaaaa\n---\n\nOne\n{'=' * heading}\n"
+    theirs = "---\nid: two-bbbbbb\n---\n\nTwo\n"
+    begin, middle, end = (sign * markers for sign in "<=>")
+    text = f"{begin} HEAD:one.md\n{ours}{middle}\n{theirs}{end} main:two.md\n".encode()
+    assert side_of_nested(text, 2) == ours.encode()
+    assert side_of_nested(text, 3) == theirs.encode()

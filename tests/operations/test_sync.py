@@ -669,6 +669,16 @@ def test_a_rebase_that_cannot_be_signed_is_taken_back(first, clone) -> None:
         b.git("config", key, value)
     assert b.sync().trouble
     assert b.git("status", "--porcelain=v2", "--branch").splitlines()[1] == "# branch.head main"
+    program = Path(b.root, ".git/sign")  # asks for a word, while they write
+    program.write_text(
+        "#!/bin/sh\necho written meanwhile >> ../mine.md\nexit 1\n".replace("../", f"{b.root}/")
+    )
+    program.chmod(0o755)
+    b.git("config", "gpg.program", str(program))
+    assert b.sync().trouble
+    assert "written meanwhile" in b.read("mine.md")
+    b.git("checkout", "-q", "mine.md")
+    b.git("rebase", "--abort")
     b.git("config", "commit.gpgSign", "false")
     assert b.synced().how == "rebase"
 
@@ -751,6 +761,12 @@ def test_pull_ff_only_forbids_and_pull_ff_false_always_merges(first, clone) -> N
     a.synced()
     b.synced()
     assert b.git("log", "-1", "--merges", "--format=%s") == "cortex: merge main of origin\n"
+    b.git("config", "--unset", "pull.ff")
+    b.git("config", "pull.rebase", "true")  # merge.ff = only is about merges
+    a.record("one-more-aaaaaa")
+    a.synced()
+    b.record("mine-aaaaaa")
+    assert b.synced().how == "rebase"
     assert head
 
 

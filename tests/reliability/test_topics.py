@@ -466,3 +466,29 @@ def test_a_topic_begun_on_both_and_moved_on_one_is_one_record(rebase, clones):
     assert str(two.path.relative_to(two.root)) == "Ideas/my storage.md"
     assert one.note().provenance()[0] == tuple(sorted(each.event for each in saved))
     assert one.note().text_below_title.strip() == "what two said"
+
+
+def test_an_edit_that_was_stashed_is_an_event_though_a_squashed_merge_was_given_up(clones) -> None:
+    """What git says of that merge stays behind, and is not what is put back."""
+    a, b = clones(2)
+    a.save("Files", "in files")
+    meet(a, b)
+    git(b.root, "switch", "-qc", "side")
+    (b.root / "side.txt").write_text("x")
+    git(b.root, "add", "side.txt")
+    git(b.root, "commit", "-qm", "side")
+    git(b.root, "switch", "-q", "main")
+    b.save("A database", "in a database")
+    b.path.write_text(f"{b.path.read_text()}written by hand\n")
+    a.save("An archive", "in an archive")
+    a.sync()
+    drivers.unregister(str(b.root))
+    git(b.root, "stash", "push", "-q")
+    git(b.root, "pull", "-q")
+    git(b.root, "merge", "-q", "--squash", "side")
+    git(b.root, "restore", "--staged", "--worktree", ".")
+    git(b.root, "stash", "pop", "-q", code=None)
+    doctor(b.vault, b.caller(), fix=True)
+    git(b.root, "stash", "drop", "-q", code=None)
+    meet(b, a)
+    assert [text for text in a.texts().values() if "written by hand" in text]

@@ -111,9 +111,34 @@ def test_a_note_displaced_on_another_branch_waits_for_it(two) -> None:
     b.git("switch", "-q", "main")
     b.sync()
     assert "measured" not in b.texts()[X]
-    assert b.problems() == []
+    (told,) = doctor(b.vault, b.caller()).problems
+    assert told.hint == "git switch feature, then cortex heal"
+    reflog = b.root / ".git/logs/HEAD"
+    for damaged in (b"\0" * 600, reflog.read_bytes()[:150], b""):
+        reflog.write_bytes(damaged)  # as a power cut, or git's expiry, leaves it
+        heal(b.vault, b.caller())
+        assert "measured" not in b.texts()[X]
     b.git("switch", "-q", "feature")
     heal(b.vault, b.caller())
+    both_survive(b)
+
+
+@pytest.mark.parametrize("how", ["squashed", "reset"])
+def test_a_note_displaced_on_a_branch_that_is_no_more_comes_back_where_its_commits_went(
+    two, how
+) -> None:
+    _, b = two
+    merge_on_a_branch(b)
+    b.git("merge", "-q", "--no-edit", "side")
+    if how == "squashed":
+        b.git("switch", "-q", "main")
+        b.git("merge", "-q", "--squash", "feature")
+    else:
+        b.git("switch", "-qC", "main")
+        b.git("reset", "-q", "--soft", "origin/main")
+    b.git("commit", "-qm", "what feature had")
+    b.git("branch", "-q", "-D", "feature")
+    b.sync()
     both_survive(b)
 
 
@@ -267,6 +292,7 @@ def test_a_state_that_a_power_cut_has_spoiled_stops_no_command(two, damage) -> N
 
 def test_what_a_squashed_merge_has_mixed_is_put_right(two) -> None:
     a, b = two
+    b.git("config", "grep.patternType", "fixed")
     drivers.unregister(str(b.root))
     merge_on_a_branch(b)
     b.git("merge", "-q", "--squash", "side")
@@ -276,6 +302,51 @@ def test_what_a_squashed_merge_has_mixed_is_put_right(two) -> None:
     assert "measured" in (b.root / record_path(Y)).read_text()
     meet(b, a)
     both_survive(a)
+
+
+def test_what_a_person_takes_out_of_a_squashed_merge_stays_out(two) -> None:
+    _, b = two
+    b.git("switch", "-qc", "side")
+    b.event(E2, "The customer is called Smith.")
+    b.add_line(record_path(X), "measured")
+    b.commit()
+    b.git("switch", "-q", "main")
+    b.git("merge", "-q", "--squash", "side")
+    b.git("rm", "-q", "--cached", event_path(E2))
+    b.remove(event_path(E2))
+    b.git("commit", "-q", "--no-edit")
+    b.sync()
+    assert E2 not in b.texts()
+
+
+def test_a_pick_of_a_squashed_merge_brings_nothing_else_along(two) -> None:
+    _, b = two
+    b.git("switch", "-qc", "release")
+    b.git("switch", "-q", "main")
+    b.event(E2, "Of main alone.")
+    b.commit()
+    b.git("switch", "-qc", "side")
+    b.add_line(record_path(X), "measured")
+    b.commit()
+    b.git("switch", "-q", "main")
+    b.git("merge", "-q", "--squash", "side")
+    b.git("commit", "-q", "--no-edit")
+    b.git("switch", "-q", "release")
+    heal(b.vault, b.caller())
+    b.git("cherry-pick", "main")
+    heal(b.vault, b.caller())
+    assert E2 not in b.texts()
+
+
+def test_events_that_a_person_refused_with_the_strategy_ours_stay_out(two) -> None:
+    _, b = two
+    b.git("switch", "-qc", "side")
+    b.event(E2)
+    b.commit()
+    b.git("switch", "-q", "main")
+    b.git("merge", "-q", "-s", "ours", "--no-edit", "side")
+    b.sync()
+    assert E2 not in b.texts()
 
 
 def test_a_squashed_merge_that_stops_is_resolved_as_the_merge_that_it_is(two) -> None:

@@ -10,7 +10,7 @@ from cortex.core.merge.note_versions import note_id
 _MARKER_LINE_RE = re.compile(rb"^(<{7,} .*|={7,}|>{7,} .*?)\r?$", re.MULTILINE)
 
 # Git makes them longer, the deeper one conflict lies in another.
-_NESTED_MARKER_RE = re.compile(rb"([<|>=])\1{6,}(?: |\s*\Z)")
+_NESTED_MARKER_RE = re.compile(rb"([<|>=])\1{6,}(?= |\s*\Z)")
 
 
 def marked_conflicts(data: bytes) -> Counter[tuple[bytes, bytes]]:
@@ -35,10 +35,12 @@ def side_of_nested(data: bytes, number: int) -> bytes:
     path. `data` where its conflicts do not hold two notes with different ids."""
     sides: tuple[list[bytes], list[bytes]] = ([], [])
     within: tuple[int, ...] = (0, 1)  # the sides that the present line belongs to
+    size = 0  # of the markers of the present conflict
     for line in data.splitlines(keepends=True) if marked_conflicts(data) else ():
-        marker = found[1] if (found := _NESTED_MARKER_RE.match(line)) else b""
-        if marker == b"<":
-            within = (0,)
+        found = _NESTED_MARKER_RE.match(line)
+        marker = found[1] if found and (found[1] == b"<" or len(found[0]) == size) else b""
+        if found and marker == b"<":
+            within, size = (0,), len(found[0])
         elif within == (0,) and marker == b"|":
             within = ()
         elif within in ((0,), ()) and marker == b"=":

@@ -83,6 +83,7 @@ def repair_git_merges(vault: Vault, caller: Caller) -> tuple[list[MergeResolutio
     last, last_stamp = _read_state(vault)
     if stamp and stamp == last_stamp:
         return [], []
+    last = git_cli.find_commit(root, last) if last else ""  # a clone made anew has not got it
     head = git_cli.head_commit(root)
     if not head:  # before the first commit
         return [], []
@@ -115,9 +116,7 @@ def _find_all_damage(root: str, last: str, head: str) -> list[DamagingCommit]:
         commit, *sides = parents.split()
         if len(sides) == 2 and not subject.startswith(_SYNC_SUBJECT_PREFIX):
             found += _find_merge_damage(root, merging.revisions_between(root, *sides), commit)
-    for commit, parent, source in _squashed_commits(root, *since):
-        found += _find_merge_damage(root, merging.revisions_between(root, parent, source), commit)
-    for commits, result in _copied_commits(root, *since):
+    for commits, result in (*_squashed_commits(root, *since), *_copied_commits(root, *since)):
         found += _find_merge_damage(root, commits, result, is_merge=False)
     return found
 
@@ -347,16 +346,18 @@ def free_path(root: str, path: str, data: bytes) -> str:
     return f"{path.removesuffix('.md')}-{short_hash(data.decode('utf-8', 'replace'), 10)}.md"
 
 
-def _squashed_commits(root: str, *since: str) -> Iterator[tuple[str, str, str]]:
-    """The new commits that `git merge --squash` has made of commits that are known here: each with
-    its parent and the last of those, which its message names."""
+def _squashed_commits(root: str, *since: str) -> Iterator[tuple[MergeRevisions, str]]:
+    """The new commits that `git merge --squash` has made of commits that are known here: what was
+    merged, and the commit. A copy of one, made on another commit, is none."""
     flags = ["--no-merges", "--min-parents=1", "--grep=^Squashed commit of the following:"]
     words = ["log", "-z", *flags, "--format=%H %P%n%B", *since, "--"]
     listed = git_cli.run_unchecked(root, words, timeout=_TIMEOUT_SECONDS).stdout
     for entry in filter(None, listed.decode("utf-8", "replace").split("\0")):
         commit, parent = entry.partition("\n")[0].split()
-        if source := merging.find_squashed(root, entry):
-            yield commit, parent, source
+        first, last = merging.find_squashed(root, entry)
+        merged = merging.revisions_between(root, parent, last) if last else None
+        if merged and git_cli.find_commit(root, f"{first}^") in merged.bases:
+            yield merged, commit
 
 
 def _copied_commits(root: str, *since: str) -> list[tuple[MergeRevisions, str]]:
@@ -433,12 +434,11 @@ def _file_stamp(path: str) -> str:
 
 
 def _read_state(vault: Vault) -> tuple[str, str]:
-    """The commit that was checked last, empty also where this clone has not got it, and the stamp of
-    the reflog then; both empty at first."""
+    """The commit that was checked last, and the stamp of the reflog then; both empty at first."""
     data = store.read(os.path.join(vault.state_folder(), _STATE_FILE), 200)
     found = _STATE_RE.fullmatch(data)  # what a power cut leaves is none
     commit, stamp = found.groups() if found else (b"", b"")
-    return git_cli.find_commit(vault.root, commit.decode()) if commit else "", stamp.decode()
+    return commit.decode(), stamp.decode()
 
 
 def _write_state(vault: Vault, commit: str, stamp: str) -> None:

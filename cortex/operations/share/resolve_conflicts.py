@@ -117,7 +117,9 @@ class MergeCommit(NamedTuple):
 
     sides: MergeSides
     result: dict[str, bytes]  # of every path that differs anywhere: the text in the commit
-    is_ours: bool  # it holds what the first side holds, also of what the second has changed
+    # It holds what the first side holds, also of what the second has added or changed; what the
+    # first has deleted may be git's doing.
+    is_ours: bool
 
 
 def read_merge_commit(root: str, commits: MergeRevisions, result: str) -> MergeCommit | None:
@@ -144,7 +146,10 @@ def read_merge_commit(root: str, commits: MergeRevisions, result: str) -> MergeC
         root, [blob for row in (*versions.values(), paths.values()) for blob in row if blob]
     )
     tree = {path: text[blob] for path, blob in paths.items() if blob in text}
-    is_chosen = any(ours and theirs not in (ours, base) for base, ours, theirs in versions.values())
+    is_chosen = any(
+        theirs not in (ours, base) and (ours or not base)
+        for base, ours, theirs in versions.values()
+    )
     return MergeCommit(_build_sides(versions, text), tree, is_chosen and not made[0])
 
 
@@ -247,7 +252,8 @@ def resolve_unmerged(root: str, mine: MergeState) -> tuple[list[MergeResolution]
     tracked = frozenset(listed.split(b"\0"))
     other = other_side(root, mine)
     # What was stashed or mailed need not be in a commit.
-    keep = partial(displaced.save, root, "") if mine.how in ("stash", "am") else None
+    is_in_no_commit = mine.how in ("stash", "squash", "am")  # squash: it may be a stash
+    keep = partial(displaced.save, root, "") if is_in_no_commit else None
     context = MergeContext(
         merge_note=partial(merge_notes, labels=LABELS if other else None, keep=keep),
         open_conflicts=mine.waiting,

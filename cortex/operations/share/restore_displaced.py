@@ -18,6 +18,7 @@ from cortex.core.model.event import is_event_id
 from cortex.core.model.layout import is_event_path
 from cortex.core.model.problem import CortexError, Problem
 from cortex.core.notes import note as notes
+from cortex.core.text.shell_command import shell_quote
 from cortex.core.text.strings import short_hash
 from cortex.operations.records.preserve_text import find_event_of_text, preserve_text
 from cortex.operations.records.record_lock import record_lock
@@ -45,7 +46,7 @@ def restore_displaced(vault: Vault, caller: Caller) -> tuple[list[MergeResolutio
     found = displaced.list_entries(vault.root)
     if found and not objects.list_unmerged_stages(vault.root):
         for entry in found:
-            if _is_elsewhere(vault.root, entry):
+            if not _is_of_vault(vault.root, entry) or _branch_of(vault.root, entry):
                 continue
             done += _restore_entry(vault, caller, entry)
             displaced.delete_entry(vault.root, entry.name)
@@ -60,7 +61,7 @@ def problems(root: str) -> list[Problem]:
     """What `restore_displaced` has still to do, for doctor."""
     found = []
     for one in displaced.list_entries(root):
-        if _is_elsewhere(root, one):
+        if not _is_of_vault(root, one):
             continue
         name, other_name = _display_name(one.displaced_text), _display_name(one.written_text)
         where = os.path.join(".git", displaced.DISPLACED_FOLDER, one.name)
@@ -69,7 +70,11 @@ def problems(root: str) -> list[Problem]:
             if _is_version_kept(Vault(root), one):
                 continue
             what = f"a text of {name} lost in a merge, and no commit has it"
-        found.append(Problem(where, what, "cortex heal"))
+        branch = _branch_of(root, one)
+        next_command = (
+            f"git switch {shell_quote(branch)}, then cortex heal" if branch else "cortex heal"
+        )
+        found.append(Problem(where, what, next_command))
     return found
 
 
@@ -105,14 +110,20 @@ def _restore_entry(vault: Vault, caller: Caller, entry: DisplacedNote) -> list[M
     return done
 
 
-def _is_elsewhere(root: str, entry: DisplacedNote) -> bool:
-    """True if a note was displaced in another vault of the repository, or in a merge that does not
-    lead to what is checked out now: it waits for that vault or branch."""
-    if not entry.path.startswith(os.fsdecode(objects.prefix(root))):
-        return True
-    then = displaced.head_then(root, entry)
-    is_another_branch = then and not git_cli.is_ancestor(root, then, "HEAD")
-    return bool(is_another_branch and _path_in_history(root, entry.displaced_text))
+def _is_of_vault(root: str, entry: DisplacedNote) -> bool:
+    """False for what was displaced in another vault of the repository."""
+    return entry.path.startswith(os.fsdecode(objects.prefix(root)))
+
+
+def _branch_of(root: str, entry: DisplacedNote) -> str:
+    """The branch for which a note waits: the merge that displaced it was made there, and does not
+    lead to what is checked out. Empty where it is to be brought back now."""
+    if not entry.head or git_cli.is_ancestor(root, entry.head, "HEAD"):
+        return ""
+    words = ["for-each-ref", f"--contains={entry.head}", "--format=%(refname:short)", "refs/heads"]
+    listed = git_cli.run_unchecked(root, words, timeout=_TIMEOUT_SECONDS).stdout.splitlines()
+    others = {os.fsdecode(name) for name in listed} - {checkout.branch_of(root)}
+    return min(others) if others and _path_in_history(root, entry.displaced_text) else ""
 
 
 def _keep_lost_version(vault: Vault, caller: Caller, entry: DisplacedNote) -> list[MergeResolution]:

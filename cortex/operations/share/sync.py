@@ -243,7 +243,9 @@ class _SyncRun:
                         continue  # what was written meanwhile stood in git's way
                     raise commit.declined_error(self.root, ran, mine.how)
                 except CortexError:
-                    if mine.how == "rebase" and not self._decided():
+                    if mine.how == "rebase" and not (
+                        self._decided() or merging.is_changed(self.root)
+                    ):
                         # It would go on as it began, with a key that does not sign, say.
                         merging.abort(self.root, mine.how)
                     raise
@@ -360,10 +362,6 @@ class _SyncRun:
             self.remote = up.remote
             theirs = remotes.fetch(self.root, up)
             is_stuck, last = theirs == last, theirs
-            if is_stuck and up.push_remote != up.remote:
-                message = f"{up.push_remote} has commits that {up.remote} has not"
-                hint = f"git pull {up.push_remote} {up.branch}, then cortex sync"
-                raise CortexError(message, hint)
             ahead, behind = self._count_ahead_behind(theirs)
             if behind:
                 self._integrate(up, theirs, behind)
@@ -378,6 +376,9 @@ class _SyncRun:
                 return
             # Random, so that two clones that race do not race in step.
             time.sleep(random.uniform(0.02, 0.2) * 2**attempt)  # noqa: S311
+        if is_stuck and up.push_remote != up.remote:
+            message = f"{up.push_remote} has commits that {up.remote} has not"
+            raise CortexError(message, f"git pull {up.push_remote} {up.branch}, then cortex sync")
         if is_stuck:
             message = f"{self.remote} takes no push, and nothing new can be fetched from it"
             raise CortexError(message, "git remote -v shows where it fetches from, and pushes to")

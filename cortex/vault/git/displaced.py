@@ -24,6 +24,8 @@ DISPLACED_FOLDER = "cortex-displaced"
 _RESTORED_FOLDER = "cortex-restored"  # a file for each path that `mark_restored` was told
 _MAX_PATH_BYTES = 10_000
 _MAX_ENTRY_BYTES = 32_000_000  # bytes of one entry
+_MAX_REFLOG_LINE_BYTES = 4096
+_REFLOG_END_RE = re.compile(rb" ([0-9a-f]{40,64}) [^\n]*\n\Z")
 _MAX_REFLOG_BYTES = 1 << 20  # bytes that are read of what git did afterwards
 # The first reflog entry after an operation that was aborted, or completed; neither matches a rebase
 # that goes on.
@@ -42,6 +44,7 @@ class DisplacedNote(NamedTuple):
     written_text: bytes  # what was written there
     displaced_text: bytes  # what was not
     reflog_offset: int  # bytes of the reflog of HEAD then
+    head: str  # the commit that HEAD named then; empty where no reflog told
     was_tried: bool  # git held no lock of its index: it merged to show what would come of it
 
 
@@ -52,7 +55,8 @@ def save(directory: str, path: str, base: bytes, stays: bytes, other: bytes) -> 
     if repository is None:
         raise CortexError("there is no work tree here", "merge in a clone with a work tree")
     texts = {"base": base, "stays": stays, "other": other}
-    fields = {"path": path, "at": _reflog_size(repository.git_dir)}
+    size = _reflog_size(repository.git_dir)
+    fields = {"path": path, "at": size, "head": _last_commit(repository.git_dir, size)}
     if not os.path.lexists(os.path.join(repository.git_dir, "index.lock")):
         fields["tried"] = True  # as `git merge-tree` and `git log --remerge-diff` do
     fields |= {key: text.decode("latin-1") for key, text in texts.items()}
@@ -78,8 +82,10 @@ def list_entries(root: str) -> list[DisplacedNote]:
             keys = ("base", "stays", "other")
             base, stays, other = (data[key].encode("latin-1") for key in keys)
             at = int(data.get("at", 0))
-            tried = bool(data.get("tried"))
-            found.append(DisplacedNote(name, str(data["path"]), base, stays, other, at, tried))
+            head, tried = str(data.get("head", "")), bool(data.get("tried"))
+            found.append(
+                DisplacedNote(name, str(data["path"]), base, stays, other, at, head, tried)
+            )
     return found
 
 
@@ -97,15 +103,6 @@ def is_aborted(root: str, entry: DisplacedNote) -> bool:
             if _COMPLETED_RE.search(line):
                 return False
     return False
-
-
-def head_then(root: str, entry: DisplacedNote) -> str:
-    """The commit that HEAD named when a note was displaced; empty where no reflog tells."""
-    with suppress(OSError), open(os.path.join(_git_dir(root), "logs", "HEAD"), "rb") as file:
-        file.seek(max(0, entry.reflog_offset - 4096))
-        lines = file.read(min(4096, entry.reflog_offset)).splitlines()
-        return lines[-1].split(b" ")[1].decode("ascii", "replace") if lines else ""
-    return ""
 
 
 def delete_entry(root: str, name: str) -> None:
@@ -139,6 +136,15 @@ def _git_dir(root: str) -> str:
     """The git folder of the work tree; empty outside a repository."""
     repository = checkout.find_repository(root)
     return repository.git_dir if repository else ""
+
+
+def _last_commit(git_dir: str, reflog_size: int) -> str:
+    """The commit that the last line of HEAD's reflog names; empty without one."""
+    with suppress(OSError), open(os.path.join(git_dir, "logs", "HEAD"), "rb") as file:
+        file.seek(max(0, reflog_size - _MAX_REFLOG_LINE_BYTES))
+        if found := _REFLOG_END_RE.search(file.read()):
+            return found[1].decode()
+    return ""
 
 
 def _reflog_size(git_dir: str) -> int:

@@ -31,6 +31,7 @@ _HARDENING_FLAGS = (
     "-c", "log.showRoot=true",
     "-c", "log.follow=false",
     "-c", "i18n.logOutputEncoding=UTF-8",
+    "-c", "grep.patternType=basic",
 )  # fmt: skip
 _NO_HOOKS_FLAGS = ("-c", "core.hooksPath=/dev/null")
 # Housekeeping belongs to a quiet moment; only who asks for it by name gets it.

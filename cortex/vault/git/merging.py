@@ -263,11 +263,19 @@ def parse_driver_messages(ran: git_cli.GitResult) -> list[MergeResolution]:
     return [MergeResolution(path, what) for path, _, what in (one.partition(": ") for one in lines)]
 
 
+def is_changed(root: str) -> bool:
+    """Whether a tracked file differs from the index: `git rebase --abort` would undo that."""
+    top = objects.toplevel(root)
+    git_cli.run_unchecked(top, ["update-index", "-q", "--refresh"])
+    return bool(git_cli.run_unchecked(top, ["diff-files", "--quiet"]).code)
+
+
 def abort(root: str, how: str) -> None:
     """Take back what was begun, when it is still under way."""
     if checkout.operation_in_progress(root) == how:
         git_cli.run_unchecked(objects.toplevel(root), [how, "--abort"], timeout=_TIMEOUT_SECONDS)
-    clear_state(root)
+    if checkout.operation_in_progress(root) != how:
+        clear_state(root)
 
 
 def mark_resolved(root: str, paths: Iterable[str], how: str = "--remove") -> None:
@@ -313,13 +321,15 @@ def revisions_of(root: str, how: str) -> MergeRevisions | None:
 
 def squashed_commit(root: str) -> str:
     """The commit that `git merge --squash` has merged last; empty if that is committed, or undone."""
-    return find_squashed(root, _read_git_text(root, "SQUASH_MSG"))
+    return find_squashed(root, _read_git_text(root, "SQUASH_MSG"))[1]
 
 
-def find_squashed(root: str, message: str) -> str:
-    """The newest commit that git's message for a squashed merge names, if this clone has it."""
-    found = _SQUASHED_RE.search(message)
-    return git_cli.find_commit(root, found[1]) if found else ""
+def find_squashed(root: str, message: str) -> tuple[str, str]:
+    """The first and the last commit that git's message for a squashed merge names; both empty if
+    this clone has not got the last."""
+    named = _SQUASHED_RE.findall(message)
+    last = git_cli.find_commit(root, named[0]) if named else ""
+    return (named[-1], last) if last else ("", "")
 
 
 def read_auto_merge(root: str, paths: Sequence[str]) -> dict[str, bytes]:

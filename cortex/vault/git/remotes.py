@@ -29,7 +29,7 @@ class Upstream(NamedTuple):
     push_remote: str
     is_tracked: bool  # whether git is told so already
     rebase_mode: str  # how a pull does it: empty is a merge; else rebase, or merges
-    pull_ff: str  # pull.ff, or merge.ff without it: empty, true, false or only
+    pull_ff: str  # pull.ff: empty, true, false or only, which merge.ff may say as well
     autostash: bool
 
 
@@ -70,7 +70,9 @@ def find_upstream(root: str) -> Upstream:
     rebase = "merges" if rebase in ("merges", "m") else "" if rebase in _FALSE_VALUES else "rebase"
     push_to = settings.get(f"{own}pushremote", settings.get("remote.pushdefault", remote))
     autostash = settings.get("rebase.autostash", "false").lower() not in _FALSE_VALUES
-    ff = settings.get("pull.ff", settings.get("merge.ff", "")).lower()
+    ff = settings.get("pull.ff", "").lower()
+    if not (ff or rebase) and settings.get("merge.ff", "").lower() == "only":
+        ff = "only"  # as `git pull` does it
     tracked = bool(theirs)
     return Upstream(branch, remote, theirs or branch, push_to, tracked, rebase, ff, autostash)
 
