@@ -97,10 +97,10 @@ def vaults(ram: Path) -> Callable[[int], Vault]:
 
 def following(at: int, calls: list[Call], every: bool) -> int:
     """The next call before which somebody acts: with `every` that after `at`, otherwise the next that is the first from its
-    place in the code, of every second place."""
+    place in the code, of every fourth place."""
     sites = [call.site for call in calls]
     at += 1
-    while not every and at < len(sites) and (sites[at] in sites[:at] or len({*sites[:at]}) % 2):
+    while not every and at < len(sites) and (sites[at] in sites[:at] or len({*sites[:at]}) % 4):
         at += 1
     return at
 

@@ -176,7 +176,7 @@ def test_a_repeated_capture_makes_the_first_one_safe_before_it_says_so(
 def test_no_event_is_let_go_before_its_records_are_safe_whatever_run_made_them(
     ram, monkeypatch, homes, soak
 ):
-    """A crash at every change of a run, in CI at every fourth one, then a run to the end: the first may have named what the
+    """A crash at every change of a run, in CI at every eighth one, then a run to the end: the first may have named what the
     second finds."""
     found: dict[str, int] = {}
     changes = 1_000
@@ -196,7 +196,7 @@ def test_no_event_is_let_go_before_its_records_are_safe_whatever_run_made_them(
         books.settle("the run ends")
         for what in books.wrong:
             found.setdefault(what, points)
-        points += 1 if soak or not points else 4
+        points += 1 if soak or not points else 8
         crashes += 1
     print(f"\n{crashes} crashes, {len(found)} kinds of unsafe ends")
     assert not found, "\n".join(f"crash at change {at}: {what}" for what, at in found.items())
