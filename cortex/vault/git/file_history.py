@@ -14,10 +14,6 @@ _MAX_COMMITS = 400  # that touch what is asked for
 # 100 files of one commit are compared with each other; equal ones are always found.
 _RENAMES = ("-M", "-l100", "--diff-filter=DR")
 _MAX_PATHS = 16  # with more, all of the history is cheaper to look through than so many paths
-_CONFIG = (
-    "log.follow=false", "log.showSignature=false", "log.mailmap=false", "diff.orderFile=/dev/null",
-)  # fmt: skip
-_FLAGS = tuple(word for setting in _CONFIG for word in ("-c", setting))
 
 
 class FileChange(NamedTuple):
@@ -94,7 +90,7 @@ def _file_change(one: objects.RawChange) -> FileChange:
 
 def _run(top: str, *words: str) -> bytes:
     environment = {"TZ": "UTC0"}
-    ran = git_cli.run_unchecked(top, [*_FLAGS, *words], timeout=TIMEOUT_SECONDS, extra=environment)
+    ran = git_cli.run_unchecked(top, [*words], timeout=TIMEOUT_SECONDS, extra=environment)
     if ran.code:
         raise git_cli.command_error("log", ran, top)
     return ran.stdout

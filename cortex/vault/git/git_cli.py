@@ -30,6 +30,8 @@ _HARDENING_FLAGS = (
     "-c", "log.diffMerges=separate",
     "-c", "log.showRoot=true",
     "-c", "log.follow=false",
+    "-c", "log.mailmap=false",
+    "-c", "diff.orderFile=/dev/null",
     "-c", "i18n.logOutputEncoding=UTF-8",
     "-c", "grep.patternType=basic",
 )  # fmt: skip
