@@ -796,7 +796,7 @@ def test_a_branch_that_is_gone_from_the_remote_is_not_made_again(tmp_path, first
     a.git("push", "-q", "origin", ":main")
     b.record("more-aaaaaa")
     done = b.sync()
-    assert done.trouble == "origin has no branch main any more, only trunk"
+    assert done.trouble == "origin has no branch main any more; it has trunk"
     b.git("fetch", "-q")
     b.git("branch", "-q", "--set-upstream-to", "origin/trunk")
     b.synced()

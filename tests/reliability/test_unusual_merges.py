@@ -104,6 +104,16 @@ def merge_on_a_branch(b) -> None:
     b.commit()
 
 
+def replace_on_both_sides(b) -> None:
+    """A branch and main each put another record in place of X; that on main is not committed yet."""
+    b.git("switch", "-qc", "side")
+    b.remove(record_path(X))
+    b.record(Z, "Use files there")
+    b.commit()
+    b.git("switch", "-q", "main")
+    remove_and_save_alike(b)
+
+
 def test_a_note_displaced_on_another_branch_waits_for_it(two) -> None:
     _, b = two
     merge_on_a_branch(b)
@@ -353,12 +363,7 @@ def test_a_squashed_merge_that_stops_is_resolved_as_the_merge_that_it_is(two) ->
     """Both sides replace one record by another that is like it; git stages one text for both."""
     _, b = two
     drivers.unregister(str(b.root))
-    b.git("switch", "-qc", "side")
-    b.remove(record_path(X))
-    b.record(Z, "Use files there")
-    b.commit()
-    b.git("switch", "-q", "main")
-    remove_and_save_alike(b)
+    replace_on_both_sides(b)
     b.add_line(record_path(Y), "measured on two machines")
     b.commit()
     b.git("merge", "-q", "--squash", "side", code=1)
@@ -437,12 +442,7 @@ def test_a_note_that_git_does_not_know_stays_where_both_sides_deleted_one(two, b
     """Each side put another note in place of the first, which is back here and not committed yet."""
     _, b = two
     text = (b.root / record_path(X)).read_text()
-    b.git("switch", "-qc", "side")
-    b.remove(record_path(X))
-    b.record(Z, "Use files there")
-    b.commit()
-    b.git("switch", "-q", "main")
-    remove_and_save_alike(b)
+    replace_on_both_sides(b)
     b.commit()
     b.write(record_path(X), f"{text}measured on two machines\n")
     b.git("merge", "-q", "side", code=1)

@@ -538,7 +538,7 @@ def _apply_outcome(
             _write_file(root, action.path, action.data)
             done.append(action.path)
         elif action.path in untracked:
-            merging.mark_resolved(root, [action.path], how="--force-remove")
+            merging.mark_resolved(root, [action.path], untracked=True)
         else:
             _remove_file(root, action.path)
             done.append(action.path)

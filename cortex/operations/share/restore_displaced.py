@@ -46,7 +46,7 @@ def restore_displaced(vault: Vault, caller: Caller) -> tuple[list[MergeResolutio
     found = displaced.list_entries(vault.root)
     if found and not objects.list_unmerged_stages(vault.root):
         for entry in found:
-            if not _is_of_vault(vault.root, entry) or _branch_of(vault.root, entry):
+            if not _is_of_vault(vault.root, entry) or _waiting_branch(vault.root, entry):
                 continue
             done += _restore_entry(vault, caller, entry)
             displaced.delete_entry(vault.root, entry.name)
@@ -70,7 +70,7 @@ def problems(root: str) -> list[Problem]:
             if _is_version_kept(Vault(root), one):
                 continue
             what = f"a text of {name} lost in a merge, and no commit has it"
-        branch = _branch_of(root, one)
+        branch = _waiting_branch(root, one)
         next_command = (
             f"git switch {shell_quote(branch)}, then cortex heal" if branch else "cortex heal"
         )
@@ -115,7 +115,7 @@ def _is_of_vault(root: str, entry: DisplacedNote) -> bool:
     return entry.path.startswith(os.fsdecode(objects.prefix(root)))
 
 
-def _branch_of(root: str, entry: DisplacedNote) -> str:
+def _waiting_branch(root: str, entry: DisplacedNote) -> str:
     """The branch for which a note waits: the merge that displaced it was made there, and does not
     lead to what is checked out. Empty where it is to be brought back now."""
     if not entry.head or git_cli.is_ancestor(root, entry.head, "HEAD"):

@@ -84,9 +84,9 @@ def sync(
     code ([sync] notes = true or false says otherwise). What you staged, what is hidden or ignored,
     what is still being written and every other kind of file stay as they are, and are named.
 
-    Your git decides whether to merge or rebase (pull.rebase, pull.ff). Notes that git cannot merge
-    are merged by their fields; only lines that both sides changed wait for you. Run it again once
-    their markers are gone.
+    Your git decides whether to merge or rebase (pull.rebase, pull.ff, merge.ff). Notes that git
+    cannot merge are merged by their fields; only lines that both sides changed wait for you. Run it
+    again once their markers are gone.
 
     no_push: take, but do not give
     yes: go on although more than a fifth of the notes would be removed

@@ -278,11 +278,12 @@ def abort(root: str, how: str) -> None:
         clear_state(root)
 
 
-def mark_resolved(root: str, paths: Iterable[str], how: str = "--remove") -> None:
-    """Tell git that these vault-relative paths are as they should be: there or gone; with
-    `--force-remove` gone from the index alone."""
+def mark_resolved(root: str, paths: Iterable[str], *, untracked: bool = False) -> None:
+    """Tell git that these vault-relative paths are as they should be: there or gone; `untracked`
+    ones go from the index, whatever lies there."""
     if lines := objects.join_nul(paths):
-        words = ["update-index", "--add", how, "-z", "--stdin"]
+        removal = "--force-remove" if untracked else "--remove"
+        words = ["update-index", "--add", removal, "-z", "--stdin"]
         ran = git_locks.run_when_unlocked(root, words, stdin=lines)
         if ran.code:
             raise git_cli.command_error("update-index", ran, root)

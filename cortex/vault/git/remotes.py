@@ -87,7 +87,7 @@ def fetch(root: str, up: Upstream) -> str:
     if _NO_SUCH_REF_RE.search(ran.stderr):
         if others := _list_others(root, up):
             raise CortexError(
-                f"{up.remote} has no branch {up.remote_branch} any more, only {others}",
+                f"{up.remote} has no branch {up.remote_branch} any more; it has {others}",
                 f"git branch --set-upstream-to {up.remote}/NAME follows another, and"
                 f" git push {up.remote} {up.branch}:{up.remote_branch} makes it again",
             )
@@ -104,7 +104,8 @@ def _list_others(root: str, up: Upstream) -> str:
         return ""
     listed = git_cli.run_remote(root, ["ls-remote", "--heads", "--end-of-options", up.remote])
     lines = listed.stdout.decode("utf-8", "replace").split("\n")
-    return ", ".join(line.partition("refs/heads/")[2] for line in lines[:5] if line)
+    names = [line.partition("refs/heads/")[2] for line in lines if line]
+    return ", ".join([*names[:5], *(["…"] if names[5:] else [])])
 
 
 def push(root: str, up: Upstream) -> PushResult:
