@@ -81,9 +81,8 @@ def _unmerged_files(root: str) -> list[Problem]:
 
 def _skipped_notes(root: str) -> list[Problem]:
     count = len(work_tree.list_skipped(root))
-    message = (
-        f"a sparse checkout leaves out {count} notes: briefings are made in other clones alone"
-    )
+    notes = f"{count} note{'s' * (count != 1)}"
+    message = f"a sparse checkout leaves out {notes}: briefings are made in other clones alone"
     return [Problem(".git", message, "git sparse-checkout disable")] if count else []
 
 
