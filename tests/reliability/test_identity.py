@@ -996,6 +996,30 @@ def test_a_patch_to_a_note_that_is_gone_changes_no_other_note(two) -> None:
     assert {X: before[X], Z: before[Z]} == {id_: after[id_] for id_ in (X, Z)}
 
 
+def test_a_record_takes_no_line_of_one_that_a_patch_has_as_its_old_name(two) -> None:
+    """The record is there already: git stages its own text for it, in which the lines of the other stand between markers, or
+    as if they were merged."""
+    a, b = two
+    remove_and_save_alike(a)
+    record = RECORD.format(id=Y, title="Use files")
+    a.write(record_path(Y), record.replace("[storage]", "[queue]"))
+    a.commit("put in its place")
+    (a.root.parent / "mail").write_text(a.git("format-patch", "-1", "--stdout"))
+    b.git("fetch", "-q", "../a", "main:refs/remotes/a/main")
+    b.write(record_path(Y), record.replace("[storage]", "[queue]\nowner: ada"))
+    edited = RECORD.format(id=X, title="Use files").replace("[storage]", "[disk]")
+    b.write(record_path(X), edited + "measured on two machines\n")
+    b.commit()
+    before = b.texts()
+    b.git("am", "-q", "-3", "../mail", code=None)
+    b.fix()
+    assert b.texts()[Y] == before[Y]
+    b.git("am", "--continue", code=None)
+    heal(b.vault, b.caller())
+    after = b.texts()
+    assert {id_: after[id_] for id_ in (X, Y)} == {id_: before[id_] for id_ in (X, Y)}
+
+
 def test_a_new_note_that_git_moves_with_a_folder_is_not_lost(two, has_drivers) -> None:
     """Both sides delete one record and add another that is like it, one of them in another folder: git takes the folder for
     renamed, and the index holds one side's new note under the names of both."""

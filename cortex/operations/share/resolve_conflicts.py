@@ -351,7 +351,7 @@ def _read_sides(root: str, how: str, stages: Sequence[objects.UnmergedStage]) ->
     # Unknown, or another stash than the last one, no stash at all, or a pick by another parent.
     may_be_other = how in ("stash", "squash", "cherry-pick", "revert")
     is_other = may_be_other and _is_other_merge(own, versions)
-    if is_other or (made_up and (merged is None or how in ("stash", "am"))):
+    if is_other or (made_up and (merged is None or how == "stash")):
         text = objects.read_blobs(root, [stage.blob for stage in own])
         base, ours, theirs = (
             {
