@@ -17,6 +17,7 @@ from cortex.vault.git import displaced, drivers
 from tests.reliability import test_identity
 from tests.reliability.test_identity import (
     E2,
+    RECORD,
     Clone,
     X,
     Y,
@@ -455,3 +456,88 @@ def test_a_note_that_git_does_not_know_stays_where_both_sides_deleted_one(two, b
     both_survive(b)
     assert b.git("status", "--porcelain", record_path(X)).startswith("??")
     assert "Use files there." in b.texts()[Z]
+
+
+def take_an_edit_for_one_of_a_note_alike(a: Clone, b: Clone) -> None:
+    """A rebase without drivers writes what b added to X into Y, which a saved when it removed X."""
+    drivers.unregister(str(b.root))
+    heal(b.vault, b.caller())
+    remove_and_save_alike(a)
+    a.commits()
+    b.add_line(record_path(X), "measured on two machines")
+    b.commit()
+    b.git("-c", "merge.renames=true", "pull", "-q", "--rebase")
+    assert "measured" in (b.root / record_path(Y)).read_text()
+
+
+def test_an_edit_that_git_made_in_another_note_is_made_in_its_own_that_came_back_without_it(
+    two,
+) -> None:
+    a, b = two
+    old = (a.root / record_path(X)).read_text()
+    take_an_edit_for_one_of_a_note_alike(a, b)
+    a.write(record_path(X), old.replace("Use files.", "Use files, says A."))  # it changed that
+    a.commits()
+    b.git("pull", "-q", "--no-rebase", "--no-edit")
+    healed = heal(b.vault, b.caller())
+    assert {one.path for one in healed.brought_back} == {record_path(X), record_path(Y)}
+    meet(b, a)
+    for each in two:
+        both_survive(each)
+        assert "says A" in each.texts()[X]
+
+
+def test_an_edit_that_came_back_and_was_taken_out_again_stays_out(two) -> None:
+    a, b = two
+    take_an_edit_for_one_of_a_note_alike(a, b)
+    heal(b.vault, b.caller())
+    both_survive(b)
+    b.commit()
+    text = b.texts()[X]
+    b.write(record_path(X), text.replace("measured on two machines", "see the log"))
+    b.write(record_path(Y), b.texts()[Y].replace("easy to copy.", "easy to keep."))
+    b.commit()
+    mended = b.texts()
+    Path(b.vault.state_folder(), "merges-checked").unlink()  # as in a clone made anew
+    heal(b.vault, b.caller())
+    assert b.texts() == mended
+
+
+def test_a_copy_is_compared_with_its_original_that_comes_after_it(two) -> None:
+    """The patch came by mail: what it is a copy of is known only when both clones meet."""
+    a, b = two
+    drivers.unregister(str(b.root))
+    b.add_line(record_path(X), "measured on two machines")
+    b.commit()
+    remove_and_save_alike(a)
+    a.commit("one in its place")
+    (a.root.parent / "mail").write_text(a.git("format-patch", "-1", "--stdout"))
+    b.git("am", "-q", "-3", "../mail")
+    heal(b.vault, b.caller())
+    assert X not in b.texts()  # git says nothing of it
+    meet(b, a)
+    for each in two:
+        both_survive(each)
+
+
+def test_of_crossed_merges_the_side_that_went_back_on_purpose_is_right(two) -> None:
+    """Both sides of the merge are as one of its two bases has the note."""
+    a, _ = two
+    record = RECORD.format(id=Y, title="Use SQLite")
+    a.git("switch", "-qc", "one")
+    a.write(record_path(Y), record)
+    a.commit()
+    a.git("switch", "-qc", "other", "main")
+    a.write(record_path(Y), record + "measured on two machines\n")
+    a.commit()
+    a.git("switch", "-qc", "with-it")
+    a.git("merge", "-q", "--no-edit", "-X", "ours", "one")
+    a.git("switch", "-q", "one")
+    a.git("merge", "-q", "--no-edit", "-X", "theirs", "other")
+    a.write(record_path(Y), record)
+    a.commit("taken out")
+    a.git("push", "-q", "origin", "with-it:main")
+    a.git("switch", "-q", "main")
+    a.git("reset", "-q", "--hard", "one")
+    a.sync()
+    assert "measured" not in a.texts()[Y]

@@ -249,7 +249,8 @@ def _repair_damage(
         there = [path for path in there if path.endswith(f"/{stray.id}.md")]
         there = [path for path in there if not _has_mixed_text(vault.root, path, wrong)]
     if there and not stray.has_copy:
-        return None, None
+        is_single = stray.kind == LOST and len(there) == 1
+        return (_restore_lost_change(vault.root, there[0], wrong) if is_single else None), None
     done = _restore_lost_note(vault.root, wrong)
     if done and stray.kind == LOST and not stray.has_copy:
         restored[stray.id or stray.path] = done.path
@@ -304,6 +305,21 @@ def _restore_lost_note(root: str, wrong: DamagingCommit) -> MergeResolution | No
     path = write_back(root, path, stray.data)
     noun = "event" if stray.kind == WRONG_EVENT else "note"
     return MergeResolution(path, f"git had taken it for another {noun}; it is back")
+
+
+def _restore_lost_change(root: str, path: str, wrong: DamagingCommit) -> MergeResolution | None:
+    """Make in a note the change that git took for one of another note: it was brought back from a
+    side that had not got it. None if the note had it at any time since."""
+    stray = wrong.damage
+    added = set(stray.data.splitlines()) - set(wrong.base.splitlines())
+    now = files.read(root, path)
+    words = ["log", *objects.RAW, "--format=", "-m", "--full-history", f"{wrong.commit}..HEAD"]
+    listed = git_cli.run(root, [*words, "--", path, stray.path], timeout=_TIMEOUT_SECONDS)
+    blobs = objects.read_blobs(root, [one.new_blob for one in objects.list_raw(listed)])
+    if not wrong.base or any(added <= set(text.splitlines()) for text in (now, *blobs.values())):
+        return None
+    files.replace(root, path, merge_notes(wrong.base, now, stray.data)[0], now)
+    return MergeResolution(path, "git had made a change of it in another note; it is here, too")
 
 
 def _has_mixed_text(root: str, path: str, wrong: DamagingCommit) -> bool:
@@ -364,8 +380,8 @@ def _copied_commits(root: str, *since: str) -> list[tuple[MergeRevisions, str]]:
     """The new commits that were picked, rebased or applied from commits that are known here: what
     was merged, and the commit.
 
-    Copies of unchecked copies, such as a pick that was then rebased, are among them; amended
-    commits are not.
+    Copies of unchecked copies, such as a pick that was then rebased, are among them, and copies in
+    the history whose first commit is new here, as after a mail; amended commits are not.
     """
     new = _list_plain_commits(root, *since)
     if not new:
@@ -401,8 +417,23 @@ def _copied_commits(root: str, *since: str) -> list[tuple[MergeRevisions, str]]:
                 and same[0].commit_time != same[0].author_time  # it is a copy, too
             ):
                 todo.append((same[0], copy.id))
-        found.append((MergeRevisions((same[0].parent,), copy.parent, same[0].id), copy.id))
+        found.append((_merge_of_copy(same[0], copy), copy.id))
+    pairs = [
+        (one, copy)
+        for one in new
+        if one.commit_time == one.author_time
+        for copy in known[one.author_time, one.author_and_subject]
+        if copy not in new and copy.parent != one.parent
+    ]
+    if pairs and not in_history:
+        in_history = {one.id for one in _list_plain_commits(root, "HEAD", oldest)}
+    found += [(_merge_of_copy(one, copy), copy.id) for one, copy in pairs if copy.id in in_history]
     return found
+
+
+def _merge_of_copy(one: _PlainCommit, copy: _PlainCommit) -> MergeRevisions:
+    """What git merged when it made a copy of a commit."""
+    return MergeRevisions((one.parent,), copy.parent, one.id)
 
 
 class _PlainCommit(NamedTuple):

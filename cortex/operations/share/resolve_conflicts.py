@@ -459,8 +459,27 @@ def _blobs_by_path(
             elif path not in unmerged:
                 break  # this base, ours and theirs are one here
         else:
-            found[path] = next((row for row in rows if row[0] in row[1:]), rows[0])
+            found[path] = _choose_row(root, merged, path, rows)
     return found
+
+
+def _choose_row(
+    root: str, merged: MergeRevisions, path: str, rows: Sequence[_BlobTriple]
+) -> _BlobTriple:
+    """Of the rows of several bases the one that a side left alone. Where each side is as one of the
+    bases has it, the side that has changed it since is right, as it went back on purpose."""
+    of_ours, of_theirs = (
+        next((row for row in rows if row[0] == row[side]), None) for side in (1, 2)
+    )
+    if of_ours and of_theirs and of_ours != of_theirs:
+        words = ["rev-list", "-1", "--no-merges"]
+        is_ours_changed, is_theirs_changed = (
+            bool(git_cli.line(root, [*words, side, "--not", *merged.bases, "--", path]))
+            for side in (merged.ours, merged.theirs)
+        )
+        if is_ours_changed != is_theirs_changed:
+            return of_theirs if is_ours_changed else of_ours
+    return next((row for row in rows if row in (of_ours, of_theirs)), rows[0])
 
 
 def _needs_inspection(
