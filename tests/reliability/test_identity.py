@@ -1039,6 +1039,29 @@ def test_a_new_note_that_git_moves_with_a_folder_is_not_lost(two, has_drivers) -
     assert {Y, Z} <= b.texts().keys()
 
 
+@pytest.mark.parametrize("how", ["merge", "squash"])
+def test_a_new_event_that_git_moves_with_the_inbox_stays_in_the_inbox(two, how) -> None:
+    """Git takes an event that was normalized for moved to the record made of it, and the inbox with it."""
+    a, b = two
+    text = f"Use SQLite.\n\n{_SHARED_LINES}"
+    a.event(E2, text, folder="inbox/pending")
+    a.commits()
+    b.git("pull", "-q")
+    b.remove(event_path(E2, "inbox/pending"))
+    b.write(record_path(Y), RECORD.format(id=Y, title="Use SQLite") + _SHARED_LINES + "\n")
+    b.commit()
+    a.event(E3, folder="inbox/pending")
+    a.commits()
+    b.git("fetch", "-q")
+    b.git("config", "merge.directoryRenames", "conflict")
+    b.git("merge", *(["--squash"] if how == "squash" else ["--no-edit"]), "origin/main", code=1)
+    assert "records/decision" in b.git("ls-files", "-u")
+    b.fix()
+    assert b.git("ls-files", "-u") == ""
+    assert b.texts()[E3] == EVENT.format(id=E3, text="A turn.")
+    assert "Use SQLite." in b.texts()[Y]
+
+
 def test_markers_that_git_stores_as_the_text_of_a_note_are_not_committed(two) -> None:
     """Where git takes one new note for the new name of two others, it may put their conflict into the index as the merged text
     of a path; it leaves nothing unmerged then."""

@@ -62,6 +62,8 @@ def plan_resolution(
     # path.
     keys = {id_ for one in todo.values() for id_ in one.ids if id_ in versions}
     events: dict[str, list[str]] = {}
+    known = {path for tree in sides for path in tree}
+    event_ids = {stem_of(path) for path in known if is_event_path(path)}
     for path, one in todo.items():
         if not one.is_regular_file:
             why = "it is a link or a folder on one side: git add what should stay, or git rm it"
@@ -69,6 +71,9 @@ def plan_resolution(
         elif any(is_briefing(path, tree[path]) for tree in sides if path in tree):
             _resolve_briefing(plan, path)
         elif is_event_path(path):
+            events.setdefault(stem_of(path), []).append(path)
+        elif path not in known and stem_of(path) in one.ids & event_ids:
+            # Git has moved it along with a folder that it takes for renamed.
             events.setdefault(stem_of(path), []).append(path)
         elif path in keys_at:
             keys.update(keys_at[path])

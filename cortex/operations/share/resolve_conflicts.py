@@ -344,10 +344,10 @@ def _read_sides(root: str, how: str, stages: Sequence[objects.UnmergedStage]) ->
     prefix = objects.prefix(root)
     own = _plain_stages(stages, prefix)
     paths = {os.fsdecode(stage.path[len(prefix) :]) for stage in own}
-    events = {_file_name(path) for path in paths if is_event_path(path)}
     merged = merging.revisions_of(root, how) if own else None
     versions = _blobs_by_path(root, merged, paths) if merged else {}
     made_up = paths - versions.keys()  # as for a new file in a folder that git takes for renamed
+    events = {_file_name(path) for path in paths if is_event_path(path) or path in made_up}
     # Unknown, or another stash than the last one, no stash at all, or a pick by another parent.
     may_be_other = how in ("stash", "squash", "cherry-pick", "revert")
     is_other = may_be_other and _is_other_merge(own, versions)
