@@ -19,6 +19,7 @@ from cortex.core.model.layout import AT_ROOT
 from cortex.core.model.problem import ConflictError
 from cortex.core.model.topics import topic_record_id
 from cortex.core.notes import note as notes
+from cortex.operations.capture.normalize import normalize
 from cortex.operations.capture.save import SaveResult, save
 from cortex.operations.care.doctor import doctor
 from cortex.operations.care.init import init
@@ -492,3 +493,30 @@ def test_an_edit_that_was_stashed_is_an_event_though_a_squashed_merge_was_given_
     git(b.root, "stash", "drop", "-q", code=None)
     meet(b, a)
     assert [text for text in a.texts().values() if "written by hand" in text]
+
+
+@pytest.mark.parametrize("by", ["save", "normalize"])
+def test_a_record_that_git_has_made_unreadable_takes_the_next_event(by, clones) -> None:
+    """Without drivers git merges line by line: a field that both added in two places stands twice."""
+    a, b = clones(2)
+    a.save("Files", "in files")
+    meet(a, b)
+    drivers.unregister(str(b.root))
+    for each, line in ((a, "created: "), (b, "  events: ")):
+        (found,) = (one for one in each.path.read_text().splitlines() if one.startswith(line))
+        each.edit(found, f"{found}\ndue: 2026-12-19")
+        git(each.root, "add", "-A")
+        git(each.root, "commit", "-qm", each.root.name)
+    a.sync()
+    git(b.root, "pull", "-q", "--no-rebase", "--no-edit")
+    assert b.path.read_text().count("due:") == 2
+    if by == "save":
+        b.save("A database", "in a database")
+    else:  # as a save that was killed leaves it
+        event = a.save("A database", "in a database").event
+        (found,) = a.root.glob(f"events/**/{event}.md")
+        (b.root / "inbox/pending").mkdir(parents=True, exist_ok=True)
+        found.rename(b.root / f"inbox/pending/{event}.md")
+        assert normalize(b.vault, b.caller()).failed == ()
+    assert b.note().title == "A database"
+    assert b.path.read_text().count("due: 2026-12-19") == 1

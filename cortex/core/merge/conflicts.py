@@ -62,19 +62,14 @@ def plan_resolution(
     # path.
     keys = {id_ for one in todo.values() for id_ in one.ids if id_ in versions}
     events: dict[str, list[str]] = {}
-    known = {path for tree in sides for path in tree}
-    event_ids = {stem_of(path) for path in known if is_event_path(path)}
     for path, one in todo.items():
         if not one.is_regular_file:
             why = "it is a link or a folder on one side: git add what should stay, or git rm it"
             plan.ask(path, why)
         elif any(is_briefing(path, tree[path]) for tree in sides if path in tree):
             _resolve_briefing(plan, path)
-        elif is_event_path(path):
-            events.setdefault(stem_of(path), []).append(path)
-        elif path not in known and stem_of(path) in one.ids & event_ids:
-            # Git has moved it along with a folder that it takes for renamed.
-            events.setdefault(stem_of(path), []).append(path)
+        elif event := _event_at(one, sides):
+            events.setdefault(event, []).append(path)
         elif path in keys_at:
             keys.update(keys_at[path])
         elif one.ids and one.ids <= versions.keys():
@@ -98,6 +93,17 @@ def plan_resolution(
         if decision := _resolve_record(plan, versions[key], todo, keys_at):
             plan.decide(decision._replace(removed_paths=decision.removed_paths - others))
     return plan.outcome()
+
+
+def _event_at(one: UnmergedPath, sides: MergeSides) -> str:
+    """The id of the event that lies at a path, also where git has moved it to along with a folder
+    that it takes for renamed; empty if none does."""
+    id_ = stem_of(one.path)
+    if is_event_path(one.path):
+        return id_
+    is_made_up = id_ in one.ids and not any(one.path in tree for tree in sides)
+    paths = (path for tree in sides for path in tree if is_event_path(path))
+    return id_ if is_made_up and id_ in map(stem_of, paths) else ""
 
 
 def _take_manual_resolution(

@@ -19,7 +19,7 @@ from cortex.operations.capture.inbox import CREATED, DUPLICATE, UPDATED, InboxNo
 from cortex.operations.capture.reread_minutes import reread_minutes
 from cortex.operations.distill.start_due import start_due
 from cortex.operations.records.record_lock import record_lock
-from cortex.operations.share.heal import try_heal
+from cortex.operations.share.heal import repair_after_git, try_heal
 from cortex.vault import files, settings
 from cortex.vault.git.change_marker import briefings_are_stale, mark_briefings_stale
 from cortex.vault.locate import Vault
@@ -49,6 +49,8 @@ def normalize(vault: Vault, caller: Caller, *, dry_run: bool = False) -> Normali
     """
     # What hooks could not put into the inbox for want of room.
     problems = () if dry_run else tuple(publish_unsent_events(vault))
+    if not dry_run:  # a record that git mixed takes no event
+        problems += tuple(repair_after_git(vault, caller))
     with record_lock(vault, INBOX_LOCK_TIMEOUT_SECONDS):
         # In the order of arrival: an id begins with its time.
         pending = files.list_notes(vault.root, vault.layout().pending())

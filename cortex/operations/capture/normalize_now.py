@@ -28,7 +28,7 @@ from cortex.operations.capture.capture import publish_event
 from cortex.operations.capture.inbox import CREATED, DUPLICATE, UPDATED, InboxNormalizer
 from cortex.operations.capture.normalize import load_existing_records
 from cortex.operations.records.record_lock import record_lock
-from cortex.operations.share.heal import try_heal
+from cortex.operations.share.heal import repair_after_git, try_heal
 from cortex.vault import files
 from cortex.vault.git import change_marker, checkout
 from cortex.vault.locate import Vault
@@ -55,6 +55,7 @@ def publish_and_normalize(
 
 def normalize_now(vault: Vault, caller: Caller, event: Event) -> NormalizeNowResult:
     """Normalize an event of the inbox. Raises `CortexError` that names the event, which is kept."""
+    problems = repair_after_git(vault, caller)  # a record that git mixed takes no event
     try:
         with record_lock(vault, _LOCK_TIMEOUT_SECONDS):
             if not files.exists(vault.root, vault.layout().pending(event.id)):
@@ -69,7 +70,7 @@ def normalize_now(vault: Vault, caller: Caller, event: Event) -> NormalizeNowRes
         failure = done.failed[0]
         message = f"kept as event {event.id}, which is no record yet: {failure.message}"
         raise CortexError(message, failure.hint)
-    problems = [] if healed else try_heal(vault, caller)
+    problems += [] if healed else try_heal(vault, caller)
     if not done.outcomes:
         return _result_of_earlier_run(vault, caller, event)
     return NormalizeNowResult(tuple(done.outcomes), tuple(problems))

@@ -125,6 +125,12 @@ def try_heal(vault: Vault, caller: Caller) -> list[Problem]:
     return [*back, *healed.problems, *changed]
 
 
+def repair_after_git(vault: Vault, caller: Caller) -> list[Problem]:
+    """`try_restore_displaced` if git has run since the briefings were built."""
+    is_due = change_marker.git_stamp(vault) and change_marker.briefings_are_stale(vault)
+    return try_restore_displaced(vault, caller) if is_due else []
+
+
 def try_restore_displaced(vault: Vault, caller: Caller) -> list[Problem]:
     """Bring back what a merge by git has displaced, as a part of another verb; problems instead of
     errors, and the next call tries again."""
