@@ -11,6 +11,7 @@ import pytest
 
 from cortex.operations.care.doctor import doctor
 from cortex.operations.care.init import init
+from cortex.operations.share import sync as syncs
 from cortex.operations.share.heal import heal
 from cortex.operations.share.sync import sync
 from cortex.vault.git import displaced, drivers
@@ -541,3 +542,51 @@ def test_of_crossed_merges_the_side_that_went_back_on_purpose_is_right(two) -> N
     a.git("reset", "-q", "--hard", "one")
     a.sync()
     assert "measured" not in a.texts()[Y]
+
+
+@pytest.mark.parametrize("how", ["commit", "rebase --continue", "pull -X ours", "killed"])
+def test_what_is_committed_after_a_sync_that_stopped_is_no_part_of_its_merge(
+    two, how, monkeypatch
+) -> None:
+    """A person ends it with git, or takes it back and merges in another way, and works on."""
+    a, b = two
+    a.record(Y, "Use SQLite")
+    a.commits()
+    b.git("pull", "-q")
+    b.git("config", "pull.rebase", str(how == "rebase --continue").lower())
+    text = (a.root / record_path(X)).read_text()
+    a.add_line(record_path(Y), "a line of a")
+    a.record(Z, "Use a queue")
+    if how != "killed":
+        a.write(record_path(X), text.replace("One file is", "One of a is"))
+        b.write(record_path(X), text.replace("One file is", "One of b is"))
+    a.sync()
+    b.add_line("mine.md", "- bread")
+    if how == "killed":
+        with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+            patch.setattr(syncs, "verify_own_merge", killed)
+            sync(b.vault, b.caller())
+    else:
+        assert sync(b.vault, b.caller()).waiting
+    if how == "pull -X ours":
+        b.git("merge", "--abort")
+        drivers.unregister(str(b.root))
+        b.git("pull", "-q", "--no-edit", "-X", "ours")
+    elif how != "killed":
+        lines = (b.root / record_path(X)).read_text().splitlines(keepends=True)
+        kept = [line for line in lines if not line.startswith(("<<<<", "====", ">>>>"))]
+        b.write(record_path(X), "".join(kept))
+        b.git("add", "-A")
+        b.git(*(how.split() if how.startswith("rebase") else ["commit", "-q", "--no-edit"]))
+    later = (b.root / record_path(Y)).read_text().replace("a line of a", "a better line")
+    b.write(record_path(Y), later)
+    b.remove(record_path(Z))
+    b.commit("later")
+    meet(b, a)
+    for each in two:
+        assert "a better line" in each.texts()[Y]
+        assert Z not in each.texts()
+
+
+def killed(*_: object) -> None:
+    raise KeyboardInterrupt

@@ -101,11 +101,11 @@ def verify_own_merge(
     a person `decided` about, as that a note goes, stays so."""
     resolved: list[MergeResolution] = []
     problems: list[Problem] = []
-    if mine.ours and git_cli.is_ancestor(root, mine.theirs, "HEAD"):
+    if made := merging.made_commit(root, mine):
         sides = mine.ours, mine.theirs
         ours, theirs = sides[::-1] if mine.how == "rebase" else sides
         commits = merging.revisions_between(root, ours, theirs)
-        resolved, problems, written = repair_merge(root, commits, "HEAD", decided=decided)
+        resolved, problems, written = repair_merge(root, commits, made, decided=decided)
         for path in (one for one in written if commit.is_outside_own_folders(root, one)):
             displaced.mark_restored(root, path)
     merging.clear_state(root)

@@ -35,6 +35,7 @@ MERGE_CONFIG_FLAGS = (
 )  # fmt: skip
 _IDLE_SECONDS = 0.5  # seconds without a change after which git is taken to have ended
 _PATCH_FILES = ("patch", "patch-merge-index", "cortex-base-index")  # the last is our own
+_REBASE_END_RE = re.compile(r"[^:]*\(finish\)|rebase finished")  # in the reflog
 _SQUASHED_RE = re.compile(r"(?m)^commit ([0-9a-f]{40,64})$")
 _NO_EDITOR = {"GIT_EDITOR": "true", "GIT_SEQUENCE_EDITOR": "true", "GIT_MERGE_AUTOEDIT": "no"}
 
@@ -364,6 +365,30 @@ def read_auto_merge(root: str, paths: Sequence[str]) -> dict[str, bytes]:
     if not paths or not os.path.isfile(_git_dir_path(root, "AUTO_MERGE")):
         return {}
     return objects.read_committed(root, paths, "AUTO_MERGE")
+
+
+def made_commit(root: str, what: MergeState) -> str:
+    """The commit in which an operation of ours has ended, whoever ended it; empty if it was taken
+    back, or was a fast-forward. What is committed since is no part of it."""
+    is_forward = what.ours and git_cli.is_ancestor(root, what.ours, what.theirs)
+    if not what.ours or is_forward or not git_cli.is_ancestor(root, what.theirs, "HEAD"):
+        return ""
+    found = ""
+    if what.how == "rebase":
+        words = ["log", "--walk-reflogs", "--format=%H %gs", "HEAD", "--"]
+        listed = git_cli.run_unchecked(root, words).stdout.decode("utf-8", "replace")
+        for line in listed.splitlines():
+            id_, _, message = line.partition(" ")
+            if id_ == what.ours:  # where it began
+                break
+            found = id_ if _REBASE_END_RE.match(message) else found
+        return found
+    words = ["rev-list", "--merges", "--parents", "--ancestry-path", f"{what.theirs}..HEAD", "--"]
+    for line in git_cli.run(root, words).decode("ascii").splitlines():
+        id_, *parents = line.split()
+        if {what.ours, what.theirs} <= {*parents}:
+            found = id_
+    return found
 
 
 def revisions_between(root: str, ours: str, theirs: str) -> MergeRevisions:
