@@ -513,7 +513,7 @@ def test_a_copy_is_compared_with_its_original_that_comes_after_it(two) -> None:
     remove_and_save_alike(a)
     a.commit("one in its place")
     (a.root.parent / "mail").write_text(a.git("format-patch", "-1", "--stdout"))
-    b.git("am", "-q", "-3", "../mail")
+    b.git("am", "-q", "-3", "../mail", at="2031-01-01T00:00:00Z")
     heal(b.vault, b.caller())
     assert X not in b.texts()  # git says nothing of it
     meet(b, a)

@@ -162,7 +162,10 @@ def is_mixed_in(gone: MergeDamage, mixed: MergeDamage, base: Tree, made: bytes) 
     else:
         before = base.get(gone.path, b"")
     texts = (before, gone.data, mixed.data, made)
-    was, now, own, result = (set(data.splitlines()) for data in texts)
+    bodies = [notes.read(text).body for text in texts]
+    # Of `updated`, which every edit changes, a person may have kept either.
+    parts = texts if bodies[0] == bodies[1] else bodies
+    was, now, own, result = (set(data.splitlines()) for data in parts)
     if not before:  # of several bases the one that was chosen does not have it
         return bool(result - own) and result - own <= now
     added, removed = now - was - own, (was - now) & own

@@ -60,7 +60,12 @@ _STATE_FILE = "merges-checked"  # in the state folder: the commit up to which al
 _MAX_MERGES, _MAX_MERGES_AT_FIRST = 50, 20
 _SYNC_SUBJECT_PREFIX = "cortex: merge "  # of merges that sync made, and looked at
 _TIMEOUT_SECONDS = 30.0  # for a look through the history
-_STATE_RE = re.compile(rb"([0-9a-f]{40,64}) ((?:\d+-\d+)?)\n")
+# What somebody changed who had a merge before them, on any way from there.
+_CHANGES_BEHIND = ("--no-merges", "--full-history", "--ancestry-path")
+_REVERTED_RE = re.compile(
+    r"(?m)^This reverts commit ([0-9a-f]{40,64})(?:, reversing\nchanges made to ([0-9a-f]{40,64}))?\."
+)
+_STATE_RE = re.compile(rb"([0-9a-f]{40,64}|) ((?:\d+-\d+)?)\n")
 
 
 class DamagingCommit(NamedTuple):
@@ -100,7 +105,8 @@ def repair_git_merges(vault: Vault, caller: Caller) -> tuple[list[MergeResolutio
             return resolved, [*problems, Problem(wrong.damage.path, message, "cortex heal")]
         resolved += [done] if done else []
         problems += [problem] if problem else []
-    _write_state(vault, head, stamp)
+    # A repair that is thrown away before it is committed is made again when git has run.
+    _write_state(vault, last if resolved else head, stamp)
     return resolved, problems
 
 
@@ -116,9 +122,25 @@ def _find_all_damage(root: str, last: str, head: str) -> list[DamagingCommit]:
         commit, *sides = parents.split()
         if len(sides) == 2 and not subject.startswith(_SYNC_SUBJECT_PREFIX):
             found += _find_merge_damage(root, merging.revisions_between(root, *sides), commit)
-    for commits, result in (*_squashed_commits(root, *since), *_copied_commits(root, *since)):
+    if last:  # all commits of a rebase, however many
+        del since[0]
+    for commits, result in (*_squashed_commits(root, *since), *_reverted_commits(root, *since)):
         found += _find_merge_damage(root, commits, result, is_merge=False)
+    for one in _copied_commits(root, *since):
+        damages = _find_merge_damage(root, one.merged, one.copy, is_merge=False)
+        found += [each for each in damages if one.is_sure or _is_addition(root, each)]
     return found
+
+
+def _is_addition(root: str, wrong: DamagingCommit) -> bool:
+    """True if what git mixed or lost are added lines. Of two copies of one second it is not known
+    which was first, and compared the other way round they are lines that were taken out."""
+    stray = wrong.damage
+    before, after = wrong.base, stray.data
+    if stray.kind == MIXED:
+        before, after = after, objects.read_at_revision(root, wrong.commit, stray.path) or b""
+    is_of_one_note = stray.kind in (LOST, MIXED)
+    return not is_of_one_note or bool(set(after.splitlines()) - set(before.splitlines()))
 
 
 def _find_merge_damage(
@@ -273,6 +295,10 @@ def _restore_own_text(
         message = "was mixed with another note by a merge, and moved since"
         return None, Problem(path, message, f"cortex history {stray.id}")
     mixed = mixed.replace(b"\r\n", b"\n")
+    added = set(mixed.splitlines()) - set(stray.data.splitlines())
+    later = _versions_behind(root, wrong.commit, path, stray.path)
+    if added and any(added.isdisjoint(text.splitlines()) for text in later):
+        return None, None  # it was put right, and a person has written such a line there since
     own = stray.data if now == mixed else _subtract_mixed_text(mixed, now, stray.data)
     files.replace(root, path, own, current)
     what = "merged its fields line by line; they are merged one by one"
@@ -297,7 +323,8 @@ def _split_frontmatter(data: bytes) -> tuple[bytes, bytes]:
 def _restore_lost_note(root: str, wrong: DamagingCommit) -> MergeResolution | None:
     """Write a note or event that a merge has lost, unless its path was changed since."""
     stray, path = wrong.damage, wrong.damage.path
-    if git_cli.run_unchecked(root, ["rev-list", "-1", f"{wrong.commit}..HEAD", "--", path]).stdout:
+    words = ["rev-list", "-1", *_CHANGES_BEHIND, f"{wrong.commit}..HEAD", "--", path]
+    if git_cli.run_unchecked(root, words).stdout:
         return None
     is_there = files.exists(root, path) and note_id(files.read(root, path)) == stray.id
     if is_there and not _has_mixed_text(root, path, wrong):
@@ -310,16 +337,25 @@ def _restore_lost_note(root: str, wrong: DamagingCommit) -> MergeResolution | No
 def _restore_lost_change(root: str, path: str, wrong: DamagingCommit) -> MergeResolution | None:
     """Make in a note the change that git took for one of another note: it was brought back from a
     side that had not got it. None if the note had it at any time since."""
-    stray = wrong.damage
-    added = set(stray.data.splitlines()) - set(wrong.base.splitlines())
-    now = files.read(root, path)
-    words = ["log", *objects.RAW, "--format=", "-m", "--full-history", f"{wrong.commit}..HEAD"]
-    listed = git_cli.run(root, [*words, "--", path, stray.path], timeout=_TIMEOUT_SECONDS)
-    blobs = objects.read_blobs(root, [one.new_blob for one in objects.list_raw(listed)])
-    if not wrong.base or any(added <= set(text.splitlines()) for text in (now, *blobs.values())):
+    stray, now = wrong.damage, files.read(root, path)
+    before, after = (_split_frontmatter(text) for text in (wrong.base, stray.data))
+    # `updated` is another one with each edit.
+    part = 1 if before[1] != after[1] else 0
+    added = set(after[part].splitlines()) - set(before[part].splitlines())
+    later = (now, *_versions_behind(root, wrong.commit, path, stray.path))
+    if not wrong.base or any(added <= set(text.splitlines()) for text in later):
         return None
     files.replace(root, path, merge_notes(wrong.base, now, stray.data)[0], now)
     return MergeResolution(path, "git had made a change of it in another note; it is here, too")
+
+
+def _versions_behind(root: str, commit: str, *paths: str) -> list[bytes]:
+    """The texts that notes at these paths had in commits that have `commit` behind them."""
+    words = ["log", *objects.RAW, "--format=", "-m", "--full-history", "--ancestry-path"]
+    listed = git_cli.run(root, [*words, f"{commit}..HEAD", "--", *paths], timeout=_TIMEOUT_SECONDS)
+    return list(
+        objects.read_blobs(root, [one.new_blob for one in objects.list_raw(listed)]).values()
+    )
 
 
 def _has_mixed_text(root: str, path: str, wrong: DamagingCommit) -> bool:
@@ -370,15 +406,36 @@ def _squashed_commits(root: str, *since: str) -> Iterator[tuple[MergeRevisions, 
     listed = git_cli.run_unchecked(root, words, timeout=_TIMEOUT_SECONDS).stdout
     for entry in filter(None, listed.decode("utf-8", "replace").split("\0")):
         commit, parent = entry.partition("\n")[0].split()
-        first, last = merging.find_squashed(root, entry)
-        merged = merging.revisions_between(root, parent, last) if last else None
-        if merged and git_cli.find_commit(root, f"{first}^") in merged.bases:
-            yield merged, commit
+        named, last = merging.find_squashed(root, entry)
+        between = git_cli.run_unchecked(root, ["rev-list", f"{parent}..{last}", "--"])
+        if last and named == set(between.stdout.decode("ascii", "replace").split()):
+            yield merging.revisions_between(root, parent, last), commit
 
 
-def _copied_commits(root: str, *since: str) -> list[tuple[MergeRevisions, str]]:
-    """The new commits that were picked, rebased or applied from commits that are known here: what
-    was merged, and the commit.
+def _reverted_commits(root: str, *since: str) -> Iterator[tuple[MergeRevisions, str]]:
+    """The new commits that `git revert` has made of commits that are known here: what was merged,
+    and the commit."""
+    flags = ["--no-merges", "--min-parents=1", "--grep=^This reverts commit "]
+    words = ["log", "-z", *flags, "--format=%H %P%n%B", *since, "--"]
+    listed = git_cli.run_unchecked(root, words, timeout=_TIMEOUT_SECONDS).stdout
+    for entry in filter(None, listed.decode("utf-8", "replace").split("\0")):
+        commit, parent = entry.partition("\n")[0].split()
+        for reverted, other in _REVERTED_RE.findall(entry):
+            before = git_cli.find_commit(root, other or f"{reverted}^")
+            if before and git_cli.find_commit(root, reverted):
+                yield MergeRevisions((reverted,), parent, before), commit
+
+
+class _Copy(NamedTuple):
+    """A commit that git has made of another one."""
+
+    merged: MergeRevisions
+    copy: str
+    is_sure: bool  # False: both are of one second, and it may be the other way round
+
+
+def _copied_commits(root: str, *since: str) -> list[_Copy]:
+    """The new commits that were picked, rebased or applied from commits that are known here.
 
     Copies of unchecked copies, such as a pick that was then rebased, are among them, and copies in
     the history whose first commit is new here, as after a mail; amended commits are not.
@@ -401,39 +458,44 @@ def _copied_commits(root: str, *since: str) -> list[tuple[MergeRevisions, str]]:
             for one in known[copy.author_time, copy.author_and_subject]
             if one.id not in (copy.id, later)
             and one.parent != copy.parent
-            and int(one.commit_time) <= int(copy.commit_time)
+            and (int(one.commit_time) <= int(copy.commit_time) or _is_original(one, copy))
         ]
         if not same:
             continue
         if len(same) > 1:
             in_history = in_history or {one.id for one in _list_plain_commits(root, "HEAD", oldest)}
             unseen = unseen or {
-                one.id for one in _list_plain_commits(root, "--all", "--reflog", *since[1:])
+                one.id for one in _list_plain_commits(root, "--all", "--reflog", *since[-1:])
             }
             same.sort(key=lambda one: one.id in in_history)  # what a rebase left behind comes first
-            if (
-                not later
-                and same[0].id in unseen - in_history
-                and same[0].commit_time != same[0].author_time  # it is a copy, too
-            ):
-                todo.append((same[0], copy.id))
-        found.append((_merge_of_copy(same[0], copy), copy.id))
+            todo += [
+                (one, copy.id)
+                for one in same
+                if not later
+                and one.id in unseen - in_history
+                and one.commit_time != one.author_time  # it is a copy, too
+            ]
+        found.append(_copy_of(same[0], copy))
     pairs = [
         (one, copy)
         for one in new
-        if one.commit_time == one.author_time
         for copy in known[one.author_time, one.author_and_subject]
-        if copy not in new and copy.parent != one.parent
+        if _is_original(one, copy) and copy not in new and copy.parent != one.parent
     ]
     if pairs and not in_history:
         in_history = {one.id for one in _list_plain_commits(root, "HEAD", oldest)}
-    found += [(_merge_of_copy(one, copy), copy.id) for one, copy in pairs if copy.id in in_history]
+    found += [_copy_of(one, copy) for one, copy in pairs if copy.id in in_history]
     return found
 
 
-def _merge_of_copy(one: _PlainCommit, copy: _PlainCommit) -> MergeRevisions:
-    """What git merged when it made a copy of a commit."""
-    return MergeRevisions((one.parent,), copy.parent, one.id)
+def _is_original(one: _PlainCommit, copy: _PlainCommit) -> bool:
+    """True if their times show that the second is a copy, whatever the clocks of two machines say."""
+    return one.commit_time == one.author_time and copy.commit_time != copy.author_time
+
+
+def _copy_of(one: _PlainCommit, copy: _PlainCommit) -> _Copy:
+    merged = MergeRevisions((one.parent,), copy.parent, one.id)
+    return _Copy(merged, copy.id, one.commit_time != copy.commit_time)
 
 
 class _PlainCommit(NamedTuple):

@@ -352,12 +352,11 @@ def squashed_commit(root: str) -> str:
     return find_squashed(root, _read_git_text(root, "SQUASH_MSG"))[1]
 
 
-def find_squashed(root: str, message: str) -> tuple[str, str]:
-    """The first and the last commit that git's message for a squashed merge names; both empty if
-    this clone has not got the last."""
+def find_squashed(root: str, message: str) -> tuple[set[str], str]:
+    """The commits that git's message for a squashed merge names, and the last of them; that is
+    empty if this clone has not got it."""
     named = _SQUASHED_RE.findall(message)
-    last = git_cli.find_commit(root, named[0]) if named else ""
-    return (named[-1], last) if last else ("", "")
+    return set(named), git_cli.find_commit(root, named[0]) if named else ""
 
 
 def read_auto_merge(root: str, paths: Sequence[str]) -> dict[str, bytes]:

@@ -1,0 +1,288 @@
+"""What git has mixed in a clone without drivers is found by the next command, whatever git command it was, and is put right
+once: what people did since stays."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import time
+
+import pytest
+
+from cortex.operations.share.heal import heal
+from cortex.vault.git import drivers
+from tests.reliability import test_identity
+from tests.reliability.test_identity import (
+    Clone,
+    X,
+    Y,
+    Z,
+    both_survive,
+    meet,
+    record_path,
+    remove_and_save_alike,
+)
+
+two = test_identity.two
+LINE = "measured on two machines"
+
+
+@pytest.fixture
+def has_drivers() -> bool:
+    return False
+
+
+def replace_x(clone: Clone) -> None:
+    remove_and_save_alike(clone)
+    clone.commit("one like it in its place")
+
+
+def edit_x(clone: Clone, at: str = "") -> None:
+    clone.add_line(record_path(X), LINE)
+    clone.git("add", "-A")
+    clone.git("commit", "-qm", "measured", *(["--date", at] if at else []), at=at)
+
+
+def mix(a: Clone, b: Clone) -> None:
+    """Git takes what a added to X for a line of Y, which b has saved in its place, and b shares that."""
+    edit_x(a)
+    a.git("push", "-q")
+    replace_x(b)
+    b.git("pull", "-q", "--no-rebase", "--no-edit")
+    b.git("push", "-q")
+    assert LINE in (b.root / record_path(Y)).read_text()
+    assert not (b.root / record_path(X)).exists()
+
+
+def another(b: Clone, name: str = "c") -> Clone:
+    """One more clone, in which Cortex has looked at all merges so far."""
+    shutil.copytree(b.root, b.root.parent / name)
+    clone = Clone(b.root.parent / name)
+    heal(clone.vault, clone.caller())
+    return clone
+
+
+# --- found
+
+
+def by_a_revert(a: Clone, b: Clone) -> None:
+    """What it takes back is that somebody took the line out of X."""
+    edit_x(a)
+    text = (a.root / record_path(X)).read_text()
+    a.write(record_path(X), text.replace(f"{LINE}\n", ""))
+    a.commits()
+    b.git("pull", "-q")
+    replace_x(b)
+    b.git("revert", "--no-edit", "HEAD~1")
+
+
+def by_a_squashed_merge(a: Clone, b: Clone) -> None:
+    """The branch has merged main meanwhile."""
+    edit_x(a)
+    b.write("mine too.md", "other\n")
+    b.commits()
+    a.git("pull", "-q", "--no-rebase", "--no-edit")
+    a.write("mine three.md", "third\n")
+    a.commit()
+    replace_x(b)
+    b.git("fetch", "-q", "../a", "main:side")
+    b.git("merge", "-q", "--squash", "side")
+    b.git("commit", "-q", "--no-edit")
+
+
+def by_a_long_rebase(a: Clone, b: Clone) -> None:
+    edit_x(b)
+    for day in range(51):
+        b.write("diary.md", f"day {day}\n")
+        b.commit()
+    replace_x(a)
+    a.git("push", "-q")
+    b.git("pull", "-q", "--rebase")
+
+
+def by_a_pick_of_what_a_fast_clock_made(a: Clone, b: Clone) -> None:
+    edit_x(a, at=f"{int(time.time()) + 60} +0000")
+    replace_x(b)
+    b.git("fetch", "-q", "../a", "main:theirs")
+    b.git("cherry-pick", "theirs")
+
+
+def by_a_merge_in_which_somebody_chose_when_it_was_updated(a: Clone, b: Clone) -> None:
+    for each, hour in ((a, "10:10"), (b, "10:20")):
+        if each is a:
+            a.add_line(record_path(X), LINE)
+        else:
+            remove_and_save_alike(b)
+        path = record_path(X if each is a else Y)
+        text = (each.root / path).read_text()
+        each.write(path, text.replace("updated: 2026-11-20T10:00", f"updated: 2026-11-20T{hour}"))
+        each.commit()
+    a.git("push", "-q")
+    b.git("pull", "-q", "--no-rebase", "--no-edit", "-X", "ours")
+
+
+def by_a_pick_of_a_pick(a: Clone, b: Clone) -> None:
+    """Where both are made stays what they are copies of, too: another clone picks on."""
+    edit_x(a, at="2026-11-21T10:00:00Z")
+    b.record(Y, "Use files, in a way")
+    b.commits()
+    c = another(b)
+    b.remove(record_path(X))
+    b.commit("gone")
+    b.git("fetch", "-q", "../a", "main:theirs")
+    b.git("cherry-pick", "theirs", at="2026-11-21T10:01:00Z")
+    for name in ("a", "b"):
+        c.git("fetch", "-q", f"../{name}", f"main:{name}")
+    c.git("cherry-pick", "b", at="2026-11-21T10:02:00Z")
+    heal(c.vault, c.caller())
+    both_survive(c)
+    b.git("reset", "-q", "--hard", "origin/main")
+    c.commit()
+    b.git("pull", "-q", "--no-rebase", "--no-edit", "../c", "main")
+
+
+@pytest.mark.parametrize(
+    "mixed",
+    [
+        by_a_revert,
+        by_a_squashed_merge,
+        by_a_long_rebase,
+        by_a_pick_of_what_a_fast_clock_made,
+        by_a_merge_in_which_somebody_chose_when_it_was_updated,
+        by_a_pick_of_a_pick,
+    ],
+    ids=lambda one: one.__name__,
+)
+def test_a_line_that_git_put_into_another_note_is_back_in_its_own(two, mixed) -> None:
+    a, b = two
+    for each in two:
+        heal(each.vault, each.caller())
+    mixed(a, b)
+    meet(b, a)
+    for each in two:
+        both_survive(each)
+
+
+def test_a_revert_that_git_applied_to_another_note_takes_nothing_out_of_it(two) -> None:
+    """The commit that is taken back had put Y in the place of X; Y was edited since."""
+    a, b = two
+    before = (b.root / record_path(X)).read_text()
+    replace_x(b)
+    b.add_line(record_path(Y), LINE)
+    b.commits()
+    b.git("revert", "--no-edit", "HEAD~1")
+    assert LINE in (b.root / record_path(X)).read_text()
+    meet(b, a)
+    for each in two:
+        assert each.texts()[X] == before
+        assert LINE in each.texts()[Y]
+
+
+def test_a_line_of_a_note_that_a_third_clone_has_deleted_too_is_back(two) -> None:
+    a, b = two
+    c = another(b)
+    heal(a.vault, a.caller())
+    mix(a, b)
+    drivers.register(str(c.root))
+    c.remove(record_path(X))
+    meet(c, a)
+    for each in (a, c):
+        both_survive(each)
+
+
+# --- put right once
+
+
+def test_a_note_that_was_deleted_after_it_was_brought_back_stays_away(two) -> None:
+    a, b = two
+    for each in two:
+        heal(each.vault, each.caller())
+    mix(a, b)
+    b.write("mine too.md", "x\n")
+    b.commit()  # so that its next merge begins on the side that knows nothing of the repair
+    a.sync()
+    both_survive(a)
+    a.remove(record_path(X))
+    a.sync()
+    b.git("pull", "-q", "--no-rebase", "--no-edit")
+    b.git("push", "-q")
+    meet(b, a)
+    for each in two:
+        assert X not in each.texts()
+        assert LINE not in each.texts()[Y]
+
+
+@pytest.mark.parametrize("how", ["late clone", "other branch"])
+def test_a_line_that_somebody_moved_on_purpose_since_stays_where_it_is(two, how) -> None:
+    a, b = two
+    a.git("branch", "old")
+    c = another(b)
+    mix(a, b)
+    a.sync()
+    text = (a.root / record_path(X)).read_text()
+    a.write(record_path(X), text.replace(f"{LINE}\n", ""))
+    a.add_line(record_path(Y), LINE)
+    a.sync()
+    if how == "other branch":
+        a.git("switch", "-q", "old")
+        heal(a.vault, a.caller())
+        a.git("clean", "-fdq")
+        a.git("checkout", "-q", ".")
+        a.git("switch", "-q", "main")
+    meet(c, a)
+    for each in (a, c):
+        assert LINE in each.texts()[Y]
+        assert LINE not in each.texts()[X]
+
+
+def test_a_repair_that_was_thrown_away_before_it_was_committed_is_made_again(two) -> None:
+    a, b = two
+    heal(a.vault, a.caller())
+    mix(a, b)
+    a.git("pull", "-q")
+    heal(a.vault, a.caller())
+    both_survive(a)
+    a.git("stash", "-q", "-u")
+    a.git("stash", "drop", "-q")
+    heal(a.vault, a.caller())
+    both_survive(a)
+    meet(a, b)
+    for each in two:
+        both_survive(each)
+
+
+@pytest.mark.parametrize("seconds", ["00000", "11111", "00001", "11112"])
+def test_a_pick_within_the_second_of_its_original_is_not_taken_for_the_original(
+    two, seconds, monkeypatch
+) -> None:
+    """a's commit, b's, the pick, its end and the syncs at these seconds."""
+    a, b = two
+
+    def at(number: int, *, of_a_pick: bool = False) -> None:
+        monkeypatch.setenv("GIT_COMMITTER_DATE", f"{1795600000 + int(seconds[number])} +0000")
+        if of_a_pick:
+            monkeypatch.delenv("GIT_AUTHOR_DATE")
+        else:
+            monkeypatch.setenv("GIT_AUTHOR_DATE", os.environ["GIT_COMMITTER_DATE"])
+
+    a.record(Z, "Use a queue")
+    a.commits()
+    b.git("pull", "-q")
+    text = (a.root / record_path(Z)).read_text()
+    at(0)
+    a.write(record_path(Z), text.replace("[storage]", "[queue]"))
+    replace_x(a)
+    a.git("push", "-q")
+    at(1)
+    b.write(record_path(Z), text.replace("[storage]", "[shop]"))
+    edit_x(b)
+    at(2, of_a_pick=True)
+    b.git("fetch", "-q")
+    b.git("cherry-pick", "origin/main", code=1)
+    b.fix()
+    at(3)
+    b.git("cherry-pick", "--continue", code=None)
+    at(4)
+    meet(b, a)
+    for each in two:
+        both_survive(each)
