@@ -697,6 +697,11 @@ class Clones:
                 is_asked = re.search(r"\bgit\b.* add\b", f"{problem.message}; {problem.hint}")
                 if is_asked and not problem.where.startswith(OURS):
                     self.git(vault.root, "add", "--", problem.where)
+            what = checkout.operation_in_progress(vault.root)
+            if what and self.chance.random() < 0.5:  # the person ends it, not the next sync
+                self.by_hand(clone)
+                words = ["commit", "-q", "--no-edit"] if what == "merge" else [what, "--continue"]
+                self.git(vault.root, *words, fails=True)
         raise Lost(f"sync waits again and again: {done}")
 
     # --- what must hold --------------------------------------------------------------------------------------------
