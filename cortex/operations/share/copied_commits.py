@@ -1,0 +1,141 @@
+"""Find the commits that git has made of other ones: picked, applied, rebased, squashed, reverted.
+
+Each is a merge of three commits, though it has one parent.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from cortex.vault.git import git_cli, merging
+from cortex.vault.git.merging import MergeRevisions
+
+_TIMEOUT_SECONDS = 30.0  # for a look through the history
+_REVERTED_RE = re.compile(
+    r"(?m)^This reverts commit ([0-9a-f]{40,64})(?:, reversing\nchanges made to ([0-9a-f]{40,64}))?\."
+)
+
+
+def squashed_commits(root: str, *since: str) -> Iterator[tuple[MergeRevisions, str]]:
+    """The new commits that `git merge --squash` has made of commits that are known here: what was
+    merged, and the commit. A copy of one, made on another commit, is none."""
+    flags = ["--no-merges", "--min-parents=1", "--grep=^Squashed commit of the following:"]
+    words = ["log", "-z", *flags, "--format=%H %P%n%B", *since, "--"]
+    listed = git_cli.run_unchecked(root, words, timeout=_TIMEOUT_SECONDS).stdout
+    for entry in filter(None, listed.decode("utf-8", "replace").split("\0")):
+        commit, parent = entry.partition("\n")[0].split()
+        named, last = merging.find_squashed(root, entry)
+        if last and named == _list_commits(root, f"{parent}..{last}"):
+            yield merging.revisions_between(root, parent, last), commit
+
+
+def reverted_commits(root: str, *since: str) -> Iterator[tuple[MergeRevisions, str]]:
+    """The new commits that `git revert` has made of commits that are known here: what was merged,
+    and the commit."""
+    flags = ["--no-merges", "--min-parents=1", "--grep=^This reverts commit "]
+    words = ["log", "-z", *flags, "--format=%H %P%n%B", *since, "--"]
+    listed = git_cli.run_unchecked(root, words, timeout=_TIMEOUT_SECONDS).stdout
+    for entry in filter(None, listed.decode("utf-8", "replace").split("\0")):
+        commit, parent = entry.partition("\n")[0].split()
+        for reverted, other in _REVERTED_RE.findall(entry):
+            before = git_cli.find_commit(root, other or f"{reverted}^")
+            if before and git_cli.find_commit(root, reverted):
+                yield MergeRevisions((reverted,), parent, before), commit
+
+
+def _list_commits(root: str, revisions: str) -> set[str]:
+    return set(git_cli.run(root, ["rev-list", revisions, "--"]).decode("ascii").split())
+
+
+class CopiedCommit(NamedTuple):
+    """A commit that git has made of another one."""
+
+    merged: MergeRevisions
+    copy: str
+    is_sure: bool  # False: both are of one second, and it may be the other way round
+
+
+def copied_commits(root: str, *since: str) -> list[CopiedCommit]:
+    """The new commits that were picked, rebased or applied from commits that are known here.
+
+    Copies of unchecked copies, such as a pick that was then rebased, are among them, and copies in
+    the history whose first commit is new here, as after a mail; amended commits are not.
+    """
+    new = _list_plain_commits(root, *since)
+    if not new:
+        return []
+    oldest = f"--max-age={min(int(one.author_time) for one in new)}"
+    known: defaultdict[tuple[str, str], list[_PlainCommit]] = defaultdict(list)
+    reachable = _list_plain_commits(root, "--all", "--reflog", oldest)
+    for one in sorted(reachable, key=lambda one: int(one.commit_time)):
+        known[one.author_time, one.author_and_subject].append(one)
+    in_history: set[str] = set()
+    unseen: set[str] = set()
+    found = []
+    todo = [(copy, "") for copy in new]  # and the copy of it that led there
+    for copy, later in todo:  # grows
+        same = [
+            one
+            for one in known[copy.author_time, copy.author_and_subject]
+            if one.id not in (copy.id, later)
+            and one.parent != copy.parent
+            and (int(one.commit_time) <= int(copy.commit_time) or _is_original(one, copy))
+        ]
+        if not same:
+            continue
+        if len(same) > 1:
+            in_history = in_history or {one.id for one in _list_plain_commits(root, "HEAD", oldest)}
+            unseen = unseen or {
+                one.id for one in _list_plain_commits(root, "--all", "--reflog", *since[-1:])
+            }
+            same.sort(key=lambda one: one.id in in_history)  # what a rebase left behind comes first
+            todo += [
+                (one, copy.id)
+                for one in same
+                if not later
+                and one.id in unseen - in_history
+                and one.commit_time != one.author_time  # it is a copy, too
+            ]
+        found.append(_copy_of(same[0], copy))
+    pairs = [
+        (one, copy)
+        for one in new
+        for copy in known[one.author_time, one.author_and_subject]
+        if _is_original(one, copy) and copy not in new and copy.parent != one.parent
+    ]
+    if pairs and not in_history:
+        in_history = {one.id for one in _list_plain_commits(root, "HEAD", oldest)}
+    found += [_copy_of(one, copy) for one, copy in pairs if copy.id in in_history]
+    return found
+
+
+def _is_original(one: _PlainCommit, copy: _PlainCommit) -> bool:
+    """True if their times show that the second is a copy, whatever the clocks of two machines say."""
+    return one.commit_time == one.author_time and copy.commit_time != copy.author_time
+
+
+def _copy_of(one: _PlainCommit, copy: _PlainCommit) -> CopiedCommit:
+    merged = MergeRevisions((one.parent,), copy.parent, one.id)
+    return CopiedCommit(merged, copy.id, one.commit_time != copy.commit_time)
+
+
+class _PlainCommit(NamedTuple):
+    """A commit with one parent."""
+
+    id: str
+    parent: str
+    author_time: str  # seconds since the epoch; a copy keeps them
+    commit_time: str  # the same of the commit itself
+    author_and_subject: str  # author and subject; a copy keeps them
+
+
+def _list_plain_commits(root: str, *revisions: str) -> list[_PlainCommit]:
+    """The commits with one parent, the newest first."""
+    flags = ["--no-merges", "--min-parents=1", "--format=%H %P %at %ct %ae %s"]
+    words = ["log", "-z", *flags, *revisions, "--"]
+    listed = git_cli.run_unchecked(root, words, timeout=_TIMEOUT_SECONDS).stdout
+    lines = filter(None, listed.decode("utf-8", "replace").split("\0"))
+    return [_PlainCommit(*line.split(" ", 4)) for line in lines]
