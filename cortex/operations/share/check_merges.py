@@ -295,16 +295,31 @@ def _restore_own_text(
         message = "was mixed with another note by a merge, and moved since"
         return None, Problem(path, message, f"cortex history {stray.id}")
     mixed = mixed.replace(b"\r\n", b"\n")
-    added = set(mixed.splitlines()) - set(stray.data.splitlines())
-    later = _versions_behind(root, wrong.commit, path, stray.path)
-    if added and any(added.isdisjoint(text.splitlines()) for text in later):
-        return None, None  # it was put right, and a person has written such a line there since
+    if _is_written_since(root, wrong, mixed, now, path):
+        return None, None
     own = stray.data if now == mixed else _subtract_mixed_text(mixed, now, stray.data)
     files.replace(root, path, own, current)
     what = "merged its fields line by line; they are merged one by one"
     if stray.kind == MIXED:
         what = "mixed it with another note; its own text is back"
     return MergeResolution(path, f"git had {what}"), None
+
+
+def _is_written_since(
+    root: str, wrong: DamagingCommit, mixed: bytes, now: bytes, path: str
+) -> bool:
+    """True if somebody wrote what git had mixed into a note into it again, after it was put right."""
+    added = set(mixed.splitlines()) - set(wrong.damage.data.splitlines())
+    words = ["log", *objects.RAW, "--no-renames", "--format=", *_CHANGES_BEHIND]
+    words += [f"{wrong.commit}..HEAD", "--", path, wrong.damage.path]
+    changes = objects.list_raw(git_cli.run(root, words, timeout=_TIMEOUT_SECONDS))
+    edits = [(one.old_blob, one.new_blob) for one in changes if one.status == "M"]
+    texts = objects.read_blobs(root, [blob for edit in edits for blob in edit])
+    pairs = [(texts.get(old, mixed), texts.get(new, mixed)) for old, new in edits]
+    pairs.append((objects.read_at_revision(root, "HEAD", path) or mixed, now))
+    return bool(added) and any(
+        added.isdisjoint(old.splitlines()) and added <= set(new.splitlines()) for old, new in pairs
+    )
 
 
 def _subtract_mixed_text(mixed: bytes, now: bytes, own: bytes) -> bytes:
