@@ -10,6 +10,7 @@ import time
 import pytest
 
 from cortex.operations.share.heal import heal
+from cortex.operations.share.sync import sync
 from cortex.vault.git import drivers
 from tests.reliability import test_identity
 from tests.reliability.test_identity import (
@@ -38,7 +39,10 @@ def replace_x(clone: Clone) -> None:
 
 
 def edit_x(clone: Clone, at: str = "") -> None:
-    clone.add_line(record_path(X), LINE)
+    """As Cortex does: with another `updated`."""
+    text = (clone.root / record_path(X)).read_text()
+    text = text.replace("updated: 2026-11-20T10:00:00Z", "updated: 2026-11-20T10:05:00Z")
+    clone.write(record_path(X), f"{text}{LINE}\n")
     clone.git("add", "-A")
     clone.git("commit", "-qm", "measured", *(["--date", at] if at else []), at=at)
 
@@ -286,3 +290,101 @@ def test_a_pick_within_the_second_of_its_original_is_not_taken_for_the_original(
     meet(b, a)
     for each in two:
         both_survive(each)
+
+
+def test_a_repair_is_told_once(two) -> None:
+    """Also if somebody edits the note since."""
+    a, b = two
+    c = another(b)
+    mix(a, b)
+    for each in (a, c):
+        each.sync()
+        for number in range(2):
+            each.add_line(record_path(Y), f"an edit {number} in {each.root.name}")
+            each.commits()
+            done = sync(each.vault, each.caller())
+            assert (done.settled, done.problems) == ((), ())
+    both_survive(c)
+
+
+def test_a_note_that_a_person_deletes_before_its_repair_is_committed_stays_away(two) -> None:
+    a, b = two
+    heal(a.vault, a.caller())
+    mix(a, b)
+    a.git("pull", "-q")
+    heal(a.vault, a.caller())
+    a.remove(record_path(X))
+    a.commit("without it")
+    assert heal(a.vault, a.caller()).brought_back == ()
+    a.write("mine too.md", "x\n")
+    a.commit()
+    assert heal(a.vault, a.caller()).brought_back == ()
+
+
+def test_a_change_that_was_lost_is_brought_back_without_markers(two) -> None:
+    """The note came back with another change of the same line."""
+    a, b = two
+    heal(a.vault, a.caller())
+    old = (b.root / record_path(X)).read_text()
+    a.write(record_path(X), old.replace("easy to copy.", "easy to copy. Measured by a."))
+    a.commits()
+    replace_x(b)
+    b.git("pull", "-q", "--no-rebase", "--no-edit")
+    b.write(record_path(X), old.replace("easy to copy.", "easy to copy. Weighed by b."))
+    b.commits()
+    meet(a, b)
+    for each in two:
+        assert "Measured by a." in each.texts()[X]
+        assert "Weighed by b." in each.texts()[X]
+        assert "<<<<" not in each.texts()[X]
+
+
+def test_a_lost_change_that_holds_markers_is_brought_back_once(two) -> None:
+    """Somebody had committed them."""
+    a, b = two
+    heal(a.vault, a.caller())
+    old = (b.root / record_path(X)).read_text()
+    a.write(record_path(X), f"{old}<<<<<<< ours\n{LINE}\n=======\nweighed\n>>>>>>> theirs\n")
+    a.commits()
+    replace_x(b)
+    b.git("pull", "-q", "--no-rebase", "--no-edit")
+    b.write(record_path(X), old.replace("Use files.", "Use files, says b."))
+    b.commits()
+    meet(a, b)
+    for each in two:
+        assert "Use files, says b." in each.texts()[X]
+        assert f"{LINE}\nweighed\n" in each.texts()[X]
+        assert "<<<<" not in each.texts()[X]
+
+
+@pytest.mark.parametrize("log", [True, False])
+def test_a_rebase_of_sync_is_checked_where_git_keeps_no_log(two, log) -> None:
+    """The attributes of this clone keep git from asking the drivers."""
+    a, b = two
+    replace_x(a)
+    a.git("push", "-q")
+    edit_x(b)
+    b.git("config", "pull.rebase", "true")
+    b.write(".git/info/attributes", "* !merge\n")
+    if not log:
+        b.git("config", "core.logAllRefUpdates", "false")
+        shutil.rmtree(b.root / ".git/logs")
+    sync(b.vault, b.caller())
+    both_survive(b)
+
+
+def test_a_commit_without_a_date_stops_no_command(two) -> None:
+    a, b = two
+    heal(a.vault, a.caller())
+    tree, parent = (b.git("rev-parse", name).strip() for name in ("HEAD^{tree}", "HEAD"))
+    (b.root / "text").write_text(
+        f"tree {tree}\nparent {parent}\nauthor A <a@example.org> never +0000\n"
+        "committer A <a@example.org> 1700000000 +0000\n\nold\n"
+    )
+    words = ["hash-object", "-t", "commit", "-w", "--literally", "text"]
+    b.git("update-ref", "HEAD", b.git(*words).strip())
+    b.remove("text")
+    b.git("push", "-q")
+    a.git("pull", "-q")
+    assert heal(a.vault, a.caller()).problems == ()
+    a.sync()

@@ -13,6 +13,12 @@ _MARKER_LINE_RE = re.compile(rb"^(<{7,} .*|={7,}|>{7,} .*?)\r?$", re.MULTILINE)
 _NESTED_MARKER_RE = re.compile(rb"([<|>=])\1{6,}(?= |\s*\Z)")
 
 
+def without_markers(data: bytes) -> bytes:
+    """The text with the lines of both sides of its marked conflicts, and no markers."""
+    lines = data.splitlines(keepends=True) if marked_conflicts(data) else [data]
+    return b"".join(line for line in lines if not _MARKER_LINE_RE.fullmatch(line.rstrip(b"\n")))
+
+
 def marked_conflicts(data: bytes) -> Counter[tuple[bytes, bytes]]:
     """The marked conflicts of a text, counted by their first and last lines."""
     conflicts: Counter[tuple[bytes, bytes]] = Counter()

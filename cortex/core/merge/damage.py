@@ -302,7 +302,7 @@ def _find_personal_note_damage(sides: MergeSides, result: Tree) -> list[MergeDam
         # added one may be the same note.
         renamed = [path for path in base if path not in side and other.get(path) != base[path]]
         # Nor has the result one that is in no base: of several bases only what all have counts.
-        is_gone = any(path not in {**base, **side, **result} for path in other)
+        is_gone = bool(other.keys() - base.keys() - side.keys() - result.keys())
         damages += [
             MergeDamage(MIXED, "", path, side[path])
             for path in added

@@ -73,7 +73,7 @@ def normalize_now(vault: Vault, caller: Caller, event: Event) -> NormalizeNowRes
     problems += [] if healed else try_heal(vault, caller)
     if not done.outcomes:
         return _result_of_earlier_run(vault, caller, event)
-    return NormalizeNowResult(tuple(done.outcomes), tuple(problems))
+    return NormalizeNowResult(tuple(done.outcomes), tuple(dict.fromkeys(problems)))
 
 
 def _normalize_event(vault: Vault, caller: Caller, event: Event) -> tuple[InboxNormalizer, bool]:

@@ -17,7 +17,7 @@ from functools import partial
 from itertools import product
 from typing import NamedTuple
 
-from cortex.core.merge.conflict_markers import marked_conflicts
+from cortex.core.merge.conflict_markers import marked_conflicts, without_markers
 from cortex.core.merge.damage import (
     DUPLICATED,
     LOST,
@@ -61,10 +61,10 @@ from cortex.vault.state import store
 _STATE_FILE = "merges-checked"  # in the state folder: the commit up to which all were looked at
 # The newest merges of one pass; more come at once only with a long history of somebody else's.
 _MAX_MERGES, _MAX_MERGES_AT_FIRST = 50, 20
+_MAX_COPIES = 200  # commits of a rebase, say: each takes 25 ms
 _SYNC_SUBJECT_PREFIX = "cortex: merge "  # of merges that sync made, and looked at
+_MAX_REFLOG_BYTES = 16_000_000
 _TIMEOUT_SECONDS = 30.0  # for a look through the history
-# What somebody changed who had a merge before them, on any way from there.
-_CHANGES_BEHIND = ("--no-merges", "--full-history", "--ancestry-path")
 _STATE_RE = re.compile(rb"([0-9a-f]{40,64}|) ((?:\d+-\d+)?)\n")
 
 
@@ -74,6 +74,7 @@ class DamagingCommit(NamedTuple):
     damage: MergeDamage
     commit: str
     base: bytes  # the text of a lost note before that merge
+    in_history: str  # the commit, or the one in HEAD's history that was made of it
 
 
 def repair_git_merges(vault: Vault, caller: Caller) -> tuple[list[MergeResolution], list[Problem]]:
@@ -88,7 +89,9 @@ def repair_git_merges(vault: Vault, caller: Caller) -> tuple[list[MergeResolutio
     last, last_stamp = _read_state(vault)
     if stamp and stamp == last_stamp:
         return [], []
+    offset = int(last_stamp.rpartition("-")[2] or 0)
     last = git_cli.find_commit(root, last) if last else ""  # a clone made anew has not got it
+    last = _committed_since(log, offset) or last
     head = git_cli.head_commit(root)
     if not head:  # before the first commit
         return [], []
@@ -96,7 +99,7 @@ def repair_git_merges(vault: Vault, caller: Caller) -> tuple[list[MergeResolutio
     problems: list[Problem] = []
     restored: dict[str, str] = {}  # id or path of a lost note -> where it is back
     found = _find_all_damage(root, last, head) if last != head else []
-    found += _find_stash_damage(vault, caller, int(last_stamp.rpartition("-")[2] or 0))
+    found += _find_stash_damage(vault, caller, offset)
     for wrong in found:
         try:
             done, problem = _repair_damage(vault, caller, wrong, restored)
@@ -108,6 +111,14 @@ def repair_git_merges(vault: Vault, caller: Caller) -> tuple[list[MergeResolutio
     # A repair that is thrown away before it is committed is made again when git has run.
     _write_state(vault, last if resolved else head, stamp)
     return resolved, problems
+
+
+def _committed_since(log: str, offset: int) -> str:
+    """The commit at which the reflog had so many bytes, if people have only committed since: then
+    they have seen what was repaired there. Empty if git has done anything else, or nothing."""
+    entries = files.read_bounded(log, _MAX_REFLOG_BYTES)[offset:].splitlines() if offset else []
+    is_seen = all(b"\tcommit: " in entry for entry in entries)
+    return entries[0].partition(b" ")[0].decode("ascii", "replace") if entries and is_seen else ""
 
 
 def _find_all_damage(root: str, last: str, head: str) -> list[DamagingCommit]:
@@ -122,13 +133,15 @@ def _find_all_damage(root: str, last: str, head: str) -> list[DamagingCommit]:
         commit, *sides = parents.split()
         if len(sides) == 2 and not subject.startswith(_SYNC_SUBJECT_PREFIX):
             found += _find_merge_damage(root, merging.revisions_between(root, *sides), commit)
-    if last:  # all commits of a rebase, however many
-        del since[0]
-    for commits, result in (*squashed_commits(root, *since), *reverted_commits(root, *since)):
+    if last:
+        since[0] = f"--max-count={_MAX_COPIES}"
+    reverted = reverted_commits(root, *since) if last else ()  # it reads all of a history
+    for commits, result in (*squashed_commits(root, *since), *reverted):
         found += _find_merge_damage(root, commits, result, is_merge=False)
     for one in copied_commits(root, *since):
         damages = _find_merge_damage(root, one.merged, one.copy, is_merge=False)
-        found += [each for each in damages if one.is_sure or _is_addition(root, each)]
+        damages = [each for each in damages if one.is_sure or _is_addition(root, each)]
+        found += [each._replace(in_history=one.in_history) for each in damages]
     return found
 
 
@@ -140,7 +153,15 @@ def _is_addition(root: str, wrong: DamagingCommit) -> bool:
     if stray.kind == MIXED:
         before, after = after, objects.read_at_revision(root, wrong.commit, stray.path) or b""
     is_of_one_note = stray.kind in (LOST, MIXED)
-    return not is_of_one_note or bool(set(after.splitlines()) - set(before.splitlines()))
+    return not is_of_one_note or bool(_added_lines(before, after))
+
+
+def _added_lines(before: bytes, after: bytes) -> set[bytes]:
+    """The lines that one text has and another has not; of their bodies alone where these differ:
+    `updated` is another one with each edit."""
+    was, now = notes.read(before).body, notes.read(after).body
+    texts = (before, after) if was == now else (was, now)
+    return set(texts[1].splitlines()) - set(texts[0].splitlines())
 
 
 def _find_merge_damage(
@@ -178,7 +199,7 @@ def _find_merge_damage(
         sure |= {id(one) for one in gone if one.id and one.id in renamed_ids}
     texts = {note_id(data) or path: data for path, data in merged.sides.base.items()}
     return [
-        DamagingCommit(stray, result, texts.get(stray.id or stray.path, b""))
+        DamagingCommit(stray, result, texts.get(stray.id or stray.path, b""), result)
         for stray in found
         if stray.kind in (WRONG_EVENT, DUPLICATED, UNREADABLE) or id(stray) in sure
     ]
@@ -255,7 +276,7 @@ def _repair_damage(
     if path := restored.get(stray.id or stray.path) if stray.kind == LOST else None:
         # Another merge had lost it, too: what each had changed in it.
         now = files.read(vault.root, path)
-        files.replace(vault.root, path, merge_notes(wrong.base, now, stray.data)[0], now)
+        files.replace(vault.root, path, _merge_without_conflicts(wrong.base, now, stray.data), now)
         return None, None
     there = existing_paths(vault, caller, stray.id, is_event=stray.kind == WRONG_EVENT)
     if stray.kind == DUPLICATED:
@@ -297,7 +318,9 @@ def _restore_own_text(
     mixed = mixed.replace(b"\r\n", b"\n")
     if _is_written_since(root, wrong, mixed, now, path):
         return None, None
-    own = stray.data if now == mixed else _subtract_mixed_text(mixed, now, stray.data)
+    own = stray.data if now == mixed else _merge_without_conflicts(mixed, now, stray.data)
+    if own == now:
+        return None, None
     files.replace(root, path, own, current)
     what = "merged its fields line by line; they are merged one by one"
     if stray.kind == MIXED:
@@ -309,22 +332,22 @@ def _is_written_since(
     root: str, wrong: DamagingCommit, mixed: bytes, now: bytes, path: str
 ) -> bool:
     """True if somebody wrote what git had mixed into a note into it again, after it was put right."""
-    added = set(mixed.splitlines()) - set(wrong.damage.data.splitlines())
-    words = ["log", *objects.RAW, "--no-renames", "--format=", *_CHANGES_BEHIND]
-    words += [f"{wrong.commit}..HEAD", "--", path, wrong.damage.path]
+    added = _added_lines(wrong.damage.data, mixed)
+    words = ["log", *objects.RAW, "--no-renames", "--format=", "--no-merges"]
+    words += [*_behind(root, wrong.in_history), "--", path, wrong.damage.path]
     changes = objects.list_raw(git_cli.run(root, words, timeout=_TIMEOUT_SECONDS))
     edits = [(one.old_blob, one.new_blob) for one in changes if one.status == "M"]
     texts = objects.read_blobs(root, [blob for edit in edits for blob in edit])
     pairs = [(texts.get(old, mixed), texts.get(new, mixed)) for old, new in edits]
     pairs.append((objects.read_at_revision(root, "HEAD", path) or mixed, now))
     return bool(added) and any(
-        added.isdisjoint(old.splitlines()) and added <= set(new.splitlines()) for old, new in pairs
+        added.isdisjoint(old.splitlines()) and added & set(new.splitlines()) for old, new in pairs
     )
 
 
-def _subtract_mixed_text(mixed: bytes, now: bytes, own: bytes) -> bytes:
-    """The note without what a merge has mixed into it, which belongs to another: no conflict."""
-    heads, bodies = zip(*(_split_frontmatter(text) for text in (mixed, now, own)), strict=True)
+def _merge_without_conflicts(base: bytes, ours: bytes, theirs: bytes) -> bytes:
+    """The note with both changes; of its body all lines where both changed the same ones."""
+    heads, bodies = zip(*map(_split_frontmatter, (base, ours, theirs)), strict=True)
     head, _ = merge_notes(*heads)
     return head + b"".join(merge_lines(*(body.splitlines(keepends=True) for body in bodies)))
 
@@ -338,7 +361,7 @@ def _split_frontmatter(data: bytes) -> tuple[bytes, bytes]:
 def _restore_lost_note(root: str, wrong: DamagingCommit) -> MergeResolution | None:
     """Write a note or event that a merge has lost, unless its path was changed since."""
     stray, path = wrong.damage, wrong.damage.path
-    words = ["rev-list", "-1", *_CHANGES_BEHIND, f"{wrong.commit}..HEAD", "--", path]
+    words = ["rev-list", "-1", "--no-merges", *_behind(root, wrong.in_history), "--", path]
     if git_cli.run_unchecked(root, words).stdout:
         return None
     is_there = files.exists(root, path) and note_id(files.read(root, path)) == stray.id
@@ -353,21 +376,26 @@ def _restore_lost_change(root: str, path: str, wrong: DamagingCommit) -> MergeRe
     """Make in a note the change that git took for one of another note: it was brought back from a
     side that had not got it. None if the note had it at any time since."""
     stray, now = wrong.damage, files.read(root, path)
-    before, after = (_split_frontmatter(text) for text in (wrong.base, stray.data))
-    # `updated` is another one with each edit.
-    part = 1 if before[1] != after[1] else 0
-    added = set(after[part].splitlines()) - set(before[part].splitlines())
-    later = (now, *_versions_behind(root, wrong.commit, path, stray.path))
+    own = without_markers(stray.data)  # as somebody committed them
+    added = _added_lines(wrong.base, own)
+    later = (now, *_versions_behind(root, wrong.in_history, path, stray.path))
     if not wrong.base or any(added <= set(text.splitlines()) for text in later):
         return None
-    files.replace(root, path, merge_notes(wrong.base, now, stray.data)[0], now)
+    files.replace(root, path, _merge_without_conflicts(wrong.base, now, own), now)
     return MergeResolution(path, "git had made a change of it in another note; it is here, too")
+
+
+def _behind(root: str, commit: str) -> list[str]:
+    """Words for `git log`: what was committed by those who had `commit` before them; what a stash
+    made is in no history, and all that HEAD has since then counts."""
+    is_in_history = git_cli.is_ancestor(root, commit, "HEAD")
+    return ["--full-history", *(["--ancestry-path"] if is_in_history else []), f"{commit}..HEAD"]
 
 
 def _versions_behind(root: str, commit: str, *paths: str) -> list[bytes]:
     """The texts that notes at these paths had in commits that have `commit` behind them."""
-    words = ["log", *objects.RAW, "--format=", "-m", "--full-history", "--ancestry-path"]
-    listed = git_cli.run(root, [*words, f"{commit}..HEAD", "--", *paths], timeout=_TIMEOUT_SECONDS)
+    words = ["log", *objects.RAW, "--format=", "-m", *_behind(root, commit), "--", *paths]
+    listed = git_cli.run(root, words, timeout=_TIMEOUT_SECONDS)
     return list(
         objects.read_blobs(root, [one.new_blob for one in objects.list_raw(listed)]).values()
     )

@@ -55,6 +55,7 @@ class CopiedCommit(NamedTuple):
 
     merged: MergeRevisions
     copy: str
+    in_history: str  # the copy, or where that was left behind the copy of it that was not
     is_sure: bool  # False: both are of one second, and it may be the other way round
 
 
@@ -99,7 +100,7 @@ def copied_commits(root: str, *since: str) -> list[CopiedCommit]:
                 and one.id in unseen - in_history
                 and one.commit_time != one.author_time  # it is a copy, too
             ]
-        found.append(_copy_of(same[0], copy))
+        found.append(_copy_of(same[0], copy, later or copy.id))
     pairs = [
         (one, copy)
         for one in new
@@ -108,7 +109,7 @@ def copied_commits(root: str, *since: str) -> list[CopiedCommit]:
     ]
     if pairs and not in_history:
         in_history = {one.id for one in _list_plain_commits(root, "HEAD", oldest)}
-    found += [_copy_of(one, copy) for one, copy in pairs if copy.id in in_history]
+    found += [_copy_of(one, copy, copy.id) for one, copy in pairs if copy.id in in_history]
     return found
 
 
@@ -117,9 +118,9 @@ def _is_original(one: _PlainCommit, copy: _PlainCommit) -> bool:
     return one.commit_time == one.author_time and copy.commit_time != copy.author_time
 
 
-def _copy_of(one: _PlainCommit, copy: _PlainCommit) -> CopiedCommit:
+def _copy_of(one: _PlainCommit, copy: _PlainCommit, in_history: str) -> CopiedCommit:
     merged = MergeRevisions((one.parent,), copy.parent, one.id)
-    return CopiedCommit(merged, copy.id, one.commit_time != copy.commit_time)
+    return CopiedCommit(merged, copy.id, in_history, one.commit_time != copy.commit_time)
 
 
 class _PlainCommit(NamedTuple):
@@ -133,9 +134,10 @@ class _PlainCommit(NamedTuple):
 
 
 def _list_plain_commits(root: str, *revisions: str) -> list[_PlainCommit]:
-    """The commits with one parent, the newest first."""
-    flags = ["--no-merges", "--min-parents=1", "--format=%H %P %at %ct %ae %s"]
-    words = ["log", "-z", *flags, *revisions, "--"]
+    """The commits with one parent that change the vault, the newest first; but what has no date."""
+    flags = ["--no-merges", "--min-parents=1", "--full-history", "--format=%H %P %at %ct %ae %s"]
+    words = ["log", "-z", *flags, *revisions, "--", "."]
     listed = git_cli.run_unchecked(root, words, timeout=_TIMEOUT_SECONDS).stdout
     lines = filter(None, listed.decode("utf-8", "replace").split("\0"))
-    return [_PlainCommit(*line.split(" ", 4)) for line in lines]
+    found = (_PlainCommit(*line.split(" ", 4)) for line in lines)
+    return [one for one in found if one.author_time.isdigit() and one.commit_time.isdigit()]

@@ -381,7 +381,7 @@ def made_commit(root: str, what: MergeState) -> str:
             if id_ == what.ours:  # where it began
                 break
             found = id_ if _REBASE_END_RE.match(message) else found
-        return found
+        return found if listed else git_cli.head_commit(root)  # git can keep none
     words = ["rev-list", "--merges", "--parents", "--ancestry-path", f"{what.theirs}..HEAD", "--"]
     for line in git_cli.run(root, words).decode("ascii").splitlines():
         id_, *parents = line.split()
