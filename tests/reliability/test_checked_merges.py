@@ -182,6 +182,23 @@ def test_a_revert_that_git_applied_to_another_note_takes_nothing_out_of_it(two) 
         assert LINE in each.texts()[Y]
 
 
+def test_what_was_taken_back_before_it_was_mixed_stays_away(two) -> None:
+    """A rebase has written both commits into another note: the one with the line, and the one that takes it back."""
+    a, b = two
+    heal(b.vault, b.caller())
+    before = (b.root / record_path(X)).read_text()
+    edit_x(b, at="2026-11-21T10:00:00Z")
+    b.git("revert", "--no-edit", "HEAD", at="2026-11-21T10:00:01Z")
+    replace_x(a)
+    a.git("push", "-q")
+    b.git("pull", "-q", "--rebase")
+    assert not (b.root / record_path(X)).exists()
+    meet(b, a)
+    for each in two:
+        assert LINE not in each.texts()[Y]
+        assert each.texts().get(X, before) == before
+
+
 def test_a_line_of_a_note_that_a_third_clone_has_deleted_too_is_back(two) -> None:
     a, b = two
     c = another(b)

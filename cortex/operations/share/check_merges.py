@@ -142,7 +142,29 @@ def _find_all_damage(root: str, last: str, head: str) -> list[DamagingCommit]:
         damages = _find_merge_damage(root, one.merged, one.copy, is_merge=False)
         damages = [each for each in damages if one.is_sure or _is_addition(root, each)]
         found += [each._replace(in_history=one.in_history) for each in damages]
-    return found
+    return _in_order(root, found, f"^{last}" if last else head)
+
+
+def _in_order(root: str, found: list[DamagingCommit], *since: str) -> list[DamagingCommit]:
+    """The damages in the order in which they were done. Left out is that git took lines out of a
+    note that it had mixed into it, as when the commit that did so was reverted."""
+    if len(found) > 1:
+        listed = git_cli.run(root, ["rev-list", "--topo-order", "HEAD", *since, "--"]).split()
+        number = {id_.decode("ascii"): at for at, id_ in enumerate(listed)}
+        found = sorted(found, key=lambda one: -number.get(one.in_history, len(number)))
+    mixed_in: dict[str, set[bytes]] = {}
+    kept = []
+    for one in found:
+        if one.damage.kind == MIXED:
+            mixed = objects.read_at_revision(root, one.commit, one.damage.path) or b""
+            before = mixed_in.setdefault(one.damage.id or one.damage.path, set())
+            taken = _added_lines(mixed, one.damage.data)
+            added = _added_lines(one.damage.data, mixed)
+            if taken and taken <= before and not added:
+                continue
+            before |= added
+        kept.append(one)
+    return kept
 
 
 def _is_addition(root: str, wrong: DamagingCommit) -> bool:
