@@ -354,6 +354,8 @@ def _is_written_since(
     root: str, wrong: DamagingCommit, mixed: bytes, now: bytes, path: str
 ) -> bool:
     """True if somebody wrote what git had mixed into a note into it again, after it was put right."""
+    if not git_cli.is_ancestor(root, wrong.in_history, "HEAD"):
+        return False  # of a stash: what it mixed is committed since, if at all
     added = _added_lines(wrong.damage.data, mixed)
     words = ["log", *objects.RAW, "--no-renames", "--format=", "--no-merges"]
     words += [*_behind(root, wrong.in_history), "--", path, wrong.damage.path]
