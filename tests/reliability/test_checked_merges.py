@@ -199,6 +199,25 @@ def test_what_was_taken_back_before_it_was_mixed_stays_away(two) -> None:
         assert each.texts().get(X, before) == before
 
 
+def test_a_field_that_an_octopus_has_written_twice_stands_once(two) -> None:
+    _, b = two
+    heal(b.vault, b.caller())
+    text = (b.root / record_path(X)).read_text()
+    places = {"one": "type: decision\n", "other": "tags: [storage]\n"}
+    for branch, line in places.items():
+        b.git("switch", "-qc", branch, "main")
+        b.write(record_path(X), text.replace(line, f"{line}due: 2026-12-19\n"))
+        b.commit()
+    b.git("switch", "-q", "main")
+    b.write("mine too.md", "x\n")
+    b.commit()
+    b.git("merge", "-q", "--no-edit", *places)
+    assert b.texts()[X].count("due: 2026-12-19") == 2
+    heal(b.vault, b.caller())
+    assert b.texts()[X].count("due: 2026-12-19") == 1
+    b.sync()
+
+
 def test_a_line_of_a_note_that_a_third_clone_has_deleted_too_is_back(two) -> None:
     a, b = two
     c = another(b)

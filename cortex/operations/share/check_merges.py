@@ -32,7 +32,7 @@ from cortex.core.merge.lines import merge_lines
 from cortex.core.merge.merge_plan import MergeResolution
 from cortex.core.merge.note_versions import Tree, note_id
 from cortex.core.model.caller import Caller
-from cortex.core.model.layout import is_event_path
+from cortex.core.model.layout import is_among_briefings, is_event_path
 from cortex.core.model.problem import CortexError, Problem, reason_of
 from cortex.core.notes import note as notes
 from cortex.core.text.strings import short_hash
@@ -133,6 +133,8 @@ def _find_all_damage(root: str, last: str, head: str) -> list[DamagingCommit]:
         commit, *sides = parents.split()
         if len(sides) == 2 and not subject.startswith(_SYNC_SUBJECT_PREFIX):
             found += _find_merge_damage(root, merging.revisions_between(root, *sides), commit)
+        elif len(sides) > 2:
+            found += _find_octopus_damage(root, sides, commit)
     if last:
         since[0] = f"--max-count={_MAX_COPIES}"
     reverted = reverted_commits(root, *since) if last else ()  # it reads all of a history
@@ -225,6 +227,28 @@ def _find_merge_damage(
         for stray in found
         if stray.kind in (WRONG_EVENT, DUPLICATED, UNREADABLE) or id(stray) in sure
     ]
+
+
+def _find_octopus_damage(root: str, sides: list[str], commit: str) -> list[DamagingCommit]:
+    """The notes of which a merge of more than two commits has written a field twice; git follows no
+    renames in it."""
+    prefix = objects.prefix(root)
+    changes = objects.changes_between(root, sides[0], commit, os.fsdecode(prefix) or ".")
+    paths = [os.fsdecode(one.path.removeprefix(prefix)) for one in changes if one.status == "M"]
+    made = objects.read_committed(root, [path for path in paths if path.endswith(".md")], commit)
+    found = []
+    for path, text in made.items():
+        if is_event_path(path) or is_among_briefings(path) or not notes.read(text).problems:
+            continue
+        merged = objects.read_at_revision(root, sides[0], path) or b""
+        for side in sides[1:]:
+            base = merging.revisions_between(root, sides[0], side).bases[0]
+            before, theirs = (objects.read_at_revision(root, at, path) for at in (base, side))
+            merged = merged if theirs is None else merge_notes(before or b"", merged, theirs)[0]
+        if not notes.read(merged).problems:
+            damage = MergeDamage(UNREADABLE, note_id(text), path, merged)
+            found.append(DamagingCommit(damage, commit, b"", commit))
+    return found
 
 
 def _find_stash_damage(vault: Vault, caller: Caller, offset: int) -> list[DamagingCommit]:
