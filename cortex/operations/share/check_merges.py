@@ -38,11 +38,7 @@ from cortex.core.notes import note as notes
 from cortex.core.text.strings import short_hash
 from cortex.index.filters import NoteFilter
 from cortex.index.refresh import query_index
-from cortex.operations.share.copied_commits import (
-    copied_commits,
-    reverted_commits,
-    squashed_commits,
-)
+from cortex.operations.share.copied_commits import copied_commits, squashed_or_reverted
 from cortex.operations.share.duplicates import join_files
 from cortex.operations.share.misnamed_events import restore_event_text
 from cortex.operations.share.resolve_conflicts import (
@@ -137,8 +133,7 @@ def _find_all_damage(root: str, last: str, head: str) -> list[DamagingCommit]:
             found += _find_octopus_damage(root, sides, commit)
     if last:
         since[0] = f"--max-count={_MAX_COPIES}"
-    reverted = reverted_commits(root, *since) if last else ()  # it reads all of a history
-    for commits, result in (*squashed_commits(root, *since), *reverted):
+    for commits, result in squashed_or_reverted(root, *since):
         found += _find_merge_damage(root, commits, result, is_merge=False)
     for one in copied_commits(root, *since):
         damages = _find_merge_damage(root, one.merged, one.copy, is_merge=False)

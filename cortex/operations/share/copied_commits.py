@@ -14,28 +14,17 @@ from cortex.vault.git import git_cli, merging
 from cortex.vault.git.merging import MergeRevisions
 
 _TIMEOUT_SECONDS = 30.0  # for a look through the history
+_MESSAGE_LINES = ("^Squashed commit of the following:", "^This reverts commit ")
 _REVERTED_RE = re.compile(
     r"(?m)^This reverts commit ([0-9a-f]{40,64})(?:, reversing\nchanges made to ([0-9a-f]{40,64}))?\."
 )
 
 
-def squashed_commits(root: str, *since: str) -> Iterator[tuple[MergeRevisions, str]]:
-    """The new commits that `git merge --squash` has made of commits that are known here: what was
-    merged, and the commit. A copy of one, made on another commit, is none."""
-    flags = ["--no-merges", "--min-parents=1", "--grep=^Squashed commit of the following:"]
-    words = ["log", "-z", *flags, "--format=%H %P%n%B", *since, "--"]
-    listed = git_cli.run_unchecked(root, words, timeout=_TIMEOUT_SECONDS).stdout
-    for entry in filter(None, listed.decode("utf-8", "replace").split("\0")):
-        commit, parent = entry.partition("\n")[0].split()
-        named, last = merging.find_squashed(root, entry)
-        if last and named == _list_commits(root, f"{parent}..{last}"):
-            yield merging.revisions_between(root, parent, last), commit
-
-
-def reverted_commits(root: str, *since: str) -> Iterator[tuple[MergeRevisions, str]]:
-    """The new commits that `git revert` has made of commits that are known here: what was merged,
-    and the commit."""
-    flags = ["--no-merges", "--min-parents=1", "--grep=^This reverts commit "]
+def squashed_or_reverted(root: str, *since: str) -> Iterator[tuple[MergeRevisions, str]]:
+    """The new commits that `git merge --squash` or `git revert` has made of commits that are known
+    here, as their messages say: what was merged, and the commit. A copy of a squashed one, made on
+    another commit, is none."""
+    flags = ["--no-merges", "--min-parents=1", *(f"--grep={line}" for line in _MESSAGE_LINES)]
     words = ["log", "-z", *flags, "--format=%H %P%n%B", *since, "--"]
     listed = git_cli.run_unchecked(root, words, timeout=_TIMEOUT_SECONDS).stdout
     for entry in filter(None, listed.decode("utf-8", "replace").split("\0")):
@@ -44,6 +33,9 @@ def reverted_commits(root: str, *since: str) -> Iterator[tuple[MergeRevisions, s
             before = git_cli.find_commit(root, other or f"{reverted}^")
             if before and git_cli.find_commit(root, reverted):
                 yield MergeRevisions((reverted,), parent, before), commit
+        named, last = merging.find_squashed(root, entry)
+        if last and named == _list_commits(root, f"{parent}..{last}"):
+            yield merging.revisions_between(root, parent, last), commit
 
 
 def _list_commits(root: str, revisions: str) -> set[str]:
