@@ -357,40 +357,59 @@ def test_a_note_that_a_person_deletes_before_its_repair_is_committed_stays_away(
     assert heal(a.vault, a.caller()).brought_back == ()
 
 
-def test_a_change_that_was_lost_is_brought_back_without_markers(two) -> None:
-    """The note came back with another change of the same line."""
-    a, b = two
+def lose_a_change(a: Clone, b: Clone, changed: str, back: str) -> None:
+    """a changes X, and git makes that change in Y; b brings X back with another change."""
     heal(a.vault, a.caller())
-    old = (b.root / record_path(X)).read_text()
-    a.write(record_path(X), old.replace("easy to copy.", "easy to copy. Measured by a."))
+    a.write(record_path(X), changed)
     a.commits()
     replace_x(b)
     b.git("pull", "-q", "--no-rebase", "--no-edit")
-    b.write(record_path(X), old.replace("easy to copy.", "easy to copy. Weighed by b."))
+    b.write(record_path(X), back)
     b.commits()
     meet(a, b)
+
+
+def test_a_change_that_was_lost_is_brought_back_without_markers(two) -> None:
+    """The note came back with another change of the same line."""
+    old = (two[0].root / record_path(X)).read_text()
+    texts = [old.replace("copy.", f"copy. {verb} twice.") for verb in ("Measured", "Weighed")]
+    lose_a_change(*two, *texts)
     for each in two:
-        assert "Measured by a." in each.texts()[X]
-        assert "Weighed by b." in each.texts()[X]
+        assert "Measured twice." in each.texts()[X]
+        assert "Weighed twice." in each.texts()[X]
         assert "<<<<" not in each.texts()[X]
 
 
 def test_a_lost_change_that_holds_markers_is_brought_back_once(two) -> None:
     """Somebody had committed them."""
-    a, b = two
-    heal(a.vault, a.caller())
-    old = (b.root / record_path(X)).read_text()
-    a.write(record_path(X), f"{old}<<<<<<< ours\n{LINE}\n=======\nweighed\n>>>>>>> theirs\n")
-    a.commits()
-    replace_x(b)
-    b.git("pull", "-q", "--no-rebase", "--no-edit")
-    b.write(record_path(X), old.replace("Use files.", "Use files, says b."))
-    b.commits()
-    meet(a, b)
+    old = (two[0].root / record_path(X)).read_text()
+    changed = f"{old}<<<<<<< ours\n{LINE}\n=======\nweighed\n>>>>>>> theirs\n"
+    lose_a_change(*two, changed, old.replace("Use files.", "Use files, says b."))
     for each in two:
         assert "Use files, says b." in each.texts()[X]
         assert f"{LINE}\nweighed\n" in each.texts()[X]
         assert "<<<<" not in each.texts()[X]
+
+
+def test_a_log_that_git_has_shortened_hides_no_merge(two) -> None:
+    """The place up to which it was read lies in the entry behind that of the merge then."""
+    a, b = two
+    for number in range(8):
+        a.write("diary.md", f"day {number}\n")
+        a.commit()
+    a.git("push", "-q")
+    b.git("pull", "-q")
+    heal(a.vault, a.caller())
+    read = len((a.root / ".git/logs/HEAD").read_bytes())
+    mix(a, b)
+    a.git("pull", "-q")
+    a.write("diary.md", "later\n")
+    a.commit()
+    log = (a.root / ".git/logs/HEAD").read_bytes()
+    last = len(log.splitlines(keepends=True)[-1])
+    (a.root / ".git/logs/HEAD").write_bytes(log[len(log) - last - read + 20 :])
+    heal(a.vault, a.caller())
+    both_survive(a)
 
 
 @pytest.mark.parametrize("log", [True, False])

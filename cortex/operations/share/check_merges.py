@@ -59,6 +59,7 @@ _STATE_FILE = "merges-checked"  # in the state folder: the commit up to which al
 _MAX_MERGES, _MAX_MERGES_AT_FIRST = 50, 20
 _MAX_COPIES = 200  # commits of a rebase, say: each takes 25 ms
 _SYNC_SUBJECT_PREFIX = "cortex: merge "  # of merges that sync made, and looked at
+_COMMIT_ENTRY_RE = re.compile(rb"([0-9a-f]{40,64}) [0-9a-f]{40,64} .*\tcommit: ")  # in the reflog
 _MAX_REFLOG_BYTES = 16_000_000
 _TIMEOUT_SECONDS = 30.0  # for a look through the history
 _STATE_RE = re.compile(rb"([0-9a-f]{40,64}|) ((?:\d+-\d+)?)\n")
@@ -113,8 +114,9 @@ def _committed_since(log: str, offset: int) -> str:
     """The commit at which the reflog had so many bytes, if people have only committed since: then
     they have seen what was repaired there. Empty if git has done anything else, or nothing."""
     entries = files.read_bounded(log, _MAX_REFLOG_BYTES)[offset:].splitlines() if offset else []
-    is_seen = all(b"\tcommit: " in entry for entry in entries)
-    return entries[0].partition(b" ")[0].decode("ascii", "replace") if entries and is_seen else ""
+    # An entry that begins elsewhere: git has shortened the log.
+    commits = [_COMMIT_ENTRY_RE.match(entry) for entry in entries]
+    return commits[0][1].decode("ascii") if commits and commits[0] and all(commits) else ""
 
 
 def _find_all_damage(root: str, last: str, head: str) -> list[DamagingCommit]:
