@@ -1115,9 +1115,18 @@ def taken_back(a: Clone, b: Clone) -> tuple[str, ...]:
     return ("revert", "--continue")
 
 
+def squashed(a: Clone, b: Clone) -> tuple[str, ...]:
+    """b takes what a did as one commit of its own."""
+    b.git("fetch", "-q")
+    b.git("merge", "--squash", "origin/main", code=1)
+    return ("commit", "--no-edit")
+
+
 @pytest.mark.parametrize("has_drivers", [False], ids=["no drivers"])
 @pytest.mark.parametrize("verb", ["doctor", "sync"])
-@pytest.mark.parametrize("way", [merged, rebased, picked, taken_back], ids=lambda way: way.__name__)
+@pytest.mark.parametrize(
+    "way", [merged, rebased, picked, taken_back, squashed], ids=lambda way: way.__name__
+)
 def test_markers_that_git_stages_are_taken_out_before_a_person_commits_them(
     two, way: Callable[[Clone, Clone], tuple[str, ...]], verb
 ) -> None:

@@ -316,6 +316,36 @@ def test_what_a_squashed_merge_has_mixed_is_put_right(two) -> None:
     both_survive(a)
 
 
+@pytest.mark.parametrize("repaired", [False, True])
+def test_what_a_merge_among_the_squashed_commits_had_lost_is_brought_back(two, repaired) -> None:
+    """The note comes back from there alone: since the squashed branch had merged main, that it is gone
+    looks like a deletion."""
+    a, b = two
+    b.git("switch", "-qc", "side")
+    remove_and_save_alike(b)
+    b.commit()
+    b.git("switch", "-q", "main")
+    b.add_line(record_path(X), "measured on two machines")
+    b.commit()
+    b.git("switch", "-q", "side")
+    b.git("merge", "-q", "--no-edit", "main")
+    shutil.rmtree(b.root / ".git/cortex-displaced", ignore_errors=True)
+    if repaired:
+        heal(b.vault, b.caller())
+        b.commit()
+        b.git("rm", "-q", record_path(X))
+        b.git("commit", "-qm", "taken out on purpose")
+    b.git("switch", "-q", "main")
+    b.git("merge", "-q", "--squash", "side")
+    b.git("commit", "-q", "--no-edit")
+    assert X not in b.texts()
+    meet(b, a)
+    if repaired:
+        assert X not in a.texts()
+    else:
+        both_survive(a)
+
+
 def test_what_a_person_takes_out_of_a_squashed_merge_stays_out(two) -> None:
     _, b = two
     b.git("switch", "-qc", "side")

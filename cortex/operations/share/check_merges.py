@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterator
 from functools import partial
 from itertools import product
 from typing import NamedTuple
@@ -135,20 +136,35 @@ def _find_all_damage(root: str, last: str, head: str) -> list[DamagingCommit]:
             found += _find_octopus_damage(root, sides, commit)
     if last:
         since[0] = f"--max-count={_MAX_COPIES}"
-    for commits, result in squashed_or_reverted(root, *since):
+    for commits, result, is_squashed in squashed_or_reverted(root, *since):
         found += _find_merge_damage(root, commits, result, is_merge=False)
+        if is_squashed:
+            found += _find_squashed_damage(root, commits, result)
     for one in copied_commits(root, *since):
         damages = _find_merge_damage(root, one.merged, one.copy, is_merge=False)
         damages = [each for each in damages if one.is_sure or _is_addition(root, each)]
         found += [each._replace(in_history=one.in_history) for each in damages]
-    return _in_order(root, found, f"^{last}" if last else head)
+    return _in_order(root, found, head, *([f"^{last}"] if last else []))
+
+
+def _find_squashed_damage(
+    root: str, commits: MergeRevisions, result: str
+) -> Iterator[DamagingCommit]:
+    """The damage in the merges, squashed ones too, that `git merge --squash` has put into one
+    commit, but what was put right among them."""
+    for one in _find_all_damage(root, commits.ours, commits.theirs):
+        since = _behind(root, one.in_history, commits.theirs)
+        words = ["rev-list", "-1", "--no-merges", *since, "--", one.damage.path]
+        is_missing = one.damage.kind in (LOST, WRONG_EVENT)
+        if not (is_missing and git_cli.run_unchecked(root, words).stdout):
+            yield one._replace(in_history=result)
 
 
 def _in_order(root: str, found: list[DamagingCommit], *since: str) -> list[DamagingCommit]:
     """The damages in the order in which they were done. Left out is that git took lines out of a
     note that it had mixed into it, as when the commit that did so was reverted."""
     if len(found) > 1:
-        listed = git_cli.run(root, ["rev-list", "--topo-order", "HEAD", *since, "--"]).split()
+        listed = git_cli.run(root, ["rev-list", "--topo-order", *since, "--"]).split()
         number = {id_.decode("ascii"): at for at, id_ in enumerate(listed)}
         found = sorted(found, key=lambda one: -number.get(one.in_history, len(number)))
     mixed_in: dict[str, set[bytes]] = {}
@@ -430,11 +446,11 @@ def _restore_lost_change(root: str, path: str, wrong: DamagingCommit) -> MergeRe
     return MergeResolution(path, "git had made a change of it in another note; it is here, too")
 
 
-def _behind(root: str, commit: str) -> list[str]:
+def _behind(root: str, commit: str, head: str = "HEAD") -> list[str]:
     """Words for `git log`: what was committed by those who had `commit` before them; what a stash
-    made is in no history, and all that HEAD has since then counts."""
-    is_in_history = git_cli.is_ancestor(root, commit, "HEAD")
-    return ["--full-history", *(["--ancestry-path"] if is_in_history else []), f"{commit}..HEAD"]
+    made is in no history, and all that the head has since then counts."""
+    is_in_history = git_cli.is_ancestor(root, commit, head)
+    return ["--full-history", *(["--ancestry-path"] if is_in_history else []), f"{commit}..{head}"]
 
 
 def _versions_behind(root: str, commit: str, *paths: str) -> list[bytes]:

@@ -20,10 +20,10 @@ _REVERTED_RE = re.compile(
 )
 
 
-def squashed_or_reverted(root: str, *since: str) -> Iterator[tuple[MergeRevisions, str]]:
+def squashed_or_reverted(root: str, *since: str) -> Iterator[tuple[MergeRevisions, str, bool]]:
     """The new commits that `git merge --squash` or `git revert` has made of commits that are known
-    here, as their messages say: what was merged, and the commit. A copy of a squashed one, made on
-    another commit, is none."""
+    here, as their messages say: what was merged, the commit, and whether it is a squashed merge. A
+    copy of one of these, made on another commit, is none."""
     flags = ["--no-merges", "--min-parents=1", *(f"--grep={line}" for line in _MESSAGE_LINES)]
     words = ["log", "-z", *flags, "--format=%H %P%n%B", *since, "--"]
     listed = git_cli.run_unchecked(root, words, timeout=_TIMEOUT_SECONDS).stdout
@@ -32,10 +32,10 @@ def squashed_or_reverted(root: str, *since: str) -> Iterator[tuple[MergeRevision
         for reverted, other in _REVERTED_RE.findall(entry):
             before = git_cli.find_commit(root, other or f"{reverted}^")
             if before and git_cli.find_commit(root, reverted):
-                yield MergeRevisions((reverted,), parent, before), commit
+                yield MergeRevisions((reverted,), parent, before), commit, False
         named, last = merging.find_squashed(root, entry)
         if last and named == _list_commits(root, f"{parent}..{last}"):
-            yield merging.revisions_between(root, parent, last), commit
+            yield merging.revisions_between(root, parent, last), commit, True
 
 
 def _list_commits(root: str, revisions: str) -> set[str]:

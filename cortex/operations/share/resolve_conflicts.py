@@ -58,7 +58,7 @@ def resolve_user_merge(root: str) -> tuple[tuple[MergeResolution, ...], tuple[Pr
             decided += repaired
         if not waiting and merging.load_in_progress(root) is None:
             merging.clear_state(root)
-    if how != unnamed:
+    if how != "stash":
         repaired, problems = _take_out_staged_markers(root, how)
         decided, waiting = [*decided, *repaired], [*waiting, *problems]
     return tuple(dict.fromkeys(decided)), tuple(waiting)
