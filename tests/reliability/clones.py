@@ -19,6 +19,7 @@ import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from cortex.core.merge.note_versions import note_id
 from cortex.core.model import session_note as sessions
 from cortex.core.model.caller import Caller, no_progress
 from cortex.core.model.layout import AT_ROOT
@@ -155,7 +156,7 @@ class Clones:
         return [
             path
             for path, data in self.notes(clone).items()
-            if not path.startswith(("events/", "inbox/")) and notes.read(data).get("id")
+            if not path.startswith(("events/", "inbox/")) and note_id(data)
         ]
 
     def some_record(self, clone: int) -> str:
@@ -166,7 +167,7 @@ class Clones:
     def observe(self, clone: int) -> None:
         """Learn of events and records that Cortex has made, as their first writer wrote them."""
         for path, data in self.notes(clone).items():
-            id_ = notes.read(data).get("id")
+            id_ = note_id(data)
             if path.startswith(("events/", "inbox/pending/")) and id_ == Path(path).stem:
                 if id_ not in self.events:
                     self.events[id_] = data
@@ -401,7 +402,7 @@ class Clones:
 
     def forget(self, text: str) -> str:
         """Somebody deletes a note that says this; its id."""
-        id_ = notes.read(text.encode("utf-8", "surrogateescape")).get("id")
+        id_ = note_id(text.encode("utf-8", "surrogateescape"))
         self.deleted.add(id_)
         self.removed |= set(WORD.findall(text))
         return id_
@@ -564,7 +565,7 @@ class Clones:
                     # Whoever takes a repair of Cortex's back wants that text in that note.
                     before = self.git(root, "show", f"{id_}^:{path}", fails=True)
                     for word in WORD.findall(before):
-                        named = notes.read(before.encode()).get("id")
+                        named = note_id(before.encode())
                         self.owners.setdefault(word, set()).add(named)
                 self.git(root, "revert", "--no-edit", id_, fails=True)
                 self.mended(clone)
@@ -738,8 +739,9 @@ class Clones:
         """The notes with a conflict marker in their frontmatter."""
         found = []
         for path, data in self.notes(clone).items():
-            note = notes.read(data)
-            head = data[: len(data) - len(note.body)].decode("utf-8", "replace")
+            if not any(marker.encode() in data for marker in MARKERS):
+                continue
+            head = data[: len(data) - len(notes.read(data).body)].decode("utf-8", "replace")
             if any(line.startswith(MARKERS) for line in head.splitlines()):
                 found.append(path)
         return found
@@ -801,7 +803,7 @@ class Clones:
         """The ids that more than one file says: id -> paths."""
         found: dict[str, list[str]] = {}
         for path, data in held.items():
-            if not path.startswith("events/") and (id_ := notes.read(data).get("id")):
+            if not path.startswith("events/") and (id_ := note_id(data)):
                 found.setdefault(id_, []).append(path)
         return {id_: paths for id_, paths in found.items() if len(paths) > 1}
 
@@ -818,11 +820,7 @@ class Clones:
         if (
             gone := self.made
             - self.deleted
-            - {
-                notes.read(data).get("id")
-                for path, data in held.items()
-                if not path.startswith("events/")
-            }
+            - {note_id(data) for path, data in held.items() if not path.startswith("events/")}
         ):
             raise Lost(f"records that nobody deleted are gone: {gone}")
         text = {

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import NamedTuple, TypeAlias
 
 from cortex.core.model.layout import BRIEFINGS_FOLDER, is_among_briefings, is_event_path
@@ -169,6 +170,7 @@ def has_own_id(path: str, data: bytes) -> bool:
     return note_id(data) == stem_of(path)
 
 
+@lru_cache(maxsize=1024)  # a merge asks for each of its notes again and again
 def note_id(data: bytes) -> str:
     """The id in a note's frontmatter; empty if it has none."""
     return notes.read(data).get("id")
