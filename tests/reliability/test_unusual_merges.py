@@ -316,34 +316,20 @@ def test_what_a_squashed_merge_has_mixed_is_put_right(two) -> None:
     both_survive(a)
 
 
-@pytest.mark.parametrize("repaired", [False, True])
-def test_what_a_merge_among_the_squashed_commits_had_lost_is_brought_back(two, repaired) -> None:
-    """The note comes back from there alone: since the squashed branch had merged main, that it is gone
-    looks like a deletion."""
+def test_a_stash_that_is_put_back_twice_leaves_what_was_staged_in_between(two) -> None:
+    """The stash deletes a note; git leaves untracked the file that it was moved to, and edited in."""
     a, b = two
-    b.git("switch", "-qc", "side")
-    remove_and_save_alike(b)
-    b.commit()
-    b.git("switch", "-q", "main")
-    b.add_line(record_path(X), "measured on two machines")
-    b.commit()
-    b.git("switch", "-q", "side")
-    b.git("merge", "-q", "--no-edit", "main")
-    shutil.rmtree(b.root / ".git/cortex-displaced", ignore_errors=True)
-    if repaired:
-        heal(b.vault, b.caller())
-        b.commit()
-        b.git("rm", "-q", record_path(X))
-        b.git("commit", "-qm", "taken out on purpose")
-    b.git("switch", "-q", "main")
-    b.git("merge", "-q", "--squash", "side")
-    b.git("commit", "-q", "--no-edit")
-    assert X not in b.texts()
-    meet(b, a)
-    if repaired:
-        assert X not in a.texts()
-    else:
-        both_survive(a)
+    a.git("mv", record_path(X), record_path(Z))
+    a.commits()
+    b.git("mv", record_path(X), "records/decision/moved.md")
+    b.git("reset", "-q")
+    b.add_line("records/decision/moved.md", "measured")
+    b.git("stash", "-q")
+    b.git("pull", "-q", "--no-rebase")
+    for _ in range(2):
+        b.git("stash", "apply", "-q", code=1)
+        b.fix()
+        assert "measured" in b.texts()[X]
 
 
 def test_what_a_person_takes_out_of_a_squashed_merge_stays_out(two) -> None:

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
 from functools import partial
 from itertools import product
 from typing import NamedTuple
@@ -120,9 +119,12 @@ def _committed_since(log: str, offset: int) -> str:
     return commits[0][1].decode("ascii") if commits and commits[0] and all(commits) else ""
 
 
-def _find_all_damage(root: str, last: str, head: str) -> list[DamagingCommit]:
+def _find_all_damage(
+    root: str, last: str, head: str, known: dict[str, list[DamagingCommit]] | None = None
+) -> list[DamagingCommit]:
     """The damage in merges and copied commits since `last`; if that is empty, in the newest."""
     found = []
+    known = {} if known is None else known
     since = [f"--max-count={_MAX_MERGES if last else _MAX_MERGES_AT_FIRST}", head]
     since += [f"^{last}"] if last else []
     words = ["log", "-z", "--merges", "--format=%H %P%n%s", *since, "--"]
@@ -139,8 +141,17 @@ def _find_all_damage(root: str, last: str, head: str) -> list[DamagingCommit]:
     for commits, result, is_squashed in squashed_or_reverted(root, *since):
         found += _find_merge_damage(root, commits, result, is_merge=False)
         if is_squashed:
-            found += _find_squashed_damage(root, commits, result)
-    for one in copied_commits(root, *since):
+            found += _find_squashed_damage(root, commits, result, known)
+    copies = copied_commits(root, *since)
+    places = {one.merged.theirs: one.in_history for one in copies}
+    moved = squashed_or_reverted(root, "--no-walk=unsorted", *places) if places else ()
+    for commits, original, is_squashed in moved:
+        if not git_cli.is_ancestor(root, original, head):  # else it is looked at by itself
+            damages = _find_merge_damage(root, commits, original, is_merge=False)
+            if is_squashed:
+                damages += _find_squashed_damage(root, commits, original, known)
+            found += [each._replace(in_history=places[original]) for each in damages]
+    for one in copies:
         damages = _find_merge_damage(root, one.merged, one.copy, is_merge=False)
         damages = [each for each in damages if one.is_sure or _is_addition(root, each)]
         found += [each._replace(in_history=one.in_history) for each in damages]
@@ -148,16 +159,45 @@ def _find_all_damage(root: str, last: str, head: str) -> list[DamagingCommit]:
 
 
 def _find_squashed_damage(
-    root: str, commits: MergeRevisions, result: str
-) -> Iterator[DamagingCommit]:
+    root: str, commits: MergeRevisions, result: str, known: dict[str, list[DamagingCommit]]
+) -> list[DamagingCommit]:
     """The damage in the merges, squashed ones too, that `git merge --squash` has put into one
-    commit, but what was put right among them."""
-    for one in _find_all_damage(root, commits.ours, commits.theirs):
-        since = _behind(root, one.in_history, commits.theirs)
-        words = ["rev-list", "-1", "--no-merges", *since, "--", one.damage.path]
-        is_missing = one.damage.kind in (LOST, WRONG_EVENT)
-        if not (is_missing and git_cli.run_unchecked(root, words).stdout):
-            yield one._replace(in_history=result)
+    commit, but what was put right, or decided otherwise, on one of the two branches.
+
+    known: what was found in others; a squash of squashes has each of them again and again
+    """
+    if result not in known:
+        known[result] = []
+        inner = _find_all_damage(root, commits.ours, commits.theirs, known)
+        left = [one for one in inner if not _is_settled(root, one, commits)]
+        known[result] = list({(one.damage, one.commit): one for one in left}.values())
+    return [one._replace(in_history=result) for one in known[result]]
+
+
+def _is_settled(root: str, wrong: DamagingCommit, commits: MergeRevisions) -> bool:
+    """True if what a merge has lost or mixed was put right on the branch that was squashed, or on
+    the one that took it; what somebody did there later they did on purpose."""
+    stray, head = wrong.damage, commits.theirs
+    now = objects.read_at_revision(root, head, stray.path)
+    if stray.kind == MIXED:
+        mixed = objects.read_at_revision(root, wrong.commit, stray.path) or b""
+        return _is_written_since(root, wrong, mixed, now or mixed, stray.path, head=head)
+    if stray.kind not in (LOST, WRONG_EVENT):
+        return False
+    added = _added_lines(wrong.base, stray.data)
+
+    def had_it(texts: list[bytes]) -> bool:
+        return any(added <= set(text.splitlines()) for text in texts)
+
+    if not had_it([objects.read_at_revision(root, commits.ours, stray.path) or b""]):
+        own = ["--full-history", commits.ours, *(f"^{base}" for base in commits.bases)]
+        if had_it(_texts_in_history(root, own, stray.path)):
+            return True
+    since = _behind(root, wrong.in_history, head)
+    if not git_cli.line(root, ["rev-list", "-1", "--no-merges", *since, "--", stray.path]):
+        return False
+    is_other = stray.kind == WRONG_EVENT or now is None or note_id(now) != stray.id
+    return is_other or had_it(_texts_in_history(root, since, stray.path))
 
 
 def _in_order(root: str, found: list[DamagingCommit], *since: str) -> list[DamagingCommit]:
@@ -388,19 +428,19 @@ def _restore_own_text(
 
 
 def _is_written_since(
-    root: str, wrong: DamagingCommit, mixed: bytes, now: bytes, path: str
+    root: str, wrong: DamagingCommit, mixed: bytes, now: bytes, path: str, *, head: str = "HEAD"
 ) -> bool:
     """True if somebody wrote what git had mixed into a note into it again, after it was put right."""
-    if not git_cli.is_ancestor(root, wrong.in_history, "HEAD"):
+    if not git_cli.is_ancestor(root, wrong.in_history, head):
         return False  # of a stash: what it mixed is committed since, if at all
     added = _added_lines(wrong.damage.data, mixed)
     words = ["log", *objects.RAW, "--no-renames", "--format=", "--no-merges"]
-    words += [*_behind(root, wrong.in_history), "--", path, wrong.damage.path]
+    words += [*_behind(root, wrong.in_history, head), "--", path, wrong.damage.path]
     changes = objects.list_raw(git_cli.run(root, words, timeout=_TIMEOUT_SECONDS))
     edits = [(one.old_blob, one.new_blob) for one in changes if one.status == "M"]
     texts = objects.read_blobs(root, [blob for edit in edits for blob in edit])
     pairs = [(texts.get(old, mixed), texts.get(new, mixed)) for old, new in edits]
-    pairs.append((objects.read_at_revision(root, "HEAD", path) or mixed, now))
+    pairs.append((objects.read_at_revision(root, head, path) or mixed, now))
     return bool(added) and any(
         added.isdisjoint(old.splitlines()) and added & set(new.splitlines()) for old, new in pairs
     )
@@ -439,7 +479,8 @@ def _restore_lost_change(root: str, path: str, wrong: DamagingCommit) -> MergeRe
     stray, now = wrong.damage, files.read(root, path)
     own = without_markers(stray.data)  # as somebody committed them
     added = _added_lines(wrong.base, own)
-    later = (now, *_versions_behind(root, wrong.in_history, path, stray.path))
+    behind = _behind(root, wrong.in_history)
+    later = (now, *_texts_in_history(root, behind, path, stray.path))
     if not wrong.base or any(added <= set(text.splitlines()) for text in later):
         return None
     files.replace(root, path, _merge_without_conflicts(wrong.base, now, own), now)
@@ -453,9 +494,9 @@ def _behind(root: str, commit: str, head: str = "HEAD") -> list[str]:
     return ["--full-history", *(["--ancestry-path"] if is_in_history else []), f"{commit}..{head}"]
 
 
-def _versions_behind(root: str, commit: str, *paths: str) -> list[bytes]:
-    """The texts that notes at these paths had in commits that have `commit` behind them."""
-    words = ["log", *objects.RAW, "--format=", "-m", *_behind(root, commit), "--", *paths]
+def _texts_in_history(root: str, revisions: list[str], *paths: str) -> list[bytes]:
+    """The texts that notes at these paths had in these commits."""
+    words = ["log", *objects.RAW, "--format=", "-m", *revisions, "--", *paths]
     listed = git_cli.run(root, words, timeout=_TIMEOUT_SECONDS)
     return list(
         objects.read_blobs(root, [one.new_blob for one in objects.list_raw(listed)]).values()

@@ -28,7 +28,7 @@ from cortex.core.merge.merge_plan import (
     sha256_hex,
 )
 from cortex.core.merge.merge_record import merge_record
-from cortex.core.merge.note_versions import is_record_file_name, note_id
+from cortex.core.merge.note_versions import Tree, is_record_file_name, note_id
 from cortex.core.model.layout import is_among_briefings, is_event_path
 from cortex.core.model.problem import ConflictError, CortexError, InvalidInputError, Problem
 from cortex.operations.share.conflict_sides import LABELS, OtherSide, other_side
@@ -377,6 +377,7 @@ def _read_sides(root: str, how: str, stages: Sequence[objects.UnmergedStage]) ->
     sides = _build_sides(wanted, objects.read_blobs(root, blobs))
     if how != "stash":
         return sides
+    sides = sides._replace(ours={**sides.ours, **_staged_before_stash(root, own, sides.ours)})
     # A stash leaves untracked files behind, such as the new name of a note that was moved.
     untracked = {
         path: read_work_tree_file(root, path)
@@ -385,6 +386,23 @@ def _read_sides(root: str, how: str, stages: Sequence[objects.UnmergedStage]) ->
     }
     left = {path: data for path, data in untracked.items() if data is not None}
     return sides._replace(theirs={**left, **sides.theirs})
+
+
+def _staged_before_stash(
+    root: str, stages: Sequence[objects.UnmergedStage], committed: Tree
+) -> dict[str, bytes]:
+    """The notes of which a person had staged another text than is committed when they put a stash
+    back, and which the stash deletes: a stash is merged into the index."""
+    prefix = objects.prefix(root)
+    kept = {one.path for one in stages if one.number == 3}
+    own = [one for one in stages if one.number == 2 and one.path not in kept]
+    texts = objects.read_blobs(root, [one.blob for one in own])
+    found = {os.fsdecode(one.path.removeprefix(prefix)): texts[one.blob] for one in own}
+    return {
+        path: text
+        for path, text in found.items()
+        if path in committed and note_id(text) == note_id(committed[path])
+    }
 
 
 def _is_other_merge(

@@ -288,7 +288,10 @@ class _SyncRun:
         self._uncommitted = None
         changed = [*commit.list_changes(self.root), *more]
         self._refuse_mass_deletion(changed)
-        kept = commit.commit_changes(self.root, changed)
+        message = ""
+        if squashed := merging.waiting_squash_message(self.root):  # the commit is known by it
+            message = f"{commit.format_message(one.path for one in changed)}\n\n{squashed}"
+        kept = commit.commit_changes(self.root, changed, message)
         # What an earlier commit of this sync left out may have been merged away since.
         for problem in self._left_out:
             self.problems.pop(problem.where, None)

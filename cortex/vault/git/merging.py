@@ -352,6 +352,13 @@ def squashed_commit(root: str) -> str:
     return find_squashed(root, _read_git_text(root, "SQUASH_MSG"))[1]
 
 
+def waiting_squash_message(root: str) -> str:
+    """Git's message for a squashed merge that waits for its commit; empty if there is none."""
+    text = _read_git_text(root, "SQUASH_MSG")
+    is_waiting = find_squashed(root, text)[1] and objects.list_staged(root)
+    return text if is_waiting else ""
+
+
 def find_squashed(root: str, message: str) -> tuple[set[str], str]:
     """The commits that git's message for a squashed merge names, and the last of them; that is
     empty if this clone has not got it."""
