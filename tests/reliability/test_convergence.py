@@ -8,7 +8,7 @@ import os
 import pytest
 
 from cortex.core.merge import damage, merge_record
-from cortex.operations.share import check_merges
+from cortex.operations.share import git_damage
 from cortex.vault.git import drivers
 from tests.reliability.clones import Lost, history
 
@@ -35,7 +35,7 @@ def test_without_ids_the_same_histories_lose_notes_or_merge_two(
 ) -> None:
     """The control: where versions with different ids are merged as git pairs them, and nothing is compared afterwards, the
     model must find what goes wrong."""
-    for module in (damage, check_merges):
+    for module in (damage, git_damage):
         monkeypatch.setattr(module, "find_damage", lambda *sides: [])
     monkeypatch.setattr(
         merge_record, "_separate_notes", lambda ids, name, *, is_added, ours, theirs: (ours, None)
