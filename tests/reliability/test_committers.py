@@ -333,8 +333,9 @@ def test_nobody_loses_anything_and_nobody_commits_what_is_anothers(
 
 
 SHIM = """#!/bin/sh
-# Before each git of ours, in a soak also behind it, a person commits what they have staged.
-person() {{ ( unset GIT_LITERAL_PATHSPECS; echo . >> code.py; {git} add code.py; GIT_AUTHOR_NAME=Person {git} commit -qm person ) >&2 </dev/null 2>>{log}; }}
+# Before each git of ours, in a soak also behind it, a person commits what they have staged. With one message for all the
+# commits of a second each could be a pick of the other, and would be compared with it: 3,000 processes of git.
+person() {{ ( unset GIT_LITERAL_PATHSPECS; echo . >> code.py; {git} add code.py; GIT_AUTHOR_NAME=Person {git} commit -qm "person $(wc -l <code.py)" ) >&2 </dev/null 2>>{log}; }}
 cd {root} && person
 cd "$OLDPWD"; {git} "$@"; code=$?
 cd {root} && {after}
