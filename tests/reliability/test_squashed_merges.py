@@ -11,14 +11,7 @@ from cortex.operations.share.heal import heal
 from cortex.vault.git import drivers
 from tests.reliability import test_identity
 from tests.reliability.test_checked_merges import LINE, another, replace_x
-from tests.reliability.test_identity import (
-    Clone,
-    X,
-    Y,
-    both_survive,
-    meet,
-    record_path,
-)
+from tests.reliability.test_identity import Clone, X, Y, both_survive, meet, record_path
 
 two = test_identity.two
 LIST = "Shopping\n\n- {}\n"
