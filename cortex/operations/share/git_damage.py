@@ -10,6 +10,7 @@ nobody was asked.
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from itertools import product
 from typing import NamedTuple
 
@@ -52,7 +53,10 @@ class DamagingCommit(NamedTuple):
 def find_all_damage(
     root: str, last: str, head: str, known: dict[str, list[DamagingCommit]] | None = None
 ) -> list[DamagingCommit]:
-    """The damage in merges and copied commits since `last`; if that is empty, in the newest."""
+    """The damage in merges and copied commits since `last`; if that is empty, in the newest.
+
+    known: squashed merge -> the damage found in it before, so that each is looked at once
+    """
     found = []
     known = {} if known is None else known
     since = [f"--max-count={_MAX_MERGES if last else _MAX_MERGES_AT_FIRST}", head]
@@ -68,18 +72,13 @@ def find_all_damage(
             found += _find_octopus_damage(root, sides, commit)
     if last:
         since[0] = f"--max-count={_MAX_COPIES}"
-    for commits, result, is_squashed in squashed_or_reverted(root, *since):
-        found += find_merge_damage(root, commits, result, is_merge=False)
-        if is_squashed:
-            found += _find_squashed_damage(root, commits, result, known)
+    for _, damages in _find_message_damage(root, known, *since):
+        found += damages
     copies = copied_commits(root, *since)
     places = {one.merged.theirs: one.in_history for one in copies}
-    moved = squashed_or_reverted(root, "--no-walk=unsorted", *places) if places else ()
-    for commits, original, is_squashed in moved:
+    moved = _find_message_damage(root, known, "--no-walk=unsorted", *places) if places else ()
+    for original, damages in moved:
         if not git_cli.is_ancestor(root, original, head):  # else it is looked at by itself
-            damages = find_merge_damage(root, commits, original, is_merge=False)
-            if is_squashed:
-                damages += _find_squashed_damage(root, commits, original, known)
             found += [each._replace(in_history=places[original]) for each in damages]
     for one in copies:
         damages = find_merge_damage(root, one.merged, one.copy, is_merge=False)
@@ -88,14 +87,22 @@ def find_all_damage(
     return _in_order(root, found, head, *([f"^{last}"] if last else []))
 
 
+def _find_message_damage(
+    root: str, known: dict[str, list[DamagingCommit]], *since: str
+) -> Iterator[tuple[str, list[DamagingCommit]]]:
+    """The commits that their messages call squashed merges or reverts, each with its damage."""
+    for commits, result, is_squashed in squashed_or_reverted(root, *since):
+        found = find_merge_damage(root, commits, result, is_merge=False)
+        if is_squashed:
+            found += _find_squashed_damage(root, commits, result, known)
+        yield result, found
+
+
 def _find_squashed_damage(
     root: str, commits: MergeRevisions, result: str, known: dict[str, list[DamagingCommit]]
 ) -> list[DamagingCommit]:
     """The damage in the merges, squashed ones too, that `git merge --squash` has put into one
-    commit, but what was put right, or decided otherwise, on one of the two branches.
-
-    known: what was found in others; a squash of squashes has each of them again and again
-    """
+    commit, but what was put right, or decided otherwise, on one of the two branches."""
     if result not in known:
         known[result] = []
         inner = find_all_damage(root, commits.ours, commits.theirs, known)
