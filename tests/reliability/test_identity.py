@@ -1679,6 +1679,28 @@ def test_an_edit_made_on_another_branch_than_a_move_stays_when_the_two_files_are
 
 
 @pytest.mark.sampled(1)
+@pytest.mark.parametrize("more", ["", "A line of the copy.\n"])
+@pytest.mark.parametrize("by", ["sync", "pull --no-rebase", "pull --rebase"])
+def test_a_note_of_whose_two_files_each_side_deleted_another_is_kept(two, by, more) -> None:
+    a, b = two
+    a.write("Ideas/copy.md", (a.root / record_path(X)).read_text() + more)
+    a.commits()
+    b.git("pull", "-q")
+    a.remove(record_path(X))
+    a.commits()
+    b.remove("Ideas/copy.md")
+    b.commit()
+    if by != "sync":
+        b.git(*by.split(), "-q", "--no-edit")
+    b.sync()
+    b.fix()
+    meet(a, b)
+    for each in two:
+        assert "One file is enough" in each.texts()[X]
+        assert more in each.texts()[X]
+
+
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("by", ["sync", "git pull"])
 def test_an_edit_of_a_note_that_has_a_copy_outlives_its_deletion_elsewhere(two, by) -> None:
     """The copy came by a revert, as of a commit that moved the note away."""

@@ -23,6 +23,7 @@ from cortex.core.merge.note_versions import (
     has_own_id,
     is_personal_note,
     note_id,
+    preferred_path,
     stem_of,
 )
 from cortex.core.model.layout import is_event_path
@@ -30,9 +31,11 @@ from cortex.core.notes import note as notes
 
 # The kinds of damage.
 WRONG_EVENT, LOST, MIXED, DUPLICATED, UNREADABLE = "event", "gone", "mixed", "twice", "broken"
+BOTH_FILES_LOST = "both gone"
 _DAMAGE_TEXTS = {
     WRONG_EVENT: "git took it for another event; its own text is back",
     LOST: "git took it for another note; it is back",
+    BOTH_FILES_LOST: "each side had deleted one of its two files; it is back",
     MIXED: "git mixed it with another note; its own text is back",
     DUPLICATED: "stood in {} too; one file is kept, with the changes of both",
     UNREADABLE: "git had merged its fields line by line; they are merged one by one",
@@ -41,7 +44,8 @@ _DAMAGE_TEXTS = {
 
 class MergeDamage(NamedTuple):
     """A note that a merge has lost (gone), doubled (twice), given text of another one (mixed), or
-    made of two readable ones so that it cannot be read (broken); or such an event."""
+    made of two readable ones so that it cannot be read (broken); one of whose two files each side
+    has deleted another (both gone); or such an event."""
 
     kind: str
     id: str
@@ -49,7 +53,7 @@ class MergeDamage(NamedTuple):
     data: bytes  # what it should say
     wrong_paths: frozenset[str] = frozenset()  # other paths at which it must not stand
     duplicate_paths: str = ""  # of one that stands twice: these paths
-    has_copy: bool = False  # a side had it in a second file, which is there still
+    has_copy: bool = False  # a side had it in a second file, which is there still, or comes back
 
 
 def plan_repair(
@@ -211,8 +215,18 @@ def _find_lost_copies(
 ) -> Iterator[MergeDamage]:
     """Of a note that a side has in two files, which doctor names: a file that one side edited and
     the other deleted, if what was added in it stands in no file of the note now. Of several bases
-    the one that was chosen may not have it: then the lines count that the other side has not."""
+    the one that was chosen may not have it: then the lines count that the other side has not.
+    Where each side has deleted the file that the other left as it was, nobody has deleted the note,
+    and git asks nobody."""
     before, *changed = ({file.path: file.data for file in files} for files in sides)
+    ours, theirs = changed
+    left = ours | theirs
+    is_in_no_file = ours and theirs and not now
+    if is_in_no_file and not ours.keys() & theirs.keys() and left.items() <= before.items():
+        paths = [preferred_path(id_, left)] if len({*left.values()}) == 1 else sorted(left)
+        for path in paths:
+            yield MergeDamage(BOTH_FILES_LOST, id_, path, left[path], has_copy=len(paths) > 1)
+        return
     here = {file.path: frozenset(file.data.splitlines()) for file in now}
     for one, other in (changed, changed[::-1]):
         for path in sorted(one.keys() - other.keys() - here.keys()):

@@ -13,7 +13,14 @@ import re
 from functools import partial
 
 from cortex.core.merge.conflict_markers import without_markers
-from cortex.core.merge.damage import DUPLICATED, LOST, MIXED, UNREADABLE, WRONG_EVENT
+from cortex.core.merge.damage import (
+    BOTH_FILES_LOST,
+    DUPLICATED,
+    LOST,
+    MIXED,
+    UNREADABLE,
+    WRONG_EVENT,
+)
 from cortex.core.merge.lines import merge_lines
 from cortex.core.merge.merge_plan import MergeResolution
 from cortex.core.merge.note_versions import note_id
@@ -199,7 +206,10 @@ def _restore_lost_note(root: str, wrong: DamagingCommit) -> MergeResolution | No
         return None
     path = write_back(root, path, stray.data)
     noun = "event" if stray.kind == WRONG_EVENT else "note"
-    return MergeResolution(path, f"git had taken it for another {noun}; it is back")
+    why = f"git had taken it for another {noun}"
+    if stray.kind == BOTH_FILES_LOST:
+        why = "each side had deleted one of its two files"
+    return MergeResolution(path, f"{why}; it is back")
 
 
 def _restore_lost_change(root: str, path: str, wrong: DamagingCommit) -> MergeResolution | None:

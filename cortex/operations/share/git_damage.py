@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 from cortex.core.merge.conflict_markers import marked_conflicts
 from cortex.core.merge.damage import (
+    BOTH_FILES_LOST,
     DUPLICATED,
     LOST,
     MIXED,
@@ -37,6 +38,7 @@ from cortex.vault.git.merging import MergeRevisions
 # The newest merges of one pass; more come at once only with a long history of somebody else's.
 _MAX_MERGES, _MAX_MERGES_AT_FIRST = 50, 20
 _MAX_COPIES = 200  # commits of a rebase, say: each takes 25 ms
+_SURE_KINDS = (WRONG_EVENT, DUPLICATED, UNREADABLE, BOTH_FILES_LOST)  # no person decides so
 _SYNC_SUBJECT_PREFIX = "cortex: merge "  # of merges that sync made, and looked at
 _TIMEOUT_SECONDS = 30.0  # for a look through the history
 
@@ -215,7 +217,7 @@ def find_merge_damage(
     return [
         DamagingCommit(stray, result, texts.get(stray.id or stray.path, b""), result)
         for stray in found
-        if stray.kind in (WRONG_EVENT, DUPLICATED, UNREADABLE) or id(stray) in sure
+        if stray.kind in _SURE_KINDS or id(stray) in sure
     ]
 
 

@@ -506,8 +506,10 @@ def _needs_inspection(
     """Whether git's merge has to be checked note by note.
 
     So it is if a path that one side changed has another result, if one that both changed is gone or
-    merged, if both sides moved a note, or if one added a note whose name does not hold its id.
+    merged, if both sides moved a note, if each deleted one, which may be two copies of one note, or
+    if one added a note whose name does not hold its id.
     """
+    deleted_by: set[str] = set()
     for path, (base, ours, theirs) in versions.items():
         if not path.endswith(".md") or is_among_briefings(path):
             continue
@@ -521,7 +523,9 @@ def _needs_inspection(
             return True
         if base is None and not is_event_path(path) and not is_record_file_name(_file_name(path)):
             return True
-    return False
+        if base and None in (ours, theirs) and not is_event_path(path):
+            deleted_by.add("theirs" if ours else "ours")
+    return len(deleted_by) > 1
 
 
 def _changed_blobs(root: str, one: str, other: str) -> dict[str, tuple[str | None, str | None]]:
