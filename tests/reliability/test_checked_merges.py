@@ -328,6 +328,33 @@ def test_a_pick_within_the_second_of_its_original_is_not_taken_for_the_original(
         both_survive(each)
 
 
+def test_a_pick_within_the_second_of_its_original_takes_back_no_line_that_was_changed(
+    two, monkeypatch
+) -> None:
+    """Compared the other way round, what the line said before is the change."""
+    a, b = two
+    c = another(b)
+    monkeypatch.setenv("GIT_COMMITTER_DATE", "1795600000 +0000")
+    monkeypatch.setenv("GIT_AUTHOR_DATE", "1795600000 +0000")
+    replace_x(a)
+    a.git("push", "-q")
+    text = (b.root / record_path(X)).read_text()
+    b.write(record_path(X), text.replace("One file is enough", "Two files are enough"))
+    edit_x(b)
+    b.git("fetch", "-q")
+    b.git("cherry-pick", "origin/main")
+    b.fix()
+    b.sync()
+    c.sync()
+    meet(a, b, c)
+    for each in (a, b, c):
+        both_survive(each)
+        held = each.texts()
+        assert "Two files are enough" in held[X]
+        assert LINE in held[X]
+        assert "One file is enough" in held[Y]
+
+
 def test_a_repair_is_told_once(two) -> None:
     """Also if somebody edits the note since."""
     a, b = two

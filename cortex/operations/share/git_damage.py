@@ -84,7 +84,8 @@ def find_all_damage(
             found += [each._replace(in_history=places[original]) for each in damages]
     for one in copies:
         damages = find_merge_damage(root, one.merged, one.copy, is_merge=False)
-        damages = [each for each in damages if one.is_sure or _is_addition(root, each)]
+        if not one.is_sure:
+            damages = _damage_of_copy(root, damages, one.merged.bases[0])
         found += [each._replace(in_history=one.in_history) for each in damages]
     return _in_order(root, found, head, *([f"^{last}"] if last else []))
 
@@ -161,15 +162,25 @@ def _in_order(root: str, found: list[DamagingCommit], *since: str) -> list[Damag
     return kept
 
 
-def _is_addition(root: str, wrong: DamagingCommit) -> bool:
-    """True if what git mixed or lost are added lines. Of two copies of one second it is not known
-    which was first, and compared the other way round they are lines that were taken out."""
-    stray = wrong.damage
-    before, after = wrong.base, stray.data
-    if stray.kind == MIXED:
-        before, after = after, objects.read_at_revision(root, wrong.commit, stray.path) or b""
-    is_of_one_note = stray.kind in (LOST, MIXED)
-    return not is_of_one_note or bool(added_lines(before, after))
+def _damage_of_copy(root: str, damages: list[DamagingCommit], parent: str) -> list[DamagingCommit]:
+    """Of the damages of one of two commits of one second, each of which may be the copy of the
+    other, those in which lines were added. Compared the other way round what was lost are lines
+    that were taken out, or a text from before the original, whose parent is `parent`."""
+
+    def is_addition(wrong: DamagingCommit) -> bool:
+        stray = wrong.damage
+        if stray.kind == MIXED:
+            mixed = objects.read_at_revision(root, wrong.commit, stray.path) or b""
+            return bool(added_lines(stray.data, mixed))
+        if stray.kind != LOST:
+            return True
+        older = texts_in_history(root, ["--full-history", parent], stray.path)
+        return stray.data not in older and bool(added_lines(wrong.base, stray.data))
+
+    kept = [one for one in damages if is_addition(one)]
+    # What was mixed was also lost.
+    is_reversed = all(one.damage.kind != LOST for one in kept)
+    return [one for one in kept if not (is_reversed and one.damage.kind == MIXED)]
 
 
 def added_lines(before: bytes, after: bytes) -> set[bytes]:
