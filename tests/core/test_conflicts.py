@@ -7,15 +7,7 @@ from hypothesis import event as seen, given, strategies as st
 
 from cortex.core.merge.conflict_markers import marked_conflicts, side_of_nested
 from cortex.core.merge.conflicts import plan_resolution
-from cortex.core.merge.damage import (
-    DUPLICATED,
-    LOST,
-    MIXED,
-    UNREADABLE,
-    WRONG_EVENT as KIND_EVENT,
-    find_damage,
-    plan_repair,
-)
+from cortex.core.merge.damage import DamageKind, find_damage, plan_repair
 from cortex.core.merge.merge_plan import (
     AskPerson,
     MergeContext,
@@ -207,38 +199,38 @@ def test_a_move_that_git_did_not_see_takes_the_other_sides_changes_along() -> No
 
 REPAIRS = {
     "a note that one deleted and the other edited, paired with its likeness": (
-        [(A, BASE, OURS, None, None), (B, None, None, CLASH, None)], {B: OURS}, {(MIXED, A, OURS), (LOST, B, CLASH)},
+        [(A, BASE, OURS, None, None), (B, None, None, CLASH, None)], {B: OURS}, {(DamageKind.MIXED, A, OURS), (DamageKind.LOST, B, CLASH)},
     ),
-    "the same, and git kept the likeness": ([(A, BASE, OURS, None, None), (B, None, None, CLASH, None)], {B: CLASH}, {(LOST, A, OURS)}),
-    "the same, text merged into text": ([(A, BASE, OURS, None, None), (B, None, None, CLASH, None)], {B: CLASH + b"Ours.\n"}, {(LOST, A, OURS), (MIXED, B, CLASH)}),
+    "the same, and git kept the likeness": ([(A, BASE, OURS, None, None), (B, None, None, CLASH, None)], {B: CLASH}, {(DamageKind.LOST, A, OURS)}),
+    "the same, text merged into text": ([(A, BASE, OURS, None, None), (B, None, None, CLASH, None)], {B: CLASH + b"Ours.\n"}, {(DamageKind.LOST, A, OURS), (DamageKind.MIXED, B, CLASH)}),
     "a note that both have alike, with git's markers in it": (
-        [(B, None, CLASH, CLASH, None)], {B: CLASH + b"<<<<<<<< HEAD:x\nOurs.\n========\n>>>>>>>> 1:y\n"}, {(MIXED, B, CLASH)},
+        [(B, None, CLASH, CLASH, None)], {B: CLASH + b"<<<<<<<< HEAD:x\nOurs.\n========\n>>>>>>>> 1:y\n"}, {(DamageKind.MIXED, B, CLASH)},
     ),
     "a note that both have alike, with the edit of one that is gone": (
-        [(A, BASE, OURS, None, None), (B, None, CLASH, CLASH, None)], {B: CLASH + b"Ours.\n"}, {(LOST, A, OURS), (MIXED, B, CLASH)},
+        [(A, BASE, OURS, None, None), (B, None, CLASH, CLASH, None)], {B: CLASH + b"Ours.\n"}, {(DamageKind.LOST, A, OURS), (DamageKind.MIXED, B, CLASH)},
     ),
     "a note that both have alike, changed since": ([(B, None, CLASH, CLASH, None)], {B: CLASH + b"Ours.\n"}, set()),
     "a deletion": ([(A, BASE, BASE, None, None)], {}, set()),
     "a note that both changed": ([(A, BASE, OURS, THEIRS, None)], {A: JOINED}, set()),
     "a note that both changed, with a field twice": (
-        [("mine/a.md", BASE, OURS, THEIRS, None)], {"mine/a.md": TORN}, {(UNREADABLE, "mine/a.md", JOINED)},
+        [("mine/a.md", BASE, OURS, THEIRS, None)], {"mine/a.md": TORN}, {(DamageKind.UNREADABLE, "mine/a.md", JOINED)},
     ),
     "a note that was broken before": ([(A, BASE, TORN, THEIRS, None)], {A: TORN + b"Theirs.\n"}, set()),
-    "a note that both changed, and is gone": ([(A, BASE, OURS, THEIRS, None)], {}, {(LOST, A, JOINED)}),
+    "a note that both changed, and is gone": ([(A, BASE, OURS, THEIRS, None)], {}, {(DamageKind.LOST, A, JOINED)}),
     "a move with an edit": ([(A, BASE, OURS, None, None), ("records/y.md", None, None, BASE, None)], {"records/y.md": OURS}, set()),
     "two moves that git did not see": (
         [(A, BASE, None, None, None), ("records/x.md", None, OURS, None, None), ("records/y.md", None, None, THEIRS, None)],
         {"records/x.md": OURS, "records/y.md": THEIRS},
-        {(DUPLICATED, "records/y.md", JOINED)},
+        {(DamageKind.DUPLICATED, "records/y.md", JOINED)},
     ),
     "one event in another's file": (
         [(EVENT, event("was"), event("was"), None, None), (OTHER, None, None, event("next", OTHER_ID), None)],
         {EVENT: event("was"), OTHER: event("was")},
-        {(KIND_EVENT, OTHER, event("next", OTHER_ID))},
+        {(DamageKind.WRONG_EVENT, OTHER, event("next", OTHER_ID))},
     ),
     "an event that a side deleted": ([(EVENT, event("was"), event("was"), None, None)], {}, set()),
-    "a person's own note for a record": ([(A, BASE, OURS, None, None), ("x.md", None, None, PERSON, None)], {"x.md": PERSON + b"Ours.\n"}, {(LOST, A, OURS), (MIXED, "x.md", PERSON)}),
-    "a record for a person's own note": ([("x.md", PERSON, PERSON + b"more\n", None, None), (A, None, None, THEIRS, None)], {A: THEIRS}, {(LOST, "x.md", PERSON + b"more\n")}),
+    "a person's own note for a record": ([(A, BASE, OURS, None, None), ("x.md", None, None, PERSON, None)], {"x.md": PERSON + b"Ours.\n"}, {(DamageKind.LOST, A, OURS), (DamageKind.MIXED, "x.md", PERSON)}),
+    "a record for a person's own note": ([("x.md", PERSON, PERSON + b"more\n", None, None), (A, None, None, THEIRS, None)], {A: THEIRS}, {(DamageKind.LOST, "x.md", PERSON + b"more\n")}),
     "a person's own note that was renamed and edited": ([("x.md", PERSON, PERSON + b"more\n", None, None), ("y.md", None, None, PERSON, None)], {"y.md": PERSON + b"more\n"}, set()),
     "a person's own note that both renamed": (
         [("x.md", PERSON, None, None, None), ("y.md", None, PERSON, None, None), ("z.md", None, None, PERSON + b"more\n", None)],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence, Set as AbstractSet
+from enum import Enum
 from typing import NamedTuple
 
 from cortex.core.merge.conflict_markers import marked_conflicts
@@ -29,25 +30,22 @@ from cortex.core.merge.note_versions import (
 from cortex.core.model.layout import is_event_path
 from cortex.core.notes import note as notes
 
-# The kinds of damage.
-WRONG_EVENT, LOST, MIXED, DUPLICATED, UNREADABLE = "event", "gone", "mixed", "twice", "broken"
-BOTH_FILES_LOST = "both gone"
-_DAMAGE_TEXTS = {
-    WRONG_EVENT: "git took it for another event; its own text is back",
-    LOST: "git took it for another note; it is back",
-    BOTH_FILES_LOST: "each side had deleted one of its two files; it is back",
-    MIXED: "git mixed it with another note; its own text is back",
-    DUPLICATED: "stood in {} too; one file is kept, with the changes of both",
-    UNREADABLE: "git had merged its fields line by line; they are merged one by one",
-}
+
+class DamageKind(Enum):
+    """What a merge has done to a note; the value is what a person reads when that is put right."""
+
+    WRONG_EVENT = "git had taken it for another event; its own text is back"
+    LOST = "git had taken it for another note; it is back"
+    BOTH_FILES_LOST = "each side had deleted one of its two files; it is back"
+    MIXED = "git had mixed it with another note; its own text is back"
+    DUPLICATED = "stood in {} too; one file is kept, with the changes of both"  # {}: other paths
+    UNREADABLE = "git had merged its fields line by line; they are merged one by one"
 
 
 class MergeDamage(NamedTuple):
-    """A note that a merge has lost (gone), doubled (twice), given text of another one (mixed), or
-    made of two readable ones so that it cannot be read (broken); one of whose two files each side
-    has deleted another (both gone); or such an event."""
+    """A note or an event with which a merge did wrong, and what it should be."""
 
-    kind: str
+    kind: DamageKind
     id: str
     path: str  # where it belongs
     data: bytes  # what it should say
@@ -81,7 +79,7 @@ def plan_repair(
         path = one.path
         if _is_taken_by_another(one, leaving, result):
             path = plan.free_path(path, one.id, one.data, result)
-        message = _DAMAGE_TEXTS[one.kind].format(one.duplicate_paths)
+        message = one.kind.value.format(one.duplicate_paths)
         plan.decide(NoteDecision(one.id, path, one.data, one.wrong_paths, message))
     return plan.outcome()
 
@@ -103,7 +101,10 @@ def _find_marked(
         one
         for one in found
         if one in with_markers
-        or (one.kind == LOST and any(is_mixed_in(one, other, base, made) for other, made in marked))
+        or (
+            one.kind == DamageKind.LOST
+            and any(is_mixed_in(one, other, base, made) for other, made in marked)
+        )
     ]
 
 
@@ -119,7 +120,7 @@ def _is_taken_by_another(one: MergeDamage, leaving: AbstractSet[str], result: Tr
     here = result.get(one.path)
     return (
         here is not None
-        and one.kind != WRONG_EVENT
+        and one.kind != DamageKind.WRONG_EVENT
         and one.path not in leaving
         and one.id != note_id(here) != ""
     )
@@ -148,9 +149,9 @@ def find_damage(sides: MergeSides, result: Tree, merge: MergeFunction) -> list[M
         if damage := _find_note_damage(plan, versions, now):
             damages.append(damage)
         elif ours and ours == theirs != now and [file.path for file in now] == [ours[0].path]:
-            own = MergeDamage(MIXED, note_id(ours[0].data), *ours[0])
+            own = MergeDamage(DamageKind.MIXED, note_id(ours[0].data), *ours[0])
             alike.append((own, now[0].data))
-    lost = [one for one in damages if one.kind == LOST]
+    lost = [one for one in damages if one.kind == DamageKind.LOST]
     damages += [
         own
         for own, merged in alike
@@ -199,11 +200,11 @@ def _find_event_damage(plan: MergePlan, result: Tree) -> Iterator[MergeDamage]:
         moved = frozenset(misplaced.get(id_, ()))
         if here and not is_wrong:
             if moved:
-                yield MergeDamage(WRONG_EVENT, id_, *here[0], moved)
+                yield MergeDamage(DamageKind.WRONG_EVENT, id_, *here[0], moved)
             continue
         if decision := resolve_event(plan, id_, gone_is_gone=not (is_wrong or moved)):
             _, path, data, removed = decision[:4]
-            yield MergeDamage(WRONG_EVENT, id_, path, data, removed | moved)
+            yield MergeDamage(DamageKind.WRONG_EVENT, id_, path, data, removed | moved)
 
 
 def _unix_lines(data: bytes) -> bytes:
@@ -225,7 +226,9 @@ def _find_lost_copies(
     if is_in_no_file and not ours.keys() & theirs.keys() and left.items() <= before.items():
         paths = [preferred_path(id_, left)] if len({*left.values()}) == 1 else sorted(left)
         for path in paths:
-            yield MergeDamage(BOTH_FILES_LOST, id_, path, left[path], has_copy=len(paths) > 1)
+            yield MergeDamage(
+                DamageKind.BOTH_FILES_LOST, id_, path, left[path], has_copy=len(paths) > 1
+            )
         return
     here = {file.path: frozenset(file.data.splitlines()) for file in now}
     for one, other in (changed, changed[::-1]):
@@ -233,7 +236,7 @@ def _find_lost_copies(
             known = [before[path]] if path in before else other.values()
             added = set(one[path].splitlines()).difference(*(old.splitlines() for old in known))
             if added and not any(added <= lines for lines in here.values()):
-                yield MergeDamage(LOST, id_, path, one[path], has_copy=True)
+                yield MergeDamage(DamageKind.LOST, id_, path, one[path], has_copy=True)
 
 
 def _find_note_damage(
@@ -265,7 +268,9 @@ def _find_note_damage(
         return None
     if file.data == wanted.data and not is_in_the_way:
         return None
-    return MergeDamage(MIXED, versions.id, *wanted, frozenset({file.path} - {wanted.path}))
+    return MergeDamage(
+        DamageKind.MIXED, versions.id, *wanted, frozenset({file.path} - {wanted.path})
+    )
 
 
 def _find_lost_or_duplicated(
@@ -281,7 +286,7 @@ def _find_lost_or_duplicated(
         merged = merge_versions(plan, versions)
         kept = NoteFile(merged.path, merged.data)
     wrong = frozenset(file.path for file in now) - {kept.path}
-    kind = DUPLICATED if now else LOST
+    kind = DamageKind.DUPLICATED if now else DamageKind.LOST
     return MergeDamage(kind, id_, *kept, wrong, ", ".join(sorted(wrong)))
 
 
@@ -299,7 +304,7 @@ def _find_unreadable_merge(
     decision = merge_versions(plan, versions)
     if decision.ask_reason:
         return None
-    return MergeDamage(UNREADABLE, decision.id, decision.path, decision.data)
+    return MergeDamage(DamageKind.UNREADABLE, decision.id, decision.path, decision.data)
 
 
 def _find_personal_note_damage(sides: MergeSides, result: Tree) -> list[MergeDamage]:
@@ -318,12 +323,12 @@ def _find_personal_note_damage(sides: MergeSides, result: Tree) -> list[MergeDam
         # Nor has the result one that is in no base: of several bases only what all have counts.
         is_gone = bool(other.keys() - base.keys() - side.keys() - result.keys())
         damages += [
-            MergeDamage(MIXED, "", path, side[path])
+            MergeDamage(DamageKind.MIXED, "", path, side[path])
             for path in added
             if not (renamed or is_gone) and path in result and result[path] != side[path]
         ]
         damages += [
-            MergeDamage(LOST, "", path, other[path])
+            MergeDamage(DamageKind.LOST, "", path, other[path])
             for path in renamed
             if not added and path in other and path not in result
         ]

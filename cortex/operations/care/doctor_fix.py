@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from cortex.core.merge.damage import DamageKind
 from cortex.core.merge.note_versions import note_id
 from cortex.core.model.caller import Caller
 from cortex.core.model.problem import CortexError, Problem, problem_of
@@ -60,7 +61,7 @@ def _restore_misnamed_events(vault: Vault, caller: Caller) -> Iterable[str]:
         text = read_first_version(vault.root, one.path)
         if text is not None and note_id(text) == one.expected_id:
             restore_event_text(vault.root, one.path, text)
-            yield f"{one.path}: git took it for another event; its own text is back"
+            yield f"{one.path}: {DamageKind.WRONG_EVENT.value}"
 
 
 def _remove_leftovers(vault: Vault, caller: Caller) -> Iterable[str]:

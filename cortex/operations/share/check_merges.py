@@ -13,14 +13,7 @@ import re
 from functools import partial
 
 from cortex.core.merge.conflict_markers import without_markers
-from cortex.core.merge.damage import (
-    BOTH_FILES_LOST,
-    DUPLICATED,
-    LOST,
-    MIXED,
-    UNREADABLE,
-    WRONG_EVENT,
-)
+from cortex.core.merge.damage import DamageKind
 from cortex.core.merge.lines import merge_lines
 from cortex.core.merge.merge_plan import MergeResolution
 from cortex.core.merge.note_versions import note_id
@@ -114,7 +107,7 @@ def _shows_damage(vault: Vault, caller: Caller, wrong: DamagingCommit) -> bool:
     """True if a note has now all lines that a merge has mixed into it."""
     stray = wrong.damage
     mixed = objects.read_at_revision(vault.root, wrong.commit, stray.path)
-    if stray.kind != MIXED or mixed is None:
+    if stray.kind != DamageKind.MIXED or mixed is None:
         return False
     added = set(mixed.splitlines()) - set(stray.data.splitlines())
     there = existing_paths(vault, caller, stray.id, is_event=False) if stray.id else [stray.path]
@@ -127,18 +120,18 @@ def _repair_damage(
 ) -> tuple[MergeResolution | None, Problem | None]:
     """Put right what is still wrong in the work tree."""
     stray = wrong.damage
-    if path := restored.get(stray.id or stray.path) if stray.kind == LOST else None:
+    if path := restored.get(stray.id or stray.path) if stray.kind == DamageKind.LOST else None:
         # Another merge had lost it, too: what each had changed in it.
         now = files.read(vault.root, path)
         files.replace(vault.root, path, _merge_without_conflicts(wrong.base, now, stray.data), now)
         return None, None
-    there = existing_paths(vault, caller, stray.id, is_event=stray.kind == WRONG_EVENT)
-    if stray.kind == DUPLICATED:
+    there = existing_paths(vault, caller, stray.id, is_event=stray.kind == DamageKind.WRONG_EVENT)
+    if stray.kind == DamageKind.DUPLICATED:
         return (join_files(vault, caller, *there) if len(there) > 1 else None), None
-    if stray.kind in (MIXED, UNREADABLE):
+    if stray.kind in (DamageKind.MIXED, DamageKind.UNREADABLE):
         path = stray.path if stray.path in there or not there else there[0]
         return _restore_own_text(vault.root, path, wrong)
-    if stray.kind == WRONG_EVENT:
+    if stray.kind == DamageKind.WRONG_EVENT:
         for path in filter(partial(files.exists, vault.root), stray.wrong_paths):
             merged = objects.read_at_revision(vault.root, wrong.commit, path)
             if not is_event_path(path) and same_text(files.read(vault.root, path), merged):
@@ -146,10 +139,10 @@ def _repair_damage(
         there = [path for path in there if path.endswith(f"/{stray.id}.md")]
         there = [path for path in there if not _has_mixed_text(vault.root, path, wrong)]
     if there and not stray.has_copy:
-        is_single = stray.kind == LOST and len(there) == 1
+        is_single = stray.kind == DamageKind.LOST and len(there) == 1
         return (_restore_lost_change(vault.root, there[0], wrong) if is_single else None), None
     done = _restore_lost_note(vault.root, wrong)
-    if done and stray.kind == LOST and not stray.has_copy:
+    if done and stray.kind == DamageKind.LOST and not stray.has_copy:
         restored[stray.id or stray.path] = done.path
     return done, None
 
@@ -176,10 +169,7 @@ def _restore_own_text(
     if own == now:
         return None, None
     files.replace(root, path, own, current)
-    what = "merged its fields line by line; they are merged one by one"
-    if stray.kind == MIXED:
-        what = "mixed it with another note; its own text is back"
-    return MergeResolution(path, f"git had {what}"), None
+    return MergeResolution(path, stray.kind.value), None
 
 
 def _merge_without_conflicts(base: bytes, ours: bytes, theirs: bytes) -> bytes:
@@ -204,12 +194,7 @@ def _restore_lost_note(root: str, wrong: DamagingCommit) -> MergeResolution | No
     is_there = files.exists(root, path) and note_id(files.read(root, path)) == stray.id
     if is_there and not _has_mixed_text(root, path, wrong):
         return None
-    path = write_back(root, path, stray.data)
-    noun = "event" if stray.kind == WRONG_EVENT else "note"
-    why = f"git had taken it for another {noun}"
-    if stray.kind == BOTH_FILES_LOST:
-        why = "each side had deleted one of its two files"
-    return MergeResolution(path, f"{why}; it is back")
+    return MergeResolution(write_back(root, path, stray.data), stray.kind.value)
 
 
 def _restore_lost_change(root: str, path: str, wrong: DamagingCommit) -> MergeResolution | None:
@@ -229,8 +214,9 @@ def _restore_lost_change(root: str, path: str, wrong: DamagingCommit) -> MergeRe
 def _has_mixed_text(root: str, path: str, wrong: DamagingCommit) -> bool:
     """True if an event's file still has the text that a merge has mixed."""
     now, mixed = files.read(root, path), objects.read_at_revision(root, wrong.commit, path)
-    is_event = wrong.damage.kind == WRONG_EVENT and path.endswith(f"/{wrong.damage.id}.md")
-    return is_event and same_text(now, mixed) and not same_text(now, wrong.damage.data)
+    stray = wrong.damage
+    is_event = stray.kind == DamageKind.WRONG_EVENT and path.endswith(f"/{stray.id}.md")
+    return is_event and same_text(now, mixed) and not same_text(now, stray.data)
 
 
 def existing_paths(vault: Vault, caller: Caller, id_: str, *, is_event: bool) -> list[str]:

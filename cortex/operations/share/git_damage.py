@@ -15,17 +15,7 @@ from itertools import product
 from typing import NamedTuple
 
 from cortex.core.merge.conflict_markers import marked_conflicts
-from cortex.core.merge.damage import (
-    BOTH_FILES_LOST,
-    DUPLICATED,
-    LOST,
-    MIXED,
-    UNREADABLE,
-    WRONG_EVENT,
-    MergeDamage,
-    find_damage,
-    is_mixed_in,
-)
+from cortex.core.merge.damage import DamageKind, MergeDamage, find_damage, is_mixed_in
 from cortex.core.merge.note_versions import Tree, note_id
 from cortex.core.model.layout import is_among_briefings, is_event_path
 from cortex.core.model.problem import CortexError
@@ -38,7 +28,7 @@ from cortex.vault.git.merging import MergeRevisions
 # The newest merges of one pass; more come at once only with a long history of somebody else's.
 _MAX_MERGES, _MAX_MERGES_AT_FIRST = 50, 20
 _MAX_COPIES = 200  # commits of a rebase, say: each takes 25 ms
-_SURE_KINDS = (WRONG_EVENT, DUPLICATED, UNREADABLE, BOTH_FILES_LOST)  # no person decides so
+_UNSURE_KINDS = (DamageKind.LOST, DamageKind.MIXED)  # a person may have decided so
 _SYNC_SUBJECT_PREFIX = "cortex: merge "  # of merges that sync made, and looked at
 _TIMEOUT_SECONDS = 30.0  # for a look through the history
 
@@ -119,10 +109,10 @@ def _is_settled(root: str, wrong: DamagingCommit, commits: MergeRevisions) -> bo
     the one that took it; what somebody did there later they did on purpose."""
     stray, head = wrong.damage, commits.theirs
     now = objects.read_at_revision(root, head, stray.path)
-    if stray.kind == MIXED:
+    if stray.kind == DamageKind.MIXED:
         mixed = objects.read_at_revision(root, wrong.commit, stray.path) or b""
         return is_written_since(root, wrong, mixed, now or mixed, stray.path, head=head)
-    if stray.kind not in (LOST, WRONG_EVENT):
+    if stray.kind not in (DamageKind.LOST, DamageKind.WRONG_EVENT):
         return False
     added = added_lines(wrong.base, stray.data)
 
@@ -136,7 +126,7 @@ def _is_settled(root: str, wrong: DamagingCommit, commits: MergeRevisions) -> bo
     since = revisions_behind(root, wrong.in_history, head)
     if not git_cli.line(root, ["rev-list", "-1", "--no-merges", *since, "--", stray.path]):
         return False
-    is_other = stray.kind == WRONG_EVENT or now is None or note_id(now) != stray.id
+    is_other = stray.kind == DamageKind.WRONG_EVENT or now is None or note_id(now) != stray.id
     return is_other or had_it(texts_in_history(root, since, stray.path))
 
 
@@ -150,7 +140,7 @@ def _in_order(root: str, found: list[DamagingCommit], *since: str) -> list[Damag
     mixed_in: dict[str, set[bytes]] = {}
     kept = []
     for one in found:
-        if one.damage.kind == MIXED:
+        if one.damage.kind == DamageKind.MIXED:
             mixed = objects.read_at_revision(root, one.commit, one.damage.path) or b""
             before = mixed_in.setdefault(one.damage.id or one.damage.path, set())
             taken = added_lines(mixed, one.damage.data)
@@ -169,18 +159,18 @@ def _damage_of_copy(root: str, damages: list[DamagingCommit], parent: str) -> li
 
     def is_addition(wrong: DamagingCommit) -> bool:
         stray = wrong.damage
-        if stray.kind == MIXED:
+        if stray.kind == DamageKind.MIXED:
             mixed = objects.read_at_revision(root, wrong.commit, stray.path) or b""
             return bool(added_lines(stray.data, mixed))
-        if stray.kind != LOST:
+        if stray.kind != DamageKind.LOST:
             return True
         older = texts_in_history(root, ["--full-history", parent], stray.path)
         return stray.data not in older and bool(added_lines(wrong.base, stray.data))
 
     kept = [one for one in damages if is_addition(one)]
     # What was mixed was also lost.
-    is_reversed = all(one.damage.kind != LOST for one in kept)
-    return [one for one in kept if not (is_reversed and one.damage.kind == MIXED)]
+    is_reversed = all(one.damage.kind != DamageKind.LOST for one in kept)
+    return [one for one in kept if not (is_reversed and one.damage.kind == DamageKind.MIXED)]
 
 
 def added_lines(before: bytes, after: bytes) -> set[bytes]:
@@ -208,12 +198,12 @@ def find_merge_damage(
             for one in found
             if not (_is_another_text(one, merged.result) or _is_taken_out(one, merged.result))
         ]
-    gone = [stray for stray in found if stray.kind == LOST]
+    gone = [stray for stray in found if stray.kind == DamageKind.LOST]
     pairs = [
         (one, other)
         for one in gone
         for other in found
-        if other.kind == MIXED
+        if other.kind == DamageKind.MIXED
         and is_mixed_in(one, other, merged.sides.base, _merged_text(other, merged))
     ]
     sure = {id(stray) for pair in pairs for stray in pair}
@@ -228,7 +218,7 @@ def find_merge_damage(
     return [
         DamagingCommit(stray, result, texts.get(stray.id or stray.path, b""), result)
         for stray in found
-        if stray.kind in _SURE_KINDS or id(stray) in sure
+        if stray.kind not in _UNSURE_KINDS or id(stray) in sure
     ]
 
 
@@ -249,7 +239,7 @@ def _find_octopus_damage(root: str, sides: list[str], commit: str) -> list[Damag
             before, theirs = (objects.read_at_revision(root, at, path) for at in (base, side))
             merged = merged if theirs is None else merge_notes(before or b"", merged, theirs)[0]
         if not notes.read(merged).problems:
-            damage = MergeDamage(UNREADABLE, note_id(text), path, merged)
+            damage = MergeDamage(DamageKind.UNREADABLE, note_id(text), path, merged)
             found.append(DamagingCommit(damage, commit, b"", commit))
     return found
 
@@ -258,7 +248,7 @@ def _is_another_text(damage: MergeDamage, result: Tree) -> bool:
     """True if an event has another whole text than both sides. In a commit that is taken for a copy
     of another, since author, second and subject are the same, that may be what a sync chose."""
     data = result.get(damage.path, b"")
-    is_event = damage.kind == WRONG_EVENT and note_id(data) == damage.id
+    is_event = damage.kind == DamageKind.WRONG_EVENT and note_id(data) == damage.id
     return is_event and not marked_conflicts(data)
 
 
@@ -266,7 +256,7 @@ def _is_taken_out(damage: MergeDamage, result: Tree) -> bool:
     """True if an event is nowhere in a commit that is taken for a copy of another. Git mixes and
     moves what it picks, and drops no new file: somebody has amended the copy, or it is none."""
     return (
-        damage.kind == WRONG_EVENT
+        damage.kind == DamageKind.WRONG_EVENT
         and damage.path not in result
         and damage.id not in map(note_id, result.values())
     )
