@@ -230,6 +230,28 @@ def test_a_line_of_a_note_that_a_third_clone_has_deleted_too_is_back(two) -> Non
         both_survive(each)
 
 
+def test_a_note_that_git_mixed_and_then_took_for_another_is_back_with_its_own_text(two) -> None:
+    """Nobody has looked in between: git mixed Y with X, then a pick put Z in its place."""
+    a, b = two
+    heal(b.vault, b.caller())
+    mix(a, b)
+    b.git("switch", "-qc", "side", "HEAD^1")
+    b.remove(record_path(Y))
+    b.record(Z, "Use files, in a way")
+    b.commit("another in its place")
+    b.git("switch", "-q", "main")
+    b.git("cherry-pick", "side")
+    assert LINE in (b.root / record_path(Z)).read_text()
+    assert not (b.root / record_path(Y)).exists()
+    heal(b.vault, b.caller())
+    both_survive(b)
+    b.commit("as it was brought back")
+    meet(b, a)
+    for each in two:
+        both_survive(each)
+        assert LINE not in each.texts()[Z]
+
+
 # --- put right once
 
 

@@ -31,6 +31,7 @@ from cortex.operations.share.git_damage import (
     find_all_damage,
     find_merge_damage,
     is_written_since,
+    mixed_before,
     revisions_behind,
     texts_in_history,
 )
@@ -119,6 +120,8 @@ def _repair_damage(
     vault: Vault, caller: Caller, wrong: DamagingCommit, restored: dict[str, str]
 ) -> tuple[MergeResolution | None, Problem | None]:
     """Put right what is still wrong in the work tree."""
+    if wrong.damage.kind == DamageKind.LOST:
+        wrong = _unmix_lost_text(vault.root, wrong)
     stray = wrong.damage
     if path := restored.get(stray.id or stray.path) if stray.kind == DamageKind.LOST else None:
         # Another merge had lost it, too: what each had changed in it.
@@ -147,6 +150,15 @@ def _repair_damage(
     return done, None
 
 
+def _unmix_lost_text(root: str, lost: DamagingCommit) -> DamagingCommit:
+    """A lost note without what was mixed into it before."""
+    stray = lost.damage
+    for one in mixed_before(root, lost):
+        own = _own_text(root, stray.path, one, stray.data, head=lost.commit)
+        stray = stray if own is None else stray._replace(data=own)
+    return lost._replace(damage=stray)
+
+
 def _restore_own_text(
     root: str, path: str, wrong: DamagingCommit
 ) -> tuple[MergeResolution | None, Problem | None]:
@@ -155,21 +167,33 @@ def _restore_own_text(
     if not files.exists(root, path):
         return None, None
     current = files.read(root, path)
-    now = current.replace(b"\r\n", b"\n")
-    if now == stray.data:
-        return None, None
-    mixed = objects.read_at_revision(root, wrong.commit, stray.path)
-    if mixed is None or note_id(mixed) != stray.id:
+    own = _own_text(root, path, wrong, current)
+    if own is None:
         message = "was mixed with another note by a merge, and moved since"
         return None, Problem(path, message, f"cortex history {stray.id}")
-    mixed = mixed.replace(b"\r\n", b"\n")
-    if is_written_since(root, wrong, mixed, now, path):
-        return None, None
-    own = stray.data if now == mixed else _merge_without_conflicts(mixed, now, stray.data)
-    if own == now:
+    if own == current:
         return None, None
     files.replace(root, path, own, current)
     return MergeResolution(path, stray.kind.value), None
+
+
+def _own_text(
+    root: str, path: str, wrong: DamagingCommit, current: bytes, *, head: str = "HEAD"
+) -> bytes | None:
+    """The text of a note at `path` without what a merge has mixed into it, unless somebody wrote
+    that into it since, up to `head`; None if the merged text is not to be found."""
+    stray = wrong.damage
+    now = current.replace(b"\r\n", b"\n")
+    if now == stray.data:
+        return current
+    mixed = objects.read_at_revision(root, wrong.commit, stray.path)
+    if mixed is None or note_id(mixed) != stray.id:
+        return None
+    mixed = mixed.replace(b"\r\n", b"\n")
+    if is_written_since(root, wrong, mixed, now, path, head=head):
+        return current
+    own = stray.data if now == mixed else _merge_without_conflicts(mixed, now, stray.data)
+    return current if own == now else own
 
 
 def _merge_without_conflicts(base: bytes, ours: bytes, theirs: bytes) -> bytes:

@@ -51,13 +51,15 @@ class CopiedCommit(NamedTuple):
     is_sure: bool  # False: both are of one second, and it may be the other way round
 
 
-def copied_commits(root: str, *since: str) -> list[CopiedCommit]:
-    """The new commits that were picked, rebased or applied from commits that are known here.
+def copied_commits(root: str, limit: str, head: str, *seen: str) -> list[CopiedCommit]:
+    """The new commits behind `head` that were picked, rebased or applied from commits that are
+    known here. `limit` and `seen` are words for `git log`: how many commits at most, and which ones
+    are not new.
 
     Copies of unchecked copies, such as a pick that was then rebased, are among them, and copies in
     the history whose first commit is new here, as after a mail; amended commits are not.
     """
-    new = _list_plain_commits(root, *since)
+    new = _list_plain_commits(root, limit, head, *seen)
     if not new:
         return []
     oldest = f"--max-age={min(int(one.author_time) for one in new)}"
@@ -80,9 +82,9 @@ def copied_commits(root: str, *since: str) -> list[CopiedCommit]:
         if not same:
             continue
         if len(same) > 1:
-            in_history = in_history or {one.id for one in _list_plain_commits(root, "HEAD", oldest)}
+            in_history = in_history or {one.id for one in _list_plain_commits(root, head, oldest)}
             unseen = unseen or {
-                one.id for one in _list_plain_commits(root, "--all", "--reflog", *since[-1:])
+                one.id for one in _list_plain_commits(root, "--all", "--reflog", *seen)
             }
             same.sort(key=lambda one: one.id in in_history)  # what a rebase left behind comes first
             todo += [
@@ -100,7 +102,7 @@ def copied_commits(root: str, *since: str) -> list[CopiedCommit]:
         if _is_original(one, copy) and copy not in new and copy.parent != one.parent
     ]
     if pairs and not in_history:
-        in_history = {one.id for one in _list_plain_commits(root, "HEAD", oldest)}
+        in_history = {one.id for one in _list_plain_commits(root, head, oldest)}
     found += [_copy_of(one, copy, copy.id) for one, copy in pairs if copy.id in in_history]
     return found
 

@@ -39,6 +39,7 @@ class DamagingCommit(NamedTuple):
     damage: MergeDamage
     commit: str
     base: bytes  # the text of a lost note before that merge
+    since: str  # the commit that both sides of that merge had; empty if they had none
     in_history: str  # the commit, or the one in HEAD's history that was made of it
 
 
@@ -51,9 +52,9 @@ def find_all_damage(
     """
     found = []
     known = {} if known is None else known
-    since = [f"--max-count={_MAX_MERGES if last else _MAX_MERGES_AT_FIRST}", head]
-    since += [f"^{last}"] if last else []
-    words = ["log", "-z", "--merges", "--format=%H %P%n%s", *since, "--"]
+    new = [head, *([f"^{last}"] if last else [])]
+    limit = f"--max-count={_MAX_MERGES if last else _MAX_MERGES_AT_FIRST}"
+    words = ["log", "-z", "--merges", "--format=%H %P%n%s", limit, *new, "--"]
     listed = git_cli.run_unchecked(root, words, timeout=_TIMEOUT_SECONDS)
     for entry in filter(None, listed.stdout.decode("utf-8", "replace").split("\0")):
         parents, _, subject = entry.partition("\n")
@@ -63,10 +64,10 @@ def find_all_damage(
         elif len(sides) > 2:
             found += _find_octopus_damage(root, sides, commit)
     if last:
-        since[0] = f"--max-count={_MAX_COPIES}"
-    for _, damages in _find_message_damage(root, known, *since):
+        limit = f"--max-count={_MAX_COPIES}"
+    for _, damages in _find_message_damage(root, known, limit, *new):
         found += damages
-    copies = copied_commits(root, *since)
+    copies = copied_commits(root, limit, *new)
     places = {one.merged.theirs: one.in_history for one in copies}
     moved = _find_message_damage(root, known, "--no-walk=unsorted", *places) if places else ()
     for original, damages in moved:
@@ -77,7 +78,7 @@ def find_all_damage(
         if not one.is_sure:
             damages = _damage_of_copy(root, damages, one.merged.bases[0])
         found += [each._replace(in_history=one.in_history) for each in damages]
-    return _in_order(root, found, head, *([f"^{last}"] if last else []))
+    return _in_order(root, found, *new)
 
 
 def _find_message_damage(
@@ -152,6 +153,18 @@ def _in_order(root: str, found: list[DamagingCommit], *since: str) -> list[Damag
     return kept
 
 
+def mixed_before(root: str, lost: DamagingCommit) -> list[DamagingCommit]:
+    """What was mixed into a lost note on a side of the merge that has lost it, in order."""
+    if not git_cli.find_commit(root, lost.since):
+        return []
+    lost_note = lost.damage.id or lost.damage.path
+    return [
+        one
+        for one in find_all_damage(root, lost.since, lost.commit)
+        if one.damage.kind == DamageKind.MIXED and lost_note == (one.damage.id or one.damage.path)
+    ]
+
+
 def _damage_of_copy(root: str, damages: list[DamagingCommit], parent: str) -> list[DamagingCommit]:
     """Of the damages of one of two commits of one second, each of which may be the copy of the
     other, those in which lines were added. Compared the other way round what was lost are lines
@@ -215,8 +228,9 @@ def find_merge_damage(
         }
         sure |= {id(one) for one in gone if one.id and one.id in renamed_ids}
     texts = {note_id(data) or path: data for path, data in merged.sides.base.items()}
+    since = commits.bases[0] if commits.bases else ""
     return [
-        DamagingCommit(stray, result, texts.get(stray.id or stray.path, b""), result)
+        DamagingCommit(stray, result, texts.get(stray.id or stray.path, b""), since, result)
         for stray in found
         if stray.kind not in _UNSURE_KINDS or id(stray) in sure
     ]
@@ -240,7 +254,7 @@ def _find_octopus_damage(root: str, sides: list[str], commit: str) -> list[Damag
             merged = merged if theirs is None else merge_notes(before or b"", merged, theirs)[0]
         if not notes.read(merged).problems:
             damage = MergeDamage(DamageKind.UNREADABLE, note_id(text), path, merged)
-            found.append(DamagingCommit(damage, commit, b"", commit))
+            found.append(DamagingCommit(damage, commit, b"", sides[0], commit))
     return found
 
 
