@@ -9,6 +9,7 @@ import time
 
 import pytest
 
+from cortex.operations.share.copied_commits import copied_commits
 from cortex.operations.share.heal import heal
 from cortex.operations.share.sync import sync
 from cortex.vault.git import drivers
@@ -246,10 +247,34 @@ def test_a_note_that_git_mixed_and_then_took_for_another_is_back_with_its_own_te
     heal(b.vault, b.caller())
     both_survive(b)
     b.commit("as it was brought back")
+    # What was picked comes along once more, and what was mixed is older by now.
+    b.git("merge", "-q", "-s", "ours", "--no-edit", "side")
+    heal(b.vault, b.caller())
+    both_survive(b)
     meet(b, a)
     for each in two:
         both_survive(each)
         assert LINE not in each.texts()[Z]
+
+
+def test_a_copy_of_a_copy_is_known_as_such_after_both_are_merged(two) -> None:
+    a, b = two
+    b.write("mine too.md", "other\n")
+    b.commit()
+    before = b.git("rev-parse", "HEAD").strip()
+    edit_x(a, at="2026-11-21T10:00:00Z")
+    b.git("fetch", "-q", "../a", "main:theirs")
+    b.git("switch", "-qc", "side")
+    b.git("cherry-pick", "theirs", at="2026-11-21T10:01:00Z")
+    first = b.git("rev-parse", "HEAD").strip()
+    b.git("switch", "-q", "main")
+    b.write("mine three.md", "third\n")
+    b.commit()
+    b.git("cherry-pick", "side", at="2026-11-21T10:02:00Z")
+    second = b.git("rev-parse", "HEAD").strip()
+    b.git("merge", "-q", "--no-edit", "side")
+    copies = copied_commits(str(b.root), "--max-count=9", second, f"^{before}")
+    assert {(one.copy, one.in_history) for one in copies} == {(first, second), (second, second)}
 
 
 # --- put right once
