@@ -146,6 +146,7 @@ def by_a_pick_of_a_pick(a: Clone, b: Clone) -> None:
     b.git("pull", "-q", "--no-rebase", "--no-edit", "../c", "main")
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     "mixed",
     [
@@ -338,6 +339,7 @@ def test_a_repair_that_was_thrown_away_before_it_was_committed_is_made_again(two
         both_survive(each)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("seconds", ["00000", "11111", "00001", "11112"])
 def test_a_pick_within_the_second_of_its_original_is_not_taken_for_the_original(
     two, seconds, monkeypatch

@@ -1678,7 +1678,6 @@ def test_an_edit_made_on_another_branch_than_a_move_stays_when_the_two_files_are
     assert "A second line." in a.texts()[X]
 
 
-@pytest.mark.sampled(1)
 @pytest.mark.parametrize("more", ["", "A line of the copy.\n"])
 @pytest.mark.parametrize("by", ["sync", "pull --no-rebase", "pull --rebase"])
 def test_a_note_of_whose_two_files_each_side_deleted_another_is_kept(two, by, more) -> None:
@@ -1725,7 +1724,6 @@ def test_an_edit_of_a_note_that_has_a_copy_outlives_its_deletion_elsewhere(two, 
 _OLDER, _NEWER = "2026-11-20T10:00:00Z", "2026-11-20T11:00:00Z"
 
 
-@pytest.mark.sampled(1)
 @pytest.mark.parametrize("by", ["sync", "git pull"])
 @pytest.mark.parametrize("first", ["with", "without"])
 def test_an_edit_of_a_copy_outlives_its_deletion_where_a_base_has_no_such_note(
@@ -1761,7 +1759,6 @@ def test_an_edit_of_a_copy_outlives_its_deletion_where_a_base_has_no_such_note(
     assert "measured on two machines" in a.texts()[Y]
 
 
-@pytest.mark.sampled(1)
 @pytest.mark.parametrize("by", ["sync", "git pull"])
 @pytest.mark.parametrize("first", ["with", "without"])
 def test_a_note_that_one_of_several_bases_has_not_takes_no_lines_of_another(two, by, first) -> None:

@@ -560,6 +560,7 @@ def test_of_crossed_merges_the_side_that_went_back_on_purpose_is_right(two) -> N
     assert "measured" not in a.texts()[Y]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("how", ["commit", "rebase --continue", "pull -X ours", "killed"])
 def test_what_is_committed_after_a_sync_that_stopped_is_no_part_of_its_merge(
     two, how, monkeypatch
