@@ -273,6 +273,36 @@ def test_two_notes_that_git_put_into_one_file_of_a_moved_folder_are_two_again(tw
     both_survive(a)
 
 
+def test_an_event_and_a_record_that_git_put_into_one_file_of_a_moved_folder_are_two_again(
+    two,
+) -> None:
+    """Git takes the pending event and the new record for new names of the note that is gone on both sides."""
+    a, b = two
+    drivers.unregister(str(b.root))
+    alike = "".join(f"What both of them say, line {number}.\n" for number in range(20))
+    a.write("records/bugfix/gone.md", RECORD.format(id="gone", title="Gone") + alike)
+    a.commits()
+    b.git("pull", "-q")
+    b.remove("records/bugfix/gone.md")
+    b.event(E2, alike, "inbox/pending")
+    b.git("mv", record_path(X), "records/moved.md")
+    b.commit()
+    a.remove("records/bugfix/gone.md")
+    a.write(record_path(Y), RECORD.format(id=Y, title="Use files, in a way") + alike)
+    a.commits()
+    event, record = b.texts()[E2], a.texts()[Y]
+    b.git("fetch", "-q")
+    b.git("merge", "-q", "origin/main", code=1)
+    assert E2 in (b.root / f"records/{Y}.md").read_text()
+    b.fix()
+    assert b.git("diff", "--name-only", "--diff-filter=U") == ""
+    b.git("commit", "-q", "--no-edit")
+    meet(b, a)
+    for each in two:
+        assert (each.texts()[E2], each.texts()[Y]) == (event, record)
+        assert list(each.root.rglob(f"{Y}.md")) == [each.root / record_path(Y)]
+
+
 def test_a_clone_made_anew_in_its_place_is_checked_from_its_beginning(two) -> None:
     """Its state names a commit that it has not got."""
     a, b = two

@@ -9,7 +9,7 @@ only a person can decide is left to them, and nothing that stands in either vers
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set as AbstractSet
 
 from cortex.core.briefing import pages
 from cortex.core.merge.conflict_markers import marked_conflicts
@@ -61,6 +61,7 @@ def plan_resolution(
     # A note that git took for another one is decided as well, though git has no conflict at its own
     # path.
     keys = {id_ for one in todo.values() for id_ in one.ids if id_ in versions}
+    event_ids = {stem_of(path) for tree in sides for path in tree if is_event_path(path)}
     events: dict[str, list[str]] = {}
     for path, one in todo.items():
         if not one.is_regular_file:
@@ -68,12 +69,13 @@ def plan_resolution(
             plan.ask(path, why)
         elif any(is_briefing(path, tree[path]) for tree in sides if path in tree):
             _resolve_briefing(plan, path)
-        elif event := _event_at(one, sides):
+        elif event := _event_at(one, sides, event_ids):
             events.setdefault(event, []).append(path)
         elif path in keys_at:
             keys.update(keys_at[path])
-        elif one.ids and one.ids <= versions.keys():
+        elif one.ids and one.ids <= versions.keys() | event_ids:
             plan.remove(path)  # a path that git made up; its notes have paths of their own
+            events |= {id_: events.get(id_, []) for id_ in one.ids & event_ids}
         elif path in sides.base and path not in sides.ours and path not in sides.theirs:
             # A note of a person's own that both renamed: its new names are paths of their own.
             plan.remove(path)
@@ -95,15 +97,14 @@ def plan_resolution(
     return plan.outcome()
 
 
-def _event_at(one: UnmergedPath, sides: MergeSides) -> str:
+def _event_at(one: UnmergedPath, sides: MergeSides, event_ids: AbstractSet[str]) -> str:
     """The id of the event that lies at a path, also where git has moved it to along with a folder
     that it takes for renamed; empty if none does."""
     id_ = stem_of(one.path)
     if is_event_path(one.path):
         return id_
     is_made_up = id_ in one.ids and not any(one.path in tree for tree in sides)
-    paths = (path for tree in sides for path in tree if is_event_path(path))
-    return id_ if is_made_up and id_ in map(stem_of, paths) else ""
+    return id_ if is_made_up and id_ in event_ids else ""
 
 
 def _take_manual_resolution(
