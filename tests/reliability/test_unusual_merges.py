@@ -18,6 +18,7 @@ from cortex.vault.git import displaced, drivers
 from tests.reliability import test_identity
 from tests.reliability.test_identity import (
     E2,
+    EVENT,
     RECORD,
     Clone,
     X,
@@ -301,6 +302,43 @@ def test_an_event_and_a_record_that_git_put_into_one_file_of_a_moved_folder_are_
     for each in two:
         assert (each.texts()[E2], each.texts()[Y]) == (event, record)
         assert list(each.root.rglob(f"{Y}.md")) == [each.root / record_path(Y)]
+
+
+@pytest.mark.parametrize("other", [f"inbox/pending/{E2}.md", record_path(Y), "Other/own.md"])
+def test_a_persons_new_note_that_git_moved_and_mixed_is_back_where_it_was_written(
+    two, other
+) -> None:
+    """Git takes it and another new one for new names of a note that is gone, and its folder for renamed."""
+    a, b = two
+    drivers.unregister(str(b.root))
+    alike = "".join(f"What all of them say, line {number}.\n" for number in range(20))
+    a.write("Ideas/gone.md", f"Gone\n{alike}")
+    a.write("Plans/old.md", "Another\n")
+    a.commits()
+    b.git("pull", "-q")
+    b.remove("Ideas/gone.md")
+    texts = {
+        f"inbox/pending/{E2}.md": EVENT.format(id=E2, text=alike),
+        record_path(Y): RECORD.format(id=Y, title="Use files") + alike,
+        "Other/own.md": f"Own\n{alike}",
+    }
+    b.write(other, texts[other])
+    b.git("mv", "Plans", "Done")
+    b.commit()
+    a.remove("Ideas/gone.md")
+    a.write("Plans/new.md", f"New\n{alike}")
+    a.commits()
+    b.git("fetch", "-q")
+    b.git("merge", "-q", "origin/main", code=1)
+    assert "<<<<<<<<" in (b.root / "Done/new.md").read_text()
+    b.fix()
+    assert b.git("diff", "--name-only", "--diff-filter=U") == ""
+    b.git("commit", "-q", "--no-edit")
+    assert (b.root / other).read_text() == texts[other]
+    meet(b, a)
+    for each in two:
+        assert (each.root / "Plans/new.md").read_text() == f"New\n{alike}"
+        assert not (each.root / "Done/new.md").exists()
 
 
 def test_a_clone_made_anew_in_its_place_is_checked_from_its_beginning(two) -> None:

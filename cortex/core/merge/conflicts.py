@@ -30,6 +30,7 @@ from cortex.core.merge.note_versions import (
     has_own_id,
     is_briefing,
     is_given_path,
+    is_personal_note,
     stem_of,
     versions_by_note,
 )
@@ -42,6 +43,7 @@ _EVENT_FOLDERS = ("inbox/pending/", "inbox/failed/", "events/")
 _BOTH_CHANGED = "both sides changed the same lines"
 TAKEN = "taken as you mended it"
 _ADDED_TWICE = "was added on both sides; merged into one note"
+_MIXED_NEW_NOTES = "git had mixed it with another new note; its own text is back"
 _KEPT_ONCE = "one note is kept, with the changes of both"
 
 
@@ -160,9 +162,29 @@ def _resolve_foreign_file(plan: MergePlan, one: UnmergedPath, sides: MergeSides)
     elif len(texts) == 1 and path not in sides.base and _is_marked_by_git(one, texts[0]):
         # Git took two new notes for new names of one that is gone, and has put both texts into both.
         plan.write(path, texts[0])
-        plan.add_message(path, "git had mixed it with another new note; its own text is back")
+        plan.add_message(path, _MIXED_NEW_NOTES)
+    elif not texts and (own := _find_moved_note(plan, one, sides)):
+        plan.remove(path)
+        plan.write(*own)
+        plan.add_message(own.path, _MIXED_NEW_NOTES)
     else:
         plan.ask(path, _unmerged_reason(one, sides))
+
+
+def _find_moved_note(plan: MergePlan, one: UnmergedPath, sides: MergeSides) -> NoteFile | None:
+    """The new note of a person's own that git has moved to a path of no side, along with a folder
+    that it takes for renamed, and mixed with another note there."""
+    found = {
+        NoteFile(path, data)
+        for tree in (sides.ours, sides.theirs)
+        for path, data in tree.items()
+        if posixpath.basename(path) == posixpath.basename(one.path)
+        and path not in sides.base
+        and is_personal_note(path, data)
+        and not plan.context.is_taken(path)
+    }
+    own = found.pop() if len(found) == 1 else None
+    return own if own and _is_marked_by_git(one, own.data) else None
 
 
 def _is_marked_by_git(one: UnmergedPath, own: bytes) -> bool:
