@@ -39,7 +39,7 @@ class DamagingCommit(NamedTuple):
     damage: MergeDamage
     commit: str
     base: bytes  # the text of a lost note before that merge
-    since: str  # the commit that both sides of that merge had; empty if they had none
+    since: str  # the commit that both sides of that merge had; empty if none, or not looked for
     in_history: str  # the commit, or the one in HEAD's history that was made of it
 
 
@@ -254,7 +254,7 @@ def _find_octopus_damage(root: str, sides: list[str], commit: str) -> list[Damag
             merged = merged if theirs is None else merge_notes(before or b"", merged, theirs)[0]
         if not notes.read(merged).problems:
             damage = MergeDamage(DamageKind.UNREADABLE, note_id(text), path, merged)
-            found.append(DamagingCommit(damage, commit, b"", sides[0], commit))
+            found.append(DamagingCommit(damage, commit, b"", "", commit))
     return found
 
 
