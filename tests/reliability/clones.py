@@ -146,10 +146,16 @@ class Clones:
 
     def notes(self, clone: int) -> dict[str, bytes]:
         """Every note of a clone, briefings aside: path -> bytes."""
-        root = self.root(clone)
-        paths = (path for path in root.rglob("*.md") if ".git" not in path.parts)
-        found = {str(path.relative_to(root)): path.read_bytes() for path in sorted(paths)}
-        return {path: data for path, data in found.items() if not path.startswith("briefings/")}
+        found = []
+        for folder, folders, names in os.walk(self.root(clone)):
+            folders[:] = [name for name in folders if name != ".git"]
+            found += [Path(folder, name) for name in names if name.endswith(".md")]
+        paths = {str(path.relative_to(self.root(clone))): path for path in sorted(found)}
+        return {
+            path: file.read_bytes()
+            for path, file in paths.items()
+            if not path.startswith("briefings/")
+        }
 
     def records(self, clone: int) -> list[str]:
         """Paths of notes with an id that are no events."""
@@ -911,6 +917,8 @@ def main(words: list[str]) -> int:
         }
         Path(home, "gitconfig").write_text(
             "[user]\n\tname = Test\n\temail = test@example.org\n[init]\n\tdefaultBranch = main\n"
+            # With hundreds of objects git's housekeeping does nothing; it would be started with each command.
+            "[gc]\n\tauto = 0\n[maintenance]\n\tauto = false\n[receive]\n\tautogc = false\n"
         )
         for seed in range(int(first), int(last or int(first) + 1)):
             try:

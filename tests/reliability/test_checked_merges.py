@@ -12,7 +12,7 @@ import pytest
 from cortex.operations.share.copied_commits import copied_commits
 from cortex.operations.share.heal import heal
 from cortex.operations.share.sync import sync
-from cortex.vault.git import drivers
+from cortex.vault.git import displaced, drivers
 from tests.reliability import test_identity
 from tests.reliability.test_identity import (
     Clone,
@@ -256,6 +256,34 @@ def test_a_note_that_git_mixed_and_then_took_for_another_is_back_with_its_own_te
     for each in two:
         both_survive(each)
         assert LINE not in each.texts()[Z]
+
+
+@pytest.mark.parametrize("is_there", [False, True])
+def test_a_note_that_git_mixed_and_the_driver_kept_elsewhere_is_back_with_its_own_text(
+    two, is_there: bool
+) -> None:
+    """The mixture was looked at before; from it, git's driver is asked to merge Y with Z."""
+    a, b = two
+    heal(b.vault, b.caller())
+    mix(a, b)
+    mixed = b.git("rev-parse", "HEAD").strip()
+    c = another(b)
+    c.commit("put right")
+    heal(c.vault, c.caller())
+    own = c.texts()[Y]
+    drivers.register(str(c.root), again=True)
+    c.git("switch", "-qc", "side", f"{mixed}^1")
+    c.remove(record_path(Y))
+    c.record(Z, "Use files, in a way")
+    c.commit("another in its place")
+    c.git("switch", "-qc", "older", mixed)
+    c.git("merge", "-q", "--no-edit", "side")
+    (kept,) = displaced.list_entries(str(c.root))
+    assert LINE.encode() in kept.displaced_text
+    if is_there:
+        c.write(record_path(Y), own)
+    heal(c.vault, c.caller())
+    assert c.texts()[Y] == own
 
 
 def test_a_copy_of_a_copy_is_known_as_such_after_both_are_merged(two) -> None:

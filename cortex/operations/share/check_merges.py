@@ -151,12 +151,21 @@ def _repair_damage(
 
 
 def _unmix_lost_text(root: str, lost: DamagingCommit) -> DamagingCommit:
-    """A lost note without what was mixed into it before."""
+    """A lost note without what was mixed into it on a side of the merge that has lost it."""
+    if not git_cli.find_commit(root, lost.since):
+        return lost
     stray = lost.damage
-    for one in mixed_before(root, lost):
-        own = _own_text(root, stray.path, one, stray.data, head=lost.commit)
-        stray = stray if own is None else stray._replace(data=own)
-    return lost._replace(damage=stray)
+    own = unmixed_text(root, stray.path, stray.data, lost.since, lost.commit)
+    return lost._replace(damage=stray._replace(data=own))
+
+
+def unmixed_text(root: str, path: str, text: bytes, since: str, commit: str) -> bytes:
+    """The text that a note had at `commit` without what was mixed into it since `since`, or in the
+    newest merges before it if that is empty."""
+    for one in mixed_before(root, note_id(text) or path, since, commit):
+        own = _own_text(root, path, one, text, head=commit)
+        text = text if own is None else own
+    return text
 
 
 def _restore_own_text(

@@ -153,15 +153,13 @@ def _in_order(root: str, found: list[DamagingCommit], *since: str) -> list[Damag
     return kept
 
 
-def mixed_before(root: str, lost: DamagingCommit) -> list[DamagingCommit]:
-    """What was mixed into a lost note on a side of the merge that has lost it, in order."""
-    if not git_cli.find_commit(root, lost.since):
-        return []
-    lost_note = lost.damage.id or lost.damage.path
+def mixed_before(root: str, note: str, since: str, commit: str) -> list[DamagingCommit]:
+    """What was mixed into a note, given by its id or else its path, up to `commit` and since
+    `since`, or in the newest merges if that is empty; in order."""
     return [
         one
-        for one in find_all_damage(root, lost.since, lost.commit)
-        if one.damage.kind == DamageKind.MIXED and lost_note == (one.damage.id or one.damage.path)
+        for one in find_all_damage(root, since, commit)
+        if one.damage.kind == DamageKind.MIXED and note == (one.damage.id or one.damage.path)
     ]
 
 

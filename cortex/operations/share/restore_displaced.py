@@ -92,6 +92,8 @@ def _restore_entry(vault: Vault, caller: Caller, entry: DisplacedNote) -> list[M
     text, other_text = entry.displaced_text, entry.written_text
     name, other_name = _display_name(text), _display_name(other_text)
     home = _original_path(root, text, entry.base, path)
+    if not is_event_path(home):
+        text = _unmixed_text(root, home, entry)
     if files.exists(root, home) and not notes.read(text).get("id"):
         return []  # a note of a person's own, known by its path, is there
     back = f"git had taken it for {other_name}; it is back"
@@ -179,11 +181,22 @@ def _merge_into_existing(
     with record_lock(vault):
         now = files.read(vault.root, path)
         base = entry.base if note_id(entry.base) == note_id(entry.displaced_text) else b""
-        data, _ = merge_notes(base, now, entry.displaced_text)
+        data, _ = merge_notes(base, now, _unmixed_text(vault.root, path, entry))
         if data == now:
             return []
         files.replace(vault.root, path, keep_left_out(vault, caller, path, now, data), now)
     return [MergeResolution(path, "git had left out what was changed in it; it is back")]
+
+
+def _unmixed_text(root: str, path: str, entry: DisplacedNote) -> bytes:
+    """The text of a displaced note without what git had mixed into it before: the mixture may have
+    been repaired on another branch, and be older than the merges that are checked next."""
+    commit = _first_commit_with(root, entry.displaced_text)
+    if not commit:
+        return entry.displaced_text
+    is_own_base = note_id(entry.base) == note_id(entry.displaced_text)
+    since = _first_commit_with(root, entry.base) if is_own_base else ""
+    return check_merges.unmixed_text(root, path, entry.displaced_text, since, commit)
 
 
 def _original_path(root: str, data: bytes, base: bytes, path: str) -> str:
@@ -205,9 +218,25 @@ def _original_path(root: str, data: bytes, base: bytes, path: str) -> str:
     return layout_of(root).record(note.get("type") or "note", id_)
 
 
+def _first_commit_with(root: str, data: bytes) -> str:
+    """The first commit of a branch or reflog with exactly this text; empty if there is none."""
+    flags = ["--all", "--reflog", "--topo-order", "--format=%H", "--no-renames", "-m", "-s"]
+    words = ["log", *flags, "--diff-filter=AM", f"--find-object={_blob_of(root, data)}"]
+    try:
+        found = git_cli.run(root, words, timeout=_TIMEOUT_SECONDS).split()
+    except CortexError:  # a history too long to look through
+        return ""
+    return found[-1].decode("ascii") if found else ""
+
+
+def _blob_of(root: str, data: bytes) -> str:
+    """The id that git gives to this text."""
+    return git_cli.run(root, ["hash-object", "-t", "blob", "--stdin"], stdin=data).decode().strip()
+
+
 def _path_in_history(root: str, data: bytes, *flags: str) -> str:
     """The vault path of exactly this text in any commit of a branch or reflog; else empty."""
-    blob = git_cli.run(root, ["hash-object", "-t", "blob", "--stdin"], stdin=data).decode().strip()
+    blob = _blob_of(root, data)
     flags = (*flags, "--format=", *objects.RAW, "--no-renames", "-m")
     words = ["log", "--all", "--reflog", "-1", *flags]
     try:
