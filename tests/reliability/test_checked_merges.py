@@ -286,6 +286,31 @@ def test_a_note_that_git_mixed_and_the_driver_kept_elsewhere_is_back_with_its_ow
     assert c.texts()[Y] == own
 
 
+def test_all_that_one_merge_has_lost_is_brought_back_with_one_look_at_its_history(two) -> None:
+    """Each look starts dozens of gits."""
+    a, b = two
+    numbers = [f"{number:02}-aaaaaa" for number in range(8)]
+    for number in numbers:
+        a.record(f"old-{number}", f"Use {number}")
+    a.commits()
+    b.git("pull", "-q")
+    heal(b.vault, b.caller())
+    for number in numbers:
+        a.add_line(record_path(f"old-{number}"), LINE)
+        b.remove(record_path(f"old-{number}"))
+        b.record(f"new-{number}", f"Use {number}")
+    a.commits()
+    b.commit()
+    b.git("pull", "-q", "--no-rebase", "--no-edit")
+    trace = b.root.parent / "gits"
+    b.git("config", "--global", "trace2.normalTarget", str(trace))
+    heal(b.vault, b.caller())
+    b.git("config", "--global", "--unset", "trace2.normalTarget")
+    assert {f"old-{number}" for number in numbers} <= b.texts().keys()
+    started = trace.read_text().count(" start ")
+    assert 0 < started < 20 * len(numbers)
+
+
 def test_a_copy_of_a_copy_is_known_as_such_after_both_are_merged(two) -> None:
     a, b = two
     b.write("mine too.md", "other\n")

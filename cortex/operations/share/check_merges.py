@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import os
 import re
-from functools import partial
+from collections.abc import Callable, Iterable
+from functools import cache, partial
 
 from cortex.core.merge.conflict_markers import without_markers
 from cortex.core.merge.damage import DamageKind
@@ -31,7 +32,7 @@ from cortex.operations.share.git_damage import (
     find_all_damage,
     find_merge_damage,
     is_written_since,
-    mixed_before,
+    mixtures_between,
     revisions_behind,
     texts_in_history,
 )
@@ -47,6 +48,8 @@ _STATE_FILE = "merges-checked"  # in the state folder: the commit up to which al
 _COMMIT_ENTRY_RE = re.compile(rb"([0-9a-f]{40,64}) [0-9a-f]{40,64} .*\tcommit: ")  # in the reflog
 _MAX_REFLOG_BYTES = 16_000_000
 _STATE_RE = re.compile(rb"([0-9a-f]{40,64}|) ((?:\d+-\d+)?)\n")
+
+MixtureFinder = Callable[[str, str], list[DamagingCommit]]  # `mixtures_between` in one repository
 
 
 def repair_git_merges(vault: Vault, caller: Caller) -> tuple[list[MergeResolution], list[Problem]]:
@@ -72,9 +75,11 @@ def repair_git_merges(vault: Vault, caller: Caller) -> tuple[list[MergeResolutio
     restored: dict[str, str] = {}  # id or path of a lost note -> where it is back
     found = find_all_damage(root, last, head) if last != head else []
     found += _find_stash_damage(vault, caller, offset)
+    find_mixtures = mixture_finder(root)
     for wrong in found:
         try:
-            done, problem = _repair_damage(vault, caller, wrong, restored)
+            own = _unmix_lost_text(root, wrong, find_mixtures)
+            done, problem = _repair_damage(vault, caller, own, restored)
         except (CortexError, OSError) as error:
             message = f"was mixed up by a merge and is not put right yet: {reason_of(error)}"
             return resolved, [*problems, Problem(wrong.damage.path, message, "cortex heal")]
@@ -120,8 +125,6 @@ def _repair_damage(
     vault: Vault, caller: Caller, wrong: DamagingCommit, restored: dict[str, str]
 ) -> tuple[MergeResolution | None, Problem | None]:
     """Put right what is still wrong in the work tree."""
-    if wrong.damage.kind == DamageKind.LOST:
-        wrong = _unmix_lost_text(vault.root, wrong)
     stray = wrong.damage
     if path := restored.get(stray.id or stray.path) if stray.kind == DamageKind.LOST else None:
         # Another merge had lost it, too: what each had changed in it.
@@ -150,21 +153,33 @@ def _repair_damage(
     return done, None
 
 
-def _unmix_lost_text(root: str, lost: DamagingCommit) -> DamagingCommit:
-    """A lost note without what was mixed into it on a side of the merge that has lost it."""
-    if not git_cli.find_commit(root, lost.since):
-        return lost
-    stray = lost.damage
-    own = unmixed_text(root, stray.path, stray.data, lost.since, lost.commit)
-    return lost._replace(damage=stray._replace(data=own))
+def mixture_finder(root: str) -> MixtureFinder:
+    """Looks at each part of the history once: one merge may have lost many notes."""
+    return cache(partial(mixtures_between, root))
 
 
-def unmixed_text(root: str, path: str, text: bytes, since: str, commit: str) -> bytes:
-    """The text that a note had at `commit` without what was mixed into it since `since`, or in the
-    newest merges before it if that is empty."""
-    for one in mixed_before(root, note_id(text) or path, since, commit):
-        own = _own_text(root, path, one, text, head=commit)
-        text = text if own is None else own
+def _unmix_lost_text(
+    root: str, wrong: DamagingCommit, find_mixtures: MixtureFinder
+) -> DamagingCommit:
+    """A lost note without what was mixed into it on a side of the merge that has lost it; other
+    damage as it is."""
+    stray = wrong.damage
+    if stray.kind != DamageKind.LOST or not git_cli.find_commit(root, wrong.since):
+        return wrong
+    mixtures = find_mixtures(wrong.since, wrong.commit)
+    own = unmixed_text(root, stray.path, stray.data, mixtures, wrong.commit)
+    return wrong._replace(damage=stray._replace(data=own))
+
+
+def unmixed_text(
+    root: str, path: str, text: bytes, mixtures: Iterable[DamagingCommit], commit: str
+) -> bytes:
+    """The text that a note had at `commit` without what these merges have mixed into it."""
+    note = note_id(text) or path
+    for one in mixtures:
+        if note == (one.damage.id or one.damage.path):
+            own = _own_text(root, path, one, text, head=commit)
+            text = text if own is None else own
     return text
 
 

@@ -153,14 +153,11 @@ def _in_order(root: str, found: list[DamagingCommit], *since: str) -> list[Damag
     return kept
 
 
-def mixed_before(root: str, note: str, since: str, commit: str) -> list[DamagingCommit]:
-    """What was mixed into a note, given by its id or else its path, up to `commit` and since
-    `since`, or in the newest merges if that is empty; in order."""
-    return [
-        one
-        for one in find_all_damage(root, since, commit)
-        if one.damage.kind == DamageKind.MIXED and note == (one.damage.id or one.damage.path)
-    ]
+def mixtures_between(root: str, since: str, commit: str) -> list[DamagingCommit]:
+    """What was mixed into notes up to `commit` and since `since`, or in the newest merges before it
+    if that is empty; in order."""
+    found = find_all_damage(root, since, commit)
+    return [one for one in found if one.damage.kind == DamageKind.MIXED]
 
 
 def _damage_of_copy(root: str, damages: list[DamagingCommit], parent: str) -> list[DamagingCommit]:

@@ -23,6 +23,7 @@ from cortex.core.text.strings import short_hash
 from cortex.operations.records.preserve_text import find_event_of_text, preserve_text
 from cortex.operations.records.record_lock import record_lock
 from cortex.operations.share import check_merges
+from cortex.operations.share.check_merges import MixtureFinder
 from cortex.operations.share.duplicates import keep_left_out
 from cortex.operations.share.own_folders import gather_strays
 from cortex.operations.share.resolve_conflicts import merge_notes, same_text
@@ -44,11 +45,12 @@ def restore_displaced(vault: Vault, caller: Caller) -> tuple[list[MergeResolutio
         return [], []
     done: list[MergeResolution] = []
     found = displaced.list_entries(vault.root)
+    find_mixtures = check_merges.mixture_finder(vault.root)
     if found and not objects.list_unmerged_stages(vault.root):
         for entry in found:
             if not _is_of_vault(vault.root, entry) or _waiting_branch(vault.root, entry):
                 continue
-            done += _restore_entry(vault, caller, entry)
+            done += _restore_entry(vault, caller, entry, find_mixtures)
             displaced.delete_entry(vault.root, entry.name)
     resolved, problems_left = check_merges.repair_git_merges(vault, caller)
     moved, unmoved = gather_strays(vault, caller)
@@ -78,7 +80,9 @@ def problems(root: str) -> list[Problem]:
     return found
 
 
-def _restore_entry(vault: Vault, caller: Caller, entry: DisplacedNote) -> list[MergeResolution]:
+def _restore_entry(
+    vault: Vault, caller: Caller, entry: DisplacedNote, find_mixtures: MixtureFinder
+) -> list[MergeResolution]:
     """What was written; nothing if the merge was aborted, or if the note is there by now."""
     root, prefix = vault.root, os.fsdecode(objects.prefix(vault.root))
     path = entry.path.removeprefix(prefix)
@@ -87,13 +91,25 @@ def _restore_entry(vault: Vault, caller: Caller, entry: DisplacedNote) -> list[M
     is_undone = entry.was_tried or displaced.is_aborted(root, entry)
     if is_undone and _path_in_history(root, entry.displaced_text):
         return []
-    if there := _find_existing_path(vault, caller, entry.displaced_text):
-        return [] if is_event_path(there) else _merge_into_existing(vault, caller, there, entry)
-    text, other_text = entry.displaced_text, entry.written_text
-    name, other_name = _display_name(text), _display_name(other_text)
-    home = _original_path(root, text, entry.base, path)
+    text = entry.displaced_text
+    there = _find_existing_path(vault, caller, text)
+    if is_event_path(there):
+        return []
+    home = there or _original_path(root, text, entry.base, path)
     if not is_event_path(home):
-        text = _unmixed_text(root, home, entry)
+        text = _unmixed_text(root, home, entry, find_mixtures)
+    if there:
+        return _merge_into_existing(vault, caller, there, entry, text)
+    return _write_to_own_file(vault, caller, home, text, entry)
+
+
+def _write_to_own_file(
+    vault: Vault, caller: Caller, home: str, text: bytes, entry: DisplacedNote
+) -> list[MergeResolution]:
+    """Write a displaced note that is in no file to `home`. If git has written the other note into
+    that file, the other note gets a file of its own."""
+    root, other_text = vault.root, entry.written_text
+    name, other_name = _display_name(text), _display_name(other_text)
     if files.exists(root, home) and not notes.read(text).get("id"):
         return []  # a note of a person's own, known by its path, is there
     back = f"git had taken it for {other_name}; it is back"
@@ -175,20 +191,23 @@ def _find_existing_path(vault: Vault, caller: Caller, data: bytes) -> str:
 
 
 def _merge_into_existing(
-    vault: Vault, caller: Caller, path: str, entry: DisplacedNote
+    vault: Vault, caller: Caller, path: str, entry: DisplacedNote, text: bytes
 ) -> list[MergeResolution]:
-    """Merge what was displaced into the note, which a revert or pick may have brought back."""
+    """Merge `text`, which was displaced, into the note that a revert or pick may have brought
+    back."""
     with record_lock(vault):
         now = files.read(vault.root, path)
-        base = entry.base if note_id(entry.base) == note_id(entry.displaced_text) else b""
-        data, _ = merge_notes(base, now, _unmixed_text(vault.root, path, entry))
+        base = entry.base if note_id(entry.base) == note_id(text) else b""
+        data, _ = merge_notes(base, now, text)
         if data == now:
             return []
         files.replace(vault.root, path, keep_left_out(vault, caller, path, now, data), now)
     return [MergeResolution(path, "git had left out what was changed in it; it is back")]
 
 
-def _unmixed_text(root: str, path: str, entry: DisplacedNote) -> bytes:
+def _unmixed_text(
+    root: str, path: str, entry: DisplacedNote, find_mixtures: MixtureFinder
+) -> bytes:
     """The text of a displaced note without what git had mixed into it before: the mixture may have
     been repaired on another branch, and be older than the merges that are checked next."""
     commit = _first_commit_with(root, entry.displaced_text)
@@ -196,7 +215,8 @@ def _unmixed_text(root: str, path: str, entry: DisplacedNote) -> bytes:
         return entry.displaced_text
     is_own_base = note_id(entry.base) == note_id(entry.displaced_text)
     since = _first_commit_with(root, entry.base) if is_own_base else ""
-    return check_merges.unmixed_text(root, path, entry.displaced_text, since, commit)
+    mixtures = find_mixtures(since, commit)
+    return check_merges.unmixed_text(root, path, entry.displaced_text, mixtures, commit)
 
 
 def _original_path(root: str, data: bytes, base: bytes, path: str) -> str:
