@@ -7,6 +7,7 @@ forgotten it. What git made of it is merged once more, as git does it without dr
 
 from __future__ import annotations
 
+import heapq
 import os
 import re
 from collections.abc import Iterator
@@ -31,6 +32,7 @@ _IDENTITY = {
 _MAX_REFLOG_BYTES = 1 << 20
 _MAX_OBJECTS = 5000  # loose objects that are looked at
 _MAX_STASHES, _MAX_HEADS = 5, 10
+_MARGIN_SECONDS = 60  # between git's making of a stash and the line of the reflog
 _TIMEOUT_SECONDS = 30.0
 
 
@@ -76,9 +78,10 @@ def _heads_after_stash(log: str, offset: int) -> tuple[list[str], int]:
 
 
 def _list_stashes(root: str, since: int) -> list[tuple[str, str]]:
-    """The stashes among the loose objects since this second, each with the commit below it."""
+    """The stashes among the loose objects that were made since this second, each with the commit
+    below it, newest first."""
     folder = git_cli.line(root, ["rev-parse", "--git-path", "objects"])
-    ids = list(_recent_objects(os.path.join(root, folder), since))[:_MAX_OBJECTS]
+    ids = _newest_objects(os.path.join(root, folder))
     listed = git_cli.run(
         root,
         ["cat-file", "--batch-check=%(objectname) %(objecttype)"],
@@ -86,25 +89,29 @@ def _list_stashes(root: str, since: int) -> list[tuple[str, str]]:
     )
     lines = (line.split() for line in listed.decode("ascii", "replace").splitlines())
     commits = [name for name, kind in lines if kind == "commit"]
-    words = ["log", "--no-walk=unsorted", "--stdin", "-z", "--format=%H %P%x09%s"]
+    words = ["log", "--no-walk=unsorted", "--stdin", "-z", "--format=%ct %H %P%x09%s"]
     stdin = "".join(f"{one}\n" for one in commits).encode()
     log = git_cli.run(root, words, stdin=stdin) if commits else b""
     found = []
     for line in filter(None, log.decode("utf-8", "replace").split("\0")):
         names, _, subject = line.partition("\t")
-        stash, *parents = names.split()
-        if len(parents) in (2, 3) and subject.startswith(("WIP on ", "On ")):
+        made, stash, *parents = names.split()
+        is_recent = made.isdigit() and int(made) >= since - _MARGIN_SECONDS
+        if is_recent and len(parents) in (2, 3) and subject.startswith(("WIP on ", "On ")):
             found.append((stash, parents[0]))
     return found
 
 
-def _recent_objects(folder: str, since: int) -> Iterator[str]:
-    """The ids of loose objects that were written since this second."""
-    for fan in os.scandir(folder):
-        if len(fan.name) == 2:
-            for entry in os.scandir(fan.path):
-                if entry.stat(follow_symlinks=False).st_mtime >= since - 1:
-                    yield fan.name + entry.name
+def _newest_objects(folder: str) -> list[str]:
+    """The ids of the loose objects that were written last, newest first. Their times are not
+    compared with git's: the file system may have another clock."""
+    written = (
+        (entry.stat(follow_symlinks=False).st_mtime_ns, fan.name + entry.name)
+        for fan in os.scandir(folder)
+        if len(fan.name) == 2
+        for entry in os.scandir(fan.path)
+    )
+    return [name for _, name in heapq.nlargest(_MAX_OBJECTS, written)]
 
 
 def _note_changes(root: str, one: str, other: str) -> set[str]:
