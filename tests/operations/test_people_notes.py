@@ -14,6 +14,7 @@ import pytest
 from cortex.operations.care.doctor import doctor
 from cortex.operations.care.init import init
 from cortex.operations.share import people_notes
+from cortex.vault.git import git_locks
 from tests.operations.test_sync import LINES, Clone, git, pair
 
 
@@ -341,6 +342,7 @@ def test_a_file_that_changes_again_is_left_for_the_next_sync_and_a_clock_ahead_d
     a.write("ahead.md", "from the future\n")
     a.write("old.md", "five seconds ago\n")
     now = time.time()
+    os.utime(Path(a.root, "busy.md"), (now, now))
     os.utime(Path(a.root, "ahead.md"), (now + 9000, now + 9000))
     os.utime(Path(a.root, "old.md"), (now - 5, now - 5))
     waited = []
@@ -349,6 +351,7 @@ def test_a_file_that_changes_again_is_left_for_the_next_sync_and_a_clock_ahead_d
         if seconds == people_notes._WAIT_SECONDS:
             waited.append(seconds)
             a.write("busy.md", "12\n")
+            os.utime(Path(a.root, "busy.md"), (now, now))
 
     monkeypatch.setattr(time, "sleep", write_meanwhile)
     done = a.synced()
@@ -364,7 +367,15 @@ def test_a_new_name_that_is_still_written_keeps_the_old_one(
 ) -> None:
     a.move("mine.md", "renamed.md")
     a.edit("renamed.md", "Paragraph 1.", "Paragraph one.")
-    monkeypatch.setattr(time, "sleep", lambda _: a.write("renamed.md", a.read("renamed.md") + "x"))
+    renamed = Path(a.root, "renamed.md")
+    now = time.time()
+
+    def write_meanwhile(_: float) -> None:
+        a.write("renamed.md", a.read("renamed.md") + "x")
+        os.utime(renamed, (now, now))
+
+    os.utime(renamed, (now, now))
+    monkeypatch.setattr(time, "sleep", write_meanwhile)
     done = a.synced()
     monkeypatch.undo()
     assert not [message for message in done.commits if "note" in message]
@@ -381,9 +392,10 @@ def test_what_a_killed_commit_left_in_the_index_is_put_right(a: Clone) -> None:
     folder = Path(a.root, ".git")
     assert a.git("status", "--porcelain") == "D  new.md\n?? new.md\n"
     a.git("read-tree", f"--index-output={folder}/cortex-index.abc", "HEAD")
+    os.utime(folder / "cortex-index.abc", (now := time.time(), now))
     assert quick(a).left == ()
     assert a.git("status", "--porcelain") == ""
-    then = time.time() - 1000
+    then = now - 1000
     os.utime(folder / "cortex-index.abc", (then, then))
     quick(a)
     assert not list(folder.glob("cortex-index*"))
@@ -428,10 +440,15 @@ print(count)
 @pytest.mark.sampled(3)
 @pytest.mark.parametrize("pause", [0.0, 0.02, 1.3])
 def test_a_writer_that_never_rests_loses_nothing_and_nothing_torn_is_committed(
-    a: Clone, b: Clone, pause: float
+    a: Clone, b: Clone, pause: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     b.write("quiet.md", "From b.\n")
     quick(b)
+    # Files may have another clock than processes (faketime), and a lock of now would be years old.
+    written_now = Path(a.root, ".git", "written now")
+    written_now.touch()
+    clock = git_locks.Clock(written_now.stat().st_mtime, 0.0)
+    monkeypatch.setattr(git_locks, "read_clock", lambda: clock)
     line = [sys.executable, "-c", WRITER, a.root, str(pause)]
     with subprocess.Popen(line, stdout=subprocess.PIPE, text=True) as writer:
         try:
