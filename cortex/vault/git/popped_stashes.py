@@ -95,8 +95,8 @@ def _list_stashes(root: str, since: int) -> list[tuple[str, str]]:
     found = []
     for line in filter(None, log.decode("utf-8", "replace").split("\0")):
         names, _, subject = line.partition("\t")
-        made, stash, *parents = names.split()
-        is_recent = made.isdigit() and int(made) >= since - _MARGIN_SECONDS
+        seconds, stash, *parents = names.split(" ")  # no seconds where the date is malformed
+        is_recent = seconds.isdigit() and int(seconds) >= since - _MARGIN_SECONDS
         if is_recent and len(parents) in (2, 3) and subject.startswith(("WIP on ", "On ")):
             found.append((stash, parents[0]))
     return found
