@@ -11,7 +11,7 @@ from importlib import import_module
 from types import ModuleType, NoneType, UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
-from cortex.core.model.parameters import DAY, MOMENT, NOTE, Between
+from cortex.core.model.parameters import DAY, MOMENT, NOTE, Between, Touches
 from cortex.core.model.problem import InvalidInputError
 from cortex.core.text.value import NamedTuple
 from cortex.operations import VERBS
@@ -34,6 +34,7 @@ class Parameter(NamedTuple):
     meaning: str
     required: bool = False
     label: str = ""  # what messages call it, where an interface has a name of its own for it
+    touches: str = ""  # what it reaches beside the vault; then no server offers it
 
     @property
     def flag(self) -> str:
@@ -90,25 +91,29 @@ def declaration_of(function: Callable[..., object]) -> Declaration:
         for name, text in function.__annotations__.items()
         if name in names and name not in SUPPLIED_PARAMETERS
     }
+    parameters = []
+    for name in names:
+        if name not in SUPPLIED_PARAMETERS:
+            kind, touches = _without_touch(types.get(name, str))
+            default, is_option = defaults.get(name), name not in positional
+            meaning, required = meanings.get(name, ""), name not in defaults
+            parameters.append(
+                Parameter(name, kind, default, is_option, meaning, required, touches=touches)
+            )
     return Declaration(
         name=function.__name__.rstrip("_"),
         summary=lines[0] if lines else "",
         description="\n".join(prose).strip(),
-        parameters=tuple(
-            Parameter(
-                name,
-                types.get(name, str),
-                defaults.get(name),
-                name not in positional,
-                meanings.get(name, ""),
-                name not in defaults,
-            )
-            for name in names
-            if name not in SUPPLIED_PARAMETERS
-        ),
+        parameters=tuple(parameters),
         examples=tuple(line[len("Example: ") :] for line in lines if line.startswith("Example: ")),
         supplied=tuple(name for name in SUPPLIED_PARAMETERS if name in names),
     )
+
+
+def for_servers(declared: Declaration) -> Declaration:
+    """The declaration without the parameters that reach beside the vault: what a tool or a route has."""
+    own = tuple(one for one in declared.parameters if not one.touches)
+    return declared._replace(parameters=own)
 
 
 def convert(declared: Declaration, given: Mapping[str, object], now: str) -> dict[str, object]:
@@ -149,6 +154,14 @@ def choices_of(kind: Any) -> list[str]:
 def is_note_name(kind: Any) -> bool:
     """True for `NoteName`, and for lists of it."""
     return NOTE in get_args(kind) or any(map(is_note_name, get_args(kind)))
+
+
+def _without_touch(kind: Any) -> tuple[Any, str]:
+    """A type without its mark of what the parameter touches, and that; empty where it has none."""
+    arguments = get_args(kind) if get_origin(kind) is Annotated else ()
+    if arguments and isinstance(arguments[1], Touches):
+        return arguments[0], arguments[1].what
+    return kind, ""
 
 
 def _convert_value(kind: Any, value: Any, now: str) -> Any:

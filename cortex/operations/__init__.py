@@ -87,6 +87,14 @@ ALIASES: dict[str, tuple[str, ...]] = {
     "push": ("sync",),
     "pull": ("sync", "--no-push"),
 }
+# What a verb does without the parameters that reach beside the vault (`core/model/parameters.py:Touches`):
+# it changes no note; it may remove one; it may ask another machine. The others write what can be taken back.
+READING_VERBS = frozenset({
+    "actions", "brief", "doctor", "entities", "graph", "history", "meetings", "plan", "recall", "remind",
+    "schema", "search", "show", "status", "timeline", "topic",
+})  # fmt: skip
+DESTRUCTIVE_VERBS = frozenset({"delete", "layout", "prune"})
+OPEN_VERBS = frozenset({"distill", "embed", "sync"})
 # Verbs before which a fresh clone is not given its merge drivers: they look at the repository, or
 # change its drivers themselves.
 VERBS_WITHOUT_SETUP = ("doctor", "git", "history")

@@ -119,7 +119,6 @@ CALLS = {
     "prune": {"dry_run": True},
     "lifecycle": {"dry_run": True},
     "heal": {"check": True},
-    "git": {"action": "status"},
     "entities": {"note": "decision-fruit"},
 }
 NEEDED = {
@@ -127,8 +126,6 @@ NEEDED = {
 }  # fmt: skip
 # What cannot be done in that vault -> what the answer says.
 REFUSED = {
-    "merge",
-    "import",
     "distill",
     "sync",
     "done",

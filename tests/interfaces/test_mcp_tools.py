@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shlex
 from functools import partial
@@ -13,17 +14,16 @@ import pytest
 
 from cortex.core.model.problem import CortexError, InvalidInputError
 from cortex.core.text.token_count import count_tokens
-from cortex.interfaces.declare import declaration_of, load_verb
+from cortex.interfaces.declare import declaration_of, for_servers, load_verb
 from cortex.interfaces.mcp.call import call_tool, declare, describe
 from cortex.interfaces.mcp.resources import read_resource
 from cortex.interfaces.mcp.tools import (
-    READING_VERBS,
     VERBS_WITHOUT_TOOL,
     known_tools,
     profiles,
     select_tools,
 )
-from cortex.operations import VERBS
+from cortex.operations import DESTRUCTIVE_VERBS, OPEN_VERBS, READING_VERBS, VERBS
 from cortex.operations.care.init import init
 from cortex.vault.state import access_log
 from tests.conftest import caller_now
@@ -57,7 +57,7 @@ def test_every_verb_is_a_tool_or_stands_among_those_that_are_none() -> None:
     assert as_tools == VERBS.keys() - VERBS_WITHOUT_TOOL.keys()
     for verb in VERBS.keys() - VERBS_WITHOUT_TOOL.keys():
         tool = select_tools(["all"])[verb]
-        own = {one.name for one in declaration_of(load_verb(verb)).parameters}
+        own = {one.name for one in for_servers(declaration_of(load_verb(verb))).parameters}
         if not tool.profile:
             assert {one.label for one in declare(tool).parameters} == own
 
@@ -79,9 +79,80 @@ def test_the_arguments_of_a_tool_are_parameters_of_its_verb(name) -> None:
         said = json.loads(example)
         jsonschema.validate(said, shown["inputSchema"])
     assert shown["inputSchema"]["type"] == shown["outputSchema"]["type"] == "object"
-    assert shown["annotations"].get("readOnlyHint") is (
-        (tool.reads or tool.verb in READING_VERBS) or None
-    )
+    assert shown["annotations"].get("readOnlyHint") is (tool.verb in READING_VERBS or None)
+
+
+# What reaches beside the vault
+
+SECRET = "the-text-of-a-file-elsewhere"
+# Parameter of a verb -> what it reaches. Each is for the person at the command line alone.
+CLOSED = {
+    "init directory": "a path outside the vault",
+    "init default": "a setting of the person",
+    "brief into": "a setting of the person",
+    "import hosts": "a path outside the vault",
+    "import path": "a path outside the vault",
+    "extract model": "a program that is run",
+    "distill answer": "a path outside the vault",
+    "merge base": "a path outside the vault",
+    "merge ours": "a path outside the vault",
+    "merge theirs": "a path outside the vault",
+    "doctor fix": "a setting of the person",
+}
+
+
+def test_a_verb_declares_what_its_parameters_reach() -> None:
+    assert CLOSED == {
+        f"{verb} {one.name}": one.touches
+        for verb in VERBS
+        for one in declaration_of(load_verb(verb)).parameters
+        if one.touches
+    }
+
+
+def test_no_tool_has_a_parameter_that_reaches_beside_the_vault(call) -> None:
+    for name, tool in known_tools().items():
+        own = declaration_of(load_verb(tool.verb)).parameters
+        offered = describe(name, tool)["inputSchema"]["properties"]
+        taken = {parameter for parameter, _ in tool.arguments.values()} or {*offered}
+        for one in own:
+            if one.touches:
+                assert not {one.name} & {*taken, *tool.fixed, *tool.defaults}, (name, one.name)
+                assert "has no argument" in refused(call, name, **{one.name: "x"})
+
+
+def test_annotations_follow_from_what_a_verb_does() -> None:
+    for name, tool in known_tools().items():
+        hints = describe(name, tool)["annotations"]
+        assert hints.get("destructiveHint", False) is (tool.verb in DESTRUCTIVE_VERBS)
+        assert hints["openWorldHint"] is (tool.verb in OPEN_VERBS)
+    assert not READING_VERBS & (DESTRUCTIVE_VERBS | OPEN_VERBS)
+
+
+@pytest.mark.parametrize("name", profiles()["all"])
+def test_no_value_of_any_argument_runs_or_reads_what_lies_outside(
+    name, call, vault, tmp_path, monkeypatch
+) -> None:
+    monkeypatch.setenv("CORTEX_EMBEDDER", "off")
+    aim, ran = tmp_path / "aim.md", tmp_path / "ran"
+    aim.write_text(f"# Elsewhere\n\nDecision: {SECRET}, because.\n")
+    tool = select_tools([name])[name]
+    shown = describe(name, tool)["inputSchema"]
+    relative = os.path.relpath(aim, vault.root)
+    for value in (str(aim), relative, f"sh -c 'id > {ran}'", f"$(id > {ran})", f"--output={ran}"):
+        for label in shown["properties"]:
+            given = {**dict.fromkeys(shown["required"], "pears"), label: value}
+            try:
+                answer = call(name, **given)
+            except (CortexError, OSError) as error:
+                assert SECRET not in str(error), (name, label, value)
+                continue
+            told = json.dumps(answer.content) + answer.text
+            assert SECRET not in told, (name, label, value)
+    assert not ran.exists()
+    assert sorted(path.name for path in tmp_path.iterdir() if path != Path(vault.root)) == [
+        "aim.md"
+    ]
 
 
 # Verbs that answer the same twice in a row, in the vault of `test_schema`.

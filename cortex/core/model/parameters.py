@@ -26,6 +26,18 @@ class OneOf(NamedTuple):
     words: tuple[str, ...]
 
 
+class Touches(NamedTuple):
+    """What a parameter reaches beside the vault, as in `Annotated[str, PROGRAM]`. It is for whoever sits at
+    the command line or calls from Python: no tool and no route of a server has it."""
+
+    what: str
+
+
+PROGRAM = Touches("a program that is run")
+OUTSIDE_PATH = Touches("a path outside the vault")
+# Of this machine, an agent's host or the person's decisions.
+PERSON_SETTING = Touches("a setting of the person")
+
 MOMENT, DAY, QUERY, TIME, NOTE = "moment", "day", "query", "time", "note name"
 
 # Seconds since the epoch, given as a date or as a span before now (see `core/text/moments.py`).

@@ -15,10 +15,10 @@ from cortex.core.text.strings import shorten
 from cortex.index.refresh import query_index
 from cortex.interfaces.cli import command, render
 from cortex.interfaces.cli.terminal.view import View
-from cortex.interfaces.declare import Declaration, declaration_of, load_verb
+from cortex.interfaces.declare import Declaration, declaration_of, for_servers, load_verb
 from cortex.interfaces.mcp import paging
-from cortex.interfaces.mcp.tools import DESTRUCTIVE_VERBS, OPEN_VERBS, READING_VERBS, Tool
-from cortex.operations import VERBS_WITHOUT_SETUP
+from cortex.interfaces.mcp.tools import Tool
+from cortex.operations import DESTRUCTIVE_VERBS, OPEN_VERBS, READING_VERBS, VERBS_WITHOUT_SETUP
 from cortex.operations.care.set_up_clone import set_up_clone
 from cortex.operations.find.project_context import resolve_project
 from cortex.operations.find.show import ShownNote
@@ -42,9 +42,9 @@ class ToolAnswer(NamedTuple):
 
 
 def declare(tool: Tool) -> Declaration:
-    """The verb's declaration. The parameters that the tool has are labelled as it calls them, the
-    others not at all."""
-    declared = declaration_of(load_verb(tool.verb))
+    """The verb's declaration, without what reaches beside the vault. The parameters that the tool has
+    are labelled as it calls them, the others not at all."""
+    declared = for_servers(declaration_of(load_verb(tool.verb)))
     if not tool.arguments:
         own = (one._replace(label=one.name) for one in declared.parameters)
         return declared._replace(parameters=tuple(own))
@@ -68,7 +68,7 @@ def describe(name: str, tool: Tool) -> dict[str, Any]:
         schema["properties"][label].pop("default", None)
     if paging.has_pages(tool.verb):
         schema["properties"]["cursor"] = {"type": "string"}
-    reads = tool.reads or tool.verb in READING_VERBS
+    reads = tool.verb in READING_VERBS
     hint = {"readOnlyHint": True} if reads else {"destructiveHint": tool.verb in DESTRUCTIVE_VERBS}
     # Every session pays for these tools; `cortex schema VERB` has what they answer.
     is_lean = tool.profile == "default"

@@ -16,18 +16,16 @@ from cortex.vault.templates import read_template
 # What stays on the command line -> why.
 VERBS_WITHOUT_TOOL = {
     "completion": "a script for a shell",
+    "git": "changes the settings of the person's git",
+    "import": "reads what agents wrote elsewhere on this machine",
+    "init": "makes a vault in a folder that a person chooses",
+    "merge": "reads three files wherever they lie",
     "edit": "starts a person's editor",
     "open": "starts a person's editor or Obsidian",
     "hooks": "changes the settings of the host that runs the agent: a person decides that",
     "mcp": "is this server",
     "watch": "runs until it is ended",
 }
-READING_VERBS = frozenset({
-    "actions", "entities", "graph", "history", "meetings", "plan", "recall", "remind", "schema",
-    "search", "show", "status", "timeline", "topic",
-})  # fmt: skip
-DESTRUCTIVE_VERBS = frozenset({"delete", "layout", "merge", "prune"})
-OPEN_VERBS = frozenset({"distill", "embed", "extract", "sync"})  # they may ask another machine
 
 
 class Tool(NamedTuple):
@@ -42,7 +40,6 @@ class Tool(NamedTuple):
     fixed: Mapping[str, object] = {}  # parameters that are always so
     defaults: Mapping[str, object] = {}  # parameters that are so unless they are given
     preview: int = 0  # characters of a hit's snippet; 0: as the verb gives it
-    reads: bool = False  # it changes nothing, though its verb may
 
 
 @cache

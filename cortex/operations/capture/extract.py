@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 from cortex.core.extract import TAGS_ONLY_TYPES, choose_candidates, find_candidates
 from cortex.core.extract.candidate import Candidate
@@ -12,6 +12,7 @@ from cortex.core.extract.model_answer import ModelAnswer, build_question, parse_
 from cortex.core.model import event as events, session_note as sessions, turn_summary
 from cortex.core.model.caller import Caller
 from cortex.core.model.event import Event
+from cortex.core.model.parameters import PROGRAM
 from cortex.core.model.problem import CortexError, InvalidInputError, NotFoundError, Problem
 from cortex.core.model.record import intended_type
 from cortex.core.normalize.handlers import SESSION_TEXT_TYPES, parse_event
@@ -63,7 +64,7 @@ def extract(
     caller: Caller,
     what: str = "",
     *,
-    model: str = "",
+    model: Annotated[str, PROGRAM] = "",
     keep: bool = False,
     replay: bool = False,
     apply: bool = False,

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from typing import Literal, NamedTuple
+from typing import Annotated, Literal, NamedTuple
 
 from cortex.core.model import event as events, turn_summary
 from cortex.core.model.caller import Caller
 from cortex.core.model.event import Event
-from cortex.core.model.parameters import Since
+from cortex.core.model.parameters import OUTSIDE_PATH, Since
 from cortex.core.model.problem import ConflictError, InvalidInputError, NotFoundError, Problem
 from cortex.core.redact.secrets import sanitize_text
 from cortex.core.text.person_words import NONE
@@ -96,12 +96,12 @@ class _Location(NamedTuple):
 def import_(
     vault: Vault,
     caller: Caller,
-    hosts: list[ImportableHost],
+    hosts: Annotated[list[ImportableHost], OUTSIDE_PATH],
     *,
     since: Since | None = None,
     project: str = "",
     all: bool = False,
-    path: str = "",
+    path: Annotated[str, OUTSIDE_PATH] = "",
     dry_run: bool = False,
 ) -> ImportResult:
     """Capture what agents' earlier sessions on this disk said.

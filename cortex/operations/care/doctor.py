@@ -8,10 +8,11 @@ import unicodedata
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from itertools import islice
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 from cortex.core.model.caller import Caller
 from cortex.core.model.layout import BRIEFINGS_FOLDER
+from cortex.core.model.parameters import PERSON_SETTING
 from cortex.core.model.problem import CortexError, Problem, problem_of
 from cortex.core.model.record import RECORD_TYPES, is_personal
 from cortex.core.model.relation import LinkCandidate, NameResolver, basename_key
@@ -60,7 +61,9 @@ class DoctorResult(NamedTuple):
     agent_settings: tuple[str, ...] = ()  # at the top of the vault, as `.claude`; nothing is used
 
 
-def doctor(vault: Vault, caller: Caller, *, fix: bool = False) -> DoctorResult:
+def doctor(
+    vault: Vault, caller: Caller, *, fix: Annotated[bool, PERSON_SETTING] = False
+) -> DoctorResult:
     """Name what is wrong with the vault, and what to do about it.
 
     No file is changed without --fix. Checked are notes, clashing ids and names, links to no note,

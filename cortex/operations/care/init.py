@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 import re
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 from cortex.core.model.caller import Caller
 from cortex.core.model.layout import AT_ROOT
+from cortex.core.model.parameters import OUTSIDE_PATH, PERSON_SETTING
 from cortex.core.model.problem import CortexError, InvalidInputError
 from cortex.core.text.shell_command import cortex_command
 from cortex.core.text.strings import slugify
@@ -41,9 +42,9 @@ class InitResult(NamedTuple):
 
 def init(
     caller: Caller,
-    directory: str = ".",
+    directory: Annotated[str, OUTSIDE_PATH] = ".",
     *,
-    default: bool = False,
+    default: Annotated[bool, PERSON_SETTING] = False,
     obsidian: bool = False,
     no_obsidian: bool = False,
     folder: str = "",

@@ -7,7 +7,7 @@ import tempfile
 import time
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 from cortex.core.distill.answer import (
     MAX_ANSWER_BYTES,
@@ -32,7 +32,7 @@ from cortex.core.model.distillation import (
 )
 from cortex.core.model.event import DISTILLED, Event
 from cortex.core.model.note_status import TIER_CURRENT
-from cortex.core.model.parameters import Since
+from cortex.core.model.parameters import OUTSIDE_PATH, Since
 from cortex.core.model.problem import (
     CortexError,
     InvalidInputError,
@@ -123,7 +123,7 @@ def distill(
     again: bool = False,
     dry_run: bool = False,
     print_prompt: bool = False,
-    answer: str | None = None,
+    answer: Annotated[str | None, OUTSIDE_PATH] = None,
 ) -> DistillResult:
     """Have a model of your own say what sessions were about.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
 
 from cortex.core.model.caller import Caller
-from cortex.core.model.parameters import Between
+from cortex.core.model.parameters import PERSON_SETTING, Between
 from cortex.core.text.token_count import count_tokens
 from cortex.operations.sessions import hook_briefing
 from cortex.vault.locate import Vault
@@ -50,7 +50,7 @@ def brief(
     budget: Annotated[int, Between(50, 100_000)] = hook_briefing.DEFAULT_BUDGET_TOKENS,
     all_branches: bool = False,
     print: bool = False,
-    into: Literal["", "rules", "agents", "skill", "none"] = "",
+    into: Annotated[Literal["", "rules", "agents", "skill", "none"], PERSON_SETTING] = "",
     context: bool = False,
     number: Annotated[int, Between(1, 100)] = 20,
 ) -> BriefResult | ContextResult:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 import stat
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 from cortex.core.merge.merge_record import merge_record
 from cortex.core.model.caller import Caller
+from cortex.core.model.parameters import OUTSIDE_PATH
 from cortex.core.model.problem import InvalidInputError, NotFoundError
 from cortex.vault.git.merge_file import merge_file
 
@@ -24,7 +25,12 @@ class MergeResult(NamedTuple):
 
 
 def merge(
-    caller: Caller, base: str, ours: str, theirs: str, *, explain: bool = False
+    caller: Caller,
+    base: Annotated[str, OUTSIDE_PATH],
+    ours: Annotated[str, OUTSIDE_PATH],
+    theirs: Annotated[str, OUTSIDE_PATH],
+    *,
+    explain: bool = False,
 ) -> MergeResult:
     """Merge three versions of a record as git would with Cortex.
 
