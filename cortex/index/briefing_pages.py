@@ -30,6 +30,7 @@ _HEADER_BYTES = 4096  # bytes that tell what a page is
 
 # What lies here is committed with the briefings.
 _SHARED_FOLDERS = ("records", "sessions")
+_GLOBAL_NOTES = "SELECT path FROM note WHERE scope = 'global' AND tier < 2"
 
 _OF_A_PAGE_RE = re.compile(rb"(?m)^(?:type: briefing|generator: \d+)\r?$|<!-- cx ")
 _LINK_RE = re.compile(r"\[\[([^|\]]+)\|")
@@ -83,9 +84,11 @@ def _lines_by_page(root: str, catalogue: Catalogue) -> dict[BriefingPage, dict[s
     elsewhere = []
     layout = layout_of(root)
     shared = tuple(os.fsencode(layout.path(f"{folder}/")) for folder in _SHARED_FOLDERS)
+    # No sync takes these along, but in a person's own vault.
+    own = {path for (path,) in catalogue.select(_GLOBAL_NOTES)}
     for row in rows:
         kind, project, branch, id_, section, place, text, path = row
-        if not path.startswith(shared):
+        if not path.startswith(shared) or path in own:
             elsewhere.append(row)
             continue
         held = found.setdefault((kind, project, branch), {})
@@ -95,7 +98,11 @@ def _lines_by_page(root: str, catalogue: Catalogue) -> dict[BriefingPage, dict[s
             held[id_] = path, ItemLine(id_, section, place, text)
     unshared_ticks = [os.fsdecode(path) for _, path in ticks if not path.startswith(shared)]
     outside = dict(zip(unshared_ticks, unshared_ticks, strict=True))  # no record's id
-    outside |= {os.fsdecode(row[7]): row[3] for row in elsewhere if not row[7].startswith(shared)}
+    outside |= {
+        os.fsdecode(row[7]): row[3]
+        for row in elsewhere
+        if not row[7].startswith(shared) or row[7] in own
+    }
     unshared = _untracked_paths(root, outside)
     ticked = {id_ for id_, path in ticks if path not in unshared}
     for kind, project, branch, id_, section, place, text, path in elsewhere:
@@ -120,7 +127,7 @@ def _lines_by_page(root: str, catalogue: Catalogue) -> dict[BriefingPage, dict[s
 
 
 def _untracked_paths(root: str, elsewhere: dict[str, str]) -> set[bytes]:
-    """Of the notes outside our folders (path -> id), the raw paths of those that git does not
+    """Of these notes (path -> id), which no sync need take along, the raw paths of those that git does not
     track. Only this clone has them, so their lines would come and go with every clone that
     heals. A record that was just moved out counts as tracked by its old place."""
     if not elsewhere or not checkout.is_in_repository(root):

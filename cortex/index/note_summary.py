@@ -176,6 +176,7 @@ def _item_source(note: notes.Note, path: str, status: str, title: str, text: str
     id_ = note.get("id") or path
     type_ = shorten(note.get("type"), 40).lower()
     project, is_record = one_line(note.get("project")), bool(note.provenance()[0])
+    scope = one_line(note.get("scope")).lower()
     return ItemSource(
         path=path,
         id=id_,
@@ -184,7 +185,7 @@ def _item_source(note: notes.Note, path: str, status: str, title: str, text: str
         status=status or "active",
         project=project,
         branch=one_line(note.get("branch")),
-        scope=one_line(note.get("scope")).lower() or (default_scope(project) if is_record else ""),
+        scope=scope or (default_scope(project) if is_record else ""),
         created=note.get("date") or note.get("created"),  # of the day on which it took place
         due=one_line(note.get("due")),
         owner=one_line(note.get("owner")),
@@ -194,6 +195,8 @@ def _item_source(note: notes.Note, path: str, status: str, title: str, text: str
         is_record=bool(id_ != path and type_)
         and (is_record or path.startswith("records/") or f"/records/{type_}/" in path),
         has_conflict=bool(note.fields.get("merge_conflicts")),
+        # As `core/notes/scope.py`: earlier versions wrote it into each record without a project.
+        is_personal=scope == "personal" and bool(project or not is_record or not note.get("title")),
     )
 
 

@@ -97,6 +97,7 @@ CLOSED = {
     "merge base": "a path outside the vault",
     "merge ours": "a path outside the vault",
     "merge theirs": "a path outside the vault",
+    "sync publish": "a setting of the person",
     "doctor fix": "a setting of the person",
 }
 

@@ -440,7 +440,7 @@ def test_an_update_brings_nothing_back_and_names_the_command_that_does(
         ("owner: none", {"owner": "Ada"}),
         ("owner: password=hunter2hunter2", {"owner": "Ada"}),
         ("confidence: high", {"confidence": "0.5"}),
-        ("scope: team", {"scope": "global"}),
+        ("scope: team", {"scope": "project"}),
     ],
 )
 def test_an_undo_that_would_be_refused_is_not_offered(

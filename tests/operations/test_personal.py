@@ -1,4 +1,4 @@
-"""What is personal goes to the person's own vault, and into no shared one."""
+"""What is personal or global goes to the person's own vault, and into no other one."""
 
 from __future__ import annotations
 
@@ -81,32 +81,81 @@ def test_what_a_hand_wrote_as_personal_is_not_committed_and_promote_moves_it(sha
     file = Path(shared.root, "records/decision/my-way-k3f7q2.md")
     file.write_text(PERSONAL)
     done = sync(shared, here)
-    (problem,) = done.problems
-    assert problem.message == "is personal, so it is not committed here"
-    assert problem.hint.startswith("cortex promote my-way-k3f7q2")
+    (problem,) = done.held
+    assert problem.message == "is not published: it says scope: personal"
+    assert problem.hint.startswith("cortex promote records/decision/my-way-k3f7q2.md")
     assert file.exists()
     assert not in_history(git, shared.root, "My own way")
     assert not in_history(git, shared.root, "my-way")  # nor on a page of the briefings
     named = [one for one in doctor(shared, here).problems if one.where.endswith("my-way-k3f7q2.md")]
-    assert "is personal, and this vault is shared" in [one.message for one in named]
+    assert [one.message for one in named] == [problem.message]
     moved = promote(shared, here, "my-way-k3f7q2")
     assert (moved.source, file.exists(), Path(moved.file).exists()) == ("removed", False, True)
     assert "My way" in brief(shared, here).text
-    assert sync(shared, here).problems == ()
+    assert (sync(shared, here).problems, sync(shared, here).held) == ((), ())
 
 
-def test_a_record_of_a_shared_vault_cannot_be_made_personal_there(shared) -> None:
+@pytest.mark.parametrize("scope", ["personal", "global"])
+def test_a_record_of_a_project_cannot_be_made_personal_there(shared, scope) -> None:
     with pytest.raises(InvalidInputError) as caught:
-        update(shared, caller_at(NOW, shared.root), "use-sla", scope="personal")
+        update(shared, caller_at(NOW, shared.root), "use-sla", scope=scope)
     assert "cortex promote" in caught.value.hint
 
 
-def test_in_a_vault_that_nobody_shares_it_stays(vault) -> None:
+@pytest.mark.parametrize("scope", ["personal", "global"])
+def test_from_the_first_save_on_it_lies_in_the_persons_own_vault(vault, scope, cortex) -> None:
+    """Also where nobody shares the project's vault yet."""
     here = caller_at(NOW, vault.root)
-    saved = save(vault, here, "Tea, not coffee", type="preference", scope="personal")
-    assert (saved.note, default_vault_root()) == ("", "")
-    assert Path(saved.file).is_relative_to(vault.root)
+    saved = save(vault, here, "Tea, not coffee", type="preference", scope=scope)
+    assert "in a vault of your own, made now: " in saved.note
+    assert Path(saved.file).is_relative_to(default_vault_root())
     assert "Tea, not coffee" in brief(vault, here).text
+    told = cortex("save", "Short names", "--type", "preference", "--scope", scope).stdout
+    printed = Path(vault.root, told.splitlines()[1].strip()).resolve()
+    assert printed.is_file()
+    assert printed.is_relative_to(default_vault_root())
+
+
+def test_what_a_model_calls_global_is_so_if_it_is_sure(vault) -> None:
+    model = caller_at(NOW, vault.root)._replace(source="mcp")
+    kept = save(vault, model, "Tea is hot", type="pattern", scope="global", confidence=0.8)
+    assert Path(kept.file).is_relative_to(vault.root)
+    assert "confidence above 0.8" in kept.note
+    sure = save(vault, model, "Ice is cold", type="pattern", scope="global", confidence=0.9)
+    assert Path(sure.file).is_relative_to(default_vault_root())
+
+
+def test_a_note_of_a_persons_own_is_moved_byte_for_byte(shared) -> None:
+    here = caller_at(NOW, shared.root)
+    diary = Path(shared.root, "log/diary.md")
+    diary.parent.mkdir()
+    diary.write_bytes(b"---\r\nscope: personal\r\n---\r\nRain.\r\n")
+    (problem,) = sync(shared, here).held
+    assert (problem.where, problem.hint.split(";")[0]) == (
+        "log/diary.md",
+        "cortex promote log/diary.md moves it to your own vault",
+    )
+    assert "log/diary.md" in [one.where for one in doctor(shared, here).problems]
+    moved = promote(shared, here, "log/diary.md")
+    assert moved.source == "removed"
+    assert Path(moved.file).read_bytes() == b"---\r\nscope: personal\r\n---\r\nRain.\r\n"
+    assert not diary.exists()
+    assert sync(shared, here).held == ()
+
+
+def test_what_earlier_versions_wrote_without_a_project_is_nobodys_alone(shared, git) -> None:
+    event = "20261120t100000z-aaaaaaaaaa"
+    Path(shared.root, f"events/2026/11/{event}.md").write_text(
+        f"---\nid: {event}\ntype: observation\nat: 2026-11-20T10:00:00Z\nscope: personal\n"
+        "---\n\n## Raw Content\n\nOfall\n"
+    )
+    Path(shared.root, "records/note/of-all-aaaaaa.md").parent.mkdir(exist_ok=True)
+    Path(shared.root, "records/note/of-all-aaaaaa.md").write_text(
+        "---\nid: of-all-aaaaaa\ntype: note\ntitle: Of all\nscope: personal\nupdated: 2026-11-20T10:00:00Z\n"
+        f"provenance:\n  events: [{event}]\n---\n\nOfall\n"
+    )
+    assert sync(shared, caller_at(NOW, shared.root)).held == ()
+    assert in_history(git, shared.root, "Ofall")
 
 
 def test_ones_own_vault_may_have_a_remote(shared) -> None:
@@ -146,9 +195,10 @@ def test_no_chance_brings_a_personal_record_into_shared_history(shared, tmp_path
         scope = chance.choice(["project", "personal", "global"])
         word = f"{scope}word{step}"
         topic = chance.choice(["", "decision/roof"])
-        if scope == "personal" and chance.random() < 0.3:
+        if scope != "project" and chance.random() < 0.3:
             # A person, or an older Cortex, writes it into the shared one.
             text = PERSONAL.replace("my-way", f"my-way-{step}").replace("My own way", word)
+            text = text.replace("scope: personal", f"scope: {scope}").replace("My way", word)
             Path(vault.root, f"records/decision/my-way-{step}-k3f7q2.md").write_text(text)
         else:
             save(vault, here, f"About {word}", why="so", scope=scope, topic=topic, project="roof")
@@ -161,3 +211,4 @@ def test_no_chance_brings_a_personal_record_into_shared_history(shared, tmp_path
     for root in (*(Path(vault.root) for vault in clones), tmp_path / "remote"):
         assert in_history(git, root, "projectword")
         assert not in_history(git, root, "personalword")
+        assert not in_history(git, root, "globalword")

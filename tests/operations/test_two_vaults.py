@@ -27,6 +27,7 @@ from cortex.vault import files
 from cortex.vault.locate import (
     Vault,
     default_vault_file,
+    default_vault_root,
     find_personal_vault,
     personal_vault_problem,
 )
@@ -244,7 +245,7 @@ def test_a_broken_own_vault_is_a_problem_and_never_an_error(
     assert show(vault, caller, "ours.md").vault == "project"
     with pytest.raises(NotFoundError):
         show(vault, caller, "elsewhere.md")
-    with pytest.raises(NotFoundError, match="own vault"):
+    with pytest.raises(InvalidInputError, match="own vault"):
         promote(vault, caller, "ours.md")
 
 
@@ -366,7 +367,6 @@ def test_promote_moves_a_record_with_its_events(vault, own, caller, cortex, know
     assert mine[event_path] == before[event_path] == ours[event_path]
     changed = set(before[path].decode().splitlines()) ^ set(mine[path].decode().splitlines())
     assert changed == {
-        "scope: personal",
         "project: shop",
         "branch: main",
         "promoted_from: shop",
@@ -578,8 +578,17 @@ def test_odd_ids_and_types_get_names_that_every_system_can_hold(vault, own, call
     assert promote(vault, caller, "con").path.startswith("records/note/con-")
 
 
-def test_without_an_own_vault_it_says_how_to_get_one(vault, cortex) -> None:
+def test_without_an_own_vault_one_is_made(vault, cortex) -> None:
     record(vault, "rule-aaaaaa", "zebra")
+    done = cortex("promote", "rule-aaaaaa", "--json")
+    answer = json.loads(done.stdout)
+    assert (done.returncode, answer["vault"]) == (0, os.path.realpath(default_vault_root()))
+    assert os.path.isfile(answer["file"])
+
+
+def test_the_own_vault_itself_has_none_beside_it(vault, cortex) -> None:
+    record(vault, "rule-aaaaaa", "zebra")
+    cortex("init", vault.root, "--default")
     done = cortex("promote", "rule-aaaaaa")
     assert (done.returncode, "--default" in done.stderr) == (2, True)
 

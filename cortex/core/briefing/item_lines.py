@@ -20,7 +20,6 @@ from cortex.core.markdown.blocks import Task
 from cortex.core.model.generated_text import outcome_of
 from cortex.core.model.layout import BRIEFINGS_FOLDER, Layout
 from cortex.core.model.note_status import DONE_STATUSES, SET_ASIDE_STATUSES
-from cortex.core.model.record import is_personal
 from cortex.core.text.agent_escape import escape_for_agent
 from cortex.core.text.strings import RESERVED_STEMS, one_line, short_hash, shorten, slugify
 
@@ -67,13 +66,14 @@ class ItemSource(NamedTuple):
     topic: str = ""
     is_record: bool = False  # rather than a note of a person's own
     has_conflict: bool = False  # that a merge has left to a person
+    is_personal: bool = False
 
 
 def item_lines_of(note: ItemSource) -> Iterator[tuple[BriefingPage, ItemLine]]:
     """The lines of a note, each with the page that it stands on. A deleted one has none: not even
     the archive, which tells what once held, goes on with what somebody took back. Nor has a
     personal one, since pages are committed for all."""
-    if note.status == "deleted" or is_personal(note.scope, note.project):
+    if note.status == "deleted" or note.is_personal:
         return
     is_aside = note.status in SET_ASIDE_STATUSES
     is_session = note.type == "session"

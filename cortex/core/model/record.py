@@ -11,6 +11,7 @@ from cortex.core.text.strings import close_matches, one_line, short_hash, slugif
 from cortex.core.text.value import NamedTuple
 
 SCOPES = ("project", "personal", "global")
+ONE_PERSONS_SCOPES = ("personal", "global")  # kept in the vault of a person, not of a project
 
 # Types of record that Cortex makes or has a template for; people may write any other.
 RECORD_TYPES = (
@@ -109,7 +110,7 @@ def default_scope(project: str) -> str:
 
 
 def is_personal(scope: str, project: str) -> bool:
-    """Whether somebody has said that a note is theirs alone: without a project the default."""
+    """Whether somebody has said that a record is theirs alone: without a project the default."""
     return scope == "personal" and bool(project)
 
 

@@ -11,7 +11,7 @@ NUL characters, which no pattern matches and which end the context of a match.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator
 
 from cortex.core.redact import secret_patterns
 from cortex.core.redact.secret_patterns import SECRET_PATTERNS
@@ -39,31 +39,37 @@ def redact(text: str) -> tuple[str, tuple[str, ...]]:
 
     A text without a secret comes back as the same object.
     """
+    found = list_secrets(text)
+    if not found:
+        return text, ()
+    parts: list[str] = []
+    at = 0
+    for start, end, kind in found:
+        parts += (text[at:start], f"[REDACTED:{kind}]")
+        at = end
+    parts.append(text[at:])
+    return "".join(parts), tuple(kind for _, _, kind in found)
+
+
+def list_secrets(text: str, kinds: Container[str] = ()) -> list[tuple[int, int, str]]:
+    """Start, end and kind of each secret in the text, in order; none overlaps another. Of `kinds`
+    alone, if any are given."""
     seen = text
     if not text.isascii():
         for char in INVISIBLE_CHARS:
             seen = seen.replace(char, "")
     if "[REDACTED:" in seen:
         seen = re.sub(_REDACTED_MARK_PATTERN, lambda mark: "\0" * len(mark[0]), seen)
-    found = _find_secrets(seen)
-    if not found:
-        return text, ()
+    found = _find_secrets(seen, kinds)
     place: range | list[int] = range(len(text))  # where a character of `seen` stands in `text`
-    if len(seen) < len(text):
+    if found and len(seen) < len(text):
         place = [i for i, char in enumerate(text) if char not in INVISIBLE_CHARS]
-    parts: list[str] = []
-    kinds: list[str] = []
-    at = 0
-    for start, end, row in found:
-        kind = SECRET_PATTERNS[row][0]
-        parts += (text[at : place[start]], f"[REDACTED:{kind}]")
-        kinds.append(kind)
-        at = place[end - 1] + 1
-    parts.append(text[at:])
-    return "".join(parts), tuple(kinds)
+    return [
+        (place[start], place[end - 1] + 1, SECRET_PATTERNS[row][0]) for start, end, row in found
+    ]
 
 
-def _find_secrets(text: str) -> list[tuple[int, int, int]]:
+def _find_secrets(text: str, kinds: Container[str]) -> list[tuple[int, int, int]]:
     """(start, end, row of SECRET_PATTERNS) of each secret, sorted; overlaps take the lowest row."""
     folded = text.lower()
     words = text.split()
@@ -71,6 +77,8 @@ def _find_secrets(text: str) -> list[tuple[int, int, int]]:
     long = " ".join(long_words)
     spans: list[tuple[int, int, int]] = []
     for row, (kind, hints, source, flags) in enumerate(SECRET_PATTERNS):
+        if kinds and kind not in kinds:
+            continue
         hay = long if not flags else folded if flags & secret_patterns.IGNORE_CASE else text
         for hint in hints:
             if hint in hay:

@@ -41,7 +41,7 @@ _IS_NEGATIVE: dict[str, Callable[[Any], object]] = {
     "session": lambda answer: (
         getattr(answer, "outcome", "") == "captured" or not getattr(answer, "hits", True)
     ),
-    "sync": lambda answer: answer.trouble or answer.waiting,
+    "sync": lambda answer: answer.trouble or answer.waiting or answer.held,
     "topic": lambda answer: not (answer.hits or answer.suggested),
     "watch": lambda answer: answer.refused,
 }

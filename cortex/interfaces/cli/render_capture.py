@@ -48,7 +48,7 @@ def retry(answer: Any) -> Iterable[str]:
 
 def save(answer: Any) -> Iterable[str]:
     yield f"{answer.outcome} {escape(answer.id)}"
-    yield f"  {dim(path(answer.path))}"
+    yield f"  {dim(path(answer.file))}"
     if answer.suggested_topic:
         yield f"  {dim(f'a topic for it: --topic {shell_quote(answer.suggested_topic)}')}"
     if answer.note:

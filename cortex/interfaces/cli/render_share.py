@@ -91,6 +91,7 @@ def sync(answer: Any) -> Iterable[str]:
         yield "there is no remote: git remote add origin URL, then cortex sync"
     for reason, paths in answer.left_because.items():
         yield f"{DIM}left {first([*map(path, paths)], _MAX_PATHS)}: {escape(reason)}{OFF}"
+    yield from problem_lines(answer.held)
     yield from problem_lines(answer.problems)
     yield from problem_lines(answer.waiting)
     has_acted = answer.commits or answer.received or answer.sent or answer.unsent or answer.settled

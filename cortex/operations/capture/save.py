@@ -46,6 +46,10 @@ class SimilarRecord(NamedTuple):
     similarity: float  # of the titles, 0 to 1
 
 
+_MIN_GLOBAL_CONFIDENCE = 0.8  # above which a model's `global` is believed, as seed 003 has it
+_NOT_GLOBAL = "kept for this project: an agent's scope global needs a confidence above 0.8"
+
+
 class SaveResult(NamedTuple):
     """The record that says it now."""
 
@@ -86,7 +90,7 @@ def save(
     body: the whole text in place of these four; a single - reads standard input
     topic: a stable key, such as decision/storage; cortex topic TITLE suggests one
     project: the project; by default what the working directory says
-    scope: project, global, or personal: then it goes to your own vault, not to a shared one
+    scope: project; or personal or global: then it goes to your own vault. What an agent calls global needs a confidence above 0.8
     tags: comma-separated
     session: the session that this belongs to
     confidence: how sure it is, from 0 to 1
@@ -101,7 +105,7 @@ def save(
     """
     if learnings:
         return save_learnings(vault, caller, title, session=session, project=project, source=source)
-    vault, remark = ensure_personal_vault(vault, caller) if scope == "personal" else (vault, "")
+    vault, kept, remark = _place_by_scope(vault, caller, scope, confidence)
     event = Event(
         id=new_event_id(caller),
         type="observation",
@@ -115,12 +119,26 @@ def save(
         title=printable_line(sanitize_text(title)),
         record=_record_type(vault, sanitize_text(type).strip().lower()),
         topic=topics.normalize_topic(sanitize_text(topic)) if topic else "",
-        scope=scope,
+        scope=kept,
         confidence="" if confidence is None else record.format_confidence(confidence),
         priority="" if priority is None else str(priority),
     )
     event = _with_relations(vault, caller, _validated_event(event), derived_from, supersedes)
     return _save_event(vault, caller, _with_later_id(vault, caller, event), remark)
+
+
+def _place_by_scope(
+    vault: Vault, caller: Caller, scope: str, confidence: float | None
+) -> tuple[Vault, str, str]:
+    """The vault in which a record of a scope lies, the scope that counts, and what to say of it. What
+    a model calls true everywhere is so if it is sure of it."""
+    is_doubtful = caller.source == "mcp" and (confidence or 0) <= _MIN_GLOBAL_CONFIDENCE
+    if scope == "global" and is_doubtful:
+        return vault, "", _NOT_GLOBAL
+    if scope in record.ONE_PERSONS_SCOPES:
+        own, remark = ensure_personal_vault(vault, caller)
+        return own, scope, remark
+    return vault, scope, ""
 
 
 def _record_type(vault: Vault, word: str) -> str:
@@ -169,7 +187,8 @@ def _validated_event(event: Event) -> Event:
     event = event._replace(
         text=text,
         title=shorten(event.title, MAX_SAVED_TITLE_CHARS),
-        scope=event.scope or record.default_scope(event.project),
+        # Without a project the default goes without saying: `personal` is what a person says.
+        scope=event.scope or ("project" if event.project else ""),
     )
     events.validate(event)
     return event
@@ -195,7 +214,7 @@ def _with_later_id(vault: Vault, caller: Caller, event: Event) -> Event:
 
 def _topic_record(vault: Vault, caller: Caller, event: Event) -> notes.Note:
     """The record of the event's topic; `NotFoundError` if there is none."""
-    of = (event.project, event.scope, event.topic)
+    of = (event.project, event.scope or record.default_scope(event.project), event.topic)
     id_, path = topics.topic_record_id(*of), vault.layout().path(topics.record_path(*of))
     with suppress(CortexError, OSError):
         note = notes.read(files.read(vault.root, path), path)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from contextlib import suppress
 from itertools import islice
 from typing import Annotated, NamedTuple
@@ -35,11 +35,19 @@ from cortex.operations.find.ensure_fresh import state_problems
 from cortex.operations.find.note_ranks import timestamp_of
 from cortex.operations.projects import project_file
 from cortex.operations.records.supersede import find_supersede_problems
+from cortex.operations.share import people_notes
 from cortex.operations.share.misnamed_events import find_misnamed_events
-from cortex.vault import files, group_access, layout, user_settings
+from cortex.vault import (
+    files,
+    group_access,
+    layout,
+    publish_check,
+    settings,
+    user_settings,
+)
 from cortex.vault.agent_settings import list_agent_settings
-from cortex.vault.git import checkout, git_cli
-from cortex.vault.locate import Vault, default_vault_fault, default_vault_file, is_shared
+from cortex.vault.git import checkout, commit, git_cli
+from cortex.vault.locate import Vault, default_vault_fault, default_vault_file, is_own
 from cortex.vault.state import distill_log, session_state, store
 
 _MAX_CLOCK_SKEW_SECONDS = 24 * 3600  # that a clock may be ahead, or a zone
@@ -84,7 +92,9 @@ def doctor(
     failed: list[Problem] = []
     if fix:
         done, failed = apply_fixes(vault, caller)
+    held = _unpublished_problems(vault.root)
     around = [
+        *held,
         *repository_problems(vault.root),
         *group_access.problems(vault.root),
         *hook_status.all_problems(vault, caller.cwd),
@@ -97,7 +107,8 @@ def doctor(
 
     def examine(now: IndexSession) -> tuple[DoctorResult, MissingTargetReport, list[Problem]]:
         renamed = project_file.name_mismatch_problems(vault, now.catalogue, caller.cwd)
-        return _examine_notes(vault, now, caller.now), find_broken_links(vault.root, now), renamed
+        examined = _examine_notes(vault, now, caller.now, {one.where for one in held})
+        return examined, find_broken_links(vault.root, now), renamed
 
     examined, missing, renamed = query_index(vault, caller.progress, examine)
     # Runs git, which nobody need wait for who holds the index.
@@ -145,8 +156,8 @@ def _deleting_commits(root: str, names: Sequence[str]) -> dict[str, str]:
             root, arguments, timeout=_TIMEOUT_SECONDS, extra={"GIT_LITERAL_PATHSPECS": "0"}
         ).stdout
     found: dict[str, str] = {}
-    for commit in output.decode("utf-8", "replace").split("\x01")[1:]:
-        head, *paths = (part for field in commit.split("\0") if (part := field.strip("\n")))
+    for one in output.decode("utf-8", "replace").split("\x01")[1:]:
+        head, *paths = (part for field in one.split("\0") if (part := field.strip("\n")))
         short, _, day = head.partition(" ")
         for path in paths:
             found.setdefault(basename_key(os.fsdecode(path)), f"in {short} on {day}")
@@ -181,7 +192,7 @@ def _shared_transcript_problems(vault: Vault, now: int) -> Iterator[Problem]:
         yield Problem(known.transcript, message, hint)
 
 
-def _examine_notes(vault: Vault, now: IndexSession, at: str) -> DoctorResult:
+def _examine_notes(vault: Vault, now: IndexSession, at: str, held: Container[str]) -> DoctorResult:
     now.catalogue.check_integrity()
     problems = [
         *_stale_briefing_problems(vault, now),
@@ -191,7 +202,7 @@ def _examine_notes(vault: Vault, now: IndexSession, at: str) -> DoctorResult:
         *_duplicate_topic_problems(now.catalogue),
         *find_supersede_problems(now.catalogue),
         *_invalid_date_problems(now.catalogue, epoch_seconds(at)),
-        *(_personal_record_problems(now.catalogue) if is_shared(vault) else ()),
+        *(() if is_own(vault) else _personal_note_problems(now.catalogue, held)),
         *_unsettled_problems(vault, now),
         *_file_name_problems(list(now.snapshot.stamps)),
         *_failed_event_problems(vault),
@@ -231,13 +242,34 @@ def _duplicate_topic_problems(catalogue: Catalogue) -> Iterator[Problem]:
         yield Problem(path, f"has the topic {topic} of {first}", hint)
 
 
-def _personal_record_problems(catalogue: Catalogue) -> Iterator[Problem]:
-    """Records of a shared vault that are somebody's alone."""
-    personal = KNOWLEDGE._replace(is_cross_project=True)
-    found = (row for row in catalogue.find(personal, "path") if is_personal(row.scope, row.project))
-    for row in islice(found, _MAX_LISTED):
+def _unpublished_problems(root: str) -> list[Problem]:
+    """What the next sync would hold back."""
+    if not checkout.is_in_repository(root):
+        return []
+    ours = [one.path for one in commit.list_changes(root) if one.kind != "D"]
+    found = publish_check.held_files(root, ours)
+    if not people_notes.why_not_shared(root, settings.load(root).notes):
+        found += people_notes.list_held(root, ["."])
+    return found
+
+
+def _personal_note_problems(catalogue: Catalogue, held: Container[str]) -> Iterator[Problem]:
+    """Notes of a project's vault that are somebody's alone, without those in `held`; of records without a project `personal`
+    is what earlier versions wrote."""
+    found = catalogue.find(KNOWLEDGE._replace(has_id=False, is_cross_project=True), "path")
+    said = (
+        row
+        for row in found
+        if row.path not in held
+        and (
+            is_personal(row.scope, row.project)
+            or (row.scope == "personal" and row.id == row.path)
+            or (row.scope == "global" and row.status != "archived")
+        )
+    )
+    for row in islice(said, _MAX_LISTED):
         hint = f"{cortex_command('promote', row.id)} moves it to your own vault"
-        yield Problem(row.path, "is personal, and this vault is shared", hint)
+        yield Problem(row.path, f"says scope: {row.scope}, and this vault is a project's", hint)
 
 
 def _unsettled_problems(vault: Vault, now: IndexSession) -> Iterator[Problem]:

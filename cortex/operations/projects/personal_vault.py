@@ -8,19 +8,19 @@ from cortex.core.model.caller import Caller
 from cortex.core.model.problem import InvalidInputError
 from cortex.operations.care.init import init
 from cortex.vault import user_folders
-from cortex.vault.locate import Vault, find_personal_vault, is_shared, personal_vault_problem
+from cortex.vault.locate import Vault, find_personal_vault, is_own, personal_vault_problem
 
 
 def ensure_personal_vault(vault: Vault, caller: Caller) -> tuple[Vault, str]:
-    """The vault in which a personal record is saved, and what to say of it.
+    """The vault in which a personal or global record is saved, and what to say of it.
 
-    That is the person's own vault, if they have one; else this one, if nobody shares it; else one
-    that is made now in their data folder. Raises `InvalidInputError` if theirs cannot be used.
+    That is the person's own vault, if they have one; else one that is made now in their data folder.
+    Raises `InvalidInputError` if theirs cannot be used.
     """
+    if is_own(vault):
+        return vault, ""
     if own := find_personal_vault(vault):
         return own, f"in your own vault, {own.root}"
-    if not is_shared(vault):
-        return vault, ""
     if problem := personal_vault_problem(vault):
         raise InvalidInputError(f"{problem.where} {problem.message}", problem.hint)
     root = init(

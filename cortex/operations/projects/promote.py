@@ -10,29 +10,34 @@ from typing import NamedTuple
 
 from cortex.core.model import event as events
 from cortex.core.model.caller import Caller
-from cortex.core.model.note_status import HIDDEN_STATUSES, TIER_TRAIL
+from cortex.core.model.note_status import HIDDEN_STATUSES, TIER_TRAIL, decode_text
 from cortex.core.model.parameters import NoteName
 from cortex.core.model.problem import ConflictError, InvalidInputError, NotFoundError, Problem
-from cortex.core.model.record import is_personal
+from cortex.core.model.record import ONE_PERSONS_SCOPES
 from cortex.core.notes import edit, note as notes
 from cortex.core.notes.note import Note
+from cortex.core.notes.scope import scope_of_one_person
+from cortex.core.text.shell_command import shell_quote
 from cortex.core.text.strings import RESERVED_STEMS, short_hash, slugify, text_digest
 from cortex.index.catalogue import NoteRow
 from cortex.index.filters import KNOWLEDGE, NoteFilter
 from cortex.index.queries import edge_targets, has_name
 from cortex.index.refresh import IndexSession, query_index
 from cortex.operations.find.ensure_fresh import query_fresh
+from cortex.operations.find.resolve_note import find_one
 from cortex.operations.projects.personal_vault import ensure_personal_vault
 from cortex.operations.records.change_record import (
     command,
     edit_notes_and_heal,
     find_editable,
+    is_persons_own,
     remove_unchanged,
 )
 from cortex.operations.share.heal import try_heal
 from cortex.vault import files, settings
+from cortex.vault.git import objects
 from cortex.vault.git.change_marker import mark_briefings_stale
-from cortex.vault.locate import Vault, is_shared, personal_vault_problem
+from cortex.vault.locate import Vault, personal_vault_problem
 
 _SAFE_NAME_RE = re.compile(r"[a-z0-9][a-z0-9._-]{0,99}")
 
@@ -64,10 +69,10 @@ def promote(vault: Vault, caller: Caller, note: NoteName, *, keep: bool = False)
     """Move a record to your own vault, for every project.
 
     Your own vault is the default one (cortex init --default). The record is copied there with its
-    id, its text and its events, with scope: personal unless it says global; promoted_from: names
-    the project. The project's record stays where it is, archived, with promoted_to: personal, so
-    that links and teammates still find it; of one that says scope: personal nothing stays. Nothing
-    is redacted anew. If interrupted, run it again.
+    id, its text and its events; promoted_from: names the project. The project's record stays where it is, archived, with promoted_to: personal, so
+    that links and teammates still find it; of one that says scope: personal, or that git does not
+    know and says scope: global, nothing stays. A note of your own moves as it is, to the same path.
+    Nothing is redacted anew. If interrupted, run it again.
 
     note: an id or path, as search shows it
     keep: leave the project's record as it is
@@ -78,6 +83,9 @@ def promote(vault: Vault, caller: Caller, note: NoteName, *, keep: bool = False)
     own, _ = ensure_personal_vault(vault, caller)
     if own.root == vault.root:
         _require_personal_vault(vault)
+    row, problems = query_fresh(vault, caller, lambda now: find_one(now.catalogue, note))
+    if row.id == row.path and is_persons_own(row):
+        return _move_own_note(vault, caller, own, row, keep=keep)
     source, problems = query_fresh(vault, caller, lambda now: _load_source(now, note))
     row = source.row
     original = notes.read_strict(files.read(vault.root, row.path), row.path)
@@ -92,8 +100,7 @@ def promote(vault: Vault, caller: Caller, note: NoteName, *, keep: bool = False)
     with suppress(FileNotFoundError):  # an interrupted run may have named it and not come further
         files.sync_folder(own.root, path.rpartition("/")[0])
     problems += try_heal(own, caller)
-    # Of what is personal nothing stays in a shared vault.
-    is_taken = not keep and is_shared(vault) and is_personal(row.scope, row.project)
+    is_taken = not keep and _is_taken_whole(vault, row, original)
     if not keep:
         try:
             problems += _put_away(vault, caller, source, original, is_taken=is_taken)
@@ -120,6 +127,37 @@ def promote(vault: Vault, caller: Caller, note: NoteName, *, keep: bool = False)
     )
 
 
+def _is_taken_whole(vault: Vault, row: NoteRow, original: Note) -> bool:
+    """Whether nothing stays in the project's vault: of what is personal, or global and unpublished."""
+    said = scope_of_one_person(decode_text(notes.write(original)))
+    is_published = said == "global" and objects.read_committed(vault.root, [row.path])
+    return bool(said) and not is_published
+
+
+def _move_own_note(
+    vault: Vault, caller: Caller, own: Vault, row: NoteRow, *, keep: bool
+) -> PromoteResult:
+    """Move a note of a person's own to their vault, byte for byte."""
+    data, target = files.read(vault.root, row.path), os.path.join(own.root, row.path)
+    settings.check_writable(own.root)
+    outcome = "created"
+    try:
+        files.create(own.root, row.path, data)
+    except FileExistsError:
+        if files.read(own.root, row.path) != data:
+            hint = "rename one of the two, then promote again"
+            raise ConflictError(f"{target} is there with another text", hint) from None
+        outcome = "unchanged"
+    if not keep:
+        remove_unchanged(vault, row.path, data)
+    back = f"mv -n {shell_quote(target)} {shell_quote(os.path.join(vault.root, row.path))}"
+    return PromoteResult(
+        id=row.id, title=row.title, path=row.path, file=target, vault=own.root, outcome=outcome,
+        source="kept" if keep else "removed", source_path=row.path, events=(), links=(), undo=(back,),
+        problems=tuple(try_heal(vault, caller)),
+    )  # fmt: skip
+
+
 def _missing_event_problems(original: Note, source: _PromotionSource) -> list[Problem]:
     message = f"the provenance of {source.row.id} names it, and it is not there"
     return [
@@ -139,7 +177,7 @@ def _put_away(
     mark_briefings_stale(vault)
     for path in source.events.values():
         event = notes.read(files.read(vault.root, path), path)
-        if event.get("scope") == "personal":
+        if event.get("scope") in ONE_PERSONS_SCOPES:
             files.remove(vault.root, path)
     files.remove(vault.root, source.row.path)
     return try_heal(vault, caller)
@@ -237,10 +275,11 @@ def _copy_events(vault: Vault, own: Vault, there: dict[str, str]) -> None:
 def _personal_copy(note: Note, vault: Vault) -> Note:
     """The record as it is to lie in the person's vault. What a project's archive or an earlier
     promotion said of it stays behind."""
+    # What was personal before is so in its project alone; of none goes without saying there.
+    project = note.get("project") if note.get("scope") == "personal" else ""
     fields = {
-        "scope": "global" if note.get("scope") == "global" else "personal",
-        # What was personal before is so in its project alone.
-        "project": note.get("project") if note.get("scope") == "personal" else "",
+        "scope": "global" if note.get("scope") == "global" else "personal" if project else "",
+        "project": project,
         "branch": "",
         "promoted_from": note.get("project") or os.path.basename(vault.root),
     }

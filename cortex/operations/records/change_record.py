@@ -160,7 +160,7 @@ def check_editable(row: NoteRow) -> NoteRow:
     if _is_generated(row):
         hint = "edit the record that came from it: cortex search shows which"
         raise InvalidInputError(f"{row.path} is never edited", hint)
-    if row.id == row.path:
+    if is_persons_own(row):
         message = f"{row.path} is a note of your own, and Cortex does not write there"
         raise InvalidInputError(message, "edit it yourself, or give it an id: line")
     return row
@@ -169,6 +169,11 @@ def check_editable(row: NoteRow) -> NoteRow:
 def is_editable(row: NoteRow) -> bool:
     """Whether `check_editable` lets it be edited."""
     return not _is_generated(row) and row.id != row.path
+
+
+def is_persons_own(row: NoteRow) -> bool:
+    """Whether it is a note of a person's own, in which Cortex does not write."""
+    return not _is_generated(row) and row.id == row.path
 
 
 def _is_generated(row: NoteRow) -> bool:

@@ -13,7 +13,7 @@ from cortex.core.model.event import Event
 from cortex.core.model.note_status import SET_ASIDE_STATUSES
 from cortex.core.model.parameters import Between, Day, NoteName
 from cortex.core.model.problem import InvalidInputError
-from cortex.core.model.record import SCOPES, format_confidence
+from cortex.core.model.record import ONE_PERSONS_SCOPES, SCOPES, format_confidence
 from cortex.core.normalize.handlers import MAX_SAVED_TITLE_CHARS
 from cortex.core.notes import yaml_writer
 from cortex.core.notes.edit import (
@@ -33,7 +33,7 @@ from cortex.index.catalogue import NoteRow
 from cortex.operations.plan.tick_minutes import tick_minutes
 from cortex.operations.records.change_record import Edited, RecordChange, change_record, command
 from cortex.operations.records.preserve_text import preserve_text
-from cortex.vault.locate import Vault, is_shared
+from cortex.vault.locate import Vault, is_own
 
 CLEAR_WORD = "none"  # takes a field out
 UPDATABLE_STATUSES = ("active", "open", "done")
@@ -159,10 +159,10 @@ def _clean_tags(words: Iterable[str]) -> tuple[str, ...]:
 
 def _check_request(asked: _UpdateRequest, vault: Vault, id_: str) -> None:
     """Raise `InvalidInputError` when nothing is asked for, the text is too large, or a record of a
-    shared vault is to be personal."""
-    if asked.fields.get("scope") == "personal" and is_shared(vault):
-        hint = f"{cortex_command('promote', id_)} moves it to your own vault"
-        raise InvalidInputError("what is personal is not kept in a shared vault", hint)
+    project's vault is to be personal or global."""
+    if asked.fields.get("scope") in ONE_PERSONS_SCOPES and not is_own(vault):
+        hint = f"{cortex_command('promote', id_)} moves it there"
+        raise InvalidInputError("what is personal or global is kept in your own vault alone", hint)
     has_tags = asked.tags is not None or asked.added_tags or asked.removed_tags
     is_asked = asked.fields or asked.status or has_tags or asked.reviewed
     if not (is_asked or asked.body.strip()):

@@ -112,7 +112,7 @@ def _keep(
     title, _, body = text.strip().partition("\n")
     done = save_record(
         vault, caller, _HEADING_RE.sub("", title), type="+reflect", body=body.strip() or title,
-        project=project, scope="" if project else "global", derived_from=tuple(sources),
+        project=project, derived_from=tuple(sources),
     )  # fmt: skip
     assert isinstance(done, SaveResult)
     return done

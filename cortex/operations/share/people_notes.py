@@ -18,9 +18,9 @@ from contextlib import suppress
 from typing import NamedTuple
 
 from cortex.core.merge.conflict_markers import marked_conflicts
-from cortex.core.model.problem import CortexError, NotFoundError
+from cortex.core.model.problem import CortexError, NotFoundError, Problem
 from cortex.core.model.relation import MEDIA_SUFFIXES
-from cortex.vault import files
+from cortex.vault import files, publish_check
 from cortex.vault.git import checkout, commit, git_cli, git_locks, objects
 from cortex.vault.git.commit import StatusEntry, UncommittedChange
 
@@ -29,7 +29,7 @@ _NOTE_SUFFIXES = frozenset(("md", "markdown", "txt", "canvas", "base"))
 _SUFFIXES = _NOTE_SUFFIXES | MEDIA_SUFFIXES
 _TEMP_PREFIXES = (".", "#", "~")  # of hidden files, and of what editors leave beside a file
 _MAX_BYTES = 50_000_000  # of one file: hosting sites refuse 100 MB
-_MAX_SEARCHED_BYTES = 4_000_000  # of a note that is searched for conflict markers
+_HELD = "not published"
 _RECENT_SECONDS = 2.0  # since a change, in which a file may still be written
 _BUSY_SECONDS = 30.0  # since a change, in which nothing else is said of a file that was left
 _WAIT_SECONDS = 1.0  # before the second look at a recent one
@@ -83,7 +83,7 @@ def list_committed(root: str) -> set[bytes]:
 
 def explain_left(root: str, paths: Iterable[str], why: str) -> dict[str, tuple[str, ...]]:
     """Reason -> the changed paths of people that were not committed for it; `why` for all of them
-    where none are taken."""
+    where none are taken. Without what `list_held` names."""
     found: dict[str, list[str]] = {}
     for path in paths:
         reason = why and f"yours to commit: {why}"
@@ -94,7 +94,15 @@ def explain_left(root: str, paths: Iterable[str], why: str) -> dict[str, tuple[s
             default = BUSY if is_recent else "git did not take it; git add and git commit say why"
             reason = next((each for each in reasons if each), default)
         found.setdefault(reason, []).append(path)
+    found.pop(_HELD, None)
     return {reason: tuple(listed) for reason, listed in found.items()}
+
+
+def list_held(root: str, paths: Sequence[str]) -> list[Problem]:
+    """What of people's changed files, or below these new folders, must not be published."""
+    entries = commit.list_status(root, paths) if paths else []
+    fit = (one.path for one in entries if one.kind != "D" and not _why_unfit(root, one.path))
+    return publish_check.held_files(root, fit)
 
 
 def commit_notes(
@@ -304,11 +312,12 @@ def _content_fault(root: str, path: str) -> str:
     if status.st_size > _MAX_BYTES:
         limit = f"larger than {_MAX_BYTES // 1_000_000} MB, and hosting sites refuse 100"
         return f"{limit}; git lfs track it, or name it in .gitignore"
+    data = files.read(root, path, publish_check.MAX_BYTES)
     if _suffix(path) in _NOTE_SUFFIXES:
-        new = marked_conflicts(files.read(root, path, _MAX_SEARCHED_BYTES))
+        new = marked_conflicts(data)
         if new and new - marked_conflicts(objects.read_at_revision(root, "HEAD", path) or b""):
             return "holds conflict markers; choose the lines to keep, then cortex sync"
-    return ""
+    return _HELD if publish_check.why_held(root, path, data) else ""
 
 
 def _why_unfit(root: str, path: str) -> str:

@@ -8,14 +8,22 @@ import re
 import time
 from collections.abc import Sequence
 from contextlib import suppress
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 from cortex.core.merge.conflicts import TAKEN
 from cortex.core.merge.merge_plan import MergeResolution
 from cortex.core.merge.note_versions import is_record, note_id
 from cortex.core.model.caller import Caller
 from cortex.core.model.layout import AT_ROOT, BRIEFINGS_FOLDER, OWN_FOLDERS, is_among_briefings
-from cortex.core.model.problem import ConflictError, CortexError, NotFoundError, Problem, problem_of
+from cortex.core.model.parameters import PERSON_SETTING
+from cortex.core.model.problem import (
+    ConflictError,
+    CortexError,
+    InvalidInputError,
+    NotFoundError,
+    Problem,
+    problem_of,
+)
 from cortex.core.notes import note as notes
 from cortex.core.text.shell_command import shell_quote
 from cortex.operations.capture.normalize import normalize
@@ -33,8 +41,16 @@ from cortex.operations.share.resolve_conflicts import (
     verify_own_merge,
 )
 from cortex.operations.share.restore_displaced import restore_displaced
-from cortex.vault import files, layout, settings
-from cortex.vault.git import checkout, commit, drivers, git_cli, merging, objects, remotes
+from cortex.vault import files, layout, publish_check, settings
+from cortex.vault.git import (
+    checkout,
+    commit,
+    drivers,
+    git_cli,
+    merging,
+    objects,
+    remotes,
+)
 from cortex.vault.git.commit import UncommittedChange
 from cortex.vault.git.merging import MergeState
 from cortex.vault.git.remotes import Upstream
@@ -47,6 +63,7 @@ _MAX_MERGE_ATTEMPTS = 3  # of a merge, when something of ours is written between
 _MAX_STEPS = {"rebase": 10_000, "merge": 5}  # commits of one rebase; looks at what one merge left
 _MERGE_FLAGS = ("--quiet", "--no-edit", "--no-autostash", "--no-squash", "--ff")
 _EXTRACTED_RE = re.compile(rb"(?m)^  layer: (?:keyword|passage|distilled)\r?$")
+_TAKE_OUT = "take it out of the file and of its commits"
 _MIN_MASS_REMOVAL = 5  # notes; fewer may go unasked however small the vault
 
 
@@ -65,6 +82,7 @@ class SyncResult(NamedTuple):
     waiting: tuple[Problem, ...]  # what only a person can decide; the merge stays under way
     left: tuple[str, ...]  # changed files and new folders of the vault that were not committed
     left_because: dict[str, tuple[str, ...]]  # the same by reason
+    held: tuple[Problem, ...]  # what would be published for the first time, and was held back
     problems: tuple[Problem, ...]
     trouble: str
     hint: str
@@ -77,12 +95,17 @@ def sync(
     no_push: bool = False,
     yes: bool = False,
     only_records: bool = False,
+    publish: Annotated[tuple[str, ...], PERSON_SETTING] = (),
 ) -> SyncResult:
     """Commit notes and records, merge what others pushed, push.
 
     Your own notes and attachments go along where the vault is a repository of its own that holds no
     code ([sync] notes = true or false says otherwise). What you staged, what is hidden or ignored,
     what is still being written and every other kind of file stay as they are, and are named.
+
+    What would be published for the first time is looked at. A file, or a new line in one, that looks
+    like a secret is held back, and so is what says scope: personal or scope: global, but in your own
+    vault. Each is named; the rest goes on, and the exit code is 1.
 
     Your git decides whether to merge or rebase (pull.rebase, pull.ff, merge.ff). Notes that git
     cannot merge are merged by their fields; only lines that both sides changed wait for you. Run it
@@ -91,17 +114,31 @@ def sync(
     no_push: take, but do not give
     yes: go on although more than a fifth of the notes would be removed
     only_records: leave your own notes and attachments as they are
+    publish: files that were held back, and may be published as they stand
 
     Example: cortex sync
     Example: cortex sync --no-push
+    Example: cortex sync --publish notes/example-keys.md
     """
     if checkout.find_repository(vault.root) is None:
         hint = f"git init {shell_quote(vault.root)}, then cortex sync"
         raise ConflictError(f"{vault.root} is in no git repository", hint)
     settings.check_writable(vault.root)
     with lock(os.path.join(vault.locks_folder(), "sync.lock"), "sync"):
+        for name in publish:
+            _allow(vault.root, caller.cwd, name)
         run = _SyncRun(vault, caller, no_push=no_push, yes=yes, only_records=only_records)
         return run.run()
+
+
+def _allow(root: str, cwd: str, name: str) -> None:
+    """Remember that a file of the vault may be published as it stands, there and in commits. `name`
+    is its path in the vault or from the working directory."""
+    here = os.path.relpath(os.path.realpath(os.path.join(cwd, name)), root)
+    path = here if not here.startswith("..") and files.exists(root, here) else name
+    if not publish_check.allow(root, path):
+        hint = "name it as cortex sync does"
+        raise InvalidInputError(f"there is no file {name} in the vault, nor in its commits", hint)
 
 
 class _MergeRefusedError(CortexError):
@@ -125,6 +162,7 @@ class _SyncRun:
         self.resolved: list[MergeResolution] = []
         self.waiting: tuple[Problem, ...] = ()
         self.problems: dict[str, Problem] = {}
+        self.held: dict[str, Problem] = {}
         self.is_push_off = not self._is_push_enabled() or no_push
         # Why people's own notes stay behind; empty: they do not.
         self.notes_left = "--only-records" if only_records else "nothing was committed"
@@ -167,10 +205,13 @@ class _SyncRun:
         mine = commit.list_changes(self.root) if self._uncommitted is None else self._uncommitted
         left = commit.list_foreign_changes(self.root, mine) if not self.waiting else []
         because = people_notes.explain_left(self.root, left, self.notes_left)
+        held = people_notes.list_held(self.root, [] if self.notes_left else left)
+        self.held |= {problem.where: problem for problem in held}
         return SyncResult(
             checkout.branch_of(self.root), self.remote, tuple(self.commits), self.received,
             self.how, self.sent, self.unsent, self.push, tuple(dict.fromkeys(self.resolved)),
-            self.waiting, tuple(left), because, tuple(self.problems.values()), trouble, hint,
+            self.waiting, tuple(left), because, tuple(self.held.values()),
+            tuple(self.problems.values()), trouble, hint,
         )  # fmt: skip
 
     def _is_push_enabled(self) -> bool:
@@ -295,7 +336,9 @@ class _SyncRun:
         # What an earlier commit of this sync left out may have been merged away since.
         for problem in self._left_out:
             self.problems.pop(problem.where, None)
-        self._left_out = kept.problems
+            self.held.pop(problem.where, None)
+        self._left_out = kept.problems + kept.held
+        self.held |= {problem.where: problem for problem in kept.held}
         self.problems |= {problem.where: problem for problem in kept.problems}
         if kept.id:
             self.commits.append(kept.message)
@@ -375,7 +418,7 @@ class _SyncRun:
             if not ahead:
                 self.push = "nothing"
                 return
-            if self._push(up, ahead, is_new=not theirs):
+            if self._push(up, ahead, theirs):
                 return
             # Random, so that two clones that race do not race in step.
             time.sleep(random.uniform(0.02, 0.2) * 2**attempt)  # noqa: S311
@@ -388,9 +431,11 @@ class _SyncRun:
         message = f"others pushed to {self.remote} at the same moment, {_MAX_PUSH_ATTEMPTS} times"
         raise CortexError(message, "cortex sync, a little later")
 
-    def _push(self, up: Upstream, ahead: int, *, is_new: bool) -> bool:
-        """Whether the remote took it; False when somebody else was first."""
-        if is_new:  # other branches of the remote may have some of its commits
+    def _push(self, up: Upstream, ahead: int, theirs: str) -> bool:
+        """Whether the remote, whose last commit is `theirs`, took it; False when somebody else was
+        first."""
+        self._refuse_to_publish(up, theirs)
+        if not theirs:  # other branches of the remote may have some of its commits
             words = ["rev-list", "--count", "HEAD", "--not", f"--remotes={up.push_remote}"]
             ahead = int(git_cli.line(self.root, words) or ahead)
         try:
@@ -407,6 +452,23 @@ class _SyncRun:
         command = f"git push {up.push_remote} {up.branch}"
         hint = f"everything is committed here; {command} tries the push alone"
         raise CortexError(pushed.reason, hint)
+
+    def _refuse_to_publish(self, up: Upstream, theirs: str) -> None:
+        """Raise `CortexError` if commits hold what must not be published, by whomever they were made."""
+        held = publish_check.held_in_commits(self.root, theirs, up.push_remote)
+        if not held:
+            return
+        self.held |= {
+            one.where: one._replace(hint=one.hint.replace("take it out", _TAKE_OUT)) for one in held
+        }
+        self.push = "failed"
+        base = git_cli.line(self.root, ["merge-base", "HEAD", theirs])[:12] if theirs else ""
+        anew = f"git reset {base}" if base else "git update-ref -d HEAD && git reset"
+        noun = "a file" if len(held) == 1 else f"{len(held)} files"
+        raise CortexError(
+            f"nothing was pushed: commits that {up.push_remote} has not hold {noun} not to be published",
+            f"mend them, then {anew} && cortex sync commits anew what stands here",
+        )
 
     def _refuse_what_was_left_out(self, theirs: str) -> None:
         """Raise `CortexError` if the remote has changed a note of ours that could not be committed:

@@ -23,19 +23,16 @@ from cortex.core.model.layout import (
     is_event_path,
 )
 from cortex.core.model.problem import ConflictError, CortexError, Problem
-from cortex.core.model.record import is_personal
 from cortex.core.notes import note as notes
-from cortex.core.text.shell_command import cortex_command
-from cortex.vault import files, layout
+from cortex.vault import files, layout, publish_check
 from cortex.vault.git import checkout, displaced, git_cli, git_locks, objects
 from cortex.vault.layout import layout_of
-from cortex.vault.locate import Vault, is_shared
 from cortex.vault.lock import lock
 
 OWN_SETTINGS_FILES = (layout.SETTINGS_FILE, ".gitattributes", checkout.PROJECT_FILE)
 HOOK_TIMEOUT_SECONDS = 600.0  # seconds that a person's own hooks may take
 _UNCHECKED_FOLDERS = ("inbox", BRIEFINGS_FOLDER)  # no frontmatter that has to be right
-_MAX_NOTE_BYTES = 2_000_000  # bytes of a note that are looked at before it is committed
+_MAX_NOTE_BYTES = publish_check.MAX_BYTES  # of a note that is looked at before it is committed
 PATHS_FROM_STDIN = ("--pathspec-from-file=-", "--pathspec-file-nul")
 _VANISHED_RE = re.compile(r"did not match any file")
 _NOTHING_TO_COMMIT_RE = re.compile(rb"^(?:nothing|no changes) .*\bcommit", re.MULTILINE)
@@ -70,6 +67,7 @@ class CommitResult(NamedTuple):
     message: str
     paths: tuple[str, ...]
     problems: tuple[Problem, ...]
+    held: tuple[Problem, ...] = ()  # what would be published for the first time, and must not be
 
 
 NOTHING_COMMITTED = CommitResult("", "", (), ())
@@ -157,7 +155,7 @@ def commit_changes(
     root: str, wanted: Sequence[UncommittedChange], message: str = ""
 ) -> CommitResult:
     """Commit these changes and say what was left out: ignored, gone, links, half a move, notes with
-    conflict markers or unreadable frontmatter. Without a message the commit says what it holds.
+    conflict markers or unreadable frontmatter, secrets. Without a message the commit says what it holds.
     When git or a person's hook declines, `CortexError` says so, and the index is as it was."""
     if not wanted:
         return NOTHING_COMMITTED
@@ -218,8 +216,8 @@ def declined_error(root: str, ran: git_cli.GitResult, verb: str) -> CortexError:
 
 def _commit_changes(root: str, wanted: Sequence[UncommittedChange], message: str) -> CommitResult:
     problems: list[Problem] = []
-    shared = is_shared(Vault(root))
-    sound = [one for one in wanted if _is_committable(root, one, problems, shared=shared)]
+    held: list[Problem] = []
+    sound = [one for one in wanted if _is_committable(root, one, problems, held)]
     ignored = objects.filter_ignored(root, [one.path for one in sound])
     hint = "take it out of .gitignore, or leave it uncommitted"
     problems += [Problem(path, "is ignored by git", hint) for path in sorted(ignored)]
@@ -228,7 +226,7 @@ def _commit_changes(root: str, wanted: Sequence[UncommittedChange], message: str
     paths = [one.path for one in whole if one.path in named]
     result, gone = _commit_paths(root, paths, message) if paths else (NOTHING_COMMITTED, [])
     problems += [Problem(path, "is gone again", "") for path in gone]
-    return result._replace(problems=tuple(problems))
+    return result._replace(problems=tuple(problems), held=tuple(held))
 
 
 def _commit_paths(root: str, paths: list[str], message: str) -> tuple[CommitResult, list[str]]:
@@ -329,22 +327,21 @@ def _unknown_to_git(
 
 
 def _is_committable(
-    root: str, change: UncommittedChange, problems: list[Problem], *, shared: bool
+    root: str, change: UncommittedChange, problems: list[Problem], held: list[Problem]
 ) -> bool:
-    """Whether a path may be committed as it stands. Why not is added to the problems."""
+    """Whether a path may be committed as it stands. Why not is added to the problems, or to `held`
+    where it must not be published."""
     path = change.path
     try:
         if not files.exists(root, path):
             files.checked_parts(path)
             return True
         checked = path.endswith(".md") and not layout_of(root).is_in(path, *_UNCHECKED_FOLDERS)
-        data = files.read(root, path, _MAX_NOTE_BYTES if checked else 0)
-        note = notes.read(data, path) if checked else notes.read(b"", path)
-        if shared and change.kind == "A" and is_personal(note.get("scope"), note.get("project")):
-            hint = f"{cortex_command('promote', note.get('id') or path)} moves it to your own vault"
-            problems.append(Problem(path, "is personal, so it is not committed here", hint))
+        data = files.read(root, path, _MAX_NOTE_BYTES)
+        why = _why_unfinished(root, path, data, notes.read(data, path)) if checked else ""
+        if not why and (problem := publish_check.why_held(root, path, data)):
+            held.append(problem)
             return False
-        why = _why_unfinished(root, path, data, note) if checked else ""
     except (CortexError, OSError) as error:
         hint = error.hint if isinstance(error, CortexError) else ""
         problems.append(Problem(path, f"is not committed: {error}", hint))
@@ -362,17 +359,15 @@ def _why_unfinished(root: str, path: str, data: bytes, note: notes.Note) -> str:
     for problem in note.problems:
         if "frontmatter" in problem.message:
             return problem.message
-    if not marked_conflicts(data) or (is_event_path(path) and not _read_at_head(root, path)):
+    if not marked_conflicts(data) or (
+        is_event_path(path) and not objects.read_at_revision(root, "HEAD", path)
+    ):
         return ""
-    known = marked_conflicts(_read_at_head(root, path))
+    known = marked_conflicts(objects.read_at_revision(root, "HEAD", path) or b"")
     for name in note.provenance()[0]:
         event = _read_quietly(root, layout_of(root).event(name), _MAX_NOTE_BYTES)
         known |= marked_conflicts(event)
     return "it holds conflict markers" if marked_conflicts(data) - known else ""
-
-
-def _read_at_head(root: str, path: str) -> bytes:
-    return objects.read_at_revision(root, "HEAD", path) or b""
 
 
 class StatusEntry(NamedTuple):

@@ -1,0 +1,128 @@
+"""Find the secrets in a file before it is published, with their lines.
+
+Beside what the patterns find in running text: a token that is broken over lines, and a name whose
+value stands in the next cell of a table, below it in a column, or in the next line.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from cortex.core.redact.secret_patterns import MIN_TOKEN_CHARS, TOKEN_PATTERNS
+from cortex.core.redact.secrets import list_secrets
+from cortex.core.text.strings import text_digest
+
+_TOKEN_KINDS = frozenset((*(kind for kind, _, _ in TOKEN_PATTERNS), "jwt"))
+_QUOTING = " \t\r>|*#-"  # that may stand around the parts of a word that goes on in the next line
+_PASSWORD_NAME = (
+    r"pass(?:word|wort|phrase|code|wd)?|pwd?|kennwort|contraseña|clave|mdp|mot de passe"
+)
+# The whole text of a cell, or of a line but for its colon: `Wi-Fi password`, `AWS_SECRET_KEY`.
+_NAME_RE = re.compile(
+    rf"(?:[\w-]{{1,20}}[ _-]){{0,2}}(?:(?P<password>{_PASSWORD_NAME})"
+    r"|secret(?:[ _-](?:access[ _-])?key)?|token|(?:api|access|private)[ _-]?key)",
+    re.IGNORECASE,
+)
+_NAME_HINTS = (
+    "pass", "pw", "kennwort", "contrase", "clave", "mdp", "secret", "token", "api", "access",
+    "private",
+)  # fmt: skip
+_VALUE_RE = re.compile(r"(?=\S*\d)(?=\S*[^\W\d_])[^\s()\[\]{}<>|\"']{6,200}")
+_LISTS = ("csv", "tsv", "txt")  # the files in which a comma or a tab parts columns
+_MAX_SECRETS = 100  # of one file: nobody reads more
+
+
+class FoundSecret(NamedTuple):
+    """What looks like a secret."""
+
+    line: int  # from 1 on; 0 stands for the name of the file
+    kind: str
+    text: str
+
+    @property
+    def digest(self) -> str:
+        """By which a person's word that it is none is remembered."""
+        return text_digest(self.text)
+
+
+def find_secrets(text: str, name: str = "") -> list[FoundSecret]:
+    """What looks like a secret in a text and in the name of its file, by line, each once."""
+    found = [FoundSecret(0, kind, name[start:end]) for start, end, kind in list_secrets(name)]
+    for start, end, kind in list_secrets(text)[:_MAX_SECRETS]:
+        found.append(FoundSecret(text.count("\n", 0, start) + 1, kind, text[start:end]))
+    lines = text.split("\n")
+    more = [*_find_broken_tokens(lines)]
+    folded = text.lower()
+    if any(hint in folded for hint in _NAME_HINTS):
+        signs = "|\t;," if name.rpartition(".")[2].lower() in _LISTS else "|"
+        more += [*_find_named_values(lines, signs)]
+    known = [one.text for one in found]
+    found += [one for one in more if not any(each in one.text for each in known)]
+    return sorted(dict.fromkeys(found))[:_MAX_SECRETS]
+
+
+def _find_broken_tokens(lines: list[str]) -> Iterator[FoundSecret]:
+    """Tokens that are broken over lines, with the line in which they begin."""
+    text, starts, at = [], [], 0
+    for parts in _broken_words(lines):
+        for number, part in (*parts, (0, "\n")):
+            text.append(part)
+            starts.append((at, number))
+            at += len(part)
+    joined = "".join(text)
+    for start, end, kind in list_secrets(joined, _TOKEN_KINDS) if text else ():
+        _, line = starts[bisect_right(starts, (start, len(lines))) - 1]
+        yield FoundSecret(line, kind, joined[start:end])
+
+
+def _broken_words(lines: list[str]) -> Iterator[list[tuple[int, str]]]:
+    """The last word of each line and the first of the next one, where both are as long as a token; a
+    line of one word goes on in the next one. Each part with its line."""
+    parts: list[tuple[int, str]] = []
+    for number, line in enumerate((*lines, ""), 1):
+        words = line.strip(_QUOTING).split()
+        if parts and words:
+            parts.append((number, words[0].rstrip("\\")))
+        if len(words) != 1:
+            if len(parts) > 1 and sum(len(part) for _, part in parts) >= MIN_TOKEN_CHARS:
+                yield parts
+            parts = []
+        if words and not parts:
+            parts = [(number, words[-1].rstrip("\\"))]
+
+
+def _find_named_values(lines: list[str], signs: str) -> Iterator[FoundSecret]:
+    """What stands beside the name of a secret in a table, below it in a column, or in the line after
+    it. `signs` part the cells of a row."""
+    columns: dict[int, str] = {}  # of the table that is read: what its heads name
+    sign = waiting = ""
+    for number, line in enumerate(lines, 1):
+        if sign and sign not in line:
+            columns, sign = {}, ""
+        sign = sign or next((each for each in signs if each in line), "")
+        cells = [_bare(cell) for cell in line.split(sign)] if sign else []
+        values = [(columns[at], cells[at]) for at in columns if at < len(cells)]
+        if waiting:
+            values.append((waiting, _bare(line)))
+        names = {at: kind for at, cell in enumerate(cells) if (kind := _secret_kind(cell))}
+        if sign == "|":  # a list of names, say, is a row too
+            values += [(kind, cells[at + 1]) for at, kind in names.items() if at + 1 < len(cells)]
+        columns = columns or names
+        waiting = _secret_kind(_bare(line)) if line.rstrip()[-1:] in (":", "=") else ""
+        for kind, value in values:
+            if _VALUE_RE.fullmatch(value) and list_secrets(f'{kind}: "{value}"'):
+                yield FoundSecret(number, "assigned-secret", value)
+
+
+def _bare(cell: str) -> str:
+    return cell.strip(" \t\r\"'`*_:=>-")
+
+
+def _secret_kind(cell: str) -> str:
+    """The name of a secret that a cell is, as the patterns know it; empty if it is none."""
+    if not (named := _NAME_RE.fullmatch(cell)):
+        return ""
+    return "password" if named["password"] else re.sub(r"[ -]", "_", cell.lower())
