@@ -15,7 +15,7 @@ from cortex.core.model.note_status import decode_text
 from cortex.core.model.problem import CortexError, Problem
 from cortex.core.model.relation import MEDIA_SUFFIXES
 from cortex.core.notes.scope import scope_of_one_person
-from cortex.core.redact.find_secrets import FoundSecret, find_secrets
+from cortex.core.redact.find_secrets import FoundSecret, find_secrets, mask_known_lines
 from cortex.core.text.shell_command import cortex_command
 from cortex.core.text.strings import text_digest
 from cortex.vault import files
@@ -31,54 +31,51 @@ _MAX_LINES = 5  # that a message names
 _MAX_REMEMBERED = 50_000  # texts
 _OBJECT_RE = re.compile(rb"([0-9a-f]{40,64}) (.+)")
 
-# Hashes of names and texts in which nothing was found: what a sync commits, it pushes.
-_clean: set[int] = set()
+# By the hash of a file's path, text and published text what was found: it is asked for again at once.
+_looked_at: dict[int, tuple[list[FoundSecret], str]] = {}
 
 
-def why_held(root: str, path: str, data: bytes, published: str = "HEAD") -> Problem | None:
+def why_held(root: str, path: str, data: bytes, before: bytes | None = None) -> Problem | None:
     """Why a file must not be published as it stands, with its lines and the two ways on; None if it
-    may. `data` are its first `MAX_BYTES`; `published` is the commit that has what is published."""
-    suffix = path.rpartition(".")[2].lower()
-    key = hash((root, path, data))
-    if key in _clean:
-        return None
-    text = "" if suffix in _OPAQUE_SUFFIXES else decode_text(data)
-    found = find_secrets(text, decode_text(os.fsencode(path)))
-    scope = scope_of_one_person(text) if suffix == "md" and not is_own(Vault(root)) else ""
-    is_cut = bool(text) and len(data) >= MAX_BYTES
+    may. `data` are its first `MAX_BYTES`; `before` is what is published of it, None if nothing is."""
+    found, scope = _look_at(root, path, data, before)
+    is_cut = before is None and len(data) >= MAX_BYTES and _is_text(path)
     if not (found or scope or is_cut):
-        if len(_clean) >= _MAX_REMEMBERED:
-            _clean.clear()
-        _clean.add(key)
         return None
-    before = objects.read_at_revision(root, published, path) if published else None
-    return _explain(root, path, found, before, scope, is_cut=is_cut)
-
-
-def _explain(
-    root: str,
-    path: str,
-    found: list[FoundSecret],
-    before: bytes | None,
-    scope: str,
-    *,
-    is_cut: bool,
-) -> Problem | None:
     allowed = _read_allowed(root)
     anyway = cortex_command("sync", "--publish", path)
-    if scope and before is None and _path_digest(path) not in allowed:
-        home = cortex_command("promote", path)
-        hint = f"{home} moves it to your own vault; {anyway} shares it all the same"
-        return Problem(path, f"is not published: it says scope: {scope}", hint)
-    if is_cut and before is None and _path_digest(path) not in allowed:
-        message = f"is not published: only {MAX_BYTES // 1_000_000} MB of a text are looked through"
-        return Problem(path, message, f"{anyway}, if it holds no secret")
+    if (scope or is_cut) and _path_digest(path) not in allowed:
+        limit = f"only {MAX_BYTES // 1_000_000} MB of a text are looked through"
+        message = f"is not published: {f'it says scope: {scope}' if scope else limit}"
+        home = f"{cortex_command('promote', path)} moves it to your own vault; " if scope else ""
+        return Problem(path, message, f"{home}{anyway} shares it all the same")
     known = {one.digest for one in find_secrets(decode_text(before or b""))} if found else set()
-    new = [one for one in found if one.digest not in known and one.digest not in allowed]
+    new = [one for one in found if one.digest not in known | allowed]
     if not new:
         return None
     message = f"is not published: {_describe(new)}"
     return Problem(path, message, f"take it out, then cortex sync; if it is no secret: {anyway}")
+
+
+def _look_at(
+    root: str, path: str, data: bytes, before: bytes | None
+) -> tuple[list[FoundSecret], str]:
+    """The secrets in what is new in a file, and the scope of one person that a new note says."""
+    key = hash((root, path, data, before))
+    if key not in _looked_at:
+        text = decode_text(data) if _is_text(path) else ""
+        name = decode_text(os.fsencode(path)) if before is None else path.rpartition("/")[2]
+        new = text if before is None else mask_known_lines(text, decode_text(before), path)
+        scope = scope_of_one_person(text) if before is None and path.endswith(".md") else ""
+        if len(_looked_at) >= _MAX_REMEMBERED:
+            _looked_at.clear()
+        scope = "" if scope and is_own(Vault(root)) else scope
+        _looked_at[key] = find_secrets(new, name), scope
+    return _looked_at[key]
+
+
+def _is_text(path: str) -> bool:
+    return path.rpartition(".")[2].lower() not in _OPAQUE_SUFFIXES
 
 
 def _describe(found: list[FoundSecret]) -> str:
@@ -96,10 +93,12 @@ def _describe(found: list[FoundSecret]) -> str:
 def held_files(root: str, paths: Iterable[str]) -> list[Problem]:
     """Those of the files that must not be published as they stand, as `why_held` has them."""
     found = []
+    published = objects.read_committed(root, paths := [*paths])
     for path in paths:
         # What cannot be read is not committed either.
         with suppress(CortexError, OSError):
-            found.append(why_held(root, path, files.read(root, path, MAX_BYTES)))
+            data = files.read(root, path, MAX_BYTES)
+            found.append(why_held(root, path, data, published.get(path)))
     return [problem for problem in found if problem]
 
 
@@ -110,8 +109,12 @@ def held_in_commits(root: str, theirs: str, push_remote: str) -> list[Problem]:
     blobs = _unpublished_blobs(root, theirs, push_remote)
     for some in objects.split_batches([*blobs]):
         for blob, data in objects.read_blobs(root, some).items():
-            if problem := why_held(root, blobs[blob], data[:MAX_BYTES], theirs):
-                found[blobs[blob]] = problem
+            path = blobs[blob]
+            if problem := why_held(root, path, data[:MAX_BYTES]):
+                before = objects.read_at_revision(root, theirs, path) if theirs else None
+                problem = problem if before is None else why_held(root, path, data, before)
+            if problem:
+                found[path] = problem
     return [found[path] for path in sorted(found)]
 
 

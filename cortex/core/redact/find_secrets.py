@@ -64,6 +64,21 @@ def find_secrets(text: str, name: str = "") -> list[FoundSecret]:
     return sorted(dict.fromkeys(found))[:_MAX_SECRETS]
 
 
+def mask_known_lines(text: str, known: str, name: str) -> str:
+    """The text with those lines emptied that `known` has too, so that its new ones are looked through
+    alone. What belongs to a new line stays: the lines beside it, the rows of tables, a list whole."""
+    if name.rpartition(".")[2].lower() in _LISTS:
+        return text
+    lines, old = text.split("\n"), set(known.split("\n"))
+    new = [line not in old for line in lines]
+    has_row = any("|" in line for line, is_new in zip(lines, new, strict=True) if is_new)
+    near = zip(lines, new, (False, *new), (*new[1:], False), strict=False)
+    return "\n".join(
+        line if is_new or before or after or (has_row and "|" in line) else ""
+        for line, is_new, before, after in near
+    )
+
+
 def _find_broken_tokens(lines: list[str]) -> Iterator[FoundSecret]:
     """Tokens that are broken over lines, with the line in which they begin."""
     text, starts, at = [], [], 0

@@ -17,7 +17,7 @@ from cortex.core.model.note_status import (
 )
 from cortex.core.model.parameters import Between, NoteName
 from cortex.core.model.problem import ConflictError, CortexError, InvalidInputError, Problem
-from cortex.core.model.record import default_scope
+from cortex.core.model.record import ONE_PERSONS_SCOPES, default_scope
 from cortex.core.model.relation import parse_link_target
 from cortex.core.notes.edit import normalized_body
 from cortex.core.notes.note import BOM, read_strict
@@ -42,7 +42,7 @@ from cortex.operations.records.change_record import (
 )
 from cortex.operations.records.supersede import replacement_edit, superseded_edit
 from cortex.vault import files
-from cortex.vault.locate import Vault
+from cortex.vault.locate import Vault, is_own
 
 MAX_PAIRS = 1000
 _MIN_LIKENESS = 0.01
@@ -331,12 +331,17 @@ def _save_merged(
     topic: str,
     keep: bool,
 ) -> SaveResult:
-    """Save the new record. `ConflictError` where it, or an original, does not hold itself."""
+    """Save the new record. `ConflictError` where it, or an original, does not hold itself, or where
+    it would lie in another vault."""
     for one in originals:
         if one.row.status == "superseded":
             raise _set_aside_error(one.row)
     first = originals[0].row
     scope, target = first.scope or default_scope(first.project), ""
+    said = "" if scope == default_scope(first.project) else scope
+    if said in ONE_PERSONS_SCOPES and not is_own(vault):
+        hint = f"{command('promote', first)}, and the others; then consolidate them there"
+        raise ConflictError(f"{first.id} says scope: {said}, and belongs in your own vault", hint)
     if topic:
         target = topics.topic_record_id(first.project, scope, topics.normalize_topic(topic))
         query_index(vault, caller.progress, lambda now: _refuse_superseded_target(now, target))
@@ -350,7 +355,7 @@ def _save_merged(
         body=text,
         topic=topic,
         project=first.project,
-        scope=cast("Any", scope),  # `save` refuses a word that is no scope
+        scope=cast("Any", said),  # `save` refuses a word that is no scope
         tags=tuple(dict.fromkeys(tag for one in originals for tag in one.tags)),
         priority=max(priorities, default=None),
         derived_from=tuple(command_name(one.row) for one in originals if one.row.id != target),

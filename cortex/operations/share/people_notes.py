@@ -13,7 +13,7 @@ import re
 import shutil
 import stat
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import NamedTuple
 
@@ -89,7 +89,8 @@ def explain_left(root: str, paths: Iterable[str], why: str) -> dict[str, tuple[s
         reason = why and f"yours to commit: {why}"
         if not reason:
             entries = commit.list_status(root, (path,))
-            reasons = [_why_left(root, one) for one in entries]
+            known = objects.read_blobs(root, [one.blob for one in entries])
+            reasons = [_why_left(root, one, known) for one in entries]
             is_recent = time.time() - _changed_at(root, path) < _BUSY_SECONDS
             default = BUSY if is_recent else "git did not take it; git add and git commit say why"
             reason = next((each for each in reasons if each), default)
@@ -287,25 +288,28 @@ def _list_shareable(root: str) -> list[StatusEntry]:
     """What people changed and may be committed, quiet or not."""
     entries = commit.list_status(root, (".",))
     staged = {one.path for one in entries if one.is_staged}  # with a new file there, perhaps
-    return [one for one in entries if one.path not in staged and not _why_left(root, one)]
+    known = objects.read_blobs(root, [one.blob for one in entries if one.kind == "M"])
+    return [one for one in entries if one.path not in staged and not _why_left(root, one, known)]
 
 
-def _why_left(root: str, one: StatusEntry) -> str:
-    """Why a changed file of a person is not committed; empty if it may be."""
+def _why_left(root: str, one: StatusEntry, known: Mapping[str, bytes]) -> str:
+    """Why a changed file of a person is not committed; empty if it may be. `known` are texts of the
+    last commit by blob."""
     if why := _why_unfit(root, one.path):
         return why
     if one.is_staged:
         return "staged by you; git commit takes it"
     try:
-        return _content_fault(root, one.path)
+        return _content_fault(root, one.path, known.get(one.blob))
     except (FileNotFoundError, NotFoundError):
         return "" if one.mode.startswith(b"100") else "was a link; git rm and git commit take it"
     except (CortexError, OSError) as error:
         return f"cannot be read: {error}"
 
 
-def _content_fault(root: str, path: str) -> str:
-    """Why a file is not committed as it stands; empty if it may be."""
+def _content_fault(root: str, path: str, before: bytes | None) -> str:
+    """Why a file is not committed as it stands; empty if it may be. `before` is its text in the last
+    commit."""
     status = os.lstat(os.path.join(root, path))
     if not stat.S_ISREG(status.st_mode):
         return "a link or a folder; git add and git commit take it"
@@ -315,9 +319,9 @@ def _content_fault(root: str, path: str) -> str:
     data = files.read(root, path, publish_check.MAX_BYTES)
     if _suffix(path) in _NOTE_SUFFIXES:
         new = marked_conflicts(data)
-        if new and new - marked_conflicts(objects.read_at_revision(root, "HEAD", path) or b""):
+        if new and new - marked_conflicts(before or b""):
             return "holds conflict markers; choose the lines to keep, then cortex sync"
-    return _HELD if publish_check.why_held(root, path, data) else ""
+    return _HELD if publish_check.why_held(root, path, data, before) else ""
 
 
 def _why_unfit(root: str, path: str) -> str:

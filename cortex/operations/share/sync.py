@@ -434,7 +434,8 @@ class _SyncRun:
     def _push(self, up: Upstream, ahead: int, theirs: str) -> bool:
         """Whether the remote, whose last commit is `theirs`, took it; False when somebody else was
         first."""
-        self._refuse_to_publish(up, theirs)
+        if ahead != len(self.commits):  # else each was looked at before it was made
+            self._refuse_to_publish(up, theirs)
         if not theirs:  # other branches of the remote may have some of its commits
             words = ["rev-list", "--count", "HEAD", "--not", f"--remotes={up.push_remote}"]
             ahead = int(git_cli.line(self.root, words) or ahead)

@@ -217,7 +217,8 @@ def declined_error(root: str, ran: git_cli.GitResult, verb: str) -> CortexError:
 def _commit_changes(root: str, wanted: Sequence[UncommittedChange], message: str) -> CommitResult:
     problems: list[Problem] = []
     held: list[Problem] = []
-    sound = [one for one in wanted if _is_committable(root, one, problems, held)]
+    known = objects.read_blobs(root, [f"HEAD:./{one.path}" for one in wanted if one.kind == "M"])
+    sound = [one for one in wanted if _is_committable(root, one, known, problems, held)]
     ignored = objects.filter_ignored(root, [one.path for one in sound])
     hint = "take it out of .gitignore, or leave it uncommitted"
     problems += [Problem(path, "is ignored by git", hint) for path in sorted(ignored)]
@@ -327,10 +328,14 @@ def _unknown_to_git(
 
 
 def _is_committable(
-    root: str, change: UncommittedChange, problems: list[Problem], held: list[Problem]
+    root: str,
+    change: UncommittedChange,
+    known: Mapping[str, bytes],
+    problems: list[Problem],
+    held: list[Problem],
 ) -> bool:
-    """Whether a path may be committed as it stands. Why not is added to the problems, or to `held`
-    where it must not be published."""
+    """Whether a path may be committed as it stands; `known` are texts by `HEAD:./path`. Why not
+    is added to the problems, or to `held` where it must not be published."""
     path = change.path
     try:
         if not files.exists(root, path):
@@ -339,7 +344,9 @@ def _is_committable(
         checked = path.endswith(".md") and not layout_of(root).is_in(path, *_UNCHECKED_FOLDERS)
         data = files.read(root, path, _MAX_NOTE_BYTES)
         why = _why_unfinished(root, path, data, notes.read(data, path)) if checked else ""
-        if not why and (problem := publish_check.why_held(root, path, data)):
+        if not why and (
+            problem := publish_check.why_held(root, path, data, known.get(f"HEAD:./{path}"))
+        ):
             held.append(problem)
             return False
     except (CortexError, OSError) as error:
