@@ -148,9 +148,10 @@ def allow(root: str, path: str) -> bool:
 
 
 def _read_allowed(root: str) -> set[str]:
-    return set(
-        store.read(_allowed_path(root), _MAX_ALLOWED_BYTES).decode("ascii", "replace").split()
-    )
+    with suppress(CortexError):  # without a state folder nothing was let through
+        words = store.read(_allowed_path(root), _MAX_ALLOWED_BYTES)
+        return set(words.decode("ascii", "replace").split())
+    return set()
 
 
 def _allowed_path(root: str) -> str:

@@ -109,11 +109,6 @@ def default_scope(project: str) -> str:
     return "project" if project else "personal"
 
 
-def is_personal(scope: str, project: str) -> bool:
-    """Whether somebody has said that a record is theirs alone: without a project the default."""
-    return scope == "personal" and bool(project)
-
-
 def format_confidence(value: float) -> str:
     """A confidence as a record holds it: at most three decimals."""
     return f"{value:.3f}".rstrip("0").removesuffix(".")

@@ -14,7 +14,7 @@ from cortex.core.model.caller import Caller
 from cortex.core.model.layout import BRIEFINGS_FOLDER
 from cortex.core.model.parameters import PERSON_SETTING
 from cortex.core.model.problem import CortexError, Problem, problem_of
-from cortex.core.model.record import RECORD_TYPES, is_personal
+from cortex.core.model.record import RECORD_TYPES
 from cortex.core.model.relation import LinkCandidate, NameResolver, basename_key
 from cortex.core.text.iso_time import epoch_seconds
 from cortex.core.text.shell_command import cortex_command, shell_quote
@@ -37,14 +37,7 @@ from cortex.operations.projects import project_file
 from cortex.operations.records.supersede import find_supersede_problems
 from cortex.operations.share import people_notes
 from cortex.operations.share.misnamed_events import find_misnamed_events
-from cortex.vault import (
-    files,
-    group_access,
-    layout,
-    publish_check,
-    settings,
-    user_settings,
-)
+from cortex.vault import files, group_access, layout, publish_check, settings, user_settings
 from cortex.vault.agent_settings import list_agent_settings
 from cortex.vault.git import checkout, commit, git_cli
 from cortex.vault.locate import Vault, default_vault_fault, default_vault_file, is_own
@@ -243,31 +236,28 @@ def _duplicate_topic_problems(catalogue: Catalogue) -> Iterator[Problem]:
 
 
 def _unpublished_problems(root: str) -> list[Problem]:
-    """What the next sync would hold back."""
-    if not checkout.is_in_repository(root):
-        return []
-    ours = [one.path for one in commit.list_changes(root) if one.kind != "D"]
-    found = publish_check.held_files(root, ours)
-    if not people_notes.why_not_shared(root, settings.load(root).notes):
-        found += people_notes.list_held(root, ["."])
+    """What the next sync would hold back; nothing where git cannot say what has changed."""
+    found: list[Problem] = []
+    if checkout.is_in_repository(root):
+        with suppress(CortexError):  # it is told of the repository
+            ours = [one.path for one in commit.list_changes(root) if one.kind != "D"]
+            found += publish_check.held_files(root, ours)
+            if not people_notes.why_not_shared(root, settings.load(root).notes):
+                found += people_notes.list_held(root, ["."])
     return found
 
 
 def _personal_note_problems(catalogue: Catalogue, held: Container[str]) -> Iterator[Problem]:
-    """Notes of a project's vault that are somebody's alone, without those in `held`; of records without a project `personal`
-    is what earlier versions wrote."""
+    """Notes of a project's vault that are somebody's alone, but for those in `held`. In a record
+    without a project `personal` is what earlier versions wrote."""
     found = catalogue.find(KNOWLEDGE._replace(has_id=False, is_cross_project=True), "path")
     said = (
         row
         for row in found
-        if row.path not in held
-        and (
-            is_personal(row.scope, row.project)
-            or (row.scope == "personal" and row.id == row.path)
-            or (row.scope == "global" and row.status != "archived")
-        )
+        if (row.scope == "personal" and (row.project or row.id == row.path))
+        or (row.scope == "global" and row.status != "archived")
     )
-    for row in islice(said, _MAX_LISTED):
+    for row in islice((row for row in said if row.path not in held), _MAX_LISTED):
         hint = f"{cortex_command('promote', row.id)} moves it to your own vault"
         yield Problem(row.path, f"says scope: {row.scope}, and this vault is a project's", hint)
 

@@ -42,15 +42,7 @@ from cortex.operations.share.resolve_conflicts import (
 )
 from cortex.operations.share.restore_displaced import restore_displaced
 from cortex.vault import files, layout, publish_check, settings
-from cortex.vault.git import (
-    checkout,
-    commit,
-    drivers,
-    git_cli,
-    merging,
-    objects,
-    remotes,
-)
+from cortex.vault.git import checkout, commit, drivers, git_cli, merging, objects, remotes
 from cortex.vault.git.commit import UncommittedChange
 from cortex.vault.git.merging import MergeState
 from cortex.vault.git.remotes import Upstream
@@ -434,7 +426,7 @@ class _SyncRun:
     def _push(self, up: Upstream, ahead: int, theirs: str) -> bool:
         """Whether the remote, whose last commit is `theirs`, took it; False when somebody else was
         first."""
-        if ahead != len(self.commits):  # else each was looked at before it was made
+        if self.how or ahead != len(self.commits):  # else each was looked at before it was made
             self._refuse_to_publish(up, theirs)
         if not theirs:  # other branches of the remote may have some of its commits
             words = ["rev-list", "--count", "HEAD", "--not", f"--remotes={up.push_remote}"]
@@ -467,7 +459,7 @@ class _SyncRun:
         anew = f"git reset {base}" if base else "git update-ref -d HEAD && git reset"
         noun = "a file" if len(held) == 1 else f"{len(held)} files"
         raise CortexError(
-            f"nothing was pushed: commits that {up.push_remote} has not hold {noun} not to be published",
+            f"nothing was pushed: commits that are not on {up.push_remote} hold {noun} to be mended first",
             f"mend them, then {anew} && cortex sync commits anew what stands here",
         )
 
