@@ -32,14 +32,27 @@ _MACOS_FOLDERS = {
 }
 
 
+def absolute_variable(name: str) -> str:
+    """A path in the environment; empty when relative: it would be another one in every folder."""
+    named = os.environ.get(name, "")
+    return named if os.path.isabs(named) else ""
+
+
+def home_folder() -> str:
+    """The user's home folder. Raises `InvalidInputError` for one that is another in every folder."""
+    home = os.environ.get("HOME", os.path.expanduser("~"))
+    if not os.path.isabs(home):
+        raise InvalidInputError(f"$HOME is {home!r}, no absolute path", "set it to one or unset it")
+    return home
+
+
 def user_folder(kind: str) -> str:
-    """The user's `cache`, `state`, `config` or `data` folder; a relative XDG value is ignored."""
+    """The user's `cache`, `state`, `config` or `data` folder."""
     variable, below_home = _XDG_FOLDERS[kind]
-    named = os.environ.get(variable, "")
-    if os.path.isabs(named):
+    if named := absolute_variable(variable):
         return os.path.join(named, "cortex")
     below_home = _MACOS_FOLDERS[kind] if sys.platform == "darwin" else below_home
-    return os.path.join(os.path.expanduser("~"), below_home, "cortex")
+    return os.path.join(home_folder(), below_home, "cortex")
 
 
 def ensure_vault_folder(kind: str, root: str) -> str:
@@ -55,7 +68,7 @@ def ensure_vault_folder(kind: str, root: str) -> str:
     except OSError as error:
         if kind != "cache" or error.errno not in _UNWRITABLE:
             raise
-    temporary = os.path.join(os.environ.get("TMPDIR") or "/tmp", f"cortex-{os.geteuid()}")  # noqa: S108
+    temporary = os.path.join(absolute_variable("TMPDIR") or "/tmp", f"cortex-{os.geteuid()}")  # noqa: S108
     path = os.path.join(temporary, os.path.basename(path))
     for folder in (temporary, path):
         os.makedirs(folder, mode=0o700, exist_ok=True)

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from cortex.core.model.problem import CortexError, InvalidInputError, NotFoundError
 from cortex.core.text.shell_command import shell_quote
-from cortex.vault import files
+from cortex.vault import files, user_folders
 from cortex.vault.git import checkout
 
 _HARDENING_FLAGS = (
@@ -280,7 +280,8 @@ def _run_process(
     if path:
         raise CortexError(f"{path} {why}", fault_hint(path))
     kept = {key: value for key, value in os.environ.items() if key not in _DROPPED_VARIABLES}
-    environment = kept | _ENVIRONMENT
+    environment = kept | _ENVIRONMENT | {"HOME": user_folders.home_folder()}
+    environment["XDG_CONFIG_HOME"] = user_folders.absolute_variable("XDG_CONFIG_HOME")
     if hooks:
         # GIT_LITERAL_PATHSPECS would reach a git that a hook runs with patterns of its own.
         arguments, stdin = _mark_literal(arguments, stdin)
