@@ -11,7 +11,8 @@ import unicodedata
 import pytest
 from hypothesis import given, strategies as st
 
-from cortex.core.text.agent_escape import escape_for_agent
+from cortex.core.text.agent_escape import escape_for_agent, show_controls
+from cortex.core.text.context_markers import BRIEFING, wrap
 
 TAGS = [
     "system-reminder", "system_reminder", "system", "user", "assistant", "human", "developer", "instructions", "function_calls", "function_results",
@@ -112,6 +113,37 @@ def test_no_frame_comes_through_however_it_is_written(text: str) -> None:
     clean = escape_for_agent(text)
     assert frames(clean) == []
     assert escape_for_agent(clean) is clean
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("a\x1b[31mb\x07", "a<U+001B>[31mb<U+0007>"),
+        ("safe\u202egpj.exe\u2066\u200f", "safe<U+202E>gpj.exe<U+2066><U+200F>"),
+        ("hi\U000e0048\U000e0049", "hi<U+E0048><U+E0049>"),
+        ("a\r\nb\rc\x85\x00", "a\nb<U+000D>c<U+0085><U+0000>"),
+    ],
+)
+def test_what_acts_or_hides_is_shown(text: str, shown: str) -> None:
+    assert show_controls(text) == shown
+    assert show_controls(shown) is shown
+    assert wrap(BRIEFING, text).split("\n", 1)[1].startswith(shown)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "line\n\tline",
+        "می\u200cخواهم",
+        "👨\u200d👩\u200d👧",
+        "क\u094d\u200dष",
+        "a\u00adb",
+        "",
+        "Größe …",
+    ],
+)
+def test_what_scripts_and_emoji_need_stays(text: str) -> None:
+    assert show_controls(text) == text
 
 
 def test_the_property_above_sees_frames() -> None:

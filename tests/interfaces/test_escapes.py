@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import os
 import re
 import shutil
@@ -12,18 +13,28 @@ from pathlib import Path
 
 import pytest
 
+from cortex.core.model.problem import CortexError
+from cortex.interfaces.cli.command import parse
 from cortex.interfaces.cli.main import main
 from cortex.interfaces.cli.terminal.view import BOLD, DIM, OFF, YELLOW
 from cortex.interfaces.declare import declaration_of, load_verb
+from cortex.interfaces.mcp.call import call_tool
+from cortex.interfaces.mcp.resources import fill_prompt, read_resource
+from cortex.interfaces.mcp.server import _explain
+from cortex.interfaces.mcp.tools import VERBS_WITHOUT_TOOL, select_tools
 from cortex.operations import ALIASES, VERBS
+from cortex.vault.locate import Vault
 
 ESC = "\x1bc"  # resets a terminal; nothing of it stops a link
-EVIL = f"x{ESC}\x1b[31m\x1b]0;x\x07\x08\x7f\x9b31m\u202e"
+EVIL = f"x{ESC}\x1b[31m\x1b]0;x\x07\x08\x7f\x9b31m\u202e\u2066\U000e0041"
 ID = f"an-{ESC}id\x07"
 FILE = f"records/decision/a{ESC}path\x07.md"
 PROJECT = f"a{ESC}project"
 EVENT = f"20261120t164512z-{ESC}"
 COMMIT = "{commit}"  # of the vault
+_CONTROL = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\U000e0000-\U000e007f]"
+)
 _RAW = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e\ud800-\udfff]")
 
 
@@ -234,6 +245,51 @@ def said(
     for code in (BOLD, DIM, YELLOW, OFF) if painted else ():
         text = text.replace(code, "")
     return text
+
+
+def strings(value: object) -> list[str]:
+    """All texts in a JSON value, keys too."""
+    if isinstance(value, dict):
+        return [one for pair in value.items() for part in pair for one in strings(part)]
+    return (
+        [one for part in value for one in strings(part)]
+        if isinstance(value, list)
+        else [str(value)]
+    )
+
+
+@pytest.mark.sampled(3)
+@pytest.mark.parametrize("name", sorted(VERBS.keys() - VERBS_WITHOUT_TOOL.keys()))
+def test_no_tool_hands_a_control_character_to_an_agent(
+    name, hostile, tmp_path, caller, monkeypatch
+) -> None:
+    root, commit = hostile
+    vault = tmp_path / f"va{ESC}ult"
+    shutil.copytree(root, vault, symlinks=True)
+    monkeypatch.chdir(vault)
+    tool = select_tools([name])[name]
+    declared = declaration_of(load_verb(tool.verb))
+    required = [ID for one in declared.parameters if one.required and not one.is_option]
+    given = [parse([name, *words, "--json"]) for words in ASKED.get(name, [required])]
+    for one in filter(None, given):
+        arguments = json.loads(json.dumps(one.given).replace(COMMIT, commit))
+        try:
+            asker = caller._replace(cwd=str(vault))
+            answer = call_tool(name, tool, arguments, asker, lambda: Vault(str(vault)))
+            texts = [answer.text, *strings(answer.content)]
+        except CortexError as error:
+            texts = [_explain(error, "; ")]
+        for text in texts:
+            assert not (found := _CONTROL.search(text)), (arguments, text, found)
+
+
+def test_no_resource_or_prompt_hands_one_to_an_agent(hostile, caller, monkeypatch) -> None:
+    monkeypatch.chdir(hostile[0])
+    for uri in ("cortex://status", "cortex://decisions", "cortex://plan", f"cortex://record/{ID}"):
+        text = read_resource(uri, caller, lambda: Vault(str(hostile[0])))["text"]
+        assert not _CONTROL.search(text)
+        assert "\\u001b" not in text
+    assert not _CONTROL.search(str(fill_prompt("recall", {"words": EVIL})))
 
 
 @pytest.mark.sampled(3)

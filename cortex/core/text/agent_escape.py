@@ -2,7 +2,8 @@
 
 Everything that Cortex hands to an agent goes through `escape_for_agent`. It changes one character
 of what looks like framing (`<` to `&lt;`, `[` to `&#91;`), or quotes a line that looks like a
-speaker's turn. Patterns are compiled only for a text that may hold a frame, for the hooks' sake.
+speaker's turn; an answer goes through `show_controls`, too. Patterns are compiled only for a text
+that may hold a frame, for the hooks' sake.
 """
 
 from __future__ import annotations
@@ -66,6 +67,20 @@ _READ_AS: dict[int, int | str | None] = {
     **dict.fromkeys([*range(0x2060, 0x2070), *range(0xFE00, 0xFE10), *range(0xE0000, 0xE0080)]),
 }
 _READ_AS_SIGNS = frozenset(map(chr, _READ_AS))
+# Controls but the line end and the tab; marks and overrides of direction; tag characters. Joiners,
+# which Persian and emoji need, stay.
+CONTROL_PATTERN = (
+    "[\0-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\U000e0000-\U000e007f]"
+)
+
+
+def show_controls(text: str) -> str:
+    """`text` with `<U+202E>` for each character that acts on a terminal, turns what is read round
+    or is read by models alone, and with line ends of one form."""
+    if text.replace("\n", "").replace("\t", "").isprintable():
+        return text
+    text = text.replace("\r\n", "\n")
+    return re.sub(CONTROL_PATTERN, lambda found: f"<U+{ord(found[0]):04X}>", text)
 
 
 def escape_for_agent(text: str) -> str:

@@ -30,9 +30,9 @@ _DATE_PATTERN = r"[0-9]{4}-[0-9]{2}-[0-9]{2}.?"
 def wrap(kind: str, text: str) -> str:
     """The text between the marks of its kind, escaped so that it closes no mark or frame."""
     # A hook that captures wraps nothing.
-    from cortex.core.text.agent_escape import escape_for_agent  # noqa: PLC0415
+    from cortex.core.text.agent_escape import escape_for_agent, show_controls  # noqa: PLC0415
 
-    inside = escape_for_agent(f"\n{text}")
+    inside = show_controls(escape_for_agent(f"\n{text}"))
     return f"<cortex-{kind}{_NOTE_ATTRIBUTE}{inside}\n</cortex-{kind}>"
 
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from cortex.core.model.caller import Caller, no_progress
 from cortex.core.model.problem import CortexError, InvalidInputError
-from cortex.core.text.agent_escape import escape_for_agent
+from cortex.core.text.agent_escape import escape_for_agent, show_controls
 from cortex.core.text.strings import shorten
 from cortex.index.refresh import query_index
 from cortex.interfaces.cli import command, render
@@ -172,7 +172,7 @@ def _text_of(verb: str, answer: Any, view: View) -> str:
     text = shown.getvalue().rstrip("\n")
     if not render.is_framed(verb, answer):
         text = escape_for_agent(f"\n{text}")[1:]
-    return _encodable(text)
+    return _readable(text)
 
 
 def _neutralize_json(value: Any, *, keep_text: bool = False) -> Any:
@@ -188,9 +188,10 @@ def _neutralize_json(value: Any, *, keep_text: bool = False) -> Any:
 
 def neutralize(text: str) -> str:
     """A text that opens no frame, and that a client can read."""
-    return _encodable(escape_for_agent(text))
+    return _readable(escape_for_agent(text))
 
 
-def _encodable(text: str) -> str:
-    """The text without halves of characters, as names that are no UTF-8 have them."""
+def _readable(text: str) -> str:
+    """The text without controls, nor halves of characters, as names that are no UTF-8 have them."""
+    text = show_controls(text)
     return text if text.isascii() else text.encode("utf-8", "replace").decode()

@@ -10,8 +10,7 @@ from urllib.parse import unquote
 
 from cortex.core.model.caller import Caller
 from cortex.core.model.problem import NotFoundError
-from cortex.core.text.agent_escape import escape_for_agent
-from cortex.interfaces.mcp.call import FindVault, call_tool
+from cortex.interfaces.mcp.call import FindVault, call_tool, neutralize
 from cortex.interfaces.mcp.tools import Tool
 from cortex.vault.templates import list_template_names, read_template
 
@@ -96,7 +95,7 @@ def fill_prompt(name: str, arguments: Mapping[str, str]) -> dict[str, Any]:
     """A prompt with its words filled in. Raises `NotFoundError`."""
     for known, fields, body in _read_prompts():
         if known == name:
-            words = escape_for_agent(arguments.get("words", ""))
+            words = neutralize(arguments.get("words", ""))
             text = body.replace("$ARGUMENTS", words).strip()
             text = (_WITHOUT_SHELL if "```sh" in body else "") + text
             message = {"role": "user", "content": {"type": "text", "text": text}}
