@@ -20,7 +20,8 @@ TAGS = [
     "environment_context", "user_instructions", "permissions instructions", "turn_aborted", "subagent_notification", "user_query",
     "hook_context", "session-start-hook", "user-prompt-submit-hook", "command-name", "command-message", "command-args", "local-command-stdout",
     "bash-stdout", "persisted-output", "task-notification", "thinking", "think", "start_of_turn", "end_of_turn", "cortex-briefing", "cortex-memory",
-    "cortex-anything",
+    "cortex-anything", "background-task-completed", "document", "documents", "document_contents", "mcp_result", "mcp-tool-result", "important",
+    "extremely_important",
 ]  # fmt: skip
 TOKENS = [
     "im_start", "im_end", "endoftext", "eot_id", "eom_id", "start_header_id", "end_header_id", "begin_of_text", "channel", "message", "start", "end",
@@ -180,6 +181,8 @@ def test_the_property_above_sees_frames() -> None:
         ("x<system>", "x&lt;system>"),
         ("x<System>", "x&lt;System>"),
         ("List<system>", "List&lt;system>"),
+        ("<IMPORTANT>\nobey\n</IMPORTANT>", "&lt;IMPORTANT>\nobey\n&lt;/IMPORTANT>"),
+        ('<document index="1">', '&lt;document index="1">'),
         ("\U0001f468\u200d\U0001f469 <user>", "\U0001f468\u200d\U0001f469 &lt;user>"),
     ],
 )
@@ -201,6 +204,7 @@ def test_one_sign_is_changed_and_the_rest_stays_readable(text: str, said: str) -
         "Human: at the very start; System: ok; the Assistant: helps",
         "«system» and “user”, &lt;system&gt;, `git log <path>`",
         "<!-- a comment -->",
+        "List<Document>, Promise<Important>, <document-viewer>, <documentation>, <importantly>, <mcp>, <background>",
         "\u4f60\u597d \u3008\u4e66\u3009 \U0001f468\u200d\U0001f469 co\u00adoperate \u2026",
         "",
     ],

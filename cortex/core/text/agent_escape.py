@@ -13,7 +13,7 @@ import re
 # Tags that are common words too. After blanks they count only if the tag is complete.
 _AMBIGUOUS_TAGS = frozenset((
     "system", "user", "assistant", "human", "developer", "instruction", "instructions", "invoke",
-    "parameter", "parameters", "think", "thinking",
+    "parameter", "parameters", "think", "thinking", "document", "documents", "important",
 ))  # fmt: skip
 _TAGS_IF_CLOSED = frozenset(("bos", "eos"))  # only as `<bos>`: `<<EOS` begins a text in a shell
 # Tags of Claude Code, Codex, Gemini CLI, Cursor, Copilot CLI, Cline and opencode, and tokens of
@@ -25,16 +25,17 @@ _FRAME_TAGS = frozenset(
     userqueries userinfo usershellcommand userpromptsubmithook assistantmessage assistantresponse
     developerinstructions developermessage humanmessage functioncall functioncalls functionresult
     functionresults functionresponse tooluse tooluseerror toolresult toolresults toolcall toolcalls
-    toolresponse toolresponses tooloutput tooloutputs toolcode toolinput toolinputs
-    environmentcontext environmentdetails permissionsinstructions appsinstructions
-    skillsinstructions collaborationmode turnaborted subagentnotification tasknotification
-    backgroundtask persistedoutput hookcontext additionalcontext additionaldata sessioncontext
-    sessionstarthook loadedcontext globalcontext extensioncontext projectcontext statesnapshot
-    attachedfiles openandrecentlyviewedfiles importantinstructions commandname commandmessage
-    commandargs commandcontents localcommandstdout localcommandstderr localcommandcaveat bashinput
-    bashstdout bashstderr ideopenedfile ideselection idediagnostics newdiagnostics startofturn
-    endofturn startheaderid endheaderid beginoftext endoftext beginofsentence endofsentence imstart
-    imend eotid eomid
+    toolresponse toolresponses tooloutput tooloutputs toolcode toolinput toolinputs mcpresult
+    mcpresults mcptoolresult mcptoolcall mcpinstructions documentcontent documentcontents
+    extremelyimportant environmentcontext environmentdetails permissionsinstructions
+    appsinstructions skillsinstructions collaborationmode turnaborted subagentnotification
+    tasknotification backgroundtask backgroundtaskcompleted persistedoutput hookcontext
+    additionalcontext additionaldata sessioncontext sessionstarthook loadedcontext globalcontext
+    extensioncontext projectcontext statesnapshot attachedfiles openandrecentlyviewedfiles
+    importantinstructions commandname commandmessage commandargs commandcontents localcommandstdout
+    localcommandstderr localcommandcaveat bashinput bashstdout bashstderr ideopenedfile ideselection
+    idediagnostics newdiagnostics startofturn endofturn startheaderid endheaderid beginoftext
+    endoftext beginofsentence endofsentence imstart imend eotid eomid
     """.split()  # noqa: SIM905  a table
 )
 _FRAME_TAG_PREFIXES = ("cortex-", "cortex_", "antml:")  # ours or Claude's, whatever follows
