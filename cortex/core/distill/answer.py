@@ -1,7 +1,7 @@
 """A model's answer about a session: read, and believed only as far as the session shows it.
 
 A record stays if its quote stands in one message of the session, whatever the white space, the
-markdown and the form of the quotation marks.
+markdown and the form of the quotation marks, and the turn of that message bears it out.
 """
 
 from __future__ import annotations
@@ -24,8 +24,9 @@ from cortex.core.model.distillation import (
 from cortex.core.model.event import Event
 from cortex.core.model.problem import CortexError
 from cortex.core.model.turn_summary import USER, Utterance, parse_turn_summary, utterances
-from cortex.core.ranking.text_similarity import similarity
+from cortex.core.ranking.text_similarity import TokenSet, similarity, token_set
 from cortex.core.redact.secrets import sanitize_text
+from cortex.core.text.agent_escape import CONTROL_PATTERN
 
 MAX_ANSWER_BYTES = 1_000_000
 _MAX_TRIES = 200  # braces in an answer at which an object may begin
@@ -33,8 +34,6 @@ _MAX_TRIES = 200  # braces in an answer at which an object may begin
 _MIN_QUOTE_CHARS, _MIN_ASCII_QUOTE_CHARS = 8, 12
 _SAME_STATEMENT = 0.8  # similarity from which two statements say one thing
 _ELLIPSIS_RE = re.compile(r"\[?(?:\.{3}|…)\]?")
-# Marks at the beginning of a line, emphasis, escapes and quotation marks.
-_MARKUP_RE = re.compile(r"(?m)^[ \t]*(?:[>#+*-]+[ \t]+)+|[*`\\\"'“”‘’‚„«»]+|\[(?=\[)|\](?=\])")
 _PERSON_TYPES = ("prompt", "session_start", "session_end")  # of events that hold no agent's words
 DONE = "done"
 _KEYS = {"title", "outcome", "records"}  # at least two of them make an object an answer
@@ -42,11 +41,19 @@ _WRAPPERS = ("result", "response")  # keys below which hosts put what a model sa
 _COST_KEY, _MAX_COST = "total_cost_usd", 1000.0
 _MAX_ITEMS = 1000  # of a list in an answer
 
+NOT_BORNE = "not borne out by its quote"
+FOREIGN_CODE = "a line with code that is not in the session"
 NO_QUOTE, INCOMPLETE, REPEATED = "its quote is not in the session", "incomplete", "said twice"
 TOO_MANY, UNKNOWN_TARGET = f"more than {MAX_RECORDS}", "only its relation: that record is not there"
-_CONTROL_RE = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]"
-)
+# Of the words of a statement, and of each sentence of four words and more. Of 214 statements with
+# a quote, by readers of 33 sessions, 84 % are borne out; of those of another session 4 %.
+_LEAST_SHARE, _MIN_SENTENCE_WORDS = 0.35, 4
+_STEM_CHARS = 5
+_SENTENCE_END_RE = re.compile(r"(?<=[.;:!?])\s+|(?<=[。！？；])|\n")
+# Marks at the beginning of a line, emphasis, escapes and quotation marks.
+_MARKUP_RE = re.compile(r"(?m)^[ \t]*(?:[>#+*-]+[ \t]+)+|[*`\\\"'“”‘’‚„«»]+|\[(?=\[)|\](?=\])")
+_CODE_RE = re.compile(r"`[^`]+`|(?<!\S)(?:-|\S*(?:[\d/\\_=$|&<>@~^%#]|[a-z][A-Z]|\w[.:]\w))[^\s`]*")
+_COMMAND_RE = re.compile(r"\s|://|^-|[|;&$<>]")  # also what leads elsewhere
 
 
 class CheckedAnswer(NamedTuple):
@@ -57,13 +64,17 @@ class CheckedAnswer(NamedTuple):
 
 
 class SessionQuotes:
-    """What was said in a session, to look up quotes in."""
+    """What was said in a session, to look up quotes in. `beside`: what else a model was told."""
 
-    def __init__(self, ordered: Iterable[Event]) -> None:
+    def __init__(self, ordered: Iterable[Event], beside: str = "") -> None:
         self._messages: list[tuple[str, str, bool]] = []  # event id, text, whether the person's
+        self._turns: dict[str, str] = {}  # event id, all that was said and done in it
         for event in ordered:
-            for one in said_in(event):
-                self._messages.append((event.id, _normalize(one.text), one.role == USER))
+            said = said_in(event)
+            turn = "\n".join(f"{one.about}\n{one.text}" for one in said)
+            self._turns[event.id] = _normalize(turn)
+            self._messages += [(event.id, _normalize(one.text), one.role == USER) for one in said]
+        self.session = "\n".join((*self._turns.values(), _normalize(beside)))
 
     def find(self, quote: str) -> tuple[str, bool] | None:
         """The id of the event that holds a quote, and whether the person said it; None if nobody
@@ -81,6 +92,11 @@ class SessionQuotes:
         ]
         # What the agent only repeats is the person's.
         return next((one for one in found if one[1]), found[0] if found else None)
+
+    def bear_out(self, record: DistilledRecord, event: str) -> bool:
+        """Whether the turn of an event, in which its quote stands, bears out a record."""
+        turn, code = self._turns[event], f"{record.statement}\n{record.reason}\n{record.where}"
+        return _is_borne(record.statement, turn) and _has_code(code, turn, self.session)
 
 
 def said_in(event: Event) -> list[Utterance]:
@@ -128,12 +144,22 @@ def check_answer(
     if not isinstance(listed, list):
         raise CortexError("the answer has no list of records", "another model, or once more")
     dropped: Counter[str] = Counter()
+
+    def believe(line: str) -> str:
+        dropped[FOREIGN_CODE] += (is_foreign := not _has_code(line, quotes.session, quotes.session))
+        return "" if is_foreign else line
+
+    asked, open_ = (tuple(filter(None, map(believe, lines))) for lines in (one.asked, one.open))
+    title, outcome = believe(one.title), believe(one.outcome)
+    one = one._replace(title=title, asked=asked, outcome=outcome, open=open_)
     dropped[INCOMPLETE] = sum(read_record(said) is None for said in listed)
     records: list[DistilledRecord] = []
     for record in one.records:
         held = quotes.find(record.quote)
         if held is None:
             dropped[NO_QUOTE] += 1
+        elif not quotes.bear_out(record, held[0]):
+            dropped[NOT_BORNE] += 1
         elif any(similarity(record.statement, old.statement) >= _SAME_STATEMENT for old in records):
             dropped[REPEATED] += 1
         elif len(records) == MAX_RECORDS:
@@ -166,7 +192,7 @@ def _cleaned(value: object) -> object:
     """A JSON value whose texts are without secrets, control characters and links. The session that a
     model reads has no secrets; what it makes up may look like one."""
     if isinstance(value, str):
-        text = _CONTROL_RE.sub("", value.encode("utf-8", "replace").decode())
+        text = re.sub(CONTROL_PATTERN, "", value.encode("utf-8", "replace").decode())
         return sanitize_text(text.replace("[[", "[").replace("]]", "]"))
     if isinstance(value, list):
         return [_cleaned(one) for one in value[:_MAX_ITEMS]]
@@ -195,6 +221,34 @@ def _normalize(text: str) -> str:
     """A text without markdown, quotation marks and case, its white space as single blanks."""
     plain = unicodedata.normalize("NFKC", html.unescape(text))  # a prompt escapes frames
     return " ".join(_MARKUP_RE.sub("", plain).casefold().split())
+
+
+def _is_borne(statement: str, turn: str) -> bool:
+    """Whether a turn has the numbers of a statement, and a good part of its words and of those of
+    each longer sentence of it."""
+    held, said = _stems(turn), _stems(statement)
+    sentences = map(_stems, _SENTENCE_END_RE.split(statement))
+    parts = [said, *(one for one in sentences if len(one) >= _MIN_SENTENCE_WORDS)]
+    has_words = all(len(part & held) >= _LEAST_SHARE * len(part) > 0 for part in parts)
+    return has_words and not any(word.isdigit() for word in said - held)
+
+
+def _has_code(text: str, turn: str, session: str) -> bool:
+    """Whether each command and address in a text stands in a turn, and the parts of all other code,
+    such as the name of a file, in the session, which are both normalized."""
+    for code in _CODE_RE.findall(text):
+        plain = _normalize(code).strip(".,:;!?()[]{}…")
+        parts = re.findall(r"\w{2,}", code.casefold())
+        is_command = parts and _COMMAND_RE.search(plain)
+        if (is_command and plain not in turn) or not all(part in session for part in parts):
+            return False
+    return True
+
+
+def _stems(text: str) -> TokenSet:
+    """The words of a text without the ends by which most languages inflect them."""
+    words = token_set(text)
+    return frozenset(word if word.isdigit() else word.rstrip("s")[:_STEM_CHARS] for word in words)
 
 
 def _holds(text: str, parts: list[str]) -> bool:

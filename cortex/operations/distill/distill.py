@@ -130,9 +130,9 @@ def distill(
     And what of them is worth knowing. The model is a command that you name in your own settings, never
     in those of a vault: it reads a prompt on standard input and answers JSON. It is given the turns
     without secrets, branch, commits and the nearest records. A record is kept if its quote stands in the
-    session. What is kept becomes an event, and takes the place of what rules made of the same turns,
-    unless somebody has edited, pinned or linked that. By itself this runs after the end of a session,
-    within runs_per_day and dollars_per_day, unless auto = false.
+    session and bears it out. What is kept becomes an event, and takes the place of what rules made of the
+    same turns, unless somebody has edited, pinned or linked that. By itself this runs after the end of a
+    session, within runs_per_day and dollars_per_day, unless auto = false.
 
     Without a command any chat will do: --print-prompt, then --answer with what it said.
 
@@ -295,7 +295,8 @@ def _keep_answer(
 ) -> tuple[DistilledSession, Distillation]:
     """Keep what is believed of an answer as an event, and make its records."""
     known = [id_ for id_, _ in plan.context.known]
-    checked = check_answer(table, plan.context.handle, SessionQuotes(plan.events), known)
+    quotes = SessionQuotes(plan.events, beside=str(plan.context))
+    checked = check_answer(table, plan.context.handle, quotes, known)
     one = checked.distillation._replace(covers=plan.parts[number].events, model=model)
     title = one.title or plan.row.title
     told = _would_ask(plan)._replace(title=title, outcome=DONE, dropped=checked.dropped)
