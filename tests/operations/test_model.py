@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import resource
+import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -73,6 +75,29 @@ def test_one_that_does_not_answer_is_ended_with_what_it_started(tmp_path):
     assert time.monotonic() - begun < 30
     time.sleep(4)
     assert not (tmp_path / "late").exists()
+
+
+# A daemon as such programs start it: in a session of its own, its parents gone.
+DAEMON = """import pathlib, subprocess, sys, time
+late = "import pathlib, time; time.sleep(3); pathlib.Path('late').touch()"
+run = ["setsid", "-f", "sh", "-c", '"$@" &', "sh", sys.executable, "-c", late]
+subprocess.run(run, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True)
+{end}
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="not run: daemons get away elsewhere")
+@pytest.mark.parametrize("end", ["print('[]')", "sys.exit('failed')", "time.sleep(60)"])
+def test_a_daemon_that_it_started_is_ended_too_and_nothing_else(tmp_path, end):
+    with subprocess.Popen(["sleep", "60"]) as other:
+        with suppress(CortexError):
+            ask_model(
+                model(tmp_path, DAEMON.replace("{end}", end)), "x\n", str(tmp_path), timeout=2
+            )
+        time.sleep(4)
+        assert not (tmp_path / "late").exists()
+        assert other.poll() is None
+        other.kill()
 
 
 ENDLESS = """import os, pathlib, subprocess, sys

@@ -10,6 +10,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from pathlib import Path
 from tempfile import TemporaryFile
 
 from cortex.core.distill.answer import MAX_ANSWER_BYTES
@@ -17,6 +18,8 @@ from cortex.core.model.problem import CortexError, NotFoundError
 from cortex.core.redact.secrets import sanitize_text
 
 GUARD_VARIABLE, IN_MODEL = "CORTEX_HOOK", "model"  # in its environment: our hooks are silent
+_MARK_VARIABLE = "CORTEX_MODEL_RUN"  # another value for each run: daemons of it are known by it
+_MAX_KILL_PASSES = 50
 _MAX_STDERR_BYTES = 65_536  # of standard error that are kept, the last ones
 # Between two looks at whether it has ended while a child of it keeps a pipe open.
 _POLL_SECONDS = 0.1
@@ -32,8 +35,8 @@ def run_model(
     """What a command prints that reads `question` on standard input. `waiting` is called again and
     again until it has ended.
 
-    It runs without a shell, in a process group of its own that is ended with it, and with
-    CORTEX_HOOK set, so that hooks of an agent that it starts capture nothing. Raises `CortexError`
+    It runs without a shell, what it has started is ended with it, and CORTEX_HOOK is set, so
+    that hooks of an agent that it starts capture nothing. Raises `CortexError`
     for a command that cannot be run, fails, takes longer than `timeout` seconds or prints more than
     `MAX_ANSWER_BYTES` bytes.
     """
@@ -73,6 +76,7 @@ def _run(
     words: Sequence[str], cwd: str, question: int, timeout: float, waiting: Callable[[], None]
 ) -> tuple[str, str, int]:
     """Run a command that reads the file `question`: its output, the end of stderr, exit code."""
+    mark = os.urandom(16).hex()
     try:
         process = subprocess.Popen(
             words,
@@ -82,7 +86,7 @@ def _run(
             stderr=subprocess.PIPE,
             start_new_session=True,
             bufsize=0,
-            env={**os.environ, GUARD_VARIABLE: IN_MODEL},
+            env={**os.environ, GUARD_VARIABLE: IN_MODEL, _MARK_VARIABLE: mark},
         )
     except OSError as error:
         hint = "name a command that is on the PATH"
@@ -93,7 +97,21 @@ def _run(
         finally:
             with suppress(ProcessLookupError, PermissionError):  # what it has started goes with it
                 os.killpg(process.pid, signal.SIGKILL)
+            for _ in range(_MAX_KILL_PASSES):  # they may start others meanwhile
+                if not _kill_marked(mark.encode()):
+                    break
     return output, stderr, process.returncode
+
+
+def _kill_marked(mark: bytes) -> bool:
+    """Kill the processes with a mark in their environment; whether there was one. Linux alone."""
+    is_found = False
+    for process in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):  # another user's, or one that has ended
+            if mark in (process / "environ").read_bytes():
+                os.kill(int(process.name), signal.SIGKILL)
+                is_found = True
+    return is_found
 
 
 def _read_output(
