@@ -5,11 +5,13 @@ from __future__ import annotations
 import errno
 import os
 import re
+from contextlib import suppress
 
 from cortex.core.model.layout import AT_ROOT, OWN_FOLDERS, Layout
 from cortex.core.model.problem import CortexError
 from cortex.core.text.strings import RESERVED_STEMS
-from cortex.vault import files
+from cortex.vault import files, user_folders
+from cortex.vault.state import store
 
 SETTINGS_FILE = "cortex.toml"
 
@@ -68,19 +70,46 @@ def folder_problem(folder: str) -> str:
 
 
 def _read_layout(root: str) -> Layout:
+    data = b"?"  # as what nobody can read
     try:
-        fd = files.open_regular(f"{root}/{SETTINGS_FILE}")
+        with os.fdopen(files.open_regular(f"{root}/{SETTINGS_FILE}"), "rb") as file:
+            data = file.read(_MAX_BYTES)
     except CortexError:
-        return AT_ROOT
+        pass
     except OSError as error:
         if error.errno in _NO_MORE_FILES:  # no reason to write elsewhere
             raise
-        return AT_ROOT
-    with os.fdopen(fd, "rb") as file:
-        data = file.read(_MAX_BYTES)
     found = re.search(_FOLDER_PATTERN, data) if b"layout" in data else None
+    if found is None and b"layout" in (sound := sound_settings(root)) and _is_unsound(data):
+        found = re.search(_FOLDER_PATTERN, sound)
     folder = found[2].decode("utf-8", "replace").strip("/") if found else ""
     return Layout(folder) if folder and not folder_problem(folder) else AT_ROOT
+
+
+def sound_settings(root: str) -> bytes:
+    """A private copy of the last settings that were sound; they hold while nobody can read what
+    a pull, or a hand, has left. Empty when there is none."""
+    path = user_folders.vault_folder_path("state", root)
+    return store.read(os.path.join(path, "settings"), _MAX_BYTES)
+
+
+def keep_sound(root: str, data: bytes) -> None:
+    """Keep a copy of settings, if the state can be written."""
+    with suppress(CortexError, OSError):
+        if data != sound_settings(root):
+            path = user_folders.ensure_vault_folder("state", root)
+            store.replace(os.path.join(path, "settings"), data)
+
+
+def _is_unsound(data: bytes) -> bool:
+    """Whether nobody can read in settings where Cortex's folders lie."""
+    from cortex.core.text import toml  # noqa: PLC0415  hooks need it hardly ever
+
+    try:
+        section = toml.parse(data.decode()).get("layout", {})
+    except ValueError:
+        return True
+    return not isinstance(section, dict) or not isinstance(section.get("folder", ""), str)
 
 
 def portability_problem(path: str) -> str:

@@ -9,7 +9,7 @@ from cortex.core.text import toml
 from cortex.core.text.person_words import FULL, NONE, PROMPT_POLICIES, SHORT
 from cortex.core.text.value import NamedTuple
 from cortex.vault import files
-from cortex.vault.layout import SETTINGS_FILE, folder_problem, layout_of
+from cortex.vault.layout import SETTINGS_FILE, folder_problem, keep_sound, layout_of, sound_settings
 
 FORMAT_VERSION = 1
 _ENGINES = ("auto", "whoosh", "tantivy")  # as in index/engines
@@ -18,11 +18,9 @@ _MAX_ALIAS_STEPS = 20  # from one alias to the next
 _PROJECT_RE = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")  # as in core/model/event.py
 _MAX_BYTES = 64 * 1024
 _MAX_PHRASES, _MAX_PHRASE_CHARS = 50, 60  # for one type; characters
-# Of settings that cannot be parsed: what keeps hooks and private notes as they were.
+# Of settings that cannot be parsed: what switches hooks off, and may keep notes private.
 _HOOKS_OFF_RE = re.compile(rb"^[ \t]*(?:hooks\.)?enabled[ \t]*=[ \t]*false\b", re.MULTILINE)
-_PROMPTS_RE = re.compile(rb"^[ \t]*(?:hooks\.)?prompts[ \t]*=[ \t]*[\"']?(\w{1,10})", re.MULTILINE)
 _EARLIER_PROMPTS = {"true": FULL, "false": NONE}  # as settings said it before
-_CONTRACT_OFF_RE = re.compile(rb"^[ \t]*(?:hooks\.)?contract[ \t]*=[ \t]*false\b", re.MULTILINE)
 _EXCLUDE_RE = re.compile(rb"^[^#\n]*exclude(?![ \t]*=[ \t]*\[[ \t]*\])[\"']?[ \t]*=", re.MULTILINE)
 
 
@@ -60,15 +58,38 @@ _DEFAULTS = Settings()
 
 
 def load(root: str) -> Settings:
-    """The settings, with defaults and a problem for each that cannot be read."""
-    problems: list[Problem] = []
+    """The settings, with a problem for each that cannot be read: there the last sound ones hold, of
+    which this user has a copy, else the strict side of what guards something, else defaults."""
     try:
-        table = toml.parse(read_text(root))
+        text = read_text(root)
+        table = toml.parse(text)
     except (FileNotFoundError, NotFoundError) as error:
-        _add(problems, f"cannot be read: {error}", "mend it; defaults are used meanwhile")
-        return Settings(problems=tuple(problems))
+        hint = "mend it; defaults are used meanwhile"
+        return Settings(problems=(Problem(SETTINGS_FILE, f"cannot be read: {error}", hint),))
     except (CortexError, OSError, ValueError) as error:
         return _unreadable(root, f"cannot be read: {str(error).splitlines()[0]}")
+    said = _read_table(table)
+    said = said._replace(problems=(*said.problems, *_layout_problems(root, table)))
+    if not said.problems:
+        keep_sound(root, text.encode())
+    elif not said.refusal and (sound := _sound_table(root)):
+        wrong = [name for name, value in table.items() if _read_table({name: value}).problems]
+        table |= {name: sound.get(name, {}) for name in wrong}
+        return _read_table(table)._replace(problems=said.problems)
+    return said
+
+
+def _sound_table(root: str) -> dict[str, object]:
+    """What the last sound settings say; empty where there is no copy of them, or it is damaged."""
+    try:
+        return toml.parse(sound_settings(root).decode())
+    except ValueError:
+        return {}
+
+
+def _read_table(table: dict[str, object]) -> Settings:
+    """The settings that a table holds, with defaults and a problem for each that cannot be read."""
+    problems: list[Problem] = []
     version, refusal = table.get("format", FORMAT_VERSION), None
     if version != FORMAT_VERSION:
         message = f"format {version!r} is not the format {FORMAT_VERSION} that this program knows"
@@ -78,17 +99,16 @@ def load(root: str) -> Settings:
             problems.append(refusal)
         else:
             _add(problems, message, f"write format = {FORMAT_VERSION}")
-    index = table.get("index", {})
+    index, is_readable = table.get("index", {}), True
     exclude = index.get("exclude", []) if isinstance(index, dict) else None
     if not isinstance(exclude, list) or not all(isinstance(one, str) for one in exclude):
         hint = 'write exclude = ["private/*"]'
         _add(problems, "[index] exclude is not a list of patterns", hint)
-        exclude = []
+        exclude, is_readable = [], False
     engine = index.get("engine", "auto") if isinstance(index, dict) else "auto"
     if engine not in _ENGINES:
         _add(problems, "[index] engine is none that there is", 'write engine = "auto"')
         engine = "auto"
-    _check_layout(root, table, problems)
     if "distill" in table:
         hint = "take [distill] out; what runs stands in your own settings: cortex distill --help"
         _add(problems, "[distill] is not read: no vault can name a program", hint)
@@ -110,44 +130,52 @@ def load(root: str) -> Settings:
         embedder=_parse_embedder(table.get("semantic", {}), problems),
         archives_faded=_parse_switch(table, "lifecycle", "auto", problems) is True,
         refusal=refusal,
+        is_readable=is_readable,
+        may_exclude=not is_readable,
         problems=tuple(problems),  # last: the others add to them
     )
 
 
-def _check_layout(root: str, table: dict[str, object], problems: list[Problem]) -> None:
-    """Add a problem if `[layout] folder` is not where Cortex writes."""
+def _layout_problems(root: str, table: dict[str, object]) -> list[Problem]:
+    """A problem if `[layout] folder` is not where Cortex writes."""
     section = table.get("layout", {})
     folder = section.get("folder", "") if isinstance(section, dict) else None
     if isinstance(folder, str) and folder.strip("/") == layout_of(root).folder:
-        return
+        return []
     why = folder_problem(folder) if isinstance(folder, str) else "is no text"
     hint = 'write [layout] and below it folder = "cortex"; cortex layout cortex does it for you'
-    _add(problems, f"[layout] folder {why or 'is written in a way that is not read'}", hint)
+    message = f"[layout] folder {why or 'is written in a way that is not read'}"
+    return [Problem(SETTINGS_FILE, message, hint)]
 
 
 def check_writable(root: str) -> None:
     """Raise `InvalidInputError` if records must not be written, nor anything shared: the format is
-    newer than this program, or the settings cannot be read."""
+    newer than this program."""
     if refusal := load(root).refusal:
         raise InvalidInputError(f"{root}/{SETTINGS_FILE}: {refusal.message}", refusal.hint)
 
 
 def _unreadable(root: str, message: str) -> Settings:
-    """The settings while nobody can parse them: nothing is written or shared; hooks stay as is."""
-    hint = f"mend that line of {root}/{SETTINGS_FILE}; until then nothing is changed or shared"
-    refusal = Problem(SETTINGS_FILE, message, hint)
+    """The settings while nobody can parse them: the last sound ones; where there is no copy of any,
+    the strict side of each."""
+    sound = _sound_table(root)
+    until_then = "the last sound settings hold" if sound else "nothing is pushed"
+    hint = f"mend that line of {root}/{SETTINGS_FILE}; until then {until_then}"
+    problems = (Problem(SETTINGS_FILE, message, hint),)
+    if sound:
+        return _read_table(sound)._replace(problems=problems)
     try:
         data = files.read(root, SETTINGS_FILE, _MAX_BYTES + 1)
     except (CortexError, OSError):
         data = b"exclude ="
     return Settings(
-        problems=(refusal,),
+        problems=problems,
         autocommit=False,
         push=False,
+        notes=False,
         hooks_enabled=not _HOOKS_OFF_RE.search(data),
-        prompts=_prompts_of_unreadable(data),
-        tells_contract=not _CONTRACT_OFF_RE.search(data),
-        refusal=refusal,
+        prompts=NONE,
+        tells_contract=False,
         is_readable=False,
         embedder="off",
         may_exclude=bool(_EXCLUDE_RE.search(data)),
@@ -227,7 +255,7 @@ def _parse_phrases(
 def _parse_prompts(table: dict[str, object], problems: list[Problem]) -> str:
     """What `[hooks] prompts` says; nothing is kept where it says something unknown."""
     hooks = table.get("hooks", {})
-    value = hooks.get("prompts", SHORT) if isinstance(hooks, dict) else SHORT
+    value = hooks.get("prompts", SHORT) if isinstance(hooks, dict) else None
     if isinstance(value, bool):
         return _EARLIER_PROMPTS[str(value).lower()]
     if isinstance(value, str) and value.lower() in PROMPT_POLICIES:
@@ -235,16 +263,6 @@ def _parse_prompts(table: dict[str, object], problems: list[Problem]) -> str:
     hint = 'write prompts = "none", "short" or "full"'
     _add(problems, "[hooks] prompts is none of none, short, full", f"{hint}; none are kept now")
     return NONE
-
-
-def _prompts_of_unreadable(data: bytes) -> str:
-    """The same of settings that cannot be parsed, by the line that says it."""
-    found = _PROMPTS_RE.search(data) if len(data) <= _MAX_BYTES else None
-    if found is None:
-        return NONE if b"prompts" in data or len(data) > _MAX_BYTES else SHORT
-    word = found[1].decode().lower()
-    word = _EARLIER_PROMPTS.get(word, word)
-    return word if word in PROMPT_POLICIES else NONE
 
 
 def _parse_embedder(section: object, problems: list[Problem]) -> str:
@@ -260,15 +278,14 @@ def _parse_embedder(section: object, problems: list[Problem]) -> str:
 def _parse_switch(
     table: dict[str, object], section: str, key: str, problems: list[Problem]
 ) -> bool | None:
-    """What a section says of `key`: true, false, or nothing."""
+    """What a section says of `key`: true, false, or nothing; what nobody understands is false."""
     switches = table.get(section, {})
     value = switches.get(key) if isinstance(switches, dict) else None
-    if isinstance(value, bool):
+    if isinstance(switches, dict) and (value is None or isinstance(value, bool)):
         return value
-    if value is not None or not isinstance(switches, dict):
-        hint = f"write {key} = true, {key} = false, or neither"
-        _add(problems, f"[{section}] {key} is neither true nor false", hint)
-    return None
+    hint = f"write {key} = true, {key} = false, or neither"
+    _add(problems, f"[{section}] {key} is neither true nor false", hint)
+    return False
 
 
 def _parse_number(

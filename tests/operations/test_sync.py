@@ -884,8 +884,13 @@ def test_no_password_of_an_address_is_repeated() -> None:
     )
 
 
-def test_a_switch_that_is_no_switch_is_named_and_the_default_holds(first) -> None:
+def test_a_switch_that_is_no_switch_is_named_and_off_unless_it_was_sound_before(first) -> None:
     first.write("cortex.toml", 'format = 1\n[sync]\npush = "no"\nautocommit = false\n')
+    assert first.sync().push == "off"
+    first.write("cortex.toml", "format = 1\n[sync]\npush = true\n")
+    assert first.sync().push == "pushed"
+    first.write("cortex.toml", 'format = 1\n[sync]\npush = "no"\nautocommit = false\n')
+    first.record("less-aaaaaa")
     done = first.sync()
     assert done.push == "pushed"
     assert [problem.where for problem in done.problems] == ["cortex.toml"]

@@ -50,7 +50,7 @@ def test_a_project_switches_hooks_off_and_a_team_keeps_prompts(tmp_path):
         ("", True),
         ("[hooks]\ncontract = true\n", True),
         ("[hooks]\ncontract = false\n", False),
-        ('[hooks]\ncontract = "no"\n', True),
+        ('[hooks]\ncontract = "no"\n', False),
         ("[hooks]\ncontract = false\nbroken\n", False),
     ],
 )
@@ -80,9 +80,9 @@ def test_a_team_has_words_of_its_own(tmp_path):
         (f'[extract]\ndecision = ["{"x" * 61}"]\n', "[extract] decision"),
     ],
 )
-def test_what_is_wrong_is_named_and_the_default_holds(tmp_path, text, where):
+def test_what_is_wrong_is_named_and_the_strict_side_or_the_default_holds(tmp_path, text, where):
     said = loaded(tmp_path, text)
-    assert said.hooks_enabled
+    assert said.hooks_enabled == ("hooks" not in text)
     assert said.phrases == ()
     assert all(where in problem.message for problem in said.problems[:1])
     assert said.problems

@@ -9,7 +9,7 @@ from contextlib import suppress
 from cortex.core.model.problem import CortexError
 from cortex.core.text.value import NamedTuple
 from cortex.vault import files
-from cortex.vault.layout import SETTINGS_FILE
+from cortex.vault.layout import SETTINGS_FILE, sound_settings
 from cortex.vault.locate import Vault
 
 OFF_FILE = ".cortex-off"
@@ -45,6 +45,7 @@ def read_settings(vault: Vault) -> HookSettings:
     data = b""
     with suppress(CortexError, OSError):  # told by others
         data = files.read(vault.root, SETTINGS_FILE, _MAX_SETTINGS_BYTES)
+    data += b"\n" + sound_settings(vault.root)  # which hold if these are broken
     if b"hooks" not in data or not any(
         line.lstrip(b"[ \t\"'").startswith(b"hooks") for line in data.splitlines()
     ):

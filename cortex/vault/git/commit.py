@@ -24,7 +24,7 @@ from cortex.core.model.layout import (
 )
 from cortex.core.model.problem import ConflictError, CortexError, Problem
 from cortex.core.notes import note as notes
-from cortex.vault import files, layout, publish_check
+from cortex.vault import files, layout, publish_check, settings_text
 from cortex.vault.git import checkout, displaced, git_cli, git_locks, objects
 from cortex.vault.layout import layout_of
 from cortex.vault.lock import lock
@@ -341,6 +341,8 @@ def _is_committable(
         if not files.exists(root, path):
             files.checked_parts(path)
             return True
+        if path == layout.SETTINGS_FILE:
+            settings_text.read(root)  # raises for what nobody can read
         checked = path.endswith(".md") and not layout_of(root).is_in(path, *_UNCHECKED_FOLDERS)
         data = files.read(root, path, _MAX_NOTE_BYTES)
         why = _why_unfinished(root, path, data, notes.read(data, path)) if checked else ""
