@@ -42,14 +42,30 @@ def test_the_list_is_extended_and_nothing_else_changes(before, after, settings, 
         done = cortex("init", "--obsidian", cwd=notes)
         assert (done.returncode, settings.read_bytes().decode()) == (0, after)
     assert "undo" not in done.stdout
-    mixed = "inbox/" in before  # whoever wrote an entry of ours, it is taken out
     assert cortex("init", "--no-obsidian", cwd=notes).returncode == 0
     undone = settings.read_bytes().decode()
-    assert not {"events/", "inbox/"} & set(
-        json.loads(undone.lstrip("\ufeff")).get("userIgnoreFilters", [])
-    )
-    if before and "null" not in before and not mixed:
-        assert undone == before
+    if before and "null" not in before:
+        assert undone == before  # the person's own inbox/ too
+    else:
+        assert "events/" not in undone
+
+
+def test_entries_that_a_person_wrote_stay(settings, tmp_path, cortex):
+    """Also after they have been taken out and written once more, and where the folder is called anew."""
+    notes = tmp_path / "notes"
+    own = '{"userIgnoreFilters": ["inbox/", "events/", "Archive/"]}'
+    settings.write_text(own)
+    assert cortex("init", "--no-obsidian", cwd=notes).returncode == 0
+    assert settings.read_text() == own
+    settings.write_text('{"userIgnoreFilters": ["Archive/"]}')
+    assert cortex("init", "--obsidian", cwd=notes).returncode == 0
+    assert cortex("layout", "kept", cwd=notes).returncode == 0
+    assert "kept/events/" in settings.read_text()
+    assert cortex("init", "--no-obsidian", cwd=notes).returncode == 0
+    assert settings.read_text() == '{"userIgnoreFilters": ["Archive/"]}'
+    settings.write_text(own.replace('x/"', 'x/", "kept/events/"'))
+    assert cortex("init", "--no-obsidian", cwd=notes).returncode == 0
+    assert "kept/events/" in settings.read_text()
 
 
 def test_the_printed_undo_takes_it_back_and_a_missing_file_is_made(settings, tmp_path, cortex):

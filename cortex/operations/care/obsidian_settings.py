@@ -14,8 +14,9 @@ from cortex.core.model.problem import CortexError, InvalidInputError, NotFoundEr
 from cortex.core.text import jsonc
 from cortex.core.text.jsonc import JsonNode
 from cortex.core.text.shell_command import cortex_command
-from cortex.vault import files, obsidian
+from cortex.vault import files, obsidian, user_folders
 from cortex.vault.layout import layout_of
+from cortex.vault.state import store
 
 _FILE, _KEY = f"{obsidian.FOLDER}/app.json", "userIgnoreFilters"
 _EXCLUDED_FOLDERS = ("events/", "inbox/")
@@ -30,6 +31,8 @@ class ObsidianChange(NamedTuple):
     entries: tuple[str, ...]  # that are added or removed
     before: bytes | None  # of the file; None where there is none
     after: bytes
+    record: str  # the file that names the entries that Cortex has added
+    added: frozenset[str]  # what it will name
 
     @property
     def file(self) -> str:
@@ -45,7 +48,9 @@ def plan_exclusion(root: str, *, exclude: bool) -> ObsidianChange | None:
             return None
         hint = "open the folder as a vault in Obsidian first, or leave --obsidian out"
         raise NotFoundError(f"{root} is in no Obsidian vault: there is no {obsidian.FOLDER}", hint)
-    ours = _entries(root, top, layout_of(root))
+    ours, (record, added) = _entries(root, top, layout_of(root)), _read_record(root)
+    if not exclude:  # what a person has added stays
+        ours = [one for one in ours if one in added]
     try:
         before = _read(top)
         after, entries = (_add if exclude else _remove)(_decode(before), ours)
@@ -54,7 +59,8 @@ def plan_exclusion(root: str, *, exclude: bool) -> ObsidianChange | None:
         message = f"{os.path.join(top, _FILE)}: {error.message}"
         hint = f"{error.hint or 'mend it'}, then {again}; nothing was written"
         raise type(error)(message, hint) from None
-    change = ObsidianChange(top, tuple(entries), before, after.encode(*_ENCODING))
+    added = added | {*entries} if exclude else added - {*entries}
+    change = ObsidianChange(top, tuple(entries), before, after.encode(*_ENCODING), record, added)
     return change if entries else None
 
 
@@ -71,7 +77,15 @@ def plan_move(root: str, layout: Layout, new_layout: Layout) -> ObsidianChange |
     moved = [value for value in values if value.scalar in new]
     splices = [jsonc.splice_to_replace(text, value, new[str(value.scalar)]) for value in moved]
     after = jsonc.apply_splices(text, splices).encode(*_ENCODING)
-    return ObsidianChange(top, tuple(new.values()), before, after) if moved else None
+    record, added = _read_record(root)
+    added = frozenset(new.get(one, one) for one in added)
+    return ObsidianChange(top, tuple(new.values()), before, after, record, added) if moved else None
+
+
+def _read_record(root: str) -> tuple[str, frozenset[str]]:
+    """The file that names the entries that Cortex has added, and these."""
+    record = os.path.join(user_folders.ensure_vault_folder("state", root), "obsidian")
+    return record, frozenset(store.read(record, _MAX_BYTES).decode(*_ENCODING).split("\n"))
 
 
 def _entries(root: str, top: str, layout: Layout) -> list[str]:
@@ -98,6 +112,7 @@ def apply_change(change: ObsidianChange) -> None:
         files.create(change.top, _FILE, change.after)
     else:
         files.replace(change.top, _FILE, change.after, change.before)
+    store.replace(change.record, "\n".join(sorted(change.added)).encode(*_ENCODING))
 
 
 def _add(text: str, ours: list[str]) -> tuple[str, list[str]]:
