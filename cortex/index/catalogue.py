@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from cortex.index.note_summary import NoteSummary
 
 FILE_NAME = "catalogue.sqlite"
+FILE_NAMES = tuple(FILE_NAME + suffix for suffix in ("", "-journal", "-wal", "-shm"))
 _SCHEMA = """
 CREATE TABLE note (
     number INTEGER PRIMARY KEY AUTOINCREMENT, path BLOB UNIQUE NOT NULL, id TEXT NOT NULL, type TEXT NOT NULL,
@@ -176,11 +177,7 @@ class Catalogue:
 
     @classmethod
     def create(cls, folder: str) -> Catalogue:
-        """Create an empty catalogue, in the place of any older one."""
-        for suffix in ("", "-journal", "-wal", "-shm"):
-            path = os.path.join(folder, FILE_NAME + suffix)
-            if os.path.lexists(path):
-                os.unlink(path)
+        """Create an empty catalogue where none of its `FILE_NAMES` is."""
         catalogue = cls(folder, writable=True)
         catalogue._db.executescript(_SCHEMA)
         return catalogue

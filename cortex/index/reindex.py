@@ -6,7 +6,6 @@ import json
 import os
 from collections import defaultdict
 from collections.abc import Iterator
-from contextlib import suppress
 from functools import partial
 from itertools import count
 from typing import NamedTuple
@@ -17,7 +16,7 @@ from cortex.core.model.note_status import MAX_NOTE_BYTES
 from cortex.core.model.problem import CortexError, Problem, reason_of
 from cortex.core.ranking.note_context import context_words, series_key
 from cortex.index import refresh
-from cortex.index.catalogue import Catalogue, hash_content
+from cortex.index.catalogue import FILE_NAMES, Catalogue, hash_content
 from cortex.index.engines import ENGINES, Document, asked_engine, choose_engine, load_engine
 from cortex.index.file_scan import TEMPLATE_MARK, Snapshot
 from cortex.index.note_summary import NoteSummary, summarize_note
@@ -120,8 +119,8 @@ class Reindexing:
 
     def _rebuild(self, stamps: dict[str, str], engine: str) -> None:
         """Rebuild catalogue and index."""
-        with suppress(FileNotFoundError):
-            os.unlink(os.path.join(self.folder, refresh.STATE_FILE))
+        for name in (refresh.STATE_FILE, *FILE_NAMES):
+            store.remove(os.path.join(self.folder, name))
         store.remove(self.index_folder)
         paths = list(stamps)
         numbers = {path: number for number, path in enumerate(paths, start=1)}

@@ -381,6 +381,9 @@ def open_regular(
         flags |= (0 if follow else os.O_NOFOLLOW) | os.O_NONBLOCK | os.O_CLOEXEC
         fd = os.open(path, flags, 0o600, dir_fd=at)
     except OSError as error:
+        if error.errno == errno.EISDIR and flags & os.O_CREAT and at is None:
+            make_way(path)
+            return open_regular(path, flags)
         if error.errno in _NOT_REGULAR_ERRNOS:
             message = f"{path} is {_NOT_REGULAR_ERRNOS[error.errno]}, not a regular file"
             raise InvalidInputError(message, _NOT_REGULAR_HINT) from error
@@ -392,6 +395,15 @@ def open_regular(
         _close_quietly(fd)
         raise
     return fd
+
+
+def make_way(path: str) -> None:
+    """Remove the folder that lies in the place of one of our private files; move it aside unless it
+    is empty. Raises `OSError`."""
+    try:
+        os.rmdir(path)
+    except OSError:
+        os.rename(path, f"{path}.{os.urandom(4).hex()}.aside")
 
 
 def read_bounded(path: str, most: int, *, end: bool = False, follow: bool = False) -> bytes:

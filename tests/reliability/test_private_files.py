@@ -270,6 +270,33 @@ CACHE = ["state.json", "stamps", "catalogue.sqlite", "briefs", "index", "index.l
 
 
 @pytest.mark.sampled(3)
+@pytest.mark.parametrize("content", ["", "x"])
+@pytest.mark.parametrize("kind", ["cache", "state"])
+def test_a_folder_in_the_place_of_a_private_file_is_rebuilt_around(
+    kind, content, world, capsys, caller
+) -> None:
+    """Of each file that there is after some commands. What is in the folder is not lost, if that is the state's."""
+    top = Path({"state": world.vault.state_folder, "cache": world.vault.cache_folder}[kind]())
+    for words in COMMANDS:
+        main(words)
+    capsys.readouterr()
+    for path in sorted(path for path in top.rglob("*") if path.is_file()):
+        place("folder", path, world.secret)
+        if content:
+            (path / "kept").write_text(content)
+        capture(world.vault, caller, f"Decision: {path.name}, because it is only a folder")
+        said = {}
+        for words in COMMANDS:
+            assert main(words) == 0, (path, words, capsys.readouterr())
+            said[words[0]] = capsys.readouterr().out
+        assert "only a file" in said["search"]
+        # What is of one session or of an older index is not looked at again.
+        assert not path.is_dir() or path.parent != top, path
+        kept = [one for one in top.rglob("kept") if path.name in one.parent.name]
+        assert len(kept) == bool(content) or kind == "cache" or path.parent != top
+
+
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("name", "shape"),
     pairs([*(f"state/{name}" for name in STATE), *(f"cache/{name}" for name in CACHE)]),

@@ -31,7 +31,7 @@ def mark_briefings_built(vault: Vault, seen: str) -> None:
 
 def mark_briefings_stale(vault: Vault) -> None:
     """Delete the marker."""
-    with suppress(FileNotFoundError):
+    with suppress(FileNotFoundError, IsADirectoryError):
         os.unlink(os.path.join(vault.state_folder(), _MARKER_FILE))
 
 

@@ -72,7 +72,11 @@ def replace(
             files.write_all(fd, data)
             if synced or durable:
                 files.full_fsync(fd)
-        os.replace(new, path)
+        try:
+            os.replace(new, path)
+        except IsADirectoryError:
+            files.make_way(path)
+            os.replace(new, path)
     except OSError:
         with suppress(OSError):
             os.unlink(new)
