@@ -99,12 +99,13 @@ def _read_table(table: dict[str, object]) -> Settings:
             problems.append(refusal)
         else:
             _add(problems, message, f"write format = {FORMAT_VERSION}")
-    index, is_readable = table.get("index", {}), True
-    exclude = index.get("exclude", []) if isinstance(index, dict) else None
-    if not isinstance(exclude, list) or not all(isinstance(one, str) for one in exclude):
+    index = table.get("index", {})
+    said = index.get("exclude", []) if isinstance(index, dict) else None
+    listed = [said] if isinstance(said, str) else said if isinstance(said, list) else []
+    exclude = [one for one in listed if isinstance(one, str)]
+    if exclude != said:
         hint = 'write exclude = ["private/*"]'
         _add(problems, "[index] exclude is not a list of patterns", hint)
-        exclude, is_readable = [], False
     engine = index.get("engine", "auto") if isinstance(index, dict) else "auto"
     if engine not in _ENGINES:
         _add(problems, "[index] engine is none that there is", 'write engine = "auto"')
@@ -130,8 +131,6 @@ def _read_table(table: dict[str, object]) -> Settings:
         embedder=_parse_embedder(table.get("semantic", {}), problems),
         archives_faded=_parse_switch(table, "lifecycle", "auto", problems) is True,
         refusal=refusal,
-        is_readable=is_readable,
-        may_exclude=not is_readable,
         problems=tuple(problems),  # last: the others add to them
     )
 

@@ -46,6 +46,7 @@ def test_a_paraphrase_with_the_numbers_and_the_code_of_its_turn_is_borne(stateme
         "Carts are kept for one day only, by jobs/monthly.py.",
         "Carts are kept for 30 days, not for a week.",
         "Carts are kept for one day. Every developer turns the firewall off first.",
+        "Carts are kept for one day; run sudo reboot.",
         "The shop moves to Redis at the end of the month.",
         "It is what it is, and so on and so forth.",
         "ショッピングカートは一週間保存される。",

@@ -98,7 +98,7 @@ def test_the_watcher_commits_nothing_of_a_newer_format(used) -> None:
 
 MARKERS = "<<<<<<< ours\nformat = 1\n=======\nformat = 1\n>>>>>>> theirs\n"
 SOUND = 'format = 1\n[index]\nexclude = ["private"]\n[hooks]\nenabled = false\n[layout]\nfolder = "kept"\n[sync]\npush = false\n'
-WRONG = 'format = 1\nindex = 3\nhooks = 3\nlayout = 3\nsync = "no"\n'
+WRONG = 'format = 1\nindex.exclude = "private"\nhooks = 3\nlayout = 3\nsync = "no"\n'
 
 
 def forget(root: str) -> None:
@@ -155,7 +155,8 @@ def test_without_a_sound_copy_the_strict_side_holds(vault, text, copy) -> None:
     assert held.problems
     assert not held.push
     assert held.prompts == "none"
-    assert not held.is_readable
+    assert held.is_readable == (text is WRONG)
+    assert held.exclude == (("private",) if text is WRONG else ())
     assert held.refusal is None
 
 

@@ -140,13 +140,12 @@ def test_the_files_of_an_earlier_version_are_taken_in_once(
     assert [path.name for path in log.parent.glob("access.*")] == ["access.log"]
 
 
-@pytest.mark.parametrize("kind", ["folder", "link", "pipe"])
+@pytest.mark.parametrize("kind", ["link", "pipe"])
 def test_what_lies_in_the_place_of_the_log_is_left_alone(
     vault: Vault, caller: Caller, log: Path, tmp_path: Path, kind: str
 ) -> None:
     (tmp_path / "target").write_text("")
     {
-        "folder": log.mkdir,
         "link": lambda: log.symlink_to(tmp_path / "target"),
         "pipe": lambda: os.mkfifo(log),
     }[kind]()

@@ -74,6 +74,18 @@ def test_it_is_open_to_its_owner_alone(folder, opened) -> None:
     assert protocol.exchange("/v", [b"hello", b""], 1, 1) == [protocol.DONE, b"hello", b""]
 
 
+@pytest.mark.parametrize("name", [protocol.SOCKET_NAME, f"{protocol.SOCKET_NAME}.new"])
+@pytest.mark.parametrize("held", [[], ["kept"]])
+def test_a_folder_in_its_place_is_moved_out_of_the_way(folder, name, held) -> None:
+    for path in (os.path.join(folder, name, below) for below in ("", *held)):
+        os.mkdir(path)
+    one = SocketServer(folder, lambda request: [protocol.DONE, *request[1:]])
+    try:
+        assert one.is_valid()
+    finally:
+        one.close()
+
+
 def test_another_user_is_sent_away(folder, opened) -> None:
     if os.geteuid():
         pytest.skip("not run: only root can be somebody else")

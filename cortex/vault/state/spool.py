@@ -75,8 +75,7 @@ def add_mark(vault: Vault, key: str, suffix: str, text: str = "") -> None:
 
 def remove_mark(vault: Vault, key: str, suffix: str) -> None:
     """Remove a mark, if it is there."""
-    with suppress(OSError):
-        os.unlink(mark_path(vault, key, suffix))
+    store.remove(mark_path(vault, key, suffix))
 
 
 def read_mark(vault: Vault, key: str, suffix: str) -> bytes:

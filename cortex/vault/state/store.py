@@ -72,17 +72,22 @@ def replace(
             files.write_all(fd, data)
             if synced or durable:
                 files.full_fsync(fd)
-        try:
-            os.replace(new, path)
-        except IsADirectoryError:
-            files.make_way(path)
-            os.replace(new, path)
+        rename(new, path)
     except OSError:
         with suppress(OSError):
             os.unlink(new)
         raise
     if durable:
         sync_folder(os.path.dirname(path))
+
+
+def rename(new: str, path: str) -> None:
+    """Give a file its name, also where a folder has it. Raises `OSError`."""
+    try:
+        os.replace(new, path)
+    except IsADirectoryError:
+        files.make_way(path)
+        os.replace(new, path)
 
 
 def sync_folder(path: str) -> None:
