@@ -30,7 +30,6 @@ VERBS: dict[str, tuple[str, str]] = {
     "extract": ("operations.capture.extract", "extract"),
     "distill": ("operations.distill.distill", "distill"),
     "heal": ("operations.share.heal", "heal"),
-    "layout": ("operations.share.layout", "layout"),
     "sync": ("operations.share.sync", "sync"),
     "watch": ("watcher.watch", "watch"),
     "history": ("operations.find.history", "history"),
@@ -93,7 +92,7 @@ READING_VERBS = frozenset({
     "actions", "brief", "doctor", "entities", "graph", "history", "meetings", "plan", "recall", "remind",
     "schema", "search", "show", "status", "timeline", "topic",
 })  # fmt: skip
-DESTRUCTIVE_VERBS = frozenset({"delete", "layout", "prune"})
+DESTRUCTIVE_VERBS = frozenset({"delete", "prune"})
 OPEN_VERBS = frozenset({"distill", "embed", "sync"})
 # Verbs before which a fresh clone is not given its merge drivers: they look at the repository, or
 # change its drivers themselves.

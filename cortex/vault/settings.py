@@ -142,7 +142,7 @@ def _layout_problems(root: str, table: dict[str, object]) -> list[Problem]:
     if isinstance(folder, str) and folder.strip("/") == layout_of(root).folder:
         return []
     why = folder_problem(folder) if isinstance(folder, str) else "is no text"
-    hint = 'write [layout] and below it folder = "cortex"; cortex layout cortex does it for you'
+    hint = 'write [layout] and below it folder = "cortex"'
     message = f"[layout] folder {why or 'is written in a way that is not read'}"
     return [Problem(SETTINGS_FILE, message, hint)]
 

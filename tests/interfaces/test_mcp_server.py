@@ -132,7 +132,6 @@ REFUSED = {
     "promote",
     "retry",
     "embed",
-    "layout",
     "extract",
     "history",
 }

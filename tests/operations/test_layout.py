@@ -1,4 +1,4 @@
-"""`[layout] folder`: everything of Cortex below one folder, moved there and back by one command."""
+"""`[layout] folder`: everything of Cortex below one folder of the vault."""
 
 from __future__ import annotations
 
@@ -85,27 +85,28 @@ def pair(tmp_path: Path) -> tuple[Path, Path]:
     return one, two
 
 
-def test_a_vault_is_moved_below_a_folder_and_back_to_the_last_byte(tmp_path: Path) -> None:
-    root = filled(tmp_path / "vault")
-    before = texts(root)
-    preview = ok(root, "layout", "cortex", "--dry-run")
-    assert "would be moved" in preview
-    assert texts(root) == before
-    told = ok(root, "layout", "cortex")
-    assert told.splitlines()[-1] == "  undo: cortex layout ."
-    assert not any((root / name).exists() for name in OWN)
-    assert sorted(outside(root, "cortex")) == [
-        ".cortex-project", ".gitattributes", "Notes/Mine.md", "cortex.toml",
-    ]  # fmt: skip
-    moved = texts(root)
-    notes = {path: text for path, text in before.items() if path.startswith(OWN[:-1])}
-    for path, text in notes.items():
-        assert moved[f"cortex/{path}"] == text
-    assert ok(root, "heal", "--check")
-    assert "no problems" in ok(root, "doctor")
-    assert "cortex/records/decision/use-sqlite" in ok(root, "search", "sqlite")
-    ok(root, "layout", ".")
-    assert texts(root) == before
+def test_a_vault_that_was_moved_by_hand_is_read_as_its_settings_say(
+    pair: tuple[Path, Path],
+) -> None:
+    one, two = pair
+    ok(two, "update", "use-sqlite", "--body", "It is one file, and fast.")
+    (one / "cortex").mkdir()
+    for name in OWN:
+        (one / name).rename(one / "cortex" / name)
+    with (one / "cortex.toml").open("a") as file:
+        file.write('\n[layout]\nfolder = "cortex"\n')
+    ok(one, "doctor", "--fix")
+    git(one, "add", "-A")
+    git(one, "commit", "-qm", "one folder for Cortex")
+    for root in (one, two, one):
+        ok(root, "sync")
+    for root in pair:
+        left = [path for path in texts(root) if path.startswith(OWN[:-1])]
+        assert left == []
+        (record,) = (root / "cortex/records/decision").glob("use-sqlite*.md")
+        assert "and fast" in record.read_text()
+        assert "no problems" in ok(root, "doctor")
+    assert texts(one) == texts(two)
 
 
 def test_everything_goes_on_below_the_folder(tmp_path: Path) -> None:
@@ -149,97 +150,6 @@ def test_a_failed_event_is_retried_there(tmp_path: Path) -> None:
     assert "cortex/inbox/failed" in run_cortex("doctor", cwd=root).stdout
 
 
-def test_what_a_person_has_in_these_folders_stays(tmp_path: Path) -> None:
-    root = filled(tmp_path / "vault")
-    own = {
-        "events/party.md": "# Party\n",
-        "inbox/idea.md": "An idea\n",
-        "records/vinyl.md": "---\nartist: Nina\n---\nNina\n",
-        "records/cover.png": "image",
-        "briefings/lawyer.md": "From the lawyer\n",
-    }
-    for path, text in own.items():
-        (root / path).parent.mkdir(exist_ok=True)
-        (root / path).write_text(text)
-    told = ok(root, "layout", "cortex")
-    assert "not Cortex's: 5 files" in told
-    ok(root, "heal")  # which moves what other clones have left
-    assert {path: (root / path).read_text() for path in own} == own
-    ok(root, "layout", ".")
-    assert {path: (root / path).read_text() for path in own} == own
-
-
-def test_two_clones_of_which_one_does_not_know_yet(pair: tuple[Path, Path]) -> None:
-    one, two = pair
-    ok(one, "layout", "cortex")
-    ok(one, "save", "Said in one", "--type", "decision", "--body", "One.")
-    ok(two, "save", "Said in two", "--type", "gotcha", "--body", "Two.")
-    ok(two, "save", "Old", "--topic", "decision/carts", "--body", "Keep carts for a day.")
-    ok(two, "capture", "Decision: captured in two", "--session", "s2")
-    ok(two, "normalize")
-    events = {path.name for root in pair for path in root.rglob("*events/*/*/*.md")}
-    for _ in range(2):
-        ok(one, "sync")
-        ok(two, "sync")
-    ok(one, "sync")
-    for root in pair:
-        assert not any((root / name).exists() for name in OWN), texts(root)
-        assert {path.name for path in (root / "cortex/events").rglob("*.md")} == events
-        for word in ("one", "two"):
-            assert f"Said in {word}" in ok(root, "search", f"said in {word}")
-        (carts,) = (root / "cortex").glob("records/decision/decision-carts*.md")
-        assert "Keep carts for a day." in carts.read_text()
-        assert "no problems" in ok(root, "doctor")
-    assert texts(one) == texts(two)
-
-
-def test_an_edit_of_a_moved_record_is_merged(pair: tuple[Path, Path]) -> None:
-    one, two = pair
-    ok(one, "layout", "cortex")
-    ok(two, "update", "use-sqlite", "--body", "It is one file, and fast.")
-    ok(one, "sync")
-    ok(two, "sync")
-    ok(one, "sync")
-    for root in pair:
-        (record,) = (root / "cortex/records/decision").glob("use-sqlite*.md")
-        assert "and fast" in record.read_text()
-    assert texts(one) == texts(two)
-
-
-def test_a_record_that_stands_in_both_places_becomes_one(tmp_path: Path) -> None:
-    root = filled(tmp_path / "vault")
-    (record,) = root.glob("records/decision/use-sqlite*.md")
-    text = record.read_text()
-    ok(root, "layout", "cortex")
-    (moved,) = root.glob("cortex/records/decision/use-sqlite*.md")
-    record.parent.mkdir(parents=True)
-    record.write_text(text + "\nSaid in a clone that had not moved.\n")
-    moved.write_text(text.replace("one file", "one small file"))
-    ok(root, "heal")
-    assert not record.exists()
-    assert "one small file" in moved.read_text()
-    assert "Said in a clone that had not moved." in moved.read_text()
-    assert "no problems" in ok(root, "doctor")
-
-
-def test_obsidian_goes_on_excluding_what_it_excluded(tmp_path: Path) -> None:
-    root = filled(tmp_path / "vault")
-    settings = root / ".obsidian" / "app.json"
-    settings.parent.mkdir()
-    settings.write_text('{ "userIgnoreFilters": ["drafts/"],\n\t"x": 1 }')
-    before = settings.read_text()
-    ok(root, "layout", "cortex")
-    assert settings.read_text() == before  # they were not excluded
-    ok(root, "init", str(root), "--obsidian")
-    assert '["drafts/", "cortex/events/", "cortex/inbox/"]' in settings.read_text()
-    ok(root, "layout", ".")
-    assert '["drafts/", "events/", "inbox/"]' in settings.read_text()
-    settings.write_text("{broken")
-    told = run_cortex("layout", "cortex", cwd=root)
-    assert "Obsidian's excluded files" in told.stdout + told.stderr
-    assert (root / "cortex" / "records").is_dir()
-
-
 @pytest.mark.parametrize(
     ("text", "folder"),
     [
@@ -267,13 +177,10 @@ def test_the_folder_is_read_from_the_settings(tmp_path: Path, text: str, folder:
     ["..", "/etc", "a/../b", ".cortex", "records", "x/Events", "a|b", "a:b", "con", "x" * 90],
 )
 def test_a_folder_that_cannot_be_is_named(tmp_path: Path, folder: str) -> None:
-    root = filled(tmp_path / "vault")
-    before = texts(root)
-    done = run_cortex("layout", folder, cwd=root)
-    if folder != "/etc":  # `etc`, below the vault
-        assert (done.returncode, texts(root)) == (2, before)
-        assert "cortex layout cortex" in done.stderr
-        assert folder_problem(folder)
+    done = run_cortex("init", "vault", "--folder", folder, cwd=tmp_path)
+    assert (done.returncode, (tmp_path / "vault").exists()) == (2, False)
+    assert "--folder cortex" in done.stderr
+    assert folder_problem(folder)
 
 
 def test_settings_that_name_no_folder_are_told(tmp_path: Path) -> None:
@@ -285,40 +192,12 @@ def test_settings_that_name_no_folder_are_told(tmp_path: Path) -> None:
     assert list(root.glob("records/*/goes-on*"))
 
 
-def test_a_file_or_link_in_the_way(tmp_path: Path) -> None:
-    root = filled(tmp_path / "vault")
-    (root / "cortex").write_text("mine")
-    (root / "link").symlink_to(tmp_path)
-    for folder in ("cortex", "cortex/x", "link/y"):
-        done = run_cortex("layout", folder, cwd=root)
-        assert done.returncode == 2
-        assert "is no folder" in done.stderr
-    assert (root / "records").is_dir()
-
-
-def test_a_run_that_was_killed_goes_on(tmp_path: Path) -> None:
-    root = filled(tmp_path / "vault")
-    before = texts(root)
-    with (root / "cortex.toml").open("a") as file:  # as after the first step
-        file.write('\n[layout]\nfolder = "cortex"\n')
-    (root / "cortex/records").mkdir(parents=True)
-    (root / "records/decision").rename(root / "cortex/records/decision")
-    ok(root, "heal")
-    assert not any((root / name).exists() for name in OWN)
-    # Back: the notes go before the settings.
-    (root / "records").mkdir()
-    (root / "cortex/records/decision").rename(root / "records/decision")
-    ok(root, "layout", ".")
-    assert texts(root) == before
-
-
-def test_a_vault_with_the_folder_is_named_by_init(tmp_path: Path) -> None:
+def test_a_vault_whose_folders_lie_elsewhere_is_named_by_init(tmp_path: Path) -> None:
     root = filled(tmp_path / "vault")
     done = run_cortex("init", str(root), "--folder", "cortex", cwd=root)
-    assert (done.returncode, "layout cortex" in done.stderr) == (2, True)
-    ok(root, "layout", "cortex")
-    ok(root, "init", str(root), "--folder", "cortex")
-    assert ok(root, "layout") == "Cortex's folders lie below cortex/\n"
+    assert (done.returncode, "by hand" in done.stderr) == (2, True)
+    below = filled(tmp_path / "other", "--folder", "cortex")
+    ok(below, "init", str(below), "--folder", "cortex")
 
 
 def test_paths_below_any_folder_are_known() -> None:

@@ -28,7 +28,7 @@ VERB_GROUPS = {
         "edit", "update", "supersede", "relate", "pin", "archive", "restore", "delete", "lifecycle", "prune", "consolidate", "promote", "project",
     ),
     "Share": ("sync", "merge", "git", "heal", "watch"),
-    "Look after": ("init", "layout", "normalize", "retry", "doctor", "rebuild", "embed", "schema", "completion"),
+    "Look after": ("init", "normalize", "retry", "doctor", "rebuild", "embed", "schema", "completion"),
 }  # fmt: skip
 SUMMARY_CHARS = 61  # of a verb, so that it stands in one line of 80 columns
 HOOK_SUMMARY = "Called by an agent's host; cortex hooks install wires it."

@@ -13,7 +13,6 @@ from cortex.interfaces.cli.text import (
     path,
     path_lines,
     problem_lines,
-    undo_lines,
     yellow,
 )
 from cortex.interfaces.escape_terminal import escape
@@ -57,21 +56,6 @@ def _reformat(answer: Any) -> Iterable[str]:
         yield f"{count} as before"
     else:
         yield f"{count} {done}: cortex heal --format --apply"
-
-
-def layout(answer: Any) -> Iterable[str]:
-    where = f"below {escape(answer.folder)}/" if answer.folder else "at the root of the vault"
-    if answer.moved:
-        done = "would be moved" if answer.dry_run else "moved"
-        count = format_count(len(answer.moved), "note")
-        yield f"{count} {done}: Cortex's folders lie {where}{' then' * answer.dry_run}"
-    else:
-        yield f"Cortex's folders lie {where}"
-    if answer.left:
-        yield f"not moved, since they are not Cortex's: {format_count(len(answer.left), 'file')}"
-        yield from (f"  {path(one)}" for one in answer.left[:_MAX_PATHS])
-    yield from problem_lines(answer.problems)
-    yield from undo_lines(answer)
 
 
 def sync(answer: Any) -> Iterable[str]:

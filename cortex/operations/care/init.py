@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from typing import Annotated, NamedTuple
@@ -14,7 +15,7 @@ from cortex.core.text.shell_command import cortex_command
 from cortex.core.text.strings import slugify
 from cortex.operations.care import obsidian_settings
 from cortex.operations.projects.project_file import write_project_file
-from cortex.vault import files, layout, settings_text
+from cortex.vault import files, layout
 from cortex.vault.agent_settings import list_agent_settings
 from cortex.vault.git import attributes, checkout, drivers, git_cli
 from cortex.vault.locate import default_vault_file, real_folder
@@ -67,7 +68,7 @@ def init(
     default: make it the vault that commands use where no other is found
     obsidian: exclude events and inbox from the search and graph of Obsidian
     no_obsidian: include them again, and do not ask
-    folder: put everything of Cortex below this folder of the vault; cortex layout moves it later
+    folder: put everything of Cortex below this folder of a new vault
     no_git: make no git repository
 
     Example: cortex init ~/notes --default
@@ -119,7 +120,7 @@ def _check_folder(root: str, folder: str) -> None:
         raise InvalidInputError(f"--folder {folder} {why}", "give another: --folder cortex")
     is_vault = files.exists(root, layout.SETTINGS_FILE) if os.path.isdir(root) else False
     if folder and is_vault and layout.layout_of(root).folder != folder:
-        hint = f"move them: {cortex_command('--vault', root, 'layout', folder)}"
+        hint = "the folder is chosen before the first note; docs/obsidian.md says how to move one by hand"
         raise InvalidInputError(f"{root} is a vault whose folders lie elsewhere", hint)
 
 
@@ -152,6 +153,8 @@ def _add_files(root: str, folder: str) -> tuple[str, ...]:
     for name, source in _TEMPLATE_BY_FILE.items():
         if not files.exists(root, name):
             text = read_template(source).replace("{{name}}", slugify(os.path.basename(root)))
+            if folder and name == layout.SETTINGS_FILE:
+                text += f"\n[layout]\nfolder = {json.dumps(folder, ensure_ascii=False)}\n"
             data = text.encode()
             if name == ".gitattributes":
                 if is_adopted:  # git merges people's notes there as it always did
@@ -159,9 +162,6 @@ def _add_files(root: str, folder: str) -> tuple[str, ...]:
                 data = attributes.with_layout(data, AT_ROOT, layout.layout_of(root))
             files.create(root, name, data)
             added.append(name)
-            if folder and name == layout.SETTINGS_FILE:
-                before, after = settings_text.plan_layout_folder(root, folder)
-                files.replace(root, name, after, before)
     where = layout.layout_of(root)
     for path in (where.pending(), where.path("records")):
         with files.open_folder(root, path, create=True) as place:

@@ -64,24 +64,6 @@ def plan_exclusion(root: str, *, exclude: bool) -> ObsidianChange | None:
     return change if entries else None
 
 
-def plan_move(root: str, layout: Layout, new_layout: Layout) -> ObsidianChange | None:
-    """What makes the exclusion of our folders one of the folders of another layout; None where they
-    are not excluded. Raises `CortexError` for settings that cannot be edited."""
-    top = obsidian.find_vault_root(root)
-    if not top or (before := _read(top)) is None:
-        return None
-    text = _decode(before)
-    new = dict(zip(_entries(root, top, layout), _entries(root, top, new_layout), strict=True))
-    filters = _parse(text)[1]
-    values = [entry.value for entry in filters.entries] if filters else []
-    moved = [value for value in values if value.scalar in new]
-    splices = [jsonc.splice_to_replace(text, value, new[str(value.scalar)]) for value in moved]
-    after = jsonc.apply_splices(text, splices).encode(*_ENCODING)
-    record, added = _read_record(root)
-    added = frozenset(new.get(one, one) for one in added)
-    return ObsidianChange(top, tuple(new.values()), before, after, record, added) if moved else None
-
-
 def _read_record(root: str) -> tuple[str, frozenset[str]]:
     """The file that names the entries that Cortex has added, and these."""
     record = os.path.join(user_folders.ensure_vault_folder("state", root), "obsidian")

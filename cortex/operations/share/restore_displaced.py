@@ -25,7 +25,6 @@ from cortex.operations.records.record_lock import record_lock
 from cortex.operations.share import check_merges
 from cortex.operations.share.check_merges import MixtureFinder
 from cortex.operations.share.duplicates import keep_left_out
-from cortex.operations.share.own_folders import gather_strays
 from cortex.operations.share.resolve_conflicts import merge_notes, same_text
 from cortex.vault import files
 from cortex.vault.git import checkout, displaced, git_cli, objects
@@ -53,10 +52,7 @@ def restore_displaced(vault: Vault, caller: Caller) -> tuple[list[MergeResolutio
             done += _restore_entry(vault, caller, entry, find_mixtures)
             displaced.delete_entry(vault.root, entry.name)
     resolved, problems_left = check_merges.repair_git_merges(vault, caller)
-    moved, unmoved = gather_strays(vault, caller)
-    why = "a clone that did not know of the folder for Cortex had written it elsewhere"
-    done += [*resolved, *(MergeResolution(path, why) for path in moved)]
-    return done, [*problems_left, *unmoved]
+    return [*done, *resolved], problems_left
 
 
 def problems(root: str) -> list[Problem]:

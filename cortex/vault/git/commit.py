@@ -446,7 +446,7 @@ def _find_moves(root: str, gone: Mapping[str, str], here: Sequence[str]) -> dict
 def _own_changes_elsewhere(root: str) -> list[StatusEntry]:
     """Changed records outside our folders: Cortex goes on writing them, and uncommitted they would
     stand in the way of every merge. A new one is a person's, unless Cortex has brought it back.
-    Also what lay in our folders before these were moved (`cortex layout`)."""
+    Also what lay in our folders before these were moved."""
     restored = [path for path in displaced.restored_paths(root) if files.exists(root, path)]
     entries = [
         one
