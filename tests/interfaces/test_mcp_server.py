@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import http.client
 import json
 import os
-import re
 import signal
 import subprocess
 import sys
@@ -20,13 +18,11 @@ import pytest
 from anyio.from_thread import start_blocking_portal
 from mcp import ClientSession, StdioServerParameters
 from mcp.client.stdio import stdio_client
-from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.exceptions import MCPError
 
 from cortex.interfaces.mcp.tools import profiles
 from tests.conftest import SOAK, run_cortex
-
-TOKEN = "a-token-of-some-length"
+from tests.interfaces.test_mcp_http import TOKEN, http_server, over_http
 
 
 class Agent:
@@ -386,63 +382,6 @@ def test_what_cannot_be_served_is_said_at_once(vault, cortex) -> None:
         assert said in done.stderr, words
 
 
-# HTTP
-
-
-@contextmanager
-def http_server(
-    folder: str, *words: str, token: str = "", host: str = "127.0.0.1"
-) -> Iterator[int]:
-    """A server on a free port, which is given."""
-    line = [sys.executable, "-m", "cortex", "mcp", "--http", f"{host}:0", *words]
-    environment = os.environ | ({"CORTEX_MCP_TOKEN": token} if token else {})
-    with subprocess.Popen(line, cwd=folder, env=environment, stderr=-1, text=True) as process:
-        found = re.search(r"listening on http://.*:(\d+)/mcp", process.stderr.readline())
-        assert found
-        try:
-            yield int(found[1])
-        finally:
-            process.terminate()
-            process.stderr.close()
-            assert process.wait(60) in (0, -signal.SIGTERM)
-
-
-def post(port: int, **headers: str) -> int:
-    link = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
-    kind = {"content-type": "application/json", "accept": "application/json, text/event-stream"}
-    names = {name.replace("_", "-"): one for name, one in headers.items()}
-    link.request("POST", "/mcp", json.dumps(hello(1, "2025-11-25")), kind | names)
-    status = link.getresponse().status
-    link.close()
-    return status
-
-
-def test_http_lets_in_who_may(vault) -> None:
-    with http_server(vault.root) as port:
-        assert post(port) == 200
-        assert post(port, origin=f"http://localhost:{port}") == 200
-        assert post(port, origin="http://evil.example") == 403
-        assert post(port, origin="http://localhost:3000") == 403
-        assert post(port, host="evil.example") == 421
-        assert post(port, host=f"evil.example:{port}") == 421
-    with http_server(vault.root, "--allow", "box.lan", token=TOKEN, host="0.0.0.0") as port:
-        bearer = {"authorization": f"Bearer {TOKEN}"}
-        assert post(port) == 401
-        assert post(port, authorization=f"Bearer {TOKEN}x") == 401
-        assert post(port, authorization=f"Basic {TOKEN}") == 401
-        assert post(port, **bearer) == 200
-        assert post(port, **bearer, host="box.lan") == 200
-        assert post(port, **bearer, host="evil.example") == 421
-        assert post(port, **bearer, origin="https://evil.example") == 403
-
-
-def test_a_short_token_is_refused(vault, cortex, monkeypatch) -> None:
-    monkeypatch.setenv("CORTEX_MCP_TOKEN", "short")
-    done = cortex("mcp", "--http", "0.0.0.0:0")
-    assert done.returncode == 2
-    assert "less than 16 characters" in done.stderr
-
-
 def test_ten_agents_at_once_while_a_person_edits_and_pulls(
     vault, git, tmp_path, vault_from
 ) -> None:
@@ -458,27 +397,25 @@ def test_ten_agents_at_once_while_a_person_edits_and_pulls(
     rounds, saved = 40 if SOAK else 2, []
 
     async def work(port: int, number: int) -> None:
-        async with streamable_http_client(f"http://127.0.0.1:{port}/mcp") as streams:
-            async with ClientSession(*streams[:2]) as session:
-                await session.initialize()
-                for turn in range(rounds):
-                    name = f"quince{number}x{turn}"
-                    for tool, given in (
-                        (
-                            "mem_save",
-                            {"title": f"Keep {name}", "type": "learning", "content": name},
-                        ),
-                        ("search", {"query": name}),
-                        ("capture", {"content": f"said {name}"}),
-                        ("recall", {"query": name}),
-                        ("status", {}),
-                    ):
-                        answer = await session.call_tool(tool, given)
-                        assert not answer.is_error, (tool, answer.content[0].text)
-                        if tool in ("search", "recall"):
-                            titles = [one["title"] for one in answer.structured_content["hits"]]
-                            assert f"Keep {name}" in titles, (tool, name, titles)
-                    saved.append(name)
+        async with over_http(port, TOKEN) as session:
+            for turn in range(rounds):
+                name = f"quince{number}x{turn}"
+                for tool, given in (
+                    (
+                        "mem_save",
+                        {"title": f"Keep {name}", "type": "learning", "content": name},
+                    ),
+                    ("search", {"query": name}),
+                    ("capture", {"content": f"said {name}"}),
+                    ("recall", {"query": name}),
+                    ("status", {}),
+                ):
+                    answer = await session.call_tool(tool, given)
+                    assert not answer.is_error, (tool, answer.content[0].text)
+                    if tool in ("search", "recall"):
+                        titles = [one["title"] for one in answer.structured_content["hits"]]
+                        assert f"Keep {name}" in titles, (tool, name, titles)
+                saved.append(name)
 
     async def person(port: int) -> None:
         for number in range(5):
@@ -496,7 +433,7 @@ def test_ten_agents_at_once_while_a_person_edits_and_pulls(
             for number in range(10):
                 group.start_soon(work, port, number)
 
-    with http_server(vault.root, "--tools", "all") as port:
+    with http_server(vault.root, "--tools", "all", token=TOKEN) as port:
         anyio.run(all_of_them, port)
     assert len(saved) == 10 * rounds
     for name in saved:

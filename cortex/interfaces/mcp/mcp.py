@@ -15,17 +15,21 @@ from cortex.hosts.mcp_settings import McpChange, McpHostName
 from cortex.interfaces.mcp.tools import Tool, select_tools
 from cortex.operations.care.hook_status import project_root
 from cortex.vault.locate import Vault, find_vault
+from cortex.vault.state import http_token
 
 _INSTALL_HINT = "pip install 'mcp>=2.2,<3', in the environment of cortex"
 
 
 class McpResult(NamedTuple):
-    """What was done to settings; empty after serving."""
+    """What was done to settings, or the token; empty after serving."""
 
     changes: tuple[McpChange, ...] = ()
+    token: str = ""
 
     def lines(self) -> Iterator[str]:
         """For a person."""
+        if self.token:
+            yield self.token
         for one in self.changes:
             yield f"{one.outcome}: {one.file}"
             if one.next_step:
@@ -36,7 +40,7 @@ class McpResult(NamedTuple):
 def mcp(
     caller: Caller,
     vault_name: str,
-    action: Literal["serve", "install", "remove"] = "serve",
+    action: Literal["serve", "install", "remove", "token"] = "serve",
     hosts: list[McpHostName] | None = None,
     *,
     tools: tuple[str, ...] = (),
@@ -47,12 +51,13 @@ def mcp(
 ) -> McpResult:
     """Serve the memory to agents over the Model Context Protocol.
 
-    Over standard input and output, as agents' hosts start it, or over HTTP. Others than this machine
-    are let in with a token alone, which $CORTEX_MCP_TOKEN holds and every request brings. install
-    writes the server into the settings of a host, and changes no other byte; remove takes it out
-    again. The package mcp is an extra: pip install 'mcp>=2.2,<3'.
+    Over standard input and output, as agents' hosts start it, or over HTTP, where every request brings
+    a token: yours, which token prints, or what $CORTEX_MCP_TOKEN holds; others than this machine are
+    let in with the second alone. install writes the server into the settings of a host, and changes no
+    other byte; where they have its address, the token's line. remove takes it out again. The package
+    mcp is an extra: pip install 'mcp>=2.2,<3'.
 
-    action: serve (by default), install or remove
+    action: serve (by default), install, remove or token
     hosts: of install and remove: claude, codex, cursor, gemini, vscode, windsurf
     tools: profiles or names: default (unless you say), agent, admin, briefing, all
     http: HOST:PORT to listen on, such as 127.0.0.1:8765; port 0 takes a free one
@@ -75,6 +80,8 @@ def mcp(
     if http or allow:
         message = f"--http and --allow do not go with {action}"
         raise InvalidInputError(message, "cortex mcp --help")
+    if action == "token":
+        return McpResult(token=os.environ.get(http_token.VARIABLE) or http_token.own_token())
     words = ["--tools", ",".join(tools)] if tools else []
     words += ["--vault", find().root] if vault_name else []
     return _change_settings(caller.cwd, action, hosts or [], words, user=user, dry_run=dry_run)
@@ -85,7 +92,6 @@ def _serve(
 ) -> None:
     if find_spec("mcp") is None:
         raise InvalidInputError("the package mcp is not installed", _INSTALL_HINT)
-    token = os.environ.get("CORTEX_MCP_TOKEN", "")
     wire = (0, 1) if http else _take_standard_streams()
     # 0.5 s of the SDK, which installing a host does without.
     from cortex.interfaces.mcp import server  # noqa: PLC0415
@@ -94,7 +100,9 @@ def _serve(
     if http:
         from cortex.interfaces.mcp import http as over_http  # noqa: PLC0415
 
+        token = os.environ.get(http_token.VARIABLE, "")
         address = over_http.parse_address(http, token)
+        token = token or http_token.own_token()
         listen = partial(over_http.listen_on_http, address=address, token=token, names=names)
     server.serve(tools, find, cwd, listen)
 
