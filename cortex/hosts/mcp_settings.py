@@ -2,6 +2,9 @@
 
 As with hooks (`settings_edit`), positions of what was put in are remembered in the user's state
 folder: while nobody edits the file, a removal restores it byte for byte.
+
+Where a person has put the address of `cortex mcp --http`, that entry gets the token's line. It names
+$CORTEX_MCP_TOKEN, whose value stands in no settings: git may share them, and other users read them.
 """
 
 from __future__ import annotations
@@ -11,15 +14,17 @@ import os
 import re
 import shutil
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from difflib import unified_diff
 from typing import Any, Literal, NamedTuple
 
-from cortex.core.model.problem import ConflictError, InvalidInputError
+from cortex.core.model.problem import ConflictError, CortexError, InvalidInputError
 from cortex.core.text import jsonc, toml
 from cortex.hosts import settings_edit
 from cortex.hosts.settings_edit import InstallRecord, SettingsChange
+from cortex.vault import files
+from cortex.vault.state.http_token import VARIABLE
 
 NAME = "cortex"  # of the server
 McpHostName = Literal["claude", "codex", "cursor", "gemini", "vscode", "windsurf"]
@@ -33,6 +38,12 @@ _TOML_BLOCK_RE = re.compile(rf"(?m)^\[mcp_servers\.cortex\]{_TABLE}")
 _TOML_BELOW_RE = re.compile(rf"(?m)^\[mcp_servers\.cortex\.{_TABLE}")  # as its env
 _TOML_COMMAND_RE = re.compile(r"(?m)^[ \t]*command[ \t]*=[^\n]*")
 _TOML_ARGS_RE = re.compile(r"(?ms)^[ \t]*args[ \t]*=[ \t]*\[.*?\]")
+# Of this machine alone: the token of this user is not sent elsewhere.
+_ADDRESS_RE = re.compile(r"(?i)https?://(?:127\.0\.0\.1|localhost|\[::1\])(?::\d+)?(?:/|\Z)")
+_ADDRESS_KEYS = ("url", "httpUrl", "serverUrl")
+_TOKEN_KEY_RE = re.compile(r'(?i)"(?:authorization|headersHelper|bearer_token_env_var)":')
+_ENV = f"${{env:{VARIABLE}}}"
+_WITH_LINE, _WITHOUT_LINE = "given the token's line", "rid of the token's line"
 _MEND = "mend it, then run the command again; nothing was written"
 _ASKS = "it asks whether the server may run when it is started there next"
 
@@ -46,6 +57,7 @@ class McpHost(NamedTuple):
     next_step: str = "start it anew"
     home_variable: str = ""  # of the environment, that names the folder of `user` instead
     fields: tuple[tuple[str, str], ...] = ()  # of the entry, beside command and args
+    token: str = f"${{{VARIABLE}}}"  # how a header names the variable
 
 
 _VSCODE_FOLDER = "Library/Application Support" if sys.platform == "darwin" else ".config"
@@ -54,13 +66,13 @@ HOSTS: dict[str, McpHost] = {
     "codex": McpHost(
         ".codex/config.toml", "~/.codex/config.toml", "mcp_servers", home_variable="CODEX_HOME"
     ),
-    "cursor": McpHost(".cursor/mcp.json", "~/.cursor/mcp.json", "mcpServers", _ASKS),
+    "cursor": McpHost(".cursor/mcp.json", "~/.cursor/mcp.json", "mcpServers", _ASKS, token=_ENV),
     "gemini": McpHost(".gemini/settings.json", "~/.gemini/settings.json", "mcpServers"),
     "vscode": McpHost(
         ".vscode/mcp.json", f"~/{_VSCODE_FOLDER}/Code/User/mcp.json", "servers", _ASKS,
-        fields=(("type", "stdio"),),
+        fields=(("type", "stdio"),), token=_ENV,
     ),
-    "windsurf": McpHost("", "~/.codeium/windsurf/mcp_config.json", "mcpServers"),
+    "windsurf": McpHost("", "~/.codeium/windsurf/mcp_config.json", "mcpServers", token=_ENV),
 }  # fmt: skip
 
 
@@ -69,7 +81,7 @@ class McpChange(NamedTuple):
 
     host: str
     file: str
-    outcome: str  # installed, updated, unchanged, removed, not there
+    outcome: str  # installed, updated, unchanged, removed, not there, `_WITH_LINE`, `_WITHOUT_LINE`
     diff: str = ""  # only when nothing was written
     next_step: str = ""
 
@@ -87,7 +99,8 @@ def plan_change(
 ) -> tuple[McpChange, SettingsChange]:
     """What installs or removes the server of one host, in the project at `root` or for the `user`;
     nothing is written before `settings_edit.apply_change`. `words` are options of `cortex mcp`; without
-    any an entry keeps those that it has. Raises `InvalidInputError`, `ConflictError`."""
+    any an entry keeps those that it has. One with an address gets the token's line, or loses it.
+    Raises `InvalidInputError`, `ConflictError`."""
     host = HOSTS[name]
     user = user or not host.project
     path = _settings_path(host, root, user=user)
@@ -98,26 +111,34 @@ def plan_change(
     record_name = f"{real} mcp"  # hooks may stand in the same file, and have a record of their own
     record = settings_edit.read_record(record_name)
     is_intact = record is not None and record.digest == settings_edit.digest(before)
+    cuts = record.cuts if record and is_intact else ()
     put, take = (_put_toml, _take_toml) if path.endswith(".toml") else (_put_json, _take_json)
     present, others = _read_servers(path, host.key, text)
     entry: dict[str, Any] | None = None
+    addressed = present if present and _has_address(present) else None
+    if addressed and (words or (action == "remove" and not cuts)):
+        hint = "change it there; --tools and --vault go to cortex mcp --http"
+        raise ConflictError(f"{path} has the address of the server, as you wrote it", hint)
     if action == "install":
-        if present and not words:
+        if present and not words and not addressed:
             words = present["args"][present["args"].index("mcp") + 1 :]
         # What else a person has written into it, such as its environment, stays.
-        entry = {**(present or {}), **_entry(host, words, own=user)}
-        outcome = "unchanged" if present == entry else "updated" if present else "installed"
-        bare = settings_edit.remove_spans(text, record.cuts) if record and is_intact else text
+        ours = _token_line(host, addressed) if addressed else _entry(host, words, own=user)
+        entry = {**(present or {}), **ours}
+        new = _WITH_LINE if addressed else "updated" if present else "installed"
+        outcome = "unchanged" if present == entry else new
+        bare = settings_edit.remove_spans(text, cuts)
         text = put(text, host.key, entry) if present != entry else text
         after: bytes | None = text.encode(*_ENCODING)
-        if present is None or bare != (before or b"").decode(*_ENCODING):
+        if present is None or addressed or bare != (before or b"").decode(*_ENCODING):
             spans = settings_edit.inserted_spans(bare, text) or ()
             is_new = record.absent if record and present else before is None
             record = InstallRecord(settings_edit.digest(after), spans, is_new, (), ())
     else:
-        outcome = "removed" if present else "not there"
-        if record and is_intact and record.cuts:
-            text = settings_edit.remove_spans(text, record.cuts)
+        outcome = _WITHOUT_LINE if addressed else "removed" if present else "not there"
+        if cuts:
+            text = settings_edit.remove_spans(text, cuts)
+            entry = _read_servers(path, host.key, text)[0]  # none, or a person's address
         elif present:
             text = take(text, host.key)
         is_ours = before is None or (record is not None and record.absent)
@@ -126,9 +147,26 @@ def plan_change(
     _check_change(path, host.key, text, entry, others)
     todo = SettingsChange(path, real, before, after, (), record, bool(present), record_name)
     step = f"{name}: {host.next_step}" if outcome in ("installed", "updated") else ""
-    if step and not user and not shutil.which(NAME):
+    if addressed and action == "install":
+        step = f'{name}: start it with export {VARIABLE}="$(cortex mcp token)"'
+    elif step and not user and not shutil.which(NAME):
         step += "; there is no cortex on your PATH: pipx ensurepath, or install it with --user"
     return McpChange(name, path, outcome, next_step=step), todo
+
+
+def plan_token_lines(root: str) -> Iterator[tuple[McpChange, SettingsChange, str]]:
+    """What gives the token's line to each entry with an address, in the project at `root` and in the
+    user's settings, and the command that does. Of what cannot be edited that command tells."""
+    for name, host in HOSTS.items():
+        for user in (False, True) if root and host.project else (True,):
+            path = _settings_path(host, root, user=user)
+            data = files.read_bounded(path, _MAX_BYTES, follow=True)
+            # Claude Code's file of a user may have megabytes, which take seconds.
+            if NAME.encode() in data and _ADDRESS_RE.search(data.decode(*_ENCODING)):
+                with suppress(CortexError, OSError):
+                    told, todo = plan_change(name, "install", root, (), user=user)
+                    if told.outcome == _WITH_LINE:
+                        yield told, todo, f"cortex mcp install {name}{' --user' * user}"
 
 
 def _settings_path(host: McpHost, root: str, *, user: bool) -> str:
@@ -149,6 +187,21 @@ def _entry(host: McpHost, words: Sequence[str], *, own: bool) -> dict[str, Any]:
     return {**dict(host.fields), "command": program[0], "args": [*program[1:], "mcp", *words]}
 
 
+def _has_address(entry: dict[str, Any]) -> bool:
+    address = next((str(entry[key]) for key in _ADDRESS_KEYS if key in entry), "")
+    return "command" not in entry and bool(_ADDRESS_RE.match(address))
+
+
+def _token_line(host: McpHost, entry: dict[str, Any]) -> dict[str, Any]:
+    """What an entry with an address lacks to bring the token; nothing if it brings one."""
+    headers = entry.get("headers", {})
+    if _TOKEN_KEY_RE.search(json.dumps(entry, default=str)) or not isinstance(headers, dict):
+        return {}
+    if host.project.endswith(".toml"):
+        return {"bearer_token_env_var": VARIABLE}
+    return {"headers": {**headers, "Authorization": f"Bearer {host.token}"}}
+
+
 def _read_servers(path: str, key: str, text: str) -> tuple[dict[str, Any] | None, object]:
     """Our entry in settings, None without one, and all else that they say. Raises `InvalidInputError`
     for settings of another shape, `ConflictError` for an entry that does not run `cortex mcp`."""
@@ -166,10 +219,9 @@ def _read_servers(path: str, key: str, text: str) -> tuple[dict[str, Any] | None
         raise InvalidInputError(f"{path} holds no table {key}, or no table {NAME} in it", _MEND)
     args = entry.get("args")
     words = [entry.get("command"), *args] if isinstance(args, list) else []
-    if entry and (
-        "mcp" not in words[1:] or NAME not in (os.path.basename(str(one)) for one in words)
-    ):
-        message = f"{path} has a server {NAME!r} that is another program"
+    is_ours = "mcp" in words[1:] and NAME in (os.path.basename(str(one)) for one in words)
+    if entry and not is_ours and not _has_address(entry):
+        message = f"{path} has a server {NAME!r} that is another program, or elsewhere"
         raise ConflictError(message, "rename it, then run the command again")
     others = {name: one for name, one in servers.items() if name != NAME}
     rest = {name: one for name, one in root.items() if name != key}
@@ -198,6 +250,11 @@ def _put_json(text: str, key: str, entry: dict[str, Any]) -> str:
         splices = jsonc.splices_to_append(text, root, {NAME: entry}, key)
     elif (node := jsonc.find_member(table, NAME)) is None:
         splices = jsonc.splices_to_append(text, table, entry, NAME)
+    elif _has_address(entry):
+        headers = jsonc.find_member(node, "headers")
+        where, name = (headers, "Authorization") if headers else (node, "headers")
+        one = entry["headers"] if where is node else entry["headers"][name]
+        splices = jsonc.splices_to_append(text, where, one, name)
     else:
         splices = [jsonc.splice_to_replace(text, node, entry)]
     return jsonc.apply_splices(text, splices)
@@ -215,6 +272,9 @@ def _take_json(text: str, key: str) -> str:
 
 
 def _put_toml(text: str, key: str, entry: dict[str, Any]) -> str:
+    if _has_address(entry):
+        line = f'bearer_token_env_var = "{VARIABLE}"\n'
+        return re.sub(r"(?m)^\[mcp_servers\.cortex\][^\n]*\n", rf"\g<0>{line}", text, count=1)
     command, args = (
         f"{name} = {json.dumps(entry[name], ensure_ascii=False)}" for name in ("command", "args")
     )

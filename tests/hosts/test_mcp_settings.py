@@ -12,7 +12,7 @@ import pytest
 from cortex.core.model.problem import ConflictError, InvalidInputError
 from cortex.core.text import jsonc
 from cortex.hosts import settings_edit
-from cortex.hosts.mcp_settings import HOSTS, McpChange, plan_change
+from cortex.hosts.mcp_settings import HOSTS, McpChange, plan_change, plan_token_lines
 
 JSON_BEFORE = {
     "absent": None,
@@ -251,3 +251,130 @@ def test_hooks_and_the_server_share_a_file(project, cortex) -> None:
     cortex("hooks", "remove", "gemini", cwd=str(project))
     act("gemini", "remove", project)
     assert json.loads(path.read_bytes()) == json.loads(before)
+
+
+# Entries with the address of `cortex mcp --http`
+
+URL = "http://127.0.0.1:8765/mcp"
+BRACES, ENV = "Bearer ${CORTEX_MCP_TOKEN}", "Bearer ${env:CORTEX_MCP_TOKEN}"
+ADDRESSED = {
+    "claude": ('{"mcpServers": {"cortex": {"type": "http", "url": "URL"}}}', BRACES),
+    "cursor": (
+        '{\n  "mcpServers": {\n    // mine\n    "cortex": {"url" :  "URL",},\n  }\n}\n',
+        ENV,
+    ),
+    "gemini": (
+        '{"mcpServers": {"cortex": {\n"httpUrl": "URL", // there\n"headers": {"X-A": "1"}}}, "a": 1}',
+        BRACES,
+    ),
+    "vscode": (
+        '{\r\n\t"servers": {\r\n\t\t"cortex": {\r\n\t\t\t"url": "URL"\r\n\t\t}\r\n\t}\r\n}',
+        ENV,
+    ),
+    "windsurf": ('{"mcpServers":{"db":{},"cortex":{"serverUrl":"URL","headers":{}}}}', ENV),
+    "codex": ('[mcp_servers.cortex]  # mine\nurl = "URL"\n\n[a]\nx = 1\n', ""),
+}
+
+
+def addressed(host: str, project: Path, url: str = URL) -> Path:
+    path = path_of(host, project)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(ADDRESSED[host][0].replace("URL", url).encode())
+    return path
+
+
+@pytest.mark.parametrize("host", HOSTS)
+def test_an_address_gets_the_tokens_line_and_no_other_byte(project, host) -> None:
+    path = addressed(host, project)
+    before = path.read_bytes()
+    assert "Authorization" in act(host, "install", project, dry_run=True).diff or host == "codex"
+    assert path.read_bytes() == before
+    told = act(host, "install", project)
+    assert told.outcome == "given the token's line"
+    assert 'export CORTEX_MCP_TOKEN="$(cortex mcp token)"' in told.next_step
+    after = path.read_bytes()
+    entry = servers_in(host, after)["cortex"]
+    if host == "codex":
+        assert entry["bearer_token_env_var"] == "CORTEX_MCP_TOKEN"
+    else:
+        assert entry["headers"]["Authorization"] == ADDRESSED[host][1]
+    assert settings_edit.inserted_spans(before.decode(), after.decode())
+    assert act(host, "install", project).outcome == "unchanged"
+    assert path.read_bytes() == after
+    assert act(host, "remove", project).outcome == "rid of the token's line"
+    assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize("host", HOSTS)
+def test_the_token_of_this_machine_goes_nowhere_else(project, host) -> None:
+    for url in (
+        "https://box.lan/mcp",
+        "http://127.0.0.1@evil.example/mcp",
+        "http://localhost:80@evil.example/mcp",
+        "http://localhost.evil.example/mcp",
+        "http://127.0.0.1.evil.example/mcp",
+    ):
+        path = addressed(host, project, url)
+        before = path.read_bytes()
+        with pytest.raises(ConflictError):
+            act(host, "install", project)
+        assert path.read_bytes() == before
+        assert not list(plan_token_lines(str(project)))
+
+
+def test_a_token_that_a_person_brings_stays(project) -> None:
+    path = path_of("claude", project)
+    for field in (
+        '"headers": {"authorization": "Bearer abc"}',
+        '"headersHelper": "mine.sh"',
+        '"headers": "odd"',
+    ):
+        path.write_text(f'{{"mcpServers": {{"cortex": {{"url": "{URL}", {field}}}}}}}')
+        before = path.read_bytes()
+        assert act("claude", "install", project).outcome == "unchanged"
+        assert path.read_bytes() == before
+    path = path_of("codex", project)
+    path.parent.mkdir()
+    for field in ('http_headers = { Authorization = "Bearer x" }', 'bearer_token_env_var = "MINE"'):
+        path.write_text(f'[mcp_servers.cortex]\nurl = "{URL}"\n{field}\n')
+        assert act("codex", "install", project).outcome == "unchanged"
+    path.write_text(f'[mcp_servers]\ncortex = {{ url = "{URL}" }}\n')
+    with pytest.raises(InvalidInputError, match="in another form"):
+        act("codex", "install", project)
+
+
+def test_an_address_that_a_person_wrote_is_not_taken_out(project) -> None:
+    path = addressed("claude", project)
+    with pytest.raises(ConflictError, match="as you wrote it"):
+        act("claude", "remove", project)
+    with pytest.raises(ConflictError, match="as you wrote it"):
+        act("claude", "install", project, "--tools", "agent")
+    act("claude", "install", project)
+    path.write_text(path.read_text().replace("8765", "8766"))
+    with pytest.raises(ConflictError, match="as you wrote it"):
+        act("claude", "remove", project)
+
+
+def test_doctor_names_an_address_without_a_token_and_mends_it(project, cortex) -> None:
+    cortex("init", ".", "--no-git", cwd=str(project))
+    files = {host: addressed(host, project) for host in HOSTS}
+    user = Path(os.path.expanduser("~/.cursor/mcp.json"))
+    user.parent.mkdir(exist_ok=True)
+    user.write_text(ADDRESSED["cursor"][0].replace("URL", URL))
+    Path(os.path.expanduser("~/.gemini")).mkdir(exist_ok=True)
+    Path(os.path.expanduser("~/.gemini/settings.json")).write_text(f'{{"cortex": "{URL}"')
+    token = cortex("mcp", "token").stdout.strip()
+    told = cortex("doctor", cwd=str(project))
+    assert told.returncode == 1
+    for host in HOSTS:
+        assert f"cortex mcp install {host}" in told.stdout
+    assert "cortex mcp install cursor --user" in told.stdout
+    before = {path: path.read_bytes() for path in files.values()}
+    mended = cortex("doctor", "--fix", cwd=str(project))
+    assert "given the token's line" in mended.stdout
+    for path in (*files.values(), user):
+        assert path.read_bytes() != before.get(path)
+        assert "CORTEX_MCP_TOKEN" in path.read_text()
+        assert token not in path.read_text()  # git may share it
+    assert "mcp install" not in cortex("doctor", cwd=str(project)).stdout
+    assert "given" not in cortex("doctor", "--fix", cwd=str(project)).stdout

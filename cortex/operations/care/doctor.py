@@ -19,6 +19,7 @@ from cortex.core.model.relation import LinkCandidate, NameResolver, basename_key
 from cortex.core.text.iso_time import epoch_seconds
 from cortex.core.text.shell_command import cortex_command, shell_quote
 from cortex.core.text.strings import format_time, shorten
+from cortex.hosts import mcp_settings
 from cortex.index import briefing_pages, file_scan, missing_targets
 from cortex.index.catalogue import Catalogue
 from cortex.index.file_scan import Snapshot
@@ -70,7 +71,8 @@ def doctor(
     No file is changed without --fix. Checked are notes, clashing ids and names, links to no note,
     briefings, hooks and the repository. --fix registers the merge drivers, heals briefings, merges what
     git could not, brings back notes and events that git took for others, joins files that have one id,
-    and repairs what a power cut left of the repository.
+    repairs what a power cut left of the repository, and gives the token's line to hosts that ask
+    over HTTP.
 
     fix: do what is safe first, and say what was done
 
@@ -91,6 +93,7 @@ def doctor(
         *repository_problems(vault.root),
         *group_access.problems(vault.root),
         *hook_status.all_problems(vault, caller.cwd),
+        *_tokenless_problems(caller.cwd),
         *user_settings.load_distill()[1],
         *user_settings.load_semantic(os.environ)[1],
         *distill_log.problems(vault.root),
@@ -170,6 +173,12 @@ def _unread_file_problems(vault: Vault, cwd: str) -> Iterator[Problem]:
     else:
         yield from store.problems(vault.state_folder())
     yield from store.problems(vault.cache_folder())
+
+
+def _tokenless_problems(cwd: str) -> Iterator[Problem]:
+    """Hosts that would ask over HTTP and be refused."""
+    for told, _, command in mcp_settings.plan_token_lines(hook_status.project_root(cwd)):
+        yield Problem(told.file, "has the address of cortex mcp --http, and no token", command)
 
 
 def _shared_transcript_problems(vault: Vault, now: int) -> Iterator[Problem]:

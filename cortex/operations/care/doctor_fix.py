@@ -11,7 +11,9 @@ from cortex.core.merge.damage import DamageKind
 from cortex.core.merge.note_versions import note_id
 from cortex.core.model.caller import Caller
 from cortex.core.model.problem import CortexError, Problem, problem_of
+from cortex.hosts import mcp_settings, settings_edit
 from cortex.index.refresh import query_index
+from cortex.operations.care.hook_status import project_root
 from cortex.operations.share.clear_conflicts import clear_conflicts
 from cortex.operations.share.duplicates import join_duplicate_ids
 from cortex.operations.share.heal import heal
@@ -30,7 +32,8 @@ _MIN_AGE_SECONDS = 600.0  # a half-written file that is younger may belong to so
 def apply_fixes(vault: Vault, caller: Caller) -> tuple[list[str], list[Problem]]:
     """Repair what is safe to repair. Returns what was done, in words, and what failed.
 
-    Changed are only briefings, and notes that git has mixed up, displaced or doubled.
+    Changed are only briefings, notes that git has mixed up, displaced or doubled, and an entry of
+    ours in the settings of a host.
     """
     settings.check_writable(vault.root)
     done: list[str] = []
@@ -72,6 +75,12 @@ def _remove_leftovers(vault: Vault, caller: Caller) -> Iterable[str]:
             yield f"{path}, half-written by a killed process, is gone"
 
 
+def _give_token_lines(_: Vault, caller: Caller) -> Iterable[str]:
+    for told, todo, _command in mcp_settings.plan_token_lines(project_root(caller.cwd)):
+        settings_edit.apply_change(todo)
+        yield f"{told.file} is {told.outcome}; {told.next_step}"
+
+
 def _heal_briefings(vault: Vault, caller: Caller) -> Iterable[str]:
     healed = heal(vault, caller)
     yield from (f"{path} is as the notes give it" for path in healed.written)
@@ -93,5 +102,6 @@ _STEPS: tuple[tuple[Callable[[Vault, Caller], Iterable[str]], bool, bool], ...] 
     (lambda vault, caller: _describe(join_duplicate_ids(vault, caller)), False, False),
     (lambda vault, caller: _describe(clear_conflicts(vault, caller)), False, False),
     (_remove_leftovers, False, True),
+    (_give_token_lines, False, True),
     (_heal_briefings, False, True),
 )
