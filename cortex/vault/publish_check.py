@@ -39,7 +39,7 @@ def why_held(root: str, path: str, data: bytes, before: bytes | None = None) -> 
     """Why a file must not be published as it stands, with its lines and the two ways on; None if it
     may. `data` are its first `MAX_BYTES`; `before` is what is published of it, None if nothing is."""
     found, scope = _look_at(root, path, data, before)
-    is_cut = before is None and len(data) >= MAX_BYTES and _is_text(path)
+    is_cut = before is None and len(data) >= MAX_BYTES and _text_of(path, data)
     if not (found or scope or is_cut):
         return None
     allowed = _read_allowed(root)
@@ -49,9 +49,8 @@ def why_held(root: str, path: str, data: bytes, before: bytes | None = None) -> 
         message = f"is not published: {f'it says scope: {scope}' if scope else limit}"
         home = f"{cortex_command('promote', path)} moves it to your own vault; " if scope else ""
         return Problem(path, message, f"{home}{anyway} shares it all the same")
-    known = {one.digest for one in find_secrets(decode_text(before or b""))} if found else set()
-    new = [one for one in found if one.digest not in known | allowed]
-    if not new:
+    known = allowed | (_digests(path, before) if found and before is not None else set())
+    if not (new := [one for one in found if one.digest not in known]):
         return None
     message = f"is not published: {_describe(new)}"
     return Problem(path, message, f"take it out, then cortex sync; if it is no secret: {anyway}")
@@ -63,31 +62,35 @@ def _look_at(
     """The secrets in what is new in a file, and the scope of one person that a new note says."""
     key = hash((root, path, data, before))
     if key not in _looked_at:
-        text = decode_text(data) if _is_text(path) else ""
-        name = decode_text(os.fsencode(path)) if before is None else path.rpartition("/")[2]
-        new = text if before is None else mask_known_lines(text, decode_text(before), path)
-        scope = scope_of_one_person(text) if before is None and path.endswith(".md") else ""
+        text, scope = _text_of(path, data), ""
+        if before is not None:
+            text = mask_known_lines(text, decode_text(before), path)
+        elif path.endswith(".md") and (said := scope_of_one_person(text)):
+            scope = "" if is_own(Vault(root)) else said
         if len(_looked_at) >= _MAX_REMEMBERED:
             _looked_at.clear()
-        scope = "" if scope and is_own(Vault(root)) else scope
-        _looked_at[key] = find_secrets(new, name), scope
+        _looked_at[key] = find_secrets(text, decode_text(os.fsencode(path))), scope
     return _looked_at[key]
 
 
-def _is_text(path: str) -> bool:
-    return path.rpartition(".")[2].lower() not in _OPAQUE_SUFFIXES
+def _text_of(path: str, data: bytes) -> str:
+    """The text of a file; empty where it holds none."""
+    return "" if path.rpartition(".")[2].lower() in _OPAQUE_SUFFIXES else decode_text(data)
+
+
+def _digests(path: str, data: bytes) -> set[str]:
+    found = find_secrets(_text_of(path, data), decode_text(os.fsencode(path)))
+    return {one.digest for one in found}
 
 
 def _describe(found: list[FoundSecret]) -> str:
     """`line 3 looks like a secret (aws-key)`."""
     kinds = ", ".join(dict.fromkeys(one.kind for one in found))
     lines = [str(line) for line in dict.fromkeys(one.line for one in found) if line]
-    if not lines:
-        return f"its name looks like a secret ({kinds})"
     more = f" and {len(lines) - _MAX_LINES} more" if len(lines) > _MAX_LINES else ""
-    many = "lines" if len(lines) > 1 else "line"
+    where = f"line{'s' * (len(lines) > 1)} {', '.join(lines[:_MAX_LINES])}{more}"
     verb = "look" if len(lines) > 1 else "looks"
-    return f"{many} {', '.join(lines[:_MAX_LINES])}{more} {verb} like a secret ({kinds})"
+    return f"{where if lines else 'its name'} {verb} like a secret ({kinds})"
 
 
 def held_files(root: str, paths: Iterable[str]) -> list[Problem]:
@@ -139,9 +142,7 @@ def allow(root: str, path: str) -> bool:
     found = [*objects.read_blobs(root, texts).values()]
     with suppress(CortexError, OSError):
         found.append(files.read(root, path, MAX_BYTES))
-    digests = {_path_digest(path)}
-    for data in found:
-        digests |= {one.digest for one in find_secrets(decode_text(data), path)}
+    digests = {_path_digest(path)}.union(*(_digests(path, data) for data in found))
     if found:
         store.append(_allowed_path(root), "".join(f"{one}\n" for one in sorted(digests)).encode())
     return bool(found)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterator
+from itertools import islice
 from typing import NamedTuple
 
 from cortex.core.redact.secret_patterns import MIN_TOKEN_CHARS, TOKEN_PATTERNS
@@ -32,7 +33,8 @@ _NAME_HINTS = (
 )  # fmt: skip
 _VALUE_RE = re.compile(r"(?=\S*\d)(?=\S*[^\W\d_])[^\s()\[\]{}<>|\"']{6,200}")
 _LISTS = ("csv", "tsv", "txt")  # the files in which a comma or a tab parts columns
-_MAX_SECRETS = 100  # of one file: nobody reads more
+_MAX_SECRETS, _MAX_VALUES = 100, 1000  # of one file: nobody reads more
+_MAX_CELLS = 50  # of a row
 
 
 class FoundSecret(NamedTuple):
@@ -58,7 +60,11 @@ def find_secrets(text: str, name: str = "") -> list[FoundSecret]:
     folded = text.lower()
     if any(hint in folded for hint in _NAME_HINTS):
         signs = "|\t;," if name.rpartition(".")[2].lower() in _LISTS else "|"
-        more += [*_find_named_values(lines, signs)]
+        named = [*islice(_named_values(lines, signs), _MAX_VALUES)]
+        judged = "\n".join(f'{kind}: "{value}"' for _, kind, value in named)
+        for start, _, _ in list_secrets(judged):
+            line, _, value = named[judged.count("\n", 0, start)]
+            more.append(FoundSecret(line, "assigned-secret", value))
     known = [one.text for one in found]
     found += [one for one in more if not any(each in one.text for each in known)]
     return sorted(dict.fromkeys(found))[:_MAX_SECRETS]
@@ -109,16 +115,16 @@ def _broken_words(lines: list[str]) -> Iterator[list[tuple[int, str]]]:
             parts = [(number, words[-1].rstrip("\\"))]
 
 
-def _find_named_values(lines: list[str], signs: str) -> Iterator[FoundSecret]:
-    """What stands beside the name of a secret in a table, below it in a column, or in the line after
-    it. `signs` part the cells of a row."""
+def _named_values(lines: list[str], signs: str) -> Iterator[tuple[int, str, str]]:
+    """What may be a secret and stands beside its name in a table, below it in a column, or in the line
+    after it, with its line and name. `signs` part the cells of a row."""
     columns: dict[int, str] = {}  # of the table that is read: what its heads name
     sign = waiting = ""
     for number, line in enumerate(lines, 1):
         if sign and sign not in line:
             columns, sign = {}, ""
         sign = sign or next((each for each in signs if each in line), "")
-        cells = [_bare(cell) for cell in line.split(sign)] if sign else []
+        cells = [_bare(cell) for cell in line.split(sign, _MAX_CELLS)] if sign else []
         values = [(columns[at], cells[at]) for at in columns if at < len(cells)]
         if waiting:
             values.append((waiting, _bare(line)))
@@ -127,9 +133,7 @@ def _find_named_values(lines: list[str], signs: str) -> Iterator[FoundSecret]:
             values += [(kind, cells[at + 1]) for at, kind in names.items() if at + 1 < len(cells)]
         columns = columns or names
         waiting = _secret_kind(_bare(line)) if line.rstrip()[-1:] in (":", "=") else ""
-        for kind, value in values:
-            if _VALUE_RE.fullmatch(value) and list_secrets(f'{kind}: "{value}"'):
-                yield FoundSecret(number, "assigned-secret", value)
+        yield from ((number, *one) for one in values if _VALUE_RE.fullmatch(one[1]))
 
 
 def _bare(cell: str) -> str:
