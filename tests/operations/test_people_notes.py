@@ -155,28 +155,31 @@ def test_the_first_push_of_a_branch_counts_what_is_new_to_the_remote(a: Clone) -
     assert (quick(a).sent, a.git("rev-list", "--count", "HEAD")) == (1, "6\n")
 
 
-def test_broken_settings_stop_a_sync_before_anything_is_committed_and_a_merge_that_brings_some_is_told(
+def test_broken_settings_are_not_committed_and_stop_no_sync_also_where_a_merge_brings_some(
     a: Clone, b: Clone, cortex: Callable[..., subprocess.CompletedProcess[str]]
 ) -> None:
     settings = Path(a.root, "cortex.toml")
     whole = settings.read_text()
+    for clone in (a, b):
+        quick(clone)
     settings.write_text(whole + "[sync\n")
     a.write("new.md", "x\n")
-    head = a.head()
     done = cortex("sync", cwd=a.root)
-    assert done.returncode == 2
-    assert "line" in done.stderr
-    assert "mend that line" in done.stderr
-    assert a.head() == head
+    assert done.returncode == 0
+    assert "cortex.toml: is not committed" in done.stdout
+    assert a.git("show", "--name-only", "--format=").split() == ["new.md"]
     a.git("commit", "-qam", "broken")
     a.git("push", "-q")
-    stopped = b.sync()
-    assert "line" in stopped.trouble
-    assert "mend that line of" in stopped.hint
+    b.write("other.md", "x\n")
+    for _ in range(2):
+        age(b)
+        done = b.sync()
+        assert done.trouble == ""
+        assert [one.where for one in done.problems] == ["cortex.toml"]
+    assert b.git("rev-parse", "HEAD") == b.git("rev-parse", "origin/HEAD")
     settings.write_text(whole)
     quick(a)
-    Path(b.root, "cortex.toml").write_text(whole)
-    assert quick(b).trouble == ""
+    assert quick(b).problems == ()
 
 
 def test_what_is_not_taken_stays_as_it_is_and_is_named_with_the_reason(a: Clone) -> None:

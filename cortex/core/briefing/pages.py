@@ -15,7 +15,7 @@ from cortex.core.notes import yaml_writer
 # Of the pages' form, what `item_lines` says included: raise it with any change that makes other
 # lines of the same notes. A page that a newer program made is left alone, so that two versions in
 # one team do not rewrite each other's pages for ever.
-GENERATOR_VERSION = 5
+GENERATOR_VERSION = 6
 _ITEM_RE = re.compile(r"- (.*) <!-- cx (\S+) (\S+) -->")
 _HEADER_FIELD_RE = re.compile(r"(page|project|branch|name|generator): (.*)")
 _WIKILINK_RE = re.compile(r"\[\[[^\[\]]*\]\]")

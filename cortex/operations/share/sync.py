@@ -199,19 +199,18 @@ class _SyncRun:
         because = people_notes.explain_left(self.root, left, self.notes_left)
         held = people_notes.list_held(self.root, [] if self.notes_left else left)
         self.held |= {problem.where: problem for problem in held}
+        problems = {one.where: one for one in settings.load(self.root).problems} | self.problems
         return SyncResult(
             checkout.branch_of(self.root), self.remote, tuple(self.commits), self.received,
             self.how, self.sent, self.unsent, self.push, tuple(dict.fromkeys(self.resolved)),
             self.waiting, tuple(left), because, tuple(self.held.values()),
-            tuple(self.problems.values()), trouble, hint,
+            tuple(problems.values()), trouble, hint,
         )  # fmt: skip
 
     def _is_push_enabled(self) -> bool:
         """What the settings say; by default only a vault with a repository of its own, that holds no
         code, is pushed."""
-        held = settings.load(self.root)
-        self.problems |= {problem.where: problem for problem in held.problems}
-        chosen = held.push
+        chosen = settings.load(self.root).push
         return not people_notes.why_not_shared(self.root, None) if chosen is None else chosen
 
     def _resume_merge(self) -> None:
