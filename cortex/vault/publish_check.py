@@ -23,6 +23,7 @@ from cortex.vault.git import git_cli, objects
 from cortex.vault.locate import Vault, is_own
 from cortex.vault.state import store
 
+NOT_PUBLISHED = "is not published"
 MAX_BYTES = 4_000_000  # of a text that is looked through
 _OPAQUE_SUFFIXES = MEDIA_SUFFIXES - {"svg", "canvas", "base", "csv", "tsv"}  # no text
 _ALLOWED_FILE = "published"  # a hash a line
@@ -46,13 +47,13 @@ def why_held(root: str, path: str, data: bytes, before: bytes | None = None) -> 
     anyway = cortex_command("sync", "--publish", path)
     if (scope or is_cut) and _path_digest(path) not in allowed:
         limit = f"only {MAX_BYTES // 1_000_000} MB of a text are looked through"
-        message = f"is not published: {f'it says scope: {scope}' if scope else limit}"
+        message = f"{NOT_PUBLISHED}: {f'it says scope: {scope}' if scope else limit}"
         home = f"{cortex_command('promote', path)} moves it to your own vault; " if scope else ""
         return Problem(path, message, f"{home}{anyway} shares it all the same")
     known = allowed | (_digests(path, before) if found and before is not None else set())
     if not (new := [one for one in found if one.digest not in known]):
         return None
-    message = f"is not published: {_describe(new)}"
+    message = f"{NOT_PUBLISHED}: {_describe(new)}"
     return Problem(path, message, f"take it out, then cortex sync; if it is no secret: {anyway}")
 
 

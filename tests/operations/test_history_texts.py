@@ -147,8 +147,6 @@ def test_a_text_goes_into_a_pipe_as_it_stands_and_is_made_visible_on_a_terminal(
         "Odd",
         "--topic",
         "note/odd",
-        "--scope",
-        "personal",
         "--body",
         "-",
         "--json",

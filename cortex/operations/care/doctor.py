@@ -36,12 +36,12 @@ from cortex.operations.find.ensure_fresh import state_problems
 from cortex.operations.find.note_ranks import timestamp_of
 from cortex.operations.projects import project_file
 from cortex.operations.records.supersede import find_supersede_problems
-from cortex.operations.share import people_notes
 from cortex.operations.share.misnamed_events import find_misnamed_events
-from cortex.vault import files, group_access, layout, publish_check, settings, user_settings
+from cortex.vault import files, group_access, layout, user_settings
 from cortex.vault.agent_settings import list_agent_settings
-from cortex.vault.git import checkout, commit, git_cli
+from cortex.vault.git import checkout, git_cli
 from cortex.vault.locate import Vault, default_vault_fault, default_vault_file, is_own
+from cortex.vault.publish_check import NOT_PUBLISHED
 from cortex.vault.state import distill_log, session_state, store
 
 _MAX_CLOCK_SKEW_SECONDS = 24 * 3600  # that a clock may be ahead, or a zone
@@ -87,9 +87,7 @@ def doctor(
     failed: list[Problem] = []
     if fix:
         done, failed = apply_fixes(vault, caller)
-    held = _unpublished_problems(vault.root)
     around = [
-        *held,
         *repository_problems(vault.root),
         *group_access.problems(vault.root),
         *hook_status.all_problems(vault, caller.cwd),
@@ -103,7 +101,8 @@ def doctor(
 
     def examine(now: IndexSession) -> tuple[DoctorResult, MissingTargetReport, list[Problem]]:
         renamed = project_file.name_mismatch_problems(vault, now.catalogue, caller.cwd)
-        examined = _examine_notes(vault, now, caller.now, {one.where for one in held})
+        held = {one.where for one in around if one.message.startswith(NOT_PUBLISHED)}
+        examined = _examine_notes(vault, now, caller.now, held)
         return examined, find_broken_links(vault.root, now), renamed
 
     examined, missing, renamed = query_index(vault, caller.progress, examine)
@@ -242,18 +241,6 @@ def _duplicate_topic_problems(catalogue: Catalogue) -> Iterator[Problem]:
     for path, id_, first, topic in duplicate_topics(catalogue, _MAX_LISTED):
         hint = f"{cortex_command('supersede', first, '--by', id_)}, or the other way round"
         yield Problem(path, f"has the topic {topic} of {first}", hint)
-
-
-def _unpublished_problems(root: str) -> list[Problem]:
-    """What the next sync would hold back; nothing where git cannot say what has changed."""
-    found: list[Problem] = []
-    if checkout.is_in_repository(root):
-        with suppress(CortexError):  # it is told of the repository
-            ours = [one.path for one in commit.list_changes(root) if one.kind != "D"]
-            found += publish_check.held_files(root, ours)
-            if not people_notes.why_not_shared(root, settings.load(root).notes):
-                found += people_notes.list_held(root, ["."])
-    return found
 
 
 def _personal_note_problems(catalogue: Catalogue, held: Container[str]) -> Iterator[Problem]:

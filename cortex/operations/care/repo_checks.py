@@ -10,7 +10,8 @@ from cortex.core.model.layout import is_among_briefings
 from cortex.core.model.note_status import decode_text
 from cortex.core.model.problem import CortexError, Problem, problem_of
 from cortex.core.redact.secrets import redact
-from cortex.operations.share import restore_displaced
+from cortex.operations.share import people_notes, restore_displaced
+from cortex.vault import publish_check, settings
 from cortex.vault.git import (
     checkout,
     commit,
@@ -46,6 +47,7 @@ def repository_problems(root: str) -> list[Problem]:
         _uncommitted_briefings,
         _leftover_autostash,
         _edited_events,
+        _held_back,
     )
     return [problem for check in checks for problem in _run_check(root, check)]
 
@@ -159,3 +161,12 @@ def _original_blobs(root: str) -> dict[str, str]:
     for meta, path in zip(fields[::2], fields[1::2], strict=False):
         first[os.fsdecode(path)] = first.get(os.fsdecode(path), "") or meta.split(b" ")[2].decode()
     return first
+
+
+def _held_back(root: str) -> list[Problem]:
+    """What the next sync will not publish."""
+    ours = [one.path for one in commit.list_changes(root) if one.kind != "D"]
+    found = publish_check.held_files(root, ours)
+    if not people_notes.why_not_shared(root, settings.load(root).notes):
+        found += people_notes.list_held(root, ["."])
+    return found
