@@ -215,28 +215,12 @@ def test_git_s_distrust_is_told_with_the_command_that_ends_it(shared) -> None:
     assert "committed" in ben.cortex(vault, "sync", "--no-push", ok=False)
 
 
-@pytest.mark.sampled(3)
-@pytest.mark.parametrize(
-    "left", ["a plain pull", "a plain commit", "git not shared", "the folder not shared", "no git"]
-)
+@pytest.mark.parametrize("left", ["git not shared", "the folder not shared", "no git"])
 def test_doctor_says_what_keeps_the_group_out_and_its_command_mends_it(left, shared) -> None:
     _, vault, _, ann, ben = shared
     ann.cortex(vault, "capture", "Decision: first, because somebody must be")
     ann.cortex(vault, "sync")
-    if left == "a plain pull":
-        ann.run(
-            code="mkdir events/2020 records/pattern; echo x > records/pattern/one.md; chmod g-w records",
-            cwd=vault,
-        )
-        expected = "3 more cannot be used by the whole group"
-    elif left == "a plain commit":
-        ann.run(code="rm -f .git/COMMIT_EDITMSG; git commit -qm plain --allow-empty", cwd=vault)
-        ben.cortex(vault, "capture", "Decision: in between, because git has left its message")
-        assert "cortex doctor says what the group may not use" in ben.cortex(
-            vault, "sync", ok=False
-        )
-        expected = "COMMIT_EDITMSG: cannot be used by the whole group"
-    elif left == "git not shared":
+    if left == "git not shared":
         ann.run(code="git config --unset core.sharedRepository; chmod -R g-ws .git", cwd=vault)
         expected = "is not shared by the group"
     elif left == "the folder not shared":

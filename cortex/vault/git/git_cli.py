@@ -174,7 +174,7 @@ def system_error(ran: GitResult, directory: str) -> CortexError | None:
                 where = os.path.dirname(path[1]) if path else directory
                 advice = hint.format(shell_quote(where))
                 if what == _PERMISSION_DENIED and files.is_group_shared(directory):
-                    advice = "cortex doctor says what the group may not use, and what mends that"
+                    advice = "as its owner: chmod g+rwX on it, and umask 002 from now on"
                 return CortexError(f"{what}; git says: {text.strip()}", advice)
     return None
 
