@@ -7,16 +7,16 @@ person lets through is remembered by a hash, in their state folder.
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterable
 from contextlib import suppress
 
+from cortex.core.model.layout import is_among_briefings
 from cortex.core.model.note_status import decode_text
 from cortex.core.model.problem import CortexError, Problem
 from cortex.core.model.relation import MEDIA_SUFFIXES
 from cortex.core.notes.scope import scope_of_one_person
 from cortex.core.redact.find_secrets import FoundSecret, find_secrets, mask_known_lines
-from cortex.core.text.shell_command import cortex_command
+from cortex.core.text.shell_command import cortex_command, option_words
 from cortex.core.text.strings import text_digest
 from cortex.vault import files
 from cortex.vault.git import git_cli, objects
@@ -28,9 +28,10 @@ MAX_BYTES = 4_000_000  # of a text that is looked through
 _OPAQUE_SUFFIXES = MEDIA_SUFFIXES - {"svg", "canvas", "base", "csv", "tsv"}  # no text
 _ALLOWED_FILE = "published"  # a hash a line
 _MAX_ALLOWED_BYTES = 4_000_000
+_TOO_LARGE = f"only {MAX_BYTES // 1_000_000} MB of a text are looked through"
 _MAX_LINES = 5  # that a message names
 _MAX_REMEMBERED = 50_000  # texts
-_OBJECT_RE = re.compile(rb"([0-9a-f]{40,64}) (.+)")
+_BATCH = 500  # texts that are read at once
 
 # By the hash of a file's path, text and published text what was found: it is asked for again at once.
 _looked_at: dict[int, tuple[list[FoundSecret], str]] = {}
@@ -39,38 +40,38 @@ _looked_at: dict[int, tuple[list[FoundSecret], str]] = {}
 def why_held(root: str, path: str, data: bytes, before: bytes | None = None) -> Problem | None:
     """Why a file must not be published as it stands, with its lines and the two ways on; None if it
     may. `data` are its first `MAX_BYTES`; `before` is what is published of it, None if nothing is."""
-    found, scope = _look_at(root, path, data, before)
-    is_cut = before is None and len(data) >= MAX_BYTES and _text_of(path, data)
-    if not (found or scope or is_cut):
+    found, waits_for = _look_at(root, path, data, before)
+    if not (found or waits_for):
         return None
     allowed = _read_allowed(root)
-    anyway = cortex_command("sync", "--publish", path)
-    if (scope or is_cut) and _path_digest(path) not in allowed:
-        limit = f"only {MAX_BYTES // 1_000_000} MB of a text are looked through"
-        message = f"{NOT_PUBLISHED}: {f'it says scope: {scope}' if scope else limit}"
-        home = f"{cortex_command('promote', path)} moves it to your own vault; " if scope else ""
-        return Problem(path, message, f"{home}{anyway} shares it all the same")
+    anyway = cortex_command("sync", *option_words("publish", path))
+    if waits_for and _waiver(path, waits_for) not in allowed:
+        home = f"{cortex_command('promote', path)} moves it to your own vault; "
+        hint = f"{'' if waits_for == _TOO_LARGE else home}{anyway} shares it all the same"
+        return Problem(path, f"{NOT_PUBLISHED}: {waits_for}", hint)
     known = allowed | (_digests(path, before) if found and before is not None else set())
     if not (new := [one for one in found if one.digest not in known]):
         return None
-    message = f"{NOT_PUBLISHED}: {_describe(new)}"
-    return Problem(path, message, f"take it out, then cortex sync; if it is no secret: {anyway}")
+    mend = "take it out" if not is_among_briefings(path) else "mend the note that it tells of"
+    hint = f"{mend}, then cortex sync; if it is no secret: {anyway}"
+    return Problem(path, f"{NOT_PUBLISHED}: {_describe(new)}", hint)
 
 
 def _look_at(
     root: str, path: str, data: bytes, before: bytes | None
 ) -> tuple[list[FoundSecret], str]:
-    """The secrets in what is new in a file, and the scope of one person that a new note says."""
+    """The secrets in what is new in a file, and why else it needs a person's word; mostly nothing."""
     key = hash((root, path, data, before))
     if key not in _looked_at:
-        text, scope = _text_of(path, data), ""
-        if before is not None:
-            text = mask_known_lines(text, decode_text(before), path)
-        elif path.endswith(".md") and (said := scope_of_one_person(text)):
-            scope = "" if is_own(Vault(root)) else said
+        text, old = _text_of(path, data), _text_of(path, before or b"")
+        said = scope_of_one_person(text) if path.lower().endswith((".md", ".markdown")) else ""
+        is_new = said and said != scope_of_one_person(old) and not is_own(Vault(root))
+        is_cut = text and before is None and len(data) >= MAX_BYTES
+        waits_for = f"it says scope: {said}" if is_new else _TOO_LARGE if is_cut else ""
+        text = text if before is None else mask_known_lines(text, old, path)
         if len(_looked_at) >= _MAX_REMEMBERED:
             _looked_at.clear()
-        _looked_at[key] = find_secrets(text, decode_text(os.fsencode(path))), scope
+        _looked_at[key] = find_secrets(text, decode_text(os.fsencode(path))), waits_for
     return _looked_at[key]
 
 
@@ -109,31 +110,28 @@ def held_files(root: str, paths: Iterable[str]) -> list[Problem]:
 def held_in_commits(root: str, theirs: str, push_remote: str) -> list[Problem]:
     """The files that a push would publish and that must not be, as `why_held` has them. `theirs` is
     the remote's commit, empty where it has none."""
+    top, prefix = objects.toplevel(root), objects.prefix(root)
+    words = ["log", "--format=", *objects.RAW, "--no-renames", "-m", "--root"]
+    raw = git_cli.run(top, [*words, *unpublished(theirs, push_remote), "--"], timeout=120.0)
+    known = objects.list_files(root, theirs) if theirs else {}
     found: dict[str, Problem] = {}
-    blobs = _unpublished_blobs(root, theirs, push_remote)
-    for some in objects.split_batches([*blobs]):
-        for blob, data in objects.read_blobs(root, some).items():
-            path = blobs[blob]
-            if problem := why_held(root, path, data[:MAX_BYTES]):
+    pairs = {(one.path, one.new_blob) for one in objects.list_raw(raw) if one.new_blob}
+    new = [one for one in sorted(pairs - known.items()) if one[0].startswith(prefix)]
+    for at in range(0, len(new), _BATCH):
+        some = [(os.fsdecode(path[len(prefix) :]), blob) for path, blob in new[at : at + _BATCH]]
+        texts = objects.read_blobs(root, [blob for _, blob in some])
+        for path, data in ((path, texts[blob][:MAX_BYTES]) for path, blob in some if blob in texts):
+            if problem := why_held(root, path, data):
                 before = objects.read_at_revision(root, theirs, path) if theirs else None
                 problem = problem if before is None else why_held(root, path, data, before)
             if problem:
-                found[path] = problem
+                found[path] = problem._replace(message=f"{problem.message}, in a commit")
     return [found[path] for path in sorted(found)]
 
 
-def _unpublished_blobs(root: str, theirs: str, push_remote: str) -> dict[str, str]:
-    """The objects below the vault that commits have and the remote has not, each with a path."""
-    known = [*([theirs] if theirs else []), f"--remotes={push_remote}"]
-    words = ["rev-list", "--objects", "HEAD", "--not", *known]
-    listed = git_cli.run(objects.toplevel(root), words, timeout=120.0)
-    prefix = objects.prefix(root)
-    paths: dict[str, str] = {}
-    for line in listed.split(b"\n"):
-        named = _OBJECT_RE.fullmatch(line)
-        if named and named[2].startswith(prefix):
-            paths[named[1].decode()] = os.fsdecode(named[2][len(prefix) :])
-    return paths
+def unpublished(theirs: str, push_remote: str) -> list[str]:
+    """What names to git the commits that a push would publish."""
+    return ["HEAD", "--not", *([theirs] if theirs else []), f"--remotes={push_remote}"]
 
 
 def allow(root: str, path: str) -> bool:
@@ -143,7 +141,9 @@ def allow(root: str, path: str) -> bool:
     found = [*objects.read_blobs(root, texts).values()]
     with suppress(CortexError, OSError):
         found.append(files.read(root, path, MAX_BYTES))
-    digests = {_path_digest(path)}.union(*(_digests(path, data) for data in found))
+    waits = (_look_at(root, path, data, None)[1] for data in found)
+    digests = {_waiver(path, why) for why in waits if why}
+    digests = digests.union(*(_digests(path, data) for data in found))
     if found:
         store.append(_allowed_path(root), "".join(f"{one}\n" for one in sorted(digests)).encode())
     return bool(found)
@@ -160,5 +160,5 @@ def _allowed_path(root: str) -> str:
     return os.path.join(Vault(root).state_folder(), _ALLOWED_FILE)
 
 
-def _path_digest(path: str) -> str:
-    return text_digest(f"path\0{path}")
+def _waiver(path: str, why: str) -> str:
+    return text_digest(f"{why}\0{path}")

@@ -23,6 +23,10 @@ SECRETS = {
     "a column of a list": ("p.csv", "site,user,password\nexample.com,ana,hunter22x", 2),
     "a column with a semicolon": ("p.csv", "name;pw\nana;tulip9river!", 2),
     "a value in the next line": ("a.md", "password:\n  hunter22x", 2),
+    "a name of two words": ("a.md", "- **API key:** 9f8e7d6c9f8e7d6c9f8e", 1),
+    "a short name": ("a.md", "wifi\npw = P4ssCSXqLoiv", 2),
+    "a heading": ("a.md", "## Password\n\nhunter22x", 3),
+    "a cell in quotes before it": ("p.csv", 'name,user,password\n"Mail, home",bob,P4ss3Vak1uDS', 2),
     "the name of the file": (f"keys/{AWS}.md", "nothing", 0),
 }  # fmt: skip
 PLAIN = {

@@ -170,8 +170,8 @@ def test_what_a_person_committed_is_looked_at_before_it_is_pushed(shared, tmp_pa
     assert sorted(one.where for one in done.held) == ["diary.md", "notes.md"]
     assert done.push == "failed"
     assert "nothing was pushed" in done.trouble
-    command = done.hint.partition("then ")[2].partition(" && cortex sync")[0]
-    git(shared.root, *command.split()[1:])
+    for command in done.hint.partition("then ")[2].split(" && ")[:2]:
+        git(shared.root, *command.split()[1:])
     Path(shared.root, "diary.md").unlink()
     done = run(shared)
     assert (done.held, done.trouble, done.push) == ((), "", "pushed")
@@ -191,11 +191,69 @@ def test_the_first_push_of_a_vault_gives_away_nothing_that_lay_in_it(tmp_path, g
     assert [one.where for one in done.held] == ["old.md"]
     assert not has_left(git, tmp_path, AWS)
     write(vault, "old.md", "One\n")
-    assert "git update-ref -d HEAD && git reset && cortex sync" in done.hint
+    assert "git branch before-sync && git update-ref -d HEAD && git reset && cort" in done.hint
     git(vault.root, "update-ref", "-d", "HEAD")
     git(vault.root, "reset", "-q")
     assert run(vault).push == "pushed"
     assert not has_left(git, tmp_path, AWS)
+
+
+def test_commits_are_looked_at_by_path_and_text(shared, tmp_path, git) -> None:
+    """One text may lie under a name that hides what it is, and a name may be the secret."""
+    (Path(shared.root) / "a.png").write_text(f"{AWS}\n")
+    (Path(shared.root) / "z.md").write_text(f"{AWS}\n")
+    diary = write(shared, "diary.md", "---\nscope: personal\n---\nWordone\n")
+    git(shared.root, "add", "-A")
+    git(shared.root, "commit", "-qm", "one")
+    diary.rename(diary.with_suffix(".txt"))
+    write(shared, "same.md", "")
+    write(shared, f"{GITHUB}.md", "")
+    git(shared.root, "add", "-A")
+    git(shared.root, "commit", "-qm", "two")
+    assert sorted(held(shared)) == ["diary.md", f"{GITHUB}.md", "z.md"]
+    named = {one.where for one in doctor(shared, caller_at("2026-11-21T10:00:00Z")).problems}
+    assert {"diary.md", "z.md"} <= named
+    assert not has_left(git, tmp_path, AWS)
+
+
+def test_a_new_branch_goes_back_to_what_the_remote_has(shared, git) -> None:
+    git(shared.root, "switch", "-qc", "feat")
+    write(shared, "s.md", f"{AWS}\n")
+    git(shared.root, "add", "-A")
+    git(shared.root, "commit", "-qm", "mine")
+    base = git(shared.root, "rev-parse", "HEAD~1").strip()
+    assert f"git reset {base[:12]} &&" in run(shared).hint
+
+
+def test_what_was_let_through_once_was_asked_about(shared) -> None:
+    note = write(shared, "todo.md", f"{AWS}\n")
+    assert held(shared, publish=("todo.md",)) == []
+    note.unlink()
+    assert held(shared) == []
+    write(shared, "todo.md", "---\nscope: personal\n---\nWordone\n")
+    assert held(shared) == ["todo.md"]
+
+
+def test_a_known_note_that_becomes_personal_is_held(shared, tmp_path, git) -> None:
+    note = write(shared, "notes.md", "One\n")
+    assert held(shared) == []
+    note.write_text("---\nscope: personal\n---\nWordone\n")
+    assert held(shared) == ["notes.md"]
+    assert not has_left(git, tmp_path, "Wordone")
+
+
+def test_the_hundred_and_first_is_found_too(shared) -> None:
+    rows = [f"site{n},ana,hunter{n}x9" for n in range(120)]
+    file = write(shared, "list.csv", "\n".join(["site,user,password", *rows, ""]))
+    assert held(shared, publish=("list.csv",)) == []
+    file.write_text(file.read_text() + "last,ana,tulip9river\n")
+    assert held(shared) == ["list.csv"]
+
+
+def test_files_are_let_through_by_an_option_each(shared, cortex) -> None:
+    for name in ("one.md", "two.md"):
+        write(shared, name, f"{AWS}\n")
+    assert cortex("sync", "--publish", "one.md", "--publish", "two.md").returncode == 0
 
 
 def test_a_personal_vault_may_publish_what_is_personal_but_no_secret(shared, tmp_path, git) -> None:

@@ -116,6 +116,16 @@ def test_from_the_first_save_on_it_lies_in_the_persons_own_vault(vault, scope, c
     assert printed.is_relative_to(default_vault_root())
 
 
+def test_no_agent_makes_what_is_personal_the_projects(shared) -> None:
+    file = Path(shared.root, "records/decision/my-way-k3f7q2.md")
+    file.write_text(PERSONAL)
+    here = caller_at(NOW, shared.root)
+    with pytest.raises(InvalidInputError, match="no agent shares it"):
+        update(shared, here._replace(source="mcp"), "my-way-k3f7q2", scope="project")
+    update(shared, here, "my-way-k3f7q2", scope="project")
+    assert "scope: project" in file.read_text()
+
+
 def test_what_a_model_calls_global_is_so_if_it_is_sure(vault) -> None:
     model = caller_at(NOW, vault.root)._replace(source="mcp")
     kept = save(vault, model, "Tea is hot", type="pattern", scope="global", confidence=0.8)

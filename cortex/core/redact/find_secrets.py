@@ -6,6 +6,7 @@ value stands in the next cell of a table, below it in a column, or in the next l
 
 from __future__ import annotations
 
+import csv
 import re
 from bisect import bisect_right
 from collections.abc import Iterator
@@ -33,8 +34,8 @@ _NAME_HINTS = (
 )  # fmt: skip
 _VALUE_RE = re.compile(r"(?=\S*\d)(?=\S*[^\W\d_])[^\s()\[\]{}<>|\"']{6,200}")
 _LISTS = ("csv", "tsv", "txt")  # the files in which a comma or a tab parts columns
-_MAX_SECRETS, _MAX_VALUES = 100, 1000  # of one file: nobody reads more
-_MAX_CELLS = 50  # of a row
+_MAX_VALUES, _MAX_CELLS, _MAX_CELL_CHARS = 10_000, 50, 300  # of a file; of a row; of a cell
+_MAX_NAME_CHARS = 60
 
 
 class FoundSecret(NamedTuple):
@@ -53,21 +54,21 @@ class FoundSecret(NamedTuple):
 def find_secrets(text: str, name: str = "") -> list[FoundSecret]:
     """What looks like a secret in a text and in the name of its file, by line, each once."""
     found = [FoundSecret(0, kind, name[start:end]) for start, end, kind in list_secrets(name)]
-    for start, end, kind in list_secrets(text)[:_MAX_SECRETS]:
-        found.append(FoundSecret(text.count("\n", 0, start) + 1, kind, text[start:end]))
+    line = at = 0
+    for start, end, kind in list_secrets(text):
+        line, at = line + text.count("\n", at, start), start
+        found.append(FoundSecret(line + 1, kind, text[start:end]))
     lines = text.split("\n")
-    more = [*_find_broken_tokens(lines)]
-    folded = text.lower()
-    if any(hint in folded for hint in _NAME_HINTS):
-        signs = "|\t;," if name.rpartition(".")[2].lower() in _LISTS else "|"
-        named = [*islice(_named_values(lines, signs), _MAX_VALUES)]
+    known = {one.text for one in found}
+    broken = _find_broken_tokens(lines)
+    found += [one for one in broken if not any(part in one.text for part in known)]
+    signs = "|\t;," if name.rpartition(".")[2].lower() in _LISTS else "|"
+    if named := [*islice(_named_values(lines, signs, _lines_with_hints(text)), _MAX_VALUES)]:
         judged = "\n".join(f'{kind}: "{value}"' for _, kind, value in named)
         for start, _, _ in list_secrets(judged):
             line, _, value = named[judged.count("\n", 0, start)]
-            more.append(FoundSecret(line, "assigned-secret", value))
-    known = [one.text for one in found]
-    found += [one for one in more if not any(each in one.text for each in known)]
-    return sorted(dict.fromkeys(found))[:_MAX_SECRETS]
+            found += [FoundSecret(line, "assigned-secret", value)] if value not in known else []
+    return sorted(dict.fromkeys(found))
 
 
 def mask_known_lines(text: str, known: str, name: str) -> str:
@@ -115,29 +116,51 @@ def _broken_words(lines: list[str]) -> Iterator[list[tuple[int, str]]]:
             parts = [(number, words[-1].rstrip("\\"))]
 
 
-def _named_values(lines: list[str], signs: str) -> Iterator[tuple[int, str, str]]:
-    """What may be a secret and stands beside its name in a table, below it in a column, or in the line
-    after it, with its line and name. `signs` part the cells of a row."""
+def _lines_with_hints(text: str) -> set[int]:
+    """The numbers of the lines in which a name may stand."""
+    folded = text.lower()
+    hints = [hint for hint in _NAME_HINTS if hint in folded]
+    lines = enumerate(folded.split("\n") if hints else (), 1)
+    return {number for number, line in lines if any(hint in line for hint in hints)}
+
+
+def _named_values(lines: list[str], signs: str, hinted: set[int]) -> Iterator[tuple[int, str, str]]:
+    """What may be a secret and stands behind its name, beside it in a table, below it in a column, or
+    in the next line with a text, with its line and name. `signs` part the cells of a row, and names
+    stand in the lines `hinted`."""
     columns: dict[int, str] = {}  # of the table that is read: what its heads name
     sign = waiting = ""
     for number, line in enumerate(lines, 1):
         if sign and sign not in line:
             columns, sign = {}, ""
+        if not (columns or waiting or number in hinted):
+            continue
         sign = sign or next((each for each in signs if each in line), "")
-        cells = [_bare(cell) for cell in line.split(sign, _MAX_CELLS)] if sign else []
+        cells = [_bare(cell) for cell in _cells(line, sign)] if sign else []
         values = [(columns[at], cells[at]) for at in columns if at < len(cells)]
-        if waiting:
-            values.append((waiting, _bare(line)))
         names = {at: kind for at, cell in enumerate(cells) if (kind := _secret_kind(cell))}
         if sign == "|":  # a list of names, say, is a row too
             values += [(kind, cells[at + 1]) for at, kind in names.items() if at + 1 < len(cells)]
         columns = columns or names
-        waiting = _secret_kind(_bare(line)) if line.rstrip()[-1:] in (":", "=") else ""
+        ends = [at for mark in ":=" if (at := line.find(mark, 0, _MAX_NAME_CHARS)) >= 0]
+        end = min(ends, default=_MAX_NAME_CHARS)
+        head, value = line[:end], line[end:]
+        kind = _secret_kind(_bare(head))
+        values += [(kind or waiting, _bare(value if kind else line))] if kind or waiting else []
+        is_name = kind and not _bare(value) and (value or line[:1] == "#")
+        waiting = kind if is_name else "" if line.strip() else waiting
         yield from ((number, *one) for one in values if _VALUE_RE.fullmatch(one[1]))
 
 
+def _cells(line: str, sign: str) -> list[str]:
+    """The cells of a row; in a list a cell in quotes may hold the sign that parts them."""
+    if '"' in line and sign != "|":
+        return next(csv.reader([line], delimiter=sign), [])[:_MAX_CELLS]
+    return line.split(sign, _MAX_CELLS)
+
+
 def _bare(cell: str) -> str:
-    return cell.strip(" \t\r\"'`*_:=>-")
+    return cell[:_MAX_CELL_CHARS].strip(" \t\r\"'`*_:=>#+-")
 
 
 def _secret_kind(cell: str) -> str:

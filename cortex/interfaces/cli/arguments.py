@@ -56,7 +56,9 @@ def parse(declared: Declaration, words: Sequence[str]) -> dict[str, object] | No
         elif word in HELP_FLAGS:
             return None
         elif option := options.get(flag):
-            values[option.name] = _option_value(declared, option, rest, value if equals else None)
+            said = _option_value(declared, option, rest, value if equals else None)
+            is_more = is_list(option) and option.name in values
+            values[option.name] = f"{values[option.name]},{said}" if is_more else said
         elif is_query and not word.startswith("--"):
             given.append(word)  # excludes a word
         else:

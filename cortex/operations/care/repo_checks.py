@@ -20,6 +20,7 @@ from cortex.vault.git import (
     git_locks,
     merging,
     objects,
+    remotes,
     repository,
     work_tree,
 )
@@ -164,9 +165,13 @@ def _original_blobs(root: str) -> dict[str, str]:
 
 
 def _held_back(root: str) -> list[Problem]:
-    """What the next sync will not publish."""
+    """What the next sync will not publish, in files and in commits."""
     ours = [one.path for one in commit.list_changes(root) if one.kind != "D"]
     found = publish_check.held_files(root, ours)
     if not people_notes.why_not_shared(root, settings.load(root).notes):
         found += people_notes.list_held(root, ["."])
-    return found
+    with suppress(CortexError):  # there is no remote, or nobody knows which
+        up = remotes.find_upstream(root)
+        theirs = git_cli.find_commit(root, f"refs/remotes/{up.remote}/{up.remote_branch}")
+        found += publish_check.held_in_commits(root, theirs, up.push_remote)
+    return list({one.where: one for one in found}.values())

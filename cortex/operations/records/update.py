@@ -178,6 +178,10 @@ def _edit_and_undo(
     vault: Vault, caller: Caller, asked: _UpdateRequest, note: Note, row: NoteRow
 ) -> Edited:
     """The edited note, the command that undoes it, and a hint for what that cannot bring back."""
+    is_personal = note.get("scope") in ONE_PERSONS_SCOPES
+    if is_personal and asked.fields.get("scope") == "project" and caller.source == "mcp":
+        hint = f"{cortex_command('update', row.id, '--scope', 'project')}, typed by a person"
+        raise InvalidInputError(f"{row.id} is {note.get('scope')}, and no agent shares it", hint)
     changed, before = _with_asked_fields(note, asked, row, caller.now)
     if asked.reviewed or asked.body or "title" in asked.fields:
         changed = without_lost_texts(changed)

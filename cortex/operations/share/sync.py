@@ -55,7 +55,6 @@ _MAX_MERGE_ATTEMPTS = 3  # of a merge, when something of ours is written between
 _MAX_STEPS = {"rebase": 10_000, "merge": 5}  # commits of one rebase; looks at what one merge left
 _MERGE_FLAGS = ("--quiet", "--no-edit", "--no-autostash", "--no-squash", "--ff")
 _EXTRACTED_RE = re.compile(rb"(?m)^  layer: (?:keyword|passage|distilled)\r?$")
-_TAKE_OUT = "take it out of the file and of its commits"
 _MIN_MASS_REMOVAL = 5  # notes; fewer may go unasked however small the vault
 
 
@@ -405,6 +404,8 @@ class _SyncRun:
                 ahead, _ = self._count_ahead_behind(theirs)
             if self.is_push_off:
                 self.push, self.unsent = "off", ahead
+                held = publish_check.held_in_commits(self.root, theirs, up.push_remote)
+                self.held |= {one.where: one for one in held}
                 return
             if not ahead:
                 self.push = "nothing"
@@ -448,19 +449,22 @@ class _SyncRun:
     def _refuse_to_publish(self, up: Upstream, theirs: str) -> None:
         """Raise `CortexError` if commits hold what must not be published, by whomever they were made."""
         held = publish_check.held_in_commits(self.root, theirs, up.push_remote)
+        self.held |= {one.where: one for one in held}
         if not held:
             return
-        self.held |= {
-            one.where: one._replace(hint=one.hint.replace("take it out", _TAKE_OUT)) for one in held
-        }
         self.push = "failed"
-        base = git_cli.line(self.root, ["merge-base", "HEAD", theirs])[:12] if theirs else ""
-        anew = f"git reset {base}" if base else "git update-ref -d HEAD && git reset"
-        noun = "a file" if len(held) == 1 else f"{len(held)} files"
-        raise CortexError(
-            f"nothing was pushed: commits that are not on {up.push_remote} hold {noun} to be mended first",
-            f"mend them, then {anew} && cortex sync commits anew what stands here",
-        )
+        words = ["rev-list", "--first-parent", *publish_check.unpublished(theirs, up.push_remote)]
+        mine = git_cli.run(self.root, words).decode().split()
+        base = git_cli.find_commit(self.root, f"{mine[-1]}^")[:12]
+        back = f"git reset {base}" if base else "git update-ref -d HEAD && git reset"
+        hint = "rewrite them: git rebase -i"
+        if objects.toplevel(self.root) == self.root:
+            hint = (
+                f"mend the files, then git branch before-sync && {back} && cortex sync: your notes are"
+                " committed anew, other files wait for you, and before-sync has the old commits"
+            )
+        count = f"{len(mine)} commit{'s' * (len(mine) != 1)}"
+        raise CortexError(f"nothing was pushed: {count} must not be, as they stand", hint)
 
     def _refuse_what_was_left_out(self, theirs: str) -> None:
         """Raise `CortexError` if the remote has changed a note of ours that could not be committed:
