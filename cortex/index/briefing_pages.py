@@ -33,7 +33,7 @@ _SHARED_FOLDERS = ("records", "sessions")
 _GLOBAL_NOTES = "SELECT path FROM note WHERE scope = 'global' AND tier < 2"
 
 _OF_A_PAGE_RE = re.compile(rb"(?m)^(?:type: briefing|generator: \d+)\r?$|<!-- cx ")
-_LINK_RE = re.compile(r"\[\[([^|\]]+)\|")
+_LINK_RE = re.compile(r"\[\[([^|\[\]]+)\|")
 _OWN_NOTE = (
     "is a note of your own where Cortex keeps a page, and stays",
     "give it another name or folder, then cortex heal",

@@ -22,7 +22,7 @@ from cortex.vault.obsidian import template_folders
 _TICK_NS, _COARSE_TICK_NS = 50_000_000, 2_000_000_000
 TEMPLATE_MARK = "t"  # at the end of a stamp: the note lies in a folder of templates
 _MAX_CONFIG_BYTES = 64_000
-_EXCLUDES_FILE_RE = re.compile(rb'(?im)^\s*excludesfile\s*=\s*"?([^"\n]+)')
+_EXCLUDES_FILE_RE = re.compile(rb'(?im)^[ \t]*+excludesfile\s*=\s*"?([^"\n]+)')
 RULES_FILE = ".gitignore"
 _COPY_HINT = "put a copy of the file in its place"
 _STRAY_SUFFIXES = (".toc", ".seg", TEMP_SUFFIX)  # files of a search index, and half-written ones

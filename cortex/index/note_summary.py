@@ -17,6 +17,7 @@ from cortex.core.extract.own_items import (
     own_items,
     own_kind,
 )
+from cortex.core.markdown.bound import minutes_part, structured_part
 from cortex.core.markdown.scan import MarkdownScan, conflict_marker_line, scan, title_of
 from cortex.core.minutes.ticked_tasks import done_action_ids
 from cortex.core.model.event import DISTILLED, is_event_id, raw_content
@@ -149,7 +150,7 @@ def _summarize(note: notes.Note, path: str, mtime: int) -> tuple[NoteSummary, Ma
         if from_events
         else _digest_of_minutes(body, source.type, tier),
         body=body,
-        problems=problems,
+        problems=(*problems, *_long_problems(note, path, body)),
         briefing_items=() if is_trail else tuple(item_lines_of(source)),
         scope=source.scope,
         topic=source.topic,
@@ -236,7 +237,7 @@ def _event_title(note: notes.Note, tier: int) -> str:
         return ""
     from cortex.core.model.session_asks import as_title, subjects_of  # noqa: PLC0415  2 ms of patterns
 
-    turn = parse_turn_summary(raw_content(note.text) or "")
+    turn = parse_turn_summary(structured_part(raw_content(note.text) or ""))
     said = utterances(turn.message)
     asked = [one.text for one in said if one.role == USER and not one.about]
     for subject in (subject for text in asked for subject in subjects_of(text)):
@@ -268,6 +269,16 @@ def _merge_problems(note: notes.Note, path: str, body: str) -> list[Problem]:
         message = "a merge left a choice to a person: see merge_conflicts in its frontmatter"
         return [Problem(path, message, "choose, then delete the lines of merge_conflicts")]
     return []
+
+
+def _long_problems(note: notes.Note, path: str, text: str) -> list[Problem]:
+    """The problem of a text of which not all is read for what it says."""
+    part = minutes_part(text) if note.get("type") == "meeting" else structured_part(text)
+    if len(part) == len(text) or _is_page(note, path):
+        return []
+    where = f"{path}:{note.body_start_line + part.count(chr(10))}"
+    message = "is too long: from here on it is searched, but not read for links, tasks and records"
+    return [Problem(where, message, "split the note, or save what matters of it")]
 
 
 def _session_of(note: notes.Note) -> str:

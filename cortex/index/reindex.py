@@ -232,7 +232,7 @@ def make_documents(number: int, card: NoteSummary) -> list[Document]:
         {"number": number, "tier": card.tier, "part": place, "body": one.text}
         | {"around": one.around or None}
         | (first if place == 0 else {})
-        for place, one in enumerate(passages(card.body) or [TextPassage(0, "", "")])
+        for place, one in enumerate(passages(card.body) or (TextPassage(0, "", ""),))
     ]
 
 

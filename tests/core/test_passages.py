@@ -29,7 +29,7 @@ def test_a_short_text_is_one_passage_and_an_empty_one_is_none() -> None:
     assert [one.text for one in passages("\n# Carts\n\nKept in SQLite.\n")] == [
         "# Carts\n\nKept in SQLite."
     ]
-    assert passages("") == passages("\n\n---\n* * *\n") == []
+    assert passages("") == passages("\n\n---\n* * *\n") == ()
 
 
 def test_a_long_text_is_cut_at_headings_and_blank_lines_and_knows_what_is_above() -> None:

@@ -17,6 +17,7 @@ from cortex.core.briefing.pages import (
     heading_of,
 )
 from cortex.core.markdown.blocks import Task
+from cortex.core.markdown.bound import structured_part
 from cortex.core.model.generated_text import outcome_of
 from cortex.core.model.layout import BRIEFINGS_FOLDER, Layout
 from cortex.core.model.note_status import DONE_STATUSES, SET_ASIDE_STATUSES
@@ -117,7 +118,7 @@ def item_lines_of(note: ItemSource) -> Iterator[tuple[BriefingPage, ItemLine]]:
 def extract_reason(body: str, title: str) -> str:
     """What follows `Why`, `Reason` or `Because` on a line, else what follows the title."""
     # A checkout may have changed the line ends, and a page is the same everywhere.
-    body = body.replace("\r\n", "\n").replace("\r", "\n")
+    body = structured_part(body.replace("\r\n", "\n").replace("\r", "\n"))
     paragraphs = [
         part.removeprefix("> ")  # of minutes: what was said
         for part in re.split(r"\n[ \t]*\n", body.strip())

@@ -20,8 +20,7 @@ _KIND_BY_WORD = {
     "meeting": MEETING, "meetings": MEETING, "minutes": MEETING,
 }  # fmt: skip
 _DECISION_TAG_RE = re.compile(r"(?<!\S)#(?:decisions?|adr)(?:/[\w/-]+)?(?![\w-])", re.IGNORECASE)
-# Tags that begin or end a line; a tag among the words is one of them.
-_OUTER_TAGS_RE = re.compile(r"^(?:#[^\s#]+\s+)+|(?:\s+#[^\s#]+)+\s*$")
+_TAG_RE = re.compile(r"#[^\s#]+")
 _WIKILINK_RE = re.compile(r"\[\[(?:[^\[\]|]*\|)?([^\[\]|]+)\]\]")
 _DAY_RE = re.compile(r"\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])(?!\d)")
 _DAY_IN_NAME_RE = re.compile(r"(?:^|[/_ -])(\d{4}-\d\d-\d\d)(?=[_ .-]|$)")
@@ -29,7 +28,7 @@ _DAY_IN_NAME_RE = re.compile(r"(?:^|[/_ -])(\d{4}-\d\d-\d\d)(?=[_ .-]|$)")
 _PLACEHOLDER_RE = re.compile(
     rb"\{\{(?:title|date|time)(?::[^{}\n]*)?\}\}|<%[-_*+]?[ \t]*(?:tp\b|\*)"
 )
-_CODE_RE = re.compile(rb"^(```+|~~~+).*?^\1|`[^`\n]*`", re.MULTILINE | re.DOTALL)
+_CODE_RE = re.compile(rb"^(`{3,}+|~{3,}+).*?^\1|`[^`\n]*`", re.MULTILINE | re.DOTALL)
 _TYPES_OF_OURS = (*RECORD_TYPES, "session")  # of notes with an id
 _CLOSED_MARKS = "xX-"  # of a task; every other one is open: `/` is begun, `>` put off
 _MAX_TEXT_CHARS, _MAX_ITEMS = 200, 500  # of an item; of a note
@@ -99,9 +98,19 @@ def _tagged_lines(note: Note, scanned: MarkdownScan, title: str, day: str) -> It
     for paragraph, first in parse_blocks(note.text, note.body_start_line).texts:
         for number, line in enumerate(paragraph.split("\n"), first):
             if number not in tasks and _DECISION_TAG_RE.search(line):
-                text = one_line(_DECISION_TAG_RE.sub("", _OUTER_TAGS_RE.sub("", line)))
-                text = plain_text(text.lstrip("#"))
+                text = _DECISION_TAG_RE.sub("", _without_outer_tags(line))
+                text = plain_text(one_line(text).lstrip("#"))
                 yield OwnItem(DECISION, number, text or title, "", day)
+
+
+def _without_outer_tags(line: str) -> str:
+    """A line without the tags that begin or end it; a tag among the words is one of them."""
+    words = line.split()
+    begin = next((at for at, word in enumerate(words[:-1]) if not _TAG_RE.fullmatch(word)), -1)
+    words = words[begin:]
+    while len(words) > 1 and _TAG_RE.fullmatch(words[-1]):
+        words.pop()
+    return " ".join(words)
 
 
 def _iter_tasks(scanned: MarkdownScan) -> Iterator[OwnItem]:

@@ -18,7 +18,7 @@ _MAX_PASSAGES = 400  # of one turn
 _MAX_PROMPT_CHARS = 400  # of a prompt that is one passage; of a longer one each line is
 _LONG_PROMPT_CHARS = 1500  # of one that is mostly pasted
 _MAX_CONTEXT_CHARS = 300  # of what was said before and after
-_HEADING_RE = re.compile(r"#{1,6}[ \t]+(?P<text>\S.*?)[ \t#]*$")
+_HEADING_RE = re.compile(r"#{1,6}[ \t]+(?P<text>\S(?:.*[^ \t#\n])?)[ \t#]*$")
 _BOLD_LINE_RE = re.compile(
     r"(?:\d{1,2}[.)][ \t]+)?(?:\*\*|__)(?P<text>[^*_\n]{2,90})(?:\*\*|__):?$"
 )

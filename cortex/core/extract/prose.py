@@ -29,8 +29,8 @@ _SINCE_RE = re.compile(
     r",? (?:since|so that|as (?:it|they)(?! (?:is|are|was|were|stands?)\b)) ", re.IGNORECASE
 )
 PLACEHOLDER_RE = re.compile(
-    r"(?:<[^<>\n]{0,80}>|\{[^{}\n]{0,80}\}|\.{2,}|…|(?:some |your |the )?(?:text|type|content"
-    r"|fact)(?: here)?|[\W_]*)[.\s]*",
+    r"(?:<[^<>\n]{0,80}>|\{[^{}\n]{0,80}\}|\.{2,}+|…|(?:some |your |the )?(?:text|type|content"
+    r"|fact)(?: here)?|[\W_]*+)[.\s]*+",
     re.IGNORECASE,
 )
 """What stands in a template where somebody is to write something."""

@@ -8,7 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
+from itertools import chain
 
+from cortex.core.markdown.bound import structured_part
 from cortex.core.model.turn_summary import ACTIVITY_MARK, MESSAGE_BREAK
 from cortex.core.text.value import NamedTuple
 
@@ -17,10 +20,11 @@ _WHOLE_CHARS = 1200  # a text that is no longer is one passage
 _MIN_CHARS = 600  # of a passage before a heading or a message ends it
 _LEAD_CHARS = 150  # of a heading or a short sentence, which stays with what follows it
 _MAX_BLOCK_CHARS = 1350  # of a paragraph, which a longer one is cut to
-_AROUND_CHARS = 300  # of what was asked
-_HEADING_RE = re.compile(r" {0,3}(#{1,6})[ \t]+(.*?)[ \t#]*$")
+_AROUND_CHARS = 300  # of what was asked; of a title or heading
+_HEADING_RE = re.compile(r" {0,3}(#{1,6})[ \t]++((?:.*[^ \t#\n])?)[ \t#]*$")
 _CALLOUT_RE = re.compile(r"> ?\[!(user|answer)\][ \t]?", re.IGNORECASE)
-_CUT_RE = re.compile(r"(?<=[.!?;:])\s|\n|(?<=[\u3002\uff01\uff1f])")
+# Up to the last place where a piece of a text may end.
+_LAST_CUT_RE = re.compile(r".*(?:(?<=[.!?;:])\s|\n|(?<=[\u3002\uff01\uff1f]))", re.DOTALL)
 _SESSION_TITLE_RE = re.compile(r"\nTitle:\n\n- ([^\n]*)\s*$")
 _RAW_HEADING = "raw content"  # of every event
 
@@ -41,45 +45,51 @@ class _TextBlock(NamedTuple):
     kind: str = ""  # heading, ask, break or nothing
 
 
-def passages(text: str) -> list[TextPassage]:
+@lru_cache(maxsize=1)  # the index asks for the documents of a note, then for its vectors' keys
+def passages(text: str) -> tuple[TextPassage, ...]:
     """The passages of a note's text, in their order; none of a text without letters."""
+    return tuple(iter_passages(text))
+
+
+def iter_passages(text: str) -> Iterator[TextPassage]:
+    """The same, one after the other."""
     title, text = split_session_title(text)
-    found: list[TextPassage] = []
     headings: list[tuple[int, str]] = []  # level and text of those above
     asked = around = ""
     held: list[_TextBlock] = []
     size = 0
     is_short = len(text) <= _WHOLE_CHARS
 
-    def flush() -> None:
-        nonlocal size
-        joined = "\n\n".join(block.text for block in held)
-        if any(map(str.isalnum, joined)):
-            found.append(TextPassage(held[0].line, joined, around))
-        held.clear()
-        size = 0
-
-    for block in _iter_blocks(text):
+    part = structured_part(text)
+    rest = _TextBlock(part.count("\n"), text[len(part) :])
+    for block in chain(_iter_blocks(part), _cut(rest) if rest.text else ()):
         begins_part = block.kind in ("heading", "break")
         is_next = (block.kind == "ask" and size > 1) or (begins_part and size >= _MIN_CHARS)
         is_full = size >= _LEAD_CHARS and size + len(block.text) > PASSAGE_CHARS
         if held and not is_short and (is_next or is_full):
-            flush()
+            yield from _join(held, around)
+            held, size = [], 0
         if not held:
             around = "\n".join([title, *(words for _, words in headings), asked]).strip()
         if block.kind == "heading":
             match = _HEADING_RE.match(block.text)
             assert match is not None
             level = len(match[1])
-            headings = [one for one in headings if one[0] < level] + [(level, match[2])]
+            headings = [one for one in headings if one[0] < level]
+            headings.append((level, match[2][:_AROUND_CHARS]))
         elif block.kind == "ask":
             asked = block.text[:_AROUND_CHARS]
         if block.kind != "break":
             held.append(block)
             size += len(block.text) + 2
-    if held:
-        flush()
-    return found
+    yield from _join(held, around)
+
+
+def _join(held: list[_TextBlock], around: str) -> Iterator[TextPassage]:
+    """The passage of these blocks, if it says anything."""
+    joined = "\n\n".join(block.text for block in held)
+    if any(map(str.isalnum, joined)):
+        yield TextPassage(held[0].line, joined, around)
 
 
 def split_session_title(text: str) -> tuple[str, str]:
@@ -87,7 +97,7 @@ def split_session_title(text: str) -> tuple[str, str]:
     if ACTIVITY_MARK not in text:
         return "", text
     found = _SESSION_TITLE_RE.search(text, text.index(ACTIVITY_MARK))
-    return (found[1], text[: found.start()]) if found else ("", text)
+    return (found[1][:_AROUND_CHARS], text[: found.start()]) if found else ("", text)
 
 
 def _iter_blocks(text: str) -> Iterator[_TextBlock]:
@@ -95,9 +105,11 @@ def _iter_blocks(text: str) -> Iterator[_TextBlock]:
     is_ask = False
     for number, raw in enumerate((*text.split("\n"), "")):
         line = raw
-        callout = _CALLOUT_RE.match(line)
-        is_heading = line.lstrip(" ").startswith("#") and _HEADING_RE.match(line)
-        if lines and (callout or is_heading or not line.strip() or line == MESSAGE_BREAK):
+        first = line.lstrip(" ")[:1]
+        callout = _CALLOUT_RE.match(line) if first == ">" else None
+        is_heading = _HEADING_RE.match(line) if first == "#" else None
+        is_blank = not first or line.isspace()
+        if lines and (is_blank or callout or is_heading or line == MESSAGE_BREAK):
             yield from _cut(_TextBlock(begin, "\n".join(lines), "ask" if is_ask else ""))
             lines, is_ask = [], False
         if callout:
@@ -117,11 +129,12 @@ def _iter_blocks(text: str) -> Iterator[_TextBlock]:
 
 def _cut(block: _TextBlock) -> Iterator[_TextBlock]:
     """The block, in pieces if it is longer than a passage may be; cut behind sentences or lines."""
-    rest, line = block.text, block.line
-    while len(rest) > _MAX_BLOCK_CHARS:
-        cuts = [one.end() for one in _CUT_RE.finditer(rest, _MIN_CHARS, PASSAGE_CHARS)]
-        end = cuts[-1] if cuts else rest.rfind(" ", _MIN_CHARS, PASSAGE_CHARS) + 1 or PASSAGE_CHARS
-        yield _TextBlock(line, rest[:end], block.kind)
-        line += rest.count("\n", 0, end)
-        rest = rest[end:]
-    yield _TextBlock(line, rest, block.kind)
+    text, line, start = block.text, block.line, 0
+    while len(text) - start > _MAX_BLOCK_CHARS:
+        first, last = start + _MIN_CHARS, start + PASSAGE_CHARS
+        cut = _LAST_CUT_RE.match(text, first, last)
+        end = cut.end() if cut else text.rfind(" ", first, last) + 1 or last
+        yield _TextBlock(line, text[start:end], block.kind)
+        line += text.count("\n", start, end)
+        start = end
+    yield _TextBlock(line, text[start:], block.kind)

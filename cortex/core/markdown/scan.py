@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from cortex.core.markdown.blocks import BlockParser, Heading, Task
+from cortex.core.markdown.bound import structured_part
 from cortex.core.markdown.inline import InlineParser, Link, Tag
 
 
@@ -21,7 +22,8 @@ class MarkdownScan(NamedTuple):
 
 
 def scan(body: str, first_line: int = 1) -> MarkdownScan:
-    """Headings, links, tags and tasks of `body`, which begins on line `first_line` of its file."""
+    """Headings, links, tags and tasks of `body`, which begins on line `first_line` of its file; of
+    more than `structured_part` gives none."""
     blocks = parse_blocks(body, first_line)
     inline = InlineParser(blocks.definitions)
     for text, line_number in blocks.texts:
@@ -33,7 +35,7 @@ def scan(body: str, first_line: int = 1) -> MarkdownScan:
 def parse_blocks(body: str, first_line: int = 1) -> BlockParser:
     """The parsed blocks of `body`; `texts` are its lines outside of code, with their numbers."""
     blocks = BlockParser(first_line)
-    for line in _split_lines(body):
+    for line in _split_lines(structured_part(body)):
         blocks.feed(line)
     blocks.end()
     return blocks
@@ -51,11 +53,13 @@ def conflict_marker_line(text: str) -> int | None:
     if "<<<<<<< " not in text or "\n=======" not in text or "\n>>>>>>>" not in text:
         return None
     blocks = BlockParser(1)
+    last_read = structured_part(text).count("\n") + 1
     begun: int | None = None
     parted = False
     for number, line in enumerate(_split_lines(text), 1):
-        blocks.feed(line)
         if begun is None:
+            if number <= last_read:
+                blocks.feed(line)
             if line.startswith("<<<<<<< ") and not blocks.in_fence:
                 begun = number
         elif not parted:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
 
-from cortex.core.markdown.passages import passages, split_session_title
+from cortex.core.markdown.passages import iter_passages, split_session_title
 from cortex.core.model.note_status import MATCH_END, MATCH_START
 from cortex.core.text.tokenizer import fold_accents
 from cortex.core.text.value import NamedTuple
 
 MAX_CHARS = 400  # characters: two or three sentences, enough to read the answer
+_MAX_SENTENCES, _MAX_WINDOW = 1000, 12  # that are looked at; that are weighed together
 _MAX_LINE_CHARS = 300  # of a line that shows how a note begins
 _FRONTMATTER_RE = re.compile(r"---[ \t]*\r?\n(?:[^\n]*\n){0,1000}?---[ \t]*(?:\r?\n|$)")
 _CALLOUT_RE = re.compile(r"^(?:> ?)+(?:\[!\w+\][ \t]?)?")
@@ -66,11 +68,13 @@ def best_excerpt(
     lines = body.split("\n")
     begin, end = 0, len(lines)
     if wanted and part >= 0:
-        places = [one.line for one in passages(body)]
+        places = [one.line for one in islice(iter_passages(body), part + 2)]
         if part < len(places):
             begin = places[part]
             end = max(begin + 1, (*places, end)[part + 1])
-    units = list(_sentences(lines[begin:end], first + begin))
+    units = list(
+        islice(_sentences(lines[begin:end], first + begin), _MAX_SENTENCES if wanted else 1)
+    )
     if not units:
         return Snippet(first, "")
     if wanted is None:
@@ -104,8 +108,10 @@ def _best_window(units: Sequence[Snippet], wanted: Wanted, limit: int) -> tuple[
     held = [wanted.found_in(one.text) for one in units]
     best, most = (0, 1), (0.0, 0)
     for begin in range(len(units)):
+        if not held[begin]:
+            continue
         size, seen = 0, dict[str, float]()
-        for end in range(begin, len(units)):
+        for end in range(begin, min(begin + _MAX_WINDOW, len(units))):
             size += len(units[end].text) + 1
             if end > begin and size > limit:
                 break

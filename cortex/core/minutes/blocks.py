@@ -14,7 +14,7 @@ from typing import NamedTuple
 from markdown_it import MarkdownIt
 from markdown_it.tree import SyntaxTreeNode
 
-MAX_CHARS = 256 * 1024  # characters
+from cortex.core.markdown.bound import minutes_part
 
 _BULLET_RE = re.compile(r"(?m)^([ \t]{0,12})(?:[•·▪◦‣–][ \t]|-(?=[^\W\d_])|\*(?=[^\W\d_][^*\n]*$))")
 _TILDE_HEADING_RE = re.compile(r"(?m)^(\S[^\n]*)\n~{5,}[ \t]*$")
@@ -32,8 +32,9 @@ _FRONTMATTER_KEY_RE = re.compile(r"(?m)^(?=[^\W\d_])")
 _DEFINITION_RE = re.compile(r"(?m)^([^\W\d_][\w -]{1,30})\r?\n:[ ]{1,3}(?=\S)")
 
 _FIELD_RE = re.compile(r"[*_]{0,3}([^\W\d_][^:*_\n]{0,30})[*_]{0,3}[ ]?::?[*_]{0,3}(?:[ \t]+|$)")
-_HTML_TEXT_RE = re.compile(r"(?is)<(h[1-6]|li|p)\b[^<>]{0,500}>(.{0,3000}?)</\1>")
-_HTML_CELL_RE = re.compile(r"(?is)<t[hd]\b[^<>]{0,500}>(.{0,3000}?)</t[hd]>")
+_HTML_TEXT_RE = re.compile(r"(?i)<(h[1-6]|li|p)\b[^<>]{0,500}>")
+_HTML_CELL_RE = re.compile(r"(?i)<(t[hd])\b[^<>]{0,500}>")
+_MAX_ELEMENT_CHARS = 3000
 _PARSER = MarkdownIt("commonmark").enable("table").disable(["reference"])
 _PAD_PARSER = MarkdownIt("commonmark").enable("table").disable(["reference", "code"])
 for _parser in (_PARSER, _PAD_PARSER):
@@ -63,9 +64,9 @@ class Block(NamedTuple):
 
 
 def parse_blocks(text: str) -> list[Block]:
-    """The blocks of the first 256 KB (262,144 characters). Each key of a frontmatter is a heading
-    of level 6. Nesting deeper than 20 is not read."""
-    text = text[:MAX_CHARS].removeprefix("\ufeff")
+    """The blocks of what `minutes_part` gives. Each key of a frontmatter is a heading of level 6.
+    Nesting deeper than 20 is not read."""
+    text = minutes_part(text).removeprefix("\ufeff")
     end = _FRONTMATTER_END_RE.search(text, 3, 8192) if text.startswith("---") else None
     front = end.start() + 1 if end else 0
     # A rule of tildes is a fence of code in markdown, and draws a heading in reStructuredText.
@@ -103,16 +104,27 @@ def _iter_blocks(node: SyntaxTreeNode) -> Iterator[Block]:
 
 def _html_blocks(text: str, first: int) -> Iterator[Block]:
     """The headings, items, paragraphs and tables of a block of HTML, all on its first line."""
-    rows = [_HTML_CELL_RE.findall(row) for row in re.split(r"(?i)<tr\b", text)]
-    if cells := [([_html_text(cell) for cell in row], first) for row in rows if row]:
+    rows = [list(_elements(row, _HTML_CELL_RE)) for row in re.split(r"(?i)<tr\b", text)]
+    if cells := [([_html_text(cell) for _, cell in row], first) for row in rows if row]:
         yield Block(0, [], [], cells)
         return
-    for tag, content in _HTML_TEXT_RE.findall(text):
+    for tag, content in _elements(text, _HTML_TEXT_RE):
         line = (_html_text(content), first)
-        if tag.lower() == "li":
+        if tag == "li":
             yield Block(0, [], [MinutesItem([line], [])], [])
         else:
             yield Block(int(tag[1]) if tag[1:] else 0, [line], [], [])
+
+
+def _elements(text: str, opening: re.Pattern[str]) -> Iterator[tuple[str, str]]:
+    """Tag and content of the elements that begin so, each to the next end tag of its name."""
+    low, end = text.lower() if len(text.lower()) == len(text) else text, 0
+    while begun := opening.search(text, end):
+        tag, end = begun[1].lower(), begun.end()
+        stop = low.find(f"</{tag}>", end, end + _MAX_ELEMENT_CHARS)
+        if stop >= 0:
+            yield tag, text[end:stop]
+            end = stop
 
 
 def _html_text(text: str) -> str:

@@ -57,7 +57,7 @@ _OF_THIS_MEETING_RE = re.compile(
 )
 _EARLIER_RE, DATE_KEY_RE = regex_of("earlier"), regex_of("date key")
 # The endings of `Teilnehmer:innen` and `Présent·es`.
-_GENDER_RE = re.compile(r"(?<=\w)[:·•*_/.(-]+-?(?:innen|in|e|es|s|as|os|r)\)?(?:[·.]s)?(?!\w)")
+_GENDER_RE = re.compile(r"(?<=[^\W_])[:·•*_/.(-]+-?(?:innen|in|e|es|s|as|os|r)\)?(?:[·.]s)?(?!\w)")
 COLUMN_WORDS = {kind: frozenset(words) for kind, words in words_by_kind("columns").items()}
 STOP_WORDS = {kind: frozenset(words) for kind, words in words_by_kind("stop words").items()}
 IMPERATIVES, ORDERS = words_of("imperatives"), words_of("orders")

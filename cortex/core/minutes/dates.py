@@ -146,6 +146,8 @@ def _find_day(
     for regex, day_of in finders:
         if not base and day_of is not _whole_day:
             continue
+        if day_of is _named_day and not any(map(_fold_word(text).__contains__, _DAYS_BY_WORD)):
+            continue
         match = regex.match(text) if leading else regex.search(text)
         while match:
             if day := day_of(match, base):
@@ -212,9 +214,13 @@ def _day_of_month(year: int, month: int, day: int) -> str:
     return f"{year}-{month:02}-{min(day, calendar.monthrange(year, month)[1]):02}"
 
 
+def _fold_word(text: str) -> str:
+    return fold(text).replace("’", "'")
+
+
 def _named_day(match: re.Match[str], base: str) -> str:
     """The day of `tomorrow`."""
-    days = _DAYS_BY_WORD.get(fold(match[0]).replace("’", "'"))
+    days = _DAYS_BY_WORD.get(_fold_word(match[0]))
     return (dt.date.fromisoformat(base) + dt.timedelta(int(days))).isoformat() if days else ""
 
 

@@ -11,8 +11,9 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from cortex.core.markdown.bound import minutes_part
 from cortex.core.minutes import people
-from cortex.core.minutes.blocks import MAX_CHARS, Block, parse_blocks, parse_field
+from cortex.core.minutes.blocks import Block, parse_blocks, parse_field
 from cortex.core.minutes.cues import (
     ABSENT,
     ATTENDEES,
@@ -29,9 +30,7 @@ from cortex.core.minutes.outcomes import ActionItem, DecisionItem, OutcomeReader
 from cortex.core.minutes.sentences import FULL_NAME_RE
 from cortex.core.minutes.task_parser import CHECKBOX_RE, tidy_task_text
 
-__all__ = [
-    "MAX_CHARS", "ActionItem", "DecisionItem", "MeetingMinutes", "QuestionItem", "parse_meeting",
-]  # fmt: skip
+__all__ = ["ActionItem", "DecisionItem", "MeetingMinutes", "QuestionItem", "parse_meeting"]
 
 _TITLE_PREFIX_RE = re.compile(r"(?i)(?:meeting(?: notes| minutes)?|minutes)[ ]?:[ ]{0,9}")
 _URL_RE = re.compile(r"\]\([^()\s]*\)|https?://\S+|`[^`\n]*`")
@@ -58,9 +57,9 @@ class MeetingMinutes(NamedTuple):
 
 
 def parse_meeting(text: str) -> MeetingMinutes:
-    """What the minutes in `text` say; at most the first 256 KB (262,144 characters) are read."""
+    """What the minutes in `text` say, as far as `minutes_part` goes."""
+    text = minutes_part(text)
     blocks = parse_blocks(text)
-    text = text[:MAX_CHARS]
     language = _language(text)
     fields = [field for block in blocks for field in _block_fields(block)]
     title = _find_title(fields, blocks)
@@ -96,15 +95,15 @@ def _lines_of(block: Block) -> list[str]:
 
 def _block_fields(block: Block) -> Iterator[tuple[str, str]]:
     """The fields (`Date: 2026-11-20`) of a block: lines, items (nested too), rows of two cells."""
-    fields: list[list[str]] = []
+    fields: list[tuple[str, list[str]]] = []
     lines = [part for line, _ in block.lines for part in _INLINE_FIELD_RE.split(line)]
     for line in lines:
         key, value = parse_field(line.strip())
         if key or not fields or block.level:
-            fields.append([key, value])
+            fields.append((key, [value]))
         elif section_kind(fields[-1][0]) == ATTENDEES:  # names may go on in the next lines
-            fields[-1][1] += f" {line.strip()}"
-    yield from ((key, value) for key, value in fields)
+            fields[-1][1].append(line.strip())
+    yield from ((key, " ".join(values)) for key, values in fields)
     for item in block.items:
         key, value = parse_field(item.lines[0][0] if item.lines else "")
         if section_kind(key) == ATTENDEES:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
@@ -75,11 +76,12 @@ _BEGINS_RE = re.compile(
 )
 _ANCHOR_RE = re.compile(r"\[[^\[\]]*\]\(#[^()]*\)")  # of a table of contents
 _NUMBER_RE = re.compile(r"[\W\d_]*")
-_NUMBER_HEADER_RE = re.compile(r"(?i)[\W\d_]*(?:nr|no|num|id|pos)?[\W\d_]*")
+_NUMBER_HEADER_RE = re.compile(r"(?i)[\W\d_]*+(?:nr|no|num|id|pos)?[\W\d_]*+")
 _EVERYONE = ("all", "everyone", "everybody", "alle", "tous", "todos", "tutti", "allen")
 _FOR_EVERYONE_RE = re.compile(rf"(?i)[*_]{{0,3}}({'|'.join(_EVERYONE)})[*_]{{0,3}} ?: +")
 _MIN_WRAPPED_CHARS = 55  # of a line that goes on in the next
 _MAX_TOPIC_CHARS = 120
+_MAX_TRAILING, _MAX_TRAILING_CHARS = 4, 100  # parts behind a task, such as a name and a day
 _MAX_SPEECHES = 6  # in minutes that are no transcript
 
 
@@ -89,6 +91,7 @@ class OutcomeReader:
     def __init__(self, names: NameSet, date: str, language: str) -> None:
         self.speech = sentences.Speech(names, language)
         self.names = names
+        self._sorted_names = sorted(names)
         self.date = date
         self._sections: list[tuple[int, str, str]] = [(0, "", "")]  # level, kind, heading
         self._owner = ""  # of the items below a heading that is a name
@@ -160,7 +163,10 @@ class OutcomeReader:
         if is_for_all and last.casefold() in _EVERYONE:
             return last
         start = text.casefold()
-        is_short = len(start) > 2 and any(name.startswith(start) for name in self.names)
+        after = bisect_left(self._sorted_names, start)
+        is_short = len(start) > 2 and "".join(self._sorted_names[after : after + 1]).startswith(
+            start
+        )
         is_roster = bool(parse_people(self._owner, self.names, strict=True))
         after_stranger = bool(self._owner) and not is_roster
         strict = not in_actions or not (is_short or after_stranger)
@@ -365,7 +371,10 @@ class OutcomeReader:
             return text[: initials.start()], initials[1]
         base = self.date or "2000-01-01"
         rest = text
-        while (match := _TRAILING_OWNER_RE.search(rest)) and match.start():
+        for _ in range(_MAX_TRAILING):
+            match = _TRAILING_OWNER_RE.search(rest, max(0, len(rest) - _MAX_TRAILING_CHARS))
+            if not match or not match.start():
+                break
             people, _, day = match[1].partition(",")
             people = people if is_date_only(day, base) else match[1]
             named = parse_people(people, self.names, strict=bool(self.names))
@@ -484,9 +493,9 @@ def _with_fields(items: Sequence[MinutesItem]) -> list[MinutesItem]:
     found: list[MinutesItem] = []
     for item in items:
         if found and not item.nested and _field_of(item):
-            found[-1] = found[-1]._replace(nested=[*found[-1].nested, item])
+            found[-1].nested.append(item)
         else:
-            found.append(item)
+            found.append(item._replace(nested=[*item.nested]))
     return found
 
 
@@ -499,7 +508,7 @@ def _field_of(item: MinutesItem) -> tuple[str, str] | None:
 
 def _units(lines: NumberedLines) -> list[tuple[str, int]]:
     """The lines of a paragraph, each with the lines in which it goes on."""
-    units: list[tuple[str, int]] = []
+    units: list[tuple[list[str], int]] = []
     last = ""
     for text, line in lines:
         begins = _BEGINS_RE.match(text) or cues.LABEL_RE.match(text.strip())
@@ -509,10 +518,10 @@ def _units(lines: NumberedLines) -> list[tuple[str, int]]:
         is_labelled = label is not None and label.end() >= len(last)
         last = text.strip()
         if units and not begins and (is_wrapped or is_labelled or _CONTINUES_RE.match(text)):
-            units[-1] = (f"{units[-1][0]} {last}", units[-1][1])
+            units[-1][0].append(last)
         else:
-            units.append((last, line))
-    return units
+            units.append(([last], line))
+    return [(" ".join(parts), line) for parts, line in units]
 
 
 def _iter_texts(item: MinutesItem) -> Iterator[str]:

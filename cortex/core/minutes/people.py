@@ -12,7 +12,7 @@ _LINK_RE = re.compile(r"!?\[\[(?:[^\[\]|]*\|)?([^\[\]|]+)\]\]|!?\[([^\[\]]*)\]\(
 _LEADING_INITIALS_RE = re.compile(r"^[(\[]([A-Z]{1,4})[)\]][ \t]+(.+)$")  # `[AB] Ana Bell`
 _HANDLE_RE = re.compile(r"@([A-Za-z0-9][\w.-]{0,38})")
 _PARENTHESIS_RE = re.compile(r"\(([^()]{0,80})\)|<[^<>]{0,80}>")
-_SUFFIX_RE = re.compile(r"[ ](?:[–—-]+|from|aus|chez|bei)[ ].*$|[ ]?\|.*$")
+_SUFFIX_RE = re.compile(r"(?s)[ ](?:[–—-]+|from|aus|chez|bei)[ ].*|[ ]?\|.*")
 _ROLES = words_of("roles")
 _ME = ("me", "ich", "moi", "yo", "io", "eu", "ik")
 _WORD_RE = re.compile(r"@?[^\W_][\w'’.·-]{0,38}")
@@ -100,6 +100,7 @@ def roster_names(attendees: Iterable[tuple[str, Sequence[str]]], text: str) -> N
     """Every name, in lowercase but for initials, by which the attendees (with their aliases) may be called: parts of
     their names, handles, initials."""
     names: set[str] = set()
+    said = set(re.findall(r"\w+", text))
     for name, aliases in attendees:
         words = [word for word in re.split(r"[\s.]+", name) if word]
         names |= {name.casefold()}
@@ -111,5 +112,5 @@ def roster_names(attendees: Iterable[tuple[str, Sequence[str]]], text: str) -> N
             # In capitals, as `it` and `is` are no people.
             initials = {"".join(part[0] for part in re.split(r"[\s.-]+", name) if part)}
             initials.add("".join(word[0] for word in words))
-            names |= {one for one in initials if re.search(rf"\b{re.escape(one)}\b", text)}
+            names |= initials & said
     return frozenset(names - _PARTICLES - {"frau", "herr", "mr", "mrs", "dr", "the"})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from cortex.core.extract.candidate_records import TITLE_LIMIT, make_title
+from cortex.core.markdown.bound import MAX_RECORDS
 from cortex.core.minutes.dates import iter_dates
 from cortex.core.minutes.meeting import MeetingMinutes, parse_meeting
 from cortex.core.minutes.outcomes import ActionItem, DecisionItem, Outcome
@@ -11,9 +12,9 @@ from cortex.core.text.strings import one_line, shorten
 
 
 def outcomes_in_order(meeting: MeetingMinutes) -> list[Outcome]:
-    """Decisions, actions and questions by their line."""
+    """Decisions, actions and questions by their line; the first `MAX_RECORDS`."""
     some: tuple[Outcome, ...] = (*meeting.actions, *meeting.decisions, *meeting.questions)
-    return sorted(some, key=lambda one: one.line)
+    return sorted(some, key=lambda one: one.line)[:MAX_RECORDS]
 
 
 def meeting_title(meeting: MeetingMinutes) -> str:

@@ -29,7 +29,7 @@ _DIGEST_KEY = "line_digest"  # of what a record says, as its line had it when it
 _FIELD_ORDER = ("aliases", "owner", "due", "created", "updated", _DIGEST_KEY)
 _MIN_LIKENESS = 0.6
 _NO_ALIAS_RE = re.compile(r"[\"\\|\[\]#^\s]+")
-_BOX_RE = re.compile(rb"^((?:[ \t>]*(?:[-*+]|\d{1,9}[.)])[ \t]+)+)\[([ xX])\](?=[ \t]|$)")
+_BOX_RE = re.compile(rb"^((?:[ \t>]*+(?:[-*+]|\d{1,9}[.)])[ \t]++)+)\[([ xX])\](?=[ \t]|$)")
 
 
 class Reread(NamedTuple):

@@ -10,7 +10,7 @@ from cortex.core.minutes.cues import IMPERATIVES, ORDERS, regex_of
 from cortex.core.minutes.task_parser import NOT_NAMES, NameSet, parse_people
 
 _SENTENCE_END_RE = re.compile(
-    r"(?<=[.!?])[\"')\]*_]*[ ]+(?=[^\Wa-z_]|[@\"(\[*`])|[ ]*;[ ]+|<br ?/?>"
+    r"(?<=[.!?])[\"')\]*_]*[ ]+(?=[^\Wa-z_]|[@\"(\[*`])|(?:(?<![ ])[ ]+)?;[ ]+|<br ?/?>"
     r"|[ ][–-][ ](?=(?:action(?: item)?|AI|todo)\b)"
 )
 _ABBREVIATION_RE, _DECISION_CUE_RE = regex_of("abbreviation"), regex_of("decision cues")
@@ -28,6 +28,7 @@ FULL_NAME_RE = re.compile(
     r"[^\W\d_a-z][\w'’.-]+(?:[ ](?:[^\W\d_a-z][\w'’.-]*|v[ao]n|de[rlns]?|d[aiou]s?|la)){1,3}"
 )
 _LEAD_RE = re.compile(r"[\s*_>\"'(\[]{0,6}")
+_FIRST_WORD_RE = re.compile(r"[*_\[\]` ]*+(@?\w*)")
 _PAST_RE = re.compile(r"[ ][a-zé]+(?:ed|te|ten|a|ó|é)[ ]")
 _FOREIGN_INFINITIVE_RE = re.compile(r"[^\W\d_A-Z]{3,}(?:ar|er|ir|re|are|ere|ire)\b")
 _GERMAN_INFINITIVE_RE = re.compile(
@@ -49,6 +50,7 @@ _IT_WAS_RE = re.compile(r"(?i)it[ ](?:was|has)")
 _WORD_END_RE = re.compile(r"\w\b\.?")
 _MAX_NAME_CHARS = 80
 _MAX_LEAD_CHARS = 12  # of an outcome behind an arrow, before what tells that it is one
+_MAX_ABBREVIATION = 12  # characters at the end of a sentence, of which the last word is looked at
 _MAX_SENTENCE_CHARS = 2000  # of one that is looked through for a second promise
 
 
@@ -90,6 +92,7 @@ class Speech:
 
     def __init__(self, names: NameSet, language: str) -> None:
         self.names = names
+        self._first_words = {_first_word(name) for name in names}
         self.language = language
         self.is_transcript = False  # many lines of `Ana: what she said`
 
@@ -99,7 +102,7 @@ class Speech:
         ends = [*_SENTENCE_END_RE.finditer(text), None]
         for end in ends:
             stop = end.start() if end else len(text)
-            if end and _ABBREVIATION_RE.search(text[start:stop]):
+            if end and _ABBREVIATION_RE.search(text, max(start, stop - _MAX_ABBREVIATION), stop):
                 continue
             yield from self._split(text[start:stop].strip())
             start = end.end() if end else stop
@@ -137,6 +140,8 @@ class Speech:
         full = None if strict else FULL_NAME_RE.match(text, at)
         if full and full[0].split()[0].casefold() not in NOT_NAMES:
             return People(full[0], full.end())
+        if not self._may_begin_name(_first_word(text, at), strict=strict):
+            return None
         ends = [word.end() for word in _WORD_END_RE.finditer(text, at, at + _MAX_NAME_CHARS)]
         for end in reversed(ends):
             if whole and text[end:].strip(" *_"):
@@ -144,6 +149,11 @@ class Speech:
             if people := parse_people(text[at:end].strip("*_ "), self.names, strict):
                 return People(people, end)
         return None
+
+    def _may_begin_name(self, word: str, *, strict: bool) -> bool:
+        """Whether anybody is called by a text that begins with this word."""
+        looks = word[:1] == "@" or (not strict and word[:1].isupper())
+        return looks or word in self._first_words or word.casefold() in self._first_words
 
     def promise(self, clause: str, before: str = "") -> Promise | None:
         """What the clause promises, and who; `before` is what was said before, for pronouns."""
@@ -259,6 +269,11 @@ class Speech:
     def is_order(self, text: str) -> bool:
         word = re.match(r"[^\W\d_]+", text)
         return bool(word and word[0].casefold() in IMPERATIVES)
+
+
+def _first_word(text: str, at: int = 0) -> str:
+    found = _FIRST_WORD_RE.match(text, at)
+    return found[1] if found else ""
 
 
 def _promised(text: str, owner: str, whole: str) -> Promise | None:

@@ -41,6 +41,7 @@ _KEY_ORDER = (
     *RELATION_FIELDS, "relations", "provenance",
 )  # fmt: skip
 _MAX_EVENT_LINKS = 100
+_MAX_REPEATED_TITLES = 5
 _LEADING_WORD_RE = re.compile(r"[#>*\-\s]*([A-Za-z]{2,20})(?:\*\*)?:(?:\*\*)?\s+(?=\S)")
 
 
@@ -153,9 +154,9 @@ def content_digest(title: str, body: str) -> str:
 
 
 def without_repeated_title(record: Record) -> Record:
-    """The record without a first line of its body that says only what its heading says."""
+    """The record without first lines of its body that say only what its heading says."""
     body = record.body.strip("\n")
-    while body:
+    for _ in range(_MAX_REPEATED_TITLES):
         first, _, rest = body.partition("\n")
         type_, told = split_leading_word(first)
         texts = (first, told) if type_ == record.type else (first,)

@@ -19,7 +19,7 @@ _CLAUSE_END_RE = re.compile(r", | [-–—] | \(|[.;] ")
 _MAX_READ_CHARS = 4000  # of a prompt
 # Sessions are mostly about their first ask, or a plan; who states something asks elsewhere.
 _FIRST_FACTOR, _PLAN_FACTOR, _STATEMENT_FACTOR = 1.3, 1.5, 0.6
-_SENTENCE_END_RE = re.compile(r"(?<=[.!?])\s+|\s+-{2,}\s+|\n")
+_SENTENCE_END_RE = re.compile(r"(?<=[.!?])\s+|(?<!\s)\s+-{2,}\s+|\n")
 _MARKUP_RE = re.compile(
     r"^[A-Z0-9][):.] |<[^<>]{1,80}>|https?://\S+|\[(?:Image|Pasted text)[^\]]*\]|\*\*|`{3}\w*|^[#>\s]+"
 )
@@ -28,7 +28,7 @@ _FILE_MENTION_RE = re.compile(
     r"(?<!\w)@[^\s@]{0,300}/([^\s/:@]{1,99}\.\w{1,9})[^\s@]{0,20}|(?<![\w:/.])(?:/[\w.~@+-]{1,100}){1,20}/([\w.-]{1,100})"
 )
 _WORD_RE = re.compile(r"[\u3040-\u9fff\uac00-\ud7af]|[^\W\d_][\w-]{2,}")  # of CJK each sign
-_PLAN_TITLE_RE = re.compile(r"#{1,3} +(?P<title>.+?)(?= +#{1,6} |\n|$)")
+_PLAN_TITLE_RE = re.compile(r"#{1,3} +(?P<title>.+?)(?=(?<! ) +#{1,6} |\n|$)")
 _PLAN_WORD_RE = re.compile(r"(?:implementation )?plan\b\s*[:—–-]?\s*", re.IGNORECASE)
 _COMMON_WORDS = frozenset(
     """the and for that this with from have has are was were will would can could should not but you your our what when

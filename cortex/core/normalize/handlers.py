@@ -18,6 +18,7 @@ from cortex.core.extract import (
 )
 from cortex.core.extract.candidate import TAG_LAYER, LeadingPhrases
 from cortex.core.extract.learnings import find_learnings
+from cortex.core.markdown.bound import MAX_RECORDS, structured_part
 from cortex.core.model import event as events, session_note as sessions, topics, turn_summary
 from cortex.core.model.event import Event
 from cortex.core.model.note_status import SET_ASIDE_STATUSES
@@ -165,21 +166,23 @@ def _with_relations_of(note: notes.Note, event: Event) -> notes.Note:
 
 def records_from_event(event: Event, phrases: LeadingPhrases = ()) -> list[Record]:
     """The records of an event, whatever the vault holds: of a turn of a session what the layers of
-    extraction find. `phrases` are a team's own phrases."""
-    return [without_repeated_title(one) for one in _records_from_event(event, phrases)]
+    extraction find, as far as `structured_part` goes. `phrases` are a team's own phrases."""
+    found = _records_from_event(event, phrases)[:MAX_RECORDS]
+    return [without_repeated_title(one) for one in found]
 
 
 def _records_from_event(event: Event, phrases: LeadingPhrases) -> list[Record]:
     if event.type == "observation":
         return [_observation_record(event)]
+    part = event._replace(text=structured_part(event.text))
     if event.type in SESSION_TEXT_TYPES:
-        return _session_records(event, phrases)
+        return _session_records(part, phrases)
     if event.type == events.DISTILLED:
         return distilled_records(event)
     passive = event.type == "passive"
-    if passive and (found := _learning_records(event) or _session_records(event, phrases)):
+    if passive and (found := _learning_records(part) or _session_records(part, phrases)):
         return found
-    if event.type == "manual" and (marked := _marked_records(event)):
+    if event.type == "manual" and (marked := _marked_records(part)):
         return marked
     type_, title = _type_and_title(event)
     type_ = "note" if passive else type_

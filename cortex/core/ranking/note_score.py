@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 K1 = 1.6  # how soon a further occurrence adds nothing
 _LENGTH_SHARE = 0.65  # b of BM25: how much of a frequency the length of the note takes off
@@ -27,10 +27,17 @@ NoteWeights = dict[int, float]
 """Note number to the weighted, normalized frequency of one word of the query in it."""
 
 
-def add_body(weights: NoteWeights, number: int, frequency: float, length_ratio: float) -> None:
-    """Add occurrences in the text of a note, `length_ratio` times as long as the average note."""
-    norm = 1 - _LENGTH_SHARE + _LENGTH_SHARE * length_ratio
-    weights[number] = weights.get(number, 0.0) + frequency / norm
+def add_bodies(
+    weights: NoteWeights,
+    found: Iterable[tuple[int, float]],
+    lengths: Mapping[int, int],
+    mean: float,
+) -> None:
+    """Add occurrences in the texts of notes: of passages the number of the note and how many it
+    holds. `lengths` are those of the notes, `mean` that of the average note."""
+    for number, frequency in found:
+        norm = 1 - _LENGTH_SHARE + _LENGTH_SHARE * (lengths[number] / mean)
+        weights[number] = weights.get(number, 0.0) + frequency / norm
 
 
 def add_head(weights: NoteWeights, number: int, frequency: float, terms: int) -> None:
@@ -132,13 +139,14 @@ class SeriesOrder:
         return tuple(found)
 
 
-def coverage(number: int, words: Sequence[Collection[int]], rarities: Sequence[float]) -> float:
-    """The share of the words of a query that a note holds, each weighed by its rarity."""
-    total = sum(rarities)
-    if not total:
-        return 1.0
-    pairs = zip(words, rarities, strict=True)
-    return sum(rare for weights, rare in pairs if number in weights) / total
+def coverages(words: Sequence[Iterable[int]], rarities: Sequence[float]) -> dict[int, float]:
+    """The share of the words of a query that each note holds, weighed by their rarity."""
+    held: dict[int, float] = {}
+    for numbers, rare in zip(words, rarities, strict=True):
+        for number in numbers:
+            held[number] = held.get(number, 0.0) + rare
+    total = sum(rarities) or 1.0
+    return {number: share / total for number, share in held.items()}
 
 
 def passage_score(

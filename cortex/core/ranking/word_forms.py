@@ -34,7 +34,10 @@ class Vocabulary(Protocol):
     """The terms of an index. A term of a deleted note may still be told; it has no notes."""
 
     def starting(self, start: str) -> Iterable[str]:
-        """The terms that begin so; all of them if it is empty."""
+        """The terms that begin so."""
+
+    def holding(self, part: str) -> Iterable[str]:
+        """The terms that hold this part, each once at least."""
 
     def has(self, term: str) -> bool: ...
 
@@ -121,7 +124,7 @@ def german_compounds(term: str, known: Vocabulary) -> list[str]:
         return []
     most = re.escape(base)
     part = re.compile(rf"{most}\w{{3,}}|\w{{3,}}{most}(?:{_GERMAN_ENDINGS_RE})?")
-    return [one for one in known.starting("") if base in one and part.fullmatch(one)]
+    return sorted({one for one in known.holding(base) if part.fullmatch(one)})
 
 
 def _german_base(term: str) -> str:

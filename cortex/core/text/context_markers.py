@@ -16,9 +16,9 @@ _TAG_PATTERN = r"<(/?)cortex-(briefing|memory|contract)\b([^<>\n]{0,200})>"
 _ESCAPED_TAG_PATTERN = (
     r"&lt;(/?)cortex-(briefing|memory|contract)\b((?:(?!&[lg]t;)[^<>\n]){0,200})&gt;"
 )
-_END_TAG_LINE_PATTERN = r"[>\s]*(?:<|&lt;)/cortex-(?:briefing|memory|contract)(?:>|&gt;)"
+_END_TAG_LINE_PATTERN = r"[>\s]*+(?:<|&lt;)/cortex-(?:briefing|memory|contract)(?:>|&gt;)"
 # A list line, a heading, a blank one; quoted or not.
-_INJECTED_LINE_PATTERN = r"[>\s]*(?:- |#{1,6} |[>\s]*$)"
+_INJECTED_LINE_PATTERN = r"[>\s]*+(?:- |#{1,6} |$)"
 # Characters that may precede the list mark of a copied line, and how many.
 _QUOTE_CHARS = frozenset("> \t`|#.→0123456789")
 _MAX_QUOTE_CHARS = 16

@@ -50,6 +50,9 @@ class IndexReader:
     # Which live documents hold a word in a field, and how often its most frequent alternative.
     frequencies: Callable[[str, Alternatives], Collection[tuple[int, float]]]
     terms_from: Callable[[str, str], Iterable[str]]  # those of a field that begin so
+    terms_holding: Callable[
+        [str], Iterable[str]
+    ]  # at least those of texts and titles that hold a part
     # How many documents hold a term in a field, with those that are deleted.
     document_frequency: Callable[[str, str], int]
     # How many notes hold a word in title or text, and how many of the trail; asked where
@@ -67,8 +70,8 @@ class IndexReader:
 
     def numbers_with(self, one: Alternatives) -> set[int]:
         """The notes that hold a word in any field."""
-        held = (place for field in FIELDS for place, _ in self.frequencies(field, one))
-        return {self.numbers[place] for place in held}
+        found = [self.frequencies(field, one) for field in FIELDS]
+        return {self.numbers[place] for held in found for place, _ in held}
 
     def count(self, one: Alternatives) -> int:
         """How many notes do."""

@@ -29,7 +29,7 @@ _REFLOG_END_RE = re.compile(rb" ([0-9a-f]{40,64}) [^\n]*\n\Z")
 _MAX_REFLOG_BYTES = 1 << 20  # bytes that are read of what git did afterwards
 # The first reflog entry after an operation that was aborted, or completed; neither matches a rebase
 # that goes on.
-_ABORTED_RE = re.compile(rb"\t(?:reset: |am --abort|[^\n]*\(abort\))")
+_ABORTED_RE = re.compile(rb"\t(?:reset: |am --abort|[^\t\n]*\(abort\))")
 _COMPLETED_RE = re.compile(
     rb"\t(?![^\n]*\((?:start|pick|continue|skip|squash|fixup|reword|edit)\))[^\n]*"
 )

@@ -7,13 +7,8 @@ import re
 import pytest
 from hypothesis import given, strategies as st
 
-from cortex.core.minutes.meeting import (
-    MAX_CHARS,
-    ActionItem,
-    DecisionItem,
-    MeetingMinutes,
-    parse_meeting,
-)
+from cortex.core.markdown.bound import MAX_MINUTES_CHARS
+from cortex.core.minutes.meeting import ActionItem, DecisionItem, MeetingMinutes, parse_meeting
 from tests.conftest import cpu_limit
 
 CALENDAR = "\U0001f4c5"
@@ -657,5 +652,5 @@ def test_hostile_minutes_neither_crash_nor_hang(text: str) -> None:
 
 
 def test_no_more_than_the_limit_is_read() -> None:
-    text = "- [ ] first\n\n" + "x" * MAX_CHARS + "\n\n- [ ] last\n"
+    text = "- [ ] first\n\n" + "x" * MAX_MINUTES_CHARS + "\n\n- [ ] last\n"
     assert [each.text for each in parse_meeting(text).actions] == ["first"]

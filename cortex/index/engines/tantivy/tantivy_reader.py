@@ -8,6 +8,7 @@ index that was changed note by note answers as one that was built anew (law 1).
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Collection, Iterable, Iterator
 from functools import cached_property
 from operator import methodcaller
@@ -26,6 +27,7 @@ PASSAGE_MARK, FIELD_MARK = b"\x1e", b"\x1f"
 _GAINS = dict(zip(FIELDS, (1.0, 1.3, 0.7, 0.1), strict=True))
 _MAX_TERM_QUERIES = 24  # alternatives; of more a set of terms is faster
 _MORE_HITS = 4  # times as many when too few may be found
+_BLANKS = bytes.maketrans(PASSAGE_MARK + FIELD_MARK, b"  ")
 _SAME_SCORE = 1 - 1e-5  # share of a score: tantivy sums up in 32 bits
 
 
@@ -136,6 +138,16 @@ class TantivyReader(IndexReader):
 
     def terms_from(self, field: str, start: str) -> Iterator[str]:
         return (term for term, _ in self.searcher.terms_with_prefix(field, start))
+
+    def terms_holding(self, part: str) -> set[str]:
+        # Through the notes that hold such terms, in half the time in which all terms are told.
+        pattern = f".*{re.escape(part)}.*"
+        either = [Query.regex_query(SCHEMA, field, pattern) for field in ("body", "head")]
+        query = Query.boolean_query([(Occur.Should, one) for one in either])
+        addresses = (address for _, address in self.searcher.search(query, self.note_count).hits)
+        texts = (bytes(self.searcher.doc(one).get_first("terms")) for one in addresses)
+        terms = (one for text in texts for one in text.translate(_BLANKS).decode().split())
+        return {one for one in terms if part in one}
 
     def document_frequency(self, field: str, term: str) -> int:
         return int(self.searcher.doc_freq(field, term))

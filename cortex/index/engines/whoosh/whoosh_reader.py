@@ -9,8 +9,10 @@ from functools import cached_property
 from typing import Any
 
 from cortex.index.engines.index_reader import Alternatives, IndexReader
-from cortex.index.engines.whoosh.postings import match_phrase, read_weights
+from cortex.index.engines.whoosh.postings import find_words, match_phrase, read_weights
 from cortex.index.engines.whoosh.whoosh_import import byte_to_length
+
+_LENGTHS = tuple(map(int, map(byte_to_length, range(256))))
 
 
 class WhooshReader(IndexReader):
@@ -47,6 +49,10 @@ class WhooshReader(IndexReader):
     def length(self, field: str, document: int) -> int:
         return int(byte_to_length(self._lengths[field][document]))
 
+    def note_length(self, passages: range) -> int:
+        lengths = self._lengths["body"][passages.start : passages.stop]
+        return sum(map(_LENGTHS.__getitem__, lengths))
+
     @cached_property
     def mean_length(self) -> float:  # type: ignore[override]
         counted = Counter(self._lengths["body"])
@@ -70,6 +76,10 @@ class WhooshReader(IndexReader):
     def terms_from(self, field: str, start: str) -> Iterator[str]:
         return map(bytes.decode, self.reader.expand_prefix(field, start.encode()))
 
+    def terms_holding(self, part: str) -> Iterator[str]:
+        for leaf, _ in self.leaves:
+            yield from find_words(leaf.storage(), leaf.segment(), part)
+
     def document_frequency(self, field: str, term: str) -> int:
         return int(self.reader.doc_frequency(field, term.encode()))
 
@@ -77,9 +87,9 @@ class WhooshReader(IndexReader):
         found = self.known.get((field, one))
         if found is None:
             found = self.known[field, one] = [
-                (document + offset, frequency)
+                pair if not offset else (pair[0] + offset, pair[1])
                 for leaf, offset in self.leaves
-                for document, frequency in _frequencies(leaf, field, one)
+                for pair in _frequencies(leaf, field, one)
             ]
         return found
 

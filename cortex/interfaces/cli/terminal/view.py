@@ -15,7 +15,7 @@ from cortex.interfaces.escape_terminal import escape
 
 PATH_START, PATH_END, LONG_LINE = "\x1c", "\x1d", "\x1e"  # `escape` lets none of them through
 BOLD, DIM, YELLOW, OFF = "\x1b[1m", "\x1b[2m", "\x1b[33m", "\x1b[0m"
-_PATH_RE = re.compile(f"{PATH_START}([^{PATH_END}]*){PATH_END}")
+_PATH_RE = re.compile(f"{PATH_START}([^{PATH_START}{PATH_END}]*){PATH_END}")
 _PIECE_RE = re.compile(r" +|[^ ]+")
 _CODE_RE = re.compile(r"\x1b\[[0-9]*m")
 _MAX_ROWS = 3  # of a long line

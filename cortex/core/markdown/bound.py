@@ -1,0 +1,36 @@
+"""How much of a text is read for what it says: links, tags, tasks, outcomes of minutes, records.
+
+Counted in characters, lines and marks, so that every clone reads the same part; the time that it
+takes is a fifth of a second at most. What stands behind it is plain text, which is searched.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from itertools import islice
+
+MAX_LINES, MAX_MARKS = 20_000, 100_000
+# A line of minutes is read for who promises what until when: that takes ten times as long.
+MAX_MINUTES_CHARS, MAX_MINUTES_LINES = 64_000, 2_500
+MAX_RECORDS = 200  # of one event; of a meeting beside its own
+
+_MARKS = "[]<>#%`\\|*+=~_@:!-"
+_MARK_RE = re.compile(f"[{re.escape(_MARKS)}]")
+
+
+@lru_cache(maxsize=2)  # to count takes 5 ms for a megabyte, and of a new note it is asked ten times
+def structured_part(text: str, max_lines: int = MAX_LINES) -> str:
+    """The lines that are read of a text: all, or the first, as many as allowed and marks in them."""
+    if text.count("\n") >= max_lines:
+        lines = text.split("\n", max_lines)[:max_lines]
+        text = text[: len("\n".join(lines)) + 1]
+    if len(text) <= MAX_MARKS or sum(map(text.count, _MARKS)) <= MAX_MARKS:
+        return text
+    excess = next(islice(_MARK_RE.finditer(text), MAX_MARKS, None))
+    return text[: text.rfind("\n", 0, excess.start()) + 1]
+
+
+def minutes_part(text: str) -> str:
+    """The same of minutes, of which characters count as well."""
+    return structured_part(text[:MAX_MINUTES_CHARS], MAX_MINUTES_LINES)
