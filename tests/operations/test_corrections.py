@@ -93,6 +93,26 @@ def test_german_plurals_and_compounds(vault_from, caller, query, paths):
     assert found.corrected == {}
 
 
+@pytest.mark.parametrize("engine", ["whoosh", "tantivy"])
+def test_a_compound_is_found_in_an_index_that_was_changed_note_by_note(
+    vault_from, caller, monkeypatch, engine
+):
+    if engine == "tantivy":
+        pytest.importorskip("tantivy")
+    monkeypatch.setenv("CORTEX_ENGINE", engine)
+    vault = vault_from(NOTES)
+    for number in range(8):  # Whoosh merges segments
+        text = f"Die Netzwerkverbindung {number} wird geprüft.\n"
+        Path(vault.root, f"netz{number}.md").write_text(text, encoding="utf-8")
+        assert f"netz{number}.md" in {
+            one.path for one in search(vault, caller, "netzwerkverb*").hits
+        }
+    found = {one.path for one in search(vault, caller, "Verbindung").hits}
+    assert found == {*(f"netz{number}.md" for number in range(8)), "abbruch.md", "zweites.md"}
+    Path(vault.root, "abbruch.md").unlink()
+    assert "abbruch.md" not in {one.path for one in search(vault, caller, "Verbindung").hits}
+
+
 def test_english_notes_know_no_german_forms(vault_from, caller):
     vault = vault_from("=== a.md\nThe server.\n=== b.md\nServen, and nothing more.\n")
     assert [one.path for one in search(vault, caller, "server").hits] == ["a.md"]

@@ -92,7 +92,7 @@ class Speech:
 
     def __init__(self, names: NameSet, language: str) -> None:
         self.names = names
-        self._first_words = {_first_word(name) for name in names}
+        self._first_words = {_first_word(name).casefold() for name in names}
         self.language = language
         self.is_transcript = False  # many lines of `Ana: what she said`
 
@@ -140,7 +140,9 @@ class Speech:
         full = None if strict else FULL_NAME_RE.match(text, at)
         if full and full[0].split()[0].casefold() not in NOT_NAMES:
             return People(full[0], full.end())
-        if not self._may_begin_name(_first_word(text, at), strict=strict):
+        word = _first_word(text, at)
+        looks = word[:1] == "@" or (not strict and word[:1].isupper())
+        if not looks and word.casefold() not in self._first_words:
             return None
         ends = [word.end() for word in _WORD_END_RE.finditer(text, at, at + _MAX_NAME_CHARS)]
         for end in reversed(ends):
@@ -149,11 +151,6 @@ class Speech:
             if people := parse_people(text[at:end].strip("*_ "), self.names, strict):
                 return People(people, end)
         return None
-
-    def _may_begin_name(self, word: str, *, strict: bool) -> bool:
-        """Whether anybody is called by a text that begins with this word."""
-        looks = word[:1] == "@" or (not strict and word[:1].isupper())
-        return looks or word in self._first_words or word.casefold() in self._first_words
 
     def promise(self, clause: str, before: str = "") -> Promise | None:
         """What the clause promises, and who; `before` is what was said before, for pronouns."""

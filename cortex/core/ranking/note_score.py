@@ -33,8 +33,7 @@ def add_bodies(
     lengths: Mapping[int, int],
     mean: float,
 ) -> None:
-    """Add occurrences in the texts of notes: of passages the number of the note and how many it
-    holds. `lengths` are those of the notes, `mean` that of the average note."""
+    """Add what passages hold, by the numbers of their notes, which have these lengths."""
     for number, frequency in found:
         norm = 1 - _LENGTH_SHARE + _LENGTH_SHARE * (lengths[number] / mean)
         weights[number] = weights.get(number, 0.0) + frequency / norm
