@@ -121,6 +121,10 @@ FORMS: list[Case] = [
     ("option-secret", "deploy --password correcthorse", "correcthorse"),
     ("assigned-secret", "deploy --password=correcthorse --yes", "correcthorse"),
     ("assigned-secret", "deploy --api-key=a1b2c3d4", "a1b2c3d4"),
+    ("assigned-secret", "- **API key:** 9f8e7d6c9f8e7d6c", "9f8e7d6c9f8e7d6c"),
+    ("assigned-secret", "Secret key: 9f8e7d6c9f8e", "9f8e7d6c9f8e"),
+    ("assigned-secret", "- pw: tulip9river", "tulip9river"),
+    ("assigned-secret", "Wi-Fi pass = tulip9river", "tulip9river"),
     ("cookie", "Cookie: theme=dark; sessionid=a1b2c3d4e5f6; lang=en", "a1b2c3d4e5f6"),
     ("cookie", "Set-Cookie: connect.sid=s%3Aa1b2c3d4; Path=/; HttpOnly", "s%3Aa1b2c3d4"),
     ("cookie", "curl -b x --cookie 'PHPSESSID=a1b2c3d4e5f6' https://example.org", "a1b2c3d4e5f6"),
@@ -467,6 +471,9 @@ def test_a_secret_is_hidden_by_what_stands_beside_it(kind: str, text: str, secre
         "integrity: sha512-" + "cio1" + MIXED[:82] + "==",
         'checksum = "' + HEX[:64] + '"',
         "tag v1" + ".0-" + HEX[:40],
+        "PASS: test_foo1234 took 3 s; --- PASS: TestFoo123",
+        "bypass: step1234 and compass = north1234",
+        "if pass == v1234567890: return",
     ],
 )
 def test_what_looks_like_a_secret_and_is_none_stays(text: str) -> None:

@@ -35,7 +35,6 @@ _NAME_HINTS = (
 _VALUE_RE = re.compile(r"(?=\S*\d)(?=\S*[^\W\d_])[^\s()\[\]{}<>|\"']{6,200}")
 _LISTS = ("csv", "tsv", "txt")  # the files in which a comma or a tab parts columns
 _MAX_VALUES, _MAX_CELLS, _MAX_CELL_CHARS = 10_000, 50, 300  # of a file; of a row; of a cell
-_MAX_NAME_CHARS = 60
 
 
 class FoundSecret(NamedTuple):
@@ -63,7 +62,9 @@ def find_secrets(text: str, name: str = "") -> list[FoundSecret]:
     broken = _find_broken_tokens(lines)
     found += [one for one in broken if not any(part in one.text for part in known)]
     signs = "|\t;," if name.rpartition(".")[2].lower() in _LISTS else "|"
-    if named := [*islice(_named_values(lines, signs, _lines_with_hints(text)), _MAX_VALUES)]:
+    folded = text.lower()
+    may_name = any(hint in folded for hint in _NAME_HINTS)
+    if named := [*islice(_named_values(lines, signs), _MAX_VALUES)] if may_name else []:
         judged = "\n".join(f'{kind}: "{value}"' for _, kind, value in named)
         for start, _, _ in list_secrets(judged):
             line, _, value = named[judged.count("\n", 0, start)]
@@ -116,25 +117,14 @@ def _broken_words(lines: list[str]) -> Iterator[list[tuple[int, str]]]:
             parts = [(number, words[-1].rstrip("\\"))]
 
 
-def _lines_with_hints(text: str) -> set[int]:
-    """The numbers of the lines in which a name may stand."""
-    folded = text.lower()
-    hints = [hint for hint in _NAME_HINTS if hint in folded]
-    lines = enumerate(folded.split("\n") if hints else (), 1)
-    return {number for number, line in lines if any(hint in line for hint in hints)}
-
-
-def _named_values(lines: list[str], signs: str, hinted: set[int]) -> Iterator[tuple[int, str, str]]:
-    """What may be a secret and stands behind its name, beside it in a table, below it in a column, or
-    in the next line with a text, with its line and name. `signs` part the cells of a row, and names
-    stand in the lines `hinted`."""
+def _named_values(lines: list[str], signs: str) -> Iterator[tuple[int, str, str]]:
+    """What may be a secret and stands beside its name in a table, below it in a column, or in the next
+    line with a text, with its line and name. `signs` part the cells of a row."""
     columns: dict[int, str] = {}  # of the table that is read: what its heads name
     sign = waiting = ""
     for number, line in enumerate(lines, 1):
         if sign and sign not in line:
             columns, sign = {}, ""
-        if not (columns or waiting or number in hinted):
-            continue
         sign = sign or next((each for each in signs if each in line), "")
         cells = [_bare(cell) for cell in _cells(line, sign)] if sign else []
         values = [(columns[at], cells[at]) for at in columns if at < len(cells)]
@@ -142,13 +132,10 @@ def _named_values(lines: list[str], signs: str, hinted: set[int]) -> Iterator[tu
         if sign == "|":  # a list of names, say, is a row too
             values += [(kind, cells[at + 1]) for at, kind in names.items() if at + 1 < len(cells)]
         columns = columns or names
-        ends = [at for mark in ":=" if (at := line.find(mark, 0, _MAX_NAME_CHARS)) >= 0]
-        end = min(ends, default=_MAX_NAME_CHARS)
-        head, value = line[:end], line[end:]
-        kind = _secret_kind(_bare(head))
-        values += [(kind or waiting, _bare(value if kind else line))] if kind or waiting else []
-        is_name = kind and not _bare(value) and (value or line[:1] == "#")
-        waiting = kind if is_name else "" if line.strip() else waiting
+        values += [(waiting, _bare(line))] if waiting else []
+        is_name = line[:1] == "#" or line.rstrip(" \t\r*")[-1:] in (":", "=")
+        if line.strip():
+            waiting = _secret_kind(_bare(line)) if is_name else ""
         yield from ((number, *one) for one in values if _VALUE_RE.fullmatch(one[1]))
 
 

@@ -40,7 +40,8 @@ _VALUE_FORMS = (
 _PASSWORD_TRANSLATIONS = r"passwort|kennwort|mots? de passe|contrase(?:[ñÑ]|n\u0303?)a"
 _SECRET_NAME = (
     rf"(?:passw(?:or)?d|passphrase|{_PASSWORD_TRANSLATIONS}|_pass|sshpass|_pat|pwd"
-    rf"|secret(?:[_-]?key)?(?:_base)?|token)\d?"
+    rf"|(?<![\w\x00])(?:pw|(?-i:[Pp]ass))(?=[\"'`*_\\]{{0,4}}[ \t]{{0,8}}[:=](?!=))"
+    rf"|secret(?:[ _-]?key)?(?:_base)?|token)\d?"
 )
 _ASSIGNED_VALUE = f"{_ASSIGNMENT}(?:{'|'.join(_VALUE_FORMS)})"
 _AWS_SECRET = (
@@ -339,14 +340,14 @@ SECRET_PATTERNS: tuple[tuple[str, tuple[str, ...], str, int], ...] = (
      ("-passw", "-token", "-secret", "-apikey", "-api-key", "-access-key", "-auth-key"),
      _OPTION, _ASCII_IGNORE_CASE),
     ("assigned-secret",
-     ("passw", "passphrase", "_pass", "sshpass", "_pat", "pwd", "secret", "token", "kennwort",
-     "de passe", "contrase"),
+     ("passw", "passphrase", "_pass", "sshpass", "_pat", "pwd", "pw:", "pw=", "pw =", "pw*", "pass:",
+     "pass=", "pass =", "pass*", "secret", "token", "kennwort", "de passe", "contrase"),
      _SECRET_NAME + _ASSIGNED_VALUE, _ASCII_IGNORE_CASE),
     ("assigned-secret",
-     ("api_key", "api-key", "apikey", "access_key", "access-key", "accesskey", "private_key",
-     "private-key", "privatekey", "auth_key", "auth-key", "signing_key", "encryption_key",
+     ("api_key", "api-key", "api key", "apikey", "access_key", "access-key", "access key",
+     "accesskey", "private_key", "private-key", "private key", "privatekey", "auth_key", "auth-key", "signing_key", "encryption_key",
      "account_key", "master_key", "app_key", 'auth"', "_auth"),
-     r"(?:(?:(?:api|access|private)[_-]?|auth[_-]|(?:signing|encryption|account|master|app)_)"
+     r"(?:(?:(?:api|access|private)[ _-]?|auth[_-]|(?:signing|encryption|account|master|app)_)"
      r"""key\d?|auth(?=")|_auth)""" + _ASSIGNED_VALUE,
      _ASCII_IGNORE_CASE,
     ),
