@@ -34,6 +34,7 @@ from cortex.core.model.record import content_digest, default_scope
 from cortex.core.model.relation import Edge, edges_of, link_names_of, title_keys_of
 from cortex.core.model.turn_summary import USER, parse_turn_summary, utterances
 from cortex.core.notes import note as notes
+from cortex.core.notes.scope import scope_of_one_person
 from cortex.core.ranking.text_similarity import pack_sketch, token_set
 from cortex.core.text import iso_time
 from cortex.core.text.shell_command import cortex_command
@@ -177,7 +178,6 @@ def _item_source(note: notes.Note, path: str, status: str, title: str, text: str
     id_ = note.get("id") or path
     type_ = shorten(note.get("type"), 40).lower()
     project, is_record = one_line(note.get("project")), bool(note.provenance()[0])
-    scope = one_line(note.get("scope")).lower()
     return ItemSource(
         path=path,
         id=id_,
@@ -186,7 +186,7 @@ def _item_source(note: notes.Note, path: str, status: str, title: str, text: str
         status=status or "active",
         project=project,
         branch=one_line(note.get("branch")),
-        scope=scope or (default_scope(project) if is_record else ""),
+        scope=one_line(note.get("scope")).lower() or (default_scope(project) if is_record else ""),
         created=note.get("date") or note.get("created"),  # of the day on which it took place
         due=one_line(note.get("due")),
         owner=one_line(note.get("owner")),
@@ -196,8 +196,7 @@ def _item_source(note: notes.Note, path: str, status: str, title: str, text: str
         is_record=bool(id_ != path and type_)
         and (is_record or path.startswith("records/") or f"/records/{type_}/" in path),
         has_conflict=bool(note.fields.get("merge_conflicts")),
-        # As `core/notes/scope.py`: earlier versions wrote it into each record without a project.
-        is_personal=scope == "personal" and bool(project or not is_record or not note.get("title")),
+        is_personal=scope_of_one_person(note) == "personal",
     )
 
 

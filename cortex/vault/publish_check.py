@@ -14,6 +14,7 @@ from cortex.core.model.layout import is_among_briefings
 from cortex.core.model.note_status import decode_text
 from cortex.core.model.problem import CortexError, Problem
 from cortex.core.model.relation import MEDIA_SUFFIXES
+from cortex.core.notes import note as notes
 from cortex.core.notes.scope import scope_of_one_person
 from cortex.core.redact.find_secrets import FoundSecret, find_secrets, mask_known_lines
 from cortex.core.text.shell_command import cortex_command, option_words
@@ -64,8 +65,8 @@ def _look_at(
     key = hash((root, path, data, before))
     if key not in _looked_at:
         text, old = _text_of(path, data), _text_of(path, before or b"")
-        said = scope_of_one_person(text) if path.lower().endswith((".md", ".markdown")) else ""
-        is_new = said and said != scope_of_one_person(old) and not is_own(Vault(root))
+        said = _scope_of(text) if path.lower().endswith((".md", ".markdown")) else ""
+        is_new = said and said != _scope_of(old) and not is_own(Vault(root))
         is_cut = text and before is None and len(data) >= MAX_BYTES
         waits_for = f"it says scope: {said}" if is_new else _TOO_LARGE if is_cut else ""
         text = text if before is None else mask_known_lines(text, old, path)
@@ -73,6 +74,12 @@ def _look_at(
             _looked_at.clear()
         _looked_at[key] = find_secrets(text, decode_text(os.fsencode(path))), waits_for
     return _looked_at[key]
+
+
+def _scope_of(text: str) -> str:
+    return (
+        scope_of_one_person(notes.read(text.encode("utf-8", "replace"))) if "scope" in text else ""
+    )
 
 
 def _text_of(path: str, data: bytes) -> str:

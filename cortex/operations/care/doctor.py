@@ -151,8 +151,8 @@ def _deleting_commits(root: str, names: Sequence[str]) -> dict[str, str]:
             root, arguments, timeout=_TIMEOUT_SECONDS, extra={"GIT_LITERAL_PATHSPECS": "0"}
         ).stdout
     found: dict[str, str] = {}
-    for one in output.decode("utf-8", "replace").split("\x01")[1:]:
-        head, *paths = (part for field in one.split("\0") if (part := field.strip("\n")))
+    for commit in output.decode("utf-8", "replace").split("\x01")[1:]:
+        head, *paths = (part for field in commit.split("\0") if (part := field.strip("\n")))
         short, _, day = head.partition(" ")
         for path in paths:
             found.setdefault(basename_key(os.fsdecode(path)), f"in {short} on {day}")

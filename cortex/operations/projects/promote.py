@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from cortex.core.model import event as events
 from cortex.core.model.caller import Caller
-from cortex.core.model.note_status import HIDDEN_STATUSES, TIER_TRAIL, decode_text
+from cortex.core.model.note_status import HIDDEN_STATUSES, TIER_TRAIL
 from cortex.core.model.parameters import NoteName
 from cortex.core.model.problem import ConflictError, InvalidInputError, NotFoundError, Problem
 from cortex.core.model.record import ONE_PERSONS_SCOPES
@@ -69,10 +69,10 @@ def promote(vault: Vault, caller: Caller, note: NoteName, *, keep: bool = False)
     """Move a record to your own vault, for every project.
 
     Your own vault is the default one (cortex init --default). The record is copied there with its
-    id, its text and its events; promoted_from: names the project. The project's record stays where it is, archived, with promoted_to: personal, so
-    that links and teammates still find it; of one that says scope: personal, or that git does not
-    know and says scope: global, nothing stays. A note of your own moves as it is, to the same path.
-    Nothing is redacted anew. If interrupted, run it again.
+    id, its text and its events; promoted_from: names the project. The project's record stays where it
+    is, archived, with promoted_to: personal, so that links and teammates still find it; of one that
+    says scope: personal, or that git does not know and says scope: global, nothing stays. A note of
+    your own moves as it is, to the same path. Nothing is redacted anew. If interrupted, run it again.
 
     note: an id or path, as search shows it
     keep: leave the project's record as it is
@@ -83,11 +83,10 @@ def promote(vault: Vault, caller: Caller, note: NoteName, *, keep: bool = False)
     own, _ = ensure_personal_vault(vault, caller)
     if own.root == vault.root:
         _require_personal_vault(vault)
-    row, problems = query_fresh(vault, caller, lambda now: find_one(now.catalogue, note))
-    if row.id == row.path and is_persons_own(row):
-        return _move_own_note(vault, caller, own, row, keep=keep)
     source, problems = query_fresh(vault, caller, lambda now: _load_source(now, note))
     row = source.row
+    if is_persons_own(row):
+        return _move_own_note(vault, caller, own, row, keep=keep)
     original = notes.read_strict(files.read(vault.root, row.path), row.path)
     copy = _personal_copy(original, vault)
     outcome, path, missing_links = query_index(
@@ -129,7 +128,7 @@ def promote(vault: Vault, caller: Caller, note: NoteName, *, keep: bool = False)
 
 def _is_taken_whole(vault: Vault, row: NoteRow, original: Note) -> bool:
     """Whether nothing stays in the project's vault: of what is personal, or global and unpublished."""
-    said = scope_of_one_person(decode_text(notes.write(original)))
+    said = scope_of_one_person(original)
     is_published = said == "global" and objects.read_committed(vault.root, [row.path])
     return bool(said) and not is_published
 
@@ -191,6 +190,8 @@ def _require_personal_vault(vault: Vault) -> None:
 
 
 def _load_source(now: IndexSession, name: str) -> _PromotionSource:
+    if is_persons_own(found := find_one(now.catalogue, name)):
+        return _PromotionSource(found, {}, {})
     row = find_editable(now, name)
     if row.type == "session":
         hint = "promote what was learnt in it: cortex search shows the records"
