@@ -8,7 +8,7 @@ dictionary.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Protocol
 
 from cortex.core.text.strings import close_matches, likeness
@@ -38,6 +38,9 @@ class Vocabulary(Protocol):
 
     def holding(self, part: str) -> Iterable[str]:
         """The terms that hold this part, each once at least."""
+
+    def among(self, words: Collection[str]) -> Iterable[str]:
+        """Those of the words that may be terms: others are none."""
 
     def has(self, term: str) -> bool: ...
 
@@ -82,7 +85,8 @@ def one_edit_away(word: str, stem: Stemmer, known: Vocabulary) -> list[str]:
         *(head + letter + tail for head, tail in cuts for letter in _LETTERS),
     ]
     terms = dict.fromkeys(stem(one) if one.isascii() and one.isalpha() else one for one in others)
-    return [term for term in terms if len(term) > 1 and known.has(term)]
+    likely = set(known.among(terms))
+    return [term for term in terms if len(term) > 1 and term in likely and known.has(term)]
 
 
 def _halves(word: str, stem: Stemmer, known: Vocabulary) -> tuple[str, ...]:

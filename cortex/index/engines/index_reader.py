@@ -5,7 +5,7 @@ What `PassageSearch` and `relevance_search` ask of an engine. Counts are those o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import cached_property
 
 from cortex.core.model.note_status import TIER_TRAIL
@@ -47,12 +47,14 @@ class IndexReader:
 
     # How many terms a field of a document has, text or head.
     length: Callable[[str, int], int]
+    # How many terms the texts of notes have, by number: at least of those that have these documents.
+    note_lengths: Callable[[Collection[int]], Mapping[int, int]]
     # Which live documents hold a word in a field, and how often its most frequent alternative.
     frequencies: Callable[[str, Alternatives], Collection[tuple[int, float]]]
     terms_from: Callable[[str, str], Iterable[str]]  # those of a field that begin so
-    terms_holding: Callable[
-        [str], Iterable[str]
-    ]  # at least those of texts and titles that hold a part
+    # At least those of texts and titles that hold a part; that are among these words.
+    terms_holding: Callable[[str], Iterable[str]]
+    terms_among: Callable[[Collection[str]], Iterable[str]]
     # How many documents hold a term in a field, with those that are deleted.
     document_frequency: Callable[[str, str], int]
     # How many notes hold a word in title or text, and how many of the trail; asked where
@@ -76,10 +78,6 @@ class IndexReader:
     def count(self, one: Alternatives) -> int:
         """How many notes do."""
         return len(self.numbers_with(one))
-
-    def note_length(self, passages: range) -> int:
-        """How many terms the text of a note has, of which these are all passages."""
-        return sum(self.length("body", one) for one in passages)
 
     @cached_property
     def series(self) -> SeriesOrder:

@@ -8,7 +8,7 @@ answers as one that was built anew, whatever its segments (law 1).
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from functools import cached_property
 
 from cortex.core.model.note_status import TIER_SET_ASIDE
@@ -32,10 +32,10 @@ class PassageSearch:
 
     def __init__(self, reader: IndexReader, asked: Query) -> None:
         self.reader = self.found = reader
-        # By number of the note: one of its documents, all of them, its length in terms.
+        # By number of the note: one of its documents, its length in terms.
         self._place_of = dict[int, int]()
-        self._passages_of = dict[int, range]()
         self._length_of = dict[int, int]()
+        self._counts = dict[tuple[tuple[str, ...], tuple[str, ...]], int]()
         wanted = [piece for piece in asked.terms if not piece.negated]
         # Phrases are binding: somebody put the quotes there.
         self.phrase_count = len(phrases := self._alternatives(wanted, phrases=True))
@@ -100,8 +100,9 @@ class PassageSearch:
         shares = note_score.coverages(self.words, rarities) if are_keywords else {}
         held = set[int]().union(*self.bodies)
         groups: dict[bool, list[tuple[float, int]]] = {False: [], True: []}
+        known = self._place_of
         for number in eligible:
-            place = self._place(number)
+            place = known[number] if number in known else self._place(number)
             if place is not None and (tier := self.found.tiers[place]) in tiers:
                 score = scores[number]
                 if are_keywords:
@@ -128,26 +129,19 @@ class PassageSearch:
     def _best_part(self, number: int, held: set[int], rarities: list[float]) -> int:
         """Which passage of a note answers best, of those `held` by a word; the first of those that
         answer alike."""
-        parts = self._passages(number)
+        place = self._place(number)
+        assert place is not None
+        parts = self.found.passages_with(place)
         holding = sorted(held.intersection(parts)) if len(parts) > 1 else []
         if len(holding) > 1:
             scores = [note_score.passage_score(one, self.bodies, rarities) for one in holding]
             return holding[scores.index(max(scores))] - parts[0]
         return holding[0] - parts[0] if holding else 0
 
-    def _passages(self, number: int) -> range:
-        """All documents of a note."""
-        known = self._passages_of.get(number)
-        if known is None:
-            place = self._place(number)
-            assert place is not None
-            known = self._passages_of[number] = self.found.passages_with(place)
-        return known
-
     def _add_word(self, one: Alternatives, *, is_question: bool) -> None:
         """Look for a word; for what it means if no note holds it."""
         found = [one]
-        if one.written and not self.reader.count(one):
+        if one.written and not self._count(one):
             meant = word_forms.correct(one.written, stem, self, is_question=is_question)
             self.corrected[one.written] = meant
             if meant:
@@ -155,7 +149,14 @@ class PassageSearch:
             if len(meant) > 1 and self.count_rows(meant):
                 found = [Alternatives((), meant, meant)]
         self.asked += found
-        self._holding += map(self.reader.count, found)
+        self._holding += map(self._count, found)
+
+    def _count(self, one: Alternatives) -> int:
+        """How many notes hold a word; of one it is asked up to three times."""
+        key = one.terms, one.row
+        if key not in self._counts:
+            self._counts[key] = self.reader.count(one)
+        return self._counts[key]
 
     def starting(self, start: str) -> Iterator[str]:
         """As `word_forms.Vocabulary`, of texts and titles."""
@@ -165,14 +166,17 @@ class PassageSearch:
     def holding(self, part: str) -> Iterable[str]:
         return self.reader.terms_holding(part)
 
+    def among(self, words: Collection[str]) -> Iterable[str]:
+        return self.reader.terms_among(words)
+
     def has(self, term: str) -> bool:
         return any(self.reader.document_frequency(field, term) for field in ("body", "head"))
 
     def count_notes(self, term: str) -> int:
-        return self.reader.count(Alternatives((term,)))
+        return self._count(Alternatives((term,)))
 
     def count_rows(self, terms: tuple[str, ...]) -> int:
-        return self.reader.count(Alternatives((), terms))
+        return self._count(Alternatives((), terms))
 
     @cached_property
     def _is_german(self) -> bool:
@@ -233,8 +237,8 @@ class PassageSearch:
         for places in by_field.values():
             self._place_of.update(zip(map(numbers.__getitem__, places), places, strict=True))
         in_texts = [numbers[place] for place in by_field["body"]]
-        for number in set(in_texts).difference(self._length_of):
-            self._length_of[number] = self.found.note_length(self._passages(number))
+        if not self._length_of.keys() >= set(in_texts):
+            self._length_of |= found.note_lengths(by_field["body"])
         bodies = zip(in_texts, by_field["body"].values(), strict=True)
         note_score.add_bodies(weights, bodies, self._length_of, mean)
         for place, frequency in by_field["head"].items():

@@ -4,7 +4,7 @@ the person's own."""
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Annotated, Literal
 
 from cortex.core.markdown import snippet as snippets
@@ -101,6 +101,7 @@ class _VaultHits(NamedTuple):
     whose: Whose
     ranked: _Ranked
     problems: list[Problem]
+    note_count: int  # in all
 
 
 def search(
@@ -184,7 +185,7 @@ def _build_result(
     hint = f"{dropped} superseded or deleted {'note' if dropped == 1 else 'notes'} left out"
     hint = f"{hint}: {_search_all_command(query)}" if dropped else ""
     if not (dropped or hits):
-        hint = _next_query_hint([part.vault for part in parts], caller, asked, terms)
+        hint = _next_query_hint(parts, caller, asked, terms)
     return SearchResult(
         query=query,
         hits=hits,
@@ -315,9 +316,11 @@ def _select_vaults(vault: Vault, whose: Whose) -> tuple[list[tuple[Vault, Whose]
 def _search_vault(
     vault: Vault, whose: Whose, caller: Caller, request: _SearchRequest
 ) -> _VaultHits:
-    (ranked, known), problems = query_fresh(
-        vault, caller, lambda now: (_find_best(vault, now, request), now.problems)
-    )
+
+    def find(now: IndexSession) -> tuple[_Ranked, Iterable[Problem], int]:
+        return _find_best(vault, now, request), now.problems, now.catalogue.count_notes()
+
+    (ranked, known, note_count), problems = query_fresh(vault, caller, find)
     problems += [*known, *ranked.problems]
     if whose == "personal" and len(problems) > 1:
         message = f"{len(problems)} problems in your own vault"
@@ -325,7 +328,7 @@ def _search_vault(
         problems = [Problem(vault.root, message, hint)]
     elif whose == "personal":
         problems = [one._replace(where=f"{vault.root}/{one.where}") for one in problems]
-    return _VaultHits(vault, whose, ranked, problems)
+    return _VaultHits(vault, whose, ranked, problems, note_count)
 
 
 def _is_enough(part: _VaultHits, other: Vault, caller: Caller, request: _SearchRequest) -> bool:
@@ -527,17 +530,13 @@ def _called_first(
 
 
 def _next_query_hint(
-    vaults: list[Vault], caller: Caller, asked: Query, terms: dict[str, float]
+    parts: list[_VaultHits], caller: Caller, asked: Query, terms: dict[str, float]
 ) -> str:
     """What to ask next, of an answer without hits."""
-
-    def count(now: IndexSession) -> int:
-        return now.catalogue.count_notes()
-
-    if not any(query_index(one, caller.progress, count) for one in vaults):
+    if not any(part.note_count for part in parts):
         return 'there is nothing to search yet: cortex capture "What we found out"'
     overview = "cortex status shows which types and projects there are"
-    if cause := _empty_filters(vaults, caller, asked):
+    if cause := _empty_filters([part.vault for part in parts], caller, asked):
         return f"{cause}{' ' if cause.endswith('?') else ': '}try it without, or {overview}"
     if asked.terms and not terms:
         return "its words are too common to be looked for; add one that is not"

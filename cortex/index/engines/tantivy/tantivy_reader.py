@@ -149,6 +149,9 @@ class TantivyReader(IndexReader):
         terms = (one for text in texts for one in text.translate(_BLANKS).decode().split())
         return {one for one in terms if part in one}
 
+    def terms_among(self, words: Collection[str]) -> Collection[str]:
+        return words  # to look each up takes it no time
+
     def document_frequency(self, field: str, term: str) -> int:
         return int(self.searcher.doc_freq(field, term))
 
@@ -215,8 +218,8 @@ class _Candidates(IndexReader):
     def length(self, field: str, document: int) -> int:
         return count_terms(self._texts[field][document])
 
-    def note_length(self, passages: range) -> int:
-        return self._lengths[passages[0]]
+    def note_lengths(self, _documents: Collection[int]) -> dict[int, int]:
+        return dict(zip(self.numbers, self._lengths, strict=True))
 
     def frequencies(self, field: str, one: Alternatives) -> Collection[tuple[int, float]]:
         counts = enumerate(map(_counter(one), self._texts.get(field, ())))

@@ -264,12 +264,16 @@ class _TermsWriter(whoosh3.W3FieldWriter):
         super().close()
 
 
-def find_words(storage: FileStorage, segment: whoosh3.W3Segment, part: str) -> Iterator[str]:
-    """The terms of a segment that hold this part. A dictionary only tells how
-    words begin, and to walk it takes a hundred times as long as to look through their file."""
+def read_words(storage: FileStorage, segment: whoosh3.W3Segment) -> bytes:
+    """The terms of a segment, a line each, also before the first. To walk its dictionary takes a
+    hundred times as long."""
     with segment.open_file(storage, _WORDS_EXTENSION) as file:
-        words = file.read()
-    sought = part.encode()
+        return bytes(file.read())
+
+
+def find_words(storage: FileStorage, segment: whoosh3.W3Segment, part: str) -> Iterator[str]:
+    """The terms of a segment that hold this part; a dictionary only tells how words begin."""
+    words, sought = read_words(storage, segment), part.encode()
     at = words.find(sought)
     while at >= 0:
         end = words.index(b"\n", at)

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from array import array
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator
 from functools import cached_property
 from typing import Any
 
 from cortex.index.engines.index_reader import Alternatives, IndexReader
-from cortex.index.engines.whoosh.postings import find_words, match_phrase, read_weights
+from cortex.index.engines.whoosh.postings import find_words, match_phrase, read_weights, read_words
 from cortex.index.engines.whoosh.whoosh_import import byte_to_length
 
 _LENGTHS = tuple(map(int, map(byte_to_length, range(256))))
+_DOCUMENTS_AT_ONCE = 20  # are counted in a row while the passages of one are looked for
 
 
 class WhooshReader(IndexReader):
@@ -28,7 +29,7 @@ class WhooshReader(IndexReader):
         # The lengths of all documents in terms, each as a byte for `byte_to_length`.
         self._lengths = dict.fromkeys(("body", "head"), b"")
         # Of one query: what was read already.
-        self.known: dict[tuple[str, Alternatives], Collection[tuple[int, float]]] = {}
+        self.known: dict[tuple[object, ...], Collection[tuple[int, float]]] = {}
         for leaf, offset in self.leaves:
             every = range(leaf.doc_count_all())
             for field, lengths in self._lengths.items():
@@ -49,9 +50,20 @@ class WhooshReader(IndexReader):
     def length(self, field: str, document: int) -> int:
         return int(byte_to_length(self._lengths[field][document]))
 
-    def note_length(self, passages: range) -> int:
-        lengths = self._lengths["body"][passages.start : passages.stop]
-        return sum(map(_LENGTHS.__getitem__, lengths))
+    def note_lengths(self, documents: Collection[int]) -> dict[int, int]:
+        found: defaultdict[int, int] = defaultdict(int)
+        kept = self._lengths["body"]
+        if len(documents) * _DOCUMENTS_AT_ONCE < len(kept):
+            for passages in {self.passages_with(one) for one in documents}:
+                own = kept[passages.start : passages.stop]
+                found[self.numbers[passages.start]] = sum(map(_LENGTHS.__getitem__, own))
+            return found
+        live = bytearray(kept)
+        for one in self.deleted:
+            live[one] = 0
+        for number, length in zip(self.numbers, map(_LENGTHS.__getitem__, live), strict=True):
+            found[number] += length
+        return found
 
     @cached_property
     def mean_length(self) -> float:  # type: ignore[override]
@@ -80,13 +92,20 @@ class WhooshReader(IndexReader):
         for leaf, _ in self.leaves:
             yield from find_words(leaf.storage(), leaf.segment(), part)
 
+    def terms_among(self, words: Collection[str]) -> set[str]:
+        sought, found = {word.encode() for word in words}, set[bytes]()
+        for leaf, _ in self.leaves:
+            found |= sought.intersection(read_words(leaf.storage(), leaf.segment()).split(b"\n"))
+        return set(map(bytes.decode, found))
+
     def document_frequency(self, field: str, term: str) -> int:
         return int(self.reader.doc_frequency(field, term.encode()))
 
     def frequencies(self, field: str, one: Alternatives) -> Collection[tuple[int, float]]:
-        found = self.known.get((field, one))
+        key = field, one.terms, one.row
+        found = self.known.get(key)
         if found is None:
-            found = self.known[field, one] = [
+            found = self.known[key] = [
                 pair if not offset else (pair[0] + offset, pair[1])
                 for leaf, offset in self.leaves
                 for pair in _frequencies(leaf, field, one)
