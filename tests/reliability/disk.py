@@ -55,19 +55,28 @@ class Disk:
             os.close(fd)
 
     def unmount(self) -> None:
-        # An errno of EBUSY is a descriptor that the worker has left open, or a moment's scanner: wait, then fail.
-        for _ in range(100):
-            done = subprocess.run(
-                [self.tool("umount"), str(self.at)],
-                capture_output=True,
-                text=True,
-                timeout=60,
-                check=False,
-            )
-            if not done.returncode:
+        """Wait until nothing holds the file system: neither a descriptor that the worker has left
+        open, nor another test's mount namespace, in which it would live on, shut down."""
+        done = None
+        for _ in range(3_000):
+            if done is None or done.returncode:
+                words = [self.tool("umount"), str(self.at)]
+                done = subprocess.run(
+                    words, capture_output=True, text=True, timeout=60, check=False
+                )
+            if not done.returncode and self._is_free():
                 return
             time.sleep(0.02)
-        raise OSError(errno.EBUSY, f"cannot unmount: {done.stderr.strip()}")
+        raise OSError(errno.EBUSY, f"cannot unmount: {done and done.stderr.strip()}")
+
+    def _is_free(self) -> bool:
+        try:
+            os.close(os.open(self.device, os.O_RDWR | os.O_EXCL))
+        except OSError as error:
+            if error.errno != errno.EBUSY:
+                raise
+            return False
+        return True
 
     def restart(self) -> None:
         self.unmount()
