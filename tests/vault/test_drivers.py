@@ -76,10 +76,7 @@ def test_both_drivers_are_registered_once_and_git_takes_them(clone, git):
     )
     assert effective(git, clone, *PROBES) == OURS
     assert drivers.problems(str(clone)) == []
-    assert (
-        not (clone / ".git/info/attributes").exists()
-        or b"cortex" not in (clone / ".git/info/attributes").read_bytes()
-    )
+    assert b"records/** merge=cortex-record" in (clone / ".git/info/attributes").read_bytes()
 
 
 def test_whether_they_are_registered_is_seen_without_running_git(clone, tmp_path, monkeypatch):
@@ -194,7 +191,7 @@ def test_a_linked_worktree_and_its_origin_share_one_registration(clone, git, tmp
     assert str(other) not in (clone / ".git/config").read_text()
     assert drivers.problems(str(other)) == drivers.problems(str(clone)) == []
     (other / ".gitattributes").write_text("* merge=binary\n")
-    assert drivers.register(str(other))
+    assert not drivers.register(str(other))
     assert effective(git, other, *PROBES)[:4] == OURS[:4]
 
 
@@ -332,7 +329,7 @@ def test_another_gits_lock_is_waited_for_and_never_removed(clone, monkeypatch):
 
 
 STRANGE = {
-    "an older file": (".gitattributes", "records/** text eol=lf\n"),
+    "a file of one's own": (".gitattributes", "records/** text\n"),
     "all binary": (".gitattributes", "* merge=binary\n"),
     "a nested file": ("records/decision/.gitattributes", "* -merge\n"),
     "one note alone": ("records/.gitattributes", "one.md merge=union\n"),
@@ -364,10 +361,10 @@ def test_attributes_that_switch_our_drivers_off_are_spoken_over(case, prefix, tm
     git(top, "add", ".")
     git(top, "commit", "-qm", "one")
     assert attributes.overridden_paths(str(root)), "the attributes are harmless"
-    assert (
-        next(p.hint for p in drivers.problems(str(root)) if p.where == ".gitattributes")
-        == "cortex doctor --fix"
-    )
+    assert drivers.register(str(root))
+    (top / ".git/info/attributes").unlink()
+    (problem,) = drivers.problems(str(root))
+    assert (problem.where, problem.hint) == (".gitattributes", "cortex doctor --fix")
     assert drivers.register(str(root))
     assert drivers.problems(str(root)) == []
     assert effective(git, root, *PROBES[:4], PATH) == [*OURS[:4], "cortex-record"]
@@ -398,6 +395,37 @@ def test_what_a_person_wrote_into_info_attributes_stays_byte_for_byte(before, cl
     assert effective(git, clone, *PROBES[:4]) == OURS[:4]
     assert drivers.unregister(str(clone))
     assert (own.read_bytes() if own.exists() else b"") == before
+
+
+EARLIER = """# Patterns are relative to this file.
+*.md          merge=cortex-record
+events/**     text eol=lf -merge
+records/**    text eol=lf merge=cortex-record
+notes/sessions/**   text eol=lf
+briefings/**  text eol=lf merge=cortex-briefing linguist-generated
+records/**    text eol=lf merge=union
+records/mine/** -merge
+"""
+CURRENT = """# Patterns are relative to this file.
+*.md          merge=cortex-record
+events/**     text eol=lf -merge linguist-generated=true
+records/**    text eol=lf -merge
+notes/sessions/**   text eol=lf -merge linguist-generated=true
+briefings/**  text eol=lf -merge linguist-generated=true
+records/**    text eol=lf merge=union
+records/mine/** -merge
+"""
+
+
+def test_the_lines_of_an_earlier_version_are_renewed_once_and_those_of_a_person_stay(clone, git):
+    drivers.register(str(clone))
+    (clone / ".gitattributes").write_text(EARLIER)
+    (problem,) = drivers.problems(str(clone))
+    assert problem.message == "is of an earlier version: a clone without Cortex may mix two notes"
+    assert attributes.renew_lines(str(clone))
+    assert (clone / ".gitattributes").read_text() == CURRENT
+    assert not attributes.renew_lines(str(clone))
+    assert drivers.problems(str(clone)) == []
 
 
 def test_lines_below_a_block_whose_end_a_person_took_away_stay_theirs(clone):
@@ -435,11 +463,13 @@ def test_who_takes_them_out_is_not_given_them_back_unasked(clone, git):
 
 
 def test_a_title_without_a_command_stops_every_merge_and_is_mended(clone, git):
+    drivers.register(str(clone))  # its attributes ask for the driver
+    git(clone, "config", "--unset", "merge.cortex-record.driver")
     git(clone, "config", "merge.cortex-record.name", "left over")
     run = diverged(clone, git)
     assert "lacks command line" in run("merge", "side").stderr
     assert (
-        drivers.problems(str(clone))[1].message
+        drivers.problems(str(clone))[0].message
         == "merge.cortex-record has a name but no driver: git refuses every merge that needs it"
     )
     assert drivers.register(str(clone))

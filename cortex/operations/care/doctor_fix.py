@@ -21,7 +21,7 @@ from cortex.operations.share.misnamed_events import find_misnamed_events, restor
 from cortex.operations.share.resolve_conflicts import recover_interrupted_merge, resolve_user_merge
 from cortex.operations.share.restore_displaced import restore_displaced
 from cortex.vault import files, settings
-from cortex.vault.git import checkout, drivers
+from cortex.vault.git import attributes, checkout, drivers
 from cortex.vault.git.objects import read_first_version
 from cortex.vault.locate import Vault
 from cortex.vault.repair import fix
@@ -55,6 +55,8 @@ def apply_fixes(vault: Vault, caller: Caller) -> tuple[list[str], list[Problem]]
 def _register_drivers(vault: Vault, _: Caller) -> Iterable[str]:
     if drivers.register(vault.root, again=True):
         yield "git knows Cortex's merge drivers now"
+    if attributes.renew_lines(vault.root):
+        yield f".gitattributes {attributes.RENEWED}"
 
 
 def _restore_misnamed_events(vault: Vault, caller: Caller) -> Iterable[str]:

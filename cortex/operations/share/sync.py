@@ -42,7 +42,16 @@ from cortex.operations.share.resolve_conflicts import (
 )
 from cortex.operations.share.restore_displaced import restore_displaced
 from cortex.vault import files, layout, publish_check, settings
-from cortex.vault.git import checkout, commit, drivers, git_cli, merging, objects, remotes
+from cortex.vault.git import (
+    attributes,
+    checkout,
+    commit,
+    drivers,
+    git_cli,
+    merging,
+    objects,
+    remotes,
+)
 from cortex.vault.git.commit import UncommittedChange
 from cortex.vault.git.merging import MergeState
 from cortex.vault.git.remotes import Upstream
@@ -54,6 +63,8 @@ _MAX_PUSH_ATTEMPTS = 6  # at a push, while others push at the same time
 _MAX_MERGE_ATTEMPTS = 3  # of a merge, when something of ours is written between its commit and it
 _MAX_STEPS = {"rebase": 10_000, "merge": 5}  # commits of one rebase; looks at what one merge left
 _MERGE_FLAGS = ("--quiet", "--no-edit", "--no-autostash", "--no-squash", "--ff")
+# Two notes have two ids, so they are never equal; a moved note is.
+_EXACT_RENAMES = "-Xfind-renames=100%"
 _EXTRACTED_RE = re.compile(rb"(?m)^  layer: (?:keyword|passage|distilled)\r?$")
 _MIN_MASS_REMOVAL = 5  # notes; fewer may go unasked however small the vault
 
@@ -189,6 +200,8 @@ class _SyncRun:
         try:
             # Also when they are there: attributes of a stranger may have come with a pull.
             drivers.register(self.root)
+            if attributes.renew_lines(self.root):
+                self.resolved.append(MergeResolution(".gitattributes", attributes.RENEWED))
         except CortexError as error:  # what they would have merged is merged by us
             self.problems[".git/config"] = problem_of(".git/config", error)
 
@@ -511,7 +524,9 @@ class _SyncRun:
             return "fast-forward"
         how = "rebase" if up.rebase_mode else "merge"
         staged = self._staged_to_set_aside(theirs) if how == "merge" else []
-        self._merge(MergeState(how, theirs, {}, ours), _merge_arguments(up, theirs), staged)
+        self._merge(
+            MergeState(how, theirs, {}, ours), _merge_arguments(self.root, up, theirs), staged
+        )
         return how
 
     def _fast_forward_arguments(self, up: Upstream, theirs: str) -> list[str]:
@@ -634,13 +649,16 @@ def _waiting_hint(waiting: Sequence[Problem]) -> str:
     return hints.pop() if len(hints) == 1 else "do what is said of each, then cortex sync"
 
 
-def _merge_arguments(up: Upstream, theirs: str) -> list[str]:
+def _merge_arguments(root: str, up: Upstream, theirs: str) -> list[str]:
+    """The arguments for a merge or rebase. Of a code repository git follows other renames, too."""
+    renames = [_EXACT_RENAMES] if objects.toplevel(root) == root else []
     if not up.rebase_mode:
-        return [*_MERGE_FLAGS, "--commit", f"--message={_commit_message(up)}", theirs]
+        message = f"--message={_commit_message(up)}"
+        return [*_MERGE_FLAGS, "--commit", message, *renames, theirs]
     shape = "--rebase-merges" if up.rebase_mode == "merges" else "--no-rebase-merges"
     stash = "--autostash" if up.autostash else "--no-autostash"
     # No fork point: it would leave out what the remote has rewritten away, and that may be notes.
-    return ["--quiet", "--merge", "--no-fork-point", shape, stash, theirs]
+    return ["--quiet", "--merge", "--no-fork-point", shape, stash, *renames, theirs]
 
 
 def _commit_message(up: Upstream) -> str:

@@ -1,6 +1,8 @@
-"""Which merge driver git takes for which note. The vault's own `.gitattributes` says it; where
-something else speaks louder (an older file, a nested one, a stranger's), a marked block in the
-repository's `info/attributes` says it again.
+"""Which merge driver git takes for which note.
+
+The vault's own `.gitattributes`, which comes with every clone, says `-merge`: without Cortex git
+stops where two sides meet, and mixes no two notes. A clone with Cortex names the drivers in a
+marked block of the repository's `info/attributes`, which speaks loudest.
 """
 
 from __future__ import annotations
@@ -9,7 +11,7 @@ import os
 import re
 
 from cortex.core.model.layout import OWN_FOLDERS, Layout
-from cortex.core.model.problem import CortexError, Problem
+from cortex.core.model.problem import CortexError, NotFoundError, Problem
 from cortex.vault import files
 from cortex.vault.git import git_cli, objects
 from cortex.vault.git.checkout import Repository
@@ -27,8 +29,17 @@ MERGE_ATTRIBUTES = {
 _PROBE_PATHS = (
     "briefings/x.md", "records/decision/x.md", "sessions/2026/11/x.md", "events/2026/11/x.md",
 )  # fmt: skip
+RENEWED = "says -merge for notes now: a clone without Cortex stops instead of mixing two of them"
 _BLOCK_END = b"# cortex: end"
+# A line of the vault's file as earlier versions wrote it, and with it clones without Cortex mixed
+# notes; a line that a person wrote has another form.
+_EARLIER_LINE_RE = re.compile(
+    rb"(?m)^(\S*?\b(events|records|sessions|briefings)/\*\*\"?[ \t]+text eol=lf)"
+    rb"(?: -merge| merge=cortex-record| merge=cortex-briefing)?(?: linguist-generated)?[ \t]*$"
+)
 _LINE_ENDED = b" (line ended)"  # on the first line of a block behind a line without an end
+_GENERATED = b" linguist-generated=true"
+_ATTRIBUTES_FILE = ".gitattributes"
 _MAX_BYTES = 4_000_000  # bytes of a file of attributes
 _PATTERN_SPECIAL_RE = re.compile(r"([*?\[\]\\])")
 
@@ -66,6 +77,25 @@ def overridden_paths(root: str) -> list[str]:
     )
 
 
+def renew_lines(root: str) -> bool:
+    """Have the vault's `.gitattributes` say `-merge` where it has the lines of an earlier version;
+    True when that changed it."""
+    try:
+        before = files.read(root, _ATTRIBUTES_FILE)
+        after = _with_current_lines(before)
+        if after != before:
+            files.replace(root, _ATTRIBUTES_FILE, after, before)
+    except NotFoundError:
+        return False
+    return after != before
+
+
+def _with_current_lines(data: bytes) -> bytes:
+    return _EARLIER_LINE_RE.sub(
+        lambda line: line[1] + b" -merge" + (b"" if line[2] == b"records" else _GENERATED), data
+    )
+
+
 def with_layout(data: bytes, before: Layout, after: Layout) -> bytes:
     """A vault's `.gitattributes` for another layout: lines with our folders name them as now."""
     lines = data.splitlines(keepends=True)
@@ -77,21 +107,26 @@ def with_layout(data: bytes, before: Layout, after: Layout) -> bytes:
     return b"".join(lines)
 
 
-def problems(root: str) -> list[Problem]:
-    """Attributes that are not ours, or that a clone would not get."""
+def problems(root: str, *, are_named: bool) -> list[Problem]:
+    """Attributes that are not ours, or that a clone would not get. `are_named`: git knows our
+    drivers, so its attributes should take them."""
     found = []
-    if others := overridden_paths(root):
+    if are_named and (others := overridden_paths(root)):
         probes = set(map(layout_of(root).path, _PROBE_PATHS))
         others = [path for path in others if path not in probes] or others
         more = f" and {len(others) - 1} more are" if len(others) > 1 else " is"
         message = f"{others[0]}{more} merged without Cortex: git's attributes say otherwise"
-        found.append(Problem(".gitattributes", message, FIX_COMMAND))
+        found.append(Problem(_ATTRIBUTES_FILE, message, FIX_COMMAND))
+    held = files.read(root, _ATTRIBUTES_FILE) if files.exists(root, _ATTRIBUTES_FILE) else b""
+    if held != _with_current_lines(held):
+        message = "is of an earlier version: a clone without Cortex may mix two notes"
+        found.append(Problem(_ATTRIBUTES_FILE, message, "cortex sync, or cortex doctor --fix"))
     if not git_cli.has_commit(root):
         return found
-    is_committed = git_cli.line(root, ["ls-tree", "--name-only", "HEAD", "--", ".gitattributes"])
+    is_committed = git_cli.line(root, ["ls-tree", "--name-only", "HEAD", "--", _ATTRIBUTES_FILE])
     if not is_committed and not objects.filter_ignored(root, ["."]):
         message = "is not committed, so other clones merge without Cortex"
-        found.append(Problem(".gitattributes", message, "git add .gitattributes and commit it"))
+        found.append(Problem(_ATTRIBUTES_FILE, message, "git add .gitattributes and commit it"))
     return found
 
 

@@ -113,7 +113,7 @@ def problems(root: str) -> list[Problem]:
     repository = checkout.find_repository(root)
     if repository and not read_config(repository.common_dir).is_removed:
         try:
-            wrong += attributes.problems(root)
+            wrong += attributes.problems(root, are_named=not wrong)
         except CortexError as error:
             wrong.append(Problem(".git", error.message, error.hint))
     return wrong
