@@ -45,6 +45,11 @@ def duplicate_ids(catalogue: Catalogue) -> dict[str, list[NoteRow]]:
     return found
 
 
+def all_ids(catalogue: Catalogue) -> set[str]:
+    """The ids of all notes (or paths without one)."""
+    return {id_ for (id_,) in catalogue.select("SELECT id FROM note")}
+
+
 def duplicate_topics(catalogue: Catalogue, limit: int) -> list[tuple[str, str, str, str]]:
     """Current records of a topic that has another: path, id, first record's id, topic; by path."""
     query = (

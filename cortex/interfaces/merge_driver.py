@@ -1,8 +1,8 @@
 """The merge drivers that git runs: `python -I -S merge_driver.py briefing|record %O %A %B %L %P`.
 
 Run as a file, with the standard library alone. Python compiles this file at each run, so it is
-short. Exit codes of `record`: 0 clean, 1 conflicts are in the file, 2 not merged (the command's
-shell fallback takes over). `briefing` always ends with 0: a briefing that could not be merged is
+short. Exit codes of `record`: 0 clean, 1 conflicts are in the file, or its versions are two notes, 2 not
+merged (the command's shell fallback takes over). `briefing` always ends with 0: a briefing that could not be merged is
 healed later, and no merge is held up by one.
 """
 
@@ -33,39 +33,29 @@ def run(words: list[str]) -> int:
 
     stem = os.path.basename(path).removesuffix(".md")
     merged = merge_record(base, ours, theirs, merge_file, max(7, int(size)), name=stem)
-    other, lost = merged.other_note, merged.lost_version
-    if other is not None and not _store_displaced(path, base, merged.data, other):
-        return CONFLICTS  # git's index holds all versions; the fallback would mix two notes
-    if lost is not None and not _store_lost_version(path, base, merged.data, lost):
-        return CONFLICTS
+    if merged.are_two_notes or (merged.leaves_out_text and not _is_of_commits()):
+        _print_line(path, merged.decisions[0])
+        return CONFLICTS  # %A stays as it is; the index, or the commits of it, hold all versions
     _write(name, merged.data, ours)
     for line in merged.decisions:
         _print_line(path, line)
     return CLEAN if merged.is_clean else CONFLICTS
 
 
-def _store_displaced(path: str, base: bytes, stays: bytes, other: bytes) -> bool:
-    """Whether what the merge leaves out is kept for the next command: a note that git took for
-    another one, or a version of a topic."""
-    # Git hardly ever takes two notes for one, and few merges are of a topic that both saved.
-    from cortex.core.model.problem import CortexError  # noqa: PLC0415
-    from cortex.vault.git import displaced  # noqa: PLC0415
+def _is_of_commits() -> bool:
+    """True if git merges or rebases commits: of a stash, a patch or `checkout -m` no commit has the
+    text that would be left out."""
+    from cortex.vault.git import checkout  # noqa: PLC0415  few merges are of a topic that both saved
 
-    try:
-        displaced.save(os.getcwd(), path, base, stays, other)
-    except (CortexError, OSError) as error:
-        why = "not merged, since what it would leave out could not be kept"
-        _print_line(path, f"{why}: {error}; cortex doctor --fix")
-        return False
-    return True
+    found = checkout.find_repository(os.getcwd())
+    if found is None:
+        return True
 
+    def exists(name: str) -> bool:
+        return os.path.lexists(os.path.join(found.git_dir, name))
 
-def _store_lost_version(path: str, base: bytes, stays: bytes, lost: bytes) -> bool:
-    """The same of a version, which only a work tree can have without a commit."""
-    from cortex.vault.git import checkout  # noqa: PLC0415
-
-    is_bare = checkout.find_repository(os.getcwd()) is None
-    return is_bare or _store_displaced(path, base, stays, lost)
+    is_named = any(key.startswith("GITHEAD_") for key in os.environ) or exists("rebase-merge")
+    return is_named and not exists("MERGE_AUTOSTASH") and not exists("rebase-merge/autostash")
 
 
 def _read(name: str) -> bytes:

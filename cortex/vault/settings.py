@@ -45,6 +45,7 @@ class Settings(NamedTuple):
     reminder_threshold: float = 0.55  # share of what a prompt's words tell that a line has to cover
     embedder: str = "auto"  # of vectors: the person's, off, or the model that a package brings
     archives_faded: bool = False  # whether sync and the watcher archive what lost its importance
+    erased: frozenset[str] = frozenset()  # ids of events that are gone, and do not come back
     refusal: Problem | None = None  # why this program must not write into the vault
     is_readable: bool = True
     may_exclude: bool = False  # not readable, and they may name patterns of excluded notes
@@ -129,6 +130,7 @@ def _read_table(table: dict[str, object]) -> Settings:
         reminder_lines=int(lines),
         reminder_threshold=threshold,
         embedder=_parse_embedder(table.get("semantic", {}), problems),
+        erased=_parse_erased(table.get("events", {}), problems),
         archives_faded=_parse_switch(table, "lifecycle", "auto", problems) is True,
         refusal=refusal,
         problems=tuple(problems),  # last: the others add to them
@@ -227,6 +229,16 @@ def _parse_aliases(section: object, problems: list[Problem]) -> tuple[tuple[str,
         else:
             found.append((old, new))
     return tuple(found)
+
+
+def _parse_erased(table: object, problems: list[Problem]) -> frozenset[str]:
+    """The ids of `[events] erased`."""
+    listed = table.get("erased", []) if isinstance(table, dict) else None
+    if not isinstance(listed, list) or not all(isinstance(one, str) for one in listed):
+        hint = 'write [events] and below it erased = ["20261120t164512z-aaaaaaaaaa"]'
+        _add(problems, "[events] erased is not a list of ids", hint)
+        return frozenset()
+    return frozenset(listed)
 
 
 def _parse_phrases(

@@ -1,13 +1,11 @@
-"""What is decided for each path that git could not merge, or merged wrongly: versions in, actions out, no git anywhere."""
+"""What is decided for each path that git could not merge: versions in, actions out, no git anywhere."""
 
 from __future__ import annotations
 
 import pytest
-from hypothesis import event as seen, given, strategies as st
 
-from cortex.core.merge.conflict_markers import marked_conflicts, side_of_nested
+from cortex.core.merge.conflict_markers import marked_conflicts
 from cortex.core.merge.conflicts import plan_resolution
-from cortex.core.merge.damage import DamageKind, find_damage, plan_repair
 from cortex.core.merge.merge_plan import (
     AskPerson,
     MergeContext,
@@ -18,7 +16,6 @@ from cortex.core.merge.merge_plan import (
     WriteFile,
     sha256_hex,
 )
-from cortex.core.notes import note as notes
 
 
 def record(id_: str, body: str = "Text.", updated: str = "2026-11-20T10:00:00Z") -> bytes:
@@ -130,14 +127,6 @@ CASES = {
         [("mine.md", PERSON, None, None, None), ("x.md", None, PERSON, None, PERSON), ("y.md", None, None, PERSON, PERSON)],
         [RemoveFile("mine.md"), *(AskPerson(path, "renamed on one side, and renamed or deleted on the other: git add keeps it, git rm lets it go") for path in ("x.md", "y.md"))],
     ),
-    "two new notes of a person's own for one that is gone": (
-        [("mine.md", b"My.\n", None, None, None), ("x.md", None, PERSON, None, BOTH), ("y.md", None, None, b"My day.\n", BOTH)],
-        [RemoveFile("mine.md"), WriteFile("x.md", PERSON), WriteFile("y.md", b"My day.\n")],
-    ),
-    "two names of a note of a person's own, with markers that a person has begun to mend": (
-        [("mine.md", b"My.\n", None, None, None), ("x.md", None, PERSON, None, BOTH + b"Mine.\n")],
-        [RemoveFile("mine.md"), AskPerson("x.md", "both sides changed the same lines")],
-    ),
 }  # fmt: skip
 
 
@@ -192,111 +181,6 @@ def test_a_move_that_git_did_not_see_takes_the_other_sides_changes_along() -> No
         WriteFile("records/new.md", joins(BASE, moved, THEIRS)[0]),
         RemoveFile(A),
     )
-
-
-# --- what git merged
-
-
-REPAIRS = {
-    "a note that one deleted and the other edited, paired with its likeness": (
-        [(A, BASE, OURS, None, None), (B, None, None, CLASH, None)], {B: OURS}, {(DamageKind.MIXED, A, OURS), (DamageKind.LOST, B, CLASH)},
-    ),
-    "the same, and git kept the likeness": ([(A, BASE, OURS, None, None), (B, None, None, CLASH, None)], {B: CLASH}, {(DamageKind.LOST, A, OURS)}),
-    "the same, text merged into text": ([(A, BASE, OURS, None, None), (B, None, None, CLASH, None)], {B: CLASH + b"Ours.\n"}, {(DamageKind.LOST, A, OURS), (DamageKind.MIXED, B, CLASH)}),
-    "a note that both have alike, with git's markers in it": (
-        [(B, None, CLASH, CLASH, None)], {B: CLASH + b"<<<<<<<< HEAD:x\nOurs.\n========\n>>>>>>>> 1:y\n"}, {(DamageKind.MIXED, B, CLASH)},
-    ),
-    "a note that both have alike, with the edit of one that is gone": (
-        [(A, BASE, OURS, None, None), (B, None, CLASH, CLASH, None)], {B: CLASH + b"Ours.\n"}, {(DamageKind.LOST, A, OURS), (DamageKind.MIXED, B, CLASH)},
-    ),
-    "a note that both have alike, changed since": ([(B, None, CLASH, CLASH, None)], {B: CLASH + b"Ours.\n"}, set()),
-    "a deletion": ([(A, BASE, BASE, None, None)], {}, set()),
-    "a note that both changed": ([(A, BASE, OURS, THEIRS, None)], {A: JOINED}, set()),
-    "a note that both changed, with a field twice": (
-        [("mine/a.md", BASE, OURS, THEIRS, None)], {"mine/a.md": TORN}, {(DamageKind.UNREADABLE, "mine/a.md", JOINED)},
-    ),
-    "a note that was broken before": ([(A, BASE, TORN, THEIRS, None)], {A: TORN + b"Theirs.\n"}, set()),
-    "a note that both changed, and is gone": ([(A, BASE, OURS, THEIRS, None)], {}, {(DamageKind.LOST, A, JOINED)}),
-    "a move with an edit": ([(A, BASE, OURS, None, None), ("records/y.md", None, None, BASE, None)], {"records/y.md": OURS}, set()),
-    "two moves that git did not see": (
-        [(A, BASE, None, None, None), ("records/x.md", None, OURS, None, None), ("records/y.md", None, None, THEIRS, None)],
-        {"records/x.md": OURS, "records/y.md": THEIRS},
-        {(DamageKind.DUPLICATED, "records/y.md", JOINED)},
-    ),
-    "one event in another's file": (
-        [(EVENT, event("was"), event("was"), None, None), (OTHER, None, None, event("next", OTHER_ID), None)],
-        {EVENT: event("was"), OTHER: event("was")},
-        {(DamageKind.WRONG_EVENT, OTHER, event("next", OTHER_ID))},
-    ),
-    "an event that a side deleted": ([(EVENT, event("was"), event("was"), None, None)], {}, set()),
-    "a person's own note for a record": ([(A, BASE, OURS, None, None), ("x.md", None, None, PERSON, None)], {"x.md": PERSON + b"Ours.\n"}, {(DamageKind.LOST, A, OURS), (DamageKind.MIXED, "x.md", PERSON)}),
-    "a record for a person's own note": ([("x.md", PERSON, PERSON + b"more\n", None, None), (A, None, None, THEIRS, None)], {A: THEIRS}, {(DamageKind.LOST, "x.md", PERSON + b"more\n")}),
-    "a person's own note that was renamed and edited": ([("x.md", PERSON, PERSON + b"more\n", None, None), ("y.md", None, None, PERSON, None)], {"y.md": PERSON + b"more\n"}, set()),
-    "a person's own note that both renamed": (
-        [("x.md", PERSON, None, None, None), ("y.md", None, PERSON, None, None), ("z.md", None, None, PERSON + b"more\n", None)],
-        {"y.md": PERSON + b"more\n", "z.md": PERSON + b"more\n"}, set(),
-    ),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("swap", [False, True])
-@pytest.mark.parametrize("case", REPAIRS)
-def test_what_git_mixed_is_told_from_what_it_merged(case, swap) -> None:
-    places, result, expected = REPAIRS[case]
-    base, ours, theirs = sides_of(*places)
-    sides = MergeSides(base, theirs, ours) if swap else MergeSides(base, ours, theirs)
-    assert {(one.kind, one.path, one.data) for one in find_damage(sides, result, joins)} == expected
-
-
-ids = ("a-aaaaaa", "b-bbbbbb", "c-cccccc")
-versions = st.dictionaries(
-    st.sampled_from([*(f"records/{id_}.md" for id_ in ids), "records/moved.md"]), st.tuples(st.sampled_from(ids), st.sampled_from(["one", "two", "three"])), max_size=4
-)  # fmt: skip
-
-
-def tree_of(notes_of: dict[str, tuple[str, str]]) -> dict[str, bytes]:
-    """At most one file for each id, with a text that says whose it is."""
-    found: dict[str, bytes] = {}
-    for path, (id_, text) in sorted(notes_of.items()):
-        if not any(notes.read(data).get("id") == id_ for data in found.values()):
-            found[path] = record(id_, f"{text} of {id_}")
-    return found
-
-
-@given(versions, versions, versions, versions)
-def test_after_a_repair_every_note_is_there_once_with_its_own_text(
-    base, ours, theirs, result
-) -> None:
-    """Whatever git has made of three trees, even if the result has nothing to do with them."""
-    sides = MergeSides(tree_of(base), tree_of(ours), tree_of(theirs))
-    known = {id_ for tree in (base, ours, theirs) for id_, _ in tree.values()}
-    made = {path: record(id_, text) for path, (id_, text) in result.items() if id_ in known}
-    outcome = plan_repair(sides, made, MergeContext(joins, is_taken=lambda path: path in made))
-    for action in outcome.actions:
-        if isinstance(action, RemoveFile):
-            made.pop(action.path, None)
-        else:
-            made[action.path] = action.data
-    by_id: dict[str, list[bytes]] = {}
-    for data in made.values():
-        by_id.setdefault(notes.read(data).get("id"), []).append(data)
-    for id_ in ids:
-        held = [
-            next((data for data in tree.values() if notes.read(data).get("id") == id_), None)
-            for tree in sides
-        ]
-        was, one, other = held
-        if (one is None and other is None) or (
-            was is not None and was in (one, other) and None in (one, other)
-        ):
-            continue
-        seen("a note to keep")
-        assert len(by_id.get(id_, [])) == 1, id_
-        if was in (one, other) and one != other:
-            assert by_id[id_] == [one if other == was else other]
-        elif one is not None and other is not None and one != other:
-            continue  # git and its driver have merged it, or it was put together anew
-    assert plan_repair(sides, made, MergeContext(joins)).actions == ()
 
 
 LEFT_TO_PEOPLE = {
@@ -394,15 +278,3 @@ def test_a_note_that_is_about_markers_is_not_in_conflict() -> None:
 )
 def test_conflicts_are_three_markers_in_their_order(text, count) -> None:
     assert sum(marked_conflicts(text).values()) == count
-
-
-@pytest.mark.parametrize(("markers", "heading"), [(7, 9), (9, 7)])
-def test_a_heading_within_one_side_of_a_nested_conflict_is_no_middle_of_it(
-    markers, heading
-) -> None:
-    ours = f"---\nid: one-aaaaaa\n---\n\nOne\n{'=' * heading}\n"
-    theirs = "---\nid: two-bbbbbb\n---\n\nTwo\n"
-    begin, middle, end = (sign * markers for sign in "<=>")
-    text = f"{begin} HEAD:one.md\n{ours}{middle}\n{theirs}{end} main:two.md\n".encode()
-    assert side_of_nested(text, 2) == ours.encode()
-    assert side_of_nested(text, 3) == theirs.encode()

@@ -72,20 +72,18 @@ def test_case(folder: Path) -> None:
         else ""
     )
     merged = merge(base, ours, theirs, name)
-    other = folder.joinpath("other.md")
-    outcome = (
-        "two notes" if merged.other_note is not None else "clean" if merged.is_clean else "conflict"
-    )
+    outcome = "two notes" if merged.are_two_notes else "clean" if merged.is_clean else "conflict"
     told = "".join(f"{line}\n" for line in (outcome, *merged.decisions))
     if os.environ.get("CORTEX_UPDATE"):
         folder.joinpath("expected.md").write_bytes(merged.data)
         folder.joinpath("decisions.txt").write_text(told)
-        if merged.other_note is not None:
-            other.write_bytes(merged.other_note)
-    assert merged.other_note == (other.read_bytes() if other.exists() else None)
     assert merged.data == folder.joinpath("expected.md").read_bytes()
     assert told == folder.joinpath("decisions.txt").read_text()
-    assert merge(base, theirs, ours, name) == merged
+    swapped = merge(base, theirs, ours, name)
+    assert swapped == (merged._replace(data=theirs) if merged.are_two_notes else merged)
+    if merged.are_two_notes:
+        assert merged.data == ours
+        return
     note = notes.read(merged.data, "n.md")
     if note.opening_fence and not (problems(ours) and problems(theirs)):
         assert problems(merged.data) == []
@@ -303,17 +301,15 @@ names = st.sampled_from(["", "n-1", "n-2", "elsewhere"])
 @given(trios(), names)
 def test_versions_with_two_ids_are_never_mixed(trio: tuple[bytes, bytes, bytes], name: str) -> None:
     base, ours, theirs = trio
-    merged = merge(base, ours, theirs, name)
-    assert merge(base, theirs, ours, name) == merged
+    merged, swapped = merge(base, ours, theirs, name), merge(base, theirs, ours, name)
     ids = [notes.read(side).get("id") for side in (ours, theirs)]
     assume(len(set(trio)) == 3)
     if all(ids) and ids[0] != ids[1]:
-        assert {merged.data, merged.other_note} == {ours, theirs}
-        assert merged.is_clean
+        assert merged.are_two_notes
         event("two notes")
-    if merged.other_note is not None:
+    if merged.are_two_notes:
         assert ids[0] != ids[1]
-        assert {merged.data, merged.other_note} == {ours, theirs}
+        assert (merged.data, swapped.data, merged.is_clean) == (ours, theirs, False)
 
 
 @given(trios())
@@ -323,7 +319,7 @@ def test_frontmatter_is_yaml_where_one_sides_was_and_holds_no_marker(
     base, ours, theirs = trio
     assume(len(set(trio)) == 3)  # else a side is given back as it is, broken or not
     merged = merge(base, ours, theirs)
-    assume(merged.other_note is None)
+    assume(not merged.are_two_notes)
     with_frontmatter = [side for side in (ours, theirs) if notes.read(side).opening_fence]
     assume(any(not problems(side) for side in with_frontmatter))
     assert problems(merged.data) == []
@@ -339,7 +335,7 @@ def test_what_a_side_added_is_there_or_named(trio: tuple[bytes, bytes, bytes]) -
     that it lost."""
     base, ours, theirs = trio
     merged = merge(base, ours, theirs)
-    assume(merged.other_note is None)
+    assume(not merged.are_two_notes)
     was, result = notes.read(base), notes.read(merged.data)
     told = "\n".join(merged.decisions)
     for side in map(notes.read, (ours, theirs)):
@@ -371,7 +367,7 @@ def test_what_a_side_added_is_there_or_named(trio: tuple[bytes, bytes, bytes]) -
 def test_what_both_sides_left_alone_is_left_alone(trio: tuple[bytes, bytes, bytes]) -> None:
     base, ours, theirs = trio
     merged = merge(base, ours, theirs)
-    assume(merged.other_note is None)
+    assume(not merged.are_two_notes)
     result = merged.data
     sides = [notes.read(one) for one in (base, ours, theirs)]
     for key in sides[0].fields:

@@ -17,7 +17,7 @@ from cortex.core.notes import note as notes
 from cortex.interfaces import merge_driver
 from cortex.operations.care.init import init
 from cortex.operations.share.merge import merge
-from cortex.vault.git import displaced, drivers
+from cortex.vault.git import drivers
 
 HEAD = b"---\nid: a-record-k3f9q2\n---\n"
 
@@ -112,29 +112,11 @@ def test_loads_only_what_a_merge_needs(drive, name) -> None:
     }  # fmt: skip
 
 
-def test_two_notes_are_not_merged_and_the_other_one_is_kept_for_the_next_command(
-    drive, git, tmp_path
-) -> None:
-    git(tmp_path, "init", "-q")
-    done = drive(*case("two-notes-one-deleted-and-one-saved-alike"))
-    assert done.returncode == 0
-    assert (
-        done.left
-        == (CASES / "two-notes-one-deleted-and-one-saved-alike" / "expected.md").read_bytes()
-    )
-    (kept,) = displaced.list_entries(str(tmp_path))
-    assert (
-        kept.displaced_text
-        == (CASES / "two-notes-one-deleted-and-one-saved-alike" / "other.md").read_bytes()
-    )
-    assert "two notes" in done.stderr.decode()
-
-
-def test_two_notes_are_left_unmerged_where_the_other_one_cannot_be_kept(drive) -> None:
+def test_two_notes_are_not_merged(drive) -> None:
     base, ours, theirs = case("two-notes-one-deleted-and-one-saved-alike")
-    done = drive(base, ours, theirs)  # outside of any repository
+    done = drive(base, ours, theirs)
     assert (done.returncode, done.left) == (1, ours)
-    assert "could not be kept" in done.stderr.decode()
+    assert "for one note; cortex sync parts them" in done.stderr.decode()
 
 
 @pytest.mark.parametrize(

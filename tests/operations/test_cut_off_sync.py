@@ -223,7 +223,7 @@ def test_doctor_fix_and_the_watcher_bring_it_back_too(cut) -> None:
     b, ours, theirs = cut
     for recovered in (
         lambda: doctor(b.vault, b.caller(), fix=True).fixed,
-        lambda: recover_interrupted_merge(b.root)[0],
+        lambda: recover_interrupted_merge(b.root),
     ):
         begin(b, ours, theirs)
         b.remove(THEIRS[0])

@@ -11,7 +11,6 @@ from pathlib import Path
 
 import pytest
 
-from cortex.operations.care.doctor import doctor
 from cortex.operations.care.init import init
 from cortex.operations.share import people_notes
 from cortex.vault.git import git_locks
@@ -478,38 +477,6 @@ def test_a_writer_that_never_rests_loses_nothing_and_nothing_torn_is_committed(
             assert text.count("line ") == number
     assert {f"round {n}.md" for n in range(3)} | {"quiet.md"} <= b.notes()
     assert files_of(a) == files_of(b)
-
-
-@pytest.mark.parametrize("how", ["sync", "merge", "rebase"])
-def test_two_new_notes_that_git_takes_for_one_that_is_gone_keep_their_own_text(
-    a: Clone, b: Clone, how: str
-) -> None:
-    a.write("day 1.md", "My day, the first\n\nwith some text\nand more\n")
-    quick(a)
-    quick(b)
-    for each, name in ((a, "second"), (b, "third")):
-        each.remove("day 1.md")
-        each.write(f"day {name}.md", f"My day, the {name}\n\nwith some text\nand more\n")
-        each.git("add", "-A")
-        each.git("commit", "-qm", f"the {name} day")
-    a.git("push", "-q")
-    if how == "sync":
-        quick(b)
-    else:
-        flag = "--rebase" if how == "rebase" else "--no-rebase"
-        b.git("-c", "merge.renames=true", "pull", "-q", flag, code=1)
-        assert "<<<<<<<" in b.read("day third.md")
-        doctor(b.vault, b.caller(), fix=True)
-        assert b.git("ls-files", "-u") == ""
-        words = ("rebase", "--continue") if how == "rebase" else ("commit", "-q", "--no-edit")
-        b.git("-c", "core.editor=true", *words)
-    quick(b)
-    quick(a)
-    for each in (a, b):
-        for name in ("second", "third"):
-            text = f"My day, the {name}\n\nwith some text\nand more\n"
-            assert each.read(f"day {name}.md") == text
-        assert not each.has("day 1.md")
 
 
 def test_a_file_that_git_ignores_here_is_not_overwritten_by_one_that_comes(

@@ -7,10 +7,10 @@ import os
 
 import pytest
 
-from cortex.core.merge import damage, merge_record
-from cortex.operations.share import git_damage
-from cortex.vault.git import drivers
-from tests.reliability.clones import Lost, history
+from cortex.core.merge import merge_record
+from cortex.operations.share import restore_lost
+from cortex.vault.git import attributes, drivers
+from tests.reliability import clones
 
 SOAK = os.environ.get("CORTEX_SOAK") == "1"
 HISTORIES = int(os.environ.get("CORTEX_HISTORIES", "1000" if SOAK else "2"))
@@ -24,7 +24,7 @@ def test_all_clones_come_to_the_same_notes_and_none_is_lost_or_merged_with_anoth
 ) -> None:
     for seed in range(share, HISTORIES, SHARES):
         try:
-            history(seed, PER_CLONE * 5)
+            clones.history(seed, PER_CLONE * 5)
         except Exception as error:
             error.add_note(f"python -m tests.reliability.clones {seed} {PER_CLONE} --keep")
             raise
@@ -33,14 +33,13 @@ def test_all_clones_come_to_the_same_notes_and_none_is_lost_or_merged_with_anoth
 def test_without_ids_the_same_histories_lose_notes_or_merge_two(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """The control: where versions with different ids are merged as git pairs them, and nothing is compared afterwards, the
-    model must find what goes wrong."""
-    for module in (damage, git_damage):
-        monkeypatch.setattr(module, "find_damage", lambda *sides: [])
-    monkeypatch.setattr(
-        merge_record, "_separate_notes", lambda ids, name, *, is_added, ours, theirs: (ours, None)
-    )
+    """The control: where git's attributes are those of an earlier version, versions with different ids are merged as git
+    pairs them, and nothing is brought back, the model must find what goes wrong."""
+    monkeypatch.setattr(attributes, "renew_lines", lambda root: False)
+    monkeypatch.setattr(clones, "ATTRIBUTES", "records/** text eol=lf\n")
+    monkeypatch.setattr(restore_lost, "find_lost", lambda *trees: [])
+    monkeypatch.setattr(merge_record, "_are_two_notes", lambda *ids, is_added: False)
     monkeypatch.setattr(drivers, "register", lambda root, **_: None)
-    with pytest.raises(Lost):
+    with pytest.raises(clones.Lost):
         for seed in range(7, 28):  # the seventh mostly does
-            history(seed, 20, operations=("save_alike", "commit", "merge", "pull"))
+            clones.history(seed, 20, operations=("save_alike", "commit", "merge", "pull"))

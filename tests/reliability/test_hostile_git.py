@@ -468,6 +468,8 @@ def test_names_like_commands_in_a_conflict_reach_the_driver_as_names(
             )
     stranger.push()
     naive.commit()
+    (naive.root / ".git/info").mkdir(exist_ok=True)
+    (naive.root / ".git/info/attributes").write_text("records/** merge=cortex-record\n")
     naive.git("config", "merge.cortex-record.driver", """sh -c 'eval "echo $1"' - %P""")
     naive.git("pull", "-q", "--no-rebase", fails=True)
     assert pwned(naive.root)

@@ -16,11 +16,9 @@ from cortex.core.model.caller import Caller, no_progress
 from cortex.core.notes import note as notes
 from cortex.operations.care.doctor import doctor
 from cortex.operations.care.init import init
-from cortex.operations.share import resolve_conflicts
 from cortex.operations.share.heal import heal
-from cortex.operations.share.resolve_conflicts import repair_index
 from cortex.operations.share.sync import sync
-from cortex.vault.git import displaced, drivers, merging, objects
+from cortex.vault.git import drivers
 from cortex.vault.locate import Vault
 
 pytestmark = pytest.mark.sampled(3)
@@ -263,6 +261,8 @@ def test_an_event_in_the_inbox_does_not_keep_the_file_of_a_record(two) -> None:
     a.commit()
     b.git("push", "-q")
     a.git("pull", "-q", "--no-rebase", "--no-edit", code=None)
+    a.fix()
+    a.git("commit", "-q", "--no-edit", code=None)
     meet(a, b)
     for clone in (a, b):
         assert clone.texts()[E2] == EVENT.format(id=E2, text=text)
@@ -297,63 +297,6 @@ def test_an_event_that_a_patch_adds_keeps_its_file_where_git_takes_it_for_a_reco
     assert not any("edited after" in one for one in b.problems())
 
 
-def test_an_event_that_a_merge_elsewhere_has_put_into_the_file_of_a_record_goes_from_there(
-    two,
-) -> None:
-    """The clone that made the merge had kept the record aside; the commit does not tell of it."""
-    a, b = two
-    for clone in (a, b):
-        clone.add_line(record_path(X), f"measured by {clone.root.name}")
-    b.event(E2)
-    a.commits()
-    b.commit()
-    b.git("pull", "-q", "--no-rebase", "--no-commit", code=None)
-    b.write(record_path(X), (b.root / event_path(E2)).read_text())
-    b.commit("merged")
-    a.git("pull", "-q", "--no-rebase", str(b.root), "main")
-    meet(a, b)
-    for clone in (a, b):
-        held = clone.texts()
-        assert held[E2].endswith("A turn.\n")
-        assert "measured by a" in held[X]
-        assert "measured by b" in held[X]
-        assert (clone.root / record_path(X)).exists()
-
-
-def test_an_event_whose_file_holds_another_event_is_named_and_gets_its_own_text_back(two) -> None:
-    """As a merge program that follows renames leaves it where it does not read `.gitattributes`."""
-    a, b = two
-    empty_an_inbox_that_was_committed(a, b)
-    a.commits()
-    b.commit()
-    b.git("pull", "-q", "--no-rebase", code=1)
-    b.write(event_path(E3), (a.root / event_path(E2)).read_text())
-    b.commit("merged")
-    assert f"{event_path(E3)}: holds the event {E2}" in b.problems()
-    b.fix()
-    assert not any("event" in one for one in b.problems())
-    b.commit("restored")
-    meet(a, b)
-    assert a.texts()[E2].endswith("The second turn.\n")
-    assert a.texts()[E3].endswith("The third turn.\n")
-
-
-def test_an_event_that_was_changed_in_a_merge_is_named(two) -> None:
-    a, b = two
-    a.add_line("mine.md", "- bread")
-    a.commits()
-    b.add_line("mine.md", "- tea")
-    b.commit()
-    b.git("pull", "-q", "--no-rebase", code=1)
-    b.write("mine.md", "Shopping\n")
-    b.add_line(event_path(E1), "and what was never said")
-    b.commit("an evil merge")
-    assert any(
-        one.startswith(event_path(E1)) and "edited after it was captured" in one
-        for one in b.problems()
-    )
-
-
 # --- records
 
 
@@ -367,18 +310,6 @@ def both_survive(clone: Clone) -> None:
     assert "measured on two machines" in held[X]
     assert "Use files, in a way." in held[Y]
     assert "measured" not in held[Y]
-
-
-@pytest.mark.parametrize("swapped", [False, True])
-def test_a_record_that_is_like_one_that_was_deleted_is_another_record_for_sync(
-    two, swapped
-) -> None:
-    a, b = two[::-1] if swapped else two
-    remove_and_save_alike(a)
-    b.add_line(record_path(X), "measured on two machines")
-    meet(a, b)
-    both_survive(a)
-    both_survive(b)
 
 
 @pytest.mark.parametrize("new", [False, True], ids=["moved there", "written there"])
@@ -413,122 +344,6 @@ def test_a_record_in_a_persons_folder_that_comes_back_is_committed_for_all(two, 
         assert "measured" not in (each.root / record_path(Y)).read_text()
 
 
-@pytest.mark.sampled(3)
-@pytest.mark.parametrize("swapped", [False, True])
-@pytest.mark.parametrize("rebase", ["--no-rebase", "--rebase"])
-def test_a_record_that_is_like_one_that_was_deleted_is_another_record_for_git_pull(
-    two, swapped, rebase
-) -> None:
-    """The next command brings back what git's merge could not hold, and says so; then everything is shared."""
-    a, b = two
-    first, second = (b, a) if swapped else (a, b)
-    (
-        remove_and_save_alike
-        if first is a
-        else lambda each: each.add_line(record_path(X), "measured on two machines")
-    )(first)
-    first.commits()
-    (
-        remove_and_save_alike
-        if second is a
-        else lambda each: each.add_line(record_path(X), "measured on two machines")
-    )(second)
-    second.commit()
-    second.git("pull", "-q", "--no-edit", rebase, code=None)
-    if second.git("ls-files", "-u"):  # without drivers git finds a conflict
-        second.fix()
-        words = (
-            ("commit", "-q", "--no-edit") if rebase == "--no-rebase" else ("rebase", "--continue")
-        )
-        second.git(*words)
-    healed = heal(second.vault, second.caller())
-    assert healed.problems == ()
-    both_survive(second)
-    meet(a, b)
-    both_survive(a)
-    both_survive(b)
-
-
-def rebase_without_drivers(a: Clone, b: Clone, *, conflict: bool = False) -> None:
-    """Git writes what b added to X into Y, which a saved when it removed X; and stops, if told so, at a note of a person's own."""
-    drivers.unregister(str(b.root))
-    heal(b.vault, b.caller())
-    remove_and_save_alike(a)
-    b.add_line(record_path(X), "measured on two machines")
-    for each, line in ((a, "- bread"), (b, "- tea")) if conflict else ():
-        each.add_line("mine.md", line)
-    a.commits()
-    b.commit()
-    b.git("-c", "merge.renames=true", "pull", "-q", "--rebase", code=1 if conflict else 0)
-
-
-def test_what_a_rebase_mixed_before_doctor_put_the_drivers_back_is_put_right(two) -> None:
-    a, b = two
-    rebase_without_drivers(a, b, conflict=True)
-    b.fix()
-    assert not drivers.config_problems(str(b.root))
-    b.write("mine.md", "Shopping\n\n- milk\n- bread\n- tea\n")
-    b.git("add", "-A")
-    b.git("rebase", "--continue")
-    meet(b, a)
-    both_survive(a)
-    both_survive(b)
-
-
-def test_edits_of_a_record_that_a_merge_and_then_a_rebase_have_lost_are_both_back(two) -> None:
-    a, b = two
-    for each in two:
-        drivers.unregister(str(each.root))
-    b.add_line(record_path(X), "measured on two machines")
-    b.commits()
-    remove_and_save_alike(a)
-    a.commit()
-    a.git("-c", "merge.renames=true", "pull", "-q", "--no-rebase", "--no-edit")
-    a.git("push", "-q")
-    b.add_line(record_path(X), "and once more")
-    b.commit()
-    b.git("-c", "merge.renames=true", "pull", "-q", "--rebase")
-    assert "once more" in (b.root / record_path(Y)).read_text()  # as git mixed it
-    heal(b.vault, b.caller())
-    both_survive(b)
-    assert "and once more" in b.texts()[X]
-    assert "once more" not in b.texts()[Y]
-    meet(b, a)
-    both_survive(a)
-    assert "and once more" in a.texts()[X]
-
-
-@pytest.mark.parametrize("how", ["stash", "autostash", "committed", "moved", "other clock"])
-def test_what_a_stash_mixed_when_it_was_put_back_without_drivers_is_put_right(two, how) -> None:
-    a, b = two
-    drivers.unregister(str(b.root))
-    heal(b.vault, b.caller())
-    remove_and_save_alike(a)
-    a.commits()
-    b.add_line(record_path(X), "measured on two machines")
-    if how == "autostash":
-        b.git("-c", "merge.renames=true", "pull", "-q", "--no-rebase", "--autostash")
-    else:
-        b.git("stash", "-q")
-        b.git("pull", "-q", "--no-rebase")
-        b.git("stash", "pop", "-q")
-    assert "measured" in (b.root / record_path(Y)).read_text()  # as git mixed it
-    b.add_line(record_path(Y), "added since")
-    if how == "committed":
-        b.commit()
-    if how == "moved":
-        (b.root / "records/moved.md").write_bytes((b.root / record_path(Y)).read_bytes())
-        b.remove(record_path(Y))
-    if how == "other clock":  # of the file system, as of a server's
-        for file in (b.root / ".git/objects").glob("??/*"):
-            os.utime(file, (1_000_000_000, 1_000_000_000))
-    heal(b.vault, b.caller())
-    both_survive(b)
-    assert "added since" in b.texts()[Y]
-    meet(b, a)
-    both_survive(a)
-
-
 def test_an_edit_of_a_moved_record_that_git_does_not_know_outlives_a_stash(two) -> None:
     """The stash tells of a deletion, the other clone of another move; the file itself is untracked."""
     a, b = two
@@ -542,19 +357,6 @@ def test_an_edit_of_a_moved_record_that_git_does_not_know_outlives_a_stash(two) 
     b.git("stash", "pop", "-q", code=None)
     b.fix()
     assert "measured on two machines" in b.texts()[X]
-
-
-def test_a_stash_that_was_dropped_brings_nothing_back(two) -> None:
-    a, b = two
-    drivers.unregister(str(b.root))
-    remove_and_save_alike(a)
-    a.commits()
-    b.add_line(record_path(X), "measured on two machines")
-    b.git("stash", "-q")
-    b.git("pull", "-q", "--no-rebase")
-    b.git("stash", "drop", "-q")
-    heal(b.vault, b.caller())
-    assert X not in b.texts()
 
 
 def test_a_file_in_a_folder_that_git_takes_for_renamed_leaves_the_ids_of_all_others_alone(
@@ -597,27 +399,6 @@ def test_a_file_in_a_folder_that_git_takes_for_renamed_leaves_the_ids_of_all_oth
     assert [path.read_text() for path in a.root.rglob("three.md")] == ["My note three.\n"]
 
 
-def test_what_another_clone_mixed_by_a_pick_and_shared_is_put_right_by_who_takes_it(two) -> None:
-    """The other clone has no drivers, and nobody runs Cortex there."""
-    a, b = two
-    drivers.unregister(str(b.root))
-    remove_and_save_alike(a)
-    a.commit()
-    a.git("push", "-q", "origin", "HEAD:side")
-    b.add_line(record_path(X), "measured on two machines")
-    b.commit("measured")
-    b.git("fetch", "-q")
-    b.git("cherry-pick", "origin/side")
-    assert "measured" in (b.root / record_path(Y)).read_text()
-    b.git("push", "-q")
-    a.git("reset", "-q", "--hard", "origin/main")
-    a.git("pull", "-q")
-    a.sync()
-    both_survive(a)
-    meet(a, b)
-    both_survive(b)
-
-
 def test_a_conflict_in_a_note_that_both_sides_have_renamed_waits_for_its_person(two) -> None:
     """Sync left the text with the markers out of its commit, and lost it when it merged the two new names."""
     a, b = two
@@ -648,24 +429,6 @@ def test_a_conflict_in_a_note_that_both_sides_have_renamed_waits_for_its_person(
         assert "One file.\nTwo files.\n" in each.texts()[X]
 
 
-def test_a_note_that_git_mixed_with_another_keeps_what_was_changed_in_it_since(two) -> None:
-    a, b = two
-    rebase_without_drivers(a, b)
-    assert "measured" in (b.root / record_path(Y)).read_text()
-    b.write(
-        record_path(Y),
-        (b.root / record_path(Y)).read_text().replace("tags: [storage]", "tags: [storage, later]")
-        + "and a line of its own\n",
-    )
-    b.commit()
-    done = sync(b.vault, b.caller())
-    assert {one.path for one in done.settled} >= {record_path(X), record_path(Y)}
-    meet(a, b)
-    both_survive(a)
-    assert "and a line of its own" in a.texts()[Y]
-    assert "later" in a.texts()[Y]
-
-
 @pytest.mark.parametrize("by", ["sync", "git"])
 def test_a_field_that_both_added_in_different_lines_stands_once(two, by) -> None:
     """Outside of Cortex's folders git merges line by line, drivers or not."""
@@ -686,150 +449,6 @@ def test_a_field_that_both_added_in_different_lines_stands_once(two, by) -> None
     meet(a, b)
     for clone in (a, b):
         assert clone.texts()[X].count("due: 2026-12-19") == 1
-
-
-def test_what_a_merge_has_displaced_is_a_problem_until_it_is_back(two, has_drivers) -> None:
-    if not has_drivers:
-        pytest.skip("only the driver displaces")
-    a, b = two
-    remove_and_save_alike(a)
-    a.commits()
-    b.add_line(record_path(X), "measured on two machines")
-    b.commit()
-    said = b.git("pull", "--no-edit", "--no-rebase")
-    assert "two notes" in said
-    assert not (b.root / record_path(X)).exists()
-    assert any("left it out" in one for one in b.problems())
-    healed = heal(b.vault, b.caller())
-    assert [one.path for one in healed.brought_back] == [record_path(X)]
-    assert displaced.list_entries(str(b.root)) == []
-    both_survive(b)
-    assert b.problems() == []
-
-
-def test_what_was_displaced_is_merged_into_an_older_version_that_came_back_first(
-    two, has_drivers
-) -> None:
-    if not has_drivers:
-        pytest.skip("only the driver displaces")
-    a, b = two
-    remove_and_save_alike(a)
-    a.commits()
-    old = (b.root / record_path(X)).read_text()
-    b.add_line(record_path(X), "measured on two machines")
-    b.commit()
-    b.git("pull", "-q", "--no-edit", "--no-rebase")
-    b.write(record_path(X), old.replace("[storage]", "[storage, again]"))
-    b.commit()
-    assert [one.path for one in heal(b.vault, b.caller()).brought_back] == [record_path(X)]
-    both_survive(b)
-    assert "[storage, again]" in b.texts()[X]
-    meet(b, a)
-
-
-def test_what_a_pick_mixed_is_put_right_though_it_was_picked_again_before_cortex_saw_it(
-    two,
-) -> None:
-    """The mixed text is written here as git writes it."""
-    a, b = two
-    remove_and_save_alike(a)
-    a.git("add", "-A")
-    a.git("commit", "-qm", "one like it in its place", "--date=2026-11-21T09:00:00Z")
-    a.git("push", "-q")
-    b.add_line(record_path(X), "measured on two machines")
-    b.commit("an edit")
-    b.git("fetch", "-q")
-    for begin in ("HEAD", "origin/main"):
-        b.git("reset", "-q", "--hard", begin)
-        (b.root / record_path(X)).unlink(missing_ok=True)
-        b.record(Y, "Use files, in a way")
-        b.add_line(record_path(Y), "measured on two machines")
-        b.git("add", "-A")
-        b.git("commit", "-q", "-C", "origin/main")
-    heal(b.vault, b.caller())
-    assert "measured" not in b.texts()[Y]
-    meet(b, a)
-    for clone in (a, b):
-        assert "measured" not in clone.texts()[Y]
-
-
-def test_a_rebased_commit_of_which_nothing_was_left_loses_no_edit(two, has_drivers) -> None:
-    """Git takes the record that is edited here for the one that was saved there, and drops the commit as empty."""
-    if not has_drivers:
-        pytest.skip("only the driver displaces")
-    a, b = two
-    remove_and_save_alike(a)
-    a.record(X)
-    (a.root / record_path(X)).rename(a.root / "ideas.md")
-    a.write(
-        "ideas.md",
-        a.root.joinpath("ideas.md").read_text()
-        + "".join(f"And a thought, the {number}th.\n" for number in range(40)),
-    )
-    a.commits()
-    b.write(
-        record_path(X),
-        (b.root / record_path(X))
-        .read_text()
-        .replace("for a shop", "for a shop, measured on two machines,"),
-    )
-    b.commit()
-    b.git("pull", "-q", "--rebase")
-    assert "by hand" not in b.git("log", "@{u}..HEAD", "--format=%s")
-    heal(b.vault, b.caller())
-    assert "measured on two machines" in (b.root / "ideas.md").read_text()
-    assert "the 39th" in (b.root / "ideas.md").read_text()
-
-
-def test_an_event_that_was_displaced_and_is_there_is_left_alone(two) -> None:
-    a, _ = two
-    before = sorted(a.root.rglob("events/**/*.md"))
-    displaced.save(
-        str(a.root), "mine.md", b"", b"Shopping\n", (a.root / event_path(E1)).read_bytes()
-    )
-    heal(a.vault, a.caller())
-    assert displaced.list_entries(str(a.root)) == []
-    assert sorted(a.root.rglob("events/**/*.md")) == before
-
-
-def test_doctor_fix_changes_no_other_note_in_the_middle_of_a_rebase(two) -> None:
-    """Git would not go on before somebody adds what was changed."""
-    a, b = two
-    a.add_line("mine.md", "- bread")
-    a.commits()
-    b.add_line("mine.md", "- tea")
-    b.write(
-        "Ideas/one.md",
-        RECORD.format(id=Y, title="Use files").replace(
-            "confidence: 0.9\n", "confidence: 0.9\nmerge_conflicts:\n  - {field: body}\n"
-        ),
-    )
-    b.commit()
-    b.git("pull", "-q", "--rebase", code=1)
-    b.fix()
-    b.write("mine.md", "Shopping\n\n- milk\n- bread\n- tea\n")
-    b.git("add", "mine.md")
-    b.git("rebase", "--continue")
-    b.fix()
-    assert "merge_conflicts" not in (b.root / "Ideas/one.md").read_text()
-
-
-def test_a_merge_that_was_taken_back_brings_nothing_back(two, has_drivers) -> None:
-    if not has_drivers:
-        pytest.skip("only the driver displaces")
-    a, b = two
-    remove_and_save_alike(a)
-    a.add_line("mine.md", "- bread")
-    a.commits()
-    b.add_line(record_path(X), "measured on two machines")
-    b.add_line("mine.md", "- tea")
-    b.commit()
-    b.git("pull", "-q", "--no-rebase", code=1)
-    b.git("merge", "--abort")
-    before = b.texts()
-    assert heal(b.vault, b.caller()).brought_back == ()
-    assert b.texts() == before
-    assert displaced.list_entries(str(b.root)) == []
 
 
 def test_three_records_in_place_of_one(two) -> None:
@@ -999,30 +618,6 @@ def test_a_patch_to_a_note_that_is_gone_changes_no_other_note(two) -> None:
     assert {X: before[X], Z: before[Z]} == {id_: after[id_] for id_ in (X, Z)}
 
 
-def test_a_record_takes_no_line_of_one_that_a_patch_has_as_its_old_name(two) -> None:
-    """The record is there already: git stages its own text for it, in which the lines of the other stand between markers, or
-    as if they were merged."""
-    a, b = two
-    remove_and_save_alike(a)
-    record = RECORD.format(id=Y, title="Use files")
-    a.write(record_path(Y), record.replace("[storage]", "[queue]"))
-    a.commit("put in its place")
-    (a.root.parent / "mail").write_text(a.git("format-patch", "-1", "--stdout"))
-    b.git("fetch", "-q", "../a", "main:refs/remotes/a/main")
-    b.write(record_path(Y), record.replace("[storage]", "[queue]\nowner: ada"))
-    edited = RECORD.format(id=X, title="Use files").replace("[storage]", "[disk]")
-    b.write(record_path(X), edited + "measured on two machines\n")
-    b.commit()
-    before = b.texts()
-    b.git("am", "-q", "-3", "../mail", code=None)
-    b.fix()
-    assert b.texts()[Y] == before[Y]
-    b.git("am", "--continue", code=None)
-    heal(b.vault, b.caller())
-    after = b.texts()
-    assert {id_: after[id_] for id_ in (X, Y)} == {id_: before[id_] for id_ in (X, Y)}
-
-
 def test_a_new_note_that_git_moves_with_a_folder_is_not_lost(two, has_drivers) -> None:
     """Both sides delete one record and add another that is like it, one of them in another folder: git takes the folder for
     renamed, and the index holds one side's new note under the names of both."""
@@ -1063,159 +658,6 @@ def test_a_new_event_that_git_moves_with_the_inbox_stays_in_the_inbox(two, how) 
     assert b.git("ls-files", "-u") == ""
     assert b.texts()[E3] == EVENT.format(id=E3, text="A turn.")
     assert "Use SQLite." in b.texts()[Y]
-
-
-def test_markers_that_git_stores_as_the_text_of_a_note_are_not_committed(two) -> None:
-    """Where git takes one new note for the new name of two others, it may put their conflict into the index as the merged text
-    of a path; it leaves nothing unmerged then."""
-    a, b = two
-    a.record(Y, "Use SQLite")
-    a.commits()
-    b.git("pull", "-q")
-    a.add_line(record_path(X), "added to X")
-    a.commits()
-    b.add_line(record_path(Y), "added to Y")
-    b.commit()
-    b.git("fetch", "-q")
-    b.git("merge", "-q", "--no-commit", "origin/main")
-    ours, theirs = b.texts()[Y], b.texts()[X]
-    nested = f"<<<<<<<< HEAD\n{ours}========\n{theirs}>>>>>>>> origin/main\n"
-    b.write(record_path(Y), nested)
-    b.remove(record_path(X))
-    b.git("add", "-A")
-    done, problems = repair_index(str(b.root), "merge")
-    assert (len(done), problems) == (2, [])
-    b.git("commit", "-q", "--no-edit")
-    assert (b.texts()[X], b.texts()[Y]) == (theirs, ours)
-    assert b.git("status", "--short", "--", "records") == ""
-
-
-def remove_what_git_takes_for_the_old_name_of_what_both_have(
-    a: Clone, b: Clone, *, swapped: bool = False
-) -> dict[str, str]:
-    """Both save Y with the same text; a gives X another title, b removes it, or the other way round. Git takes X for the old
-    name of Y and puts the title and its own markers into Y; as both sides have Y alike, it calls that merged. It stops
-    elsewhere. Returns the texts that are right."""
-    for each, line in ((a, "- bread"), (b, "- tea")):
-        each.record(Y, "Use files, in a way")
-        each.add_line("mine.md", line)
-    editor, other = (b, a) if swapped else (a, b)
-    text = (editor.root / record_path(X)).read_text()
-    editor.write(record_path(X), text.replace("title: Use files", "title: Use many files"))
-    other.remove(record_path(X))
-    a.commits()
-    b.commit()
-    return editor.texts()
-
-
-def taken_back(a: Clone, b: Clone) -> tuple[str, ...]:
-    """b takes a commit back that took back what a did."""
-    b.git("fetch", "-q")
-    b.git("checkout", "-q", "-b", "other", "origin/main")
-    b.git("revert", "--no-edit", "HEAD")
-    b.git("checkout", "-q", "main")
-    b.git("revert", "--no-edit", "other", code=1)
-    return ("revert", "--continue")
-
-
-def squashed(a: Clone, b: Clone) -> tuple[str, ...]:
-    """b takes what a did as one commit of its own."""
-    b.git("fetch", "-q")
-    b.git("merge", "--squash", "origin/main", code=1)
-    return ("commit", "--no-edit")
-
-
-@pytest.mark.parametrize("has_drivers", [False], ids=["no drivers"])
-@pytest.mark.parametrize("verb", ["doctor", "sync"])
-@pytest.mark.parametrize(
-    "way", [merged, rebased, picked, taken_back, squashed], ids=lambda way: way.__name__
-)
-def test_markers_that_git_stages_are_taken_out_before_a_person_commits_them(
-    two, way: Callable[[Clone, Clone], tuple[str, ...]], verb
-) -> None:
-    a, b = two
-    own = remove_what_git_takes_for_the_old_name_of_what_both_have(a, b, swapped=way is rebased)
-    then = way(a, b)
-    assert "<<<<" in b.git("show", f":{record_path(Y)}")
-    if verb == "doctor":
-        b.fix()
-    else:
-        done = sync(b.vault, b.caller())
-        assert [one.where for one in done.waiting] == ["mine.md"]
-    b.write("mine.md", (a.root / "mine.md").read_text())
-    b.git("add", "mine.md")
-    b.git(*then)
-    assert b.git("status", "--short", "--", "records") == ""
-    assert (b.texts()[X], b.texts()[Y]) == (own[X], own[Y])
-    meet(b, a)
-    assert (a.texts()[X], a.texts()[Y]) == (own[X], own[Y])
-
-
-@pytest.mark.sampled(1)
-@pytest.mark.parametrize("has_drivers", [False], ids=["no drivers"])
-def test_what_a_person_puts_in_place_of_markers_that_git_has_staged_stays(two) -> None:
-    a, b = two
-    remove_what_git_takes_for_the_old_name_of_what_both_have(a, b)
-    merged(a, b)
-    mended = RECORD.format(id=Y, title="Use files, in my way")
-    b.write(record_path(Y), mended)
-    done = sync(b.vault, b.caller())
-    assert {one.where for one in done.waiting} == {"mine.md", record_path(Y)}
-    b.write("mine.md", (a.root / "mine.md").read_text())
-    b.git("add", "mine.md", record_path(Y))
-    b.fix()
-    b.git("commit", "-q", "--no-edit")
-    assert b.texts()[Y] == mended
-    meet(b, a)
-    for each in (a, b):
-        assert each.texts()[Y] == mended
-        assert "title: Use many files" in each.texts()[X]
-
-
-@pytest.mark.sampled(1)
-@pytest.mark.parametrize("has_drivers", [False], ids=["no drivers"])
-def test_markers_that_git_commits_without_a_stop_are_taken_out_by_the_next_command(two) -> None:
-    a, b = two
-    own = remove_what_git_takes_for_the_old_name_of_what_both_have(a, b)
-    b.git("checkout", "-q", "HEAD~", "--", "mine.md")
-    b.commit()
-    b.git("pull", "-q", "--no-edit", "--no-rebase")
-    assert "<<<<" in b.git("show", f"HEAD:{record_path(Y)}")
-    healed = heal(b.vault, b.caller())
-    assert {one.path for one in healed.brought_back} == {record_path(X), record_path(Y)}
-    assert (b.texts()[X], b.texts()[Y]) == (own[X], own[Y])
-
-
-@pytest.mark.sampled(1)
-@pytest.mark.parametrize("style", ["merge", "diff3"])
-def test_a_patch_that_git_takes_for_a_second_rename_of_one_note_mixes_no_two(
-    two, has_drivers, style
-) -> None:
-    """git nests the conflict of two renames of one note into a version of the path that one of them leads to."""
-    a, _ = two
-    a.git("config", "merge.conflictStyle", style)
-    a.write(
-        "records/moved.md", RECORD.format(id=X, title="Use files").replace("One file", "A file")
-    )
-    a.remove(record_path(X))
-    a.record(Z, "Use files here")
-    a.commit("moved")
-    a.remove("records/moved.md")
-    a.record(Y, "Use files there")
-    a.commit("another one")
-    before = a.texts()
-    mail = a.git("format-patch", "-1", "--stdout")
-    (a.root.parent / "mail").write_text(mail)
-    a.git("am", "-q", "-3", "../mail", code=None)
-    nested = [
-        line
-        for line in a.git("ls-files", "-u").splitlines()
-        if "<<<<" in a.git("cat-file", "-p", line.split()[1])
-    ]
-    assert nested or has_drivers
-    a.fix()
-    assert a.git("ls-files", "-u") == ""
-    assert a.texts() == before
 
 
 def test_a_revert_that_stops_is_known_by_its_name_and_resolved(two) -> None:
@@ -1363,72 +805,6 @@ def test_a_note_that_both_sides_have_alike_and_one_of_several_bases_has_not_hold
     assert a.git("status", "--short") == ""
 
 
-def test_an_edit_of_a_note_that_one_of_several_bases_alone_has_is_not_mixed_into_another(
-    two,
-) -> None:
-    """Both sides merged the other's commit before one of them deleted the note, which git then takes for renamed."""
-    a, b = two
-    a.record(Y)
-    a.commit("a note")
-    b.add_line("mine.md", "- bread")
-    b.commit("another line")
-    for clone, other in ((a, b), (b, a)):
-        clone.git("fetch", "-q", str(other.root), "main:theirs")
-    a.remove(record_path(Y))
-    a.record(Z, "Use files, in a way")
-    a.commit("one like it in its place")
-    b.git("merge", "-q", "--no-edit", "theirs")
-    b.add_line(record_path(Y), "measured on two machines")
-    b.commit("an edit")
-    a.git("merge", "-q", "--no-edit", "theirs")
-    a.git("pull", "-q", "--no-rebase", "--no-edit", str(b.root), "main", code=None)
-    a.git("commit", "-qam", "merged", code=None)
-    meet(a, b)
-    for clone in (a, b):
-        texts = clone.texts()
-        assert "measured on two machines" in texts[Y]
-        assert "measured" not in texts[Z]
-
-
-def test_a_note_whose_place_in_a_merge_git_gave_to_another_one_is_kept_by_whoever_resolves_the_conflict(
-    two,
-) -> None:
-    """The edit and the like note touch one line, so that git stops; its stages hold both notes at one path."""
-    for resolved_by in ("doctor", "sync", "hand"):
-        a, b = two
-        new = f"like-files-{resolved_by[:4]}2a"
-        line = "One file is enough for a shop, and it is easy to copy."
-        old = next(id_ for id_, text in b.texts().items() if line in text)
-        a.remove(record_path(old))
-        a.write(
-            record_path(new),
-            RECORD.format(id=new, title="Use files").replace(line, f"{line} {resolved_by}"),
-        )
-        a.commits()
-        b.write(
-            record_path(old),
-            b.texts()[old].replace(line, "One file is edited, and it is easy to copy."),
-        )
-        b.commit()
-        b.git("pull", "-q", "--no-edit", "--no-rebase", code=None)
-        if b.git("ls-files", "-u"):
-            if resolved_by == "hand":
-                b.git("checkout", "--theirs", "--", record_path(new), code=None)
-                b.git("add", "-A")
-            elif resolved_by == "doctor":
-                b.fix()
-            else:
-                sync(b.vault, b.caller())
-            b.git("commit", "-q", "--no-edit")
-        heal(b.vault, b.caller())
-        assert "One file is edited" in b.texts()[old]
-        assert f"{line} {resolved_by}" in b.texts()[new]
-        meet(b, a)
-        b.remove(record_path(old))
-        b.commits()
-        a.git("pull", "-q")
-
-
 def test_what_a_person_made_of_a_conflict_is_taken_and_not_marked_again(two) -> None:
     """A note that was moved and rewritten on one side; git takes it for two, and Cortex leaves its lines to a person."""
     a, b = two
@@ -1506,46 +882,6 @@ def test_two_files_of_one_id_are_named_and_made_one(two, topic) -> None:
     meet(a, b)
 
 
-def test_an_older_version_of_a_note_that_came_back_in_another_place_takes_nothing_from_it(
-    two,
-) -> None:
-    a = two[0]
-    old = (a.root / record_path(X)).read_text()
-    a.add_line(record_path(X), "A second line.")
-    a.commit()
-    a.write("Ideas/moved.md", (a.root / record_path(X)).read_text())
-    a.remove(record_path(X))
-    a.commit()
-    a.write(record_path(X), old)
-    a.commit()
-    a.fix()
-    assert not (a.root / record_path(X)).exists()
-    assert "A second line." in a.texts()[X]
-
-
-@pytest.mark.parametrize("eol", ["\n", "\r\n"])
-def test_an_older_version_that_came_back_takes_nothing_though_no_commit_links_the_two(
-    two, eol
-) -> None:
-    """The edit came in with a file that had been deleted: no change of a file leads to it."""
-    a, _ = two
-    older = (a.root / record_path(X)).read_text()
-    a.remove(record_path(X))
-    a.commit()
-    a.write(record_path(X), older)
-    a.add_line(record_path(X), "measured on two machines")
-    a.commit()
-    a.write("records/moved.md", (a.root / record_path(X)).read_text())
-    a.remove(record_path(X))
-    a.commit()
-    a.write(record_path(X), older)  # as a merge or a pick of an older commit brings it
-    a.commit()
-    moved = a.root / "records/moved.md"
-    moved.write_bytes(moved.read_bytes().replace(b"\n", eol.encode()))
-    a.fix()
-    assert "measured on two machines" in a.texts()[X]
-
-
 def test_a_file_that_was_written_anew_takes_no_line_from_the_note_that_was_moved_from_there(
     two,
 ) -> None:
@@ -1587,75 +923,6 @@ def test_an_older_version_that_came_back_and_was_edited_takes_nothing_from_its_n
     assert "pinned: true" in a.texts()[X]
 
 
-def test_an_older_version_that_came_back_here_and_was_edited_elsewhere_takes_nothing_from_its_note(
-    two,
-) -> None:
-    """Elsewhere nobody has moved the note: git merges its file with the older version, which never
-    had what was added since, and takes that out of the merged file."""
-    a, b = two
-    path = record_path(X)
-    old = (a.root / path).read_text()
-    a.write(path, old.replace("tags:", "pinned: true\ntags:") + "A second line.\n")
-    a.commits()
-    b.git("pull", "-q")
-    a.write("Ideas/moved.md", (a.root / path).read_text())
-    a.remove(path)
-    a.commit()
-    a.write(path, old)
-    a.commits()
-    text = (b.root / path).read_text()
-    b.write(path, text.replace("\n\nOne file", "\n\nA line of b.\n\nOne file"))
-    b.commit()
-    b.git("pull", "-q", "--no-rebase", "--no-edit", code=None)
-    b.git("commit", "-qam", "merged", code=None)
-    b.fix()
-    assert not (b.root / path).exists()
-    for line in ("A second line.", "A line of b.", "pinned: true"):
-        assert line in b.texts()[X]
-    meet(b, a)
-
-
-def test_a_line_that_somebody_took_out_of_one_of_two_files_stays_out_when_they_are_made_one(
-    two,
-) -> None:
-    a, b = two
-    path = record_path(X)
-    for each, line in ((a, "A second line."), (b, "A line of b.")):
-        text = (each.root / path).read_text()
-        each.write(path, text.replace("\n\nOne file", f"\n\n{line}\n\nOne file"))
-        each.commit()
-    a.write("Ideas/copy.md", (a.root / path).read_text())
-    a.commit()
-    a.write(path, (a.root / path).read_text().replace("A second line.\n\n", ""))
-    a.add_line(path, "A third line.")
-    a.commits()
-    b.git("pull", "-q", "--no-rebase", "--no-edit", code=None)
-    b.git("commit", "-qam", "merged", code=None)
-    b.fix()
-    held = b.texts()[X]
-    assert "A second line." not in held
-    for line in ("A third line.", "A line of b."):
-        assert line in held
-
-
-def test_a_line_that_was_changed_on_another_branch_than_a_move_does_not_come_back(two) -> None:
-    a, b = two
-    path = record_path(X)
-    old = (a.root / path).read_text()
-    a.write("Ideas/moved.md", old)
-    a.remove(path)
-    a.commits()
-    b.write(path, old.replace("One file is", "Two files are"))
-    b.commit()
-    b.git("pull", "-q", "--no-rebase", "--no-edit", code=None)
-    b.git("commit", "-qam", "merged", code=None)
-    b.write(path, old)
-    b.commit()
-    b.fix()
-    assert "Two files are" in b.texts()[X]
-    assert "One file is" not in b.texts()[X]
-
-
 def test_an_edit_made_on_another_branch_than_a_move_stays_when_the_two_files_are_made_one(
     two,
 ) -> None:
@@ -1681,166 +948,8 @@ def test_an_edit_made_on_another_branch_than_a_move_stays_when_the_two_files_are
     assert "A second line." in a.texts()[X]
 
 
-@pytest.mark.parametrize("more", ["", "A line of the copy.\n"])
-@pytest.mark.parametrize("by", ["sync", "pull --no-rebase", "pull --rebase"])
-def test_a_note_of_whose_two_files_each_side_deleted_another_is_kept(two, by, more) -> None:
-    a, b = two
-    a.write("Ideas/copy.md", (a.root / record_path(X)).read_text() + more)
-    a.commits()
-    b.git("pull", "-q")
-    a.remove(record_path(X))
-    a.commits()
-    b.remove("Ideas/copy.md")
-    b.commit()
-    if by != "sync":
-        b.git(*by.split(), "-q", "--no-edit")
-    b.sync()
-    b.fix()
-    meet(a, b)
-    for each in two:
-        assert "One file is enough" in each.texts()[X]
-        assert more in each.texts()[X]
-
-
-@pytest.mark.sampled(1)
-@pytest.mark.parametrize("by", ["sync", "git pull"])
-def test_an_edit_of_a_note_that_has_a_copy_outlives_its_deletion_elsewhere(two, by) -> None:
-    """The copy came by a revert, as of a commit that moved the note away."""
-    a, b = two
-    remove_and_save_alike(a)
-    a.commits()
-    b.write("Ideas/back.md", (b.root / record_path(X)).read_text())
-    b.add_line(record_path(X), "measured on two machines")
-    b.commit()
-    if by == "git pull":
-        b.git("pull", "-q", "--no-rebase", "--no-edit", code=None)
-    b.git("commit", "-qam", "merged", code=None)
-    sync(b.vault, b.caller())
-    b.fix()
-    b.sync()
-    held = b.texts()
-    assert "measured on two machines" in held[X]
-    assert "measured" not in held[Y]
-
-
 # Git names the newer one of several bases first.
 _OLDER, _NEWER = "2026-11-20T10:00:00Z", "2026-11-20T11:00:00Z"
-
-
-@pytest.mark.parametrize("by", ["sync", "git pull"])
-@pytest.mark.parametrize("first", ["with", "without"])
-def test_an_edit_of_a_copy_outlives_its_deletion_where_a_base_has_no_such_note(
-    two, by, first
-) -> None:
-    """Both sides have the note alike in another file: git takes their text and no line of the
-    edited file, which it pairs with that one."""
-    a, b = two
-    path, text = record_path(Y), RECORD.format(id=Y, title="Use files")
-    b.write("mine.md", "One.\n")
-    b.git("add", "-A")
-    b.git("commit", "-qm", "before", at=_NEWER if first == "without" else _OLDER)
-    b.git("branch", "before")
-    a.write(path, text)
-    a.git("add", "-A")
-    a.git("commit", "-qm", "with it", at=_NEWER if first == "with" else _OLDER)
-    a.git("push", "-q")
-    b.git("pull", "-q", "--no-rebase", "--no-edit")
-    b.remove(path)
-    b.write("Ideas/moved.md", text)
-    b.commit()
-    a.git("fetch", "-q", str(b.root), "before")
-    a.git("merge", "-q", "--no-edit", "FETCH_HEAD")
-    a.write("Ideas/moved.md", text)
-    a.add_line(path, "measured on two machines")
-    a.commit()
-    b.git("push", "-q")
-    if by == "git pull":
-        a.git("pull", "-q", "--no-rebase", "--no-edit", code=None)
-    sync(a.vault, a.caller())
-    a.fix()
-    a.sync()
-    assert "measured on two machines" in a.texts()[Y]
-
-
-@pytest.mark.parametrize("by", ["sync", "git pull"])
-@pytest.mark.parametrize("first", ["with", "without"])
-def test_a_note_that_one_of_several_bases_has_not_takes_no_lines_of_another(two, by, first) -> None:
-    """Both sides have it alike; for git it is new, and the new name of the note that one side deleted
-    and the other edited. In a clone without drivers git stages its markers as merged."""
-    a, b = two
-    text = RECORD.format(id=Y, title="Use files")
-    a.write(record_path(Y), text)
-    a.commits()
-    b.git("pull", "-q", "--no-rebase", "--no-edit")
-    a.write("mine.md", "One.\n")
-    a.git("add", "-A")
-    a.git("commit", "-qm", "with it", at=_NEWER if first == "with" else _OLDER)
-    a.git("branch", "with")
-    b.remove(record_path(Y))
-    b.git("add", "-A")
-    b.git("commit", "-qm", "without it", at=_NEWER if first == "without" else _OLDER)
-    b.git("branch", "without")
-    for one, other, name in ((a, b, "without"), (b, a, "with")):
-        one.git("fetch", "-q", str(other.root), name)
-        one.git("merge", "-q", "--no-commit", "FETCH_HEAD")
-        one.write(record_path(Y), text)
-        one.commit()
-    a.remove(record_path(X))
-    a.commit()
-    b.add_line(record_path(X), "measured on two machines")
-    b.commits()
-    if by == "git pull":
-        a.git("pull", "-q", "--no-rebase", "--no-edit", code=None)
-        a.git("commit", "-qam", "merged", code=None)
-    sync(a.vault, a.caller())
-    a.fix()
-    a.sync()
-    held = a.texts()
-    assert held[Y] == text
-    assert "measured on two machines" in held[X]
-
-
-def test_an_event_that_git_moves_with_a_folder_among_the_records_goes_from_there(two) -> None:
-    """Its own file in `events/` is there as well."""
-    a, b = two
-    first, second = "20261120t090000z-aaaaaaaaaa", "20261120t090001z-aaaaaaaaab"
-    text = (
-        "---\nid: {id}\ntype: stop\nat: 2026-11-20T09:00:00Z\n---\n\n"
-        + "What all say, line by line.\n" * 9
-    )
-    a.write(f"inbox/pending/{first}.md", text.format(id=first))
-    a.commits()
-    b.git("pull", "-q", "--no-rebase", "--no-edit")
-    a.remove(f"inbox/pending/{first}.md")
-    a.write(f"records/bugfix/{Z}.md", text.format(id=Z).replace("stop", "bugfix"))
-    a.commit()
-    for folder in ("inbox/pending", "events/2026/11"):
-        b.write(f"{folder}/{second}.md", text.format(id=second))
-    b.commits()
-    a.git("-c", "merge.directoryRenames=true", "pull", "-q", "--no-rebase", "--no-edit", code=None)
-    assert (a.root / f"records/bugfix/{second}.md").exists()  # as git has it
-    heal(a.vault, a.caller())
-    a.sync()
-    assert not (a.root / f"records/bugfix/{second}.md").exists()
-    assert (a.root / f"events/2026/11/{second}.md").read_text() == text.format(id=second)
-
-
-def test_what_git_itself_wrote_at_a_conflict_is_no_edit_by_hand(two) -> None:
-    """Git may give the driver another base than the commits do, as of several bases or a rename."""
-    a, b = two
-    for clone, word in ((a, "ours"), (b, "theirs")):
-        path = clone.root / record_path(X)
-        path.write_text(path.read_text().replace("One file", f"One {word}"))
-        clone.commit()
-    b.git("push", "-q")
-    a.git("pull", "-q", "--no-rebase", "--no-edit", code=None)
-    stopped = (a.root / record_path(X)).read_bytes()
-    known = merging.read_auto_merge(str(a.root), [record_path(X)])
-    assert known == {record_path(X): stopped}
-    unmerged, _ = resolve_conflicts._read_unmerged(
-        str(a.root), objects.list_unmerged_stages(str(a.root))
-    )
-    assert stopped in unmerged[0].staged_texts
 
 
 def test_of_a_topic_in_two_files_the_text_that_goes_and_was_never_committed_is_an_event(
@@ -1886,81 +995,3 @@ def test_notes_of_a_persons_own_with_one_id_are_left_alone(two) -> None:
     assert any(
         "give one of the two another id" in one.hint for one in doctor(a.vault, a.caller()).problems
     )
-
-
-# --- whatever git pairs
-
-RENAMES = ("-Xno-renames", *(f"-Xfind-renames={likeness}%" for likeness in (20, 50, 80, 100)))
-PAIRED = (
-    [(how, renames) for renames in RENAMES for how in ("merge", "rebase")]
-    if SOAK
-    else list(zip(("rebase", "merge", "rebase"), RENAMES, strict=False))
-)
-
-
-@pytest.mark.sampled(3)
-@pytest.mark.parametrize(("how", "renames"), PAIRED, ids=str)
-@pytest.mark.parametrize("seed", range(5 if SOAK else 1))
-def test_random_deletes_and_adds_that_git_may_pair(two, how, renames, seed) -> None:
-    """Each clone deletes, edits and adds notes and events that are all alike; git pairs them as it likes."""
-    import random
-
-    a, b = two
-    chance = random.Random(f"{seed} {renames} {how}")
-    alphabet = "abcdefghijklmnop"
-    for number in range(6):
-        a.record(f"note-{alphabet[number] * 6}", f"Use files {number}")
-        a.event(
-            f"20261120t10{number:02}00z-{alphabet[number] * 10}",
-            f"turn {number}",
-            folder="inbox/pending" if number % 2 else "events/2026/11",
-        )
-    a.commits()
-    b.git("pull", "-q")
-    expected: dict[str, str] = {}
-    deleted: dict[str, int] = {}
-    events: dict[str, str] = {
-        path.stem: path.read_text() for path in (a.root / "inbox/pending").glob("*.md")
-    }
-    for side, each in enumerate((a, b)):
-        for number in range(6):
-            path = record_path(f"note-{alphabet[number] * 6}")
-            what = chance.choice(["delete", "edit", "leave"])
-            if what == "delete":
-                each.remove(path)
-                deleted[path] = deleted.get(path, 0) + 1
-            elif what == "edit":
-                each.add_line(path, f"edited by {side}")
-                expected[f"{path} {side}"] = f"edited by {side}"
-            pending = each.root / event_path(
-                f"20261120t10{number:02}00z-{alphabet[number] * 10}", "inbox/pending"
-            )
-            if pending.exists() and chance.random() < 0.7:
-                pending.rename(each.root / event_path(pending.stem))
-        for number in range(chance.randrange(1, 4)):
-            letter = alphabet[8 + side * 4 + number]
-            each.record(f"note-{letter * 6}", f"Use files as {letter} does")
-            expected[f"{record_path(f'note-{letter * 6}')} {side}"] = f"Use files as {letter} does"
-            each.event(f"20261120t11{number:02}0{side}z-{letter * 10}", f"turn of {letter}")
-            events[f"20261120t11{number:02}0{side}z-{letter * 10}"] = f"turn of {letter}"
-        each.commit()
-    a.git("push", "-q")
-    b.git("fetch", "-q")
-    b.git(how, *(["--no-edit"] if how == "merge" else []), renames, "origin/main", code=None)
-    if b.git("ls-files", "-u"):
-        b.fix()
-        b.git(*(("commit", "-q", "--no-edit") if how == "merge" else ("rebase", "--continue")))
-    heal(b.vault, b.caller())
-    meet(b, a)
-    held = a.texts()
-    for key, line in expected.items():
-        path = key.rpartition(" ")[0]
-        assert line in held[Path(path).stem], (key, line)
-    for path in (record_path(f"note-{alphabet[number] * 6}") for number in range(6)):
-        others = [line for key, line in expected.items() if key.rpartition(" ")[0] == path]
-        text = held.get(Path(path).stem)
-        assert text is not None or path in deleted
-        for line in text.splitlines() if text else ():
-            assert not line.startswith("edited by") or line in others, f"{path} holds {line}"
-    for id_, text in events.items():
-        assert text.splitlines()[-1] in held[id_]

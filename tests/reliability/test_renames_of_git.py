@@ -18,7 +18,9 @@ from cortex.operations.share.sync import sync
 from cortex.vault.git import checkout, drivers
 from cortex.vault.locate import Vault
 
-ALIKE = "One file is enough for a shop, and it is easy to copy.\nNobody has to run a server.\nA copy is one command.\n"
+ALIKE = "".join(
+    f"Line {number} of what both notes say, so that git pairs them.\n" for number in range(12)
+)
 Tree = dict[str, str]  # path -> text
 
 
@@ -191,3 +193,14 @@ def test_git_stops_or_is_right_and_sync_settles_what_stops(
     clone.settle()
     held = {id_: [text] for id_, text in expected.items()}
     assert {id_: clone.texts().get(id_) for id_ in WORDS} == {id_: held.get(id_) for id_ in WORDS}
+
+
+@pytest.mark.parametrize("case", list(CASES)[::2])
+def test_without_the_attributes_git_mixes_them(tmp_path: Path, case: str) -> None:
+    """The control: what the vault's attributes prevent."""
+    clone = Clone(tmp_path / "clone", has_drivers=False)
+    (clone.root / ".gitattributes").unlink()
+    merge(clone, *CASES[case][:3])
+    (other,) = CASES[case][1]
+    assert "edited alpha" in (clone.root / other).read_text()
+    assert not (clone.root / PATHS[A]).exists()

@@ -30,7 +30,6 @@ from cortex.core.merge.note_versions import (
     has_own_id,
     is_briefing,
     is_given_path,
-    is_personal_note,
     stem_of,
     versions_by_note,
 )
@@ -43,7 +42,6 @@ _EVENT_FOLDERS = ("inbox/pending/", "inbox/failed/", "events/")
 _BOTH_CHANGED = "both sides changed the same lines"
 TAKEN = "taken as you mended it"
 _ADDED_TWICE = "was added on both sides; merged into one note"
-_MIXED_NEW_NOTES = "git had mixed it with another new note; its own text is back"
 _KEPT_ONCE = "one note is kept, with the changes of both"
 
 
@@ -84,7 +82,7 @@ def plan_resolution(
         else:
             _resolve_foreign_file(plan, one, sides)
     for id_ in sorted(events):
-        if decision := resolve_event(plan, id_, events[id_]):
+        if decision := _resolve_event(plan, id_, events[id_]):
             plan.decide(decision)
     # Where another note lies, for which git has no conflict: that one is not decided, and stays.
     others = {
@@ -159,38 +157,8 @@ def _resolve_foreign_file(plan: MergePlan, one: UnmergedPath, sides: MergeSides)
     texts = [tree[path] for tree in (sides.ours, sides.theirs) if path in tree]
     if len(texts) > 1 and not path.endswith(".md"):
         _resolve_attachment(plan, path, texts[0], texts[1], one)
-    elif len(texts) == 1 and path not in sides.base and _is_marked_by_git(one, texts[0]):
-        # Git took two new notes for new names of one that is gone, and has put both texts into both.
-        plan.write(path, texts[0])
-        plan.add_message(path, _MIXED_NEW_NOTES)
-    elif not texts and (own := _find_moved_note(plan, one, sides)):
-        plan.remove(path)
-        plan.write(*own)
-        plan.add_message(own.path, _MIXED_NEW_NOTES)
     else:
         plan.ask(path, _unmerged_reason(one, sides))
-
-
-def _find_moved_note(plan: MergePlan, one: UnmergedPath, sides: MergeSides) -> NoteFile | None:
-    """The new note of a person's own that git has moved to a path of no side, along with a folder
-    that it takes for renamed, and mixed with another note there."""
-    found = {
-        NoteFile(path, data)
-        for tree in (sides.ours, sides.theirs)
-        for path, data in tree.items()
-        if posixpath.basename(path) == posixpath.basename(one.path)
-        and path not in sides.base
-        and is_personal_note(path, data)
-        and not plan.context.is_taken(path)
-    }
-    own = found.pop() if len(found) == 1 else None
-    return own if own and _is_marked_by_git(one, own.data) else None
-
-
-def _is_marked_by_git(one: UnmergedPath, own: bytes) -> bool:
-    """True if git has put markers into the file, and nobody has touched it since."""
-    now = one.work_tree_text or b""
-    return now in one.staged_texts and bool(marked_conflicts(now) - marked_conflicts(own))
 
 
 def _unmerged_reason(one: UnmergedPath, sides: MergeSides) -> str:
@@ -218,12 +186,9 @@ def _resolve_briefing(plan: MergePlan, path: str) -> None:
     plan.add_message(path, "a briefing; regenerated")
 
 
-def resolve_event(
-    plan: MergePlan, id_: str, unmerged: Sequence[str] = (), *, gone_is_gone: bool = False
-) -> NoteDecision | None:
+def _resolve_event(plan: MergePlan, id_: str, unmerged: Sequence[str]) -> NoteDecision | None:
     """An event stays as it was captured, in one place: normalized before failed before pending. A
-    file with its name that holds another id is none of its versions. None when no side has it; with
-    `gone_is_gone` also when one side deleted what the other left alone.
+    file with its name that holds another id is none of its versions. None when no side has it.
 
     unmerged: its paths that git could not merge; some of them may be in none of the trees
     """
@@ -236,8 +201,6 @@ def resolve_event(
         for tree in plan.sides
     ]
     base, ours, theirs = ([file for file in some if has_own_id(*file)] for some in files)
-    if gone_is_gone and base and [] in (ours, theirs) and base in (ours, theirs):
-        return None
     here = [*ours, *theirs] or [*files[1], *files[2]]
     paths = {*unmerged, *(file.path for some in files for file in some)}
     if not here:
@@ -298,7 +261,7 @@ def _resolve_record(
         if unmerged and ours.path == theirs.path and _is_edited_by_hand(plan, unmerged, versions):
             plan.ask(path, "it was changed by hand meanwhile: git add it if it is as it should be")
             return None
-        return merge_versions(plan, versions)
+        return _merge_versions(plan, versions)
     kept = ours or theirs
     if kept is None or kept == base:
         plan.remove(*(path for path in sorted(versions.paths()) if len(keys_at[path]) == 1))
@@ -330,7 +293,7 @@ def _resolve_attachment(
     plan.add_message(path, f"was changed on both sides: yours stays, the other one is {copy}")
 
 
-def merge_versions(plan: MergePlan, versions: NoteVersions) -> NoteDecision:
+def _merge_versions(plan: MergePlan, versions: NoteVersions) -> NoteDecision:
     """One note of what both sides made of it."""
     id_, base, ours, theirs = versions
     assert ours is not None

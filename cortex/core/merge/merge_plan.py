@@ -160,7 +160,7 @@ class MergePlan:
 
     def write_second_text(self, path: str, data: bytes) -> str:
         """Write an event's second text beside its path, under a new id. Returns the message."""
-        target = self.free_path(path, "", data, {})
+        target = second_text_path(path, data)
         self.write(target, with_id(data, stem_of(target)))
         return _TWO_NOTES.format(target)
 
@@ -176,6 +176,11 @@ class MergePlan:
             if one.message:
                 self.add_message(one.path, one.message)
         return MergeOutcome(tuple(self._actions), tuple(self._resolved))
+
+
+def second_text_path(path: str, data: bytes) -> str:
+    """Where the second text of an event lies that was captured twice under one id."""
+    return f"{path.removesuffix('.md')}-other-{short_hash(sha256_hex(data), 10)}.md"
 
 
 _TWO_NOTES = "two notes had this name; the other is {} now"

@@ -26,9 +26,7 @@ from cortex.core.notes.yaml_lines import BOM, NoteParts, split_fields, split_not
 from cortex.core.notes.yaml_writer import scalar
 
 _MIXED_LINE_ENDS = b"?"
-_TWO_NOTES = (
-    "{} and {} are two notes: the first stays here, the next cortex command brings back the second"
-)
+_TWO_NOTES = "git took {} and {} for one note; cortex sync parts them"
 
 
 class MergedRecord(NamedTuple):
@@ -37,11 +35,8 @@ class MergedRecord(NamedTuple):
     data: bytes
     is_clean: bool  # False: `merge_conflicts` in the frontmatter says what a person must decide
     decisions: tuple[str, ...]  # lines for a person, with the values that lost
-    # The versions are of two notes: `data` is the one whose path this is, this is the other.
-    other_note: bytes | None = None
-    # Of a topic that both sides saved anew the version whose text does not stand. A stash, which no
-    # commit has, goes once it is put back.
-    lost_version: bytes | None = None
+    are_two_notes: bool = False  # the versions have two ids: nothing was merged, `data` is ours
+    leaves_out_text: bool = False  # of a topic that both sides saved anew the text of one of them
 
 
 class _TopicWinner(NamedTuple):
@@ -82,7 +77,7 @@ def merge_record(
 ) -> MergedRecord:
     """The merged note; `base` is empty when both sides added it. Versions with different ids are
     different notes, which git took for one: they are never merged. `name` is the file's name
-    without its ending, which tells whose file it is; `labels` are for conflict markers around what
+    without its ending: a note without an id is the one that the file is named after; `labels` are for conflict markers around what
     is ours and theirs, where they need not be the same in every clone. `InvalidInputError` for what
     is no text with lines."""
     if theirs in (ours, base):
@@ -106,23 +101,18 @@ def merge_record(
             return merge_record(
                 b"", ours, theirs, text_merge, marker_size, name=name, labels=labels
             )
-        stays, goes = _separate_notes(
-            (was.id, one.id, two.id), name, is_added=not base, ours=ours, theirs=theirs
-        )
-        if goes is not None:
-            what = _TWO_NOTES.format(_describe_note(stays), _describe_note(goes))
-            return MergedRecord(stays, is_clean=True, decisions=(what,), other_note=goes)
-    (newer, newer_file), (older, older_file) = sorted(
-        ((one, ours), (two, theirs)),
-        key=lambda side: (time_sort_key(side[0].updated), side[0].parts),
-        reverse=True,
+        if _are_two_notes(was.id, one.id, two.id, name, is_added=not base):
+            names = sorted(side.id or "a note without an id" for side in (one, two))
+            what = _TWO_NOTES.format(*names)
+            return MergedRecord(ours, is_clean=False, decisions=(what,), are_two_notes=True)
+    newer, older = sorted(
+        (one, two), key=lambda side: (time_sort_key(side.updated), side.parts), reverse=True
     )
     if labels and newer is not one:
         labels = labels[::-1]
     sides, eols = (was, newer, older), (head_eol, body_eol)
-    merged, lost = _merge_sides(sides, text_merge, marker_size, labels, eols, is_added=not base)
-    lost_version = {"newer": newer_file, "older": older_file}.get(lost)
-    return merged._replace(data=bom + merged.data, lost_version=lost_version)
+    merged = _merge_sides(sides, text_merge, marker_size, labels, eols, is_added=not base)
+    return merged._replace(data=bom + merged.data)
 
 
 def _merge_sides(
@@ -133,9 +123,9 @@ def _merge_sides(
     eols: tuple[bytes, bytes],
     *,
     is_added: bool,
-) -> tuple[MergedRecord, str]:
-    """The merged note of a base and two sides, and which side's text it leaves out of a topic that
-    both saved: newer, older or neither. `labels` are for newer and older, `eols` for frontmatter and text."""
+) -> MergedRecord:
+    """The merged note of a base and two sides. `labels` are for newer and older, `eols` for
+    frontmatter and text."""
     was, newer, older = _with_one_overview(*sides)
     latest = _topic_winner(was, newer, older)
     ledger = MergeLog(_precedence(newer, older, latest))
@@ -146,10 +136,10 @@ def _merge_sides(
     head = _merge_frontmatter(was, newer, older, ledger)
     data = b"".join(head).replace(b"\n", eols[0]) + text.data.replace(b"\n", eols[1])
     decisions = _with_history_hint(ledger.decisions, was.id, newer.id, older.id)
-    lost = _losing_side((was, newer, older), latest)
-    which = "" if lost is None else "newer" if lost is newer else "older"
     is_clean = not ledger.conflicts and not marked
-    return MergedRecord(data, is_clean, decisions), which
+    return MergedRecord(
+        data, is_clean, decisions, leaves_out_text=_leaves_out_text((was, newer, older), latest)
+    )
 
 
 def _precedence(
@@ -197,7 +187,7 @@ def _merge_text(
     was, newer, older = sides
     if latest and latest.side != "both":
         kept, lost = (newer, older) if latest.side == "newer" else (older, newer)
-        if _losing_side(sides, latest):
+        if _leaves_out_text(sides, latest):
             # What was found in agents' sessions nobody has said, and nobody need look at.
             ledger.has_lost_text = not all(_EXTRACTED in one.frontmatter for one in (kept, lost))
             ledger.decisions.append(
@@ -213,16 +203,15 @@ def _merge_text(
     return merge_body(*bodies, text_merge, style, added=is_added)
 
 
-def _losing_side(
+def _leaves_out_text(
     sides: tuple[_RecordSide, _RecordSide, _RecordSide], latest: _TopicWinner | None
-) -> _RecordSide | None:
-    """Of a topic that both sides saved anew the side whose text the result has not; None if there is
-    none."""
+) -> bool:
+    """True of a topic that both sides saved anew, with two texts of which the result has one."""
     if latest is None or latest.side == "both":
-        return None
+        return False
     was, newer, older = sides
     kept, lost = (newer, older) if latest.side == "newer" else (older, newer)
-    return None if lost.parts.body in (kept.parts.body, was.parts.body) else lost
+    return lost.parts.body not in (kept.parts.body, was.parts.body)
 
 
 def _with_one_title(
@@ -270,35 +259,18 @@ def _with_history_hint(decisions: list[str], *ids: str) -> tuple[str, ...]:
     )
 
 
-def _separate_notes(
-    ids: tuple[str, str, str], name: str, *, is_added: bool, ours: bytes, theirs: bytes
-) -> tuple[bytes, bytes | None]:
-    """Of two versions that are not one note, that whose file this is and the other; None for the
-    other where they are one note, which has lost or got its id. The ids of the three differ."""
-    was, one, two = ids
+def _are_two_notes(was: str, one: str, two: str, name: str, *, is_added: bool) -> bool:
+    """True if versions with these ids, of base and of both sides, are of two notes; not if one note
+    has lost or got its id."""
     if one == two:
-        return ours, None
+        return False
     if "" in (one, two) and (was or not is_added):
-        id_ = one or two
         # Without an id a note is known by its path: it is the note that this file is named after,
         # or a person's own.
+        id_ = one or two
         is_named = is_named_after(name, id_)
-        if (was == id_ and (is_named or not name)) or (not was and not is_named):
-            return ours, None
-    # Git renames a file only to a new note, whatever `name` says: for `git am` it is the old name.
-    if was and one != two and was in (one, two):
-        return (theirs, ours) if was == one else (ours, theirs)
-    # First the note that the file is named after, whichever side it is on.
-    sides = sorted(
-        (not is_named_after(name, id_), not id_, id_, data)
-        for id_, data in ((one, ours), (two, theirs))
-    )
-    return sides[0][-1], sides[1][-1]
-
-
-def _describe_note(data: bytes) -> str:
-    head = split_note(data.removeprefix(BOM))
-    return _read_side(b"".join(head[:3]), b"").id or "a note without an id"
+        return not ((was == id_ and (is_named or not name)) or (not was and not is_named))
+    return True
 
 
 def _read_side(head: bytes, body: bytes) -> _RecordSide:

@@ -16,7 +16,6 @@ from cortex.core.model.record import RECORD_TYPES
 from cortex.core.notes import note as notes
 from cortex.core.notes.note import Note
 
-_SETTINGS_FILES = ("cortex.toml", ".gitattributes", ".cortex-project")
 _RECORD_ID_RE = re.compile(r"[a-z0-9-]{1,60}-[a-z2-7]{6}")
 _GIVEN_PATH_RE = re.compile(r"(?:.*/)?(?:records|sessions)/")
 
@@ -60,11 +59,13 @@ class NoteVersions(NamedTuple):
         return preferred_path(self.id, {ours: self.ours.data, theirs: self.theirs.data})
 
 
-def versions_by_note(base: Tree, ours: Tree, theirs: Tree) -> dict[str, NoteVersions]:
-    """The versions of each record and session, by a key that begins with its id. Where a side has
-    two files with one id, each path is a note of its own."""
+def versions_by_note(*trees: Tree) -> dict[str, NoteVersions]:
+    """The versions of each record and session in base, ours and theirs, by a key that begins with
+    its id. Where a side has two files with one id, each path is a note of its own. A file in
+    Cortex's folders that has no id belongs to the note that has this path in another tree, else to
+    one of its own (key `\\0PATH`). Events, briefings and people's own notes are left out."""
     versions: dict[str, NoteVersions] = {}
-    for key, sides in group_by_note(base, ours, theirs).items():
+    for key, sides in _group_by_note(*trees).items():
         id_ = key.partition("\0")[0]
         if max(map(len, sides)) <= 1:
             versions[key] = NoteVersions(id_, *(files[0] if files else None for files in sides))
@@ -75,11 +76,8 @@ def versions_by_note(base: Tree, ours: Tree, theirs: Tree) -> dict[str, NoteVers
     return versions
 
 
-def group_by_note(*trees: Tree) -> dict[str, tuple[list[NoteFile], ...]]:
-    """The files of each record or session in each tree: id -> its files, one list for each tree. A
-    file in Cortex's folders that has no id belongs to the note that has this path in another tree,
-    else to one of its own (key `\\0PATH`). Events, briefings and people's own notes are left out.
-    """
+def _group_by_note(*trees: Tree) -> dict[str, tuple[list[NoteFile], ...]]:
+    """The files of each note in each tree."""
     ids = [
         {
             path: note_id(data)
@@ -88,15 +86,11 @@ def group_by_note(*trees: Tree) -> dict[str, tuple[list[NoteFile], ...]]:
         }
         for tree in trees
     ]
-    paths = {
-        path
-        for tree, id_by_path in zip(trees, ids, strict=True)
-        for path in id_by_path
-        if is_cortex_note(path, tree[path])
-    }
     grouped: dict[str, tuple[list[NoteFile], ...]] = {}
     for number, tree in enumerate(trees):
-        for path in sorted(paths & tree.keys()):
+        for path in sorted(ids[number]):
+            if not any(path in tree and is_cortex_note(path, tree[path]) for tree in trees):
+                continue
             key = ids[number][path] or next(
                 (id_by_path[path] for id_by_path in ids if id_by_path.get(path)), f"\0{path}"
             )
@@ -132,17 +126,6 @@ def is_given_path(path: str) -> bool:
     return _GIVEN_PATH_RE.match(path) is not None
 
 
-def is_personal_note(path: str, data: bytes) -> bool:
-    """True if it is a note of a person's own."""
-    return (
-        path.endswith(".md")
-        and path not in _SETTINGS_FILES
-        and not is_event_path(path)
-        and not is_briefing(path, data)
-        and not is_cortex_note(path, data)
-    )
-
-
 def is_record(note: Note) -> bool:
     """True if a note is one of Cortex's records or sessions, wherever it lies."""
     type_ = note.get("type")
@@ -151,11 +134,6 @@ def is_record(note: Note) -> bool:
         and (type_ in RECORD_TYPES or type_ == "session")
         and note.get("created")
     )
-
-
-def is_record_file_name(name: str) -> bool:
-    """True if a file is named by an id as Cortex gives them."""
-    return bool(_RECORD_ID_RE.fullmatch(name.removesuffix(".md")))
 
 
 def is_briefing(path: str, data: bytes) -> bool:

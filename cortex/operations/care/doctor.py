@@ -26,7 +26,7 @@ from cortex.index.file_scan import Snapshot
 from cortex.index.filters import KNOWLEDGE
 from cortex.index.links import LinkGraph
 from cortex.index.missing_targets import MissingTargetReport
-from cortex.index.queries import duplicate_ids, duplicate_topics, misdated_notes
+from cortex.index.queries import all_ids, duplicate_ids, duplicate_topics, misdated_notes
 from cortex.index.refresh import IndexSession, query_index
 from cortex.operations.care import hook_status
 from cortex.operations.care.doctor_fix import apply_fixes
@@ -36,7 +36,7 @@ from cortex.operations.find.ensure_fresh import state_problems
 from cortex.operations.find.note_ranks import timestamp_of
 from cortex.operations.projects import project_file
 from cortex.operations.records.supersede import find_supersede_problems
-from cortex.operations.share.misnamed_events import find_misnamed_events
+from cortex.operations.share.restore_lost import find_missing_records
 from cortex.vault import files, group_access, layout, user_settings
 from cortex.vault.agent_settings import list_agent_settings
 from cortex.vault.git import checkout, git_cli
@@ -99,18 +99,24 @@ def doctor(
         *_shared_transcript_problems(vault, epoch_seconds(caller.now)),
     ]
 
-    def examine(now: IndexSession) -> tuple[DoctorResult, MissingTargetReport, list[Problem]]:
+    def examine(
+        now: IndexSession,
+    ) -> tuple[DoctorResult, MissingTargetReport, list[Problem], set[str]]:
         renamed = project_file.name_mismatch_problems(vault, now.catalogue, caller.cwd)
         held = {one.where for one in around if one.message.startswith(NOT_PUBLISHED)}
         examined = _examine_notes(vault, now, caller.now, held)
-        return examined, find_broken_links(vault.root, now), renamed
+        return examined, find_broken_links(vault.root, now), renamed, all_ids(now.catalogue)
 
-    examined, missing, renamed = query_index(vault, caller.progress, examine)
+    examined, missing, renamed, ids = query_index(vault, caller.progress, examine)
     # Runs git, which nobody need wait for who holds the index.
+    gone: list[Problem] = []
+    # Where git itself cannot read, or is at work, the rest would only repeat it.
+    if not any(f"{one.where}/".startswith(".git/") for one in around):
+        gone = find_missing_records(vault.root, ids)[:_MAX_LISTED]
     deleted = _deleting_commits(vault.root, missing.keys)
     links = missing_targets.problems_of_report(missing, deleted)
     return examined._replace(
-        problems=(*failed, *around, *renamed, *examined.problems, *links),
+        problems=(*failed, *around, *renamed, *examined.problems, *gone, *links),
         fixed=tuple(done),
         agent_settings=list_agent_settings(vault.root),
     )
@@ -199,7 +205,6 @@ def _examine_notes(vault: Vault, now: IndexSession, at: str, held: Container[str
         *_stale_briefing_problems(vault, now),
         *now.problems,
         *_duplicate_id_problems(vault, now.catalogue),
-        *_misnamed_event_problems(now.catalogue),
         *_duplicate_topic_problems(now.catalogue),
         *find_supersede_problems(now.catalogue),
         *_invalid_date_problems(now.catalogue, epoch_seconds(at)),
@@ -228,12 +233,6 @@ def _duplicate_id_problems(vault: Vault, catalogue: Catalogue) -> Iterator[Probl
             hint += "; for two notes, delete the id: line of the copy first"
         for row in rows[1:]:
             yield Problem(row.path, f"has the id {id_!r} of {rows[0].path}", hint)
-
-
-def _misnamed_event_problems(catalogue: Catalogue) -> Iterator[Problem]:
-    hint = "cortex doctor --fix brings back its own text from git's history"
-    for one in find_misnamed_events(catalogue):
-        yield Problem(one.path, f"holds the event {one.actual_id}", hint)
 
 
 def _duplicate_topic_problems(catalogue: Catalogue) -> Iterator[Problem]:

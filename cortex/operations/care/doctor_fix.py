@@ -7,8 +7,6 @@ import time
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from cortex.core.merge.damage import DamageKind
-from cortex.core.merge.note_versions import note_id
 from cortex.core.model.caller import Caller
 from cortex.core.model.problem import CortexError, Problem, problem_of
 from cortex.hosts import mcp_settings, settings_edit
@@ -17,12 +15,10 @@ from cortex.operations.care.hook_status import project_root
 from cortex.operations.share.clear_conflicts import clear_conflicts
 from cortex.operations.share.duplicates import join_duplicate_ids
 from cortex.operations.share.heal import heal
-from cortex.operations.share.misnamed_events import find_misnamed_events, restore_event_text
 from cortex.operations.share.resolve_conflicts import recover_interrupted_merge, resolve_user_merge
-from cortex.operations.share.restore_displaced import restore_displaced
+from cortex.operations.share.restore_lost import restore_lost
 from cortex.vault import files, settings
 from cortex.vault.git import attributes, checkout, drivers
-from cortex.vault.git.objects import read_first_version
 from cortex.vault.locate import Vault
 from cortex.vault.repair import fix
 
@@ -32,7 +28,7 @@ _MIN_AGE_SECONDS = 600.0  # a half-written file that is younger may belong to so
 def apply_fixes(vault: Vault, caller: Caller) -> tuple[list[str], list[Problem]]:
     """Repair what is safe to repair. Returns what was done, in words, and what failed.
 
-    Changed are only briefings, notes that git has mixed up, displaced or doubled, and an entry of
+    Changed are only briefings, notes that git has mixed up, lost or doubled, and an entry of
     ours in the settings of a host.
     """
     settings.check_writable(vault.root)
@@ -57,16 +53,6 @@ def _register_drivers(vault: Vault, _: Caller) -> Iterable[str]:
         yield "git knows Cortex's merge drivers now"
     if attributes.renew_lines(vault.root):
         yield f".gitattributes {attributes.RENEWED}"
-
-
-def _restore_misnamed_events(vault: Vault, caller: Caller) -> Iterable[str]:
-    """Give an event's file its own text back where it holds another event's."""
-    misnamed = query_index(vault, caller.progress, lambda now: find_misnamed_events(now.catalogue))
-    for one in misnamed:
-        text = read_first_version(vault.root, one.path)
-        if text is not None and note_id(text) == one.expected_id:
-            restore_event_text(vault.root, one.path, text)
-            yield f"{one.path}: {DamageKind.WRONG_EVENT.value}"
 
 
 def _remove_leftovers(vault: Vault, caller: Caller) -> Iterable[str]:
@@ -96,11 +82,10 @@ def _describe(changes: Iterable[Any]) -> list[str]:
 # Step, whether it needs a repository, whether it may run during a merge. The order counts.
 _STEPS: tuple[tuple[Callable[[Vault, Caller], Iterable[str]], bool, bool], ...] = (
     (lambda vault, _: fix.repair(vault.root), False, True),
-    (lambda vault, _: _describe(recover_interrupted_merge(vault.root)[0]), True, True),
+    (lambda vault, _: _describe(recover_interrupted_merge(vault.root)), True, True),
     (_register_drivers, False, True),
-    (lambda vault, _: _describe(resolve_user_merge(vault.root)[0]), True, True),
-    (lambda vault, caller: _describe(restore_displaced(vault, caller)[0]), True, False),
-    (_restore_misnamed_events, False, False),
+    (lambda vault, caller: _describe(resolve_user_merge(vault, caller)[0]), True, True),
+    (lambda vault, caller: _describe(restore_lost(vault, caller)[0]), True, False),
     (lambda vault, caller: _describe(join_duplicate_ids(vault, caller)), False, False),
     (lambda vault, caller: _describe(clear_conflicts(vault, caller)), False, False),
     (_remove_leftovers, False, True),

@@ -10,7 +10,9 @@ from cortex.core.model.layout import is_among_briefings
 from cortex.core.model.note_status import decode_text
 from cortex.core.model.problem import CortexError, Problem, problem_of
 from cortex.core.redact.secrets import redact
-from cortex.operations.share import people_notes, restore_displaced
+from cortex.core.text.shell_command import shell_quote
+from cortex.operations.share import people_notes
+from cortex.operations.share.resolve_conflicts import read_work_tree_file, same_text
 from cortex.vault import publish_check, settings
 from cortex.vault.git import (
     checkout,
@@ -27,8 +29,6 @@ from cortex.vault.git import (
 from cortex.vault.layout import layout_of
 from cortex.vault.repair import diagnose
 
-_HISTORY_TIMEOUT_SECONDS = 10.0  # seconds for a look through the history of all events
-
 
 def repository_problems(root: str) -> list[Problem]:
     """All problems of the repository; a check that fails is a problem of its own."""
@@ -44,7 +44,6 @@ def repository_problems(root: str) -> list[Problem]:
         _unfinished_operation,
         _unmerged_files,
         _skipped_notes,
-        restore_displaced.problems,
         _uncommitted_briefings,
         _leftover_autostash,
         _edited_events,
@@ -116,52 +115,21 @@ def _leftover_autostash(root: str) -> list[Problem]:
 
 
 def _edited_events(root: str) -> list[Problem]:
-    """Events whose text differs from their first version in git, unless that held a secret."""
-    first = _original_blobs(root)
-    # A name with a line end would be two names for git; doctor lists it as a bad name anyway.
-    here = [path for path in first if "\n" not in path and os.path.isfile(os.path.join(root, path))]
-    lines = "".join(f"{path}\n" for path in here).encode("utf-8", "surrogateescape")
-    hashes = git_cli.run(root, ["hash-object", "--stdin-paths"], stdin=lines) if here else b""
-    message = "an event was edited after it was captured"
-    advice = "is what it said; restore that, and keep corrections in its record"
-    edited = [
-        path
-        for path, hash_ in zip(here, hashes.decode().split(), strict=True)
-        if hash_ != first[path]
-    ]
-    texts = objects.read_blobs(root, [first[path] for path in edited])
-    return [
-        Problem(path, message, f"git cat-file blob {first[path][:12]} {advice}")
-        for path in edited
-        if not redact(decode_text(texts.get(first[path], b"")))[1]
-    ]
-
-
-def _original_blobs(root: str) -> dict[str, str]:
-    """The first blob of each event that a commit, a merge or an edit has changed, by vault path."""
-    first: dict[str, str] = {}
+    """Events whose text in the work tree is not that of the last commit, unless that held a secret.
+    What a commit has edited is undone (`restore_lost`)."""
+    if not git_cli.has_commit(root):
+        return []
     events = sorted({"events", layout_of(root).path("events")})
-    log = ["log", "--format=", "--raw", "--no-abbrev", "--no-renames", "-z", "--relative"]
-    changed = b""
-    # Of a history that takes too long only uncommitted changes are found.
-    with suppress(CortexError):
-        words = [*log, "--diff-filter=M", "--reverse", "--", *events]
-        changed = git_cli.run(root, words, timeout=_HISTORY_TIMEOUT_SECONDS)
-        # What differs from both parents: `::mode mode mode blob blob blob status`, those of
-        # the parents first.
-        words = [*log, "--merges", "-c", "--reverse", "--", *events]
-        mixed = git_cli.run(root, words, timeout=_HISTORY_TIMEOUT_SECONDS).split(b"\0")
-        for meta, path in zip(mixed[::2], mixed[1::2], strict=False):
-            blobs = [blob.decode() for blob in meta.split(b" ")[3:5] if blob.strip(b"0")]
-            if blobs and meta.startswith(b"::"):
-                first.setdefault(os.fsdecode(path), blobs[0])
-    if git_cli.has_commit(root):
-        flags = ["--raw", "--no-abbrev", "--no-renames", "--diff-filter=M", "-z", "--relative"]
-        changed += git_cli.run(root, ["diff-index", *flags, "HEAD", "--", *events])
-    fields = changed.split(b"\0")
-    for meta, path in zip(fields[::2], fields[1::2], strict=False):
-        first[os.fsdecode(path)] = first.get(os.fsdecode(path), "") or meta.split(b" ")[2].decode()
-    return first
+    words = ["diff-index", *objects.RAW, "--no-renames", "--diff-filter=M", "--relative", "HEAD"]
+    edited = objects.list_raw(git_cli.run(root, [*words, "--", *events]))
+    texts = objects.read_blobs(root, [one.old_blob for one in edited])
+    message = "an event was edited after it was captured"
+    advice = "brings its text back; keep corrections in its record"
+    return [
+        Problem(path, message, f"git checkout HEAD -- {shell_quote(path)} {advice}")
+        for path, text in ((os.fsdecode(one.path), texts[one.old_blob]) for one in edited)
+        if not redact(decode_text(text))[1] and not same_text(read_work_tree_file(root, path), text)
+    ]
 
 
 def _held_back(root: str) -> list[Problem]:

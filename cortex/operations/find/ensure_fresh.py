@@ -12,7 +12,6 @@ from cortex.core.model.layout import BRIEFINGS_FOLDER
 from cortex.core.model.problem import CortexError, Problem
 from cortex.index.refresh import IndexSession, query_index
 from cortex.vault import files, user_folders
-from cortex.vault.git import displaced
 from cortex.vault.git.change_marker import briefings_are_stale
 from cortex.vault.locate import Vault
 from cortex.vault.state import spool
@@ -61,18 +60,16 @@ def ensure_fresh(vault: Vault, caller: Caller) -> list[Problem]:
 
 def heal_if_stale(vault: Vault, caller: Caller) -> list[Problem]:
     """Heal existing briefings when git has moved index or HEAD, or an earlier run was cut short.
-    Reading never creates briefings; notes that a merge displaced are restored all the same."""
+    Reading never creates briefings."""
     if state_problems(vault):
         return []
     has_briefings = files.exists(vault.root, vault.layout().path(BRIEFINGS_FOLDER))
-    if not (briefings_are_stale(vault) if has_briefings else displaced.has_entries(vault.root)):
-        return []
-    if _is_refused(vault):
+    if not has_briefings or not briefings_are_stale(vault) or _is_refused(vault):
         return []
     # As above; git has mostly not moved.
-    from cortex.operations.share.heal import try_heal, try_restore_displaced  # noqa: PLC0415
+    from cortex.operations.share.heal import try_heal  # noqa: PLC0415
 
-    return try_heal(vault, caller) if has_briefings else try_restore_displaced(vault, caller)
+    return try_heal(vault, caller)
 
 
 def read_edited_minutes(vault: Vault, caller: Caller) -> list[Problem]:

@@ -22,7 +22,7 @@ from cortex.index.briefing_pages import PageDifference
 from cortex.index.refresh import IndexSession, query_index
 from cortex.operations.capture.reread_minutes import reread_minutes
 from cortex.operations.distill.settle import ReplaceableRecords, find_replaceable, settle_sessions
-from cortex.operations.share.restore_displaced import restore_displaced
+from cortex.operations.share.restore_lost import restore_lost
 from cortex.vault import files, settings
 from cortex.vault.git import change_marker, checkout, git_cli, objects
 from cortex.vault.locate import Vault
@@ -46,7 +46,7 @@ class HealResult(NamedTuple):
     stale: tuple[str, ...]  # not as the notes give them, and left so
     newer: tuple[str, ...]  # made by a newer program, and left alone
     problems: tuple[Problem, ...] = ()  # notes and pages that cannot be read
-    brought_back: tuple[MergeResolution, ...] = ()  # notes that a merge by git had displaced
+    brought_back: tuple[MergeResolution, ...] = ()  # notes that a merge elsewhere had lost
     reformat: ReformatResult | None = None  # of --format
 
 
@@ -61,7 +61,7 @@ def heal(
 ) -> HealResult:
     """Bring the briefings up to date with the notes.
 
-    Only what differs is written. Notes that a merge by git has displaced are brought back first. A
+    Only what differs is written. What a merge elsewhere has lost is brought back first. A
     page is output: nothing in it is read back, so a page with conflict markers is simply written anew.
 
     --format shows which records have the form of an earlier version: their title in a field
@@ -85,7 +85,7 @@ def heal(
         stale = tuple(one.path for one in wrong if not one.is_newer)
         return HealResult((), (), stale, tuple(one.path for one in wrong if one.is_newer), problems)
     settings.check_writable(vault.root)
-    back, left = restore_displaced(vault, caller)
+    back, left = restore_lost(vault, caller)
     healed = _stage_pages(vault, _heal_pages(vault, caller), _unmerged_pages(vault))
     return healed._replace(brought_back=tuple(back), problems=(*left, *healed.problems))
 
@@ -108,7 +108,7 @@ def try_heal(vault: Vault, caller: Caller) -> list[Problem]:
     try:
         settings.check_writable(vault.root)
         busy = checkout.operation_in_progress(vault.root)
-        back = try_restore_displaced(vault, caller)
+        back = try_restore_lost(vault, caller)
         unmerged = _unmerged_pages(vault) if busy else []
         if busy and not unmerged:
             return []
@@ -126,19 +126,19 @@ def try_heal(vault: Vault, caller: Caller) -> list[Problem]:
 
 
 def repair_after_git(vault: Vault, caller: Caller) -> list[Problem]:
-    """`try_restore_displaced` if git has run since the briefings were built."""
+    """`try_restore_lost` if git has run since the briefings were built."""
     is_due = change_marker.git_stamp(vault) and change_marker.briefings_are_stale(vault)
-    return try_restore_displaced(vault, caller) if is_due else []
+    return try_restore_lost(vault, caller) if is_due else []
 
 
-def try_restore_displaced(vault: Vault, caller: Caller) -> list[Problem]:
-    """Bring back what a merge by git has displaced, as a part of another verb; problems instead of
+def try_restore_lost(vault: Vault, caller: Caller) -> list[Problem]:
+    """Bring back what a merge elsewhere has lost, as a part of another verb; problems instead of
     errors, and the next call tries again."""
     try:
         settings.check_writable(vault.root)
-        back, left = restore_displaced(vault, caller)
+        back, left = restore_lost(vault, caller)
     except (CortexError, OSError) as error:
-        message = f"a note that git has displaced was not brought back: {reason_of(error)}"
+        message = f"what a merge has lost was not brought back: {reason_of(error)}"
         return [Problem(".git", message, "cortex heal")]
     hint = "cortex sync shares it, or git add and commit it"
     return [*(Problem(one.path, one.what, hint) for one in back), *left]

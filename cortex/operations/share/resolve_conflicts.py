@@ -1,20 +1,16 @@
-"""Resolve what git could not merge, and repair what it merged wrongly.
+"""Resolve what git could not merge, by the ids of the notes.
 
-What to do is decided by `core/merge/conflicts.py` and `core/merge/damage.py`; here versions are
-read and files written.
+What to do is decided by `core/merge/conflicts.py`; here versions are read and files written.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from contextlib import suppress
-from functools import partial
-from typing import NamedTuple
 
-from cortex.core.merge.conflict_markers import marked_conflicts, side_of_nested
+from cortex.core.merge.conflict_markers import marked_conflicts
 from cortex.core.merge.conflicts import TAKEN, plan_resolution
-from cortex.core.merge.damage import plan_repair
 from cortex.core.merge.merge_plan import (
     AskPerson,
     MergeContext,
@@ -22,202 +18,60 @@ from cortex.core.merge.merge_plan import (
     MergeResolution,
     MergeSides,
     OpenConflict,
-    RemoveFile,
     UnmergedPath,
     WriteFile,
     sha256_hex,
 )
 from cortex.core.merge.merge_record import merge_record
-from cortex.core.merge.note_versions import Tree, is_record_file_name, note_id
+from cortex.core.merge.note_versions import Tree, note_id
+from cortex.core.model.caller import Caller
 from cortex.core.model.layout import is_among_briefings, is_event_path
 from cortex.core.model.problem import ConflictError, CortexError, InvalidInputError, Problem
+from cortex.core.notes import note as notes
+from cortex.operations.records.preserve_text import preserve_text
 from cortex.operations.share.conflict_sides import LABELS, OtherSide, other_side
 from cortex.vault import files
-from cortex.vault.git import checkout, commit, displaced, git_cli, merging, objects
+from cortex.vault.git import checkout, commit, git_cli, merging, objects
 from cortex.vault.git.merge_file import merge_file
-from cortex.vault.git.merging import MergeRevisions, MergeState
+from cortex.vault.git.merge_versions import BlobTriple, blobs_by_path, build_sides
+from cortex.vault.git.merging import MergeState
+from cortex.vault.locate import Vault
 
 
-def resolve_user_merge(root: str) -> tuple[tuple[MergeResolution, ...], tuple[Problem, ...]]:
+def resolve_user_merge(
+    vault: Vault, caller: Caller
+) -> tuple[tuple[MergeResolution, ...], tuple[Problem, ...]]:
     """Resolve what can be of a merge, rebase, cherry-pick, revert, stash or am that a person began.
 
     Returns what was decided, and what waits for them; they conclude the operation.
     """
+    root = vault.root
     unnamed = "squash" if merging.squashed_commit(root) else "stash"
     how, at = checkout.operation_in_progress(root) or unnamed, git_cli.head_commit(root)
     last = merging.load_state(root)
     saved = last if last and (last.how, last.theirs, last.ours) == (how, "", at) else None
-    decided: list[MergeResolution] = []
-    waiting: list[Problem] = []
-    if objects.list_unmerged_stages(root) or (saved and how == unnamed):
-        known = merging.load_in_progress(root) or saved or MergeState(how, "", {}, at)
-        decided, waiting = resolve_unmerged(root, known)
-        if how == unnamed and not waiting:
-            # A file that a stash has as moved may be untracked: then its tree tells of a deletion.
-            repaired, waiting = repair_index(root, how, [one.path for one in decided])
-            decided += repaired
-        if not waiting and merging.load_in_progress(root) is None:
-            merging.clear_state(root)
-    if how != "stash":
-        repaired, problems = _take_out_staged_markers(root, how)
-        decided, waiting = [*decided, *repaired], [*waiting, *problems]
+    if not objects.list_unmerged_stages(root) and not (saved and how == unnamed):
+        return (), ()
+    known = merging.load_in_progress(root) or saved or MergeState(how, "", {}, at)
+    decided, waiting = resolve_unmerged(vault, caller, known)
+    if not waiting and merging.load_in_progress(root) is None:
+        merging.clear_state(root)
     return tuple(dict.fromkeys(decided)), tuple(waiting)
 
 
-def _take_out_staged_markers(root: str, how: str) -> tuple[list[MergeResolution], list[Problem]]:
-    """Repair the notes for which git has staged its markers as merged text, and those that it mixed
-    into them: it stops, but calls nothing unmerged, and the next commit would record the markers.
-    What was staged since git stopped is a person's, or is resolved, and stays."""
-    tree, commits = merging.tree_at_stop(root), merging.revisions_of(root, how)
-    if not tree or commits is None:
-        return [], []
-    since = objects.paths_staged_since(root, tree)
-    resolved, changed, written = repair_merge(root, commits, tree, marked_except=since)
-    merging.mark_resolved(root, written)
-    message = "git has staged its markers in it, and it was changed since"
-    return resolved, [Problem(one.where, message, "mend it, then git add it") for one in changed]
-
-
-def recover_interrupted_merge(root: str) -> tuple[list[MergeResolution], list[Problem]]:
-    """Restore the work tree after a crash in a merge or rebase of ours, and check the merge."""
+def recover_interrupted_merge(root: str) -> list[MergeResolution]:
+    """Restore the work tree after a crash in a merge or rebase of ours."""
     if not merging.is_unfinished(root):
-        return [], []
+        return []
     merging.wait_until_idle(root)
     with commit.repository_lock(root):
         mine = merging.load_state(root)
         if mine is None or not merging.is_unfinished(root):  # another cortex has done it meanwhile
-            return [], []
+            return []
         restored = merging.restore_work_tree(root, mine)
-        if checkout.operation_in_progress(root):
-            return restored, []
-        resolved, problems = verify_own_merge(root, mine)
-    return [*restored, *resolved], problems
-
-
-def verify_own_merge(
-    root: str, mine: MergeState, decided: Collection[str] = ()
-) -> tuple[list[MergeResolution], list[Problem]]:
-    """Repair what git lost or mixed in a merge of ours, if it was made, and forget its state. What
-    a person `decided` about, as that a note goes, stays so."""
-    resolved: list[MergeResolution] = []
-    problems: list[Problem] = []
-    if made := merging.made_commit(root, mine):
-        sides = mine.ours, mine.theirs
-        ours, theirs = sides[::-1] if mine.how == "rebase" else sides
-        commits = merging.revisions_between(root, ours, theirs)
-        resolved, problems, written = repair_merge(root, commits, made, decided=decided)
-        for path in (one for one in written if commit.is_outside_own_folders(root, one)):
-            displaced.mark_restored(root, path)
-    merging.clear_state(root)
-    return resolved, problems
-
-
-class MergeCommit(NamedTuple):
-    """A merge that git has made."""
-
-    sides: MergeSides
-    result: dict[str, bytes]  # of every path that differs anywhere: the text in the commit
-    # It holds what the first side holds, also of what the second has added or changed; what the
-    # first has deleted may be git's doing.
-    is_ours: bool
-
-
-def read_merge_commit(root: str, commits: MergeRevisions, result: str) -> MergeCommit | None:
-    """What a commit made of two others, with the texts of all notes that differ anywhere; None if
-    git merged each note by itself."""
-    versions = _blobs_by_path(root, commits)
-    sides = commits.ours, commits.theirs
-    made = tuple(_changed_blobs(root, side, result) for side in sides)
-    # What is one everywhere, and changed in the result: `git am` takes a note for a new name of one
-    # that its patch changes, as it knows of no other.
-    versions |= {
-        path: (old, old, old)
-        for path, (old, _) in made[0].items()
-        if old and path not in versions and made[1].get(path, ("", ""))[0] == old
-    }
-    if not _needs_inspection(versions, made):
-        return None
-    paths = {
-        path: made[0][path][1] if path in made[0] else ours
-        for path, (_, ours, _) in versions.items()
-    }
-    paths |= {path: new for changed in made for path, (_, new) in changed.items()}
-    text = objects.read_blobs(
-        root, [blob for row in (*versions.values(), paths.values()) for blob in row if blob]
-    )
-    tree = {path: text[blob] for path, blob in paths.items() if blob in text}
-    is_chosen = any(
-        theirs not in (ours, base) and (ours or not base)
-        for base, ours, theirs in versions.values()
-    )
-    return MergeCommit(_build_sides(versions, text), tree, is_chosen and not made[0])
-
-
-def repair_index(
-    root: str, how: str, decided: Collection[str] = ()
-) -> tuple[list[MergeResolution], list[Problem]]:
-    """Run `repair_merge` on the index of the merge under way, or of a stash that is being applied,
-    and stage what it writes: git stages some conflicts of renames as if they were merged, markers
-    included."""
-    commits = merging.revisions_of(root, how)
-    if commits is None:
-        return [], []
-    tree = git_cli.run(root, ["write-tree"]).decode("ascii").strip()
-    if how == "stash" and not _is_applied(root, commits, tree):
-        return [], []
-    resolved, problems, written = repair_merge(root, commits, tree, decided=decided)
-    merging.mark_resolved(root, written)
-    return resolved, problems
-
-
-def _is_applied(root: str, commits: MergeRevisions, tree: str) -> bool:
-    """Whether a tree holds all that theirs changed and ours left alone: git does not say which
-    stash it applies, and the last one may be another."""
-    ours, theirs, made = (
-        _changed_blobs(root, commits.bases[0], one) for one in (commits.ours, commits.theirs, tree)
-    )
-    return all(path in ours or made.get(path) == change for path, change in theirs.items())
-
-
-def repair_merge(
-    root: str,
-    commits: MergeRevisions,
-    result: str,
-    *,
-    marked_except: Collection[str] | None = None,
-    decided: Collection[str] = (),
-) -> tuple[list[MergeResolution], list[Problem], list[str]]:
-    """Repair in the work tree what the merge `result`, a commit or a tree, lost or mixed of notes.
-
-    Returns what was done, what was not, and the paths that were written. A file that was changed
-    since the merge is left alone, and is a problem.
-
-    marked_except: if given, repair only texts that hold git's markers, and none at these paths
-    """
-    merged = read_merge_commit(root, commits, result)
-    if merged is None:
-        return [], [], []
-    outcome = plan_repair(
-        merged.sides,
-        merged.result,
-        MergeContext(merge_note=merge_notes, is_taken=lambda path: files.exists(root, path)),
-        marked_except,
-        decided,
-    )
-    resolved, problems, written = list(outcome.resolved), [], []
-    for action in outcome.actions:
-        now = read_work_tree_file(root, action.path)
-        if not same_text(now, merged.result.get(action.path)):
-            resolved = [one for one in resolved if one.path != action.path]
-            message = "was changed after a merge that mixed it with another note"
-            problems.append(Problem(action.path, message, f"cortex history {action.path}"))
-            continue
-        written.append(action.path)
-        if isinstance(action, RemoveFile):
-            _remove_file(root, action.path)
-        elif action.data is not None:
-            _write_file(root, action.path, action.data)
-    return resolved, problems, written
+        if not checkout.operation_in_progress(root):
+            merging.clear_state(root)
+    return restored
 
 
 def merge_notes(
@@ -225,25 +79,36 @@ def merge_notes(
     ours: bytes,
     theirs: bytes,
     labels: tuple[bytes, bytes] | None = None,
-    keep: Callable[[bytes, bytes, bytes], None] | None = None,
 ) -> tuple[bytes, bool]:
     """The merged note, and whether its text is without new conflicts. Conflicts of fields are named
-    in the note and stop nothing.
-
-    keep: is told base, result and the version of a topic that the result leaves out
-    """
+    in the note and stop nothing."""
     try:
         merged = merge_record(base, ours, theirs, merge_file, labels=labels)
     except InvalidInputError:
         return ours, False
-    if keep and merged.lost_version is not None:
-        keep(base, merged.data, merged.lost_version)
+    if merged.are_two_notes:
+        return ours, False
     before = marked_conflicts(ours) | marked_conflicts(theirs)
     return merged.data, merged.is_clean or not marked_conflicts(merged.data) - before
 
 
-def resolve_unmerged(root: str, mine: MergeState) -> tuple[list[MergeResolution], list[Problem]]:
+def keep_left_out(vault: Vault, caller: Caller, path: str, text: bytes, merged: bytes) -> bytes:
+    """What was merged of the note `text` at `path` and another one. Where lines of it are left out,
+    as of a topic that was saved later, and no commit has them, they become an event, which the
+    result names. Inside `record_lock`."""
+    note = notes.read(text, path)
+    is_said = set(note.body.splitlines()) <= set(merged.splitlines())
+    if is_said or same_text(text, objects.read_at_revision(vault.root, "HEAD", path)):
+        return merged
+    named, _ = preserve_text(vault, caller, note)
+    return merge_notes(text, merged, notes.write(named))[0]
+
+
+def resolve_unmerged(
+    vault: Vault, caller: Caller, mine: MergeState
+) -> tuple[list[MergeResolution], list[Problem]]:
     """One pass over what is unmerged now: what was decided, and what waits for a person."""
+    root = vault.root
     stages = objects.list_unmerged_stages(root)
     if not stages and not mine.waiting:
         return [], []
@@ -251,11 +116,16 @@ def resolve_unmerged(root: str, mine: MergeState) -> tuple[list[MergeResolution]
     listed = git_cli.run(root, ["ls-files", "--cached", "-z"], timeout=60.0) if stages else b""
     tracked = frozenset(listed.split(b"\0"))
     other = other_side(root, mine)
-    # What was stashed or mailed need not be in a commit.
-    is_in_no_commit = mine.how in ("stash", "squash", "am")  # squash: it may be a stash
-    keep = partial(displaced.save, root, "") if is_in_no_commit else None
+
+    def merge_note(base: bytes, ours: bytes, theirs: bytes) -> tuple[bytes, bool]:
+        data, is_clean = merge_notes(base, ours, theirs, LABELS if other else None)
+        # What was stashed or mailed need not be in a commit. A squashed one may be a stash.
+        if mine.how in ("stash", "squash", "am"):
+            data = keep_left_out(vault, caller, "", theirs, data)
+        return data, is_clean
+
     context = MergeContext(
-        merge_note=partial(merge_notes, labels=LABELS if other else None, keep=keep),
+        merge_note=merge_note,
         open_conflicts=mine.waiting,
         in_work_tree={path: read_work_tree_file(root, path) for path in mine.waiting},
         is_taken=lambda path: os.fsencode(path) in tracked or files.exists(root, path),
@@ -319,8 +189,7 @@ def _read_unmerged(
     for path, of_path in sorted(own.items()):
         is_plain = all(_is_plain(stage) for stage in of_path)
         versions = frozenset(texts[stage.blob] for stage in of_path if stage.blob in texts)
-        sides = {side_of_nested(one, number) for one in versions for number in (2, 3)}
-        ids = frozenset(map(note_id, sides)) - {""}
+        ids = frozenset(map(note_id, versions)) - {""}
         text = read_work_tree_file(root, path)
         known = versions | {written[path]} if path in written else versions
         unmerged.append(UnmergedPath(path, text, is_plain, ids, known))
@@ -345,7 +214,7 @@ def _read_sides(root: str, how: str, stages: Sequence[objects.UnmergedStage]) ->
     own = _plain_stages(stages, prefix)
     paths = {os.fsdecode(stage.path[len(prefix) :]) for stage in own}
     merged = merging.revisions_of(root, how) if own else None
-    versions = _blobs_by_path(root, merged, paths) if merged else {}
+    versions = blobs_by_path(root, merged, paths) if merged else {}
     made_up = paths - versions.keys()  # as for a new file in a folder that git takes for renamed
     events = {_file_name(path) for path in paths if is_event_path(path) or path in made_up}
     # Unknown, or another stash than the last one, no stash at all, or a pick by another parent.
@@ -355,7 +224,7 @@ def _read_sides(root: str, how: str, stages: Sequence[objects.UnmergedStage]) ->
         text = objects.read_blobs(root, [stage.blob for stage in own])
         base, ours, theirs = (
             {
-                os.fsdecode(one.path[len(prefix) :]): side_of_nested(text[one.blob], number)
+                os.fsdecode(one.path[len(prefix) :]): text[one.blob]
                 for one in own
                 if one.number == number
             }
@@ -374,7 +243,7 @@ def _read_sides(root: str, how: str, stages: Sequence[objects.UnmergedStage]) ->
         )
     }
     blobs = [blob for row in wanted.values() for blob in row if blob]
-    sides = _build_sides(wanted, objects.read_blobs(root, blobs))
+    sides = build_sides(wanted, objects.read_blobs(root, blobs))
     if how != "stash":
         return sides
     sides = sides._replace(ours={**sides.ours, **_staged_before_stash(root, own, sides.ours)})
@@ -406,7 +275,7 @@ def _staged_before_stash(
 
 
 def _is_other_merge(
-    stages: Sequence[objects.UnmergedStage], versions: dict[str, _BlobTriple]
+    stages: Sequence[objects.UnmergedStage], versions: dict[str, BlobTriple]
 ) -> bool:
     """True if what git could not merge are no versions of these commits."""
     base, ours, theirs = ({one.blob for one in stages if one.number == n} for n in (1, 2, 3))
@@ -437,108 +306,6 @@ def _find_moved_notes(root: str, sides: MergeSides) -> dict[str, bytes]:
         if data is not None and note_id(data) in ids:
             moved[path] = data
     return moved
-
-
-_BlobTriple = tuple[str | None, str | None, str | None]  # blobs of one path: base, ours, theirs
-
-
-def _build_sides(versions: dict[str, _BlobTriple], text: dict[str, bytes]) -> MergeSides:
-    """The three trees with the texts of these blobs."""
-    trees: list[dict[str, bytes]] = [{}, {}, {}]
-    for path, row in versions.items():
-        for tree, blob in zip(trees, row, strict=True):
-            if blob in text:
-                tree[path] = text[blob]
-    return MergeSides(*trees)
-
-
-def _blobs_by_path(
-    root: str, merged: MergeRevisions, unmerged: Collection[str] = ()
-) -> dict[str, _BlobTriple]:
-    """The blobs of every path below the vault that differs between base and one of the sides.
-
-    Of several bases, as after criss-cross merges, the one that a side left alone counts. A path
-    that both sides have as one of the bases is left out, unless it is `unmerged`: git merges the
-    bases first, and may see a change in them that neither side made.
-    """
-    changes = [
-        (_changed_blobs(root, base, merged.ours), _changed_blobs(root, base, merged.theirs))
-        for base in merged.bases
-    ]
-    found: dict[str, _BlobTriple] = {}
-    for path in {path for pair in changes for changed in pair for path in changed}:
-        rows: list[_BlobTriple] = []
-        for ours, theirs in changes:
-            if path in ours or path in theirs:
-                was = (ours.get(path) or theirs[path])[0]
-                _, our = ours.get(path, (was, was))
-                _, their = theirs.get(path, (was, was))
-                rows.append((was, our, their))
-            elif path not in unmerged:
-                break  # this base, ours and theirs are one here
-        else:
-            found[path] = _choose_row(root, merged, path, rows)
-    return found
-
-
-def _choose_row(
-    root: str, merged: MergeRevisions, path: str, rows: Sequence[_BlobTriple]
-) -> _BlobTriple:
-    """Of the rows of several bases the one that a side left alone. Where each side is as one of the
-    bases has it, the side that has changed it since is right, as it went back on purpose."""
-    of_ours, of_theirs = (
-        next((row for row in rows if row[0] == row[side]), None) for side in (1, 2)
-    )
-    if of_ours and of_theirs and of_ours != of_theirs:
-        words = ["rev-list", "-1", "--no-merges"]
-        is_ours_changed, is_theirs_changed = (
-            bool(git_cli.line(root, [*words, side, "--not", *merged.bases, "--", path]))
-            for side in (merged.ours, merged.theirs)
-        )
-        if is_ours_changed != is_theirs_changed:
-            return of_theirs if is_ours_changed else of_ours
-    return next((row for row in rows if row in (of_ours, of_theirs)), rows[0])
-
-
-def _needs_inspection(
-    versions: dict[str, _BlobTriple], made: tuple[dict[str, tuple[str | None, str | None]], ...]
-) -> bool:
-    """Whether git's merge has to be checked note by note.
-
-    So it is if a path that one side changed has another result, if one that both changed is gone or
-    merged, if both sides moved a note, if each deleted one, which may be two copies of one note, or
-    if one added a note whose name does not hold its id.
-    """
-    deleted_by: set[str] = set()
-    for path, (base, ours, theirs) in versions.items():
-        if not path.endswith(".md") or is_among_briefings(path):
-            continue
-        result = made[0][path][1] if path in made[0] else ours
-        wanted = ours if theirs in (ours, base) else theirs
-        if base not in (ours, theirs) and ours != theirs:
-            # An edit that is gone with a deletion is git's doing where it saw a rename.
-            if result not in (ours, theirs) or result is None:
-                return True
-        elif result != wanted or (base and ours is None and theirs is None):
-            return True
-        if base is None and not is_event_path(path) and not is_record_file_name(_file_name(path)):
-            return True
-        if base and None in (ours, theirs) and not is_event_path(path):
-            deleted_by.add("theirs" if ours else "ours")
-    return len(deleted_by) > 1
-
-
-def _changed_blobs(root: str, one: str, other: str) -> dict[str, tuple[str | None, str | None]]:
-    """Files that differ between commits: vault path -> both blobs, None for no regular file."""
-    prefix = objects.prefix(root)
-    below = [os.fsdecode(prefix)] if prefix else []
-    return {
-        os.fsdecode(change.path.removeprefix(prefix)): (
-            change.old_blob if change.old_mode.startswith(b"100") else None,
-            change.new_blob if change.new_mode.startswith(b"100") else None,
-        )
-        for change in objects.changes_between(root, one, other, *below)
-    }
 
 
 def _untracked_paths(

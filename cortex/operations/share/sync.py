@@ -35,12 +35,10 @@ from cortex.operations.share.heal import heal, try_heal
 from cortex.operations.share.resolve_conflicts import (
     read_work_tree_file,
     recover_interrupted_merge,
-    repair_index,
     resolve_unmerged,
     resolve_user_merge,
-    verify_own_merge,
 )
-from cortex.operations.share.restore_displaced import restore_displaced
+from cortex.operations.share.restore_lost import restore_lost
 from cortex.vault import files, layout, publish_check, settings
 from cortex.vault.git import (
     attributes,
@@ -228,7 +226,7 @@ class _SyncRun:
     def _resume_merge(self) -> None:
         """Continue the merge or rebase that an earlier sync began, but none that a person began."""
         people_notes.follow_head(self.root, only_left=True)
-        self._add_outcome(recover_interrupted_merge(self.root))
+        self.resolved += recover_interrupted_merge(self.root)
         merging.wait_until_idle(self.root)
         mine = merging.load_in_progress(self.root)
         if mine is not None and merging.is_interrupted(self.root):
@@ -239,16 +237,16 @@ class _SyncRun:
             self.how = self.how or mine.how
         if not checkout.operation_in_progress(self.root):
             # Ended just now, by a person, or by a kill behind the merge.
-            if last := merging.load_state(self.root):
-                self._add_outcome(verify_own_merge(self.root, last, self._decided()))
+            if merging.load_state(self.root):
+                merging.clear_state(self.root)
             merging.restage(self.root)
 
     def _resolve_user_merge(self) -> None:
         """Resolve what can be of a person's operation of git; `CortexError` unless it is over."""
-        self._add_outcome(restore_displaced(self.vault, self.caller))
+        self._add_outcome(restore_lost(self.vault, self.caller))
         try_heal(self.vault, self.caller)  # pages that hold up a merge
         with commit.repository_lock(self.root):
-            resolved, waiting = resolve_user_merge(self.root)
+            resolved, waiting = resolve_user_merge(self.vault, self.caller)
         self.resolved += resolved
         self.waiting = waiting
         what = checkout.operation_in_progress(self.root)
@@ -265,7 +263,7 @@ class _SyncRun:
         """Resolve what git could not, and conclude the merge or continue the rebase until it ends.
         Raises `CortexError` if a person has to decide something."""
         for _ in range(_MAX_STEPS[mine.how]):
-            resolved, waiting = resolve_unmerged(self.root, mine)
+            resolved, waiting = resolve_unmerged(self.vault, self.caller, mine)
             self.resolved += resolved
             self.waiting = tuple(waiting)
             if waiting:
@@ -275,7 +273,6 @@ class _SyncRun:
                     back += ", and with it what you edit until then"
                 raise CortexError(_waiting_message(len(waiting)), f"{hint}; {back}")
             if mine.how == "merge":
-                self._add_outcome(repair_index(self.root, mine.how, self._decided()))
                 self._stage_healed_pages()
             ran = merging.conclude(self.root, mine.how)
             self.resolved += merging.parse_driver_messages(ran)
@@ -320,7 +317,7 @@ class _SyncRun:
     def _commit(self, more: Sequence[UncommittedChange] = ()) -> None:
         """Heal and commit what is ours, and `more`."""
         settings.check_writable(self.root)  # a merge may have brought other settings
-        self._add_outcome(restore_displaced(self.vault, self.caller))
+        self._add_outcome(restore_lost(self.vault, self.caller))
         self.resolved += join_diverged_files(self.vault, self.caller)
         self.resolved += clear_conflicts(self.vault, self.caller)
         try:
@@ -333,7 +330,7 @@ class _SyncRun:
         changed = [*commit.list_changes(self.root), *more]
         self._refuse_mass_deletion(changed)
         message = ""
-        if squashed := merging.waiting_squash_message(self.root):  # the commit is known by it
+        if squashed := merging.waiting_squash_message(self.root):
             message = f"{commit.format_message(one.path for one in changed)}\n\n{squashed}"
         kept = commit.commit_changes(self.root, changed, message)
         # What an earlier commit of this sync left out may have been merged away since.
@@ -552,7 +549,7 @@ class _SyncRun:
             elif ran.code:
                 merging.clear_state(self.root)
                 raise _explain_refusal(self.root, ran, mine.how)
-            self._add_outcome(verify_own_merge(self.root, mine, self._decided()))
+            merging.clear_state(self.root)
         finally:
             if not checkout.operation_in_progress(self.root):
                 merging.restage(self.root)

@@ -14,7 +14,7 @@ from cortex.core.model.layout import OWN_FOLDERS, Layout
 from cortex.core.model.problem import CortexError, NotFoundError, Problem
 from cortex.vault import files
 from cortex.vault.git import git_cli, objects
-from cortex.vault.git.checkout import Repository
+from cortex.vault.git.checkout import ATTRIBUTES_BLOCK, Repository
 from cortex.vault.git.git_locks import FIX_COMMAND
 from cortex.vault.layout import layout_of
 from cortex.vault.state import store
@@ -45,9 +45,8 @@ _PATTERN_SPECIAL_RE = re.compile(r"([*?\[\]\\])")
 
 
 def enforce(root: str, repository: Repository) -> bool:
-    """Put our attributes in force when they are not; True when that changed a file."""
-    if not overridden_paths(root):
-        return False
+    """Name our drivers in `info/attributes`, behind whatever else stands there; True when that
+    changed the file."""
     before = _read_attributes(repository)
     rest = _without_block(before, _block_begin(root, repository.top))
     return _write_if_changed(repository, before, rest + _format_block(root, repository.top, rest))
@@ -131,7 +130,9 @@ def problems(root: str, *, are_named: bool) -> list[Problem]:
 
 
 def _block_begin(root: str, top: str) -> bytes:
-    return b"# cortex: begin " + os.fsencode(_attribute_pattern(os.path.relpath(root, top), ""))
+    return f"{ATTRIBUTES_BLOCK} ".encode() + os.fsencode(
+        _attribute_pattern(os.path.relpath(root, top), "")
+    )
 
 
 def _format_block(root: str, top: str, before: bytes) -> bytes:

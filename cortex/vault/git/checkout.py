@@ -14,6 +14,7 @@ PROJECT_FILE = ".cortex-project"
 # A driver's command as git's configuration quotes it: the interpreter and the script. Where more
 # quoting is needed it does not match, and the configuration is parsed.
 _DRIVER_COMMAND_RE = r'\\"([^"\\]+)\\" -I -S \\"([^"\\]+)\\" (?:record|briefing) '
+ATTRIBUTES_BLOCK = "# cortex: begin"  # how the lines begin that name the drivers
 _MAX_BYTES = 64_000  # bytes read of any file here
 _MAX_NAME_CHARS = 1_000  # characters of a line that is to be a name
 # What git opens for nearly every command: in the worktree's git folder, the common one, the top.
@@ -67,14 +68,17 @@ def read_head(folder: str) -> str:
 
 
 def has_merge_drivers(directory: str) -> bool:
-    """True if the repository's configuration has Cortex's merge drivers, or says that somebody took
-    them out. Cheap enough for every command; `drivers` reads it properly."""
+    """True if the repository's configuration and attributes name Cortex's merge drivers, or it says
+    that somebody took them out. Cheap enough for every command; `drivers` reads it properly."""
     repository = find_repository(directory)
     config = os.path.join(repository.common_dir, "config") if repository else ""
     text = "\n".join(_read_lines(config))
     is_removed = "[cortex]" in text and "removed" in text
     if repository is None or is_removed or (not text and files.why_unreadable(config)):
         return True
+    named = _read_lines(os.path.join(repository.common_dir, "info/attributes"))
+    if not any(line.startswith(ATTRIBUTES_BLOCK) for line in named):
+        return False
     programs = re.findall(_DRIVER_COMMAND_RE, text)
     return len(programs) >= 2 and all(os.path.exists(path) for pair in programs for path in pair)
 

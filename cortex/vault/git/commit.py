@@ -25,7 +25,7 @@ from cortex.core.model.layout import (
 from cortex.core.model.problem import ConflictError, CortexError, Problem
 from cortex.core.notes import note as notes
 from cortex.vault import files, layout, publish_check, settings_text
-from cortex.vault.git import checkout, displaced, git_cli, git_locks, objects
+from cortex.vault.git import checkout, git_cli, git_locks, objects
 from cortex.vault.layout import layout_of
 from cortex.vault.lock import lock
 
@@ -445,16 +445,13 @@ def _find_moves(root: str, gone: Mapping[str, str], here: Sequence[str]) -> dict
 
 def _own_changes_elsewhere(root: str) -> list[StatusEntry]:
     """Changed records outside our folders: Cortex goes on writing them, and uncommitted they would
-    stand in the way of every merge. A new one is a person's, unless Cortex has brought it back.
+    stand in the way of every merge. A new one is a person's.
     Also what lay in our folders before these were moved."""
-    restored = [path for path in displaced.restored_paths(root) if files.exists(root, path)]
     entries = [
         one
         for one in list_status(root, (".",), untracked="no")
         if one.kind != "A" and one.path.endswith(".md") and is_outside_own_folders(root, one.path)
     ]
-    if restored:
-        entries += [one for one in list_status(root, restored) if one.kind == "A"]
     before = objects.read_blobs(root, [one.blob for one in entries if one.kind == "D"])
 
     def text_of(one: StatusEntry) -> bytes:

@@ -35,7 +35,6 @@ MERGE_CONFIG_FLAGS = (
 )  # fmt: skip
 _IDLE_SECONDS = 0.5  # seconds without a change after which git is taken to have ended
 _PATCH_FILES = ("patch", "patch-merge-index", "cortex-base-index")  # the last is our own
-_REBASE_END_RE = re.compile(r"[^:]*\(finish\)|rebase finished")  # in the reflog
 _SQUASHED_RE = re.compile(r"(?m)^commit ([0-9a-f]{40,64})$")
 _NO_EDITOR = {"GIT_EDITOR": "true", "GIT_SEQUENCE_EDITOR": "true", "GIT_MERGE_AUTOEDIT": "no"}
 
@@ -292,13 +291,6 @@ def mark_resolved(root: str, paths: Iterable[str], *, untracked: bool = False) -
             raise git_cli.command_error("update-index", ran, root)
 
 
-def tree_at_stop(root: str) -> str:
-    """The tree that git made, markers included, when a merge, rebase, cherry-pick or revert stopped
-    for a conflict; empty where it keeps none, as before 2.34."""
-    words = ["rev-parse", "--verify", "--quiet", "--end-of-options", "AUTO_MERGE^{tree}"]
-    return git_cli.line(root, words)
-
-
 def revisions_of(root: str, how: str) -> MergeRevisions | None:
     """The commits that an operation under way merges; None where git does not say, as in `git am`
     without `-3`. `how` is what `checkout.operation_in_progress` answers, or `stash` if the last was
@@ -349,21 +341,14 @@ def _revisions_of_patch(root: str) -> MergeRevisions | None:
 
 def squashed_commit(root: str) -> str:
     """The commit that `git merge --squash` has merged last; empty if that is committed, or undone."""
-    return find_squashed(root, _read_git_text(root, "SQUASH_MSG"))[1]
+    named = _SQUASHED_RE.findall(_read_git_text(root, "SQUASH_MSG"))
+    return git_cli.find_commit(root, named[0]) if named else ""  # another clone may have made it
 
 
 def waiting_squash_message(root: str) -> str:
     """Git's message for a squashed merge that waits for its commit; empty if there is none."""
-    text = _read_git_text(root, "SQUASH_MSG")
-    is_waiting = find_squashed(root, text)[1] and objects.list_staged(root)
-    return text if is_waiting else ""
-
-
-def find_squashed(root: str, message: str) -> tuple[set[str], str]:
-    """The commits that git's message for a squashed merge names, and the last of them; that is
-    empty if this clone has not got it."""
-    named = _SQUASHED_RE.findall(message)
-    return set(named), git_cli.find_commit(root, named[0]) if named else ""
+    is_waiting = squashed_commit(root) and objects.list_staged(root)
+    return _read_git_text(root, "SQUASH_MSG") if is_waiting else ""
 
 
 def read_auto_merge(root: str, paths: Sequence[str]) -> dict[str, bytes]:
@@ -371,30 +356,6 @@ def read_auto_merge(root: str, paths: Sequence[str]) -> dict[str, bytes]:
     if not paths or not os.path.isfile(_git_dir_path(root, "AUTO_MERGE")):
         return {}
     return objects.read_committed(root, paths, "AUTO_MERGE")
-
-
-def made_commit(root: str, what: MergeState) -> str:
-    """The commit in which an operation of ours has ended, whoever ended it; empty if it was taken
-    back, or was a fast-forward. What is committed since is no part of it."""
-    is_forward = what.ours and git_cli.is_ancestor(root, what.ours, what.theirs)
-    if not what.ours or is_forward or not git_cli.is_ancestor(root, what.theirs, "HEAD"):
-        return ""
-    found = ""
-    if what.how == "rebase":
-        words = ["log", "--walk-reflogs", "--format=%H %gs", "HEAD", "--"]
-        listed = git_cli.run_unchecked(root, words).stdout.decode("utf-8", "replace")
-        for line in listed.splitlines():
-            id_, _, message = line.partition(" ")
-            if id_ == what.ours:  # where it began
-                break
-            found = id_ if _REBASE_END_RE.match(message) else found
-        return found if listed else git_cli.head_commit(root)  # git can keep none
-    words = ["rev-list", "--merges", "--parents", "--ancestry-path", f"{what.theirs}..HEAD", "--"]
-    for line in git_cli.run(root, words).decode("ascii").splitlines():
-        id_, *parents = line.split()
-        if {what.ours, what.theirs} <= {*parents}:
-            found = id_
-    return found
 
 
 def revisions_between(root: str, ours: str, theirs: str) -> MergeRevisions:

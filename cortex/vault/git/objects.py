@@ -102,13 +102,6 @@ def list_staged(root: str, index: str = "", *, intended: bool = True) -> list[St
     return found
 
 
-def paths_staged_since(root: str, tree: str) -> set[str]:
-    """The vault paths that the index has otherwise than `tree`, unmerged ones among them."""
-    words = ["diff-index", "--cached", *RAW, "--no-renames", "--end-of-options", tree, "--", "."]
-    changes, before = list_raw(git_cli.run(root, words)), prefix(root)
-    return {os.fsdecode(one.path.removeprefix(before)) for one in changes}
-
-
 def empty_tree(root: str) -> str:
     """The id of the empty tree, which depends on the repository's hash."""
     return git_cli.line(root, ["hash-object", "-t", "tree", "--stdin"])
@@ -200,12 +193,13 @@ def read_at_revision(root: str, revision: str, path: str) -> bytes | None:
     return None if ran.code else ran.stdout
 
 
-def read_first_version(root: str, path: str) -> bytes | None:
-    """The first text of a vault path, on any branch or in the reflog; None if it never had one."""
-    words = ["log", "--all", "--reflog", "--format=", *RAW, "--no-renames", "--diff-filter=A", "-m"]
-    output = git_cli.run_unchecked(root, [*words, "--", path], timeout=60.0).stdout
-    added = [one.new_blob for one in list_raw(output)][-1:]  # git lists the newest first
-    return read_blobs(root, added).get(added[0]) if added else None
+def added_texts(root: str, path: str) -> list[bytes]:
+    """The texts with which commits, but merges, on any branch or in the reflog have added a vault
+    path, the oldest first."""
+    words = ["log", "--all", "--reflog", "--reverse", "--no-merges", "--format=", *RAW]
+    words += ["--no-renames", "--diff-filter=A", "--", path]
+    added = list_raw(git_cli.run_unchecked(root, words, timeout=60.0).stdout)
+    return list(read_blobs(root, [one.new_blob for one in added]).values())
 
 
 def list_blob_changes(root: str, path: str, *, merges: bool = True) -> list[tuple[str, str]]:

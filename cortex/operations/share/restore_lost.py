@@ -1,0 +1,264 @@
+"""Bring back what a merge elsewhere has lost or mixed of events, records and sessions.
+
+A clone that reads the vault's attributes stops where git takes one note for another. A hosting site
+that merges may read none. What it does beyond these two rules git's history has, and `doctor` names
+a record whose id is in the history and nowhere now.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from contextlib import suppress
+
+from cortex.core.merge.lost_notes import LostNote, find_lost
+from cortex.core.merge.merge_plan import MergeResolution, MergeSides, second_text_path
+from cortex.core.merge.note_versions import Tree, note_id, stem_of
+from cortex.core.model.caller import Caller
+from cortex.core.model.event import is_event_id
+from cortex.core.model.layout import is_among_briefings, is_event_path
+from cortex.core.model.note_status import decode_text
+from cortex.core.model.problem import CortexError, Problem
+from cortex.core.notes import note as notes
+from cortex.core.redact.secrets import redact
+from cortex.core.text.strings import short_hash
+from cortex.index.filters import NoteFilter
+from cortex.index.refresh import query_index
+from cortex.operations.records.preserve_text import preserve_text
+from cortex.operations.share.resolve_conflicts import merge_notes, same_text
+from cortex.vault import files, settings
+from cortex.vault.git import checkout, git_cli, merge_versions, merging, objects
+from cortex.vault.git.commit import is_outside_own_folders
+from cortex.vault.git.merge_versions import BlobTriple
+from cortex.vault.git.merging import MergeRevisions
+from cortex.vault.layout import layout_of
+from cortex.vault.locate import Vault
+from cortex.vault.state import store
+
+_STATE_FILE = "merges-checked"  # in the state folder: the commit up to which all were looked at
+_MAX_MERGES, _MAX_MERGES_AT_FIRST = 500, 20
+_TIMEOUT_SECONDS = 30.0  # for a look through the history
+_EVENT_BACK = "an event never changes; its own text is back ([events] erased in cortex.toml names those that go)"
+_NOTE_BACK = "a merge had left it out; it is back"
+_TEXT_BACK = "a merge had mixed it with another note; its own text is back"
+
+
+def restore_lost(vault: Vault, caller: Caller) -> tuple[list[MergeResolution], list[Problem]]:
+    """Bring back in the work tree what commits since the last call have lost. Returns what was done,
+    and what a person has to look at.
+
+    Events never change: a commit that edits or deletes one is undone. A record or session that a
+    merge of two commits has left out, or mixed with another, although one side had changed or added
+    it, is written again. Does nothing while git is in the middle of an operation.
+    """
+    root = vault.root
+    if checkout.find_repository(root) is None or checkout.operation_in_progress(root):
+        return [], []
+    resolved = _empty_displaced(vault, caller)
+    head, last = git_cli.head_commit(root), _last_checked(vault)
+    if head in ("", last):
+        return resolved, []
+    # A clone that was made anew in its place has not got it.
+    last = git_cli.find_commit(root, last) if last else ""
+    new = [head, *([f"^{last}"] if last else [])]
+    resolved += _restore_events(root, new)
+    problems: list[Problem] = []
+    for commits, merge in _list_merges(root, new, _MAX_MERGES if last else _MAX_MERGES_AT_FIRST):
+        for lost in find_lost(*_read_merge(root, commits, merge)):
+            done, problem = _restore_note(vault, caller, lost, commits, merge)
+            resolved += [done] if done else []
+            problems += [problem] if problem else []
+    # What is thrown away before it is committed is brought back once more.
+    checked = (last if resolved else head).encode()
+    store.replace(os.path.join(vault.state_folder(), _STATE_FILE), checked + b" \n")
+    return resolved, problems
+
+
+def find_missing_records(root: str, ids: set[str]) -> list[Problem]:
+    """The records that commits have added, none but a merge has deleted, and that are nowhere now,
+    for doctor. `ids`: those of all notes."""
+    if not git_cli.has_commit(root):
+        return []
+    added, deleted = _record_changes(root, "A"), _record_changes(root, "D")
+    gone = {path: blob for path, blob in added.items() if path not in deleted}
+    gone = {path: blob for path, blob in gone.items() if not files.exists(root, path)}
+    texts = objects.read_blobs(root, gone.values())
+    missing = {note_id(texts.get(blob, b"")): path for path, blob in gone.items()}
+    message = "is in git's history and nowhere now: a merge may have dropped it"
+    return [
+        Problem(path, message, f"cortex restore {id_}")
+        for id_, path in sorted(missing.items())
+        if id_ and id_ not in ids
+    ]
+
+
+def _record_changes(root: str, kind: str) -> dict[str, str]:
+    """The records that commits, but merges, have added (A) or deleted (D): vault path -> blob."""
+    folders = sorted({"records/", layout_of(root).path("records/")})
+    words = ["log", "--format=", *objects.RAW, "--no-renames", f"--diff-filter={kind}", "HEAD"]
+    log = git_cli.run(root, [*words, "--", *folders], timeout=_TIMEOUT_SECONDS)
+    below = objects.prefix(root)
+    return {
+        os.fsdecode(one.path.removeprefix(below)): one.new_blob for one in objects.list_raw(log)
+    }
+
+
+def existing_paths(vault: Vault, caller: Caller, id_: str) -> list[str]:
+    """The files in which a record or session of an id lies by now."""
+    wanted = NoteFilter(ids=(id_,))
+    rows = query_index(
+        vault, caller.progress, lambda now: now.catalogue.find(wanted, "path"), words=False
+    )
+    paths = (row.path for row in rows if not is_event_path(row.path))
+    return [path for path in paths if files.exists(vault.root, path)]
+
+
+def _restore_events(root: str, new: list[str]) -> Iterator[MergeResolution]:
+    folders = sorted({"events", layout_of(root).path("events")})
+    words = ["log", "--format=", *objects.RAW, "--no-renames", "-m", "--diff-filter=MD", *new]
+    log = git_cli.run(root, [*words, "--", *folders], timeout=_TIMEOUT_SECONDS)
+    below = objects.prefix(root)
+    paths = {os.fsdecode(one.path.removeprefix(below)) for one in objects.list_raw(log)}
+    erased = settings.load(root).erased
+    for path in sorted(filter(is_event_path, paths)):
+        if stem_of(path) in erased:
+            continue
+        known = objects.added_texts(root, path)
+        place = layout_of(root).event(stem_of(path))
+        here = next((each for each in (path, place) if files.exists(root, each)), "")
+        now = files.read(root, here) if here else None
+        # What held a secret was edited on purpose.
+        if (
+            not known
+            or any(same_text(now, text) for text in known)
+            or redact(decode_text(known[0]))[1]
+        ):
+            continue
+        if known and files.exists(root, second_text_path(path, known[0])):
+            continue  # its id was captured twice, and this is the other text's file
+        if here:
+            files.replace(root, here, known[0], now or b"")
+        elif note_id(known[0]) == stem_of(path) and not _is_in_inbox(root, stem_of(path)):
+            files.create(root, place, known[0])
+        else:
+            continue
+        yield MergeResolution(here or place, _EVENT_BACK)
+
+
+def _is_in_inbox(root: str, id_: str) -> bool:
+    layout = layout_of(root)
+    return any(files.exists(root, path) for path in (layout.pending(id_), layout.failed(id_)))
+
+
+def _list_merges(root: str, new: list[str], most: int) -> Iterator[tuple[MergeRevisions, str]]:
+    """The merges of two commits: these with their common ancestors, and the merge; oldest first."""
+    flags = ["--merges", "--topo-order", "--reverse", "--parents", f"--max-count={most}"]
+    listed = git_cli.run(root, ["rev-list", *flags, *new, "--"], timeout=_TIMEOUT_SECONDS)
+    for line in listed.decode("ascii").splitlines():
+        merge, *parents = line.split()
+        if len(parents) == 2:
+            yield merging.revisions_between(root, *parents), merge
+
+
+def _read_merge(root: str, commits: MergeRevisions, merge: str) -> tuple[MergeSides, Tree]:
+    """The notes that differ anywhere in a merge, and what it made of them; nothing where it took
+    each note as one side alone gives it, or one side whole."""
+    rows = merge_versions.blobs_by_path(root, commits)
+    made = [merge_versions.changed_blobs(root, side, merge) for side in commits[1:]]
+    result = {path: made[0][path][1] if path in made[0] else row[1] for path, row in rows.items()}
+    result |= {path: new for changed in made for path, (_, new) in changed.items()}
+    # As `git merge -s ours` makes it. What ours has deleted may be git's doing, who saw a rename.
+    is_ours = not made[0] and any(
+        theirs not in (ours, base) and (ours or not base) for base, ours, theirs in rows.values()
+    )
+    if is_ours or not any(_is_suspicious(path, rows[path], result[path]) for path in rows):
+        return MergeSides({}, {}, {}), {}
+    blobs = {blob for row in (*rows.values(), tuple(result.values())) for blob in row if blob}
+    texts = objects.read_blobs(root, blobs)
+    tree = {path: texts[blob] for path, blob in result.items() if blob and blob in texts}
+    return merge_versions.build_sides(rows, texts), tree
+
+
+def _is_suspicious(path: str, row: BlobTriple, result: str | None) -> bool:
+    base, ours, theirs = row
+    if not path.endswith(".md") or is_event_path(path) or is_among_briefings(path):
+        return False
+    return result != (theirs if ours == base else ours) if base in (ours, theirs) else not result
+
+
+def _restore_note(
+    vault: Vault, caller: Caller, lost: LostNote, commits: MergeRevisions, merge: str
+) -> tuple[MergeResolution | None, Problem | None]:
+    """Put right what is still wrong of a note in the work tree."""
+    root, there = vault.root, existing_paths(vault, caller, lost.id)
+    if lost.merged is None:
+        if there or not _was_never_asked(root, lost, commits, merge):
+            return None, None
+        path = lost.path
+        if files.exists(root, path) or is_outside_own_folders(root, path):
+            path = layout_of(root).record(notes.read(lost.data).get("type") or "note", lost.id)
+        if files.exists(root, path):  # another note has its name
+            path = f"{path.removesuffix('.md')}-{short_hash(lost.id)}.md"
+        files.create(root, path, lost.data)
+        return MergeResolution(path, _NOTE_BACK), None
+    if len(there) != 1:
+        return None, None
+    now = files.read(root, there[0])
+    own = lost.data
+    if not same_text(now, lost.merged):
+        own, is_clean = merge_notes(lost.merged, now, lost.data)
+        if not is_clean or own == now:
+            return None, None
+    if not lost.is_mixed:
+        message = f"has a text in the merge {merge[:10]} that neither side had"
+        return None, Problem(there[0], message, f"cortex history {lost.id}")
+    files.replace(root, there[0], own, now)
+    return MergeResolution(there[0], _TEXT_BACK), None
+
+
+def _was_never_asked(root: str, lost: LostNote, commits: MergeRevisions, merge: str) -> bool:
+    """True if nobody has decided that a note goes: the merge saw no deletion, but a rename, and no
+    commit since has touched it."""
+    since = ["rev-list", "-1", "--no-merges", f"{merge}..HEAD", "--", lost.path]
+    if git_cli.line(root, since):
+        return False
+    flags = ["-r", "-M", "--diff-filter=R", "--name-status", "-z", "--relative"]
+    renamed = {
+        os.fsdecode(name)
+        for base in commits.bases
+        for side in commits[1:]
+        for name in git_cli.run(root, ["diff-tree", *flags, base, side]).split(b"\0")[1::3]
+    }
+    return not lost.deleted_path or lost.deleted_path in renamed
+
+
+def _empty_displaced(vault: Vault, caller: Caller) -> list[MergeResolution]:
+    """Write the notes into the vault that the merge driver of versions up to November 2026 kept out
+    of another note's file, in the git folder. To be deleted in December 2027."""
+    repository = checkout.find_repository(vault.root)
+    folder = os.path.join(repository.git_dir if repository else "", "cortex-displaced")
+    done = []
+    for name in files.list_folder(folder):
+        with suppress(CortexError, OSError, ValueError, KeyError, AttributeError):
+            data = json.loads(files.read(folder, name, 32_000_000))["other"].encode("latin-1")
+            note, id_ = notes.read(data), note_id(data)
+            path = layout_of(vault.root).record(note.get("type") or "note", id_)
+            if not id_ or is_event_id(id_):
+                path = layout_of(vault.root).event(id_) if id_ else f"note-{short_hash(name)}.md"
+            if id_ and existing_paths(vault, caller, id_):
+                preserve_text(vault, caller, note)
+            elif not files.exists(vault.root, path):
+                files.create(vault.root, path, data)
+                done.append(
+                    MergeResolution(path, "an earlier version had set it aside; it is back")
+                )
+            files.remove(folder, name)
+    return done
+
+
+def _last_checked(vault: Vault) -> str:
+    """The commit that was looked at last; empty at first, and after a power cut."""
+    data = store.read(os.path.join(vault.state_folder(), _STATE_FILE), 200)
+    commit = data.decode("ascii", "replace").partition(" ")[0]
+    return commit if commit.isalnum() and len(commit) in (40, 64) else ""

@@ -1,0 +1,83 @@
+"""What a merge merges: the versions of each path in its base and on both sides."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Sequence
+
+from cortex.core.merge.merge_plan import MergeSides
+from cortex.vault.git import git_cli, objects
+from cortex.vault.git.merging import MergeRevisions
+
+BlobTriple = tuple[str | None, str | None, str | None]  # blobs of one path: base, ours, theirs
+
+
+def build_sides(versions: dict[str, BlobTriple], text: dict[str, bytes]) -> MergeSides:
+    """The three trees with the texts of these blobs."""
+    trees: list[dict[str, bytes]] = [{}, {}, {}]
+    for path, row in versions.items():
+        for tree, blob in zip(trees, row, strict=True):
+            if blob in text:
+                tree[path] = text[blob]
+    return MergeSides(*trees)
+
+
+def blobs_by_path(
+    root: str, merged: MergeRevisions, unmerged: Collection[str] = ()
+) -> dict[str, BlobTriple]:
+    """The blobs of every path below the vault that differs between base and one of the sides.
+
+    Of several bases, as after criss-cross merges, the one that a side left alone counts. A path
+    that both sides have as one of the bases is left out, unless it is `unmerged`: git merges the
+    bases first, and may see a change in them that neither side made.
+    """
+    changes = [
+        (changed_blobs(root, base, merged.ours), changed_blobs(root, base, merged.theirs))
+        for base in merged.bases
+    ]
+    found: dict[str, BlobTriple] = {}
+    for path in {path for pair in changes for changed in pair for path in changed}:
+        rows: list[BlobTriple] = []
+        for ours, theirs in changes:
+            if path in ours or path in theirs:
+                was = (ours.get(path) or theirs[path])[0]
+                _, our = ours.get(path, (was, was))
+                _, their = theirs.get(path, (was, was))
+                rows.append((was, our, their))
+            elif path not in unmerged:
+                break  # this base, ours and theirs are one here
+        else:
+            found[path] = _choose_row(root, merged, path, rows)
+    return found
+
+
+def _choose_row(
+    root: str, merged: MergeRevisions, path: str, rows: Sequence[BlobTriple]
+) -> BlobTriple:
+    """Of the rows of several bases the one that a side left alone. Where each side is as one of the
+    bases has it, the side that has changed it since is right, as it went back on purpose."""
+    of_ours, of_theirs = (
+        next((row for row in rows if row[0] == row[side]), None) for side in (1, 2)
+    )
+    if of_ours and of_theirs and of_ours != of_theirs:
+        words = ["rev-list", "-1", "--no-merges"]
+        is_ours_changed, is_theirs_changed = (
+            bool(git_cli.line(root, [*words, side, "--not", *merged.bases, "--", path]))
+            for side in (merged.ours, merged.theirs)
+        )
+        if is_ours_changed != is_theirs_changed:
+            return of_theirs if is_ours_changed else of_ours
+    return next((row for row in rows if row in (of_ours, of_theirs)), rows[0])
+
+
+def changed_blobs(root: str, one: str, other: str) -> dict[str, tuple[str | None, str | None]]:
+    """Files that differ between commits: vault path -> both blobs, None for no regular file."""
+    prefix = objects.prefix(root)
+    below = [os.fsdecode(prefix)] if prefix else []
+    return {
+        os.fsdecode(change.path.removeprefix(prefix)): (
+            change.old_blob if change.old_mode.startswith(b"100") else None,
+            change.new_blob if change.new_mode.startswith(b"100") else None,
+        )
+        for change in objects.changes_between(root, one, other, *below)
+    }
