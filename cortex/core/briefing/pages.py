@@ -15,10 +15,9 @@ from cortex.core.notes import yaml_writer
 # Of the pages' form, what `item_lines` says included: raise it with any change that makes other
 # lines of the same notes. A page that a newer program made is left alone, so that two versions in
 # one team do not rewrite each other's pages for ever.
-GENERATOR_VERSION = 6
+GENERATOR_VERSION = 7
 _ITEM_RE = re.compile(r"- (.*) <!-- cx (\S+) (\S+) -->")
 _HEADER_FIELD_RE = re.compile(r"(page|project|branch|name|generator): (.*)")
-_WIKILINK_RE = re.compile(r"\[\[[^\[\]]*\]\]")
 
 
 class PageSection(NamedTuple):
@@ -125,17 +124,7 @@ class ParsedPage(NamedTuple):
 def render_page(page: BriefingPage, items: Iterable[ItemLine]) -> str:
     """The page's text: the same for the same items in any order."""
     kind = PAGE_KINDS[page.kind]
-    name_key = "branch" if page.kind == "branch" else "name"
-    fields = {"type": "briefing", "page": page.kind, "project": page.project, name_key: page.name}
-    title = " of ".join(part for part in (heading_of(page), page.project) if part)
-    lines = [
-        *yaml_writer.frontmatter(fields).removesuffix("---\n").splitlines(),
-        f"generator: {GENERATOR_VERSION}",
-        "---",
-        f"# {break_comments(' '.join(title.split()))}",  # no item, and no comment
-        "",
-        kind.introduction,
-    ]
+    lines = [*_header_lines(page), kind.introduction]
     by_section: dict[str, list[ItemLine]] = {}
     for item in items:
         by_section.setdefault(item.section, []).append(item)
@@ -149,6 +138,25 @@ def render_page(page: BriefingPage, items: Iterable[ItemLine]) -> str:
         listed = [f"- {item.text} <!-- cx {item.id} {item.order} -->" for item in shown]
         lines += listed or ["Nothing yet."]
     return "\n".join([*lines, ""])
+
+
+def render_gone_page(page: BriefingPage, index: str) -> str:
+    """The text of the page of a branch that is gone; `index` is the name of the index page."""
+    gone = f"This branch is gone; its records are in the pages that [[{index}|the index]] lists."
+    return "\n".join([*_header_lines(page), gone, ""])
+
+
+def _header_lines(page: BriefingPage) -> list[str]:
+    name_key = "branch" if page.kind == "branch" else "name"
+    fields = {"type": "briefing", "page": page.kind, "project": page.project, name_key: page.name}
+    title = " of ".join(part for part in (heading_of(page), page.project) if part)
+    return [
+        *yaml_writer.frontmatter(fields).removesuffix("---\n").splitlines(),
+        f"generator: {GENERATOR_VERSION}",
+        "---",
+        f"# {break_comments(' '.join(title.split()))}",  # no item, and no comment
+        "",
+    ]
 
 
 def heading_of(page: BriefingPage) -> str:
@@ -182,8 +190,8 @@ def parse_page(text: str) -> ParsedPage:
 
 def merge(base: bytes, ours: bytes, theirs: bytes) -> bytes:
     """Three versions of a page as one. Swapping the sides changes nothing; there is never a
-    conflict. Where both sides changed one item in the same part the outcome may differ from what
-    the records say, until `cortex heal`."""
+    conflict. Where both sides changed one item the outcome may differ from what the records say,
+    until `cortex heal`; each line is whole, as one side has it."""
     if theirs in (ours, base):
         return ours
     if ours == base:
@@ -213,20 +221,7 @@ def _merge_item(
         return other
     if one is None or other is None:
         return None
-    before = _item_parts(held) if held else (None,) * 6
-    parts = [
-        mine if yours in (mine, was) else yours if mine == was else max(mine, yours)
-        for was, mine, yours in zip(before, _item_parts(one), _item_parts(other), strict=True)
-    ]
-    id_, section, order, *text = parts
-    return ItemLine(id_, section, order, "".join(text))
-
-
-def _item_parts(item: ItemLine) -> tuple[str, ...]:
-    """The parts of an item that merge one by one; its text is split around its first wikilink."""
-    link = _WIKILINK_RE.search(item.text)
-    start, end = link.span() if link else (0, 0)
-    return (*item[:3], item.text[:start], item.text[start:end], item.text[end:])
+    return max(one, other, key=lambda item: (item.order, item.text, item.section))
 
 
 def _unquote(scalar: str) -> str:
