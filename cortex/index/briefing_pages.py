@@ -1,10 +1,14 @@
-"""Render the committed briefings from the catalogue, and compare them with the vault's files."""
+"""Render the committed briefings from the catalogue, and compare them with the vault's files.
+
+What a page says depends on the notes alone; which pages are written, on the branch.
+"""
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from typing import NamedTuple
 
 from cortex.core.briefing.item_lines import INDEX, index_items, move_to_done, page_path
@@ -16,14 +20,16 @@ from cortex.core.briefing.pages import (
     ItemLine,
     ParsedPage,
     parse_page,
+    render_gone_page,
     render_page,
 )
-from cortex.core.model.layout import BRIEFINGS_FOLDER, is_among_briefings
+from cortex.core.model.layout import BRIEFINGS_FOLDER
 from cortex.core.model.problem import CortexError, NotFoundError, Problem, reason_of
 from cortex.core.text.strings import short_hash
 from cortex.index.catalogue import Catalogue
-from cortex.vault import files
-from cortex.vault.git import checkout, git_cli, objects, work_tree
+from cortex.vault import files, settings
+from cortex.vault.git import checkout, default_branch, git_cli, objects, work_tree
+from cortex.vault.git.default_branch import PageBranch
 from cortex.vault.layout import layout_of
 
 _HEADER_BYTES = 4096  # bytes that tell what a page is
@@ -45,35 +51,166 @@ class PageDifference(NamedTuple):
 
     path: str
     current: bytes | None  # what lies there; None when nothing does
-    expected: bytes | None  # None when nothing should
+    expected: bytes | None  # None when nothing should: on no branch that shares it, or pruned
     is_newer: bool = False  # a newer program made what lies there; it stays
     problem: Problem | None = None  # why it cannot be read, and so is not written either
 
 
-def render_pages(root: str, catalogue: Catalogue, there: Iterable[str]) -> dict[str, bytes]:
-    """Return every page by its path; `there` are the paths of the notes in the vault. A project
-    with any line has all its pages: git calls no merge driver for a page that is deleted."""
+def find_differences(
+    root: str,
+    catalogue: Catalogue,
+    there: Iterable[str],
+    *,
+    check: bool = False,
+    prune: bool = False,
+    unmerged: Iterable[str] = (),
+) -> list[PageDifference]:
+    """What must be written or removed so that the briefings are as the notes give them.
+
+    On the default branch these are all pages. A feature branch writes its own and has the shared
+    ones as they are at the merge base, so that they meet in no merge. `there` are the paths of the
+    notes in the vault, `unmerged` the pages that git could not merge, which are written anywhere.
+    With `check` no page shrinks because its branch is gone: another clone need not know that. With
+    `prune` what no note gives any more is removed. Nothing in a sparse checkout, which does not
+    have all notes. Raises `InvalidInputError` when the folder is a link.
+    """
+    if work_tree.list_skipped(root):
+        return []
+    folder = layout_of(root).path(BRIEFINGS_FOLDER)
+    files.list_names(root, folder)
+    branch = default_branch.page_branch(root, check=check)
+    if not branch.is_default and not branch.name and not unmerged:
+        return []
+    existing = _read_headers(root, [path for path in there if path.startswith(f"{folder}/")])
     by_page = _lines_by_page(root, catalogue)
     if unread := catalogue.unreadable_paths():
-        for page, item in _existing_lines(root, unread, there):
+        for page, item in _existing_lines(root, unread, existing):
             by_page.setdefault(page, {}).setdefault(item.id, item)
-    by_page.setdefault(INDEX, {})
-    for project in {page.project for page in by_page if page != INDEX}:
-        for kind in PAGE_KINDS:
-            if kind not in ("branch", "type", "topic", "index"):
-                by_page.setdefault(BriefingPage(kind, project), {})
-    layout = layout_of(root)
-    pages = [page for page in by_page if page != INDEX]
-    by_page[INDEX] |= {item.id: item for item in index_items(pages, layout)}
-    if not pages:
-        return {}
-    # Two names may fold into one file name (`B` and `b-<hash of B>`); sorted, the same one wins.
-    return {
-        layout.path(page_path(page)): render_page(page, by_page[page].values()).encode(
-            "utf-8", "replace"
-        )
-        for page in sorted(by_page, reverse=True)
-    }
+    pages = _Pages(root, by_page, existing)
+    if branch.is_default:
+        wanted = pages.all_pages(pages.gone_pages(branch, check=check), prune=prune)
+    else:
+        wanted = pages.pages_of_branch(branch) if branch.name else {}
+    for path in unmerged:
+        wanted.setdefault(path, pages.text_at(path))
+    return compare_pages(root, wanted)
+
+
+class _Pages:
+    """The pages that the notes give, and the files of pages that there are."""
+
+    def __init__(
+        self,
+        root: str,
+        by_page: dict[BriefingPage, dict[str, ItemLine]],
+        existing: dict[str, tuple[BriefingPage, bytes]],
+    ) -> None:
+        self.root = root
+        self.layout = layout_of(root)
+        self.lines = by_page
+        self.existing = existing  # path -> what it is, and its beginning
+        for project in {page.project for page in by_page if page != INDEX}:
+            for kind in PAGE_KINDS:
+                if kind not in ("branch", "type", "topic", "index"):
+                    by_page.setdefault(BriefingPage(kind, project), {})
+        # Two names may fold into one file name (`B` and `b-<hash of B>`); sorted, the same one wins.
+        pages = sorted(page for page in by_page if page != INDEX)
+        self.by_path = {self._path(page): page for page in reversed(pages)}
+        if pages:
+            self.by_path[self._path(INDEX)] = INDEX
+        self._listed = [page for page in pages if not self._has_shrunk(page)]
+
+    def all_pages(
+        self, gone: Mapping[BriefingPage, bytes | None], *, prune: bool
+    ) -> dict[str, bytes | None]:
+        """The text of every page, also of those that no note gives any more: these say so."""
+        self._listed = [page for page in self._listed if page not in gone]
+        wanted: dict[str, bytes | None] = {
+            path: gone[page] if page in gone else self._text(page)
+            for path, page in self.by_path.items()
+        }
+        for path, (page, text) in self.existing.items():
+            if prune and (path not in wanted or page in gone):
+                wanted[path] = None
+            elif path not in wanted and text != self._gone_text(page):
+                wanted[path] = self._text(page)
+        return wanted
+
+    def gone_pages(self, branch: PageBranch, *, check: bool) -> dict[BriefingPage, bytes | None]:
+        """The pages of this repository's branches that are gone: with the one line that is left of
+        them, or None where there is no file, and none is made. What has shrunk stays so in every
+        clone, whatever branches that one still has."""
+        repository = checkout.find_repository(self.root)
+        if repository is None:
+            return {}
+        project = settings.load(self.root).resolve_project(checkout.project_of(self.root))
+        known = default_branch.known_branches(repository)
+        shrinks = not check and default_branch.sees_all_branches(repository)
+        found: dict[BriefingPage, bytes | None] = {}
+        for path, page in self.by_path.items():
+            if page.kind != "branch" or page.project != project or page.name == branch.default:
+                continue
+            is_unknown = page.name not in known
+            if self._has_shrunk(page) or (is_unknown and shrinks and path in self.existing):
+                found[page] = self._gone_text(page)
+            elif is_unknown and path not in self.existing:
+                found[page] = None
+        return found
+
+    def pages_of_branch(self, branch: PageBranch) -> dict[str, bytes | None]:
+        """What a feature branch writes: its own pages, and the shared ones as the merge base has
+        them, where one is known. Those of other feature branches are left alone."""
+        pages = {path: page for path, (page, _) in self.existing.items()} | self.by_path
+        wanted: dict[str, bytes | None] = {
+            path: self._text(page) for path, page in pages.items() if branch.writes(page)
+        }
+        before = default_branch.pages_at_merge_base(self.root, branch.default)
+        if before is None:
+            return wanted
+        shared = (path for path, (_, text) in self.existing.items() if _is_shared(text, branch))
+        wanted |= dict.fromkeys(shared)
+        return wanted | {path: text for path, text in before.items() if _is_shared(text, branch)}
+
+    def text_at(self, path: str) -> bytes | None:
+        """The text of a page as the notes give it; None if it is not known which page it is."""
+        page = self.by_path.get(path) or self.existing.get(path, (None,))[0]
+        return page and self._text(page)
+
+    def _path(self, page: BriefingPage) -> str:
+        return self.layout.path(page_path(page))
+
+    def _text(self, page: BriefingPage) -> bytes:
+        lines = self.lines.get(page, {})
+        if page == INDEX:
+            lines = lines | {item.id: item for item in index_items(self._listed, self.layout)}
+        return render_page(page, lines.values()).encode("utf-8", "replace")
+
+    def _gone_text(self, page: BriefingPage) -> bytes:
+        index = self._path(INDEX).removesuffix(".md")
+        return render_gone_page(page, index).encode("utf-8", "replace")
+
+    def _has_shrunk(self, page: BriefingPage) -> bool:
+        return self.existing.get(self._path(page)) == (page, self._gone_text(page))
+
+
+def _is_shared(text: bytes, branch: PageBranch) -> bool:
+    """True of a page that the default branch writes, and no other one."""
+    told = _parse_header(text)
+    if not told.generator_version or not told.page:
+        return False
+    return told.page.kind != "branch" or told.page.name == branch.default
+
+
+def _read_headers(root: str, there: Iterable[str]) -> dict[str, tuple[BriefingPage, bytes]]:
+    """The pages among these files: path -> which page it is, and its beginning."""
+    found = {}
+    for path in there:
+        with suppress(CortexError, OSError):  # named where it is compared
+            text = files.read(root, path, _HEADER_BYTES)
+            told = _parse_header(text)
+            if told.generator_version and told.page:
+                found[path] = told.page, text
+    return found
 
 
 def _lines_by_page(root: str, catalogue: Catalogue) -> dict[BriefingPage, dict[str, ItemLine]]:
@@ -153,33 +290,22 @@ def _existing_lines(
     names = {path.removesuffix(".md") for path in unread}
     names |= {os.path.basename(name) for name in names}
     for path in there:
-        if is_among_briefings(path):
-            try:
-                told = parse_page(files.read(root, path).decode("utf-8", "replace"))
-            except (CortexError, OSError):
-                continue  # named where it is compared
-            for item in told.items:
-                link = _LINK_RE.search(item.text)
-                told_by = {item.id, item.id.rpartition(".")[0], link[1] if link else ""}
-                if told.page and item.section != "Pages" and told_by & names:
-                    yield told.page, item
+        try:
+            told = parse_page(files.read(root, path).decode("utf-8", "replace"))
+        except (CortexError, OSError):
+            continue  # named where it is compared
+        for item in told.items:
+            link = _LINK_RE.search(item.text)
+            told_by = {item.id, item.id.rpartition(".")[0], link[1] if link else ""}
+            if told.page and item.section != "Pages" and told_by & names:
+                yield told.page, item
 
 
-def compare_pages(
-    root: str, wanted: dict[str, bytes], there: Iterable[str]
-) -> list[PageDifference]:
-    """What must be written or removed so that the briefings are as `wanted`. `there` are the
-    paths of the notes in the vault. Other files among the briefings stay, also in the place of a
-    page. Nothing in a sparse checkout, which does not have all notes. Raises `InvalidInputError`
-    when the folder is a link."""
-    if work_tree.list_skipped(root):
-        return []
-    folder = layout_of(root).path(BRIEFINGS_FOLDER)
-    files.list_names(root, folder)
+def compare_pages(root: str, wanted: Mapping[str, bytes | None]) -> list[PageDifference]:
+    """What must be written or removed so that these pages are as `wanted`, in which None is no
+    file. A file that is no page stays in the place of one."""
     found = []
-    pages = {path for path in there if path.startswith(f"{folder}/")}
-    for path in sorted({*wanted, *pages}):
-        expected = wanted.get(path)
+    for path, expected in sorted(wanted.items()):
         try:
             current = files.read(root, path)
         except NotFoundError:
@@ -196,9 +322,8 @@ def compare_pages(
             found.append(PageDifference(path, current, expected, problem=problem))
             continue
         header = _parse_header(current) if current is not None else None
-        if expected is not None or (header and header.generator_version and header.page):
-            is_newer = header is not None and header.generator_version > GENERATOR_VERSION
-            found.append(PageDifference(path, current, expected, is_newer=is_newer))
+        is_newer = header is not None and header.generator_version > GENERATOR_VERSION
+        found.append(PageDifference(path, current, expected, is_newer=is_newer))
     return found
 
 

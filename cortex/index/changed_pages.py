@@ -21,6 +21,7 @@ from cortex.core.model.note_status import MAX_NOTE_BYTES
 from cortex.core.model.problem import NotFoundError
 from cortex.index.note_summary import summarize_note
 from cortex.vault import files
+from cortex.vault.git.default_branch import page_branch
 from cortex.vault.layout import layout_of
 
 # What lies elsewhere may be known to this clone alone, and then has no lines.
@@ -33,7 +34,7 @@ def update_pages(
     """Changed pages as (path, bytes now, bytes wanted). `before` has the changed notes with
     their earlier bytes. None when the pages alone do not tell: one is missing, edited, or full,
     so that a line that leaves would make room for another."""
-    layout = layout_of(root)
+    layout, branch = layout_of(root), page_branch(root)
     changes: dict[BriefingPage, dict[str, tuple[ItemLine | None, ItemLine | None]]] = {}
     for path, was in before.items():
         now = files.read(root, path)
@@ -47,6 +48,8 @@ def update_pages(
                 changes.setdefault(page, {})[id_] = pair
     found = []
     for page, changed in changes.items():
+        if not branch.writes(page):
+            continue
         try:
             held = files.read(root, layout.path(page_path(page)))
         except NotFoundError:

@@ -15,6 +15,7 @@ FORMAT_VERSION = 1
 _ENGINES = ("auto", "whoosh", "tantivy")  # as in index/engines
 _VAULT_EMBEDDERS = ("auto", "off", "minilm")
 _MAX_ALIAS_STEPS = 20  # from one alias to the next
+_BRANCH_RE = re.compile(r"(?!-)[^\s~^:?*\[\\\x00-\x1f\x7f]{1,200}")
 _PROJECT_RE = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")  # as in core/model/event.py
 _MAX_BYTES = 64 * 1024
 _MAX_PHRASES, _MAX_PHRASE_CHARS = 50, 60  # for one type; characters
@@ -46,6 +47,7 @@ class Settings(NamedTuple):
     embedder: str = "auto"  # of vectors: the person's, off, or the model that a package brings
     archives_faded: bool = False  # whether sync and the watcher archive what lost its importance
     erased: frozenset[str] = frozenset()  # ids of events that are gone, and do not come back
+    briefings_branch: str = ""  # on which shared pages are written; empty: it is not said
     refusal: Problem | None = None  # why this program must not write into the vault
     is_readable: bool = True
     may_exclude: bool = False  # not readable, and they may name patterns of excluded notes
@@ -132,6 +134,7 @@ def _read_table(table: dict[str, object]) -> Settings:
         embedder=_parse_embedder(table.get("semantic", {}), problems),
         erased=_parse_erased(table.get("events", {}), problems),
         archives_faded=_parse_switch(table, "lifecycle", "auto", problems) is True,
+        briefings_branch=_parse_branch(table.get("briefings", {}), problems),
         refusal=refusal,
         problems=tuple(problems),  # last: the others add to them
     )
@@ -274,6 +277,15 @@ def _parse_prompts(table: dict[str, object], problems: list[Problem]) -> str:
     hint = 'write prompts = "none", "short" or "full"'
     _add(problems, "[hooks] prompts is none of none, short, full", f"{hint}; none are kept now")
     return NONE
+
+
+def _parse_branch(section: object, problems: list[Problem]) -> str:
+    """What `[briefings] branch` says; nothing where that can be no branch."""
+    value = section.get("branch", "") if isinstance(section, dict) else None
+    if value == "" or (isinstance(value, str) and _BRANCH_RE.fullmatch(value)):
+        return str(value)
+    _add(problems, "[briefings] branch is no name of a branch", 'write branch = "main"')
+    return ""
 
 
 def _parse_embedder(section: object, problems: list[Problem]) -> str:

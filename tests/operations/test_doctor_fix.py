@@ -172,6 +172,9 @@ def test_a_merge_that_stopped_without_our_drivers_is_merged_again_by_field(
     assert "tags: [a, b, c]" in record.read_text()
     assert git(shared.root, "ls-files", "-u") == ""
     git(shared.root, "commit", "-q", "--no-edit")
+    assert named(shared, caller).keys() == {"cortex.toml"}  # with two branches one is to be named
+    assert "shared pages are written on main" in cortex("doctor", "--fix").stdout
+    git(shared.root, "commit", "-qam", "named")
     assert named(shared, caller) == {}
 
 

@@ -94,7 +94,7 @@ def test_a_page_that_a_newer_program_made_is_left_alone(vault_from, caller) -> N
     assert page.read_text() == newer
 
 
-def test_a_branch_that_no_record_names_any_more_has_no_page_and_a_persons_note_stays(
+def test_a_page_that_no_record_gives_any_more_says_so_and_a_persons_note_stays(
     vault_from, caller
 ) -> None:
     vault = vault_from(
@@ -104,8 +104,12 @@ def test_a_branch_that_no_record_names_any_more_has_no_page_and_a_persons_note_s
     record = Path(vault.root, "records/decision/use-sqlite-k3f9q2.md")
     record.write_text(record.read_text().replace("branch: main", "branch: feature/x"))
     healed = heal(vault, caller)
-    assert healed.removed == ("briefings/app/main.md",)
     assert any(path.startswith("briefings/app/feature-x-") for path in healed.written)
+    assert "branch: main" in text(vault, "briefings/app/main.md")
+    assert text(vault, "briefings/app/main.md").count("Nothing yet.") == 4
+    assert "app/main" not in text(vault, "briefings/index.md")
+    assert heal(vault, caller) == NOTHING
+    assert heal(vault, caller, prune_pages=True).removed == ("briefings/app/main.md",)
     assert text(vault, "briefings/app/my own.md") == "mine\n"
     assert text(vault, "briefings/README.md") == "mine too\n"
 

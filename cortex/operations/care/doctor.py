@@ -310,10 +310,10 @@ def _stale_briefing_problems(vault: Vault, now: IndexSession) -> list[Problem]:
     folder = vault.layout().path(BRIEFINGS_FOLDER)
     if not files.exists(vault.root, folder) or checkout.operation_in_progress(vault.root):
         return []
-    paths = list(now.snapshot.stamps)
     try:
-        pages = briefing_pages.render_pages(vault.root, now.catalogue, paths)
-        others = briefing_pages.compare_pages(vault.root, pages, paths)
+        others = briefing_pages.find_differences(
+            vault.root, now.catalogue, now.snapshot.stamps, check=True
+        )
     except CortexError as error:
         # A link where the folder should be, as a stranger's vault may bring.
         return [problem_of(folder, error)]

@@ -17,8 +17,9 @@ from cortex.operations.share.duplicates import join_duplicate_ids
 from cortex.operations.share.heal import heal
 from cortex.operations.share.resolve_conflicts import recover_interrupted_merge, resolve_user_merge
 from cortex.operations.share.restore_lost import restore_lost
-from cortex.vault import files, settings
-from cortex.vault.git import attributes, checkout, drivers
+from cortex.vault import files, settings, settings_text
+from cortex.vault.git import attributes, checkout, default_branch, drivers
+from cortex.vault.layout import SETTINGS_FILE
 from cortex.vault.locate import Vault
 from cortex.vault.repair import fix
 
@@ -29,7 +30,7 @@ def apply_fixes(vault: Vault, caller: Caller) -> tuple[list[str], list[Problem]]
     """Repair what is safe to repair. Returns what was done, in words, and what failed.
 
     Changed are only briefings, notes that git has mixed up, lost or doubled, and an entry of
-    ours in the settings of a host.
+    ours in the settings of a host; and the vault's settings get the name of the default branch.
     """
     settings.check_writable(vault.root)
     done: list[str] = []
@@ -55,6 +56,21 @@ def _register_drivers(vault: Vault, _: Caller) -> Iterable[str]:
         yield f".gitattributes {attributes.RENEWED}"
 
 
+def _declare_default_branch(vault: Vault, _: Caller) -> Iterable[str]:
+    """Name the default branch in the settings, so that all clones have the same one."""
+    branch, may_differ = default_branch.undeclared_default(vault.root)
+    if not branch or not may_differ:
+        return
+
+    def change(table: dict[str, Any]) -> None:
+        table.setdefault("briefings", {})["branch"] = branch
+
+    lines = default_branch.settings_lines(branch)
+    by_hand = f'write branch = "{branch}" below [briefings] yourself'
+    if settings_text.edit(vault.root, change, lambda text: iter([text + lines]), by_hand):
+        yield f"{SETTINGS_FILE} says that shared pages are written on {branch}"
+
+
 def _remove_leftovers(vault: Vault, caller: Caller) -> Iterable[str]:
     written_before = time.time() - _MIN_AGE_SECONDS  # in the clock of the file system
     for path in query_index(vault, caller.progress, lambda now: now.snapshot.temp_files):
@@ -72,7 +88,7 @@ def _give_token_lines(_: Vault, caller: Caller) -> Iterable[str]:
 def _heal_briefings(vault: Vault, caller: Caller) -> Iterable[str]:
     healed = heal(vault, caller)
     yield from (f"{path} is as the notes give it" for path in healed.written)
-    yield from (f"{path} is gone: no note gives it" for path in healed.removed)
+    yield from (f"{path} is gone: the default branch keeps it" for path in healed.removed)
 
 
 def _describe(changes: Iterable[Any]) -> list[str]:
@@ -88,6 +104,7 @@ _STEPS: tuple[tuple[Callable[[Vault, Caller], Iterable[str]], bool, bool], ...] 
     (lambda vault, caller: _describe(restore_lost(vault, caller)[0]), True, False),
     (lambda vault, caller: _describe(join_duplicate_ids(vault, caller)), False, False),
     (lambda vault, caller: _describe(clear_conflicts(vault, caller)), False, False),
+    (_declare_default_branch, True, False),
     (_remove_leftovers, False, True),
     (_give_token_lines, False, True),
     (_heal_briefings, False, True),

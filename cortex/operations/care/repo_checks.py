@@ -17,6 +17,7 @@ from cortex.vault import publish_check, settings
 from cortex.vault.git import (
     checkout,
     commit,
+    default_branch,
     drivers,
     git_cli,
     git_locks,
@@ -26,7 +27,7 @@ from cortex.vault.git import (
     repository,
     work_tree,
 )
-from cortex.vault.layout import layout_of
+from cortex.vault.layout import SETTINGS_FILE, layout_of
 from cortex.vault.repair import diagnose
 
 
@@ -48,6 +49,7 @@ def repository_problems(root: str) -> list[Problem]:
         _leftover_autostash,
         _edited_events,
         _held_back,
+        _undeclared_default_branch,
     )
     return [problem for check in checks for problem in _run_check(root, check)]
 
@@ -103,6 +105,17 @@ def _uncommitted_briefings(root: str) -> list[Problem]:
         return []  # they wait for a commit together with what they tell of
     message = "is not committed as it is, and a pull may refuse to touch it"
     return [Problem(path, message, "cortex sync") for path in paths]
+
+
+def _undeclared_default_branch(root: str) -> list[Problem]:
+    """Settings that leave it to each clone to guess on which branch shared pages are written."""
+    default, may_differ = default_branch.undeclared_default(root)
+    if not may_differ:
+        return []
+    message = "does not name the branch on which shared pages are written"
+    guess = f"{message}; {default} is taken" if default else f"{message}; each branch writes all"
+    hint = "cortex doctor --fix writes it down" if default else 'write [briefings] branch = "main"'
+    return [Problem(SETTINGS_FILE, guess, hint)]
 
 
 def _leftover_autostash(root: str) -> list[Problem]:

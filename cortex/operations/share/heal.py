@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import defaultdict
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from cortex.core.merge.merge_plan import MergeResolution
@@ -17,6 +18,7 @@ from cortex.core.model.problem import (
     problem_of,
     reason_of,
 )
+from cortex.core.text.shell_command import shell_quote
 from cortex.index import briefing_pages
 from cortex.index.briefing_pages import PageDifference
 from cortex.index.refresh import IndexSession, query_index
@@ -24,7 +26,7 @@ from cortex.operations.capture.reread_minutes import reread_minutes
 from cortex.operations.distill.settle import ReplaceableRecords, find_replaceable, settle_sessions
 from cortex.operations.share.restore_lost import restore_lost
 from cortex.vault import files, settings
-from cortex.vault.git import change_marker, checkout, git_cli, objects
+from cortex.vault.git import change_marker, checkout, default_branch, git_cli, objects
 from cortex.vault.locate import Vault
 from cortex.vault.lock import lock
 
@@ -42,7 +44,7 @@ class HealResult(NamedTuple):
     """Vault-relative paths of pages: what was done, or with `check` what would be."""
 
     written: tuple[str, ...]
-    removed: tuple[str, ...]
+    removed: tuple[str, ...]  # with `prune_pages`, and shared ones that a feature branch has added
     stale: tuple[str, ...]  # not as the notes give them, and left so
     newer: tuple[str, ...]  # made by a newer program, and left alone
     problems: tuple[Problem, ...] = ()  # notes and pages that cannot be read
@@ -55,6 +57,7 @@ def heal(
     caller: Caller,
     *,
     check: bool = False,
+    prune_pages: bool = False,
     format: bool = False,
     apply: bool = False,
     undo: bool = False,
@@ -64,29 +67,41 @@ def heal(
     Only what differs is written. What a merge elsewhere has lost is brought back first. A
     page is output: nothing in it is read back, so a page with conflict markers is simply written anew.
 
+    The pages that all share are written on the default branch alone. Another branch writes a page
+    of its own, and keeps the shared ones as they were where it began, so that branches merge
+    without a conflict. No page is deleted: one that no note gives any more says so, and that of a
+    branch that is gone shrinks to a line, until --prune-pages removes them.
+
     --format shows which records have the form of an earlier version: their title in a field
     alone, nested relations, fields that go without saying. Nothing is written until --apply.
 
     check: change nothing; exit code 1 and the names when a page is stale
+    prune_pages: remove the pages of branches that are gone, and those that no note gives any more
     format: show which records would get the form of new ones
     apply: with --format, rewrite them
     undo: with --format, take that back, where nobody has changed them since
 
     Example: cortex heal
     Example: cortex heal --check
-    Example: cortex heal --format
+    Example: cortex heal --prune-pages
     """
     if format:
         return _reformat(vault, caller, apply=apply, undo=undo)
     if apply or undo:
         raise InvalidInputError("--apply and --undo belong to --format", "cortex heal --format")
+    if check and prune_pages:
+        raise InvalidInputError("--check changes nothing", "cortex heal --prune-pages")
+    if prune_pages:
+        _check_prunable(vault)
     if check:
-        wrong, problems, _ = _find_differences(vault, caller)
+        wrong, problems, _ = _find_differences(vault, caller, check=True)
         stale = tuple(one.path for one in wrong if not one.is_newer)
         return HealResult((), (), stale, tuple(one.path for one in wrong if one.is_newer), problems)
     settings.check_writable(vault.root)
     back, left = restore_lost(vault, caller)
-    healed = _stage_pages(vault, _heal_pages(vault, caller), _unmerged_pages(vault))
+    unmerged = _unmerged_pages(vault)
+    healed = _heal_pages(vault, caller, unmerged, prune=prune_pages)
+    healed = _stage_pages(vault, healed, unmerged)
     return healed._replace(brought_back=tuple(back), problems=(*left, *healed.problems))
 
 
@@ -112,7 +127,7 @@ def try_heal(vault: Vault, caller: Caller) -> list[Problem]:
         unmerged = _unmerged_pages(vault) if busy else []
         if busy and not unmerged:
             return []
-        healed = _stage_pages(vault, _heal_pages(vault, caller), unmerged)
+        healed = _stage_pages(vault, _heal_pages(vault, caller, unmerged), unmerged)
     except (CortexError, OSError) as error:
         folder = vault.layout().path(BRIEFINGS_FOLDER)
         return [problem_of(folder, error, "cortex heal", "could not be healed: ")]
@@ -144,14 +159,26 @@ def try_restore_lost(vault: Vault, caller: Caller) -> list[Problem]:
     return [*(Problem(one.path, one.what, hint) for one in back), *left]
 
 
-def _heal_pages(vault: Vault, caller: Caller) -> HealResult:
+def _check_prunable(vault: Vault) -> None:
+    """Raise `InvalidInputError` but on the default branch, whose pages nobody else removes."""
+    branch = default_branch.page_branch(vault.root)
+    if not branch.is_default:
+        here = f"this is {branch.name}" if branch.name else "no branch is checked out"
+        hint = f"git switch {shell_quote(branch.default)} && cortex heal --prune-pages"
+        message = f"pages are removed on the default branch, {branch.default}, and {here}"
+        raise InvalidInputError(message, hint)
+
+
+def _heal_pages(
+    vault: Vault, caller: Caller, unmerged: list[str], *, prune: bool = False
+) -> HealResult:
     """Heal the pages; where distillations replace records, again without those."""
     _, unread = reread_minutes(vault, caller)
-    healed, sessions = _heal_pages_once(vault, caller)
+    healed, sessions = _heal_pages_once(vault, caller, unmerged, prune=prune)
     if not sessions:
         return healed._replace(problems=(*unread, *healed.problems))
     problems = [*unread, *settle_sessions(vault, sessions)]
-    again, _ = _heal_pages_once(vault, caller)
+    again, _ = _heal_pages_once(vault, caller, unmerged, prune=prune)
     return again._replace(
         written=tuple(dict.fromkeys((*healed.written, *again.written))),
         removed=tuple(dict.fromkeys((*healed.removed, *again.removed))),
@@ -159,11 +186,15 @@ def _heal_pages(vault: Vault, caller: Caller) -> HealResult:
     )
 
 
-def _heal_pages_once(vault: Vault, caller: Caller) -> tuple[HealResult, list[ReplaceableRecords]]:
+def _heal_pages_once(
+    vault: Vault, caller: Caller, unmerged: list[str], *, prune: bool
+) -> tuple[HealResult, list[ReplaceableRecords]]:
     with lock(os.path.join(vault.locks_folder(), "heal.lock"), "briefings"):
         # Before looking: what git does from here on is for the next heal.
         stamp = change_marker.git_stamp(vault)
-        different, problems, sessions = _find_differences(vault, caller)
+        different, problems, sessions = _find_differences(
+            vault, caller, unmerged=unmerged, prune=prune
+        )
         paths = defaultdict[str, list[str]](list)
         for one in different:
             paths[_heal_page(vault, one)].append(one.path)
@@ -175,25 +206,31 @@ def _heal_pages_once(vault: Vault, caller: Caller) -> tuple[HealResult, list[Rep
 
 
 def _find_differences(
-    vault: Vault, caller: Caller
+    vault: Vault,
+    caller: Caller,
+    *,
+    check: bool = False,
+    prune: bool = False,
+    unmerged: Iterable[str] = (),
 ) -> tuple[list[PageDifference], tuple[Problem, ...], list[ReplaceableRecords]]:
     """The pages that differ, what could not be read, and the sessions to settle."""
 
-    def render(
+    def compare(
         now: IndexSession,
-    ) -> tuple[dict[str, bytes], list[str], list[str], list[ReplaceableRecords]]:
-        paths = list(now.snapshot.stamps)
-        pages = briefing_pages.render_pages(vault.root, now.catalogue, paths)
-        return pages, paths, now.catalogue.unreadable_paths(), find_replaceable(now)
+    ) -> tuple[list[PageDifference], list[str], list[ReplaceableRecords]]:
+        different = briefing_pages.find_differences(
+            vault.root, now.catalogue, now.snapshot.stamps,
+            check=check, prune=prune, unmerged=unmerged,
+        )  # fmt: skip
+        return different, now.catalogue.unreadable_paths(), find_replaceable(now)
 
-    pages, paths, unread, sessions = query_index(vault, caller.progress, render, words=False)
+    different, unread, sessions = query_index(vault, caller.progress, compare, words=False)
     message = "cannot be read, so its lines in the briefings stay as they were"
     problems = [
         Problem(path, message, "check its permissions")
         for path in unread
         if not is_among_briefings(path)
     ]
-    different = briefing_pages.compare_pages(vault.root, pages, paths)
     return different, (*problems, *(one.problem for one in different if one.problem)), sessions
 
 

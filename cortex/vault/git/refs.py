@@ -84,11 +84,26 @@ class RepositoryRefs(NamedTuple):
         packed = (ref.split("/", 3) for ref in self._iter_packed_refs())
         return any(parts[1:2] == ["remotes"] and parts[3:] == [name] for parts in packed)
 
+    def branch_names(self) -> frozenset[str]:
+        """The branches that there are, here or as last seen on a remote."""
+        refs = [*self._iter_loose_refs("refs/heads"), *self._iter_loose_refs("refs/remotes")]
+        if self.uses_reftable():
+            from cortex.vault.git import git_cli  # noqa: PLC0415  `subprocess` costs 5 ms
+
+            words = ["for-each-ref", "--format=%(refname)", "refs/heads", "refs/remotes"]
+            refs = os.fsdecode(git_cli.run(self.top, words)).split()
+        found = set()
+        for ref in (*refs, *self._iter_packed_refs()):
+            _, kind, *rest = ref.split("/", 3 if ref.startswith("refs/remotes/") else 2)
+            if kind in ("heads", "remotes") and rest[-1] != "HEAD":
+                found.add(rest[-1])
+        return frozenset(found)
+
     def renamed_branches(self) -> dict[str, str]:
         """Branches that got another name, from the logs that still tell of it."""
         found: dict[str, str] = {}
         folder = os.path.join(self.common_dir, "logs", "refs", "heads")
-        logs = map(_read_tail, islice(_iter_log_files(folder), _MAX_LOGS))
+        logs = map(_read_tail, islice(_iter_files(folder), _MAX_LOGS))
         for log in (*logs, self._read_head_logs()):
             for old, new in _BRANCH_RENAMED_RE.findall(log):
                 found[os.fsdecode(old)] = os.fsdecode(new)
@@ -114,6 +129,12 @@ class RepositoryRefs(NamedTuple):
     def _has_ref(self, ref: str) -> bool:
         return os.path.isfile(os.path.join(self.common_dir, ref)) or ref in self._iter_packed_refs()
 
+    def _iter_loose_refs(self, kind: str) -> Iterator[str]:
+        folder = os.path.join(self.common_dir, kind)
+        for path in _iter_files(folder):
+            if not path.endswith(".lock"):
+                yield os.path.relpath(path, self.common_dir).replace(os.sep, "/")
+
     def _iter_packed_refs(self) -> Iterator[str]:
         path = os.path.join(self.common_dir, "packed-refs")
         text = os.fsdecode(files.read_bounded(path, _MAX_PACKED_REFS_BYTES))
@@ -126,12 +147,12 @@ def _is_ref(ref: str) -> bool:
     return ref.startswith("refs/") and RepositoryRefs.is_branch_name(ref)
 
 
-def _iter_log_files(folder: str, depth: int = 0) -> Iterator[str]:
+def _iter_files(folder: str, depth: int = 0) -> Iterator[str]:
     for name in files.list_folder(folder):
         path = os.path.join(folder, name)
         if os.path.isdir(path):
             if depth < 6:
-                yield from _iter_log_files(path, depth + 1)
+                yield from _iter_files(path, depth + 1)
         else:
             yield path
 
