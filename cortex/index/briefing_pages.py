@@ -27,10 +27,10 @@ from cortex.core.model.layout import BRIEFINGS_FOLDER
 from cortex.core.model.problem import CortexError, NotFoundError, Problem, reason_of
 from cortex.core.text.strings import short_hash
 from cortex.index.catalogue import Catalogue
-from cortex.vault import files, settings
-from cortex.vault.git import checkout, default_branch, git_cli, objects, work_tree
-from cortex.vault.git.default_branch import PageBranch
+from cortex.vault import files, page_branch, settings
+from cortex.vault.git import checkout, git_cli, objects, work_tree
 from cortex.vault.layout import layout_of
+from cortex.vault.page_branch import PageBranch
 
 _HEADER_BYTES = 4096  # bytes that tell what a page is
 
@@ -78,7 +78,7 @@ def find_differences(
         return []
     folder = layout_of(root).path(BRIEFINGS_FOLDER)
     files.list_names(root, folder)
-    branch = default_branch.page_branch(root, check=check)
+    branch = page_branch.find_page_branch(root, check=check)
     if not branch.is_default and not branch.name and not unmerged:
         return []
     existing = _read_headers(root, [path for path in there if path.startswith(f"{folder}/")])
@@ -144,8 +144,8 @@ class _Pages:
         if repository is None:
             return {}
         project = settings.load(self.root).resolve_project(checkout.project_of(self.root))
-        known = default_branch.known_branches(repository)
-        shrinks = not check and default_branch.sees_all_branches(repository)
+        known = page_branch.known_branches(repository)
+        shrinks = not check and page_branch.sees_all_branches(repository)
         found: dict[BriefingPage, bytes | None] = {}
         for path, page in self.by_path.items():
             if page.kind != "branch" or page.project != project or page.name == branch.default:
@@ -164,7 +164,7 @@ class _Pages:
         wanted: dict[str, bytes | None] = {
             path: self._text(page) for path, page in pages.items() if branch.writes(page)
         }
-        before = default_branch.pages_at_merge_base(self.root, branch.default)
+        before = page_branch.pages_at_merge_base(self.root, branch.default)
         if before is None:
             return wanted
         shared = (path for path, (_, text) in self.existing.items() if _is_shared(text, branch))

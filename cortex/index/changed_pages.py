@@ -21,8 +21,8 @@ from cortex.core.model.note_status import MAX_NOTE_BYTES
 from cortex.core.model.problem import NotFoundError
 from cortex.index.note_summary import summarize_note
 from cortex.vault import files
-from cortex.vault.git.default_branch import page_branch
 from cortex.vault.layout import layout_of
+from cortex.vault.page_branch import find_page_branch
 
 # What lies elsewhere may be known to this clone alone, and then has no lines.
 _SHARED_FOLDERS = ("records", "sessions")
@@ -34,7 +34,7 @@ def update_pages(
     """Changed pages as (path, bytes now, bytes wanted). `before` has the changed notes with
     their earlier bytes. None when the pages alone do not tell: one is missing, edited, or full,
     so that a line that leaves would make room for another."""
-    layout, branch = layout_of(root), page_branch(root)
+    layout, branch = layout_of(root), find_page_branch(root)
     changes: dict[BriefingPage, dict[str, tuple[ItemLine | None, ItemLine | None]]] = {}
     for path, was in before.items():
         now = files.read(root, path)

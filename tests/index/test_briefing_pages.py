@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import shutil
 import subprocess
 from collections.abc import Callable
@@ -63,7 +62,9 @@ class Clone:
         return {str(path.relative_to(self.root / "briefings")): path.read_text() for path in files}
 
     def clone(self, name: str, *words: str) -> Clone:
-        self.git("clone", "-q", *words, self.git("remote", "get-url", "origin").strip(), f"../{name}")
+        self.git(
+            "clone", "-q", *words, self.git("remote", "get-url", "origin").strip(), f"../{name}"
+        )
         return Clone(self.root.parent / name)
 
 
@@ -105,9 +106,8 @@ def test_two_branches_with_a_decision_each_merge_by_plain_git(main: Clone) -> No
     main.git("pull", "-q")
     main.heal()
     made = main.pages()
-    assert {"Carts expire", "Pay by card", "Use SQLite"} <= {
-        title for title in re.findall(r"\|([^\]]+)\]\]", made["shop/decisions.md"])
-    }
+    for title in ("Carts expire", "Pay by card", "Use SQLite"):
+        assert title in made["shop/decisions.md"]
     shutil.rmtree(main.root / "briefings")
     shutil.rmtree(main.vault.cache_folder())
     main.heal()
@@ -259,7 +259,9 @@ def test_the_page_of_a_branch_that_is_gone_shrinks_to_a_line_and_is_pruned_on_ma
     assert "shop/cart.md" not in main.pages()
     assert main.heal().written == ()
     assert main.heal(check=True).stale == ()
-    assert doctor(main.vault, main.caller).problems[0].where == "briefings/shop/cart.md"  # uncommitted
+    assert (
+        doctor(main.vault, main.caller).problems[0].where == "briefings/shop/cart.md"
+    )  # uncommitted
 
 
 def test_a_clone_that_knows_one_branch_alone_takes_no_other_for_gone(main: Clone) -> None:

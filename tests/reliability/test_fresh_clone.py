@@ -76,16 +76,13 @@ class Clone:
         ).read_bytes()
 
     def merges_cleanly(self, caller: Caller) -> None:
-        """Two branches decide, and both edit one record and supersede; plain git merges them without a word."""
+        """Two clones decide on one branch, and both edit one record and supersede; plain git merges them without a word."""
         vault = Vault(str(self.root))
         record = next(self.root.glob("records/decision/base-two*.md"))
         for branch, old, new in (
             ("one", "tags: []", "tags: [one]"),
             ("two", "status: active", "status: superseded"),
         ):
-            self.git("checkout", "-q", "-b", branch, "start" if branch == "two" else "HEAD")
-            if branch == "one":
-                self.git("branch", "start")
             capture(
                 vault, caller, f"Decision: only on {branch}, because", project="app", branch="main"
             )
@@ -97,6 +94,9 @@ class Clone:
             heal(vault, caller)
             self.git("add", "-A", ".")
             self.git("commit", "-qm", branch)
+            if branch == "one":
+                self.git("branch", "-f", "one")
+                self.git("reset", "-q", "--hard", "HEAD~1")
         self.git("merge", "-q", "--no-edit", "one")
         assert self.git("ls-files", "-u") == ""
         assert "status: superseded" in record.read_text()
@@ -256,7 +256,8 @@ def test_a_configuration_that_another_git_is_writing_is_waited_for(clone) -> Non
 
 def test_a_linked_worktree_and_its_clone_are_one(clone, caller, tmp_path) -> None:
     """Made whole from the worktree, and the clone itself has nothing more to say; nothing in it names the worktree."""
-    clone.git("worktree", "add", "-q", "-b", "side", str(tmp_path / "linked"))
+    clone.git("checkout", "-q", "-b", "side")
+    clone.git("worktree", "add", "-q", str(tmp_path / "linked"), "main")
     linked = Clone(tmp_path / "linked")
     first = linked.cortex("status")
     assert (first.returncode, SAYS in first.stderr) == (0, True)
@@ -265,7 +266,7 @@ def test_a_linked_worktree_and_its_clone_are_one(clone, caller, tmp_path) -> Non
     assert str(linked.top).encode() not in clone.config()
     linked.merges_cleanly(caller)
     clone.git("worktree", "remove", "--force", str(linked.top))
-    clone.git("branch", "-q", "-D", "start", "one", "two")
+    clone.git("checkout", "-q", "-B", "main", "origin/main")
     clone.merges_cleanly(caller)
 
 

@@ -45,6 +45,7 @@ class Repo:
         drivers.register(self.vault.root)
         self.decide("base one", "base two", "base three")
         self.commit("base")
+        self.git("tag", "base")
         self.git("branch", "side")
 
     def git(self, *words: str, fails: bool = False) -> str:
@@ -96,15 +97,20 @@ class Repo:
         self.git("add", "-A")
         self.git("commit", "-qm", message)
 
+    def set_aside(self, name: str = "side") -> None:
+        """Make what was committed on main since the base another clone's, as the branch `name`:
+        only commits of the default branch hold pages that meet."""
+        self.git("branch", "-q", "-f", name)
+        self.git("reset", "-q", "--hard", "base")
+
     def diverge(self, commits: int = 1) -> None:
-        """Both branches add, change and supersede; `side` in several commits. Ends on main."""
-        self.git("checkout", "-q", "side")
+        """Two clones of main add, change and supersede; `side` in several commits. Ends on main."""
         for number in range(commits):
             self.decide(f"side {number}")
             self.commit(f"side {number}")
         self.edit("base two", "# base two", "# base two of side")
         self.commit("side edits")
-        self.git("checkout", "-q", "main")
+        self.set_aside()
         self.decide("main 0")
         self.edit("base one", "type: decision", "type: decision\nstatus: superseded")
         self.commit("main")
@@ -164,11 +170,13 @@ def rebase(repo: Repo) -> None:
 def rebase_of_many(repo: Repo) -> None:
     repo.git("checkout", "-q", "side")
     repo.git("rebase", "-q", "main")
+    repo.git("checkout", "-q", "-B", "main")
 
 
 def rebase_apply(repo: Repo) -> None:
     repo.git("checkout", "-q", "side")
     repo.git("rebase", "-q", "--apply", "main")
+    repo.git("checkout", "-q", "-B", "main")
 
 
 def pull(repo: Repo) -> None:
@@ -211,11 +219,13 @@ def autostash(repo: Repo) -> None:
 def criss_cross(repo: Repo) -> None:
     repo.git("branch", "main-before")
     merge(repo)
-    repo.git("checkout", "-q", "side")
+    repo.git("branch", "main-after")
+    repo.git("reset", "-q", "--hard", "side")
     repo.git("merge", "-q", "--no-edit", "main-before")
     repo.decide("side after")
     repo.commit("side after")
-    repo.git("checkout", "-q", "main")
+    repo.git("branch", "-q", "-f", "side")
+    repo.git("reset", "-q", "--hard", "main-after")
     repo.decide("main after")
     repo.commit("main after")
     merge(repo)
@@ -224,6 +234,7 @@ def criss_cross(repo: Repo) -> None:
 def checkout_merging(repo: Repo) -> None:
     repo.edit("base three", "# base three", "# base three, better")
     repo.git("checkout", "-q", "-m", "side")
+    repo.git("checkout", "-q", "-B", "main")
 
 
 def with_ours(repo: Repo) -> None:
@@ -248,12 +259,11 @@ def test_where_git_asks_the_driver_the_briefings_are_right_at_once(
 
 def one_side_only(repo: Repo) -> None:
     """Only `side` touches the briefings; main adds a record as a phone does, without them."""
-    repo.decide("from a phone", healed=False)
-    repo.commit("a phone")
-    repo.git("checkout", "-q", "side")
     repo.decide("side 0")
     repo.commit("side")
-    repo.git("checkout", "-q", "main")
+    repo.set_aside()
+    repo.decide("from a phone", healed=False)
+    repo.commit("a phone")
     merge(repo)
 
 
@@ -311,10 +321,9 @@ def test_where_git_does_not_ask_they_are_right_after_the_next_command(
 def test_an_octopus_never_asks_a_driver_and_still_nothing_is_blocked(repo, days, waits) -> None:
     """With a conflict before the last branch git takes all of it back. With one in the last it waits: healing ends that."""
     for name, day in zip(("one", "two"), days[1:], strict=True):
-        repo.git("checkout", "-q", "-b", name, "main")
         repo.decide(f"from {name}", day=day)
         repo.commit(name)
-    repo.git("checkout", "-q", "main")
+        repo.set_aside(name)
     repo.decide("here", day=days[0])
     repo.commit("here")
     before = repo.git("rev-parse", "HEAD"), repo.git("status", "--porcelain"), repo.briefings
@@ -355,19 +364,13 @@ def test_a_driver_whose_program_is_gone_stops_no_merge_and_the_page_is_healed(re
     assert repo.is_fresh()
 
 
-def page_that_one_side_emptied(repo: Repo) -> None:
-    """A branch's only record moved to another branch here, and there another one came: git stops, as it asks no driver."""
-    repo.decide("lonely", healed=False)
-    repo.edit("lonely", "branch: main", "branch: feat")
-    repo.commit("lonely")
-    repo.git("branch", "-f", "side")
-    repo.edit("lonely", "branch: feat", "branch: main")
-    repo.commit("moved")
-    repo.git("checkout", "-q", "side")
-    repo.decide("company", healed=False)
-    repo.edit("company", "branch: main", "branch: feat")
+def page_that_one_side_deleted(repo: Repo) -> None:
+    """By hand, and the other side changed it: git stops, as it asks no driver."""
+    repo.git("rm", "-q", "briefings/app/decisions.md")
+    repo.git("commit", "-qm", "gone")
+    repo.set_aside()
+    repo.decide("company")
     repo.commit("company")
-    repo.git("checkout", "-q", "main")
 
 
 @pytest.mark.parametrize(
@@ -380,10 +383,10 @@ def page_that_one_side_emptied(repo: Repo) -> None:
 def test_a_page_that_holds_up_a_merge_is_healed_by_the_next_command_and_git_goes_on_or_back(
     repo, command, operation, back
 ) -> None:
-    page_that_one_side_emptied(repo)
+    page_that_one_side_deleted(repo)
     before = repo.git("rev-parse", "HEAD"), repo.briefings
     repo.git(operation, "side", fails=True)
-    assert "briefings/app/feat.md" in repo.git("ls-files", "-u")
+    assert "briefings/app/decisions.md" in repo.git("ls-files", "-u")
     run_cortex(*command, cwd=repo.root)
     if back:
         repo.git(operation, "--abort")

@@ -17,8 +17,8 @@ from cortex.operations.share.duplicates import join_duplicate_ids
 from cortex.operations.share.heal import heal
 from cortex.operations.share.resolve_conflicts import recover_interrupted_merge, resolve_user_merge
 from cortex.operations.share.restore_lost import restore_lost
-from cortex.vault import files, settings, settings_text
-from cortex.vault.git import attributes, checkout, default_branch, drivers
+from cortex.vault import files, page_branch, settings, settings_text
+from cortex.vault.git import attributes, checkout, drivers
 from cortex.vault.layout import SETTINGS_FILE
 from cortex.vault.locate import Vault
 from cortex.vault.repair import fix
@@ -58,14 +58,14 @@ def _register_drivers(vault: Vault, _: Caller) -> Iterable[str]:
 
 def _declare_default_branch(vault: Vault, _: Caller) -> Iterable[str]:
     """Name the default branch in the settings, so that all clones have the same one."""
-    branch, may_differ = default_branch.undeclared_default(vault.root)
+    branch, may_differ = page_branch.undeclared_default(vault.root)
     if not branch or not may_differ:
         return
 
     def change(table: dict[str, Any]) -> None:
         table.setdefault("briefings", {})["branch"] = branch
 
-    lines = default_branch.settings_lines(branch)
+    lines = page_branch.settings_lines(branch)
     by_hand = f'write branch = "{branch}" below [briefings] yourself'
     if settings_text.edit(vault.root, change, lambda text: iter([text + lines]), by_hand):
         yield f"{SETTINGS_FILE} says that shared pages are written on {branch}"

@@ -15,9 +15,9 @@ from cortex.core.text.shell_command import cortex_command
 from cortex.core.text.strings import slugify
 from cortex.operations.care import obsidian_settings
 from cortex.operations.projects.project_file import write_project_file
-from cortex.vault import files, layout
+from cortex.vault import files, layout, page_branch
 from cortex.vault.agent_settings import list_agent_settings
-from cortex.vault.git import attributes, checkout, default_branch, drivers, git_cli
+from cortex.vault.git import attributes, checkout, drivers, git_cli
 from cortex.vault.locate import default_vault_file, real_folder
 from cortex.vault.state import store
 from cortex.vault.templates import read_template
@@ -155,9 +155,9 @@ def _add_files(root: str, folder: str) -> tuple[str, ...]:
             text = read_template(source).replace("{{name}}", slugify(os.path.basename(root)))
             if folder and name == layout.SETTINGS_FILE:
                 text += f"\n[layout]\nfolder = {json.dumps(folder, ensure_ascii=False)}\n"
-            branch = default_branch.undeclared_default(root)[0]
+            branch = page_branch.undeclared_default(root)[0]
             if branch and name == layout.SETTINGS_FILE:
-                text += default_branch.settings_lines(branch)
+                text += page_branch.settings_lines(branch)
             data = text.encode()
             if name == ".gitattributes":
                 if is_adopted:  # git merges people's notes there as it always did

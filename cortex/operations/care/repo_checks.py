@@ -13,11 +13,10 @@ from cortex.core.redact.secrets import redact
 from cortex.core.text.shell_command import shell_quote
 from cortex.operations.share import people_notes
 from cortex.operations.share.resolve_conflicts import read_work_tree_file, same_text
-from cortex.vault import publish_check, settings
+from cortex.vault import page_branch, publish_check, settings
 from cortex.vault.git import (
     checkout,
     commit,
-    default_branch,
     drivers,
     git_cli,
     git_locks,
@@ -109,7 +108,7 @@ def _uncommitted_briefings(root: str) -> list[Problem]:
 
 def _undeclared_default_branch(root: str) -> list[Problem]:
     """Settings that leave it to each clone to guess on which branch shared pages are written."""
-    default, may_differ = default_branch.undeclared_default(root)
+    default, may_differ = page_branch.undeclared_default(root)
     if not may_differ:
         return []
     message = "does not name the branch on which shared pages are written"

@@ -25,8 +25,8 @@ from cortex.index.refresh import IndexSession, query_index
 from cortex.operations.capture.reread_minutes import reread_minutes
 from cortex.operations.distill.settle import ReplaceableRecords, find_replaceable, settle_sessions
 from cortex.operations.share.restore_lost import restore_lost
-from cortex.vault import files, settings
-from cortex.vault.git import change_marker, checkout, default_branch, git_cli, objects
+from cortex.vault import files, page_branch, settings
+from cortex.vault.git import change_marker, checkout, git_cli, objects
 from cortex.vault.locate import Vault
 from cortex.vault.lock import lock
 
@@ -161,7 +161,7 @@ def try_restore_lost(vault: Vault, caller: Caller) -> list[Problem]:
 
 def _check_prunable(vault: Vault) -> None:
     """Raise `InvalidInputError` but on the default branch, whose pages nobody else removes."""
-    branch = default_branch.page_branch(vault.root)
+    branch = page_branch.find_page_branch(vault.root)
     if not branch.is_default:
         here = f"this is {branch.name}" if branch.name else "no branch is checked out"
         hint = f"git switch {shell_quote(branch.default)} && cortex heal --prune-pages"

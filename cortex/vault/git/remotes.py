@@ -6,7 +6,8 @@ import re
 from typing import NamedTuple
 
 from cortex.core.model.problem import CortexError, NotFoundError
-from cortex.vault.git import checkout, default_branch, git_cli, git_locks
+from cortex.vault import page_branch
+from cortex.vault.git import checkout, git_cli, git_locks
 
 _NO_SUCH_REF_RE = re.compile(r"couldn't find remote ref|no such ref", re.IGNORECASE)
 # Somebody else pushed first, or is pushing this very moment.
@@ -84,7 +85,7 @@ def fetch(root: str, up: Upstream) -> str:
     ran = git_locks.retry_while_locked(root, lambda: git_cli.run_remote(root, words))
     if not ran.code:
         theirs = git_cli.resolve_commit(root, "FETCH_HEAD")
-        if default := default_branch.fetched_with(root, up.branch):
+        if default := page_branch.fetched_with(root, up.branch):
             refs = f"+refs/heads/{default}:refs/remotes/{up.remote}/{default}"
             words = ["fetch", "--no-write-fetch-head", "--end-of-options", up.remote, refs]
             git_cli.run_remote(root, words)  # a remote may have no such branch

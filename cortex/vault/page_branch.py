@@ -32,7 +32,7 @@ class PageBranch(NamedTuple):
         return self.is_default or is_own
 
 
-def page_branch(root: str, *, check: bool = False) -> PageBranch:
+def find_page_branch(root: str, *, check: bool = False) -> PageBranch:
     """The branch that is checked out, or that a rebase will come back to. With `check`, which
     writes nothing, a detached HEAD at the end of the default branch stands for it."""
     repository = checkout.find_repository(root)
