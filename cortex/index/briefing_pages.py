@@ -137,24 +137,25 @@ class _Pages:
         return wanted
 
     def gone_pages(self, branch: PageBranch, *, check: bool) -> dict[BriefingPage, bytes | None]:
-        """The pages of this repository's branches that are gone: with the one line that is left of
-        them, or None where there is no file, and none is made. What has shrunk stays so in every
-        clone, whatever branches that one still has."""
+        """The pages of branches that are gone: with the one line that is left of them, or None
+        where there is no file, and none is made. What has shrunk stays so in every clone, whatever
+        branches that one still has. Only of this repository's branches it is known."""
+        pages = {page for page in self.lines if page.kind == "branch"}
+        pages = {page for page in pages if page.name not in (branch.name, branch.default)}
+        found: dict[BriefingPage, bytes | None] = {
+            page: self._gone_text(page) for page in pages if self._has_shrunk(page)
+        }
         repository = checkout.find_repository(self.root)
-        if repository is None:
-            return {}
+        if repository is None or not pages:
+            return found
         project = settings.load(self.root).resolve_project(checkout.project_of(self.root))
         known = page_branch.known_branches(repository)
         shrinks = not check and page_branch.sees_all_branches(repository)
-        found: dict[BriefingPage, bytes | None] = {}
-        for path, page in self.by_path.items():
-            if page.kind != "branch" or page.project != project or page.name == branch.default:
-                continue
-            is_unknown = page.name not in known
-            if self._has_shrunk(page) or (is_unknown and shrinks and path in self.existing):
-                found[page] = self._gone_text(page)
-            elif is_unknown and path not in self.existing:
-                found[page] = None
+        for page in pages - found.keys():
+            if page.project == project and page.name not in known:
+                is_there = self._path(page) in self.existing
+                if shrinks or not is_there:
+                    found[page] = self._gone_text(page) if is_there else None
         return found
 
     def pages_of_branch(self, branch: PageBranch) -> dict[str, bytes | None]:

@@ -255,6 +255,9 @@ def test_the_page_of_a_branch_that_is_gone_shrinks_to_a_line_and_is_pruned_on_ma
     other.git("pull", "-q")  # it has last seen the branch on the remote
     assert other.heal() == main.heal()
     assert other.pages() == gone
+    shutil.copytree(main.root, main.root.parent / "copy", ignore=shutil.ignore_patterns(".git"))
+    copy = Clone(main.root.parent / "copy")
+    assert copy.heal(check=True).stale == copy.heal().written == ()
     main.heal(prune_pages=True)
     assert "shop/cart.md" not in main.pages()
     assert main.heal().written == ()

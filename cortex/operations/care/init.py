@@ -155,8 +155,7 @@ def _add_files(root: str, folder: str) -> tuple[str, ...]:
             text = read_template(source).replace("{{name}}", slugify(os.path.basename(root)))
             if folder and name == layout.SETTINGS_FILE:
                 text += f"\n[layout]\nfolder = {json.dumps(folder, ensure_ascii=False)}\n"
-            branch = page_branch.undeclared_default(root)[0]
-            if branch and name == layout.SETTINGS_FILE:
+            if name == layout.SETTINGS_FILE and (branch := page_branch.undeclared_default(root)[0]):
                 text += page_branch.settings_lines(branch)
             data = text.encode()
             if name == ".gitattributes":
