@@ -92,7 +92,7 @@ READING_VERBS = frozenset({
     "actions", "brief", "doctor", "entities", "graph", "history", "meetings", "plan", "recall", "remind",
     "schema", "search", "show", "status", "timeline", "topic",
 })  # fmt: skip
-DESTRUCTIVE_VERBS = frozenset({"delete", "prune"})
+DESTRUCTIVE_VERBS = frozenset({"delete"})
 OPEN_VERBS = frozenset({"distill", "embed", "sync"})
 # Verbs before which a fresh clone is not given its merge drivers: they look at the repository, or
 # change its drivers themselves.

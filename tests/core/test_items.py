@@ -61,13 +61,14 @@ def test_what_was_superseded_stands_in_the_archive_alone() -> None:
     ]
 
 
+@pytest.mark.parametrize("status", ["deleted", "pruned"])
 @pytest.mark.parametrize("type_", ["decision", "rejection", "action", "plan", "gotcha", "session"])
-def test_what_was_deleted_stands_on_no_page(type_) -> None:
+def test_what_was_deleted_or_pruned_stands_on_no_page(type_, status) -> None:
     text = note(
         id="a",
         type=type_,
         title="A",
-        status="deleted",
+        status=status,
         project="app",
         branch="main",
         created="2026-11-20",
@@ -75,7 +76,7 @@ def test_what_was_deleted_stands_on_no_page(type_) -> None:
     )
     assert lines("a.md", text) == []
     assert summarize_note("a.md", text.encode(), 0).tier == 1
-    assert lines("a.md", text.replace("deleted", "active")) != []
+    assert lines("a.md", text.replace(status, "active")) != []
 
 
 def test_a_renamed_record_is_linked_by_its_path() -> None:

@@ -211,7 +211,13 @@ def test_fields_that_a_hand_added_stay_where_they_are() -> None:
 
 @pytest.mark.parametrize(
     ("status", "after"),
-    [("archived", ""), ("deleted", ""), ("superseded", "superseded"), ("done", "done")],
+    [
+        ("archived", ""),
+        ("pruned", ""),
+        ("deleted", ""),
+        ("superseded", "superseded"),
+        ("done", "done"),
+    ],
 )
 def test_what_was_put_away_comes_back_when_it_is_said_again_and_what_was_superseded_does_not(
     status: str, after: str

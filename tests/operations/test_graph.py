@@ -353,7 +353,7 @@ def test_a_mermaid_flowchart_has_no_mark_in_a_label_that_mermaid_would_read(note
 def test_who_mentions_a_thing(vault_from, cortex) -> None:
     vault_from(
         "=== one.md\nIn `src/app.py` and with @anna.\n=== two.md\nText\n\nIn lib/src/app.py, `useThing()`.\n"
-        "=== three.md\n---\nstatus: deleted\n---\nIn `src/app.py`\n=== four.md\nIn myapp.py and `usething()`\n"
+        "=== three.md\n---\nstatus: deleted\n---\nIn `src/app.py`\n=== five.md\n---\nstatus: pruned\n---\nIn `src/app.py`\n=== four.md\nIn myapp.py and `usething()`\n"
     )
     found = answer(cortex, "entities", "APP.py")
     assert [(one["path"], one["line"]) for one in found["hits"]] == [

@@ -176,6 +176,7 @@ def test_a_preview_is_text_without_marks(vault_from, caller, text, says) -> None
         ({"branch": "feat/x"}, True),
         ({"status": "archived"}, False),
         ({"status": "deleted"}, False),
+        ({"status": "pruned"}, False),
         ({"status": "superseded"}, False),
         ({"type": "session"}, False),
         ({"type": "action", "status": "open"}, True),

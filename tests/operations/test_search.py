@@ -250,27 +250,29 @@ ASIDE = (
     + record("old-bbbbbb", "superseded", "zebra crossing zebra")
     + record("gone-cccccc", "deleted", "zebra crossing giraffe")
     + record("kept-dddddd", "archived", "zebra crossing lane")
+    + record("long-eeeeee", "pruned", "zebra crossing giraffe")
 )
 
 
 @pytest.mark.parametrize(
     ("query", "options", "expected", "aside"),
     [
-        ("zebra crossing", {}, ["holds-aaaaaa", "kept-dddddd"], 2),
+        ("zebra crossing", {}, ["holds-aaaaaa", "kept-dddddd"], 3),
         (
             "zebra crossing",
             {"all": True},
-            ["holds-aaaaaa", "old-bbbbbb", "gone-cccccc", "kept-dddddd"],
+            ["holds-aaaaaa", "old-bbbbbb", "gone-cccccc", "kept-dddddd", "long-eeeeee"],
             0,
         ),
         ("status:superseded", {}, ["old-bbbbbb"], 0),
         ("zebra status:deleted,archived", {}, ["gone-cccccc", "kept-dddddd"], 0),
-        ("zebra -status:archived", {}, ["holds-aaaaaa"], 2),
-        ("type:decision", {}, ["holds-aaaaaa", "kept-dddddd"], 2),
+        ("status:pruned", {}, ["long-eeeeee"], 0),
+        ("zebra -status:archived", {}, ["holds-aaaaaa"], 3),
+        ("type:decision", {}, ["holds-aaaaaa", "kept-dddddd"], 3),
         (
             "type:decision",
             {"all": True},
-            ["holds-aaaaaa", "gone-cccccc", "kept-dddddd", "old-bbbbbb"],
+            ["holds-aaaaaa", "gone-cccccc", "kept-dddddd", "long-eeeeee", "old-bbbbbb"],
             0,
         ),
         (
@@ -280,7 +282,7 @@ ASIDE = (
             0,
         ),  # the number leaves them out, and --all would show no more
         ("zebra", {"number": 2}, ["holds-aaaaaa", "kept-dddddd"], 1),
-        ("giraffe", {}, [], 1),
+        ("giraffe", {}, [], 2),
     ],
 )
 def test_superseded_and_deleted_leave_the_answer_and_are_counted(
@@ -293,18 +295,20 @@ def test_superseded_and_deleted_leave_the_answer_and_are_counted(
 def test_what_dropped_out_is_told_with_the_command_that_shows_it(vault_from, cortex) -> None:
     vault_from(ASIDE)
     assert cortex("search", "zebra", "crossing").stdout.endswith(
-        "\n\n2 superseded or deleted notes left out: cortex search --all zebra crossing\n"
+        "\n\n3 superseded, pruned or deleted notes left out: cortex search --all zebra crossing\n"
     )
     none = cortex("search", '"crossing giraffe"')
     assert (none.returncode, none.stdout.splitlines()[1:]) == (
         1,
-        ["  1 superseded or deleted note left out: cortex search --all '\"crossing giraffe\"'"],
+        [
+            "  2 superseded, pruned or deleted notes left out: cortex search --all '\"crossing giraffe\"'"
+        ],
     )
     shown = cortex("search", "--all", '"crossing giraffe"')
     assert "gone-cccccc" in shown.stdout
     answer = json.loads(cortex("search", "zebra", "--json").stdout)
     assert (answer["set_aside"], [hit["vault"] for hit in answer["hits"]]) == (
-        2,
+        3,
         ["project", "project"],
     )
     assert "status: deleted" in cortex("show", "gone-cccccc").stdout

@@ -178,7 +178,7 @@ def test_set_aside_is_counted_in_both(vault, own, caller) -> None:
     record(own, "mine-bbbbbb", "zebra", status="superseded")
     answer = search(vault, caller, "zebra")
     assert (answer.hits, answer.set_aside) == ((), 2)
-    assert "2 superseded or deleted notes" in answer.hint
+    assert "2 superseded, pruned or deleted notes" in answer.hint
     assert len(found(vault, caller, "zebra", all=True)) == 2
 
 

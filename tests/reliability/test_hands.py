@@ -52,7 +52,7 @@ LINK = re.compile(r"\[\[([^\]|#]+)[^\]]*\]\]")
 # What verbs mean to change, beside times. A text is only ever replaced by `save`, and stays in an event then.
 FIELDS = {
     "status", "updated", "relations", "supersedes", "superseded_by", "tags", "title", "priority", "confidence", "provenance", "type", "branch",
-    "created", "pinned", "aliases", "contradicts", "refines", "derived_from", "references", "relates_to", "follows", "exemplifies", "source_of", "done_at", "status_before", *(f"{word}_{end}" for word in ("superseded", "archived", "deleted") for end in ("at", "because", "by")),
+    "created", "pinned", "aliases", "contradicts", "refines", "derived_from", "references", "relates_to", "follows", "exemplifies", "source_of", "done_at", "status_before", *(f"{word}_{end}" for word in ("superseded", "archived", "pruned", "deleted") for end in ("at", "because", "by")),
 }  # fmt: skip
 
 

@@ -20,7 +20,7 @@ from cortex.core.markdown.blocks import Task
 from cortex.core.markdown.bound import structured_part
 from cortex.core.model.generated_text import outcome_of
 from cortex.core.model.layout import BRIEFINGS_FOLDER, Layout
-from cortex.core.model.note_status import DONE_STATUSES, SET_ASIDE_STATUSES
+from cortex.core.model.note_status import DONE_STATUSES, SET_ASIDE_STATUSES, WITHDRAWN_STATUSES
 from cortex.core.text.agent_escape import escape_for_agent
 from cortex.core.text.strings import RESERVED_STEMS, one_line, short_hash, shorten, slugify
 
@@ -71,10 +71,10 @@ class ItemSource(NamedTuple):
 
 
 def item_lines_of(note: ItemSource) -> Iterator[tuple[BriefingPage, ItemLine]]:
-    """The lines of a note, each with the page that it stands on. A deleted one has none: not even
-    the archive, which tells what once held, goes on with what somebody took back. Nor has a
-    personal one, since pages are committed for all."""
-    if note.status == "deleted" or note.is_personal:
+    """The lines of a note, each with the page that it stands on. A deleted or pruned one has none:
+    not even the archive, which tells what once held, goes on with what somebody took back. Nor has
+    a personal one, since pages are committed for all."""
+    if note.status in WITHDRAWN_STATUSES or note.is_personal:
         return
     is_aside = note.status in SET_ASIDE_STATUSES
     is_session = note.type == "session"

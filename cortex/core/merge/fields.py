@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import NamedTuple, TypeVar
 
+from cortex.core.model.note_status import PRUNED
 from cortex.core.notes import yaml_subset
 from cortex.core.notes.invalid_yaml import is_invalid_yaml
 from cortex.core.notes.yaml_lines import TAIL_KEY, FieldText, split_lines
@@ -28,8 +29,8 @@ _REQUIRED_KEYS = ("type", "title")
 # What verbs write beside a status (`edit.set_inactive_status`): if both sides changed the status,
 # these come from the side whose status stands.
 _KEYS_OF_STATUS = (
-    "status_before", "archived_at", "archived_because", "deleted_at", "superseded_by",
-    "superseded_at", "superseded_because", "done_at",
+    "status_before", "archived_at", "archived_because", "deleted_at", "pruned_at",
+    "superseded_by", "superseded_at", "superseded_because", "done_at",
 )  # fmt: skip
 # As `record.compose_record` writes them; its module would cost the driver an import. A test
 # compares the two.
@@ -243,6 +244,9 @@ def _merge_field(
         return _take_if_valid(of, newer, older, ledger)
     if newer == base or of.is_equal(newer, base):
         return _take_if_valid(of, older, newer, ledger)
+    if path == "status" and (said := _only_pruned(newer, older)):
+        ledger.decisions.append(f"status: left out {_quote_value(of.display_text(said))}")
+        return older if said == newer else newer
     if newer is None or older is None:
         changed = newer if older is None else older
         assert changed is not None
@@ -251,18 +255,24 @@ def _merge_field(
             why = "one side changed it, the other removed it"
             ledger.decisions.append(f"{path}: kept {kept}: {why}")
         return _take_if_valid(of, changed, None, ledger)
-    if of.is_equal(newer, older):
-        return max(newer, older)
-    return _merge_both_changed(of, newer, older, ledger)
+    is_equal = of.is_equal(newer, older)
+    return max(newer, older) if is_equal else _merge_both_changed(of, newer, older, ledger)
 
 
 def _status_winner(base: FieldTexts, newer: FieldTexts, older: FieldTexts, ledger: MergeLog) -> str:
     """The side whose status stands where both sides changed it differently; empty elsewhere."""
     texts = [block["status"].text if "status" in block else None for block in (base, newer, older)]
-    if len(set(texts)) < 3 or None in texts[1:]:
+    if len(set(texts)) < 3 or (None in texts[1:] and not _only_pruned(texts[1], texts[2])):
         return ""
     stands = _merge_field("status", *texts, ledger=MergeLog(ledger.precedence))
     return "newer" if stands == texts[1] else "older" if stands == texts[2] else ""
+
+
+def _only_pruned(one: str | None, other: str | None) -> str:
+    """The status `pruned`, if only one side says it: nobody looked at that record, so whatever else
+    the other side did to its status stands."""
+    pruned = [text for text in (one, other) if text and text.partition(":")[2].strip() == PRUNED]
+    return pruned[0] if len(pruned) == 1 else ""
 
 
 def _take_side(

@@ -1,14 +1,17 @@
 """Statuses and tiers of notes, limits and marks of search. Imported on hot paths."""
 
 TIER_CURRENT = 0
-TIER_SET_ASIDE = 1  # superseded, archived or deleted
+TIER_SET_ASIDE = 1  # superseded, archived, pruned or deleted
 TIER_TRAIL = 2  # events and briefings: what records came from, and what is made of them
 
 TEMPLATE = "template"  # status of a note that a template of Obsidian is: no note of its own
 
-SET_ASIDE_STATUSES = ("superseded", "archived", "deleted")  # statuses of what is set aside
+PRUNED = "pruned"  # archived for long, and hidden by `prune`
+WITHDRAWN_STATUSES = (PRUNED, "deleted")  # on no page, not even that of the archive
+# Statuses of what is set aside.
+SET_ASIDE_STATUSES = ("superseded", "archived", *WITHDRAWN_STATUSES)
 DONE_STATUSES = ("done", "closed", "cancelled")  # of an action that needs nothing more
-HIDDEN_STATUSES = ("superseded", "deleted")  # shown only to those who ask for them
+HIDDEN_STATUSES = ("superseded", *WITHDRAWN_STATUSES)  # shown only to those who ask for them
 
 MAX_NOTE_BYTES = 1024 * 1024  # of a note that are read; the rest is not searched, and that is said
 

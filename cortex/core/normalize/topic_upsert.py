@@ -65,12 +65,13 @@ def upsert_record(
     if event.id in before:
         return UpsertResult(data, None, changed=False)
     wins = event.id > latest_event_id(before)
-    # Saving restores an archived or deleted topic. A superseded one stays so, since its replacement
-    # is current, unless that is superseded now. An event older than the change restores nothing.
+    # Saving restores an archived, pruned or deleted topic. A superseded one stays so, since its
+    # replacement is current, unless that is superseded now. An event older than the change restores
+    # nothing.
     back = (
         wins
         and note.get("status").lower()
-        in (SET_ASIDE_STATUSES if instead else ("archived", "deleted"))
+        in {*SET_ASIDE_STATUSES} - (set() if instead else {"superseded"})
         and event.at >= note.updated
     )
     if back:

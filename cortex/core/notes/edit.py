@@ -19,6 +19,7 @@ from cortex.core.notes.note import Note
 _FIELDS_OF_STATUS = {
     "archived": ("promoted_to", "archived_at", "archived_because"),
     "deleted": ("deleted_at",),
+    "pruned": ("pruned_at",),
     "superseded": ("superseded_by", "superseded_at", "superseded_because"),
 }
 _STATUS_BEFORE = "status_before"
@@ -145,7 +146,7 @@ def without_supersedes(note: Note, old: str) -> Note:
 
 
 def set_inactive_status(note: Note, status: str, details: Mapping[str, str]) -> Note:
-    """The note as superseded, archived or deleted, with `details` as fields. If it was set aside
+    """The note with a status that sets it aside, and `details` as fields. If it was set aside
     already, `status_before` keeps that too: `archived, open`, the latest first."""
     now, before = note.get("status"), note.get(_STATUS_BEFORE)
     if now.lower() not in SET_ASIDE_STATUSES:

@@ -20,7 +20,7 @@ CENTRAL_SHARE = 0.5  # what more of the vault's links point to is kept: seed 003
 YOUNG_DAYS = 3  # days in which nothing is archived: seed 003
 _TOLERANCE = 1e-9  # what sums of decimal fractions are apart when they are the same
 SMALL_VAULT_RECORDS = 40  # records below which a pass takes a quarter of them at the most
-PRUNE_AFTER_DAYS = 90  # days in the archive before a record may be deleted: seeds 000 and 003
+PRUNE_AFTER_DAYS = 90  # days in the archive before a record may be pruned: seeds 000 and 003
 
 _CENTRAL = "central: it is among the notes that most others point to"
 # They have a state of their own (open, done), or are what others come from.

@@ -36,7 +36,7 @@ _IS_NEGATIVE: dict[str, Callable[[Any], object]] = {
     "merge": lambda answer: not answer.clean,
     "normalize": lambda answer: answer.failed or answer.problems,
     "project": lambda answer: not getattr(answer, "projects", True),
-    "prune": lambda answer: answer.confirm or (answer.done and answer.kept),
+    "prune": lambda answer: answer.confirm,
     "restore": lambda answer: any(one.outcome == "refused" for one in answer.hits),
     "session": lambda answer: (
         getattr(answer, "outcome", "") == "captured" or not getattr(answer, "hits", True)

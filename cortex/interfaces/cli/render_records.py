@@ -19,8 +19,6 @@ from cortex.interfaces.cli.text import (
 )
 from cortex.interfaces.escape_terminal import escape
 
-_MAX_KEPT = 10
-
 
 def edit(answer: Any) -> Iterable[str]:
     yield f"edited: {path(answer.file)}" if answer.opened else escape(answer.file)
@@ -105,13 +103,12 @@ def prune(answer: Any) -> Iterable[str]:
     hits = answer.hits
     yield from _judged_note_lines(hits)
     if hits:
-        yield f"{format_count(len(hits), 'record')} {'deleted' if answer.done else 'to delete'}"
-    elif not answer.kept:
+        yield f"{format_count(len(hits), 'record')} {'pruned' if answer.done else 'to prune'}"
+    else:
         yield "nothing has been archived for 90 days"
     yield from hint_lines(answer)
     if remaining := answer.total - len(hits):
         yield f"{yellow(f'{remaining:,} more')}: run the command again"
-    yield from problem_lines(answer.kept, _MAX_KEPT)
     yield from problem_lines(answer.problems, MAX_PROBLEMS)
 
 

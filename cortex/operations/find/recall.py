@@ -48,7 +48,8 @@ WORD_WEIGHT, RANK_WEIGHT = 0.7, 0.3
 _WORD_CANDIDATES = 50  # found by words before the ranks are looked at
 _SCOPE_RE = re.compile(r"(?:project|area|meetings|recent|open|(?:area|meeting):\S+)?")
 _SET_ASIDE_DATE_RE = re.compile(
-    r"^(?:superseded|archived|deleted)_at:[ \t]+[\"']?(\d{4}-\d{2}-\d{2}[^\s\"']*)", re.MULTILINE
+    r"^(?:superseded|archived|pruned|deleted)_at:[ \t]+[\"']?(\d{4}-\d{2}-\d{2}[^\s\"']*)",
+    re.MULTILINE,
 )
 _DAY_SECONDS = 86_400
 _HEAD_BYTES = 64 * 1024  # bytes of a note that hold its frontmatter

@@ -35,7 +35,7 @@ MAX_HITS = 1000
 EVERY_NOTE = "*"
 Whose = Literal["", "project", "personal", "both"]
 _CANDIDATES = 200  # notes that are ranked, among which events are compared with their records
-_STATUSES = ("active", "open", "done", "archived", "superseded", "deleted")
+_STATUSES = ("active", "open", "done", "archived", "superseded", "pruned", "deleted")
 _SET_ASIDE_GROUP, _LAST_GROUP = 1, 2
 _CALLED_GROUPS = 3  # before all others: called so by title, file name, alias
 _LEAST_WORD_LIKENESS = 0.75  # of a mistyped word to one of a title, as difflib has it
@@ -52,7 +52,9 @@ class SearchResult(NamedTuple):
     total: int  # that were found; with words at least, as the index stops where it has enough
     problems: tuple[Problem, ...]
     hint: str = ""  # what to ask next: when there is no hit, or some were set aside
-    set_aside: int = 0  # superseded and deleted notes that would be among the hits with --all
+    set_aside: int = (
+        0  # superseded, pruned and deleted notes that would be among the hits with --all
+    )
     personal: str = ""  # the root of the person's own vault when it was searched
     # Words of the query that no note holds -> what was searched for in their place.
     corrected: dict[str, str] = {}  # noqa: RUF012  nothing changes it
@@ -77,7 +79,7 @@ class _SearchRequest(NamedTuple):
     query: Query
     text: str  # the query as it was written
     limit: int
-    every: bool  # superseded and deleted notes too
+    every: bool  # superseded, pruned and deleted notes too
     fusion: Fusion
     similar_to: str  # a note, or empty
     explain: bool
@@ -90,7 +92,7 @@ class _Ranked(NamedTuple):
     total: int  # how many were found
     terms: dict[str, float] = {}  # noqa: RUF012  that were looked for, with what each weighs
     corrected: dict[str, tuple[str, ...]] = {}  # noqa: RUF012  words -> terms in their place
-    dropped_count: int = 0  # of the best, superseded or deleted ones
+    dropped_count: int = 0  # of the best, superseded, pruned or deleted ones
     problems: Sequence[Problem] = ()  # why meaning was not asked
 
 
@@ -131,8 +133,8 @@ def search(
     that lacks one comes behind those that hold all; a question is answered by the notes that say
     most of it, and by meaning, where notes have vectors (cortex embed). A word that no note holds
     is corrected, and the answer says so. Of an event, its record and its session the best is shown,
-    the others are named beneath. Archived records come last; superseded and deleted ones are left
-    out and counted. Beside words: "a phrase", pre*, ~like, -not, and filters, which are type: tag:
+    the others are named beneath. Archived records come last; superseded, pruned and deleted ones
+    are only counted. Beside words: "a phrase", pre*, ~like, -not, and filters, which are type: tag:
     project: branch: status: scope: topic: session: path: after: before: (a date, or 7d, 2w, 3m).
     Your own vault (cortex init --default) is searched too; one that --vault names is alone.
 
@@ -145,7 +147,7 @@ def search(
     after: only what was changed since then
     before: only what was changed before
     number: how many hits at the most
-    all: superseded and deleted notes too; a status: filter brings them as well
+    all: superseded, pruned and deleted notes too; a status: filter brings them as well
     whose: project, personal or both vaults, whatever way the vault was found
     words_only: by words alone, though there are vectors
     similar_to: notes that mean the same as this one, instead of a query
@@ -182,7 +184,7 @@ def _build_result(
     for part in parts:
         ids = [one.row.id for of_part, one in ranked if of_part is part]
         access_log.append(part.vault, caller, "search", ids)
-    hint = f"{dropped} superseded or deleted {'note' if dropped == 1 else 'notes'} left out"
+    hint = f"{dropped} superseded, pruned or deleted {'note' if dropped == 1 else 'notes'} left out"
     hint = f"{hint}: {_search_all_command(query)}" if dropped else ""
     if not (dropped or hits):
         hint = _next_query_hint(parts, caller, asked, terms)
@@ -288,7 +290,7 @@ def _search_vaults(
 
 
 def _search_all_command(query: str) -> str:
-    """The command that asks the same of superseded and deleted notes too."""
+    """The command that asks the same of superseded, pruned and deleted notes too."""
     if len(query) > _MAX_COMMAND_QUERY_CHARS:
         return "cortex search --all …"
     words = query.split()
@@ -370,7 +372,7 @@ def _merge_hits(
 
 
 def _find_best(vault: Vault, now: IndexSession, asked: _SearchRequest) -> _Ranked:
-    """The best notes, without superseded and deleted ones unless they are asked for."""
+    """The best notes, without superseded, pruned and deleted ones unless they are asked for."""
     limit = asked.limit
     if asked.similar_to:
         ranked = _rank_similar(vault, now, asked)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from cortex.core.model.caller import Caller
+from cortex.core.model.note_status import HIDDEN_STATUSES
 from cortex.core.model.parameters import NoteQuery
 from cortex.core.model.problem import InvalidInputError
 from cortex.core.notes.edit import set_inactive_status
@@ -103,6 +104,6 @@ def find_replacement(now: IndexSession, row: NoteRow) -> tuple[str, NoteRow | No
     ways = ((target, number) for kind, target, number, _ in edges if kind == "superseded_by")
     said, number = next(ways, ("", None))
     by = now.catalogue.rows_by_number([number]).get(number) if number else None
-    if by is None or by.number == row.number or by.status in ("superseded", "deleted"):
+    if by is None or by.number == row.number or by.status in HIDDEN_STATUSES:
         return said, by, ""
     return said, by, command_name(by) if is_editable(by) else ""

@@ -13,6 +13,7 @@ from cortex.core.model.note_status import (
     SET_ASIDE_STATUSES,
     TIER_CURRENT,
     TIER_SET_ASIDE,
+    WITHDRAWN_STATUSES,
     decode_text,
 )
 from cortex.core.model.parameters import Between, NoteName
@@ -312,7 +313,7 @@ def _merge_records(
 
 
 def _load_source(vault: Vault, row: NoteRow) -> _MergeSource:
-    if row.status == "deleted":
+    if row.status in WITHDRAWN_STATUSES:
         raise _set_aside_error(row)
     note = read_strict(files.read(vault.root, row.path), row.path)
     tags = tuple(tag for tag in (one.lstrip("#") for one in note.get_list("tags")) if is_tag(tag))

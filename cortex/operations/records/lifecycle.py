@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import Annotated, NamedTuple
 
 from cortex.core.model.caller import Caller
@@ -15,7 +14,11 @@ from cortex.core.ranking import archive_rules as rules
 from cortex.index.catalogue import NoteRow
 from cortex.operations.find.ensure_fresh import query_fresh
 from cortex.operations.find.hits import Hit, build_hit
-from cortex.operations.records.change_record import edit_note, refuse_during_git_operation
+from cortex.operations.records.change_record import (
+    NoteEdit,
+    edit_note,
+    refuse_during_git_operation,
+)
 from cortex.operations.records.faded import DueRecord, find_faded
 from cortex.operations.share.heal import try_heal
 from cortex.vault import settings
@@ -78,7 +81,8 @@ def lifecycle(
         return LifecyclePass(shown, len(due), True, hint, tuple(problems))
 
     def archive(one: DueRecord) -> bool:
-        edit = partial(_archive_unless_changed, one.row, caller.now)
+        fields = {"status": "archived", "archived_at": caller.now}
+        edit = unless_changed(one.row, lambda note: with_fields(note, fields), caller.now)
         return edit_note(vault, one.row.path, edit)
 
     done, failed = change_each(vault, caller, "archiving", chosen, archive)
@@ -119,15 +123,17 @@ def change_each(
     return done, problems
 
 
-def _archive_unless_changed(seen: NoteRow, now: str, note: Note) -> Note:
-    """The note, archived; as it is when it changed since it was judged."""
-    if (
-        note.updated != seen.updated
-        or note.get("status").lower() not in ("", "active")
-        or note.fields.get("pinned") is True
-    ):
-        return note
-    return with_updated(with_fields(note, {"status": "archived", "archived_at": now}), now)
+def unless_changed(seen: NoteRow, change: NoteEdit, now: str) -> NoteEdit:
+    """The edit that leaves a note alone if it has changed since it was judged."""
+
+    def edit(note: Note) -> Note:
+        status = note.get("status").lower() or "active"
+        is_same = (note.updated, status) == (seen.updated, seen.status or "active")
+        if not is_same or note.fields.get("pinned") is True:
+            return note
+        return with_updated(change(note), now)
+
+    return edit
 
 
 def lifecycle_hit(vault: Vault, due: DueRecord) -> LifecycleHit:

@@ -1,40 +1,39 @@
-"""Delete records that have been archived for long and that git has."""
+"""Hide records that have been archived for long."""
 
 from __future__ import annotations
 
 import os
+from functools import partial
 from typing import NamedTuple
 
 from cortex.core.model.caller import Caller
-from cortex.core.model.note_status import TIER_SET_ASIDE
-from cortex.core.model.problem import CortexError, Problem, problem_of
+from cortex.core.model.note_status import PRUNED, TIER_SET_ASIDE
+from cortex.core.model.problem import CortexError, Problem
 from cortex.core.notes import note as notes
+from cortex.core.notes.edit import set_inactive_status
 from cortex.core.ranking import archive_rules as rules, importance
 from cortex.core.ranking.importance import DAY_SECONDS, Signals
 from cortex.core.text.iso_time import epoch_seconds
-from cortex.core.text.shell_command import shell_quote
 from cortex.index.catalogue import NoteRow
 from cortex.index.filters import NoteFilter
 from cortex.index.refresh import IndexSession
 from cortex.operations.find.ensure_fresh import query_fresh
 from cortex.operations.find.note_ranks import signals_of_notes, timestamp_of
 from cortex.operations.records import lifecycle
-from cortex.operations.records.change_record import refuse_during_git_operation, remove_unchanged
+from cortex.operations.records.change_record import edit_note, refuse_during_git_operation
 from cortex.operations.records.faded import DueRecord
 from cortex.operations.share.heal import try_heal
 from cortex.vault import files
-from cortex.vault.git import checkout, git_cli, objects
 from cortex.vault.locate import Vault
 
 
 class PruneResult(NamedTuple):
-    """What was deleted, or with `done` false would be."""
+    """What was pruned, or with `done` false would be."""
 
     hits: tuple[lifecycle.LifecycleHit, ...]
-    total: int  # records that could be deleted
+    total: int  # records that are due
     done: bool
-    confirm: bool  # nothing was deleted, and --yes would
-    kept: tuple[Problem, ...]  # due, and not deleted; each with its reason
+    confirm: bool  # nothing was pruned, and --yes would
     hint: str
     problems: tuple[Problem, ...]
 
@@ -47,14 +46,14 @@ def prune(
     yes: bool = False,
     number: lifecycle.RecordCount = 500,
 ) -> PruneResult:
-    """Delete what has been archived for 90 days, if you say --yes.
+    """Hide what has been archived for 90 days, if you say --yes.
 
-    Without it they are only listed. A file is deleted only when git's last commit has exactly its
-    bytes, so that cortex restore ID brings it back; what git does not have stays, and is named.
-    Events are never deleted.
+    Without it they are only listed. A pruned record keeps its file, with the status `pruned`: it
+    stands on no page and in no answer but to `status:pruned` or its id. cortex restore ID puts it
+    back into the archive.
 
-    dry_run: list what would be deleted, with exit code 0
-    yes: delete
+    dry_run: list what would be pruned, with exit code 0
+    yes: prune
     number: how many records at the most
 
     Example: cortex prune
@@ -72,28 +71,27 @@ def prune(
 
     (archived, signals), problems = query_fresh(vault, caller, load)
     due = _select_prunable(vault, caller, archived, signals, moment)
-    safe, kept = _split_by_commit(vault, due)
-    chosen = [one for one, _ in safe[:number]]
-    data_by_path = {one.row.path: data for one, data in safe}
+    chosen, total = due[:number], len(due)
 
-    def remove(one: DueRecord) -> bool:
-        remove_unchanged(vault, one.row.path, data_by_path[one.row.path])
-        return True
+    def hide(one: DueRecord) -> bool:
+        said = {"pruned_at": caller.now}
+        edit = partial(set_inactive_status, status=PRUNED, details=said)
+        return edit_note(vault, one.row.path, lifecycle.unless_changed(one.row, edit, caller.now))
 
-    failed: list[Problem] = []
     if yes:
-        hits, failed = lifecycle.change_each(vault, caller, "pruning", chosen, remove)
-        problems += try_heal(vault, caller) if hits else []
+        hits, failed = lifecycle.change_each(vault, caller, "pruning", chosen, hide)
+        hits = [one._replace(hit=one.hit._replace(status=PRUNED)) for one in hits]
+        problems += [*failed, *(try_heal(vault, caller) if hits else [])]
+        total -= len(chosen) - len(hits)
     else:
         hits = [lifecycle.lifecycle_hit(vault, one) for one in chosen]
-    hint = "cortex restore ID brings one back from git"
-    hint = hint if yes else f"cortex prune --yes deletes them; {hint}"
+    hint = "cortex restore ID brings one back"
+    hint = hint if yes else f"cortex prune --yes hides them; {hint}"
     return PruneResult(
         hits=tuple(hits),
-        total=len(safe) - len(failed),
+        total=total,
         done=yes,
         confirm=bool(hits) and not yes and not dry_run,
-        kept=(*kept, *failed),
         hint=hint if hits else "",
         problems=tuple(problems),
     )
@@ -110,7 +108,7 @@ def _select_prunable(
             note = notes.read(files.read(vault.root, row.path), row.path)
             written = os.stat(os.path.join(vault.root, row.path)).st_mtime
         except (CortexError, OSError):
-            continue  # gone meanwhile, or not to be read: then it is not to be deleted either
+            continue  # gone meanwhile, or not to be read
         # Who archived it by hand said no time. Then it counts from when the file was last written:
         # what it says of itself may be years old.
         since = timestamp_of(note.get("archived_at")) or written
@@ -123,34 +121,3 @@ def _select_prunable(
             due.append(DueRecord(row, since, score, why))
     caller.progress("looking into the archive", len(archived), len(archived))
     return sorted(due, key=lambda one: (one.since, one.row.path))
-
-
-def _split_by_commit(
-    vault: Vault, due: list[DueRecord]
-) -> tuple[list[tuple[DueRecord, bytes]], list[Problem]]:
-    """Records whose bytes are in git's last commit, with these; problems for the others."""
-    if not due:
-        return [], []
-    nothing = "so nothing that is deleted could come back"
-    if not checkout.is_in_repository(vault.root):
-        message = f"no git repository is around this vault, {nothing}"
-        return [], [Problem(".", message, f"git init {shell_quote(vault.root)}")]
-    if not git_cli.has_commit(vault.root):
-        message = f"git has no commit yet, {nothing}"
-        return [], [Problem(".", message, "cortex sync commits the notes")]
-    committed = objects.read_committed(vault.root, [one.row.path for one in due])
-    safe, kept = [], []
-    for one in due:
-        path = one.row.path
-        data = committed.get(path)
-        try:
-            if data is not None and files.read(vault.root, path) == data:
-                safe.append((one, data))
-                continue
-        except (CortexError, OSError) as error:
-            kept.append(problem_of(path, error))
-            continue
-        how = "is not in" if data is None else "differs from"
-        message = f"{how} git's last commit, so it is not deleted"
-        kept.append(Problem(path, message, "commit it: cortex sync"))
-    return safe, kept

@@ -77,10 +77,10 @@ def restore(vault: Vault, caller: Caller, ids: list[NoteName]) -> RestoreResult:
     """Bring back what was archived, deleted, superseded or pruned.
 
     A record that is there gets the status that it had; one that was superseded, and the one in its
-    place, no longer say so. What was archived before it was superseded or deleted is archived then;
-    once more makes it current. A record whose file is gone comes back as git's last commit had it,
-    with what its later events say; without a commit as its events say. Of several, those that
-    cannot be restored stop no other.
+    place, no longer say so. What was archived before it was superseded, pruned or deleted is
+    archived then; once more makes it current. A record whose file is gone comes back as git's last
+    commit had it, with what its later events say; without a commit as its events say. Of several,
+    those that cannot be restored stop no other.
 
     ids: the records: ids, or the beginnings of ids
 
