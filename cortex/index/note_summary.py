@@ -20,6 +20,7 @@ from cortex.core.extract.own_items import (
 from cortex.core.markdown.bound import minutes_part, structured_part
 from cortex.core.markdown.scan import MarkdownScan, conflict_marker_line, scan, title_of
 from cortex.core.minutes.ticked_tasks import done_action_ids
+from cortex.core.model.distillation import is_replaced
 from cortex.core.model.event import DISTILLED, is_event_id, raw_content
 from cortex.core.model.layout import BRIEFINGS_FOLDER, inbox_status, is_among_briefings
 from cortex.core.model.note_status import (
@@ -152,7 +153,7 @@ def _summarize(note: notes.Note, path: str, mtime: int) -> tuple[NoteSummary, Ma
         else _digest_of_minutes(body, source.type, tier),
         body=body,
         problems=(*problems, *_long_problems(note, path, body)),
-        briefing_items=() if is_trail else tuple(item_lines_of(source)),
+        briefing_items=() if is_trail or is_replaced(note) else tuple(item_lines_of(source)),
         scope=source.scope,
         topic=source.topic,
         session=_session_of(note),

@@ -35,9 +35,11 @@ from cortex.operations.care.status import status
 from cortex.operations.distill.distill import distill
 from cortex.operations.find.search import search
 from cortex.operations.records.pin import pin
+from cortex.operations.records.restore import restore
 from cortex.operations.records.supersede import supersede
 from cortex.operations.records.update import update
 from cortex.operations.sessions.brief import brief
+from cortex.operations.share.heal import heal
 from cortex.operations.share.sync import sync
 from cortex.vault import user_settings
 from cortex.vault.locate import Vault
@@ -107,9 +109,13 @@ class Clone:
         paths = sorted((self.root / folder).glob("**/*.md"))
         return {str(path.relative_to(self.root)): path.read_text() for path in paths}
 
+    def current(self) -> dict[str, notes.Note]:
+        """The records that hold, by their paths."""
+        found = {path: notes.read(text.encode()) for path, text in self.notes("records").items()}
+        return {path: one for path, one in found.items() if one.get("status") in ("", "active")}
+
     def titles(self) -> list[str]:
-        found = (notes.read(text.encode()) for text in self.notes("records").values())
-        return sorted(one.title for one in found)
+        return sorted(one.title for one in self.current().values())
 
     def session(self) -> str:
         (text,) = self.notes("sessions").values()
@@ -172,7 +178,7 @@ def test_what_has_a_true_quote_becomes_a_record_and_what_lies_is_dropped_and_cou
         "Carts are kept for one day and not for a week",
         "The nightly job ran out of connections since it never closed them",
     ]
-    record = notes.read(shop.notes("records/decision").popitem()[1].encode())
+    (record,) = (one for one in shop.current().values() if one.get("type") == "decision")
     assert record.title == DECISION["statement"].rstrip(".")
     assert record.text_below_title.strip() == "**Why.** The table stays small."
     assert record.get("created") == notes.read((shop.root / AT_ROOT.event(turn)).read_bytes()).get(
@@ -244,8 +250,71 @@ def test_of_two_answers_in_one_second_the_later_one_stands(shop):
         caller = shop.caller()._replace(now=now, random=lambda n, at=number: bytes([255 - at]) * n)
         done = distill(shop.vault, caller, ["s1"], again=True, answer=text).sessions[0]
         assert done.records
-        kept = {path.rpartition("/")[2] for path in shop.notes("records")}
+        kept = {path.rpartition("/")[2] for path in shop.current()}
         assert {f"{id_}.md" for id_ in done.records} == kept
+
+
+def test_what_a_distillation_replaces_is_superseded_by_its_event_and_told_nowhere(shop):
+    shop.turn()
+    path, text = shop.notes("records").popitem()
+    before = notes.read(text.encode())
+    shop.answer(answer(DECISION))
+    (event,) = (
+        notes.read(text.encode())
+        for text in shop.notes("events").values()
+        if "type: distilled" in text
+    )
+    after = notes.read(shop.notes("records")[path].encode())
+    assert after.text == before.text
+    added = {key: value for key, value in after.fields.items() if before.fields.get(key) != value}
+    at = event.get("at")
+    assert added == {"status": "superseded", "superseded_by": f"[[{event.get('id')}]]", "superseded_at": at, "updated": at}  # fmt: skip
+    assert after.get("id") not in shop.session()
+    assert after.get("id") not in "".join(shop.notes("briefings").values())
+    assert before.title not in [
+        hit.title for hit in search(shop.vault, shop.caller(), before.title).hits
+    ]
+    everything = shop.notes("")
+    heal(shop.vault, shop.caller())
+    assert shop.notes("") == everything
+    assert doctor(shop.vault, shop.caller()).problems == ()
+
+
+def test_what_an_earlier_version_removed_stays_away(shop):
+    shop.turn()
+    path, text = shop.notes("records").popitem()
+    shop.answer(answer(DECISION))
+    (shop.root / path).unlink()  # as earlier versions did
+    shop.turn("Decision: ship on Friday, because support is there.")
+    heal(shop.vault, shop.caller())
+    assert path not in shop.notes("records")
+    assert notes.read(text.encode()).get("id") not in shop.session()
+    assert doctor(shop.vault, shop.caller()).problems == ()
+
+
+def test_what_somebody_restores_stays_whatever_is_distilled_later(shop):
+    shop.turn()
+    path, text = shop.notes("records").popitem()
+    shop.answer(answer(DECISION))
+    restore(shop.vault, shop.caller(), [notes.read(text.encode()).get("id")])
+    assert path in shop.current()
+    shop.answer(answer(CAUSE), again=True)
+    assert path in shop.current()
+    assert doctor(shop.vault, shop.caller()).problems == ()
+
+
+def test_what_is_said_again_after_a_distillation_holds_until_that_is_distilled_too(shop):
+    shop.turn()
+    path, text = shop.notes("records").popitem()
+    id_ = notes.read(text.encode()).get("id")
+    shop.answer(answer(DECISION))
+    shop.turn()
+    assert path in shop.current()
+    assert "superseded" not in shop.notes("records")[path]
+    assert f"[[{id_}|" in shop.session()
+    shop.answer(answer(CAUSE))
+    assert path not in shop.current()
+    assert id_ not in shop.session()
 
 
 @pytest.mark.parametrize("touch", ["edit", "pin", "link", "title", "tags", "field"])
@@ -266,7 +335,7 @@ def test_what_somebody_has_touched_stays_beside_what_is_distilled(shop, touch):
     else:
         (shop.root / "own.md").write_text(f"see [[{id_}]]\n")
     shop.answer(answer(DECISION))
-    assert path in shop.notes("records")
+    assert path in shop.current()
     assert f"[[{id_}|" in shop.session()
 
 
@@ -276,7 +345,7 @@ def test_what_somebody_s_own_overview_names_stays(shop):
     path, text = shop.notes("sessions").popitem()
     (shop.root / path).write_text(text.replace(f"- [[{id_}", f"- Ada and I agreed: [[{id_}"))
     shop.answer(answer(DECISION))
-    assert id_ in "".join(shop.notes("records"))
+    assert id_ in "".join(shop.current())
     assert doctor(shop.vault, shop.caller()).problems == ()
 
 
@@ -683,6 +752,26 @@ def test_what_one_clone_distills_and_another_normalizes_apart_is_one(pair):
     assert here.titles() == ["Carts are kept for one day and not for a week"]
 
 
+def test_what_one_clone_replaces_and_another_hears_again_holds_on_both(pair):
+    here, there = pair
+    here.turn()
+    here.sync()
+    there.sync()
+    (path,) = here.current()
+    here.answer(answer(DECISION))
+    there.turn()
+    for clone in (here, there, here, there):
+        clone.sync()
+    assert here.notes("") == there.notes("")
+    assert path in here.current()
+    here.answer(answer(CAUSE))
+    there.answer(answer(CAUSE))
+    for clone in (here, there, here, there):
+        clone.sync()
+    assert here.notes("") == there.notes("")
+    assert path not in here.current()
+
+
 def test_sync_takes_what_is_replaced_for_no_loss_of_notes(pair):
     here, there = pair
     here.turn(
@@ -746,7 +835,8 @@ def test_killed_at_any_moment_and_run_again_it_makes_the_same_records_once(shop,
     assert len([text for text in shop.notes("events").values() if "type: distilled" in text]) == 1
     texts = [text for text in shop.notes("events").values() if "type: distilled" in text]
     assert len(parse_distillation(texts[0].partition("## Raw Content")[2]).records) == 2
-    assert not doctor(shop.vault, shop.caller()).problems
+    now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())  # of the processes
+    assert not doctor(shop.vault, shop.caller()._replace(now=now)).problems
 
 
 def test_killed_before_it_removes_what_rules_made_the_next_reader_does(shop, model):

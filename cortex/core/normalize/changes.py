@@ -71,7 +71,8 @@ class ExistingRecords:
         # Event id -> path of the first note that names it; record id -> path.
         self.path_by_event_id: dict[str, str] = {}
         self.path_by_id: dict[str, str] = {}
-        self.removed_ids: frozenset[str] = frozenset()  # of records that are about to go
+        # Whether records hold that are about to be superseded, or to hold again.
+        self.holds_by_id: dict[str, bool] = {}
         # (project, scope, topic) -> path: the id may be that of another project.
         self.path_by_topic: dict[tuple[str, str, str], str] = {}
         # (type, project, digest) -> (seconds, path, title) of current records.

@@ -10,6 +10,7 @@ from itertools import chain, zip_longest
 
 from cortex.core.model import event as events
 from cortex.core.model.caller import Caller
+from cortex.core.model.distillation import is_replaced
 from cortex.core.model.event import Event
 from cortex.core.model.problem import (
     ConflictError,
@@ -236,16 +237,20 @@ class InboxNormalizer:
         return with_overview(note, compose_overview(ordered, list(made.items())))
 
     def _records_in(self, event: Event) -> list[Record]:
-        """The records that an event makes, without those that are not there."""
-        return [
-            record
-            for record in handlers.records_from_event(event, self.settings.phrases)
-            if record.id not in self.existing.removed_ids
-            and (
-                record.id in self.existing.path_by_id
-                or files.exists(self.root, self.layout.record(record.type, record.id))
-            )
-        ]
+        """The records that an event makes, without those that are not there or that those of a
+        distillation replace."""
+        found = handlers.records_from_event(event, self.settings.phrases)
+        return [record for record in found if self._holds(record)]
+
+    def _holds(self, record: Record) -> bool:
+        if (is_held := self.existing.holds_by_id.get(record.id)) is not None:
+            return is_held
+        known = self.existing.path_by_id.get(record.id)
+        path = known or self.layout.record(record.type, record.id)
+        try:
+            return not is_replaced(notes.read(files.read(self.root, path), path))
+        except (CortexError, OSError):
+            return known is not None  # about to be written
 
     def _find_event(self, id_: str) -> Event | None:
         """A normalized event, or one in the inbox after a crash; None if it cannot be read."""

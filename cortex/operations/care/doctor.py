@@ -31,7 +31,7 @@ from cortex.index.refresh import IndexSession, query_index
 from cortex.operations.care import hook_status
 from cortex.operations.care.doctor_fix import apply_fixes
 from cortex.operations.care.repo_checks import repository_problems
-from cortex.operations.distill.settle import find_replaceable, list_unsettled
+from cortex.operations.distill.settle import find_replaceable, plan_settlement
 from cortex.operations.find.ensure_fresh import state_problems
 from cortex.operations.find.note_ranks import timestamp_of
 from cortex.operations.projects import project_file
@@ -258,12 +258,11 @@ def _personal_note_problems(catalogue: Catalogue, held: Container[str]) -> Itera
 
 
 def _unsettled_problems(vault: Vault, now: IndexSession) -> Iterator[Problem]:
-    """Sessions whose rule-made records still stand beside distilled ones, as after a kill."""
+    """Sessions whose records are not settled with distilled ones yet, as after a kill."""
     for one in find_replaceable(now):
         with suppress(CortexError, OSError):  # what cannot be read is told by itself
-            if count := len(list_unsettled(vault, one)):
-                noun = "record stands" if count == 1 else "records stand"
-                message = f"{count} {noun} beside what a model made of the session"
+            if plan_settlement(vault, one):
+                message = "its records are not as what a model made of it leaves them"
                 yield Problem(one.row.path, message, "cortex heal")
 
 

@@ -1,21 +1,22 @@
-"""Remove the records in whose place those of a distillation stand.
+"""Supersede the records in whose place those of a distillation stand.
 
 That is what rules made of the events that it covers, and what an earlier distillation of all the
-same events said; if nobody has edited, pinned or linked them. Their text stays in the events. Two
-clones that distill apart come to the same records when they meet.
+same events said; if nobody has edited, pinned, restored or linked them. They name the event of the
+distillation as what supersedes them. One that is said again, in an event that no distillation
+covers or in one that stands, holds again. Two clones that distill apart come to the same records
+when they meet.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
 from typing import NamedTuple
 
 from cortex.core.distill.records import DISTILLED_LAYER
 from cortex.core.extract.candidate import RULE_LAYERS, LeadingPhrases
 from cortex.core.merge.fields import KEY_ORDER
-from cortex.core.model.distillation import standing_distillations
-from cortex.core.model.event import DISTILLED
+from cortex.core.model.distillation import is_replaced, standing_distillations
+from cortex.core.model.event import DISTILLED, Event, time_of_id
 from cortex.core.model.note_status import TIER_TRAIL
 from cortex.core.model.problem import CortexError, Problem
 from cortex.core.model.record import Record, compose_record
@@ -23,6 +24,7 @@ from cortex.core.normalize.changes import ExistingRecords
 from cortex.core.normalize.handlers import parse_event, records_from_event
 from cortex.core.normalize.topic_upsert import record_from_note
 from cortex.core.notes import note as notes
+from cortex.core.notes.edit import restore_previous_status, set_inactive_status, with_updated
 from cortex.index.catalogue import NoteRow
 from cortex.index.filters import KNOWLEDGE, NoteFilter
 from cortex.index.links import LinkGraph
@@ -42,24 +44,38 @@ class ReplaceableRecords(NamedTuple):
     row: NoteRow
     distilled: tuple[str, ...]  # ids of its distilled events
     records: list[NoteRow]
-    replaceable: list[NoteRow]  # of these, those that nobody has pinned or linked
+    replaceable: list[NoteRow]  # of these, those that may be superseded, or hold again
 
 
-def settle_sessions(vault: Vault, sessions: list[ReplaceableRecords]) -> list[Problem]:
-    """Remove what distillations replace, and write the overviews of those sessions anew."""
-    problems = []
+class Settlement(NamedTuple):
+    """What is to change in a file of a session."""
+
+    row: NoteRow
+    before: bytes
+    after: bytes
+    holds: bool = True  # false for a record that is superseded
+
+
+def settle_sessions(vault: Vault, sessions: list[ReplaceableRecords]) -> tuple[bool, list[Problem]]:
+    """Supersede what distillations replace, and write the overviews of those sessions anew.
+    Returns whether anything was written, and problems."""
+    problems, is_changed = [], False
     with record_lock(vault):
         for session in sessions:
             try:
-                _settle_session(vault, session)
+                # The overview first: whoever is killed after it finds the records once more.
+                for one in plan_settlement(vault, session):
+                    mark_briefings_stale(vault)
+                    files.replace(vault.root, one.row.path, one.after, one.before)
+                    is_changed = True
             except (CortexError, OSError) as error:
                 message = f"records of rules stand beside distilled ones: {error}"
                 problems.append(Problem(session.row.path, message, "cortex heal"))
-    return problems
+    return is_changed, problems
 
 
 def find_replaceable(now: IndexSession) -> list[ReplaceableRecords]:
-    """The sessions with records that may have to go, told without reading a note."""
+    """The sessions with records that may have to change, told without reading a note."""
     found = []
     wanted = NoteFilter(tiers=(TIER_TRAIL,), types=(DISTILLED,))
     distilled = defaultdict[str, list[str]](list)
@@ -70,57 +86,52 @@ def find_replaceable(now: IndexSession) -> list[ReplaceableRecords]:
         rows = now.catalogue.find(KNOWLEDGE._replace(sessions=(name,)), "path")
         records = [row for row in rows if row.type != "session" and row.events]
         only = set(ids) if len(ids) == 1 else set[str]()  # it stands, if it covers anything
-        some = (row for row in records if not (row.pinned or row.topic or only & set(row.events)))
-        open_ = [row for row in some if row.status in _UNTOUCHED_STATUSES]
+        some = [row for row in records if not (row.pinned or row.topic)]
+        open_ = [
+            row for row in some if row.status in _UNTOUCHED_STATUSES and not only & set(row.events)
+        ]
         session = next((row for row in rows if row.type == "session"), None)
-        if session and open_:
-            # Those to which no other note than the session links.
-            incoming = LinkGraph(now.catalogue).incoming_by_note([row.number for row in open_])
-            replaceable = [
-                row
-                for row in open_
-                if all(source == session.number for _, source, _ in incoming.get(row.number, ()))
-            ]
-            if replaceable:
-                found.append(ReplaceableRecords(session, tuple(ids), records, replaceable))
+        if not session:
+            continue
+        # Those to which no other note than the session links.
+        numbers = [row.number for row in open_]
+        incoming = LinkGraph(now.catalogue).incoming_by_note(numbers) if numbers else {}
+        replaceable = [
+            row
+            for row in open_
+            if all(source == session.number for _, source, _ in incoming.get(row.number, ()))
+        ]
+        # What was said only once before it was superseded was not said again since.
+        replaceable += [
+            row
+            for row in some
+            if row.status == "superseded"
+            and len(row.events) > (2 if set(ids) & set(row.events) else 1)
+        ]
+        if replaceable:
+            found.append(ReplaceableRecords(session, tuple(ids), records, replaceable))
     return found
 
 
-def _settle_session(vault: Vault, session: ReplaceableRecords) -> None:
-    rows, before, after = _plan_settlement(vault, session)
-    # The overview first: whoever is killed after it finds the records once more.
-    if rows and after != before:
-        files.replace(vault.root, session.row.path, after, before)
-    for row in rows:
-        mark_briefings_stale(vault)
-        files.remove(vault.root, row.path)
-
-
-def list_unsettled(vault: Vault, session: ReplaceableRecords) -> list[NoteRow]:
-    """The records of a session that `settle_sessions` would remove."""
-    return _plan_settlement(vault, session)[0]
-
-
-def _plan_settlement(
-    vault: Vault, session: ReplaceableRecords
-) -> tuple[list[NoteRow], bytes, bytes]:
-    """The records that go, and the session's note before and after that."""
-    replaced = {row.id: row for row in _list_replaced(vault, session)}
-    if not replaced:
-        return [], b"", b""
+def plan_settlement(vault: Vault, session: ReplaceableRecords) -> list[Settlement]:
+    """The changes of a session: of its overview, if that changes, and of its records."""
+    changes = {one.row.id: one for one in _plan_records(vault, session)}
+    if not changes:
+        return []
     existing = ExistingRecords()
-    existing.path_by_id = {row.id: row.path for row in session.records if row.id not in replaced}
-    existing.removed_ids = frozenset(replaced)
+    existing.path_by_id = {row.id: row.path for row in session.records}
+    existing.holds_by_id = {id_: one.holds for id_, one in changes.items()}
     data = files.read(vault.root, session.row.path)
     note = InboxNormalizer(vault, existing).with_overview_of_events(notes.read(data))
     after = notes.write(note)
     # An overview that somebody has written themselves goes on naming what it names.
-    rows = [row for id_, row in replaced.items() if f"[[{id_}".encode() not in after]
-    return rows, data, after
+    records = [one for id_, one in changes.items() if one.holds or f"[[{id_}".encode() not in after]
+    overview = [Settlement(session.row, data, after)] if records and after != data else []
+    return [*overview, *records]
 
 
-def _list_replaced(vault: Vault, session: ReplaceableRecords) -> list[NoteRow]:
-    """The records of a session in whose place those of a distillation stand."""
+def _plan_records(vault: Vault, session: ReplaceableRecords) -> list[Settlement]:
+    """The records of a session that are to be superseded, and those that hold again."""
     events = [
         parse_event(files.read(vault.root, path), path)
         for path in map(vault.layout().event, session.distilled)
@@ -129,29 +140,42 @@ def _list_replaced(vault: Vault, session: ReplaceableRecords) -> list[NoteRow]:
     covered = {id_ for _, one in standing for id_ in one.covers}
     standing_ids = {event.id for event, _ in standing}
     phrases = settings.load(vault.root).phrases
-    found = []
+    planned = []
     for row in session.replaceable:
-        note = notes.read(files.read(vault.root, row.path), row.path)
+        data = files.read(vault.root, row.path)
+        note = notes.read(data, row.path)
         named, rest = note.provenance()
         if rest.get("layer") in RULE_LAYERS:
-            is_replaced = set(named) <= covered
+            is_outdated = set(named) <= covered
         else:
-            is_replaced = rest.get("layer") == DISTILLED_LAYER and not standing_ids & set(named)
-        if is_replaced and _is_untouched(vault, note, named, phrases):
-            found.append(row)
-    return found
+            is_outdated = rest.get("layer") == DISTILLED_LAYER and not standing_ids & set(named)
+        if is_replaced(note) and not is_outdated:
+            after = notes.write(restore_previous_status(note))
+            planned.append(Settlement(row, data, after))
+        elif not is_replaced(note) and is_outdated and _is_untouched(vault, note, events, phrases):
+            by = max(
+                (event for event, one in standing if set(one.covers) & set(named)),
+                default=standing[-1][0],
+            )
+            said = {"superseded_by": f"[[{by.id}]]", "superseded_at": by.at}
+            after = notes.write(with_updated(set_inactive_status(note, "superseded", said), by.at))
+            planned.append(Settlement(row, data, after, holds=False))
+    return planned
 
 
 def _is_untouched(
-    vault: Vault, note: notes.Note, named: Sequence[str], phrases: LeadingPhrases
+    vault: Vault, note: notes.Note, distilled: list[Event], phrases: LeadingPhrases
 ) -> bool:
     """True if a record is as an event of its provenance makes it: nobody has written in it."""
-    for id_ in named:
-        path = vault.layout().event(id_)
-        for made in records_from_event(parse_event(files.read(vault.root, path), path), phrases):
-            if made.id == note.get("id"):
-                return _said(notes.read(compose_record(made).encode())) == _said(note)
-    return False
+    paths = map(vault.layout().event, note.provenance()[0])
+    named = [parse_event(files.read(vault.root, path), path) for path in paths]
+    # Every change of a verb, such as `restore`, leaves its time; what events do leaves theirs.
+    times = {one.at for one in (*named, *distilled)} | {time_of_id(one.id) for one in named}
+    if note.updated not in times:
+        return False
+    made = (record for event in named for record in records_from_event(event, phrases))
+    record = next((one for one in made if one.id == note.get("id")), None)
+    return record is not None and _said(notes.read(compose_record(record).encode())) == _said(note)
 
 
 def _said(note: notes.Note) -> tuple[Record, set[str], set[str]]:

@@ -16,7 +16,7 @@ from cortex.core.notes import note as notes
 from cortex.core.notes.note import Note
 from cortex.core.text.strings import shorten
 from cortex.index.catalogue import Catalogue, NoteRow
-from cortex.index.filters import KNOWLEDGE, NoteFilter
+from cortex.index.filters import NoteFilter
 from cortex.index.refresh import IndexSession
 from cortex.operations.find.ensure_fresh import query_fresh
 from cortex.operations.find.hits import Hit, Hits, Listing, build_hit, make_hit
@@ -205,4 +205,4 @@ def _prompts_of(session: str) -> NoteFilter:
 
 
 def _records_of(session: str) -> NoteFilter:
-    return KNOWLEDGE._replace(not_types=("session",), sessions=(session,))
+    return NoteFilter(tiers=(TIER_CURRENT,), not_types=("session",), sessions=(session,))

@@ -172,12 +172,15 @@ def _check_prunable(vault: Vault) -> None:
 def _heal_pages(
     vault: Vault, caller: Caller, unmerged: list[str], *, prune: bool = False
 ) -> HealResult:
-    """Heal the pages; where distillations replace records, again without those."""
+    """Heal the pages; where distillations replace records, again after that."""
     _, unread = reread_minutes(vault, caller)
     healed, sessions = _heal_pages_once(vault, caller, unmerged, prune=prune)
     if not sessions:
         return healed._replace(problems=(*unread, *healed.problems))
-    problems = [*unread, *settle_sessions(vault, sessions)]
+    is_changed, unsettled = settle_sessions(vault, sessions)
+    problems = [*unread, *unsettled]
+    if not is_changed:
+        return healed._replace(problems=(*problems, *healed.problems))
     again, _ = _heal_pages_once(vault, caller, unmerged, prune=prune)
     return again._replace(
         written=tuple(dict.fromkeys((*healed.written, *again.written))),
