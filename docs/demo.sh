@@ -1,5 +1,5 @@
 #!/bin/sh
-# What a new user should see first: keep something, find it; then ask this project's own memory why it is as it is.
+# What a new user should see first: keep something, find it, share it, give minutes; then ask this project's own memory why it is as it is.
 set -eu
 cd "$(dirname "$0")/.."
 here=$PWD
@@ -40,6 +40,12 @@ show capture "Decision: ping the database every 20 s" --project shop
 show sync
 printf "\n\$ grep '^- ' briefings/shop/decisions.md\n"
 grep '^- ' briefings/shop/decisions.md
+
+printf '\nThe minutes of a meeting, as they are:\n'
+cp "$here/docs/example/design-review-search.md" "$scratch/minutes.md"
+show capture --type meeting ../minutes.md --project shop
+show meetings
+show actions
 
 cd "$here"
 cd vault
