@@ -371,19 +371,3 @@ def test_a_linked_worktrees_index_is_its_own(kept, git, tmp_path):
     assert [problem.message for problem in diagnose.find_problems(str(other))] == [
         "does not say where the repository is"
     ]
-
-
-def test_refs_of_another_format_are_not_taken_for_damage(tmp_path, git):
-    done = subprocess.run(
-        ["git", "init", "-q", "--ref-format=reftable", "x"],
-        cwd=tmp_path,
-        capture_output=True,
-        check=False,
-    )
-    if done.returncode:
-        pytest.skip("not run: this git knows one format of refs")
-    (tmp_path / "x/cortex.toml").write_text("")
-    git(tmp_path / "x", "add", ".")
-    git(tmp_path / "x", "commit", "-qm", "one")
-    assert diagnose.find_problems(str(tmp_path / "x")) == []
-    assert fix.repair(str(tmp_path / "x")) == []

@@ -223,10 +223,11 @@ def _find_gone_branches(
         if RepositoryRefs.is_branch_name(name) and _SAFE_NAME_RE.fullmatch(name)
     )
     seen.add(os.path.join(repository.git_dir, "HEAD"))
-    if not named or repository.uses_reftable():
+    if not named:
         return _GoneBranches()
     refs = os.path.join(repository.common_dir, "refs")
     seen.add(os.path.join(repository.common_dir, "packed-refs"), os.path.join(refs, "remotes"))
+    seen.add(*checkout.table_lists(repository))
     seen.add(*(os.path.dirname(os.path.join(refs, "heads", name)) for name in named))
     gone = [name for name in named if not repository.has_branch(name)]
     if not gone:

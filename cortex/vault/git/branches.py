@@ -9,7 +9,6 @@ from contextlib import suppress
 from typing import NamedTuple
 
 from cortex.core.model.problem import CortexError
-from cortex.vault import files
 from cortex.vault.git import checkout
 from cortex.vault.git.refs import RepositoryRefs
 
@@ -43,8 +42,13 @@ def find_defaults(directory: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
     repository = checkout.find_repository(directory)
     if repository is None:
         return DEFAULT_BRANCHES, ()
-    path = os.path.join(repository.common_dir, "refs", "remotes", "origin", "HEAD")
-    target = checkout.read_first_line(path)
+    if checkout.uses_reftable(repository):
+        path = checkout.table_lists(repository)[-1]
+        words = ("symbolic-ref", "--quiet", "refs/remotes/origin/HEAD")
+        target = f"ref: {checkout.ask_git(repository.top, *words)}"
+    else:
+        path = os.path.join(repository.common_dir, "refs", "remotes", "origin", "HEAD")
+        target = checkout.read_first_line(path)
     start = "ref: refs/remotes/origin/"
     named = (target.removeprefix(start),) if target.startswith(start) else ()
     return (*DEFAULT_BRANCHES, *named), (path,)
@@ -60,6 +64,7 @@ def head_files(directory: str, branch: str) -> tuple[str, ...]:
     return (
         *(os.path.join(repository.git_dir, name) for name in ("HEAD", "logs/HEAD")),
         *(os.path.join(repository.common_dir, name) for name in shared),
+        *checkout.table_lists(repository),
     )
 
 
@@ -76,13 +81,16 @@ def find_included(directory: str, branch: str, names: Collection[str]) -> Branch
         return BranchSet(frozenset(included), default_files, frozenset(others))
     refs = RepositoryRefs(*repository)
     common = repository.common_dir
-    logs = {name: os.path.join(common, "logs", "refs", "heads", name) for name in sorted(asked)}
-    used = (*logs.values(), *(os.path.join(common, "refs", "heads", name) for name in logs))
+    logs = {name: refs.branch_log(name) for name in sorted(asked)}
+    used = (
+        *(path for path, _ in logs.values()),
+        *(os.path.join(common, "refs", "heads", name) for name in logs),
+    )
     renamed = refs.renamed_branches()
     found = {name for name in asked if _current_name(name, renamed) in (branch, *DEFAULT_BRANCHES)}
     is_here = checkout.branch_of(directory) == branch
     if is_here:
-        found |= {name for name in refs.merged_branches() & asked if _has_commits(logs[name])}
+        found |= {name for name in refs.merged_branches() & asked if _has_commits(logs[name][1])}
     tips = refs.last_head_by_branch()
     alive = {name for name in asked - found if refs.has_branch(name)}
     unknown = asked - found - alive - tips.keys()
@@ -93,7 +101,9 @@ def find_included(directory: str, branch: str, names: Collection[str]) -> Branch
         head = "HEAD" if is_here else f"refs/heads/{check_ref_name(branch)}"
         for name in sorted(asked - found - unknown)[:_MAX_COMPARED]:
             tip = _find_tip(directory, name) if name in alive else tips[name]
-            if (name not in alive or _has_commits(logs[name])) and _contains(directory, head, tip):
+            if (name not in alive or _has_commits(logs[name][1])) and _contains(
+                directory, head, tip
+            ):
                 found.add(name)
         if gone := asked - found - alive:
             found |= _names_in_subjects(_merge_subjects(directory, head)) & gone
@@ -172,10 +182,9 @@ def _current_name(name: str, renamed: dict[str, str]) -> str:
     return name
 
 
-def _has_commits(log: str) -> bool:
+def _has_commits(log: bytes) -> bool:
     """True if a branch's log has more than its creation; without a log it came from a remote."""
-    held = files.read_bounded(log, 100_000)
-    return held.count(b"\n") > 1 or not os.path.lexists(log)
+    return log.count(b"\n") != 1
 
 
 def _names_in_subjects(subjects: str) -> set[str]:

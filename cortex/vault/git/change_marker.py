@@ -1,6 +1,7 @@
 """Remember which git state the briefings were built from, to know later whether they are stale.
 
-The state is the stamps of index, HEAD and its reflog: what changes the work tree touches one.
+The state is the stamps of index, HEAD and its reflog (or the list of the tables that hold them):
+what changes the work tree touches one.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ def git_stamp(vault: Vault) -> str:
     """The stamps of index, HEAD and its reflog as they are now; empty outside a repository."""
     repository = checkout.find_repository(vault.root)
     found = []
-    for name in ("index", "HEAD", "logs/HEAD") if repository else ():
+    for name in ("index", "HEAD", "logs/HEAD", "reftable/tables.list") if repository else ():
         with suppress(OSError):  # a repository without a commit has no index yet
             status = os.lstat(os.path.join(repository.git_dir if repository else "", name))
             found.append(f"{name} {status.st_mtime_ns} {status.st_size} {status.st_ino}")

@@ -14,46 +14,9 @@ from typing import NamedTuple
 
 from cortex.core.model.problem import CortexError, InvalidInputError, NotFoundError
 from cortex.core.text.shell_command import shell_quote
-from cortex.vault import files, user_folders
+from cortex.vault import files
 from cortex.vault.git import checkout
 
-_HARDENING_FLAGS = (
-    "-c", "safe.bareRepository=explicit",
-    "-c", "core.fsmonitor=false",
-    "-c", "protocol.ext.allow=never",
-    "-c", "core.fsync=all",
-    "-c", "core.quotePath=false",
-    "-c", "submodule.recurse=false",
-    "-c", "color.ui=false",
-    "-c", "color.grep=false",
-    "-c", "log.showSignature=false",
-    "-c", "log.diffMerges=separate",
-    "-c", "log.showRoot=true",
-    "-c", "log.follow=false",
-    "-c", "log.mailmap=false",
-    "-c", "diff.orderFile=/dev/null",
-    "-c", "i18n.logOutputEncoding=UTF-8",
-    "-c", "grep.patternType=basic",
-)  # fmt: skip
-_NO_HOOKS_FLAGS = ("-c", "core.hooksPath=/dev/null")
-# Housekeeping belongs to a quiet moment; only who asks for it by name gets it.
-_NO_MAINTENANCE_FLAGS = ("-c", "gc.auto=0", "-c", "maintenance.auto=false")
-_ENVIRONMENT = {
-    "GIT_TERMINAL_PROMPT": "0",
-    "GIT_OPTIONAL_LOCKS": "0",
-    "GIT_NO_REPLACE_OBJECTS": "1",
-    "GIT_GRAFT_FILE": "/dev/null/none",  # cannot exist; for an empty file git prints advice
-    "LC_ALL": "C",
-}
-# Variables by which an outer git (a hook, `git rebase --exec`) would name another repository, and
-# those that contradict literal path names. The user's own (GIT_SSH_COMMAND, ...) stay.
-_DROPPED_VARIABLES = frozenset({
-    "GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX", "GIT_OBJECT_DIRECTORY",
-    "GIT_COMMON_DIR", "GIT_NAMESPACE", "GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_IMPLICIT_WORK_TREE",
-    "GIT_GRAFT_FILE", "GIT_SHALLOW_FILE", "GIT_REPLACE_REF_BASE", "GIT_QUARANTINE_PATH",
-    "GIT_CONFIG", "GIT_ATTR_SOURCE", "GIT_EXTERNAL_DIFF",
-    "GIT_LITERAL_PATHSPECS", "GIT_GLOB_PATHSPECS", "GIT_NOGLOB_PATHSPECS", "GIT_ICASE_PATHSPECS",
-})  # fmt: skip
 _REMOTE_COMMAND_FLAGS = {
     "fetch": ("--progress", "--no-recurse-submodules"),
     "push": ("--progress", "--no-recurse-submodules"),
@@ -279,21 +242,19 @@ def _run_process(
     path, why = checkout.find_fault(directory)
     if path:
         raise CortexError(f"{path} {why}", fault_hint(path))
-    kept = {key: value for key, value in os.environ.items() if key not in _DROPPED_VARIABLES}
-    environment = kept | _ENVIRONMENT | {"HOME": user_folders.home_folder()}
-    environment["XDG_CONFIG_HOME"] = user_folders.absolute_variable("XDG_CONFIG_HOME")
+    # 6 ms, and most commands need no git.
+    from cortex.vault.git import git_process  # noqa: PLC0415
+
+    environment = git_process.hardened_environment()
     if hooks:
         # GIT_LITERAL_PATHSPECS would reach a git that a hook runs with patterns of its own.
         arguments, stdin = _mark_literal(arguments, stdin)
     else:
         environment["GIT_LITERAL_PATHSPECS"] = "1"
-        flags = (*_NO_HOOKS_FLAGS, *flags)
+        flags = (*git_process.NO_HOOKS_FLAGS, *flags)
     if _subcommand(arguments) not in ("gc", "maintenance"):
-        flags = (*_NO_MAINTENANCE_FLAGS, *flags)
-    command = ["git", *_HARDENING_FLAGS, *flags, *arguments]
-    # 6 ms, and most commands need no git.
-    from cortex.vault.git import git_process  # noqa: PLC0415
-
+        flags = (*git_process.NO_MAINTENANCE_FLAGS, *flags)
+    command = ["git", *git_process.HARDENING_FLAGS, *flags, *arguments]
     code, output, complaint = git_process.run_process(
         directory, command, environment | dict(extra or {}), stdin, seconds, renew=renew
     )

@@ -1,4 +1,4 @@
-"""A process of git: fed, read, bounded in time, and ended with its children."""
+"""A process of git: hardened, fed, read, bounded in time, and ended with its children."""
 
 from __future__ import annotations
 
@@ -11,10 +11,57 @@ from collections.abc import Mapping
 from contextlib import suppress
 
 from cortex.core.model.problem import CortexError, InvalidInputError, NotFoundError
-from cortex.vault import files
+from cortex.vault import files, user_folders
 
+HARDENING_FLAGS = (
+    "-c", "safe.bareRepository=explicit",
+    "-c", "core.fsmonitor=false",
+    "-c", "protocol.ext.allow=never",
+    "-c", "core.fsync=all",
+    "-c", "core.quotePath=false",
+    "-c", "submodule.recurse=false",
+    "-c", "color.ui=false",
+    "-c", "color.grep=false",
+    "-c", "log.showSignature=false",
+    "-c", "log.diffMerges=separate",
+    "-c", "log.showRoot=true",
+    "-c", "log.follow=false",
+    "-c", "log.mailmap=false",
+    "-c", "diff.orderFile=/dev/null",
+    "-c", "i18n.logOutputEncoding=UTF-8",
+    "-c", "grep.patternType=basic",
+)  # fmt: skip
+NO_HOOKS_FLAGS = ("-c", "core.hooksPath=/dev/null")
+# Housekeeping belongs to a quiet moment; only who asks for it by name gets it.
+NO_MAINTENANCE_FLAGS = ("-c", "gc.auto=0", "-c", "maintenance.auto=false")
+_ENVIRONMENT = {
+    "GIT_TERMINAL_PROMPT": "0",
+    "GIT_OPTIONAL_LOCKS": "0",
+    "GIT_NO_REPLACE_OBJECTS": "1",
+    "GIT_GRAFT_FILE": "/dev/null/none",  # cannot exist; for an empty file git prints advice
+    "LC_ALL": "C",
+}
+# Variables by which an outer git (a hook, `git rebase --exec`) would name another repository, and
+# those that contradict literal path names. The user's own (GIT_SSH_COMMAND, ...) stay.
+_DROPPED_VARIABLES = frozenset({
+    "GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX", "GIT_OBJECT_DIRECTORY",
+    "GIT_COMMON_DIR", "GIT_NAMESPACE", "GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_IMPLICIT_WORK_TREE",
+    "GIT_GRAFT_FILE", "GIT_SHALLOW_FILE", "GIT_REPLACE_REF_BASE", "GIT_QUARANTINE_PATH",
+    "GIT_CONFIG", "GIT_ATTR_SOURCE", "GIT_EXTERNAL_DIFF",
+    "GIT_LITERAL_PATHSPECS", "GIT_GLOB_PATHSPECS", "GIT_NOGLOB_PATHSPECS", "GIT_ICASE_PATHSPECS",
+})  # fmt: skip
 _TERMINATE_SECONDS = 1.0  # between asking git to end, when it removes its locks, and ending it
 _POLL_SECONDS = 0.05  # between looks whether git has ended though somebody still holds its pipes
+
+
+def hardened_environment() -> dict[str, str]:
+    """The variables of a git that reads the repository around its working directory."""
+    kept = {key: value for key, value in os.environ.items() if key not in _DROPPED_VARIABLES}
+    own = {
+        "HOME": user_folders.home_folder(),
+        "XDG_CONFIG_HOME": user_folders.absolute_variable("XDG_CONFIG_HOME"),
+    }
+    return kept | _ENVIRONMENT | own
 
 
 def run_process(

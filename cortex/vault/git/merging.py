@@ -157,7 +157,8 @@ def _git_dir_stamps(root: str, left: Collection[str]) -> list[tuple[str, int]]:
     """When the files of a merge or rebase were written last; a held lock always changes."""
     found = []
     folder = _git_dir_path(root, "")
-    for name in ("index", "index.lock", "HEAD", "MERGE_HEAD", "rebase-merge", "logs/HEAD"):
+    names = ("index", "index.lock", "HEAD", "MERGE_HEAD", "rebase-merge", "logs/HEAD", "reftable")
+    for name in names:
         path = os.path.join(folder, name)
         is_alive = name == "index.lock" and path not in left
         for each in (path, *(os.path.join(path, inside) for inside in files.list_folder(path))):
@@ -353,9 +354,9 @@ def waiting_squash_message(root: str) -> str:
 
 def read_auto_merge(root: str, paths: Sequence[str]) -> dict[str, bytes]:
     """What git (not before 2.32) wrote at paths of the vault when it stopped at conflicts."""
-    if not paths or not os.path.isfile(_git_dir_path(root, "AUTO_MERGE")):
-        return {}
-    return objects.read_committed(root, paths, "AUTO_MERGE")
+    words = ["rev-parse", "--verify", "--quiet", "--end-of-options", "AUTO_MERGE^{tree}"]
+    tree = git_cli.line(root, words) if paths else ""
+    return objects.read_committed(root, paths, tree) if tree else {}
 
 
 def revisions_between(root: str, ours: str, theirs: str) -> MergeRevisions:

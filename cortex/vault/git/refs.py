@@ -1,22 +1,22 @@
 """Which branches a repository has and what became of others, from its files alone: no git runs.
 
-Where git keeps its refs otherwise than as files (reftable), nothing is known or said of them.
+Only where git keeps its refs in tables, git is asked for what the files would say.
 """
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from itertools import islice
-from typing import NamedTuple
 
 from cortex.core.model.problem import InvalidInputError
 from cortex.vault import files
 from cortex.vault.git import checkout
 
 _MAX_PACKED_REFS_BYTES, _MAX_LOG_BYTES = 8 << 20, 1 << 19  # the second of the end of a log
+_MAX_LOG_LINES = 2_000
 _MAX_LOGS = 300  # branches whose log is asked for a renaming
 _BRANCH_RENAMED_RE = re.compile(
     rb"\tBranch: renamed refs/heads/(\S{1,250}) to refs/heads/(\S{1,250})$", re.MULTILINE
@@ -28,12 +28,8 @@ _CHECKOUT_RE = re.compile(
 _MERGED_RE = re.compile(rb"\tmerge (\S{1,250}): ", re.MULTILINE)
 
 
-class RepositoryRefs(NamedTuple):
-    """Where a work tree and its git folders lie."""
-
-    top: str
-    git_dir: str  # of this work tree: HEAD, index
-    common_dir: str  # of all its work trees: refs, logs of branches
+class RepositoryRefs(checkout.Repository):
+    """A repository, asked for its branches."""
 
     @staticmethod
     def is_branch_name(name: str) -> bool:
@@ -50,26 +46,21 @@ class RepositoryRefs(NamedTuple):
 
     def head_files(self) -> list[str]:
         """What changes with the commit that `HEAD` names."""
-        ref = checkout.read_head(self.git_dir).removeprefix("ref: ")
-        names = ["packed-refs", "shallow", "reftable/tables.list", *([ref] if _is_ref(ref) else ())]
+        ref = checkout.read_head(self).removeprefix("ref: ")
+        names = ["packed-refs", "shallow", *([ref] if _is_ref(ref) else ())]
         shared = (os.path.join(self.common_dir, name) for name in names)
-        return [os.path.join(self.git_dir, "HEAD"), *shared]
+        tables = checkout.table_lists(self)
+        return [os.path.join(self.git_dir, "HEAD"), *shared, *tables]
 
     def current_branch(self) -> str:
         """The branch that is checked out, even without a commit; empty on a detached HEAD."""
-        head = checkout.read_head(self.git_dir)
-        return head.removeprefix("ref: refs/heads/") if head.startswith("ref: refs/heads/") else ""
+        return checkout.head_branch(self)
 
     def has_commit(self) -> bool:
         """Whether `HEAD` names a commit."""
-        head = checkout.read_head(self.git_dir)
+        head = checkout.read_head(self)
         ref = head.removeprefix("ref: ")
-        is_known = ref == head or self.uses_reftable() or (_is_ref(ref) and self._has_ref(ref))
-        return bool(head) and is_known
-
-    def uses_reftable(self) -> bool:
-        """Whether the refs are kept in a way that cannot be read here."""
-        return os.path.isdir(os.path.join(self.common_dir, "reftable"))
+        return bool(head) and (ref == head or (_is_ref(ref) and self._has_ref(ref)))
 
     def has_branch(self, name: str) -> bool:
         """Whether there is such a branch, here or as last seen on a remote."""
@@ -87,11 +78,6 @@ class RepositoryRefs(NamedTuple):
     def branch_names(self) -> frozenset[str]:
         """The branches that there are, here or as last seen on a remote."""
         refs = [*self._iter_loose_refs("refs/heads"), *self._iter_loose_refs("refs/remotes")]
-        if self.uses_reftable():
-            from cortex.vault.git import git_cli  # noqa: PLC0415  `subprocess` costs 5 ms
-
-            words = ["for-each-ref", "--format=%(refname)", "refs/heads", "refs/remotes"]
-            refs = os.fsdecode(git_cli.run(self.top, words)).split()
         found = set()
         for ref in (*refs, *self._iter_packed_refs()):
             _, kind, *rest = ref.split("/", 3 if ref.startswith("refs/remotes/") else 2)
@@ -102,9 +88,7 @@ class RepositoryRefs(NamedTuple):
     def renamed_branches(self) -> dict[str, str]:
         """Branches that got another name, from the logs that still tell of it."""
         found: dict[str, str] = {}
-        folder = os.path.join(self.common_dir, "logs", "refs", "heads")
-        logs = map(_read_tail, islice(_iter_files(folder), _MAX_LOGS))
-        for log in (*logs, self._read_head_logs()):
+        for log in (*self._read_branch_logs(), self._read_head_logs()):
             for old, new in _BRANCH_RENAMED_RE.findall(log):
                 found[os.fsdecode(old)] = os.fsdecode(new)
         return found
@@ -120,11 +104,37 @@ class RepositoryRefs(NamedTuple):
 
     def head_logs(self) -> list[str]:
         """Where git writes down what `HEAD` was: in the first work tree, and in this one."""
+        if checkout.uses_reftable(self):
+            return checkout.table_lists(self)
         folders = dict.fromkeys((self.common_dir, self.git_dir))
         return [os.path.join(folder, "logs", "HEAD") for folder in folders]
 
+    def branch_log(self, name: str) -> tuple[str, bytes]:
+        """Where the log of a branch lies, and its last part; nothing where there is no log."""
+        if checkout.uses_reftable(self):
+            return self.head_logs()[-1], self._ask_log(f"refs/heads/{name}")
+        path = os.path.join(self.common_dir, "logs", "refs", "heads", name)
+        return path, _read_tail(path)
+
     def _read_head_logs(self) -> bytes:
+        if checkout.uses_reftable(self):
+            return self._ask_log("main-worktree/HEAD") + self._ask_log("HEAD")
         return b"".join(_read_tail(path) for path in self.head_logs())
+
+    def _read_branch_logs(self) -> Iterable[bytes]:
+        if checkout.uses_reftable(self):
+            return [self._ask_log("--branches")]
+        folder = os.path.join(self.common_dir, "logs", "refs", "heads")
+        return map(_read_tail, islice(_iter_files(folder), _MAX_LOGS))
+
+    def _ask_log(self, which: str) -> bytes:
+        """The log of refs as its file would have it: old id, new id, message; the oldest first."""
+        words = ("log", "--walk-reflogs", "--format=%H %gs", f"-n{_MAX_LOG_LINES}", which, "--")
+        entries = [line.partition(" ") for line in checkout.ask_git(self.top, *words).splitlines()]
+        before = [new for new, _, _ in entries[1:]] + ["0" * 40]
+        pairs = zip(before, entries, strict=False)
+        lines = [f"{old} {new}\t{message}\n" for old, (new, _, message) in pairs]
+        return os.fsencode("".join(reversed(lines)))
 
     def _has_ref(self, ref: str) -> bool:
         return os.path.isfile(os.path.join(self.common_dir, ref)) or ref in self._iter_packed_refs()
@@ -138,6 +148,8 @@ class RepositoryRefs(NamedTuple):
     def _iter_packed_refs(self) -> Iterator[str]:
         path = os.path.join(self.common_dir, "packed-refs")
         text = os.fsdecode(files.read_bounded(path, _MAX_PACKED_REFS_BYTES))
+        if checkout.uses_reftable(self):
+            text = checkout.ask_git(self.top, "for-each-ref", "--format=%(objectname) %(refname)")
         for line in text.splitlines():
             if line[:1] not in ("#", "^", ""):
                 yield line.partition(" ")[2].strip()

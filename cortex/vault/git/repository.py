@@ -15,10 +15,13 @@ def list_unmerged_paths(root: str) -> list[str]:
         return []
     # GitPython would wait for ever on a pipe in place of the configuration or the index; git reads
     # the same files, and is ended after three seconds.
-    found = bounded.run(root, ["rev-parse", "--git-path", "index"], timeout=3)
-    path = os.path.join(root, os.fsdecode(found).strip())
+    words = ["rev-parse", "--show-object-format", "--git-path", "index"]
+    hash_name, _, found = os.fsdecode(bounded.run(root, words, timeout=3)).partition("\n")
+    path = os.path.join(root, found.strip())
     if os.path.lexists(path) and not stat.S_ISREG(os.lstat(path).st_mode):
         raise CortexError("the repository's index is no file", "remove .git/index, then git reset")
+    if hash_name != "sha1":  # of any other, GitPython would read half an id
+        return _ask_git(root)
     import git  # noqa: PLC0415  150 ms, and its import fails where there is no git program
 
     try:
@@ -31,6 +34,10 @@ def list_unmerged_paths(root: str) -> list[str]:
         return []
     except (git.GitError, OSError, ValueError, AssertionError):
         # GitPython knows no names that are not UTF-8, no index of version 4 and none that is split.
-        listed = bounded.run(root, ["ls-files", "--unmerged", "-z"], timeout=3).split(b"\0")
-        return sorted({os.fsdecode(line.partition(b"\t")[2]) for line in listed if line})
+        return _ask_git(root)
     return sorted(os.path.relpath(path, root) for path in paths if path.startswith(root + os.sep))
+
+
+def _ask_git(root: str) -> list[str]:
+    listed = bounded.run(root, ["ls-files", "--unmerged", "-z"], timeout=3).split(b"\0")
+    return sorted({os.fsdecode(line.partition(b"\t")[2]) for line in listed if line})

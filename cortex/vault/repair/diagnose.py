@@ -30,7 +30,7 @@ def is_vault_only(root: str, repository: Repository) -> bool:
     return (
         os.path.realpath(root) == repository.top
         and repository.git_dir == os.path.join(repository.top, ".git")
-        and not _uses_reftable(repository)
+        and not checkout.uses_reftable(repository)
     )
 
 
@@ -113,7 +113,7 @@ def find_damage(root: str, repository: Repository) -> list[Problem]:
 
 def read_head_target(repository: Repository) -> str:
     """What HEAD names: `refs/heads/…`, or a commit's id; empty when it names neither."""
-    head = checkout.read_head(repository.git_dir)
+    head = checkout.read_head(repository)
     target = head.removeprefix("ref:").strip()
     is_ref = head != target and target.startswith("refs/")
     return target if is_ref or _OBJECT_ID_RE.fullmatch(target) else ""
@@ -159,7 +159,7 @@ def list_broken_refs(repository: Repository) -> list[str]:
     """The names of refs whose files hold no commit's id."""
     folder = os.path.join(repository.common_dir, "refs")
     broken = []
-    for parent, _, names in () if _uses_reftable(repository) else os.walk(folder):
+    for parent, _, names in () if checkout.uses_reftable(repository) else os.walk(folder):
         for name in names:
             line = checkout.read_first_line(path := os.path.join(parent, name))
             is_sound = _OBJECT_ID_RE.fullmatch(line) or line.startswith("ref:")
@@ -240,10 +240,6 @@ def _has_valid_checksum(path: str) -> bool:
         return False
     sha1 = hashlib.sha1(data[:-20], usedforsecurity=False).digest()
     return data.endswith((sha1, hashlib.sha256(data[:-32]).digest(), bytes(20)))
-
-
-def _uses_reftable(repository: Repository) -> bool:
-    return os.path.isdir(os.path.join(repository.common_dir, "reftable"))
 
 
 def _move_away(path: str) -> str:
