@@ -399,9 +399,11 @@ def as_user() -> Callable[..., Any]:
         if child == 0:
             code = 1
             try:
+                os.chdir("/")
                 os.setgroups([])
                 os.setgid(group or user)
-                os.setuid(user)
+                os.setresuid(user, user, 0)
+                _import_as_root()
                 os.write(theirs, json.dumps(function()).encode())
                 code = 0
             except BaseException:
@@ -415,6 +417,23 @@ def as_user() -> Callable[..., Any]:
         return json.loads(said)
 
     return run
+
+
+def _import_as_root() -> None:
+    """From now on this process is root while it imports: the clone, or the interpreter, may lie in a folder that its user
+    cannot enter."""
+    loader = sys.modules["_frozen_importlib"]
+    find_and_load = loader._find_and_load
+
+    def find_and_load_as_root(*arguments: Any) -> Any:
+        user = os.geteuid()
+        os.seteuid(0)
+        try:
+            return find_and_load(*arguments)
+        finally:
+            os.seteuid(user)
+
+    loader._find_and_load = find_and_load_as_root
 
 
 @pytest.fixture
