@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import json
 import re
 import shutil
@@ -23,10 +24,14 @@ ROOT = Path(__file__).parent.parent
 MODULES = sorted(ROOT.glob("cortex/**/*.py"))
 
 
+@functools.cache
+def parse(path: Path) -> ast.Module:
+    return ast.parse(path.read_text())
+
+
 def test_a_module_says_what_it_is_for_and_its_functions_are_short() -> None:
     for path in MODULES:
-        source = path.read_text()
-        tree = ast.parse(source)
+        source, tree = path.read_text(), parse(path)
         assert ast.get_docstring(tree), path
         assert not re.search(r"^# ?[=-]{4,}", source, re.MULTILINE), path
         for node in ast.walk(tree):
@@ -44,7 +49,7 @@ def test_no_class_name_stands_twice() -> None:
     names = [
         (node.name.lstrip("_"), str(path.relative_to(ROOT)))
         for path in MODULES
-        for node in ast.walk(ast.parse(path.read_text()))
+        for node in ast.walk(parse(path))
         if isinstance(node, ast.ClassDef)
     ]
     places: dict[str, list[str]] = {}
@@ -89,7 +94,7 @@ def test_sql_and_engines_are_known_to_the_index_alone() -> None:
     outside = {
         str(path.relative_to(ROOT / "cortex"))
         for path in MODULES
-        if "cortex/index" not in path.as_posix() and uses_sql(ast.parse(path.read_text()))
+        if "cortex/index" not in path.as_posix() and uses_sql(parse(path))
     }
     assert outside == set()
 

@@ -309,6 +309,7 @@ def wait_until(holds: Any, seconds: float = 60) -> None:
         time.sleep(0.05)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("first", "then", "limit"),
     [

@@ -303,7 +303,7 @@ EXPECTED: dict[Callable[[Clone, Clone], None], Callable[[Clone], bool]] = {
 }  # fmt: skip
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("case", EXPECTED, ids=lambda case: case.__name__)
 @pytest.mark.parametrize("swapped", [False, True] if SOAK else [None])
 def test_two_clones_agree_and_lose_nothing(two, case, swapped) -> None:

@@ -412,7 +412,7 @@ WAYS = [
 ]
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize(
     ("texts", "unnamed"),
     [(NORMALIZES[name], unnamed) for name, unnamed in WAYS],

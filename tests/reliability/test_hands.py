@@ -36,7 +36,7 @@ from cortex.operations.plan.actions import actions
 from cortex.vault.locate import Vault
 from tests.conftest import SOAK
 
-SEEDS, STEPS = 30 if SOAK else 2, 50
+SEEDS, STEPS = 30 if SOAK else 1, 50
 MEETING = "# Roof\n\n## Action items\n\n- [ ] Ada measures the roof\n- [ ] Bob orders tiles\n\n## Decisions\n\n- We keep the tiles\n"
 PLAN = "---\nid: plan-of-mine\ntype: plan\ntitle: Plan\ncreated: 2026-11-01T00:00:00Z\n---\n\n- [ ] one step\n- [ ] another step\n"
 ODD = [

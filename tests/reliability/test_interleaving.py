@@ -92,15 +92,15 @@ def caller_of(start: int = 0) -> Caller:
 
 
 def vaults(ram: Path) -> Callable[[int], Vault]:
-    return lambda number: Vault(init(caller_of(), str(ram / f"vault-{number}")).root)
+    return lambda number: Vault(init(caller_of(), str(ram / f"vault-{number}"), no_git=True).root)
 
 
 def following(at: int, calls: list[Call], every: bool) -> int:
     """The next call before which somebody acts: with `every` that after `at`, otherwise the next that is the first from its
-    place in the code, of every fourth place."""
+    place in the code, of every eighth place."""
     sites = [call.site for call in calls]
     at += 1
-    while not every and at < len(sites) and (sites[at] in sites[:at] or len({*sites[:at]}) % 4):
+    while not every and at < len(sites) and (sites[at] in sites[:at] or len({*sites[:at]}) % 8):
         at += 1
     return at
 

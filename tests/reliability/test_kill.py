@@ -73,7 +73,7 @@ def test_no_acknowledged_capture_is_lost_when_processes_are_killed(caller, look,
     chance = random.Random(SEED)
     vault = Vault(init(caller, str(ram / "vault")).root)
     root = vault.root
-    each = 2_500 if soak else 100
+    each = 2_500 if soak else 40
     doomed = {0: 3, 3: chance.randrange(1, each), 6: chance.randrange(1, each)}
     workers = [
         Process(

@@ -198,7 +198,7 @@ def at_work(number: int, verb: bytes) -> bool:
 def test_a_sync_after_a_power_cut_in_a_sync_works_after_one_repair_at_most(
     disk, homes, soak, tmp_path
 ) -> None:
-    cycles = int(os.environ.get("CYCLES", 150 if soak else 3))
+    cycles = int(os.environ.get("CYCLES", 150 if soak else 2))
     chance = random.Random(SEED)
     clones = Clones(disk, tmp_path, chance)
     there = Vault(str(clones.there))

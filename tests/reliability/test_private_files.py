@@ -280,7 +280,8 @@ def test_a_folder_in_the_place_of_a_private_file_is_rebuilt_around(
     for words in COMMANDS:
         main(words)
     capsys.readouterr()
-    for path in sorted(path for path in top.rglob("*") if path.is_file()):
+    paths = sorted(path for path in top.rglob("*") if path.is_file())
+    for path in paths if SOAK else paths[::3]:
         place("folder", path, world.secret)
         if content:
             (path / "kept").write_text(content)

@@ -31,7 +31,7 @@ from cortex.vault.locate import Vault
 from cortex.vault.lock import lock
 from tests.conftest import SOAK
 
-pytestmark = pytest.mark.sampled(2)
+pytestmark = pytest.mark.sampled(4)
 
 TOPIC = "decision/storage"
 ID = topic_record_id("shop", "project", TOPIC)
@@ -277,7 +277,7 @@ def begun(folder: Path) -> None:
     meet(one, two)
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize(
     ("change", "first"),
     [
