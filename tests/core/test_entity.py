@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import get_args
-
 import pytest
 from hypothesis import given, strategies as st
 
 from cortex.core.extract.named_entities import MAX_ENTITIES, find_entities
 from cortex.core.markdown.scan import scan
-from cortex.operations.find import entities as verb
-from tests.conftest import cpu_limit
 
 
 def found(text: str) -> list[str]:
@@ -76,27 +72,6 @@ def test_a_thing_stands_once_with_the_line_of_the_file_where_it_is_named_first()
 
 def test_a_note_names_no_more_than_its_share() -> None:
     assert len(found(" ".join(f"`name_{number}`" for number in range(1000)))) == MAX_ENTITIES
-
-
-def test_the_question_knows_the_kinds_that_there_are() -> None:
-    from cortex.core.extract.named_entities import KINDS
-
-    assert get_args(verb.EntityKind) == KINDS
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "`" * 300_000, "@a " * 300_000, "/a.b" * 250_000, ".1" * 400_000, "--a-" * 250_000, "Error" * 200_000, "https://" * 120_000,
-        "https://a.b/" + ")" * 900_000, "](" * 400_000, ("`" + "a.b" * 80 + "!` ") * 3000, "\n```" * 200_000, "/" * 900_000,
-        "github.com/" * 90_000, "@a/" * 300_000, "func (" * 150_000, "type A" * 150_000, "`" + "pub " * 70 + "fn`",
-        "x" * 900_000 + "Error ", "a/" * 450_000 + "x.py", "```\n" + "import a," * 100_000 + "\n```", ("`pip install " + "a " * 140 + "` ") * 3000,
-    ],
-)  # fmt: skip
-def test_hostile_text_takes_linear_time(text: str) -> None:
-    nothing = scan("")
-    with cpu_limit(2):
-        find_entities(text, nothing)
 
 
 @given(st.text(alphabet="`@/.$-_:()[]'\" \nabAB1", max_size=200))

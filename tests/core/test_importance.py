@@ -143,30 +143,6 @@ def test_every_number_stays_in_its_range_whatever_comes(signals: Signals) -> Non
     assert archive_rules.judge(signals, NOW).reason
 
 
-@given(wild)
-def test_the_parts_give_the_whole_again(signals: Signals) -> None:
-    answer = importance.explain_score(signals, NOW)
-    parts = answer.parts
-    added = sum(parts[name] for name in ("base", "access", "recent", "incoming", "type", "age"))
-    assert (
-        answer.score == pytest.approx(min(max(added, 0), 5)) == importance.total_score(signals, NOW)
-    )
-    assert parts["salience"] == pytest.approx(
-        min(parts["salience_base"] * parts["salience_gain"], 1) * parts["salience_left"]
-    )
-    terms = sum(
-        parts[f"rank_{name}"]
-        for name in ("confidence", "priority", "centrality", "access", "branch")
-    )
-    assert parts["rank"] == pytest.approx(min(terms * parts["rank_recency"], 1))
-    if "half_life" in parts:
-        assert parts["effective_confidence"] == pytest.approx(
-            parts["confidence"] * 0.5 ** (parts["days"] / parts["half_life"])
-        )
-    else:
-        assert parts["effective_confidence"] == parts["confidence"]
-
-
 @given(wild, st.integers(1, 10**6), moments)
 def test_more_use_never_lowers_a_number(signals: Signals, more: int, when: float) -> None:
     used = [time for time in (signals.used, when) if time is not None and not math.isnan(time)]

@@ -25,17 +25,26 @@ import pytest
 import cortex
 from cortex.core import claims
 from cortex.core.briefing import excerpt, item_lines, pages, passage
+from cortex.core.extract import find_candidates
+from cortex.core.extract.learnings import find_learnings
+from cortex.core.extract.named_entities import find_entities
 from cortex.core.markdown.passages import passages
+from cortex.core.markdown.scan import scan
 from cortex.core.markdown.snippet import best_excerpt, looked_for
 from cortex.core.merge.merge_record import merge_record
+from cortex.core.model import topics
 from cortex.core.model.event import Event
 from cortex.core.model.problem import CortexError
+from cortex.core.model.relation import edges_of
 from cortex.core.normalize.changes import ExistingRecords
 from cortex.core.normalize.handlers import changes_for_event
+from cortex.core.notes.note import read as read_note
 from cortex.core.ranking import query
+from cortex.core.ranking.relevance import prompt_terms
 from cortex.core.redact.secrets import redact
 from cortex.core.text import context_markers, jsonc, person_words, toml
 from cortex.core.text.agent_escape import escape_for_agent
+from cortex.core.text.tokenizer import tokenize_query
 from cortex.hosts import HOST_NAMES, has_transcripts, new_reader
 from cortex.index.note_summary import summarize_note
 from cortex.interfaces.escape_terminal import escape
@@ -282,16 +291,41 @@ def record(type_: str, text: str) -> object:
     return summarize_note("records/a/a.md", (RECORD.format(type_) + text).encode(), 0)
 
 
+# Units that one reader alone takes for something of its own.
+UNITS_OF = {
+    "redaction": (
+        "eyJ¦eyJa.¦-----BEGIN ¦-----BEGIN PRIVATE KEY-----¦-----BEGIN PRIVATE KEY-----\n¦-----END PRIVATE KEY-----¦<private>¦</private>¦"
+        "<private ¦a:¦://a:¦://a:1/¦://a:b/c¦password=\"¦password='\\¦password=a1,¦password=a&¦password: str = ¦token=f(¦password=xxxx1¦"
+        'password=https://¦Authorization: Bearer ¦bearer a¦ghs_.¦[REDACTED:jwt]¦password=\u200b¦secret access key [¦ -p¦ -p a¦ -p "¦'
+        "curl -u a:b ¦curl -u a:¦mysql ¦ login \\\n¦--password ¦--password a1¦--a-b-c-password¦cookie: ¦sid=¦cookie: sid=a ¦machine a ¦"
+        "machine a login b ¦okta¦okta: a.¦&lt;private ¦password=abcdefgh ¦password: 'ab cd ef' ¦MTIz¦MTIzNDU2Nzg5MDEyMzQ1Njc4.¦12345678:AA¦"
+        "AAAA:¦:APA91b¦sl.a¦dp.pt.a¦hvs.¦.atlasv1.¦cioa¦pata¦fm2_a,¦v1.0-0f1e¦;base64,AAAA¦;base64,EAAAa1B2a1B2a1B2a1B2a1B2a1B2a1B2a1B2¦"
+        "<password>¦<password ¦<password>a¦<password><![CDATA[¦<a.b.password>x</a.b.pass¦&lt;password&gt;¦\\u003cpassword\\u003e¦"
+        'name="password" ¦name="password" value=" value=¦name="password">a¦password is ¦password for a ¦password is a1( ¦password is `a ¦'
+        "password is « a¦password is \n\n¦pw is a1b2c3d ¦mot de passe de ¦abandon ¦abandon zoo ¦1. abandon ¦abandon,\n¦abandon,¦1 ¦abcd ¦"
+        "abandon                 ¦curl -u 'a ¦curl -u \"a:¦curl -ssssu¦curl --user\\\n ¦curl login curl- ¦mysql-mysql-¦\"-p\", "
+    ),
+    "what was decided": (
+        "chose ¦we chose over over over ¦[memory:¦[memory: [a][b]¦[memory: a]¦Decision: x y z\n¦decisions\n- a b c\n¦    we decided to use x\n¦"
+        "and we decided to\n¦we rejected ¦we prefer prefer ¦fixed the the ¦root cause of of ¦## decision\n\n¦**decision**\nso we¦let's use ¦"
+        "so i'll use it for ¦we'll stick with ¦i'll use the read ¦we decided to leave the old ¦[MEMORY ¦[MEMORY a, ¦important: never ¦TIL TIL ¦"
+        "so until i'll use ¦i went with the one as ¦i'll use a small small script instead of over ¦İ¦- [x] a\n"
+    ),
+    "an event: meeting": (
+        "- [ ] x @a\n¦- [ ] due 2026-13-45 ¦- [ ] owner: ¦# Actions\n- (Anna)¦# Actions\n- ( )¦# Agreed\n- because ¦TODO: ¦TODO: x\n¦Date: ¦"
+        "Attendees: a, ¦  - b\n¦a:\n"
+    ),
+    "names": "/a.b¦.1¦--a-¦Error¦https://¦github.com/¦@a/¦func (¦type A¦`a.b!` ¦`pub fn`¦import a,¦`pip install a a a` ¦\n```",
+    "claims": "~~¦use ¦use a ¦not use ¦a instead of ¦src/a.py ¦x://¦[a](b.md",
+    "words": "aB¦A¦a_¦a'¦a::¦a1¦AAs¦全¦全a¦\u0301¦_¦e\u0301/¦9¦ｶﾞ",
+    "links and tags": (
+        "%%\n¦[[¦]¦![[¦(#a¦^a ¦[a](¦[a](b(¦[a](b \"¦[a](<¦[a][¦[a](b)¦[]¦[[a [¦[a]: b\n¦[a]: b '\n¦- a\n  ¦<a b=\"¦<a b='¦<?¦<![CDATA[¦<!A¦"
+        "<a@¦<ab:¦:: ¦a:: ¦[a:: ¦(a:: ¦(a:: b(¦a|b\n¦a|b\n|-|-|\n¦[[a|¦\\`¦` `` ¦~~~\n¦<div>\n¦a\n===\n¦https://a("
+    ),
+}  # fmt: skip
 EVENTS = (
-    "manual",
-    "meeting",
-    "observation",
-    "passive",
-    "prompt",
-    "stop",
-    "subagent_stop",
-    "session_start",
-)
+    "manual", "meeting", "observation", "passive", "prompt", "stop", "subagent_stop", "session_start",
+)  # fmt: skip
 READERS: dict[str, Call] = {
     "a person's note": lambda text: summarize_note("a.md", text.encode(), 0),
     "frontmatter": lambda text: summarize_note("a.md", f"---\ntags: {text}\n---\n".encode(), 0),
@@ -330,6 +364,16 @@ READERS: dict[str, Call] = {
     "settings": lambda text: toml.parse(f"a = 1\n{text}"),
     "settings of hosts": lambda text: jsonc.parse(f'{{"a": "{text}'),
     "a merge": merged,
+    "what was decided": lambda text: find_candidates(text, (("decision", ("a", "- ")),)),
+    "learnings": lambda text: find_learnings(f"## Learnings\n{text}"),
+    "names": lambda text: find_entities(text, scan("")),
+    "a prompt that reminds": lambda text: prompt_terms(text, str),
+    "a topic": lambda text: (topics.suggest("", text, text), topics.normalize_topic(f"x{text}")),
+    "words": lambda text: tokenize_query(text, str),
+    "links and tags": scan,
+    "links of a property": lambda text: edges_of(
+        read_note(b"---\nup: x\n---\n")._replace(fields={"up": text}), scan("")
+    ),
 }
 
 
@@ -337,5 +381,6 @@ READERS: dict[str, Call] = {
 def test_a_text_is_read_in_linear_time(name: str) -> None:
     read = READERS[name]
     seconds(read, "A first text: patterns are compiled.\n")
-    slow = {unit: times for unit in UNITS.split("|") if (times := round(growth(read, unit, "x")))}
+    units = [*UNITS.split("|"), *UNITS_OF.get(name, "").split("¦")]
+    slow = {unit: times for unit in units if unit and (times := round(growth(read, unit, "x")))}
     assert not slow

@@ -10,7 +10,6 @@ from cortex.core.model.event import Event
 from cortex.core.normalize.changes import AppendToSession, CreateNote, ExistingRecords, UpsertTopic
 from cortex.core.normalize.handlers import changes_for_event
 from cortex.core.notes import note as notes
-from tests.conftest import cpu_limit
 
 ONE, TWO = (
     "Sync the folder after a rename, or it is gone.",
@@ -97,22 +96,6 @@ def test_things_that_begin_alike_are_two_topics_also_in_two_texts() -> None:
     assert one.topic == again.topic
     (short,) = find_learnings(f"## Learnings\n- {ONE}")
     assert short.topic == "learning/sync-the-folder-after-a-rename-or-it-is-gone"
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "1. " + "*_" * 500_000,
-        "- [" * 300_000,
-        "- a\n  b\n" * 100_000,
-        "#" * 1_000_000,
-        "- " + "[[" * 400_000,
-        "- " + "![](" * 200_000,
-    ],
-)
-def test_hostile_text_takes_no_time(text: str) -> None:
-    with cpu_limit(5):
-        find_learnings(f"## Learnings\n{text}")
 
 
 def event(text: str, type_: str = "passive", number: int = 1, **fields: str) -> Event:

@@ -206,13 +206,3 @@ def test_no_frontmatter_stops_the_reading(value: object) -> None:
         fields={"relations": value, "supersedes": value, "superseded_by": value, "x": value}
     )  # type: ignore[dict-item]
     edges_of(note, scan(""))
-
-
-@pytest.mark.sampled(2)
-@pytest.mark.parametrize(
-    "text", ["[[" * 400_000, "[[a|" * 200_000, "[a](b.md" * 100_000, "[[a]]" * 160_000]
-)
-def test_hostile_text_takes_linear_time(text: str) -> None:
-    scanned = scan(text)
-    with cpu_limit(2):
-        edges_of(read(b"---\nup: x\n---\n")._replace(fields={"up": text}), scanned)

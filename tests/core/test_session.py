@@ -12,7 +12,6 @@ from cortex.core.normalize.changes import AppendToSession
 from cortex.core.normalize.handlers import amend_note
 from cortex.core.notes import note as notes
 from cortex.vault.git.merge_file import merge_file
-from tests.conftest import cpu_limit
 
 SESSIONS = ("session_start", "prompt", "stop", "pre_compact", "subagent_stop", "session_end")
 _ALPHABET = "abcdefghijklmnopqrstuvwxyz234567"
@@ -268,25 +267,3 @@ def test_a_summary_from_its_parts() -> None:
         == "### Goal\n\nShip it\n\n### Next steps\n\n- rest\n\n### Relevant files\n\n- a.py\n- b/c.py"
     )
     assert sessions.excerpt(text, 100) == "Ship it · rest · a.py b/c.py"
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "[[" * 400_000,
-        "- " * 400_000,
-        "`" * 900_000,
-        "#" * 900_000,
-        "## Events\n" * 90_000,
-        "<!-- summary " * 70_000,
-        "---\n" * 200_000,
-    ],
-)
-def test_an_end_built_to_make_a_pattern_crawl_is_folded_quickly(text: str) -> None:
-    with cpu_limit(5):
-        data = folded(
-            event("session_start", 1),
-            event("session_end", 2, text),
-            event("session_end", 3, text + "x"),
-        )
-        list(sessions.event_lines(notes.read(data)))

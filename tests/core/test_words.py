@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 import string
-import time
 
 import pytest
 from hypothesis import given, strategies as st
@@ -215,46 +214,6 @@ def test_a_chunk_is_analysed_alike_wherever_it_stands() -> None:
     assert tokenize_chunk("merge_driver", stem) == (
         TokenizedWord(("merge_driver", "mergedriver"), ("merge", "driver")),
     )
-
-
-@pytest.mark.sampled(2)
-@pytest.mark.parametrize(
-    "unit",
-    [
-        "a",
-        "aB",
-        "A",
-        "a.",
-        "a-",
-        "a_",
-        "a'",
-        "a::",
-        "a1",
-        "AAs",
-        "é",
-        "全",
-        "全a",
-        "\u0301",
-        "_",
-        "-",
-        "e\u0301/",
-        "'",
-        "9",
-        "ｶﾞ",
-    ],
-)
-def test_hostile_text_takes_linear_time(unit: str) -> None:
-    def cost(size: int) -> float:
-        text = unit * (size // len(unit))
-        start = time.process_time()
-        tokenize_query(text, stem)
-        return time.process_time() - start
-
-    cost(1000)  # whatever is compiled on first use
-    small, large = min(cost(15_000) for _ in range(3)), cost(300_000)
-    assert large < 100 * max(
-        small, 0.001
-    )  # 20 times the text; 400 times the work if it were quadratic
 
 
 def test_a_megabyte_without_a_seam_is_one_short_term() -> None:

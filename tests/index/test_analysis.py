@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import _thread
 import importlib
 import itertools
 import multiprocessing
@@ -371,15 +370,6 @@ def test_a_build_of_many_segments_answers_like_one_of_one(
     assert answers(many) == whole
 
 
-def test_the_memo_starts_afresh_without_a_trace(monkeypatch: pytest.MonkeyPatch) -> None:
-    text = " ".join(WORDS)
-    wanted = term_positions(text)
-    monkeypatch.setattr(analysis, "_MAX_CACHE_ENTRIES", 3)
-    analysis._CHUNK_TERMS.clear()
-    assert term_positions(text) == wanted
-    assert len(analysis._CHUNK_TERMS) <= 3
-
-
 def test_an_empty_vault_has_an_empty_index(tmp_path: Path, loading: ModuleType) -> None:
     assert build_index(str(tmp_path / "serial"), OURS, []) == 0
     assert build_index_parallel(str(tmp_path / "parallel"), OURS, [], loading.load, print) == 0
@@ -480,18 +470,6 @@ def test_the_processes_of_a_build_end_when_the_one_that_receives_is_killed(
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(process.pid, signal.SIGKILL)
         process.communicate()
-
-
-def test_a_thread_that_threading_does_not_count_forbids_a_fork() -> None:
-    ended = _thread.allocate_lock()
-    ended.acquire()
-    _thread.start_new_thread(
-        ended.acquire, ()
-    )  # as execnet does, which runs these tests in several processes
-    try:
-        assert not segment._is_fork_safe()
-    finally:
-        ended.release()
 
 
 @pytest.mark.parametrize(
