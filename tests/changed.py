@@ -11,8 +11,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
 SLOW = {
-    "tests/operations/test_sync.py", "tests/operations/test_import.py", "tests/interfaces/test_escapes.py",
-    "tests/interfaces/test_hostile_frames.py", "tests/operations/test_merges.py",
+    "tests/operations/test_sync.py", "tests/operations/test_import.py", "tests/interfaces/test_escape_terminal.py",
+    "tests/interfaces/test_hostile_frames.py",
 }  # fmt: skip
 SLOW_FOLDERS = ("tests/reliability/", "tests/watcher/")
 ALWAYS = ["tests/test_house.py", "tests/interfaces/test_declare.py"]

@@ -13,7 +13,7 @@ import pytest
 from cortex.core.briefing.contract import CONTRACT
 from cortex.core.text.context_markers import strip_injected
 from cortex.interfaces.hook import injected_context as speaking
-from tests.core.test_agent_text import frames
+from tests.core.test_agent_escape import frames
 
 FILE = str(Path(speaking.__file__).with_name("main.py"))
 OPENED = [

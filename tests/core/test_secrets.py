@@ -14,7 +14,7 @@ from hypothesis import given, strategies as st
 
 from cortex.core.redact.secret_patterns import SECRET_PATTERNS
 from cortex.core.redact.secrets import INVISIBLE_CHARS, redact
-from tests.core.test_shapes import FORMS, VENDORS
+from tests.core.test_secret_patterns import FORMS, VENDORS
 
 MIXED = "a1B2" * 30  # letters of both cases and digits
 HEX = "0f1e2d3c" * 8
