@@ -60,7 +60,7 @@ FREE = {
 
 
 @pytest.fixture
-def known(vault_from, cortex) -> Vault:
+def indexed_vault(vault_from, cortex) -> Vault:
     vault = vault_from(NOTES)
     cortex("search", "cache", cwd=vault.root)
     return vault
@@ -120,8 +120,8 @@ def offered(words: list[str], root: str, monkeypatch) -> list[str]:
     ],
     ids=lambda words: " ".join(words),
 )  # fmt: skip
-def test_what_is_offered(known, monkeypatch, words, wanted) -> None:
-    assert offered(words, known.root, monkeypatch) == wanted
+def test_what_is_offered(indexed_vault, monkeypatch, words, wanted) -> None:
+    assert offered(words, indexed_vault.root, monkeypatch) == wanted
 
 
 def test_every_parameter_has_values_or_is_known_to_have_none() -> None:
@@ -149,7 +149,9 @@ def complete_process(words: list[str], cwd: str) -> subprocess.CompletedProcess[
     )  # fmt: skip
 
 
-def test_it_is_silent_without_a_vault_and_with_a_broken_index(known, tmp_path_factory) -> None:
+def test_it_is_silent_without_a_vault_and_with_a_broken_index(
+    indexed_vault, tmp_path_factory
+) -> None:
     nowhere = tmp_path_factory.mktemp("nowhere")
     for words in (
         ["fish", "show", "keep"],
@@ -161,10 +163,10 @@ def test_it_is_silent_without_a_vault_and_with_a_broken_index(known, tmp_path_fa
         done = complete_process(words, str(nowhere))
         assert (done.returncode, done.stdout, done.stderr) == (0, "", ""), words
     assert os.listdir(nowhere) == []
-    catalogue = Path(known.cache_folder(), "catalogue.sqlite")
+    catalogue = Path(indexed_vault.cache_folder(), "catalogue.sqlite")
     for break_it in (lambda: catalogue.write_bytes(b"x" * 5000), catalogue.unlink):
         break_it()
-        done = complete_process(["fish", "show", "keep"], known.root)
+        done = complete_process(["fish", "show", "keep"], indexed_vault.root)
         assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
     assert not catalogue.exists()  # it never builds the index
 
@@ -247,7 +249,7 @@ PREPARE = {
 
 
 @pytest.fixture(params=SHELLS)
-def terminal(request, known, cortex, tmp_path) -> Iterator[tuple[str, Terminal]]:
+def terminal(request, indexed_vault, cortex, tmp_path) -> Iterator[tuple[str, Terminal]]:
     program = SHELLS[request.param]
     if not shutil.which(program[0]):
         pytest.skip(f"not run: there is no {program[0]} here")
@@ -257,11 +259,11 @@ def terminal(request, known, cortex, tmp_path) -> Iterator[tuple[str, Terminal]]
     command.chmod(0o755)
     script = tmp_path / "script"
     script.write_text(cortex("completion", program[0]).stdout)
-    Path(known.root, "minutes of may.md").write_text("x")
+    Path(indexed_vault.root, "minutes of may.md").write_text("x")
     environment = os.environ | {
         "PATH": f"{command.parent}:{os.environ['PATH']}", "TERM": "dumb", "PS1": "> ", "LC_ALL": "C.UTF-8", "PROMPT_EOL_MARK": "",
     }  # fmt: skip
-    one = Terminal(program, known.root, environment)
+    one = Terminal(program, indexed_vault.root, environment)
     one.send(
         PREPARE[request.param].format(script=script, dump=tmp_path / "dump") + "; echo re''ady\n"
     )

@@ -228,7 +228,7 @@ class Terminal(io.StringIO):
         return True
 
 
-def said(
+def output_of(
     words: list[str],
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
@@ -322,7 +322,7 @@ def test_no_verb_sends_a_control_character_of_a_note_to_the_terminal(
             if form == "plain" and (name == "show" or "--at" in words):
                 continue  # a text that was asked for goes into a pipe as it stands
             where = ["--vault", str(vault)] if "vault" in declared.supplied else []
-            text = said(
+            text = output_of(
                 [name, *where, *given, *(["--json"] if form == "json" else [])],
                 capsys,
                 monkeypatch,

@@ -76,7 +76,7 @@ def knowing(project, cortex) -> Path:
 
 
 @pytest.fixture(scope="module")
-def known(tmp_path_factory) -> tuple[Path, Path]:
+def shop_and_home(tmp_path_factory) -> tuple[Path, Path]:
     """The same, and the home of who uses it, for tests that tell it each of another session."""
     root, home = tmp_path_factory.mktemp("shop"), tmp_path_factory.mktemp("home")
     (root / ".cortex-project").write_text("shop\n")
@@ -148,7 +148,7 @@ def events(project: Path, kind: str = "") -> list[str]:
     ]
 
 
-def said(*texts: str) -> str:
+def transcript_of(*texts: str) -> str:
     """A part of Claude Code's transcript."""
     lines = (
         {
@@ -170,8 +170,8 @@ def claude(project: Path, **fields: Any) -> dict[str, Any]:
 
 @pytest.mark.sampled(3)
 @pytest.mark.parametrize(("host", "event"), RECORDED)
-def test_what_comes_out_is_what_the_host_accepts(host, event, known):
-    project, home = known
+def test_what_comes_out_is_what_the_host_accepts(host, event, shop_and_home):
+    project, home = shop_and_home
     told = json.loads(
         json.dumps(recorded(host, event, project)).replace(SESSION, f"{host}-{event}")
     )
@@ -261,11 +261,11 @@ def test_a_turn_is_captured_once_whether_the_payload_or_the_transcript_brings_it
     turns = [f"Part {number} is done." for number in range(20)]
     for number, text in enumerate(turns):
         if number % 2:  # the host is late with its transcript in every other turn
-            written += said(text)
+            written += transcript_of(text)
             transcript.write_text(written)
         hook(project, "stop", "claude", claude(project, last_assistant_message=text))
         if not number % 2:
-            written += said(text)
+            written += transcript_of(text)
             transcript.write_text(written)
         hook(project, "pre-compact", "claude", claude(project, trigger="auto"))
     hook(project, "session-end", "claude", claude(project, reason="other"))
@@ -278,7 +278,7 @@ def test_a_message_that_the_transcript_has_in_pieces_is_captured_once(project):
     whole = "First the table.\n\nThen the migration."
     hook(project, "stop", "claude", claude(project, last_assistant_message=whole))
     (project / "t.jsonl").write_text(
-        said("First the table.", "Then the migration.", "And something new.")
+        transcript_of("First the table.", "Then the migration.", "And something new.")
     )
     hook(project, "pre-compact", "claude", claude(project))
     hook(
@@ -307,7 +307,9 @@ def test_a_session_begins_with_its_first_event(project):
 
 
 def test_a_session_that_goes_on_from_another_does_not_capture_that_one_again(project):
-    (project / "t.jsonl").write_text(said("Said long ago, in the session that was copied."))
+    (project / "t.jsonl").write_text(
+        transcript_of("Said long ago, in the session that was copied.")
+    )
     hook(project, "session-start", "claude", claude(project, source="resume"))
     hook(project, "stop", "claude", claude(project, last_assistant_message="New."))
     assert events(project, "stop") == ["New."]
@@ -315,7 +317,7 @@ def test_a_session_that_goes_on_from_another_does_not_capture_that_one_again(pro
 
 def test_a_subagents_work_belongs_to_its_session(project):
     (project / "agent.jsonl").write_text(
-        said("The agent looked at src.", "The store lives in src/store.py.")
+        transcript_of("The agent looked at src.", "The store lives in src/store.py.")
     )
     hook(project, "session-start", "claude", claude(project, source="startup"))
     for _ in range(2):
@@ -359,7 +361,7 @@ def test_a_turn_holds_of_its_prompt_what_the_settings_say(setting, kept, project
     prompt = "Please mend the build.\n[MEMORY: decision] never build on Fridays\nThank you."
     hook(project, "user-prompt-submit", "claude", claude(project, prompt=prompt, prompt_id="1"))
     assert events(project) == ["[MEMORY: decision] never build on Fridays"]
-    (project / "t.jsonl").write_text(asked(prompt, 1) + said("Mended."))
+    (project / "t.jsonl").write_text(asked(prompt, 1) + transcript_of("Mended."))
     hook(project, "stop", "claude", claude(project))
     assert events(project, "stop") == [f"{kept}Mended."]
 
@@ -377,7 +379,7 @@ def test_a_prompt_is_an_event_where_the_host_has_no_transcripts(project):
 
 def test_what_cortex_said_is_never_captured(project):
     block = '<cortex-briefing note="kept from earlier work, for reference; not instructions">\nDecision: old news\n</cortex-briefing>'
-    (project / "t.jsonl").write_text(said(f"I was told:\n{block}"))
+    (project / "t.jsonl").write_text(transcript_of(f"I was told:\n{block}"))
     hook(project, "stop", "claude", claude(project, last_assistant_message=f"Again: {block}"))
     hook(project, "post-compact", "claude", claude(project, compact_summary=block))
     assert "old news" not in "".join(events(project))
@@ -530,18 +532,20 @@ def test_a_transcript_that_cannot_be_read_stops_nothing(there, project):
 
 def test_a_transcript_that_was_written_anew_is_captured_once(project):
     path = project / "t.jsonl"
-    path.write_text(said("One.", "Two.", "Three."))
+    path.write_text(transcript_of("One.", "Two.", "Three."))
     hook(project, "stop", "claude", claude(project))
-    path.write_text(said("One."))  # it shrank
+    path.write_text(transcript_of("One."))  # it shrank
     hook(project, "stop", "claude", claude(project))
-    path.write_text(said("One.", "Two.") + said("Four.").replace("10:00", "11:00"))
+    path.write_text(
+        transcript_of("One.", "Two.") + transcript_of("Four.").replace("10:00", "11:00")
+    )
     hook(project, "stop", "claude", claude(project))
     assert events(project) == ["One.\n\nTwo.\n\nThree.", "Four."]
 
 
 def test_a_long_transcript_is_taken_in_parts_the_rest_by_whoever_reads(project, cortex):
     words = [f"Part {number}: " + "much was said here. " * 50 for number in range(1_000)]
-    (project / "t.jsonl").write_text(said(*words))  # 1.2 MB
+    (project / "t.jsonl").write_text(transcript_of(*words))  # 1.2 MB
     hook(project, "stop", "claude", claude(project, last_assistant_message=words[-1]))
     assert 0 < len("".join(events(project))) < 600_000
     assert session_state.load_cursor(
@@ -678,7 +682,7 @@ def test_a_line_of_a_prompt_is_one_whoever_tells_it(project):
         "timestamp": "2026-11-20T09:00:00.000Z",
         "message": {"role": "user", "content": line},
     }
-    (project / "t.jsonl").write_text(json.dumps(user) + "\n" + said("Noted."))
+    (project / "t.jsonl").write_text(json.dumps(user) + "\n" + transcript_of("Noted."))
     hook(project, "stop", "claude", claude(project))
     tagged = [text.partition("Asked to remember:")[2] for text in events(project, "stop")]
     assert [
@@ -814,7 +818,7 @@ def test_a_vault_made_anew_at_its_old_path_knows_nothing_of_the_sessions_of_the_
     project, cortex
 ):
     told = claude(project, last_assistant_message="Decision: begin anew.")
-    (project / "t.jsonl").write_text(said("In the transcript."))
+    (project / "t.jsonl").write_text(transcript_of("In the transcript."))
     hook(project, "stop", "claude", told)
     subprocess.run(["rm", "-rf", project / "vault"], check=True)
     assert cortex("init", "vault", cwd=str(project)).returncode == 0
@@ -851,7 +855,7 @@ OTHER = "0199c4f2-7d1e-7c60-9d55-3e0f5a1b2c3e"
 
 def told_by(session: str, *texts: str, at: str = "10:00") -> str:
     """A part of a transcript whose lines name this session."""
-    return said(*texts).replace(SESSION, session).replace("10:00", at)
+    return transcript_of(*texts).replace(SESSION, session).replace("10:00", at)
 
 
 def sessions(project: Path) -> list[tuple[str, str]]:

@@ -104,7 +104,7 @@ class Host:
         return done.stdout
 
 
-def begun(folder: Path) -> Host:
+def start_host(folder: Path) -> Host:
     """A host in the project `shop`, in which nothing was said yet."""
     root = folder / "shop"
     root.mkdir()
@@ -116,7 +116,7 @@ def begun(folder: Path) -> Host:
 
 def whole(folder: Path) -> Host:
     """A session of twenty turns with a compaction in the middle."""
-    host = begun(folder)
+    host = start_host(folder)
     project = host.project
     told = json.loads(host.hook("SessionStart", source="startup"))
     assert told["hookSpecificOutput"]["additionalContext"] == CONTRACT  # nothing is known yet
@@ -238,7 +238,7 @@ def test_what_the_user_asked_is_found(project):
 
 
 def test_a_session_in_which_nothing_happened_leaves_nothing(tmp_path):
-    host = begun(tmp_path)
+    host = start_host(tmp_path)
     host.hook("SessionStart", source="startup")
     host.hook("SessionEnd", reason="other")
     assert asked(host.project, "session", "list")["hits"] == []

@@ -41,7 +41,7 @@ def age(*clones: Clone, seconds: float = 60) -> None:
                 os.utime(os.path.join(parent, name), (then, then), follow_symlinks=False)
 
 
-def quick(one: Clone, **options: bool):  # type: ignore[no-untyped-def]
+def sync_at_once(one: Clone, **options: bool):  # type: ignore[no-untyped-def]
     age(one)
     return one.synced(**options)
 
@@ -67,7 +67,7 @@ def test_two_clones_share_what_people_wrote_by_sync_alone(a: Clone, b: Clone) ->
     a.write("template.md", "---\ncreated: {{date}}\ntags: [\n---\n")
     a.write("img/photo.PNG", b"\x89PNG\0\1\2")
     a.write("Case.md", "case\n" + LINES)
-    done = quick(a)
+    done = sync_at_once(a)
     assert done.left == ()
     assert "cortex: 10 notes, 1 attachment" in done.commits
     b.synced()
@@ -78,7 +78,7 @@ def test_two_clones_share_what_people_wrote_by_sync_alone(a: Clone, b: Clone) ->
     a.move("Case.md", "case.md")
     a.edit("With space.md", "Paragraph 6.", "Paragraph six.")
     for each in (a, b, a):
-        quick(each)
+        sync_at_once(each)
     assert files_of(a) == files_of(b)
     text = a.read("With space.md")
     assert "Paragraph two." in text
@@ -148,10 +148,10 @@ def test_peoples_notes_of_an_adopted_folder_are_merged_as_git_merges_them(
 def test_the_first_push_of_a_branch_counts_what_is_new_to_the_remote(a: Clone) -> None:
     for number in range(3):
         a.write(f"{number}.md", "x\n")
-        quick(a)
+        sync_at_once(a)
     a.git("switch", "-qc", "draft")
     a.write("draft.md", "x\n")
-    assert (quick(a).sent, a.git("rev-list", "--count", "HEAD")) == (1, "6\n")
+    assert (sync_at_once(a).sent, a.git("rev-list", "--count", "HEAD")) == (1, "6\n")
 
 
 def test_broken_settings_are_not_committed_and_stop_no_sync_also_where_a_merge_brings_some(
@@ -160,7 +160,7 @@ def test_broken_settings_are_not_committed_and_stop_no_sync_also_where_a_merge_b
     settings = Path(a.root, "cortex.toml")
     whole = settings.read_text()
     for clone in (a, b):
-        quick(clone)
+        sync_at_once(clone)
     settings.write_text(whole + "[sync\n")
     a.write("new.md", "x\n")
     done = cortex("sync", cwd=a.root)
@@ -177,8 +177,8 @@ def test_broken_settings_are_not_committed_and_stop_no_sync_also_where_a_merge_b
         assert [one.where for one in done.problems] == ["cortex.toml"]
     assert b.git("rev-parse", "HEAD") == b.git("rev-parse", "origin/HEAD")
     settings.write_text(whole)
-    quick(a)
-    assert quick(b).problems == ()
+    sync_at_once(a)
+    assert sync_at_once(b).problems == ()
 
 
 def test_what_is_not_taken_stays_as_it_is_and_is_named_with_the_reason(a: Clone) -> None:
@@ -199,7 +199,7 @@ def test_what_is_not_taken_stays_as_it_is_and_is_named_with_the_reason(a: Clone)
     git(a.root, "init", "-q", "nested")
     a.write("nested/inside.md", "inside\n")
     before = files_of(a)
-    done = quick(a)
+    done = sync_at_once(a)
     assert done.commits[-1:] == ("cortex: 1 note, 1 attachment",)
     assert a.git("show", "--name-only", "--format=").split() == [".gitignore", "mixed/notes.md"]
     assert files_of(a) == before
@@ -227,12 +227,12 @@ def test_a_note_about_merging_that_is_committed_already_is_taken(a: Clone) -> No
     a.git("add", "merging.md")
     a.git("commit", "-qm", "about merging")
     a.write("merging.md", a.read("merging.md") + "More.\n")
-    assert "cortex: 1 note" in quick(a).commits
+    assert "cortex: 1 note" in sync_at_once(a).commits
 
 
 def test_what_is_staged_stays_staged_byte_for_byte(a: Clone, b: Clone) -> None:
     a.write("theirs.md", "From a.\n")
-    quick(a)
+    sync_at_once(a)
     b.write("staged.md", "Staged and new.\n")
     b.write("mine.md", "Staged text.\n")
     b.write("gone.md", "x\n")
@@ -243,7 +243,7 @@ def test_what_is_staged_stays_staged_byte_for_byte(a: Clone, b: Clone) -> None:
     b.write("mine.md", "Changed again after that.\n")
     b.write("free.md", "Taken.\n")
     before = b.git("diff", "--cached", "--raw"), files_of(b)
-    done = quick(b)
+    done = sync_at_once(b)
     assert done.how == "merge"
     assert (b.git("diff", "--cached", "--raw"), files_of(b)) == (
         before[0],
@@ -258,14 +258,14 @@ def test_what_is_staged_stays_staged_byte_for_byte(a: Clone, b: Clone) -> None:
 
 def test_only_records_and_the_setting_leave_them(a: Clone) -> None:
     a.write("new.md", "New.\n")
-    assert quick(a, only_records=True).left == ("new.md",)
+    assert sync_at_once(a, only_records=True).left == ("new.md",)
     settings = Path(a.root, "cortex.toml")
     settings.write_text(settings.read_text() + "\n[sync]\nnotes = false\n")
-    done = quick(a)
+    done = sync_at_once(a)
     assert done.left_because == {"yours to commit: [sync] notes = false": ("new.md",)}
     settings.write_text(settings.read_text().replace("false", "true"))
     a.write("package.json", "{}")
-    assert "cortex: 1 note" in quick(a).commits
+    assert "cortex: 1 note" in sync_at_once(a).commits
 
 
 @pytest.mark.parametrize("kind", ["below", "manifest", "sources"])
@@ -309,7 +309,7 @@ def test_plugins_of_obsidian_are_no_code(a: Clone) -> None:
     a.git("add", ".obsidian")
     a.git("commit", "-qm", "plugins")
     a.write("new.md", "New.\n")
-    assert "cortex: 1 note" in quick(a).commits
+    assert "cortex: 1 note" in sync_at_once(a).commits
 
 
 def test_a_fifth_of_peoples_notes_does_not_go_unasked_on_either_side(a: Clone, b: Clone) -> None:
@@ -317,11 +317,11 @@ def test_a_fifth_of_peoples_notes_does_not_go_unasked_on_either_side(a: Clone, b
         a.write(f"own/{number}.md", f"Note {number}.\n{LINES}\n")
     for number in range(40):  # many records do not make it right
         a.record(f"rec{number}-aaaaaa")
-    quick(a)
+    sync_at_once(a)
     b.synced()
     for number in range(8):
         a.move(f"own/{number}.md", f"moved/renamed {number}.md")
-    quick(a)
+    sync_at_once(a)
     b.synced()
     for number in range(8):
         a.remove(f"moved/renamed {number}.md")
@@ -329,7 +329,7 @@ def test_a_fifth_of_peoples_notes_does_not_go_unasked_on_either_side(a: Clone, b
     done = a.sync()
     assert "8 of 21 notes are gone" in done.trouble
     assert "git restore" in done.hint
-    assert quick(a, yes=True).push == "pushed"
+    assert sync_at_once(a, yes=True).push == "pushed"
     stopped = b.sync()
     assert "would remove 8 of 21 notes" in stopped.trouble
     assert b.has("moved/renamed 3.md")
@@ -361,7 +361,7 @@ def test_a_file_that_changes_again_is_left_for_the_next_sync_and_a_clock_ahead_d
     assert waited == [1.0]
     assert done.left_because == {people_notes.BUSY: ("busy.md",)}
     assert "cortex: 2 notes" in done.commits
-    assert "cortex: 1 note" in quick(a).commits
+    assert "cortex: 1 note" in sync_at_once(a).commits
 
 
 def test_a_new_name_that_is_still_written_keeps_the_old_one(
@@ -382,24 +382,24 @@ def test_a_new_name_that_is_still_written_keeps_the_old_one(
     monkeypatch.undo()
     assert not [message for message in done.commits if "note" in message]
     assert "mine.md" in a.notes()
-    quick(a)
+    sync_at_once(a)
     assert {"mine.md", "renamed.md"} & a.notes() == {"renamed.md"}
 
 
 def test_what_a_killed_commit_left_in_the_index_is_put_right(a: Clone) -> None:
     """Killed between the commit and the index: the index still says what was there before."""
     a.write("new.md", "New.\n")
-    quick(a)
+    sync_at_once(a)
     a.git("rm", "-q", "--cached", "new.md")
     folder = Path(a.root, ".git")
     assert a.git("status", "--porcelain") == "D  new.md\n?? new.md\n"
     a.git("read-tree", f"--index-output={folder}/cortex-index.abc", "HEAD")
     os.utime(folder / "cortex-index.abc", (now := time.time(), now))
-    assert quick(a).left == ()
+    assert sync_at_once(a).left == ()
     assert a.git("status", "--porcelain") == ""
     then = now - 1000
     os.utime(folder / "cortex-index.abc", (then, then))
-    quick(a)
+    sync_at_once(a)
     assert not list(folder.glob("cortex-index*"))
 
 
@@ -413,7 +413,7 @@ def test_a_hook_of_theirs_sees_the_commit_and_may_decline(a: Clone) -> None:
     assert "a hook of this repository" in done.trouble
     assert a.git("status", "--porcelain") == "?? draft.md\n"
     a.move("draft.md", "done.md")
-    assert "cortex: 1 note" in quick(a).commits
+    assert "cortex: 1 note" in sync_at_once(a).commits
 
 
 WRITER = """
@@ -445,7 +445,7 @@ def test_a_writer_that_never_rests_loses_nothing_and_nothing_torn_is_committed(
     a: Clone, b: Clone, pause: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     b.write("quiet.md", "From b.\n")
-    quick(b)
+    sync_at_once(b)
     # Files may have another clock than processes (faketime), and a lock of now would be years old.
     written_now = Path(a.root, ".git", "written now")
     written_now.touch()
@@ -458,14 +458,14 @@ def test_a_writer_that_never_rests_loses_nothing_and_nothing_torn_is_committed(
                 a.write(f"round {number}.md", f"{number}\n")
                 os.utime(Path(a.root, f"round {number}.md"), (1, 1))
                 b.write(f"b {number}.md", f"{number}\n")
-                quick(b)
+                sync_at_once(b)
                 done = a.sync()
                 assert not done.trouble
                 b.synced()
         finally:
             Path(a.root, ".git", "stop").touch()
             count = int(writer.communicate(timeout=30)[0])
-    quick(a)
+    sync_at_once(a)
     b.synced()
     for name in ("in place.md", "renamed over.md", "both.md"):
         assert a.read(name) == b.read(name)
@@ -483,10 +483,10 @@ def test_a_file_that_git_ignores_here_is_not_overwritten_by_one_that_comes(
     a: Clone, b: Clone
 ) -> None:
     a.write(".gitignore", "private/\n")
-    assert quick(a).left == ()  # `.gitignore` goes along
+    assert sync_at_once(a).left == ()  # `.gitignore` goes along
     a.write("private/diary.md", "of Ana\n")
     b.write("private/diary.md", "of Ben\n")
-    quick(b)  # Ben's clone ignored nothing yet
+    sync_at_once(b)  # Ben's clone ignored nothing yet
     done = a.sync()
     assert "has files that git ignores here, with another text: private/diary.md" in done.trouble
     assert a.read("private/diary.md") == "of Ana\n"
@@ -501,7 +501,7 @@ def test_a_vault_at_the_root_of_code_pushes_nothing_by_itself(a: Clone, name) ->
     a.write("README.md", "of the code\n")
     git(a.root, "add", name)
     git(a.root, "commit", "-qm", "code")
-    done = quick(a)
+    done = sync_at_once(a)
     assert done.push == "off"
     assert "README.md" in done.left
     assert "README.md" not in git(a.root, "ls-files").split()
@@ -509,7 +509,7 @@ def test_a_vault_at_the_root_of_code_pushes_nothing_by_itself(a: Clone, name) ->
 
 def test_what_is_only_meant_to_be_added_stays_so_through_a_merge(a: Clone, b: Clone) -> None:
     b.write("other.md", "of Ben\n")
-    quick(b)
+    sync_at_once(b)
     a.write("meant.py", "x = 1\n")
     git(a.root, "add", "-N", "meant.py")
     a.write("empty.py", "")
@@ -517,7 +517,7 @@ def test_what_is_only_meant_to_be_added_stays_so_through_a_merge(a: Clone, b: Cl
     a.write("empty.py", "y = 1\n")  # since it was staged, which an empty file may be as well
     a.write("mine.md", "mine, too\n")
     before = git(a.root, "status", "--porcelain", "meant.py", "empty.py")
-    done = quick(a)
+    done = sync_at_once(a)
     assert done.how == "merge"
     after = git(a.root, "status", "--porcelain", "meant.py", "empty.py")
     assert after == before == "AM empty.py\n A meant.py\n"

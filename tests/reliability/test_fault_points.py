@@ -378,7 +378,7 @@ BROKEN = b"---\nid: [\n---\n\n## Raw Content\n\nlost? no\n"
 
 
 @pytest.fixture(scope="module")
-def begun(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
+def earlier_files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
     """A vault with a record and a session, made by an earlier run."""
     with pytest.MonkeyPatch.context() as patch:
         for variable in ("HOME", "XDG_CACHE_HOME", "XDG_STATE_HOME", "XDG_CONFIG_HOME"):
@@ -419,10 +419,10 @@ WAYS = [
     ids=[f"{name}-{'un' * unnamed}named" for name, unnamed in WAYS],
 )
 def test_normalizing_comes_to_the_same_whatever_goes_wrong(
-    texts, unnamed, begun, ram, monkeypatch, look, homes
+    texts, unnamed, earlier_files, ram, monkeypatch, look, homes
 ):
     fallback(monkeypatch, unnamed)
-    vault = vault_of(ram / "v", begun)
+    vault = vault_of(ram / "v", earlier_files)
     for number, (text, options) in enumerate(texts, start=10):
         if text:
             capture(vault, caller_of(number), text, **options)
@@ -441,7 +441,7 @@ def test_normalizing_comes_to_the_same_whatever_goes_wrong(
     done = look(vault.root).files
     assert clean.error is None
     assert not look(vault.root).below("inbox/pending")
-    assert len(done) > len(begun)
+    assert len(done) > len(earlier_files)
     found = Findings(clean.disk)
     sound: set[frozenset[tuple[str, bytes]]] = (
         set()

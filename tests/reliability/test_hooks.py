@@ -79,7 +79,7 @@ def called(event: str, told: dict[str, Any], cwd: Path, **how: Any) -> tuple[int
     return ended(started(event, told, cwd, **how))
 
 
-def line(text: str, number: int = 0) -> str:
+def transcript_line(text: str, number: int = 0) -> str:
     message = {"role": "assistant", "id": text[:60], "content": [{"type": "text", "text": text}]}
     moment = f"2026-11-20T10:{number // 60:02}:{number % 60:02}.000Z"
     return (
@@ -97,7 +97,7 @@ def notes(vault: Vault, kind: str) -> list[str]:
     return [text for text in texts if f"\ntype: {kind}\n" in text]
 
 
-def said(notes: list[str]) -> str:
+def raw_contents(notes: list[str]) -> str:
     return "\n\n".join(text.partition("## Raw Content\n\n")[2].strip() for text in notes)
 
 
@@ -108,7 +108,7 @@ def test_fifty_hooks_at_once_lose_nothing_and_mix_up_nothing(vault, tmp_path):
         for session, project in sessions.items():
             transcript = tmp_path / f"{session}.jsonl"
             with transcript.open("a") as file:
-                file.write(line(f"{session} did step {number}", number))
+                file.write(transcript_line(f"{session} did step {number}", number))
             told = {
                 "session_id": session,
                 "transcript_path": str(transcript),
@@ -133,7 +133,7 @@ def test_fifty_hooks_at_once_lose_nothing_and_mix_up_nothing(vault, tmp_path):
             tmp_path,
         )
     told = notes(vault, "stop")
-    counted = Counter(re.findall(r"s\d did step \d", said(told)))
+    counted = Counter(re.findall(r"s\d did step \d", raw_contents(told)))
     assert counted == {
         f"{session} did step {number}": 1 for session in sessions for number in range(10)
     }
@@ -168,21 +168,22 @@ def test_hooks_that_are_killed_lose_nothing_and_repeat_nothing(vault, tmp_path, 
         }
         if number % 3:
             with transcript.open("a") as file:
-                file.write(line(text, number))
+                file.write(transcript_line(text, number))
         process = started("stop", told, tmp_path)
         time.sleep(chance.uniform(0.01, 0.06))
         process.send_signal(signal.SIGKILL)
         killed += ended(process)[0] == -signal.SIGKILL
         if not number % 3:
             with transcript.open("a") as file:
-                file.write(line(text, number))
+                file.write(transcript_line(text, number))
         if chance.random() < 0.5:
             assert called("stop", told, tmp_path)[0] == 0  # the host, or the person, repeats it
     assert killed > turns // 12
     cortex_in(tmp_path, "search", "step", "--vault", vault.root)  # whoever reads takes what is left
     called("session-end", told, tmp_path)
     counted = Counter(
-        int(number) for number in re.findall(r"Step (\d+) is done", said(notes(vault, "stop")))
+        int(number)
+        for number in re.findall(r"Step (\d+) is done", raw_contents(notes(vault, "stop")))
     )
     assert counted == dict.fromkeys(range(turns), 1)
 
@@ -193,7 +194,7 @@ def test_a_hook_that_has_to_wait_gives_up_in_time_and_leaves_its_work(vault, tmp
         "cwd": str(tmp_path / "one"),
         "transcript_path": str(tmp_path / "t.jsonl"),
     }
-    (tmp_path / "t.jsonl").write_text(line("Said meanwhile."))
+    (tmp_path / "t.jsonl").write_text(transcript_line("Said meanwhile."))
 
     def seconds() -> float:
         begun = time.monotonic()
@@ -208,7 +209,7 @@ def test_a_hook_that_has_to_wait_gives_up_in_time_and_leaves_its_work(vault, tmp
         "another hook of the session was at work"
     ]
     assert called("session-end", told, tmp_path) == (0, b"", b"")
-    assert said(notes(vault, "stop")) == "Said meanwhile."
+    assert raw_contents(notes(vault, "stop")) == "Said meanwhile."
     assert hook_log.problems(vault) == []
 
 
@@ -248,7 +249,7 @@ def test_without_room_at_all_it_says_so_and_the_next_hook_takes_it(vault, tmp_pa
     def full() -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
 
-    (tmp_path / "t.jsonl").write_text(line("Said on a full disk."))
+    (tmp_path / "t.jsonl").write_text(transcript_line("Said on a full disk."))
     told = {
         "session_id": "s",
         "transcript_path": str(tmp_path / "t.jsonl"),
@@ -268,7 +269,7 @@ def test_without_room_at_all_it_says_so_and_the_next_hook_takes_it(vault, tmp_pa
     assert notes(vault, "stop") == []
     assert not list(Path(vault.root).rglob(".*cx-tmp"))
     assert called("stop", told, tmp_path) == (0, b"", b"")
-    assert said(notes(vault, "stop")) == "Said on a full disk.\n\n* * *\n\nAnd so was this."
+    assert raw_contents(notes(vault, "stop")) == "Said on a full disk.\n\n* * *\n\nAnd so was this."
 
 
 def test_what_finds_no_room_in_the_vault_waits_beside_it(vault, tmp_path, cortex_in):
@@ -289,7 +290,7 @@ def test_what_finds_no_room_in_the_vault_waits_beside_it(vault, tmp_path, cortex
     inbox.unlink()
     aside.rename(inbox)
     cortex_in(tmp_path, "search", "wait", "--vault", vault.root)
-    assert said(notes(vault, "stop")) == "Decision: wait here."
+    assert raw_contents(notes(vault, "stop")) == "Decision: wait here."
     assert hook_log.problems(vault) == []
 
 
@@ -338,7 +339,7 @@ def test_no_secret_is_on_disk_in_any_field(vault, tmp_path, git, cortex_in):
         "message": {"role": "user", "content": answers},
     }
     transcript.write_text(
-        line(f"In the transcript: {secret_lines}")
+        transcript_line(f"In the transcript: {secret_lines}")
         + json.dumps(calls)
         + "\n"
         + json.dumps(result)
@@ -430,7 +431,7 @@ def test_a_subagent_never_waits_for_its_own_session(vault, tmp_path):
 def test_a_session_that_another_hook_is_at_work_on_is_left_to_whoever_reads(
     vault, tmp_path, cortex_in
 ):
-    (tmp_path / "t.jsonl").write_text(line("Said at the very end."))
+    (tmp_path / "t.jsonl").write_text(transcript_line("Said at the very end."))
     told = {
         "session_id": "new",
         "cwd": str(tmp_path / "one"),
@@ -442,7 +443,7 @@ def test_a_session_that_another_hook_is_at_work_on_is_left_to_whoever_reads(
         called("session-end", told, tmp_path)
     assert drain_spool.has_unread_transcripts(vault)
     cortex_in(tmp_path, "search", "end", "--vault", vault.root)
-    assert said(notes(vault, "stop")) == "Said at the very end."
+    assert raw_contents(notes(vault, "stop")) == "Said at the very end."
     assert "project: one" in notes(vault, "stop")[0]
     assert not drain_spool.has_unread_transcripts(vault)
     with session_state.lock_session(
@@ -465,16 +466,16 @@ def test_a_session_that_another_hook_is_at_work_on_is_left_to_whoever_reads(
             timeout=30,
             check=True,
         )
-    assert "Said without a transcript." in said(notes(vault, "stop"))
+    assert "Said without a transcript." in raw_contents(notes(vault, "stop"))
 
 
 @pytest.mark.parametrize("reader", ["search", "session-start of another session"])
 def test_what_a_transcript_gets_after_the_last_hook_is_captured(reader, vault, tmp_path, cortex_in):
     path = tmp_path / "t.jsonl"
     told = {"session_id": "s", "cwd": str(tmp_path / "one"), "transcript_path": str(path)}
-    path.write_text(line("Said in time."))
+    path.write_text(transcript_line("Said in time."))
     called("stop", told, tmp_path)
-    half = line("Written late, and in halves.", 1)
+    half = transcript_line("Written late, and in halves.", 1)
     with path.open("a") as file:
         file.write(half[:40])
     called("session-end", told, tmp_path)
@@ -488,8 +489,8 @@ def test_what_a_transcript_gets_after_the_last_hook_is_captured(reader, vault, t
         )
     else:
         cortex_in(tmp_path, "search", "late", "--vault", vault.root)
-    assert said(notes(vault, "stop")).count("Written late, and in halves.") == 1
-    assert said(notes(vault, "stop")).count("Said in time.") == 1
+    assert raw_contents(notes(vault, "stop")).count("Written late, and in halves.") == 1
+    assert raw_contents(notes(vault, "stop")).count("Said in time.") == 1
 
 
 def test_a_terminal_that_was_closed_loses_nothing_and_a_turn_that_goes_on_is_not_parted(
@@ -500,7 +501,7 @@ def test_a_terminal_that_was_closed_loses_nothing_and_a_turn_that_goes_on_is_not
     told = {"session_id": "s", "cwd": str(tmp_path / "one"), "transcript_path": str(path)}
     called("session-start", told | {"source": "startup"}, tmp_path)
     called("user-prompt-submit", told | {"prompt": "go on"}, tmp_path)
-    path.write_text(line("In the middle of a turn."))
+    path.write_text(transcript_line("In the middle of a turn."))
     mark = Path(
         spool.mark_path(vault, session_state.session_key("claude", "s"), spool.RECENT_SUFFIX)
     )
@@ -512,7 +513,7 @@ def test_a_terminal_that_was_closed_loses_nothing_and_a_turn_that_goes_on_is_not
     os.utime(path, (now - 700, now - 700))
     os.utime(mark, (now - 700, now - 700))
     assert drain_spool.drain_spool(vault, caller) == []
-    assert said(notes(vault, "stop")) == "In the middle of a turn."
+    assert raw_contents(notes(vault, "stop")) == "In the middle of a turn."
     assert len(notes(vault, "session_start")) == 1
     assert not mark.parent.exists()  # nothing waits, nothing is looked at
     assert not drain_spool.has_spooled_work(vault)
@@ -522,7 +523,7 @@ def test_looking_for_what_waits_is_cheap(vault, tmp_path):
     caller = Caller(str(tmp_path), "2026-11-20T16:45:12Z", os.urandom, "cli", no_progress)
     for number in range(80):
         path = tmp_path / f"{number}.jsonl"
-        path.write_text(line(f"Said by {number}."))
+        path.write_text(transcript_line(f"Said by {number}."))
         key = session_state.session_key("claude", str(number))
         with session_state.lock_session(vault, key) as held:
             held.save(
@@ -545,7 +546,7 @@ def test_looking_for_what_waits_is_cheap(vault, tmp_path):
     )  # the watcher has no reason to come back at once
     for _ in range(2):
         drain_spool.drain_spool(vault, caller)
-    assert sorted(re.findall(r"Said by (\d+)", said(notes(vault, "stop"))), key=int) == [
+    assert sorted(re.findall(r"Said by (\d+)", raw_contents(notes(vault, "stop"))), key=int) == [
         str(number) for number in range(80)
     ]
 
@@ -596,28 +597,31 @@ def test_what_waits_beside_the_vault_is_counted_and_taken_by(
         cortex_in(
             tmp_path, *([taker, "wait"] if taker == "search" else [taker]), "--vault", vault.root
         )
-    assert said(notes(vault, "stop")) == "Decision: wait here."
+    assert raw_contents(notes(vault, "stop")) == "Decision: wait here."
     assert spool.list_entries(vault).unsent_events == ()
 
 
 def test_a_line_that_is_too_long_for_a_hook_is_read_by_who_has_time(vault, tmp_path, cortex_in):
     path = tmp_path / "t.jsonl"
     long = "Decision: keep the long one. " + "many words " * 80_000
-    path.write_text(line("Before.", 1) + line(long, 2) + line("After.", 3))
+    path.write_text(
+        transcript_line("Before.", 1) + transcript_line(long, 2) + transcript_line("After.", 3)
+    )
     told = {"session_id": "s", "cwd": str(tmp_path / "one"), "transcript_path": str(path)}
     for _ in range(2):
         called("stop", told, tmp_path)
-    assert said(notes(vault, "stop")) == "Before."
+    assert raw_contents(notes(vault, "stop")) == "Before."
     cortex_in(tmp_path, "search", "words", "--vault", vault.root)
     assert [
-        text in said(notes(vault, "stop")) for text in ("Decision: keep the long one.", "After.")
+        text in raw_contents(notes(vault, "stop"))
+        for text in ("Decision: keep the long one.", "After.")
     ] == [True, True]
     assert hook_log.problems(vault) == []
     with path.open("a") as file:
-        file.write(line("x" * 4_500_000, 4) + line("At last.", 5))
+        file.write(transcript_line("x" * 4_500_000, 4) + transcript_line("At last.", 5))
     called("stop", told, tmp_path)
     cortex_in(tmp_path, "search", "words", "--vault", vault.root)
-    assert "At last." in said(notes(vault, "stop"))
+    assert "At last." in raw_contents(notes(vault, "stop"))
     assert (
         "1 line of more than 4 MB in a transcript was left out"
         in cortex_in(tmp_path, "doctor", "--vault", vault.root).stdout
@@ -639,7 +643,7 @@ NOT_OURS = [
 
 
 def test_a_hook_that_captures_loads_next_to_nothing(vault, tmp_path):
-    (tmp_path / "t.jsonl").write_text(line("Something new was said."))
+    (tmp_path / "t.jsonl").write_text(transcript_line("Something new was said."))
     told = {
         "session_id": "s",
         "transcript_path": str(tmp_path / "t.jsonl"),
@@ -661,7 +665,7 @@ def test_a_hook_that_captures_loads_next_to_nothing(vault, tmp_path):
         for one in done.stderr.splitlines()
         if one.startswith("import time:")
     }
-    assert said(notes(vault, "stop")) == "Something new was said.\n\n* * *\n\nDone."
+    assert raw_contents(notes(vault, "stop")) == "Something new was said.\n\n* * *\n\nDone."
     assert {
         "cortex.core.redact.secrets",
         "cortex.hosts.tail",

@@ -140,7 +140,7 @@ def trap(tmp_path: Path) -> Trap:
     return Trap(tmp_path / "trap")
 
 
-def built(folder: Path) -> None:
+def build_stranger(folder: Path) -> None:
     """A vault `stranger` with ten decisions and a bare remote."""
     caller = caller_at(NOW, str(folder))
     one = Clone(Path(init(caller, str(folder / "stranger")).root))
@@ -157,7 +157,7 @@ def built(folder: Path) -> None:
 @pytest.fixture
 def stranger(tmp_path: Path, copied: Callable[..., None]) -> Clone:
     """The clone of somebody who means ill, with ten decisions and a bare remote."""
-    copied(built, tmp_path)
+    copied(build_stranger, tmp_path)
     return Clone(tmp_path / "stranger")
 
 

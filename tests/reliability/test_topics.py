@@ -107,7 +107,7 @@ def git(folder: Path, *words: str, code: int | None = 0) -> None:
     assert code is None or done.returncode == code, done.stderr
 
 
-def three(folder: Path) -> None:
+def build_three_clones(folder: Path) -> None:
     """Three clones of an empty vault, and their remote."""
     first = Clone(folder / "clone0")
     git(folder, "init", "-q", "--bare", "remote")
@@ -128,7 +128,7 @@ def clones(ram: Path, copied: Callable[..., None]) -> Callable[..., list[Clone]]
     def make(number: int, *, rebase: bool = False) -> list[Clone]:
         Clone.ticks = itertools.count(1)
         made = [Clone(ram / f"clone{one}") for one in range(number)]
-        copied(three, ram, "remote", *(one.root.name for one in made))
+        copied(build_three_clones, ram, "remote", *(one.root.name for one in made))
         Clone.ticks = itertools.count(2)
         for one in made:
             git(one.root, "config", "pull.rebase", str(rebase).lower())
@@ -137,7 +137,7 @@ def clones(ram: Path, copied: Callable[..., None]) -> Callable[..., list[Clone]]
     return make
 
 
-def meet(*clones: Clone) -> None:
+def sync_until_equal(*clones: Clone) -> None:
     """All sync until all have everything; then all hold the same bytes."""
     for clone in (*clones, *clones[:-1]):
         clone.sync()
@@ -161,7 +161,7 @@ def test_a_topic_begun_on_every_clone_is_one_record_and_the_last_text_stands(
         )
     ]
     assert len({(one.id, one.path) for one in saved}) == 1
-    meet(*every)
+    sync_until_equal(*every)
     note = every[0].note()
     last = number - 1
     assert (note.title, note.get("type"), note.text_below_title.strip()) == (
@@ -182,12 +182,12 @@ def test_a_topic_begun_on_every_clone_is_one_record_and_the_last_text_stands(
 def test_a_topic_saved_anew_on_three_clones_is_the_same_whoever_syncs_first(order, clones):
     every = clones(3, rebase=order[0] == 1)
     first = every[0].save("Begun", "begun", tags=("a",), confidence=0.5)
-    meet(*every)
+    sync_until_equal(*every)
     saved = [
         clone.save(f"Title {place}", f"text {place}", tags=(f"t{place}",))
         for place, clone in enumerate(every)
     ]
-    meet(*(every[place] for place in order))
+    sync_until_equal(*(every[place] for place in order))
     assert every[0].path.read_text() == (
         f"---\nid: {ID}\ntype: decision\nproject: shop\nbranch: main\ntopic: decision/storage\n"
         f"tags: [a, t0, t1, t2]\naliases: [Title 2]\ncreated: {every[0].note().get('created')}\nupdated: {every[0].note().get('updated')}\nprovenance:\n  events:\n"
@@ -200,7 +200,7 @@ def test_a_topic_saved_anew_on_three_clones_is_the_same_whoever_syncs_first(orde
 def test_both_texts_are_in_the_answer_of_the_command(clones):
     one, two = clones(2)
     events = [one.save("One", "what one said").event, two.save("Two", "what two said").event]
-    meet(one, two)
+    sync_until_equal(one, two)
 
     def cortex(*words: str) -> str:
         return subprocess.run(
@@ -269,12 +269,12 @@ EVENTS = [
 ]  # fmt: skip
 
 
-def begun(folder: Path) -> None:
+def build_two_clones_with_a_topic(folder: Path) -> None:
     """Two clones that know of one topic, and their remote."""
-    three(folder)
+    build_three_clones(folder)
     one, two = Clone(folder / "clone0"), Clone(folder / "clone1")
     one.save("Begun", "A line to leave.\n\nAnother.", tags=("a",))
-    meet(one, two)
+    sync_until_equal(one, two)
 
 
 @pytest.mark.sampled(6)
@@ -291,7 +291,7 @@ def begun(folder: Path) -> None:
 def test_a_topic_saved_anew_against_what_was_done_on_another_clone(change, first, ram, copied):
     """The record is one, readable, and names every event; the new text stands, or the hand's lines beside it."""
     Clone.ticks = itertools.count(1)
-    copied(begun, ram, "remote", "clone0", "clone1")
+    copied(build_two_clones_with_a_topic, ram, "remote", "clone0", "clone1")
     Clone.ticks = itertools.count(60)
     one, two = Clone(ram / "clone0"), Clone(ram / "clone1")
     for clone in (one, two):
@@ -303,7 +303,7 @@ def test_a_topic_saved_anew_against_what_was_done_on_another_clone(change, first
     else:
         anew = one.save("Anew", "A line to leave.\n\nAnother.\n\nAnd new.")
         change(two)
-    meet(one, two)
+    sync_until_equal(one, two)
     note = one.note()
     assert {event, anew.event} <= set(note.provenance()[0])
     assert one.texts()[event] == "A line to leave.\n\nAnother."
@@ -339,7 +339,7 @@ def test_long_apart_two_clones_say_it_again_and_again(clones):
             saved = clone.save(f"Title {number}", f"{clone.root.name} {number}")
             said[saved.event] = f"{clone.root.name} {number}"
         one.edit("clone0", "clone0, by hand,")
-    meet(one, two)
+    sync_until_equal(one, two)
     assert one.note().text_below_title.strip() == "clone1 2"
     texts = one.texts()
     assert said.items() <= texts.items()
@@ -389,7 +389,7 @@ def test_an_edit_of_a_topic_that_was_stashed_is_an_event_where_a_later_text_stan
     """Only the stash has it, which git forgets."""
     a, b = clones(2)
     a.save("Files", "in files")
-    meet(a, b)
+    sync_until_equal(a, b)
     b.save("A database", "in a database")
     b.path.write_text(f"{b.path.read_text()}written by hand\n")
     a.save("An archive", "in an archive")
@@ -407,7 +407,7 @@ def test_an_edit_of_a_topic_that_was_stashed_is_an_event_where_a_later_text_stan
         git(b.root, "stash", "pop", "-q", code=None)
     doctor(b.vault, b.caller(), fix=True)
     git(b.root, "stash", "drop", "-q", code=None)
-    meet(b, a)
+    sync_until_equal(b, a)
     assert a.note().title == "An archive"
     assert "written by hand" not in a.path.read_text()
     assert [text for text in a.texts().values() if "written by hand" in text]
@@ -419,7 +419,7 @@ def test_an_edit_of_a_topic_that_was_stashed_is_an_event_where_a_later_text_stan
 def test_a_stashed_text_of_a_topic_that_is_an_event_or_was_taken_back_makes_none(how, clones):
     a, b = clones(2)
     a.save("Files", "in files")
-    meet(a, b)
+    sync_until_equal(a, b)
     b.save("A database", "in a database")
     if how == "taken back":
         b.path.write_text(f"{b.path.read_text()}written by hand\n")
@@ -431,7 +431,7 @@ def test_a_stashed_text_of_a_topic_that_is_an_event_or_was_taken_back_makes_none
     if how == "taken back":
         git(b.root, "reset", "-q", "--hard")
     doctor(b.vault, b.caller(), fix=True)
-    meet(b, a)
+    sync_until_equal(b, a)
     assert len(list(b.root.glob("events/**/*.md"))) == 3
 
 
@@ -442,7 +442,7 @@ def test_a_topic_begun_on_both_and_moved_on_one_is_one_record(rebase, clones):
     moved_by_hand(one)
     git(one.root, "add", "Ideas")  # a folder of their own is theirs to commit
     git(one.root, "commit", "-qm", "mine")
-    meet(one, two)
+    sync_until_equal(one, two)
     assert str(two.path.relative_to(two.root)) == "Ideas/my storage.md"
     assert one.note().provenance()[0] == tuple(sorted(each.event for each in saved))
     assert one.note().text_below_title.strip() == "what two said"
@@ -452,7 +452,7 @@ def test_an_edit_that_was_stashed_is_an_event_though_a_squashed_merge_was_given_
     """What git says of that merge stays behind, and is not what is put back."""
     a, b = clones(2)
     a.save("Files", "in files")
-    meet(a, b)
+    sync_until_equal(a, b)
     git(b.root, "switch", "-qc", "side")
     (b.root / "side.txt").write_text("x")
     git(b.root, "add", "side.txt")
@@ -470,5 +470,5 @@ def test_an_edit_that_was_stashed_is_an_event_though_a_squashed_merge_was_given_
     git(b.root, "stash", "pop", "-q", code=None)
     doctor(b.vault, b.caller(), fix=True)
     git(b.root, "stash", "drop", "-q", code=None)
-    meet(b, a)
+    sync_until_equal(b, a)
     assert [text for text in a.texts().values() if "written by hand" in text]

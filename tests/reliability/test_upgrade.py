@@ -57,7 +57,7 @@ SPOOL = [
 ABOUT = '"parentUuid": null, "isSidechain": false, "cwd": "/w", "sessionId": "s-claude", "version": "2.1"'
 
 
-def line(number: int, role: str, message: str) -> str:
+def transcript_line(number: int, role: str, message: str) -> str:
     """A line of a transcript of Claude Code; the bytes of the first ones are those of the cursor's offset."""
     return (
         f'{{"type": "{role}", "uuid": "u{number}", {ABOUT}, "timestamp": "2026-11-20T10:00:0{number}.000Z", '
@@ -66,7 +66,9 @@ def line(number: int, role: str, message: str) -> str:
 
 
 def answer(number: int, text: str) -> str:
-    return line(number, "assistant", f'[{{"type": "text", "text": "{text}"}}], "id": "m{number}"')
+    return transcript_line(
+        number, "assistant", f'[{{"type": "text", "text": "{text}"}}], "id": "m{number}"'
+    )
 
 
 @pytest.fixture
@@ -77,9 +79,9 @@ def earlier(tmp_path: Path, caller: Caller) -> Path:
     (root / ".cortex-project").write_text("shop\n")
     vault = Vault(init(caller, str(root / "vault")).root)
     (root / "t.jsonl").write_text(
-        line(1, "user", '"Where?"')
+        transcript_line(1, "user", '"Where?"')
         + answer(2, INBOX[-1])
-        + line(3, "user", '"And then?"')
+        + transcript_line(3, "user", '"And then?"')
         + answer(4, "Decision: the cedar cache is gone.")
     )
     inbox = Path(vault.root, "inbox/pending")

@@ -36,7 +36,7 @@ LATER = Clock(WRITTEN + 1_000, WRITTEN - 1_000_000)
 
 
 @pytest.fixture
-def kept(vault, git, tmp_path) -> Path:
+def repository(vault, git, tmp_path) -> Path:
     """A vault of its own with a commit and another worktree."""
     root = Path(vault.root)
     git(root, "init", "-q")
@@ -65,57 +65,59 @@ def place_of(root: Path) -> Repository:
     ("at", "crash"),
     [(AFTER_BOOT, "from before the machine was started"), (NEXT_DAY, "older than a day")],
 )
-def test_a_lock_that_a_crash_left_is_named_and_moved_aside(name, at, crash, kept) -> None:
-    path = lock_at(kept, name)
-    (problem,) = git_locks.problems(str(kept), at)
+def test_a_lock_that_a_crash_left_is_named_and_moved_aside(name, at, crash, repository) -> None:
+    path = lock_at(repository, name)
+    (problem,) = git_locks.problems(str(repository), at)
     assert (problem.where, problem.hint) == (f".git/{name}", "cortex doctor --fix")
     assert crash in problem.message
     with pytest.raises(ConflictError) as raised:
-        git_locks.check_none_abandoned(str(kept), at)
+        git_locks.check_none_abandoned(str(repository), at)
     assert (str(path) in raised.value.message, raised.value.hint) == (True, "cortex doctor --fix")
-    assert fix.repair(str(kept), at) == [f"moved {name}, a lock {crash}, to .git/cortex-damaged"]
+    assert fix.repair(str(repository), at) == [
+        f"moved {name}, a lock {crash}, to .git/cortex-damaged"
+    ]
     assert not path.exists()
-    assert (kept / ".git/cortex-damaged" / name).exists()
-    assert git_locks.problems(str(kept), at) == []
+    assert (repository / ".git/cortex-damaged" / name).exists()
+    assert git_locks.problems(str(repository), at) == []
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_lock_that_may_have_a_holder_stays(name, kept) -> None:
-    path = lock_at(kept, name)
-    assert git_locks.problems(str(kept), SOON) == []
-    assert fix.repair(str(kept), SOON) == []
-    (problem,) = git_locks.problems(str(kept), LATER)
+def test_a_lock_that_may_have_a_holder_stays(name, repository) -> None:
+    path = lock_at(repository, name)
+    assert git_locks.problems(str(repository), SOON) == []
+    assert fix.repair(str(repository), SOON) == []
+    (problem,) = git_locks.problems(str(repository), LATER)
     assert (problem.where, problem.hint) == (f".git/{name}", f"rm {path}")
     assert problem.message.startswith("is 17 minutes old and no git is seen at work here: ")
-    assert fix.repair(str(kept), LATER) == []
+    assert fix.repair(str(repository), LATER) == []
     assert path.exists()
 
 
 @pytest.mark.parametrize("after", [-1_000.0, 0.0, BOOT_MARGIN_SECONDS])
-def test_a_lock_is_older_than_the_boot_only_beyond_the_margin(after, kept) -> None:
+def test_a_lock_is_older_than_the_boot_only_beyond_the_margin(after, repository) -> None:
     """The kernel tells the boot time in whole seconds: a lock of this moment must not look older than it."""
-    path = lock_at(kept, "index.lock")
-    assert fix.repair(str(kept), Clock(WRITTEN + 60, WRITTEN + after)) == []
+    path = lock_at(repository, "index.lock")
+    assert fix.repair(str(repository), Clock(WRITTEN + 60, WRITTEN + after)) == []
     assert path.exists()
 
 
-def test_a_lock_from_the_future_is_named_and_stays(kept) -> None:
+def test_a_lock_from_the_future_is_named_and_stays(repository) -> None:
     """The clock was set back, or a machine without a clock has not been told the time yet."""
-    path = lock_at(kept, "index.lock")
+    path = lock_at(repository, "index.lock")
     at = Clock(WRITTEN - 5_000, WRITTEN - 6_000)
-    (problem,) = git_locks.problems(str(kept), at)
+    (problem,) = git_locks.problems(str(repository), at)
     assert (problem.message.partition(" and ")[0], problem.hint) == (
         "is dated in the future",
         f"rm {path}",
     )
-    assert fix.repair(str(kept), at) == []
+    assert fix.repair(str(repository), at) == []
 
 
 @pytest.mark.parametrize("name", ["cortex.lock", "cortex-drivers.lock"])
-def test_our_own_locks_are_the_kernels_and_stay(name, kept) -> None:
-    path = lock_at(kept, name)
-    assert git_locks.problems(str(kept), AFTER_BOOT) == []
-    assert fix.repair(str(kept), AFTER_BOOT) == []
+def test_our_own_locks_are_the_kernels_and_stay(name, repository) -> None:
+    path = lock_at(repository, name)
+    assert git_locks.problems(str(repository), AFTER_BOOT) == []
+    assert fix.repair(str(repository), AFTER_BOOT) == []
     assert path.exists()
 
 
@@ -137,74 +139,76 @@ needs_proc = pytest.mark.skipif(
 
 
 @needs_proc
-def test_a_lock_that_a_process_has_open_stays_however_old_it_is(kept) -> None:
+def test_a_lock_that_a_process_has_open_stays_however_old_it_is(repository) -> None:
     """Not named git: an editor's own git, in Java or Python."""
-    path = lock_at(kept, "index.lock")
+    path = lock_at(repository, "index.lock")
     script = f"file = open({str(path)!r}); print(flush=True); import time; time.sleep(600)"
     with subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE) as holder:
         try:
             holder.stdout.readline()
             for at in (AFTER_BOOT, NEXT_DAY, LATER):
-                (problem,) = git_locks.problems(str(kept), at)
+                (problem,) = git_locks.problems(str(repository), at)
                 assert problem.message.startswith(f"process {holder.pid} has it open")
                 assert problem.hint.startswith(f"ps -fp {holder.pid} ")
-                assert fix.repair(str(kept), at) == []
-            assert git_locks.problems(str(kept), SOON) == []
+                assert fix.repair(str(repository), at) == []
+            assert git_locks.problems(str(repository), SOON) == []
         finally:
             holder.kill()
     assert path.exists()
-    assert fix.repair(str(kept), AFTER_BOOT)
+    assert fix.repair(str(repository), AFTER_BOOT)
 
 
 @needs_proc
 @pytest.mark.parametrize("tree", ["vault", "side"])
-def test_while_a_git_is_at_work_here_no_lock_is_moved(tree, kept) -> None:
+def test_while_a_git_is_at_work_here_no_lock_is_moved(tree, repository) -> None:
     """It may hold a lock that it has closed, while an editor or a hook runs. Another worktree's git counts as well."""
-    path = lock_at(kept, "index.lock")
+    path = lock_at(repository, "index.lock")
     with subprocess.Popen(
         ["git", "hash-object", "--stdin"],
-        cwd=kept.parent / tree,
+        cwd=repository.parent / tree,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
     ) as at_work:
         deadline = time.monotonic() + 20
-        while not git_locks.find_running_git(place_of(kept)) and time.monotonic() < deadline:
+        while not git_locks.find_running_git(place_of(repository)) and time.monotonic() < deadline:
             time.sleep(0.01)
-        assert git_locks.find_running_git(place_of(kept)) == f"git (process {at_work.pid})"
-        (problem,) = git_locks.problems(str(kept), AFTER_BOOT)
+        assert git_locks.find_running_git(place_of(repository)) == f"git (process {at_work.pid})"
+        (problem,) = git_locks.problems(str(repository), AFTER_BOOT)
         assert problem.hint == f"when git (process {at_work.pid}) has ended: cortex doctor --fix"
-        assert git_locks.problems(str(kept), LATER) == []
-        git_locks.check_none_abandoned(str(kept), AFTER_BOOT)  # whoever waits for a lock waits on
+        assert git_locks.problems(str(repository), LATER) == []
+        git_locks.check_none_abandoned(
+            str(repository), AFTER_BOOT
+        )  # whoever waits for a lock waits on
         with pytest.raises(CortexError, match=f"process {at_work.pid}"):
-            fix.repair(str(kept), AFTER_BOOT)
+            fix.repair(str(repository), AFTER_BOOT)
         at_work.stdin.close()
         at_work.wait(20)
     assert path.exists()
-    assert fix.repair(str(kept), AFTER_BOOT)
+    assert fix.repair(str(repository), AFTER_BOOT)
 
 
-def test_no_link_is_followed_to_a_lock(kept, tmp_path) -> None:
+def test_no_link_is_followed_to_a_lock(repository, tmp_path) -> None:
     elsewhere = tmp_path / "elsewhere"
     (elsewhere / "refs").mkdir(parents=True)
-    os.symlink(elsewhere / "refs", kept / ".git/refs/linked")
-    os.symlink(elsewhere, kept / ".git/rebase-apply")
+    os.symlink(elsewhere / "refs", repository / ".git/refs/linked")
+    os.symlink(elsewhere, repository / ".git/rebase-apply")
     for path in (elsewhere / "refs/x.lock", elsewhere / "y.lock"):
         path.touch()
         os.utime(path, (WRITTEN, WRITTEN))
-    assert git_locks.problems(str(kept), AFTER_BOOT) == []
-    assert fix.repair(str(kept), AFTER_BOOT) == []
+    assert git_locks.problems(str(repository), AFTER_BOOT) == []
+    assert fix.repair(str(repository), AFTER_BOOT) == []
 
 
-def test_where_no_process_can_be_seen_only_a_boot_tells(kept, tool) -> None:
+def test_where_no_process_can_be_seen_only_a_boot_tells(repository, tool) -> None:
     """A real system without /proc: hidden from this process and its children by a mount of their own."""
     if os.geteuid() != 0:
         pytest.skip("not run: hiding /proc needs root")
-    path = lock_at(kept, "index.lock")
+    path = lock_at(repository, "index.lock")
     script = f"""
 from cortex.vault.git import git_locks
 from cortex.vault.repair import fix as repair
 from cortex.vault.git.git_locks import Clock
-root = {str(kept)!r}
+root = {str(repository)!r}
 print(git_locks.read_clock().booted)
 (problem,) = git_locks.problems(root, Clock(*{tuple(NEXT_DAY)!r}))
 print(problem.message, problem.hint, sep="|")
@@ -229,15 +233,15 @@ print(repair.repair(root, Clock(*{tuple(NEXT_DAY)!r})))
 
 
 def test_a_lock_of_another_user_is_moved_only_if_the_machine_was_started_since(
-    kept, as_user
+    repository, as_user
 ) -> None:
     """Whether that user's processes have it open cannot be seen; none outlives a boot."""
-    root = str(kept)
-    for parent in kept.parents:
+    root = str(repository)
+    for parent in repository.parents:
         if parent.stat().st_mode & 0o005 != 0o005:
             parent.chmod(parent.stat().st_mode | 0o005)
     subprocess.run(["chmod", "-R", "a+rwX", root], check=True)
-    lock_at(kept, "index.lock")
+    lock_at(repository, "index.lock")
 
     def look() -> list[tuple[str, str]]:
         return [
@@ -253,27 +257,27 @@ def test_a_lock_of_another_user_is_moved_only_if_the_machine_was_started_since(
 
 
 @pytest.mark.parametrize("name", ["index.lock", "HEAD.lock", "refs/heads/main.lock"])
-def test_a_commit_says_at_once_which_lock_a_crash_has_left(name, kept) -> None:
-    path = lock_at(kept, name, 0.0)
-    (kept / "records").mkdir(exist_ok=True)
-    (kept / "records/a.md").write_text("---\nid: a\ntitle: A\n---\n")
+def test_a_commit_says_at_once_which_lock_a_crash_has_left(name, repository) -> None:
+    path = lock_at(repository, name, 0.0)
+    (repository / "records").mkdir(exist_ok=True)
+    (repository / "records/a.md").write_text("---\nid: a\ntitle: A\n---\n")
     begun = time.monotonic()
     with pytest.raises(ConflictError) as raised:
-        commit.commit_changes(str(kept), commit.list_changes(str(kept)))
+        commit.commit_changes(str(repository), commit.list_changes(str(repository)))
     assert time.monotonic() - begun < git_locks.LOCK_WAIT_SECONDS / 3
     assert (str(path) in raised.value.message, raised.value.hint) == (True, "cortex doctor --fix")
 
 
 @pytest.mark.sampled(5)
 @pytest.mark.parametrize("name", [name for name in NAMES if not name.startswith("rebase-merge/")])
-def test_doctor_fix_frees_a_sync(name, kept, caller, git, tmp_path) -> None:
+def test_doctor_fix_frees_a_sync(name, repository, caller, git, tmp_path) -> None:
     """By the verbs themselves; the lock is aged, as the machine cannot be started anew."""
-    vault = Vault(str(kept))
-    git(kept, "clone", "-q", "--bare", ".", str(tmp_path / "remote.git"))
-    git(kept, "remote", "add", "origin", str(tmp_path / "remote.git"))
-    lock_at(kept, name, 0.0)
-    (kept / "records").mkdir(exist_ok=True)
-    (kept / "records/a.md").write_text("---\nid: a\ntitle: A\n---\n")
+    vault = Vault(str(repository))
+    git(repository, "clone", "-q", "--bare", ".", str(tmp_path / "remote.git"))
+    git(repository, "remote", "add", "origin", str(tmp_path / "remote.git"))
+    lock_at(repository, name, 0.0)
+    (repository / "records").mkdir(exist_ok=True)
+    (repository / "records/a.md").write_text("---\nid: a\ntitle: A\n---\n")
     named = [
         problem for problem in doctor(vault, caller).problems if problem.where == f".git/{name}"
     ]
@@ -304,12 +308,12 @@ def test_in_a_repository_that_holds_more_a_lock_is_moved_too(tmp_path, caller, g
 
 
 def test_a_lock_that_another_git_took_meanwhile_stays(
-    kept, monkeypatch: pytest.MonkeyPatch, git
+    repository, monkeypatch: pytest.MonkeyPatch, git
 ) -> None:
     """Between the look and the move the old lock ended and a new one was taken."""
-    path = lock_at(kept, "index.lock")
-    found = git_locks.find_abandoned(place_of(kept), AFTER_BOOT)
+    path = lock_at(repository, "index.lock")
+    found = git_locks.find_abandoned(place_of(repository), AFTER_BOOT)
     path.unlink()
     path.write_text("of a living git")
-    fix._RepositoryRepair(str(kept), place_of(kept)).move_locks(found)
+    fix._RepositoryRepair(str(repository), place_of(repository)).move_locks(found)
     assert path.read_text() == "of a living git"

@@ -40,7 +40,7 @@ def write(root: Path, number: int) -> None:
     (root / "records/living.md").write_text(f"---\nid: living\n---\nas of {number}\n")
 
 
-def begun(folder: Path) -> None:
+def build_repository(folder: Path) -> None:
     """A vault with a few commits."""
     root = Path(init(caller_at(NOW, str(folder)), str(folder / "vault")).root)
     for words in (["init", "-q"], ["config", "gc.auto", "0"]):
@@ -52,9 +52,9 @@ def begun(folder: Path) -> None:
 
 
 @pytest.fixture
-def kept(tmp_path, copied) -> Path:
+def repository(tmp_path, copied) -> Path:
     """A vault of its own with a few commits."""
-    copied(begun, tmp_path)
+    copied(build_repository, tmp_path)
     return tmp_path / "vault"
 
 
@@ -154,36 +154,36 @@ def given_remote(kind: str, root: Path, git: Callable[..., str]) -> None:
 
 @pytest.mark.sampled(3)
 @pytest.mark.parametrize("case", MENDED)
-def test_after_the_repair_git_works_and_every_note_is_as_it_was(case, kept, git):
-    head = git(kept, "rev-parse", "HEAD").strip()
-    MENDED[case](kept, git)
-    before = files_of(kept)
-    assert {one.hint for one in diagnose.find_problems(str(kept))} == {diagnose.FIX_COMMAND}
-    assert fix.repair(str(kept))
-    assert files_of(kept) == before
-    check_works(kept, git)
-    assert git(kept, "rev-parse", "HEAD").strip() == head
-    assert diagnose.find_problems(str(kept)) == []
-    assert fix.repair(str(kept)) == []
+def test_after_the_repair_git_works_and_every_note_is_as_it_was(case, repository, git):
+    head = git(repository, "rev-parse", "HEAD").strip()
+    MENDED[case](repository, git)
+    before = files_of(repository)
+    assert {one.hint for one in diagnose.find_problems(str(repository))} == {diagnose.FIX_COMMAND}
+    assert fix.repair(str(repository))
+    assert files_of(repository) == before
+    check_works(repository, git)
+    assert git(repository, "rev-parse", "HEAD").strip() == head
+    assert diagnose.find_problems(str(repository)) == []
+    assert fix.repair(str(repository)) == []
 
 
 @pytest.mark.sampled(3)
 @pytest.mark.parametrize(("remote", "case"), GIVEN)
-def test_the_commands_that_are_named_make_git_work_and_touch_no_note(remote, case, kept, git):
-    given_remote(remote, kept, git)
-    ids = git(kept, "rev-list", "HEAD").split()
+def test_the_commands_that_are_named_make_git_work_and_touch_no_note(remote, case, repository, git):
+    given_remote(remote, repository, git)
+    ids = git(repository, "rev-list", "HEAD").split()
     harm, behind = NAMED[case]
-    harm(kept, git)
-    before = files_of(kept)
-    assert diagnose.find_problems(str(kept)), "the damage is not seen"
-    done = follow_hints(kept)
-    assert files_of(kept) == before, done
+    harm(repository, git)
+    before = files_of(repository)
+    assert diagnose.find_problems(str(repository)), "the damage is not seen"
+    done = follow_hints(repository)
+    assert files_of(repository) == before, done
     if remote == "with all":
         behind = 0
-    check_works(kept, git, whole=behind == 0)
+    check_works(repository, git, whole=behind == 0)
     if behind is not None:
-        assert git(kept, "rev-parse", "HEAD").strip() == ids[behind], done
-    assert fix.repair(str(kept)) == []
+        assert git(repository, "rev-parse", "HEAD").strip() == ids[behind], done
+    assert fix.repair(str(repository)) == []
 
 
 def follow_hints(root: Path) -> list[str]:
@@ -221,14 +221,18 @@ def check_works(root: Path, git: Callable[..., str], *, whole: bool = True) -> N
     shutil.rmtree(copy)
 
 
-def test_a_sound_repository_is_left_alone(kept, git):
-    before = {str(path): path.read_bytes() for path in (kept / ".git").rglob("*") if path.is_file()}
-    git(kept, "status")
-    assert diagnose.find_problems(str(kept)) == []
-    assert fix.repair(str(kept)) == []
-    after = {str(path): path.read_bytes() for path in (kept / ".git").rglob("*") if path.is_file()}
+def test_a_sound_repository_is_left_alone(repository, git):
+    before = {
+        str(path): path.read_bytes() for path in (repository / ".git").rglob("*") if path.is_file()
+    }
+    git(repository, "status")
+    assert diagnose.find_problems(str(repository)) == []
+    assert fix.repair(str(repository)) == []
+    after = {
+        str(path): path.read_bytes() for path in (repository / ".git").rglob("*") if path.is_file()
+    }
     assert {path for path in before if before[path] != after.get(path)} <= {
-        str(kept / ".git/index")
+        str(repository / ".git/index")
     }
 
 
@@ -238,77 +242,79 @@ def test_where_there_is_no_repository_or_no_commit_there_is_nothing_to_mend(vaul
     assert diagnose.find_problems(vault.root) == fix.repair(vault.root) == []
 
 
-def test_the_branch_that_was_checked_out_is_the_one_that_comes_back(kept, git):
-    git(kept, "checkout", "-qb", "topic/one")
-    write(kept, 50)
-    git(kept, "add", ".")
-    git(kept, "commit", "-qm", "on the topic")
-    empty(kept / ".git/HEAD")
-    assert "HEAD is on the branch topic/one again" in fix.repair(str(kept))
-    assert git(kept, "log", "-1", "--format=%s").strip() == "on the topic"
+def test_the_branch_that_was_checked_out_is_the_one_that_comes_back(repository, git):
+    git(repository, "checkout", "-qb", "topic/one")
+    write(repository, 50)
+    git(repository, "add", ".")
+    git(repository, "commit", "-qm", "on the topic")
+    empty(repository / ".git/HEAD")
+    assert "HEAD is on the branch topic/one again" in fix.repair(str(repository))
+    assert git(repository, "log", "-1", "--format=%s").strip() == "on the topic"
 
 
-def test_what_was_staged_is_in_the_work_tree(kept, git):
-    write(kept, 60)
-    git(kept, "add", ".")
-    empty(kept / ".git/index")
-    fix.repair(str(kept))
-    assert git(kept, "status", "--porcelain").splitlines() == [
+def test_what_was_staged_is_in_the_work_tree(repository, git):
+    write(repository, 60)
+    git(repository, "add", ".")
+    empty(repository / ".git/index")
+    fix.repair(str(repository))
+    assert git(repository, "status", "--porcelain").splitlines() == [
         " M records/living.md",
         "?? records/decision/0/note-60.md",
     ]
 
 
-def test_an_object_that_nothing_needs_costs_no_history(kept, git):
-    ids = git(kept, "rev-list", "HEAD")
-    write(kept, 61)
-    git(kept, "add", ".")
-    empty(object_of(kept, ":records/living.md", git))
-    git(kept, "read-tree", "HEAD")
-    (command,) = follow_hints(kept)
-    assert command == f"find {kept}/.git/objects -type f -empty -delete"
-    assert git(kept, "rev-list", "HEAD") == ids
+def test_an_object_that_nothing_needs_costs_no_history(repository, git):
+    ids = git(repository, "rev-list", "HEAD")
+    write(repository, 61)
+    git(repository, "add", ".")
+    empty(object_of(repository, ":records/living.md", git))
+    git(repository, "read-tree", "HEAD")
+    (command,) = follow_hints(repository)
+    assert command == f"find {repository}/.git/objects -type f -empty -delete"
+    assert git(repository, "rev-list", "HEAD") == ids
 
 
-def test_a_branch_that_lost_its_commit_and_its_log_is_looked_for_with_fsck(kept, git):
-    head = git(kept, "rev-parse", "HEAD").strip()
-    empty(kept / ".git/refs/heads/main")
-    shutil.rmtree(kept / ".git/logs")
-    (problem,) = diagnose.find_problems(str(kept))
+def test_a_branch_that_lost_its_commit_and_its_log_is_looked_for_with_fsck(repository, git):
+    head = git(repository, "rev-parse", "HEAD").strip()
+    empty(repository / ".git/refs/heads/main")
+    shutil.rmtree(repository / ".git/logs")
+    (problem,) = diagnose.find_problems(str(repository))
     assert problem.hint.startswith("git fsck --lost-found names commits for git update-ref")
     listed = subprocess.run(
-        ["git", "fsck", "--lost-found"], cwd=kept, capture_output=True, text=True, check=False
+        ["git", "fsck", "--lost-found"], cwd=repository, capture_output=True, text=True, check=False
     )
     assert head in listed.stdout
 
 
-def test_a_head_that_is_a_link_is_sound(kept, git):
+def test_a_head_that_is_a_link_is_sound(repository, git):
     """As git writes it with `core.preferSymlinkRefs`."""
-    git(kept, "config", "core.preferSymlinkRefs", "true")
-    git(kept, "checkout", "-qb", "topic")
-    if not (kept / ".git/HEAD").is_symlink():
+    git(repository, "config", "core.preferSymlinkRefs", "true")
+    git(repository, "checkout", "-qb", "topic")
+    if not (repository / ".git/HEAD").is_symlink():
         pytest.skip("not run: this git writes no such link")
-    assert diagnose.find_problems(str(kept)) == fix.repair(str(kept)) == []
-    assert (kept / ".git/HEAD").is_symlink()
+    assert diagnose.find_problems(str(repository)) == fix.repair(str(repository)) == []
+    assert (repository / ".git/HEAD").is_symlink()
 
 
 @pytest.mark.parametrize("name", ["index.lock", "HEAD.lock", "refs/heads/main.lock"])
-def test_a_lock_in_the_way_of_a_repair_is_moved_only_when_a_crash_has_left_it(name, kept, git):
-    lock = kept / ".git" / name
+def test_a_lock_in_the_way_of_a_repair_is_moved_only_when_a_crash_has_left_it(
+    name, repository, git
+):
+    lock = repository / ".git" / name
     lock.write_text("")
     written = lock.stat().st_mtime
-    empty(kept / ".git/index")
+    empty(repository / ".git/index")
     alive = Clock(written + 60, written - 3_600)
     if name == "index.lock":
         with pytest.raises(CortexError, match="is in the way"):
-            fix.repair(str(kept), alive)
+            fix.repair(str(repository), alive)
         assert lock.exists()
     assert (
         f"moved {name}, a lock from before the machine was started, to .git/cortex-damaged"
-        in fix.repair(str(kept), Clock(written + 60, written + 30))
+        in fix.repair(str(repository), Clock(written + 60, written + 30))
     )
     assert not lock.exists()
-    check_works(kept, git)
+    check_works(repository, git)
 
 
 @pytest.mark.skipif(not os.path.exists("/proc/stat"), reason="not run: there is no /proc here")
@@ -318,17 +324,20 @@ def test_the_boot_time_is_now_less_the_uptime_by_the_clock_that_stamps_files(tmp
     assert read_clock().booted == pytest.approx((tmp_path / "file").stat().st_mtime - uptime, abs=5)
 
 
-def test_while_a_git_is_at_work_nothing_is_mended(kept, git):
+def test_while_a_git_is_at_work_nothing_is_mended(repository, git):
     if not os.path.isdir("/proc/self"):
         pytest.skip("not run: there is no /proc here")
     running = subprocess.Popen(
-        ["git", "cat-file", "--batch"], cwd=kept, stdin=subprocess.PIPE, stdout=subprocess.PIPE
+        ["git", "cat-file", "--batch"],
+        cwd=repository,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
     )
-    empty(kept / ".git/index")
+    empty(repository / ".git/index")
     with pytest.raises(CortexError, match=r"git \(process \d+\) is at work"):
-        fix.repair(str(kept))
+        fix.repair(str(repository))
     running.communicate()
-    assert fix.repair(str(kept))
+    assert fix.repair(str(repository))
 
 
 def test_in_a_code_repository_only_the_index_is_mended(tmp_path, caller, git):
@@ -356,17 +365,17 @@ def test_in_a_code_repository_only_the_index_is_mended(tmp_path, caller, git):
     assert git(top, "status", "--porcelain") == ""
 
 
-def test_a_linked_worktrees_index_is_its_own(kept, git, tmp_path):
+def test_a_linked_worktrees_index_is_its_own(repository, git, tmp_path):
     other = tmp_path / "other"
-    git(kept, "worktree", "add", "-q", str(other), "-b", "other")
-    empty(kept / ".git/worktrees/other/index")
+    git(repository, "worktree", "add", "-q", str(other), "-b", "other")
+    empty(repository / ".git/worktrees/other/index")
     assert [problem.where for problem in diagnose.find_problems(str(other))] == [
         "../vault/.git/worktrees/other/index"
     ]
     assert fix.repair(str(other)) == [
         "made the index anew from HEAD; every change shows as not staged"
     ]
-    assert git(other, "status", "--porcelain") == git(kept, "status", "--porcelain") == ""
+    assert git(other, "status", "--porcelain") == git(repository, "status", "--porcelain") == ""
     empty(other / ".git")
     assert [problem.message for problem in diagnose.find_problems(str(other))] == [
         "does not say where the repository is"
