@@ -15,7 +15,7 @@ from markdown_it import MarkdownIt
 
 from cortex.core.markdown.blocks import Heading, Task
 from cortex.core.markdown.scan import MarkdownScan, conflict_marker_line, scan, title_of
-from tests.conftest import LARGE, cpu_limit
+from tests.conftest import LARGE, SOAK, cpu_limit
 
 if TYPE_CHECKING:
     from markdown_it.token import Token
@@ -605,7 +605,7 @@ DOCUMENTS = st.lists(BLOCKS, max_size=6).map(
 )
 
 
-@settings(max_examples=300)
+@settings(max_examples=3_000 if SOAK else 100)
 @given(DOCUMENTS)
 def test_generated_notes_read_as_the_parser_reads_them(body: str) -> None:
     assert scanned(body) == parsed(body)

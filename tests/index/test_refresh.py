@@ -21,6 +21,7 @@ from cortex.index.refresh import last_index, open_index, state_path
 from cortex.operations.find.search import search
 from cortex.vault.locate import Vault
 from cortex.vault.lock import lock
+from tests.conftest import SOAK
 
 WORDS = [
     "zebra",
@@ -84,7 +85,7 @@ def apply(root: Path, edit: tuple[str, ...]) -> None:
 
 @given(edits)
 @example([[("write", "a.md", "index")], [("write", "c.md", "zebra index")]])
-@settings(max_examples=40)
+@settings(max_examples=400 if SOAK else 20)
 def test_an_index_changed_note_by_note_answers_as_one_built_anew(steps) -> None:
     with tempfile.TemporaryDirectory() as folder:
         Path(folder, "cortex.toml").write_text("format = 1\n")

@@ -19,6 +19,7 @@ from cortex.index.catalogue import ScoredNote
 from cortex.index.refresh import IndexSession, open_index, query_index
 from cortex.operations.find.search import search
 from cortex.vault.locate import Vault
+from tests.conftest import SOAK
 
 RECORD = "---\nid: 20261120t164512z-k3f7q2abcd\ntype: note\ntitle: Zebra\ncreated: 2026-11-20T16:45:12Z\nprovenance: {events: [e1]}\n---\n"
 TEXTS = [
@@ -136,7 +137,7 @@ def words(now: IndexSession, query: str) -> list[ScoredNote]:
         ([("move", "events/2026/11/a.md", "briefings/a.md")], True),
     ]
 )
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=600 if SOAK else 25, deadline=None)
 def test_moves_swaps_copies_and_edits_answer_as_a_rebuilt_index_after_each_look(
     monkeypatch, engine, steps
 ) -> None:
