@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from cortex.core.merge.merge_plan import MergeResolution
 from cortex.core.merge.note_versions import is_cortex_note, preferred_path
@@ -14,7 +14,7 @@ from cortex.index.catalogue import Catalogue
 from cortex.index.queries import duplicate_ids
 from cortex.index.refresh import query_index
 from cortex.operations.records.record_lock import record_lock
-from cortex.operations.share.resolve_conflicts import keep_left_out, merge_notes
+from cortex.operations.share.resolve_conflicts import keep_left_out, merge_notes, same_text
 from cortex.vault import files
 from cortex.vault.git import objects
 from cortex.vault.git.change_marker import mark_briefings_stale
@@ -64,7 +64,7 @@ def join_files(vault: Vault, caller: Caller, *paths: str) -> MergeResolution | N
         others = sorted(path for path in texts if path != kept)
         data = texts[kept]
         for path in others:
-            base = _merge_base_text(vault.root, kept, path)
+            base = _merge_base_text(vault.root, (kept, data), (path, texts[path]))
             data, _ = merge_notes(base, data, texts[path])
         if notes.read(data, kept).problems:
             return None
@@ -100,18 +100,31 @@ def _files_by_duplicate_id(catalogue: Catalogue) -> list[list[tuple[str, set[str
     return [[(row.path, set(row.events)) for row in rows] for rows in groups]
 
 
-def _merge_base_text(root: str, path: str, other: str) -> bytes:
-    """The base for a merge of two files of one note: the newest text in git's history that both
-    have had since they were added last; empty if there is none: then all lines of both stay."""
-    seen, others = _blobs_since_added(root, path), _blobs_since_added(root, other)
+def _merge_base_text(root: str, *files_of: tuple[str, bytes]) -> bytes:
+    """The base for a merge of two files of one note, given as path and text: the newest text in
+    git's history that both have had since they were added last; empty if there is none: then all
+    lines of both stay. Where a file has the text again that its path had before that one, as after
+    a pick of an old commit, it is the base, so that what was added since stays."""
+    changes = [objects.list_blob_changes(root, path) for path, _ in files_of]
+    seen, others = map(_blobs_since_added, changes)
     blob = next((blob for blob in seen if blob in others), "")
-    return objects.read_blobs(root, [blob]).get(blob, b"") if blob else b""
+    if not blob:
+        return b""
+    older = set[str]()
+    for steps in changes:
+        blobs = [new for _, new in steps]
+        older |= {*blobs[blobs.index(blob) :]}
+    texts = objects.read_blobs(root, older - {"", blob})
+    came_back = (
+        data for _, data in files_of if any(same_text(data, old) for old in texts.values())
+    )
+    return next(came_back, objects.read_blobs(root, [blob]).get(blob, b""))
 
 
-def _blobs_since_added(root: str, path: str) -> list[str]:
+def _blobs_since_added(steps: Sequence[tuple[str, str]]) -> list[str]:
     """The blobs that a path has had, the newest first, back to the commit that added it last."""
     found = []
-    for old, new in objects.list_blob_changes(root, path):
+    for old, new in steps:
         found += [new] if new else []
         if not old:
             break
