@@ -35,7 +35,7 @@ from cortex.vault.state import store
 INDEX_FOLDER = "index"
 STATE_FILE, STAMPS_FILE = "state.json", "stamps"
 _MAX_STATE_BYTES = 64 << 20  # bytes
-FORMAT = f"22/{__version__}"
+FORMAT = f"23/{__version__}"
 _MAX_CORES = 4  # that a build takes unasked
 _LOCK_TIMEOUT_SECONDS = 600.0  # seconds; another process may be building the index of a large vault
 

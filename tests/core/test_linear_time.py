@@ -23,9 +23,8 @@ from typing import Any
 import pytest
 
 import cortex
-from cortex.core import claims
 from cortex.core.briefing import excerpt, item_lines, pages, passage
-from cortex.core.extract import find_candidates
+from cortex.core.extract import claims, find_candidates
 from cortex.core.extract.learnings import find_learnings
 from cortex.core.extract.named_entities import find_entities
 from cortex.core.markdown.passages import passages
@@ -86,7 +85,6 @@ ELSEWHERE = {
     "core.redact.secrets._LINE_END_PATTERN": "match",
     "core.redact.secrets._KEY_LINE_PATTERN": "match",
     "core.text.agent_escape._TAG_END_PATTERN": "match",
-    "core.manifest._REPOSITORY_NAME_RE": "",
     "core.text.toml._TOKEN_RE": "",  # the first quote without an end is an error
 }
 
@@ -339,7 +337,7 @@ READERS: dict[str, Call] = {
     },
     "passages": passages,
     "an excerpt": lambda text: best_excerpt(text, looked_for({"a": 1.0, "decis": 1.0}, ("a b",))),
-    "claims": lambda text: claims.extract_claims("a-aaaaaa", "a", text, "main", "2026-11-20"),
+    "claims": lambda text: claims.extract_claims("a-aaaaaa", "a", text, "2026-11-20"),
     "redaction": redact,
     "escapes": lambda text: (escape(text), escape_for_agent(text)),
     "context": lambda text: context_markers.strip_injected(f"<cortex-memory>\n{text}"),

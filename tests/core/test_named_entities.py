@@ -17,6 +17,7 @@ def found(text: str) -> list[str]:
     ("text", "expected"),
     [
         ("see src/app/main.py:12 and ./run.sh", ["file src/app/main.py", "file run.sh"]),
+        ("main.py and **README.md**, not Node.js, a/*.py or p.m.", ["file main.py", "file README.md"]),
         ("in `main.py`, `README.md` and `Makefile`", ["file main.py", "file README.md", "file Makefile"]),
         ("at https://u:pw@Example.com/a_(b), and <https://x.org/>", ["url https://example.com/a_(b)", "url https://x.org"]),
         ("[a page](https://x.org/y?z=1#a)", ["url https://x.org/y?z=1#a"]),

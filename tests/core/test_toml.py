@@ -7,7 +7,6 @@ import tomllib
 import pytest
 from hypothesis import given, strategies as st
 
-from cortex.core import manifest
 from cortex.core.text.toml import MAX_DEPTH, MAX_DOTS, parse
 from tests.conftest import cpu_limit
 
@@ -85,15 +84,3 @@ def test_what_would_take_minutes_is_refused_at_once(text, said) -> None:
     with cpu_limit(0.5):  # 3 s and more for the first of them, read by Python
         with pytest.raises(ValueError, match=said):
             parse(text)
-
-
-@pytest.mark.parametrize("file", ["pyproject.toml", "Cargo.toml", "package.json"])
-@pytest.mark.parametrize(
-    "text",
-    ["a." * 20_000 + "a = 1", "x = " + "[" * 20_000, "[" * 20_000, "9" * 5000, "#" * 600_000],
-)
-def test_a_manifest_of_a_stranger_says_why_it_is_none(file, text) -> None:
-    with cpu_limit(0.5):
-        said = manifest.parse(file, text)
-        assert said.problem
-        assert not said.packages

@@ -10,10 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from cortex.core.claims import RecordClaims, extract_claims
 from cortex.index import refresh
 from cortex.operations.find import verify_claims
-from cortex.operations.find.verify_claims import find_contradictions
+from cortex.operations.find.verify_claims import ClaimingNote, find_contradictions
 from cortex.vault.git import git_cli as gits
 from cortex.vault.state.briefing_cache import file_stamp as stamp_of
 
@@ -136,9 +135,12 @@ def _made(root: Path, git: Git, commit: Callable[..., str]) -> Path:
     return root
 
 
-def told(folder: Path, *texts: str, branch: str = "", created: str = CREATED) -> dict[str, str]:
-    claims = [extract_claims(text, "", text, branch, created) for text in texts]
-    found = find_contradictions(str(folder), claims)
+def note(text: str, created: str = CREATED, type_: str = "decision") -> ClaimingNote:
+    return ClaimingNote(text, "", text, created, type_)
+
+
+def told(folder: Path, *texts: str, created: str = CREATED) -> dict[str, str]:
+    found = find_contradictions(str(folder), [note(text, created) for text in texts])
     assert not found.problems
     return found.contradictions
 
@@ -147,11 +149,10 @@ GONE = {
     "The parser is in `src/app/old.py`.": "src/app/old.py is gone",
     "See app/old.py for the parser.": "app/old.py is gone",
     "The cart is in src/app/moved.py, all of it.": "src/app/moved.py is gone (renamed to src/core/moved.py)",
-    "Orders are in `src/app/twice.py:12`.": "src/app/twice.py is gone (renamed to src/core/twice.py)",
+    "Orders are in `src/app/twice.py:12`.": "src/app/twice.py is gone",
     "Made on the way: `src/app/late.py`.": "src/app/late.py is gone",
     "`src/app/old.py` calls `src/app/moved.py`.": "src/app/old.py is gone; src/app/moved.py is gone (renamed to src/core/moved.py)",
     "We use redis for the sessions.": "redis is in no manifest any more",
-    "Do not use left-pad.": "left-pad is in pyproject.toml now",
 }
 KEPT = [
     "`src/app/kept.py` and src/app/edited.py are there, so is app/kept.py.",
@@ -166,7 +167,7 @@ KEPT = [
     "We use httpx. It depends on django, and uses `left-pad`.",
     "We use kubernetes and depend on postgres.",
     "We dropped redis. Do not use celery.",
-    "Do not use httpx here.",
+    "Do not use httpx here, nor left-pad.",
     "We would use redis if it were faster.",
     "../shop/src/app/old.py and /src/app/old.py and ~/src/app/old.py",
 ]
@@ -186,7 +187,7 @@ def test_many_missing_files_are_looked_up_like_few(shop: Path) -> None:
 def test_what_was_gone_already_when_it_was_claimed_is_history(shop: Path) -> None:
     assert told(shop, *GONE, created="2026-11-20T00:00:00Z") == {}
     both = [
-        extract_claims(f"{day} {text}", "", text, "", f"2026-11-{day}T12:00:01Z")
+        ClaimingNote(f"{day} {text}", "", text, f"2026-11-{day}T12:00:01Z", "gotcha")
         for text in GONE
         for day in ("01", "09")
     ]
@@ -202,51 +203,25 @@ def test_a_claim_of_the_same_second_came_before_the_commit(shop: Path) -> None:
     assert told(shop, text, created="in autumn") == {}
 
 
-@pytest.mark.parametrize(
-    ("branch", "why"),
-    [
-        ("main", ""),
-        ("feature/merged", ""),
-        ("feature/forwarded", ""),
-        ("feature/squashed", ""),
-        ("feature/unborn-here", ""),  # it had no commit of its own: nothing is lost
-        ("feature/new-name", ""),
-        ("feature/never-here", ""),
-        ("feature/old-name", "branch feature/old-name is gone (renamed to feature/new-name)"),
-        ("feature/abandoned", "branch feature/abandoned is gone"),
-        ("../../HEAD", ""),
-        ("-evil", ""),
-    ],
-)
-def test_a_branch_is_doubted_when_its_work_is_nowhere(shop: Path, branch: str, why: str) -> None:
-    found = told(shop, "A decision.", branch=branch)
-    assert found.get("A decision.", "") == why
-
-
-def test_a_branch_whose_commits_git_has_forgotten_is_not_spoken_of(shop: Path) -> None:
-    with (shop / ".git/logs/HEAD").open("a") as log:
-        log.write(
-            f"{'1' * 40} {'2' * 40} A <a@example.org> 1795232351 +0000\tcheckout: moving from feature/lost to main\n"
-        )
-    assert told(shop, "A decision.", branch="feature/lost") == {}
+ABANDONED = {"Work on branch feature/abandoned.": "branch feature/abandoned is gone"}
 
 
 def test_a_branch_that_a_remote_has_is_there(shop: Path, git: Git) -> None:
+    assert told(shop, *ABANDONED) == ABANDONED
     ref = shop / ".git/refs/remotes/origin/feature"
     ref.mkdir(parents=True)
     (ref / "abandoned").write_text(git(shop, "rev-parse", "HEAD"))
-    assert told(shop, "A decision.", branch="feature/abandoned") == {}
+    assert told(shop, *ABANDONED) == {}
     git(shop, "pack-refs", "--all")
     assert not (ref / "abandoned").exists()
-    assert told(shop, "A decision.", branch="feature/abandoned") == {}
+    assert told(shop, *ABANDONED) == {}
 
 
 def test_a_fresh_clone_says_the_same_of_files_and_packages_and_nothing_of_branches(
     shop: Path, git: Git, tmp_path: Path
 ) -> None:
     git(tmp_path, "clone", "-q", str(shop), "clone")
-    assert told(tmp_path / "clone", *GONE, *KEPT) == GONE
-    assert told(tmp_path / "clone", "A decision.", branch="feature/abandoned") == {}
+    assert told(tmp_path / "clone", *GONE, *KEPT, *ABANDONED) == GONE
 
 
 def test_linked_work_trees_and_detached_heads_are_looked_at_like_any_other(
@@ -255,10 +230,8 @@ def test_linked_work_trees_and_detached_heads_are_looked_at_like_any_other(
     git(shop, "worktree", "add", "-q", "--detach", str(tmp_path / "tree"))
     assert told(tmp_path / "tree", *GONE, *KEPT) == GONE
     assert told(tmp_path / "tree" / "src" / "app", *GONE, *KEPT) == GONE
-    assert told(tmp_path / "tree", "A decision.", branch="feature/abandoned") == {
-        "A decision.": "branch feature/abandoned is gone"
-    }
-    assert told(tmp_path / "tree", "A decision.", branch="feature/new-name") == {}
+    texts = (*ABANDONED, "Work on branch feature/new-name.")
+    assert told(tmp_path / "tree", *texts) == ABANDONED
 
 
 def test_an_old_commit_checked_out_has_no_future(shop: Path, git: Git) -> None:
@@ -273,7 +246,6 @@ def test_a_shallow_clone_doubts_what_it_knows_and_nothing_else(
     found = told(tmp_path / "shallow", *GONE, *KEPT)
     assert found == {
         "We use redis for the sessions.": GONE["We use redis for the sessions."],
-        "Do not use left-pad.": GONE["Do not use left-pad."],
     }
 
 
@@ -302,7 +274,7 @@ def test_in_the_middle_of_a_rebase_only_what_is_committed_counts(shop: Path, git
     assert told(shop, "In `src/app/kept.py`.", *GONE) == GONE
 
 
-def test_an_empty_repository_a_plain_folder_and_no_folder_say_little(
+def test_an_empty_repository_a_plain_folder_and_no_folder_say_nothing(
     tmp_path: Path, git: Git
 ) -> None:
     (tmp_path / "empty").mkdir()
@@ -311,10 +283,8 @@ def test_an_empty_repository_a_plain_folder_and_no_folder_say_little(
     (plain / "src").mkdir(parents=True)
     (plain / "src/a.py").touch()
     (plain / "package.json").write_text('{"dependencies": {"httpx": "1"}}')
-    assert told(tmp_path / "empty", *GONE, branch="feature/x") == {}
-    assert told(tmp_path / "nowhere", *GONE, branch="feature/x") == {}
-    texts = ["In `src/a.py`.", "In `src/b.py`.", "In `lib/b.py`.", "In b.py.", "We use redis."]
-    assert told(plain, *texts) == {"In `src/b.py`.": "src/b.py is not there"}
+    for folder in ("empty", "nowhere", "plain"):
+        assert told(tmp_path / folder, *GONE, *ABANDONED, "In `src/b.py`.") == {}
 
 
 def test_a_vault_of_its_own_holds_no_code_and_says_nothing_of_it(
@@ -324,55 +294,64 @@ def test_a_vault_of_its_own_holds_no_code_and_says_nothing_of_it(
     vault.mkdir()
     git(vault, "init", "-q")
     commit(vault, 1, {"records/decision/a.md": "A decision.\n"})
-    assert told(vault, *GONE, branch="feature/abandoned") == {}
+    assert told(vault, *GONE, *ABANDONED) == {}
 
 
 def test_nothing_outside_the_project_is_looked_at(shop: Path, tmp_path: Path) -> None:
     outside = tmp_path / "outside"
     outside.mkdir()
     (shop / "link").symlink_to(outside)
-    claim = RecordClaims("x", "", "", "", CREATED, ("link/secret.py", "src/app/kept.py"), ())
-    found = find_contradictions(str(shop), [claim])
+    found = find_contradictions(str(shop), [note("link/secret.py and src/app/kept.py")])
     assert found.contradictions == {}
     assert not [
         path for path, _ in found.file_stamps if not path.startswith(str(shop)) or "link" in path
     ]
 
 
-def test_a_package_in_another_manifest_or_in_a_file_that_is_not_understood_is_not_doubted(
-    shop: Path, git: Git, commit: Callable[..., str]
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        ("Dockerfile", "RUN pip install redis\n"),
+        ("packages/web/package.json", '{"dependencies": {"ioredis": "5"}}'),
+        ("requirements/base.in", "redis\n"),
+        ("api/Gemfile", 'gem "redis"\n'),
+        ("package.json", '{ "redis": '),  # damaged
+    ],
+)
+def test_a_package_that_any_manifest_names_is_not_doubted(shop: Path, path: str, text: str) -> None:
+    claim = "We use redis for the sessions."
+    assert told(shop, claim) == {claim: "redis is in no manifest any more"}
+    (shop / path).parent.mkdir(parents=True, exist_ok=True)
+    (shop / path).write_text(text)
+    assert told(shop, claim) == {}
+
+
+@pytest.mark.parametrize(
+    ("manifest", "before", "after", "name"),
+    [
+        ("requirements.txt", "flask>=2\n", "quart\n", "flask"),
+        ("package.json", '{"dependencies": {"is-odd": "1"}}', "{}", "is_odd"),
+        ("package.json", '{"dependencies": {"@a/b": "1"}}', "{}", "@a/b"),
+        ("go.mod", "require (\n\tgithub.com/gorilla/mux v1.8\n)\n", "go 1.22\n", "mux"),
+        ("web/Cargo.toml", '[dependencies]\nserde = "1"\n', "[dependencies]\n", "serde"),
+        ("Gemfile", "gem 'rails', '7'\n", "\n", "rails"),
+    ],
+)
+def test_a_package_that_left_any_manifest_is_doubted(
+    shop: Path, commit: Callable[..., str], manifest: str, before: str, after: str, name: str
 ) -> None:
-    text = "We use redis for the sessions."
-    (shop / "Dockerfile").write_text("RUN pip install redis\n")
-    assert told(shop, text) == {}
-    (shop / "Dockerfile").unlink()
-    assert told(shop, text) == {text: "redis is in no manifest any more"}
-    (shop / "packages/web").mkdir(parents=True)
-    (shop / "packages/web/package.json").write_text('{"dependencies": {"ioredis": "5"}}')
-    assert told(shop, text) == {}
-    (shop / "packages/web/package.json").unlink()
-    (shop / "requirements.txt").write_text("-r more/base.in\n")
-    (shop / "more").mkdir()
-    (shop / "more/base.in").write_text("redis\n-r ../requirements.txt\n")
-    assert told(shop, text) == {}
-    (shop.parent / "outside.in").write_text("redis\n")
-    (shop / "more/base.in").write_text("-r ../../outside.in\n-r /outside.in\n")
-    assert told(shop, text) == {text: "redis is in no manifest any more"}
-
-
-def test_a_damaged_manifest_is_a_problem_and_no_doubt(shop: Path) -> None:
-    (shop / "package.json").write_text("{")
-    found = find_contradictions(
-        str(shop), [extract_claims("x", "", "We use redis. See `src/app/old.py`.", "", CREATED)]
-    )
-    assert found.contradictions["x"] == "src/app/old.py is gone"
-    assert [problem.where for problem in found.problems] == ["package.json"]
+    claim = f"We use `{name}` here."
+    commit(shop, 10, {manifest: before})
+    assert told(shop, claim) == {}
+    commit(shop, 11, {manifest: after})
+    assert told(shop, claim) == {claim: f"{name} is in no manifest any more"}
+    assert told(shop, claim, created="2026-11-12T00:00:00Z") == {}
 
 
 def test_a_git_that_fails_or_hangs_is_a_problem(
     shop: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    claim = extract_claims("x", "", "See `src/app/old.py`.", "", CREATED)
+    claim = note("See `src/app/old.py`.")
     (tmp_path / "bin").mkdir()
     false = tmp_path / "bin/git"
     false.write_text("#!/bin/sh\necho fatal: broken >&2\nexit 128\n")
@@ -382,14 +361,14 @@ def test_a_git_that_fails_or_hangs_is_a_problem(
     assert found.contradictions == {}
     assert "broken" in found.problems[0].message
     false.write_text("#!/bin/sh\nsleep 20\n")
-    monkeypatch.setattr(verify_claims.file_history, "TIMEOUT_SECONDS", 0.2)
+    monkeypatch.setattr(verify_claims, "TIMEOUT_SECONDS", 0.2)
     assert "longer than" in find_contradictions(str(shop), [claim]).problems[0].message
 
 
 def test_the_repository_s_own_settings_change_nothing(shop: Path, git: Git) -> None:
     for key, value in (
         ("log.follow", "true"), ("log.showSignature", "true"), ("diff.renames", "false"), ("diff.relative", "true"), ("diff.orderFile", "none"),
-        ("log.date", "relative"), ("core.quotePath", "true"), ("format.pretty", "oneline"), ("color.ui", "always"),
+        ("log.date", "relative"), ("core.quotePath", "true"), ("format.pretty", "oneline"), ("color.ui", "always"), ("color.diff", "always"),
         ("diff.noprefix", "true"), ("log.decorate", "full"), ("log.diffMerges", "first-parent"), ("diff.algorithm", "histogram"),
     ):  # fmt: skip
         git(shop, "config", key, value)
@@ -439,23 +418,19 @@ def test_git_is_not_called_when_all_is_well_and_once_for_files(
         return attempt(directory, arguments, **options)  # type: ignore[arg-type]
 
     monkeypatch.setattr(gits, "run_unchecked", counted)
-    told(shop, "In `src/app/kept.py`, we use httpx.", branch="feature/old-name")
+    told(shop, "In `src/app/kept.py`, we use httpx.", *ABANDONED)
     assert calls == []
     told(shop, "In `src/app/old.py` and src/app/moved.py.")
-    assert len(calls) == 2  # the log, and the index
-    told(shop, *GONE, branch="feature/abandoned")
-    # Gone, gone under the new name, the index, work of the branch, manifests, how large and what they were.
-    assert len(calls) == 2 + 7
+    assert len(calls) == 2  # the work tree, and the log
+    told(shop, *GONE, *ABANDONED)
+    assert len(calls) == 2 + 4  # the same for files, and for manifests
 
 
 def test_every_change_that_could_change_the_answer_changes_a_stamp(
     shop: Path, git: Git, commit: Callable[..., str]
 ) -> None:
-    claims = [
-        extract_claims(text, "", text, branch, CREATED)
-        for text in (*GONE, *KEPT)
-        for branch in ("main", "feature/abandoned", "feature/new-name")
-    ]
+    named = "Work on branch feature/new-name, and on branch main."
+    claims = list(map(note, (*GONE, *KEPT, *ABANDONED, named)))
 
     def changes(change: Callable[[], object]) -> bool:
         used = find_contradictions(str(shop), claims).file_stamps
@@ -484,9 +459,7 @@ def test_an_answer_from_the_history_depends_on_the_commit_and_one_from_the_files
     def used(text: str) -> set[str]:
         return {
             os.path.relpath(path, shop)
-            for path, _ in find_contradictions(
-                str(shop), [extract_claims("x", "", text, "main", CREATED)]
-            ).file_stamps
+            for path, _ in find_contradictions(str(shop), [note(text)]).file_stamps
         }
 
     assert used("In `src/app/old.py`.") >= {
@@ -495,14 +468,12 @@ def test_an_answer_from_the_history_depends_on_the_commit_and_one_from_the_files
         ".git/refs/heads/main",
         ".git/packed-refs",
     }
-    assert used("In `src/app/kept.py`.") == {"src/app", ".git/HEAD"}
+    assert used("In `src/app/kept.py`.") == {"src/app"}
 
 
 def test_edits_are_told_apart_from_doubts_and_only_when_asked_for(shop: Path) -> None:
-    claims = [
-        extract_claims(text, "", text, "", CREATED)
-        for text in ("In `src/app/edited.py`.", "In `src/app/kept.py`.", "In `src/app/old.py`.")
-    ]
+    files = ("edited", "kept", "old")
+    claims = [note(f"In `src/app/{file}.py`.") for file in files]
     assert find_contradictions(str(shop), claims).edited_files == {}
     found = find_contradictions(str(shop), claims, changed=True)
     assert found.edited_files == {"In `src/app/edited.py`.": ("src/app/edited.py",)}
@@ -518,16 +489,9 @@ def test_a_name_that_would_leave_its_line_is_not_told(
     }
 
 
-def test_a_rejection_is_doubted_when_what_was_rejected_is_used(shop: Path) -> None:
-    texts = (
-        "Use redis for the sessions.",
-        "Use left-pad. In src/app/old.py.",
-        "Use httpx everywhere.",
-    )
-    claims = [extract_claims(text, text, "", "", CREATED, rejected=True) for text in texts]
-    assert find_contradictions(str(shop), claims).contradictions == {
-        texts[1]: "left-pad is in pyproject.toml now"
-    }
+def test_a_rejection_claims_nothing(shop: Path) -> None:
+    claims = [note(text, type_="rejection") for text in GONE]
+    assert find_contradictions(str(shop), claims).contradictions == {}
 
 
 def test_what_is_deleted_and_staged_is_gone_as_what_is_only_deleted_is(
@@ -538,7 +502,7 @@ def test_what_is_deleted_and_staged_is_gone_as_what_is_only_deleted_is(
     git(shop, "rm", "-q", "-r", "src/core")
     texts = {
         "In `src/app/kept.py`.": "src/app/kept.py is gone",
-        "In src/app/edited.py.": "src/app/edited.py is gone (renamed to src/app/renamed.py)",
+        "In src/app/edited.py.": "src/app/edited.py is gone",
         "All of it under src/core/ now.": "src/core/ is gone",
     }
     assert told(shop, *texts, *KEPT[1:]) == texts
@@ -566,27 +530,21 @@ def test_a_folder_is_gone_when_all_of_it_is(
     if how == "committed":
         commit(shop, 11, {})
         assert told(shop, text, created="2026-11-20T00:00:00Z") == {}
-    assert told(shop, text) == {text: "src/web/ is gone (renamed to src/ui/)"}
+    assert told(shop, text) == {text: "src/web/ is gone"}
 
 
 @pytest.mark.parametrize("how", ["work tree", "index", "committed"])
-@pytest.mark.parametrize("manifest", ["edited", "deleted"])
 def test_a_package_is_dropped_as_soon_as_the_work_tree_has_dropped_it(
-    shop: Path, git: Git, commit: Callable[..., str], how: str, manifest: str
+    shop: Path, git: Git, commit: Callable[..., str], how: str
 ) -> None:
     texts = {"We use httpx.": "httpx is in no manifest any more"}
-    if manifest == "edited":
-        texts |= {"Do not use celery.": "celery is in pyproject.toml now"}
-        (shop / "pyproject.toml").write_text(NOW_NAMES.replace('"httpx"', '"celery"'))
-    else:
-        (shop / "pyproject.toml").unlink()
-        shutil.rmtree(shop / "requirements")
+    (shop / "pyproject.toml").write_text(NOW_NAMES.replace('"httpx"', '"celery"'))
     if how == "index":
         git(shop, "add", "-A")
     elif how == "committed":
         commit(shop, 10, {})
     lately = "2026-11-09T12:00:01Z"  # no commit that was there before has changed a manifest since
-    assert told(shop, *texts, "We use kubernetes.", "Do not use flask.", created=lately) == texts
+    assert told(shop, *texts, "We use kubernetes.", created=lately) == texts
     (shop / "pyproject.toml").write_text(NOW_NAMES)
     assert told(shop, *texts, created=lately) == {}
 
@@ -597,7 +555,7 @@ def test_what_is_done_with_a_package_says_that_it_is_used(shop: Path) -> None:
         shop,
         "Test with httpx.",
         "Test the API with httpx",
-        "Meet with httpx.",
+        "Meet httpx.",
         "Test with httpx snippets.",
     ) == {
         "Test with httpx.": "httpx is in no manifest any more",
@@ -611,9 +569,11 @@ def test_what_is_done_with_a_package_says_that_it_is_used(shop: Path) -> None:
         ("Work on branch feature/abandoned until March.", "branch feature/abandoned is gone"),
         (
             "It lives on branch `feature/old-name`.",
-            "branch feature/old-name is gone (renamed to feature/new-name)",
+            "branch feature/old-name is gone",
         ),
         ("The API lives on branch feature/merged.", ""),  # and in main
+        ("It lives on branch feature/forwarded.", ""),
+        ("It is on branch feature/new-name, or on branch ../../HEAD, or on branch -evil.", ""),
         ("We merged branch feature/abandoned.", ""),
         ("Work on feature/abandoned.", ""),
         ("Work on branch feature/never-here. The branch protection is on branch main.", ""),

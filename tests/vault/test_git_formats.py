@@ -185,15 +185,15 @@ def test_what_became_of_branches_is_known(make_repository, git):
     assert "idle" not in answers[0][5]
 
 
-def test_a_briefing_doubts_what_was_decided_on_a_branch_that_is_gone(team, git):
+def test_a_briefing_doubts_what_names_a_branch_that_is_gone(team, git):
     ann, _ = team
-    git(ann, "switch", "-q", "-c", "gone")
+    git(ann, "switch", "-q", "-c", "lions")
     commit(git, ann, **{"code.py": "x = 1\n"})
-    do(ann, "save", "Use lions", "--why", "See branch `gone`, code.py.", "--type", "decision")
+    do(ann, "save", "Use lions", "--why", "See branch `lions`, code.py.", "--type", "decision")
     git(ann, "switch", "-q", "main")
-    git(ann, "branch", "-q", "-D", "gone")
+    git(ann, "branch", "-q", "-D", "lions")
     assert "code.py is gone" not in do(ann, "brief", "--all-branches")
-    assert "branch gone is gone" in do(ann, "brief", "--all-branches")
+    assert "branch lions is gone" in do(ann, "brief", "--all-branches")
 
 
 def test_the_remotes_default_branch_is_known(make_repository, git):

@@ -1,7 +1,7 @@
 """Named entities of a note: files, addresses, packages, symbols and the like.
 
-Only what is written as a name counts: in backticks, after a sign such as `@`, or with a path. Words
-of prose never do. Fenced code counts only for the packages that it imports.
+Only what is written as a name counts: in backticks, after a sign such as `@`, with a path or with a
+file's ending. Words of prose never do. Fenced code counts only for the packages that it imports.
 """
 
 from __future__ import annotations
@@ -29,6 +29,9 @@ _EXTENSIONLESS_FILES = (
     "dockerfile", "makefile", "justfile", "gemfile", "rakefile", "procfile", ".gitignore",
     ".gitattributes", ".env", ".npmrc",
 )  # fmt: skip
+# In prose "Node.js" is no file.
+_LIBRARY_WORDS = "node next vue nuxt d3 three express react chart ember moment p5 discord alpine"
+_DOTTED_LIBRARIES = frozenset(_LIBRARY_WORDS.split())
 _ERRNO_NAMES = (
     "EACCES|EADDRINUSE|EADDRNOTAVAIL|EAGAIN|EBADF|EBUSY|ECONNABORTED|ECONNREFUSED|ECONNRESET"
     "|EEXIST|EFAULT|EFBIG|EHOSTUNREACH|EINTR|EINVAL|EIO|EISDIR|ELOOP|EMFILE|EMLINK|EMSGSIZE"
@@ -52,7 +55,7 @@ _VERSION_RE = re.compile(
 _ERROR_RE = re.compile(
     rf"E(?:rror|xception|(?:{_ERRNO_NAMES.replace('|E', '|').removeprefix('E')}))\b"
 )
-_SLASH_FILE_RE = re.compile(r"/[\w@.+-]{1,100}\.[A-Za-z][A-Za-z0-9]{0,7}(?![\w/-])")
+_FILE_ENDING_RE = re.compile(r"\.[A-Za-z][A-Za-z0-9]{0,7}(?![\w/(-]|\.\w)")
 _PATH_RE = re.compile(r"(?:[\w@.+~-]{0,100}/){0,20}[\w@.+-]{1,100}")
 _ALL_CAPS_RE = re.compile(r"[A-Z][A-Z0-9]{0,30}(?:_[A-Z0-9]{1,30}){1,8}")
 _SYMBOL_RE = re.compile(
@@ -65,12 +68,12 @@ _SYMBOL_RE = re.compile(
 _CALL_RE = re.compile(
     r"([A-Za-z_$][\w$]{0,60}(?:(?:\.|::|->)[A-Za-z_$][\w$]{0,60}){0,6})\([^()`]{0,200}\)"
 )
-_PACKAGE_PATTERN = r"(?:@[a-z0-9][\w.-]{0,60}/)?[A-Za-z][\w.-]{0,60}"
+PACKAGE_PATTERN = r"(?:@[a-z0-9][\w.-]{0,60}/)?[A-Za-z][\w.-]{0,60}"
 _PINNED_PACKAGE_RE = re.compile(
-    rf"({_PACKAGE_PATTERN})(?:\[[\w,-]{{1,60}}\])?(?:@|[=~<>!]=)[\^~]?v?(?:\d[\w.*-]{{0,30}}"
+    rf"({PACKAGE_PATTERN})(?:\[[\w,-]{{1,60}}\])?(?:@|[=~<>!]=)[\^~]?v?(?:\d[\w.*-]{{0,30}}"
     rf"|latest|next)"
 )
-_JSON_DEPENDENCY_RE = re.compile(rf"\"({_PACKAGE_PATTERN})\"\s?:\s?\"[\^~]?\d[\w.-]{{0,30}}\",?")
+_JSON_DEPENDENCY_RE = re.compile(rf"\"({PACKAGE_PATTERN})\"\s?:\s?\"[\^~]?\d[\w.-]{{0,30}}\",?")
 _INSTALL_COMMAND_RE = re.compile(
     r"(?:pip3?|uv|npm|pnpm|yarn|bun|cargo|gem|poetry)\s(?:pip\s)?(?:install|add"
     r"|i)\s([^\n&|;#]{1,300})"
@@ -98,7 +101,7 @@ _DECLARATION_SPAN_RE = re.compile(
     r"(?:(?:pub|export|public|private|abstract|static|async|default)\s){0,3}"
     rf"(?:func|fn|def|function|type|class|struct|interface|enum|trait)\s{_RECEIVER}{_DECLARED_NAME}"
 )
-_PACKAGE_NAME_RE = re.compile(rf"{_PACKAGE_PATTERN}(?![\w/:])")
+_PACKAGE_NAME_RE = re.compile(rf"{PACKAGE_PATTERN}(?![\w/:])")
 _PYTHON_IMPORT_RE = re.compile(
     r"\s{0,40}(?:from\s+([A-Za-z_][\w.]{0,100})\s+import\b|import\s+([A-Za-z_][\w.]{0,100})\s*(?:$"
     r"|,|as\b|;))"
@@ -126,7 +129,7 @@ def find_entities(body: str, scanned: MarkdownScan, first_line: int = 1) -> tupl
     """What a note's text, which begins on line `first_line` of its file, mentions: each thing once,
     in order; at most `MAX_ENTITIES`."""
     text = body[:_MAX_TEXT_CHARS]
-    prose, code = _split_prose_and_code(text)
+    prose, code = split_prose_and_code(text)
     spans = dict.fromkeys(one.strip() for one in _CODE_SPAN_RE.findall(prose))
     plain = _CODE_SPAN_RE.sub("` `", prose) if spans else prose
     names: dict[tuple[str, str], str] = {}
@@ -155,7 +158,7 @@ def entity_key(kind: str, name: str) -> str:
     return key.replace("\\", "/") if kind == "file" else key
 
 
-def _split_prose_and_code(text: str) -> tuple[str, list[str]]:
+def split_prose_and_code(text: str) -> tuple[str, list[str]]:
     """The text outside fences, and the lines within that may import something."""
     if "```" not in text and "~~~" not in text:
         return text, []
@@ -217,8 +220,7 @@ def _find_signed_names(text: str) -> Iterator[tuple[str, str]]:
             yield "cli_flag", found[0]
     for found in _DOTTED_NUMBER_RE.finditer(text):
         yield "version", _version_around_dot(text, found.start())
-    for found in _SLASH_FILE_RE.finditer(text):
-        yield "file", _file_around_slash(text, found)
+    yield from (("file", name) for name in _find_files_by_ending(text))
     for found in _ERROR_RE.finditer(text):
         yield "error", _error_name(text, found)
     for pattern in _HOSTED_PACKAGE_RES:
@@ -283,18 +285,35 @@ def _file_in_span(span: str) -> str:
     return "" if _DOMAIN_RE.match(name) or stem.endswith((".", "/")) else name.removeprefix("./")
 
 
-def _file_around_slash(text: str, found: re.Match[str]) -> str:
-    """The whole path around a slash and an ending."""
+def find_files(text: str) -> Iterator[str]:
+    """The files that a text names, in prose as in code spans, without line numbers."""
+    yield from _find_files_by_ending(text)
+    if "`" in text:
+        yield from filter(None, map(_file_in_span, _CODE_SPAN_RE.findall(text)))
+
+
+def _find_files_by_ending(text: str) -> Iterator[str]:
+    for found in _FILE_ENDING_RE.finditer(text):
+        if name := _file_with_ending(text, found):
+            yield name
+
+
+def _file_with_ending(text: str, found: re.Match[str]) -> str:
+    """The whole name, with its path, that ends so; empty when it is no file's."""
     begin, least = found.start(), max(0, found.start() - _MAX_NAME_CHARS)
     while begin > least and (text[begin - 1].isalnum() or text[begin - 1] in "_@.+~-/"):
         begin -= 1
     path = text[begin : found.end()].removeprefix("./")
     stem, _, ending = path.rpartition(".")
-    is_part = begin > 0 and text[begin - 1] in "*{}<:=\\%&?#"
-    if is_part or "//" in path or _DOMAIN_RE.match(path) or stem.endswith((".", "/")):
+    before = text[begin - 1] if begin else " "  # an asterisk may be emphasis, or a pattern's
+    is_part = before in "{}<:=\\%&?#$" or (before == "*" and path[0] in "/._-")
+    if not stem or is_part or "//" in path or _DOMAIN_RE.match(path) or stem.endswith((".", "/")):
         return ""
+    is_known = ending.lower() in _FILE_EXTENSIONS
+    if "/" not in path:
+        is_known = is_known and len(ending) > 1 and stem.casefold() not in _DOTTED_LIBRARIES
     is_deep = path.count("/") > 1 and ending.islower() and len(ending) < 5
-    return path if is_deep or ending.lower() in _FILE_EXTENSIONS else ""
+    return path if is_deep or is_known else ""
 
 
 def _version_around_dot(text: str, at: int) -> str:

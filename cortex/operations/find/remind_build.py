@@ -29,9 +29,9 @@ from cortex.index.catalogue import Catalogue, IndexDamaged, NoteRow, hash_conten
 from cortex.index.filters import KNOWLEDGE, NoteFilter
 from cortex.index.links import LinkGraph
 from cortex.index.refresh import last_index, query_index
-from cortex.operations.find.claim_check import ClaimingNote, find_contradictions_in
 from cortex.operations.find.project_context import project_names, resolve_project
 from cortex.operations.find.remind import MAX_CHARS, Reminder, ReminderLine
+from cortex.operations.find.verify_claims import ClaimingNote, find_contradictions
 from cortex.operations.sessions.hook_briefing import briefing_key
 from cortex.vault import files, settings
 from cortex.vault.git import branches, checkout
@@ -336,13 +336,11 @@ def _mark_contradicted(
     if not asked or project != checkout.project_of(caller.cwd):
         return lines
     notes = [
-        ClaimingNote(
-            one.line.id, one.line.title, one.body, one.source.row.branch, one.created, one.line.type
-        )
+        ClaimingNote(one.line.id, one.line.title, one.body, one.created, one.line.type)
         for one in asked[:_MAX_CLAIMS_CHECKED]
     ]
     git = checkout.find_repository(caller.cwd)
-    found = find_contradictions_in(git[0] if git else os.path.realpath(caller.cwd), notes)
+    found = find_contradictions(git[0] if git else os.path.realpath(caller.cwd), notes)
     problems += found.problems
     why = {
         id_: sanitize_line(f"was true on {one.date}: {found.contradictions[id_]}", _MAX_TITLE_CHARS)

@@ -1,10 +1,10 @@
-"""Whether what a record claims still holds, by the files around a directory and their git history.
+"""Whether what records claim still holds, by git's history of the project around a directory.
 
-A file or folder is gone when git had it at the time of the claim or later (in a commit or in its
-index), and no place that the claim can mean has it now. A branch is gone when this clone has had it
-checked out and no other branch has its work, or when the record itself says `branch NAME` and that
-was not merged. A package is gone when a manifest named it since. What git has never known here is
-not doubted: a path of another project, a file that was only planned, a record in a fresh clone.
+A file or folder is gone when a commit since the claim, or the work tree, deleted or renamed it, and
+no place that the claim can mean has it now. A package is gone when such a change took it out of a
+manifest, and no manifest names it now. A branch that a record names is gone when this clone had it
+checked out and did not merge it. What git has never known here is not doubted: a path of another
+project, a file that was only planned, a record in a fresh clone.
 """
 
 from __future__ import annotations
@@ -13,165 +13,151 @@ import os
 import re
 import stat
 from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple
+from contextlib import suppress
+from itertools import islice
+from typing import TYPE_CHECKING, NamedTuple
 
-from cortex.core.claims import RecordClaims
 from cortex.core.model.problem import CortexError, Problem
 from cortex.core.text.strings import shorten
-from cortex.operations.find import manifest_check
-from cortex.operations.find.claim_check import ClaimCheck
-from cortex.operations.find.manifest_check import PackageCheck
-from cortex.vault.git import checkout, file_history
-from cortex.vault.git.file_history import FileCommit
+from cortex.vault import files
+from cortex.vault.git import checkout
 from cortex.vault.git.refs import RepositoryRefs
 from cortex.vault.state import briefing_cache
 
+if TYPE_CHECKING:
+    from cortex.core.extract.claims import RecordClaims
+
 MAX_CLAIMS = 200
-_END_OF_TIME = "9999"  # later than any time
-_MAX_MISSING_PATHS = 40  # paths that git is asked for
-_MAX_BRANCH_TIPS, _MAX_FILES_PER_BRANCH = 4, 6  # whose work is looked for elsewhere
-_MAX_RENAME_ROUNDS = 3  # renamings of a file that is gone under its new name too
+TIMEOUT_SECONDS = 2.0  # for one call of git; a history of 5,000 commits takes 0.1
+_NOW = "9999"  # the time of what no commit has yet
+_MAX_PATHS = 40  # paths that git is asked for
+_MAX_COMMITS = 400  # that touch what is asked for
 _MAX_REASON_CHARS = 160  # characters of one reason
 _MAX_REASONS = 3
+_MAX_FOLDERS, _MAX_ENTRIES, _MAX_MANIFESTS = 200, 400, 60
+_MAX_MANIFEST_BYTES = 512 * 1024
 _TIME_RE = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ")
 _SAFE_NAME_RE = re.compile(r"[\w./@+()\[\] -]{1,120}")  # names that go into a line of a briefing
+_SEPARATORS_RE = re.compile(r"[-_.]+")
+_USUAL_MANIFESTS = ("pyproject.toml", "requirements.txt", "package.json", "go.mod", "Cargo.toml")
+# Files that name packages. They are read as text, whatever their format.
+_MANIFESTS = frozenset([
+    *map(str.casefold, _USUAL_MANIFESTS), "setup.py", "setup.cfg", "pipfile", "environment.yml",
+    "environment.yaml", "conda.yaml", "meta.yaml", "build.gradle", "build.gradle.kts", "pom.xml",
+    "gemfile", "composer.json", "deno.json", "deno.jsonc", "mix.exs", "pnpm-workspace.yaml",
+    "dockerfile", "docker-compose.yml", "docker-compose.yaml", "compose.yml", "compose.yaml",
+    "flake.nix", "pixi.toml", "import_map.json", "libs.versions.toml", "noxfile.py", "tox.ini",
+    "justfile", "makefile", "build.zig.zon", "pubspec.yaml", "package.swift", "cmakelists.txt",
+])  # fmt: skip
+_SKIPPED_FOLDERS = [
+    "node_modules", "vendor", "dist", "build", "target", "venv", "env", "site-packages",
+    "third_party",
+]  # fmt: skip
 
 
-class FileStamps:
-    """The files that were looked at, with their stamps from before."""
+class ClaimCheck(NamedTuple):
+    """Contradictions by the ids of their notes. `file_stamps` has the files and folders that were
+    looked at (an empty stamp: not there); `edited_files`, of notes without a contradiction, the
+    files that commits have edited since."""
 
-    def __init__(self) -> None:
+    contradictions: dict[str, str]  # reasons, which end a line that begins `was true on <day>:`
+    file_stamps: tuple[tuple[str, str], ...] = ()
+    problems: tuple[Problem, ...] = ()
+    edited_files: dict[str, tuple[str, ...]] = {}  # noqa: RUF012  nobody writes to it
+
+
+class ClaimingNote(NamedTuple):
+    """What is read of a note to find its claims."""
+
+    id: str
+    title: str
+    body: str
+    created: str
+    type: str
+
+
+def find_contradictions(
+    directory: str, notes: Iterable[ClaimingNote], *, changed: bool = False
+) -> ClaimCheck:
+    """Contradictions of notes about the project around `directory`. What git or the files say never
+    raises. `changed` fills `edited_files`, by one more call of git."""
+    # The patterns cost 5 ms, and most answers repeat no record.
+    from cortex.core.extract.claims import extract_claims  # noqa: PLC0415
+
+    claims = [
+        extract_claims(one.id, one.title, one.body, one.created)
+        for one in notes
+        if one.type != "rejection" and _TIME_RE.fullmatch(one.created)
+    ]
+    claims = [one for one in claims if one.files or one.packages or one.branches][:MAX_CLAIMS]
+    place = checkout.find_repository(directory) if claims else None
+    if place is None or place[0] == os.path.realpath(os.path.expanduser("~")):
+        return ClaimCheck({})
+    project = _Project(RepositoryRefs(*place), directory)
+    reasons: dict[str, list[str]] = {claim.id: [] for claim in claims}
+    edited: dict[str, tuple[str, ...]] = {}
+    problems: list[Problem] = []
+    try:
+        # That a branch is gone says less of what is true, and comes last.
+        for find_gone in (_find_gone_files, _find_gone_packages, _find_gone_branches):
+            for id_, reason in find_gone(project, claims):
+                reasons[id_].append(reason)
+        if changed:
+            edited = _find_edited(project, [claim for claim in claims if not reasons[claim.id]])
+    except CortexError as error:
+        why = f"what records claim was not checked: {error.message}"
+        problems.append(Problem("git", why, error.hint))
+    in_doubt = {id_: _join_reasons(why) for id_, why in reasons.items() if why}
+    return ClaimCheck(in_doubt, tuple(project.stamps.items()), tuple(problems), edited)
+
+
+def _join_reasons(reasons: Sequence[str]) -> str:
+    shown = "; ".join(shorten(reason, _MAX_REASON_CHARS) for reason in reasons[:_MAX_REASONS])
+    more = len(reasons) - _MAX_REASONS
+    return f"{shown}, and {more} more" if more > 0 else shown
+
+
+class _Project:
+    """The work tree around a directory, and the stamps of what was looked at in it. Nothing outside
+    is looked at."""
+
+    def __init__(self, repository: RepositoryRefs, directory: str) -> None:
+        self.repository, self.top = repository, repository.top
+        below = os.path.relpath(os.path.realpath(directory), self.top)
+        self.subfolder = "" if below == "." else below.replace(os.sep, "/")
         self.stamps: dict[str, str] = {}
+        self._top_folder_names: list[str] | None = None
 
-    def add(self, *paths: str) -> None:
+    def see(self, *paths: str) -> None:
+        """Keep the stamps of paths, before they are read."""
         for path in paths:
             if path not in self.stamps:
                 self.stamps[path] = briefing_cache.file_stamp(path)
 
-
-def find_contradictions(
-    directory: str, claims: Sequence[RecordClaims], *, changed: bool = False
-) -> ClaimCheck:
-    """Contradictions among claims about the project around `directory`. What git or the files say
-    never raises. `changed` fills `edited_files`, by one more call of git."""
-    claims = [claim for claim in claims[:MAX_CLAIMS] if _TIME_RE.fullmatch(claim.created)]
-    place = checkout.find_repository(directory)
-    repository = RepositoryRefs(*place) if place else None
-    top = place[0] if place else os.path.realpath(directory)
-    if not claims or top in (os.path.realpath(os.path.expanduser("~")), os.path.dirname(top)):
-        return ClaimCheck({})
-    seen = FileStamps()
-    files = _ProjectFiles(top, os.path.relpath(os.path.realpath(directory), top), seen)
-    missing = {claim.id: files.find_missing(claim.files) for claim in claims}
-    packages = manifest_check.compare_with_manifests(top, files.subfolder, claims, seen.add)
-    problems = list(packages.problems)
-    reasons: dict[str, list[str]] = {}
-    edited: dict[str, tuple[str, ...]] = {}
-    if repository is None:
-        reasons = {id_: files.reasons_without_git(paths) for id_, paths in missing.items()}
-    else:
-        try:
-            branches = _find_gone_branches(repository, claims, seen)
-            reasons = _check_history(
-                repository, claims, missing, files, branches=branches, packages=packages
-            )
-            if changed:
-                held = [claim for claim in claims if not reasons[claim.id]]
-                edited = _edited_files(repository, held, files, seen)
-        except CortexError as error:
-            why = f"what records claim was not checked: {error.message}"
-            problems.append(Problem("git", why, error.hint))
-    in_doubt = {id_: _join_reasons(why) for id_, why in reasons.items() if why}
-    return ClaimCheck(in_doubt, tuple(seen.stamps.items()), tuple(problems), edited)
-
-
-def _join_reasons(reasons: Sequence[str]) -> str:
-    # That a branch is gone says less of what is true.
-    ordered = sorted(dict.fromkeys(reasons), key=lambda reason: reason.startswith("branch "))
-    shown = "; ".join(shorten(reason, _MAX_REASON_CHARS) for reason in ordered[:_MAX_REASONS])
-    more = len(ordered) - _MAX_REASONS
-    return f"{shown}, and {more} more" if more > 0 else shown
-
-
-# Files
-
-
-class _ProjectFiles:
-    """Which of the paths that claims name are there. Nothing outside the project is looked at."""
-
-    def __init__(self, top: str, below: str, seen: FileStamps) -> None:
-        self.top, self.stamps = top, seen
-        self.subfolder = "" if below == "." else below.replace(os.sep, "/")
-        self._top_folder_names: list[str] | None = None
-        self._located: dict[str, tuple[bool, list[str]]] = {}
-        self._known_folders: dict[str, bool | None] = {}
-
-    def find_missing(self, paths: Iterable[str]) -> dict[str, list[str]]:
-        """The paths that do not exist, each with all the places that it can mean."""
-        located = {path: self.locate(path) for path in paths}
-        return {path: places for path, (there, places) in located.items() if places and not there}
-
-    def locate(self, path: str) -> tuple[bool, list[str]]:
-        """Whether the file exists, and where: its place, or all the places that it can mean."""
-        if path not in self._located:
-            places: list[str] = []
-            for place in self._candidate_paths(path):
-                stands = self.exists(place)
-                if stands:
-                    self._located[path] = True, [place]
-                    return self._located[path]
-                places += [place] if stands is False else []
-            self._located[path] = False, places
-        return self._located[path]
+    def locate(self, path: str) -> tuple[str, list[str]]:
+        """Where the file or folder is (empty: nowhere), and else all places that it can mean."""
+        places = []
+        for place in self._candidate_paths(path):
+            exists = self.exists(place)
+            if exists:
+                return place, []
+            places += [place] if exists is False else []
+        return "", places
 
     def exists(self, path: str) -> bool | None:
         """Whether the file or folder exists; None when its path leads through a link."""
-        folder, _, name = path.rstrip("/").rpartition("/")
-        inside = self._folder_exists(folder)
-        if not inside:
-            return inside
-        here = f"{self.top}/{folder}" if folder else self.top
+        here = self.top
+        *folders, name = path.rstrip("/").split("/")
+        for folder in folders:
+            mode = _file_mode(f"{here}/{folder}")
+            if not stat.S_ISDIR(mode):
+                self.see(here)
+                return None if stat.S_ISLNK(mode) else False
+            here = f"{here}/{folder}"
         # A folder changes when something in it comes or goes, and not when a file is edited.
-        self.stamps.add(here)
-        if path.endswith("/"):
-            return self._folder_exists(path.rstrip("/"))
-        return os.path.lexists(f"{here}/{name}")
-
-    def _folder_exists(self, folder: str) -> bool | None:
-        """Whether the folder exists; None when its path leads through a link."""
-        if not folder:
-            return True
-        if folder not in self._known_folders:
-            outer = folder.rpartition("/")[0]
-            inside = self._folder_exists(outer)
-            if inside:
-                try:
-                    mode = os.lstat(f"{self.top}/{folder}").st_mode
-                except (OSError, ValueError):
-                    mode = 0
-                inside = None if stat.S_ISLNK(mode) else stat.S_ISDIR(mode)
-                if not inside:
-                    self.stamps.add(f"{self.top}/{outer}" if outer else self.top)
-            self._known_folders[folder] = inside
-        return self._known_folders[folder]
-
-    def reasons_without_git(self, missing: dict[str, list[str]]) -> list[str]:
-        """Missing files, without a history: those whose folder has others of their kind."""
-        reasons = []
-        for path, places in missing.items():
-            folder, _, name = path.rpartition("/")
-            ending = f".{name.rpartition('.')[2]}"
-            others = (self._list_folder(place.rpartition("/")[0]) for place in places)
-            alike = (other for names in others for other in names if other.endswith(ending))
-            if folder and name and any(alike):
-                reasons.append(f"{path} is not there")
-        return reasons
-
-    def _list_folder(self, folder: str) -> list[str]:
-        try:
-            return os.listdir(os.path.join(self.top, folder))
-        except OSError:
-            return []
+        self.see(here)
+        mode = _file_mode(f"{here}/{name}")
+        return stat.S_ISDIR(mode) if path.endswith("/") else mode != 0
 
     def _candidate_paths(self, path: str) -> Iterator[str]:
         """A path counts from the top, from the directory, or from a folder of the top that has its
@@ -181,280 +167,196 @@ class _ProjectFiles:
             yield f"{self.subfolder}/{path}"
         first, slash, _ = path.partition("/")
         if slash:
-            yield from (
-                f"{folder}/{path}"
-                for folder in self._top_folders()
-                if self._folder_exists(f"{folder}/{first}")
-            )
+            inside = (name for name in self._top_folders() if self.exists(f"{name}/{first}/"))
+            yield from (f"{name}/{path}" for name in inside)
 
     def _top_folders(self) -> list[str]:
         if self._top_folder_names is None:
-            self.stamps.add(self.top)
-            try:
-                with os.scandir(self.top) as entries:
-                    folders = [one.name for one in entries if one.is_dir(follow_symlinks=False)]
-            except OSError:
-                folders = []
-            visible = (name for name in folders if not name.startswith("."))
-            self._top_folder_names = sorted(visible)[:100]
+            names = files.list_folder(self.top)
+            folders = (name for name in names if stat.S_ISDIR(_file_mode(f"{self.top}/{name}")))
+            self._top_folder_names = [name for name in folders if not name.startswith(".")][:100]
         return self._top_folder_names
 
+    def ask_git(
+        self, paths: Sequence[str], since: str, *words: str, log_only: Sequence[str] = ()
+    ) -> list[tuple[str, str]]:
+        """What git says of changes of the paths since a time, newest first: lines with their times.
+        What no commit has yet comes first, unless git is in the middle of a rebase or the like, or
+        it is asked for its log alone."""
+        if not paths or not self.repository.has_commit():
+            return []
+        # `subprocess` costs 5 ms, and mostly nothing is missing.
+        from cortex.vault.git import git_cli  # noqa: PLC0415
 
-# Branches
+        self.see(*self.repository.head_files())
+        date = "--date=format-local:%Y-%m-%dT%H:%M:%SZ"
+        log = ["log", "--format=%x01%cd", date, f"-n{_MAX_COMMITS}", f"--since={since}", *log_only]
+        commands = [[*log, *words, "HEAD", "--", *paths]]
+        if "--name-only" not in words and not checkout.operation_in_progress(self.top):
+            commands.insert(0, ["diff-index", *words, "HEAD", "--", *paths])
+        found = []
+        for command in commands:
+            environment = {"TZ": "UTC0"}
+            ran = git_cli.run_unchecked(
+                self.top, command, timeout=TIMEOUT_SECONDS, extra=environment
+            )
+            if ran.code:
+                raise git_cli.command_error(command[0], ran, self.top)
+            at = _NOW
+            for line in ran.stdout.decode("utf-8", "replace").split("\n"):
+                if line.startswith("\x01"):
+                    at = line[1:]
+                elif line:
+                    found.append((at, line))
+        return found
 
 
-class _GoneBranches(NamedTuple):
-    """Branches that no longer exist."""
+def _file_mode(path: str) -> int:
+    """The type of a file, and of a link itself; 0 when there is none."""
+    try:
+        return os.lstat(path).st_mode
+    except (OSError, ValueError):
+        return 0
 
-    reasons: dict[str, str] = {}  # noqa: RUF012  of those that were renamed; nobody writes to it
-    tips: dict[str, str] = {}  # noqa: RUF012  where this clone left those that records were made on
-    unmerged: frozenset[str] = frozenset()  # that this clone had checked out
+
+def _find_gone_files(
+    project: _Project, claims: Sequence[RecordClaims]
+) -> Iterator[tuple[str, str]]:
+    """Ids of claims with what is said of each of their missing files that git had since."""
+    located = {path: project.locate(path) for claim in claims for path in claim.files}
+    missing = {path: places for path, (there, places) in located.items() if not there}
+    paths = list(dict.fromkeys(place for places in missing.values() for place in places))
+    asking = [claim for claim in claims if not missing.keys().isdisjoint(claim.files)]
+    if not paths:
+        return
+    # -l100: that many files of one commit are compared; equal ones are always found.
+    words = ("--name-status", "-M", "-l100", "--diff-filter=DR")
+    oldest = min(claim.created for claim in asking)
+    # path -> when it went for the last time, and where to
+    deletions: dict[str, tuple[str, str]] = {}
+    for at, line in project.ask_git(paths[:_MAX_PATHS], oldest, *words, log_only=["--full-diff"]):
+        _, path, *new = line.split("\t")
+        deletions.setdefault(path, (at, "".join(new)))
+    for claim in asking:
+        for path in filter(missing.__contains__, claim.files):
+            for place in missing[path]:
+                at, to = deletions.get(place, ("", ""))
+                if place.endswith("/"):
+                    inside = (one for name, one in deletions.items() if name.startswith(place))
+                    at, to = max(inside, default=("", ""))[0], ""
+                if at >= claim.created:
+                    is_told = _SAFE_NAME_RE.fullmatch(to) and project.exists(to)
+                    yield claim.id, f"{path} is gone" + (f" (renamed to {to})" if is_told else "")
+                    break
+
+
+def _find_gone_packages(
+    project: _Project, claims: Sequence[RecordClaims]
+) -> Iterator[tuple[str, str]]:
+    """Ids of claims with what is said of each package that left the manifests since."""
+    asking = [claim for claim in claims if claim.packages]
+    manifests, folders = _list_manifests(project.top) if asking else ([], [])
+    if not manifests:
+        return
+    paths = [os.path.join(project.top, name) for name in manifests]
+    project.see(*paths)
+    texts = (files.read_bounded(path, _MAX_MANIFEST_BYTES) for path in paths)
+    text = _fold(b"\n".join(texts).decode("utf-8", "replace"))
+    names = {name for claim in asking for name in claim.packages if _fold(name) not in text}
+    if not names:
+        return
+    project.see(*(os.path.join(project.top, folder) for folder in folders))
+    usual = [f"{project.subfolder}/{name}".lstrip("/") for name in _USUAL_MANIFESTS]
+    history = list(dict.fromkeys([*usual, *_USUAL_MANIFESTS, *manifests]))[:_MAX_PATHS]
+    words = ("-p", "-U0", "--text", "--no-color", "--no-ext-diff", "--no-textconv", "--no-renames")
+    oldest = min(claim.created for claim in asking)
+    removed = [
+        (at, _fold(line[1:]))
+        for at, line in project.ask_git(history, oldest, *words)
+        if line.startswith("-") and not line.startswith("--- ")
+    ]
+    for name in sorted(names):
+        named = re.compile(rf"(?:^\s*|[\"'/]){re.escape(_fold(name))}(?![\w-])")
+        last = max((at for at, line in removed if named.search(line)), default="")
+        for claim in asking:
+            if name in claim.packages and last >= claim.created:
+                yield claim.id, f"{name} is in no manifest any more"
+
+
+def _fold(text: str) -> str:
+    """A text in which names are compared: case, `-`, `_` and `.` make no difference."""
+    return _SEPARATORS_RE.sub("-", text.casefold())
+
+
+def _list_manifests(top: str) -> tuple[list[str], list[str]]:
+    """Manifests, and the folders looked into: two deep from the top."""
+    found: list[str] = []
+    folders = [""]
+    for folder in folders:
+        with suppress(OSError), os.scandir(os.path.join(top, folder)) as entries:
+            for entry in islice(sorted(entries, key=lambda entry: entry.name), _MAX_ENTRIES):
+                path = f"{folder}/{entry.name}" if folder else entry.name
+                if entry.is_file(follow_symlinks=False):
+                    found += [path] if _is_manifest(path) else []
+                elif (
+                    entry.is_dir(follow_symlinks=False)
+                    and path.count("/") < 2
+                    and len(folders) < _MAX_FOLDERS
+                    and entry.name not in _SKIPPED_FOLDERS
+                    and not entry.name.startswith(".")
+                ):
+                    folders.append(path)
+    return found[:_MAX_MANIFESTS], folders
+
+
+def _is_manifest(path: str) -> bool:
+    folders, _, name = path.casefold().rpartition("/")
+    is_list = name.startswith("requirements") or folders.endswith("requirements")
+    return name in _MANIFESTS or (is_list and name.endswith((".txt", ".in")))
 
 
 def _find_gone_branches(
-    repository: RepositoryRefs, claims: Sequence[RecordClaims], seen: FileStamps
-) -> _GoneBranches:
-    own = {claim.branch for claim in claims}
-    names = {*own, *(name for claim in claims for name in claim.branches)}
-    names -= {"", repository.current_branch()}
-    named = sorted(
+    project: _Project, claims: Sequence[RecordClaims]
+) -> Iterator[tuple[str, str]]:
+    """Ids of claims with what is said of each branch that they name and that is gone."""
+    repository = project.repository
+    names = {
         name
-        for name in names
+        for claim in claims
+        for name in claim.branches
         if RepositoryRefs.is_branch_name(name) and _SAFE_NAME_RE.fullmatch(name)
-    )
-    seen.add(os.path.join(repository.git_dir, "HEAD"))
-    if not named:
-        return _GoneBranches()
+    }
+    if not names:
+        return
     refs = os.path.join(repository.common_dir, "refs")
-    seen.add(os.path.join(repository.common_dir, "packed-refs"), os.path.join(refs, "remotes"))
-    seen.add(*checkout.table_lists(repository))
-    seen.add(*(os.path.dirname(os.path.join(refs, "heads", name)) for name in named))
-    gone = [name for name in named if not repository.has_branch(name)]
-    if not gone:
-        return _GoneBranches()
-    seen.add(*repository.head_logs())
-    renamed, merged = repository.renamed_branches(), repository.merged_branches()
-    last_heads = repository.last_head_by_branch()
-    reasons: dict[str, str] = {}
-    tips: dict[str, str] = {}
-    unmerged: set[str] = set()
-    for name in gone:
-        last = name
-        for _ in range(8):
-            if last in renamed and not repository.has_branch(last):
-                last = renamed[last]
-        if last != name and repository.has_branch(last) and _SAFE_NAME_RE.fullmatch(last):
-            reasons[name] = f"branch {name} is gone (renamed to {last})"
-        elif last in last_heads and not {name, last} & merged:
-            unmerged.add(name)
-            if name in own and len(tips) < _MAX_BRANCH_TIPS:
-                tips[name] = last_heads[last]
-    return _GoneBranches(reasons, tips, frozenset(unmerged))
-
-
-def _branch_reasons(claim: RecordClaims, gone: _GoneBranches) -> list[str]:
-    """What is said of the branches that the claim was made on or names. A branch that is only known
-    to be gone counts where the claim names it: the work of its own branch may live on elsewhere."""
-    names = dict.fromkeys((claim.branch, *claim.branches))
-    renamed = [gone.reasons[name] for name in names if name in gone.reasons]
-    return renamed + [f"branch {name} is gone" for name in claim.branches if name in gone.unmerged]
-
-
-def _abandoned_texts(repository: RepositoryRefs, tips: dict[str, str]) -> dict[str, dict[str, str]]:
-    """Branches whose last commit no other has, each with the last texts of the files it changed."""
-    listed = file_history.list_unmerged(repository.top, list(tips.values())) if tips else []
-    commits = {commit.id: commit for commit in listed}
-    contents: dict[str, dict[str, str]] = {}
-    for name, tip in tips.items():
-        waiting, past, blobs = [tip], set[str](), dict[str, str]()
-        while waiting:
-            commit = commits.get(waiting.pop())
-            if commit and commit.id not in past:
-                past.add(commit.id)
-                waiting += commit.parents
-                for change in commit.changes:
-                    blobs.setdefault(change.path, change.new_blob)
-        if past:
-            first = list(blobs.items())[:_MAX_FILES_PER_BRANCH]
-            contents[name] = {path: blob for path, blob in first if blob.strip("0")}
-    return contents
-
-
-# What git says
-
-
-def _check_history(
-    repository: RepositoryRefs,
-    claims: Sequence[RecordClaims],
-    missing: dict[str, dict[str, list[str]]],
-    files: _ProjectFiles,
-    *,
-    branches: _GoneBranches,
-    packages: PackageCheck,
-) -> dict[str, list[str]]:
-    """The reasons for doubt, by claim; `missing` has the places of its missing files.
-
-    git is called once for what is missing (twice where no commit deleted it), once for branches
-    that are gone, and twice for what manifests said; each only where there is such a thing.
-    """
-    reasons = {claim.id: _branch_reasons(claim, branches) for claim in claims}
-    is_asked = any(missing.values()) or branches.tips or packages.suspects
-    if not is_asked or not repository.has_commit():
-        return reasons
-    files.stamps.add(*repository.head_files())
-    abandoned = _abandoned_texts(repository, branches.tips)
-    places = (place for named in missing.values() for found in named.values() for place in found)
-    paths = list(dict.fromkeys(places))[:_MAX_MISSING_PATHS]
-    oldest = min(
-        (
-            claim.created
-            for claim in claims
-            if missing[claim.id] or claim.branch in abandoned or claim.id in packages.suspects
-        ),
-        default="",
-    )
-    deletions = _deletion_commits(repository, paths, oldest, files)
-    edited = sorted({path for blobs in abandoned.values() for path in blobs})
-    edited += packages.history_paths if packages.suspects else []
-    edits = file_history.list_edits(repository.top, edited, oldest) if edited else []
-    contents = {(change.path, change.new_blob) for commit in edits for change in commit.changes}
-    uncommitted = _uncommitted_deletions(repository, paths, files.stamps)
-    history = _DeletionHistory(files, deletions, uncommitted)
-    _add_missing_files(repository, claims, missing, history, reasons)
+    packed = os.path.join(repository.common_dir, "packed-refs")
+    project.see(os.path.join(repository.git_dir, "HEAD"), packed, os.path.join(refs, "remotes"))
+    project.see(*checkout.table_lists(repository))
+    project.see(*(os.path.dirname(os.path.join(refs, "heads", name)) for name in sorted(names)))
+    gone = {name for name in names if not repository.has_branch(name)}
+    if gone:
+        project.see(*repository.head_logs())
+        gone &= repository.last_head_by_branch().keys() - repository.merged_branches()
     for claim in claims:
-        # A squashed branch lives on in the contents of its files; one that changed none is no loss.
-        blobs = abandoned.get(claim.branch, {})
-        if blobs and claim.branch not in claim.branches and contents.isdisjoint(blobs.items()):
-            reasons[claim.id].append(f"branch {claim.branch} is gone")
-    for id_, reason in manifest_check.confirm_with_history(repository.top, packages, edits):
-        reasons[id_].append(reason)
-    return reasons
+        for name in filter(gone.__contains__, claim.branches):
+            yield claim.id, f"branch {name} is gone"
 
 
-def _uncommitted_deletions(
-    repository: RepositoryRefs, paths: Sequence[str], seen: FileStamps
-) -> frozenset[str]:
-    """The missing paths that git still has in its index: deleted, and not committed. None while git
-    is in the middle of a rebase or the like."""
-    if not paths or checkout.operation_in_progress(repository.top):
-        return frozenset()
-    index = os.path.join(repository.git_dir, "index")
-    stamp = briefing_cache.file_stamp(index)
-    if found := file_history.paths_in_index(repository.top, paths):
-        seen.stamps.setdefault(index, stamp)
-    return found
-
-
-def _add_missing_files(
-    repository: RepositoryRefs,
-    claims: Sequence[RecordClaims],
-    missing: dict[str, dict[str, list[str]]],
-    history: _DeletionHistory,
-    reasons: dict[str, list[str]],
-) -> None:
-    """Add a reason for each missing file that git ever had."""
-    waiting = [(one, path, places) for one in claims for path, places in missing[one.id].items()]
-    is_settled = bool(checkout.operation_in_progress(repository.top))
-    while waiting:
-        unknown = []
-        for claim, path, places in waiting:
-            if reason := history.reason_gone(path, places, claim.created):
-                reasons[claim.id].append(reason)
-            else:
-                unknown.append((claim, path, places))
-        if is_settled or not unknown:
-            return
-        # Deleted with `git rm`, and not committed.
-        staged = file_history.list_staged_deletions(repository.top)
-        history.add_commit(FileCommit("", _END_OF_TIME, (), staged))
-        waiting, is_settled = unknown, True
-
-
-def _deletion_commits(
-    repository: RepositoryRefs, paths: Sequence[str], oldest: str, files: _ProjectFiles
-) -> list[FileCommit]:
-    """The commits that deleted the paths, and those that deleted what they were renamed to."""
-    commits: list[FileCommit] = []
-    asked: set[str] = set()
-    waiting = list(paths)
-    for _ in range(_MAX_RENAME_ROUNDS):
-        if not waiting:
-            break
-        asked.update(waiting)
-        more = file_history.list_deletions(repository.top, waiting, oldest)
-        commits += [commit for commit in more if commit not in commits]
-        names = dict.fromkeys(
-            change.new_path
-            for commit in more
-            for change in commit.changes
-            if change.path in asked and change.kind == "R"
-        )
-        waiting = [name for name in names if name not in asked and files.exists(name) is False]
-    return sorted(commits, key=lambda commit: commit.at)
-
-
-class _DeletionHistory:
-    """What commits, oldest first, and the index tell of files that are missing; the index of those
-    in `unsaved`."""
-
-    def __init__(
-        self, files: _ProjectFiles, commits: Sequence[FileCommit], unsaved: frozenset[str]
-    ) -> None:
-        self._files, self._uncommitted = files, unsaved
-        # path -> when it went for the last time, and where to
-        self._last_deletion: dict[str, tuple[str, str]] = {}
-        for commit in commits:
-            self.add_commit(commit)
-
-    def add_commit(self, commit: FileCommit) -> None:
-        for change in commit.changes:
-            self._last_deletion[change.path] = (commit.at, change.new_path)
-
-    def reason_gone(self, path: str, places: Sequence[str], created: str) -> str:
-        """Why the path is in doubt; empty when git had no such file or folder since the claim."""
-        for place in places:
-            at, to = self._last_deletion.get(place, ("", ""))
-            if place.endswith("/"):
-                at, to = self._folder_deletion(place)
-            if at >= created:
-                for _ in range(8):
-                    if to and not self._files.exists(to):
-                        to = self._last_deletion.get(to, ("", ""))[1]
-                is_named = to and _SAFE_NAME_RE.fullmatch(to)
-                return f"{path} is gone" + (f" (renamed to {to})" if is_named else "")
-        return f"{path} is gone" if any(place in self._uncommitted for place in places) else ""
-
-    def _folder_deletion(self, folder: str) -> tuple[str, str]:
-        """When the last file of a folder was deleted, and the folder that it was renamed to."""
-        deletions = ((at, path, to) for path, (at, to) in self._last_deletion.items())
-        inside = (one for one in deletions if one[1].startswith(folder))
-        at, path, to = max(inside, default=("", "", ""))
-        other = to.removesuffix(path.removeprefix(folder))
-        is_there = other.endswith("/") and to != other and self._files.exists(other)
-        return at, other if is_there else ""
-
-
-def _edited_files(
-    repository: RepositoryRefs, held: Sequence[RecordClaims], files: _ProjectFiles, seen: FileStamps
-) -> dict[str, tuple[str, ...]]:
+def _find_edited(project: _Project, claims: Sequence[RecordClaims]) -> dict[str, tuple[str, ...]]:
     """The files of claims that are there and were edited after them, by claim."""
-    named: dict[str, list[str]] = {}
-    for claim in held:
-        located = [files.locate(path) for path in claim.files if path[-1] != "/"]
-        named[claim.id] = [places[0] for there, places in located if there]
-    every_place = (place for places in named.values() for place in places)
-    paths = list(dict.fromkeys(every_place))[:_MAX_MISSING_PATHS]
-    if not paths or not repository.has_commit():
-        return {}
-    seen.add(*repository.head_files())
-    times: dict[str, list[str]] = {}
-    oldest = min(claim.created for claim in held if named[claim.id])
-    for commit in file_history.list_edits(repository.top, paths, oldest):
-        for change in commit.changes:
-            times.setdefault(change.path, []).append(commit.at)
-    edited: dict[str, tuple[str, ...]] = {}
-    for claim in held:
-        later = [one for one in named[claim.id] if max(times.get(one, [""])) > claim.created]
-        if later:
-            edited[claim.id] = tuple(later)
-    return edited
+    named = {
+        claim.id: [project.locate(path)[0] for path in claim.files if path[-1] != "/"]
+        for claim in claims
+    }
+    paths = list(dict.fromkeys(path for found in named.values() for path in found if path))
+    last: dict[str, str] = {}
+    if paths:
+        oldest = min(claim.created for claim in claims if named[claim.id])
+        lines = project.ask_git(paths[:_MAX_PATHS], oldest, "--name-only", "--no-renames")
+        for at, path in lines:
+            last.setdefault(path, at)
+    edited = {
+        claim.id: tuple(path for path in named[claim.id] if last.get(path, "") > claim.created)
+        for claim in claims
+    }
+    return {id_: paths for id_, paths in edited.items() if paths}

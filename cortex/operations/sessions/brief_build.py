@@ -51,9 +51,9 @@ from cortex.index.file_scan import TEMPLATE_MARK
 from cortex.index.filters import NoteFilter
 from cortex.index.queries import briefing_dependencies
 from cortex.index.refresh import IndexSession, query_index, state_path
-from cortex.operations.find.claim_check import ClaimCheck, ClaimingNote, find_contradictions_in
 from cortex.operations.find.ensure_fresh import ensure_fresh
 from cortex.operations.find.project_context import canonical_project, project_names
+from cortex.operations.find.verify_claims import ClaimCheck, ClaimingNote, find_contradictions
 from cortex.operations.sessions.brief import BriefResult
 from cortex.operations.sessions.brief_own import load_own_parts
 from cortex.operations.sessions.brief_personal import PersonalNotes, load_personal_notes
@@ -318,10 +318,10 @@ def _verify_claims(
         return ClaimCheck({})
     # A note that says nothing beyond its title claims something all the same.
     notes = (
-        ClaimingNote(one.id, one.title, bodies[one.number].body, one.branch, one.created, one.type)
+        ClaimingNote(one.id, one.title, bodies[one.number].body, one.created, one.type)
         for one in claiming
     )
-    found = find_contradictions_in(key.folder, notes, changed=with_edited_files)
+    found = find_contradictions(key.folder, notes, changed=with_edited_files)
     created = {one.id: one.created[:10] for one in claiming if starts_with_date(one.created)}
     doubts = {
         id_: sanitize_line(f"was true on {created.get(id_, 'an earlier day')}: {why}")

@@ -123,16 +123,14 @@ def list_unmerged_stages(root: str) -> list[UnmergedStage]:
     return found
 
 
-def read_blobs(
-    root: str, names: Iterable[str], max_bytes: int | None = None, *, timeout: float = 120.0
-) -> dict[str, bytes]:
+def read_blobs(root: str, names: Iterable[str], max_bytes: int | None = None) -> dict[str, bytes]:
     """The content of blobs (up to `max_bytes`) by id, or by another name such as `HEAD:path`. What
     is no blob is left out."""
     wanted = list(dict.fromkeys(name for name in names if name.strip("0") and "\n" not in name))
 
     def cat_file(words: str) -> bytes:
         lines = b"".join(os.fsencode(name) + b"\n" for name in wanted)
-        return git_cli.run(root, ["cat-file", words], stdin=lines, timeout=timeout)
+        return git_cli.run(root, ["cat-file", words], stdin=lines, timeout=120.0)
 
     if wanted and max_bytes is not None:  # before git writes them out
         sizes = (line.rpartition(b" ")[2] for line in cat_file("--batch-check").split(b"\n"))
