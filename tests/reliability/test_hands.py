@@ -27,7 +27,6 @@ from cortex.operations.capture.save import save
 from cortex.operations.care.doctor import doctor
 from cortex.operations.care.init import init
 from cortex.operations.find.explain_score import explain_score as score
-from cortex.operations.find.graph import graph
 from cortex.operations.find.history import history
 from cortex.operations.find.recall import recall
 from cortex.operations.find.search import search
@@ -39,15 +38,8 @@ from tests.conftest import SOAK
 SEEDS, STEPS = 30 if SOAK else 1, 50
 MEETING = "# Roof\n\n## Action items\n\n- [ ] Ada measures the roof\n- [ ] Bob orders tiles\n\n## Decisions\n\n- We keep the tiles\n"
 PLAN = "---\nid: plan-of-mine\ntype: plan\ntitle: Plan\ncreated: 2026-11-01T00:00:00Z\n---\n\n- [ ] one step\n- [ ] another step\n"
-ODD = [
-    "title: a: b\n",
-    "tags: [a\n",
-    "\tx: y\n",
-    "status: 'open\n",
-    "a: &x 1\nb: *x\n",
-    "<<<<<<< HEAD\n",
-    "? key\n: value\n",
-]
+HANDS = "move title tags status crlf tick tick untick delete copy bom odd link line mend id latin".split()
+ODD = ["title: a: b\n", "tags: [a\n", "\tx: y\n", "a: &x 1\nb: *x\n", "<<<<<<< HEAD\n"]
 LINK = re.compile(r"\[\[([^\]|#]+)[^\]]*\]\]")
 # What verbs mean to change, beside times. A text is only ever replaced by `save`, and stays in an event then.
 FIELDS = {
@@ -155,34 +147,11 @@ class Hands:
     def hand(self) -> str:
         one = self.some()
         file = self.root / one.path
-        what = self.chance.choice(
-            [
-                "move",
-                "title",
-                "tags",
-                "status",
-                "crlf",
-                "tick",
-                "tick",
-                "untick",
-                "delete",
-                "copy",
-                "bom",
-                "odd",
-                "link",
-                "line",
-                "mend",
-                "id",
-                "latin",
-            ]
-        )
+        what = self.chance.choice(HANDS)
         text = one.data
         if what == "move":
-            target = (
-                self.root
-                / self.chance.choice(["Ideas", "records/decision", "A/B c"])
-                / f"moved {self.count}.md"
-            )
+            folder = self.chance.choice(["Ideas", "records/decision", "A/B c"])
+            target = self.root / folder / f"moved {self.count}.md"
             target.parent.mkdir(parents=True, exist_ok=True)
             file.rename(target)
         elif what == "delete":
@@ -191,51 +160,43 @@ class Hands:
             (file.parent / f"{file.stem} copy {self.count}.md").write_bytes(text)
         else:
             self.count += 1
-            number = str(self.count).encode()
-            changed = {
-                "title": lambda: re.sub(
-                    rb"(?m)^title:.*?(\r?)$", rb"title: Mine " + number + rb"\1", text
-                ),
-                "tags": lambda: re.sub(
-                    rb"(?m)^type:(.*?)(\r?)$",
-                    rb"type:\1\2\ntags: [hand, t" + number + rb"]\2",
-                    text,
-                    count=1,
-                ),
-                "status": lambda: re.sub(
-                    rb"(?m)^status:.*?(\r?)$",
-                    b"status: "
-                    + self.chance.choice([b"done", b"archived", b"open", b"odd"])
-                    + rb"\1",
-                    text,
-                ),
-                "crlf": lambda: re.sub(rb"\r?\n", self.chance.choice([b"\n", b"\r\n"]), text),
-                "tick": lambda: text.replace(b"- [ ]", b"- [x]", 1),
-                "untick": lambda: text.replace(b"- [x]", b"- [ ]", 1),
-                "bom": lambda: text if text.startswith(notes.BOM) else notes.BOM + text,
-                "odd": lambda: re.sub(
-                    rb"(?m)^(---\r?\n)",
-                    lambda found: found[1] + self.chance.choice(ODD).encode(),
-                    text,
-                    count=1,
-                ),
-                "link": lambda: (
-                    text
-                    + b"\nSee [["
-                    + self.chance.choice([self.some().id, "gone-" + str(self.count)]).encode()
-                    + b"]].\n"
-                ),
-                "line": lambda: text + b"\nBy hand " + number + b"\n",
-                "mend": lambda: one.data if not one.note.problems else self.mended(one),
-                "id": lambda: (
-                    re.sub(rb"(?m)^id:(.*?)(\r?)$", rb"id:\1-x\2", text, count=1)
-                    if self.chance.random() < 0.2
-                    else text
-                ),
-                "latin": lambda: text + b"caf\xe9\n" if self.chance.random() < 0.3 else text,
-            }[what]()
-            file.write_bytes(changed)
+            file.write_bytes(self.edited(what, one, str(self.count).encode()))
         return f"{what} {one.path}"
+
+    def edited(self, what: str, one: Read, number: bytes) -> bytes:
+        text, chance = one.data, self.chance
+        match what:
+            case "title":
+                text = re.sub(rb"(?m)^title:.*?(\r?)$", rb"title: Mine " + number + rb"\1", text)
+            case "tags":
+                tags = rb"type:\1\2\ntags: [hand, t" + number + rb"]\2"
+                text = re.sub(rb"(?m)^type:(.*?)(\r?)$", tags, text, count=1)
+            case "status":
+                word = chance.choice([b"done", b"archived", b"open", b"odd"])
+                text = re.sub(rb"(?m)^status:.*?(\r?)$", b"status: " + word + rb"\1", text)
+            case "crlf":
+                text = re.sub(rb"\r?\n", chance.choice([b"\n", b"\r\n"]), text)
+            case "tick":
+                text = text.replace(b"- [ ]", b"- [x]", 1)
+            case "untick":
+                text = text.replace(b"- [x]", b"- [ ]", 1)
+            case "bom":
+                text = text if text.startswith(notes.BOM) else notes.BOM + text
+            case "odd":
+                odd = chance.choice(ODD).encode()
+                text = re.sub(rb"(?m)^(---\r?\n)", lambda found: found[1] + odd, text, count=1)
+            case "link":
+                name = chance.choice([self.some().id, f"gone-{self.count}"]).encode()
+                text = text + b"\nSee [[" + name + b"]].\n"
+            case "line":
+                text = text + b"\nBy hand " + number + b"\n"
+            case "mend":
+                text = self.mended(one) if one.note.problems else text
+            case "id" if chance.random() < 0.2:
+                text = re.sub(rb"(?m)^id:(.*?)(\r?)$", rb"id:\1-x\2", text, count=1)
+            case "latin" if chance.random() < 0.3:
+                text = text + b"caf\xe9\n"
+        return text
 
     @staticmethod
     def mended(one: Read) -> bytes:
@@ -326,7 +287,6 @@ class Hands:
 
     def agrees(self) -> None:
         every = self.notes()
-        by_id = {one.id: one for one in every}
         clear = Counter(one.id for one in every)
         for type_ in ("decision", "gotcha", "action", "plan"):
             for all_ in (False, True):
@@ -341,17 +301,14 @@ class Hands:
                         self.vault, self.caller(), f"type:{type_}", number=1000, all=all_
                     ).hits
                 } == wanted
-        records = {
-            one.path
-            for one in every
-            if one.id != one.path and one.type not in ("session", "briefing")
-        }
+        knowledge = [one for one in every if one.type not in ("session", "briefing")]
         assert {hit.path for hit in recall(self.vault, self.caller(), number=200).hits} == {
-            path for path in records if self.current(path, every)
+            one.path
+            for one in knowledge
+            if one.id != one.path and one.status not in SET_ASIDE_STATUSES
         }
-        assert {
-            hit.path for hit in recall(self.vault, self.caller(), number=200, all=True).hits
-        } == {one.path for one in every}
+        everything = recall(self.vault, self.caller(), number=200, all=True).hits
+        assert {hit.path for hit in everything} == {one.path for one in every}
         ticked = self.ticked(every)
         acts = [
             one for one in every if one.type == "action" and one.status not in SET_ASIDE_STATUSES
@@ -367,17 +324,12 @@ class Hands:
         } - undone
         for one in self.chance.sample(every, min(4, len(every))):
             if clear[one.id] == 1:
-                self.graphed(one, every, by_id, clear)
                 assert score(self.vault, self.caller(), one.path).id == one.id
                 assert one.path in {
                     hit.path
                     for hit in timeline(self.vault, self.caller(), one.path, number=50).hits
                 }
         self.explained(every, clear)
-
-    @staticmethod
-    def current(path: str, every: list[Read]) -> bool:
-        return next(one for one in every if one.path == path).status not in SET_ASIDE_STATUSES
 
     @staticmethod
     def ticked(every: list[Read]) -> set[str]:
@@ -396,34 +348,6 @@ class Hands:
                     if kind == "source_of" and mark == "x" and all(word in to for word in words)
                 )
         return found
-
-    def graphed(
-        self, one: Read, every: list[Read], by_id: dict[str, Read], clear: Counter[str]
-    ) -> None:
-        """The neighbours of a note, by its relations and links and those of all others; what is not clear is left out."""
-        names: dict[str, set[str]] = {}
-        for each in every:
-            for name in (each.id, each.path.removesuffix(".md"), Path(each.path).stem):
-                names.setdefault(name.casefold(), set()).add(each.id)
-
-        def targets(read: Read) -> set[str]:
-            said = [to for _, to in read.relations] + LINK.findall(read.note.text)
-            met = [names.get(name.strip().removesuffix(".md").casefold(), set()) for name in said]
-            return {next(iter(ids)) for ids in met if len(ids) == 1}
-
-        unclear = {id_ for ids in names.values() if len(ids) > 1 for id_ in ids} | {
-            id_ for id_, count in clear.items() if count > 1
-        }
-        around = {id_ for id_ in targets(one) if id_ != one.id} | {
-            each.id for each in every if one.id in targets(each) and each.id != one.id
-        }
-        found = {
-            node.id
-            for node in graph(self.vault, self.caller(), one.path, depth=1, stated=True).hits
-        } - {one.id}
-        assert {id_ for id_ in found if not id_.startswith("2026")} - unclear == around - unclear, (
-            one.path
-        )
 
     def explained(self, every: list[Read], clear: Counter[str]) -> None:
         """Doctor names what dangles, what cannot be read and what has one id, each with what to do; and nothing that is well."""
