@@ -24,16 +24,9 @@ NOT_OURS = [
 def loaded(vault, homes) -> set[str]:
     """The modules that a real capture in a real vault imports."""
     line = [
-        sys.executable,
-        "-X",
-        "importtime",
-        "-m",
-        "cortex",
-        "capture",
-        "Gotcha: imports cost",
-        "--vault",
-        vault.root,
-    ]
+        sys.executable, "-X", "importtime", "-m", "cortex", "capture", "Gotcha: imports cost",
+        "--vault", vault.root,
+    ]  # fmt: skip
     done = subprocess.run(line, capture_output=True, text=True, timeout=60, check=True)
     assert done.stdout.endswith("\n")
     assert len(done.stdout) == 28

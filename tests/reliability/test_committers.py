@@ -230,14 +230,9 @@ def watcher(vault: Vault, tmp_path: Path) -> Iterator[subprocess.Popen[bytes]]:
 def commits(root: str, *range_: str) -> Iterator[tuple[bool, str, set[str]]]:
     """Of every commit, oldest first, the first aside: whether the person made it, its subject, its files."""
     shape = (
-        "--format=%x01%an%x02%s",
-        "--name-only",
-        "-z",
-        "--no-renames",
-        "--diff-merges=first-parent",
-        "--min-parents=1",
-        "--reverse",
-    )
+        "--format=%x01%an%x02%s", "--name-only", "-z", "--no-renames", "--diff-merges=first-parent",
+        "--min-parents=1", "--reverse",
+    )  # fmt: skip
     for entry in run(root, "git", "log", *shape, *range_).stdout.split("\x01")[1:]:
         head, _, names = entry.partition("\0")
         author, _, subject = head.partition("\x02")
@@ -343,6 +338,14 @@ exit $code
 """
 
 
+def with_git(folder: Path, script: str) -> str:
+    """A PATH on which this script stands in the place of git."""
+    (folder / "shims").mkdir()
+    (folder / "shims/git").write_text(script)
+    (folder / "shims/git").chmod(0o755)
+    return f"{folder}/shims:{os.environ['PATH']}"
+
+
 def test_a_person_who_commits_between_any_two_of_our_steps_commits_only_what_is_theirs(
     vault, tmp_path, tool
 ) -> None:
@@ -350,23 +353,10 @@ def test_a_person_who_commits_between_any_two_of_our_steps_commits_only_what_is_
     begun = run(root, "git", "rev-parse", "HEAD").stdout.strip()
     for number in range(3):
         run(root, sys.executable, "-m", "cortex", "capture", f"Decision: {number}, because")
-    shims = tmp_path / "shims"
-    shims.mkdir()
-    (shims / "git").write_text(
-        SHIM.format(
-            git=tool("git"), root=root, log=tmp_path / "person.log", after="person" if SOAK else ":"
-        )
-    )
-    (shims / "git").chmod(0o755)
-    done = run(
-        root,
-        sys.executable,
-        "-m",
-        "cortex",
-        "sync",
-        "--no-push",
-        environment={"PATH": f"{shims}:{os.environ['PATH']}"},
-    )
+    after = "person" if SOAK else ":"
+    script = SHIM.format(git=tool("git"), root=root, log=tmp_path / "person.log", after=after)
+    path = {"PATH": with_git(tmp_path, script)}
+    done = run(root, sys.executable, "-m", "cortex", "sync", "--no-push", environment=path)
     assert done.returncode == 0, done.stdout + done.stderr
     made = list(commits(root, f"{begun}.."))
     assert len(made) > 10, (tmp_path / "person.log").read_text()
@@ -395,48 +385,9 @@ def test_an_event_that_another_process_normalizes_just_now_stops_no_commit(
     )
     changed = commits_of.list_changes(root)
     assert f"inbox/pending/{event}.md" in [one.path for one in changed]
-    shims = tmp_path / "shims"
-    shims.mkdir()
-    (shims / "git").write_text(
-        MOVES.format(git=tool("git"), root=root, once=tmp_path / "once", python=sys.executable)
-    )
-    (shims / "git").chmod(0o755)
-    monkeypatch.setenv("PATH", f"{shims}:{os.environ['PATH']}")
+    once = tmp_path / "once"
+    script = MOVES.format(git=tool("git"), root=root, once=once, python=sys.executable)
+    monkeypatch.setenv("PATH", with_git(tmp_path, script))
     kept = commits_of.commit_changes(root, changed)
-    assert (tmp_path / "once").exists()
+    assert once.exists()
     assert "records/decision/mine-aaaaaa.md" in kept.paths
-
-
-TAKES = """#!/bin/sh
-case "$*" in
-*" commit "*)
-    [ -e {once} ] && exec {git} "$@"
-    touch {once}
-    (unset GIT_LITERAL_PATHSPECS; cd {root} && {git} commit -qam person) </dev/null >&2
-    {git} "$@"
-    code=$?
-    echo "Edited meanwhile." >> {note}
-    exit $code;;
-esac
-exec {git} "$@"
-"""
-
-
-def test_a_note_that_a_person_takes_along_and_that_changes_again_is_committed_too(
-    vault, tmp_path, tool, monkeypatch
-) -> None:
-    root = vault.root
-    path = "records/decision/mine-aaaaaa.md"
-    note = Path(root, path)
-    note.parent.mkdir(parents=True, exist_ok=True)
-    note.write_text("---\nid: mine-aaaaaa\ntype: decision\ntitle: Mine\n---\nMine.\n")
-    shims = tmp_path / "shims"
-    shims.mkdir()
-    (shims / "git").write_text(
-        TAKES.format(git=tool("git"), root=root, note=note, once=tmp_path / "once")
-    )
-    (shims / "git").chmod(0o755)
-    monkeypatch.setenv("PATH", f"{shims}:{os.environ['PATH']}")
-    assert commits_of.commit_changes(root, commits_of.list_changes(root)).id
-    assert blob(root, f"HEAD:{path}").endswith("Edited meanwhile.\n")
-    assert commits_of.list_changes(root) == []

@@ -7,8 +7,6 @@ import json
 import os
 import subprocess
 import sys
-import threading
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -21,7 +19,7 @@ from cortex.operations.care.init import init
 from cortex.operations.share.heal import heal
 from cortex.operations.share.sync import sync
 from cortex.vault.locate import Vault
-from tests.conftest import caller_at, make_lock, run_cortex
+from tests.conftest import caller_at, run_cortex
 
 pytestmark = pytest.mark.sampled(2)
 
@@ -241,17 +239,6 @@ def test_a_git_folder_that_cannot_be_written_stops_no_command(clone, tool) -> No
         (folder / "config").chmod(0o600)
     assert clone.config() == held
     assert SAYS in clone.cortex("status").stderr
-
-
-def test_a_configuration_that_another_git_is_writing_is_waited_for(clone) -> None:
-    lock = clone.root / ".git/config.lock"
-    make_lock(lock)
-    other = threading.Thread(target=lambda: (time.sleep(0.6), lock.unlink()))
-    other.start()
-    done = clone.cortex("status")
-    other.join()
-    assert (done.returncode, done.stderr.count(SAYS)) == (0, 1)
-    assert clone.drivers() == BOTH
 
 
 def test_a_linked_worktree_and_its_clone_are_one(clone, caller, tmp_path) -> None:

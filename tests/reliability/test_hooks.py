@@ -15,7 +15,9 @@ import sys
 import termios
 import time
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
+from subprocess import PIPE
 from typing import Any
 
 import pytest
@@ -56,15 +58,14 @@ def cortex_in():
     return lambda cwd, *words: run_cortex(*words, cwd=cwd)
 
 
+def payload(folder: Path, session: str = "s", **more: Any) -> dict[str, Any]:
+    """What a host tells of a session in the project `one` below the folder."""
+    return {"session_id": session, "cwd": str(folder / "one")} | more
+
+
 def started(event: str, told: dict[str, Any], cwd: Path, **how: Any) -> subprocess.Popen[bytes]:
-    process = subprocess.Popen(
-        [*COMMAND, event, "--host", "claude"],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        cwd=cwd,
-        **how,
-    )
+    command = [*COMMAND, event, "--host", "claude"]
+    process = subprocess.Popen(command, stdin=PIPE, stdout=PIPE, stderr=PIPE, cwd=cwd, **how)
     process.stdin.write(json.dumps(told).encode())
     process.stdin.close()
     return process
@@ -82,12 +83,16 @@ def called(event: str, told: dict[str, Any], cwd: Path, **how: Any) -> tuple[int
 def transcript_line(text: str, number: int = 0) -> str:
     message = {"role": "assistant", "id": text[:60], "content": [{"type": "text", "text": text}]}
     moment = f"2026-11-20T10:{number // 60:02}:{number % 60:02}.000Z"
-    return (
-        json.dumps(
-            {"type": "assistant", "uuid": text[:60], "timestamp": moment, "message": message}
-        )
-        + "\n"
-    )
+    line = {"type": "assistant", "uuid": text[:60], "timestamp": moment, "message": message}
+    return f"{json.dumps(line)}\n"
+
+
+def without_inbox(vault: Vault) -> Callable[[], object]:
+    """Take the vault's inbox away; what is given back puts it there again."""
+    inbox, aside = Path(vault.root, "inbox"), Path(vault.root, "..", "inbox-aside")
+    inbox.rename(aside) if inbox.exists() else aside.mkdir()
+    inbox.write_text("no folder\n")
+    return lambda: (inbox.unlink(), aside.rename(inbox))
 
 
 def notes(vault: Vault, kind: str) -> list[str]:
@@ -109,29 +114,14 @@ def test_fifty_hooks_at_once_lose_nothing_and_mix_up_nothing(vault, tmp_path):
             transcript = tmp_path / f"{session}.jsonl"
             with transcript.open("a") as file:
                 file.write(transcript_line(f"{session} did step {number}", number))
-            told = {
-                "session_id": session,
-                "transcript_path": str(transcript),
-                "cwd": str(tmp_path / project / "src"),
-            }
-            running.append(
-                started(
-                    "stop",
-                    told | {"last_assistant_message": f"{session} did step {number}"},
-                    tmp_path,
-                )
-            )
+            place = {"transcript_path": str(transcript), "cwd": str(tmp_path / project / "src")}
+            said = {"session_id": session, "last_assistant_message": f"{session} did step {number}"}
+            running.append(started("stop", place | said, tmp_path))
     assert [ended(process) for process in running] == [(0, b"", b"")] * 50
     for session, project in sessions.items():  # what a hook has left for the next one
-        called(
-            "session-end",
-            {
-                "session_id": session,
-                "cwd": str(tmp_path / project),
-                "transcript_path": str(tmp_path / f"{session}.jsonl"),
-            },
-            tmp_path,
-        )
+        place = {"cwd": str(tmp_path / project), "session_id": session}
+        path = str(tmp_path / f"{session}.jsonl")
+        called("session-end", place | {"transcript_path": path}, tmp_path)
     told = notes(vault, "stop")
     counted = Counter(re.findall(r"s\d did step \d", raw_contents(told)))
     assert counted == {
@@ -146,7 +136,7 @@ def test_fifty_hooks_at_once_lose_nothing_and_mix_up_nothing(vault, tmp_path):
 
 
 def test_a_session_that_ends_twice_at_once_ends_once(vault, tmp_path):
-    told = {"session_id": "s", "cwd": str(tmp_path / "one"), "last_assistant_message": "x"}
+    told = payload(tmp_path, last_assistant_message="x")
     called("stop", told, tmp_path)
     for process in [started("session-end", told | {"reason": "other"}, tmp_path) for _ in range(4)]:
         assert ended(process)[0] == 0
@@ -160,12 +150,7 @@ def test_hooks_that_are_killed_lose_nothing_and_repeat_nothing(vault, tmp_path, 
     killed = 0
     for number in range(turns):
         text = f"Step {number} is done."
-        told = {
-            "session_id": "s",
-            "transcript_path": str(transcript),
-            "cwd": str(tmp_path / "one"),
-            "last_assistant_message": text,
-        }
+        told = payload(tmp_path, transcript_path=str(transcript), last_assistant_message=text)
         if number % 3:
             with transcript.open("a") as file:
                 file.write(transcript_line(text, number))
@@ -189,11 +174,7 @@ def test_hooks_that_are_killed_lose_nothing_and_repeat_nothing(vault, tmp_path, 
 
 
 def test_a_hook_that_has_to_wait_gives_up_in_time_and_leaves_its_work(vault, tmp_path):
-    told = {
-        "session_id": "s",
-        "cwd": str(tmp_path / "one"),
-        "transcript_path": str(tmp_path / "t.jsonl"),
-    }
+    told = payload(tmp_path, transcript_path=str(tmp_path / "t.jsonl"))
     (tmp_path / "t.jsonl").write_text(transcript_line("Said meanwhile."))
 
     def seconds() -> float:
@@ -224,11 +205,7 @@ def test_a_hook_whose_time_is_over_ends_with_what_says_nothing(vault, tmp_path):
     def complaint() -> bytes:
         """What it says when it is stopped for all its time while it reads."""
         with subprocess.Popen(
-            command,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            cwd=tmp_path / "one",
+            command, stdin=PIPE, stdout=PIPE, stderr=PIPE, cwd=tmp_path / "one"
         ) as process:
             process.stdin.write(b"{")
             process.stdin.flush()
@@ -250,12 +227,8 @@ def test_without_room_at_all_it_says_so_and_the_next_hook_takes_it(vault, tmp_pa
         resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
 
     (tmp_path / "t.jsonl").write_text(transcript_line("Said on a full disk."))
-    told = {
-        "session_id": "s",
-        "transcript_path": str(tmp_path / "t.jsonl"),
-        "cwd": str(tmp_path / "one"),
-        "last_assistant_message": "And so was this.",
-    }
+    path, said = str(tmp_path / "t.jsonl"), "And so was this."
+    told = payload(tmp_path, transcript_path=path, last_assistant_message=said)
     for event in ("session-start", "user-prompt-submit", "stop", "post-compact", "session-end"):
         code, out, err = called(
             event,
@@ -273,22 +246,14 @@ def test_without_room_at_all_it_says_so_and_the_next_hook_takes_it(vault, tmp_pa
 
 
 def test_what_finds_no_room_in_the_vault_waits_beside_it(vault, tmp_path, cortex_in):
-    inbox = Path(vault.root, "inbox")
-    aside = tmp_path / "inbox-aside"
-    inbox.rename(aside) if inbox.exists() else aside.mkdir()
-    inbox.write_text("no folder\n")
-    told = {
-        "session_id": "s",
-        "cwd": str(tmp_path / "one"),
-        "last_assistant_message": "Decision: wait here.",
-    }
+    give_back = without_inbox(vault)
+    told = payload(tmp_path, last_assistant_message="Decision: wait here.")
     for _ in range(2):
         assert called("stop", told, tmp_path) == (0, b"", b"")
     assert [one.message for one in hook_log.problems(vault)] == [
         "1 events found no room in the vault and wait beside it"
     ]
-    inbox.unlink()
-    aside.rename(inbox)
+    give_back()
     cortex_in(tmp_path, "search", "wait", "--vault", vault.root)
     assert raw_contents(notes(vault, "stop")) == "Decision: wait here."
     assert hook_log.problems(vault) == []
@@ -305,84 +270,30 @@ def test_no_secret_is_on_disk_in_any_field(vault, tmp_path, git, cortex_in):
     outside = tmp_path.parent / f"{tmp_path.name}-host"
     outside.mkdir()
     transcript = outside / f"{SECRETS[2]}.jsonl"
-    run = {
-        "type": "tool_use",
-        "id": "t1",
-        "name": "Bash",
-        "input": {"command": f"curl -H 'x: {SECRETS[1]}' https://u:{S}pg@example.org"},
-    }
-    edit = {
-        "type": "tool_use",
-        "id": "t2",
-        "name": "Edit",
-        "input": {"file_path": str(place / f"{SECRETS[6]}.py")},
-    }
-    calls = {
-        "type": "assistant",
-        "uuid": "c",
-        "timestamp": "2026-11-20T10:00:00.000Z",
-        "message": {"role": "assistant", "id": "c", "content": [run, edit]},
-    }
-    answers = [
-        {
-            "type": "tool_result",
-            "tool_use_id": id_,
-            "content": f"Exit code 1\n{SECRETS[3]}",
-            "is_error": True,
-        }
-        for id_ in ("t1", "t2")
+    command = f"curl -H 'x: {SECRETS[1]}' https://u:{S}pg@example.org"
+    run = {"type": "tool_use", "id": "t1", "name": "Bash", "input": {"command": command}}
+    file = {"file_path": str(place / f"{SECRETS[6]}.py")}
+    edit = {"type": "tool_use", "id": "t2", "name": "Edit", "input": file}
+    calls = {"role": "assistant", "id": "c", "content": [run, edit]}
+    failed = {"type": "tool_result", "content": f"Exit code 1\n{SECRETS[3]}", "is_error": True}
+    answers = {"role": "user", "content": [failed | {"tool_use_id": id_} for id_ in ("t1", "t2")]}
+    lines = [
+        {"type": "assistant", "uuid": "c", "message": calls},
+        {"type": "user", "uuid": "r", "message": answers},
     ]
-    result = {
-        "type": "user",
-        "uuid": "r",
-        "timestamp": "2026-11-20T10:00:01.000Z",
-        "message": {"role": "user", "content": answers},
-    }
-    transcript.write_text(
-        transcript_line(f"In the transcript: {secret_lines}")
-        + json.dumps(calls)
-        + "\n"
-        + json.dumps(result)
-        + "\n"
-    )
-    fields = (
-        "prompt",
-        "last_assistant_message",
-        "compact_summary",
-        "source",
-        "reason",
-        "trigger",
-        "agent_id",
-        "agent_type",
-        "prompt_id",
-        "turn_id",
-    )
-    told = dict.fromkeys(fields, secret_lines) | {
-        "transcript_path": str(transcript),
-        "agent_transcript_path": str(transcript),
-        "cwd": str(place),
-    }
+    at = {"timestamp": "2026-11-20T10:00:00.000Z"}
+    text = transcript_line(f"In the transcript: {secret_lines}")
+    transcript.write_text(text + "".join(f"{json.dumps(line | at)}\n" for line in lines))
+    fields = "prompt last_assistant_message compact_summary source reason trigger agent_id agent_type prompt_id turn_id"
+    told = dict.fromkeys(fields.split(), secret_lines) | {"cwd": str(place)}
+    told |= dict.fromkeys(("transcript_path", "agent_transcript_path"), str(transcript))
+    environment = os.environ | {"CORTEX_VAULT": vault.root}
     for number, event in enumerate(
-        (
-            "session-start",
-            "user-prompt-submit",
-            "stop",
-            "subagent-stop",
-            "pre-compact",
-            "post-compact",
-            "session-end",
-        )
+        "session-start user-prompt-submit stop subagent-stop pre-compact post-compact session-end".split()
     ):
         for secret in (SECRETS[0], SECRETS[number + 3]):
-            assert (
-                called(
-                    event,
-                    told | {"session_id": secret, event: secret},
-                    place,
-                    env=os.environ | {"CORTEX_VAULT": vault.root},
-                )[0]
-                == 0
-            )
+            more = {"session_id": secret, event: secret}
+            assert called(event, told | more, place, env=environment)[0] == 0
     assert cortex_in(tmp_path, "search", "transcript", "--vault", vault.root).returncode in (0, 1)
     git(vault.root, "init", "-q")
     git(vault.root, "add", "-A")
@@ -407,36 +318,11 @@ def test_no_secret_is_on_disk_in_any_field(vault, tmp_path, git, cortex_in):
     assert looked > 50
 
 
-def test_a_subagent_never_waits_for_its_own_session(vault, tmp_path):
-    parent = session_state.session_key("claude", "s")
-    agents = [
-        name
-        for name in map(str, range(400))
-        if int(session_state.session_key("claude", "s", name)[:4], 16) % 64
-        == int(parent[:4], 16) % 64
-    ]
-    told = {"session_id": "s", "cwd": str(tmp_path / "one")}
-    called("session-start", told | {"source": "startup"}, tmp_path)
-    for name in agents[:3]:
-        called(
-            "subagent-stop",
-            told | {"agent_id": name, "last_assistant_message": f"Agent {name} is done."},
-            tmp_path,
-        )
-    assert len(notes(vault, "subagent_stop")) == len(agents[:3]) == 3
-    assert len(notes(vault, "session_start")) == 1
-    assert hook_log.problems(vault) == []
-
-
 def test_a_session_that_another_hook_is_at_work_on_is_left_to_whoever_reads(
     vault, tmp_path, cortex_in
 ):
     (tmp_path / "t.jsonl").write_text(transcript_line("Said at the very end."))
-    told = {
-        "session_id": "new",
-        "cwd": str(tmp_path / "one"),
-        "transcript_path": str(tmp_path / "t.jsonl"),
-    }
+    told = payload(tmp_path, "new", transcript_path=str(tmp_path / "t.jsonl"))
     with session_state.lock_session(
         vault, session_state.session_key("claude", "new")
     ):  # nothing is known of this session yet
@@ -450,13 +336,7 @@ def test_a_session_that_another_hook_is_at_work_on_is_left_to_whoever_reads(
         vault, session_state.session_key("gemini", "g")
     ):  # this host has no transcript to leave
         command = [*COMMAND, "stop", "--host", "gemini"]
-        told = json.dumps(
-            {
-                "session_id": "g",
-                "cwd": str(tmp_path / "one"),
-                "prompt_response": "Said without a transcript.",
-            }
-        )
+        told = json.dumps(payload(tmp_path, "g", prompt_response="Said without a transcript."))
         subprocess.run(
             command,
             input=told,
@@ -472,7 +352,7 @@ def test_a_session_that_another_hook_is_at_work_on_is_left_to_whoever_reads(
 @pytest.mark.parametrize("reader", ["search", "session-start of another session"])
 def test_what_a_transcript_gets_after_the_last_hook_is_captured(reader, vault, tmp_path, cortex_in):
     path = tmp_path / "t.jsonl"
-    told = {"session_id": "s", "cwd": str(tmp_path / "one"), "transcript_path": str(path)}
+    told = payload(tmp_path, transcript_path=str(path))
     path.write_text(transcript_line("Said in time."))
     called("stop", told, tmp_path)
     half = transcript_line("Written late, and in halves.", 1)
@@ -482,11 +362,7 @@ def test_what_a_transcript_gets_after_the_last_hook_is_captured(reader, vault, t
     with path.open("a") as file:
         file.write(half[40:])
     if reader.startswith("session-start"):
-        called(
-            "session-start",
-            {"session_id": "other", "cwd": str(tmp_path / "one"), "source": "startup"},
-            tmp_path,
-        )
+        called("session-start", payload(tmp_path, "other", source="startup"), tmp_path)
     else:
         cortex_in(tmp_path, "search", "late", "--vault", vault.root)
     assert raw_contents(notes(vault, "stop")).count("Written late, and in halves.") == 1
@@ -498,7 +374,7 @@ def test_a_terminal_that_was_closed_loses_nothing_and_a_turn_that_goes_on_is_not
 ):
     caller = Caller(str(tmp_path), "2026-11-20T16:45:12Z", os.urandom, "cli", no_progress)
     path = tmp_path / "t.jsonl"
-    told = {"session_id": "s", "cwd": str(tmp_path / "one"), "transcript_path": str(path)}
+    told = payload(tmp_path, transcript_path=str(path))
     called("session-start", told | {"source": "startup"}, tmp_path)
     called("user-prompt-submit", told | {"prompt": "go on"}, tmp_path)
     path.write_text(transcript_line("In the middle of a turn."))
@@ -571,18 +447,10 @@ def test_two_who_gather_at_once_report_nothing_and_a_stray_file_is_none_of_ours(
 def test_what_waits_beside_the_vault_is_counted_and_taken_by(
     taker, vault, tmp_path, cortex_in, git
 ):
-    inbox = Path(vault.root, "inbox")
-    aside = tmp_path / "inbox-aside"
-    inbox.rename(aside) if inbox.exists() else aside.mkdir()
-    inbox.write_text("no folder\n")
-    told = {
-        "session_id": "s",
-        "cwd": str(tmp_path / "one"),
-        "last_assistant_message": "Decision: wait here.",
-    }
+    give_back = without_inbox(vault)
+    told = payload(tmp_path, last_assistant_message="Decision: wait here.")
     called("stop", told, tmp_path)
-    inbox.unlink()
-    aside.rename(inbox)
+    give_back()
     assert (
         json.loads(cortex_in(tmp_path, "status", "--json", "--vault", vault.root).stdout)["pending"]
         == 1
@@ -592,7 +460,7 @@ def test_what_waits_beside_the_vault_is_counted_and_taken_by(
     if taker == "hook":
         called("user-prompt-submit", told | {"prompt": "hello"}, tmp_path)
     elif taker == "session-start":
-        called("session-start", {"session_id": "t", "cwd": str(tmp_path / "one")}, tmp_path)
+        called("session-start", payload(tmp_path, "t"), tmp_path)
     else:
         cortex_in(
             tmp_path, *([taker, "wait"] if taker == "search" else [taker]), "--vault", vault.root
@@ -607,7 +475,7 @@ def test_a_line_that_is_too_long_for_a_hook_is_read_by_who_has_time(vault, tmp_p
     path.write_text(
         transcript_line("Before.", 1) + transcript_line(long, 2) + transcript_line("After.", 3)
     )
-    told = {"session_id": "s", "cwd": str(tmp_path / "one"), "transcript_path": str(path)}
+    told = payload(tmp_path, transcript_path=str(path))
     for _ in range(2):
         called("stop", told, tmp_path)
     assert raw_contents(notes(vault, "stop")) == "Before."
@@ -644,12 +512,8 @@ NOT_OURS = [
 
 def test_a_hook_that_captures_loads_next_to_nothing(vault, tmp_path):
     (tmp_path / "t.jsonl").write_text(transcript_line("Something new was said."))
-    told = {
-        "session_id": "s",
-        "transcript_path": str(tmp_path / "t.jsonl"),
-        "cwd": str(tmp_path / "one"),
-        "last_assistant_message": "Done.",
-    }
+    path = str(tmp_path / "t.jsonl")
+    told = payload(tmp_path, transcript_path=path, last_assistant_message="Done.")
     command = [sys.executable, "-I", "-S", "-X", "importtime", FILE, "stop", "--host", "claude"]
     done = subprocess.run(
         command,

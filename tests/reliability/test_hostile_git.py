@@ -19,7 +19,6 @@ from pathlib import Path
 
 import pytest
 
-from cortex.core.model.record import Record, compose_record
 from cortex.operations.capture.capture import capture
 from cortex.operations.care.init import init
 from cortex.operations.share.sync import sync
@@ -94,19 +93,10 @@ class Clone:
     def record(self, name: str, body: str = "Because of it.", path: str = "") -> Path:
         file = self.root / (path or f"records/decision/{name}.md")
         file.parent.mkdir(parents=True, exist_ok=True)
+        title = name.replace("-", " ")
         file.write_text(
-            compose_record(
-                Record(
-                    name,
-                    "decision",
-                    name.replace("-", " "),
-                    body,
-                    "2026-11-01T10:00:00Z",
-                    (),
-                    project="app",
-                    branch="main",
-                )
-            )
+            f"---\nid: {name}\ntype: decision\ntitle: {title}\nproject: app\nbranch: main\n"
+            f"created: 2026-11-01T10:00:00Z\n---\n\n# {title}\n\n{body}\n"
         )
         return file
 
@@ -218,14 +208,8 @@ def test_filters_drivers_hooks_and_submodules_that_the_vault_asks_for_are_only_t
     stranger.write(
         ".gitmodules", f'[submodule "m"]\n\tpath = m\n\turl = ext::{run}\n\tupdate = !{run}\n'
     )
-    for name in (
-        "post-checkout",
-        "pre-commit",
-        "post-commit",
-        "post-merge",
-        "pre-push",
-        "reference-transaction",
-    ):
+    hooks = "post-checkout pre-commit post-commit post-merge pre-push reference-transaction"
+    for name in hooks.split():
         for folder in ("hooks", ".githooks", ".cortex/hooks"):
             shutil.copy(run, stranger.write(f"{folder}/{name}", ""))
             (stranger.root / folder / name).chmod(0o755)
@@ -287,17 +271,10 @@ def test_settings_of_a_stranger_name_no_program_and_no_folder(stranger, mine, tr
     clone.everything()
     assert not trap.sprung()
     folders = {path.name for path in clone.root.iterdir()}
-    assert folders <= {
-        ".cortex-project",
-        ".git",
-        ".gitattributes",
-        "cortex.toml",
-        "inbox",
-        "records",
-        "briefings",
-        "events",
-        "sessions",
-    }
+    known = (
+        ".cortex-project .git .gitattributes cortex.toml inbox records briefings events sessions"
+    )
+    assert folders <= set(known.split())
 
 
 # --- attributes ----------------------------------------------------------------------------------------------------
@@ -386,16 +363,9 @@ def test_attributes_that_come_later_by_a_pull_are_named_and_spoken_over(stranger
 # --- names ---------------------------------------------------------------------------------------------------------
 
 NAMES = [
-    "-x.md",
-    ":(exclude)x.md",
-    "--output=PWN",
-    "$(touch PWN).md",
-    ":/",
-    "`touch PWN`.md",
-    "a\nb.md",
-    '"; touch PWN; ".md',
-    "%s%P.md",
-]
+    "-x.md", ":(exclude)x.md", "--output=PWN", "$(touch PWN).md", ":/", "`touch PWN`.md", "a\nb.md",
+    '"; touch PWN; ".md', "%s%P.md",
+]  # fmt: skip
 
 
 def pwned(*folders: Path) -> list[Path]:
@@ -572,14 +542,8 @@ def test_an_address_that_is_a_command_is_refused(stranger, mine, trap, kind, too
     clone.everything()
     assert not trap.sprung()
     assert clone.git("ls-tree", "--name-only", "HEAD", "--", "records/decision/kept.md").stdout
-    clone.git(
-        "remote",
-        "set-url",
-        "origin",
-        clone.git(
-            "config", "--file", str(stranger.root / ".git/config"), "remote.origin.url"
-        ).stdout.strip(),
-    )
+    sound = stranger.git("config", "remote.origin.url").stdout.strip()
+    clone.git("remote", "set-url", "origin", sound)
     clone.git("config", "remote.origin.pushurl", url)
     done = clone.cortex("sync")
     assert (
@@ -826,14 +790,8 @@ def test_a_pipe_or_a_huge_file_in_the_inbox_holds_up_no_other_event(stranger, mi
             naive.kill()
             naive.wait()
 
-    for words in (
-        ("normalize",),
-        ("status",),
-        ("doctor",),
-        ("heal",),
-        ("search", "good"),
-        ("sync",),
-    ):
+    for line in ("normalize", "status", "doctor", "heal", "search good", "sync"):
+        words = line.split()
         done = clone.cortex_process(*words, preexec_fn=limited)
         assert done.returncode in (0, 1), (words, done.stdout, done.stderr)
     assert list(clone.root.glob(f"events/**/{good}.md"))
@@ -878,16 +836,8 @@ def test_escape_sequences_of_a_history_are_shown_and_not_sent(stranger, mine, tm
     assert not shown(clone.git("push", "origin", "HEAD:refs/heads/x", fails=True).stderr)
     clone.record("new")
     outputs = []
-    for words in (
-        ("sync",),
-        ("history", "base-0"),
-        ("status",),
-        ("doctor",),
-        ("git", "status"),
-        ("history", "base-0", "--at", branch),
-        ("history", EVIL),
-        (EVIL,),
-    ):
+    plain = (line.split() for line in ("sync", "history base-0", "status", "doctor", "git status"))
+    for words in (*plain, ("history", "base-0", "--at", branch), ("history", EVIL), (EVIL,)):
         done = clone.cortex(*words)
         outputs.append(done.stdout)
         assert shown(done.stdout + done.stderr), words
@@ -899,17 +849,8 @@ def test_replaced_objects_are_not_taken_for_the_history(stranger, mine) -> None:
     clone = mine()
     file = clone.root / "records/decision/base-0.md"
     real = clone.git("rev-parse", "HEAD:records/decision/base-0.md").stdout.strip()
-    forged = (
-        subprocess.run(
-            ["git", "hash-object", "-w", "--stdin"],
-            cwd=clone.root,
-            input=file.read_bytes().replace(b"Because of it.", b"A forgery."),
-            capture_output=True,
-            check=True,
-        )
-        .stdout.decode()
-        .strip()
-    )
+    clone.write("forged", file.read_text().replace("Because of it.", "A forgery."))
+    forged = clone.git("hash-object", "-w", "forged").stdout.strip()
     clone.git("replace", real, forged)
     assert "A forgery." in clone.git("show", "HEAD:records/decision/base-0.md").stdout
     at = clone.cortex("history", "base-0", "--at", "HEAD").stdout

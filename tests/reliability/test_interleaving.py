@@ -21,20 +21,9 @@ from cortex.vault.locate import Vault
 pytestmark = [pytest.mark.usefixtures("stopped"), pytest.mark.sampled(2)]
 ID = "20261120t164512z-aaaaaaaaab"
 COUNTED = (
-    "open",
-    "write",
-    "read",
-    "fsync",
-    "link",
-    "unlink",
-    "mkdir",
-    "rename",
-    "close",
-    "fchmod",
-    "stat",
-    "fstat",
-    "listdir",
-)
+    "open", "write", "read", "fsync", "link", "unlink", "mkdir", "rename", "close", "fchmod",
+    "stat", "fstat", "listdir",
+)  # fmt: skip
 
 
 class Call(NamedTuple):

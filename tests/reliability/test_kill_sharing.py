@@ -17,7 +17,6 @@ from pathlib import Path
 import pytest
 
 from cortex.core.model.caller import Caller
-from cortex.core.model.record import Record, compose_record
 from cortex.operations.capture.capture import capture
 from cortex.operations.care.doctor import doctor
 from cortex.operations.care.init import init
@@ -30,6 +29,7 @@ SOAK = os.environ.get("CORTEX_SOAK") == "1"
 SEED = int(os.environ.get("CORTEX_SEED", "20261120"))
 ROUNDS = 67 if SOAK else 1  # of three kills each
 SHARED = "records/decision/shared-aaaaaa.md"
+RECORD = "---\nid: {id}\ntype: decision\ntitle: {id}\nproject: p\nbranch: main\ntags: [{tags}]\ncreated: 2026-11-01T10:00:00Z\n---\n\n# {id}\n\nOurs.\n"
 EARLIEST = {"sync": 0.05, "heal": 0.03, "watch": 0.2}  # seconds after which the victim is killed
 LATEST = {"sync": 0.7, "heal": 0.25, "watch": 2.6}  # or sooner, where it has often ended by then
 # What git is caught at when it is killed as well; nothing is any moment.
@@ -74,23 +74,14 @@ class Clone:
     def work(self, turn: int) -> None:
         """Capture twice, tag the record that everybody tags, write one of one's own."""
         for n in range(2):
-            self.acknowledged.append(
-                capture(
-                    self.vault,
-                    self.caller(),
-                    f"Decision: {turn}.{n} of {self.name}, because",
-                    project="p",
-                    branch="main",
-                ).id
-            )
+            text = f"Decision: {turn}.{n} of {self.name}, because"
+            made = capture(self.vault, self.caller(), text, project="p", branch="main")
+            self.acknowledged.append(made.id)
         self.tags.append(f"{self.name}{turn}x{len(self.tags)}")
         file = self.root / SHARED
         file.write_text(file.read_text().replace("tags: [", f"tags: [{self.tags[-1]}, ", 1))
         own = f"own-{self.tags[-1]}"
-        record = Record(
-            own, "decision", own, "Mine.", "2026-11-01T10:00:00Z", (), project="p", branch="main"
-        )
-        (self.root / f"records/decision/{own}.md").write_text(compose_record(record))
+        (self.root / f"records/decision/{own}.md").write_text(RECORD.format(id=own, tags=""))
 
     def start(self, *words: str) -> subprocess.Popen[bytes]:
         with (self.root.parent / f"{self.name}.log").open("ab") as log:
@@ -219,19 +210,7 @@ def two(tmp_path: Path, caller: Caller) -> tuple[Clone, Clone]:
     chance = random.Random(SEED)
     first = Clone(Path(init(caller, str(tmp_path / "a")).root), "a", chance)
     (first.root / "records/decision").mkdir(parents=True)
-    record = Record(
-        "shared-aaaaaa",
-        "decision",
-        "Shared",
-        "Ours.",
-        "2026-11-01T10:00:00Z",
-        (),
-        project="p",
-        branch="main",
-    )
-    (first.root / SHARED).write_text(
-        compose_record(record).replace("created:", "tags: [first]\ncreated:")
-    )
+    (first.root / SHARED).write_text(RECORD.format(id="shared-aaaaaa", tags="first"))
     first.git("init", "-q")
     assert sync(first.vault, caller).commits
     first.git("clone", "-q", "--bare", ".", str(tmp_path / "remote.git"))

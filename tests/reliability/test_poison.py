@@ -224,16 +224,10 @@ def test_every_mutant_of_an_event_is_normalized_or_put_aside_and_retried_byte_fo
             else:
                 data[at:at] = chance.choice(
                     [
-                        b"\0",
-                        b"\r",
-                        b"\xc2\x85",
-                        b"\xe2\x80\xa8",
-                        b"---\n",
-                        b"\xed\xa0\x80",
-                        b": ",
-                        b"\n",
+                        b"\0", b"\r", b"\xc2\x85", b"\xe2\x80\xa8", b"---\n", b"\xed\xa0\x80",
+                        b": ", b"\n",
                     ]
-                )
+                )  # fmt: skip
         mutants[stem] = bytes(data)
         files.create(vault.root, f"inbox/pending/{stem}.md", mutants[stem])
     answer = normalize(vault, caller)

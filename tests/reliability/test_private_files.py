@@ -163,17 +163,9 @@ def leaks(world: World, said: dict[str, str], homes: Path) -> list[str]:
 
 SOAK = os.environ.get("CORTEX_SOAK") == "1"
 SHAPES = [
-    "link",
-    "link to a folder",
-    "dangling link",
-    "link to endless",
-    "pipe",
-    "socket",
-    "device",
-    "folder",
-    "huge",
-    "another user's",
-]
+    "link", "link to a folder", "dangling link", "link to endless", "pipe", "socket", "device",
+    "folder", "huge", "another user's",
+]  # fmt: skip
 
 
 def pairs(places: list[str]) -> list[tuple[str, str]]:
@@ -240,32 +232,17 @@ def test_in_the_vault_nothing_waits_or_leaks_and_doctor_says_what_is_wrong(
         where.endswith("main") and shape == "folder"
     )  # to git an empty one is a branch without a commit
     gone = where == "vault/.git" and shape in (
-        "pipe",
-        "socket",
-        "device",
-        "folder",
-        "dangling link",
-        "huge",
-        "link to endless",
-        "link",
-    )
+        "pipe", "socket", "device", "folder", "dangling link", "huge", "link to endless", "link",
+    )  # fmt: skip
     if not harmless and not gone:
         name = path.name if where != "vault/.git/refs/heads/main" else "main"
         assert name in said["doctor"] or name in said["sync"], said
 
 
 STATE = [
-    "access.log",
-    "hooks.log",
-    "git-seen",
-    "sessions",
-    "waiting",
-    "reminded",
-    "normalize.lock",
-    "heal.lock",
-    "sync.lock",
-    "watch.lock",
-]
+    "access.log", "hooks.log", "git-seen", "sessions", "waiting", "reminded", "normalize.lock",
+    "heal.lock", "sync.lock", "watch.lock",
+]  # fmt: skip
 CACHE = ["state.json", "stamps", "catalogue.sqlite", "briefs", "index", "index.lock", "degree"]
 
 

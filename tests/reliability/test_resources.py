@@ -46,6 +46,15 @@ def mounted(tmp_path, tool) -> Iterator[Callable[..., Path]]:
             subprocess.run([umount, "-l", at], capture_output=True, timeout=60, check=False)
 
 
+def read_only(mounted: Callable[..., Path], vault: Vault, tool: Callable[[str], str]) -> Path:
+    """A second place of the vault, into which nobody can write."""
+    at = mounted("--bind", vault.root)
+    words = [tool("mount"), "-o", "remount,ro,bind", str(at)]
+    if subprocess.run(words, capture_output=True, timeout=60, check=False).returncode:
+        pytest.skip("not run: a read-only mount was refused")
+    return at
+
+
 def refused(done: subprocess.CompletedProcess[str], says: str) -> None:
     assert (done.returncode, done.stdout) == (2, ""), done.stderr
     message, hint = done.stderr.splitlines()
@@ -60,7 +69,8 @@ def half_done(done: subprocess.CompletedProcess[str]) -> None:
 
 
 def run_limited(words: list[str], limit: int, value: int) -> subprocess.CompletedProcess[str]:
-    line = [sys.executable, "-m", "cortex", *words]
+    # -B: Python 3.11 would leave what it compiles cut off at the limit, for everybody after it.
+    line = [sys.executable, "-B", "-m", "cortex", *words]
     bound = lambda: resource.setrlimit(limit, (value, value))
     return subprocess.run(
         line, capture_output=True, text=True, preexec_fn=bound, timeout=60, check=False
@@ -68,11 +78,8 @@ def run_limited(words: list[str], limit: int, value: int) -> subprocess.Complete
 
 
 def test_a_full_disk_refuses_and_keeps_what_it_has(mounted, caller, cortex, look, homes):
-    vault = Vault(
-        init(
-            caller, str(mounted("-t", "tmpfs", "-o", "size=64k", "tmpfs") / "vault"), no_git=True
-        ).root
-    )
+    disk = mounted("-t", "tmpfs", "-o", "size=64k", "tmpfs")
+    vault = Vault(init(caller, str(disk / "vault"), no_git=True).root)
     kept = {}
     while True:
         done = cortex("capture", "Gotcha: " + "word " * 1_500, cwd=vault.root)
@@ -115,20 +122,6 @@ def test_a_disk_that_fills_up_during_a_run_loses_no_event(mounted, caller, corte
     assert len(look(vault.root).below("events")) == len(look(vault.root).below("records")) == 6
 
 
-def test_no_inodes_left_is_a_refusal_too(mounted, caller, cortex, look, homes):
-    vault = Vault(
-        init(
-            caller, str(mounted("-t", "tmpfs", "-o", "nr_inodes=9", "tmpfs") / "vault"), no_git=True
-        ).root
-    )
-    codes = [cortex("capture", f"Gotcha: {n}", cwd=vault.root).returncode for n in range(4)]
-    assert codes[0] == 0
-    assert codes[-1] == 2
-    assert sorted(codes) == codes
-    assert len(look(vault.root).below("inbox/pending")) == codes.count(0)
-    assert not look(vault.root).temps
-
-
 @pytest.mark.parametrize(
     "verb",
     [("capture", "Gotcha: not here"), ("normalize",), ("new", "note", "not here")],
@@ -139,14 +132,7 @@ def test_a_read_only_vault_refuses_and_stays_as_it_is(
 ):
     capture(vault, caller, "Gotcha: before")
     before = look(vault.root)
-    at = mounted("--bind", vault.root)
-    if subprocess.run(
-        [tool("mount"), "-o", "remount,ro,bind", str(at)],
-        capture_output=True,
-        timeout=60,
-        check=False,
-    ).returncode:
-        pytest.skip("not run: a read-only mount was refused")
+    at = read_only(mounted, vault, tool)
     done = cortex(*verb, cwd=str(at))
     if (
         verb[0] == "normalize"
@@ -275,23 +261,9 @@ def test_an_id_that_cannot_be_printed_is_not_a_success(vault, homes):
     if not Path("/dev/full").exists():
         pytest.skip("not run: this system has no /dev/full")
     with Path("/dev/full").open("w") as full:
-        done = subprocess.run(
-            [
-                sys.executable,
-                "-m",
-                "cortex",
-                "capture",
-                "x",
-                "--id",
-                "20261120t164512z-aaaaaaaaab",
-                "--vault",
-                vault.root,
-            ],
-            stdout=full,
-            stderr=subprocess.PIPE,
-            text=True,
-            check=False,
-        )
+        words = ["capture", "x", "--id", "20261120t164512z-aaaaaaaaab", "--vault", vault.root]
+        line = [sys.executable, "-m", "cortex", *words]
+        done = subprocess.run(line, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
     assert done.returncode == 2
     assert "No space left on device" in done.stderr
     assert "Traceback" not in done.stderr
@@ -354,48 +326,15 @@ def test_a_commit_on_a_full_disk_says_so_at_once_wherever_it_fills_up(
             break
     assert refusals >= 3
     assert commit.list_changes(vault.root) == []
-    assert (
-        subprocess.run(
-            ["git", "fsck", "--no-dangling"],
-            cwd=vault.root,
-            capture_output=True,
-            timeout=60,
-            check=False,
-        ).stdout
-        == b""
-    )
-    assert not [
-        path
-        for path in Path(vault.root, ".git").rglob("*.lock")
-        if not path.name.startswith("cortex")
-    ]
-
-
-def test_a_sync_on_a_full_disk_says_so_at_once(mounted, caller, cortex, homes):
-    disk = mounted("-t", "tmpfs", "-o", "size=600k", "tmpfs")
-    vault = repository_at(disk, caller)
-    (disk / "ballast").write_bytes(b"x" * ((os.statvfs(disk).f_bavail) * os.statvfs(disk).f_frsize))
-    begun = time.monotonic()
-    done = cortex("sync", cwd=vault.root)
-    assert time.monotonic() - begun < git_locks.LOCK_WAIT_SECONDS / 2
-    assert done.returncode in (1, 2)
-    assert (
-        "the disk is full" in done.stdout + done.stderr
-        or "No space left on device" in done.stdout + done.stderr
-    )
-    assert "another git" not in done.stdout + done.stderr
+    fsck = ["git", "fsck", "--no-dangling"]
+    assert subprocess.run(fsck, cwd=vault.root, capture_output=True, timeout=60).stdout == b""
+    locks = Path(vault.root, ".git").rglob("*.lock")
+    assert not [path for path in locks if not path.name.startswith("cortex")]
 
 
 def test_a_commit_on_a_read_only_disk_says_so_at_once(mounted, caller, homes, tmp_path, tool):
     vault = repository_at(tmp_path, caller)
-    at = mounted("--bind", vault.root)
-    if subprocess.run(
-        [tool("mount"), "-o", "remount,ro,bind", str(at)],
-        capture_output=True,
-        timeout=60,
-        check=False,
-    ).returncode:
-        pytest.skip("not run: a read-only mount was refused")
+    at = read_only(mounted, vault, tool)
     with pytest.raises(
         CortexError,
         match=r"the file system is read-only; git says: fatal: .*: Read-only file system",

@@ -15,7 +15,6 @@ from pathlib import Path
 from cortex.core.normalize.handlers import parse_event
 from cortex.core.notes import note as notes
 from cortex.operations.capture.normalize import normalize
-from cortex.operations.capture.save import save
 from cortex.operations.care.doctor import doctor
 from cortex.operations.records.topic import topic
 from cortex.operations.share.heal import heal
@@ -147,57 +146,3 @@ def test_saves_that_are_killed_lose_nothing_that_is_there_and_the_next_command_c
     assert normalize(vault, caller).events == ()
     assert look(vault.root) == seen
     print(f"\n{len(acknowledged)} acknowledged, {len(held)} events, {len(records)} records")
-
-
-# Saves a topic in place of the other one, again and again.
-CROSSWISE = """
-import os, sys, time
-from cortex.core.model.caller import Caller, no_progress
-from cortex.operations.capture.save import save
-from cortex.vault.locate import Vault
-root, mine, other, count = sys.argv[1], sys.argv[2], sys.argv[3], int(sys.argv[4])
-for n in range(count):
-    caller = Caller(root, time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), os.urandom, "test", no_progress)
-    saved = save(Vault(root), caller, f"{n} of {mine}", topic=f"decision/{mine}", project="p", supersedes=(other,), body=f"text {n} of {mine}")
-    os.write(1, f"{saved.event}\\n".encode())
-"""
-
-
-def test_of_two_topics_that_supersede_each_other_one_holds_whenever_somebody_is_killed(
-    vault, look, homes
-):
-    chance = random.Random(SEED)
-    caller = caller_now(vault.root)
-    ids = {
-        name: save(vault, caller, name, topic=f"decision/{name}", project="p").id
-        for name in ("one", "two")
-    }
-    acknowledged: set[str] = set()
-    for number in range(30 if SOAK else 3):
-        loops = [
-            subprocess.Popen(
-                [sys.executable, "-c", CROSSWISE, vault.root, mine, ids[other], "4"],
-                stdout=subprocess.PIPE,
-                text=True,
-            )
-            for mine, other in (("one", "two"), ("two", "one"))
-        ]
-        victim = loops[number % 2]
-        assert victim.stdout is not None
-        if number:  # the first time both come to their end
-            acknowledged.add(victim.stdout.readline().strip())
-            time.sleep(chance.uniform(0, 0.05))
-            os.kill(victim.pid, signal.SIGKILL)
-        for process in loops:
-            out, _ = process.communicate(timeout=120)
-            acknowledged |= set(out.split())
-        normalize(vault, caller)
-        notes_ = {
-            note.get("id"): note
-            for data in look(vault.root).below("records").values()
-            if (note := notes.read(data))
-        }
-        statuses = [notes_[id_].get("status") for id_ in ids.values()]
-        assert statuses.count("") == 1, f"round {number}, seed {SEED}"
-    assert acknowledged <= {id_ for note in notes_.values() for id_ in note.provenance()[0]} | {""}
-    assert doctor(vault, caller).problems == ()

@@ -24,15 +24,9 @@ def traced(vault, homes, tool, tmp_path) -> Run:
 
     def run(*options: str, id: str = "") -> subprocess.CompletedProcess[str]:
         line = [
-            sys.executable,
-            "-m",
-            "cortex",
-            "capture",
-            "Gotcha: the disk may refuse",
-            "--vault",
-            vault.root,
-            *(["--id", id] if id else []),
-        ]
+            sys.executable, "-m", "cortex", "capture", "Gotcha: the disk may refuse", "--vault",
+            vault.root, *(["--id", id] if id else []),
+        ]  # fmt: skip
         return subprocess.run(
             [strace, "-f", "-qq", *options, *line],
             capture_output=True,
