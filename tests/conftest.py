@@ -50,19 +50,9 @@ LARGE = 1_000_000 if SOAK else 50_000  # characters of a text that is built to t
 NOW = "2026-11-20T16:45:12Z"
 # What the environment of the person who runs the tests must not change, by the beginning of its name.
 _PERSONAL = (
-    "CORTEX_",
-    "GIT_",
-    "XDG_",
-    "CLAUDE",
-    "CODEX",
-    "CURSOR",
-    "GEMINI",
-    "COLUMNS",
-    "LINES",
-    "NO_COLOR",
-    "FORCE_COLOR",
-    "PYTHON",
-)
+    "CORTEX_", "GIT_", "XDG_", "CLAUDE", "CODEX", "CURSOR", "GEMINI", "COLUMNS", "LINES",
+    "NO_COLOR", "FORCE_COLOR", "PYTHON",
+)  # fmt: skip
 _OF_THE_SUITE = ("CORTEX_SOAK", "CORTEX_UPTIME", "CORTEX_UPDATE", "CORTEX_GITS", "CORTEX_HISTORIES")
 # Without housekeeping a git that the tests run starts half as many processes.
 _GITCONFIG = """\

@@ -28,15 +28,9 @@ TOKENS = [
     "return", "call", "constrain", "fim_prefix", "system", "user", "assistant",
 ]  # fmt: skip
 SQUARE = [
-    "INST",
-    "/INST",
-    "SYSTEM_PROMPT",
-    "/SYSTEM_PROMPT",
-    "AVAILABLE_TOOLS",
-    "TOOL_CALLS",
-    "TOOL_RESULTS",
-    "/TOOL_RESULTS",
-]
+    "INST", "/INST", "SYSTEM_PROMPT", "/SYSTEM_PROMPT", "AVAILABLE_TOOLS", "TOOL_CALLS",
+    "TOOL_RESULTS", "/TOOL_RESULTS",
+]  # fmt: skip
 
 BRACKETS = {
     "<": "<\uff1c\ufe64\u2039\u2329\u3008\u27e8\u276e\u276c\u1438\u02c2",
@@ -134,15 +128,10 @@ def test_what_acts_or_hides_is_shown(text: str, shown: str) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "line\n\tline",
-        "می\u200cخواهم",
-        "👨\u200d👩\u200d👧",
-        "क\u094d\u200dष",
-        "a\u00adb",
-        "",
+        "line\n\tline", "می\u200cخواهم", "👨\u200d👩\u200d👧", "क\u094d\u200dष", "a\u00adb", "",
         "Größe …",
     ],
-)
+)  # fmt: skip
 def test_what_scripts_and_emoji_need_stays(text: str) -> None:
     assert show_controls(text) == text
 

@@ -288,25 +288,13 @@ def test_a_notes_text_is_data_on_one_line(text, said) -> None:
         ("Use SQLite", "Decision: Use SQLite, since it is one file.", "since it is one file."),
         ("Use SQLite for the…", "Use SQLite for the whole of the index.", "…whole of the index."),
         ("Use SQLite", "Decision: Use SQLite\n\nFrom [[meeting-x|A meeting]].", ""),
-        (
-            "It hangs",
-            "**What happens.** It waits [[x|for ever]].\n\n**What to do.** Wait.",
-            "It waits for ever.",
-        ),
+        ("It hangs", "**What happens.** It waits [[x|for ever]].\n\n**What to do.** Wait.", "It waits for ever."),
         ("It hangs", "```\ncode\n```\nIt waits.", "It waits."),
         ("Empty", "", ""),
         # what the title says already is not said again, however it is written
         ("Keep SQL in src/a.py zza", "Decision: keep SQL in `src/a.py` zza.", ""),
-        (
-            "Keep SQL in src/a.py",
-            "Decision: **keep SQL** in `src/a.py`. It is one place.",
-            "It is one place.",
-        ),
-        (
-            "Use slate - not tin",
-            "**What.** Use slate, not tin.\n\n**Why.** It lasts.",
-            "Why: It lasts.",
-        ),
+        ("Keep SQL in src/a.py", "Decision: **keep SQL** in `src/a.py`. It is one place.", "It is one place."),
+        ("Use slate - not tin", "**What.** Use slate, not tin.\n\n**Why.** It lasts.", "Why: It lasts."),
         ("Decision: use slate for all of the roof", "Use slate.", ""),
         ("Use slate", "Use slated things.", "Use slated things."),
         # what led up to the sentence that became the title is left out
@@ -315,11 +303,7 @@ def test_a_notes_text_is_data_on_one_line(text, said) -> None:
             'All is set. The token cannot write to the repository.\n\nGive it "write".\n\nAsked: why?',
             '…repository. Give it "write".',
         ),
-        (
-            "Keep the commits as they are",
-            "> hmm, see: keep the commits as they are\n\nThen: Yes.",
-            "Then: Yes.",
-        ),
+        ("Keep the commits as they are", "> hmm, see: keep the commits as they are\n\nThen: Yes.", "Then: Yes."),
         ("The token cannot write", "So it is.\n\n- one\n- the token cannot write, ever", "ever"),
         ("The token cannot write", "The token is old.\n\nBefore: Hm.", "The token is old."),
         # a template that nobody filled
@@ -327,7 +311,7 @@ def test_a_notes_text_is_data_on_one_line(text, said) -> None:
         ("Use slate", "## What\n\n## Why\n\n## Rejected\n", ""),
         ("Use slate", "**What.**\n\n**Why.** It lasts.\n\n**Rejected.**", "Why: It lasts."),
     ],
-)
+)  # fmt: skip
 def test_the_whole_text_of_a_note_is_what_and_why(title, body, said) -> None:
     assert body_excerpt(title, body) == said
 

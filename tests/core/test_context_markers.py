@@ -11,19 +11,12 @@ from tests.conftest import cpu_limit
 PIECES = st.lists(
     st.sampled_from(
         [
-            "<cortex-briefing",
-            "</cortex-briefing>",
-            "<cortex-memory>",
-            "</cortex-memory",
-            ">",
-            "text ",
-            "\n",
-            "< / Cortex-Memory >",
-            "<",
+            "<cortex-briefing", "</cortex-briefing>", "<cortex-memory>", "</cortex-memory", ">",
+            "text ", "\n", "< / Cortex-Memory >", "<",
         ]
     ),
     max_size=12,
-).map("".join)
+).map("".join)  # fmt: skip
 
 
 @given(

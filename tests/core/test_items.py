@@ -203,22 +203,9 @@ def test_where_a_page_lies(page, path) -> None:
 
 def test_no_two_branches_or_projects_share_a_file_and_every_name_is_safe() -> None:
     names = [
-        "a/b",
-        "a-b",
-        "A-B",
-        "decisions",
-        "index",
-        "personal",
-        "con",
-        "../../x",
-        ".git",
-        "a.md",
-        "über",
-        "ein sehr langer name " * 9,
-        "-rf",
-        "a.",
-        "",
-    ]
+        "a/b", "a-b", "A-B", "decisions", "index", "personal", "con", "../../x", ".git", "a.md",
+        "über", "ein sehr langer name " * 9, "-rf", "a.", "",
+    ]  # fmt: skip
     pages = [BriefingPage("branch", "app", name) for name in names if name] + [
         BriefingPage("decisions", name) for name in names
     ]

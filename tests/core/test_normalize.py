@@ -348,28 +348,6 @@ def compose_of(one: Event) -> bytes:
     return change.text.encode()
 
 
-def test_the_record_of_a_topic_from_another_project_never_supersedes_itself() -> None:
-    known = ExistingRecords()
-    known.path_by_id["store-old234"] = "records/decision/store-old234.md"
-    known.path_by_topic["shop", "project", "decision/store"] = "records/decision/store-old234.md"
-    known.path_by_id["other-abcdef"] = "records/decision/other-abcdef.md"
-    again = saving(
-        "text",
-        "aaaaaaaaaa",
-        project="shop",
-        scope="project",
-        topic="decision/store",
-        supersedes=("store-old234", "other-abcdef"),
-    )
-    upsert, *retired = changes_for_event(again, known)
-    assert isinstance(upsert, UpsertTopic)
-    assert (upsert.record.supersedes, upsert.record.relations) == (
-        ("other-abcdef",),
-        (("supersedes", "other-abcdef"),),
-    )
-    assert retired == [MarkSuperseded("records/decision/other-abcdef.md", again, "store-old234")]
-
-
 def test_who_is_superseded_lets_go_of_the_record_that_holds_now() -> None:
     held = b'---\nid: x\nstatus: active\nsupersedes: [r, q]\nrelations:\n  - {kind: supersedes, to: "[[r]]"}\n  - {kind: refines, to: "[[r]]"}\n---\ntext\n'
     note = notes.read_strict(
@@ -381,17 +359,6 @@ def test_who_is_superseded_lets_go_of_the_record_that_holds_now() -> None:
         ("q",),
     )
     assert note.fields["relations"] == [{"kind": "refines", "to": "[[r]]"}]
-
-
-def test_a_text_that_a_topic_no_longer_says_is_no_twin() -> None:
-    known = ExistingRecords()
-    for text, tail in (("one", "aaaaaaaaaa"), ("two", "bbbbbbbbbb"), ("two", "cccccccccc")):
-        saved = saving(text, tail, topic="note/x", record="note")
-        (change,) = changes_for_event(saved, known)
-        known.register_change(change, saved)
-    assert isinstance(
-        changes_for_event(saving("one", "dddddddddd", record="note"), known)[0], CreateNote
-    )
 
 
 EVENT = "---\nid: {id}\ntype: {type}\nat: {at}\n---\n\n## Raw Content\n\n{text}\n"

@@ -140,26 +140,11 @@ def test_one_link(body: str, link: tuple[str, str, str, str]) -> None:
     "body",
     [
         *[
-            "\\[[N]]",
-            "[[]]",
-            "[[ ]]",
-            "[[|a]]",
-            "[[a\nb]]",
-            "[[a",
-            "[a]]",
-            "`[[N]]`",
-            "``a ` [[N]]``",
-            "`[[N]]\n`",
+            "\\[[N]]", "[[]]", "[[ ]]", "[[|a]]", "[[a\nb]]", "[[a", "[a]]", "`[[N]]`",
+            "``a ` [[N]]``", "`[[N]]\n`",
         ],
         *[
-            "[t] (x)",
-            "[t](x y)",
-            "[t](x",
-            "[t](<x\ny>)",
-            "\\[t](x)",
-            "[t\\](x)",
-            "[t][r]",
-            "[t]",
+            "[t] (x)", "[t](x y)", "[t](x", "[t](<x\ny>)", "\\[t](x)", "[t\\](x)", "[t][r]", "[t]",
             "[ ]",
         ],
         *[
@@ -185,7 +170,7 @@ def test_one_link(body: str, link: tuple[str, str, str, str]) -> None:
             "<pre>\n\n[[N]]\n</pre>",
         ],
     ],
-)
+)  # fmt: skip
 def test_no_link(body: str) -> None:
     assert links(body) == []
 
@@ -361,46 +346,14 @@ def test_conflict_line(text: str, line: int | None) -> None:
 
 PIECES = [
     *[
-        "# ",
-        "a",
-        " ",
-        "\n",
-        "\n\n",
-        "- ",
-        "1. ",
-        "> ",
-        "    ",
-        "\t",
-        "```",
-        "~~~",
-        "---",
-        "|",
-        "|-|-|",
-        "===",
-        "[[",
-        "]]",
+        "# ", "a", " ", "\n", "\n\n", "- ", "1. ", "> ", "    ", "\t", "```", "~~~", "---", "|",
+        "|-|-|", "===", "[[", "]]",
     ],
     *[
-        "[",
-        "](",
-        ")",
-        "(",
-        "!",
-        "#t",
-        "^b",
-        "`",
-        "%%",
-        "<!--",
-        "-->",
-        "<div>",
-        "k:: v",
-        "[ ] ",
-        "[!n] ",
-        "\\",
-        "é",
-        "\0",
+        "[", "](", ")", "(", "!", "#t", "^b", "`", "%%", "<!--", "-->", "<div>", "k:: v", "[ ] ",
+        "[!n] ", "\\", "é", "\0",
     ],
-]
+]  # fmt: skip
 SOUP = st.lists(st.sampled_from(PIECES), max_size=24).map("".join)
 
 
@@ -474,30 +427,16 @@ def test_real_notes_read_as_the_parser_reads_them(path: Path) -> None:
 
 WORDS = st.sampled_from(
     [
-        "plain",
-        "two words",
-        "*emphasis*",
-        "**bold**",
-        "end.",
-        "a_b",
-        "5 < 6",
-        "C#",
-        "x!",
-        "&amp;",
+        "plain", "two words", "*emphasis*", "**bold**", "end.", "a_b", "5 < 6", "C#", "x!", "&amp;",
         "(so)",
     ]
-)
+)  # fmt: skip
 PLACES = st.sampled_from(
     [
-        "a.md",
-        "dir/b%20c.md",
-        "a.md#h",
-        "#top",
-        "<with space.md>",
-        "e_(f).md",
+        "a.md", "dir/b%20c.md", "a.md#h", "#top", "<with space.md>", "e_(f).md",
         "https://e.example/?q=1&r=2#s",
     ]
-)
+)  # fmt: skip
 TITLES = st.sampled_from(["", "", "", ' "a title"', " 'it (too)'", " (so)"])
 LABELS = st.sampled_from(
     ["label", "two\nlines", "with `]` code", "![i](i.png)", "*x*", "a \\] b", "[inner]", ""]
@@ -519,13 +458,8 @@ SPANS = st.one_of(
     ),
     st.sampled_from(
         [
-            "`[code](c.md)`",
-            "``a ` [b](c.md)``",
-            "` lone",
-            "\\[escaped](e.md)",
-            "\\`[live](l.md)`",
-            "[half](<x",
-            "]",
+            "`[code](c.md)`", "``a ` [b](c.md)``", "` lone", "\\[escaped](e.md)",
+            "\\`[live](l.md)`", "[half](<x", "]",
         ]
     ),
     st.sampled_from(
@@ -537,7 +471,7 @@ SPANS = st.one_of(
             "<no",
         ]
     ),
-)
+)  # fmt: skip
 LINES = st.lists(SPANS, min_size=1, max_size=5).map(" ".join)
 TEXTS = st.lists(LINES.map(lambda line: "w " + line), min_size=1, max_size=3).map("\n".join)
 FENCES = st.builds(
@@ -587,15 +521,10 @@ def nest(blocks: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
     )
     markers = st.sampled_from(
         [
-            ("> ", "> "),
-            (">", ">"),
-            ("- ", "  "),
-            ("* ", "  "),
-            ("1. ", "   "),
-            ("10) ", "    "),
+            ("> ", "> "), (">", ">"), ("- ", "  "), ("* ", "  "), ("1. ", "   "), ("10) ", "    "),
             ("- ", ""),
         ]
-    )
+    )  # fmt: skip
     return st.builds(lambda marker, block: inside(*marker, block), markers, several)
 
 
@@ -615,16 +544,9 @@ def test_generated_notes_read_as_the_parser_reads_them(body: str) -> None:
 
 LIMIT = LARGE / 50_000  # seconds of CPU
 NESTED = [
-    ("[", "]"),
-    ("![", "](a)"),
-    ("[", "](a)"),
-    ("[a:: ", "]"),
-    ("(a:: ", ")"),
-    ("[", "[a](b)"),
-    ("[a]: b\n\n[", "]"),
-    ("a [\n", "a ]\n"),
-    ("[[a|", "]]"),
-]
+    ("[", "]"), ("![", "](a)"), ("[", "](a)"), ("[a:: ", "]"), ("(a:: ", ")"), ("[", "[a](b)"),
+    ("[a]: b\n\n[", "]"), ("a [\n", "a ]\n"), ("[[a|", "]]"),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("piece", ["<<<<<<< a\n", "=======\n", "> ", "```\n<<<<<<< a\n```\n"])
@@ -659,15 +581,10 @@ def test_a_text_nested_deeply_is_read_in_linear_time(opening: str, closing: str)
         + "".join(f"[{number}] " for number in range(50_000)),
     ],
     ids=[
-        "backtick runs",
-        "brackets",
-        "deep lists",
-        "wide table",
-        "long key",
-        "long heading",
+        "backtick runs", "brackets", "deep lists", "wide table", "long key", "long heading",
         "definitions",
     ],
-)
+)  # fmt: skip
 def test_a_hostile_note_is_read_in_linear_time(body: str) -> None:
     with cpu_limit(5):
         scan(body)

@@ -123,16 +123,8 @@ def test_place_and_project_are_those_of_the_earliest_event() -> None:
         "2026-11-20T16:01:00Z",
     )
     assert list(note.fields) == [
-        "id",
-        "type",
-        "title",
-        "status",
-        "project",
-        "created",
-        "updated",
-        "started",
-        "provenance",
-    ]
+        "id", "type", "title", "status", "project", "created", "updated", "started", "provenance",
+    ]  # fmt: skip
 
 
 SUMMARY = "## Goal\n\nShip it\n\n## Accomplished\n\n- all"

@@ -203,11 +203,6 @@ def test_however_two_clones_went_on_there_is_one_overview_and_no_conflict(
     assert notes.read(later).get("title") == (note.get("title") if "title" in edits else "Last")
 
 
-def test_an_overview_of_no_event_that_can_be_read_changes_nothing():
-    note = session_note([CART, TESTS])
-    assert with_overview(note, compose_overview([], ())) == note
-
-
 def test_an_alias_that_a_person_took_out_stays_out_and_a_title_alone_is_known_as_ours():
     silent = turn(0, "", title="Carts")
     note = session_note([silent])

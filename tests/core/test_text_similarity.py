@@ -11,19 +11,9 @@ from cortex.core.ranking import text_similarity
 from cortex.core.ranking.text_similarity import MAX_TOKENS, similar_pairs, similarity, token_set
 
 WORDS = [
-    "apple",
-    "bread",
-    "cedar",
-    "delta",
-    "eagle",
-    "fable",
-    "grape",
-    "house",
-    "ivory",
-    "jolly",
-    "knife",
-    "lemon",
-]
+    "apple", "bread", "cedar", "delta", "eagle", "fable", "grape", "house", "ivory", "jolly",
+    "knife", "lemon",
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -121,16 +111,11 @@ def test_copies_are_pairs_too_and_progress_is_told() -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "word " * 100_000,
-        "x" * 1_000_000,
-        "'" * 1_000_000,
-        "a.b/" * 250_000,
-        "aé" * 500_000,
-        "あ" * 300_000,
-        " ".join(f"é{n:x}" for n in range(150_000)),
+        "word " * 100_000, "x" * 1_000_000, "'" * 1_000_000, "a.b/" * 250_000, "aé" * 500_000,
+        "あ" * 300_000, " ".join(f"é{n:x}" for n in range(150_000)),
     ],
     ids=["equal words", "one word", "quotes", "path", "accents", "kana", "many words"],
-)
+)  # fmt: skip
 def test_hostile_text_of_a_megabyte_is_read_in_no_time(text) -> None:
     found = [
         pair[:2] for pair in similar_pairs([text, f"{text} another", "short text"])

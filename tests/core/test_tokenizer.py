@@ -105,16 +105,11 @@ def test_identifiers(text: str, parts: str, spellings: str) -> None:
 @pytest.mark.parametrize(
     ("text", "terms"),
     [
-        ("全文検索", "全文 文検 検索"),
-        ("字", "字"),
-        ("使用Python3编写", "使用 python 3 编写"),
-        ("한국어 검색", "한국 국어 검색"),
-        ("ｶﾞｷﾞ が か\u3099", "ガギ が が"),
-        ("東京、大阪。", "東京 大阪"),
-        ("สวัสดี", "สว วั ัส สด ดี"),
+        ("全文検索", "全文 文検 検索"), ("字", "字"), ("使用Python3编写", "使用 python 3 编写"), ("한국어 검색", "한국 국어 검색"),
+        ("ｶﾞｷﾞ が か\u3099", "ガギ が が"), ("東京、大阪。", "東京 大阪"), ("สวัสดี", "สว วั ัส สด ดี"),
         ("हिन्दी में", "हिन्दी में"),
     ],
-)
+)  # fmt: skip
 def test_other_scripts(text: str, terms: str) -> None:
     assert row(text) == terms.split()
 
@@ -122,15 +117,10 @@ def test_other_scripts(text: str, terms: str) -> None:
 @pytest.mark.parametrize(
     "spelling",
     [
-        "merge_driver",
-        "mergeDriver",
-        "merge-driver",
-        "MergeDriver",
-        "merge/driver",
-        "merge.driver",
-        "Merge Drivers",
+        "merge_driver", "mergeDriver", "merge-driver", "MergeDriver", "merge/driver",
+        "merge.driver", "Merge Drivers",
     ],
-)
+)  # fmt: skip
 def test_a_phrase_is_found_in_every_spelling(spelling: str) -> None:
     text = f"How the {spelling} of this repository works"
     assert holds(text, "merge driver")
@@ -164,13 +154,8 @@ def test_a_long_path_is_searchable_by_its_parts_but_not_by_noise_in_it() -> None
     noise = "Zm9vYmFyYmF6cXV4"[:16] + "Qk9"
     path = f"documentation/reference/configuration/{noise}/authentication-providers.md"
     assert row(path) == [
-        "documentation",
-        "reference",
-        "configuration",
-        "authentication",
-        "provider",
-        "md",
-    ]
+        "documentation", "reference", "configuration", "authentication", "provider", "md",
+    ]  # fmt: skip
     assert wholes(path) == [path.lower()[:MAX_TERM_CHARS]]
 
 
