@@ -19,7 +19,7 @@ from types import ModuleType
 
 import pytest
 from hypothesis import given, strategies as st
-from whoosh import columns, fields, formats, index, query
+from whoosh import columns, fields, index, query
 from whoosh.analysis import Analyzer, Token
 
 from cortex.core.model.problem import InvalidInputError
@@ -121,6 +121,12 @@ def paths(tmp_path: Path) -> list[str]:
     return sorted(map(str, (tmp_path / "notes").iterdir()))
 
 
+@pytest.fixture
+def documents(loading: ModuleType, paths: list[str]) -> list[dict[str, object]]:
+    """What is indexed of the three hundred notes."""
+    return [loading.load(path)[0][0] for path in paths if not path.endswith("none")]
+
+
 def plain_index(folder: Path, documents: list[dict[str, object]]) -> index.Index:
     folder.mkdir()
     made = index.create_in(folder, PLAIN)
@@ -191,20 +197,6 @@ def answers(made: index.Index) -> list[dict[str, float]]:
         ]
 
 
-def test_a_field_has_the_postings_of_a_plain_one(loading: ModuleType, paths: list[str]) -> None:
-    for path in paths[:50]:
-        text = Path(path).read_text(encoding="utf-8")
-        plain = {
-            term: (count, weight, formats.Positions().decode_positions(at))
-            for term, count, weight, at in PLAIN["title"].index(text)
-        }
-        ours = {
-            term: (count, weight, Utf8Positions().decode_positions(at))
-            for term, count, weight, at in OURS["title"].index(text)
-        }
-        assert ours == plain
-
-
 @given(st.text(st.sampled_from("ab_-./' AB1é全文検"), max_size=60))
 def test_places_are_those_of_the_tokens(text: str) -> None:
     wanted: dict[bytes, set[int]] = {}
@@ -240,10 +232,7 @@ def test_a_very_long_text_keeps_its_positions() -> None:
     assert at[b"driver"] == chr(60_001)
 
 
-def test_the_same_answers_as_plain_whoosh(
-    tmp_path: Path, loading: ModuleType, paths: list[str]
-) -> None:
-    documents = [loading.load(path)[0][0] for path in paths if not path.endswith("none")]
+def test_the_same_answers_as_plain_whoosh(tmp_path: Path, documents) -> None:
     plain, ours = (
         plain_index(tmp_path / "plain", documents),
         our_index(tmp_path / "ours", documents),
@@ -260,21 +249,11 @@ def test_the_same_answers_as_plain_whoosh(
     ids=["further segment", "default", "optimized"],
 )
 def test_an_updated_index_is_a_rebuilt_one(
-    tmp_path: Path,
-    loading: ModuleType,
-    paths: list[str],
-    codec: CompactCodec | None,
-    commit: dict[str, bool],
+    tmp_path: Path, documents, codec: CompactCodec | None, commit: dict[str, bool]
 ) -> None:
-    documents = [loading.load(path)[0][0] for path in paths[:120]]
-    changed = [
-        {**document, "body": "a merge_driver that has changed"} for document in documents[::7]
-    ]
-    rest = [
-        document
-        for document in documents
-        if document["path"] not in {each["path"] for each in changed}
-    ]
+    documents = documents[:120]
+    changed = [{**one, "body": "a merge_driver that has changed"} for one in documents[::7]]
+    rest = [one for one in documents if one not in documents[::7]]
     updated = our_index(tmp_path / "updated", documents)
     for document in changed:
         add(updated.writer(codec=codec, compound=False), [document], **commit)
@@ -284,8 +263,7 @@ def test_an_updated_index_is_a_rebuilt_one(
     assert answers(updated) == answers(rebuilt)
 
 
-def test_terms_in_a_row_are_a_phrase(tmp_path: Path, loading: ModuleType, paths: list[str]) -> None:
-    documents = [loading.load(path)[0][0] for path in paths if not path.endswith("none")]
+def test_terms_in_a_row_are_a_phrase(tmp_path: Path, documents) -> None:
     made = our_index(tmp_path / "index", documents[:200])
     for start, codec in (
         (200, CompactCodec()),
@@ -311,33 +289,10 @@ def test_terms_in_a_row_are_a_phrase(tmp_path: Path, loading: ModuleType, paths:
                 assert found.keys() == set(query.Phrase("body", list(row)).docs(leaf))
 
 
-def test_the_places_of_a_row_are_those_of_its_end(tmp_path: Path) -> None:
-    made = our_index(
-        tmp_path / "index",
-        [
-            {"path": "a", "body": "merge driver, inbox, merge merge driver"},
-            {"path": "b", "body": "driver merge"},
-        ],
-    )
-    with made.reader() as reader:
-        found = match_phrase([reader.postings("body", term) for term in ("merg", "driver")])
-    assert {number: sorted(ord(place) - 1 for place in at) for number, at in found.items()} == {
-        0: [1, 5]
-    }
-
-
-def test_text_that_is_not_prose_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(TypeError, match="Prose"):
-        build_index(
-            str(tmp_path / "index"), fields.Schema(body=fields.TEXT()), [{"body": "one two"}]
-        )
-
-
 @pytest.mark.parametrize("procs", [1, 2, 3])
 def test_a_parallel_build_answers_like_a_serial_one(
-    tmp_path: Path, loading: ModuleType, paths: list[str], procs: int
+    tmp_path: Path, loading: ModuleType, paths: list[str], documents, procs: int
 ) -> None:
-    documents = [loading.load(path)[0][0] for path in paths if not path.endswith("none")]
     noted: list[tuple[str, str]] = []
     count = build_index_parallel(
         str(tmp_path / "parallel"),
@@ -360,9 +315,8 @@ def test_a_parallel_build_answers_like_a_serial_one(
 
 
 def test_a_build_of_many_segments_answers_like_one_of_one(
-    tmp_path: Path, loading: ModuleType, paths: list[str], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, documents, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    documents = [loading.load(path)[0][0] for path in paths if not path.endswith("none")]
     whole = answers(our_index(tmp_path / "one", documents))
     monkeypatch.setattr(segment, "_MAX_POSTINGS", 1000)
     many = our_index(tmp_path / "many", documents)
@@ -487,12 +441,6 @@ def test_a_hostile_text_takes_linear_time(words: str) -> None:
 
     small, large = min(cost(40_000) for _ in range(3)), cost(800_000)
     assert large < 100 * small  # 20 times the text; 400 times the work if it were quadratic
-
-
-def test_positions_that_no_character_can_stand_for_are_left_out() -> None:
-    at = term_positions("merge " * sys.maxunicode + "driver")
-    assert len(at.pop(b"merg")) == sys.maxunicode
-    assert at == {}
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import os
 import struct
 from pathlib import Path
 
@@ -113,14 +112,6 @@ def test_a_model_gives_what_its_formula_says_whatever_stands_in_the_same_batch(t
         assert vector @ reference_vector(weights, numbers) > 0.9999
         assert vector @ model.embed([text])[0] > 0.99999
     assert np.allclose(np.linalg.norm(found, axis=1), 1, atol=1e-5)
-
-
-def test_another_model_has_another_name(tmp_path) -> None:
-    names = set()
-    for seed in (1, 2):
-        write_bert(tmp_path / "m", seed)
-        names.add(LocalModel(at(tmp_path / "m")).model)
-    assert len(names) == 2
 
 
 @pytest.mark.parametrize(
@@ -261,10 +252,3 @@ def test_gemini_is_asked_in_its_own_form(server, monkeypatch) -> None:
     assert asked["url"].endswith("/v1beta/models/gemini-embedding-001:batchEmbedContents")
     assert asked["requests"][0]["content"] == {"parts": [{"text": "a car"}]}
     assert asked["headers"]["x-goog-api-key"] == "g-1"
-
-
-def test_loading_an_embedder_leaves_what_a_person_chose_of_threads(tmp_path, monkeypatch) -> None:
-    monkeypatch.setenv("OPENBLAS_NUM_THREADS", "7")
-    write_bert(tmp_path / "m")
-    embedders.load_embedder(SemanticSettings("folder", str(tmp_path / "m")))
-    assert os.environ["OPENBLAS_NUM_THREADS"] == "7"

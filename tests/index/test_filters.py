@@ -218,35 +218,6 @@ def test_things_that_notes_name(catalogue) -> None:
     assert len(queries.entities_of(catalogue, 1)) == 2
 
 
-def test_edges_and_names_of_notes(catalogue) -> None:
-    edges = queries.edges_of_kinds(catalogue, ("refines",), NoteFilter(tiers=(0,)))
-    assert {one[0] for one in edges} == set(
-        numbers_where(catalogue, "tier = 0 AND number % 50 = 0")
-    )
-    number, kind, target = edges[0]
-    assert queries.edge_targets(catalogue, number) == {target: target}
-    assert queries.has_edge_kind(catalogue, kind)
-    assert not queries.has_edge_kind(catalogue, "x")
-    assert queries.has_name(catalogue, target)
-    assert not queries.has_name(catalogue, "x")
-    assert target in queries.name_keys_from(catalogue, target[:3], 100)
-
-
-def test_ids_that_two_notes_have(catalogue) -> None:
-    shared = queries.duplicate_ids(catalogue)
-    assert all(len(rows) > 1 and {row.id for row in rows} == {id_} for id_, rows in shared.items())
-    assert list(shared) == sorted(shared)
-    assert shared
-
-
-def test_sessions_that_were_started(catalogue) -> None:
-    ended = catalogue.count(KNOWLEDGE._replace(types=("session",))) - catalogue.count(
-        KNOWLEDGE._replace(types=("session",), statuses=("open",))
-    )
-    assert queries.count_started_sessions(catalogue) == ended
-    assert queries.count_topics(catalogue) > 0
-
-
 def test_briefing_queries_take_any_names(catalogue, monkeypatch) -> None:
     monkeypatch.setattr(queries, "_MAX_DEPENDENCY_NOTES", 10)
     own = queries.briefing_candidates(catalogue, ["a"], with_personal=True)

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TypeVar
 
 import pytest
 from hypothesis import given, strategies as st
@@ -17,15 +15,9 @@ from cortex.core.model.problem import Problem
 from cortex.index.catalogue import Catalogue
 from cortex.index.links import LinkGraph
 from cortex.index.note_summary import summarize_note
-from cortex.index.refresh import IndexSession, query_index
+from cortex.index.refresh import open_index
 from cortex.operations.care.doctor import doctor
 from cortex.vault.locate import Vault
-from cortex.vault.lock import lock
-
-T = TypeVar("T")
-watching: list[
-    Callable[[str, tuple[object, ...]], None]
-] = []  # an audit hook stays for ever: it does what stands here
 
 NOTES = """
 === records/decision/new-abcdef.md
@@ -52,20 +44,15 @@ Of [old](../records/decision/Old%20choice.md), [[new-abcdef]], [[old choice]] an
 """
 
 
-def links_of(vault: Vault, ask: Callable[[LinkGraph, Callable[[str], int]], T]) -> T:
-    def at(now: IndexSession) -> T:
-        def number(path: str) -> int:
-            row = now.catalogue.row_at(path)
-            assert row
-            return row.number
-
-        return ask(LinkGraph(now.catalogue), number)
-
-    return query_index(vault, no_progress, at)
+@contextmanager
+def links_of(vault: Vault) -> Iterator[tuple[LinkGraph, Callable[[str], int]]]:
+    """The links of a vault, and the number of the note at a path."""
+    with open_index(vault, no_progress) as index:
+        yield LinkGraph(index.catalogue), lambda path: index.catalogue.row_at(path).number
 
 
 def test_edges_are_known_from_both_ends(vault_from) -> None:
-    def ask(links: LinkGraph, number: Callable[[str], int]) -> None:
+    with links_of(vault_from(NOTES)) as (links, number):
         new, old, talk, deep = map(
             number,
             (
@@ -96,8 +83,6 @@ def test_edges_are_known_from_both_ends(vault_from) -> None:
             new: 1,
         }  # a note that is set aside counts for nothing
 
-    links_of(vault_from(NOTES), ask)
-
 
 def test_a_note_that_is_moved_or_renamed_keeps_its_relations(vault_from) -> None:
     vault = vault_from(NOTES)
@@ -105,17 +90,14 @@ def test_a_note_that_is_moved_or_renamed_keeps_its_relations(vault_from) -> None
     Path(vault.root, "records/decision/Old choice.md").rename(
         Path(vault.root, "elsewhere/Another name.md")
     )
-
-    def ask(links: LinkGraph, number: Callable[[str], int]) -> None:
+    with links_of(vault) as (links, number):
         assert links.outgoing(number("records/decision/new-abcdef.md"))[0][2] == number(
             "elsewhere/Another name.md"
         )
 
-    links_of(vault, ask)
-
 
 def test_an_edge_is_said_once_in_the_direction_of_its_kind(vault_from) -> None:
-    def ask(links: LinkGraph, number: Callable[[str], int]) -> None:
+    with links_of(vault_from(NOTES)) as (links, number):
         new, old = (
             number("records/decision/new-abcdef.md"),
             number("records/decision/Old choice.md"),
@@ -128,8 +110,6 @@ def test_an_edge_is_said_once_in_the_direction_of_its_kind(vault_from) -> None:
             "inspired_by",
             "links",
         }
-
-    links_of(vault_from(NOTES), ask)
 
 
 def test_what_one_is_the_source_of_is_derived_from_it_and_that_is_one_edge(vault_from) -> None:
@@ -147,8 +127,7 @@ relations: [{kind: derived_from, to: "[[minutes-abcdef]]"}]
 ---
 """
     )
-
-    def ask(links: LinkGraph, number: Callable[[str], int]) -> None:
+    with links_of(vault) as (links, number):
         said = [(number("b.md"), "derived_from", number("a.md"))]
         assert (
             links.edges_touching([number("a.md"), number("b.md")])
@@ -158,8 +137,6 @@ relations: [{kind: derived_from, to: "[[minutes-abcdef]]"}]
         assert [kind for kind, *_ in links.outgoing(number("a.md"))] == [
             "source_of"
         ]  # as the note has it
-
-    links_of(vault, ask)
 
 
 NAMES = ["a", "b", "x/a", "x/b", "y/a", "y/x/a", "id-1", "id-2"]
@@ -227,29 +204,6 @@ def problems(vault: Vault, caller) -> list[Problem]:
     ]
 
 
-def test_git_is_not_asked_while_others_wait_for_the_index(vault_from, caller, git) -> None:
-    vault = vault_from(DANGLING)
-    git(vault.root, "init", "-q")
-    git(vault.root, "add", "-A")
-    git(vault.root, "commit", "-qm", "x")
-    asked = []
-
-    def at_the_index(name: str, arguments: tuple[object, ...]) -> None:
-        if name == "subprocess.Popen" and "--diff-filter=D" in arguments[1]:
-            with lock(f"{vault.cache_folder()}/index.lock", "search index", wait=0.1):
-                asked.append("free")
-
-    watching[:] = [at_the_index]
-    sys.addaudithook(
-        lambda name, arguments: [watch(name, arguments) for watch in watching] and None
-    )
-    try:
-        assert problems(vault, caller)
-    finally:
-        watching.clear()
-    assert asked == ["free"]
-
-
 DANGLING = """
 === records/decision/use-it-abcdef.md
 ---
@@ -293,12 +247,6 @@ def test_doctor_explains_what_leads_nowhere_but_leaves_people_their_unwritten_no
     assert found[2].hint == "take it out of records/decision/use-it-abcdef.md"
 
 
-def test_a_note_that_search_leaves_out_is_there_all_the_same(vault_from, caller) -> None:
-    vault = vault_from(DANGLING + "=== hidden/gone.md\ntext\n")
-    Path(vault.root, "cortex.toml").write_text('format = 1\n[index]\nexclude = ["hidden/*"]\n')
-    assert not any("[[gone]]" in one.message for one in problems(vault, caller))
-
-
 def test_of_a_record_that_git_knows_is_said_when_it_went_and_which_event_is_left(
     vault, caller, cortex, git
 ) -> None:
@@ -319,15 +267,7 @@ def test_of_a_record_that_git_knows_is_said_when_it_went_and_which_event_is_left
     assert f"only its event {event} is left" in found.message
     assert f"cortex restore {record.stem}" in found.hint
     assert f"cortex show {event}" in found.hint
-    assert (
-        subprocess.run(
-            ["git", "status", "--porcelain", "records"],
-            cwd=vault.root,
-            capture_output=True,
-            check=True,
-        ).stdout
-        == b""
-    )
+    assert git(vault.root, "status", "--porcelain", "records") == ""
 
 
 def test_a_vault_full_of_dangling_links_is_told_in_a_hundred_lines(vault_from, caller) -> None:

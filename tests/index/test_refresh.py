@@ -24,19 +24,9 @@ from cortex.vault.lock import lock
 from tests.conftest import SOAK
 
 WORDS = [
-    "zebra",
-    "giraffe",
-    "merge_driver",
-    "merge driver",
-    "the",
-    "index",
-    "café",
-    "zebra zebra",
-    "# Head",
-    "#tag",
-    "[[link]]",
-    "日本語",
-]
+    "zebra", "giraffe", "merge_driver", "merge driver", "the", "index", "café", "zebra zebra",
+    "# Head", "#tag", "[[link]]", "日本語",
+]  # fmt: skip
 STATUS = [
     "",
     "---\nstatus: superseded\n---\n",
@@ -59,15 +49,8 @@ edits = st.lists(
     max_size=4,
 )
 QUERIES = [
-    "zebra",
-    "zebra index",
-    '"merge driver"',
-    "mergeDriver",
-    "gir*",
-    "zebra -index",
-    "日本",
-    "cafe",
-]
+    "zebra", "zebra index", '"merge driver"', "mergeDriver", "gir*", "zebra -index", "日本", "cafe",
+]  # fmt: skip
 
 
 def apply(root: Path, edit: tuple[str, ...]) -> None:

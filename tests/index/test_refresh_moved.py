@@ -34,26 +34,13 @@ TEXTS = [
     "",
 ]
 PATHS = [
-    "a.md",
-    "b.md",
-    "2026-11-19 b.md",
-    "sub/a.md",
-    "records/note/a.md",
-    "inbox/pending/a.md",
-    "events/2026/11/a.md",
-    "briefings/a.md",
-]
+    "a.md", "b.md", "2026-11-19 b.md", "sub/a.md", "records/note/a.md", "inbox/pending/a.md",
+    "events/2026/11/a.md", "briefings/a.md",
+]  # fmt: skip
 QUERIES = [
-    "zebra",
-    "giraffe",
-    "zebra giraffe",
-    '"merge driver"',
-    "gir*",
-    "zebra -index",
-    "a",
-    "stripes",
+    "zebra", "giraffe", "zebra giraffe", '"merge driver"', "gir*", "zebra -index", "a", "stripes",
     "which giraffe has the stripes of a zebra in part",
-]
+]  # fmt: skip
 
 texts, paths = st.sampled_from(TEXTS), st.sampled_from(PATHS)
 edits = st.one_of(

@@ -21,7 +21,6 @@ from cortex.index.filters import NoteFilter
 from cortex.index.refresh import open_index, query_index
 from cortex.index.vectors import embedding, semantic, vector_file
 from cortex.index.vectors.embedders import load_embedder
-from cortex.index.vectors.passage_text import NO_KEY, text_key
 from cortex.index.vectors.vector_file import HEADER_BYTES, VectorFile, newest_vector_file
 from cortex.operations.care import embed as verb
 from cortex.operations.care.embed import embed
@@ -416,8 +415,3 @@ def test_what_is_said_of_a_run(vault_from, server) -> None:
     assert "4 passages embedded" in run_cortex("status", cwd=vault.root).stdout
     Path(vault.root, "more.md").write_text("a boat")
     assert "4 of 5 passages embedded: cortex embed goes on" in run_cortex("status", cwd=vault.root).stdout  # fmt: skip
-
-
-def test_a_text_that_says_nothing_has_no_key() -> None:
-    assert text_key(" \n") == NO_KEY
-    assert text_key("\ud800") != NO_KEY
