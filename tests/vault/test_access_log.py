@@ -119,15 +119,6 @@ def test_garbage_in_the_counts_spoils_no_other_line(
     assert access_log.read_counts(vault)["good"] == AccessCount(1, THEN)
 
 
-@pytest.mark.parametrize("data", [b"", b"\0" * 999, b"a\tb\nc\td\n1\nx\ty", b"s\na\n1\nNaN"])
-def test_garbage_in_the_summary_of_an_earlier_version_counts_nothing(
-    vault: Vault, caller: Caller, log: Path, data: bytes
-) -> None:
-    log.with_name("access.sum").write_bytes(data)
-    access_log.append(vault, caller, "show", ["good"])
-    assert access_log.read_counts(vault) == {"good": AccessCount(1, THEN)}
-
-
 def test_the_files_of_an_earlier_version_are_taken_in_once(
     vault: Vault, caller: Caller, log: Path
 ) -> None:
@@ -208,21 +199,6 @@ def test_a_compaction_that_ends_half_way_loses_nothing_and_counts_nothing_twice(
     for number in range(102, 140):
         access_log.append(vault, caller, "show", ["a"])
         assert access_log.read_counts(vault)["a"].count == number
-
-
-def test_who_marks_waits_for_a_compaction_and_then_takes_the_new_log(
-    vault: Vault, caller: Caller, log: Path
-) -> None:
-    access_log.append(vault, caller, "show", ["a"])
-    with log.open() as held:
-        fcntl.flock(held, fcntl.LOCK_EX)  # as a compaction does
-        other = Thread(target=access_log.append, args=(vault, caller, "show", ["a"]))
-        other.start()
-        time.sleep(0.2)
-        assert other.is_alive()
-        access_log.store.replace(str(log), f"=\t5\ta\t5\t{THEN}\t".encode())
-    other.join()
-    assert access_log.read_counts(vault)["a"].count == 6
 
 
 def test_a_compaction_waits_for_who_is_writing(

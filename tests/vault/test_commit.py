@@ -191,14 +191,9 @@ def test_links_ignored_and_vanished_paths_are_named(repository, git) -> None:
     wanted = [
         UncommittedChange(path, "")
         for path in (
-            hidden,
-            "records/link.md",
-            "sessions/passwd",
-            "records/never.md",
-            "../x.md",
-            good,
+            hidden, "records/link.md", "sessions/passwd", "records/never.md", "../x.md", good,
         )
-    ]
+    ]  # fmt: skip
     done = commit.commit_changes(root, wanted)
     assert done.paths == (good,)
     assert {problem.where for problem in done.problems} == {change.path for change in wanted} - {

@@ -94,16 +94,9 @@ def test_outside_a_repository_there_is_nothing_to_register(vault):
 
 
 ODD = [
-    "plain",
-    "with blank",
-    "it's",
-    'say "x"',
-    "50% off %O",
-    "$HOME `id` \\n",
-    "ünïc",
-    "a;b #c",
+    "plain", "with blank", "it's", 'say "x"', "50% off %O", "$HOME `id` \\n", "ünïc", "a;b #c",
     "two\nlines",
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("folder", ODD)
@@ -146,26 +139,6 @@ def diverged(
     )
 
 
-def test_what_is_registered_merges_what_git_alone_does_not(clone, git):
-    tagged = "---\nid: one\ntype: decision\ntitle: One\ntags: [{}]\n---\ntext\n"
-
-    def both(base: str) -> int:
-        """Both sides of a branch add a tag; answers how their merge ended."""
-        for branch, tags in ((base, "a"), ("side", "a, theirs"), (base, "a, ours")):
-            git(clone, "checkout", "-q", *(("-B", branch) if tags != "a, ours" else (branch,)))
-            (clone / PATH).write_text(tagged.format(tags))
-            git(clone, "commit", "-qam", tags)
-        return subprocess.run(
-            ["git", "merge", "-q", "side"], cwd=clone, capture_output=True, timeout=60, check=False
-        ).returncode
-
-    assert both("without") == 1
-    git(clone, "merge", "--abort")
-    drivers.register(str(clone))
-    assert both("with") == 0
-    assert "tags: [a, ours, theirs]" in (clone / PATH).read_text()
-
-
 def test_a_program_that_is_gone_drops_no_side_of_a_record_and_blocks_no_briefing(
     clone, git, tmp_path, monkeypatch
 ):
@@ -179,32 +152,6 @@ def test_a_program_that_is_gone_drops_no_side_of_a_record_and_blocks_no_briefing
     text = (clone / PATH).read_text()
     assert "<<<<<<< ours\nours\n" in text
     assert ">>>>>>> theirs" in text
-
-
-def test_a_linked_worktree_and_its_origin_share_one_registration(clone, git, tmp_path):
-    other = tmp_path / "other tree"
-    git(clone, "worktree", "add", "-q", str(other), "-b", "other")
-    assert drivers.register(str(other))
-    assert not drivers.config_problems(str(clone))
-    assert not drivers.register(str(clone))
-    assert str(other) not in (clone / ".git/config").read_text()
-    assert drivers.problems(str(other)) == drivers.problems(str(clone)) == []
-    (other / ".gitattributes").write_text("* merge=binary\n")
-    assert not drivers.register(str(other))
-    assert effective(git, other, *PROBES)[:4] == OURS[:4]
-
-
-def test_a_vault_in_a_submodule_is_registered_where_the_submodule_keeps_its_configuration(
-    clone, git, tmp_path
-):
-    outer = tmp_path / "outer"
-    git(tmp_path, "init", "-q", "outer")
-    git(outer, "-c", "protocol.file.allow=always", "submodule", "add", "-q", str(clone), "notes")
-    assert drivers.register(str(outer / "notes"))
-    assert "cortex-record" in (outer / ".git/modules/notes/config").read_text()
-    assert "cortex-record" not in (outer / ".git/config").read_text()
-    assert not drivers.config_problems(str(outer / "notes"))
-    assert drivers.problems(str(outer / "notes")) == []
 
 
 def test_no_path_inside_a_worktree_is_stored(clone, git, tmp_path, monkeypatch):
@@ -425,17 +372,6 @@ def test_the_lines_of_an_earlier_version_are_renewed_once_and_those_of_a_person_
     assert (clone / ".gitattributes").read_text() == CURRENT
     assert not attributes.renew_lines(str(clone))
     assert drivers.problems(str(clone)) == []
-
-
-def test_lines_below_a_block_whose_end_a_person_took_away_stay_theirs(clone):
-    own = clone / ".git/info/attributes"
-    (clone / ".gitattributes").write_text("* merge=binary\n")
-    assert drivers.register(str(clone))
-    mine = "*.bin binary\nrecords/** -merge\n"
-    own.write_text(own.read_text().replace("# cortex: end\n", mine))
-    assert drivers.register(str(clone))
-    assert drivers.unregister(str(clone))
-    assert mine in own.read_text()
 
 
 def test_a_link_in_the_place_of_info_attributes_is_not_written_through(clone, tmp_path):

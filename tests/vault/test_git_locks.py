@@ -101,18 +101,6 @@ def test_a_lock_is_older_than_the_boot_only_beyond_the_margin(after, repository)
     assert path.exists()
 
 
-def test_a_lock_from_the_future_is_named_and_stays(repository) -> None:
-    """The clock was set back, or a machine without a clock has not been told the time yet."""
-    path = lock_at(repository, "index.lock")
-    at = Clock(WRITTEN - 5_000, WRITTEN - 6_000)
-    (problem,) = git_locks.problems(str(repository), at)
-    assert (problem.message.partition(" and ")[0], problem.hint) == (
-        "is dated in the future",
-        f"rm {path}",
-    )
-    assert fix.repair(str(repository), at) == []
-
-
 @pytest.mark.parametrize("name", ["cortex.lock", "cortex-drivers.lock"])
 def test_our_own_locks_are_the_kernels_and_stay(name, repository) -> None:
     path = lock_at(repository, name)
