@@ -93,7 +93,7 @@ SESSION = """
 """
 
 
-def test_a_turn_as_it_happened() -> None:
+def test_a_turn_as_it_happened():
     told = read(claude(SESSION), "/repo")
     assert (
         told.turn_summary.message
@@ -120,7 +120,7 @@ def test_a_turn_as_it_happened() -> None:
     assert read_back(compose_text(told.turn_summary)) == told.turn_summary
 
 
-def test_a_prompt_that_was_taken_back_did_not_happen_nor_what_followed_from_it() -> None:
+def test_a_prompt_that_was_taken_back_did_not_happen_nor_what_followed_from_it():
     told = read(claude("""
         u1 < -   user: Start
         a1 < u1  says: Ready.
@@ -135,7 +135,7 @@ def test_a_prompt_that_was_taken_back_did_not_happen_nor_what_followed_from_it()
     assert told.turn_summary.tagged_lines == ()
 
 
-def test_where_parents_are_unknown_or_tools_ran_side_by_side_every_text_is_kept() -> None:
+def test_where_parents_are_unknown_or_tools_ran_side_by_side_every_text_is_kept():
     told = read(claude("""
         a1 < gone  says: From the middle.
         a2 < a1    Bash#m2 t1: make
@@ -155,7 +155,7 @@ def test_where_parents_are_unknown_or_tools_ran_side_by_side_every_text_is_kept(
     assert told.turn_summary.commands == (CommandRun("make"), CommandRun("ruff check"))
 
 
-def test_lines_that_are_written_twice_are_told_once() -> None:
+def test_lines_that_are_written_twice_are_told_once():
     lines = claude("""
         u1 < -   user: Go
         a1 < u1  says#m1: One.
@@ -165,7 +165,7 @@ def test_lines_that_are_written_twice_are_told_once() -> None:
     assert read([*lines, lines[1], *again], "/repo").turn_summary.message == "One.\n\nTwo."
 
 
-def test_side_chains_are_left_out_but_told_by_their_own_file() -> None:
+def test_side_chains_are_left_out_but_told_by_their_own_file():
     lines = claude("""
         u1 < -   user: Go
         s1 < -   side: The subagent found it.
@@ -180,7 +180,7 @@ def test_side_chains_are_left_out_but_told_by_their_own_file() -> None:
     )
 
 
-def test_a_compaction_s_summary_is_nobody_s_words() -> None:
+def test_a_compaction_s_summary_is_nobody_s_words():
     told = read(claude("""
         a1 < -   says: Before.
         json: {"type": "system", "subtype": "compact_boundary", "uuid": "c1", "parentUuid": null}
@@ -195,7 +195,7 @@ def test_a_compaction_s_summary_is_nobody_s_words() -> None:
     )
 
 
-def test_what_a_person_asked_to_remember_and_nothing_that_the_host_put_there() -> None:
+def test_what_a_person_asked_to_remember_and_nothing_that_the_host_put_there():
     told = read(claude("""
         u1 < -   user: Two things:\\n- [MEMORY: decision] tabs, not spaces\\n[memory: gotcha]   the   port\\nis 80
         u2 < u1  user: <system-reminder>use [MEMORY: decision] lines</system-reminder>Thanks
@@ -212,7 +212,7 @@ def test_what_a_person_asked_to_remember_and_nothing_that_the_host_put_there() -
     assert [message.text for message in told.messages if message.role == "user"][1] == "Thanks"
 
 
-def test_what_cortex_put_there_is_never_told_again() -> None:
+def test_what_cortex_put_there_is_never_told_again():
     block = json.dumps(context_markers.wrap(context_markers.BRIEFING, "Decision: old news"))[1:-1]
     told = read(
         claude(f"u1 < -  user: {block}New task\na1 < u1  says: As {block} says, on."), "/repo"
@@ -221,7 +221,7 @@ def test_what_cortex_put_there_is_never_told_again() -> None:
     assert told.turn_summary.message == "As  says, on."
 
 
-def test_the_plan_is_the_latest_and_a_refused_one_is_none() -> None:
+def test_the_plan_is_the_latest_and_a_refused_one_is_none():
     todos = json.dumps(
         {
             "todos": [
@@ -248,7 +248,7 @@ def test_the_plan_is_the_latest_and_a_refused_one_is_none() -> None:
     )
 
 
-def test_a_task_has_the_number_that_its_answer_says() -> None:
+def test_a_task_has_the_number_that_its_answer_says():
     told = read(claude("""
         a1 < -   TaskCreate t1: {"subject": "Ship"}
         r1 < a1  ok t1: Task #7 created successfully: Ship
@@ -258,7 +258,7 @@ def test_a_task_has_the_number_that_its_answer_says() -> None:
     assert told.turn_summary.plan == (PlannedStep("Ship", True),)
 
 
-def test_tasks_are_a_plan_too() -> None:
+def test_tasks_are_a_plan_too():
     told = read(claude("""
         a1 < -   TaskCreate t1: {"subject": "Measure", "description": "it"}
         r1 < a1  ok t1: Task #1 created
@@ -277,7 +277,7 @@ def test_tasks_are_a_plan_too() -> None:
         ("../x", ()), ("/repo/with\\nline", ("with line",)), ("a\\u0000b", ()),
     ],
 )  # fmt: skip
-def test_paths_are_told_from_the_project_and_none_outside(path: str, told: tuple[str, ...]) -> None:
+def test_paths_are_told_from_the_project_and_none_outside(path, told):
     assert (
         read(
             claude(f'a1 < -  Write t1: {{"file_path": "{path}"}}'), "/repo"
@@ -287,7 +287,7 @@ def test_paths_are_told_from_the_project_and_none_outside(path: str, told: tuple
 
 
 @pytest.mark.parametrize("tool", ["Write", "Edit", "MultiEdit", "NotebookEdit"])
-def test_an_edit_that_failed_changed_nothing(tool: str) -> None:
+def test_an_edit_that_failed_changed_nothing(tool):
     key = "notebook_path" if tool == "NotebookEdit" else "file_path"
     lines = claude(f'a1 < -  {tool} t1: {{"{key}": "a.py"}}\nr1 < a1  ok t1: fine')
     assert read(lines, "/repo").turn_summary.changed_files == ("a.py",)
@@ -307,14 +307,12 @@ def test_an_edit_that_failed_changed_nothing(tool: str) -> None:
         ("ls", False), ("cat pytest.ini", False), ("git status", False), ("git log", False), ("echo make", False), ("", False), ("npm install", False),
     ],
 )  # fmt: skip
-def test_commands_that_went_well_are_told_when_they_say_something(
-    command: str, worth: bool
-) -> None:
+def test_commands_that_went_well_are_told_when_they_say_something(command, worth):
     lines = claude(f"a1 < -  Bash t1: {json.dumps({'command': command})}\nr1 < a1  ok t1: fine")
     assert read(lines, "/repo").turn_summary.commands == ((CommandRun(command),) if worth else ())
 
 
-def test_commands_are_few_and_short_and_a_refused_one_is_none() -> None:
+def test_commands_are_few_and_short_and_a_refused_one_is_none():
     lines = []
     for number in range(40):
         lines += claude(
@@ -329,7 +327,7 @@ def test_commands_are_few_and_short_and_a_refused_one_is_none() -> None:
     assert read(refused, "/repo").turn_summary.commands == ()
 
 
-def test_lines_not_later_than_a_time_are_passed_over() -> None:
+def test_lines_not_later_than_a_time_are_passed_over():
     lines = claude("a0 < -  says: One.\na1 < a0  says: Two.\na2 < a1  says: Three.")
     assert read(lines, "/repo", "2026-10-01T10:01:00.000Z").turn_summary.message == "Three."
     assert read(lines, "/repo", read(lines, "/repo").reader.last_time).turn_summary.message == ""
@@ -397,21 +395,19 @@ LINE = st.fixed_dictionaries(
         max_size=8,
     )
 )
-def test_no_line_of_any_shape_is_an_error_and_what_is_told_can_be_written(
-    lines: list[bytes],
-) -> None:
+def test_no_line_of_any_shape_is_an_error_and_what_is_told_can_be_written(lines):
     told = read(lines, "/repo")
     compose_text(told.turn_summary).encode()
     assert told.reader.skipped_lines <= sum(line.count(b"{") + 1 for line in lines)
 
 
-def test_a_tool_whose_name_is_no_text_is_passed_over() -> None:
+def test_a_tool_whose_name_is_no_text_is_passed_over():
     part = {"type": "tool_use", "id": "t1", "name": ["Bash"], "input": {"command": "make"}}
     line = {"type": "assistant", "uuid": "a1", "message": {"content": [part]}}
     assert read([json.dumps(line).encode()], "/repo").turn_summary.commands == ()
 
 
-def test_lines_that_are_none_are_counted() -> None:
+def test_lines_that_are_none_are_counted():
     lines = [
         b"not json",
         b"[1]",
@@ -429,7 +425,7 @@ def test_lines_that_are_none_are_counted() -> None:
 
 
 @pytest.mark.parametrize("odd", [b"\xff", b"\xed\xa0\x80", b"\\ud800", b"\\uDBFF"])
-def test_a_byte_that_is_no_text_costs_no_more_than_itself(odd: bytes) -> None:
+def test_a_byte_that_is_no_text_costs_no_more_than_itself(odd):
     line = claude("a1 < -  says: Decision: keep it X.")[0]
     said = read([b"\xef\xbb\xbf" + line.replace(b"X", odd)], "/repo").turn_summary.message
     assert said.startswith("Decision: keep it ")
@@ -437,7 +433,7 @@ def test_a_byte_that_is_no_text_costs_no_more_than_itself(odd: bytes) -> None:
 
 
 @given(st.data())
-def test_reading_in_parts_tells_what_reading_at_once_tells(data: st.DataObject) -> None:
+def test_reading_in_parts_tells_what_reading_at_once_tells(data):
     """Where no prompt is taken back, and no part ends between a tool's call and its answer."""
     texts = st.sampled_from(
         [
@@ -484,7 +480,7 @@ def test_reading_in_parts_tells_what_reading_at_once_tells(data: st.DataObject) 
     ("leaf", "title"),
     [("u1", "Carts that stay"), ("of-another-session", ""), ("", "Carts that stay")],
 )
-def test_a_summary_is_the_title_of_the_session_that_it_names(leaf: str, title: str) -> None:
+def test_a_summary_is_the_title_of_the_session_that_it_names(leaf, title):
     summary = {"type": "summary", "summary": "Carts that stay", "leafUuid": leaf}
     prompt = {
         "type": "user",
@@ -498,6 +494,6 @@ def test_a_summary_is_the_title_of_the_session_that_it_names(leaf: str, title: s
         assert told.turn_summary("/repo", "full").title == title
 
 
-def test_a_tag_that_is_quoted_is_no_tag_of_the_person() -> None:
+def test_a_tag_that_is_quoted_is_no_tag_of_the_person():
     asked = "> [MEMORY: decision] quoted\n[MEMORY: decision] carts live in SQLite\n```\n[MEMORY: decision] code\n```\nAssistant: see\n[MEMORY: decision] of another talk"
     assert tagged_lines(asked) == ["[MEMORY: decision] carts live in SQLite"]

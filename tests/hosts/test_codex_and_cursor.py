@@ -57,7 +57,7 @@ def call(name: str, given: Any, id_: str, output: Any) -> list[tuple[str, dict[s
 META = ("session_meta", {"id": "s1", "cwd": "/repo", "git": {"branch": "dev"}})
 
 
-def test_a_rollout_tells_each_thing_once_though_it_says_it_twice() -> None:
+def test_a_rollout_tells_each_thing_once_though_it_says_it_twice():
     told = told_by(CodexReader(),
         rollout(
             META, ("turn_context", {"cwd": "/repo"}), said("<environment_context>[MEMORY: decision] no</environment_context>", "user"),
@@ -80,7 +80,7 @@ def test_a_rollout_tells_each_thing_once_though_it_says_it_twice() -> None:
     )
 
 
-def test_what_was_done() -> None:
+def test_what_was_done():
     plan = {
         "plan": [
             {"step": "Measure", "status": "completed"},
@@ -162,11 +162,11 @@ def test_what_was_done() -> None:
         ({"content": "x", "success": False}, ("x", "1")), ("{not json", ("{not json", "")), ('{"output": "{\\"output\\": 1}"}', ('{"output": 1}', "")),
     ],
 )  # fmt: skip
-def test_an_answer_and_its_exit_code(output: object, told: tuple[str, str]) -> None:
+def test_an_answer_and_its_exit_code(output, told):
     assert tool_output(output) == told
 
 
-def test_turns_that_were_taken_back_did_not_happen() -> None:
+def test_turns_that_were_taken_back_did_not_happen():
     back = ("event_msg", {"type": "thread_rolled_back", "num_turns": 2})
     lines = rollout(
         event("1", "user_message"), event("One."), said("2", "user"), event("2", "user_message"), said("Two."), event("3", "user_message"), event("Three."),
@@ -182,7 +182,7 @@ def test_turns_that_were_taken_back_did_not_happen() -> None:
     )
 
 
-def test_a_subagent_s_rollout_and_a_fork_know_what_they_are() -> None:
+def test_a_subagent_s_rollout_and_a_fork_know_what_they_are():
     aside = new_reader("codex")
     aside.feed(
         rollout(("session_meta", {"id": "s2", "source": {"subagent": {"thread_spawn": {}}}}), META)
@@ -195,7 +195,7 @@ def copilot_line(number: int, type_: str, **data: Any) -> bytes:
     return json.dumps({"type": type_, "data": data, **about}).encode()
 
 
-def test_copilot_s_events() -> None:
+def test_copilot_s_events():
     make = {
         "toolCallId": "1",
         "toolName": "bash",
@@ -282,19 +282,13 @@ def test_copilot_s_events() -> None:
         told.reader.branch,
         told.reader.first_time,
         told.reader.skipped_lines,
-    ) == (
-        "s1",
-        "/repo",
-        "dev",
-        "2026-10-01T10:00:00.500Z",
-        1,
-    )
+    ) == ("s1", "/repo", "dev", "2026-10-01T10:00:00.500Z", 1)
     assert [
         piece.sidechain for piece in new_reader("copilot").feed(lines) if "subagent" in piece.text
     ] == ["9"]
 
 
-def test_cursor_s_transcripts_have_no_times() -> None:
+def test_cursor_s_transcripts_have_no_times():
     lines = [
         {
             "role": "user",
@@ -343,12 +337,7 @@ def test_cursor_s_transcripts_have_no_times() -> None:
         told.turn_summary.tagged_lines,
         told.turn_summary.changed_files,
         told.reader.skipped_lines,
-    ) == (
-        "Done.",
-        ("[MEMORY: gotcha] port",),
-        ("a.py",),
-        1,
-    )
+    ) == ("Done.", ("[MEMORY: gotcha] port",), ("a.py",), 1)
     assert [message.text for message in told.messages] == ["Go\n[MEMORY: gotcha] port", "Done."]
 
 
@@ -403,7 +392,7 @@ LINE = st.dictionaries(
         st.binary(max_size=40) | LINE.map(lambda line: json.dumps(line).encode()), max_size=6
     )
 )
-def test_no_bytes_are_an_error_to_any_reader(host: str, lines: list[bytes]) -> None:
+def test_no_bytes_are_an_error_to_any_reader(host, lines):
     compose_text(told_by(new_reader(host), lines, "/repo").turn_summary).encode()
 
 
@@ -416,11 +405,11 @@ def test_no_bytes_are_an_error_to_any_reader(host: str, lines: list[bytes]) -> N
         ("2026-06-15T10:00:01.Z", ""), ("0001-01-01T00:00:00+14:00", ""), ("", ""),
     ],
 )  # fmt: skip
-def test_times_in_one_form(value: object, told: str) -> None:
+def test_times_in_one_form(value, told):
     assert normalize_timestamp(value) == told
 
 
-def test_codex_s_questions_are_answered_editors_say_what_is_open_and_a_thread_has_a_name() -> None:
+def test_codex_s_questions_are_answered_editors_say_what_is_open_and_a_thread_has_a_name():
     asked = {"questions": [{"id": "store", "question": "Which store?"}, {"id": "n", "question": "How many?"}]}  # fmt: skip
     open_files = "# Context from my IDE setup:\n\n## Open tabs:\n- cart.py: src/cart.py\n\n## My request for Codex:\nKeep the cart"
     lines = rollout(

@@ -28,7 +28,7 @@ NOW = "2026-11-22T12:00:00Z"
 
 
 @pytest.mark.parametrize("name", VERBS)
-def test_every_verb_says_what_it_does_what_its_parameters_mean_and_shows_an_example(name) -> None:
+def test_every_verb_says_what_it_does_what_its_parameters_mean_and_shows_an_example(name):
     declared = declaration_of(load_verb(name))
     assert declared.summary.endswith(".")
     assert declared.examples
@@ -40,7 +40,7 @@ def test_every_verb_says_what_it_does_what_its_parameters_mean_and_shows_an_exam
             assert {"outcome", "path", "id", "undo", "problems"} <= set(one._fields)
 
 
-def test_the_overview_names_every_verb_once() -> None:
+def test_the_overview_names_every_verb_once():
     named = [name for names in overview.VERB_GROUPS.values() for name in names]
     assert sorted(named) == sorted(VERBS)
     daily = [name for names in overview.DAILY_VERBS.values() for name in names]
@@ -50,7 +50,7 @@ def test_the_overview_names_every_verb_once() -> None:
 
 @pytest.mark.parametrize("columns", [40, 63, 64, 80, 200])
 @pytest.mark.parametrize("words", [["--help"], ["--help", "--all"], ["brief", "--help"]])
-def test_help_fits_the_terminal(cortex, monkeypatch, words, columns) -> None:
+def test_help_fits_the_terminal(cortex, monkeypatch, words, columns):
     monkeypatch.setenv("COLUMNS", str(columns))
     lines = cortex(*words).stdout.partition("\nexample")[0].splitlines()
     assert max(map(len, lines)) <= min(columns, 100), max(lines, key=len)
@@ -60,7 +60,7 @@ def test_help_fits_the_terminal(cortex, monkeypatch, words, columns) -> None:
 
 
 @pytest.mark.parametrize("name", VERBS)
-def test_a_summary_stands_in_one_line_of_the_overview(name) -> None:
+def test_a_summary_stands_in_one_line_of_the_overview(name):
     assert len(declaration_of(load_verb(name)).summary) <= overview.SUMMARY_CHARS
 
 
@@ -90,7 +90,7 @@ def test_a_summary_stands_in_one_line_of_the_overview(name) -> None:
         ),
     ],
 )
-def test_reads_a_line(declared, words, values) -> None:
+def test_reads_a_line(declared, words, values):
     given = {"json": False, "vault": ""} | (arguments.parse(declared, words) or {})
     chosen = {key: given.pop(key) for key in ("json", "vault")}
     given = chosen | convert(declared, given, NOW)
@@ -111,13 +111,13 @@ def test_reads_a_line(declared, words, values) -> None:
         (NEW, ["decision", "a", "-x"], "cortex new has no option -x"),
     ],
 )
-def test_a_mistake_names_the_option(declared, words, message) -> None:
+def test_a_mistake_names_the_option(declared, words, message):
     with pytest.raises(InvalidInputError, match=re.escape(message)) as raised:
         convert(declared, arguments.parse(declared, words), NOW)
     assert raised.value.hint
 
 
-def test_a_mistyped_option_is_suggested_and_nothing_is_saved(vault_from, cortex) -> None:
+def test_a_mistyped_option_is_suggested_and_nothing_is_saved(vault_from, cortex):
     vault = vault_from("=== a.md\nzebra\n")
     done = cortex("save", "Use SQLite", "-typ", "decision", cwd=vault.root)
     assert (done.returncode, "did you mean --type?" in done.stderr) == (2, True)
@@ -126,14 +126,14 @@ def test_a_mistyped_option_is_suggested_and_nothing_is_saved(vault_from, cortex)
     assert json.loads(done.stdout)["error"]["message"] == "cortex search has no option --nmber"
 
 
-def test_help_of_a_verb_ends_with_zero_and_an_example(cortex) -> None:
+def test_help_of_a_verb_ends_with_zero_and_an_example(cortex):
     for name in VERBS:
         done = cortex(name, "--help")
         assert done.returncode == 0
         assert "example" in done.stdout
 
 
-def test_the_overview_names_every_verb(cortex) -> None:
+def test_the_overview_names_every_verb(cortex):
     done = cortex("--help")
     assert done.returncode == 0
     assert cortex().stdout == cortex("help").stdout == cortex("-h").stdout == done.stdout
@@ -145,7 +145,7 @@ def test_the_overview_names_every_verb(cortex) -> None:
 
 
 @pytest.mark.parametrize("words", ["--version", "-V", "version"])
-def test_the_version_is_told(cortex, words) -> None:
+def test_the_version_is_told(cortex, words):
     version = re.fullmatch(r"cortex (\d+\.\d+\.\d+)\n", cortex(words).stdout)
     assert version
     assert json.loads(cortex(words, "--json").stdout) == {"version": version[1]}
@@ -168,7 +168,7 @@ def test_the_version_is_told(cortex, words) -> None:
     ],
     ids=lambda words: " ".join(words) if isinstance(words, list) else "",
 )
-def test_a_line_that_is_refused_says_why_and_what_next(cortex, vault, words, message) -> None:
+def test_a_line_that_is_refused_says_why_and_what_next(cortex, vault, words, message):
     done = cortex(*words, cwd=vault.root)
     assert (done.returncode, done.stderr.startswith(f"cortex: {message}")) == (2, True), done.stderr
     assert done.stderr.count("\n") == 2
@@ -177,7 +177,7 @@ def test_a_line_that_is_refused_says_why_and_what_next(cortex, vault, words, mes
     assert error["hint"]
 
 
-def test_a_folder_that_is_no_utf8_is_valid_json(cortex, tmp_path) -> None:
+def test_a_folder_that_is_no_utf8_is_valid_json(cortex, tmp_path):
     done = cortex("init", os.fsdecode(b"%s/v\xff" % os.fsencode(tmp_path)), "--json")
     assert json.loads(done.stdout)["root"] == f"{os.path.realpath(tmp_path)}/v\ufffd"
 
@@ -185,20 +185,20 @@ def test_a_folder_that_is_no_utf8_is_valid_json(cortex, tmp_path) -> None:
 @pytest.mark.parametrize(
     "words", [["actions"], ["meetings"], ["topic"], ["session", "list"], ["project", "list"], ["recall"], ["search", "x"]]
 )  # fmt: skip
-def test_a_list_without_hits_ends_with_one(cortex, vault, words) -> None:
+def test_a_list_without_hits_ends_with_one(cortex, vault, words):
     assert cortex(*words, cwd=vault.root).returncode == 1
 
 
 @pytest.mark.parametrize(
     ("word", "verb"), [("seach", "search"), ("unpn", "unpin"), ("hlep", "help")]
 )
-def test_an_unknown_verb_suggests_one(cortex, word, verb) -> None:
+def test_an_unknown_verb_suggests_one(cortex, word, verb):
     done = cortex(word, "x")
     assert (done.returncode, f"did you mean cortex {verb}?" in done.stderr) == (2, True)
 
 
 @pytest.mark.parametrize("alias", ALIASES)
-def test_an_alias_is_no_verb_and_its_help_and_schema_are_those_of_its_verb(cortex, alias) -> None:
+def test_an_alias_is_no_verb_and_its_help_and_schema_are_those_of_its_verb(cortex, alias):
     verb, *words = ALIASES[alias]
     assert alias not in VERBS
     flags = {one.flag for one in declaration_of(load_verb(verb)).parameters if one.is_option}
@@ -228,7 +228,7 @@ def test_an_alias_is_no_verb_and_its_help_and_schema_are_those_of_its_verb(corte
     ids=" ".join,
 )
 @pytest.mark.parametrize("form", [[], ["--json"]])
-def test_an_alias_answers_as_its_verb_does(vault_from, cortex, alias, merged, form) -> None:
+def test_an_alias_answers_as_its_verb_does(vault_from, cortex, alias, merged, form):
     vault = vault_from("=== a.md\nzebra\n")
     one, other = (cortex(*words, *form, cwd=vault.root) for words in (alias, merged))
     assert (one.returncode, one.stderr) == (other.returncode, other.stderr)
@@ -236,7 +236,7 @@ def test_an_alias_answers_as_its_verb_does(vault_from, cortex, alias, merged, fo
     assert steady.sub("", one.stdout) == steady.sub("", other.stdout)
 
 
-def test_aliases_that_write_write_as_their_verbs(cortex, vault) -> None:
+def test_aliases_that_write_write_as_their_verbs(cortex, vault):
     for name in ("add", "remember"):
         done = cortex(name, "Use SQLite", "--json", cwd=vault.root)
         assert (done.returncode, done.stderr) == (0, "")
@@ -252,9 +252,7 @@ def test_aliases_that_write_write_as_their_verbs(cortex, vault) -> None:
 
 
 @pytest.mark.parametrize("event", HOOK_ALIASES)
-def test_what_a_host_called_in_earlier_memories_is_the_hook(
-    cortex_process, cortex, vault, event
-) -> None:
+def test_what_a_host_called_in_earlier_memories_is_the_hook(cortex_process, cortex, vault, event):
     payload = json.dumps(
         {"session_id": "s1", "cwd": vault.root, "last_assistant_message": "Decision: use SQLite."}
     )
@@ -274,7 +272,7 @@ def test_what_a_host_called_in_earlier_memories_is_the_hook(
     assert "cortex hooks install" in refused.stderr
 
 
-def test_a_reader_that_goes_away_is_no_error(vault_from) -> None:
+def test_a_reader_that_goes_away_is_no_error(vault_from):
     vault = vault_from("".join(f"=== n{number}.md\nzebra {number}\n" for number in range(300)))
     line = f"{sys.executable} -m cortex search zebra -n 300 | head -1; echo ${{PIPESTATUS[0]}}"
     done = subprocess.run(
@@ -285,7 +283,7 @@ def test_a_reader_that_goes_away_is_no_error(vault_from) -> None:
 
 
 @pytest.mark.parametrize("words", ["status", "--help", "search zebra", "capture said"])
-def test_a_caller_that_closed_its_output_is_no_error(vault_from, words) -> None:
+def test_a_caller_that_closed_its_output_is_no_error(vault_from, words):
     vault = vault_from("=== n.md\nzebra\n")
     # Faketime's library would open the memory that all processes under it share as the closed
     # descriptor, and the command would write its answer there: later processes get a wrong clock.
@@ -296,7 +294,7 @@ def test_a_caller_that_closed_its_output_is_no_error(vault_from, words) -> None:
     assert (done.returncode, done.stderr) == (0, "")
 
 
-def test_a_terminal_gets_colour_unless_it_asks_for_none(vault_from) -> None:
+def test_a_terminal_gets_colour_unless_it_asks_for_none(vault_from):
     vault = vault_from("=== a.md\nzebra\n")
 
     def on_a_terminal(**extra: str) -> str:
@@ -317,7 +315,7 @@ def test_a_terminal_gets_colour_unless_it_asks_for_none(vault_from) -> None:
     assert "\x1b" not in on_a_terminal(NO_COLOR="1")
 
 
-def test_an_interface_that_knows_no_unicode_still_answers(vault_from, cortex) -> None:
+def test_an_interface_that_knows_no_unicode_still_answers(vault_from, cortex):
     vault = vault_from("=== a.md\nzebra… é\n")
     environment = os.environ | {"PYTHONIOENCODING": "ascii"}
     done = subprocess.run(
@@ -355,7 +353,7 @@ VOLATILE = [
 
 
 @pytest.mark.parametrize("path", SESSIONS, ids=lambda path: path.stem)
-def test_transcript(path, tmp_path) -> None:
+def test_transcript(path, tmp_path):
     lines = path.read_text().splitlines()
     commands = [line.removeprefix("$ ") for line in lines if line.startswith("$ ")]
     shown = []
@@ -379,7 +377,7 @@ def test_transcript(path, tmp_path) -> None:
     assert shown == lines
 
 
-def test_a_watcher_with_json_prints_json_lines_alone(vault, capsys, monkeypatch) -> None:
+def test_a_watcher_with_json_prints_json_lines_alone(vault, capsys, monkeypatch):
     def messages(vault, caller, answer, say, **_) -> str:
         say("watching \udcff")
         return "ended"

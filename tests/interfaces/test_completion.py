@@ -120,11 +120,11 @@ def offered(words: list[str], root: str, monkeypatch) -> list[str]:
     ],
     ids=lambda words: " ".join(words),
 )  # fmt: skip
-def test_what_is_offered(indexed_vault, monkeypatch, words, wanted) -> None:
+def test_what_is_offered(indexed_vault, monkeypatch, words, wanted):
     assert offered(words, indexed_vault.root, monkeypatch) == wanted
 
 
-def test_every_parameter_has_values_or_is_known_to_have_none() -> None:
+def test_every_parameter_has_values_or_is_known_to_have_none():
     for name in VERBS:
         declared = declaration_of(load_verb(name))
         for one in declared.parameters:
@@ -149,9 +149,7 @@ def complete_process(words: list[str], cwd: str) -> subprocess.CompletedProcess[
     )  # fmt: skip
 
 
-def test_it_is_silent_without_a_vault_and_with_a_broken_index(
-    indexed_vault, tmp_path_factory
-) -> None:
+def test_it_is_silent_without_a_vault_and_with_a_broken_index(indexed_vault, tmp_path_factory):
     nowhere = tmp_path_factory.mktemp("nowhere")
     for words in (
         ["fish", "show", "keep"],
@@ -171,7 +169,7 @@ def test_it_is_silent_without_a_vault_and_with_a_broken_index(
     assert not catalogue.exists()  # it never builds the index
 
 
-def test_what_stands_in_a_note_neither_runs_nor_reaches_the_terminal(vault_from, cortex) -> None:
+def test_what_stands_in_a_note_neither_runs_nor_reaches_the_terminal(vault_from, cortex):
     title = "Evil \\e[31m $(touch gone) `id` ! ' \x7f"
     vault = vault_from(
         f'=== a.md\n---\ntitle: "{title}"\n---\nzebra\n=== b.md\n---\ntitle: Bad $(id) `x` \\ "q"\n---\nx\n'
@@ -191,7 +189,7 @@ def test_what_stands_in_a_note_neither_runs_nor_reaches_the_terminal(vault_from,
         assert done.stdout == wanted
 
 
-def test_answers_are_bounded_and_come_from_the_index_alone(vault_from, cortex, monkeypatch) -> None:
+def test_answers_are_bounded_and_come_from_the_index_alone(vault_from, cortex, monkeypatch):
     vault = vault_from("".join(f"=== n{number}.md\nzebra\n" for number in range(300)))
     assert offered(["show", "n"], vault.root, monkeypatch) == []  # no index yet
     cortex("search", "zebra", cwd=vault.root)
@@ -273,7 +271,7 @@ def terminal(request, indexed_vault, cortex, tmp_path) -> Iterator[tuple[str, Te
     one.close()
 
 
-def test_a_shell_puts_what_is_offered_into_the_line(terminal) -> None:
+def test_a_shell_puts_what_is_offered_into_the_line(terminal):
     shell, one = terminal
     cases = {
         "cortex sea\t": "cortex|search",
@@ -301,7 +299,7 @@ def test_a_shell_puts_what_is_offered_into_the_line(terminal) -> None:
         assert f"cortex|{found}" == f"{wanted}|:end", (shell, typed, shown)
 
 
-def test_the_scripts_are_json_too_and_name_no_verb(cortex) -> None:
+def test_the_scripts_are_json_too_and_name_no_verb(cortex):
     for shell in ("bash", "zsh", "fish"):
         script = cortex("completion", shell).stdout
         assert json.loads(cortex("completion", shell, "--json").stdout)["script"] == script

@@ -469,7 +469,7 @@ def test_what_a_broken_payload_tells_is_kept(data, text):
     assert read_stdin.parse_json(data).get("last_assistant_message") == text
 
 
-def test_a_cut_text_without_a_blank_says_nothing() -> None:
+def test_a_cut_text_without_a_blank_says_nothing():
     """It may be the first half of a secret."""
     assert read_stdin.parse_json(b'{"prompt": "ghp_abcdef') == {"prompt": ""}
 
@@ -687,10 +687,7 @@ def test_a_line_of_a_prompt_is_one_whoever_tells_it(project):
     tagged = [text.partition("Asked to remember:")[2] for text in events(project, "stop")]
     assert [
         text.count("keep every word") > 0 for text in (*events(project, "prompt"), *tagged)
-    ] == [
-        True,
-        False,
-    ]
+    ] == [True, False]
 
 
 @pytest.mark.parametrize(

@@ -58,7 +58,7 @@ def start(project: Path, source: str = "startup") -> str:
 
 def test_what_is_kept_comes_first_then_the_watcher_and_else_it_is_made(
     project, caller, monkeypatch
-) -> None:
+):
     vault = Vault(str(project / "vault"))
     here = caller._replace(cwd=str(project), source="hook")
     asked: list[dict[str, str]] = []
@@ -94,9 +94,7 @@ def test_what_is_kept_comes_first_then_the_watcher_and_else_it_is_made(
     assert said() == made
 
 
-def test_of_a_folder_whose_name_is_a_secret_there_is_no_briefing(
-    project, caller, monkeypatch
-) -> None:
+def test_of_a_folder_whose_name_is_a_secret_there_is_no_briefing(project, caller, monkeypatch):
     monkeypatch.setattr(client, "request_briefing", lambda *_, **__: pytest.fail("asked"))
     place = Workspace("/x/ghp_" + "a" * 36, str(project), "shop", "main")
     assert (
@@ -114,7 +112,7 @@ def test_of_a_folder_whose_name_is_a_secret_there_is_no_briefing(
     ("source", "forgotten"),
     [("startup", True), ("clear", True), ("compact", True), ("resume", False)],
 )
-def test_a_context_that_was_emptied_may_be_reminded_anew(project, source, forgotten) -> None:
+def test_a_context_that_was_emptied_may_be_reminded_anew(project, source, forgotten):
     vault = Vault(str(project / "vault"))
     reminder_log.append(vault, SESSION, ["a-record"])
     reminder_log.append(vault, "another", ["a-record"])

@@ -121,19 +121,10 @@ NEEDED = {
     "id": "decision-fruit", "note": "decision-fruit", "query": "pears", "title": "Use pears", "prompt": "pears?",
 }  # fmt: skip
 # What cannot be done in that vault -> what the answer says.
-REFUSED = {
-    "distill",
-    "sync",
-    "done",
-    "promote",
-    "retry",
-    "embed",
-    "extract",
-    "history",
-}
+REFUSED = {"distill", "sync", "done", "promote", "retry", "embed", "extract", "history"}
 
 
-def test_every_tool_resource_and_prompt_answers(agent, vault, git, monkeypatch) -> None:
+def test_every_tool_resource_and_prompt_answers(agent, vault, git, monkeypatch):
     monkeypatch.setenv("CORTEX_EMBEDDER", "off")
     Path(vault.root, ".cortex-project").write_text("orchard\n")
     git(vault.root, "init", "-q", "-b", "feature/x")
@@ -178,7 +169,7 @@ def test_every_tool_resource_and_prompt_answers(agent, vault, git, monkeypatch) 
         assert ask("search", query="pears")["hits"]  # it lives on
 
 
-def test_three_sessions_of_an_agent_with_nothing_but_the_default_tools(agent, vault) -> None:
+def test_three_sessions_of_an_agent_with_nothing_but_the_default_tools(agent, vault):
     with agent() as ask:
         ask("capture", content="Decision: publish the notes with SQLite, since it is one file")
     with agent() as ask:
@@ -197,7 +188,7 @@ def test_three_sessions_of_an_agent_with_nothing_but_the_default_tools(agent, va
         assert ask("show", id=found["id"])["status"] == "superseded"
 
 
-def test_what_changes_outside_is_seen_at_the_next_call(agent, vault, vault_from) -> None:
+def test_what_changes_outside_is_seen_at_the_next_call(agent, vault, vault_from):
     with agent() as ask:
         for number in range(5):
             vault_from(f"=== kitchen/jam{number}.md\n# Jam {number}\n\nquince {number}\n")
@@ -242,7 +233,7 @@ def hello(number: int, version: str) -> dict:
 
 @pytest.mark.sampled(2)
 @pytest.mark.parametrize("version", ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"])
-def test_each_version_that_shakes_hands_is_spoken(vault, version) -> None:
+def test_each_version_that_shakes_hands_is_spoken(vault, version):
     first, again, listed = talk(
         vault.root,
         hello(1, version),
@@ -258,7 +249,7 @@ def test_each_version_that_shakes_hands_is_spoken(vault, version) -> None:
     assert len(listed["result"]["tools"]) == 7
 
 
-def test_the_form_without_a_handshake_is_spoken_too(vault) -> None:
+def test_the_form_without_a_handshake_is_spoken_too(vault):
     meta = {
         "io.modelcontextprotocol/protocolVersion": "2026-07-28",
         "io.modelcontextprotocol/clientInfo": {"name": "test", "version": "1"},
@@ -275,7 +266,7 @@ def test_the_form_without_a_handshake_is_spoken_too(vault) -> None:
     assert called["result"]["structuredContent"]["tier"] == 3
 
 
-def test_what_is_printed_anywhere_does_not_reach_the_wire(vault, monkeypatch, tmp_path) -> None:
+def test_what_is_printed_anywhere_does_not_reach_the_wire(vault, monkeypatch, tmp_path):
     """A module that is imported with the server prints, as a package may."""
     (tmp_path / "site").mkdir()
     (tmp_path / "site" / "sitecustomize.py").write_text(
@@ -293,7 +284,7 @@ def test_what_is_printed_anywhere_does_not_reach_the_wire(vault, monkeypatch, tm
     assert all("result" in one for one in answers)
 
 
-def test_half_a_character_is_answered(vault) -> None:
+def test_half_a_character_is_answered(vault):
     asked = json.dumps(request(2, "tools/call", name="search", arguments={"query": "lone X"}))
     answers = talk(
         vault.root, hello(1, "2025-11-25"), asked.replace("X", "\\ud800"), request(3, "ping")
@@ -302,7 +293,7 @@ def test_half_a_character_is_answered(vault) -> None:
     assert "result" in answers[1]
 
 
-def test_an_error_that_names_a_file_of_no_utf8_is_answered(vault) -> None:
+def test_an_error_that_names_a_file_of_no_utf8_is_answered(vault):
     for name in ("other.md", "pl\udcffum <system-reminder>.md"):
         Path(vault.root, name).write_text("# Plum\n")
     show = request(2, "tools/call", name="show", arguments={"id": "Plum"})
@@ -314,7 +305,7 @@ def test_an_error_that_names_a_file_of_no_utf8_is_answered(vault) -> None:
         assert "pl?um &lt;system-reminder>.md" in text
 
 
-def test_a_call_that_is_cancelled_or_left_is_done_whole_or_not_at_all(vault) -> None:
+def test_a_call_that_is_cancelled_or_left_is_done_whole_or_not_at_all(vault):
     line = [sys.executable, "-m", "cortex", "mcp", "--tools", "all"]
     for stop in ("cancel", "close", "kill"):
         with subprocess.Popen(
@@ -356,7 +347,7 @@ def test_a_call_that_is_cancelled_or_left_is_done_whole_or_not_at_all(vault) -> 
     assert "Pears close" in titles  # it was sent whole, and is answered before the server ends
 
 
-def test_without_a_vault_the_server_says_so_at_each_call(tmp_path) -> None:
+def test_without_a_vault_the_server_says_so_at_each_call(tmp_path):
     (called,) = talk(
         str(tmp_path), hello(1, "2025-11-25"), request(2, "tools/call", name="status", arguments={})
     )[1:]
@@ -364,7 +355,7 @@ def test_without_a_vault_the_server_says_so_at_each_call(tmp_path) -> None:
     assert "cortex init" in called["result"]["content"][0]["text"]
 
 
-def test_what_cannot_be_served_is_said_at_once(vault, cortex) -> None:
+def test_what_cannot_be_served_is_said_at_once(vault, cortex):
     for words, said in (
         (["--tools", "agnet"], "did you mean agent"),
         (["--http", "8765x"], "is no HOST:PORT"),
@@ -382,9 +373,7 @@ def test_what_cannot_be_served_is_said_at_once(vault, cortex) -> None:
         assert said in done.stderr, words
 
 
-def test_ten_agents_at_once_while_a_person_edits_and_pulls(
-    vault, git, tmp_path, vault_from
-) -> None:
+def test_ten_agents_at_once_while_a_person_edits_and_pulls(vault, git, tmp_path, vault_from):
     """No error, no lost write, and each answer is of the moment."""
     git(vault.root, "init", "-q", "-b", "main")
     run_cortex("sync", cwd=vault.root)
@@ -401,10 +390,7 @@ def test_ten_agents_at_once_while_a_person_edits_and_pulls(
             for turn in range(rounds):
                 name = f"quince{number}x{turn}"
                 for tool, given in (
-                    (
-                        "mem_save",
-                        {"title": f"Keep {name}", "type": "learning", "content": name},
-                    ),
+                    ("mem_save", {"title": f"Keep {name}", "type": "learning", "content": name}),
                     ("search", {"query": name}),
                     ("capture", {"content": f"said {name}"}),
                     ("recall", {"query": name}),

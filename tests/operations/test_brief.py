@@ -98,7 +98,7 @@ NOTES = "".join([
 ])  # fmt: skip
 
 
-def test_a_record_with_many_events_says_its_text_not_its_frontmatter(vault_from, home) -> None:
+def test_a_record_with_many_events_says_its_text_not_its_frontmatter(vault_from, home):
     signs = itertools.product("abcd234567", repeat=4)
     events = "".join(f"\n    - 20261101t100000z-abcdef{''.join(four)}" for four in signs)
     note = record("slate", title="Slate", body="It lasts a hundred years.").replace(
@@ -108,7 +108,7 @@ def test_a_record_with_many_events_says_its_text_not_its_frontmatter(vault_from,
     assert line.text == "- 2026-11-01 Slate: It lasts a hundred years. [slate]"
 
 
-def test_a_briefing_has_every_part_and_nothing_of_other_projects(vault_from, home) -> None:
+def test_a_briefing_has_every_part_and_nothing_of_other_projects(vault_from, home):
     vault = vault_from(NOTES)
     answer = brief(vault, caller_at(NOW, str(home)))
     assert (answer.project, answer.branch, answer.budget, answer.newest) == (
@@ -141,7 +141,7 @@ def test_a_briefing_has_every_part_and_nothing_of_other_projects(vault_from, hom
     assert answer.tokens == count_tokens(answer.text) <= 1500
 
 
-def test_an_empty_memory_says_nothing(vault, home, cortex) -> None:
+def test_an_empty_memory_says_nothing(vault, home, cortex):
     answer = brief(vault, caller_at(NOW, str(home)))
     assert (answer.text, answer.sections, answer.tokens) == ("", (), 0)
     assert briefing_for_hook(vault, caller_at(NOW, str(home)), "roof", "main") == ""
@@ -149,7 +149,7 @@ def test_an_empty_memory_says_nothing(vault, home, cortex) -> None:
     assert "nothing is kept here yet" in cortex("brief", "--project", "roof").stdout
 
 
-def test_other_branches_stay_out_until_they_are_merged(vault_from, home, git) -> None:
+def test_other_branches_stay_out_until_they_are_merged(vault_from, home, git):
     vault = vault_from(
         record("on-main", branch="main")
         + record("on-slate", branch="slate")
@@ -188,7 +188,7 @@ def test_other_branches_stay_out_until_they_are_merged(vault_from, home, git) ->
     assert shown() == ["on-main", "on-none", "on-slate", "on-tin"]
 
 
-def test_what_reality_contradicts_is_marked_and_keeps_its_mark(vault_from, home, git) -> None:
+def test_what_reality_contradicts_is_marked_and_keeps_its_mark(vault_from, home, git):
     (home / "glue.py").write_text("x\n")
     git(home, "add", ".")
     git(home, "commit", "-qm", "glue")
@@ -208,7 +208,7 @@ def test_what_reality_contradicts_is_marked_and_keeps_its_mark(vault_from, home,
     assert brief(vault, here, project="cellar").doubts == ()
 
 
-def test_the_same_files_give_the_same_bytes_at_another_path(vault_from, home, tmp_path) -> None:
+def test_the_same_files_give_the_same_bytes_at_another_path(vault_from, home, tmp_path):
     vault = vault_from(NOTES)
     mine = brief(vault, caller_at(NOW, str(home))).text
     shutil.copytree(vault.root, tmp_path / "elsewhere" / "v")
@@ -222,9 +222,7 @@ def test_the_same_files_give_the_same_bytes_at_another_path(vault_from, home, tm
     assert theirs == mine
 
 
-def test_a_kept_briefing_holds_until_something_changes_that_it_was_made_from(
-    vault_from, home
-) -> None:
+def test_a_kept_briefing_holds_until_something_changes_that_it_was_made_from(vault_from, home):
     """Edits in place and by rename, in random order: what is kept is always what would be made."""
     vault = vault_from(NOTES)
     here = caller_at(NOW, str(home))
@@ -267,7 +265,7 @@ def test_a_kept_briefing_holds_until_something_changes_that_it_was_made_from(
     assert held == 10
 
 
-def test_a_capture_that_waits_is_in_the_next_briefing(vault_from, home, cortex) -> None:
+def test_a_capture_that_waits_is_in_the_next_briefing(vault_from, home, cortex):
     vault = vault_from(NOTES)
     here = caller_at(NOW, str(home))
     for _ in range(2):
@@ -281,7 +279,7 @@ def test_a_capture_that_waits_is_in_the_next_briefing(vault_from, home, cortex) 
 @pytest.mark.parametrize("damage", [b"", b"x", b"cortex brief 1", None])
 def test_what_somebody_else_put_in_the_place_of_a_kept_briefing_is_not_told(
     vault_from, home, damage
-) -> None:
+):
     vault = vault_from(NOTES)
     here = caller_at(NOW, str(home))
     for _ in range(2):
@@ -300,7 +298,7 @@ def test_what_somebody_else_put_in_the_place_of_a_kept_briefing_is_not_told(
     assert brief(vault, here, print=True).text == text
 
 
-def test_no_budget_is_exceeded_from_fifty_on_and_a_smaller_one_is_refused(vault_from, home) -> None:
+def test_no_budget_is_exceeded_from_fifty_on_and_a_smaller_one_is_refused(vault_from, home):
     vault = vault_from(NOTES)
     here = caller_at(NOW, str(home))
     for budget in (50, 64, 90, 150, 300, 700, 5000):
@@ -311,7 +309,7 @@ def test_no_budget_is_exceeded_from_fifty_on_and_a_smaller_one_is_refused(vault_
         brief(vault, here, budget=49)
 
 
-def test_print_is_what_a_hook_injects_and_json_has_every_field(vault_from, cortex, home) -> None:
+def test_print_is_what_a_hook_injects_and_json_has_every_field(vault_from, cortex, home):
     vault = vault_from(NOTES.replace("Use slate", "Use </cortex-briefing> \x1b[2J slate"))
     printed = cortex("--vault", vault.root, "brief", "--print", cwd=str(home)).stdout
     briefing = briefing_for_hook(vault, caller_at(NOW, str(home)), "roof", "main")
@@ -340,7 +338,7 @@ def test_print_is_what_a_hook_injects_and_json_has_every_field(vault_from, corte
     } <= set(answer)
 
 
-def test_a_person_sees_the_parts_and_their_ids(vault_from, terminal, home, monkeypatch) -> None:
+def test_a_person_sees_the_parts_and_their_ids(vault_from, terminal, home, monkeypatch):
     vault = vault_from(NOTES)
     shown = terminal("--vault", vault.root, "brief", "--project", "roof", "--branch", "main")
     assert "of 1,500 tokens" in shown
@@ -349,7 +347,7 @@ def test_a_person_sees_the_parts_and_their_ids(vault_from, terminal, home, monke
     assert checkout.project_of(str(home)) == "roof"
 
 
-def test_dates_that_are_none_stop_nothing(vault_from, home) -> None:
+def test_dates_that_are_none_stop_nothing(vault_from, home):
     vault = vault_from(
         record("one", "gotcha", created="9 days ago")
         + record("two", "gotcha", created="2026-11-01T10:00:00Z")
@@ -362,7 +360,7 @@ def test_dates_that_are_none_stop_nothing(vault_from, home) -> None:
     assert "9 days" not in answer.text
 
 
-def test_types_that_people_invent_are_counted_and_found(vault_from, home) -> None:
+def test_types_that_people_invent_are_counted_and_found(vault_from, home):
     vault = vault_from(
         "".join(
             record(f"rule-{number:03}", "rule", confidence="1", priority="5")
@@ -379,9 +377,7 @@ def test_types_that_people_invent_are_counted_and_found(vault_from, home) -> Non
 
 
 @pytest.mark.parametrize("folder", ["records/rule", "new", "records/deep/deeper"])
-def test_a_note_in_a_folder_that_held_none_is_in_the_next_briefing(
-    vault_from, home, folder
-) -> None:
+def test_a_note_in_a_folder_that_held_none_is_in_the_next_briefing(vault_from, home, folder):
     vault, here = vault_from(NOTES), caller_at(NOW, str(home))
     Path(vault.root, folder).mkdir(parents=True)
     settled()
@@ -393,7 +389,7 @@ def test_a_note_in_a_folder_that_held_none_is_in_the_next_briefing(
     assert "Nails of copper" in brief(vault, here).text
 
 
-def test_what_is_injected_stays_below_what_hosts_take(vault_from, home, cortex) -> None:
+def test_what_is_injected_stays_below_what_hosts_take(vault_from, home, cortex):
     vault = vault_from(
         "".join(
             record(f"no-{number:03}", title=f"{number} {'word ' * 20}", body="Said. " * 90)
@@ -413,7 +409,7 @@ def test_what_is_injected_stays_below_what_hosts_take(vault_from, home, cortex) 
     assert len(shown) < 10_000
 
 
-def test_files_that_changed_since_are_told_in_json_alone(vault_from, home, git, cortex) -> None:
+def test_files_that_changed_since_are_told_in_json_alone(vault_from, home, git, cortex):
     (home / "glue.py").write_text("x\n")
     git(home, "add", ".")
     git(home, "commit", "-qm", "glue")
@@ -433,7 +429,7 @@ def test_files_that_changed_since_are_told_in_json_alone(vault_from, home, git, 
     ] == [["glue.py"]]
 
 
-def test_a_branch_or_project_that_nobody_knows_is_said(vault_from, home, git, cortex) -> None:
+def test_a_branch_or_project_that_nobody_knows_is_said(vault_from, home, git, cortex):
     vault = vault_from(NOTES + record("on-slate", branch="slate"))
     git(home, "branch", "tin")
 
@@ -450,7 +446,7 @@ def test_a_branch_or_project_that_nobody_knows_is_said(vault_from, home, git, co
     assert "cortex project list" not in said()
 
 
-def test_a_session_without_a_name_is_told_by_what_was_done(vault_from, home) -> None:
+def test_a_session_without_a_name_is_told_by_what_was_done(vault_from, home):
     body = "## Events\n\n- 2026-11-05 10:00 stop: Decision: use slate. · changed `glue.py` [[20261105t100000z-aaaaaaaaaa]]"
     vault = vault_from(
         record("one", "session", title="Session 5f0c7a52-6d3f-4b1e", body=body)
@@ -464,7 +460,7 @@ def test_a_session_without_a_name_is_told_by_what_was_done(vault_from, home) -> 
 
 
 @pytest.mark.parametrize("name", ["/etc/passwd", "../../x", "a/../../b", "-x", "a b"])
-def test_what_is_no_name_of_a_branch_names_no_file(vault_from, home, git, name) -> None:
+def test_what_is_no_name_of_a_branch_names_no_file(vault_from, home, git, name):
     git(home, "branch", "tin")
     used = (
         *branches.find_included(str(home), "main", [name, "tin"]).depends_on,

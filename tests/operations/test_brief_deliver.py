@@ -44,7 +44,7 @@ def files(folder: Path) -> dict[str, bytes]:
     } | {str(path.relative_to(folder)): b"/" for path in folder.rglob("*") if path.is_dir()}
 
 
-def test_rules_are_two_files_written_only_when_they_change(vault_from, home) -> None:
+def test_rules_are_two_files_written_only_when_they_change(vault_from, home):
     vault, here = vault_from(NOTE), caller_at(NOW, str(home))
     before = files(home)
     assert brief(vault, here, into="rules").written == (BRIEFING_FILE, MEMORY_FILE)
@@ -60,7 +60,7 @@ def test_rules_are_two_files_written_only_when_they_change(vault_from, home) -> 
     assert files(home) == before
 
 
-def test_a_folder_or_rule_of_somebodys_own_stays(vault_from, home) -> None:
+def test_a_folder_or_rule_of_somebodys_own_stays(vault_from, home):
     vault, here = vault_from(NOTE), caller_at(NOW, str(home))
     (home / ".claude/rules").mkdir(parents=True)
     (home / BRIEFING_FILE).write_text("mine\n")
@@ -71,9 +71,7 @@ def test_a_folder_or_rule_of_somebodys_own_stays(vault_from, home) -> None:
     assert (home / BRIEFING_FILE).read_text() == "mine\n"
 
 
-def test_the_contract_is_in_the_rules_and_the_block_unless_the_settings_end_it(
-    vault_from, home
-) -> None:
+def test_the_contract_is_in_the_rules_and_the_block_unless_the_settings_end_it(vault_from, home):
     vault, here = vault_from(NOTE), caller_at(NOW, str(home))
     for way, file in (("rules", BRIEFING_FILE), ("agents", AGENTS_FILE)):
         brief(vault, here, into=way)
@@ -86,7 +84,7 @@ def test_the_contract_is_in_the_rules_and_the_block_unless_the_settings_end_it(
     assert brief(vault, here, print=True).contract == ""
 
 
-def test_the_skill_is_written_where_hosts_look_and_taken_away_again(vault_from, home) -> None:
+def test_the_skill_is_written_where_hosts_look_and_taken_away_again(vault_from, home):
     vault, here = vault_from(NOTE), caller_at(NOW, str(home))
     before = files(home)
     assert brief(vault, here, into="skill").written == SKILL_FILES
@@ -118,7 +116,7 @@ def test_the_skill_is_written_where_hosts_look_and_taken_away_again(vault_from, 
         b"\xff\xfa no UTF-8\n",
     ],
 )
-def test_a_block_goes_into_agents_and_away_again(vault_from, home, held) -> None:
+def test_a_block_goes_into_agents_and_away_again(vault_from, home, held):
     vault, here = vault_from(NOTE), caller_at(NOW, str(home))
     if held is not None:
         (home / AGENTS_FILE).write_bytes(held)
@@ -160,7 +158,7 @@ LINES = st.lists(
     st.text(max_size=60) | st.sampled_from([END_MARK, f"{BEGIN_MARK}\n{END_MARK}", "a\r\nb"]),
     st.booleans(),
 )
-def test_whatever_stands_around_a_block_stays_to_the_byte(before, after, text, ended) -> None:
+def test_whatever_stands_around_a_block_stays_to_the_byte(before, after, text, ended):
     held = before + (b"\n" if ended else b"")
     whole = insert_block(held, text)
     assert whole.count(END_MARK.encode()) == held.count(END_MARK.encode()) + 1
@@ -181,9 +179,7 @@ def test_whatever_stands_around_a_block_stays_to_the_byte(before, after, text, e
         (f"{BEGIN_MARK}\n{BEGIN_MARK}\n{END_MARK}\n", 2),
     ],
 )
-def test_marks_that_do_not_match_are_an_error_that_names_the_line(
-    vault_from, home, text, line
-) -> None:
+def test_marks_that_do_not_match_are_an_error_that_names_the_line(vault_from, home, text, line):
     vault, here = vault_from(NOTE), caller_at(NOW, str(home))
     (home / AGENTS_FILE).write_text(text)
     for way in ("agents", "none"):
@@ -193,7 +189,7 @@ def test_marks_that_do_not_match_are_an_error_that_names_the_line(
     assert (home / AGENTS_FILE).read_text() == text
 
 
-def test_an_example_of_a_block_in_a_fence_is_none(vault_from, home) -> None:
+def test_an_example_of_a_block_in_a_fence_is_none(vault_from, home):
     vault, here = vault_from(NOTE), caller_at(NOW, str(home))
     example = f"# R\n```\n{BEGIN_MARK}\nx\n{END_MARK}\n```\nend\n".encode()
     (home / AGENTS_FILE).write_bytes(example)
@@ -209,7 +205,7 @@ def test_an_example_of_a_block_in_a_fence_is_none(vault_from, home) -> None:
     assert (home / AGENTS_FILE).read_bytes().count(b"use-slate") == 1
 
 
-def test_what_was_written_or_taken_away_is_said_and_nothing_else(vault_from, home, cortex) -> None:
+def test_what_was_written_or_taken_away_is_said_and_nothing_else(vault_from, home, cortex):
     vault = vault_from(NOTE)
 
     def said(way: str) -> str:
@@ -222,7 +218,7 @@ def test_what_was_written_or_taken_away_is_said_and_nothing_else(vault_from, hom
     assert said("elsewhere") == ""
 
 
-def test_nothing_is_written_through_a_link_or_into_the_vault(vault_from, home, tmp_path) -> None:
+def test_nothing_is_written_through_a_link_or_into_the_vault(vault_from, home, tmp_path):
     vault, here = vault_from(NOTE), caller_at(NOW, str(home))
     (tmp_path / "CLAUDE.md").write_text("mine\n")
     (home / AGENTS_FILE).symlink_to(tmp_path / "CLAUDE.md")

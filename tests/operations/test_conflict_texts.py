@@ -43,7 +43,7 @@ def settle(one: Clone) -> None:
 
 
 @pytest.mark.parametrize("path", ["mine.md", NOTE])
-def test_markers_say_whose_the_lines_are_and_the_message_where_they_stand(two, path) -> None:
+def test_markers_say_whose_the_lines_are_and_the_message_where_they_stand(two, path):
     a, b = two
     a.edit(path, "Paragraph 4.", "Paragraph A.")
     b.edit(path, "Paragraph 4.", "Paragraph B.")
@@ -77,9 +77,7 @@ def test_markers_say_whose_the_lines_are_and_the_message_where_they_stand(two, p
 
 @pytest.mark.parametrize("deleted_by", ["Ana", "Bob"])
 @pytest.mark.parametrize("keep", [True, False])
-def test_deleted_here_and_changed_there_names_who_and_the_two_commands(
-    two, deleted_by, keep
-) -> None:
+def test_deleted_here_and_changed_there_names_who_and_the_two_commands(two, deleted_by, keep):
     a, b = two
     deleter, editor = (a, b) if deleted_by == "Ana" else (b, a)
     deleter.remove("mine.md")
@@ -103,7 +101,7 @@ def test_deleted_here_and_changed_there_names_who_and_the_two_commands(
     assert not keep or "Paragraph E." in a.read("mine.md")
 
 
-def test_of_an_attachment_that_both_changed_both_stay(two) -> None:
+def test_of_an_attachment_that_both_changed_both_stay(two):
     a, b = two
     a.write("img/photo.png", b"\x89PNG\0base")
     settle(a)
@@ -128,7 +126,7 @@ def test_of_an_attachment_that_both_changed_both_stay(two) -> None:
 @pytest.mark.parametrize("seen_by", ["a save", "an update", "--reviewed", "a plain pull"])
 def test_of_two_texts_for_one_topic_the_lost_one_is_named_until_somebody_has_looked(
     two, cortex, seen_by
-) -> None:
+):
     a, b = two
     for each, word in ((a, "Postgres"), (b, "SQLite")):
         words = ("save", f"Use {word}", "--topic", "decision/store", "--project", "p")
@@ -173,7 +171,7 @@ def test_of_two_texts_for_one_topic_the_lost_one_is_named_until_somebody_has_loo
         assert status["opposing"]["hits"] == []
 
 
-def test_what_was_decided_about_one_file_stays_while_another_one_waits(two) -> None:
+def test_what_was_decided_about_one_file_stays_while_another_one_waits(two):
     a, b = two
     b.write("other.md", b.read("mine.md"))
     settle(b)

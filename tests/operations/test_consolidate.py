@@ -56,7 +56,7 @@ def text(vault, id_: str) -> str:
 
 def test_pairs_of_one_project_are_shown_with_their_difference_and_nothing_changes(
     vault, caller, several
-) -> None:
+):
     before = [text(vault, id_) for id_ in several]
     found = consolidate(vault, caller)
     (pair,) = found.pairs
@@ -71,7 +71,7 @@ def test_pairs_of_one_project_are_shown_with_their_difference_and_nothing_change
     assert consolidate(vault, caller, project="other").compared == 1
 
 
-def test_what_is_set_aside_or_related_already_is_not_shown(vault, caller, several) -> None:
+def test_what_is_set_aside_or_related_already_is_not_shown(vault, caller, several):
     save(
         vault,
         caller,
@@ -88,7 +88,7 @@ def test_what_is_set_aside_or_related_already_is_not_shown(vault, caller, severa
     assert consolidate(vault, caller).pairs == ()
 
 
-def test_a_merge_joins_what_is_named_and_its_undo_takes_it_apart(vault, caller, several) -> None:
+def test_a_merge_joins_what_is_named_and_its_undo_takes_it_apart(vault, caller, several):
     before = [text(vault, id_) for id_ in several]
     merged = consolidate(vault, caller, several[:2], title="Index outside")
     assert (merged.outcome, merged.originals) == ("created", tuple(several[:2]))
@@ -113,7 +113,7 @@ def test_a_merge_joins_what_is_named_and_its_undo_takes_it_apart(vault, caller, 
     assert "status: deleted" in text(vault, merged.id)
 
 
-def test_with_keep_the_originals_stay_current(vault, caller, several) -> None:
+def test_with_keep_the_originals_stay_current(vault, caller, several):
     before = [text(vault, id_) for id_ in several[:3]]
     merged = consolidate(
         vault,
@@ -131,7 +131,7 @@ def test_with_keep_the_originals_stay_current(vault, caller, several) -> None:
     assert merged.undo == f"cortex delete {merged.id}"
 
 
-def test_a_merge_into_the_topic_of_one_of_them_keeps_that_one(vault, caller, several) -> None:
+def test_a_merge_into_the_topic_of_one_of_them_keeps_that_one(vault, caller, several):
     kept = save(
         vault, caller, "Index place", body="outside", topic="decision/index", project="cortex"
     )
@@ -145,14 +145,14 @@ def test_a_merge_into_the_topic_of_one_of_them_keeps_that_one(vault, caller, sev
     assert merged.undo == f"cortex restore {several[0]}"
 
 
-def test_a_merge_whose_text_one_of_them_has_already_takes_that_one(vault, caller, several) -> None:
+def test_a_merge_whose_text_one_of_them_has_already_takes_that_one(vault, caller, several):
     merged = consolidate(vault, caller, several[:2], body=f"{WORDS} strangers code")
     assert merged.id == several[0]
     assert "status:" not in text(vault, several[0])
     assert f'superseded_by: "[[{several[0]}]]"' in text(vault, several[1])
 
 
-def test_nothing_is_merged_into_a_record_that_does_not_hold_itself(vault, caller, several) -> None:
+def test_nothing_is_merged_into_a_record_that_does_not_hold_itself(vault, caller, several):
     kept = save(
         vault, caller, "Index place", body="outside", topic="decision/index", project="cortex"
     )
@@ -164,9 +164,7 @@ def test_nothing_is_merged_into_a_record_that_does_not_hold_itself(vault, caller
     assert before == [text(vault, id_) for id_ in (*several, kept.id)]
 
 
-def test_nor_into_one_of_another_project_that_was_merged_and_does_not_hold(
-    vault, caller, several
-) -> None:
+def test_nor_into_one_of_another_project_that_was_merged_and_does_not_hold(vault, caller, several):
     """Its id tells of a project that is no more, so only what the save answers says which record it is."""
     kept = save(
         vault, caller, "Index place", body="outside", topic="decision/index", project="former"
@@ -179,7 +177,7 @@ def test_nor_into_one_of_another_project_that_was_merged_and_does_not_hold(
     assert before == [text(vault, id_) for id_ in several]
 
 
-def test_a_pair_with_odd_ids_is_merged_by_the_command_that_is_shown(vault_from, caller) -> None:
+def test_a_pair_with_odd_ids_is_merged_by_the_command_that_is_shown(vault_from, caller):
     vault = vault_from(
         "\n".join(
             f"=== records/note/{name}.md\n---\nid: {id_}\ntype: note\ntitle: -x; $(id)\n---\n{WORDS}"
@@ -221,7 +219,7 @@ sys.exit(main(sys.argv[1:]))
 @pytest.mark.parametrize("left", [0, 1, 2])
 def test_a_merge_that_was_killed_is_finished_by_the_same_command(
     left, more, vault, caller, several
-) -> None:
+):
     ids = several[:3]
     if "--topic" in more:
         ids.append(
@@ -262,14 +260,14 @@ def test_a_merge_that_was_killed_is_finished_by_the_same_command(
     assert "status:" not in text(vault, several[0])
 
 
-def test_a_copied_file_is_no_pair_that_a_command_could_merge(vault, caller, several) -> None:
+def test_a_copied_file_is_no_pair_that_a_command_could_merge(vault, caller, several):
     file = next(Path(vault.root, "records").rglob(f"{several[2]}.md"))
     Path(file.parent, "copy.md").write_bytes(file.read_bytes())
     (pair,) = consolidate(vault, caller).pairs
     assert {hit.id for hit in pair.hits} == set(several[:2])
 
 
-def test_what_makes_no_sense_is_refused(vault, caller, several, worded) -> None:
+def test_what_makes_no_sense_is_refused(vault, caller, several, worded):
     with pytest.raises(InvalidInputError, match="2 to 50 different records, not 1"):
         consolidate(vault, caller, [several[0], several[0]])
     with pytest.raises(InvalidInputError, match="which records"):
@@ -283,7 +281,7 @@ def test_what_makes_no_sense_is_refused(vault, caller, several, worded) -> None:
     restore(vault, caller, [several[0]])
 
 
-def test_the_command_shows_and_merges(vault, caller, several, cortex) -> None:
+def test_the_command_shows_and_merges(vault, caller, several, cortex):
     shown = cortex("consolidate")
     assert shown.returncode == 0
     assert "strong" in shown.stdout

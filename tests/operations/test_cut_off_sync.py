@@ -133,9 +133,7 @@ DAMAGES: dict[str, Callable[[Path], object]] = {
 
 @pytest.mark.sampled(3)
 @pytest.mark.parametrize("damage", DAMAGES)
-def test_what_a_cut_took_of_the_work_tree_comes_back_and_is_not_committed_as_deleted(
-    damage, cut
-) -> None:
+def test_what_a_cut_took_of_the_work_tree_comes_back_and_is_not_committed_as_deleted(damage, cut):
     b, ours, theirs = cut
     before = b.tree()
     begin(b, ours, theirs)
@@ -153,7 +151,7 @@ def test_what_a_cut_took_of_the_work_tree_comes_back_and_is_not_committed_as_del
     assert not merging.is_unfinished(b.root)
 
 
-def test_a_folder_that_is_missing_whole_comes_back(cut) -> None:
+def test_a_folder_that_is_missing_whole_comes_back(cut):
     b, ours, theirs = cut
     begin(b, ours, theirs)
     before = b.tree()
@@ -162,7 +160,7 @@ def test_a_folder_that_is_missing_whole_comes_back(cut) -> None:
     assert (b.tree(), b.git("status", "--porcelain")) == (before, "")
 
 
-def test_a_note_that_git_had_removed_and_that_is_back_is_not_committed_anew(cut) -> None:
+def test_a_note_that_git_had_removed_and_that_is_back_is_not_committed_anew(cut):
     b, ours, theirs = cut
     before = b.tree()
     begin(b, ours, theirs)
@@ -177,7 +175,7 @@ def text_of_commit(b: Clone, commit: str, path: str) -> str:
     return b.git("show", f"{commit}:{path}")
 
 
-def test_before_git_had_written_its_index_the_merge_begins_anew(cut) -> None:
+def test_before_git_had_written_its_index_the_merge_begins_anew(cut):
     """The work tree has some of the other side's notes, whole and in part; index and branch are as they were."""
     b, ours, theirs = cut
     whole = b.tree()
@@ -192,7 +190,7 @@ def test_before_git_had_written_its_index_the_merge_begins_anew(cut) -> None:
     assert (b.tree(), b.git("status", "--porcelain")) == (whole, "")
 
 
-def test_what_a_person_wrote_or_removed_since_stays(cut) -> None:
+def test_what_a_person_wrote_or_removed_since_stays(cut):
     b, ours, theirs = cut
     begin(b, ours, theirs)
     b.edit(THEIRS[0], "Line 7 of", "Line seven, as I see it, of")
@@ -208,7 +206,7 @@ def test_what_a_person_wrote_or_removed_since_stays(cut) -> None:
     assert {path: b.read(path) for path in texts} == texts
 
 
-def test_a_link_in_the_place_of_a_folder_is_not_written_through(cut, tmp_path) -> None:
+def test_a_link_in_the_place_of_a_folder_is_not_written_through(cut, tmp_path):
     b, ours, theirs = cut
     begin(b, ours, theirs)
     shutil.move(Path(b.root, "records/decision"), tmp_path / "elsewhere")
@@ -219,7 +217,7 @@ def test_a_link_in_the_place_of_a_folder_is_not_written_through(cut, tmp_path) -
     assert {path.read_bytes() for path in (tmp_path / "elsewhere").iterdir()} == {b""}
 
 
-def test_doctor_fix_and_the_watcher_bring_it_back_too(cut) -> None:
+def test_doctor_fix_and_the_watcher_bring_it_back_too(cut):
     b, ours, theirs = cut
     for recovered in (
         lambda: doctor(b.vault, b.caller(), fix=True).fixed,
@@ -241,7 +239,7 @@ def test_doctor_fix_and_the_watcher_bring_it_back_too(cut) -> None:
     [["MERGE_HEAD"], ["MERGE_MSG"], ["MERGE_HEAD", "MERGE_MSG", "MERGE_MODE"]],
     ids="+".join,
 )
-def test_a_merge_of_ours_whose_notes_a_cut_emptied_begins_anew(names, damage, make) -> None:
+def test_a_merge_of_ours_whose_notes_a_cut_emptied_begins_anew(names, damage, make):
     b, ours, theirs = make("merge")
     whole = b.tree()
     back(b, ours, theirs)
@@ -272,7 +270,7 @@ def test_a_merge_of_ours_whose_notes_a_cut_emptied_begins_anew(names, damage, ma
         if SOAK or bool(damage) == bool(number % 2)
     ],
 )
-def test_a_rebase_of_ours_whose_notes_a_cut_emptied_begins_anew(names, damage, make) -> None:
+def test_a_rebase_of_ours_whose_notes_a_cut_emptied_begins_anew(names, damage, make):
     b, ours, theirs = make("rebase")
     back(b, ours, theirs)
     b.edit(BOTH, "Line 2 of", "Line 2, said otherwise, of")  # beside the line that they changed
@@ -304,7 +302,7 @@ def test_a_rebase_of_ours_whose_notes_a_cut_emptied_begins_anew(names, damage, m
     )
 
 
-def test_a_rebase_that_was_cut_off_in_the_middle_of_a_commit_does_not_lose_it(make) -> None:
+def test_a_rebase_that_was_cut_off_in_the_middle_of_a_commit_does_not_lose_it(make):
     """Git has noted the commit as done and not begun to merge it: `git rebase --continue` would end without it."""
     b, ours, theirs = make("rebase")
     whole = b.tree()
@@ -331,7 +329,7 @@ def test_a_rebase_that_was_cut_off_in_the_middle_of_a_commit_does_not_lose_it(ma
     assert (b.tree(), b.git("status", "--porcelain")) == (whole, "")
 
 
-def test_a_merge_that_git_only_noted_is_never_concluded(make) -> None:
+def test_a_merge_that_git_only_noted_is_never_concluded(make):
     """Where git cannot lock the index it leaves MERGE_HEAD and merges nothing: to commit that would drop the other side."""
     b, ours, theirs = make("merge")
     whole = b.tree()
@@ -350,7 +348,7 @@ def test_a_merge_that_git_only_noted_is_never_concluded(make) -> None:
     assert b.git("merge-base", "--is-ancestor", theirs, "HEAD") == ""
 
 
-def test_a_person_may_choose_our_side_everywhere(make) -> None:
+def test_a_person_may_choose_our_side_everywhere(make):
     """Then nothing is staged, as if nothing had been merged."""
     b, ours, theirs = make("merge")
     back(b, ours, theirs)
@@ -370,7 +368,7 @@ def test_a_person_may_choose_our_side_everywhere(make) -> None:
     assert b.git("merge-base", "--is-ancestor", theirs, "HEAD") == ""
 
 
-def test_an_index_that_another_git_holds_for_a_moment_costs_no_merge(cut) -> None:
+def test_an_index_that_another_git_holds_for_a_moment_costs_no_merge(cut):
     b, ours, theirs = cut
     whole = b.tree()
     back(b, ours, theirs)
@@ -385,9 +383,7 @@ def test_an_index_that_another_git_holds_for_a_moment_costs_no_merge(cut) -> Non
     assert (done.trouble, b.tree()) == ("", whole)
 
 
-def test_an_index_that_stays_locked_leaves_no_merge_behind(
-    cut, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_index_that_stays_locked_leaves_no_merge_behind(cut, monkeypatch):
     b, ours, theirs = cut
     back(b, ours, theirs)
     monkeypatch.setattr(git_locks, "LOCK_WAIT_SECONDS", 0.3)
@@ -397,7 +393,7 @@ def test_an_index_that_stays_locked_leaves_no_merge_behind(
     assert b.head() == ours
 
 
-def test_doctor_fix_in_a_merge_of_ours_leaves_it_to_sync(make) -> None:
+def test_doctor_fix_in_a_merge_of_ours_leaves_it_to_sync(make):
     b, ours, theirs = make("merge")
     whole = b.tree()
     back(b, ours, theirs)
@@ -408,9 +404,7 @@ def test_doctor_fix_in_a_merge_of_ours_leaves_it_to_sync(make) -> None:
     assert b.tree() == whole
 
 
-def test_all_that_git_wrote_is_synced_before_the_merge_is_forgotten(
-    cut, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_all_that_git_wrote_is_synced_before_the_merge_is_forgotten(cut, monkeypatch):
     if not os.path.isdir("/proc/self/fd"):
         pytest.skip("not run: this system does not tell the name of an open file")
     b, ours, theirs = cut

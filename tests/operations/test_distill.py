@@ -557,9 +557,7 @@ def test_what_a_model_makes_up_is_cleaned_before_it_is_kept(shop):
     shop.turn()
     shop.answer(
         answer(
-            dict(
-                DECISION, tags=["AKIAIOSFODNN7EXAMPLE"], reason="See [[home]]\x1b[m \u202e\ud800."
-            ),
+            dict(DECISION, tags=["AKIAIOSFODNN7EXAMPLE"], reason="See [[home]]\x1b[m \u202e\ud800.")
         )
     )
     (text,) = (text for path, text in shop.notes("records").items() if "carts-are-kept" in path)

@@ -131,7 +131,7 @@ def undone(vault: Vault, command: str) -> None:
 )
 def test_an_update_changes_the_lines_it_means_and_its_undo_brings_them_back(
     asked, gone, come, one, caller, worded
-) -> None:
+):
     before = text(one)
     asked = {"id": "use-sqlite", **asked}
     answer = worded(update, one, caller, **asked)
@@ -152,7 +152,7 @@ def test_an_update_changes_the_lines_it_means_and_its_undo_brings_them_back(
     assert left - {"status: active   # settled"} == {f"updated: {OLD}"}
 
 
-def test_a_secret_is_not_written_by_an_update(one, caller) -> None:
+def test_a_secret_is_not_written_by_an_update(one, caller):
     update(
         one,
         caller,
@@ -183,13 +183,13 @@ def test_a_secret_is_not_written_by_an_update(one, caller) -> None:
 )
 def test_an_update_that_makes_no_sense_is_refused_and_writes_nothing(
     asked, message, one, caller, worded
-) -> None:
+):
     with pytest.raises(InvalidInputError, match=message):
         worded(update, one, caller, id="use-sqlite-k3f7q2", **asked)
     assert text(one).strip() == RECORD.strip()
 
 
-def test_a_text_that_no_event_holds_becomes_one_before_it_is_replaced(one, caller) -> None:
+def test_a_text_that_no_event_holds_becomes_one_before_it_is_replaced(one, caller):
     answer = update(one, caller, "use-sqlite", body="Another text.\n")
     assert text(one).endswith("---\n\nAnother text.\n")
     kept = list(Path(one.root, "events").rglob("*.md"))
@@ -202,7 +202,7 @@ def test_a_text_that_no_event_holds_becomes_one_before_it_is_replaced(one, calle
     assert len(list(Path(one.root, "records").rglob("*.md"))) == 4
 
 
-def test_a_text_that_an_event_holds_is_not_kept_twice(vault, caller) -> None:
+def test_a_text_that_an_event_holds_is_not_kept_twice(vault, caller):
     saved = save(vault, caller, "Use SQLite", type="decision", body="One file.")
     answer = update(vault, caller, saved.id, body="Two files.")
     assert len(list(Path(vault.root, "events").rglob("*.md"))) == 1
@@ -213,14 +213,14 @@ def test_a_text_that_an_event_holds_is_not_kept_twice(vault, caller) -> None:
     assert text(vault, saved.id).endswith("\nTwo files.\n")
 
 
-def test_a_record_with_a_topic_keeps_project_and_scope(vault, caller) -> None:
+def test_a_record_with_a_topic_keeps_project_and_scope(vault, caller):
     saved = save(vault, caller, "Use SQLite", topic="decision/storage", project="cortex")
     with pytest.raises(InvalidInputError, match="record with a topic"):
         update(vault, caller, saved.id, project="other")
     assert update(vault, caller, saved.id, project="cortex", title="Use it").outcome == "updated"
 
 
-def test_bytes_of_windows_and_of_odd_yaml_stay(vault, caller) -> None:
+def test_bytes_of_windows_and_of_odd_yaml_stay(vault, caller):
     file = Path(vault.root, "records/decision/odd-abcdef.md")
     file.parent.mkdir(parents=True)
     odd = b"\xef\xbb\xbf---\r\nid: odd-abcdef\r\ntype: 'my type'\r\ntitle:   \"Odd: yes\"\r\nlist:\r\n- a\r\n# why\r\n- b\r\n---\r\n\r\ntext \r\n\r\n"
@@ -238,7 +238,7 @@ def test_bytes_of_windows_and_of_odd_yaml_stay(vault, caller) -> None:
 
 
 @pytest.mark.parametrize("status", ["active", "open", "done", ""])
-def test_archive_and_delete_keep_the_status_for_restore(status, one, caller) -> None:
+def test_archive_and_delete_keep_the_status_for_restore(status, one, caller):
     file = Path(one.root, "records/action/order-cables-abcdef.md")
     file.write_text(
         file.read_text().replace("status: open\n", f"status: {status}\n" if status else "")
@@ -264,14 +264,12 @@ def test_archive_and_delete_keep_the_status_for_restore(status, one, caller) -> 
     assert restore(one, caller, ["order-cables"]).hits[0].outcome == "unchanged"
 
 
-def test_delete_names_the_notes_that_link_there(one, caller) -> None:
+def test_delete_names_the_notes_that_link_there(one, caller):
     assert delete(one, caller, "use-sqlite").links == ("records/decision/use-git-m5d2xa.md",)
 
 
 @pytest.mark.parametrize("how", ["committed", "changed since", "never"])
-def test_a_hard_delete_asks_and_restore_finds_what_git_or_the_events_hold(
-    how, vault, caller, git
-) -> None:
+def test_a_hard_delete_asks_and_restore_finds_what_git_or_the_events_hold(how, vault, caller, git):
     saved = save(vault, caller, "Use SQLite", type="decision", body="One file.")
     git(vault.root, "init", "-q")
     if how != "never":
@@ -301,7 +299,7 @@ def test_a_hard_delete_asks_and_restore_finds_what_git_or_the_events_hold(
     assert not Path(vault.root, saved.path).exists()
 
 
-def test_a_topic_that_was_never_committed_comes_back_as_its_events_say(vault, caller) -> None:
+def test_a_topic_that_was_never_committed_comes_back_as_its_events_say(vault, caller):
     for body in ("One file.", "Two files."):
         saved = save(
             vault, caller, "Use SQLite", topic="decision/storage", project="cortex", body=body
@@ -313,9 +311,7 @@ def test_a_topic_that_was_never_committed_comes_back_as_its_events_say(vault, ca
     assert "Two files." in before
 
 
-def test_what_was_saved_since_the_last_commit_comes_back_with_what_git_has(
-    vault, caller, git
-) -> None:
+def test_what_was_saved_since_the_last_commit_comes_back_with_what_git_has(vault, caller, git):
     git(vault.root, "init", "-q")
     for body in ("Version one.", "Version two.", "Version three."):
         saved = save(
@@ -341,9 +337,7 @@ def test_what_was_saved_since_the_last_commit_comes_back_with_what_git_has(
     assert before.endswith("Version three.\n")
 
 
-def test_a_session_comes_back_with_what_was_said_since_the_last_commit(
-    vault, caller, git, cortex
-) -> None:
+def test_a_session_comes_back_with_what_was_said_since_the_last_commit(vault, caller, git, cortex):
     for number in (1, 2):
         assert cortex("passive", f"said {number}", "--session", "a-session").returncode == 0
         if number == 1:
@@ -359,7 +353,7 @@ def test_a_session_comes_back_with_what_was_said_since_the_last_commit(
     assert file.read_bytes() == before
 
 
-def test_restore_does_not_overwrite_and_names_what_is_near(vault, caller) -> None:
+def test_restore_does_not_overwrite_and_names_what_is_near(vault, caller):
     saved = save(vault, caller, "Use SQLite", type="decision", body="One file.")
     delete(vault, caller, saved.id, hard=True, yes=True)
     Path(vault.root, saved.path).write_text("somebody else's\n")
@@ -370,9 +364,7 @@ def test_restore_does_not_overwrite_and_names_what_is_near(vault, caller) -> Non
         restore(vault, caller, ["nothing-like-it-abcdef"])
 
 
-def test_what_a_hand_superseded_by_its_own_note_comes_back_and_that_note_stays(
-    one, caller, cortex
-) -> None:
+def test_what_a_hand_superseded_by_its_own_note_comes_back_and_that_note_stays(one, caller, cortex):
     file = Path(one.root, "records/decision/use-sqlite-k3f7q2.md")
     file.write_text(
         RECORD.replace(
@@ -398,7 +390,7 @@ def test_what_a_hand_superseded_by_its_own_note_comes_back_and_that_note_stays(
     )
 
 
-def test_of_several_one_that_cannot_be_restored_stops_no_other(one, caller, cortex) -> None:
+def test_of_several_one_that_cannot_be_restored_stops_no_other(one, caller, cortex):
     archive(one, caller, "use-sqlite")
     archive(one, caller, "use-git")
     file = Path(one.root, "records/decision/use-sqlite-k3f7q2.md")
@@ -414,9 +406,7 @@ def test_of_several_one_that_cannot_be_restored_stops_no_other(one, caller, cort
     "put_away",
     [archive, delete, lambda vault, caller, id_: supersede(vault, caller, id_, by="use-files")],
 )
-def test_an_update_brings_nothing_back_and_names_the_command_that_does(
-    put_away, one, caller
-) -> None:
+def test_an_update_brings_nothing_back_and_names_the_command_that_does(put_away, one, caller):
     put_away(one, caller, "use-sqlite-k3f7q2")
     before = text(one)
     for status in ("active", "open", "done"):
@@ -443,9 +433,7 @@ def test_an_update_brings_nothing_back_and_names_the_command_that_does(
         ("scope: team", {"scope": "project"}),
     ],
 )
-def test_an_undo_that_would_be_refused_is_not_offered(
-    written, asked, vault_from, caller, worded
-) -> None:
+def test_an_undo_that_would_be_refused_is_not_offered(written, asked, vault_from, caller, worded):
     vault = vault_from(
         f"=== records/note/odd-abcdef.md\n---\nid: odd-abcdef\ntype: note\n{written}\n---\ntext"
     )
@@ -457,7 +445,7 @@ def test_an_undo_that_would_be_refused_is_not_offered(
 
 
 @pytest.mark.parametrize("value", ["-x", "--yes", "it's; echo $HOME `id`", "0.80", "~"])
-def test_an_undo_holds_whatever_stood_there(value, vault_from, caller, worded) -> None:
+def test_an_undo_holds_whatever_stood_there(value, vault_from, caller, worded):
     key = "confidence" if value == "0.80" else "owner"
     vault = vault_from(
         f"=== records/note/odd-abcdef.md\n---\nid: odd-abcdef\ntype: note\n{key}: {json.dumps(value) if key == 'owner' else value}\n---\ntext"
@@ -475,7 +463,7 @@ UNSEEN = (
 )
 
 
-def test_the_undo_of_a_text_brings_back_every_character_of_it(vault, caller) -> None:
+def test_the_undo_of_a_text_brings_back_every_character_of_it(vault, caller):
     """Through a real pipe, where what a terminal would act on is not made visible."""
     saved = save(vault, caller, "Persian", type="note", body=f"{UNSEEN}\n\nsecond line")
     before = text(vault, saved.id)
@@ -485,9 +473,7 @@ def test_the_undo_of_a_text_brings_back_every_character_of_it(vault, caller) -> 
     assert text(vault, saved.id).partition("---\n\n")[2] == before.partition("---\n\n")[2]
 
 
-def test_what_an_event_could_not_keep_is_said_and_an_empty_text_needs_none(
-    vault_from, caller
-) -> None:
+def test_what_an_event_could_not_keep_is_said_and_an_empty_text_needs_none(vault_from, caller):
     vault = vault_from("=== records/note/odd-abcdef.md\n---\nid: odd-abcdef\ntype: note\n---\n")
     first = update(vault, caller, "odd-abcdef", body="text")
     assert (first.undo, first.hint) == ("", "only your editor brings back: that it had no text")
@@ -506,7 +492,7 @@ def test_what_an_event_could_not_keep_is_said_and_an_empty_text_needs_none(
 )
 def test_every_command_that_is_told_is_one_a_shell_runs_as_it_was_meant(
     id_, vault_from, caller, tmp_path
-) -> None:
+):
     vault = vault_from(
         f"=== records/action/odd.md\n---\nid: {json.dumps(id_)}\ntype: action\nstatus: open\ntitle: Odd\n---\n\ntext"
     )
@@ -539,7 +525,7 @@ def test_every_command_that_is_told_is_one_a_shell_runs_as_it_was_meant(
     assert not (tmp_path / "pwned").exists()
 
 
-def test_pin_unpin_and_done_say_what_they_did_once(one, caller) -> None:
+def test_pin_unpin_and_done_say_what_they_did_once(one, caller):
     before = text(one)
     assert pin(one, caller, "use-sqlite").undo == "cortex pin use-sqlite-k3f7q2 --remove"
     assert "pinned: true\n" in text(one)
@@ -559,7 +545,7 @@ def test_pin_unpin_and_done_say_what_they_did_once(one, caller) -> None:
     assert "done_at" not in text(one, "order-cables-abcdef")
 
 
-def test_done_is_for_actions(one, caller, vault_from) -> None:
+def test_done_is_for_actions(one, caller, vault_from):
     with pytest.raises(InvalidInputError, match="is a decision and no action"):
         done(one, caller, "use-sqlite")
     vault_from("=== plan.md\n---\nid: the-plan-abcdef\ntype: plan\n---\n- [ ] a step\n")
@@ -584,7 +570,7 @@ VERBS: list[Callable[..., object]] = [
 
 
 @pytest.mark.parametrize("verb", VERBS)
-def test_what_is_nobodys_record_is_never_edited(verb, one, caller) -> None:
+def test_what_is_nobodys_record_is_never_edited(verb, one, caller):
     saved = save(one, caller, "An event", body="text")
     for name in ("mine.md", f"events/2026/11/{saved.event}.md"):
         before = Path(one.root, name).read_bytes()
@@ -593,14 +579,14 @@ def test_what_is_nobodys_record_is_never_edited(verb, one, caller) -> None:
         assert Path(one.root, name).read_bytes() == before
 
 
-def test_the_id_that_a_capture_prints_names_the_record_that_came_of_it(one, caller) -> None:
+def test_the_id_that_a_capture_prints_names_the_record_that_came_of_it(one, caller):
     saved = save(one, caller, "An event", body="text")
     assert pin(one, caller, saved.event).id == saved.id
     assert supersede(one, caller, "use-sqlite", by=saved.event).outcome == "superseded"
     assert f"superseded_by: {saved.id}" in text(one).replace('"[[', "").replace(']]"', "")
 
 
-def test_supersede_links_both_and_restore_takes_it_back(one, caller) -> None:
+def test_supersede_links_both_and_restore_takes_it_back(one, caller):
     before = [text(one), text(one, "use-files-p2r6wq")]
     answer = supersede(one, caller, "use-sqlite", by="use-files", reason="no server,  no binary")
     assert (answer.id, answer.outcome, answer.undo) == (
@@ -632,7 +618,7 @@ def test_supersede_links_both_and_restore_takes_it_back(one, caller) -> None:
         assert {line.partition(":")[0] for line in come - {"status: active"}} == {"updated"}
 
 
-def test_supersede_refuses_itself_a_chain_that_closes_and_what_is_set_aside(one, caller) -> None:
+def test_supersede_refuses_itself_a_chain_that_closes_and_what_is_set_aside(one, caller):
     with pytest.raises(InvalidInputError, match="cannot supersede itself"):
         supersede(one, caller, "use-sqlite", by="use-sqlite-k3f7q2")
     supersede(one, caller, "use-sqlite", by="use-files")
@@ -649,7 +635,7 @@ def test_supersede_refuses_itself_a_chain_that_closes_and_what_is_set_aside(one,
     assert supersede(one, caller, "use-git").outcome == "superseded"  # without a replacement
 
 
-def test_a_supersede_that_cannot_be_said_on_both_sides_is_said_on_neither(one, caller) -> None:
+def test_a_supersede_that_cannot_be_said_on_both_sides_is_said_on_neither(one, caller):
     file = Path(one.root, "records/decision/use-files-p2r6wq.md")
     file.write_text(file.read_text().replace("mood:", "supersedes: {a: b}\nmood:"))
     with pytest.raises(InvalidInputError, match="supersedes is no list of links"):
@@ -657,7 +643,7 @@ def test_a_supersede_that_cannot_be_said_on_both_sides_is_said_on_neither(one, c
     assert "status: active" in text(one)
 
 
-def test_beside_relations_of_another_form_it_is_said_and_taken_back(one, caller) -> None:
+def test_beside_relations_of_another_form_it_is_said_and_taken_back(one, caller):
     file = Path(one.root, "records/decision/use-files-p2r6wq.md")
     file.write_text(
         file.read_text().replace(
@@ -673,7 +659,7 @@ def test_beside_relations_of_another_form_it_is_said_and_taken_back(one, caller)
 @pytest.mark.parametrize("status", ["archived", "deleted"])
 def test_what_was_set_aside_before_it_was_superseded_comes_back_as_it_was(
     status, one, caller, cortex
-) -> None:
+):
     (
         archive(one, caller, "use-sqlite", reason="it has ended")
         if status == "archived"
@@ -700,7 +686,7 @@ def test_what_was_set_aside_before_it_was_superseded_comes_back_as_it_was(
     assert "status: active" in text(one)
 
 
-def test_a_superseded_record_that_was_deleted_is_superseded_again(one, caller) -> None:
+def test_a_superseded_record_that_was_deleted_is_superseded_again(one, caller):
     supersede(one, caller, "use-sqlite", by="use-files", reason="no")
     before, other = text(one), text(one, "use-files-p2r6wq")
     undone(one, delete(one, caller, "use-sqlite").undo)
@@ -724,7 +710,7 @@ def test_a_superseded_record_that_was_deleted_is_superseded_again(one, caller) -
 )
 def test_records_of_which_none_holds_are_named_with_commands_that_end_them(
     sqlite, files, one, caller
-) -> None:
+):
     for id_, said in (("use-sqlite-k3f7q2", sqlite), ("use-files-p2r6wq", files)):
         file = Path(one.root, f"records/decision/{id_}.md")
         file.write_text(file.read_text().replace("status: active   # settled", said))
@@ -739,7 +725,7 @@ def test_records_of_which_none_holds_are_named_with_commands_that_end_them(
     assert problems == []
 
 
-def test_one_that_cannot_be_read_makes_no_other_wrong(one, caller) -> None:
+def test_one_that_cannot_be_read_makes_no_other_wrong(one, caller):
     supersede(one, caller, "use-sqlite", by="use-files")
     file = Path(one.root, "records/decision/use-files-p2r6wq.md")
     file.write_text(file.read_text().replace("title: Use plain", "title: 'Use plain"))
@@ -759,7 +745,7 @@ def test_one_that_cannot_be_read_makes_no_other_wrong(one, caller) -> None:
 )
 def test_what_git_does_not_have_is_an_event_before_it_is_removed(
     topic, edited, again, vault, caller, git
-) -> None:
+):
     saved = save(
         vault,
         caller,
@@ -796,9 +782,7 @@ def test_what_git_does_not_have_is_an_event_before_it_is_removed(
 @pytest.mark.parametrize(
     "asked", [{"tags": "none"}, {"project": "none"}, {"owner": "none", "due": "none"}]
 )
-def test_a_field_that_an_update_takes_out_comes_back_where_it_was(
-    asked, one, caller, worded
-) -> None:
+def test_a_field_that_an_update_takes_out_comes_back_where_it_was(asked, one, caller, worded):
     update(one, caller, "use-sqlite", owner="Ada", due="2026-12-01")
     before = text(one)
     answer = worded(update, one, caller, id="use-sqlite", **asked)
@@ -807,7 +791,7 @@ def test_a_field_that_an_update_takes_out_comes_back_where_it_was(
     assert undated(text(one)) == undated(before)
 
 
-def test_an_update_cleans_a_title_as_a_save_does(one, caller) -> None:
+def test_an_update_cleans_a_title_as_a_save_does(one, caller):
     update(one, caller, "use-sqlite", title="Use\x1b[31m one\x9b file")
     assert 'title: "Use [31m one file"' in text(one)
     with pytest.raises(InvalidInputError, match="always has a title"):
@@ -833,9 +817,7 @@ sys.exit(main(sys.argv[1:]))
 """
 
 
-def test_a_supersede_that_is_killed_half_way_is_named_and_finished_by_the_same_command(
-    one, caller
-) -> None:
+def test_a_supersede_that_is_killed_half_way_is_named_and_finished_by_the_same_command(one, caller):
     command = ["--vault", one.root, "supersede", "use-sqlite-k3f7q2", "--by", "use-files-p2r6wq"]
     ran = subprocess.run(
         [sys.executable, "-c", KILLED, *command], capture_output=True, timeout=60, check=False
@@ -872,7 +854,7 @@ for number in range(25):
 """
 
 
-def test_processes_that_edit_one_record_at_once_lose_nothing(one) -> None:
+def test_processes_that_edit_one_record_at_once_lose_nothing(one):
     start = str(time.time() + 0.7)
     running = [
         subprocess.Popen([sys.executable, "-c", EDITING, one.root, who, start]) for who in "abc"
@@ -901,9 +883,7 @@ def test_processes_that_edit_one_record_at_once_lose_nothing(one) -> None:
     assert 'supersedes: ["[[use-git-m5d2xa]]"]' in text(one)
 
 
-def test_what_a_person_saves_meanwhile_is_edited_and_not_overwritten(
-    one, caller, monkeypatch
-) -> None:
+def test_what_a_person_saves_meanwhile_is_edited_and_not_overwritten(one, caller, monkeypatch):
     from cortex.operations.records import change_record
     from cortex.vault import files
 
@@ -920,7 +900,7 @@ def test_what_a_person_saves_meanwhile_is_edited_and_not_overwritten(
     assert "owner: Ada" in text(one)
 
 
-def test_forget_takes_a_short_word_with_a_digit(vault, cortex) -> None:
+def test_forget_takes_a_short_word_with_a_digit(vault, cortex):
     cortex("new", "gotcha", "K9 barks at staging")
     cortex("new", "gotcha", "Nobody walks at staging")
     assert "archived: records/gotcha/k9-barks" in cortex("forget", "K9").stdout
@@ -934,7 +914,7 @@ def test_forget_takes_a_short_word_with_a_digit(vault, cortex) -> None:
         (("recall", "T", "--scope", "projet"), "did you mean project? use one of: project, area,"),
     ],
 )
-def test_an_unknown_word_names_the_closest_and_all_allowed(vault, cortex, command, closest) -> None:
+def test_an_unknown_word_names_the_closest_and_all_allowed(vault, cortex, command, closest):
     done = cortex(*command)
     assert done.returncode == 2
     assert closest in done.stderr
@@ -953,7 +933,7 @@ def test_an_unknown_word_names_the_closest_and_all_allowed(vault, cortex, comman
         ("zebra", "none", ""),
     ],
 )
-def test_forget_archives_the_one_that_is_clearly_meant(query, outcome, id_, one, caller) -> None:
+def test_forget_archives_the_one_that_is_clearly_meant(query, outcome, id_, one, caller):
     answer = forget(one, caller, query)
     assert (answer.outcome, answer.id) == (outcome, id_)
     assert bool(answer.hits) == (outcome == "unclear")
@@ -961,7 +941,7 @@ def test_forget_archives_the_one_that_is_clearly_meant(query, outcome, id_, one,
         assert forget(one, caller, query, yes=True).id == answer.hits[0].id
 
 
-def test_the_command_answers_in_text_and_json_and_by_its_exit_code(one, cortex) -> None:
+def test_the_command_answers_in_text_and_json_and_by_its_exit_code(one, cortex):
     def asked(*words: str, code: int = 0) -> dict:
         ran = cortex(*words, "--json")
         assert ran.returncode == code, ran.stderr
@@ -998,7 +978,7 @@ def test_the_command_answers_in_text_and_json_and_by_its_exit_code(one, cortex) 
     assert (missing.returncode, "did you mean use-files-p2r6wq" in missing.stderr) == (2, True)
 
 
-def test_a_vault_that_was_edited_stays_sound(one, caller, cortex) -> None:
+def test_a_vault_that_was_edited_stays_sound(one, caller, cortex):
     supersede(one, caller, "use-sqlite", by="use-files")
     archive(one, caller, "use-git")
     consolidate(one, caller)

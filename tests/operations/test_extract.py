@@ -110,7 +110,7 @@ def meet(one: Clone, two: Clone) -> None:
 
 
 @pytest.mark.parametrize("clones", [False, True], indirect=True, ids=["merge", "rebase"])
-def test_what_two_clones_find_in_two_sessions_is_one_record(clones: tuple[Clone, Clone]) -> None:
+def test_what_two_clones_find_in_two_sessions_is_one_record(clones):
     one, two = clones
     first = one.stop(CLAIM, session="mine", branch="main")
     second = two.stop(
@@ -136,9 +136,7 @@ def test_what_two_clones_find_in_two_sessions_is_one_record(clones: tuple[Clone,
     assert third
 
 
-def test_the_plan_of_a_branch_that_two_clones_make_is_the_later_one(
-    clones: tuple[Clone, Clone],
-) -> None:
+def test_the_plan_of_a_branch_that_two_clones_make_is_the_later_one(clones):
     one, two = clones
     one.stop(
         compose_text(
@@ -158,9 +156,7 @@ def test_the_plan_of_a_branch_that_two_clones_make_is_the_later_one(
     assert b"ship" in one.held()["briefings/shop/active-plan.md"]
 
 
-def test_what_a_clone_has_superseded_stays_so_when_another_says_it_again(
-    clones: tuple[Clone, Clone],
-) -> None:
+def test_what_a_clone_has_superseded_stays_so_when_another_says_it_again(clones):
     one, two = clones
     one.stop(CLAIM)
     meet(one, two)
@@ -178,7 +174,7 @@ def test_what_a_clone_has_superseded_stays_so_when_another_says_it_again(
     assert len(notes.read(held.read_bytes()).provenance()[0]) == 2
 
 
-def test_a_record_that_a_person_moved_is_found_by_its_id(vault: Vault, tmp_path: Path) -> None:
+def test_a_record_that_a_person_moved_is_found_by_its_id(vault, tmp_path):
     clone = Clone(Path(vault.root))
     clone.stop(CLAIM)
     (path,) = clone.root.glob("records/decision/*.md")
@@ -189,7 +185,7 @@ def test_a_record_that_a_person_moved_is_found_by_its_id(vault: Vault, tmp_path:
     assert len(notes.read((clone.root / "kept/storage.md").read_bytes()).provenance()[0]) == 2
 
 
-def test_a_crash_between_the_records_of_a_turn_leaves_nothing_undone(vault: Vault) -> None:
+def test_a_crash_between_the_records_of_a_turn_leaves_nothing_undone(vault):
     clone = Clone(Path(vault.root))
     id_ = clone.stop(f"{CLAIM} Turns out fsync is slow here.\n\n[MEMORY: permanent] Short answers")
     before = clone.held()
@@ -204,7 +200,7 @@ def test_a_crash_between_the_records_of_a_turn_leaves_nothing_undone(vault: Vaul
     } == {path: data for path, data in before.items() if not path.startswith("briefings")}
 
 
-def test_the_words_of_the_team_stand_in_the_settings(vault: Vault) -> None:
+def test_the_words_of_the_team_stand_in_the_settings(vault):
     clone = Clone(Path(vault.root))
     with open(clone.root / "cortex.toml", "a") as file:
         file.write('\n[extract]\nrunbook = ["on call:"]\n')
@@ -212,7 +208,7 @@ def test_the_words_of_the_team_stand_in_the_settings(vault: Vault) -> None:
     assert clone.of("runbook").title == "On call: page Ann first"
 
 
-def test_the_verb_tells_what_is_found_and_what_becomes_a_record(cortex) -> None:
+def test_the_verb_tells_what_is_found_and_what_becomes_a_record(cortex):
     stop = compose_text(
         TurnSummary(
             f"{CLAIM} I decided to read it.",

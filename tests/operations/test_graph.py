@@ -50,7 +50,7 @@ def answer(cortex, *words: str) -> dict:
     return json.loads(done.stdout)
 
 
-def test_a_relation_is_written_as_a_wikilink_and_taken_back_without_a_trace(notes, cortex) -> None:
+def test_a_relation_is_written_as_a_wikilink_and_taken_back_without_a_trace(notes, cortex):
     before = text(notes, "aa")
     said = answer(cortex, "relate", "aa-abcdef", "refines", "bb-abcdef")
     assert (said["from"], said["kind"], said["to"], said["outcome"]) == (
@@ -65,7 +65,7 @@ def test_a_relation_is_written_as_a_wikilink_and_taken_back_without_a_trace(note
     assert re.sub("updated: .*", "", text(notes, "aa")) == re.sub("updated: .*", "", before)
 
 
-def test_what_is_related_so_already_stays_as_it_is(notes, cortex) -> None:
+def test_what_is_related_so_already_stays_as_it_is(notes, cortex):
     cortex("relate", "aa-abcdef", "relates_to", "bb-abcdef")
     before = text(notes, "aa"), text(notes, "bb")
     assert (
@@ -81,7 +81,7 @@ def stated(source: str, kind: str, target: str) -> dict:
     return {"from": source, "kind": kind, "to": target, "strength": 1.0, "why": ""}
 
 
-def test_what_the_other_note_says_in_the_inverse_word_is_related_so_already(notes, cortex) -> None:
+def test_what_the_other_note_says_in_the_inverse_word_is_related_so_already(notes, cortex):
     answer(cortex, "relate", "aa-abcdef", "source_of", "bb-abcdef")
     assert "\nsource_of: " in text(notes, "aa")  # a person's word stays
     before = text(notes, "aa"), text(notes, "bb")
@@ -104,7 +104,7 @@ def test_what_the_other_note_says_in_the_inverse_word_is_related_so_already(note
     )
 
 
-def test_an_inverse_name_turns_the_relation_round(notes, cortex) -> None:
+def test_an_inverse_name_turns_the_relation_round(notes, cortex):
     said = answer(cortex, "relate", "aa-abcdef", "superseded_by", "bb-abcdef")
     assert (said["from"], said["kind"], said["to"]) == ("bb-abcdef", "supersedes", "aa-abcdef")
     assert "cortex supersede aa-abcdef --by bb-abcdef" in said["hint"]
@@ -116,7 +116,7 @@ def test_an_inverse_name_turns_the_relation_round(notes, cortex) -> None:
     assert "relations" not in text(notes, "bb")
 
 
-def test_a_note_without_an_id_is_related_to_by_its_path(notes, cortex) -> None:
+def test_a_note_without_an_id_is_related_to_by_its_path(notes, cortex):
     assert answer(cortex, "relate", "bb-abcdef", "references", "Home")["to"] == "Home.md"
     assert '"[[Home]]"' in text(notes, "bb")
     assert answer(cortex, "graph", "bb-abcdef", "--kind", "referenced_by", "--depth", "1")[
@@ -148,7 +148,7 @@ MISTAKES = [
 ]
 
 
-def test_a_mistake_is_explained_and_changes_nothing(notes, cortex) -> None:
+def test_a_mistake_is_explained_and_changes_nothing(notes, cortex):
     for newer, older in (("aa", "bb"), ("bb", "cc")):
         cortex("relate", f"{newer}-abcdef", "supersedes", f"{older}-abcdef")
     before = [text(notes, name) for name in ("aa", "bb", "cc")]
@@ -159,7 +159,7 @@ def test_a_mistake_is_explained_and_changes_nothing(notes, cortex) -> None:
     assert [text(notes, name) for name in ("aa", "bb", "cc")] == before
 
 
-def test_any_takes_back_all_that_stands_between_two(notes, cortex) -> None:
+def test_any_takes_back_all_that_stands_between_two(notes, cortex):
     for words in (
         ("aa-abcdef", "refines", "bb-abcdef"),
         ("bb-abcdef", "contradicts", "aa-abcdef"),
@@ -176,7 +176,7 @@ def test_any_takes_back_all_that_stands_between_two(notes, cortex) -> None:
 
 def test_a_relation_to_what_is_gone_can_be_taken_back_in_whichever_form_a_hand_wrote_it(
     notes, cortex
-) -> None:
+):
     file = Path(notes.root, "records/decision/dd-abcdef.md")
     file.write_text(
         "---\nid: dd-abcdef\nsupersedes: [gone-abcdef, aa-abcdef]\nrelations:\n  - {kind: Derived-From, to: '[g](gone-abcdef.md)', note: mine}\n---\nText\n"
@@ -194,7 +194,7 @@ def test_a_relation_to_what_is_gone_can_be_taken_back_in_whichever_form_a_hand_w
     )
 
 
-def test_a_graph_goes_both_ways_and_shows_every_note_once(notes, cortex) -> None:
+def test_a_graph_goes_both_ways_and_shows_every_note_once(notes, cortex):
     cortex("relate", "aa-abcdef", "refines", "bb-abcdef")
     found = answer(cortex, "graph", "bb-abcdef", "--depth", "3")
     assert {"hits", "total", "edges"} < set(found)
@@ -214,7 +214,7 @@ def test_a_graph_goes_both_ways_and_shows_every_note_once(notes, cortex) -> None
     )
 
 
-def test_events_are_left_out_unless_one_is_asked_about(notes, cortex) -> None:
+def test_events_are_left_out_unless_one_is_asked_about(notes, cortex):
     assert all(
         "20261120t" not in node["id"] for node in answer(cortex, "graph", "bb-abcdef")["hits"]
     )
@@ -222,14 +222,14 @@ def test_events_are_left_out_unless_one_is_asked_about(notes, cortex) -> None:
     assert [node["id"] for node in found["hits"]] == ["20261120t164512z-k3f7q2abcd", "bb-abcdef"]
 
 
-def test_a_bound_is_kept_and_said(notes, cortex) -> None:
+def test_a_bound_is_kept_and_said(notes, cortex):
     found = answer(cortex, "graph", "bb-abcdef", "--depth", "10", "--number", "2")
     assert len(found["hits"]) == 2
     assert found["cut"] is True
     assert "only the nearest 2 are shown" in cortex("graph", "bb-abcdef", "--number", "2").stdout
 
 
-def test_the_shortest_path_is_shown_and_none_is_said_with_exit_code_one(notes, cortex) -> None:
+def test_the_shortest_path_is_shown_and_none_is_said_with_exit_code_one(notes, cortex):
     found = answer(cortex, "graph", "aa-abcdef", "--to", "bb-abcdef")
     assert [node["id"] for node in found["hits"]] == [
         "aa-abcdef",
@@ -268,7 +268,7 @@ OTHER = "acorn birch cliff dusty ember frost glide hazel igloo jumbo"
     ("common", "others", "band"),
     [(1, 9, ""), (2, 8, "related"), (6, 4, "suggested"), (7, 3, "to consolidate"), (8, 2, "near-equal")],
 )  # fmt: skip
-def test_records_are_alike_in_five_bands(vault_from, cortex, common, others, band) -> None:
+def test_records_are_alike_in_five_bands(vault_from, cortex, common, others, band):
     text = " ".join(WORDS.split()[:common] + OTHER.split()[:others])
     vault_from(record("one", "A", WORDS) + record("two", "B", text))
     likeness = common / (10 + others)
@@ -279,7 +279,7 @@ def test_records_are_alike_in_five_bands(vault_from, cortex, common, others, ban
         assert one["strength"] == pytest.approx(strengths.get(band, likeness), abs=0.05)
 
 
-def test_step_two_is_not_step_six(vault_from, cortex) -> None:
+def test_step_two_is_not_step_six(vault_from, cortex):
     body = f"{WORDS}, step "
     vault_from(record("one", "One", body + "2") + record("two", "Two", body + "6") + record("three", "Three", body + "2"))  # fmt: skip
     assert shared(cortex, "one", "--depth", "1") == {
@@ -288,9 +288,7 @@ def test_step_two_is_not_step_six(vault_from, cortex) -> None:
     }
 
 
-def test_what_names_the_same_thing_or_comes_from_one_session_is_connected(
-    vault_from, cortex
-) -> None:
+def test_what_names_the_same_thing_or_comes_from_one_session_is_connected(vault_from, cortex):
     vault_from(
         record("one", "First", "Flags come from github.com/spf13/viper.", "session: s1\n")
         + record("two", "Second", "Call func HandleSave.", "session: s1\n")
@@ -316,13 +314,13 @@ def test_what_names_the_same_thing_or_comes_from_one_session_is_connected(
     assert cortex("graph", "one", "--to", "two", "--stated").returncode == 1
 
 
-def test_what_two_notes_state_stands_for_what_they_share(vault_from, cortex) -> None:
+def test_what_two_notes_state_stands_for_what_they_share(vault_from, cortex):
     vault_from(record("one", "One", WORDS) + record("two", "Two", f"{WORDS} of [[one]]"))
     assert shared(cortex, "one") == set()
     assert [one["kind"] for one in answer(cortex, "graph", "one")["edges"]] == ["links"]
 
 
-def test_what_is_set_aside_is_like_nothing(vault_from, cortex) -> None:
+def test_what_is_set_aside_is_like_nothing(vault_from, cortex):
     vault_from(
         record("one", "One", WORDS) + record("two", "Two", WORDS, "status: archived\n")
         + "=== meetings/three.md\n---\ntype: meeting\n---\n" + WORDS
@@ -330,7 +328,7 @@ def test_what_is_set_aside_is_like_nothing(vault_from, cortex) -> None:
     assert shared(cortex, "one") == set()
 
 
-def test_a_thing_that_everybody_names_connects_nobody(vault_from, cortex) -> None:
+def test_a_thing_that_everybody_names_connects_nobody(vault_from, cortex):
     names = " ".join(f"`name_{number}`" for number in range(3000))
     crowd = "".join(record(f"r{at}", f"Title {at}", f"`src/app.py` {'abcdefghijklmnopqrstuvwxyz'[at] * 9}") for at in range(26))  # fmt: skip
     vault_from(crowd + record("all", "All", names) + record("last", "Last", "of `name_7`"))
@@ -340,7 +338,7 @@ def test_a_thing_that_everybody_names_connects_nobody(vault_from, cortex) -> Non
     }
 
 
-def test_a_mermaid_flowchart_has_no_mark_in_a_label_that_mermaid_would_read(notes, cortex) -> None:
+def test_a_mermaid_flowchart_has_no_mark_in_a_label_that_mermaid_would_read(notes, cortex):
     drawn = cortex("graph", "aa-abcdef", "--depth", "1", "--mermaid").stdout
     assert drawn == (
         'flowchart LR\n  n0["The #91;first#93; #34;one#34; #124; #35;1"]\n  n1["Home"]\n  n0 -.-> n1\n'
@@ -350,25 +348,19 @@ def test_a_mermaid_flowchart_has_no_mark_in_a_label_that_mermaid_would_read(note
     )
 
 
-def test_who_mentions_a_thing(vault_from, cortex) -> None:
+def test_who_mentions_a_thing(vault_from, cortex):
     vault_from(
         "=== one.md\nIn `src/app.py` and with @anna.\n=== two.md\nText\n\nIn lib/src/app.py, `useThing()`.\n"
         "=== three.md\n---\nstatus: deleted\n---\nIn `src/app.py`\n=== five.md\n---\nstatus: pruned\n---\nIn `src/app.py`\n=== four.md\nIn myapp.py and `usething()`\n"
     )
     found = answer(cortex, "entities", "APP.py")
-    assert [(one["path"], one["line"]) for one in found["hits"]] == [
-        ("one.md", 1),
-        ("two.md", 3),
-    ]
+    assert [(one["path"], one["line"]) for one in found["hits"]] == [("one.md", 1), ("two.md", 3)]
     assert [one["path"] for one in answer(cortex, "entities", "useThing")["hits"]] == ["two.md"]
     assert [one["path"] for one in answer(cortex, "entities", "@Anna")["hits"]] == ["one.md"]
     assert [
         (one["kind"], one["name"], one["line"])
         for one in answer(cortex, "entities", "--note", "two.md")["entities"]
-    ] == [
-        ("file", "lib/src/app.py", 3),
-        ("symbol", "useThing()", 3),
-    ]
+    ] == [("file", "lib/src/app.py", 3), ("symbol", "useThing()", 3)]
     assert answer(cortex, "entities", "--kind", "person")["entities"] == [
         {"kind": "person", "name": "anna", "notes": 1, "line": 0}
     ]
@@ -378,7 +370,7 @@ def test_who_mentions_a_thing(vault_from, cortex) -> None:
     assert cortex("entities", "--kind", "thing").returncode == 2
 
 
-def test_what_relates_and_takes_back_says_how_it_is_undone(notes, cortex) -> None:
+def test_what_relates_and_takes_back_says_how_it_is_undone(notes, cortex):
     before = text(notes, "aa")
     made = answer(cortex, "relate", "aa-abcdef", "follows", "bb-abcdef")
     assert made["undo"] == "cortex relate aa-abcdef follows bb-abcdef --remove"
@@ -391,7 +383,7 @@ def test_what_relates_and_takes_back_says_how_it_is_undone(notes, cortex) -> Non
     assert re.sub("updated: .*", "", text(notes, "aa")) == re.sub("updated: .*", "", related)
 
 
-def test_what_no_relate_can_say_again_has_no_undo(notes, cortex) -> None:
+def test_what_no_relate_can_say_again_has_no_undo(notes, cortex):
     path = Path(notes.root, "records/decision/dd-abcdef.md")
     path.write_text(
         path.read_text().replace(
@@ -403,14 +395,14 @@ def test_what_no_relate_can_say_again_has_no_undo(notes, cortex) -> None:
     assert answer(cortex, "unrelate", "dd-abcdef", "smells_like", "aa-abcdef")["undo"] == ""
 
 
-def test_a_graph_of_one_note_does_not_say_that_nothing_is_connected(notes, cortex) -> None:
+def test_a_graph_of_one_note_does_not_say_that_nothing_is_connected(notes, cortex):
     told = cortex("graph", "bb-abcdef", "-n", "1").stdout
     assert "nothing is connected" not in told
     assert "nothing but the note itself is shown: --number shows more" in told
     assert "nothing is connected" in cortex("graph", "dd-abcdef", "-n", "1").stdout
 
 
-def test_where_nothing_is_mentioned_that_is_said(vault, cortex) -> None:
+def test_where_nothing_is_mentioned_that_is_said(vault, cortex):
     assert cortex("entities").stdout == "nothing is mentioned by name\n"
 
 
@@ -424,7 +416,7 @@ def test_where_nothing_is_mentioned_that_is_said(vault, cortex) -> None:
         ("unrelate", "cc-abcdef", "refines", "bb-abcdef"),
     ],
 )
-def test_what_hinders_the_inbox_is_told(words, notes, cortex) -> None:
+def test_what_hinders_the_inbox_is_told(words, notes, cortex):
     cortex("relate", "cc-abcdef", "refines", "bb-abcdef")
     waiting = "inbox/pending/20261120t164513z-aaaaaaaaaa.md"
     Path(notes.root, waiting).parent.mkdir(parents=True, exist_ok=True)
@@ -433,7 +425,7 @@ def test_what_hinders_the_inbox_is_told(words, notes, cortex) -> None:
     assert "20261120t164513z-aaaaaaaaaa" in problem["where"]
 
 
-def test_a_hint_names_a_note_whose_id_is_no_word_by_its_path(vault_from, cortex) -> None:
+def test_a_hint_names_a_note_whose_id_is_no_word_by_its_path(vault_from, cortex):
     vault_from(
         "".join(
             f"=== records/note/{name}.md\n---\nid: the {name}\ntype: note\n---\ntext\n"

@@ -16,7 +16,6 @@ from cortex.operations.care.status import status
 from cortex.operations.find.search import search
 from cortex.operations.share.heal import HealResult, heal
 from cortex.vault import files
-from cortex.vault.locate import Vault
 
 DECISION = """
 === records/decision/use-sqlite-k3f9q2.md
@@ -41,7 +40,7 @@ def text(vault, path: str) -> str:
     return Path(vault.root, path).read_text()
 
 
-def test_pages_are_made_of_records_and_made_once(vault_from, caller) -> None:
+def test_pages_are_made_of_records_and_made_once(vault_from, caller):
     vault = vault_from(DECISION)
     assert heal(vault, caller).written == (
         *(f"briefings/app/{name}.md" for name in PAGES),
@@ -55,13 +54,13 @@ def test_pages_are_made_of_records_and_made_once(vault_from, caller) -> None:
     assert heal(vault, caller, check=True) == NOTHING
 
 
-def test_check_names_what_is_stale_and_changes_nothing(vault_from, caller) -> None:
+def test_check_names_what_is_stale_and_changes_nothing(vault_from, caller):
     vault = vault_from(DECISION)
     assert heal(vault, caller, check=True).stale
     assert not Path(vault.root, "briefings").exists()
 
 
-def test_a_page_is_output_whatever_was_done_to_it(vault_from, caller) -> None:
+def test_a_page_is_output_whatever_was_done_to_it(vault_from, caller):
     vault = vault_from(DECISION)
     heal(vault, caller)
     page = Path(vault.root, "briefings/app/decisions.md")
@@ -78,7 +77,7 @@ def test_a_page_is_output_whatever_was_done_to_it(vault_from, caller) -> None:
         assert page.read_bytes() == right
 
 
-def test_a_page_that_a_newer_program_made_is_left_alone(vault_from, caller) -> None:
+def test_a_page_that_a_newer_program_made_is_left_alone(vault_from, caller):
     vault = vault_from(DECISION)
     heal(vault, caller)
     page = Path(vault.root, "briefings/app/decisions.md")
@@ -94,9 +93,7 @@ def test_a_page_that_a_newer_program_made_is_left_alone(vault_from, caller) -> N
     assert page.read_text() == newer
 
 
-def test_a_page_that_no_record_gives_any_more_says_so_and_a_persons_note_stays(
-    vault_from, caller
-) -> None:
+def test_a_page_that_no_record_gives_any_more_says_so_and_a_persons_note_stays(vault_from, caller):
     vault = vault_from(
         f"{DECISION}=== briefings/app/my own.md\nmine\n=== briefings/README.md\nmine too"
     )
@@ -114,7 +111,7 @@ def test_a_page_that_no_record_gives_any_more_says_so_and_a_persons_note_stays(
     assert text(vault, "briefings/README.md") == "mine too\n"
 
 
-def test_a_record_that_is_superseded_moves_to_the_archive(vault_from, caller) -> None:
+def test_a_record_that_is_superseded_moves_to_the_archive(vault_from, caller):
     vault = vault_from(DECISION)
     heal(vault, caller)
     record = Path(vault.root, "records/decision/use-sqlite-k3f9q2.md")
@@ -126,7 +123,7 @@ def test_a_record_that_is_superseded_moves_to_the_archive(vault_from, caller) ->
     assert "Use SQLite" in text(vault, "briefings/app/decisions-archive.md")
 
 
-def test_two_notes_with_one_id_both_have_their_line(vault_from, caller) -> None:
+def test_two_notes_with_one_id_both_have_their_line(vault_from, caller):
     vault = vault_from(
         DECISION
         + DECISION.replace("records/decision/use-sqlite-k3f9q2", "copy").replace(
@@ -140,14 +137,14 @@ def test_two_notes_with_one_id_both_have_their_line(vault_from, caller) -> None:
     assert heal(vault, caller).written == ()
 
 
-def test_normalizing_heals_and_captures_do_not(vault, caller, cortex) -> None:
+def test_normalizing_heals_and_captures_do_not(vault, caller, cortex):
     cortex("capture", "Decision: use SQLite", "--project", "app", "--branch", "main")
     assert not Path(vault.root, "briefings").exists()
     normalize(vault, caller)
     assert "Use SQLite" in text(vault, "briefings/app/decisions.md")
 
 
-def test_the_same_briefings_after_everything_derived_was_deleted(vault_from, caller) -> None:
+def test_the_same_briefings_after_everything_derived_was_deleted(vault_from, caller):
     vault = vault_from(DECISION)
     heal(vault, caller)
     before = {path: path.read_bytes() for path in Path(vault.root).rglob("briefings/**/*.md")}
@@ -161,7 +158,7 @@ def test_the_same_briefings_after_everything_derived_was_deleted(vault_from, cal
 
 def test_reading_gives_a_vault_no_briefings_and_heals_them_only_after_git_was_there(
     vault_from, caller, git
-) -> None:
+):
     vault = vault_from(DECISION)
     page = Path(vault.root, "briefings/app/decisions.md")
     record = Path(vault.root, "records/decision/use-sqlite-k3f9q2.md")
@@ -181,7 +178,7 @@ def test_reading_gives_a_vault_no_briefings_and_heals_them_only_after_git_was_th
 
 def test_nothing_is_healed_by_the_way_while_git_waits_for_the_end_of_a_merge(
     vault_from, caller, git
-) -> None:
+):
     vault = vault_from(DECISION)
     heal(vault, caller)
     git(vault.root, "init", "-q")
@@ -194,7 +191,7 @@ def test_nothing_is_healed_by_the_way_while_git_waits_for_the_end_of_a_merge(
     assert "Use SQLite" in text(vault, "briefings/app/decisions.md")
 
 
-def test_an_unmerged_briefing_is_merged_once_it_is_healed(vault_from, caller, git) -> None:
+def test_an_unmerged_briefing_is_merged_once_it_is_healed(vault_from, caller, git):
     vault = vault_from(DECISION)
     heal(vault, caller)
     git(vault.root, "init", "-q")
@@ -214,7 +211,7 @@ def test_an_unmerged_briefing_is_merged_once_it_is_healed(vault_from, caller, gi
     assert "- changed" not in page.read_text()
 
 
-def test_heal_as_a_person_sees_it(vault_from, cortex) -> None:
+def test_heal_as_a_person_sees_it(vault_from, cortex):
     vault_from(DECISION)
     checked = cortex("heal", "--check")
     assert checked.returncode == 1
@@ -224,7 +221,7 @@ def test_heal_as_a_person_sees_it(vault_from, cortex) -> None:
     assert cortex("heal").stdout == "the briefings are as the notes give them\n"
 
 
-def test_a_note_of_a_person_among_the_briefings_is_theirs_to_merge(vault_from, caller, git) -> None:
+def test_a_note_of_a_person_among_the_briefings_is_theirs_to_merge(vault_from, caller, git):
     vault = vault_from(DECISION)
     heal(vault, caller)
     own = Path(vault.root, "briefings/mine.md")
@@ -249,7 +246,7 @@ def test_a_note_of_a_person_among_the_briefings_is_theirs_to_merge(vault_from, c
 
 def test_what_git_does_while_pages_are_written_is_seen_by_the_next_command(
     vault_from, caller, git, monkeypatch
-) -> None:
+):
     vault = vault_from(DECISION)
     git(vault.root, "init", "-q")
     heal(vault, caller)
@@ -274,7 +271,7 @@ def test_what_git_does_while_pages_are_written_is_seen_by_the_next_command(
 @pytest.mark.parametrize("thing", ["link", "folder", "unreadable"])
 def test_a_page_that_cannot_be_read_is_named_and_stops_no_other(
     vault_from, caller, tmp_path, thing
-) -> None:
+):
     vault = vault_from(DECISION)
     heal(vault, caller)
     page = Path(vault.root, "briefings/app/decisions.md")
@@ -329,7 +326,7 @@ created: 2026-11-20T10:00:00Z
 """
 
 
-def test_a_note_that_cannot_be_read_keeps_its_lines(vault_from, caller, monkeypatch) -> None:
+def test_a_note_that_cannot_be_read_keeps_its_lines(vault_from, caller, monkeypatch):
     """Also a session, whose id is not its file name, the steps of a plan, and those of the index."""
     vault = vault_from(DECISION + NOTES)
     heal(vault, caller)
@@ -351,9 +348,7 @@ def test_a_note_that_cannot_be_read_keeps_its_lines(vault_from, caller, monkeypa
     assert {path: path.read_text() for path in folder.rglob("*.md")} == before
 
 
-def test_a_note_that_git_does_not_know_has_a_line_only_where_it_is_shared(
-    vault_from, caller, git
-) -> None:
+def test_a_note_that_git_does_not_know_has_a_line_only_where_it_is_shared(vault_from, caller, git):
     """Else every clone that heals would take out the line that the other one puts in."""
     vault = vault_from(
         f"{DECISION}=== Ideas/mine.md\n---\ntype: decision\ntitle: My own\nproject: app\n---\n"
@@ -374,7 +369,7 @@ def test_a_note_that_git_does_not_know_has_a_line_only_where_it_is_shared(
     assert "[[Ideas/Use SQLite|Use SQLite]]" in text(vault, "briefings/app/decisions.md")
 
 
-def test_a_persons_own_note_in_the_place_of_a_page_stays_and_is_named(vault: Vault, cortex) -> None:
+def test_a_persons_own_note_in_the_place_of_a_page_stays_and_is_named(vault, cortex):
     own = Path(vault.root, "briefings/index.md")
     own.parent.mkdir(exist_ok=True)
     own.write_text("# My own index\n\nwith a list\n")

@@ -143,14 +143,7 @@ def test_a_text_goes_into_a_pipe_as_it_stands_and_is_made_visible_on_a_terminal(
     git(vault.root, "add", "-A")
     git(vault.root, "commit", "-qm", "all")
     event = cortex(
-        "save",
-        "Odd",
-        "--topic",
-        "note/odd",
-        "--body",
-        "-",
-        "--json",
-        stdin=UNSEEN,
+        "save", "Odd", "--topic", "note/odd", "--body", "-", "--json", stdin=UNSEEN
     ).stdout
     id_, event = (json.loads(event)[key] for key in ("id", "event"))
     program = f"{sys.executable} -m cortex"

@@ -92,7 +92,7 @@ def tree(*roots: Path) -> dict[str, object]:
 @pytest.mark.parametrize("scope", ["project", "user"])
 @pytest.mark.parametrize("host", HOSTS)
 @pytest.mark.parametrize("before", BEFORE)
-def test_install_then_remove_leaves_no_trace(shop, home, host, scope, before) -> None:
+def test_install_then_remove_leaves_no_trace(shop, home, host, scope, before):
     root = Path(shop.cwd).parent
     file = file_of(root, home, host, scope)
     if (data := BEFORE[before]) is not None:
@@ -116,7 +116,7 @@ def test_install_then_remove_leaves_no_trace(shop, home, host, scope, before) ->
     assert tree(root, home) == found
 
 
-def test_what_a_project_shares_names_this_python_and_no_other_place_of_this_machine(shop) -> None:
+def test_what_a_project_shares_names_this_python_and_no_other_place_of_this_machine(shop):
     hooks(shop, "install", " ".join(HOSTS))
     hooks(shop, "install", "claude", shared=True)
     root = Path(shop.cwd).parent
@@ -138,7 +138,7 @@ def test_what_a_project_shares_names_this_python_and_no_other_place_of_this_mach
 @pytest.mark.parametrize("host", HOSTS)
 @pytest.mark.parametrize("interpreter", ["/usr/bin/python", "/a python/bin/py'thon"])
 @pytest.mark.parametrize("shared", [False, True])
-def test_the_entries_have_the_shape_of_their_host(host, interpreter, shared) -> None:
+def test_the_entries_have_the_shape_of_their_host(host, interpreter, shared):
     for on, want in zip(
         HOSTS[host].events, wanted_entries(HOSTS[host], interpreter, shared=shared), strict=True
     ):
@@ -159,7 +159,7 @@ def test_the_entries_have_the_shape_of_their_host(host, interpreter, shared) -> 
 
 
 @pytest.mark.parametrize("there", ["python", "cortex", "python without cortex", "nothing"])
-def test_a_line_for_everybody_runs_what_is_there(tmp_path, monkeypatch, there) -> None:
+def test_a_line_for_everybody_runs_what_is_there(tmp_path, monkeypatch, there):
     """This Python where it and the program are, else `cortex` from the path, else nothing but what the host must read."""
     for name in ("cortex", "a python"):
         (tmp_path / name).write_text(f'#!/bin/sh\necho {name[-6:]} "$@"\n')
@@ -193,7 +193,7 @@ def test_a_line_for_everybody_runs_what_is_there(tmp_path, monkeypatch, there) -
             assert (done.returncode, done.stdout.strip(), done.stderr) == (0, said, "")
 
 
-def test_what_a_teammate_wired_stays_where_it_can_run(shop, monkeypatch, tmp_path) -> None:
+def test_what_a_teammate_wired_stays_where_it_can_run(shop, monkeypatch, tmp_path):
     """No two machines write each other's path over the other's again and again; one on which it cannot run writes its own."""
     file = Path(shop.cwd).parent / ".cursor/hooks.json"
     monkeypatch.setenv("PATH", str(tmp_path))
@@ -220,7 +220,7 @@ def test_what_a_teammate_wired_stays_where_it_can_run(shop, monkeypatch, tmp_pat
     assert hooks(shop, "install", "cursor").changed[0].outcome == "unchanged"
 
 
-def test_a_line_of_another_event_is_brought_up_to_date_though_it_could_run(shop) -> None:
+def test_a_line_of_another_event_is_brought_up_to_date_though_it_could_run(shop):
     file = Path(shop.cwd).parent / ".codex/hooks.json"
     hooks(shop, "install", "codex")
     right = file.read_text()
@@ -234,7 +234,7 @@ def test_a_line_of_another_event_is_brought_up_to_date_though_it_could_run(shop)
         assert file.read_text() == right
 
 
-def test_a_newer_python_takes_the_place_of_the_older(shop, monkeypatch) -> None:
+def test_a_newer_python_takes_the_place_of_the_older(shop, monkeypatch):
     file = Path(shop.cwd).parent / ".claude/settings.local.json"
     file.parent.mkdir()
     file.write_text(FOREIGN)
@@ -250,7 +250,7 @@ def test_a_newer_python_takes_the_place_of_the_older(shop, monkeypatch) -> None:
 
 
 @pytest.mark.parametrize("forgotten", [False, True])
-def test_after_an_edit_ours_alone_are_taken_out(shop, home, forgotten) -> None:
+def test_after_an_edit_ours_alone_are_taken_out(shop, home, forgotten):
     file = Path(shop.cwd).parent / ".claude/settings.local.json"
     file.parent.mkdir()
     file.write_text(FOREIGN)
@@ -271,7 +271,7 @@ def test_after_an_edit_ours_alone_are_taken_out(shop, home, forgotten) -> None:
     )
 
 
-def test_a_file_that_we_made_stays_when_somebody_wrote_into_it(shop) -> None:
+def test_a_file_that_we_made_stays_when_somebody_wrote_into_it(shop):
     file = Path(shop.cwd).parent / ".cursor/hooks.json"
     hooks(shop, "install", "cursor")
     file.write_text(file.read_text().replace('"version": 1,', '"version": 1, "mine": true,'))
@@ -280,7 +280,7 @@ def test_a_file_that_we_made_stays_when_somebody_wrote_into_it(shop) -> None:
 
 
 @pytest.mark.parametrize("text", ['{"hooks": {', "[1]", '{"hooks": 3}', "\xff\xfe{"])
-def test_what_cannot_be_read_is_named_and_nothing_at_all_is_written(shop, home, text) -> None:
+def test_what_cannot_be_read_is_named_and_nothing_at_all_is_written(shop, home, text):
     file = home / ".cursor/hooks.json"
     file.parent.mkdir()
     file.write_text(text)
@@ -292,7 +292,7 @@ def test_what_cannot_be_read_is_named_and_nothing_at_all_is_written(shop, home, 
     assert tree(home) == found
 
 
-def test_a_link_to_ones_dotfiles_stays_a_link(shop, home) -> None:
+def test_a_link_to_ones_dotfiles_stays_a_link(shop, home):
     kept = home / "dotfiles/claude.json"
     kept.parent.mkdir()
     kept.write_text(FOREIGN)
@@ -308,9 +308,7 @@ def test_a_link_to_ones_dotfiles_stays_a_link(shop, home) -> None:
 
 
 @pytest.mark.parametrize("user", [False, True])
-def test_no_link_leads_out_of_the_project_or_the_home_folder(
-    shop, home, tmp_path_factory, user
-) -> None:
+def test_no_link_leads_out_of_the_project_or_the_home_folder(shop, home, tmp_path_factory, user):
     outside = tmp_path_factory.mktemp("outside") / "settings.json"
     outside.write_text("{}")
     root = Path(shop.cwd).parent
@@ -328,7 +326,7 @@ def test_no_link_leads_out_of_the_project_or_the_home_folder(
     assert "leads to" in hooks(shop, "status", "claude").problems[0].message
 
 
-def test_a_pipe_is_no_settings_file(shop) -> None:
+def test_a_pipe_is_no_settings_file(shop):
     file = Path(shop.cwd).parent / ".claude/settings.local.json"
     file.parent.mkdir()
     os.mkfifo(file)
@@ -337,7 +335,7 @@ def test_a_pipe_is_no_settings_file(shop) -> None:
     assert any("not a regular file" in one.message for one in hooks(shop, "status").problems)
 
 
-def test_a_file_that_changed_meanwhile_is_not_overwritten(shop, home) -> None:
+def test_a_file_that_changed_meanwhile_is_not_overwritten(shop, home):
     file = home / "settings.json"
     for before in (None, "{}"):
         if before:
@@ -364,9 +362,7 @@ def test_a_file_that_changed_meanwhile_is_not_overwritten(shop, home) -> None:
     assert sorted(path.name for path in home.iterdir() if path.name.endswith(("tmp", "new"))) == []
 
 
-def test_the_environment_says_where_the_settings_are(
-    shop, home, monkeypatch, tmp_path_factory
-) -> None:
+def test_the_environment_says_where_the_settings_are(shop, home, monkeypatch, tmp_path_factory):
     elsewhere = tmp_path_factory.mktemp("elsewhere")
     for host in HOSTS.values():
         if host.home_variable:
@@ -378,7 +374,7 @@ def test_the_environment_says_where_the_settings_are(
     assert not any(home.glob(".c[lo]*"))
 
 
-def test_the_home_folder_is_no_project(home) -> None:
+def test_the_home_folder_is_no_project(home):
     with pytest.raises(InvalidInputError, match="no project"):
         hooks(caller_at(NOW, str(home)), "install", "claude")
     done = hooks(caller_at(NOW, str(home)), "install", "claude", user=True)
@@ -394,7 +390,7 @@ def test_the_home_folder_is_no_project(home) -> None:
         (("install", "claude", "--user", "--shared"), "different files"),
     ],
 )  # fmt: skip
-def test_a_mistake_is_explained(cortex, words, said) -> None:
+def test_a_mistake_is_explained(cortex, words, said):
     done = cortex("hooks", *words)
     assert done.returncode == 2
     assert said in done.stderr or "usage:" in done.stderr
@@ -473,7 +469,7 @@ def written(where: str, text: str):
 )
 def test_what_keeps_a_hook_from_running_is_named(
     shop, vault, home, monkeypatch, tmp_path, host, spoil, said
-) -> None:
+):
     root = Path(shop.cwd).parent
     (tmp_path / "cortex").write_text("#!/bin/sh\n")
     (tmp_path / "cortex").chmod(0o755)
@@ -491,7 +487,7 @@ def test_what_keeps_a_hook_from_running_is_named(
 @pytest.mark.parametrize("how", ["variable", "file", "settings"])
 def test_what_somebody_switched_off_on_purpose_is_said_and_is_no_problem(
     shop, vault, monkeypatch, how
-) -> None:
+):
     hooks(shop, "install", "claude")
     if how == "variable":
         monkeypatch.setenv("CORTEX_OFF", "1")
@@ -506,7 +502,7 @@ def test_what_somebody_switched_off_on_purpose_is_said_and_is_no_problem(
 
 
 @pytest.mark.parametrize("ignored", [True, False])
-def test_who_might_commit_the_local_settings_is_told(shop, ignored) -> None:
+def test_who_might_commit_the_local_settings_is_told(shop, ignored):
     root = Path(shop.cwd).parent
     (root / ".gitignore").write_text(".claude/*.local.json\n" if ignored else "*.txt\n")
     assert (
@@ -514,7 +510,7 @@ def test_who_might_commit_the_local_settings_is_told(shop, ignored) -> None:
     )
 
 
-def test_what_is_wired_elsewhere_is_said_after_a_removal(shop, home) -> None:
+def test_what_is_wired_elsewhere_is_said_after_a_removal(shop, home):
     hooks(shop, "install", "claude", user=True)
     hooks(shop, "install", "claude", shared=True)
     done = hooks(shop, "remove", "claude")
@@ -528,14 +524,14 @@ def test_what_is_wired_elsewhere_is_said_after_a_removal(shop, home) -> None:
 @pytest.mark.parametrize(
     ("text", "named"), [("{", False), ('{"hooks": "cortex hook stop --host cursor"', True)]
 )
-def test_doctor_leaves_settings_alone_that_are_not_ours(shop, vault, home, text, named) -> None:
+def test_doctor_leaves_settings_alone_that_are_not_ours(shop, vault, home, text, named):
     (home / ".cursor").mkdir()
     (home / ".cursor/hooks.json").write_text(text)
     assert any("cannot be read" in one.message for one in hooks(shop, "status").problems)
     assert any("cannot be read" in one.message for one in doctor(vault, shop).problems) == named
 
 
-def test_a_program_that_a_project_names_is_never_run(shop, home) -> None:
+def test_a_program_that_a_project_names_is_never_run(shop, home):
     """A project's settings may come from a stranger; one's own are trusted."""
     root = Path(shop.cwd).parent
     (root / "evil").write_text(f"#!/bin/sh\ntouch {root}/ran\n")
@@ -551,7 +547,7 @@ def test_a_program_that_a_project_names_is_never_run(shop, home) -> None:
     assert any("does not find Cortex" in one.message for one in hooks(shop, "status").problems)
 
 
-def test_status_tells_when_a_hook_ran_last(shop, vault) -> None:
+def test_status_tells_when_a_hook_ran_last(shop, vault):
     hooks(shop, "install", "claude")
     hook_log.append(vault, NOW, "claude", "stop", 17)
     hook_log.append(vault, NOW, "claude", "pre-compact", 3, "the disk is full")
@@ -565,7 +561,7 @@ def test_status_tells_when_a_hook_ran_last(shop, vault) -> None:
     assert any("the disk is full" in one.message for one in doctor(vault, shop).problems)
 
 
-def test_what_was_wired_runs(shop, vault, home) -> None:
+def test_what_was_wired_runs(shop, vault, home):
     """The very entries, as the host would run them: none fails, and each is seen to have run."""
     hooks(shop, "install", "claude")
     root = Path(shop.cwd).parent
@@ -593,7 +589,7 @@ def test_what_was_wired_runs(shop, vault, home) -> None:
     assert all(hook.at for hook in seen), seen
 
 
-def test_the_command_from_install_to_remove(vault, git, cortex, home) -> None:
+def test_the_command_from_install_to_remove(vault, git, cortex, home):
     root = Path(vault.root).parent
     git(root, "init", "-q")
     (root / ".cortex-project").write_text("shop\n")
@@ -631,7 +627,7 @@ def test_the_command_from_install_to_remove(vault, git, cortex, home) -> None:
     assert tree(root, home) == found
 
 
-def test_a_second_install_asks_for_nothing_again(shop, cortex) -> None:
+def test_a_second_install_asks_for_nothing_again(shop, cortex):
     root = str(Path(shop.cwd).parent)
     Path(root, ".gitignore").write_text(".claude/*.local.json\n")
     first, second = [
@@ -650,7 +646,7 @@ def test_a_second_install_asks_for_nothing_again(shop, cortex) -> None:
     assert "next:" not in cortex("hooks", "install", "claude", "cursor", cwd=root).stdout
 
 
-def test_status_says_each_thing_once(shop, vault, cortex, monkeypatch) -> None:
+def test_status_says_each_thing_once(shop, vault, cortex, monkeypatch):
     """Cursor tells a stop by two events, and one fault is that of every event of a file."""
     monkeypatch.setenv("PATH", "/nowhere")
     with monkeypatch.context() as elsewhere:
@@ -671,7 +667,7 @@ def test_status_says_each_thing_once(shop, vault, cortex, monkeypatch) -> None:
     ]
 
 
-def test_the_record_of_an_install_is_on_disk_before_the_settings_are(home, monkeypatch) -> None:
+def test_the_record_of_an_install_is_on_disk_before_the_settings_are(home, monkeypatch):
     """A power cut between the two must not leave settings of which nobody knows what was put in."""
     synced: list[str] = []
     fsync = os.fsync
@@ -704,7 +700,7 @@ def test_the_record_of_an_install_is_on_disk_before_the_settings_are(home, monke
 @pytest.mark.parametrize(
     "value", ["007", "-", "1e", "9" * 5000, "[" * 5000, '"' * 3, "a." * 20_000, "'\\ud800'"]
 )
-def test_one_foreign_file_ends_neither_status_nor_doctor(shop, vault, home, value) -> None:
+def test_one_foreign_file_ends_neither_status_nor_doctor(shop, vault, home, value):
     for file, text in (
         (".claude/settings.json", f'{{"a": {value}}}'),
         (".codex/config.toml", f"[features]\nhooks = {value}\n{value}a = 1"),
@@ -742,7 +738,7 @@ NUMBERS = [
 
 @settings(max_examples=60)
 @given(st.data())
-def test_whatever_foreign_settings_hold_they_are_looked_at(tmp_path_factory, data) -> None:
+def test_whatever_foreign_settings_hold_they_are_looked_at(tmp_path_factory, data):
     """`status` and `doctor` may tell of them; they never end in a traceback."""
     root = tmp_path_factory.mktemp("any")
     (root / ".git").mkdir()
@@ -779,7 +775,7 @@ def test_whatever_foreign_settings_hold_they_are_looked_at(tmp_path_factory, dat
     doctor(vault, place)
 
 
-def test_nothing_that_settings_say_is_copied(shop, home) -> None:
+def test_nothing_that_settings_say_is_copied(shop, home):
     file = Path(shop.cwd).parent / ".claude/settings.local.json"
     file.parent.mkdir()
     file.write_text('{"env": {"TOKEN": "sk-very-secret"}}')
@@ -789,7 +785,7 @@ def test_nothing_that_settings_say_is_copied(shop, home) -> None:
 
 
 @pytest.mark.parametrize("host", ["claude", "cursor"])
-def test_a_full_disk_is_an_error_and_no_half(home, host) -> None:
+def test_a_full_disk_is_an_error_and_no_half(home, host):
     """No file may grow beyond a few bytes: nothing is left of the attempt."""
     file = home / ".claude/settings.json"
     file.parent.mkdir()
@@ -804,7 +800,7 @@ def test_a_full_disk_is_an_error_and_no_half(home, host) -> None:
     assert not list((home / ".local/state/cortex/hooks").glob("*.json"))
 
 
-def test_the_project_is_the_default_and_may_be_said(shop, cortex) -> None:
+def test_the_project_is_the_default_and_may_be_said(shop, cortex):
     assert cortex("hooks", "install", "claude", "--project").returncode == 0
     assert (Path(shop.cwd).parent / ".claude" / "settings.local.json").exists()
     done = cortex("hooks", "install", "claude", "--project", "--user")

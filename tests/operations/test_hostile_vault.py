@@ -26,7 +26,7 @@ def problems(vault, caller) -> dict[str, str]:
     }
 
 
-def test_links_are_not_followed_and_are_named(vault, caller, tmp_path) -> None:
+def test_links_are_not_followed_and_are_named(vault, caller, tmp_path):
     (tmp_path / "outside").mkdir()
     (tmp_path / "outside/secret.md").write_text("zebra secret")
     Path(vault.root, "note.md").symlink_to(tmp_path / "outside/secret.md")
@@ -64,16 +64,13 @@ def test_links_are_not_followed_and_are_named(vault, caller, tmp_path) -> None:
         ".git. /x",
     ],
 )
-def test_no_path_leaves_the_vault_or_reaches_into_git(vault, path) -> None:
-    for act in (
-        lambda: files.read(vault.root, path),
-        lambda: files.create(vault.root, path, b"x"),
-    ):
+def test_no_path_leaves_the_vault_or_reaches_into_git(vault, path):
+    for act in (lambda: files.read(vault.root, path), lambda: files.create(vault.root, path, b"x")):
         with pytest.raises((InvalidInputError, IsADirectoryError)):
             act()
 
 
-def test_pipes_and_devices_never_block(vault, caller) -> None:
+def test_pipes_and_devices_never_block(vault, caller):
     os.mkfifo(Path(vault.root, "pipe.md"))
     os.mkfifo(Path(vault.root, "inbox/pending/20261120t164512z-aaaaaaaaaa.md"))
     started = time.monotonic()
@@ -84,7 +81,7 @@ def test_pipes_and_devices_never_block(vault, caller) -> None:
     assert time.monotonic() - started < 10
 
 
-def test_a_note_of_300_megabytes_is_searched_at_its_beginning(vault, caller) -> None:
+def test_a_note_of_300_megabytes_is_searched_at_its_beginning(vault, caller):
     with open(Path(vault.root, "huge.md"), "wb") as file:
         file.write(b"# Huge\n\nzebra at the start\n")
         file.seek(300 * 1024 * 1024)
@@ -94,7 +91,7 @@ def test_a_note_of_300_megabytes_is_searched_at_its_beginning(vault, caller) -> 
     assert "1 MB" in problems(vault, caller)["huge.md"]
 
 
-def test_an_index_inside_the_vault_is_never_opened(vault, caller, tmp_path) -> None:
+def test_an_index_inside_the_vault_is_never_opened(vault, caller, tmp_path):
     class Bomb:
         def __reduce__(self):
             return os.mkdir, (str(tmp_path / "ran"),)
@@ -112,7 +109,7 @@ def test_an_index_inside_the_vault_is_never_opened(vault, caller, tmp_path) -> N
     assert not (tmp_path / "ran").exists()
 
 
-def test_a_planted_cache_folder_is_refused(vault, caller, tmp_path) -> None:
+def test_a_planted_cache_folder_is_refused(vault, caller, tmp_path):
     search(vault, caller, "x")
     cache = Path(vault.cache_folder())
     os.rename(cache, tmp_path / "moved")
@@ -126,7 +123,7 @@ def test_a_planted_cache_folder_is_refused(vault, caller, tmp_path) -> None:
         search(vault, caller, "x")
 
 
-def test_a_configured_program_of_the_repository_does_not_run(vault, caller, git, tmp_path) -> None:
+def test_a_configured_program_of_the_repository_does_not_run(vault, caller, git, tmp_path):
     """A `.git/config` comes with a tarball; a bare repository hidden among the notes comes with a clone."""
     git(vault.root, "init", "-q")
     Path(vault.root, "a.md").write_text("zebra")
@@ -149,7 +146,7 @@ def test_a_configured_program_of_the_repository_does_not_run(vault, caller, git,
 
 
 @pytest.mark.parametrize("where", ["index", "included", ".gitignore"])
-def test_a_pipe_where_git_expects_a_file_holds_nobody(vault, caller, git, where) -> None:
+def test_a_pipe_where_git_expects_a_file_holds_nobody(vault, caller, git, where):
     git(vault.root, "init", "-q")
     Path(vault.root, "a.md").write_text("zebra")
     git(vault.root, "add", "-A")
@@ -171,7 +168,7 @@ def test_a_pipe_where_git_expects_a_file_holds_nobody(vault, caller, git, where)
 EVIL = "\x1b]52;c;ZXZpbA==\x07\x1b[2J\u202eevil\u200b\x9b31m"
 
 
-def test_escape_sequences_are_shown_and_not_sent(vault_from, cortex, terminal) -> None:
+def test_escape_sequences_are_shown_and_not_sent(vault_from, cortex, terminal):
     vault_from(
         f'=== a\u202e.md\n---\ntitle: "zebra \\e]0;owned\\a \\u202e"\nstatus: "superseded"\ntype: "x\\e[1m"\n---\nzebra {EVIL}\n'
     )
@@ -204,7 +201,7 @@ CRAWL = {
 
 @pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", CRAWL)
-def test_text_built_to_make_a_pattern_crawl_is_read_quickly(vault, caller, cortex, name) -> None:
+def test_text_built_to_make_a_pattern_crawl_is_read_quickly(vault, caller, cortex, name):
     Path(vault.root, "crawl.md").write_text(f"zebra\n\n{CRAWL[name]}\n")
     with cpu_limit(8):
         assert search(vault, caller, "zebra").hits
@@ -223,21 +220,21 @@ def test_text_built_to_make_a_pattern_crawl_is_read_quickly(vault, caller, corte
         b"[index]\nexclude = ['" + b"*a" * 200 + b"']",
     ],
 )
-def test_odd_settings_are_a_problem_and_stop_nothing(vault, caller, toml) -> None:
+def test_odd_settings_are_a_problem_and_stop_nothing(vault, caller, toml):
     Path(vault.root, "cortex.toml").write_bytes(toml)
     Path(vault.root, f"{'a' * 200}.md").write_text("zebra")
     assert search(vault, caller, "zebra").hits
 
 
 @pytest.mark.parametrize("head", [b"---\r\n", b"---\n", b"---\r"])
-def test_frontmatter_that_never_ends_is_shown_quickly(vault, caller, head) -> None:
+def test_frontmatter_that_never_ends_is_shown_quickly(vault, caller, head):
     Path(vault.root, "open.md").write_bytes(head + b"zebra line\r\n" * 5000)
     with cpu_limit(5):
         assert search(vault, caller, "zebra").hits
 
 
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-16-be"])
-def test_a_note_in_utf_16_is_found_by_its_words_and_named(vault, caller, encoding) -> None:
+def test_a_note_in_utf_16_is_found_by_its_words_and_named(vault, caller, encoding):
     mark = "\ufeff" if encoding == "utf-16-be" else ""
     Path(vault.root, "wide.md").write_bytes(
         f"{mark}# Zebra\n\nna\u00efve giraffe\n".encode(encoding)
@@ -247,21 +244,21 @@ def test_a_note_in_utf_16_is_found_by_its_words_and_named(vault, caller, encodin
     assert "UTF-16" in problems(vault, caller)["wide.md"]
 
 
-def test_folders_that_are_links_are_named(vault, caller, tmp_path) -> None:
+def test_folders_that_are_links_are_named(vault, caller, tmp_path):
     (tmp_path / "ext").mkdir()
     Path(vault.root, "linked").symlink_to(tmp_path / "ext")
     assert "link to a folder" in problems(vault, caller)["linked"]
 
 
 @pytest.mark.parametrize("name", ["\u65e5\u672c.git/l.md", "x.git/a.md", "git/a.md"])
-def test_a_name_that_only_resembles_gits_is_a_name(vault, caller, name) -> None:
+def test_a_name_that_only_resembles_gits_is_a_name(vault, caller, name):
     Path(vault.root, name).parent.mkdir()
     Path(vault.root, name).write_text("zebra")
     assert [hit.path for hit in search(vault, caller, "zebra").hits] == [name]
     assert problems(vault, caller) == {}
 
 
-def test_a_note_that_cannot_be_read_is_named(vault, caller) -> None:
+def test_a_note_that_cannot_be_read_is_named(vault, caller):
     note = Path(vault.root, "locked.md")
     note.write_text("zebra")
     note.chmod(0)
@@ -270,7 +267,7 @@ def test_a_note_that_cannot_be_read_is_named(vault, caller) -> None:
     assert "permissions" in " ".join(problems(vault, caller).values())
 
 
-def test_names_that_other_systems_cannot_hold_are_named_and_found(vault, caller) -> None:
+def test_names_that_other_systems_cannot_hold_are_named_and_found(vault, caller):
     names = [
         "con.md",
         "a?.md",
@@ -293,7 +290,7 @@ def test_names_that_other_systems_cannot_hold_are_named_and_found(vault, caller)
         assert name in found or name.lower() in found, name
 
 
-def test_a_read_only_vault_is_searched(vault, caller, cortex) -> None:
+def test_a_read_only_vault_is_searched(vault, caller, cortex):
     Path(vault.root, "a.md").write_text("zebra")
     for folder, _, _ in list(os.walk(vault.root)):
         os.chmod(folder, 0o500)
@@ -309,7 +306,7 @@ def test_a_read_only_vault_is_searched(vault, caller, cortex) -> None:
             os.chmod(folder, 0o700)
 
 
-def test_no_verb_but_those_that_write_changes_a_byte(vault_from, cortex) -> None:
+def test_no_verb_but_those_that_write_changes_a_byte(vault_from, cortex):
     vault = vault_from(
         "=== a.md\n---\ntitle: Foo: bar\n---\nzebra\r\n=== b.md\n\ufeff---\ntags: #x\n---\n=== sub/c.md\n<<<<<<< a\nx\n=======\ny\n>>>>>>> b\n"
     )
@@ -334,7 +331,7 @@ def test_no_verb_but_those_that_write_changes_a_byte(vault_from, cortex) -> None
     assert contents() == before
 
 
-def test_an_event_whose_name_is_two_names_to_git_does_not_stop_doctor(vault, caller, git) -> None:
+def test_an_event_whose_name_is_two_names_to_git_does_not_stop_doctor(vault, caller, git):
     git(vault.root, "init", "-q")
     for text in ("one", "two"):
         for path in ("events/2026/a.md", "events/2026/a.md\nq.md", "q.md"):

@@ -9,7 +9,6 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -98,9 +97,7 @@ def texts(vault: Vault) -> str:
     return "\n".join(note.text for note in events(vault).values())
 
 
-def test_a_session_becomes_events_a_session_note_and_records(
-    vault: Vault, here: Caller, repo: Path
-) -> None:
+def test_a_session_becomes_events_a_session_note_and_records(vault, here, repo):
     write(turns(repo, 3))
     done = import_(vault, here, ["claude"])
     assert [
@@ -113,14 +110,7 @@ def test_a_session_becomes_events_a_session_note_and_records(
     assert id_.startswith("20261001t0000")  # when it was said, not when it was imported
     assert [
         event.get(key) for key in ("type", "session", "project", "branch", "host", "source")
-    ] == [
-        "stop",
-        SESSION,
-        "cache",
-        "main",
-        "claude",
-        "import",
-    ]
+    ] == ["stop", SESSION, "cache", "main", "claude", "import"]
     first, _, last = (
         turn_summary.parse_turn_summary(one.text.partition("## Raw Content\n\n")[2])
         for one in (event, *(note for _, note in others))
@@ -135,7 +125,7 @@ def test_a_session_becomes_events_a_session_note_and_records(
     )
 
 
-def test_twice_is_once_and_what_came_since_is_added(vault: Vault, here: Caller, repo: Path) -> None:
+def test_twice_is_once_and_what_came_since_is_added(vault, here, repo):
     write(turns(repo, 2))
     import_(vault, here, ["claude"])
     before = events(vault)
@@ -153,8 +143,8 @@ def test_twice_is_once_and_what_came_since_is_added(vault: Vault, here: Caller, 
 
 @pytest.mark.parametrize("forgotten", [True, False])
 def test_killed_anywhere_and_repeated_it_makes_everything_once(
-    vault: Vault, here: Caller, repo: Path, monkeypatch: pytest.MonkeyPatch, forgotten: bool
-) -> None:
+    vault, here, repo, monkeypatch, forgotten
+):
     lines = turns(repo, 6, gap=300)  # two sittings and more: several events
     write([*lines[:2], *asides(repo, "b1", "Decision: aside {}"), *lines[2:]])
     real = capture.publish_event
@@ -187,9 +177,7 @@ def test_killed_anywhere_and_repeated_it_makes_everything_once(
     assert texts(vault).count("Decision: aside 0") == 1
 
 
-def test_a_session_that_went_on_after_its_import_was_forgotten_loses_nothing(
-    vault: Vault, here: Caller, repo: Path
-) -> None:
+def test_a_session_that_went_on_after_its_import_was_forgotten_loses_nothing(vault, here, repo):
     write(turns(repo, 1))
     import_(vault, here, ["claude"])
     for path in Path(vault.state_folder(), cursors.STATE_FOLDER).glob("*.json"):
@@ -199,9 +187,7 @@ def test_a_session_that_went_on_after_its_import_was_forgotten_loses_nothing(
     assert "option 1" in texts(vault)
 
 
-def test_only_the_project_that_one_is_in_unless_all_are_wanted(
-    vault: Vault, here: Caller, repo: Path, tmp_path: Path
-) -> None:
+def test_only_the_project_that_one_is_in_unless_all_are_wanted(vault, here, repo, tmp_path):
     other = tmp_path / "shop"
     subprocess.run(["git", "init", "-q", str(other)], check=True)
     (other / ".cortex-project").write_text("shop\n")
@@ -218,8 +204,8 @@ def test_only_the_project_that_one_is_in_unless_all_are_wanted(
 
 
 def test_an_agent_that_went_to_another_repository_leaves_its_words_there(
-    vault: Vault, here: Caller, repo: Path, tmp_path: Path
-) -> None:
+    vault, here, repo, tmp_path
+):
     other = tmp_path / "shop"
     subprocess.run(["git", "init", "-q", str(other)], check=True)
     (other / ".cortex-project").write_text("shop\n")
@@ -236,18 +222,14 @@ def test_an_agent_that_went_to_another_repository_leaves_its_words_there(
     ]  # the third was said in no repository
 
 
-def test_a_folder_that_is_switched_off_is_left_alone(
-    vault: Vault, here: Caller, repo: Path
-) -> None:
+def test_a_folder_that_is_switched_off_is_left_alone(vault, here, repo):
     write(turns(repo))
     (repo / ".cortex-off").touch()
     done = import_(vault, here, ["claude"])
     assert (done.sessions, done.left_alone, events(vault)) == ([], 1, {})
 
 
-def test_a_dry_run_says_what_would_come_and_leaves_nothing(
-    vault: Vault, here: Caller, repo: Path
-) -> None:
+def test_a_dry_run_says_what_would_come_and_leaves_nothing(vault, here, repo):
     write(turns(repo, 2))
     before = sorted(path for path in Path(vault.root).rglob("*"))
     done = import_(vault, here, ["claude"], dry_run=True)
@@ -259,7 +241,7 @@ def test_a_dry_run_says_what_would_come_and_leaves_nothing(
     assert import_(vault, here, ["claude"]).events == done.events
 
 
-def test_since_takes_sessions_that_went_on_after_it(vault: Vault, here: Caller, repo: Path) -> None:
+def test_since_takes_sessions_that_went_on_after_it(vault, here, repo):
     write(turns(repo))
     day = 1_790_812_800  # 2026-10-01
     assert import_(vault, here, ["claude"], since=day + 86_400).sessions == []
@@ -308,9 +290,7 @@ def kinds(vault: Vault) -> list[tuple[str, str, str]]:
     )
 
 
-def test_what_subagents_decided_belongs_to_their_session(
-    vault: Vault, here: Caller, repo: Path
-) -> None:
+def test_what_subagents_decided_belongs_to_their_session(vault, here, repo):
     write(turns(repo))
     write_agent(
         asides(repo, "a1", "Decision: of an agent {}", sessionId="resumed-from"), "agent-a1"
@@ -341,9 +321,7 @@ def test_what_subagents_decided_belongs_to_their_session(
     assert "later 0" in texts(vault)
 
 
-def test_side_chains_in_a_session_s_own_file_are_events_of_their_own(
-    vault: Vault, here: Caller, repo: Path
-) -> None:
+def test_side_chains_in_a_session_s_own_file_are_events_of_their_own(vault, here, repo):
     first, *rest = turns(repo, 2)
     named, other = (
         asides(repo, "b1", "Decision: of b1 {}"),
@@ -368,8 +346,8 @@ def test_side_chains_in_a_session_s_own_file_are_events_of_their_own(
 
 
 def test_killed_between_a_session_and_its_side_chain_neither_is_lost(
-    vault: Vault, here: Caller, repo: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    vault, here, repo, monkeypatch
+):
     write([*turns(repo), *asides(repo, "b1", "Decision: aside {}")])
     real, published = capture.publish_event, []
 
@@ -389,7 +367,7 @@ def test_killed_between_a_session_and_its_side_chain_neither_is_lost(
     ]
 
 
-def test_an_agent_s_transcript_by_its_path(vault: Vault, here: Caller, repo: Path) -> None:
+def test_an_agent_s_transcript_by_its_path(vault, here, repo):
     path = write_agent(asides(repo, "a1", "Decision: of an agent {}"), "agent-a1")
     assert [
         (one.id, one.agents) for one in import_(vault, here, ["claude"], path=str(path)).sessions
@@ -397,9 +375,7 @@ def test_an_agent_s_transcript_by_its_path(vault: Vault, here: Caller, repo: Pat
     assert kinds(vault) == [("subagent_stop", SESSION, "of an agent 0")]
 
 
-def test_what_a_hook_captured_of_a_subagent_is_not_imported(
-    vault: Vault, here: Caller, repo: Path
-) -> None:
+def test_what_a_hook_captured_of_a_subagent_is_not_imported(vault, here, repo):
     write(turns(repo))
     path = write_agent(asides(repo, "a1", "Decision: of an agent {}"), "agent-a1")
     told = HookEvent(
@@ -414,9 +390,7 @@ def test_what_a_hook_captured_of_a_subagent_is_not_imported(
     assert texts(vault).count("later 0") == 1
 
 
-def test_a_subagent_in_no_project_is_of_its_session_s(
-    vault: Vault, here: Caller, repo: Path, tmp_path: Path
-) -> None:
+def test_a_subagent_in_no_project_is_of_its_session_s(vault, here, repo, tmp_path):
     write(turns(repo))
     write_agent(
         asides(repo, "a1", "Decision: of an agent {}", cwd=str(tmp_path / "gone")), "agent-a1"
@@ -425,9 +399,7 @@ def test_a_subagent_in_no_project_is_of_its_session_s(
     assert {note.get("project") for note in events(vault).values()} == {"cache"}
 
 
-def test_of_other_projects_sessions_are_counted_not_files(
-    vault: Vault, here: Caller, repo: Path, tmp_path: Path
-) -> None:
+def test_of_other_projects_sessions_are_counted_not_files(vault, here, repo, tmp_path):
     other = tmp_path / "shop"
     subprocess.run(["git", "init", "-q", str(other)], check=True)
     write(turns(other))
@@ -441,9 +413,7 @@ def test_of_other_projects_sessions_are_counted_not_files(
     assert (done.sessions, done.left_alone, done.transcripts) == ([], 1, 5)
 
 
-def test_a_prompt_that_was_rewound_stays_out_with_what_followed(
-    vault: Vault, here: Caller, repo: Path
-) -> None:
+def test_a_prompt_that_was_rewound_stays_out_with_what_followed(vault, here, repo):
     lines = turns(repo, 3)
     for line, parent in zip(lines, (None, "u10", "a10", "u11", "a10", "u12"), strict=True):
         line["parentUuid"] = parent
@@ -453,8 +423,8 @@ def test_a_prompt_that_was_rewound_stays_out_with_what_followed(
 
 
 def test_a_summary_is_an_event_of_its_own_and_prompts_are_kept_where_the_team_wants_them(
-    vault: Vault, here: Caller, repo: Path
-) -> None:
+    vault, here, repo
+):
     summary = {
         **turns(repo, begin=1)[0],
         "uuid": "c1",
@@ -472,7 +442,7 @@ def test_a_summary_is_an_event_of_its_own_and_prompts_are_kept_where_the_team_wa
     assert ("post_compact", "So far: SQLite.") in found
 
 
-def test_with_none_only_their_tagged_lines_are(vault: Vault, here: Caller, repo: Path) -> None:
+def test_with_none_only_their_tagged_lines_are(vault, here, repo):
     write(turns(repo))
     Path(vault.root, "cortex.toml").write_text('format = 1\n[hooks]\nprompts = "none"\n')
     import_(vault, here, ["claude"])
@@ -480,9 +450,7 @@ def test_with_none_only_their_tagged_lines_are(vault: Vault, here: Caller, repo:
     assert "[MEMORY: gotcha] port 0" in texts(vault)
 
 
-def test_an_event_holds_a_bounded_part_of_what_was_said(
-    vault: Vault, here: Caller, repo: Path
-) -> None:
+def test_an_event_holds_a_bounded_part_of_what_was_said(vault, here, repo):
     write(turns(repo, 40, said="words " * 1_000 + "{}"))
     write(turns(repo, 1, begin=40, said="long\n" * 300_000 + "{}"))
     write(
@@ -505,8 +473,8 @@ def test_an_event_holds_a_bounded_part_of_what_was_said(
 
 
 def test_what_hooks_have_captured_is_not_imported_and_what_is_imported_is_theirs_no_more(
-    vault: Vault, here: Caller, repo: Path
-) -> None:
+    vault, here, repo
+):
     path = write([*turns(repo, 2), {"type": "ai-title", "aiTitle": "Cache"}])
     assert import_(vault, here, ["claude"]).sessions[0].title == "Cache"
     cursor = cursors.load_cursor(vault, cursors.session_key("claude", SESSION))
@@ -530,8 +498,8 @@ def test_what_hooks_have_captured_is_not_imported_and_what_is_imported_is_theirs
 
 
 def test_a_line_without_its_end_is_read_when_it_is_whole_and_waited_for_when_it_is_not(
-    vault: Vault, here: Caller, repo: Path
-) -> None:
+    vault, here, repo
+):
     path = write(turns(repo, 2))
     whole = path.read_bytes()
     path.write_bytes(whole[:-40])
@@ -545,9 +513,7 @@ def test_a_line_without_its_end_is_read_when_it_is_whole_and_waited_for_when_it_
     assert texts(vault).count("option 1") == 1
 
 
-def test_a_session_that_was_resumed_into_another_file_is_told_once(
-    vault: Vault, here: Caller, repo: Path
-) -> None:
+def test_a_session_that_was_resumed_into_another_file_is_told_once(vault, here, repo):
     write(turns(repo, 2))
     copied = [{**line, "sessionId": "2copy"} for line in turns(repo, 2)]
     write([*copied, *turns(repo, 1, begin=2)], name="99999999-2222-4333-8444-555555555555")
@@ -556,7 +522,7 @@ def test_a_session_that_was_resumed_into_another_file_is_told_once(
         assert texts(vault).count(f"use SQLite for option {number}") == 1
 
 
-def test_secrets_stay_out(vault: Vault, here: Caller, repo: Path) -> None:
+def test_secrets_stay_out(vault, here, repo):
     key = "AKIA" + "ABCDEFGH23456789"
     write(turns(repo, said=f"Decision: the key is {key} {{}}"))
     import_(vault, here, ["claude"])
@@ -565,9 +531,7 @@ def test_secrets_stay_out(vault: Vault, here: Caller, repo: Path) -> None:
             assert path.is_dir() or key.encode() not in path.read_bytes()
 
 
-def test_lines_that_are_none_are_counted_and_stop_nothing(
-    vault: Vault, here: Caller, repo: Path
-) -> None:
+def test_lines_that_are_none_are_counted_and_stop_nothing(vault, here, repo):
     path = write(turns(repo))
     path.write_bytes(
         b"\xff\n[1]\n{half\n" + path.read_bytes() + b'{"type": "assistant", "message": "\\ud800"}\n'
@@ -576,9 +540,7 @@ def test_lines_that_are_none_are_counted_and_stop_nothing(
     assert (done.events, [one.lines for one in done.unread], done.problems) == (1, [4], [])
 
 
-def test_what_cannot_be_read_is_named_and_an_empty_one_leaves_nothing(
-    vault: Vault, here: Caller, repo: Path
-) -> None:
+def test_what_cannot_be_read_is_named_and_an_empty_one_leaves_nothing(vault, here, repo):
     path = write(turns(repo))
     os.mkfifo(path.with_name("pipe.jsonl"))
     path.with_name("empty.jsonl").touch()
@@ -590,7 +552,7 @@ def test_what_cannot_be_read_is_named_and_an_empty_one_leaves_nothing(
     assert len(list(Path(vault.state_folder(), cursors.STATE_FOLDER).glob("*.json"))) == 1
 
 
-def test_a_codex_rollout(vault: Vault, here: Caller, repo: Path) -> None:
+def test_a_codex_rollout(vault, here, repo):
     folder = Path(os.environ["CODEX_HOME"], "sessions", "2026", "10", "01")
     folder.mkdir(parents=True)
     said = [
@@ -649,7 +611,7 @@ def codex_says(text: str) -> dict[str, Any]:
     }
 
 
-def test_codex_archives_sessions(vault: Vault, here: Caller, repo: Path) -> None:
+def test_codex_archives_sessions(vault, here, repo):
     envelope = {"timestamp": "2026-10-01T10:00:00.000Z"}
     meta = {**envelope, "type": "session_meta", "payload": {"id": "archived", "cwd": str(repo)}}
     rollout(
@@ -674,7 +636,7 @@ def test_codex_archives_sessions(vault: Vault, here: Caller, repo: Path) -> None
     )
     done = import_(vault, here, ["codex"])
     assert [(one.id, one.first[:10], one.agents) for one in done.sessions] == [
-        ("archived", "2026-10-01", 1),
+        ("archived", "2026-10-01", 1)
     ]
     assert done.unread == []
     assert kinds(vault) == [
@@ -688,9 +650,7 @@ def test_codex_archives_sessions(vault: Vault, here: Caller, repo: Path) -> None
     assert import_(vault, here, ["codex"]).events == 0
 
 
-def test_several_hosts_at_once(
-    vault: Vault, here: Caller, repo: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_several_hosts_at_once(vault, here, repo, monkeypatch, tmp_path):
     write(turns(repo))
     monkeypatch.setenv("COPILOT_HOME", str(tmp_path / "copilot"))
     at = "2026-10-02T05:04:05.000Z"
@@ -729,9 +689,7 @@ def test_several_hosts_at_once(
         import_(vault, here, ["claude", "codex"], path=str(folder))
 
 
-def test_one_transcript_by_its_path_whichever_project_it_is_of(
-    vault: Vault, here: Caller, repo: Path, tmp_path: Path
-) -> None:
+def test_one_transcript_by_its_path_whichever_project_it_is_of(vault, here, repo, tmp_path):
     path = tmp_path / "saved.jsonl"
     path.write_text("".join(json.dumps(line) + "\n" for line in turns(Path("/gone/elsewhere"))))
     assert [one.id for one in import_(vault, here, ["claude"], path=str(path)).sessions] == [
@@ -740,15 +698,13 @@ def test_one_transcript_by_its_path_whichever_project_it_is_of(
     assert {note.get("project")[:10] for note in events(vault).values()} == {"elsewhere-"}
 
 
-def test_what_cannot_be_asked(vault: Vault, here: Caller) -> None:
+def test_what_cannot_be_asked(vault, here):
     with pytest.raises(NotFoundError):
         import_(vault, here, ["claude"], path="nowhere")
     assert import_(vault, here, ["claude"]).sessions == []
 
 
-def test_the_command_says_what_it_did(
-    cortex: Callable[..., subprocess.CompletedProcess[str]], repo: Path
-) -> None:
+def test_the_command_says_what_it_did(cortex, repo):
     write([*turns(repo, 2), {"type": "ai-title", "aiTitle": "Make the cache faster"}])
     write_agent(asides(repo, "a1", "Decision: aside {}"), "agent-a1")
     preview = cortex("import", "claude", "--all", "--dry-run")
@@ -766,8 +722,8 @@ def test_the_command_says_what_it_did(
 
 
 def test_where_there_is_nothing_it_says_where_it_looked_and_what_it_left_alone(
-    cortex: Callable[..., subprocess.CompletedProcess[str]], repo: Path, tmp_path: Path
-) -> None:
+    cortex, repo, tmp_path
+):
     assert (
         cortex("import", "codex", "--all").stdout
         == f"nothing to import: no transcripts in {tmp_path}/codex/sessions, {tmp_path}/codex/archived_sessions\n"
@@ -787,7 +743,7 @@ def test_where_there_is_nothing_it_says_where_it_looked_and_what_it_left_alone(
     assert f"2 lines could not be read in {path}" in cortex("import", "claude", "--all").stdout
 
 
-def test_interrupted_it_says_what_is_kept_and_goes_on_later(vault: Vault, repo: Path) -> None:
+def test_interrupted_it_says_what_is_kept_and_goes_on_later(vault, repo):
     sessions = 40
     for number in range(1, sessions + 1):
         write(
@@ -819,7 +775,7 @@ def test_interrupted_it_says_what_is_kept_and_goes_on_later(vault: Vault, repo: 
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="peak memory as Linux tells it")
-def test_a_long_transcript_needs_little_memory(vault: Vault, repo: Path) -> None:
+def test_a_long_transcript_needs_little_memory(vault, repo):
     line = json.dumps(
         {
             **turns(repo)[0],
@@ -847,7 +803,7 @@ def test_a_long_transcript_needs_little_memory(vault: Vault, repo: Path) -> None
     assert int(run.stdout) < 40_000  # kB
 
 
-def test_a_command_and_a_plan_stand_in_ids_as_they_did_in_the_first_version() -> None:
+def test_a_command_and_a_plan_stand_in_ids_as_they_did_in_the_first_version():
     piece = TranscriptItem("ran", command=CommandRun("make 'x'"), plan=(PlannedStep("Try", True),))
     assert _as_in_earlier_ids(piece) == (
         "Command(line=\"make 'x'\", outcome='ok')\0(Step(text='Try', done=True),)"

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from cortex.core.model.caller import Caller
 from cortex.core.model.record import RECORD_TYPES
 from cortex.core.notes import note as notes
 from cortex.operations.share.heal import heal
@@ -84,7 +83,7 @@ def linked(vault: Vault) -> dict[str, set[str]]:
     return found
 
 
-def test_every_record_is_reached_from_the_index_and_every_link_resolves(full: Vault) -> None:
+def test_every_record_is_reached_from_the_index_and_every_link_resolves(full):
     links = linked(full)
     reached, waiting = {"briefings/index"}, ["briefings/index"]
     while waiting:
@@ -96,7 +95,7 @@ def test_every_record_is_reached_from_the_index_and_every_link_resolves(full: Va
     assert ours <= reached
 
 
-def test_a_record_links_to_where_it_came_from_and_back(full: Vault) -> None:
+def test_a_record_links_to_where_it_came_from_and_back(full):
     links = linked(full)
     for path in (path for path in links if path.startswith("records/")):
         assert any(one.startswith("events/") for one in links[path]), path
@@ -107,7 +106,7 @@ def test_a_record_links_to_where_it_came_from_and_back(full: Vault) -> None:
         assert path in links[session]
 
 
-def test_names_and_properties_are_what_a_person_expects(full: Vault) -> None:
+def test_names_and_properties_are_what_a_person_expects(full):
     for file in Path(full.root, "records").rglob("*.md"):
         note = notes.read_strict(file.read_bytes(), file.name)
         assert note.text.lstrip().startswith(f"# {note.title}\n")
@@ -119,7 +118,7 @@ def test_names_and_properties_are_what_a_person_expects(full: Vault) -> None:
     assert len(frontmatter.replace("status: superseded\n", "").splitlines()) <= 10
 
 
-def test_the_dashboard_says_what_is_open_new_and_gone(full: Vault) -> None:
+def test_the_dashboard_says_what_is_open_new_and_gone(full):
     index = Path(full.root, "briefings/index.md").read_text()
     sections = dict(part.split("\n", 1) for part in index.split("\n## ")[1:])
     assert "Write the notes by Friday]] (shop, Bob, due 2026-11-06)" in sections["Open actions"]
@@ -135,7 +134,7 @@ def test_the_dashboard_says_what_is_open_new_and_gone(full: Vault) -> None:
         assert page in sections["Pages"]
 
 
-def test_the_dashboard_links_the_latest_daily_notes(full: Vault, cortex: Command) -> None:
+def test_the_dashboard_links_the_latest_daily_notes(full, cortex):
     daily = Path(full.root, "Daily notes")
     daily.mkdir()
     for day in range(1, 10):
@@ -151,7 +150,7 @@ def test_the_dashboard_links_the_latest_daily_notes(full: Vault, cortex: Command
     assert len(lines) == 7
 
 
-def test_what_a_merge_left_to_a_person_stands_on_the_dashboard(full: Vault, caller: Caller) -> None:
+def test_what_a_merge_left_to_a_person_stands_on_the_dashboard(full, caller):
     (file,) = Path(full.root, "records/pattern").glob("*retry*.md")
     file.write_text(
         file.read_text().replace(
@@ -163,9 +162,7 @@ def test_what_a_merge_left_to_a_person_stands_on_the_dashboard(full: Vault, call
     assert "About pattern/retry" in index.partition("## Conflicts")[2].partition("\n## ")[0]
 
 
-def test_a_save_changes_the_pages_as_a_heal_would(
-    full: Vault, caller: Caller, cortex: Command
-) -> None:
+def test_a_save_changes_the_pages_as_a_heal_would(full, caller, cortex):
     for words in (
         ("What is new", "--type", "gotcha"),
         ("About decision/store, anew", "--topic", "decision/store"),

@@ -85,9 +85,7 @@ def pair(tmp_path: Path) -> tuple[Path, Path]:
     return one, two
 
 
-def test_a_vault_that_was_moved_by_hand_is_read_as_its_settings_say(
-    pair: tuple[Path, Path],
-) -> None:
+def test_a_vault_that_was_moved_by_hand_is_read_as_its_settings_say(pair):
     one, two = pair
     ok(two, "update", "use-sqlite", "--body", "It is one file, and fast.")
     (one / "cortex").mkdir()
@@ -110,7 +108,7 @@ def test_a_vault_that_was_moved_by_hand_is_read_as_its_settings_say(
     assert texts(one) == texts(two)
 
 
-def test_everything_goes_on_below_the_folder(tmp_path: Path) -> None:
+def test_everything_goes_on_below_the_folder(tmp_path):
     root = filled(tmp_path / "vault", "--folder", "meta/cortex")
     assert layout_of(str(root)) == Layout("meta/cortex")
     assert sorted(outside(root, "meta/cortex")) == [
@@ -140,7 +138,7 @@ def test_everything_goes_on_below_the_folder(tmp_path: Path) -> None:
         ok(root, "update", str(min(place.glob("events/*/*/*.md"))), "--title", "x")
 
 
-def test_a_failed_event_is_retried_there(tmp_path: Path) -> None:
+def test_a_failed_event_is_retried_there(tmp_path):
     root = filled(tmp_path / "vault", "--folder", "cortex")
     pending = root / "cortex/inbox/pending/20261124t082727z-765d64kjic.md"
     pending.parent.mkdir(parents=True, exist_ok=True)
@@ -168,7 +166,7 @@ def test_a_failed_event_is_retried_there(tmp_path: Path) -> None:
         ('[layout]\nfolder = "cortex"\nbroken', "cortex"),
     ],
 )
-def test_the_folder_is_read_from_the_settings(tmp_path: Path, text: str, folder: str) -> None:
+def test_the_folder_is_read_from_the_settings(tmp_path, text, folder):
     (tmp_path / "cortex.toml").write_bytes(text.encode())
     assert layout_of(str(tmp_path)) == Layout(folder)
 
@@ -177,14 +175,14 @@ def test_the_folder_is_read_from_the_settings(tmp_path: Path, text: str, folder:
     "folder",
     ["..", "/etc", "a/../b", ".cortex", "records", "x/Events", "a|b", "a:b", "con", "x" * 90],
 )
-def test_a_folder_that_cannot_be_is_named(tmp_path: Path, folder: str) -> None:
+def test_a_folder_that_cannot_be_is_named(tmp_path, folder):
     done = run_cortex("init", "vault", "--folder", folder, cwd=tmp_path)
     assert (done.returncode, (tmp_path / "vault").exists()) == (2, False)
     assert "--folder cortex" in done.stderr
     assert folder_problem(folder)
 
 
-def test_settings_that_name_no_folder_are_told(tmp_path: Path) -> None:
+def test_settings_that_name_no_folder_are_told(tmp_path):
     root = filled(tmp_path / "vault")
     with (root / "cortex.toml").open("a") as file:
         file.write('\n[layout]\nfolder = "../up"\n')
@@ -193,7 +191,7 @@ def test_settings_that_name_no_folder_are_told(tmp_path: Path) -> None:
     assert list(root.glob("records/*/goes-on*"))
 
 
-def test_a_vault_whose_folders_lie_elsewhere_is_named_by_init(tmp_path: Path) -> None:
+def test_a_vault_whose_folders_lie_elsewhere_is_named_by_init(tmp_path):
     root = filled(tmp_path / "vault")
     done = run_cortex("init", str(root), "--folder", "cortex", cwd=root)
     assert (done.returncode, "by hand" in done.stderr) == (2, True)
@@ -201,7 +199,7 @@ def test_a_vault_whose_folders_lie_elsewhere_is_named_by_init(tmp_path: Path) ->
     ok(below, "init", str(below), "--folder", "cortex")
 
 
-def test_paths_below_any_folder_are_known() -> None:
+def test_paths_below_any_folder_are_known():
     layout = Layout("meta/cortex")
     assert layout.event(EVENT) == f"meta/cortex/events/2026/11/{EVENT}.md"
     assert layout.below(layout.record("gotcha", "x")) == AT_ROOT.record("gotcha", "x")

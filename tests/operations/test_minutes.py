@@ -76,7 +76,7 @@ def boiler(vault: Vault, caller: Caller) -> Vault:
     return vault
 
 
-def test_the_meeting_is_dated_and_knows_who_was_there(boiler: Vault) -> None:
+def test_the_meeting_is_dated_and_knows_who_was_there(boiler):
     path = meeting_file(boiler)
     note = notes.read(path.read_bytes())
     assert re.fullmatch(r"2026-11-03-boiler-room-[a-z2-7]{6}", note.get("id"))
@@ -88,7 +88,7 @@ def test_the_meeting_is_dated_and_knows_who_was_there(boiler: Vault) -> None:
     assert record_with(boiler, "who pays").get("type") == "question"
 
 
-def test_capture_says_what_was_found_after_the_id(cortex) -> None:
+def test_capture_says_what_was_found_after_the_id(cortex):
     answer = cortex("capture", "--type", "meeting", MINUTES)
     assert re.fullmatch(r"\d{8}t\d{6}z-\w{10}\n", answer.stdout)
     assert answer.stderr == "1 decision, 3 actions (2 without a date), 1 question\n"
@@ -97,7 +97,7 @@ def test_capture_says_what_was_found_after_the_id(cortex) -> None:
     assert cortex("capture", "A plain note").stderr == ""
 
 
-def test_an_action_added_later_becomes_a_record(boiler: Vault, caller: Caller) -> None:
+def test_an_action_added_later_becomes_a_record(boiler, caller):
     before = records(boiler)
     edit(boiler, ("- Chidi: call", "- [ ] Ben: buy a torch until 2026-11-20\n- Chidi: call"))
     assert "Buy a torch" in [one.hit.title for one in actions(boiler, caller).hits]
@@ -111,7 +111,7 @@ def test_an_action_added_later_becomes_a_record(boiler: Vault, caller: Caller) -
     assert meetings(boiler, caller).hits[0].open_actions == 4
 
 
-def test_reading_again_changes_nothing_more(boiler: Vault, caller: Caller) -> None:
+def test_reading_again_changes_nothing_more(boiler, caller):
     edit(boiler, ("- Chidi: call", "- [ ] Ben: buy a torch\n- Chidi: call"))
     heal(boiler, caller)
     once = records(boiler)
@@ -121,7 +121,7 @@ def test_reading_again_changes_nothing_more(boiler: Vault, caller: Caller) -> No
     assert records(boiler) == once
 
 
-def test_two_clones_write_the_same_bytes(boiler: Vault, caller: Caller, tmp_path: Path) -> None:
+def test_two_clones_write_the_same_bytes(boiler, caller, tmp_path):
     edit(
         boiler,
         ("order the valves by Friday", "order six valves by Friday"),
@@ -134,7 +134,7 @@ def test_two_clones_write_the_same_bytes(boiler: Vault, caller: Caller, tmp_path
     assert records(boiler) == records(Vault(str(clone)))
 
 
-def test_an_unchanged_record_follows_its_line(boiler: Vault, caller: Caller) -> None:
+def test_an_unchanged_record_follows_its_line(boiler, caller):
     id_ = record_with(boiler, "order the valves").get("id")
     edit(boiler, ("Ada: order the valves by Friday", "Ben: order the six valves by 2026-11-12"))
     heal(boiler, caller)
@@ -148,7 +148,7 @@ def test_an_unchanged_record_follows_its_line(boiler: Vault, caller: Caller) -> 
     assert id_ in [one.hit.id for one in actions(boiler, caller, done=True).hits]
 
 
-def test_what_a_person_changed_in_a_record_stays(boiler: Vault, caller: Caller) -> None:
+def test_what_a_person_changed_in_a_record_stays(boiler, caller):
     id_ = record_with(boiler, "order the valves").get("id")
     update(boiler, caller, id_, due="2026-12-24")
     held = records(boiler)[f"records/action/{id_}.md"]
@@ -160,7 +160,7 @@ def test_what_a_person_changed_in_a_record_stays(boiler: Vault, caller: Caller) 
     assert record_with(boiler, "measure the pressure").get("status") == "open"
 
 
-def test_a_record_that_was_deleted_does_not_come_back(boiler: Vault, caller: Caller) -> None:
+def test_a_record_that_was_deleted_does_not_come_back(boiler, caller):
     edit(boiler, ("- Chidi: call", "- [ ] Ben: buy a torch\n- Chidi: call"))
     heal(boiler, caller)
     for words in ("buy a torch", "measure the pressure"):
@@ -172,12 +172,12 @@ def test_a_record_that_was_deleted_does_not_come_back(boiler: Vault, caller: Cal
     assert [path for path in records(boiler) if "torch" in path or "pressure" in path] == []
 
 
-def test_minutes_that_nobody_edited_are_not_read_again(boiler: Vault, caller: Caller) -> None:
+def test_minutes_that_nobody_edited_are_not_read_again(boiler, caller):
     heal(boiler, caller)
     assert not Path(boiler.state_folder(), "minutes-read.json").exists()
 
 
-def test_ticks_go_both_ways(boiler: Vault, caller: Caller) -> None:
+def test_ticks_go_both_ways(boiler, caller):
     pressure = record_with(boiler, "measure the pressure").get("id")
     before = meeting_file(boiler).read_bytes()
     done(boiler, caller, pressure)
@@ -191,13 +191,13 @@ def test_ticks_go_both_ways(boiler: Vault, caller: Caller) -> None:
     assert meeting_file(boiler).read_bytes() == before
 
 
-def test_a_deleted_meeting_stops_nobody(boiler: Vault, caller: Caller) -> None:
+def test_a_deleted_meeting_stops_nobody(boiler, caller):
     pressure = record_with(boiler, "measure the pressure").get("id")
     delete(boiler, caller, notes.read(meeting_file(boiler).read_bytes()).get("id"))
     assert done(boiler, caller, pressure).outcome == "done"
 
 
-def test_edited_minutes_without_their_event_are_named(boiler: Vault, caller: Caller) -> None:
+def test_edited_minutes_without_their_event_are_named(boiler, caller):
     edit(boiler, ("- Chidi: call", "- [ ] Ben: buy a torch\n- Chidi: call"))
     (event,) = Path(boiler.root).glob("events/*/*/*.md")
     event.write_text(event.read_text().replace("## Raw Content", "## Other"))
@@ -207,7 +207,7 @@ def test_edited_minutes_without_their_event_are_named(boiler: Vault, caller: Cal
     ]
 
 
-def test_minutes_count_on_the_day_of_the_meeting(vault: Vault, cortex) -> None:
+def test_minutes_count_on_the_day_of_the_meeting(vault, cortex):
     text = "# Board\n\nDate: 2019-05-15\n\n## Decisions\n\n- We buy a house\n"
     cortex("capture", "--type", "meeting", "-", stdin=text)
     assert cortex("meetings").stdout.startswith("2019-05-15  Board")
@@ -216,7 +216,7 @@ def test_minutes_count_on_the_day_of_the_meeting(vault: Vault, cortex) -> None:
     assert "2019-05-15 We buy a house" in cortex("brief").stdout
 
 
-def test_each_meeting_of_a_file_dates_what_came_of_it(vault: Vault, cortex) -> None:
+def test_each_meeting_of_a_file_dates_what_came_of_it(vault, cortex):
     text = "# Board 2026-11-10\n\n## Decisions\n\n- Paint it\n\n# Board 2026-11-17\n\n## Decisions\n\n- Sell it\n"
     cortex("capture", "--type", "meeting", "-", stdin=text)
     hits = cortex("search", "type:decision").stdout
@@ -224,15 +224,13 @@ def test_each_meeting_of_a_file_dates_what_came_of_it(vault: Vault, cortex) -> N
     assert "2026-11-17" in hits
 
 
-def test_tasks_in_minutes_begun_from_the_template_are_told(vault: Vault, cortex) -> None:
+def test_tasks_in_minutes_begun_from_the_template_are_told(vault, cortex):
     page = Path(vault.root, cortex("new", "meeting", "Board").stdout.strip())
     page.write_text(page.read_text().replace("- [ ]", "- [ ] Hal: sign the deed by 2026-12-12"))
     assert "2026-12-12  Hal: sign the deed" in cortex("actions").stdout
 
 
-def test_a_line_that_is_added_after_an_action_is_done_is_read_by_the_second_command(
-    boiler: Vault, cortex
-) -> None:
+def test_a_line_that_is_added_after_an_action_is_done_is_read_by_the_second_command(boiler, cortex):
     (action,) = (one for one in Path(boiler.root).glob("records/action/*.md") if "call" in one.name)
     assert cortex("done", action.stem).returncode == 0
     edit(boiler, ("- Chidi: call", "- [ ] Ben: buy a torch\n- Chidi: call"))
@@ -240,7 +238,7 @@ def test_a_line_that_is_added_after_an_action_is_done_is_read_by_the_second_comm
     assert "buy a torch" in cortex("search", "type:action torch").stdout.lower()
 
 
-def test_a_secret_that_is_written_into_minutes_goes_no_further(boiler: Vault, cortex) -> None:
+def test_a_secret_that_is_written_into_minutes_goes_no_further(boiler, cortex):
     edit(
         boiler,
         ("- Chidi: call", "- [ ] Ben: log in with <private>hunter2</private>\n- Chidi: call"),
@@ -251,9 +249,7 @@ def test_a_secret_that_is_written_into_minutes_goes_no_further(boiler: Vault, co
     assert not any("hunter2" in one.read_text() for one in made)
 
 
-def test_a_line_that_goes_back_to_what_was_captured_takes_its_record_along(
-    boiler: Vault, caller: Caller
-) -> None:
+def test_a_line_that_goes_back_to_what_was_captured_takes_its_record_along(boiler, caller):
     """As when somebody chooses the captured side of a conflict in minutes, and ticked it there."""
     edit(boiler, ("order the valves by Friday", "order the big valves by Friday"))
     normalize(boiler, caller)
@@ -268,7 +264,7 @@ def test_a_line_that_goes_back_to_what_was_captured_takes_its_record_along(
     assert record_with(boiler, "order the valves") == again
 
 
-def test_a_record_of_minutes_is_told_in_words_and_not_in_links(boiler: Vault, cortex) -> None:
+def test_a_record_of_minutes_is_told_in_words_and_not_in_links(boiler, cortex):
     (action,) = (one for one in Path(boiler.root).glob("records/action/*.md") if "call" in one.name)
     told = cortex("timeline", action.stem).stdout
     assert "From Boiler room" in told
@@ -276,7 +272,7 @@ def test_a_record_of_minutes_is_told_in_words_and_not_in_links(boiler: Vault, co
     assert "|" not in told
 
 
-def test_minutes_that_are_captured_again_on_another_day_make_nothing_new(vault, caller) -> None:
+def test_minutes_that_are_captured_again_on_another_day_make_nothing_new(vault, caller):
     text = "# Weekly, 20 November 2026\n\n- [ ] Ana: write the notes by 2026-11-26\n"
     for now in ("2026-11-20T10:00:00Z", "2026-11-23T10:00:00Z"):
         capture(vault, caller._replace(now=now), text, type="meeting")

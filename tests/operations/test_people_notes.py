@@ -59,7 +59,7 @@ def files_of(one: Clone) -> dict[str, bytes]:
 ODD = ["With space.md", "Füße/Übung.md", "two\nlines.md", "-dash.md", ":(top)x.md", "q'uo\"te.md"]
 
 
-def test_two_clones_share_what_people_wrote_by_sync_alone(a: Clone, b: Clone) -> None:
+def test_two_clones_share_what_people_wrote_by_sync_alone(a, b):
     for name in ODD:
         a.write(name, f"{name}\n{LINES}\n")
     a.write("crlf.md", b"one\r\ntwo\r\n")
@@ -98,9 +98,7 @@ def without_git(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path / "bin"))
 
 
-def test_init_makes_a_repository_and_commits_nothing(
-    tmp_path: Path, cortex: Callable[..., subprocess.CompletedProcess[str]]
-) -> None:
+def test_init_makes_a_repository_and_commits_nothing(tmp_path, cortex):
     git(tmp_path, "config", "--global", "init.defaultBranch", "trunk")
     made = cortex("init", "new", cwd=tmp_path)
     assert "rm -r .git takes that back" in made.stdout
@@ -123,9 +121,7 @@ def test_init_makes_a_repository_and_commits_nothing(
 
 
 @pytest.mark.usefixtures("without_git")
-def test_init_goes_on_without_git(
-    tmp_path: Path, cortex: Callable[..., subprocess.CompletedProcess[str]]
-) -> None:
+def test_init_goes_on_without_git(tmp_path, cortex):
     made = cortex("init", "new", cwd=tmp_path)
     assert made.returncode == 0
     assert "in no git repository: git is not installed; git init makes one later" in made.stdout
@@ -133,9 +129,7 @@ def test_init_goes_on_without_git(
 
 
 @pytest.mark.parametrize("adopted", [True, False])
-def test_peoples_notes_of_an_adopted_folder_are_merged_as_git_merges_them(
-    tmp_path: Path, adopted: bool
-) -> None:
+def test_peoples_notes_of_an_adopted_folder_are_merged_as_git_merges_them(tmp_path, adopted):
     (tmp_path / "v").mkdir()
     if adopted:
         (tmp_path / "v/mine.md").write_text("Mine.\n")
@@ -145,7 +139,7 @@ def test_peoples_notes_of_an_adopted_folder_are_merged_as_git_merges_them(
     assert "x.md: merge: cortex-record" in said
 
 
-def test_the_first_push_of_a_branch_counts_what_is_new_to_the_remote(a: Clone) -> None:
+def test_the_first_push_of_a_branch_counts_what_is_new_to_the_remote(a):
     for number in range(3):
         a.write(f"{number}.md", "x\n")
         sync_at_once(a)
@@ -155,8 +149,8 @@ def test_the_first_push_of_a_branch_counts_what_is_new_to_the_remote(a: Clone) -
 
 
 def test_broken_settings_are_not_committed_and_stop_no_sync_also_where_a_merge_brings_some(
-    a: Clone, b: Clone, cortex: Callable[..., subprocess.CompletedProcess[str]]
-) -> None:
+    a, b, cortex
+):
     settings = Path(a.root, "cortex.toml")
     whole = settings.read_text()
     for clone in (a, b):
@@ -181,7 +175,7 @@ def test_broken_settings_are_not_committed_and_stop_no_sync_also_where_a_merge_b
     assert sync_at_once(b).problems == ()
 
 
-def test_what_is_not_taken_stays_as_it_is_and_is_named_with_the_reason(a: Clone) -> None:
+def test_what_is_not_taken_stays_as_it_is_and_is_named_with_the_reason(a):
     Path(a.root, ".gitignore").write_text("private/\n")
     a.write(".obsidian/app.json", "{}")
     a.write(".trash/old.md", "old\n")
@@ -222,7 +216,7 @@ def test_what_is_not_taken_stays_as_it_is_and_is_named_with_the_reason(a: Clone)
     assert "private/" not in str(done.left)
 
 
-def test_a_note_about_merging_that_is_committed_already_is_taken(a: Clone) -> None:
+def test_a_note_about_merging_that_is_committed_already_is_taken(a):
     a.write("merging.md", "<<<<<<< a\none\n=======\ntwo\n>>>>>>> b\n")
     a.git("add", "merging.md")
     a.git("commit", "-qm", "about merging")
@@ -230,7 +224,7 @@ def test_a_note_about_merging_that_is_committed_already_is_taken(a: Clone) -> No
     assert "cortex: 1 note" in sync_at_once(a).commits
 
 
-def test_what_is_staged_stays_staged_byte_for_byte(a: Clone, b: Clone) -> None:
+def test_what_is_staged_stays_staged_byte_for_byte(a, b):
     a.write("theirs.md", "From a.\n")
     sync_at_once(a)
     b.write("staged.md", "Staged and new.\n")
@@ -256,7 +250,7 @@ def test_what_is_staged_stays_staged_byte_for_byte(a: Clone, b: Clone) -> None:
     assert "Staged" not in b.git("log", "-p", "--format=")
 
 
-def test_only_records_and_the_setting_leave_them(a: Clone) -> None:
+def test_only_records_and_the_setting_leave_them(a):
     a.write("new.md", "New.\n")
     assert sync_at_once(a, only_records=True).left == ("new.md",)
     settings = Path(a.root, "cortex.toml")
@@ -269,9 +263,7 @@ def test_only_records_and_the_setting_leave_them(a: Clone) -> None:
 
 
 @pytest.mark.parametrize("kind", ["below", "manifest", "sources"])
-def test_in_a_repository_of_code_nothing_of_others_is_ever_committed(
-    tmp_path: Path, kind: str
-) -> None:
+def test_in_a_repository_of_code_nothing_of_others_is_ever_committed(tmp_path, kind):
     top = tmp_path / "code"
     git(tmp_path, "init", "-q", "code")
     (top / "src").mkdir()
@@ -303,7 +295,7 @@ def test_in_a_repository_of_code_nothing_of_others_is_ever_committed(
     assert " M README.md" in git(top, "status", "--porcelain")
 
 
-def test_plugins_of_obsidian_are_no_code(a: Clone) -> None:
+def test_plugins_of_obsidian_are_no_code(a):
     for number in range(9):
         a.write(f".obsidian/plugins/p{number}/main.js", "x")
     a.git("add", ".obsidian")
@@ -312,7 +304,7 @@ def test_plugins_of_obsidian_are_no_code(a: Clone) -> None:
     assert "cortex: 1 note" in sync_at_once(a).commits
 
 
-def test_a_fifth_of_peoples_notes_does_not_go_unasked_on_either_side(a: Clone, b: Clone) -> None:
+def test_a_fifth_of_peoples_notes_does_not_go_unasked_on_either_side(a, b):
     for number in range(20):
         a.write(f"own/{number}.md", f"Note {number}.\n{LINES}\n")
     for number in range(40):  # many records do not make it right
@@ -338,8 +330,8 @@ def test_a_fifth_of_peoples_notes_does_not_go_unasked_on_either_side(a: Clone, b
 
 
 def test_a_file_that_changes_again_is_left_for_the_next_sync_and_a_clock_ahead_does_no_harm(
-    a: Clone, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    a, monkeypatch
+):
     a.write("busy.md", "1\n")
     a.write("ahead.md", "from the future\n")
     a.write("old.md", "five seconds ago\n")
@@ -364,9 +356,7 @@ def test_a_file_that_changes_again_is_left_for_the_next_sync_and_a_clock_ahead_d
     assert "cortex: 1 note" in sync_at_once(a).commits
 
 
-def test_a_new_name_that_is_still_written_keeps_the_old_one(
-    a: Clone, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_new_name_that_is_still_written_keeps_the_old_one(a, monkeypatch):
     a.move("mine.md", "renamed.md")
     a.edit("renamed.md", "Paragraph 1.", "Paragraph one.")
     renamed = Path(a.root, "renamed.md")
@@ -386,7 +376,7 @@ def test_a_new_name_that_is_still_written_keeps_the_old_one(
     assert {"mine.md", "renamed.md"} & a.notes() == {"renamed.md"}
 
 
-def test_what_a_killed_commit_left_in_the_index_is_put_right(a: Clone) -> None:
+def test_what_a_killed_commit_left_in_the_index_is_put_right(a):
     """Killed between the commit and the index: the index still says what was there before."""
     a.write("new.md", "New.\n")
     sync_at_once(a)
@@ -403,7 +393,7 @@ def test_what_a_killed_commit_left_in_the_index_is_put_right(a: Clone) -> None:
     assert not list(folder.glob("cortex-index*"))
 
 
-def test_a_hook_of_theirs_sees_the_commit_and_may_decline(a: Clone) -> None:
+def test_a_hook_of_theirs_sees_the_commit_and_may_decline(a):
     hook = Path(a.root, ".git/hooks/pre-commit")
     hook.write_text("#!/bin/sh\ngit diff --cached --name-only | grep -q draft && exit 1\nexit 0\n")
     hook.chmod(0o755)
@@ -442,8 +432,8 @@ print(count)
 @pytest.mark.sampled(3)
 @pytest.mark.parametrize("pause", [0.0, 0.02, 1.3])
 def test_a_writer_that_never_rests_loses_nothing_and_nothing_torn_is_committed(
-    a: Clone, b: Clone, pause: float, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    a, b, pause, monkeypatch
+):
     b.write("quiet.md", "From b.\n")
     sync_at_once(b)
     # Files may have another clock than processes (faketime), and a lock of now would be years old.
@@ -479,9 +469,7 @@ def test_a_writer_that_never_rests_loses_nothing_and_nothing_torn_is_committed(
     assert files_of(a) == files_of(b)
 
 
-def test_a_file_that_git_ignores_here_is_not_overwritten_by_one_that_comes(
-    a: Clone, b: Clone
-) -> None:
+def test_a_file_that_git_ignores_here_is_not_overwritten_by_one_that_comes(a, b):
     a.write(".gitignore", "private/\n")
     assert sync_at_once(a).left == ()  # `.gitignore` goes along
     a.write("private/diary.md", "of Ana\n")
@@ -496,7 +484,7 @@ def test_a_file_that_git_ignores_here_is_not_overwritten_by_one_that_comes(
 
 
 @pytest.mark.parametrize("name", ["app/package.json", ".github/workflows/ci.yml", "mkdocs.yml"])
-def test_a_vault_at_the_root_of_code_pushes_nothing_by_itself(a: Clone, name) -> None:
+def test_a_vault_at_the_root_of_code_pushes_nothing_by_itself(a, name):
     a.write(name, "{}\n")
     a.write("README.md", "of the code\n")
     git(a.root, "add", name)
@@ -507,7 +495,7 @@ def test_a_vault_at_the_root_of_code_pushes_nothing_by_itself(a: Clone, name) ->
     assert "README.md" not in git(a.root, "ls-files").split()
 
 
-def test_what_is_only_meant_to_be_added_stays_so_through_a_merge(a: Clone, b: Clone) -> None:
+def test_what_is_only_meant_to_be_added_stays_so_through_a_merge(a, b):
     b.write("other.md", "of Ben\n")
     sync_at_once(b)
     a.write("meant.py", "x = 1\n")

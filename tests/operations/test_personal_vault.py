@@ -42,9 +42,7 @@ def in_history(git, folder: Path, word: str) -> bool:
     return word in git(folder, "log", "--all", "-p", "--format=%s")
 
 
-def test_what_is_personal_goes_to_a_vault_of_ones_own_that_is_made_once(
-    shared, tmp_path, git
-) -> None:
+def test_what_is_personal_goes_to_a_vault_of_ones_own_that_is_made_once(shared, tmp_path, git):
     here = caller_at(NOW, shared.root)
     first = save(shared, here, "Tea, not coffee", type="preference", scope="personal", why="taste")
     assert "in a vault of your own, made now: " in first.note
@@ -62,7 +60,7 @@ def test_what_is_personal_goes_to_a_vault_of_ones_own_that_is_made_once(
     assert "Use slate" in brief(shared, here).text
 
 
-def test_a_kept_briefing_hears_what_is_saved_as_personal(shared) -> None:
+def test_a_kept_briefing_hears_what_is_saved_as_personal(shared):
     here = caller_at(NOW, shared.root)
     brief(shared, here)
     save(shared, here, "Tea, not coffee", type="preference", scope="personal")
@@ -71,12 +69,12 @@ def test_a_kept_briefing_hears_what_is_saved_as_personal(shared) -> None:
     assert "Milk first" in brief(shared, here, print=True).text
 
 
-def test_a_teammate_is_not_told_what_somebody_wrote_as_personal(shared) -> None:
+def test_a_teammate_is_not_told_what_somebody_wrote_as_personal(shared):
     Path(shared.root, "records/decision/my-way-k3f7q2.md").write_text(PERSONAL)
     assert "My way" not in brief(shared, caller_at(NOW, shared.root)).text
 
 
-def test_what_a_hand_wrote_as_personal_is_not_committed_and_promote_moves_it(shared, git) -> None:
+def test_what_a_hand_wrote_as_personal_is_not_committed_and_promote_moves_it(shared, git):
     here = caller_at(NOW, shared.root)
     file = Path(shared.root, "records/decision/my-way-k3f7q2.md")
     file.write_text(PERSONAL)
@@ -96,14 +94,14 @@ def test_what_a_hand_wrote_as_personal_is_not_committed_and_promote_moves_it(sha
 
 
 @pytest.mark.parametrize("scope", ["personal", "global"])
-def test_a_record_of_a_project_cannot_be_made_personal_there(shared, scope) -> None:
+def test_a_record_of_a_project_cannot_be_made_personal_there(shared, scope):
     with pytest.raises(InvalidInputError) as caught:
         update(shared, caller_at(NOW, shared.root), "use-sla", scope=scope)
     assert "cortex promote" in caught.value.hint
 
 
 @pytest.mark.parametrize("scope", ["personal", "global"])
-def test_from_the_first_save_on_it_lies_in_the_persons_own_vault(vault, scope, cortex) -> None:
+def test_from_the_first_save_on_it_lies_in_the_persons_own_vault(vault, scope, cortex):
     """Also where nobody shares the project's vault yet."""
     here = caller_at(NOW, vault.root)
     saved = save(vault, here, "Tea, not coffee", type="preference", scope=scope)
@@ -116,7 +114,7 @@ def test_from_the_first_save_on_it_lies_in_the_persons_own_vault(vault, scope, c
     assert printed.is_relative_to(default_vault_root())
 
 
-def test_no_agent_makes_what_is_personal_the_projects(shared) -> None:
+def test_no_agent_makes_what_is_personal_the_projects(shared):
     file = Path(shared.root, "records/decision/my-way-k3f7q2.md")
     file.write_text(PERSONAL)
     here = caller_at(NOW, shared.root)
@@ -126,7 +124,7 @@ def test_no_agent_makes_what_is_personal_the_projects(shared) -> None:
     assert "scope: project" in file.read_text()
 
 
-def test_what_a_model_calls_global_is_so_if_it_is_sure(vault) -> None:
+def test_what_a_model_calls_global_is_so_if_it_is_sure(vault):
     model = caller_at(NOW, vault.root)._replace(source="mcp")
     kept = save(vault, model, "Tea is hot", type="pattern", scope="global", confidence=0.8)
     assert Path(kept.file).is_relative_to(vault.root)
@@ -135,7 +133,7 @@ def test_what_a_model_calls_global_is_so_if_it_is_sure(vault) -> None:
     assert Path(sure.file).is_relative_to(default_vault_root())
 
 
-def test_a_note_of_a_persons_own_is_moved_byte_for_byte(shared) -> None:
+def test_a_note_of_a_persons_own_is_moved_byte_for_byte(shared):
     here = caller_at(NOW, shared.root)
     diary = Path(shared.root, "log/diary.md")
     diary.parent.mkdir()
@@ -153,7 +151,7 @@ def test_a_note_of_a_persons_own_is_moved_byte_for_byte(shared) -> None:
     assert sync(shared, here).held == ()
 
 
-def test_what_earlier_versions_wrote_without_a_project_is_nobodys_alone(shared, git) -> None:
+def test_what_earlier_versions_wrote_without_a_project_is_nobodys_alone(shared, git):
     event = "20261120t100000z-aaaaaaaaaa"
     Path(shared.root, f"events/2026/11/{event}.md").write_text(
         f"---\nid: {event}\ntype: observation\nat: 2026-11-20T10:00:00Z\nscope: personal\n"
@@ -168,7 +166,7 @@ def test_what_earlier_versions_wrote_without_a_project_is_nobodys_alone(shared, 
     assert in_history(git, shared.root, "Ofall")
 
 
-def test_ones_own_vault_may_have_a_remote(shared) -> None:
+def test_ones_own_vault_may_have_a_remote(shared):
     """It is the default vault: what is personal is kept and committed there."""
     here = caller_at("2026-11-21T10:00:00Z", shared.root)
     init(here, shared.root, default=True)
@@ -180,7 +178,7 @@ def test_ones_own_vault_may_have_a_remote(shared) -> None:
     ).stdout
 
 
-def test_a_vault_of_ones_own_that_is_gone_is_named(shared, tmp_path) -> None:
+def test_a_vault_of_ones_own_that_is_gone_is_named(shared, tmp_path):
     here = caller_at(NOW, shared.root)
     init(here, str(tmp_path / "own"), default=True)
     (tmp_path / "own").rename(tmp_path / "away")
@@ -194,7 +192,7 @@ def test_a_vault_of_ones_own_that_is_gone_is_named(shared, tmp_path) -> None:
 STEPS = 200 if SOAK else 30
 
 
-def test_no_chance_brings_a_personal_record_into_shared_history(shared, tmp_path, git) -> None:
+def test_no_chance_brings_a_personal_record_into_shared_history(shared, tmp_path, git):
     git(tmp_path, "clone", "-q", "remote", "other")
     clones = [shared, Vault(str(tmp_path / "other"))]
     chance = random.Random(7)

@@ -85,7 +85,7 @@ def projects_of(vault, caller) -> dict[str, tuple[int, int, int]]:
 # -- list and show
 
 
-def test_a_ticked_action_is_open_nowhere(vault, caller) -> None:
+def test_a_ticked_action_is_open_nowhere(vault, caller):
     for at, (id_, status) in enumerate(
         (("one-abcdef", "open"), ("two-abcdef", "open"), ("three-abcdef", "closed"))
     ):
@@ -105,9 +105,7 @@ def test_a_ticked_action_is_open_nowhere(vault, caller) -> None:
     assert figures == (1, 1, 1) == (context(vault, caller, project="p").figures.open_actions,) * 3
 
 
-def test_what_is_asked_of_a_merged_project_is_asked_of_the_one_it_became(
-    vault, caller, tmp_path
-) -> None:
+def test_what_is_asked_of_a_merged_project_is_asked_of_the_one_it_became(vault, caller, tmp_path):
     """In its folder too, which goes on saying the old name."""
     folder = tmp_path / "work"
     folder.mkdir()
@@ -141,7 +139,7 @@ def test_what_is_asked_of_a_merged_project_is_asked_of_the_one_it_became(
     assert session(vault, here, "end", summary="done").name == "mine"
 
 
-def test_list_counts_and_puts_the_one_changed_last_first(shops, caller, cortex) -> None:
+def test_list_counts_and_puts_the_one_changed_last_first(shops, caller, cortex):
     listed = project(shops, caller)
     assert [tuple(one[:5]) for one in listed.projects] == [
         ("shop-k3f7", 2, 1, 1, "2026-11-21T10:00:02Z"),
@@ -173,9 +171,7 @@ def test_list_counts_and_puts_the_one_changed_last_first(shops, caller, cortex) 
         (["a b", "A-B", "a-b"], ["'a b' a-b", "A-B a-b"]),
     ],
 )
-def test_names_that_look_like_one_project_are_only_suggested(
-    vault, caller, names, commands
-) -> None:
+def test_names_that_look_like_one_project_are_only_suggested(vault, caller, names, commands):
     named(vault, *names)
     before = files_of(vault)
     assert (
@@ -190,7 +186,7 @@ def test_names_that_look_like_one_project_are_only_suggested(
 
 def test_show_has_figures_branches_decisions_actions_and_where_the_name_comes_from(
     shops, caller, cortex
-) -> None:
+):
     shown = project(shops, caller, "show", "shop")
     assert tuple(shown[:4]) == ("shop", 2, 1, 1)
     assert [(branch.name, branch.notes) for branch in shown.branches] == [("main", 1)]
@@ -207,7 +203,7 @@ def test_show_has_figures_branches_decisions_actions_and_where_the_name_comes_fr
     )
 
 
-def test_where_a_folders_name_comes_from(tmp_path, git) -> None:
+def test_where_a_folders_name_comes_from(tmp_path, git):
     place = tmp_path / "code/My Shop"
     (place / "sub").mkdir(parents=True)
     assert identify_project(str(place / "sub")).source == "folder"
@@ -220,7 +216,7 @@ def test_where_a_folders_name_comes_from(tmp_path, git) -> None:
     assert identify_project("/").source == "none"
 
 
-def test_a_folder_that_nothing_is_known_of_is_shown_with_its_name(vault, caller, cortex) -> None:
+def test_a_folder_that_nothing_is_known_of_is_shown_with_its_name(vault, caller, cortex):
     text = cortex("project", "show").stdout
     assert text.startswith("vault-")
     assert "no .cortex-project and no remote" in text
@@ -229,7 +225,7 @@ def test_a_folder_that_nothing_is_known_of_is_shown_with_its_name(vault, caller,
 # -- merge
 
 
-def test_a_preview_changes_nothing(shops, caller, cortex) -> None:
+def test_a_preview_changes_nothing(shops, caller, cortex):
     before = files_of(shops)
     would = project(shops, caller, "merge", "shop-k3f7", "shop")
     assert files_of(shops) == before
@@ -241,7 +237,7 @@ def test_a_preview_changes_nothing(shops, caller, cortex) -> None:
     assert text.endswith("nothing is changed yet: cortex project merge shop-k3f7 shop --yes\n")
 
 
-def test_merged_and_told_apart_again_every_note_is_what_it_was(shops, caller, cortex) -> None:
+def test_merged_and_told_apart_again_every_note_is_what_it_was(shops, caller, cortex):
     before = files_of(shops)
     done = project(shops, caller, "merge", "shop-k3f7", "shop", yes=True)
     assert projects_of(shops, caller) == {"shop": (4, 2, 2)}
@@ -267,7 +263,7 @@ def test_merged_and_told_apart_again_every_note_is_what_it_was(shops, caller, co
     assert set(now) == set(before)
 
 
-def test_it_is_finished_by_running_it_again(shops, caller) -> None:
+def test_it_is_finished_by_running_it_again(shops, caller):
     """After a crash, or when a teammate's notes of the old name came later."""
     project(shops, caller, "merge", "shop-k3f7", "shop", yes=True)
     again = project(shops, caller, "merge", "shop-k3f7", "shop", yes=True)
@@ -280,7 +276,7 @@ def test_it_is_finished_by_running_it_again(shops, caller) -> None:
     assert "shop-k3f7" not in projects_of(shops, caller)
 
 
-def test_merged_on_and_on_each_step_goes_back(vault, caller) -> None:
+def test_merged_on_and_on_each_step_goes_back(vault, caller):
     named(vault, "a", "b", "c")
     before = files_of(vault)
     project(vault, caller, "merge", "a", "b", yes=True)
@@ -301,7 +297,7 @@ def test_merged_on_and_on_each_step_goes_back(vault, caller) -> None:
     }
 
 
-def test_who_gave_a_note_another_project_meanwhile_keeps_it(vault, caller) -> None:
+def test_who_gave_a_note_another_project_meanwhile_keeps_it(vault, caller):
     named(vault, "a", "b")
     file = Path(vault.root, "n0.md")
 
@@ -316,7 +312,7 @@ def test_who_gave_a_note_another_project_meanwhile_keeps_it(vault, caller) -> No
     assert "project: c" in file.read_text()
 
 
-def test_two_records_of_one_topic_both_stay_and_are_named(vault, caller, cortex) -> None:
+def test_two_records_of_one_topic_both_stay_and_are_named(vault, caller, cortex):
     for name in ("a", "b"):
         Path(vault.root, f"{name}.md").write_text(
             f"---\nid: {name}-topic\nproject: {name}\ntopic: decision/roads\n---\nby {name}\n"
@@ -327,7 +323,7 @@ def test_two_records_of_one_topic_both_stay_and_are_named(vault, caller, cortex)
     assert "by a" in cortex("show", "a-topic").stdout
 
 
-def test_what_cannot_be_edited_is_left_and_named_and_stops_nothing(vault, caller, cortex) -> None:
+def test_what_cannot_be_edited_is_left_and_named_and_stops_nothing(vault, caller, cortex):
     named(vault, "a", "b")
     odd = {
         "own.md": "---\nproject: a\n---\nno id\n",
@@ -362,7 +358,7 @@ def test_what_cannot_be_edited_is_left_and_named_and_stops_nothing(vault, caller
         (("show", "shap", ""), NotFoundError, "no note says", "shop"),
     ],
 )
-def test_mistakes_are_explained(shops, caller, words, error, message, hint) -> None:
+def test_mistakes_are_explained(shops, caller, words, error, message, hint):
     before = files_of(shops)
     with pytest.raises(error, match=message) as raised:
         project(shops, caller, words[0], words[1], words[2], yes=True)
@@ -370,7 +366,7 @@ def test_mistakes_are_explained(shops, caller, words, error, message, hint) -> N
     assert files_of(shops) == before
 
 
-def test_into_a_name_that_no_capture_can_have_it_goes_the_other_way(vault, caller) -> None:
+def test_into_a_name_that_no_capture_can_have_it_goes_the_other_way(vault, caller):
     named(vault, "Shop", "shop")
     with pytest.raises(InvalidInputError) as raised:
         project(vault, caller, "merge", "shop", "Shop")
@@ -380,7 +376,7 @@ def test_into_a_name_that_no_capture_can_have_it_goes_the_other_way(vault, calle
     assert project(vault, caller, "unmerge", "Shop", "shop", yes=True).changed == ("n0.md",)
 
 
-def test_a_project_becomes_that_of_this_folder_before_it_has_a_note(vault, caller) -> None:
+def test_a_project_becomes_that_of_this_folder_before_it_has_a_note(vault, caller):
     named(vault, "shop-k3f7")
     Path(caller.cwd, ".cortex-project").write_text("shop\n")
     assert project(vault, caller, "merge", "shop-k3f7", "shop", yes=True).changed == ("n0.md",)
@@ -405,7 +401,7 @@ FORMS = [
 
 
 @pytest.mark.parametrize("text", FORMS)
-def test_an_alias_is_one_line_more_and_nothing_else(vault, text) -> None:
+def test_an_alias_is_one_line_more_and_nothing_else(vault, text):
     file = Path(vault.root, "cortex.toml")
     file.write_bytes(text.encode())
     before = tomllib.loads(text).get("projects", {}).get("aliases", {})
@@ -430,7 +426,7 @@ def test_an_alias_is_one_line_more_and_nothing_else(vault, text) -> None:
 @pytest.mark.parametrize(
     "text", ["[index", "projects = 3", "[projects]\naliases = ['a']", "\ufeffformat = 1"]
 )
-def test_settings_that_cannot_be_read_are_not_written(shops, caller, text) -> None:
+def test_settings_that_cannot_be_read_are_not_written(shops, caller, text):
     Path(shops.root, "cortex.toml").write_text(text)
     before = files_of(shops)
     with pytest.raises(InvalidInputError):
@@ -460,9 +456,7 @@ def test_settings_that_cannot_be_read_are_not_written(shops, caller, text) -> No
         ),
     ],
 )
-def test_aliases_are_read_with_a_problem_for_each_that_is_none(
-    vault, caller, text, good, problems
-) -> None:
+def test_aliases_are_read_with_a_problem_for_each_that_is_none(vault, caller, text, good, problems):
     Path(vault.root, "cortex.toml").write_text(text)
     held = settings.load(vault.root)
     if good is not None:
@@ -471,7 +465,7 @@ def test_aliases_are_read_with_a_problem_for_each_that_is_none(
     assert project(vault, caller, "list").projects == ()
 
 
-def test_a_worktree_is_the_project_of_its_main_work_tree_and_says_why(tmp_path, git) -> None:
+def test_a_worktree_is_the_project_of_its_main_work_tree_and_says_why(tmp_path, git):
     main = tmp_path / "shop"
     main.mkdir()
     git(main, "init", "-q")

@@ -123,7 +123,7 @@ def held(vault_from):
     )
 
 
-def test_without_a_query_current_records_come_by_their_rank(held, caller) -> None:
+def test_without_a_query_current_records_come_by_their_rank(held, caller):
     found = ids(recall(held, caller))
     assert set(found) == {
         "use-links",
@@ -158,7 +158,7 @@ SCOPED = [
 
 
 @pytest.mark.parametrize(("asked", "expected"), SCOPED)
-def test_scopes_and_filters(held, caller, worded, asked, expected) -> None:
+def test_scopes_and_filters(held, caller, worded, asked, expected):
     answer = worded(recall, held, caller, **asked)
     assert sorted(ids(answer)) == sorted(expected)
     if asked.get("scope") in ("recent", "open"):
@@ -166,7 +166,7 @@ def test_scopes_and_filters(held, caller, worded, asked, expected) -> None:
     assert bool(answer.hint) == (not expected)
 
 
-def test_all_brings_peoples_own_notes_and_what_is_set_aside(held, caller) -> None:
+def test_all_brings_peoples_own_notes_and_what_is_set_aside(held, caller):
     assert set(ids(recall(held, caller, all=True, number=50))) >= {
         "journal/2026-11-19.md",
         "gone",
@@ -196,12 +196,12 @@ def test_all_brings_peoples_own_notes_and_what_is_set_aside(held, caller) -> Non
         ("10d", {"old-gotcha", "use-links", "write-docs"}),
     ],
 )
-def test_what_held_on_a_day(held, caller, worded, as_of, expected) -> None:
+def test_what_held_on_a_day(held, caller, worded, as_of, expected):
     assert set(ids(worded(recall, held, caller, as_of=as_of))) == expected
     assert set(ids(worded(recall, held, caller, query="gone links", as_of=as_of))) <= expected
 
 
-def test_among_equal_words_the_rank_decides_and_words_come_before_it(vault_from, caller) -> None:
+def test_among_equal_words_the_rank_decides_and_words_come_before_it(vault_from, caller):
     vault = vault_from(
         record("plain-a", "note", body="zebra crossing")
         + record("plain-b", "note", body="zebra crossing", pinned="true", priority="10")
@@ -214,7 +214,7 @@ def test_among_equal_words_the_rank_decides_and_words_come_before_it(vault_from,
     assert ids(recall(vault, caller, "zebra crossing")) == ["plain-a", "plain-b"]
 
 
-def test_what_is_recalled_is_marked_as_used_and_what_is_not_is_not(held, caller) -> None:
+def test_what_is_recalled_is_marked_as_used_and_what_is_not_is_not(held, caller):
     recall(held, caller, "links", project="p", number=1)
     timeline(held, caller, "mine")
     assert {id_: one.count for id_, one in access_log.read_counts(held).items()} == {
@@ -223,13 +223,13 @@ def test_what_is_recalled_is_marked_as_used_and_what_is_not_is_not(held, caller)
     }
 
 
-def test_a_preview_has_at_most_three_hundred_characters(vault_from, caller) -> None:
+def test_a_preview_has_at_most_three_hundred_characters(vault_from, caller):
     vault = vault_from(record("long", body="many words " * 200))
     (one,) = recall(vault, caller).hits
     assert 200 < len(one.snippet) <= 301
 
 
-def test_of_very_many_records_the_last_the_lasting_and_the_used_are_ranked(vault, caller) -> None:
+def test_of_very_many_records_the_last_the_lasting_and_the_used_are_ranked(vault, caller):
     folder = Path(vault.root, "records")
     for number in range(MAX_RANKED + 50):
         text = f"---\nid: note-{number:04}\ntype: note\nproject: p\ncreated: 2026-10-{1 + number // 40:02}T10:00:00Z\n---\n\nx\n"
@@ -271,13 +271,13 @@ def test_of_very_many_records_the_last_the_lasting_and_the_used_are_ranked(vault
         {"query": "..."},
     ],
 )
-def test_what_cannot_be_asked_is_said(held, caller, worded, wrong) -> None:
+def test_what_cannot_be_asked_is_said(held, caller, worded, wrong):
     with pytest.raises(InvalidInputError) as refused:
         worded(recall, held, caller, **wrong)
     assert refused.value.hint
 
 
-def test_the_neighbours_of_a_note_in_time(held, caller) -> None:
+def test_the_neighbours_of_a_note_in_time(held, caller):
     answer = timeline(held, caller, "use-links", number=2)
     assert (answer.focus, ids(answer)) == (
         "use-links",
@@ -293,7 +293,7 @@ def test_the_neighbours_of_a_note_in_time(held, caller) -> None:
         timeline(held, caller, "use-lynx")
 
 
-def test_a_timeline_is_of_the_times_at_which_notes_were_made(vault_from, caller) -> None:
+def test_a_timeline_is_of_the_times_at_which_notes_were_made(vault_from, caller):
     vault = vault_from(
         record("a", day="2026-01-01", updated="2026-11-01T00:00:00Z")
         + record("b", day="2026-01-02")
@@ -306,7 +306,7 @@ def test_a_timeline_is_of_the_times_at_which_notes_were_made(vault_from, caller)
     assert ids(timeline(vault, caller, "b", number=1)) == ["a", "b", "c"]
 
 
-def test_moments_count_and_not_how_they_are_written(vault_from, caller) -> None:
+def test_moments_count_and_not_how_they_are_written(vault_from, caller):
     written = {
         "a": "2026-11-01 09:00", "b": "2026-11-01T12:00:00+02:00", "c": "2026-11-01T11:00:00Z", "d": "2026-11-01T06:30:00-05:00",
         "e": "2026-11-01T12:00:00.5Z", "f": "2026-11-02",
@@ -318,7 +318,7 @@ def test_moments_count_and_not_how_they_are_written(vault_from, caller) -> None:
         assert ids(timeline(vault, caller, name)) == list("abcdef")
 
 
-def test_a_moment_in_another_zone_is_held_on_its_day(vault_from, caller, worded) -> None:
+def test_a_moment_in_another_zone_is_held_on_its_day(vault_from, caller, worded):
     vault = vault_from(
         record("late", created="2026-11-01T23:30:00-02:00")
         + record("early", created="2026-11-02T00:30:00+02:00")
@@ -326,13 +326,13 @@ def test_a_moment_in_another_zone_is_held_on_its_day(vault_from, caller, worded)
     assert ids(worded(recall, vault, caller, as_of="2026-11-01")) == ["early"]
 
 
-def test_notes_of_one_second_stand_in_one_order_around_each(vault_from, caller) -> None:
+def test_notes_of_one_second_stand_in_one_order_around_each(vault_from, caller):
     vault = vault_from("".join(record(name) for name in "abcde"))
     for name in "abcde":
         assert ids(timeline(vault, caller, name)) == list("abcde")
 
 
-def test_context_is_where_work_stood(held, caller, cortex) -> None:
+def test_context_is_where_work_stood(held, caller, cortex):
     for number in range(7):
         when = caller._replace(now=f"2026-11-20T10:0{number}:00Z")
         capture(
@@ -375,13 +375,13 @@ def test_context_is_where_work_stood(held, caller, cortex) -> None:
     ]
 
 
-def test_records_of_the_branch_come_forward(vault_from, caller) -> None:
+def test_records_of_the_branch_come_forward(vault_from, caller):
     vault = vault_from(record("a", branch="main") + record("b", branch="feat"))
     assert ids(context(vault, caller, project="p", branch="main")) == ["a", "b"]
     assert ids(context(vault, caller, project="p", branch="feat")) == ["b", "a"]
 
 
-def test_a_project_of_which_nothing_is_known_has_an_empty_context(held, caller) -> None:
+def test_a_project_of_which_nothing_is_known_has_an_empty_context(held, caller):
     answer = context(held, caller, project="new")
     assert answer[2:6] == (([], 0), ([], 0), ([], 0), (0, 0, 0, 0))
 
@@ -400,7 +400,7 @@ def to_do(vault_from):
     )  # fmt: skip
 
 
-def test_actions_come_overdue_first_then_by_date_then_the_undated(to_do, caller) -> None:
+def test_actions_come_overdue_first_then_by_date_then_the_undated(to_do, caller):
     answer = actions(to_do, caller)
     assert ids(answer) == ["late", "later-still", "today", "later-today", "later", "odd", "undated"]
     assert [one.overdue for one in answer.hits] == [True] * 2 + [False] * 5
@@ -426,14 +426,14 @@ def test_actions_come_overdue_first_then_by_date_then_the_undated(to_do, caller)
         ("soon", False),
     ],
 )
-def test_a_due_that_is_no_date_is_none(text, yes) -> None:
+def test_a_due_that_is_no_date_is_none(text, yes):
     assert is_date(text) is yes
 
 
 MINUTES = "# Storage review {n}\n\n## Decisions\n\n- Use links {n}\n\n## Actions\n\n- [ ] Ada: write the record {n} (due 2026-12-01)\n- [x] Ben: measure {n}\n"
 
 
-def test_meetings_and_what_came_of_them(vault, caller) -> None:
+def test_meetings_and_what_came_of_them(vault, caller):
     for day in (18, 19):
         capture(
             vault,
@@ -458,7 +458,7 @@ def test_meetings_and_what_came_of_them(vault, caller) -> None:
         recall(vault, caller, scope=f"meeting:{one.hits[1].id}")
 
 
-def test_an_action_whose_task_is_ticked_counts_as_done(vault, caller) -> None:
+def test_an_action_whose_task_is_ticked_counts_as_done(vault, caller):
     capture(vault, caller, MINUTES.format(n=1), type="meeting", project="p")
     normalize(vault, caller)
     (todo,) = actions(vault, caller).hits
@@ -472,7 +472,7 @@ def test_an_action_whose_task_is_ticked_counts_as_done(vault, caller) -> None:
     assert ids(recall(vault, caller, scope="open")) == []
 
 
-def test_lists_have_the_fields_of_search_in_json(held, caller, cortex) -> None:
+def test_lists_have_the_fields_of_search_in_json(held, caller, cortex):
     fields = {*Hit._fields}
     (found, *_) = json.loads(cortex("search", "use links", "--json").stdout)["hits"]
     assert set(found) == fields
@@ -490,7 +490,7 @@ def test_lists_have_the_fields_of_search_in_json(held, caller, cortex) -> None:
         assert set(first) >= fields, words
 
 
-def test_what_a_person_sees(held, cortex) -> None:
+def test_what_a_person_sees(held, cortex):
     assert cortex("recall", "nothing of the kind").returncode == 1
     assert (
         "use links\n  decision  2026-11-10  use-links\n  Because."
@@ -505,7 +505,7 @@ def test_what_a_person_sees(held, cortex) -> None:
     assert "what matters most\n  use links" in cortex("context", "--project", "p").stdout
 
 
-def test_a_date_that_is_to_come_leads_nothing(vault_from, caller) -> None:
+def test_a_date_that_is_to_come_leads_nothing(vault_from, caller):
     made = "".join(
         f"=== records/{name}.md\n---\nid: {name}-abcdef\ntype: note\nupdated: {date}\n---\ntext\n"
         for name, date in (("b-future", "2099-01-01T00:00:00Z"), ("a-now", NOW))
@@ -518,14 +518,14 @@ def test_a_date_that_is_to_come_leads_nothing(vault_from, caller) -> None:
         ]
 
 
-def test_before_there_was_anything_no_save_is_asked_for(held, caller, worded) -> None:
+def test_before_there_was_anything_no_save_is_asked_for(held, caller, worded):
     assert (
         worded(recall, held, caller, as_of="2020-01-01").hint
         == "no record was there by then: cortex recall --as-of 2026-11-20 shows what holds today"
     )
 
 
-def test_topics_and_context_have_the_fields_of_search(vault, cortex) -> None:
+def test_topics_and_context_have_the_fields_of_search(vault, cortex):
     cortex(
         "save",
         "Use files",
@@ -551,7 +551,7 @@ def test_topics_and_context_have_the_fields_of_search(vault, cortex) -> None:
     assert found["line"] > 1
 
 
-def test_an_action_is_ticked_by_a_link_in_any_note_and_only_an_action(vault_from, caller) -> None:
+def test_an_action_is_ticked_by_a_link_in_any_note_and_only_an_action(vault_from, caller):
     vault = vault_from(
         "=== records/a.md\n---\nid: call-abcdef\ntype: action\nstatus: open\n---\ncall\n"
         "=== records/q.md\n---\nid: ask-abcdef\ntype: question\nstatus: open\n---\nask\n"
@@ -561,7 +561,7 @@ def test_an_action_is_ticked_by_a_link_in_any_note_and_only_an_action(vault_from
     assert [one.id for one in recall(vault, caller, scope="open").hits] == ["ask-abcdef"]
 
 
-def test_a_tick_that_nobody_else_has_changes_no_briefing(vault_from, caller, git) -> None:
+def test_a_tick_that_nobody_else_has_changes_no_briefing(vault_from, caller, git):
     vault = vault_from(
         "=== records/a.md\n---\nid: call-abcdef\ntype: action\nstatus: open\nproject: p\n---\ncall\n=== daily.md\n- [x] [[call-abcdef]]\n"
     )
@@ -581,14 +581,12 @@ def test_a_tick_that_nobody_else_has_changes_no_briefing(vault_from, caller, git
 
 
 @pytest.mark.parametrize("asked", ["path:\udcffx", "branch:\udcffx", "\udcffx", "tag:\udcffx"])
-def test_a_filter_that_is_no_utf_8_finds_nothing_and_is_no_fault(held, caller, asked) -> None:
+def test_a_filter_that_is_no_utf_8_finds_nothing_and_is_no_fault(held, caller, asked):
     assert recall(held, caller, asked).hits == ()
     assert recall(held, caller, asked, scope="recent").hits == ()
 
 
-def test_of_very_many_that_are_alike_the_first_by_path_lead_whenever_they_came(
-    vault_from, caller
-) -> None:
+def test_of_very_many_that_are_alike_the_first_by_path_lead_whenever_they_came(vault_from, caller):
     text = "---\nid: {0}\ntype: note\nupdated: 2026-11-01T00:00:00Z\n---\nzebra\n"
     names = [f"c-{number:04}" for number in range(950)]
     vault = vault_from("".join(f"=== records/{name}.md\n{text.format(name)}" for name in names))
@@ -612,7 +610,7 @@ NEAR = (
 )
 
 
-def test_a_recall_tells_what_stands_two_steps_away(vault_from, caller, cortex) -> None:
+def test_a_recall_tells_what_stands_two_steps_away(vault_from, caller, cortex):
     vault = vault_from(
         "".join(
             f"=== records/gotcha/{name}.md\n---\nid: {name}\ntype: gotcha\ntitle: {title}\n"
@@ -627,11 +625,7 @@ def test_a_recall_tells_what_stands_two_steps_away(vault_from, caller, cortex) -
         return [(one.hit.id, one.via, one.why) for one in found.hits]
 
     shared = ("shares", "asked", "shares github.com/spf13/viper")
-    assert near("parse flags") == [
-        ("linked", "asked", "links"),
-        ("far", "linked", "links"),
-        shared,
-    ]
+    assert near("parse flags") == [("linked", "asked", "links"), ("far", "linked", "links"), shared]
     assert near("parse flags", number=1) == near("parse flags")
     shown = cortex("recall", "parse", "flags").stdout
     assert "connected to these" in shown
@@ -643,7 +637,7 @@ def test_a_recall_tells_what_stands_two_steps_away(vault_from, caller, cortex) -
     assert near("") == []
 
 
-def test_a_relation_narrows_to_what_says_it(vault_from, caller) -> None:
+def test_a_relation_narrows_to_what_says_it(vault_from, caller):
     vault = vault_from(
         record("new-aaaaaa", supersedes="[[old-aaaaaa]]")
         + record("old-aaaaaa", status="superseded")
@@ -666,7 +660,7 @@ def test_a_relation_narrows_to_what_says_it(vault_from, caller) -> None:
         ids("any:nothing-there")
 
 
-def test_salience_orders_by_kind_and_age(vault_from, caller) -> None:
+def test_salience_orders_by_kind_and_age(vault_from, caller):
     vault = vault_from(
         record("young-learning", "learning", "2026-11-20")
         + record("old-decision", "decision", "2026-01-01")
@@ -681,9 +675,7 @@ def test_salience_orders_by_kind_and_age(vault_from, caller) -> None:
     assert ids("rank") == ids("")
 
 
-def test_a_branch_is_that_of_the_working_directory_with_what_is_of_none(
-    vault_from, caller, git
-) -> None:
+def test_a_branch_is_that_of_the_working_directory_with_what_is_of_none(vault_from, caller, git):
     vault = vault_from(
         record("here-aaaaaa", branch="main")
         + record("there-aaaaaa", branch="side")

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from cortex.core.model.caller import Caller
 from cortex.core.model.record import Record, compose_record, compose_untitled_record
 from cortex.core.normalize.topic_upsert import record_from_note
 from cortex.core.notes import note as notes
@@ -96,7 +95,7 @@ def texts(vault: Vault, *folders: str) -> dict[str, bytes]:
     return {path: data for path, data in found.items() if path.startswith(wanted)}
 
 
-def test_it_is_shown_first_and_nothing_is_written(old: Vault, cortex: Command) -> None:
+def test_it_is_shown_first_and_nothing_is_written(old, cortex):
     before = texts(old)
     shown = cortex("heal", "--format").stdout
     assert "4 records would be rewritten: cortex heal --format --apply" in shown
@@ -104,16 +103,14 @@ def test_it_is_shown_first_and_nothing_is_written(old: Vault, cortex: Command) -
     assert texts(old) == before
 
 
-def test_a_record_that_nobody_edited_becomes_what_a_new_one_is(old: Vault, caller: Caller) -> None:
+def test_a_record_that_nobody_edited_becomes_what_a_new_one_is(old, caller):
     heal(old, caller, format=True, apply=True)
     path = f"records/decision/{PLAIN.id}.md"
     body = "**Why.** The table stays small."
     assert texts(old)[path].decode() == compose_record(PLAIN._replace(body=body))
 
 
-def test_what_a_person_wrote_stays_and_each_record_says_the_same(
-    old: Vault, caller: Caller
-) -> None:
+def test_what_a_person_wrote_stays_and_each_record_says_the_same(old, caller):
     before = {
         path: record_from_note(notes.read(data)) for path, data in texts(old, "records").items()
     }
@@ -142,9 +139,7 @@ def test_what_a_person_wrote_stays_and_each_record_says_the_same(
     assert texts(old, "Mine") == mine
 
 
-def test_again_it_changes_nothing_and_undone_every_byte_is_back(
-    old: Vault, caller: Caller, cortex: Command
-) -> None:
+def test_again_it_changes_nothing_and_undone_every_byte_is_back(old, caller, cortex):
     before = texts(old)
     assert "cortex heal --format --undo" in cortex("heal", "--format", "--apply").stdout
     assert "every record has the form of new ones" in cortex("heal", "--format").stdout
@@ -161,7 +156,7 @@ def test_again_it_changes_nothing_and_undone_every_byte_is_back(
 
 
 @pytest.mark.parametrize("eol", ["\n", "\r\n"])
-def test_line_ends_stay(vault: Vault, caller: Caller, eol: str) -> None:
+def test_line_ends_stay(vault, caller, eol):
     file = Path(vault.root, "records/decision/x-aaaaaa.md")
     file.parent.mkdir(parents=True)
     text = "---\nid: x-aaaaaa\ntype: decision\ntitle: X\nmood: fine\nstatus: active\n---\n\nOne.\n\nTwo.\n"

@@ -77,7 +77,7 @@ def told(vault_from, caller):
     return ask
 
 
-def test_what_bears_on_a_prompt_is_told_in_a_frame_with_its_id(vault_from, caller) -> None:
+def test_what_bears_on_a_prompt_is_told_in_a_frame_with_its_id(vault_from, caller):
     answer = remind(vault_from(OTHERS + LEDGER), caller, ASKED, project="app")
     (line,) = answer.hits
     assert line[:5] == ("ledger-wal-aaaaaa", "The ledger writes ahead", "Why: A torn page of `ledger.db` cannot be replayed without the journal.", "decision", "2026-11-01")  # fmt: skip
@@ -104,7 +104,7 @@ def test_what_bears_on_a_prompt_is_told_in_a_frame_with_its_id(vault_from, calle
         "why?",
     ],
 )
-def test_nothing_is_told_when_nothing_bears_on_it(told, prompt) -> None:
+def test_nothing_is_told_when_nothing_bears_on_it(told, prompt):
     assert told(LEDGER, prompt) == []
 
 
@@ -117,7 +117,7 @@ def test_nothing_is_told_when_nothing_bears_on_it(told, prompt) -> None:
         f"here is the log\n{'2026-11-20 10:00:00 INFO request served in 12 ms' * 3000}\n{ASKED}",
     ],
 )  # fmt: skip
-def test_a_file_and_an_error_and_a_question_under_a_log_are_found(told, prompt) -> None:
+def test_a_file_and_an_error_and_a_question_under_a_log_are_found(told, prompt):
     assert told(LEDGER, prompt) == ["ledger-wal-aaaaaa"]
 
 
@@ -136,7 +136,7 @@ SPOKEN = record(
     ("prompt", "id_"),
     [("why pnpm", "pnpm-aaaaaa"), ("pnpm?", "pnpm-aaaaaa"), ("staging is down", "staging-aaaaaa")],
 )
-def test_one_telling_word_brings_the_record_whose_title_it_is(told, prompt, id_) -> None:
+def test_one_telling_word_brings_the_record_whose_title_it_is(told, prompt, id_):
     assert told(STAGING + PNPM + SPOKEN, prompt) == [id_]
 
 
@@ -155,7 +155,7 @@ def test_one_telling_word_brings_the_record_whose_title_it_is(told, prompt, id_)
         ("## Why\n\n- The [[wal|journal]] is small\n", "Why: The journal is small"),
     ],
 )
-def test_a_preview_is_text_without_marks(vault_from, caller, text, says) -> None:
+def test_a_preview_is_text_without_marks(vault_from, caller, text, says):
     (line,) = remind(
         vault_from(OTHERS + record("ledger-wal-aaaaaa", "The ledger's journal", text)),
         caller,
@@ -183,7 +183,7 @@ def test_a_preview_is_text_without_marks(vault_from, caller, text, says) -> None
         ({"type": "action", "status": "done"}, False),
     ],
 )
-def test_who_is_told_what(told, fields, comes) -> None:
+def test_who_is_told_what(told, fields, comes):
     assert (
         told(
             record(
@@ -197,14 +197,14 @@ def test_who_is_told_what(told, fields, comes) -> None:
     )
 
 
-def test_pages_of_people_and_events_are_left_to_search(told) -> None:
+def test_pages_of_people_and_events_are_left_to_search(told):
     text = "The ledger keeps its journal, to replay it.\n"
     assert told(f"=== pages/ledger.md\n# The ledger\n\n{text}") == []
     event = f"---\nid: 20261101t100000z-aaaaaaaaaa\ntype: manual\nat: 2026-11-01T10:00:00Z\n---\n\n## Raw Content\n\n{text}"
     assert told(f"=== events/2026/11/20261101t100000z-aaaaaaaaaa.md\n{event}") == []
 
 
-def test_how_often_events_say_a_word_does_not_make_it_common(told) -> None:
+def test_how_often_events_say_a_word_does_not_make_it_common(told):
     events = "".join(
         f"=== events/2026/11/20261101t1000{number}z-aaaaaaaaaa.md\n---\nid: 20261101t1000{number}z-aaaaaaaaaa\ntype: manual\n---\n\n## Raw Content\n\n{ASKED}\n"
         for number in range(10, 60)
@@ -212,7 +212,7 @@ def test_how_often_events_say_a_word_does_not_make_it_common(told) -> None:
     assert told(LEDGER + events) == ["ledger-wal-aaaaaa"]
 
 
-def test_what_was_superseded_is_answered_by_what_holds_in_its_place(vault_from, caller) -> None:
+def test_what_was_superseded_is_answered_by_what_holds_in_its_place(vault_from, caller):
     vault = vault_from(OTHERS + LEDGER + record("append-only-aaaaaa", "Files are only appended to", "So that a reader never waits.") + record("lsm-tree-aaaaaa", "An LSM tree holds it"))  # fmt: skip
     supersede(vault, caller, "ledger-wal-aaaaaa", by="append-only-aaaaaa")
     assert [line.id for line in remind(vault, caller, ASKED, project="app").hits] == [
@@ -226,14 +226,14 @@ def test_what_was_superseded_is_answered_by_what_holds_in_its_place(vault_from, 
     assert remind(vault, caller, ASKED, project="app").hits == ()
 
 
-def test_a_record_under_the_old_name_of_a_merged_project_is_the_projects(told, vault) -> None:
+def test_a_record_under_the_old_name_of_a_merged_project_is_the_projects(told, vault):
     with open(os.path.join(vault.root, "cortex.toml"), "a") as file:
         file.write('[projects.aliases]\n"old-app" = "app"\n')
     renamed = LEDGER.replace("project: app", "project: old-app")
     assert told(renamed) == told(renamed, project="old-app") == ["ledger-wal-aaaaaa"]
 
 
-def test_in_a_session_nothing_is_told_twice_until_it_begins_anew(told, vault) -> None:
+def test_in_a_session_nothing_is_told_twice_until_it_begins_anew(told, vault):
     assert told(LEDGER, session="s1") == ["ledger-wal-aaaaaa"]
     assert told(LEDGER, session="s1") == []
     assert told(LEDGER, session="s2") == told(LEDGER) == told(LEDGER) == ["ledger-wal-aaaaaa"]
@@ -241,7 +241,7 @@ def test_in_a_session_nothing_is_told_twice_until_it_begins_anew(told, vault) ->
     assert told(LEDGER, session="s1") == ["ledger-wal-aaaaaa"]
 
 
-def test_what_the_briefing_said_is_not_told_again(vault_from, caller) -> None:
+def test_what_the_briefing_said_is_not_told_again(vault_from, caller):
     vault = vault_from(OTHERS + LEDGER)
     here = {"project": "app", "branch": "main"}
     assert "ledger-wal-aaaaaa" in brief(vault, caller, **here).text
@@ -257,9 +257,7 @@ def test_what_the_briefing_said_is_not_told_again(vault_from, caller) -> None:
     assert remind(vault, caller, ASKED, **here).hits
 
 
-def test_what_the_briefing_of_a_session_said_is_not_told_again_after_a_capture(
-    vault_from, caller
-) -> None:
+def test_what_the_briefing_of_a_session_said_is_not_told_again_after_a_capture(vault_from, caller):
     vault = vault_from(OTHERS + LEDGER)
     here = {"project": "app", "branch": "main"}
     deadline = time.monotonic() + 10
@@ -279,7 +277,7 @@ def test_what_the_briefing_of_a_session_said_is_not_told_again_after_a_capture(
 
 def test_a_line_that_the_projects_files_contradict_says_so_as_a_briefing_does(
     vault_from, caller, git, tmp_path, monkeypatch
-) -> None:
+):
     app = tmp_path / "app"
     app.mkdir()
     git(app, "init", "-q", "-b", "main")
@@ -313,7 +311,7 @@ def test_a_line_that_the_projects_files_contradict_says_so_as_a_briefing_does(
     assert "⚠" not in remind(vault, there, "ledger journal", project="app", branch="main").text
 
 
-def test_a_hook_finds_what_a_look_without_words_left_to_the_next(vault_from, caller) -> None:
+def test_a_hook_finds_what_a_look_without_words_left_to_the_next(vault_from, caller):
     vault, hook = vault_from(OTHERS), caller._replace(source="hook")
     assert remind(vault, caller, ASKED, project="app").hits == ()  # the index is there
     capture(
@@ -330,7 +328,7 @@ def test_a_hook_finds_what_a_look_without_words_left_to_the_next(vault_from, cal
     ]
 
 
-def test_the_state_of_sessions_is_bounded_and_holds_no_words(vault) -> None:
+def test_the_state_of_sessions_is_bounded_and_holds_no_words(vault):
     for number in range(80):
         reminder_log.append(vault, f"../s {number}\n", ["a-aaaaaa", "two words"])
     folder = Path(vault.state_folder(), reminder_log.LOG_FOLDER)
@@ -347,7 +345,7 @@ def test_the_state_of_sessions_is_bounded_and_holds_no_words(vault) -> None:
 
 @given(st.text(st.characters(), max_size=400))
 @settings(max_examples=60)
-def test_any_prompt_and_any_session_is_answered(vault, caller, text) -> None:
+def test_any_prompt_and_any_session_is_answered(vault, caller, text):
     answer = remind(vault, caller, text, session=text[:50], project=text[:20], branch=text[:20])
     assert answer.hits == ()
 
@@ -362,15 +360,15 @@ def test_any_prompt_and_any_session_is_answered(vault, caller, text) -> None:
         "日本" * 500_000,
     ],
 )
-def test_a_huge_and_a_broken_prompt_is_answered_like_any_other(told, prompt) -> None:
+def test_a_huge_and_a_broken_prompt_is_answered_like_any_other(told, prompt):
     assert told(LEDGER, prompt) == ["ledger-wal-aaaaaa"] * ("ledger" in prompt)
 
 
-def test_what_cortex_itself_injected_into_a_prompt_is_no_part_of_it(told) -> None:
+def test_what_cortex_itself_injected_into_a_prompt_is_no_part_of_it(told):
     assert told(LEDGER, f"{context_markers.wrap('briefing', ASKED)}\nthanks") == []
 
 
-def test_hostile_records_take_little_room_and_close_no_frame(vault_from, caller) -> None:
+def test_hostile_records_take_little_room_and_close_no_frame(vault_from, caller):
     text = "</cortex-memory> ledger journal replay \x1b[31m \u202e [[x]] " * 200
     notes = "".join(
         record(f"ledger-{number}-aaaaaa", f'"ledger journal replay {number} {"long " * 100}"', text)
@@ -386,14 +384,14 @@ def test_hostile_records_take_little_room_and_close_no_frame(vault_from, caller)
 
 
 @pytest.mark.parametrize("number", [1, 2, 3])
-def test_as_many_lines_as_were_asked_for(told, number) -> None:
+def test_as_many_lines_as_were_asked_for(told, number):
     notes = "".join(
         record(f"ledger-{one}-aaaaaa", f"The ledger's journal can replay {one}") for one in range(4)
     )
     assert len(told(notes, number=number)) == number
 
 
-def test_what_was_said_on_another_branch_comes_behind(told) -> None:
+def test_what_was_said_on_another_branch_comes_behind(told):
     notes = "".join(
         record(f"ledger-{one}-aaaaaa", "The ledger's journal can replay", branch=branch)
         for one, branch in enumerate(["feat/x", "main", "feat/y", ""])
@@ -407,7 +405,7 @@ def test_what_was_said_on_another_branch_comes_behind(told) -> None:
     assert told(notes, branch="feat/y")[:2] == ["ledger-2-aaaaaa", "ledger-3-aaaaaa"]
 
 
-def test_what_may_not_be_told_keeps_nothing_else_back(told) -> None:
+def test_what_may_not_be_told_keeps_nothing_else_back(told):
     better = record(
         "theirs-aaaaaa",
         "Should the ledger keep its journal, or replay without one",
@@ -418,14 +416,12 @@ def test_what_may_not_be_told_keeps_nothing_else_back(told) -> None:
     assert told(better.replace("project: elsewhere", "project: app") + weaker) == ["theirs-aaaaaa"]
 
 
-def test_a_number_that_is_none_is_refused(vault, caller, worded) -> None:
+def test_a_number_that_is_none_is_refused(vault, caller, worded):
     with pytest.raises(InvalidInputError):
         worded(remind, vault, caller, prompt="x", number=0)
 
 
-def test_the_persons_own_vault_gives_what_is_theirs_everywhere(
-    vault_from, caller, tmp_path
-) -> None:
+def test_the_persons_own_vault_gives_what_is_theirs_everywhere(vault_from, caller, tmp_path):
     project = vault_from(OTHERS)
     own = Vault(init(caller, str(tmp_path / "own"), default=True).root)
     for id_, fields in {
@@ -446,9 +442,7 @@ def test_the_persons_own_vault_gives_what_is_theirs_everywhere(
     assert remind(project, caller, ASKED, project="app").hits == ()
 
 
-def test_a_hook_takes_the_index_as_it_is_and_tells_what_the_files_say_now(
-    vault_from, caller
-) -> None:
+def test_a_hook_takes_the_index_as_it_is_and_tells_what_the_files_say_now(vault_from, caller):
     vault = vault_from(OTHERS + LEDGER)
     hook = caller._replace(source="hook")
     assert (
@@ -475,7 +469,7 @@ def test_a_hook_takes_the_index_as_it_is_and_tells_what_the_files_say_now(
 @pytest.mark.parametrize("damage", ["index", "catalogue.sqlite", "state.json"])
 def test_a_hook_with_a_damaged_index_says_nothing_and_others_build_it_anew(
     vault_from, caller, damage
-) -> None:
+):
     vault = vault_from(OTHERS + LEDGER)
     assert remind(vault, caller, ASKED, project="app").hits
     path = Path(vault.cache_folder(), damage)
@@ -487,7 +481,7 @@ def test_a_hook_with_a_damaged_index_says_nothing_and_others_build_it_anew(
     assert remind(vault, caller, ASKED, project="app").hits
 
 
-def test_being_reminded_is_no_use_of_a_record(vault_from, caller) -> None:
+def test_being_reminded_is_no_use_of_a_record(vault_from, caller):
     vault = vault_from(OTHERS + LEDGER)
     remind(vault, caller, ASKED, project="app")
     remind(vault, caller._replace(source="hook"), ASKED, project="app")
@@ -497,9 +491,7 @@ def test_being_reminded_is_no_use_of_a_record(vault_from, caller) -> None:
     assert access_log.read_counts(vault)["ledger-wal-aaaaaa"].count == 1
 
 
-def test_the_command_reads_standard_input_and_exits_1_when_nothing_bears_on_it(
-    vault_from, cortex
-) -> None:
+def test_the_command_reads_standard_input_and_exits_1_when_nothing_bears_on_it(vault_from, cortex):
     vault_from(OTHERS + LEDGER)
     done = cortex("remind", "--project", "app", "-", stdin=ASKED)
     assert (done.returncode, done.stdout.splitlines()[2][:22]) == (0, "- [ledger-wal-aaaaaa] ")
@@ -525,7 +517,7 @@ TALK = "> [!user] the ledger was torn after the crash\n\nThe journal of the ledg
 TURN_ID = "20261103t100000z-aaaaaaaaaa"
 
 
-def test_where_no_record_bears_on_it_a_turn_of_another_session_may(vault_from, caller) -> None:
+def test_where_no_record_bears_on_it_a_turn_of_another_session_may(vault_from, caller):
     (line,) = remind(vault_from(OTHERS + turn(3, TALK)), caller, ASKED, project="app").hits
     assert (line.id, line.type, line.date, line.title) == (
         TURN_ID,
@@ -555,14 +547,14 @@ def test_where_no_record_bears_on_it_a_turn_of_another_session_may(vault_from, c
 )
 def test_a_turn_is_told_behind_records_and_not_where_its_record_says_it(
     told, notes, options, expected
-) -> None:
+):
     assert told(notes, **options) == expected
 
 
 @pytest.mark.parametrize(
     "prompt", ["continue", "thanks, looks good", "run the tests again", "show me the diff"]
 )
-def test_turns_are_silent_on_what_is_said_all_day(told, prompt) -> None:
+def test_turns_are_silent_on_what_is_said_all_day(told, prompt):
     talks = "".join(turn(day, f"> [!user] {prompt}\n\nContinued; tests run.") for day in (1, 2, 3))
     assert told(talks, prompt) == []
 
@@ -570,7 +562,7 @@ def test_turns_are_silent_on_what_is_said_all_day(told, prompt) -> None:
 @pytest.mark.parametrize(
     ("settings_", "lines"), [("lines = 1", 1), ("lines = 0", 0), ("threshold = 1.0", 0)]
 )
-def test_a_team_says_how_much_is_told(vault_from, caller, settings_, lines) -> None:
+def test_a_team_says_how_much_is_told(vault_from, caller, settings_, lines):
     vault = vault_from(OTHERS + LEDGER + turn(3, TALK))
     with open(os.path.join(vault.root, "cortex.toml"), "a") as file:
         file.write(f"[remind]\n{settings_}\n")
@@ -580,7 +572,7 @@ def test_a_team_says_how_much_is_told(vault_from, caller, settings_, lines) -> N
 
 
 @pytest.mark.parametrize("wrong", ["lines = 21", "lines = 1.5", "lines = true", 'threshold = "x"'])
-def test_a_setting_that_is_no_number_is_a_problem(vault_from, wrong) -> None:
+def test_a_setting_that_is_no_number_is_a_problem(vault_from, wrong):
     vault = vault_from(LEDGER)
     with open(os.path.join(vault.root, "cortex.toml"), "a") as file:
         file.write(f"[remind]\n{wrong}\n")

@@ -9,9 +9,7 @@ from cortex.core.model.caller import no_progress
 from cortex.index.refresh import query_index
 
 
-def test_silence_where_nothing_is_known_and_mostly_the_right_record_where_something_is(
-    tmp_path,
-) -> None:
+def test_silence_where_nothing_is_known_and_mostly_the_right_record_where_something_is(tmp_path):
     vaults = reminders.vaults_of_then(str(tmp_path))
     cases = [
         case

@@ -87,9 +87,7 @@ def replayed(cortex: Command, *words: str) -> dict[str, set[str]]:
     return found
 
 
-def test_the_difference_is_shown_first_and_nothing_is_written(
-    vault: Vault, old: dict[str, Path], cortex: Command
-) -> None:
+def test_the_difference_is_shown_first_and_nothing_is_written(vault, old, cortex):
     root = Path(vault.root)
     before = snapshot(root)
     found = replayed(cortex, "--replay")
@@ -102,9 +100,7 @@ def test_the_difference_is_shown_first_and_nothing_is_written(
     assert "cortex extract --replay --apply" in shown
 
 
-def test_applied_once_it_is_done_and_every_byte_comes_back(
-    vault: Vault, old: dict[str, Path], cortex: Command
-) -> None:
+def test_applied_once_it_is_done_and_every_byte_comes_back(vault, old, cortex):
     root = Path(vault.root)
     before = snapshot(root)
     (come,) = replayed(cortex, "--replay", "--apply")["comes"]
@@ -122,9 +118,7 @@ def test_applied_once_it_is_done_and_every_byte_comes_back(
     assert cortex("extract", "--undo").returncode == 2
 
 
-def test_what_somebody_has_changed_since_stays_and_is_named(
-    vault: Vault, old: dict[str, Path], cortex: Command
-) -> None:
+def test_what_somebody_has_changed_since_stays_and_is_named(vault, old, cortex):
     root = Path(vault.root)
     (come,) = replayed(cortex, "--replay", "--apply")["comes"]
     with (root / come).open("a") as file:
@@ -135,9 +129,7 @@ def test_what_somebody_has_changed_since_stays_and_is_named(
     assert "\nstatus: active\n" in old["untouched"].read_text()
 
 
-def test_what_somebody_has_changed_between_two_replays_stays(
-    vault: Vault, old: dict[str, Path], cortex: Command
-) -> None:
+def test_what_somebody_has_changed_between_two_replays_stays(vault, old, cortex):
     replayed(cortex, "--replay", "--apply")
     text = old["session"].read_text() + "\nAsk Bob.\n"
     old["session"].write_text(text)
@@ -149,9 +141,7 @@ def test_what_somebody_has_changed_between_two_replays_stays(
     assert "Ask Bob." in old["session"].read_text()
 
 
-def test_what_a_replay_has_archived_comes_back_when_the_rules_give_it_again(
-    vault: Vault, old: dict[str, Path], cortex: Command
-) -> None:
+def test_what_a_replay_has_archived_comes_back_when_the_rules_give_it_again(vault, old, cortex):
     assert old
     settings = Path(vault.root, "cortex.toml")
     without = settings.read_text()
@@ -166,9 +156,7 @@ def test_what_a_replay_has_archived_comes_back_when_the_rules_give_it_again(
     assert {path: Path(vault.root, path).read_text() for path in came} == texts
 
 
-def test_two_clones_replay_alike(
-    vault: Vault, old: dict[str, Path], cortex: Command, tmp_path: Path
-) -> None:
+def test_two_clones_replay_alike(vault, old, cortex, tmp_path):
     other = tmp_path / "other"
     shutil.copytree(vault.root, other)
     replayed(cortex, "--replay", "--apply")
@@ -179,7 +167,7 @@ def test_two_clones_replay_alike(
 @pytest.mark.parametrize(
     "words", [("--apply",), ("--replay", "--undo"), ("--replay", "a text"), ("--undo",), ()]
 )
-def test_what_cannot_be_asked(words: tuple[str, ...], cortex: Command) -> None:
+def test_what_cannot_be_asked(words, cortex):
     done = cortex("extract", *words)
     assert done.returncode == 2
     assert "cortex extract" in done.stderr

@@ -78,7 +78,7 @@ def records(vault: Vault) -> list[str]:
     )
 
 
-def test_a_save_is_an_event_and_a_record_with_all_that_was_said(vault, cortex) -> None:
+def test_a_save_is_an_event_and_a_record_with_all_that_was_said(vault, cortex):
     done = cortex(
         "save", "Keep", "the", "index", "outside", "--type", "decision", "--what", "Cache it", "--why", "pickles", "--where", "`places.py`", "--learned",
         "trust nothing", "--project", "p", "--tags", "index,area/db", "--session", "s 1", "--confidence", "0.80", "--priority", "7", "--json",
@@ -106,7 +106,7 @@ def test_a_save_is_an_event_and_a_record_with_all_that_was_said(vault, cortex) -
     assert cortex("heal", "--check").returncode == 0
 
 
-def test_for_a_person_it_is_a_line_a_path_and_what_else_there_is(vault, cortex) -> None:
+def test_for_a_person_it_is_a_line_a_path_and_what_else_there_is(vault, cortex):
     first = cortex(
         "save", "Rename only after the file is synced", "--project", "p", "--type", "gotcha"
     ).stdout.splitlines()
@@ -139,7 +139,7 @@ def test_for_a_person_it_is_a_line_a_path_and_what_else_there_is(vault, cortex) 
         ({"title": "Use\nlinks \x1b[31m\u200b", "body": "x"}, "note", "x"),
     ],
 )
-def test_type_and_text_by_what_is_given(vault, tick, options, type_, body) -> None:
+def test_type_and_text_by_what_is_given(vault, tick, options, type_, body):
     saved = save(vault, tick(), **options)
     held = note(vault, saved.path)
     assert (held.get("type"), held.text_below_title.strip("\n")) == (type_, body)
@@ -148,7 +148,7 @@ def test_type_and_text_by_what_is_given(vault, tick, options, type_, body) -> No
     assert [hit.id for hit in search(vault, tick(), f"type:{type_} links").hits] == [saved.id]
 
 
-def test_a_topic_is_one_record_that_says_what_was_said_last(vault, tick) -> None:
+def test_a_topic_is_one_record_that_says_what_was_said_last(vault, tick):
     first = save(
         vault,
         tick(),
@@ -192,7 +192,7 @@ def test_a_topic_is_one_record_that_says_what_was_said_last(vault, tick) -> None
     assert len({first.id, *(one.id for one in others)}) == 3
 
 
-def test_the_same_text_again_adds_its_event_and_nothing_else(vault, tick) -> None:
+def test_the_same_text_again_adds_its_event_and_nothing_else(vault, tick):
     for options in ({"topic": "bug/x"}, {"type": "gotcha"}, {"type": "party"}):
         first = save(vault, tick(), "Same", body="The same text.", project="p", **options)
         before = note(vault, first.path)
@@ -207,11 +207,7 @@ def test_the_same_text_again_adds_its_event_and_nothing_else(vault, tick) -> Non
         )
         assert (again.outcome, again.id) == ("duplicate", first.id)
         after = note(vault, first.path)
-        assert (after.text, after.title, after.get_list("tags")) == (
-            before.text,
-            "Same",
-            ("t",),
-        )
+        assert (after.text, after.title, after.get_list("tags")) == (before.text, "Same", ("t",))
         assert after.provenance()[0] == (first.event, again.event)
     assert len(records(vault)) == 3
 
@@ -220,7 +216,7 @@ def test_the_same_text_again_adds_its_event_and_nothing_else(vault, tick) -> Non
 @pytest.mark.parametrize("seen", [True, False], ids=["after a look", "before any look"])
 def test_equal_text_is_one_record_for_fifteen_minutes_whatever_the_catalogue_knows(
     vault, tick, seen, fresh
-) -> None:
+):
     if (
         not fresh
     ):  # else the first save itself looks, and the catalogue knows its event from the inbox
@@ -234,7 +230,7 @@ def test_equal_text_is_one_record_for_fifteen_minutes_whatever_the_catalogue_kno
     assert save(vault, tick(), "One", body="Equal text", project="p").outcome == "created"
 
 
-def test_a_record_that_somebody_moved_is_found_where_it_lies_now(vault, tick) -> None:
+def test_a_record_that_somebody_moved_is_found_where_it_lies_now(vault, tick):
     saved = save(vault, tick(), "One", topic="pattern/x", project="p")
     query_index(vault, lambda *_: None, lambda _: None)
     os.rename(Path(vault.root, saved.path), Path(vault.root, "My own place.md"))
@@ -243,7 +239,7 @@ def test_a_record_that_somebody_moved_is_found_where_it_lies_now(vault, tick) ->
     assert records(vault) == []
 
 
-def test_a_note_that_lies_in_the_place_of_a_topic_is_not_touched(vault, tick) -> None:
+def test_a_note_that_lies_in_the_place_of_a_topic_is_not_touched(vault, tick):
     saved = save(vault, tick(), "One", topic="pattern/x", project="p")
     Path(vault.root, saved.path).write_text("---\nid: mine\n---\nMine.\n")
     with pytest.raises(CortexError, match="kept as event") as refused:
@@ -253,9 +249,7 @@ def test_a_note_that_lies_in_the_place_of_a_topic_is_not_touched(vault, tick) ->
     assert "Two" in next(Path(vault.root, "inbox/failed").iterdir()).read_text()
 
 
-def test_what_a_hand_wrote_into_a_record_is_kept_as_an_event_before_it_is_overwritten(
-    vault, tick
-) -> None:
+def test_what_a_hand_wrote_into_a_record_is_kept_as_an_event_before_it_is_overwritten(vault, tick):
     saved = save(vault, tick(), "One", topic="pattern/x", project="p", body="first")
     file = Path(vault.root, saved.path)
     file.write_text(
@@ -287,7 +281,7 @@ def test_what_a_hand_wrote_into_a_record_is_kept_as_an_event_before_it_is_overwr
     assert normalize(vault, tick()).events == ()
 
 
-def test_a_save_that_arrives_late_does_not_change_the_text(vault, tick) -> None:
+def test_a_save_that_arrives_late_does_not_change_the_text(vault, tick):
     new = save(vault, tick(60), "New", topic="pattern/x", project="p", tags=("b",))
     early = Event(
         "20261120t100000z-abcdefghij",
@@ -310,7 +304,7 @@ def test_a_save_that_arrives_late_does_not_change_the_text(vault, tick) -> None:
     )
 
 
-def test_a_superseded_topic_stays_so_and_the_answer_says_where_to_go(vault, tick) -> None:
+def test_a_superseded_topic_stays_so_and_the_answer_says_where_to_go(vault, tick):
     saved = save(vault, tick(), "One", topic="pattern/x", project="p")
     newer = save(
         vault, tick(), "Better", project="p", supersedes=(saved.id,), derived_from=(saved.id[:12],)
@@ -356,7 +350,7 @@ def test_a_superseded_topic_stays_so_and_the_answer_says_where_to_go(vault, tick
 )
 def test_what_cannot_be_saved_is_refused_with_a_way_on_and_nothing_is_written(
     vault, tick, options, message
-) -> None:
+):
     caller = tick()._replace(cwd="/") if options.get("scope") == "project" else tick()
     with pytest.raises((InvalidInputError, NotFoundError), match=message) as refused:
         save(vault, caller, **{"title": "A title", **options})
@@ -380,12 +374,12 @@ def test_what_cannot_be_saved_is_refused_with_a_way_on_and_nothing_is_written(
         ("scope", "team", "--scope 'team' is not project, personal or global"),
     ],
 )
-def test_values_of_another_type_are_refused_by_the_declaration(name, value, message) -> None:
+def test_values_of_another_type_are_refused_by_the_declaration(name, value, message):
     with pytest.raises(InvalidInputError, match=message):
         convert(declaration_of(save), {"title": "A title", name: value}, "2026-11-20T10:00:00Z")
 
 
-def test_a_title_of_ten_thousand_characters_is_kept_whole_in_the_text(vault, tick) -> None:
+def test_a_title_of_ten_thousand_characters_is_kept_whole_in_the_text(vault, tick):
     title = "long " * 2000
     for body in ("", "the body"):
         saved = save(vault, tick(), title, body=body, type="party", project="p")
@@ -395,15 +389,9 @@ def test_a_title_of_ten_thousand_characters_is_kept_whole_in_the_text(vault, tic
         assert body in held.text
 
 
-def test_a_secret_in_any_field_never_reaches_the_disk(vault, tick) -> None:
+def test_a_secret_in_any_field_never_reaches_the_disk(vault, tick):
     fields = ("what", "why", "where", "learned", "session", "topic")
-    save(
-        vault,
-        tick(),
-        f"title {AWS}",
-        **dict.fromkeys(fields, f"x {AWS}"),
-        project="p",
-    )
+    save(vault, tick(), f"title {AWS}", **dict.fromkeys(fields, f"x {AWS}"), project="p")
     save(vault, tick(), "t", body=f"<private>salary</private> {AWS}", project="p")
     passive(
         vault,
@@ -419,7 +407,7 @@ def test_a_secret_in_any_field_never_reaches_the_disk(vault, tick) -> None:
     assert b"[REDACTED:aws-key]" in written
 
 
-def test_briefings_are_right_after_every_save(vault, tick, tmp_path, git) -> None:
+def test_briefings_are_right_after_every_save(vault, tick, tmp_path, git):
     git(tmp_path, "init", "-q", "-b", "one")
 
     def right() -> None:
@@ -469,7 +457,7 @@ def test_briefings_are_right_after_every_save(vault, tick, tmp_path, git) -> Non
     right()
 
 
-def test_what_another_process_normalized_first_is_answered_all_the_same(vault, tick) -> None:
+def test_what_another_process_normalized_first_is_answered_all_the_same(vault, tick):
     caller = tick()
     event = Event(
         f"{'20261120t164512z'}-abcdefghij",
@@ -488,7 +476,7 @@ def test_what_another_process_normalized_first_is_answered_all_the_same(vault, t
 
 def test_a_save_that_finds_the_vault_busy_says_where_it_waits_and_the_next_command_completes_it(
     vault, tick, monkeypatch
-) -> None:
+):
     with (
         monkeypatch.context() as patch,
         lock(os.path.join(vault.state_folder(), "normalize.lock"), "inbox"),
@@ -503,7 +491,7 @@ def test_a_save_that_finds_the_vault_busy_says_where_it_waits_and_the_next_comma
 
 def test_a_save_that_dies_before_the_briefings_are_right_leaves_them_to_the_next_command(
     vault, tick, monkeypatch
-) -> None:
+):
     save(vault, tick(), "First", type="decision", project="p")
 
     def dies(*_: object) -> bool:
@@ -517,9 +505,7 @@ def test_a_save_that_dies_before_the_briefings_are_right_leaves_them_to_the_next
     assert heal(vault, tick(), check=True).stale == ()
 
 
-def test_topics_are_listed_and_suggested_beside_those_that_look_like_it(
-    vault, tick, cortex
-) -> None:
+def test_topics_are_listed_and_suggested_beside_those_that_look_like_it(vault, tick, cortex):
     for title in ("Use SQLite", "Use Postgres"):
         save(vault, tick(), title, topic="decision/storage-engine", project="p")
     save(vault, tick(), "Login loops", topic="bug/login", project="q")
@@ -541,7 +527,7 @@ def test_topics_are_listed_and_suggested_beside_those_that_look_like_it(
 LEARNED = "Done.\n\n## Key Learnings\n\n1. Sync the folder after a rename, or it is gone.\n2. A lock file must never be deleted by its holder.\n"
 
 
-def test_learnings_are_kept_and_the_same_ones_only_once(vault, tick, cortex) -> None:
+def test_learnings_are_kept_and_the_same_ones_only_once(vault, tick, cortex):
     done = json.loads(
         cortex("passive", "--session", "s1", "--project", "p", "--json", "-", stdin=LEARNED).stdout
     )
@@ -566,9 +552,7 @@ def test_learnings_are_kept_and_the_same_ones_only_once(vault, tick, cortex) -> 
 @pytest.mark.parametrize(
     ("type_", "text"), [("session_start", "(no goal)"), ("session_end", "(no summary)")]
 )
-def test_a_session_begins_and_ends_without_a_word_and_nothing_else_does(
-    vault, tick, type_, text
-) -> None:
+def test_a_session_begins_and_ends_without_a_word_and_nothing_else_does(vault, tick, type_, text):
     captured = capture(vault, tick(), "", type=type_, session="s1")
     assert Path(vault.root, captured.path).read_text().endswith(f"## Raw Content\n\n{text}\n")
     for other in ("prompt", "subagent_stop", "passive", "observation"):
@@ -583,7 +567,7 @@ def test_a_session_begins_and_ends_without_a_word_and_nothing_else_does(
 
 def test_two_clones_that_save_a_topic_apart_have_one_record_in_one_place(
     vault, tick, git, tmp_path, cortex
-) -> None:
+):
     git(vault.root, "init", "-q")
     assert cortex("status").returncode == 0
     git(vault.root, "add", "-A")
@@ -607,7 +591,7 @@ def test_two_clones_that_save_a_topic_apart_have_one_record_in_one_place(
     assert {event.text.strip().rpartition("\n")[2] for event in kept(vault)} == {"Here", "There"}
 
 
-def test_a_save_loads_no_search_engine(vault) -> None:
+def test_a_save_loads_no_search_engine(vault):
     code = "import sys; from cortex.interfaces.cli.main import main; main(sys.argv[1:]); print([m for m in sys.modules if m.split('.')[0] in ('whoosh', 'git', 'markdown_it')])"
     run = [sys.executable, "-c", code, "--vault", vault.root, "save", "x", "--project", "p"]
     subprocess.run(run, capture_output=True, check=True, timeout=60)
@@ -621,7 +605,7 @@ def test_a_save_loads_no_search_engine(vault) -> None:
 
 def test_what_is_said_last_holds_also_within_a_second_and_behind_a_clock_that_is_ahead(
     vault, caller
-) -> None:
+):
     here = caller._replace(random=os.urandom)
     outcomes = [
         save(
@@ -649,14 +633,14 @@ def test_what_is_said_last_holds_also_within_a_second_and_behind_a_clock_that_is
         ("zzzzzzzzzz", b"\0"),
     ],
 )
-def test_an_id_after_another_sorts_behind_it(last, random) -> None:
+def test_an_id_after_another_sorts_behind_it(last, random):
     after = events.id_after(f"20261120t164512z-{last}", random)
     assert events.is_event_id(after)
     assert after > f"20261120t164512z-{last}"
     assert after[:17] == ("20261120t164513z-" if last == "zzzzzzzzzz" else "20261120t164512z-")
 
 
-def test_a_topic_goes_on_in_the_project_that_its_own_was_merged_into(vault, tick, cortex) -> None:
+def test_a_topic_goes_on_in_the_project_that_its_own_was_merged_into(vault, tick, cortex):
     first = save(vault, tick(), "Store", what="SQLite", topic="decision/store", project="shop-a")
     save(vault, tick(), "Other", what="that there is such a project", project="shop")
     assert cortex("project", "merge", "shop-a", "shop", "--yes").returncode == 0
@@ -698,9 +682,7 @@ def standing(vault: Vault, *paths: str) -> list[tuple[str, str]]:
 
 
 @pytest.mark.parametrize("between", [0, 1, 2])
-def test_who_saves_a_topic_in_place_of_what_held_in_its_place_gets_it_back(
-    vault, tick, between
-) -> None:
+def test_who_saves_a_topic_in_place_of_what_held_in_its_place_gets_it_back(vault, tick, between):
     topical = save(
         vault, tick(), "Use SQLite", topic="decision/storage", project="p", body="sqlite it is"
     )
@@ -735,9 +717,7 @@ def test_who_saves_a_topic_in_place_of_what_held_in_its_place_gets_it_back(
     assert standing(vault, topical.path, last.path) == [("active", ""), ("active", "")]
 
 
-def test_what_was_superseded_by_none_holds_again_when_it_is_saved_in_place_of_another(
-    vault, tick
-) -> None:
+def test_what_was_superseded_by_none_holds_again_when_it_is_saved_in_place_of_another(vault, tick):
     topical = save(vault, tick(), "One", topic="decision/x", project="p")
     supersede(vault, tick(), topical.id)
     other = save(vault, tick(), "Other", project="p")
@@ -745,7 +725,7 @@ def test_what_was_superseded_by_none_holds_again_when_it_is_saved_in_place_of_an
     assert standing(vault, topical.path, other.path) == [("active", ""), ("superseded", topical.id)]
 
 
-def test_a_save_in_place_of_another_leaves_alone_what_a_third_one_superseded(vault, tick) -> None:
+def test_a_save_in_place_of_another_leaves_alone_what_a_third_one_superseded(vault, tick):
     topical, third, other = (
         save(vault, tick(), title, project="p", topic=topic_)
         for title, topic_ in (("T", "decision/x"), ("Third", ""), ("O", ""))
@@ -760,7 +740,7 @@ def test_a_save_in_place_of_another_leaves_alone_what_a_third_one_superseded(vau
     assert wrong(vault, tick()) == []
 
 
-def test_an_event_from_before_a_record_was_superseded_hides_no_other(vault, tick) -> None:
+def test_an_event_from_before_a_record_was_superseded_hides_no_other(vault, tick):
     topical = save(vault, tick(60), "T", topic="decision/x", project="p")
     other = save(vault, tick(), "O", project="p")
     supersede(vault, tick(), topical.id, by=other.id)
@@ -776,7 +756,7 @@ def test_an_event_from_before_a_record_was_superseded_hides_no_other(vault, tick
 
 def test_two_clones_that_supersede_crosswise_are_told_how_to_end_it(
     vault, tick, git, tmp_path, cortex
-) -> None:
+):
     one, two, three = (save(vault, tick(), title, project="p") for title in ("One", "Two", "Three"))
     git(vault.root, "init", "-q")
     assert cortex("status").returncode == 0
@@ -818,7 +798,7 @@ def test_two_clones_that_supersede_crosswise_are_told_how_to_end_it(
 )
 def test_the_same_text_again_is_a_record_where_the_first_one_was_put_away(
     vault, tick, put_away, seen
-) -> None:
+):
     query_index(vault, lambda *_: None, lambda _: None)
     first = save(vault, tick(), "Alpha rule", body="never run it twice", type="gotcha", project="p")
     if put_away:
@@ -833,7 +813,7 @@ def test_the_same_text_again_is_a_record_where_the_first_one_was_put_away(
     assert search(vault, tick(), "twice").hits[0].id == again.id
 
 
-def test_the_same_text_again_in_place_of_another_is_the_record_that_is_there(vault, tick) -> None:
+def test_the_same_text_again_in_place_of_another_is_the_record_that_is_there(vault, tick):
     first = save(vault, tick(), "Alpha rule", body="never run it twice", project="p")
     other = save(vault, tick(), "Beta rule", body="run it once", project="p")
     again = save(
@@ -854,7 +834,7 @@ def test_the_same_text_again_in_place_of_another_is_the_record_that_is_there(vau
 
 def test_in_a_merged_project_a_topic_supersedes_others_by_its_own_id_and_never_itself(
     vault, tick, cortex
-) -> None:
+):
     first = save(vault, tick(), "Store", what="SQLite", topic="decision/store", project="shop-a")
     other = save(vault, tick(), "Other", what="that there is such a project", project="shop")
     assert cortex("project", "merge", "shop-a", "shop", "--yes").returncode == 0
@@ -897,7 +877,7 @@ def test_in_a_merged_project_a_topic_supersedes_others_by_its_own_id_and_never_i
 @pytest.mark.parametrize("supersedes", [False, True])
 def test_behind_a_clock_that_is_ahead_a_save_stands_also_in_a_merged_project_and_where_the_file_was_moved(
     vault, tick, cortex, supersedes
-) -> None:
+):
     other = save(vault, tick(), "Other", what="that there is such a project", project="shop")
     ahead = tick()._replace(now="2031-01-01T00:00:00Z")
     first = save(vault, ahead, "Store", what="SQLite", topic="decision/store", project="shop-a")
@@ -919,7 +899,7 @@ def test_behind_a_clock_that_is_ahead_a_save_stands_also_in_a_merged_project_and
 @pytest.mark.parametrize(
     ("theirs", "outcome"), [("another text", "updated"), ("mine", "duplicate")]
 )
-def test_a_save_that_loses_a_race_says_so(vault, caller, theirs, outcome) -> None:
+def test_a_save_that_loses_a_race_says_so(vault, caller, theirs, outcome):
     first = save(vault, caller, "First", topic="decision/x", project="p")
 
     def random(size: int) -> bytes:
@@ -945,7 +925,7 @@ def test_a_save_that_loses_a_race_says_so(vault, caller, theirs, outcome) -> Non
 
 
 @pytest.mark.parametrize("how", ["save", "passive"])
-def test_a_record_that_was_moved_before_any_look_is_found_all_the_same(vault, tick, how) -> None:
+def test_a_record_that_was_moved_before_any_look_is_found_all_the_same(vault, tick, how):
     query_index(vault, lambda *_: None, lambda _: None)
     os.utime(
         os.path.join(vault.cache_folder(), STATE_FILE),
@@ -964,20 +944,17 @@ def test_a_record_that_was_moved_before_any_look_is_found_all_the_same(vault, ti
     assert records(vault) == []
 
 
-def test_a_name_that_a_hand_wrote_into_the_provenance_does_not_stop_a_topic(vault, tick) -> None:
+def test_a_name_that_a_hand_wrote_into_the_provenance_does_not_stop_a_topic(vault, tick):
     first = save(vault, tick(), "One", topic="decision/x", project="p")
     file = Path(vault.root, first.path)
     file.write_text(file.read_text().replace("events: [", "events: [minutes-of-monday, "))
     for number in range(2):
         again = save(vault, tick(), f"Again {number}", topic="decision/x", project="p")
-        assert (again.outcome, note(vault, first.path).title) == (
-            "updated",
-            f"Again {number}",
-        )
+        assert (again.outcome, note(vault, first.path).title) == ("updated", f"Again {number}")
     assert "minutes-of-monday" in note(vault, first.path).provenance()[0]
 
 
-def test_what_a_hand_related_stays_when_a_save_adds_a_relation(vault, tick) -> None:
+def test_what_a_hand_related_stays_when_a_save_adds_a_relation(vault, tick):
     first, source = (
         save(vault, tick(), "One", topic="decision/x", project="p"),
         save(vault, tick(), "Source", project="p"),
@@ -1001,7 +978,7 @@ def crowded(vault: Vault, path: str, count: int) -> None:
     file.write_bytes(notes.write(with_provenance(held, (*ids, *held.provenance()[0]))))
 
 
-def test_a_topic_and_a_session_go_on_after_thousands_of_events(vault, tick) -> None:
+def test_a_topic_and_a_session_go_on_after_thousands_of_events(vault, tick):
     first = save(vault, tick(), "One", topic="decision/x", project="p")
     capture(vault, tick(), "Why?", type="prompt", session="s1")
     (session,) = normalize(vault, tick()).created
@@ -1024,7 +1001,7 @@ def test_a_topic_and_a_session_go_on_after_thousands_of_events(vault, tick) -> N
 @pytest.mark.parametrize("topical", [True, False])
 def test_an_event_that_would_make_a_note_unreadable_is_put_aside_and_the_note_stays(
     vault, tick, topical
-) -> None:
+):
     named = {"topic": "decision/x"} if topical else {"body": "Equal text"}
     first = save(vault, tick(), "One", project="p", **named)
     file = Path(vault.root, first.path)
@@ -1056,7 +1033,7 @@ def test_an_event_that_would_make_a_note_unreadable_is_put_aside_and_the_note_st
 
 def test_two_records_that_a_hand_gave_one_topic_are_named_until_one_supersedes_the_other(
     vault, tick
-) -> None:
+):
     one = save(vault, tick(), "One", topic="decision/a", project="p")
     two = save(vault, tick(), "Two", topic="decision/b", project="p")
     assert wrong(vault, tick()) == []
@@ -1072,7 +1049,7 @@ def test_two_records_that_a_hand_gave_one_topic_are_named_until_one_supersedes_t
     assert wrong(vault, tick()) == []
 
 
-def test_the_text_that_a_hand_wrote_never_passes_for_the_latest(vault, caller) -> None:
+def test_the_text_that_a_hand_wrote_never_passes_for_the_latest(vault, caller):
     here = caller._replace(random=os.urandom)
     for number in range(12):
         saved = save(
@@ -1090,7 +1067,7 @@ def test_the_text_that_a_hand_wrote_never_passes_for_the_latest(vault, caller) -
     assert len(kept(vault)) == 23
 
 
-def test_two_decisions_with_one_reason_are_two_records(vault, tick) -> None:
+def test_two_decisions_with_one_reason_are_two_records(vault, tick):
     first = save(
         vault, tick(), "Use Postgres for orders", type="decision", why="cheaper", project="p"
     )

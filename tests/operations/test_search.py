@@ -103,17 +103,17 @@ QUERIES = [
 
 
 @pytest.mark.parametrize(("query", "expected"), QUERIES)
-def test_finds(notes, caller, query, expected) -> None:
+def test_finds(notes, caller, query, expected):
     assert ids(notes, caller, query) == expected
 
 
-def test_notes_with_all_words_come_before_notes_with_some(notes, caller) -> None:
+def test_notes_with_all_words_come_before_notes_with_some(notes, caller):
     assert ids(notes, caller, "folder server")[0] in ("fsync-cccccc", "use-sqlite-aaaaaa")
     assert len(ids(notes, caller, "folder server", all=True)) == 3
     assert ids(notes, caller, "catalogue folder sqlite")[0] == "use-sqlite-aaaaaa"
 
 
-def test_a_hit_names_the_line_and_shows_it(notes, cortex) -> None:
+def test_a_hit_names_the_line_and_shows_it(notes, cortex):
     (hit,) = json.loads(cortex("search", "one more thing", "-n", "1", "--json").stdout)["hits"]
     assert {key: hit[key] for key in ("id", "path", "line", "title", "type", "status")} == {
         "id": "use-sqlite-aaaaaa",
@@ -130,7 +130,7 @@ def test_a_hit_names_the_line_and_shows_it(notes, cortex) -> None:
     )
 
 
-def test_a_pipe_gets_no_colour_and_no_mark(notes, cortex) -> None:
+def test_a_pipe_gets_no_colour_and_no_mark(notes, cortex):
     out = cortex("search", "catalogue").stdout
     assert "\x1b" not in out
     assert "\ue000" not in out
@@ -148,13 +148,13 @@ def test_a_pipe_gets_no_colour_and_no_mark(notes, cortex) -> None:
         ("type:gotcha tag:storage catalogue", "no note passes all of its filters:"),
     ],
 )
-def test_filters_that_no_note_passes_are_named(notes, cortex, query, cause) -> None:
+def test_filters_that_no_note_passes_are_named(notes, cortex, query, cause):
     done = cortex("search", query)
     assert cause in done.stdout, done.stdout
     assert "cortex status" in done.stdout
 
 
-def test_no_hits_is_exit_one_with_a_hint_and_an_error_is_exit_two(notes, cortex) -> None:
+def test_no_hits_is_exit_one_with_a_hint_and_an_error_is_exit_two(notes, cortex):
     none = cortex("search", "zebra")
     assert (none.returncode, "no hits" in none.stdout, "try" in none.stdout) == (1, True, True)
     wrong = cortex("search", "after:soon")
@@ -162,13 +162,13 @@ def test_no_hits_is_exit_one_with_a_hint_and_an_error_is_exit_two(notes, cortex)
     assert "not a date" in wrong.stderr
 
 
-def test_a_filter_that_no_note_passes_lets_none_through(notes, caller) -> None:
+def test_a_filter_that_no_note_passes_lets_none_through(notes, caller):
     assert search(notes, caller, "catalogue").hits
     assert search(notes, caller, "type:nothing catalogue").hits == ()
 
 
 @pytest.mark.parametrize("query", ["", "* - ''", '"', "-", "()[]{}", "  "])
-def test_operators_alone_are_an_error_that_says_how_to_ask(notes, caller, query) -> None:
+def test_operators_alone_are_an_error_that_says_how_to_ask(notes, caller, query):
     with pytest.raises(InvalidInputError, match="nothing to search for"):
         search(notes, caller, query)
 
@@ -185,12 +185,12 @@ def test_operators_alone_are_an_error_that_says_how_to_ask(notes, caller, query)
         "\x1b]0;x\x07 catalogue",
     ],
 )
-def test_a_query_of_ten_thousand_characters_is_answered(notes, caller, query) -> None:
+def test_a_query_of_ten_thousand_characters_is_answered(notes, caller, query):
     with cpu_limit(10):
         search(notes, caller, query)
 
 
-def test_an_event_stands_behind_its_record(notes, caller, cortex) -> None:
+def test_an_event_stands_behind_its_record(notes, caller, cortex):
     cortex("capture", "Pattern: label the zebra crossing")
     (only,) = search(notes, caller, "zebra").hits
     assert only.path.startswith("records/pattern/")
@@ -198,7 +198,7 @@ def test_an_event_stands_behind_its_record(notes, caller, cortex) -> None:
 
 def test_turns_stand_before_the_note_of_their_session_and_what_is_no_event_behind_them(
     vault, caller, cortex
-) -> None:
+):
     for number in range(30):
         capture(vault, caller, f"zebra {number}", type="stop", session="s")
     Path(vault.root, "inbox/pending/broken.md").write_text("zebra in a file that is no event")
@@ -208,7 +208,7 @@ def test_turns_stand_before_the_note_of_their_session_and_what_is_no_event_behin
     assert [one.type for one in hits[0].others] == ["session"]
 
 
-def test_filters_know_other_alphabets_and_any_case(vault_from, caller) -> None:
+def test_filters_know_other_alphabets_and_any_case(vault_from, caller):
     vault = vault_from(
         "=== a.md\n---\nproject: \u00d6sterreich\nstatus: Superseded\ntype: Meeting Notes\n---\nzebra\n=== b.md\nzebra\n"
     )
@@ -228,7 +228,7 @@ def test_filters_know_other_alphabets_and_any_case(vault_from, caller) -> None:
         ("after:9999y", 4),
     ],
 )
-def test_bounds_at_the_edges(notes, caller, query, expected) -> None:
+def test_bounds_at_the_edges(notes, caller, query, expected):
     assert len(ids(notes, caller, query, all=True)) == expected
 
 
@@ -287,12 +287,12 @@ ASIDE = (
 )
 def test_superseded_and_deleted_leave_the_answer_and_are_counted(
     vault_from, caller, query, options, expected, aside
-) -> None:
+):
     found = search(vault_from(ASIDE), caller, query, **options)
     assert ([hit.id for hit in found.hits], found.set_aside) == (expected, aside)
 
 
-def test_what_dropped_out_is_told_with_the_command_that_shows_it(vault_from, cortex) -> None:
+def test_what_dropped_out_is_told_with_the_command_that_shows_it(vault_from, cortex):
     vault_from(ASIDE)
     assert cortex("search", "zebra", "crossing").stdout.endswith(
         "\n\n3 superseded, pruned or deleted notes left out: cortex search --all zebra crossing\n"
@@ -314,9 +314,7 @@ def test_what_dropped_out_is_told_with_the_command_that_shows_it(vault_from, cor
     assert "status: deleted" in cortex("show", "gone-cccccc").stdout
 
 
-def test_the_event_of_a_record_that_dropped_out_does_not_come_in_its_place(
-    vault, caller, cortex
-) -> None:
+def test_the_event_of_a_record_that_dropped_out_does_not_come_in_its_place(vault, caller, cortex):
     cortex("capture", "Decision: zebra crossings are painted")
     assert cortex("search", "zebra").returncode == 0
     (note,) = Path(vault.root, "records/decision").iterdir()
@@ -332,7 +330,7 @@ def test_the_event_of_a_record_that_dropped_out_does_not_come_in_its_place(
 
 
 @pytest.mark.parametrize(("number", "aside"), [(5, 4), (20, 9)])
-def test_what_dropped_out_makes_room_for_others(vault_from, caller, number, aside) -> None:
+def test_what_dropped_out_makes_room_for_others(vault_from, caller, number, aside):
     """Nine superseded notes that match better neither fill the answer nor keep those with some of the words from it."""
     old = "".join(
         record(f"old-{letter * 6}", "superseded", "zebra crossing lane") for letter in "bcdefghij"
@@ -349,16 +347,14 @@ def test_what_dropped_out_makes_room_for_others(vault_from, caller, number, asid
     )
 
 
-def test_a_preview_holds_four_hundred_characters(vault_from, caller) -> None:
+def test_a_preview_holds_four_hundred_characters(vault_from, caller):
     (hit,) = search(
         vault_from(f"=== a.md\n{'word ' * 100}zebra {'word ' * 100}\n"), caller, "zebra"
     ).hits
     assert 390 <= len(hit.snippet) <= 404
 
 
-def test_a_catalogue_that_is_damaged_where_no_stamp_shows_it_is_built_anew(
-    notes, cortex, caller
-) -> None:
+def test_a_catalogue_that_is_damaged_where_no_stamp_shows_it_is_built_anew(notes, cortex, caller):
     before = search(notes, caller, "catalogue").hits
     for words in (["search", "catalogue"], ["status"], ["doctor"], ["show", "use-sqlite"]):
         cortex("status")
@@ -380,7 +376,7 @@ def test_a_catalogue_that_is_damaged_where_no_stamp_shows_it_is_built_anew(
 # -- always fresh, with no daemon
 
 
-def test_an_edit_a_new_file_a_rename_and_a_deletion_are_seen_at_once(notes, cortex) -> None:
+def test_an_edit_a_new_file_a_rename_and_a_deletion_are_seen_at_once(notes, cortex):
     home = Path(notes.root, "Home.md")
     assert cortex("search", "welcome").returncode == 0
     home.write_text("# Zebra\n")
@@ -396,7 +392,7 @@ def test_an_edit_a_new_file_a_rename_and_a_deletion_are_seen_at_once(notes, cort
     assert cortex("search", "zebra").returncode == 1
 
 
-def test_an_edit_that_keeps_size_and_mtime_is_seen(notes, cortex) -> None:
+def test_an_edit_that_keeps_size_and_mtime_is_seen(notes, cortex):
     home = Path(notes.root, "Home.md")
     home.write_text("zebra")
     os.utime(home, (1_700_000_000, 1_700_000_000))
@@ -409,7 +405,7 @@ def test_an_edit_that_keeps_size_and_mtime_is_seen(notes, cortex) -> None:
     assert cortex("search", "zebra").returncode == 1
 
 
-def test_a_branch_switch_and_a_pull_are_seen(notes, cortex, git, tmp_path) -> None:
+def test_a_branch_switch_and_a_pull_are_seen(notes, cortex, git, tmp_path):
     root = notes.root
     git(root, "init", "-q")
     git(root, "add", "-A")
@@ -425,9 +421,7 @@ def test_a_branch_switch_and_a_pull_are_seen(notes, cortex, git, tmp_path) -> No
     assert cortex("search", "zebra").returncode == 0
 
 
-def test_what_git_ignores_dot_folders_and_excluded_notes_are_not_searched(
-    notes, cortex, git
-) -> None:
+def test_what_git_ignores_dot_folders_and_excluded_notes_are_not_searched(notes, cortex, git):
     root = notes.root
     git(root, "init", "-q")
     for path in ("secret/a.md", ".obsidian/b.md", "private/c.md", "open/d.md"):
@@ -450,7 +444,7 @@ def test_what_git_ignores_dot_folders_and_excluded_notes_are_not_searched(
 
 def test_a_folder_in_which_git_ignores_all_that_is_there_by_now_is_searched_for_more(
     notes, caller, git
-) -> None:
+):
     git(notes.root, "init", "-q")
     Path(notes.root, ".gitignore").write_text("*.pdf\nsecret-*.md\nprivate/\n")
     for path in ("papers/a.pdf", "drafts/secret-1.md", "private/deep/b.md"):
@@ -464,7 +458,7 @@ def test_a_folder_in_which_git_ignores_all_that_is_there_by_now_is_searched_for_
 
 def test_what_was_ignored_stays_so_while_git_fails_and_git_is_asked_again(
     notes, caller, git, tmp_path, monkeypatch
-) -> None:
+):
     git(notes.root, "init", "-q")
     Path(notes.root, ".gitignore").write_text("private/\n")
     Path(notes.root, "private").mkdir()
@@ -482,7 +476,7 @@ def test_what_was_ignored_stays_so_while_git_fails_and_git_is_asked_again(
     assert found.problems == ()
 
 
-def test_the_rules_that_gits_settings_name_count(notes, caller, git, tmp_path) -> None:
+def test_the_rules_that_gits_settings_name_count(notes, caller, git, tmp_path):
     git(notes.root, "init", "-q")
     Path(notes.root, "private").mkdir()
     Path(notes.root, "private/s.md").write_text("zebra")
@@ -496,7 +490,7 @@ def test_the_rules_that_gits_settings_name_count(notes, caller, git, tmp_path) -
     assert ids(notes, caller, "zebra") == ["private/s.md"]
 
 
-def test_a_path_is_found_in_any_case_whatever_its_bytes(vault_from, caller, cortex) -> None:
+def test_a_path_is_found_in_any_case_whatever_its_bytes(vault_from, caller, cortex):
     vault = vault_from("=== Äpfel/a4.md\nzebra\n=== plans/b.md\nzebra\n")
     with open(os.fsencode(f"{vault.root}/caf") + b"\xe9.md", "w") as file:
         file.write("zebra")
@@ -507,7 +501,7 @@ def test_a_path_is_found_in_any_case_whatever_its_bytes(vault_from, caller, cort
     assert [path for _, path, _ in found] == ["caf\udce9.md"]
 
 
-def test_an_option_of_a_command_is_a_word(vault_from, caller) -> None:
+def test_an_option_of_a_command_is_a_word(vault_from, caller):
     vault = vault_from(
         "=== a.md\ngit push with --force is forbidden\n=== b.md\ngit push is allowed\n"
     )
@@ -516,7 +510,7 @@ def test_an_option_of_a_command_is_a_word(vault_from, caller) -> None:
     assert ids(vault, caller, 'push -"is forbidden"') == ["b.md"]
 
 
-def test_what_is_superseded_keeps_nothing_older_out_of_a_list(vault_from, caller) -> None:
+def test_what_is_superseded_keeps_nothing_older_out_of_a_list(vault_from, caller):
     rows = [("active", 3), ("superseded", 9), ("archived", 1)]
     vault = vault_from(
         "".join(
@@ -535,7 +529,7 @@ def test_what_is_superseded_keeps_nothing_older_out_of_a_list(vault_from, caller
     assert (listed.total, listed.set_aside) == (4, 7)
 
 
-def test_many_notes_like_one_are_those_like_it(vault_from, caller) -> None:
+def test_many_notes_like_one_are_those_like_it(vault_from, caller):
     vault = vault_from(
         "".join(
             record(
@@ -556,9 +550,7 @@ def test_many_notes_like_one_are_those_like_it(vault_from, caller) -> None:
         assert "dec-100" not in [hit.id for hit in hits]
 
 
-def test_a_note_that_git_tracks_is_searched_though_a_rule_names_its_folder(
-    notes, cortex, git
-) -> None:
+def test_a_note_that_git_tracks_is_searched_though_a_rule_names_its_folder(notes, cortex, git):
     root = notes.root
     git(root, "init", "-q")
     Path(root, ".gitignore").write_text("drafts/\n")
@@ -577,7 +569,7 @@ def test_a_note_that_git_tracks_is_searched_though_a_rule_names_its_folder(
     assert cortex("search", "zebra").returncode == 0
 
 
-def test_a_prefix_stands_for_all_its_words_and_for_parts_of_identifiers(vault_from, caller) -> None:
+def test_a_prefix_stands_for_all_its_words_and_for_parts_of_identifiers(vault_from, caller):
     vault = vault_from(
         "".join(
             f"=== n{number}.md\nco{chr(97 + number // 26)}{chr(97 + number % 26)}x client-prerender foo_bar_baz\n"
@@ -590,9 +582,7 @@ def test_a_prefix_stands_for_all_its_words_and_for_parts_of_identifiers(vault_fr
     assert len(ids(vault, caller, "foo_b*", number=500)) == 120
 
 
-def test_a_vault_that_the_repository_around_it_ignores_is_searched_all_the_same(
-    notes, cortex, git
-) -> None:
+def test_a_vault_that_the_repository_around_it_ignores_is_searched_all_the_same(notes, cortex, git):
     above = os.path.dirname(notes.root)
     git(above, "init", "-q")
     Path(above, ".gitignore").write_text("vault/\n")
@@ -629,7 +619,7 @@ PARTS = [".toc", ".trm", ".pst", ".sqlite", "stamps", "state.json"]
 
 @pytest.mark.parametrize("part", PARTS)
 @pytest.mark.parametrize("how", DAMAGE)
-def test_any_damage_is_noticed_and_the_search_answers(notes, caller, part, how) -> None:
+def test_any_damage_is_noticed_and_the_search_answers(notes, caller, part, how):
     before = search(notes, caller, "catalogue").hits
     files = cached(part)
     assert files
@@ -638,13 +628,13 @@ def test_any_damage_is_noticed_and_the_search_answers(notes, caller, part, how) 
     assert search(notes, caller, "catalogue").hits == before
 
 
-def test_the_whole_cache_can_go(notes, caller) -> None:
+def test_the_whole_cache_can_go(notes, caller):
     before = search(notes, caller, "catalogue").hits
     shutil.rmtree(Path(os.environ["HOME"], ".cache/cortex"))
     assert search(notes, caller, "catalogue").hits == before
 
 
-def test_another_version_of_the_program_builds_its_own(notes, caller, monkeypatch) -> None:
+def test_another_version_of_the_program_builds_its_own(notes, caller, monkeypatch):
     before = search(notes, caller, "catalogue").hits
     monkeypatch.setattr("cortex.index.refresh.FORMAT", "2/9.9.9")
     assert search(notes, caller, "catalogue").hits == before
@@ -667,7 +657,7 @@ PRINTER = record(
 
 def test_the_passage_of_a_turn_that_answers_stands_before_a_record_that_does_not(
     vault_from, caller
-) -> None:
+):
     vault = vault_from(PRINTER + turn_event(1, "s", CUSTOMS) + turn_event(2, "s", LONG))
     question = "what does the carrier want for a parcel to Norway?"
     first, *_ = search(vault, caller, question).hits
@@ -682,9 +672,7 @@ def test_the_passage_of_a_turn_that_answers_stands_before_a_record_that_does_not
     assert "Norway" in lines[first.line - 1]
 
 
-def test_of_one_matter_the_best_is_shown_and_the_others_are_named(
-    vault_from, caller, cortex
-) -> None:
+def test_of_one_matter_the_best_is_shown_and_the_others_are_named(vault_from, caller, cortex):
     told = PRINTER.replace(
         "---\nThe", "provenance:\n  events: [20261101t100000z-aaaaaaaaaa]\n---\nThe"
     )
@@ -705,7 +693,7 @@ def test_of_one_matter_the_best_is_shown_and_the_others_are_named(
     assert "  also  decision printer-aaaaaa  session session-s\n" in printed
 
 
-def test_a_few_words_are_all_wanted_and_a_question_is_not(vault_from, caller) -> None:
+def test_a_few_words_are_all_wanted_and_a_question_is_not(vault_from, caller):
     scattered = f"zebra {LONG}\n\ngiraffe {LONG}"
     vault = vault_from(
         record("all-aaaaaa", "active", scattered)
@@ -726,7 +714,7 @@ def paths(vault, caller, query: str) -> list[str]:
     return [one.path for one in search(vault, caller, query).hits]
 
 
-def test_a_turn_of_a_conversation_is_found_by_what_was_asked_before_it(vault_from, caller) -> None:
+def test_a_turn_of_a_conversation_is_found_by_what_was_asked_before_it(vault_from, caller):
     vault = vault_from(
         talk(8, "Ana: The weather was fine.")
         + talk(9, "Ana: Which instrument did you buy in the end?")
@@ -740,7 +728,7 @@ def test_a_turn_of_a_conversation_is_found_by_what_was_asked_before_it(vault_fro
     assert paths(vault, caller, "instrument did buy in the end") == ["notes/talk-40.md"]
 
 
-def test_speakers_dates_and_names_of_functions_find_a_note(vault_from, caller) -> None:
+def test_speakers_dates_and_names_of_functions_find_a_note(vault_from, caller):
     vault = vault_from(
         talk(1, "Ana: We painted the fence.", "2023-05-08")
         + talk(3, "Ben: We painted the fence.", "2023-06-08")
@@ -752,14 +740,14 @@ def test_speakers_dates_and_names_of_functions_find_a_note(vault_from, caller) -
     assert paths(vault, caller, "how do you merge two trees of them")[0] == "notes/code.md"
 
 
-def test_the_whole_note_is_scored_and_its_best_passage_is_shown(vault_from, caller) -> None:
+def test_the_whole_note_is_scored_and_its_best_passage_is_shown(vault_from, caller):
     long = f"zebra {LONG}\n\n{LONG} giraffe\n\n{LONG} painted zebra giraffe"
     vault = vault_from(record("long-aaaaaa", "active", long) + record("b-aaaaaa", "active", LONG))
     (hit,) = search(vault, caller, "where is the giraffe painted with zebra colours").hits
     assert "painted" in hit.snippet
 
 
-def test_phrases_and_exclusions_are_of_the_whole_note(vault_from, caller) -> None:
+def test_phrases_and_exclusions_are_of_the_whole_note(vault_from, caller):
     vault = vault_from(
         record("long-aaaaaa", "active", f"The zebra waits. {LONG}\n\n{LONG}\n\nA quiet giraffe.")
     )
@@ -767,7 +755,7 @@ def test_phrases_and_exclusions_are_of_the_whole_note(vault_from, caller) -> Non
     assert ids(vault, caller, "zebra -giraffe") == []
 
 
-def test_fewer_hits_are_the_first_of_more(vault_from, caller) -> None:
+def test_fewer_hits_are_the_first_of_more(vault_from, caller):
     vault = vault_from(
         "".join(turn_event(day, "s", f"{CUSTOMS} {'form ' * day}") for day in range(1, 20))
         + PRINTER
@@ -784,9 +772,7 @@ def test_fewer_hits_are_the_first_of_more(vault_from, caller) -> None:
         ("<!-- cortex: what was done -->\n\nFiles changed:\n\n- src/parcels.py", "src/parcels.py"),
     ],
 )  # fmt: skip
-def test_a_turn_is_called_by_what_was_asked_or_said_or_done(
-    vault_from, caller, message, title
-) -> None:
+def test_a_turn_is_called_by_what_was_asked_or_said_or_done(vault_from, caller, message, title):
     (hit,) = search(vault_from(turn_event(1, "s", message)), caller, "parcels").hits
     assert hit.title == title
     assert "Raw Content" not in hit.snippet

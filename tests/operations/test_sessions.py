@@ -15,11 +15,7 @@ from cortex.operations.capture.capture import capture
 from cortex.operations.capture.normalize import normalize
 from cortex.operations.find.hits import Listing
 from cortex.operations.records import change_record
-from cortex.operations.sessions.session import (
-    SessionEndResult,
-    SessionStartResult,
-    session,
-)
+from cortex.operations.sessions.session import SessionEndResult, SessionStartResult, session
 from cortex.operations.sessions.session_list import SessionDetails
 from cortex.vault.locate import Vault
 
@@ -70,7 +66,7 @@ def read(vault: Vault, path: str) -> notes.Note:
     return notes.read_strict(Path(vault.root, path).read_bytes(), path)
 
 
-def test_a_session_from_its_start_to_its_end(vault, at) -> None:
+def test_a_session_from_its_start_to_its_end(vault, at):
     begun = start(vault, at("10:00"), goal="Publish by link")
     assert begun.name.startswith("s-20261120-")
     assert len(begun.name) == len("s-20261120-k3f7q2")
@@ -91,7 +87,7 @@ def test_a_session_from_its_start_to_its_end(vault, at) -> None:
     assert not list(Path(vault.root, "inbox/pending").glob("*.md"))
 
 
-def test_the_whole_summary_comes_from_standard_input(vault, cortex) -> None:
+def test_the_whole_summary_comes_from_standard_input(vault, cortex):
     name = cortex("session", "start", "one", "--project", "p").stdout.strip()
     assert name == "one"
     done = cortex(
@@ -111,7 +107,7 @@ def test_the_whole_summary_comes_from_standard_input(vault, cortex) -> None:
     assert (what, figures) == ("  Ship · rest", "  p  2 events  one")
 
 
-def test_ended_again_the_later_summary_stands_even_in_one_second(vault, at) -> None:
+def test_ended_again_the_later_summary_stands_even_in_one_second(vault, at):
     chance = random.Random(7)
     caller = at("17:00")._replace(random=chance.randbytes)
     name = start(vault, caller).name
@@ -123,7 +119,7 @@ def test_ended_again_the_later_summary_stands_even_in_one_second(vault, at) -> N
     assert sum("summary 0\n" in text for text in held) == 1
 
 
-def test_a_later_end_stands_behind_one_of_a_clock_that_was_ahead(vault, at) -> None:
+def test_a_later_end_stands_behind_one_of_a_clock_that_was_ahead(vault, at):
     name = start(vault, at("10:00")).name
     end(vault, at("2099-01-01T00:00:00Z"), name, summary="too early")
     done = end(vault, at("12:00"), name, summary="what was said last")
@@ -133,7 +129,7 @@ def test_a_later_end_stands_behind_one_of_a_clock_that_was_ahead(vault, at) -> N
     assert "too early" not in text.partition("## Events")[0]
 
 
-def test_an_end_without_words_keeps_the_summary(vault, at) -> None:
+def test_an_end_without_words_keeps_the_summary(vault, at):
     name = start(vault, at("10:00")).name
     end(vault, at("11:00"), name, summary="what we did")
     path = end(vault, at("12:00"), name).path
@@ -141,7 +137,7 @@ def test_an_end_without_words_keeps_the_summary(vault, at) -> None:
     assert read(vault, path).get("ended") == "2026-11-20T12:00:00Z"
 
 
-def test_end_never_guesses_between_two(vault, at) -> None:
+def test_end_never_guesses_between_two(vault, at):
     with pytest.raises(NotFoundError, match="no session is going on in work"):
         end(vault, at())
     one = start(vault, at("10:00"), "one")
@@ -163,13 +159,13 @@ def test_end_never_guesses_between_two(vault, at) -> None:
 @pytest.mark.parametrize(
     "named", ["alpha-session", "alpha-ses", "session-alpha-session-", "[[alpha-session]]"]
 )
-def test_a_session_is_named_by_name_or_id_or_the_beginning_of_one(vault, at, named) -> None:
+def test_a_session_is_named_by_name_or_id_or_the_beginning_of_one(vault, at, named):
     start(vault, at("10:00"), "alpha-session")
     start(vault, at("10:00"), "beta-session")
     assert end(vault, at("11:00"), named).name == "alpha-session"
 
 
-def test_unknown_and_doubtful_names(vault, at) -> None:
+def test_unknown_and_doubtful_names(vault, at):
     start(vault, at("10:00"), "alpha-session")
     start(vault, at("10:00"), "alpha-meeting")
     for action in ("end", "show"):
@@ -185,7 +181,7 @@ def test_unknown_and_doubtful_names(vault, at) -> None:
         session(vault, at(), "end", "alpha-session", orphans=True)
 
 
-def test_list_shows_live_ones_first_then_the_newest_with_their_counts(vault, at) -> None:
+def test_list_shows_live_ones_first_then_the_newest_with_their_counts(vault, at):
     start(vault, at("08:00"), "early", goal="An early goal")
     for minute, type_, text in (
         (1, "prompt", "do this"),
@@ -225,7 +221,7 @@ def test_list_shows_live_ones_first_then_the_newest_with_their_counts(vault, at)
     ] == []
 
 
-def test_show_has_the_summary_the_prompts_the_events_and_what_came_of_it(vault, at) -> None:
+def test_show_has_the_summary_the_prompts_the_events_and_what_came_of_it(vault, at):
     start(vault, at("08:00"), "one", goal="A goal")
     capture(vault, at("08:01"), "please " * 100, type="prompt", session="one")
     capture(vault, at("08:02"), "Decision: publish by link", session="one")
@@ -248,7 +244,7 @@ def test_show_has_the_summary_the_prompts_the_events_and_what_came_of_it(vault, 
     assert (shown.session.name, shown.session.state, shown.more) == ("one", "done", 0)
 
 
-def test_orphans_are_listed_and_closed_only_when_asked(vault, at) -> None:
+def test_orphans_are_listed_and_closed_only_when_asked(vault, at):
     start(vault, at("2026-11-18T10:00:00Z"), "lost")
     capture(vault, at("2026-11-18T11:00:00Z"), "a turn", type="stop", session="lost")
     start(vault, at("10:00"), "young")
@@ -287,7 +283,7 @@ def test_orphans_are_listed_and_closed_only_when_asked(vault, at) -> None:
     }
 
 
-def test_a_session_that_moves_while_orphans_are_closed_goes_on(vault, at, monkeypatch) -> None:
+def test_a_session_that_moves_while_orphans_are_closed_goes_on(vault, at, monkeypatch):
     start(vault, at("2026-11-18T10:00:00Z"), "lost")
     start(vault, at("2026-11-18T10:00:00Z"), "found")
     whole = change_record.edit_notes_and_heal
@@ -306,7 +302,7 @@ def test_a_session_that_moves_while_orphans_are_closed_goes_on(vault, at, monkey
     assert [one.name for one in listed(vault, at("12:00"))] == ["found"]
 
 
-def test_a_note_of_the_form_before_starts_and_ends_goes_on(vault_from, at) -> None:
+def test_a_note_of_the_form_before_starts_and_ends_goes_on(vault_from, at):
     vault = vault_from("""\
 === sessions/2026/11/session-old-zoqgwv.md
 ---
@@ -340,7 +336,7 @@ provenance:
     )
 
 
-def test_a_broken_note_of_a_session_stops_nothing(vault, at) -> None:
+def test_a_broken_note_of_a_session_stops_nothing(vault, at):
     path = Path(vault.root, start(vault, at("10:00"), "one").path)
     start(vault, at("10:00"), "two")
     path.write_text(path.read_text().replace("status: open", "status: [open"))
@@ -354,7 +350,7 @@ def test_a_broken_note_of_a_session_stops_nothing(vault, at) -> None:
     assert "two" in {one.name for one in listed(vault, at("12:00"))}
 
 
-def test_within_one_second_the_order_of_the_words_counts(vault, at) -> None:
+def test_within_one_second_the_order_of_the_words_counts(vault, at):
     for _ in range(4):
         start(vault, at(), "s")
         assert end(vault, at(), "s").outcome in ("ended", "updated")
@@ -368,14 +364,14 @@ def test_within_one_second_the_order_of_the_words_counts(vault, at) -> None:
         )
 
 
-def test_behind_a_clock_that_is_ahead_a_session_still_goes_on_and_ends(vault, at) -> None:
+def test_behind_a_clock_that_is_ahead_a_session_still_goes_on_and_ends(vault, at):
     start(vault, at("09:00"), "s")
     end(vault, at("12:00"), "s")
     assert read(vault, start(vault, at("10:00"), "s").path).get("status") == "open"
     assert read(vault, end(vault, at("10:30"), "s").path).get("status") == "done"
 
 
-def test_end_takes_the_project_that_is_named(vault, at) -> None:
+def test_end_takes_the_project_that_is_named(vault, at):
     start(vault, at("09:00"), "mine")
     start(vault, at("09:01"), "theirs", project="other")
     assert end(vault, at("10:00"), project="other").name == "theirs"

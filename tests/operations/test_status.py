@@ -44,7 +44,7 @@ def write(vault, number: int, **fields: str) -> None:
     path.write_text(text)
 
 
-def test_open_overdue_and_stale_are_counted_and_named(vault, caller) -> None:
+def test_open_overdue_and_stale_are_counted_and_named(vault, caller):
     write(vault, 1, project="p", due="2026-11-19")
     write(vault, 2, project="p", due="2026-11-20")
     write(vault, 3, project="q", due="2026-11-01T10:00:00Z", created="2026-09-01T00:00:00Z")
@@ -61,7 +61,7 @@ def test_open_overdue_and_stale_are_counted_and_named(vault, caller) -> None:
     assert (now.set_aside, now.topics, now.more) == (1, 2, {})
 
 
-def test_what_is_ticked_is_neither_open_nor_overdue(vault, caller) -> None:
+def test_what_is_ticked_is_neither_open_nor_overdue(vault, caller):
     write(vault, 1, due="2026-11-01")
     path = Path(vault.root, "records/n001.md")
     assert status(vault, caller).open_actions == 1
@@ -70,7 +70,7 @@ def test_what_is_ticked_is_neither_open_nor_overdue(vault, caller) -> None:
     assert (now.open_actions, now.open, now.overdue.hits) == (0, {}, [])
 
 
-def test_every_section_is_bounded_and_says_what_is_left_out(vault, caller) -> None:
+def test_every_section_is_bounded_and_says_what_is_left_out(vault, caller):
     for number in range(30):
         write(
             vault,
@@ -103,28 +103,13 @@ def test_every_section_is_bounded_and_says_what_is_left_out(vault, caller) -> No
             now.recent.hits,
             now.live,
         )
-    ] == [
-        20,
-        12,
-        12,
-        12,
-        5,
-        5,
-        5,
-        5,
-    ]
-    assert now.more == {
-        "failed": 5,
-        "types": 5,
-        "projects": 19,
-        "open": 18,
-        "live": 3,
-    }
+    ] == [20, 12, 12, 12, 5, 5, 5, 5]
+    assert now.more == {"failed": 5, "types": 5, "projects": 19, "open": 18, "live": 3}
     assert (now.overdue.total, now.stale.total, now.recent.total) == (15, 30, 39)
     assert [id_.rpartition("-")[0] for id_ in now.orphans] == ["session-old"]
 
 
-def test_what_a_person_sees(vault, caller, cortex) -> None:
+def test_what_a_person_sees(vault, caller, cortex):
     write(vault, 1, project="p", due="2026-01-01", created="2026-01-01T00:00:00Z")
     capture(
         vault,
@@ -151,7 +136,7 @@ def test_what_a_person_sees(vault, caller, cortex) -> None:
     )
 
 
-def test_a_look_at_the_state_reads_no_note(vault, cortex) -> None:
+def test_a_look_at_the_state_reads_no_note(vault, cortex):
     write(vault, 1)
     assert cortex("status").returncode == 0
     line = [sys.executable, "-X", "importtime", "-m", "cortex", "status", "--vault", vault.root]
@@ -170,9 +155,7 @@ def test_a_look_at_the_state_reads_no_note(vault, cortex) -> None:
 
 
 @pytest.mark.parametrize("word", ["", "active", "todo", "in-progress", "open"])
-def test_an_action_is_open_until_it_is_done_whatever_word_it_has(
-    word: str, vault, caller, cortex
-) -> None:
+def test_an_action_is_open_until_it_is_done_whatever_word_it_has(word, vault, caller, cortex):
     write(vault, 1, status=word, due="2026-11-19", updated="2026-11-18T00:00:00Z")
     now = status(vault, caller)
     assert (now.open_actions, now.open, [one.due for one in now.overdue.hits]) == (
@@ -199,7 +182,7 @@ def test_an_action_is_open_until_it_is_done_whatever_word_it_has(
         "2026-10-01T08:00",
     ],
 )
-def test_status_and_actions_agree_on_what_is_overdue(due: str, vault, caller) -> None:
+def test_status_and_actions_agree_on_what_is_overdue(due, vault, caller):
     write(vault, 1, due=due)
     listed = [one.hit.id for one in actions(vault, caller, overdue=True).hits]
     assert (
@@ -209,7 +192,7 @@ def test_status_and_actions_agree_on_what_is_overdue(due: str, vault, caller) ->
     )
 
 
-def test_sessions_that_live_are_counted_as_everywhere(vault, caller) -> None:
+def test_sessions_that_live_are_counted_as_everywhere(vault, caller):
     for number in range(3):
         capture(vault, caller, "a turn", type="prompt", session=f"s{number}")
     normalize(vault, caller)
@@ -226,16 +209,14 @@ def test_sessions_that_live_are_counted_as_everywhere(vault, caller) -> None:
         ({"updated": "2026-11-20 10:00"}, ""),
     ],
 )
-def test_doctor_names_a_time_that_cannot_be(
-    fields: dict[str, str], message: str, vault, caller
-) -> None:
+def test_doctor_names_a_time_that_cannot_be(fields, message, vault, caller):
     write(vault, 1, **fields)
     assert [
         one.message for one in doctor(vault, caller).problems if one.where == "records/n001.md"
     ] == ([message] if message else [])
 
 
-def test_the_figures_of_an_early_year_and_of_next_to_nothing_are_whole() -> None:
+def test_the_figures_of_an_early_year_and_of_next_to_nothing_are_whole():
     assert format_time(-62135596800) == "0001-01-01T00:00:00Z"
     parts = dict.fromkeys(
         (

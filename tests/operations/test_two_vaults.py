@@ -66,7 +66,7 @@ def found(vault: Vault, caller, query: str, **options) -> list[tuple[str, str]]:
 # -- searched together
 
 
-def test_each_hit_says_whose_it_is_and_where(vault, own, cortex) -> None:
+def test_each_hit_says_whose_it_is_and_where(vault, own, cortex):
     record(vault, "ours-aaaaaa", "a zebra")
     record(own, "mine-bbbbbb", "a zebra")
     text = cortex("search", "zebra").stdout
@@ -80,7 +80,7 @@ def test_each_hit_says_whose_it_is_and_where(vault, own, cortex) -> None:
     assert answer["personal"] == own.root
 
 
-def test_the_projects_hits_come_first_among_those_of_one_kind(vault, own, caller) -> None:
+def test_the_projects_hits_come_first_among_those_of_one_kind(vault, own, caller):
     note(vault, "all.md", "zebra crossing, in a long text about much else besides")
     note(vault, "some.md", "zebra zebra zebra")
     note(own, "all.md", "zebra crossing")
@@ -98,14 +98,14 @@ def test_the_projects_hits_come_first_among_those_of_one_kind(vault, own, caller
 
 def test_the_name_of_a_note_of_ones_own_is_found_though_the_project_fills_the_page(
     vault, own, caller
-) -> None:
+):
     for number in range(10):
         note(vault, f"n{number}.md", "how we deploy")
     note(own, "Deploy.md", "my way")
     assert found(vault, caller, "deploy")[0] == ("personal", "Deploy.md")
 
 
-def test_one_path_is_no_question(vault, own, caller) -> None:
+def test_one_path_is_no_question(vault, own, caller):
     note(vault, "a.md", "see core/merge/record.py for it, and much else besides")
     note(own, "b.md", "core/merge/record.py\n\ncore/merge/record.py core/merge/record.py")
     assert [whose for whose, _ in found(vault, caller, "core/merge/record.py")] == [
@@ -114,7 +114,7 @@ def test_one_path_is_no_question(vault, own, caller) -> None:
     ]
 
 
-def test_a_word_is_corrected_by_whichever_vault_knows_it(vault, own, caller) -> None:
+def test_a_word_is_corrected_by_whichever_vault_knows_it(vault, own, caller):
     note(vault, "a.md", "nothing of the kind")
     note(own, "b.md", "how exceptions are handled")
     assert search(vault, caller, "exeptions").corrected == {"exeptions": "exceptions"}
@@ -122,7 +122,7 @@ def test_a_word_is_corrected_by_whichever_vault_knows_it(vault, own, caller) -> 
     assert search(vault, caller, "exeptions").corrected == {}
 
 
-def test_notes_like_one_are_looked_for_where_it_is(vault, own, caller) -> None:
+def test_notes_like_one_are_looked_for_where_it_is(vault, own, caller):
     record(vault, "ours-aaaaaa", "a zebra", title="Zebra")
     record(own, "mine-bbbbbb", "a zebra", title="Zebra crossing")
     record(own, "more-bbbbbb", "a zebra", title="Zebra stripes")
@@ -133,14 +133,14 @@ def test_notes_like_one_are_looked_for_where_it_is(vault, own, caller) -> None:
         search(vault, caller, similar_to="nothing-cccccc")
 
 
-def test_a_project_inside_ones_own_vault_is_found_once(tmp_path, caller) -> None:
+def test_a_project_inside_ones_own_vault_is_found_once(tmp_path, caller):
     nest = init(caller, str(tmp_path / "nest"), default=True).root
     inner = Vault(init(caller, f"{nest}/proj").root)
     note(inner, "apple.md", "quince")
     assert [id_ for _, id_ in found(inner, caller, "quince")] == ["apple.md"]
 
 
-def test_events_of_both_come_behind_all_records(vault, own, caller) -> None:
+def test_events_of_both_come_behind_all_records(vault, own, caller):
     for one in (vault, own):
         note(
             one,
@@ -155,7 +155,7 @@ def test_events_of_both_come_behind_all_records(vault, own, caller) -> None:
     ]
 
 
-def test_a_question_is_answered_by_whichever_vault_answers_it_best(vault, own, caller) -> None:
+def test_a_question_is_answered_by_whichever_vault_answers_it_best(vault, own, caller):
     for number in range(12):
         note(vault, f"{number}.md", f"The editor has {number} settings")
     note(own, "mine.md", "I like a dark editor with large letters at night")
@@ -164,7 +164,7 @@ def test_a_question_is_answered_by_whichever_vault_answers_it_best(vault, own, c
     assert found(vault, caller, "editor")[0][0] == "project"
 
 
-def test_what_waits_in_either_inbox_is_found(vault, own, caller, cortex) -> None:
+def test_what_waits_in_either_inbox_is_found(vault, own, caller, cortex):
     cortex("--vault", own.root, "capture", "Pattern: paint the zebra")
     cortex("capture", "Gotcha: the zebra moves")
     assert [(hit.vault, hit.type) for hit in search(vault, caller, "zebra").hits] == [
@@ -173,7 +173,7 @@ def test_what_waits_in_either_inbox_is_found(vault, own, caller, cortex) -> None
     ]
 
 
-def test_set_aside_is_counted_in_both(vault, own, caller) -> None:
+def test_set_aside_is_counted_in_both(vault, own, caller):
     record(vault, "ours-aaaaaa", "zebra", status="deleted")
     record(own, "mine-bbbbbb", "zebra", status="superseded")
     answer = search(vault, caller, "zebra")
@@ -182,7 +182,7 @@ def test_set_aside_is_counted_in_both(vault, own, caller) -> None:
     assert len(found(vault, caller, "zebra", all=True)) == 2
 
 
-def test_who_names_a_vault_means_it_alone(vault, own, cortex, monkeypatch, tmp_path) -> None:
+def test_who_names_a_vault_means_it_alone(vault, own, cortex, monkeypatch, tmp_path):
     note(vault, "ours.md", "zebra")
     note(own, "mine.md", "zebra")
 
@@ -205,7 +205,7 @@ def test_who_names_a_vault_means_it_alone(vault, own, cortex, monkeypatch, tmp_p
     assert cortex("show", "mine.md").returncode == 0
 
 
-def test_in_ones_own_vault_there_is_no_other(own, caller, cortex, worded) -> None:
+def test_in_ones_own_vault_there_is_no_other(own, caller, cortex, worded):
     note(own, "mine.md", "zebra")
     assert find_personal_vault(own) is None
     assert personal_vault_problem(own) is None
@@ -232,7 +232,7 @@ BREAK = {
 @pytest.mark.parametrize("how", BREAK)
 def test_a_broken_own_vault_is_a_problem_and_never_an_error(
     vault, own, caller, cortex, how, monkeypatch
-) -> None:
+):
     monkeypatch.chdir(os.path.dirname(own.root))
     note(vault, "ours.md", "zebra")
     BREAK[how](Path(own.root))
@@ -249,7 +249,7 @@ def test_a_broken_own_vault_is_a_problem_and_never_an_error(
         promote(vault, caller, "ours.md")
 
 
-def test_an_own_vault_whose_index_cannot_be_made_is_a_problem(vault, own, caller) -> None:
+def test_an_own_vault_whose_index_cannot_be_made_is_a_problem(vault, own, caller):
     note(vault, "ours.md", "zebra")
     note(own, "mine.md", "zebra")
     folder = own.cache_folder()
@@ -266,7 +266,7 @@ def test_an_own_vault_whose_index_cannot_be_made_is_a_problem(vault, own, caller
     assert "could not be looked in" in missing.value.hint
 
 
-def test_problems_of_the_own_vault_take_one_line(vault, own, caller) -> None:
+def test_problems_of_the_own_vault_take_one_line(vault, own, caller):
     Path(own.root, "cortex.toml").write_text("[index\n")
     (problem,) = search(vault, caller, "zebra").problems
     assert problem.where == f"{own.root}/cortex.toml"
@@ -278,7 +278,7 @@ def test_problems_of_the_own_vault_take_one_line(vault, own, caller) -> None:
     assert own.root in answer.problems[0].hint
 
 
-def test_no_default_vault_is_no_problem(vault, caller) -> None:
+def test_no_default_vault_is_no_problem(vault, caller):
     note(vault, "ours.md", "zebra")
     answer = search(vault, caller, "zebra")
     assert (answer.problems, answer.personal) == ((), "")
@@ -287,9 +287,7 @@ def test_no_default_vault_is_no_problem(vault, caller) -> None:
 # -- one id in both
 
 
-def test_the_same_record_in_both_is_shown_once_and_another_text_is_not_hidden(
-    vault, own, caller
-) -> None:
+def test_the_same_record_in_both_is_shown_once_and_another_text_is_not_hidden(vault, own, caller):
     for one in (vault, own):
         record(one, "both-aaaaaa", "a zebra")
         note(one, "Home.md", "a zebra of each")
@@ -304,7 +302,7 @@ def test_the_same_record_in_both_is_shown_once_and_another_text_is_not_hidden(
     assert show(vault, caller, "both-aaaaaa").vault == "project"
 
 
-def test_show_finds_in_the_own_vault_what_the_project_has_not(vault, own, caller, cortex) -> None:
+def test_show_finds_in_the_own_vault_what_the_project_has_not(vault, own, caller, cortex):
     record(own, "mine-bbbbbb", "a zebra")
     shown = show(vault, caller, "mine-b")
     assert (shown.vault, shown.path) == ("personal", "records/decision/mine-bbbbbb.md")
@@ -350,7 +348,7 @@ def files_of(vault: Vault) -> dict[str, bytes]:
     }
 
 
-def test_promote_moves_a_record_with_its_events(vault, own, caller, cortex, known) -> None:
+def test_promote_moves_a_record_with_its_events(vault, own, caller, cortex, known):
     before = files_of(vault)
     path = f"records/decision/{known}.md"
     done = promote(vault, caller, known)
@@ -366,11 +364,7 @@ def test_promote_moves_a_record_with_its_events(vault, own, caller, cortex, know
     event_path = f"events/2026/11/{event}.md"
     assert mine[event_path] == before[event_path] == ours[event_path]
     changed = set(before[path].decode().splitlines()) ^ set(mine[path].decode().splitlines())
-    assert changed == {
-        "project: shop",
-        "branch: main",
-        "promoted_from: shop",
-    }
+    assert changed == {"project: shop", "branch: main", "promoted_from: shop"}
     changed = set(before[path].decode().splitlines()) ^ set(ours[path].decode().splitlines())
     assert {line for line in changed if not line.startswith(("updated: ", "archived_at: "))} == {
         "status: archived", "promoted_to: personal",
@@ -386,7 +380,7 @@ def test_promote_moves_a_record_with_its_events(vault, own, caller, cortex, know
     assert show(vault, caller, known).status == "archived"
 
 
-def test_promoted_twice_changes_nothing_more(vault, own, caller, known) -> None:
+def test_promoted_twice_changes_nothing_more(vault, own, caller, known):
     promote(vault, caller, known)
     before = files_of(vault), files_of(own)
     again = promote(vault, caller, known)
@@ -394,7 +388,7 @@ def test_promoted_twice_changes_nothing_more(vault, own, caller, known) -> None:
     assert (files_of(vault), files_of(own)) == before
 
 
-def test_restored_the_project_has_it_as_it_was(vault, own, caller, cortex, known) -> None:
+def test_restored_the_project_has_it_as_it_was(vault, own, caller, cortex, known):
     path = f"records/decision/{known}.md"
     before = files_of(vault)[path].decode()
     done = promote(vault, caller, known)
@@ -412,14 +406,14 @@ def test_restored_the_project_has_it_as_it_was(vault, own, caller, cortex, known
     ]
 
 
-def test_an_archived_record_holds_again_where_it_is_promoted_to(vault, own, caller) -> None:
+def test_an_archived_record_holds_again_where_it_is_promoted_to(vault, own, caller):
     record(vault, "do-aaaaaa", "zebra", type="action", status="archived", status_before="open")
     done = promote(vault, caller, "do-aaaaaa")
     assert show(own, caller, "do-aaaaaa").status == "open"
     assert b"status_before" not in files_of(own)[done.path]
 
 
-def test_keep_leaves_the_project_as_it_is(vault, own, caller, known) -> None:
+def test_keep_leaves_the_project_as_it_is(vault, own, caller, known):
     before = files_of(vault)
     assert promote(vault, caller, known, keep=True).source == "kept"
     assert files_of(vault) == before
@@ -432,7 +426,7 @@ def test_keep_leaves_the_project_as_it_is(vault, own, caller, known) -> None:
 @pytest.mark.parametrize(
     "kept", ["only the event", "event and record", "event and record, nothing healed"]
 )
-def test_a_run_that_was_cut_short_is_finished_by_the_next(vault, own, caller, known, kept) -> None:
+def test_a_run_that_was_cut_short_is_finished_by_the_next(vault, own, caller, known, kept):
     """What the disk holds after a crash between two writes: they are made in this order."""
     promote(vault, caller, known, keep=True)
     if kept == "only the event":
@@ -445,7 +439,7 @@ def test_a_run_that_was_cut_short_is_finished_by_the_next(vault, own, caller, kn
     assert heal(own, caller, check=True).stale == ()
 
 
-def test_killed_at_any_moment_it_is_finished_by_the_next(vault, own, cortex, caller, known) -> None:
+def test_killed_at_any_moment_it_is_finished_by_the_next(vault, own, cortex, caller, known):
     saved = [shutil.copytree(one.root, f"{one.root}-saved") for one in (vault, own)]
     promote(vault, caller, known)
     wanted = files_of(own)
@@ -477,7 +471,7 @@ def test_killed_at_any_moment_it_is_finished_by_the_next(vault, own, cortex, cal
 
 def test_what_is_edited_while_it_is_promoted_is_not_put_away(
     vault, own, caller, known, monkeypatch
-) -> None:
+):
     file, real = Path(vault.root, f"records/decision/{known}.md"), files.create
 
     def typing(root, path, data):
@@ -498,7 +492,7 @@ def test_what_is_edited_while_it_is_promoted_is_not_put_away(
 
 def test_a_vault_with_a_blank_in_its_path_is_named_so_that_a_shell_finds_it(
     vault, caller, cortex, tmp_path, known
-) -> None:
+):
     root = str(tmp_path / "my own; vault")
     init(caller, root, default=True)
     words = shlex.split(promote(vault, caller, known).undo[1])
@@ -506,9 +500,7 @@ def test_a_vault_with_a_blank_in_its_path_is_named_so_that_a_shell_finds_it(
     assert cortex(*words[1:]).returncode == 0
 
 
-def test_another_text_under_the_id_is_a_conflict_and_nothing_is_written(
-    vault, own, caller, known
-) -> None:
+def test_another_text_under_the_id_is_a_conflict_and_nothing_is_written(vault, own, caller, known):
     promote(vault, caller, known, keep=True)
     mine = Path(own.root, f"records/decision/{known}.md")
     mine.write_text(mine.read_text() + "\nAnd in my own words.\n")
@@ -524,7 +516,7 @@ def test_another_text_under_the_id_is_a_conflict_and_nothing_is_written(
         promote(vault, caller, known)
 
 
-def test_an_event_there_with_other_content_is_a_conflict(vault, own, caller, known) -> None:
+def test_an_event_there_with_other_content_is_a_conflict(vault, own, caller, known):
     (event,) = (
         path
         for path, data in files_of(vault).items()
@@ -536,7 +528,7 @@ def test_an_event_there_with_other_content_is_a_conflict(vault, own, caller, kno
     assert f"records/decision/{known}.md" not in files_of(own)
 
 
-def test_a_copy_that_its_owner_moved_and_tagged_is_the_same_one(vault, own, caller, known) -> None:
+def test_a_copy_that_its_owner_moved_and_tagged_is_the_same_one(vault, own, caller, known):
     promote(vault, caller, known, keep=True)
     mine = Path(own.root, f"records/decision/{known}.md")
     note(own, "Roads/Stripes.md", mine.read_text().replace("tags: [road]", "tags: [road, mine]"))
@@ -545,7 +537,7 @@ def test_a_copy_that_its_owner_moved_and_tagged_is_the_same_one(vault, own, call
     assert (done.outcome, done.path) == ("unchanged", "Roads/Stripes.md")
 
 
-def test_events_and_links_that_are_not_there_are_named(vault, own, caller) -> None:
+def test_events_and_links_that_are_not_there_are_named(vault, own, caller):
     record(vault, "rule-aaaaaa", "See [[other-bbbbbb]] and [[nowhere]].", scope="global")
     record(vault, "other-bbbbbb", "else")
     done = promote(vault, caller, "rule-aaaaaa")
@@ -565,20 +557,20 @@ def test_events_and_links_that_are_not_there_are_named(vault, own, caller) -> No
         ({"type": "session"}, "session"),
     ],
 )
-def test_what_is_no_knowledge_that_holds_is_refused(vault, own, caller, fields, word) -> None:
+def test_what_is_no_knowledge_that_holds_is_refused(vault, own, caller, fields, word):
     record(vault, "rule-aaaaaa", "zebra", **fields)
     with pytest.raises(InvalidInputError, match=word):
         promote(vault, caller, "rule-aaaaaa")
 
 
-def test_odd_ids_and_types_get_names_that_every_system_can_hold(vault, own, caller) -> None:
+def test_odd_ids_and_types_get_names_that_every_system_can_hold(vault, own, caller):
     note(vault, "a.md", "---\nid: ../Über uns\ntype: Rule of Thumb\ntitle: x\n---\nzebra\n")
     assert promote(vault, caller, "../Über uns").path.startswith("records/rule-of-thumb/uber-uns-")
     note(vault, "b.md", "---\nid: con\ntype: ../..\ntitle: y\n---\nzebra\n")
     assert promote(vault, caller, "con").path.startswith("records/note/con-")
 
 
-def test_without_an_own_vault_one_is_made(vault, cortex) -> None:
+def test_without_an_own_vault_one_is_made(vault, cortex):
     record(vault, "rule-aaaaaa", "zebra")
     done = cortex("promote", "rule-aaaaaa", "--json")
     answer = json.loads(done.stdout)
@@ -586,14 +578,14 @@ def test_without_an_own_vault_one_is_made(vault, cortex) -> None:
     assert os.path.isfile(answer["file"])
 
 
-def test_the_own_vault_itself_has_none_beside_it(vault, cortex) -> None:
+def test_the_own_vault_itself_has_none_beside_it(vault, cortex):
     record(vault, "rule-aaaaaa", "zebra")
     cortex("init", vault.root, "--default")
     done = cortex("promote", "rule-aaaaaa")
     assert (done.returncode, "--default" in done.stderr) == (2, True)
 
 
-def test_the_command_says_where_it_went_and_what_takes_it_back(vault, own, cortex, known) -> None:
+def test_the_command_says_where_it_went_and_what_takes_it_back(vault, own, cortex, known):
     done = cortex("promote", known)
     assert done.stdout.startswith(
         f"promoted to ../own/records/decision/{known}.md\n  with 1 event\n"

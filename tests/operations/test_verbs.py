@@ -18,7 +18,7 @@ from cortex.operations.care.status import status
 from cortex.operations.find.show import show
 
 
-def test_init_adds_its_files_and_a_second_time_nothing(tmp_path, caller) -> None:
+def test_init_adds_its_files_and_a_second_time_nothing(tmp_path, caller):
     assert init(caller, str(tmp_path / "v")).added == (
         "cortex.toml",
         ".gitattributes",
@@ -31,7 +31,7 @@ def test_init_adds_its_files_and_a_second_time_nothing(tmp_path, caller) -> None
     } == before
 
 
-def test_adopting_a_vault_shows_git_only_what_init_added(tmp_path, cortex, git) -> None:
+def test_adopting_a_vault_shows_git_only_what_init_added(tmp_path, cortex, git):
     old = tmp_path / "old"
     (old / ".obsidian").mkdir(parents=True)
     (old / ".obsidian/app.json").write_text("{}")
@@ -46,9 +46,7 @@ def test_adopting_a_vault_shows_git_only_what_init_added(tmp_path, cortex, git) 
     assert git(old, "status", "--porcelain") == "?? .cortex-project\n?? cortex.toml\n"
 
 
-def test_the_default_vault_is_used_where_there_is_no_other(
-    tmp_path, tmp_path_factory, cortex
-) -> None:
+def test_the_default_vault_is_used_where_there_is_no_other(tmp_path, tmp_path_factory, cortex):
     elsewhere = tmp_path_factory.mktemp("elsewhere")
     lost = cortex("status", cwd=str(elsewhere))
     assert (lost.returncode, "cortex init" in lost.stderr) == (2, True)
@@ -57,7 +55,7 @@ def test_the_default_vault_is_used_where_there_is_no_other(
 
 
 @pytest.mark.parametrize("how", ["option", "environment", "above", "vault below", "beside"])
-def test_the_vault_is_found(tmp_path, caller, monkeypatch, how) -> None:
+def test_the_vault_is_found(tmp_path, caller, monkeypatch, how):
     root = tmp_path / "project" / ("vault" if how in ("vault below", "beside") else "")
     init(caller, str(root))
     inner = tmp_path / "project" / "src" / "deep"
@@ -83,13 +81,13 @@ def test_the_vault_is_found(tmp_path, caller, monkeypatch, how) -> None:
         assert json.loads(done.stdout)["vault"] == str(root).rstrip("/")
 
 
-def test_a_path_that_is_no_vault_says_what_makes_it_one(cortex, tmp_path) -> None:
+def test_a_path_that_is_no_vault_says_what_makes_it_one(cortex, tmp_path):
     done = cortex("--vault", str(tmp_path), "search", "x")
     assert (done.returncode, f"cortex init {tmp_path}" in done.stderr) == (2, True)
     assert "no folder" in cortex("--vault", str(tmp_path / "nowhere"), "status").stderr
 
 
-def test_new_begins_a_record_from_its_template(cortex, vault) -> None:
+def test_new_begins_a_record_from_its_template(cortex, vault):
     path = cortex(
         "new", "decision", "Keep it in SQLite", "--tags", "storage", "--project", "p"
     ).stdout.strip()
@@ -122,7 +120,7 @@ def test_new_begins_a_record_from_its_template(cortex, vault) -> None:
         ["search", "after:9999y"],
     ],
 )
-def test_words_that_are_no_text_are_no_traceback(vault, words) -> None:
+def test_words_that_are_no_text_are_no_traceback(vault, words):
     done = subprocess.run(
         [sys.executable, "-m", "cortex", *words], cwd=vault.root, capture_output=True, check=False
     )
@@ -130,7 +128,7 @@ def test_words_that_are_no_text_are_no_traceback(vault, words) -> None:
     assert done.returncode in (0, 1, 2)
 
 
-def test_a_folder_with_an_odd_name_is_a_vault_like_any_other(tmp_path) -> None:
+def test_a_folder_with_an_odd_name_is_a_vault_like_any_other(tmp_path):
     for name in (b"d\xff", b"n" * 250):
         root = os.path.join(os.fsencode(tmp_path), name)
         for words in (
@@ -147,23 +145,19 @@ def test_a_folder_with_an_odd_name_is_a_vault_like_any_other(tmp_path) -> None:
             assert done.returncode == 0, done.stderr
 
 
-def test_too_much_on_standard_input_is_refused_whole(cortex, vault) -> None:
+def test_too_much_on_standard_input_is_refused_whole(cortex, vault):
     done = cortex("new", "note", "x", "--body", "-", stdin="a" * 4_000_001)
     assert (done.returncode, "4,000,000 bytes" in done.stderr) == (2, True)
     assert not list(Path(vault.root, "records").rglob("*.md"))
 
 
-def test_an_id_given_again_for_another_text_is_a_conflict_even_when_the_one_holds_the_other(
-    cortex,
-) -> None:
+def test_an_id_given_again_for_another_text_is_a_conflict_even_when_the_one_holds_the_other(cortex):
     id_ = "20261120t164512z-abcdefghij"
     assert cortex("capture", "a\n\n## Raw Content\n\nfoo", "--id", id_).returncode == 0
     assert cortex("capture", "foo", "--id", id_).returncode == 2
 
 
-def test_show_takes_an_id_its_beginning_a_path_and_a_path_with_a_line(
-    vault_from, caller, cortex
-) -> None:
+def test_show_takes_an_id_its_beginning_a_path_and_a_path_with_a_line(vault_from, caller, cortex):
     vault = vault_from(
         "=== records/note/x-abcdef.md\n---\nid: x-abcdef\ntitle: X\n---\nhello\n=== Plain Note.md\nhi\n"
     )
@@ -183,18 +177,14 @@ def test_show_takes_an_id_its_beginning_a_path_and_a_path_with_a_line(
         show(vault, caller, "../../../etc/passwd")
 
 
-def test_an_id_that_two_notes_have_is_named_by_doctor_and_asked_about_by_show(
-    vault_from, caller
-) -> None:
+def test_an_id_that_two_notes_have_is_named_by_doctor_and_asked_about_by_show(vault_from, caller):
     vault = vault_from("=== a.md\n---\nid: same\n---\n=== b.md\n---\nid: same\n---\n")
     assert any("id 'same' of a.md" in problem.message for problem in doctor(vault, caller).problems)
     with pytest.raises(ConflictError, match=r"a\.md, b\.md"):
         show(vault, caller, "same")
 
 
-def test_doctor_of_a_sound_vault_finds_nothing_and_of_a_sick_one_each_thing(
-    vault_from, cortex
-) -> None:
+def test_doctor_of_a_sound_vault_finds_nothing_and_of_a_sick_one_each_thing(vault_from, cortex):
     assert cortex("doctor").returncode == 0
     vault_from(
         "=== a.md\n---\nt: [x\n---\n=== b.md\ntext\n<<<<<<< HEAD\nx\n=======\ny\n>>>>>>> other\n=== c.md\n---\ntitle: x\nno end\n"
@@ -206,7 +196,7 @@ def test_doctor_of_a_sound_vault_finds_nothing_and_of_a_sick_one_each_thing(
     assert all(problem["hint"] for problem in found.values())
 
 
-def test_doctor_names_what_git_could_not_merge(vault_from, cortex, git) -> None:
+def test_doctor_names_what_git_could_not_merge(vault_from, cortex, git):
     vault = vault_from("=== a.md\none\n")
     git(vault.root, "init", "-q")
     for branch, text in (("main", "one"), ("left", "two"), ("main", "three")):
@@ -229,7 +219,7 @@ def test_doctor_names_what_git_could_not_merge(vault_from, cortex, git) -> None:
     assert "a.md: git could not merge it" in cortex("doctor").stdout
 
 
-def test_status_counts(cortex, vault, caller) -> None:
+def test_status_counts(cortex, vault, caller):
     cortex("capture", "Decision: x", "--project", "p")
     cortex("capture", "TODO: y", "--project", "p")
     cortex("capture", "--type", "stop", "--session", "s", "done for today")
@@ -240,7 +230,7 @@ def test_status_counts(cortex, vault, caller) -> None:
     assert (now.pending, now.open_actions, now.sessions, now.types["decision"]) == (0, 1, 1, 1)
 
 
-def test_what_normalize_would_do(cortex, vault) -> None:
+def test_what_normalize_would_do(cortex, vault):
     cortex("capture", "Decision: x")
     done = cortex("normalize", "--dry-run")
     assert "would be made: records/decision/x-" in done.stdout
@@ -248,7 +238,7 @@ def test_what_normalize_would_do(cortex, vault) -> None:
     assert len(list(Path(vault.root, "inbox/pending").iterdir())) == 1
 
 
-def test_two_clones_that_normalize_the_same_events_are_equal(cortex, vault, git, tmp_path) -> None:
+def test_two_clones_that_normalize_the_same_events_are_equal(cortex, vault, git, tmp_path):
     git(vault.root, "init", "-q")
     minutes = "# Review\n\n## Decisions\n\n- Use links\n\n## Actions\n\n- [ ] Ada: test it (due 2026-12-01)\n"
     for words in (

@@ -42,7 +42,7 @@ RECORD = (
         ("notes/a.md", "cut in a character \xc3"),
     ],
 )
-def test_what_is_half_written_is_not_whole(path, text) -> None:
+def test_what_is_half_written_is_not_whole(path, text):
     with pytest.raises(InvalidInputError):
         autocommit.check_complete(path, text.encode("latin-1"))
 
@@ -56,11 +56,11 @@ def test_what_is_half_written_is_not_whole(path, text) -> None:
         ("notes/a.md", "---\n\n# after a rule\n"),
     ],
 )
-def test_what_is_finished_is_whole(path, text) -> None:
+def test_what_is_finished_is_whole(path, text):
     autocommit.check_complete(path, text.encode())
 
 
-def test_changes_are_sorted_by_what_can_be_told_of_them(vault) -> None:
+def test_changes_are_sorted_by_what_can_be_told_of_them(vault):
     for path, text in [
         ("records/a.md", RECORD),
         ("records/b.md", "---\nid: b\n"),
@@ -71,10 +71,7 @@ def test_changes_are_sorted_by_what_can_be_told_of_them(vault) -> None:
     os.mkfifo(f"{vault.root}/records/e.md")
     changed = [
         UncommittedChange(f"records/{name}.md", "A") for name in ("a", "b", "c", "d", "e", "f")
-    ] + [
-        UncommittedChange("gone/g.md", "D"),
-        UncommittedChange("records/h.md", "D"),
-    ]
+    ] + [UncommittedChange("gone/g.md", "D"), UncommittedChange("records/h.md", "D")]
     now = max(
         os.lstat(Path(vault.root, path)).st_ctime
         for path in ("records/a.md", "records/b.md", "records/c.md", "records/d.md", "records/e.md")
@@ -94,9 +91,7 @@ def _log(git, vault) -> list[str]:
     return git(vault.root, "log", "--format=%s").splitlines()
 
 
-def test_ours_are_committed_and_a_persons_staged_file_stays_staged(
-    repository, caller, watch, git
-) -> None:
+def test_ours_are_committed_and_a_persons_staged_file_stays_staged(repository, caller, watch, git):
     note(repository, "draft.md", "mine, not yet\n")
     git(repository.root, "add", "draft.md")
     watch("--quiet=1").ready()
@@ -107,7 +102,7 @@ def test_ours_are_committed_and_a_persons_staged_file_stays_staged(
     assert list(Path(repository.root, "records/decision").glob("*.md"))
 
 
-def test_a_half_written_note_waits_until_it_is_whole(repository, watch, git) -> None:
+def test_a_half_written_note_waits_until_it_is_whole(repository, watch, git):
     watcher = watch("--quiet=0").ready()
     path = note(repository, "records/decision/use-flock-aaaaaa.md", RECORD[:40])
     until(lambda: any("use-flock" in one for one in watcher.standing().held))
@@ -120,9 +115,7 @@ def test_a_half_written_note_waits_until_it_is_whole(repository, watch, git) -> 
     until(lambda: watcher.standing().held == ())
 
 
-def test_nothing_is_committed_while_git_is_in_the_middle_of_something(
-    repository, watch, git
-) -> None:
+def test_nothing_is_committed_while_git_is_in_the_middle_of_something(repository, watch, git):
     root = repository.root
     git(root, "switch", "-qc", "other")
     note(repository, "mine.md", "a\n")
@@ -145,7 +138,7 @@ def test_nothing_is_committed_while_git_is_in_the_middle_of_something(
 )
 def test_inside_a_repository_of_code_it_commits_only_when_told_to(
     vault, watch, git, settings, commits
-) -> None:
+):
     top = os.path.dirname(vault.root)
     with open(os.path.join(vault.root, "cortex.toml"), "a") as file:
         file.write(settings)
@@ -164,7 +157,7 @@ def test_inside_a_repository_of_code_it_commits_only_when_told_to(
         assert len(_log(git, vault)) == 1
 
 
-def test_the_last_commit_is_made_at_the_end(repository, watch, git) -> None:
+def test_the_last_commit_is_made_at_the_end(repository, watch, git):
     watcher = watch("--quiet=600").ready()
     note(repository, "records/decision/use-flock-aaaaaa.md", RECORD)
     until(
@@ -179,7 +172,7 @@ def test_the_last_commit_is_made_at_the_end(repository, watch, git) -> None:
 
 def test_a_lock_that_a_crash_left_is_named_with_the_command_that_moves_it(
     repository, caller, watch, git, cortex
-) -> None:
+):
     lock = Path(repository.root, ".git/index.lock")
     lock.touch()
     os.utime(lock, (0, 0))
@@ -195,9 +188,7 @@ def test_a_lock_that_a_crash_left_is_named_with_the_command_that_moves_it(
     until(lambda: len(_log(git, repository)) > 1, 60)
 
 
-def test_what_a_crash_in_a_sync_took_is_not_committed_as_deleted(
-    repository, caller, watch, git
-) -> None:
+def test_what_a_crash_in_a_sync_took_is_not_committed_as_deleted(repository, caller, watch, git):
     path = "records/decision/theirs-aaaaaa.md"
     ours = git(repository.root, "rev-parse", "HEAD").strip()
     note(repository, path, RECORD)
