@@ -317,7 +317,7 @@ def test_what_is_said_again_after_a_distillation_holds_until_that_is_distilled_t
     assert id_ not in shop.session()
 
 
-@pytest.mark.parametrize("touch", ["edit", "pin", "link", "title", "tags", "field"])
+@pytest.mark.parametrize("touch", ["edit", "pin", "link", "overview", "title", "tags", "field"])
 def test_what_somebody_has_touched_stays_beside_what_is_distilled(shop, touch):
     shop.turn()
     path, text = shop.notes("records").popitem()
@@ -332,20 +332,14 @@ def test_what_somebody_has_touched_stays_beside_what_is_distilled(shop, touch):
         update(shop.vault, shop.caller(), id_, add_tags=("mine",))
     elif touch == "field":
         (shop.root / path).write_text(text.replace("type: ", "rating: 5\ntype: ", 1))
+    elif touch == "overview":
+        overview, said = shop.notes("sessions").popitem()
+        (shop.root / overview).write_text(said.replace(f"- [[{id_}", f"- We agreed: [[{id_}"))
     else:
         (shop.root / "own.md").write_text(f"see [[{id_}]]\n")
     shop.answer(answer(DECISION))
     assert path in shop.current()
     assert f"[[{id_}|" in shop.session()
-
-
-def test_what_somebody_s_own_overview_names_stays(shop):
-    shop.turn()
-    id_ = notes.read(shop.notes("records").popitem()[1].encode()).get("id")
-    path, text = shop.notes("sessions").popitem()
-    (shop.root / path).write_text(text.replace(f"- [[{id_}", f"- Ada and I agreed: [[{id_}"))
-    shop.answer(answer(DECISION))
-    assert id_ in "".join(shop.current())
     assert doctor(shop.vault, shop.caller()).problems == ()
 
 
@@ -427,7 +421,6 @@ def test_an_invented_target_is_left_out(shop):
     [
         ("I found nothing worth keeping.\nSorry.", "no JSON object"),
         ('{"title": "x", ', "no JSON object"),
-        ("[1, 2]\n" * 10, "no JSON object"),
         ("{" * 100_000, "no JSON object"),
         (answer(DECISION, session="another0"), "is of session 'another0'"),
         (answer(LIE), "is of session"),
@@ -436,7 +429,6 @@ def test_an_invented_target_is_left_out(shop):
         (answer(session="HANDLE", records={"1": DECISION}), "no list of records"),
         (json.dumps({"is_error": True, "result": answer(DECISION)}), "the model failed"),
         ("", "the answer is empty"),
-        (" \n", "the answer is empty"),
         ("Sorry, I cannot.", "neither a file nor an answer"),
         ("x" * 3_000_000, "neither a file nor an answer"),
     ],

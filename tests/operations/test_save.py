@@ -20,7 +20,6 @@ from cortex.core.model.relation import parse_link_target, relations_of
 from cortex.core.notes import note as notes
 from cortex.core.notes.edit import with_provenance
 from cortex.index.refresh import STATE_FILE, query_index
-from cortex.interfaces.declare import convert, declaration_of
 from cortex.operations.capture import normalize_now as at_once_module
 from cortex.operations.capture.capture import capture, publish_event
 from cortex.operations.capture.normalize import normalize
@@ -58,6 +57,12 @@ class Clock:
 @pytest.fixture
 def tick(caller: Caller) -> Clock:
     return Clock(caller)
+
+
+@pytest.fixture
+def put(vault: Vault, tick: Clock):
+    """Saves into the vault, for the project p, a second after what came before."""
+    return lambda title, **options: save(vault, tick(), title, **{"project": "p"} | options)
 
 
 def note(vault: Vault, path: str) -> notes.Note:
@@ -148,23 +153,13 @@ def test_type_and_text_by_what_is_given(vault, tick, options, type_, body):
     assert [hit.id for hit in search(vault, tick(), f"type:{type_} links").hits] == [saved.id]
 
 
-def test_a_topic_is_one_record_that_says_what_was_said_last(vault, tick):
-    first = save(
-        vault,
-        tick(),
-        "Use SQLite",
-        topic="decision/storage",
-        project="p",
-        why="one file",
-        tags=("db",),
-        confidence=0.5,
+def test_a_topic_is_one_record_that_says_what_was_said_last(put, vault, tick):
+    first = put(
+        "Use SQLite", topic="decision/storage", why="one file", tags=("db",), confidence=0.5
     )
-    second = save(
-        vault,
-        tick(),
+    second = put(
         "Use Postgres",
         topic="Decision/Storage",
-        project="p",
         why="two writers",
         tags=("db", "ops"),
         type="architecture",
@@ -192,16 +187,13 @@ def test_a_topic_is_one_record_that_says_what_was_said_last(vault, tick):
     assert len({first.id, *(one.id for one in others)}) == 3
 
 
-def test_the_same_text_again_adds_its_event_and_nothing_else(vault, tick):
+def test_the_same_text_again_adds_its_event_and_nothing_else(put, vault):
     for options in ({"topic": "bug/x"}, {"type": "gotcha"}, {"type": "party"}):
-        first = save(vault, tick(), "Same", body="The same text.", project="p", **options)
+        first = put("Same", body="The same text.", **options)
         before = note(vault, first.path)
-        again = save(
-            vault,
-            tick(),
+        again = put(
             "Same",
             body="the  SAME text." if not options.get("topic") else "The same text.",
-            project="p",
             tags=("t",),
             **options,
         )
@@ -215,42 +207,35 @@ def test_the_same_text_again_adds_its_event_and_nothing_else(vault, tick):
 @pytest.mark.parametrize("fresh", [True, False])
 @pytest.mark.parametrize("seen", [True, False], ids=["after a look", "before any look"])
 def test_equal_text_is_one_record_for_fifteen_minutes_whatever_the_catalogue_knows(
-    vault, tick, seen, fresh
+    put, vault, tick, seen, fresh
 ):
     if (
         not fresh
     ):  # else the first save itself looks, and the catalogue knows its event from the inbox
         query_index(vault, lambda *_: None, lambda _: None)
-    first = save(vault, tick(), "One", body="Equal text", project="p")
+    first = put("One", body="Equal text")
     if seen:
         query_index(vault, lambda *_: None, lambda _: None)
     assert save(vault, tick(60), " one ", body="Equal text", project="p").id == first.id
     assert save(vault, tick(839), "One", body="Equal text", project="p").id == first.id
     assert save(vault, tick(), "One", body="Equal text", project="q").outcome == "created"
-    assert save(vault, tick(), "One", body="Equal text", project="p").outcome == "created"
+    assert put("One", body="Equal text").outcome == "created"
 
 
-def test_a_record_that_somebody_moved_is_found_where_it_lies_now(vault, tick):
-    saved = save(vault, tick(), "One", topic="pattern/x", project="p")
-    query_index(vault, lambda *_: None, lambda _: None)
-    os.rename(Path(vault.root, saved.path), Path(vault.root, "My own place.md"))
-    again = save(vault, tick(), "Two", topic="pattern/x", project="p")
-    assert (again.outcome, again.path, again.id) == ("updated", "My own place.md", saved.id)
-    assert records(vault) == []
-
-
-def test_a_note_that_lies_in_the_place_of_a_topic_is_not_touched(vault, tick):
-    saved = save(vault, tick(), "One", topic="pattern/x", project="p")
+def test_a_note_that_lies_in_the_place_of_a_topic_is_not_touched(put, vault):
+    saved = put("One", topic="pattern/x")
     Path(vault.root, saved.path).write_text("---\nid: mine\n---\nMine.\n")
     with pytest.raises(CortexError, match="kept as event") as refused:
-        save(vault, tick(), "Two", topic="pattern/x", project="p")
+        put("Two", topic="pattern/x")
     assert "cortex retry" in refused.value.hint
     assert Path(vault.root, saved.path).read_text() == "---\nid: mine\n---\nMine.\n"
     assert "Two" in next(Path(vault.root, "inbox/failed").iterdir()).read_text()
 
 
-def test_what_a_hand_wrote_into_a_record_is_kept_as_an_event_before_it_is_overwritten(vault, tick):
-    saved = save(vault, tick(), "One", topic="pattern/x", project="p", body="first")
+def test_what_a_hand_wrote_into_a_record_is_kept_as_an_event_before_it_is_overwritten(
+    put, vault, tick
+):
+    saved = put("One", topic="pattern/x", body="first")
     file = Path(vault.root, saved.path)
     file.write_text(
         file.read_text()
@@ -258,7 +243,7 @@ def test_what_a_hand_wrote_into_a_record_is_kept_as_an_event_before_it_is_overwr
         .replace("# One", "# Mine")
         .replace("aliases:", "reviewed: Ada\naliases:")
     )
-    again = save(vault, tick(), "Two", topic="pattern/x", project="p", body="second")
+    again = put("Two", topic="pattern/x", body="second")
     held = note(vault, saved.path)
     assert (again.outcome, held.text_below_title.strip(), held.title, held.get("reviewed")) == (
         "updated",
@@ -274,10 +259,10 @@ def test_what_a_hand_wrote_into_a_record_is_kept_as_an_event_before_it_is_overwr
         "observation",
     )
     assert "my own words [REDACTED:aws-key]" in edit.text
-    save(vault, tick(), "Three", topic="pattern/x", project="p", body="third")
+    put("Three", topic="pattern/x", body="third")
     assert len(kept(vault)) == 4  # the second text was as its event gave it
     file.write_text(file.read_text().replace("third", "second"))
-    save(vault, tick(), "Two", topic="pattern/x", project="p", body="fourth")
+    put("Two", topic="pattern/x", body="fourth")
     assert normalize(vault, tick()).events == ()
 
 
@@ -304,11 +289,9 @@ def test_a_save_that_arrives_late_does_not_change_the_text(vault, tick):
     )
 
 
-def test_a_superseded_topic_stays_so_and_the_answer_says_where_to_go(vault, tick):
-    saved = save(vault, tick(), "One", topic="pattern/x", project="p")
-    newer = save(
-        vault, tick(), "Better", project="p", supersedes=(saved.id,), derived_from=(saved.id[:12],)
-    )
+def test_a_superseded_topic_stays_so_and_the_answer_says_where_to_go(put, vault):
+    saved = put("One", topic="pattern/x")
+    newer = put("Better", supersedes=(saved.id,), derived_from=(saved.id[:12],))
     held = note(vault, saved.path)
     assert (held.get("status"), held.get("superseded_by"), held.get("status_before")) == (
         "superseded",
@@ -317,7 +300,7 @@ def test_a_superseded_topic_stays_so_and_the_answer_says_where_to_go(vault, tick
     )
     for kind in ("supersedes", "derived_from"):
         assert note(vault, newer.path).get_list(kind) == (f"[[{saved.id}]]",)
-    again = save(vault, tick(), "Two", topic="pattern/x", project="p")
+    again = put("Two", topic="pattern/x")
     assert (again.outcome, newer.id in again.note) == ("updated", True)
     assert note(vault, saved.path).get("status") == "superseded"
 
@@ -360,39 +343,20 @@ def test_what_cannot_be_saved_is_refused_with_a_way_on_and_nothing_is_written(
     assert records(vault) == []
 
 
-@pytest.mark.parametrize(
-    ("name", "value", "message"),
-    [
-        ("confidence", "2", "--confidence '2' is not a number from 0 to 1"),
-        ("confidence", "nan", "not a number from 0 to 1"),
-        ("confidence", "-0.1", "not a number from 0 to 1"),
-        ("confidence", "sure", "not a number from 0 to 1"),
-        ("priority", "0", "--priority '0' is not a whole number from 1 to 10"),
-        ("priority", "11", "from 1 to 10"),
-        ("priority", "²", "from 1 to 10"),
-        ("priority", "9" * 5000, "from 1 to 10"),
-        ("scope", "team", "--scope 'team' is not project, personal or global"),
-    ],
-)
-def test_values_of_another_type_are_refused_by_the_declaration(name, value, message):
-    with pytest.raises(InvalidInputError, match=message):
-        convert(declaration_of(save), {"title": "A title", name: value}, "2026-11-20T10:00:00Z")
-
-
-def test_a_title_of_ten_thousand_characters_is_kept_whole_in_the_text(vault, tick):
+def test_a_title_of_ten_thousand_characters_is_kept_whole_in_the_text(put, vault):
     title = "long " * 2000
     for body in ("", "the body"):
-        saved = save(vault, tick(), title, body=body, type="party", project="p")
+        saved = put(title, body=body, type="party")
         held = note(vault, saved.path)
         assert len(held.title) <= 200
         assert title.strip() in held.text
         assert body in held.text
 
 
-def test_a_secret_in_any_field_never_reaches_the_disk(vault, tick):
+def test_a_secret_in_any_field_never_reaches_the_disk(put, vault, tick):
     fields = ("what", "why", "where", "learned", "session", "topic")
-    save(vault, tick(), f"title {AWS}", **dict.fromkeys(fields, f"x {AWS}"), project="p")
-    save(vault, tick(), "t", body=f"<private>salary</private> {AWS}", project="p")
+    put(f"title {AWS}", **dict.fromkeys(fields, f"x {AWS}"))
+    put("t", body=f"<private>salary</private> {AWS}")
     passive(
         vault,
         tick(),
@@ -407,49 +371,39 @@ def test_a_secret_in_any_field_never_reaches_the_disk(vault, tick):
     assert b"[REDACTED:aws-key]" in written
 
 
-def test_briefings_are_right_after_every_save(vault, tick, tmp_path, git):
+def test_briefings_are_right_after_every_save(put, vault, tick, tmp_path, git):
     git(tmp_path, "init", "-q", "-b", "one")
 
     def right() -> None:
         answer = heal(vault, tick(), check=True)
         assert (answer.stale, answer.problems) == ((), ())
 
-    first = save(vault, tick(), "D0", type="decision", project="p", why="w")  # a new project
+    first = put("D0", type="decision", why="w")  # a new project
     right()
     for number in range(4):
         for type_ in ("decision", "action", "gotcha", "rejection", "plan", "pattern"):
-            save(
-                vault,
-                tick(),
-                f"{type_} {number}",
-                type=type_,
-                project="p",
-                body=f"Because {number}.\n\n- [ ] step {number}",
-            )
+            put(f"{type_} {number}", type=type_, body=f"Because {number}.\n\n- [ ] step {number}")
         right()
-    many = [
-        save(vault, tick(), f"Gotcha {number}", type="gotcha", project="p", topic=f"bug/{number}")
-        for number in range(22)
-    ]
+    many = [put(f"Gotcha {number}", type="gotcha", topic=f"bug/{number}") for number in range(22)]
     right()  # a branch page shows the latest twenty
-    save(vault, tick(), "No longer a gotcha", type="config", project="p", topic="bug/21")
+    put("No longer a gotcha", type="config", topic="bug/21")
     right()  # one that was not shown has come up
-    save(vault, tick(), "Nor this", project="p", supersedes=(many[20].id,))
+    put("Nor this", supersedes=(many[20].id,))
     right()
     git(tmp_path, "symbolic-ref", "HEAD", "refs/heads/two")
-    save(vault, tick(), "On another branch", type="gotcha", project="p")
+    put("On another branch", type="gotcha")
     right()
     topic_ = [
-        save(vault, tick(), f"T{n}", topic="decision/t", type=type_, project="p")
+        put(f"T{n}", topic="decision/t", type=type_)
         for n, type_ in enumerate(("decision", "gotcha", "decision"))
     ]
     right()
     git(tmp_path, "symbolic-ref", "HEAD", "refs/heads/one")
-    save(
-        vault, tick(), "T on one", topic="decision/t", type="decision", project="p"
+    put(
+        "T on one", topic="decision/t", type="decision"
     )  # it moves from one branch's page to the other's
     right()
-    save(vault, tick(), "D1", type="decision", project="p", supersedes=(first.id, topic_[0].id))
+    put("D1", type="decision", supersedes=(first.id, topic_[0].id))
     right()
     save(vault, tick(), "Elsewhere", type="decision", project="q")
     right()
@@ -475,7 +429,7 @@ def test_what_another_process_normalized_first_is_answered_all_the_same(vault, t
 
 
 def test_a_save_that_finds_the_vault_busy_says_where_it_waits_and_the_next_command_completes_it(
-    vault, tick, monkeypatch
+    put, vault, tick, monkeypatch
 ):
     with (
         monkeypatch.context() as patch,
@@ -483,31 +437,31 @@ def test_a_save_that_finds_the_vault_busy_says_where_it_waits_and_the_next_comma
     ):
         patch.setattr(at_once_module, "_LOCK_TIMEOUT_SECONDS", 0.05)
         with pytest.raises(CortexError, match="kept as event 20261120t") as busy:
-            save(vault, tick(), "Waits", project="p")
+            put("Waits")
     assert busy.value.hint == "cortex normalize makes it one"
     assert topic(vault, tick()).hits == ()
     assert [path.startswith("records/note/waits-") for path in records(vault)] == [True]
 
 
 def test_a_save_that_dies_before_the_briefings_are_right_leaves_them_to_the_next_command(
-    vault, tick, monkeypatch
+    put, vault, tick, monkeypatch
 ):
-    save(vault, tick(), "First", type="decision", project="p")
+    put("First", type="decision")
 
     def dies(*_: object) -> bool:
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
         patch.setattr(at_once_module, "_update_briefings", dies)
-        save(vault, tick(), "Second", type="decision", project="p")
+        put("Second", type="decision")
     assert heal(vault, tick(), check=True).stale
     topic(vault, tick())
     assert heal(vault, tick(), check=True).stale == ()
 
 
-def test_topics_are_listed_and_suggested_beside_those_that_look_like_it(vault, tick, cortex):
+def test_topics_are_listed_and_suggested_beside_those_that_look_like_it(put, vault, tick, cortex):
     for title in ("Use SQLite", "Use Postgres"):
-        save(vault, tick(), title, topic="decision/storage-engine", project="p")
+        put(title, topic="decision/storage-engine")
     save(vault, tick(), "Login loops", topic="bug/login", project="q")
     listed = topic(vault, tick())
     assert [(one.topic, one.texts, one.hit.title, one.hit.project) for one in listed.hits] == [
@@ -566,7 +520,7 @@ def test_a_session_begins_and_ends_without_a_word_and_nothing_else_does(vault, t
 
 
 def test_two_clones_that_save_a_topic_apart_have_one_record_in_one_place(
-    vault, tick, git, tmp_path, cortex
+    put, vault, tick, git, tmp_path, cortex
 ):
     git(vault.root, "init", "-q")
     assert cortex("status").returncode == 0
@@ -575,7 +529,7 @@ def test_two_clones_that_save_a_topic_apart_have_one_record_in_one_place(
     other = Vault(str(tmp_path / "clone"))
     git(tmp_path, "clone", "-q", vault.root, other.root)
     cortex("status", cwd=other.root)
-    one = save(vault, tick(), "Here", topic="decision/x", type="gotcha", project="p")
+    one = put("Here", topic="decision/x", type="gotcha")
     two = save(other, tick(), "There", topic="decision/x", project="p")
     assert (one.id, one.path) == (two.id, two.path)
     for root in (vault.root, other.root):
@@ -682,25 +636,18 @@ def standing(vault: Vault, *paths: str) -> list[tuple[str, str]]:
 
 
 @pytest.mark.parametrize("between", [0, 1, 2])
-def test_who_saves_a_topic_in_place_of_what_held_in_its_place_gets_it_back(vault, tick, between):
-    topical = save(
-        vault, tick(), "Use SQLite", topic="decision/storage", project="p", body="sqlite it is"
-    )
+def test_who_saves_a_topic_in_place_of_what_held_in_its_place_gets_it_back(
+    put, vault, tick, between
+):
+    topical = put("Use SQLite", topic="decision/storage", body="sqlite it is")
     chain = [
-        save(vault, tick(), f"Use files {number}", project="p", body=f"files it is {number}")
-        for number in range(between + 1)
+        put(f"Use files {number}", body=f"files it is {number}") for number in range(between + 1)
     ]
     for old, new in itertools.pairwise([topical, *chain]):
         supersede(vault, tick(), old.id, by=new.id, reason="so it was")
     last = chain[-1]
-    back = save(
-        vault,
-        tick(),
-        "Use SQLite after all",
-        topic="decision/storage",
-        project="p",
-        body="sqlite again",
-        supersedes=(last.id,),
+    back = put(
+        "Use SQLite after all", topic="decision/storage", body="sqlite again", supersedes=(last.id,)
     )
     assert (back.id, back.outcome, back.note) == (topical.id, "updated", "")
     assert standing(vault, topical.path, last.path) == [("active", ""), ("superseded", topical.id)]
@@ -717,21 +664,13 @@ def test_who_saves_a_topic_in_place_of_what_held_in_its_place_gets_it_back(vault
     assert standing(vault, topical.path, last.path) == [("active", ""), ("active", "")]
 
 
-def test_what_was_superseded_by_none_holds_again_when_it_is_saved_in_place_of_another(vault, tick):
-    topical = save(vault, tick(), "One", topic="decision/x", project="p")
-    supersede(vault, tick(), topical.id)
-    other = save(vault, tick(), "Other", project="p")
-    save(vault, tick(), "One again", topic="decision/x", project="p", supersedes=(other.id,))
-    assert standing(vault, topical.path, other.path) == [("active", ""), ("superseded", topical.id)]
-
-
-def test_a_save_in_place_of_another_leaves_alone_what_a_third_one_superseded(vault, tick):
+def test_a_save_in_place_of_another_leaves_alone_what_a_third_one_superseded(put, vault, tick):
     topical, third, other = (
-        save(vault, tick(), title, project="p", topic=topic_)
+        put(title, topic=topic_)
         for title, topic_ in (("T", "decision/x"), ("Third", ""), ("O", ""))
     )
     supersede(vault, tick(), topical.id, by=third.id)
-    again = save(vault, tick(), "T again", topic="decision/x", project="p", supersedes=(other.id,))
+    again = put("T again", topic="decision/x", supersedes=(other.id,))
     assert third.id in again.note
     assert standing(vault, topical.path, other.path) == [
         ("superseded", third.id),
@@ -740,9 +679,9 @@ def test_a_save_in_place_of_another_leaves_alone_what_a_third_one_superseded(vau
     assert wrong(vault, tick()) == []
 
 
-def test_an_event_from_before_a_record_was_superseded_hides_no_other(vault, tick):
+def test_an_event_from_before_a_record_was_superseded_hides_no_other(put, vault, tick):
     topical = save(vault, tick(60), "T", topic="decision/x", project="p")
-    other = save(vault, tick(), "O", project="p")
+    other = put("O")
     supersede(vault, tick(), topical.id, by=other.id)
     early = Event(
         "20261120t100000z-abcdefghij", "observation", "", "text of another clone", project="p", title="Early", topic="decision/x", scope="project",
@@ -755,9 +694,9 @@ def test_an_event_from_before_a_record_was_superseded_hides_no_other(vault, tick
 
 
 def test_two_clones_that_supersede_crosswise_are_told_how_to_end_it(
-    vault, tick, git, tmp_path, cortex
+    put, vault, tick, git, tmp_path, cortex
 ):
-    one, two, three = (save(vault, tick(), title, project="p") for title in ("One", "Two", "Three"))
+    one, two, three = (put(title) for title in ("One", "Two", "Three"))
     git(vault.root, "init", "-q")
     assert cortex("status").returncode == 0
     git(vault.root, "add", "-A")
@@ -797,10 +736,10 @@ def test_two_clones_that_supersede_crosswise_are_told_how_to_end_it(
     ids=["deleted", "archived", "superseded", "by hand"],
 )
 def test_the_same_text_again_is_a_record_where_the_first_one_was_put_away(
-    vault, tick, put_away, seen
+    put, vault, tick, put_away, seen
 ):
     query_index(vault, lambda *_: None, lambda _: None)
-    first = save(vault, tick(), "Alpha rule", body="never run it twice", type="gotcha", project="p")
+    first = put("Alpha rule", body="never run it twice", type="gotcha")
     if put_away:
         put_away(vault, tick(), first.id)
     else:
@@ -808,20 +747,17 @@ def test_the_same_text_again_is_a_record_where_the_first_one_was_put_away(
         file.write_text(file.read_text().replace("project: p", "status: archived\nproject: p"))
     if seen:
         query_index(vault, lambda *_: None, lambda _: None)
-    again = save(vault, tick(), "Alpha rule", body="never run it twice", type="gotcha", project="p")
+    again = put("Alpha rule", body="never run it twice", type="gotcha")
     assert (again.outcome, again.id != first.id) == ("created", True)
     assert search(vault, tick(), "twice").hits[0].id == again.id
 
 
-def test_the_same_text_again_in_place_of_another_is_the_record_that_is_there(vault, tick):
-    first = save(vault, tick(), "Alpha rule", body="never run it twice", project="p")
-    other = save(vault, tick(), "Beta rule", body="run it once", project="p")
-    again = save(
-        vault,
-        tick(),
+def test_the_same_text_again_in_place_of_another_is_the_record_that_is_there(put, vault, tick):
+    first = put("Alpha rule", body="never run it twice")
+    other = put("Beta rule", body="run it once")
+    again = put(
         "Alpha rule",
         body="never run it twice",
-        project="p",
         supersedes=(first.id, other.id),
         derived_from=(other.id,),
     )
@@ -874,28 +810,6 @@ def test_in_a_merged_project_a_topic_supersedes_others_by_its_own_id_and_never_i
     assert list(relations_of(note(vault, first.path).fields)) == [("supersedes", f"[[{other.id}]]")]
 
 
-@pytest.mark.parametrize("supersedes", [False, True])
-def test_behind_a_clock_that_is_ahead_a_save_stands_also_in_a_merged_project_and_where_the_file_was_moved(
-    vault, tick, cortex, supersedes
-):
-    other = save(vault, tick(), "Other", what="that there is such a project", project="shop")
-    ahead = tick()._replace(now="2031-01-01T00:00:00Z")
-    first = save(vault, ahead, "Store", what="SQLite", topic="decision/store", project="shop-a")
-    assert cortex("project", "merge", "shop-a", "shop", "--yes").returncode == 0
-    os.rename(Path(vault.root, first.path), Path(vault.root, "Mine.md"))
-    again = save(
-        vault,
-        tick(),
-        "Store",
-        what="Files",
-        topic="decision/store",
-        project="shop",
-        supersedes=(other.id,) if supersedes else (),
-    )
-    assert (again.id, again.path, again.outcome, again.note) == (first.id, "Mine.md", "updated", "")
-    assert note(vault, "Mine.md").text_below_title.strip() == "**What.** Files"
-
-
 @pytest.mark.parametrize(
     ("theirs", "outcome"), [("another text", "updated"), ("mine", "duplicate")]
 )
@@ -924,8 +838,9 @@ def test_a_save_that_loses_a_race_says_so(vault, caller, theirs, outcome):
     assert "mine" in [event.text.rpartition("\n\n")[2].strip() for event in kept(vault)]
 
 
+@pytest.mark.parametrize("seen", [True, False], ids=["after a look", "before any look"])
 @pytest.mark.parametrize("how", ["save", "passive"])
-def test_a_record_that_was_moved_before_any_look_is_found_all_the_same(vault, tick, how):
+def test_a_record_that_somebody_moved_is_found_where_it_lies_now(put, vault, tick, how, seen):
     query_index(vault, lambda *_: None, lambda _: None)
     os.utime(
         os.path.join(vault.cache_folder(), STATE_FILE),
@@ -936,33 +851,32 @@ def test_a_record_that_was_moved_before_any_look_is_found_all_the_same(vault, ti
     made = (
         passive(vault, tick(), text, project="p").hits[0]
         if how == "passive"
-        else save(vault, tick(), "One", topic=topic_, project="p")
+        else put("One", topic=topic_)
     )
+    if seen:
+        query_index(vault, lambda *_: None, lambda _: None)
     os.rename(Path(vault.root, made.path), Path(vault.root, "My own place.md"))
     again = save(vault, tick(1200), "Two", topic=topic_, project="p")
     assert (again.outcome, again.path, again.id) == ("updated", "My own place.md", made.id)
     assert records(vault) == []
 
 
-def test_a_name_that_a_hand_wrote_into_the_provenance_does_not_stop_a_topic(vault, tick):
-    first = save(vault, tick(), "One", topic="decision/x", project="p")
+def test_a_name_that_a_hand_wrote_into_the_provenance_does_not_stop_a_topic(put, vault):
+    first = put("One", topic="decision/x")
     file = Path(vault.root, first.path)
     file.write_text(file.read_text().replace("events: [", "events: [minutes-of-monday, "))
     for number in range(2):
-        again = save(vault, tick(), f"Again {number}", topic="decision/x", project="p")
+        again = put(f"Again {number}", topic="decision/x")
         assert (again.outcome, note(vault, first.path).title) == ("updated", f"Again {number}")
     assert "minutes-of-monday" in note(vault, first.path).provenance()[0]
 
 
-def test_what_a_hand_related_stays_when_a_save_adds_a_relation(vault, tick):
-    first, source = (
-        save(vault, tick(), "One", topic="decision/x", project="p"),
-        save(vault, tick(), "Source", project="p"),
-    )
+def test_what_a_hand_related_stays_when_a_save_adds_a_relation(put, vault):
+    first, source = (put("One", topic="decision/x"), put("Source"))
     file = Path(vault.root, first.path)
     hand = '  - "[[my-own-plan]]"\n  - {kind: refines, to: "[[other]]", why: because}\n'
     file.write_text(file.read_text().replace("provenance:\n", f"relations:\n{hand}provenance:\n"))
-    save(vault, tick(), "Two", topic="decision/x", project="p", derived_from=(source.id,))
+    put("Two", topic="decision/x", derived_from=(source.id,))
     assert f"relations:\n{hand}" in file.read_text()
     assert f'derived_from: ["[[{source.id}]]"]\n' in file.read_text()
 
@@ -978,14 +892,14 @@ def crowded(vault: Vault, path: str, count: int) -> None:
     file.write_bytes(notes.write(with_provenance(held, (*ids, *held.provenance()[0]))))
 
 
-def test_a_topic_and_a_session_go_on_after_thousands_of_events(vault, tick):
-    first = save(vault, tick(), "One", topic="decision/x", project="p")
+def test_a_topic_and_a_session_go_on_after_thousands_of_events(put, vault, tick):
+    first = put("One", topic="decision/x")
     capture(vault, tick(), "Why?", type="prompt", session="s1")
     (session,) = normalize(vault, tick()).created
     for path in (first.path, session):
         crowded(vault, path, 4_000)
     for number in range(2):
-        again = save(vault, tick(), f"Again {number}", topic="decision/x", project="p")
+        again = put(f"Again {number}", topic="decision/x")
         assert (again.id, again.outcome, note(vault, first.path).title) == (
             first.id,
             "updated",
@@ -1000,10 +914,10 @@ def test_a_topic_and_a_session_go_on_after_thousands_of_events(vault, tick):
 
 @pytest.mark.parametrize("topical", [True, False])
 def test_an_event_that_would_make_a_note_unreadable_is_put_aside_and_the_note_stays(
-    vault, tick, topical
+    put, vault, tick, topical
 ):
     named = {"topic": "decision/x"} if topical else {"body": "Equal text"}
-    first = save(vault, tick(), "One", project="p", **named)
+    first = put("One", **named)
     file = Path(vault.root, first.path)
     file.write_text(
         file.read_text().replace("provenance:\n", f"mine: {'x' * 65_000}\nprovenance:\n")
@@ -1013,11 +927,8 @@ def test_an_event_that_would_make_a_note_unreadable_is_put_aside_and_the_note_st
         CortexError,
         match="could not be read any more: the frontmatter has no closing ---, or is larger",
     ) as refused:
-        save(
-            vault,
-            tick(),
+        put(
             "Two" if topical else "One",
-            project="p",
             tags=tuple(f"tag{number}{'y' * 80}" for number in range(20)),
             **named,
         )
@@ -1032,10 +943,10 @@ def test_an_event_that_would_make_a_note_unreadable_is_put_aside_and_the_note_st
 
 
 def test_two_records_that_a_hand_gave_one_topic_are_named_until_one_supersedes_the_other(
-    vault, tick
+    put, vault, tick
 ):
-    one = save(vault, tick(), "One", topic="decision/a", project="p")
-    two = save(vault, tick(), "Two", topic="decision/b", project="p")
+    one = put("One", topic="decision/a")
+    two = put("Two", topic="decision/b")
     assert wrong(vault, tick()) == []
     file = Path(vault.root, two.path)
     file.write_text(file.read_text().replace("topic: decision/b", "topic: decision/a"))
@@ -1067,16 +978,10 @@ def test_the_text_that_a_hand_wrote_never_passes_for_the_latest(vault, caller):
     assert len(kept(vault)) == 23
 
 
-def test_two_decisions_with_one_reason_are_two_records(vault, tick):
-    first = save(
-        vault, tick(), "Use Postgres for orders", type="decision", why="cheaper", project="p"
-    )
-    second = save(
-        vault, tick(), "Use Redis for sessions", type="decision", why="cheaper", project="p"
-    )
-    again = save(
-        vault, tick(), "Use Redis for sessions", type="decision", why="cheaper", project="p"
-    )
+def test_two_decisions_with_one_reason_are_two_records(put, vault, tick):
+    first = put("Use Postgres for orders", type="decision", why="cheaper")
+    second = put("Use Redis for sessions", type="decision", why="cheaper")
+    again = put("Use Redis for sessions", type="decision", why="cheaper")
     assert (second.outcome, second.id != first.id, again.outcome, again.id) == (
         "created",
         True,
@@ -1084,13 +989,5 @@ def test_two_decisions_with_one_reason_are_two_records(vault, tick):
         second.id,
     )
     query_index(vault, tick().progress, lambda now: now.catalogue.count_notes())
-    assert (
-        save(
-            vault, tick(), "use postgres for  orders", type="decision", why="cheaper", project="p"
-        ).id
-        == first.id
-    )
-    assert (
-        save(vault, tick(), "Use neither", type="decision", why="cheaper", project="p").outcome
-        == "created"
-    )
+    assert put("use postgres for  orders", type="decision", why="cheaper").id == first.id
+    assert put("Use neither", type="decision", why="cheaper").outcome == "created"
