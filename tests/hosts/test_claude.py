@@ -43,12 +43,7 @@ def claude(notes: str, **common: Any) -> list[bytes]:
         if about == "user":
             body: Any = {"type": "user", "message": {"role": "user", "content": text}}
         elif about in ("ok", "failed"):
-            part = {
-                "type": "tool_result",
-                "tool_use_id": call[0],
-                "content": text,
-                **({"is_error": True} if about == "failed" else {}),
-            }
+            part = {"type": "tool_result", "tool_use_id": call[0], "content": text, **({"is_error": True} if about == "failed" else {})}  # fmt: skip
             body = {"type": "user", "message": {"role": "user", "content": [part]}}
         elif about == "says":
             part = {"type": "text", "text": text}
@@ -62,11 +57,7 @@ def claude(notes: str, **common: Any) -> list[bytes]:
                 "meta": {"isMeta": True},
                 "summary": {"isCompactSummary": True},
             }[about]
-            body = {
-                "type": "assistant" if about == "side" else "user",
-                "message": {"role": "x", "content": text},
-                **marks,
-            }
+            body = {"type": "assistant" if about == "side" else "user", "message": {"role": "x", "content": text}, **marks}  # fmt: skip
         else:
             given = json.loads(text) if text.startswith("{") else {"command": text}
             part = {"type": "tool_use", "id": call[0], "name": about, "input": given}
@@ -340,19 +331,7 @@ JSON = st.recursive(
     ),
     max_leaves=8,
 )
-KEYS = (
-    "uuid",
-    "parentUuid",
-    "isSidechain",
-    "message",
-    "timestamp",
-    "cwd",
-    "gitBranch",
-    "sessionId",
-    "toolUseResult",
-    "attachment",
-    "isMeta",
-)
+KEYS = ("uuid", "parentUuid", "isSidechain", "message", "timestamp", "cwd", "gitBranch", "sessionId", "toolUseResult", "attachment", "isMeta")  # fmt: skip
 PART = st.fixed_dictionaries(
     {"type": st.sampled_from(["text", "tool_use", "tool_result"]) | JSON},
     optional={
@@ -408,15 +387,7 @@ def test_a_tool_whose_name_is_no_text_is_passed_over():
 
 
 def test_lines_that_are_none_are_counted():
-    lines = [
-        b"not json",
-        b"[1]",
-        b'{"type":"assistant"',
-        b"\xff\xfe",
-        b'{"type":"assistant","message":7}',
-        b'{"type":"later"}',
-        b"[" * 100_000,
-    ]
+    lines = [b"not json", b"[1]", b'{"type":"assistant"', b"\xff\xfe", b'{"type":"assistant","message":7}', b'{"type":"later"}', b"[" * 100_000]  # fmt: skip
     assert read([*lines, *claude("a1 < -  says: Still here.")], "/repo").reader.skipped_lines == 6
     assert (
         read([*lines, *claude("a1 < -  says: Still here.")], "/repo").turn_summary.message

@@ -28,11 +28,7 @@ def rollout(*items: tuple[str, dict[str, Any]]) -> list[bytes]:
 
 
 def said(text: str, role: str = "assistant") -> tuple[str, dict[str, Any]]:
-    return "response_item", {
-        "type": "message",
-        "role": role,
-        "content": [{"type": "output_text", "text": text}],
-    }
+    return "response_item", {"type": "message", "role": role, "content": [{"type": "output_text", "text": text}]}  # fmt: skip
 
 
 def event(text: str, kind: str = "agent_message") -> tuple[str, dict[str, Any]]:
@@ -81,12 +77,7 @@ def test_a_rollout_tells_each_thing_once_though_it_says_it_twice():
 
 
 def test_what_was_done():
-    plan = {
-        "plan": [
-            {"step": "Measure", "status": "completed"},
-            {"step": "Mend", "status": "in_progress"},
-        ]
-    }
+    plan = {"plan": [{"step": "Measure", "status": "completed"}, {"step": "Mend", "status": "in_progress"}]}  # fmt: skip
     told = told_by(
         CodexReader(),
         rollout(
@@ -196,78 +187,27 @@ def copilot_line(number: int, type_: str, **data: Any) -> bytes:
 
 
 def test_copilot_s_events():
-    make = {
-        "toolCallId": "1",
-        "toolName": "bash",
-        "arguments": {"command": "make", "description": "Build"},
-    }
+    make = {"toolCallId": "1", "toolName": "bash", "arguments": {"command": "make", "description": "Build"}}  # fmt: skip
     test = {"toolCallId": "2", "toolName": "bash", "arguments": {"command": "pytest -q"}}
-    edit = {
-        "toolCallId": "3",
-        "toolName": "edit",
-        "arguments": {"path": "/repo/src/a.py", "old_str": "a", "new_str": "b"},
-    }
+    edit = {"toolCallId": "3", "toolName": "edit", "arguments": {"path": "/repo/src/a.py", "old_str": "a", "new_str": "b"}}  # fmt: skip
     refused_ = {"toolCallId": "4", "toolName": "create", "arguments": {"path": "/repo/no.py"}}
     lines = [
-        copilot_line(
-            0,
-            "session.start",
-            sessionId="s1",
-            context={"cwd": "/repo", "gitRoot": "/repo", "branch": "dev"},
-        ),
+        copilot_line(0, "session.start", sessionId="s1", context={"cwd": "/repo", "gitRoot": "/repo", "branch": "dev"}),
         copilot_line(1, "system.message", role="system", content="Decision: no"),
-        copilot_line(
-            2,
-            "user.message",
-            content="Go\n[MEMORY: gotcha] port",
-            transformedContent="<x>[MEMORY: gotcha] no</x>",
-        ),
-        copilot_line(
-            3,
-            "assistant.message",
-            messageId="m1",
-            content="Looking.",
-            toolRequests=[make],
-            reasoningText="Decision: no",
-        ),
+        copilot_line(2, "user.message", content="Go\n[MEMORY: gotcha] port", transformedContent="<x>[MEMORY: gotcha] no</x>"),
+        copilot_line(3, "assistant.message", messageId="m1", content="Looking.", toolRequests=[make], reasoningText="Decision: no"),
         copilot_line(4, "tool.execution_start", **make),
-        copilot_line(
-            5,
-            "tool.execution_complete",
-            toolCallId="1",
-            success=True,
-            result={"content": "built\n<exited with exit code 0>"},
-        ),
+        copilot_line(5, "tool.execution_complete", toolCallId="1", success=True, result={"content": "built\n<exited with exit code 0>"}),
         copilot_line(6, "tool.execution_start", **test),
-        copilot_line(
-            7,
-            "tool.execution_complete",
-            toolCallId="2",
-            success=True,
-            result={"content": "E  boom error\n<exited with exit code 1>"},
-        ),
+        copilot_line(7, "tool.execution_complete", toolCallId="2", success=True, result={"content": "E  boom error\n<exited with exit code 1>"}),
         copilot_line(8, "tool.execution_start", **edit),
-        copilot_line(
-            9, "tool.execution_complete", toolCallId="3", success=True, result={"content": "ok"}
-        ),
+        copilot_line(9, "tool.execution_complete", toolCallId="3", success=True, result={"content": "ok"}),
         copilot_line(10, "tool.execution_start", **refused_),
-        copilot_line(
-            11,
-            "tool.execution_complete",
-            toolCallId="4",
-            success=False,
-            error={"code": "denied", "message": "Permission denied"},
-        ),
-        copilot_line(
-            12,
-            "assistant.message",
-            messageId="m2",
-            content="Decision: of a subagent",
-            parentToolCallId="9",
-        ),
+        copilot_line(11, "tool.execution_complete", toolCallId="4", success=False, error={"code": "denied", "message": "Permission denied"}),
+        copilot_line(12, "assistant.message", messageId="m2", content="Decision: of a subagent", parentToolCallId="9"),
         copilot_line(13, "assistant.message", messageId="m3", content="Decision: use WAL"),
         b'{"type": "assistant.message"}',
-    ]
+    ]  # fmt: skip
     told = told_by(new_reader("copilot"), lines, "/repo")
     assert told.turn_summary.message == "Looking.\n\nDecision: use WAL"
     assert told.turn_summary.tagged_lines == ("[MEMORY: gotcha] port",)
@@ -361,22 +301,7 @@ WORDS = [
     "shell",
     "update_plan",
 ]
-KEYS = [
-    "type",
-    "role",
-    "content",
-    "name",
-    "arguments",
-    "input",
-    "call_id",
-    "output",
-    "message",
-    "cwd",
-    "git",
-    "id",
-    "payload",
-    "timestamp",
-]
+KEYS = "type role content name arguments input call_id output message cwd git id payload timestamp".split()
 LINE = st.dictionaries(
     st.sampled_from(KEYS),
     st.sampled_from(WORDS)

@@ -97,11 +97,7 @@ def test_the_program_of_a_host_answers_without_hooks_and_leaves_no_session(
     touched = tmp_path / "a hook ran"
     for folder in (home, scratch, home / ".claude", home / ".codex", home / ".gemini"):
         folder.mkdir(parents=True, exist_ok=True)
-    hook = {
-        "hooks": {
-            "SessionStart": [{"hooks": [{"type": "command", "command": f"touch '{touched}'"}]}]
-        }
-    }
+    hook = {"hooks": {"SessionStart": [{"hooks": [{"type": "command", "command": f"touch '{touched}'"}]}]}}  # fmt: skip
     (home / ".claude/settings.json").write_text(json.dumps(hook))
     (home / ".gemini/settings.json").write_text(
         '{"security": {"auth": {"selectedType": "gemini-api-key"}}}'

@@ -332,27 +332,14 @@ NEW = build_shared_line(shlex.split(RUN), "")
         (
             {
                 "command": "sh",
-                "args": [
-                    "-c",
-                    "notify",
-                    "/opt/cortex/interfaces/hook/main.py",
-                    "stop",
-                    "--host",
-                    "claude",
-                ],
+                "args": "-c notify /opt/cortex/interfaces/hook/main.py stop --host claude".split(),
             },
             "theirs",
         ),
         (
             {
                 "command": "python",
-                "args": [
-                    "/opt/cortex/interfaces/hook/main.py",
-                    "stop",
-                    "--host",
-                    "claude",
-                    "--and-more",
-                ],
+                "args": "/opt/cortex/interfaces/hook/main.py stop --host claude --and-more".split(),
             },
             "theirs",
         ),
@@ -383,17 +370,8 @@ def test_ours_is_what_we_write_and_nothing_that_mentions_it(handler, whose) -> N
 
 @pytest.mark.parametrize(
     "part",
-    [
-        "if [ -x ",
-        " ] && [ -f ",
-        "; then exec ",
-        "; fi; ",
-        "; exec ",
-        "cortex hook ",
-        "cortex/interfaces/hook/main.py ",
-        "'",
-    ],
-)
+    ["if [ -x ", " ] && [ -f ", "; then exec ", "; fi; ", "; exec ", "cortex hook ", "cortex/interfaces/hook/main.py ", "'"],
+)  # fmt: skip
 def test_a_long_command_of_anything_is_looked_at_at_once(part) -> None:
     settings_edit.find_hooks(
         jsonc.parse(
@@ -421,14 +399,8 @@ def test_what_an_older_cortex_wired_is_taken_out() -> None:
 
 @pytest.mark.parametrize(
     "hostile",
-    [
-        "/*" * 500_000,
-        "[" * 500_000,
-        '"' + "\\" * 1_000_001,
-        " " * 1_000_000,
-        "//" + "x" * 1_000_000,
-    ],
-)
+    ["/*" * 500_000, "[" * 500_000, '"' + "\\" * 1_000_001, " " * 1_000_000, "//" + "x" * 1_000_000],
+)  # fmt: skip
 def test_a_megabyte_of_anything_is_read_at_once(hostile) -> None:
     try:
         jsonc.parse(hostile)

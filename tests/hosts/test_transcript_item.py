@@ -50,13 +50,7 @@ SECRETS = {  # kind -> what somebody wrote, and the part of it that nobody may s
 
 
 def line(id_: str, type_: str, part: dict[str, object]) -> bytes:
-    about = {
-        "uuid": id_,
-        "sessionId": "s",
-        "cwd": "/repo",
-        "timestamp": "2026-10-01T10:00:00Z",
-        "type": type_,
-    }
+    about = {"uuid": id_, "sessionId": "s", "cwd": "/repo", "timestamp": "2026-10-01T10:00:00Z", "type": type_}  # fmt: skip
     return json.dumps({**about, "message": {"role": type_, "content": [part]}}).encode()
 
 
@@ -65,12 +59,8 @@ def called(
 ) -> list[bytes]:
     return [
         line("1", "assistant", {"type": "tool_use", "id": "c", "name": name, "input": given}),
-        line(
-            "2",
-            "user",
-            {"type": "tool_result", "tool_use_id": "c", "is_error": failed, "content": answer},
-        ),
-    ]
+        line("2", "user", {"type": "tool_result", "tool_use_id": "c", "is_error": failed, "content": answer}),
+    ]  # fmt: skip
 
 
 FIELDS: dict[str, tuple[int, Callable[[str], list[bytes]]]] = {
@@ -131,24 +121,9 @@ def test_of_every_host() -> None:
     command = "make " + "w" * 120 + " " + SECRETS["github"][0]
     about = {"timestamp": "2026-10-01T10:00:00Z", "type": "response_item"}
     lines = [
-        {
-            **about,
-            "payload": {
-                "type": "function_call",
-                "name": "shell",
-                "arguments": json.dumps({"command": command}),
-                "call_id": "1",
-            },
-        },
-        {
-            **about,
-            "payload": {
-                "type": "function_call_output",
-                "call_id": "1",
-                "output": "Exit code: 0\nOutput:\nx",
-            },
-        },
-    ]
+        {**about, "payload": {"type": "function_call", "name": "shell", "arguments": json.dumps({"command": command}), "call_id": "1"}},
+        {**about, "payload": {"type": "function_call_output", "call_id": "1", "output": "Exit code: 0\nOutput:\nx"}},
+    ]  # fmt: skip
     assert "ghp_A" not in compose_text(
         told_by(CodexReader(), [json.dumps(one).encode() for one in lines], "/repo").turn_summary
     )

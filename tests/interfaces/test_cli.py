@@ -67,29 +67,17 @@ def test_a_summary_stands_in_one_line_of_the_overview(name):
 @pytest.mark.parametrize(
     ("declared", "words", "values"),
     [
-        (
-            SEARCH,
-            ["merge", "driver"],
-            {"query": "merge driver", "number": 10, "json": False, "vault": ""},
-        ),
+        (SEARCH, ["merge", "driver"], {"query": "merge driver", "number": 10, "json": False, "vault": ""}),
         (SEARCH, ["-n", "3", "merge"], {"query": "merge", "number": 3}),
         (SEARCH, ["merge", "-n3", "--json"], {"query": "merge", "number": 3, "json": True}),
         (SEARCH, ["merge", "--number=3"], {"query": "merge", "number": 3}),
-        (
-            SEARCH,
-            ["merge", "-windows", "--vault", "/v"],
-            {"query": "merge -windows", "vault": "/v"},
-        ),
+        (SEARCH, ["merge", "-windows", "--vault", "/v"], {"query": "merge -windows", "vault": "/v"}),
         (SEARCH, ["--", "-n", "merge"], {"query": "-n merge"}),
         (CAPTURE, [], {"text": ""}),
         (CAPTURE, ["-", "--type", "stop"], {"text": "-", "type": "stop"}),
-        (
-            NEW,
-            ["decision", "a", "b", "--body", "-"],
-            {"type": "decision", "title": "a b", "body": "-"},
-        ),
+        (NEW, ["decision", "a", "b", "--body", "-"], {"type": "decision", "title": "a b", "body": "-"}),
     ],
-)
+)  # fmt: skip
 def test_reads_a_line(declared, words, values):
     given = {"json": False, "vault": ""} | (arguments.parse(declared, words) or {})
     chosen = {key: given.pop(key) for key in ("json", "vault")}

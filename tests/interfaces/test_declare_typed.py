@@ -114,13 +114,8 @@ def test_a_text_that_names_no_file_loads_nothing_for_it(vault) -> None:
 
 @pytest.mark.parametrize(
     ("typed", "meant"),
-    [
-        ("decison", "decision"),
-        ("Gotchas", "gotcha"),
-        ("learing", "learning"),
-        ("lesons", "learning"),
-    ],
-)
+    [("decison", "decision"), ("Gotchas", "gotcha"), ("learing", "learning"), ("lesons", "learning")],
+)  # fmt: skip
 def test_a_slip_in_a_type_is_refused_with_the_correction(cortex, vault, typed, meant) -> None:
     done = cortex("save", "Use SQLite", "--type", typed, cwd=vault.root)
     assert (done.returncode, f"did you mean {meant}?" in done.stderr) == (2, True)

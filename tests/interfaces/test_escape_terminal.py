@@ -80,13 +80,7 @@ def note(id_: str, body: str = "", **fields: str) -> str:
         f"  - {{kind: {quoted(EVIL)}, to: {quoted(f'[[no{ESC}where]]')}}}",
         f"  - {{kind: refines, to: {quoted(f'[[{ID}]]')}}}",
     ]
-    told = [
-        "provenance:",
-        f"  session: {quoted(EVIL)}",
-        "  events:",
-        f"    - {quoted(EVENT)}",
-        "    - 20261120t164512z-aaaaaaaaaa",
-    ]
+    told = ["provenance:", f"  session: {quoted(EVIL)}", "  events:", f"    - {quoted(EVENT)}", "    - 20261120t164512z-aaaaaaaaaa"]  # fmt: skip
     return "\n".join(
         [
             "---",
@@ -200,12 +194,7 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
         'format = 1\n\n[projects.aliases]\n"old\\u001bc" = "a"\n"bad\\u001bc" = 3\n'
     )
     who = f"A{ESC}B"
-    about = {
-        "GIT_AUTHOR_NAME": who,
-        "GIT_COMMITTER_NAME": who,
-        "GIT_AUTHOR_EMAIL": "a@b",
-        "GIT_COMMITTER_EMAIL": "a@b",
-    }
+    about = {"GIT_AUTHOR_NAME": who, "GIT_COMMITTER_NAME": who, "GIT_AUTHOR_EMAIL": "a@b", "GIT_COMMITTER_EMAIL": "a@b"}  # fmt: skip
 
     def git(*words: str) -> str:
         return subprocess.run(

@@ -676,12 +676,7 @@ def test_a_payload_that_is_nested_without_end_takes_no_time():
 def test_a_line_of_a_prompt_is_one_whoever_tells_it(project):
     line = "[MEMORY:  decision]  " + "keep every word  of this " * 200
     hook(project, "user-prompt-submit", "claude", claude(project, prompt=line))
-    user = {
-        "type": "user",
-        "uuid": "u",
-        "timestamp": "2026-11-20T09:00:00.000Z",
-        "message": {"role": "user", "content": line},
-    }
+    user = {"type": "user", "uuid": "u", "timestamp": "2026-11-20T09:00:00.000Z", "message": {"role": "user", "content": line}}  # fmt: skip
     (project / "t.jsonl").write_text(json.dumps(user) + "\n" + transcript_of("Noted."))
     hook(project, "stop", "claude", claude(project))
     tagged = [text.partition("Asked to remember:")[2] for text in events(project, "stop")]
@@ -874,13 +869,7 @@ def sessions(project: Path) -> list[tuple[str, str]]:
     return sorted(turns, key=lambda turn: turn[0])
 
 
-HOW = [
-    "written anew",
-    "written anew and longer",
-    "continued",
-    "moved away",
-    "after its session was told to end",
-]
+HOW = ["written anew", "written anew and longer", "continued", "moved away", "after its session was told to end"]  # fmt: skip
 FIRST = ["a hook of the new session", "a command", "a late hook of the old session"]
 
 

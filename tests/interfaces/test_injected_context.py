@@ -43,12 +43,7 @@ def project(tmp_path, git, cortex) -> Path:
 
 def start(project: Path, source: str = "startup") -> str:
     """The text for the agent, as a process of a host hears it."""
-    told = {
-        "session_id": SESSION,
-        "cwd": str(project),
-        "hook_event_name": "SessionStart",
-        "source": source,
-    }
+    told = {"session_id": SESSION, "cwd": str(project), "hook_event_name": "SessionStart", "source": source}  # fmt: skip
     done = subprocess.run(
         [sys.executable, "-I", "-S", FILE, "session-start", "--host", "claude"], cwd=project, env=os.environ, input=json.dumps(told).encode(),
         capture_output=True, timeout=60, check=True,

@@ -27,11 +27,7 @@ from mcp.shared._httpx_utils import create_mcp_http_client
 
 TOKEN = "a-token-of-some-length"
 FLOOD = 1_200  # connections
-HELLO = {
-    "protocolVersion": "2025-11-25",
-    "capabilities": {},
-    "clientInfo": {"name": "test", "version": "1"},
-}
+HELLO = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}  # fmt: skip
 
 
 @contextmanager

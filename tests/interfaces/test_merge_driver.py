@@ -76,13 +76,8 @@ def test_writes_the_merged_note_into_the_file_that_git_gave(drive, name, code) -
 
 @pytest.mark.parametrize(
     "name",
-    [
-        "both-set-status",
-        "added-on-both-sides-then-tagged",
-        "session-turns-on-both-sides",
-        "task-ticked-against-task-added",
-    ],
-)
+    ["both-set-status", "added-on-both-sides-then-tagged", "session-turns-on-both-sides", "task-ticked-against-task-added"],
+)  # fmt: skip
 def test_loads_only_what_a_merge_needs(drive, name) -> None:
     done = drive(*case(name), flags=("-X", "importtime"))
     loaded = {
@@ -149,14 +144,8 @@ def test_what_it_cannot_merge_it_leaves_to_the_fallback(drive, tmp_path) -> None
 
 @pytest.mark.parametrize(
     "words",
-    [
-        [],
-        ["record"],
-        ["record", "O", "A", "B", "seven", "p"],
-        ["record", "none", "A", "B", "7", "p"],
-        ["record", "O", "A", "B", "7"],
-    ],
-)
+    [[], ["record"], ["record", "O", "A", "B", "seven", "p"], ["record", "none", "A", "B", "7", "p"], ["record", "O", "A", "B", "7"]],
+)  # fmt: skip
 def test_a_wrong_call_never_ends_like_a_conflict(drive, tmp_path, words) -> None:
     """1 would tell git that the file holds the conflict, and `git commit -a` would drop the other side."""
     assert drive(HEAD + b"a\n", HEAD + b"b\n", HEAD + b"c\n").returncode == 1
@@ -251,13 +240,8 @@ def attempt(root: Path, *words: str) -> subprocess.CompletedProcess[bytes]:
 
 @pytest.mark.parametrize(
     "name",
-    [
-        "both-append-to-a-list",
-        "added-on-both-sides-then-tagged",
-        "session-turns-on-both-sides",
-        "same-body-line-and-tags",
-    ],
-)
+    ["both-append-to-a-list", "added-on-both-sides-then-tagged", "session-turns-on-both-sides", "same-body-line-and-tags"],
+)  # fmt: skip
 @pytest.mark.parametrize("way", ["merge", "rebase", "cherry-pick"])
 def test_git_gives_the_expected_note_whichever_way(repository, git, name, way) -> None:
     diverged(repository, git, case(name))

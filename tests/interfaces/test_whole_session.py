@@ -37,14 +37,7 @@ class Host:
         message = {"role": role, "content": content} | (
             {"id": f"msg_{self.count}", "model": "m"} if role == "assistant" else {}
         )
-        base = {
-            "type": role,
-            "uuid": uuid,
-            "parentUuid": self.last,
-            "isSidechain": False,
-            "userType": "external",
-            "cwd": str(self.project),
-        }
+        base = {"type": role, "uuid": uuid, "parentUuid": self.last, "isSidechain": False, "userType": "external", "cwd": str(self.project)}  # fmt: skip
         base |= {
             "sessionId": SESSION,
             "version": "2.1.240",

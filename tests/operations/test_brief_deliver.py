@@ -105,17 +105,8 @@ def test_the_skill_is_written_where_hosts_look_and_taken_away_again(vault_from, 
 
 @pytest.mark.parametrize(
     "held",
-    [
-        None,
-        b"",
-        b"# Ours\n",
-        b"# Ours",
-        b"# Ours\r\n\r\nText\r\n",
-        b"a\n\n",
-        b"\xef\xbb\xbfa\n",
-        b"\xff\xfa no UTF-8\n",
-    ],
-)
+    [None, b"", b"# Ours\n", b"# Ours", b"# Ours\r\n\r\nText\r\n", b"a\n\n", b"\xef\xbb\xbfa\n", b"\xff\xfa no UTF-8\n"],
+)  # fmt: skip
 def test_a_block_goes_into_agents_and_away_again(vault_from, home, held):
     vault, here = vault_from(NOTE), caller_at(NOW, str(home))
     if held is not None:

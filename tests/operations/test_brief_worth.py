@@ -77,19 +77,11 @@ def test_the_lesson_of_a_gotcha_is_told(told) -> None:
 
 def test_what_says_the_same_stands_in_one_line(told) -> None:
     answer = told(
-        record(
-            "publish-by-link-k3f7q2",
-            title="Publish an event by a link, never by a rename",
-            body="A rename replaces.",
-        ),
-        record(
-            "events-by-link-m4p2aa",
-            title="Publish events by a link, never by rename",
-            body="A rename replaces.",
-        ),
+        record("publish-by-link-k3f7q2", title="Publish an event by a link, never by a rename", body="A rename replaces."),
+        record("events-by-link-m4p2aa", title="Publish events by a link, never by rename", body="A rename replaces."),
         record("step-two-q2q2aa", title="The release needs step 2 of the checklist"),
         record("step-six-r5r5aa", title="The release needs step 6 of the checklist"),
-    )
+    )  # fmt: skip
     lines = [line.text for section in answer.sections for line in section.lines]
     assert len(lines) == 3
     assert any("k3f7q2" in line and "m4p2aa" in line for line in lines)

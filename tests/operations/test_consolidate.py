@@ -28,13 +28,9 @@ def several(vault, caller) -> list[str]:
     given = [
         ("Index outside the vault", f"{WORDS} strangers code", "cortex"),
         ("Index outside the folder", f"{WORDS} foreign bytes", "cortex"),
-        (
-            "Publish by link",
-            "never overwrite a name that is taken, link and unlink instead",
-            "cortex",
-        ),
+        ("Publish by link", "never overwrite a name that is taken, link and unlink instead", "cortex"),
         ("Index outside the vault", f"{WORDS} strangers code", "other"),
-    ]
+    ]  # fmt: skip
     return [
         save(
             vault,
@@ -210,12 +206,8 @@ sys.exit(main(sys.argv[1:]))
 @pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     "more",
-    [
-        (),
-        ("--title", "All", "--body", "In short."),
-        ("--topic", "decision/index", "--title", "Index place"),
-    ],
-)
+    [(), ("--title", "All", "--body", "In short."), ("--topic", "decision/index", "--title", "Index place")],
+)  # fmt: skip
 @pytest.mark.parametrize("left", [0, 1, 2])
 def test_a_merge_that_was_killed_is_finished_by_the_same_command(
     left, more, vault, caller, several

@@ -116,23 +116,15 @@ def undone(vault: Vault, command: str) -> None:
     ("asked", "gone", "come"),
     [
         ({"title": "Use  one SQLite\nfile"}, {"title: Use SQLite"}, {"title: Use one SQLite file"}),
-        (
-            {"add_tags": "new,db", "remove_tags": "storage"},
-            {"tags: [storage, db]"},
-            {"tags: [db, new]"},
-        ),
+        ({"add_tags": "new,db", "remove_tags": "storage"}, {"tags: [storage, db]"}, {"tags: [db, new]"}),
         ({"tags": "one"}, {"tags: [storage, db]"}, {"tags: [one]"}),
         ({"tags": "none"}, {"tags: [storage, db]"}, set()),
         ({"priority": "8", "confidence": ".50"}, set(), {"priority: 8", "confidence: 0.5"}),
         ({"owner": "Ada", "due": "2026-12-01"}, set(), {"owner: Ada", "due: 2026-12-01"}),
-        (
-            {"project": "Other", "scope": "global"},
-            {"project: cortex", "scope: project"},
-            {"project: other", "scope: global"},
-        ),
+        ({"project": "Other", "scope": "global"}, {"project: cortex", "scope: project"}, {"project: other", "scope: global"}),
         ({"status": "done"}, {"status: active   # settled"}, {"status: done", f"done_at: {NOW}"}),
     ],
-)
+)  # fmt: skip
 def test_an_update_changes_the_lines_it_means_and_its_undo_brings_them_back(
     asked, gone, come, one, caller, worded
 ):
@@ -703,13 +695,8 @@ def test_one_that_cannot_be_read_makes_no_other_wrong(one, caller):
 
 @pytest.mark.parametrize(
     ("topic", "edited", "again"),
-    [
-        ("", False, False),
-        ("decision/storage", False, True),
-        ("", True, True),
-        ("decision/storage", True, False),
-    ],
-)
+    [("", False, False), ("decision/storage", False, True), ("", True, True), ("decision/storage", True, False)],
+)  # fmt: skip
 def test_what_git_does_not_have_is_an_event_before_it_is_removed(
     topic, edited, again, vault, caller, git
 ):

@@ -197,17 +197,7 @@ def test_a_note_that_is_gone_is_found_by_its_id_the_beginning_of_it_or_its_path(
         history(vault, caller, "nothing-like-it")
 
 
-HOSTILE = [
-    "-x.md",
-    "--output=PWN.md",
-    ":(exclude)x.md",
-    ":!x.md",
-    "$(touch PWN).md",
-    "a*.md",
-    "a\tb.md",
-    'ü "q".md',
-    "[x].md",
-]
+HOSTILE = ["-x.md", "--output=PWN.md", ":(exclude)x.md", ":!x.md", "$(touch PWN).md", "a*.md", "a\tb.md", 'ü "q".md', "[x].md"]  # fmt: skip
 
 
 @pytest.mark.parametrize("name", HOSTILE)

@@ -131,21 +131,15 @@ MISTAKES = [
     (("relate", "aa-abcdef", "refines", "bb-abcdeg"), "did you mean bb-abcdef"),
     (("relate", "Home", "refines", "bb-abcdef"), "note of your own"),
     (("relate", "20261120t164512z-k3f7q2abcd", "refines", "bb-abcdef"), "never edited"),
-    (
-        ("relate", "cc-abcdef", "supersedes", "aa-abcdef"),
-        "cc-abcdef supersedes aa-abcdef supersedes bb-abcdef supersedes cc-abcdef",
-    ),
+    (("relate", "cc-abcdef", "supersedes", "aa-abcdef"), "cc-abcdef supersedes aa-abcdef supersedes bb-abcdef supersedes cc-abcdef"),
     (("unrelate", "aa-abcdef", "refines", "bb-abcdef"), "it says supersedes"),
-    (
-        ("unrelate", "bb-abcdef", "refines", "aa-abcdef"),
-        "cortex relate aa-abcdef supersedes bb-abcdef --remove",
-    ),
+    (("unrelate", "bb-abcdef", "refines", "aa-abcdef"), "cortex relate aa-abcdef supersedes bb-abcdef --remove"),
     (("unrelate", "aa-abcdef", "any", "nowhere"), "there is no note 'nowhere'"),
     (("graph", "aa-abcdef", "--depth", "0"), "1 to 10"),
     (("graph", "aa-abcdef", "--depth", "11"), "1 to 10"),
     (("graph", "aa-abcdef", "--kind", "likes"), "no note says a relation 'likes'"),
     (("graph", "aa-abcdeg"), "did you mean"),
-]
+]  # fmt: skip
 
 
 def test_a_mistake_is_explained_and_changes_nothing(notes, cortex):

@@ -423,50 +423,18 @@ def written(where: str, text: str):
     ("host", "spoil", "said"),
     [
         ("claude", wired_twice, "every event runs Cortex twice"),
-        (
-            "claude",
-            written("~/.claude/settings.json", '{"enabledPlugins": {"cortex@team": true}}'),
-            "the plugin is switched on in ",
-        ),
+        ("claude", written("~/.claude/settings.json", '{"enabledPlugins": {"cortex@team": true}}'), "the plugin is switched on in "),
         ("claude", interpreter_gone, "runs /gone/python, which is gone"),
         ("claude", one_missing, "PreCompact not wired"),
-        (
-            "claude",
-            written("~/.claude/settings.json", '{"disableAllHooks": true}'),
-            "disableAllHooks is true in ",
-        ),
-        (
-            "claude",
-            written(".claude/settings.json", '{"allowManagedHooksOnly": true,}'),
-            "allowManagedHooksOnly is true in ",
-        ),
-        (
-            "codex",
-            written("~/.codex/config.toml", "[features]\nhooks = false\n"),
-            "[features] hooks = false stands in ",
-        ),
-        (
-            "codex",
-            written(".codex/config.toml", "[features]\ncodex_hooks = false\n"),
-            "[features] codex_hooks = false stands in ",
-        ),
-        (
-            "gemini",
-            written("~/.gemini/settings.json", '{"hooksConfig": {"enabled": false}}'),
-            "hooksConfig.enabled is false in ",
-        ),
-        (
-            "gemini",
-            written("~/.gemini/settings.json", '{"hooksConfig": {"disabled": ["cortex"]}}'),
-            "among those that are disabled in ",
-        ),
-        (
-            "copilot",
-            written("~/.copilot/config.json", '{"disableAllHooks": true}'),
-            "disableAllHooks is true in ",
-        ),
+        ("claude", written("~/.claude/settings.json", '{"disableAllHooks": true}'), "disableAllHooks is true in "),
+        ("claude", written(".claude/settings.json", '{"allowManagedHooksOnly": true,}'), "allowManagedHooksOnly is true in "),
+        ("codex", written("~/.codex/config.toml", "[features]\nhooks = false\n"), "[features] hooks = false stands in "),
+        ("codex", written(".codex/config.toml", "[features]\ncodex_hooks = false\n"), "[features] codex_hooks = false stands in "),
+        ("gemini", written("~/.gemini/settings.json", '{"hooksConfig": {"enabled": false}}'), "hooksConfig.enabled is false in "),
+        ("gemini", written("~/.gemini/settings.json", '{"hooksConfig": {"disabled": ["cortex"]}}'), "among those that are disabled in "),
+        ("copilot", written("~/.copilot/config.json", '{"disableAllHooks": true}'), "disableAllHooks is true in "),
     ],
-)
+)  # fmt: skip
 def test_what_keeps_a_hook_from_running_is_named(
     shop, vault, home, monkeypatch, tmp_path, host, spoil, said
 ):
@@ -717,23 +685,7 @@ ANY = st.one_of(
     st.binary(max_size=60),
     st.text(max_size=60).map(lambda text: text.encode("utf-8", "surrogatepass")),
 )
-NUMBERS = [
-    "007",
-    "-",
-    "1e",
-    "9" * 5000,
-    "1e999999",
-    "-0",
-    "NaN",
-    "[" * 150,
-    '"\\ud800"',
-    '"\\u0000"',
-    "{}",
-    "null",
-    "[]",
-    "true",
-    '""',
-]
+NUMBERS = ["007", "-", "1e", "9" * 5000, "1e999999", "-0", "NaN", "[" * 150, '"\\ud800"', '"\\u0000"', "{}", "null", "[]", "true", '""']  # fmt: skip
 
 
 @settings(max_examples=60)

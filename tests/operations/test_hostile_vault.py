@@ -49,21 +49,8 @@ def test_links_are_not_followed_and_are_named(vault, caller, tmp_path):
 
 @pytest.mark.parametrize(
     "path",
-    [
-        "../x.md",
-        "/etc/passwd",
-        "a/../../x",
-        "",
-        "a//b",
-        "./x",
-        ".git/config",
-        ".GIT/x",
-        "a/.git\u200c/x",
-        "git~1/x",
-        "x\0y",
-        ".git. /x",
-    ],
-)
+    ["../x.md", "/etc/passwd", "a/../../x", "", "a//b", "./x", ".git/config", ".GIT/x", "a/.git\u200c/x", "git~1/x", "x\0y", ".git. /x"],
+)  # fmt: skip
 def test_no_path_leaves_the_vault_or_reaches_into_git(vault, path):
     for act in (lambda: files.read(vault.root, path), lambda: files.create(vault.root, path, b"x")):
         with pytest.raises((InvalidInputError, IsADirectoryError)):
@@ -210,16 +197,8 @@ def test_text_built_to_make_a_pattern_crawl_is_read_quickly(vault, caller, corte
 
 @pytest.mark.parametrize(
     "toml",
-    [
-        b"\xff",
-        b"a = [" * 5000,
-        b"[index]\nexclude = 3",
-        b"index = 1",
-        b"format = 99",
-        b"x" * 100_000,
-        b"[index]\nexclude = ['" + b"*a" * 200 + b"']",
-    ],
-)
+    [b"\xff", b"a = [" * 5000, b"[index]\nexclude = 3", b"index = 1", b"format = 99", b"x" * 100_000, b"[index]\nexclude = ['" + b"*a" * 200 + b"']"],
+)  # fmt: skip
 def test_odd_settings_are_a_problem_and_stop_nothing(vault, caller, toml):
     Path(vault.root, "cortex.toml").write_bytes(toml)
     Path(vault.root, f"{'a' * 200}.md").write_text("zebra")
@@ -268,17 +247,7 @@ def test_a_note_that_cannot_be_read_is_named(vault, caller):
 
 
 def test_names_that_other_systems_cannot_hold_are_named_and_found(vault, caller):
-    names = [
-        "con.md",
-        "a?.md",
-        "b .md",
-        "Note.md",
-        "note.md",
-        "x" * 150 + "/" + "y" * 60 + ".md",
-        "caf\u00e9.md",
-        "cafe\u0301.md",
-        "tab\there.md",
-    ]
+    names = ["con.md", "a?.md", "b .md", "Note.md", "note.md", "x" * 150 + "/" + "y" * 60 + ".md", "caf\u00e9.md", "cafe\u0301.md", "tab\there.md"]  # fmt: skip
     for name in names:
         path = Path(vault.root, name)
         path.parent.mkdir(exist_ok=True)

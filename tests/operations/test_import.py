@@ -65,13 +65,8 @@ def turns(
         base = {"cwd": str(cwd), "sessionId": session, "gitBranch": "main", "isSidechain": False}
         parts = [
             {"type": "text", "text": said.format(number)},
-            {
-                "type": "tool_use",
-                "id": f"t{number}",
-                "name": "Write",
-                "input": {"file_path": f"f{number}.py"},
-            },
-        ]
+            {"type": "tool_use", "id": f"t{number}", "name": "Write", "input": {"file_path": f"f{number}.py"}},
+        ]  # fmt: skip
         found += [
             {**base, "type": "user", "uuid": f"u{session[0]}{number}", "timestamp": f"{at}:00Z", "message": {"content": f"Do {number}\n[MEMORY: gotcha] port {number}"}},
             {**base, "type": "assistant", "uuid": f"a{session[0]}{number}", "timestamp": f"{at}:30Z", "message": {"id": f"m{session[0]}{number}", "content": parts}},
@@ -425,12 +420,7 @@ def test_a_prompt_that_was_rewound_stays_out_with_what_followed(vault, here, rep
 def test_a_summary_is_an_event_of_its_own_and_prompts_are_kept_where_the_team_wants_them(
     vault, here, repo
 ):
-    summary = {
-        **turns(repo, begin=1)[0],
-        "uuid": "c1",
-        "isCompactSummary": True,
-        "message": {"content": "So far: SQLite."},
-    }
+    summary = {**turns(repo, begin=1)[0], "uuid": "c1", "isCompactSummary": True, "message": {"content": "So far: SQLite."}}  # fmt: skip
     write([*turns(repo), summary, *turns(repo, begin=2)])
     Path(vault.root, "cortex.toml").write_text("format = 1\n[hooks]\nprompts = true\n")
     import_(vault, here, ["claude"])
@@ -559,12 +549,7 @@ def test_a_codex_rollout(vault, here, repo):
         ("user_message", "user", "Go"),
         ("agent_message", "assistant", "Decision: use WAL mode, because readers must not wait."),
     ]
-    lines: Lines = [
-        {
-            "type": "session_meta",
-            "payload": {"id": "c0de", "cwd": str(repo), "git": {"branch": "dev"}},
-        }
-    ]
+    lines: Lines = [{"type": "session_meta", "payload": {"id": "c0de", "cwd": str(repo), "git": {"branch": "dev"}}}]  # fmt: skip
     for kind, role, text in said:
         lines.append({"type": "event_msg", "payload": {"type": kind, "message": text}})
         lines.append(
@@ -604,11 +589,7 @@ def rollout(path: str, lines: Lines) -> None:
 
 
 def codex_says(text: str) -> dict[str, Any]:
-    return {
-        "type": "message",
-        "role": "assistant",
-        "content": [{"type": "output_text", "text": text}],
-    }
+    return {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": text}]}  # fmt: skip
 
 
 def test_codex_archives_sessions(vault, here, repo):
@@ -622,11 +603,7 @@ def test_codex_archives_sessions(vault, here, repo):
         ],
     )
     thread = {"subagent": {"thread_spawn": {"parent_thread_id": "archived", "depth": 1}}}
-    child = {
-        **envelope,
-        "type": "session_meta",
-        "payload": {"id": "child", "cwd": str(repo), "source": thread},
-    }
+    child = {**envelope, "type": "session_meta", "payload": {"id": "child", "cwd": str(repo), "source": thread}}  # fmt: skip
     rollout(
         "sessions/2026/rollout-2.jsonl",
         [
@@ -665,18 +642,9 @@ def test_several_hosts_at_once(vault, here, repo, monkeypatch, tmp_path):
     folder.mkdir(parents=True)
     about = {"timestamp": "2026-10-03T05:04:05.000Z"}
     lines = [
-        {
-            **about,
-            "type": "session.start",
-            "data": {"sessionId": "c0ffee", "context": {"cwd": str(repo), "branch": "main"}},
-        },
-        {
-            **about,
-            "type": "assistant.message",
-            "id": "1",
-            "data": {"messageId": "1", "content": "Decision: copilot"},
-        },
-    ]
+        {**about, "type": "session.start", "data": {"sessionId": "c0ffee", "context": {"cwd": str(repo), "branch": "main"}}},
+        {**about, "type": "assistant.message", "id": "1", "data": {"messageId": "1", "content": "Decision: copilot"}},
+    ]  # fmt: skip
     (folder / "events.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
     done = import_(vault, here, ["claude", "codex", "copilot"])
     assert [(one.host, one.id) for one in done.sessions] == [

@@ -42,14 +42,8 @@ def started(programs: Path) -> list[str]:
 
 @pytest.mark.parametrize(
     "name",
-    [
-        "keep-carts-for-a-day-icham6",
-        "keep-carts",
-        "icham6",
-        "keep carts for a DAY",
-        "records/decision/keep-carts-for-a-day-icham6.md:3",
-    ],
-)
+    ["keep-carts-for-a-day-icham6", "keep-carts", "icham6", "keep carts for a DAY", "records/decision/keep-carts-for-a-day-icham6.md:3"],
+)  # fmt: skip
 def test_a_note_is_named_as_for_show(name, vault_from, cortex):
     vault = vault_from(NOTES)
     path = f"{vault.root}/records/decision/keep-carts-for-a-day-icham6.md"
@@ -74,11 +68,7 @@ def test_in_an_obsidian_vault_the_url_holds_the_whole_path(vault_from, cortex):
 
 def test_at_a_terminal_the_program_gets_one_word(vault_from, programs, terminal):
     vault = vault_from(NOTES)
-    around = {
-        "PATH": f"{programs}/bin:{os.environ['PATH']}",
-        "VISUAL": "",
-        "EDITOR": "my-editor -w '+set x'",
-    }
+    around = {"PATH": f"{programs}/bin:{os.environ['PATH']}", "VISUAL": "", "EDITOR": "my-editor -w '+set x'"}  # fmt: skip
     seen = terminal("edit", "--", "--help", said="\n", **around)
     assert "edited: " in seen
     assert started(programs) == ["my-editor", "-w", "+set x", f"{vault.root}/--help.md"]

@@ -97,11 +97,7 @@ def test_a_ticked_action_is_open_nowhere(vault, caller):
         == [one.hit.id for one in actions(vault, caller, project="p").hits]
         == ["two-abcdef"]
     )
-    figures = (
-        shown.open_actions,
-        projects_of(vault, caller)["p"][1],
-        status_of(vault, caller).open_actions,
-    )
+    figures = (shown.open_actions, projects_of(vault, caller)["p"][1], status_of(vault, caller).open_actions)  # fmt: skip
     assert figures == (1, 1, 1) == (context(vault, caller, project="p").figures.open_actions,) * 3
 
 
@@ -349,15 +345,10 @@ def test_what_cannot_be_edited_is_left_and_named_and_stops_nothing(vault, caller
         (("merge", "shop-k3f", "shop"), NotFoundError, "no note says", "shop-k3f7"),
         (("merge", "shop", "shop-k3f8"), NotFoundError, "no note says", "shop-k3f7"),
         (("unmerge", "shop", ""), NotFoundError, "was not merged", "unmerge A B"),
-        (
-            ("unmerge", "shop", "shop-k3f7"),
-            NotFoundError,
-            "nothing in shop-k3f7 was merged",
-            "list",
-        ),
+        (("unmerge", "shop", "shop-k3f7"), NotFoundError, "nothing in shop-k3f7 was merged", "list"),
         (("show", "shap", ""), NotFoundError, "no note says", "shop"),
     ],
-)
+)  # fmt: skip
 def test_mistakes_are_explained(shops, caller, words, error, message, hint):
     before = files_of(shops)
     with pytest.raises(error, match=message) as raised:
@@ -448,14 +439,9 @@ def test_settings_that_cannot_be_read_are_not_written(shops, caller, text):
         ("[projects.aliases]\na = 3\nb = ''\nc = 'C C'\nd = 'd'\ne = '../x'\n", (), 5),
         ("[projects]\naliases = 'a'\n", (), 1),
         ("projects = 'a'\n", (), 1),
-        (
-            "[projects.aliases]\n"
-            + "".join(f"a{number} = 'a{number + 1}'\n" for number in range(4000)),
-            None,
-            None,
-        ),
+        ("[projects.aliases]\n" + "".join(f"a{number} = 'a{number + 1}'\n" for number in range(4000)), None, None),
     ],
-)
+)  # fmt: skip
 def test_aliases_are_read_with_a_problem_for_each_that_is_none(vault, caller, text, good, problems):
     Path(vault.root, "cortex.toml").write_text(text)
     held = settings.load(vault.root)

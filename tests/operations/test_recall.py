@@ -364,15 +364,7 @@ def test_context_is_where_work_stood(held, caller, cortex):
     assert ids(answer)[0] == "use-links"
     assert answer.figures == (4, 8, 7, 1)
     told = json.loads(cortex("context", "--project", "p", "--json").stdout)
-    assert list(told) == [
-        "project",
-        "branch",
-        "sessions",
-        "prompts",
-        "records",
-        "figures",
-        "problems",
-    ]
+    assert list(told) == "project branch sessions prompts records figures problems".split()
 
 
 def test_records_of_the_branch_come_forward(vault_from, caller):
@@ -417,15 +409,8 @@ def test_actions_come_overdue_first_then_by_date_then_the_undated(to_do, caller)
 
 @pytest.mark.parametrize(
     ("text", "yes"),
-    [
-        ("2026-11-20", True),
-        ("2026-11-20T10:00:00Z", True),
-        ("2026-13-20", False),
-        ("2026-11-200", False),
-        ("", False),
-        ("soon", False),
-    ],
-)
+    [("2026-11-20", True), ("2026-11-20T10:00:00Z", True), ("2026-13-20", False), ("2026-11-200", False), ("", False), ("soon", False)],
+)  # fmt: skip
 def test_a_due_that_is_no_date_is_none(text, yes):
     assert is_date(text) is yes
 
@@ -596,18 +581,13 @@ def test_of_very_many_that_are_alike_the_first_by_path_lead_whenever_they_came(v
 
 
 NEAR = (
-    (
-        "asked",
-        "Parse flags with viper",
-        "`github.com/spf13/viper` reads flags. See [[linked]].",
-        "",
-    ),
+    ("asked", "Parse flags with viper", "`github.com/spf13/viper` reads flags. See [[linked]].", ""),
     ("linked", "Where settings lie", "In the home folder, of [[far]].", ""),
     ("far", "Who may change the home folder", "Nobody else.", ""),
     ("shares", "Upgrade went wrong", "`github.com/spf13/viper` 1.8 drops comments.", ""),
     ("old", "Upgrade was fine", "`github.com/spf13/viper`.", "status: superseded\n"),
     ("lone", "Tea is served at four", "In the kitchen.", ""),
-)
+)  # fmt: skip
 
 
 def test_a_recall_tells_what_stands_two_steps_away(vault_from, caller, cortex):

@@ -143,18 +143,12 @@ def test_one_telling_word_brings_the_record_whose_title_it_is(told, prompt, id_)
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        (
-            "**Rejected.** A required daemon.\n\n**Why.** Nobody starts `it` by hand.\n",
-            "Why: Nobody starts `it` by hand.",
-        ),
-        (
-            "**Figures.** Cutting ext4 lost **none**\nof a thousand.\n",
-            "Cutting ext4 lost none of a thousand.",
-        ),
+        ("**Rejected.** A required daemon.\n\n**Why.** Nobody starts `it` by hand.\n", "Why: Nobody starts `it` by hand."),
+        ("**Figures.** Cutting ext4 lost **none**\nof a thousand.\n", "Cutting ext4 lost none of a thousand."),
         ("**What Cortex does.** All paths are made plain.\n", "All paths are made plain."),
         ("## Why\n\n- The [[wal|journal]] is small\n", "Why: The journal is small"),
     ],
-)
+)  # fmt: skip
 def test_a_preview_is_text_without_marks(vault_from, caller, text, says):
     (line,) = remind(
         vault_from(OTHERS + record("ledger-wal-aaaaaa", "The ledger's journal", text)),
@@ -352,14 +346,8 @@ def test_any_prompt_and_any_session_is_answered(vault, caller, text):
 
 @pytest.mark.parametrize(
     "prompt",
-    [
-        "x" * 10**6,
-        "ledger journal " * 70_000,
-        "\ud800 ledger journal replay",
-        "<cortex-memory ledger journal",
-        "日本" * 500_000,
-    ],
-)
+    ["x" * 10**6, "ledger journal " * 70_000, "\ud800 ledger journal replay", "<cortex-memory ledger journal", "日本" * 500_000],
+)  # fmt: skip
 def test_a_huge_and_a_broken_prompt_is_answered_like_any_other(told, prompt):
     assert told(LEDGER, prompt) == ["ledger-wal-aaaaaa"] * ("ledger" in prompt)
 
@@ -537,14 +525,9 @@ def test_where_no_record_bears_on_it_a_turn_of_another_session_may(vault_from, c
         (turn(3, TALK, session="now"), {"session": "now"}, []),
         (turn(3, TALK) + LEDGER, {}, ["ledger-wal-aaaaaa", TURN_ID]),
         (turn(3, TALK) + LEDGER, {"number": 1}, ["ledger-wal-aaaaaa"]),
-        (
-            turn(3, TALK)
-            + LEDGER.replace("---\n\n", f"provenance:\n  events: [{TURN_ID}]\n---\n\n"),
-            {},
-            ["ledger-wal-aaaaaa"],
-        ),
+        (turn(3, TALK) + LEDGER.replace("---\n\n", f"provenance:\n  events: [{TURN_ID}]\n---\n\n"), {}, ["ledger-wal-aaaaaa"]),
     ],
-)
+)  # fmt: skip
 def test_a_turn_is_told_behind_records_and_not_where_its_record_says_it(
     told, notes, options, expected
 ):

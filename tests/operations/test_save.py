@@ -579,14 +579,8 @@ def test_what_is_said_last_holds_also_within_a_second_and_behind_a_clock_that_is
 
 @pytest.mark.parametrize(
     ("last", "random"),
-    [
-        ("a2b3c4d5e6", b"\0\0"),
-        ("zzzzzzzzz2", b"\0\1"),
-        ("7777777777", b"\xff\xff"),
-        ("22222zzzzz", b"\0\7"),
-        ("zzzzzzzzzz", b"\0"),
-    ],
-)
+    [("a2b3c4d5e6", b"\0\0"), ("zzzzzzzzz2", b"\0\1"), ("7777777777", b"\xff\xff"), ("22222zzzzz", b"\0\7"), ("zzzzzzzzzz", b"\0")],
+)  # fmt: skip
 def test_an_id_after_another_sorts_behind_it(last, random):
     after = events.id_after(f"20261120t164512z-{last}", random)
     assert events.is_event_id(after)

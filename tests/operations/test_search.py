@@ -175,16 +175,8 @@ def test_operators_alone_are_an_error_that_says_how_to_ask(notes, caller, query)
 
 @pytest.mark.parametrize(
     "query",
-    [
-        "a" * 10_000,
-        "word " * 2_000,
-        '"a b ' * 2_500,
-        "x* " * 3_000,
-        "tag: type: a\0b",
-        "((((" * 2_500 + "catalogue",
-        "\x1b]0;x\x07 catalogue",
-    ],
-)
+    ["a" * 10_000, "word " * 2_000, '"a b ' * 2_500, "x* " * 3_000, "tag: type: a\0b", "((((" * 2_500 + "catalogue", "\x1b]0;x\x07 catalogue"],
+)  # fmt: skip
 def test_a_query_of_ten_thousand_characters_is_answered(notes, caller, query):
     with cpu_limit(10):
         search(notes, caller, query)
@@ -220,14 +212,8 @@ def test_filters_know_other_alphabets_and_any_case(vault_from, caller):
 
 @pytest.mark.parametrize(
     ("query", "expected"),
-    [
-        ("after:1970", 4),
-        ("before:1970-01-01", 0),
-        ("-after:2026", 1),
-        ("-before:2026", 3),
-        ("after:9999y", 4),
-    ],
-)
+    [("after:1970", 4), ("before:1970-01-01", 0), ("-after:2026", 1), ("-before:2026", 3), ("after:9999y", 4)],
+)  # fmt: skip
 def test_bounds_at_the_edges(notes, caller, query, expected):
     assert len(ids(notes, caller, query, all=True)) == expected
 

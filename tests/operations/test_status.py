@@ -170,17 +170,7 @@ def test_an_action_is_open_until_it_is_done_whatever_word_it_has(word, vault, ca
 
 @pytest.mark.parametrize(
     "due",
-    [
-        "0000-00-00",
-        "2026-00-10",
-        "2026-10-00",
-        "2026-13-01",
-        "2026-10-32",
-        "2026-10-1",
-        "2026-10-011",
-        "2026-10-01",
-        "2026-10-01T08:00",
-    ],
+    "0000-00-00 2026-00-10 2026-10-00 2026-13-01 2026-10-32 2026-10-1 2026-10-011 2026-10-01 2026-10-01T08:00".split(),
 )
 def test_status_and_actions_agree_on_what_is_overdue(due, vault, caller):
     write(vault, 1, due=due)

@@ -551,12 +551,8 @@ def test_events_and_links_that_are_not_there_are_named(vault, own, caller):
 
 @pytest.mark.parametrize(
     ("fields", "word"),
-    [
-        ({"status": "deleted"}, "deleted"),
-        ({"status": "superseded"}, "superseded"),
-        ({"type": "session"}, "session"),
-    ],
-)
+    [({"status": "deleted"}, "deleted"), ({"status": "superseded"}, "superseded"), ({"type": "session"}, "session")],
+)  # fmt: skip
 def test_what_is_no_knowledge_that_holds_is_refused(vault, own, caller, fields, word):
     record(vault, "rule-aaaaaa", "zebra", **fields)
     with pytest.raises(InvalidInputError, match=word):

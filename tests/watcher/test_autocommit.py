@@ -49,13 +49,8 @@ def test_what_is_half_written_is_not_whole(path, text):
 
 @pytest.mark.parametrize(
     ("path", "text"),
-    [
-        ("records/decision/a.md", RECORD),
-        ("notes/a.md", ""),
-        ("notes/a.md", "no frontmatter\n"),
-        ("notes/a.md", "---\n\n# after a rule\n"),
-    ],
-)
+    [("records/decision/a.md", RECORD), ("notes/a.md", ""), ("notes/a.md", "no frontmatter\n"), ("notes/a.md", "---\n\n# after a rule\n")],
+)  # fmt: skip
 def test_what_is_finished_is_whole(path, text):
     autocommit.check_complete(path, text.encode())
 

@@ -87,16 +87,8 @@ def test_the_watcher_says_what_the_command_says(vault_from, watch, tmp_path) -> 
 
 @pytest.mark.parametrize(
     "words",
-    [
-        ["capture", "x"],
-        ["search", "-"],
-        ["search", "--help"],
-        ["normalize"],
-        ["watch"],
-        [],
-        ["--json"],
-    ],
-)
+    [["capture", "x"], ["search", "-"], ["search", "--help"], ["normalize"], ["watch"], [], ["--json"]],
+)  # fmt: skip
 def test_what_writes_and_what_has_to_be_explained_is_declined(vault, watch, words) -> None:
     watch().ready()
     assert client.send_command(vault.root, words, vault.root) is None

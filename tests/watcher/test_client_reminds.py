@@ -101,16 +101,7 @@ print(*sorted(sys.modules))
 
 
 def test_asking_imports_next_to_nothing(watched) -> None:
-    command = [
-        sys.executable,
-        "-I",
-        "-S",
-        "-c",
-        ASKING,
-        str(Path(client.__file__).parents[2]),
-        watched.root,
-        ASKED,
-    ]
+    command = [sys.executable, "-I", "-S", "-c", ASKING, str(Path(client.__file__).parents[2]), watched.root, ASKED]  # fmt: skip
     done = subprocess.run(
         command, env=os.environ, capture_output=True, text=True, timeout=60, check=True
     )

@@ -98,13 +98,7 @@ def test_another_user_is_sent_away(folder, opened) -> None:
         "import os, socket, sys; os.setuid(65534); s = socket.socket(socket.AF_UNIX); s.settimeout(5); s.connect(sys.argv[1]);"
         " s.sendall(bytes.fromhex(sys.argv[2])); print(s.recv(100))"
     )
-    words = [
-        sys.executable,
-        "-c",
-        code,
-        f"{folder}/watch.sock",
-        protocol.encode_message([VERSION, b"x"]).hex(),
-    ]
+    words = [sys.executable, "-c", code, f"{folder}/watch.sock", protocol.encode_message([VERSION, b"x"]).hex()]  # fmt: skip
     done = subprocess.run(words, capture_output=True, text=True, check=False)
     assert (
         done.stdout == "b''\n"
@@ -116,15 +110,8 @@ def test_another_user_is_sent_away(folder, opened) -> None:
 
 @pytest.mark.parametrize(
     "junk",
-    [
-        b"",
-        b"\0",
-        b"GET / HTTP/1.1\r\n\r\n",
-        b"\xff\xff\xff\xff",
-        b"\0\0\0\x05\0\0\xff\xffx",
-        b"\0\1\0\1" + bytes(70_000),
-    ],
-)
+    [b"", b"\0", b"GET / HTTP/1.1\r\n\r\n", b"\xff\xff\xff\xff", b"\0\0\0\x05\0\0\xff\xffx", b"\0\1\0\1" + bytes(70_000)],
+)  # fmt: skip
 def test_junk_is_not_answered_and_hurts_nobody(folder, opened, junk) -> None:
     with _knock(folder) as link:
         try:
