@@ -104,9 +104,8 @@ def test_no_cut_makes_a_secret_one_that_is_not_known(kind: str, field: str) -> N
 
 
 def test_a_reason_is_picked_from_a_text_without_secrets() -> None:
-    key = SECRETS["private-key"][0].replace(
-        BODY[10:20], "xFailError"
-    )  # a line of it that says most about the failure
+    # A line of it that says most about the failure.
+    key = SECRETS["private-key"][0].replace(BODY[10:20], "xFailError")
     told = compose_text(
         told_by(
             ClaudeReader(),

@@ -175,10 +175,8 @@ def test_what_comes_out_is_what_the_host_accepts(host, event, shop_and_home):
     told = json.loads(
         json.dumps(recorded(host, event, project)).replace(SESSION, f"{host}-{event}")
     )
-    if GIVEN.get((host, event), ("", ""))[1] in (
-        "UserPromptSubmit",
-        "BeforeAgent",
-    ):  # what a briefing has said no reminder says again
+    # What a briefing has said no reminder says again.
+    if GIVEN.get((host, event), ("", ""))[1] in ("UserPromptSubmit", "BeforeAgent"):
         for kept in home.glob(".cache/cortex/*/briefs/*"):
             kept.unlink()
     out = hook(
@@ -212,9 +210,8 @@ def test_a_vault_that_knows_nothing_says_nothing_but_the_contract(project):
         out = hook(
             project, event.partition("-resume")[0].partition("-pascal")[0], host, told
         ).stdout
-        if (
-            "sessionstart" not in event.replace("-", "").lower()
-        ):  # what the sessions before it did is known by then
+        # What the sessions before it did is known by then.
+        if "sessionstart" not in event.replace("-", "").lower():
             assert out == ("{}\n" if (host, event) in EMPTY_OBJECT else "")
 
 
@@ -367,11 +364,8 @@ def test_a_turn_holds_of_its_prompt_what_the_settings_say(setting, kept, project
 
 
 def test_a_prompt_is_an_event_where_the_host_has_no_transcripts(project):
-    for number in (
-        "1",
-        "2",
-        "2",
-    ):  # the same words again are another prompt; the same prompt is not
+    # The same words again are another prompt; the same prompt is not.
+    for number in ("1", "2", "2"):
         told = claude(project, prompt="Keep the cart, please", timestamp=number)
         hook(project, "BeforeAgent", "gemini", told)
     assert events(project, "prompt") == ["Keep the cart, please"] * 2
@@ -483,9 +477,8 @@ def test_a_message_of_fifty_megabytes_is_cut_and_says_so(project):
         if events(project):
             break
     (kept,) = events(project)
-    assert (
-        kept.count("(cut here: ") == 2
-    )  # in the middle by us, at the end where the host told more than is read
+    # In the middle by us, at the end where the host told more than is read.
+    assert kept.count("(cut here: ") == 2
     assert kept.startswith("Decision: keep it. many words")
     assert "(cut here: " in kept[-100:]
     assert 900_000 < len(kept) <= 1_000_000
@@ -507,9 +500,8 @@ def test_a_host_that_never_closes_is_not_waited_for(project):
         (json.dumps(claude(project, last_assistant_message="Heard.")).encode(), 1.5),
         (b'{"session_id": ', 4.0),
     ):
-        assert any(
-            seconds(data) < most for _ in range(5)
-        )  # a busy machine may be slow, but not each time
+        # A busy machine may be slow, but not each time.
+        assert any(seconds(data) < most for _ in range(5))
     assert set(events(project)) == {"Heard."}
 
 

@@ -63,9 +63,8 @@ def test_what_is_kept_comes_first_then_the_watcher_and_else_it_is_made(
         asked.append({"root": root, "cwd": cwd, **names})
         return answer[0]
 
-    monkeypatch.setattr(
-        client, "request_briefing", watcher
-    )  # another process, which here answers as it is told to
+    # Another process, which here answers as it is told to.
+    monkeypatch.setattr(client, "request_briefing", watcher)
 
     def said(**more: str) -> str:
         asked.clear()

@@ -118,10 +118,8 @@ def test_a_briefing_has_every_part_and_nothing_of_other_projects(vault_from, hom
         "2026-11-05",
     )
     assert ids(answer, "decisions") == ["no-tin", "use-slate"]
-    assert ids(answer, "traps") == [
-        "wet-glue",
-        "dry-run",
-    ]  # the older one names a file of the last session
+    # The older one names a file of the last session.
+    assert ids(answer, "traps") == ["wet-glue", "dry-run"]
     assert ids(answer, "open") == ["buy-glue", "buy-nails"]
     assert [ids(answer, kind) for kind in ("knowledge", "sessions", "pinned", "everywhere")] == [
         ["tea", "a-fact", "no-page"],  # types that people invent come last
@@ -171,11 +169,8 @@ def test_other_branches_stay_out_until_they_are_merged(vault_from, home, git):
     )
     assert shown(all_branches=True) == ["on-main", "on-none", "on-slate", "on-tin"]
     git(home, "checkout", "-q", "slate")
-    assert shown() == [
-        "on-main",
-        "on-none",
-        "on-slate",
-    ]  # what main decided holds on a branch of it
+    # What main decided holds on a branch of it.
+    assert shown() == ["on-main", "on-none", "on-slate"]
     git(home, "commit", "-q", "--allow-empty", "-m", "slate")
     git(home, "checkout", "-q", "main")
     assert shown() == ["on-main", "on-none"]

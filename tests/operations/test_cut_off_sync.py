@@ -194,9 +194,8 @@ def test_what_a_person_wrote_or_removed_since_stays(cut):
     b, ours, theirs = cut
     begin(b, ours, theirs)
     b.edit(THEIRS[0], "Line 7 of", "Line seven, as I see it, of")
-    Path(b.root, THEIRS[1]).write_text(
-        b.read(THEIRS[1])[:-100]
-    )  # the last lines are gone, and that is no sector's end
+    # The last lines are gone, and that is no sector's end.
+    Path(b.root, THEIRS[1]).write_text(b.read(THEIRS[1])[:-100])
     b.write("draft.md", "mine\n")
     b.remove("cortex.toml")
     b.write("cortex.toml", "format = 1\n\n[sync]\npush = false\n")
@@ -374,9 +373,8 @@ def test_an_index_that_another_git_holds_for_a_moment_costs_no_merge(cut):
     back(b, ours, theirs)
     lock = Path(b.root, ".git/index.lock")
     make_lock(lock)
-    other = threading.Thread(
-        target=lambda: (time.sleep(2.0), lock.unlink())
-    )  # a Timer never ends under faketime
+    # A Timer never ends under faketime.
+    other = threading.Thread(target=lambda: (time.sleep(2.0), lock.unlink()))
     other.start()
     done = b.sync()
     other.join()

@@ -300,9 +300,8 @@ def test_what_was_saved_since_the_last_commit_comes_back_with_what_git_has(vault
         )
         if body == "Version one.":
             file = Path(vault.root, saved.path)
-            file.write_text(
-                file.read_text().replace("---\n\n", "mood: fine\n---\n\n", 1)
-            )  # git alone has this line
+            # Git alone has this line.
+            file.write_text(file.read_text().replace("---\n\n", "mood: fine\n---\n\n", 1))
             git(vault.root, "add", "-A")
             git(vault.root, "commit", "-qm", "one")
     before = text(vault, saved.id)

@@ -235,9 +235,8 @@ def test_a_note_of_a_person_among_the_briefings_is_theirs_to_merge(vault_from, c
     git(vault.root, "checkout", "-q", "main")
     own.write_text("ours\n")
     git(vault.root, "commit", "-qam", "ours")
-    git(
-        vault.root, "config", "merge.cortex-briefing.driver", "false"
-    )  # what cannot be merged by items stays unmerged
+    # What cannot be merged by items stays unmerged.
+    git(vault.root, "config", "merge.cortex-briefing.driver", "false")
     with pytest.raises(Exception, match="merge"):
         git(vault.root, "merge", "side")
     heal(vault, caller)

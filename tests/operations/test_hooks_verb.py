@@ -655,9 +655,8 @@ def test_the_record_of_an_install_is_on_disk_before_the_settings_are(home, monke
             [at for at, path in enumerate(synced) if path.startswith(state)],
             synced.index(str(file.parent)),
         )
-        assert [synced[at] == state for at in ours if at < theirs][:2] == [False, True], (
-            synced
-        )  # the file, then its folder
+        # The file, then its folder.
+        assert [synced[at] == state for at in ours if at < theirs][:2] == [False, True], synced
         assert json.loads(file.read_text())["hooks"]["Stop"][0]["hooks"][0]["command"] == python
     synced.clear()
     settings_edit.apply_change(settings_edit.plan_removal(str(file), str(file), (), own=False))

@@ -210,11 +210,8 @@ def test_an_agent_that_went_to_another_repository_leaves_its_words_there(
         (note.get("project"), *re.findall(r"option (\d)", note.text))
         for note in events(vault).values()
     )
-    assert found == [
-        ("cache", "0"),
-        ("cache", "2"),
-        ("shop", "1"),
-    ]  # the third was said in no repository
+    # The third was said in no repository.
+    assert found == [("cache", "0"), ("cache", "2"), ("shop", "1")]
 
 
 def test_a_folder_that_is_switched_off_is_left_alone(vault, here, repo):
@@ -295,9 +292,8 @@ def test_what_subagents_decided_belongs_to_their_session(vault, here, repo):
         "agent-a2",
         below="subagents/workflows/wf_1",
     )
-    write(
-        asides(repo, "a3", "Decision: of an old one {}"), name="agent-a3"
-    )  # beside the session, as it was once
+    # Beside the session, as it was once.
+    write(asides(repo, "a3", "Decision: of an old one {}"), name="agent-a3")
     write_agent(turns(repo, session="3journal", said="Decision: no {}"), "journal")
     done = import_(vault, here, ["claude"])
     assert [(one.id, one.agents, one.messages, one.events) for one in done.sessions] == [
@@ -322,9 +318,8 @@ def test_side_chains_in_a_session_s_own_file_are_events_of_their_own(vault, here
         asides(repo, "b1", "Decision: of b1 {}"),
         asides(repo, "b2", "Decision: of b2 {}"),
     )
-    for line, parent in zip(
-        other, (None, "b2u10"), strict=True
-    ):  # an old version: no name, only parents
+    # An old version: no name, only parents.
+    for line, parent in zip(other, (None, "b2u10"), strict=True):
         del line["agentId"]
         line["parentUuid"] = parent
     write([first, named[0], other[0], named[1], rest[0], other[1], *rest[1:]])
@@ -443,21 +438,21 @@ def test_with_none_only_their_tagged_lines_are(vault, here, repo):
 def test_an_event_holds_a_bounded_part_of_what_was_said(vault, here, repo):
     write(turns(repo, 40, said="words " * 1_000 + "{}"))
     write(turns(repo, 1, begin=40, said="long\n" * 300_000 + "{}"))
+    # In one turn.
     write(
         [
             line
             for line in turns(repo, 60, begin=41, said="many " * 1_000 + "{}")
             if line["type"] == "assistant"
         ]
-    )  # in one turn
+    )
     done = import_(vault, here, ["claude"])
     sizes = sorted(
         len(turn_summary.parse_turn_summary(note.text).message) for note in events(vault).values()
     )
     assert done.problems == []
-    assert (
-        sum(size > segmenter.MAX_SEGMENT_CHARS + 5_000 for size in sizes) == 3
-    )  # the parts of the one message
+    # The parts of the one message.
+    assert sum(size > segmenter.MAX_SEGMENT_CHARS + 5_000 for size in sizes) == 3
     assert sum(sizes) > 100 * 5_000 + 1_500_000
     assert texts(vault).count("words 39") == 1
 
@@ -719,9 +714,8 @@ def test_interrupted_it_says_what_is_kept_and_goes_on_later(vault, repo):
             name=f"{number:08}-2222-4333-8444-555555555555",
         )
     command = [sys.executable, "-m", "cortex", "import", "claude", "--all"]
-    heard = signal.signal(
-        signal.SIGINT, signal.default_int_handler
-    )  # a shell that runs us in the background has it ignored, by children too
+    # A shell that runs us in the background has it ignored, by children too.
+    heard = signal.signal(signal.SIGINT, signal.default_int_handler)
     with subprocess.Popen(
         command, cwd=vault.root, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as run:

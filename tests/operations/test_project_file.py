@@ -125,9 +125,8 @@ def test_an_install_says_how_the_name_lasts(shop, git) -> None:
         line for line in hooks(place, "install", ["claude"]).next if ".cortex-project" in line
     ]
     (shop / ".cortex-project").unlink()
-    git(
-        shop, "remote", "add", "origin", "https://example.org/shop.git"
-    )  # of which a clone has the name too
+    # Of which a clone has the name too.
+    git(shop, "remote", "add", "origin", "https://example.org/shop.git")
     assert not [
         line for line in hooks(place, "install", ["claude"]).next if ".cortex-project" in line
     ]

@@ -252,9 +252,8 @@ def test_merged_and_told_apart_again_every_note_is_what_it_was(shops, caller, co
     undo = cortex(*done.next.split()[1:])
     assert undo.stdout.startswith("2 notes and 1 session of shop went back to shop-k3f7\n")
     now = files_of(shops)
-    assert {path for path in before if now[path] != before[path]} == {
-        "cortex.toml"
-    }  # an empty section stays
+    # An empty section stays.
+    assert {path for path in before if now[path] != before[path]} == {"cortex.toml"}
     assert settings.load(shops.root).aliases == ()
     assert set(now) == set(before)
 

@@ -258,9 +258,8 @@ def test_what_the_briefing_of_a_session_said_is_not_told_again_after_a_capture(v
     while not brief(vault, caller, print=True, **here).cached:
         assert time.monotonic() < deadline
         time.sleep(0.1)
-    vault_from(
-        record("another-aaaaaa", "Another one")
-    )  # as a hook that captures does: what is kept holds no more
+    # As a hook that captures does: what is kept holds no more.
+    vault_from(record("another-aaaaaa", "Another one"))
     assert (
         briefing_cache.read_cached_briefing(vault, briefing_key(caller.cwd, "app", "main")) is None
     )
@@ -298,9 +297,8 @@ def test_a_line_that_the_projects_files_contradict_says_so_as_a_briefing_does(
     )
     assert "- ⚠ was true on 2026-11-01: ledger.py is gone" in answer.text
     assert answer.hits[0].doubt.startswith("was true on 2026-11-01: ledger.py is gone")
-    assert (
-        "⚠" not in remind(vault, caller, "ledger journal", project="app", branch="main").text
-    )  # asked elsewhere
+    # Asked elsewhere.
+    assert "⚠" not in remind(vault, caller, "ledger journal", project="app", branch="main").text
     (app / "ledger.py").write_text("journal = 1\n")
     assert "⚠" not in remind(vault, there, "ledger journal", project="app", branch="main").text
 
@@ -314,9 +312,8 @@ def test_a_hook_finds_what_a_look_without_words_left_to_the_next(vault_from, cal
         "Decision: the ledger keeps a journal because it can replay that",
         project="app",
     )
-    brief(
-        vault, hook, project="app", branch="main"
-    )  # makes a record of it, and tells the catalogue alone
+    # Makes a record of it, and tells the catalogue alone.
+    brief(vault, hook, project="app", branch="main")
     assert [line.title for line in remind(vault, hook, ASKED, project="app").hits] == [
         "The ledger keeps a journal because it can replay that"
     ]
@@ -433,9 +430,8 @@ def test_the_persons_own_vault_gives_what_is_theirs_everywhere(vault_from, calle
 def test_a_hook_takes_the_index_as_it_is_and_tells_what_the_files_say_now(vault_from, caller):
     vault = vault_from(OTHERS + LEDGER)
     hook = caller._replace(source="hook")
-    assert (
-        remind(vault, hook, ASKED, project="app").hits == ()
-    )  # nobody has looked yet, and a hook does not
+    # Nobody has looked yet, and a hook does not.
+    assert remind(vault, hook, ASKED, project="app").hits == ()
     (line,) = remind(vault, caller, ASKED, project="app").hits
     assert remind(vault, hook, ASKED, project="app").hits == (line,)
     file = Path(vault.root, "records/decision/ledger-wal-aaaaaa.md")

@@ -209,9 +209,8 @@ def test_the_same_text_again_adds_its_event_and_nothing_else(put, vault):
 def test_equal_text_is_one_record_for_fifteen_minutes_whatever_the_catalogue_knows(
     put, vault, tick, seen, fresh
 ):
-    if (
-        not fresh
-    ):  # else the first save itself looks, and the catalogue knows its event from the inbox
+    # Else the first save itself looks, and the catalogue knows its event from the inbox.
+    if not fresh:
         query_index(vault, lambda *_: None, lambda _: None)
     first = put("One", body="Equal text")
     if seen:
@@ -399,9 +398,8 @@ def test_briefings_are_right_after_every_save(put, vault, tick, tmp_path, git):
     ]
     right()
     git(tmp_path, "symbolic-ref", "HEAD", "refs/heads/one")
-    put(
-        "T on one", topic="decision/t", type="decision"
-    )  # it moves from one branch's page to the other's
+    # It moves from one branch's page to the other's.
+    put("T on one", topic="decision/t", type="decision")
     right()
     put("D1", type="decision", supersedes=(first.id, topic_[0].id))
     right()
@@ -836,10 +834,11 @@ def test_a_save_that_loses_a_race_says_so(vault, caller, theirs, outcome):
 @pytest.mark.parametrize("how", ["save", "passive"])
 def test_a_record_that_somebody_moved_is_found_where_it_lies_now(put, vault, tick, how, seen):
     query_index(vault, lambda *_: None, lambda _: None)
+    # By the clock of this test.
     os.utime(
         os.path.join(vault.cache_folder(), STATE_FILE),
         (datetime(2026, 11, 20, 10, tzinfo=UTC).timestamp(),) * 2,
-    )  # by the clock of this test
+    )
     text = "## Learnings\n1. Sync the folder after a rename.\n"
     topic_ = "learning/sync-the-folder-after-a-rename"
     made = (

@@ -369,10 +369,8 @@ def test_promote_moves_a_record_with_its_events(vault, own, caller, cortex, know
     assert {line for line in changed if not line.startswith(("updated: ", "archived_at: "))} == {
         "status: archived", "promoted_to: personal",
     }  # fmt: skip
-    assert found(vault, caller, "zebra stripes")[0] == (
-        "personal",
-        known,
-    )  # the living one, not the pointer
+    # The living one, not the pointer.
+    assert found(vault, caller, "zebra stripes")[0] == ("personal", known)
     for one in (vault, own):
         assert heal(one, caller, check=True).stale == ()
         assert doctor(one, caller).problems == ()
@@ -544,9 +542,8 @@ def test_events_and_links_that_are_not_there_are_named(vault, own, caller):
     assert [problem.where for problem in done.problems] == ["20261101t000000z-aaaaaaaaaa"]
     assert done.links == ("other-bbbbbb",)
     assert b"scope: global" in files_of(own)[done.path]
-    assert (
-        b"promoted_from: vault" in files_of(own)[done.path]
-    )  # it says no project: the vault's folder is named
+    # It says no project: the vault's folder is named.
+    assert b"promoted_from: vault" in files_of(own)[done.path]
 
 
 @pytest.mark.parametrize(

@@ -155,9 +155,8 @@ def test_inside_a_repository_of_code_it_commits_only_when_told_to(
 def test_the_last_commit_is_made_at_the_end(repository, watch, git):
     watcher = watch("--quiet=600").ready()
     note(repository, "records/decision/use-flock-aaaaaa.md", RECORD)
-    until(
-        lambda: watcher.standing().notes > 1 and watcher.standing().waiting
-    )  # the briefings of it are there
+    # The briefings of it are there.
+    until(lambda: watcher.standing().notes > 1 and watcher.standing().waiting)
     time.sleep(autocommit.SETTLED_SECONDS)
     assert len(_log(git, repository)) == 1
     watcher.signal(signal.SIGTERM)

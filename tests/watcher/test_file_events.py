@@ -94,9 +94,8 @@ def test_every_way_to_save_is_seen_by_an_event(vault, watch) -> None:
         before = stamps(vault)
         save(folder)
         assert stamps(vault) != before, name
-        until(
-            lambda: is_fresh(vault), 25
-        )  # below the half minute after which a scan comes without any hint
+        # Below the half minute after which a scan comes without any hint.
+        until(lambda: is_fresh(vault), 25)
     assert watcher.standing().how == "events"
     assert "Warning" not in watcher.said
 
@@ -211,9 +210,8 @@ def test_a_lock_that_a_killed_git_left_is_waited_for_once(repository, watch) -> 
     assert not is_fresh(repository)
     until(lambda: is_fresh(repository))
     waited = []
-    while (
-        min(waited, default=5.0) > 4.0
-    ):  # a busy machine may be as slow as a wait for the lock, but not each time
+    # A busy machine may be as slow as a wait for the lock, but not each time.
+    while min(waited, default=5.0) > 4.0:
         assert len(waited) < 5
         note(repository, f"notes/b{len(waited)}.md", "b\n")
         began = time.monotonic()

@@ -160,9 +160,8 @@ def test_polling_when_the_kernel_gives_no_more_watches(vault, watch, limit, why)
     for number in range(30):
         note(vault, f"notes/{number}/a.md", "a\n")
     for folder in ("inbox", "records"):
-        shutil.rmtree(
-            os.path.join(vault.root, folder)
-        )  # so that only a folder inside a folder gets no watch
+        # So that only a folder inside a folder gets no watch.
+        shutil.rmtree(os.path.join(vault.root, folder))
     limited = ("unshare", "-Ur", "sh", "-c", f'echo {8 if "watches" in limit else 0} > /proc/sys/user/{limit} && exec "$@"', "sh")  # fmt: skip
     if subprocess.run([*limited, "true"], capture_output=True, check=False).returncode:
         pytest.skip("not run: no user namespaces here")
