@@ -36,16 +36,10 @@ def event(text: str, kind: str = "agent_message") -> tuple[str, dict[str, Any]]:
 
 
 def call(name: str, given: Any, id_: str, output: Any) -> list[tuple[str, dict[str, Any]]]:
+    asked = given if isinstance(given, str) else json.dumps(given)
+    about = {"name": name, "arguments": asked, "call_id": id_}
     return [
-        (
-            "response_item",
-            {
-                "type": "function_call",
-                "name": name,
-                "arguments": given if isinstance(given, str) else json.dumps(given),
-                "call_id": id_,
-            },
-        ),
+        ("response_item", {"type": "function_call", **about}),
         ("response_item", {"type": "function_call_output", "call_id": id_, "output": output}),
     ]
 
@@ -78,71 +72,27 @@ def test_a_rollout_tells_each_thing_once_though_it_says_it_twice():
 
 def test_what_was_done():
     plan = {"plan": [{"step": "Measure", "status": "completed"}, {"step": "Mend", "status": "in_progress"}]}  # fmt: skip
-    told = told_by(
-        CodexReader(),
-        rollout(
-            META,
-            *call(
-                "shell",
-                {"command": ["bash", "-lc", "pytest -q"]},
-                "1",
-                json.dumps({"output": "E  boom error", "metadata": {"exit_code": 2}}),
-            ),
-            *call(
-                "exec_command",
-                {"cmd": "make"},
-                "2",
-                "Chunk ID: 1\nWall time: 1\nProcess exited with code 0\nOutput:\nbuilt",
-            ),
-            *call("shell_command", {"command": "ls"}, "3", "Exit code: 0\nOutput:\nx"),
-            *call("update_plan", plan, "4", "Plan updated"),
-            (
-                "response_item",
-                {"type": "custom_tool_call", "name": "apply_patch", "input": PATCH, "call_id": "5"},
-            ),
-            (
-                "response_item",
-                {
-                    "type": "custom_tool_call_output",
-                    "call_id": "5",
-                    "output": [{"type": "output_text", "text": "Done!"}],
-                },
-            ),
-            *call(
-                "shell",
-                {"command": ["apply_patch", PATCH.replace("new.py", "failed.py")]},
-                "6",
-                "Exit code: 1\nOutput:\nno such hunk",
-            ),
-            *call(
-                "shell",
-                {
-                    "command": [
-                        "bash",
-                        "-lc",
-                        f"apply_patch <<'EOF'\n{PATCH.replace('new.py', 'here.py')}\nEOF",
-                    ],
-                    "workdir": "sub",
-                },
-                "7",
-                "Exit code: 0",
-            ),
-        ),
-        "/repo",
-    )
+    here = f"apply_patch <<'EOF'\n{PATCH.replace('new.py', 'here.py')}\nEOF"
+    patched = {"type": "custom_tool_call_output", "call_id": "5", "output": [{"type": "output_text", "text": "Done!"}]}  # fmt: skip
+    lines = rollout(
+        META,
+        *call("shell", {"command": ["bash", "-lc", "pytest -q"]}, "1", '{"output": "E  boom error", "metadata": {"exit_code": 2}}'),
+        *call("exec_command", {"cmd": "make"}, "2", "Chunk ID: 1\nWall time: 1\nProcess exited with code 0\nOutput:\nbuilt"),
+        *call("shell_command", {"command": "ls"}, "3", "Exit code: 0\nOutput:\nx"),
+        *call("update_plan", plan, "4", "Plan updated"),
+        ("response_item", {"type": "custom_tool_call", "name": "apply_patch", "input": PATCH, "call_id": "5"}),
+        ("response_item", patched),
+        *call("shell", {"command": ["apply_patch", PATCH.replace("new.py", "failed.py")]}, "6", "Exit code: 1\nOutput:\nno such hunk"),
+        *call("shell", {"command": ["bash", "-lc", here], "workdir": "sub"}, "7", "Exit code: 0"),
+    )  # fmt: skip
+    told = told_by(CodexReader(), lines, "/repo")
     assert told.turn_summary.commands == (
         CommandRun("pytest -q", "failed: exit code 2, E boom error"),
         CommandRun("make"),
     )
     assert told.turn_summary.plan == (PlannedStep("Measure", True), PlannedStep("Mend", False))
-    assert told.turn_summary.changed_files == (
-        "new.py",
-        "src/old.py",
-        "src/moved.py",
-        "sub/here.py",
-        "sub/src/old.py",
-        "sub/src/moved.py",
-    )
+    changed = "new.py src/old.py src/moved.py sub/here.py sub/src/old.py sub/src/moved.py"
+    assert told.turn_summary.changed_files == tuple(changed.split())
 
 
 @pytest.mark.parametrize(
@@ -229,43 +179,14 @@ def test_copilot_s_events():
 
 
 def test_cursor_s_transcripts_have_no_times():
+    prompt = "<attached>x</attached><user_query>\nGo\n[MEMORY: gotcha] port\n</user_query>"
+    wrote = {"type": "tool_use", "name": "Write", "input": {"path": "/repo/a.py"}}
     lines = [
-        {
-            "role": "user",
-            "message": {
-                "content": [
-                    {
-                        "type": "text",
-                        "text": "<attached>x</attached><user_query>\nGo\n[MEMORY: gotcha] port\n</user_query>",
-                    }
-                ]
-            },
-        },
-        {
-            "role": "assistant",
-            "message": {
-                "content": [
-                    {"type": "text", "text": "Done."},
-                    {"type": "tool_use", "name": "Write", "input": {"path": "/repo/a.py"}},
-                ]
-            },
-        },
-        {
-            "role": "assistant",
-            "message": {
-                "content": [
-                    {
-                        "type": "tool_use",
-                        "name": "StrReplace",
-                        "input": {"path": "/elsewhere/a.py"},
-                    },
-                    7,
-                    None,
-                ]
-            },
-        },
+        {"role": "user", "message": {"content": [{"type": "text", "text": prompt}]}},
+        {"role": "assistant", "message": {"content": [{"type": "text", "text": "Done."}, wrote]}},
+        {"role": "assistant", "message": {"content": [{"type": "tool_use", "name": "StrReplace", "input": {"path": "/elsewhere/a.py"}}, 7, None]}},
         {"role": "assistant", "message": {"content": 7}},
-    ]
+    ]  # fmt: skip
     told = told_by(
         CursorReader(),
         [json.dumps(line).encode() for line in lines],

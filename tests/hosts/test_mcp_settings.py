@@ -259,21 +259,12 @@ URL = "http://127.0.0.1:8765/mcp"
 BRACES, ENV = "Bearer ${CORTEX_MCP_TOKEN}", "Bearer ${env:CORTEX_MCP_TOKEN}"
 ADDRESSED = {
     "claude": ('{"mcpServers": {"cortex": {"type": "http", "url": "URL"}}}', BRACES),
-    "cursor": (
-        '{\n  "mcpServers": {\n    // mine\n    "cortex": {"url" :  "URL",},\n  }\n}\n',
-        ENV,
-    ),
-    "gemini": (
-        '{"mcpServers": {"cortex": {\n"httpUrl": "URL", // there\n"headers": {"X-A": "1"}}}, "a": 1}',
-        BRACES,
-    ),
-    "vscode": (
-        '{\r\n\t"servers": {\r\n\t\t"cortex": {\r\n\t\t\t"url": "URL"\r\n\t\t}\r\n\t}\r\n}',
-        ENV,
-    ),
+    "cursor": ('{\n  "mcpServers": {\n    // mine\n    "cortex": {"url" :  "URL",},\n  }\n}\n', ENV),
+    "gemini": ('{"mcpServers": {"cortex": {\n"httpUrl": "URL", // there\n"headers": {"X-A": "1"}}}, "a": 1}', BRACES),
+    "vscode": ('{\r\n\t"servers": {\r\n\t\t"cortex": {\r\n\t\t\t"url": "URL"\r\n\t\t}\r\n\t}\r\n}', ENV),
     "windsurf": ('{"mcpServers":{"db":{},"cortex":{"serverUrl":"URL","headers":{}}}}', ENV),
     "codex": ('[mcp_servers.cortex]  # mine\nurl = "URL"\n\n[a]\nx = 1\n', ""),
-}
+}  # fmt: skip
 
 
 def addressed(host: str, project: Path, url: str = URL) -> Path:
@@ -324,11 +315,7 @@ def test_the_token_of_this_machine_goes_nowhere_else(project, host) -> None:
 
 def test_a_token_that_a_person_brings_stays(project) -> None:
     path = path_of("claude", project)
-    for field in (
-        '"headers": {"authorization": "Bearer abc"}',
-        '"headersHelper": "mine.sh"',
-        '"headers": "odd"',
-    ):
+    for field in ('"headers": {"authorization": "Bearer abc"}', '"headersHelper": "mine.sh"', '"headers": "odd"'):  # fmt: skip
         path.write_text(f'{{"mcpServers": {{"cortex": {{"url": "{URL}", {field}}}}}}}')
         before = path.read_bytes()
         assert act("claude", "install", project).outcome == "unchanged"

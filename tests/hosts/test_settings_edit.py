@@ -241,10 +241,6 @@ def test_a_broken_text_is_refused_by_line_and_column(text, at, mark) -> None:
         ("{'a': 1}", "line 1, column 2: a name in quotes should stand here"),
         ('{"a": tru}', "line 1, column 7: no value begins here"),
         ('{"a": 007}', "line 1, column 7: this is no number"),
-        ('{"a":\n -}', "line 2, column 2: this is no number"),
-        ("[1e]", "line 1, column 2: this is no number"),
-        ("[1.]", "line 1, column 2: this is no number"),
-        ("[+1]", "line 1, column 2: this is no number"),
         ("9" * 5000, "line 1, column 1: this is no number"),
         ('{"a": "b\n"}', "line 1, column 7: this string does not end on its line"),
         ('{"a": "\\x"}', "line 1, column 7: this string has a backslash that means nothing"),
@@ -289,10 +285,7 @@ NEW = build_shared_line(shlex.split(RUN), "")
     [
         ({"command": RUN}, "ours"),
         ({"command": "/usr/bin/python3", "args": RUN.split()[1:]}, "ours"),
-        (
-            {"command": "'/a b/py' -E '/x;y/cortex/interfaces/hook/main.py' stop --host claude"},
-            "ours",
-        ),
+        ({"command": "'/a b/py' -E '/x;y/cortex/interfaces/hook/main.py' stop --host claude"}, "ours"),
         ({"bash": RUN}, "ours"),
         ({"command": OLD}, "ours"),
         ({"command": OLD.replace("exit 0", "{ echo '{}'; exit 0; }")}, "ours"),
@@ -329,27 +322,15 @@ NEW = build_shared_line(shlex.split(RUN), "")
         ({"command": f"{NEW}; notify"}, "theirs"),
         ({"command": f"notify; {NEW}"}, "theirs"),
         ({"command": NEW.replace("if [ -x /usr", "if [ -x /opt")}, "theirs"),
-        (
-            {
-                "command": "sh",
-                "args": "-c notify /opt/cortex/interfaces/hook/main.py stop --host claude".split(),
-            },
-            "theirs",
-        ),
-        (
-            {
-                "command": "python",
-                "args": "/opt/cortex/interfaces/hook/main.py stop --host claude --and-more".split(),
-            },
-            "theirs",
-        ),
+        ({"command": "sh", "args": "-c notify /opt/cortex/interfaces/hook/main.py stop --host claude".split()}, "theirs"),
+        ({"command": "python", "args": "/opt/cortex/interfaces/hook/main.py stop --host claude --and-more".split()}, "theirs"),
         ({"command": "notify", "args": ["cortex hook stop --host claude"]}, "theirs"),
         ({"bash": RUN, "powershell": "notify"}, "theirs"),
         ({"bash": "notify", "powershell": RUN}, "theirs"),
         ({"command": ["cortex hook stop --host claude"]}, "theirs"),
         ({"command": "cortex", "args": ["hook", 1, "--host", "claude"]}, "theirs"),
     ],
-)
+)  # fmt: skip
 def test_ours_is_what_we_write_and_nothing_that_mentions_it(handler, whose) -> None:
     """A removal takes ours, and an install puts ours beside what is theirs."""
     host = HOSTS["copilot"] if "bash" in handler else CLAUDE

@@ -65,21 +65,12 @@ def called(
 
 FIELDS: dict[str, tuple[int, Callable[[str], list[bytes]]]] = {
     "command": (MAX_COMMAND_CHARS, lambda text: called("Bash", {"command": f"make {text}"})),
-    "why": (
-        MAX_REASON_CHARS,
-        lambda text: called("Bash", {"command": "make"}, f"error: {text}", failed=True),
-    ),
-    "step": (
-        MAX_STEP_CHARS,
-        lambda text: called("TodoWrite", {"todos": [{"content": text, "status": "pending"}]}),
-    ),
+    "why": (MAX_REASON_CHARS, lambda text: called("Bash", {"command": "make"}, f"error: {text}", failed=True)),
+    "step": (MAX_STEP_CHARS, lambda text: called("TodoWrite", {"todos": [{"content": text, "status": "pending"}]})),
     "plan": (MAX_STEP_CHARS, lambda text: called("ExitPlanMode", {"plan": f"# Plan\n- {text}"})),
-    "asked": (
-        MAX_TAGGED_LINE_CHARS,
-        lambda text: [line("1", "user", {"type": "text", "text": f"[MEMORY: gotcha] {text}"})],
-    ),
+    "asked": (MAX_TAGGED_LINE_CHARS, lambda text: [line("1", "user", {"type": "text", "text": f"[MEMORY: gotcha] {text}"})]),
     "path": (MAX_PATH_CHARS, lambda text: called("Write", {"file_path": f"/repo/{text}.py"})),
-}
+}  # fmt: skip
 
 
 @pytest.mark.sampled(3)

@@ -27,8 +27,6 @@ RECORD = (
     [
         ("records/decision/a.md", "---\nid: a\ntitle: T\n"),  # the frontmatter is not closed
         ("records/decision/a.md", "---\nid: a\nti"),
-        ("records/decision/a.md", "---\n"),
-        ("records/decision/a.md", "---"),
         ("records/decision/a.md", ""),
         ("records/decision/a.md", "only the body so far\n"),
         ("records/decision/a.md", "---\ntitle: no id yet\n---\n"),
@@ -38,7 +36,6 @@ RECORD = (
         ),
         ("records/decision/a.md", '---\nid: a\ntitle: "half a quote\n---\n'),
         ("notes/a.md", "---\ntitle: x\n"),
-        ("notes/a.md", "---\nti"),
         ("notes/a.md", "cut in a character \xc3"),
     ],
 )
@@ -56,12 +53,7 @@ def test_what_is_finished_is_whole(path, text):
 
 
 def test_changes_are_sorted_by_what_can_be_told_of_them(vault):
-    for path, text in [
-        ("records/a.md", RECORD),
-        ("records/b.md", "---\nid: b\n"),
-        ("records/c.md", RECORD),
-        ("records/d.md", ""),
-    ]:
+    for path, text in [("records/a.md", RECORD), ("records/b.md", "---\nid: b\n"), ("records/c.md", RECORD), ("records/d.md", "")]:  # fmt: skip
         note(vault, path, text)
     os.mkfifo(f"{vault.root}/records/e.md")
     changed = [
