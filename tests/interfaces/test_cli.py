@@ -248,14 +248,9 @@ def test_what_a_host_called_in_earlier_memories_is_the_hook(cortex_process, cort
     assert (done.returncode, done.stderr) == (0, "")
     if event == "stop":
         assert "use SQLite" in cortex("search", "SQLite", cwd=vault.root).stdout
-    refused = subprocess.run(
-        [sys.executable, "-m", "cortex", event],
-        cwd=vault.root,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    about = {"stdin": subprocess.DEVNULL, "capture_output": True, "text": True}
+    line = [sys.executable, "-m", "cortex", event]
+    refused = subprocess.run(line, cwd=vault.root, check=False, **about)
     assert refused.returncode == 2
     assert "cortex hooks install" in refused.stderr
 
@@ -303,17 +298,10 @@ def test_a_terminal_gets_colour_unless_it_asks_for_none(vault_from):
     assert "\x1b" not in on_a_terminal(NO_COLOR="1")
 
 
-def test_an_interface_that_knows_no_unicode_still_answers(vault_from, cortex):
-    vault = vault_from("=== a.md\nzebra… é\n")
-    environment = os.environ | {"PYTHONIOENCODING": "ascii"}
-    done = subprocess.run(
-        [sys.executable, "-m", "cortex", "search", "zebra"],
-        cwd=vault.root,
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+def test_an_interface_that_knows_no_unicode_still_answers(vault_from, cortex_process, monkeypatch):
+    vault_from("=== a.md\nzebra… é\n")
+    monkeypatch.setenv("PYTHONIOENCODING", "ascii")
+    done = cortex_process("search", "zebra")
     assert (done.returncode, "zebra... \\xe9" in done.stdout) == (0, True)
 
 

@@ -39,37 +39,16 @@ _RAW = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e\ud800-\udfff]")
 
 
 def quoted(text: str) -> str:
-    return (
-        '"'
-        + "".join(
-            f"\\U{ord(sign):08x}"
-            if not sign.isprintable()
-            else f"\\{sign}"
-            if sign in '"\\'
-            else sign
-            for sign in text
-        )
-        + '"'
-    )
+    def sign(one: str) -> str:
+        return (f"\\{one}" if one in '"\\' else one) if one.isprintable() else f"\\U{ord(one):08x}"
+
+    return f'"{"".join(map(sign, text))}"'
 
 
 def note(id_: str, body: str = "", **fields: str) -> str:
     """A note in which every field holds control characters, except those that are given."""
-    evil = dict.fromkeys(
-        (
-            "title",
-            "status",
-            "scope",
-            "branch",
-            "topic",
-            "owner",
-            "due",
-            "created",
-            "updated",
-            "merged_from",
-        ),
-        EVIL,
-    )
+    names = "title status scope branch topic owner due created updated merged_from"
+    evil = dict.fromkeys(names.split(), EVIL)
     lines = [
         f"{key}: {quoted(value)}"
         for key, value in ({"id": id_} | evil | {"project": PROJECT} | fields).items()

@@ -80,11 +80,7 @@ def shop_and_home(tmp_path_factory) -> tuple[Path, Path]:
     """The same, and the home of who uses it, for tests that tell it each of another session."""
     root, home = tmp_path_factory.mktemp("shop"), tmp_path_factory.mktemp("home")
     (root / ".cortex-project").write_text("shop\n")
-    for words in (
-        ["init", "vault"],
-        ["capture", "Decision: sessions are kept in SQLite because it is one file"],
-        ["search", "sessions"],
-    ):
+    for words in (["init", "vault"], ["capture", "Decision: sessions are kept in SQLite because it is one file"], ["search", "sessions"]):  # fmt: skip
         subprocess.run(
             [sys.executable, "-m", "cortex", *words],
             cwd=root,
@@ -583,6 +579,11 @@ def test_project_and_branch_are_those_of_the_directory_that_the_host_names(proje
     assert "\nproject: shop\nbranch: feature\n" in note.read_text()
 
 
+def asked_by_hand(*words: str) -> subprocess.CompletedProcess[str]:
+    line = [sys.executable, "-m", "cortex", "hook", *words]
+    return subprocess.run(line, input="{}", capture_output=True, text=True, timeout=30, check=False)
+
+
 @pytest.mark.parametrize(
     ("words", "complaint"),
     [
@@ -591,14 +592,7 @@ def test_project_and_branch_are_those_of_the_directory_that_the_host_names(proje
     ],
 )  # fmt: skip
 def test_an_unknown_event_or_host_is_said_and_stops_nothing(words, complaint, project):
-    done = subprocess.run(
-        [sys.executable, "-m", "cortex", "hook", *words],
-        input="{}",
-        capture_output=True,
-        text=True,
-        timeout=30,
-        check=False,
-    )
+    done = asked_by_hand(*words)
     assert (done.returncode, done.stdout) == (0, "")
     assert complaint in done.stderr
     assert "\x1b" not in done.stderr
@@ -606,14 +600,7 @@ def test_an_unknown_event_or_host_is_said_and_stops_nothing(words, complaint, pr
 
 def test_help_explains_it_with_an_example_that_works(project):
     for words in (["--help"], ["stop", "-h"], []):
-        done = subprocess.run(
-            [sys.executable, "-m", "cortex", "hook", *words],
-            input="",
-            capture_output=True,
-            text=True,
-            timeout=30,
-            check=True,
-        )
+        done = asked_by_hand(*words)
         assert all(word in done.stdout for word in (*HOST_NAMES, *EVENTS))
     example = done.stdout.partition("Example: ")[2].replace(
         "cortex hook", f"{sys.executable} -m cortex hook"
@@ -652,29 +639,12 @@ def test_a_decision_at_the_end_of_a_text_that_is_too_long_is_kept(project):
 
 
 def test_a_payload_that_is_nested_without_end_takes_no_time():
-    for nested in (
-        "[" * 3_900_000,
-        "[" * 100_000 + "[]" * 1_900_000,
-        "[" * 100_000 + '"\\"' * 900_000,
-        "[{" * 100_000 + '"",' * 1_000_000,
-    ):
+    for nested in ("[" * 3_900_000, "[" * 100_000 + "[]" * 1_900_000, "[" * 100_000 + '"\\"' * 900_000, "[{" * 100_000 + '"",' * 1_000_000):  # fmt: skip
         with cpu_limit(1.5):  # it takes 0.3 s; sign by sign it was 4
             assert (
                 read_stdin.parse_json(f'{{"session_id": "s", "x":{nested}'.encode())["session_id"]
                 == "s"
             )
-
-
-def test_a_line_of_a_prompt_is_one_whoever_tells_it(project):
-    line = "[MEMORY:  decision]  " + "keep every word  of this " * 200
-    hook(project, "user-prompt-submit", "claude", claude(project, prompt=line))
-    user = {"type": "user", "uuid": "u", "timestamp": "2026-11-20T09:00:00.000Z", "message": {"role": "user", "content": line}}  # fmt: skip
-    (project / "t.jsonl").write_text(json.dumps(user) + "\n" + transcript_of("Noted."))
-    hook(project, "stop", "claude", claude(project))
-    tagged = [text.partition("Asked to remember:")[2] for text in events(project, "stop")]
-    assert [
-        text.count("keep every word") > 0 for text in (*events(project, "prompt"), *tagged)
-    ] == [True, False]
 
 
 @pytest.mark.parametrize(
@@ -692,14 +662,8 @@ def test_the_same_words_in_another_turn_are_news(host, event, turns, between, ti
         "claude": "prompt_id",
     }[host]
     for number in turns:
-        told = {
-            "session_id": "s",
-            "trajectory_id": "s",
-            "cwd": str(project),
-            named: number,
-            "last_assistant_message": "Done.",
-            "prompt_response": "Done.",
-        }
+        told = {"session_id": "s", "trajectory_id": "s", "cwd": str(project), named: number}
+        told |= {"last_assistant_message": "Done.", "prompt_response": "Done."}
         if between:
             hook(project, "user-prompt-submit", host, told | {"prompt": "go on"})
         hook(project, event, host, told | {"tool_info": {"response": "Done."}})
@@ -709,26 +673,12 @@ def test_the_same_words_in_another_turn_are_news(host, event, turns, between, ti
 def test_names_in_a_transcript_are_harmless_in_the_event(project):
     names = ["in\u202eside.py", "bell\x07.py", "line\x1b[2J.py"]
     calls = [
-        {
-            "type": "tool_use",
-            "id": name,
-            "name": "Write",
-            "input": {"file_path": str(project / name), "content": "x"},
-        }
+        {"type": "tool_use", "id": name, "name": "Write", "input": {"file_path": str(project / name), "content": "x"}}
         for name in names
-    ]
+    ]  # fmt: skip
+    about = {"type": "assistant", "uuid": "a", "timestamp": "2026-11-20T10:00:00.000Z"}
     message = {"role": "assistant", "id": "m", "content": calls}
-    (project / "t.jsonl").write_text(
-        json.dumps(
-            {
-                "type": "assistant",
-                "uuid": "a",
-                "timestamp": "2026-11-20T10:00:00.000Z",
-                "message": message,
-            }
-        )
-        + "\n"
-    )
+    (project / "t.jsonl").write_text(json.dumps(about | {"message": message}) + "\n")
     hook(project, "stop", "claude", claude(project, last_assistant_message="Written."))
     (text,) = events(project)
     assert "in\\u202eside.py" in text
@@ -736,12 +686,8 @@ def test_names_in_a_transcript_are_harmless_in_the_event(project):
 
 
 def test_copilots_own_transcript_is_read_where_its_hook_tells_no_message(project):
-    line = {
-        "type": "assistant.message",
-        "id": "e1",
-        "timestamp": "2026-11-20T10:00:00.000Z",
-        "data": {"messageId": "m1", "content": "Decision: use SQLite."},
-    }
+    said = {"messageId": "m1", "content": "Decision: use SQLite."}
+    line = {"type": "assistant.message", "id": "e1", "timestamp": "2026-11-20T10:00:00.000Z", "data": said}  # fmt: skip
     (project / "chat.json").write_text(json.dumps(line) + "\n")
     hook(project, "agentStop", "copilot", recorded("copilot", "agentStop", project))
     assert events(project, "stop") == ["Decision: use SQLite."]
@@ -798,23 +744,6 @@ def test_without_a_state_folder_what_is_told_goes_to_the_vault(project, tmp_path
     assert sorted(events(project)) == ["Three.", "Two.", "[MEMORY] one"]
 
 
-def test_a_vault_made_anew_at_its_old_path_knows_nothing_of_the_sessions_of_the_old_one(
-    project, cortex
-):
-    told = claude(project, last_assistant_message="Decision: begin anew.")
-    (project / "t.jsonl").write_text(transcript_of("In the transcript."))
-    hook(project, "stop", "claude", told)
-    subprocess.run(["rm", "-rf", project / "vault"], check=True)
-    assert cortex("init", "vault", cwd=str(project)).returncode == 0
-    for _ in range(2):
-        hook(project, "stop", "claude", told)
-    assert events(project, "stop") == ["In the transcript.\n\nDecision: begin anew."]
-    settings = project / "vault/cortex.toml"
-    settings.write_text(settings.read_text() + "\n# touched\n")  # that makes no other vault of it
-    hook(project, "stop", "claude", told)
-    assert len(events(project, "stop")) == 1
-
-
 def test_an_event_that_we_do_not_know_is_answered_as_the_host_wants_it(project):
     for host, answered in (("gemini", "{}\n"), ("claude", "")):
         assert hook(project, "BeforeModel", host, {}).stdout == answered
@@ -825,13 +754,6 @@ def test_a_session_starts_in_time_though_the_watcher_does_not_answer():
         client.CONNECT_SECONDS + client.SESSION_START_SECONDS
         < run._TIMEOUT_SECONDS_BY_EVENT["session-start"] / 2
     )
-
-
-@pytest.mark.parametrize("line", ['enabled = "false"', "enabled = false\nbroken ="])
-def test_a_switch_that_cannot_be_read_is_said(line, project, cortex):
-    with (project / "vault/cortex.toml").open("a") as file:
-        file.write(f"\n[hooks]\n{line}\n")
-    assert "cortex.toml" in cortex("doctor", cwd=str(project)).stdout
 
 
 OTHER = "0199c4f2-7d1e-7c60-9d55-3e0f5a1b2c3e"
@@ -955,37 +877,6 @@ def test_lines_of_an_older_session_that_nobody_captured_are_kept_with_the_one_th
     )
     hook(project, "stop", "claude", claude(project))
     assert sessions(project) == [("A", "Said before the hooks.\n\n* * *\n\nSaid in A.")]
-
-
-def test_a_rollout_of_codex_that_another_session_writes_anew_is_not_the_old_one_s(project, cortex):
-    def rollout(session: str, text: str) -> str:
-        about = {"timestamp": "2026-11-20T10:00:00.000Z"}
-        return "".join(
-            json.dumps(about | line) + "\n"
-            for line in (
-                {"type": "session_meta", "payload": {"id": session, "cwd": str(project)}},
-                {
-                    "type": "response_item",
-                    "payload": {
-                        "type": "message",
-                        "role": "assistant",
-                        "content": [{"type": "output_text", "text": text}],
-                    },
-                },
-            )
-        )
-
-    (project / "t.jsonl").write_text(rollout(SESSION, "Said in A."))
-    hook(project, "stop", "codex", claude(project))
-    (project / "t.jsonl").write_text(rollout(OTHER, "Said in B.").replace("10:00", "11:00"))
-    assert cortex("search", "said", cwd=str(project)).returncode == 0
-    with (project / "t.jsonl").open("a") as file:
-        file.write(
-            rollout(OTHER, "More in B.").replace("10:00", "11:30").splitlines(keepends=True)[1]
-        )
-    hook(project, "session-end", "codex", claude(project))
-    hook(project, "stop", "codex", claude(project, session_id=OTHER))
-    assert sessions(project) == [("A", "Said in A."), ("B", "Said in B.\n\n* * *\n\nMore in B.")]
 
 
 @pytest.mark.parametrize("session", ["a\x1b[2J\nb", "x" * 300, "token=" + "a1b2c3d4e5f6"])

@@ -67,41 +67,21 @@ def agent(vault) -> Iterator[Callable[..., Any]]:
 
 # What every tool is called with, in this order; the others with what they require.
 CALLS = {
-    "mem_save": {
-        "title": "Use pears",
-        "type": "decision",
-        "content": "**Why**: sweet",
-        "topic_key": "decision/fruit",
-    },
+    "mem_save": {"title": "Use pears", "type": "decision", "content": "**Why**: sweet", "topic_key": "decision/fruit"},
     "mem_save_prompt": {"content": "Which fruit?", "session_id": "s1"},
     "mem_session_start": {"id": "s1", "goal": "Make jam"},
-    "mem_capture_passive": {
-        "content": "## Key Learnings\n1. Quinces hold more pectin than pears do"
-    },
+    "mem_capture_passive": {"content": "## Key Learnings\n1. Quinces hold more pectin than pears do"},
     "mem_update": {"id": "decision-fruit", "title": "Use ripe pears"},
     "mem_suggest_topic_key": {"title": "Use pears", "type": "decision"},
     "capture": {"content": "Decision: boil the jam for an hour", "tags": ["jam"]},
     "save": {"title": "Boil quinces first", "type": "pattern"},
-    "mem_relate": {
-        "from_id": "boil-quinces-first",
-        "to_id": "decision-fruit",
-        "relation_type": "refines",
-    },
-    "relate": {
-        "record": "boil-quinces-first",
-        "kind": "refines",
-        "other": "decision-fruit",
-        "remove": True,
-    },
+    "mem_relate": {"from_id": "boil-quinces-first", "to_id": "decision-fruit", "relation_type": "refines"},
+    "relate": {"record": "boil-quinces-first", "kind": "refines", "other": "decision-fruit", "remove": True},
     "recall": {"query": "pears", "relation": "refines", "since": "1d"},
     "reflect": {"scope": "all", "save": "A sweet week\n\nPears won."},
     "mem_session_summary": {"content": "## Goal\nJam\n\n## Accomplished\nJam", "session_id": "s1"},
     "mem_session_end": {"id": "s1"},
-    "supersede": {
-        "record_id": "boil-quinces-first",
-        "replacement": "decision-fruit",
-        "reason": "dull",
-    },
+    "supersede": {"record_id": "boil-quinces-first", "replacement": "decision-fruit", "reason": "dull"},
     "restore": {"ids": ["boil-quinces-first"]},
     "mem_archive": {"id": "boil-quinces-first"},
     "mem_delete": {"id": "boil-quinces-first", "hard_delete": False},
@@ -116,7 +96,7 @@ CALLS = {
     "lifecycle": {"dry_run": True},
     "heal": {"check": True},
     "entities": {"note": "decision-fruit"},
-}
+}  # fmt: skip
 NEEDED = {
     "id": "decision-fruit", "note": "decision-fruit", "query": "pears", "title": "Use pears", "prompt": "pears?",
 }  # fmt: skip
@@ -157,11 +137,7 @@ def test_every_tool_resource_and_prompt_answers(agent, vault, git, monkeypatch):
             assert one.description
             (message,) = ask.ask("get_prompt", one.name, {"words": "the pears"}).messages
             assert "the pears" in message.content.text, one.name
-        for wrong in (
-            ("call_tool", "nope", {}),
-            ("read_resource", "cortex://nope"),
-            ("get_prompt", "nope"),
-        ):
+        for wrong in (("call_tool", "nope", {}), ("read_resource", "cortex://nope"), ("get_prompt", "nope")):  # fmt: skip
             with pytest.raises(MCPError) as caught:
                 ask.ask(*wrong)
             assert caught.value.code == -32602
@@ -317,14 +293,8 @@ def test_a_call_that_is_cancelled_or_left_is_done_whole_or_not_at_all(vault):
             )
             write(hello(1, "2025-11-25"))
             json.loads(process.stdout.readline())
-            write(
-                request(
-                    2,
-                    "tools/call",
-                    name="mem_save",
-                    arguments={"title": f"Pears {stop}", "type": "learning"},
-                )
-            )
+            given = {"title": f"Pears {stop}", "type": "learning"}
+            write(request(2, "tools/call", name="mem_save", arguments=given))
             if stop == "cancel":
                 write(
                     {

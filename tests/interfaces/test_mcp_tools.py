@@ -221,16 +221,6 @@ def test_profiles_hold_the_tools_of_the_systems_before():
     assert "did you mean agent" in caught.value.hint
 
 
-def test_descriptions_say_what_for_when_not_and_by_an_example():
-    for name in profiles()["default"]:
-        said = known_tools()[name].description
-        assert "ot " in said, name  # "Not for", "not to"
-        assert "Example: {" in said or name == "status", name
-        for example in said.split("Example: ")[1:]:
-            given = json.loads(example)
-            assert given.keys() <= known_tools()[name].arguments.keys(), name
-
-
 # What is refused
 
 
@@ -375,13 +365,7 @@ tags: ["<function_calls>"]
     ):
         answer = call(name, **given)
         for text in (answer.text, json.dumps(answer.content)):
-            for frame in (
-                "<system-reminder",
-                "<function_calls",
-                "[INST]",
-                "<|im_start",
-                "\nHuman:",
-            ):
+            for frame in ("<system-reminder", "<function_calls", "[INST]", "<|im_start", "\nHuman:"):  # fmt: skip
                 assert frame not in text, (name, frame)
     assert "&lt;system-reminder>" in call("show", id="use-pears-aaaaaa").text
 

@@ -55,6 +55,14 @@ def drive(tmp_path):
     return run
 
 
+def attempt(root: Path, *words: str) -> subprocess.CompletedProcess[bytes]:
+    return subprocess.run(words, cwd=root, capture_output=True, timeout=60, check=False)
+
+
+def expected(name: str) -> bytes:
+    return (CASES / name / "expected.md").read_bytes()
+
+
 def case(name: str) -> tuple[bytes, bytes, bytes]:
     return tuple(
         (CASES / name / f"{which}.md").read_bytes() for which in ("base", "ours", "theirs")
@@ -68,7 +76,7 @@ def case(name: str) -> tuple[bytes, bytes, bytes]:
 def test_writes_the_merged_note_into_the_file_that_git_gave(drive, name, code) -> None:
     done = drive(*case(name))
     assert done.returncode == code
-    assert done.left == (CASES / name / "expected.md").read_bytes()
+    assert done.left == expected(name)
     assert done.stdout == b""
     told = (CASES / name / "decisions.txt").read_text().splitlines()[1:]
     assert done.stderr.decode().splitlines() == [f"records/n.md: {line}" for line in told]
@@ -149,22 +157,14 @@ def test_what_it_cannot_merge_it_leaves_to_the_fallback(drive, tmp_path) -> None
 def test_a_wrong_call_never_ends_like_a_conflict(drive, tmp_path, words) -> None:
     """1 would tell git that the file holds the conflict, and `git commit -a` would drop the other side."""
     assert drive(HEAD + b"a\n", HEAD + b"b\n", HEAD + b"c\n").returncode == 1
-    done = subprocess.run(
-        [*DRIVER, *words], cwd=tmp_path, capture_output=True, timeout=60, check=False
-    )
-    assert done.returncode == 2
+    assert attempt(tmp_path, *DRIVER, *words).returncode == 2
 
 
 def test_a_briefing_never_holds_up_a_merge(drive, tmp_path) -> None:
     big = b"x\n" * (3 * 1024 * 1024)
     done = drive(b"a\n", b"b\n", big, kind="briefing")
     assert (done.returncode, done.left) == (0, b"b\n")
-    assert (
-        subprocess.run(
-            [*DRIVER, "briefing"], cwd=tmp_path, capture_output=True, timeout=60, check=False
-        ).returncode
-        == 0
-    )
+    assert attempt(tmp_path, *DRIVER, "briefing").returncode == 0
 
 
 def test_a_briefing_is_merged_by_the_standard_library_alone(drive) -> None:
@@ -234,10 +234,6 @@ def diverged(root: Path, git, trio: tuple[bytes, bytes, bytes], name: str = "n.m
     write(root, git, "main", name, ours)
 
 
-def attempt(root: Path, *words: str) -> subprocess.CompletedProcess[bytes]:
-    return subprocess.run(["git", *words], cwd=root, capture_output=True, timeout=60, check=False)
-
-
 @pytest.mark.parametrize(
     "name",
     ["both-append-to-a-list", "added-on-both-sides-then-tagged", "session-turns-on-both-sides", "same-body-line-and-tags"],
@@ -245,9 +241,9 @@ def attempt(root: Path, *words: str) -> subprocess.CompletedProcess[bytes]:
 @pytest.mark.parametrize("way", ["merge", "rebase", "cherry-pick"])
 def test_git_gives_the_expected_note_whichever_way(repository, git, name, way) -> None:
     diverged(repository, git, case(name))
-    done = attempt(repository, way, "side")
+    done = attempt(repository, "git", way, "side")
     file = repository / "v/records/n.md"
-    assert file.read_bytes() == (CASES / name / "expected.md").read_bytes()
+    assert file.read_bytes() == expected(name)
     clean = (CASES / name / "decisions.txt").read_text().startswith("clean")
     assert (done.returncode == 0) == clean
     assert (git(repository, "ls-files", "-u") == "") == clean
@@ -261,9 +257,7 @@ def test_git_gives_it_from_a_subdirectory_and_a_linked_worktree(repository, git,
     place = repository / where if not where.startswith("tree") else repository.parent / where
     git(place, "merge", "-q", "--no-edit", "side")
     top = repository if not where.startswith("tree") else repository.parent / "tree"
-    assert (top / "v/records/n.md").read_bytes() == (
-        CASES / "both-append-to-a-list/expected.md"
-    ).read_bytes()
+    assert (top / "v/records/n.md").read_bytes() == expected("both-append-to-a-list")
     assert git(top, "status", "--porcelain") == ""
 
 
@@ -271,9 +265,7 @@ def test_a_file_named_like_a_command_is_merged_like_any_other(repository, git) -
     name = "$(touch PWN).md"
     diverged(repository, git, case("both-append-to-a-list"), name)
     git(repository, "merge", "-q", "--no-edit", "side")
-    assert (repository / "v/records" / name).read_bytes() == (
-        CASES / "both-append-to-a-list/expected.md"
-    ).read_bytes()
+    assert (repository / "v/records" / name).read_bytes() == expected("both-append-to-a-list")
     assert not list(repository.rglob("PWN"))
 
 
@@ -286,7 +278,7 @@ def test_a_driver_that_is_gone_leaves_markers_and_not_one_side_alone(repository,
         command.replace("merge_driver.py", "gone.py"),
     )
     diverged(repository, git, case("same-body-line-and-tags"))
-    assert attempt(repository, "merge", "side").returncode == 1
+    assert attempt(repository, "git", "merge", "side").returncode == 1
     left = (repository / "v/records/n.md").read_bytes()
     assert b"not enough" in left
     assert b"One file is enough." in left
@@ -341,13 +333,7 @@ def test_a_record_merges_by_field_wherever_it_was_moved_and_a_note_of_ones_own_a
         note.write_text(text if tag == "a" else text.replace("[a]", f"[a, {tag}]"))
         git(root, "add", "-A")
         git(root, "commit", "-qm", tag)
-    done = subprocess.run(
-        ["git", "merge", "-q", "--no-edit", "side"],
-        cwd=root,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = attempt(root, "git", "merge", "-q", "--no-edit", "side")
     assert (done.returncode == 0) == clean
     assert ("<<<<<<<" not in note.read_text()) == clean
     assert ("tags: [a, b, c]" in note.read_text()) == clean

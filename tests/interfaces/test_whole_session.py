@@ -38,12 +38,8 @@ class Host:
             {"id": f"msg_{self.count}", "model": "m"} if role == "assistant" else {}
         )
         base = {"type": role, "uuid": uuid, "parentUuid": self.last, "isSidechain": False, "userType": "external", "cwd": str(self.project)}  # fmt: skip
-        base |= {
-            "sessionId": SESSION,
-            "version": "2.1.240",
-            "timestamp": f"2026-11-20T10:{self.count // 60:02}:{self.count % 60:02}.000Z",
-            "message": message,
-        }
+        at = f"2026-11-20T10:{self.count // 60:02}:{self.count % 60:02}.000Z"
+        base |= {"sessionId": SESSION, "version": "2.1.240", "timestamp": at, "message": message}
         with self.transcript.open("a") as file:
             file.write(json.dumps(base | more) + "\n")
         self.last = uuid
@@ -53,39 +49,23 @@ class Host:
         self.hook("UserPromptSubmit", prompt=prompt)
         self.line("user", prompt)
         for name, arguments, result in tools:
-            self.line(
-                "assistant",
-                [
-                    {
-                        "type": "tool_use",
-                        "id": f"toolu_{self.count}",
-                        "name": name,
-                        "input": arguments,
-                    }
-                ],
-            )
+            id_ = f"toolu_{self.count}"
+            used = {"type": "tool_use", "id": id_, "name": name, "input": arguments}
+            self.line("assistant", [used])
             failed = result.startswith("Exit code")
-            self.line(
-                "user",
-                [
-                    {
-                        "type": "tool_result",
-                        "tool_use_id": f"toolu_{self.count - 1}",
-                        "content": result,
-                        "is_error": failed,
-                    }
-                ],
-            )
+            told = {
+                "type": "tool_result",
+                "tool_use_id": id_,
+                "content": result,
+                "is_error": failed,
+            }
+            self.line("user", [told])
         self.line("assistant", [{"type": "text", "text": answer}])
         self.hook("Stop", stop_hook_active=False, last_assistant_message=answer)
 
     def hook(self, event: str, **fields: Any) -> str:
-        told = {
-            "session_id": SESSION,
-            "transcript_path": str(self.transcript),
-            "cwd": str(self.project),
-            "hook_event_name": event,
-        } | fields
+        told = {"session_id": SESSION, "transcript_path": str(self.transcript)}
+        told |= {"cwd": str(self.project), "hook_event_name": event} | fields
         words = "".join(f"-{sign.lower()}" if sign.isupper() else sign for sign in event).lstrip(
             "-"
         )
@@ -131,14 +111,9 @@ def whole(folder: Path) -> Host:
         host.turn(f"please do part {number}", said, *tools)
         if number == 10:
             host.hook("PreCompact", trigger="auto", custom_instructions="")
-            host.line(
-                "user", "The user builds a shop. Parts 0 to 10 are done.", isCompactSummary=True
-            )
-            host.hook(
-                "PostCompact",
-                trigger="auto",
-                compact_summary="The user builds a shop. Parts 0 to 10 are done.",
-            )
+            summary = "The user builds a shop. Parts 0 to 10 are done."
+            host.line("user", summary, isCompactSummary=True)
+            host.hook("PostCompact", trigger="auto", compact_summary=summary)
             host.hook("SessionStart", source="compact")
     host.hook("SessionEnd", reason="prompt_input_exit")
     return host
@@ -186,13 +161,7 @@ def test_its_decisions_are_records(project):
     hits = asked(project, "search", "type:decision,rejection", "--number", "50")["hits"]
     assert sorted(hit["type"] for hit in hits) == ["decision", "decision", "rejection"]
     text = "\n".join(shown(project, hit["id"]) for hit in hits)
-    for words in (
-        "the cart lives in SQLite",
-        "idempotency keys",
-        "message queue",
-        "layer: keyword",
-        SESSION,
-    ):
+    for words in ("the cart lives in SQLite", "idempotency keys", "message queue", "layer: keyword", SESSION):  # fmt: skip
         assert words.casefold() in text.casefold()
 
 
@@ -209,12 +178,7 @@ def test_the_next_session_starts_knowing_them_and_says_none_of_it_again(tmp_path
     assert set(told) == {"hookSpecificOutput"}
     assert told["hookSpecificOutput"]["hookEventName"] == "SessionStart"
     briefing = told["hookSpecificOutput"]["additionalContext"].casefold()
-    for words in (
-        "the cart lives in sqlite",
-        "idempotency keys",
-        "message queue",
-        "write the cart",
-    ):
+    for words in ("the cart lives in sqlite", "idempotency keys", "message queue", "write the cart"):  # fmt: skip
         assert words in briefing
     assert len(briefing) <= 9_500 + len(f"\n\n{CONTRACT}")
     told = told["hookSpecificOutput"]["additionalContext"]
