@@ -10,6 +10,7 @@ import pytest
 
 from cortex.vault.agent_settings import list_agent_settings
 
+NAMED = [".claude", ".mcp.json"]
 SAYS = "Cortex trusts and installs none"
 
 
@@ -52,17 +53,11 @@ def test_init_and_doctor_name_them_in_one_line_and_in_json(tmp_path, cortex):
     made = cortex("init", str(root)).stdout.splitlines()
     (line,) = [one for one in made if SAYS in one]
     assert ".claude, .mcp.json" in line
-    assert json.loads(cortex("init", str(root), "--json").stdout)["agent_settings"] == [
-        ".claude",
-        ".mcp.json",
-    ]
+    assert json.loads(cortex("init", str(root), "--json").stdout)["agent_settings"] == NAMED
     examined = cortex("doctor", cwd=str(root))
     assert examined.returncode == 0  # it is nobody's fault
     assert examined.stdout.count(SAYS) == 1
-    assert json.loads(cortex("doctor", "--json", cwd=str(root)).stdout)["agent_settings"] == [
-        ".claude",
-        ".mcp.json",
-    ]
+    assert json.loads(cortex("doctor", "--json", cwd=str(root)).stdout)["agent_settings"] == NAMED
     assert {path: path.read_bytes() for path in before} == before
     assert not list(tmp_path.rglob("PWNED"))
     assert not os.path.lexists(os.path.expanduser("~/.claude"))

@@ -15,9 +15,7 @@ AWS = "AKIA" + "ABCDEFGH23456789"
 
 
 def test_the_id_alone_is_printed_and_the_event_is_whole(cortex, vault) -> None:
-    done = cortex(
-        "capture",
-        "Decision: use SQLite",
+    words = (
         "--tags",
         "storage,area/db",
         "--session",
@@ -27,6 +25,7 @@ def test_the_id_alone_is_printed_and_the_event_is_whole(cortex, vault) -> None:
         "--branch",
         "feat/x",
     )
+    done = cortex("capture", "Decision: use SQLite", *words)
     assert (done.returncode, done.stderr) == (0, "")
     id_ = done.stdout.strip()
     text = Path(vault.root, f"inbox/pending/{id_}.md").read_text()

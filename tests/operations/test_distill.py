@@ -189,13 +189,7 @@ def test_what_has_a_true_quote_becomes_a_record_and_what_lies_is_dropped_and_cou
     hits = search(shop.vault, shop.caller(), "type:distilled").hits
     assert [hit.title for hit in hits] == ["Carts expire after a day"]
     assert not search(shop.vault, shop.caller(), "statement confidence priority").hits
-    for part in (
-        "title: Carts expire after a day",
-        "- Expire carts",
-        "Carts expire now.",
-        "- Tell support",
-        "[[carts-are-kept",
-    ):
+    for part in ("title: Carts expire after a day", "- Expire carts", "Carts expire now.", "- Tell support", "[[carts-are-kept"):  # fmt: skip
         assert part in shop.session()
 
 

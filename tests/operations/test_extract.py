@@ -41,22 +41,13 @@ class Clone:
     def caller(self) -> Caller:
         Clone.ticks += 1
         number = Clone.ticks
-        return Caller(
-            str(self.root),
-            f"2026-11-20T10:{number // 60:02}:{number % 60:02}Z",
-            lambda size: number.to_bytes(size, "big"),
-            "test",
-            no_progress,
-        )
+        now = f"2026-11-20T10:{number // 60:02}:{number % 60:02}Z"
+        chance = lambda size: number.to_bytes(size, "big")
+        return Caller(str(self.root), now, chance, "test", no_progress)
 
     def stop(self, text: str, **more: str) -> str:
-        id_ = capture(
-            self.vault,
-            self.caller(),
-            text,
-            type="stop",
-            **({"project": "shop", "branch": "main", "session": "s"} | more),
-        ).id
+        given = {"type": "stop", "project": "shop", "branch": "main", "session": "s"} | more
+        id_ = capture(self.vault, self.caller(), text, **given).id
         done = normalize(self.vault, self.caller())
         assert (done.failed, done.problems) == ((), ())
         return id_
@@ -257,6 +248,11 @@ print(json.dumps([
 """
 
 
+def stop(vault: Vault, caller: Caller, text: str, session: str = "s1") -> str:
+    """Capture a turn; its id."""
+    return capture(vault, caller, text, type="stop", session=session, project="shop").id
+
+
 @pytest.fixture
 def model(tmp_path) -> str:
     (tmp_path / "model.py").write_text(MODEL)
@@ -264,15 +260,8 @@ def model(tmp_path) -> str:
 
 
 def test_a_model_that_somebody_names_is_one_more_layer(vault, caller, cortex, model):
-    stop = capture(
-        vault,
-        caller,
-        "Carts expire. I made that change.",
-        type="stop",
-        session="s1",
-        project="shop",
-    ).id
-    found = json.loads(cortex("extract", stop, "--model", model, "--json").stdout)
+    id_ = stop(vault, caller, "Carts expire. I made that change.")
+    found = json.loads(cortex("extract", id_, "--model", model, "--json").stdout)
     assert [
         (one["layer"], one["text"], one["confidence"], one["record"]) for one in found["found"]
     ] == [("model", "Carts expire after a day without a visit.", 0.8, False)]
@@ -281,26 +270,18 @@ def test_a_model_that_somebody_names_is_one_more_layer(vault, caller, cortex, mo
 
 
 def test_what_it_finds_is_saved_when_that_is_asked_for(vault, caller, cortex, model):
-    stop = capture(
-        vault,
-        caller,
-        "Carts expire. I made that change.",
-        type="stop",
-        session="s1",
-        project="shop",
-    ).id
-    (id_,) = json.loads(cortex("extract", stop, "--model", model, "--keep", "--json").stdout)[
-        "kept"
-    ]
-    note = notes.read(Path(vault.root, "records", "decision", f"{id_}.md").read_bytes())
+    id_ = stop(vault, caller, "Carts expire. I made that change.")
+    asked = ("extract", id_, "--model", model, "--keep", "--json")
+    (kept,) = json.loads(cortex(*asked).stdout)["kept"]
+    note = notes.read(Path(vault.root, "records", "decision", f"{kept}.md").read_bytes())
     assert (note.get("confidence"), note.get("project"), note.provenance()[1]) == (
         "0.8",
         "shop",
         {"session": "s1"},
     )
     assert "**Why.** the table stays small" in note.text
-    again = json.loads(cortex("extract", stop, "--model", model, "--keep", "--json").stdout)
-    assert again["kept"] == [id_], "asked twice within a quarter of an hour it is one record"
+    again = json.loads(cortex(*asked).stdout)
+    assert again["kept"] == [kept], "asked twice within a quarter of an hour it is one record"
 
 
 def test_keep_needs_a_model(cortex):
@@ -311,14 +292,7 @@ def test_keep_needs_a_model(cortex):
 def test_what_a_team_s_own_words_made_stays_in_its_event_without_git(vault, caller, cortex):
     with Path(vault.root, "cortex.toml").open("a") as file:
         file.write('\n[extract]\ndecision = ["beschlossen:"]\n')
-    capture(
-        vault,
-        caller,
-        "Beschlossen: der Warenkorb liegt in SQLite.",
-        type="stop",
-        session="s1",
-        project="shop",
-    )
+    stop(vault, caller, "Beschlossen: der Warenkorb liegt in SQLite.")
     (hit,) = json.loads(cortex("search", "Warenkorb", "type:decision", "--json").stdout)["hits"]
     assert cortex("delete", hit["id"], "--hard", "--yes").returncode == 0
     assert not Path(vault.root, hit["path"]).exists()
@@ -342,25 +316,11 @@ def test_learnings_below_their_heading_are_shown_as_what_becomes_of_them(vault, 
 
 
 def test_a_tag_makes_sure_what_was_only_found_by_its_words(vault, caller, cortex):
-    capture(
-        vault,
-        caller,
-        "Decision: carts expire after a day.",
-        type="stop",
-        session="s1",
-        project="shop",
-    )
+    stop(vault, caller, "Decision: carts expire after a day.")
     (hit,) = json.loads(cortex("search", "type:decision", "--json").stdout)["hits"]
     path = Path(vault.root, hit["path"])
     assert "confidence: 0.85" in path.read_text()
-    capture(
-        vault,
-        caller,
-        "[MEMORY: decision] carts expire after a day",
-        type="stop",
-        session="s2",
-        project="shop",
-    )
+    stop(vault, caller, "[MEMORY: decision] carts expire after a day", session="s2")
     assert len(json.loads(cortex("search", "type:decision", "--json").stdout)["hits"]) == 1
     note = notes.read(path.read_bytes())
     assert (note.get("confidence"), note.provenance()[1]["layer"], len(note.provenance()[0])) == (

@@ -74,6 +74,13 @@ def file_of(root: Path, home: Path, host: str, scope: str) -> Path:
     return root / one.settings_folder / (one.local_file or one.settings_file)
 
 
+def local(shop) -> Path:
+    """The settings of Claude Code that a project has and nobody shares, in a folder that is there."""
+    file = Path(shop.cwd).parent / ".claude/settings.local.json"
+    file.parent.mkdir()
+    return file
+
+
 def tree(*roots: Path) -> dict[str, object]:
     """Every file, folder and link below, but for what Cortex keeps for itself."""
     return {
@@ -220,39 +227,9 @@ def test_what_a_teammate_wired_stays_where_it_can_run(shop, monkeypatch, tmp_pat
     assert hooks(shop, "install", "cursor").changed[0].outcome == "unchanged"
 
 
-def test_a_line_of_another_event_is_brought_up_to_date_though_it_could_run(shop):
-    file = Path(shop.cwd).parent / ".codex/hooks.json"
-    hooks(shop, "install", "codex")
-    right = file.read_text()
-    other = right.replace("cortex hook stop", "cortex hook session-end").replace(
-        "main.py stop", "main.py session-end"
-    )
-    for wrong in (other, right.replace("{ echo '{}'; exit 0; }", "exit 0")):
-        assert wrong != right
-        file.write_text(wrong)
-        hooks(shop, "install", "codex")
-        assert file.read_text() == right
-
-
-def test_a_newer_python_takes_the_place_of_the_older(shop, monkeypatch):
-    file = Path(shop.cwd).parent / ".claude/settings.local.json"
-    file.parent.mkdir()
-    file.write_text(FOREIGN)
-    monkeypatch.setattr(sys, "executable", "/old/python")
-    hooks(shop, "install", "claude")
-    old = file.read_text()
-    monkeypatch.undo()
-    done = hooks(shop, "install", "claude")
-    assert done.changed[0].outcome == "updated"
-    assert file.read_text() == old.replace("/old/python", sys.executable)
-    hooks(shop, "remove", "claude")
-    assert file.read_text() == FOREIGN
-
-
 @pytest.mark.parametrize("forgotten", [False, True])
 def test_after_an_edit_ours_alone_are_taken_out(shop, home, forgotten):
-    file = Path(shop.cwd).parent / ".claude/settings.local.json"
-    file.parent.mkdir()
+    file = local(shop)
     file.write_text(FOREIGN)
     hooks(shop, "install", "claude")
     edited = (
@@ -327,8 +304,7 @@ def test_no_link_leads_out_of_the_project_or_the_home_folder(shop, home, tmp_pat
 
 
 def test_a_pipe_is_no_settings_file(shop):
-    file = Path(shop.cwd).parent / ".claude/settings.local.json"
-    file.parent.mkdir()
+    file = local(shop)
     os.mkfifo(file)
     with pytest.raises(InvalidInputError, match="not a regular file"):
         hooks(shop, "install", "claude")
@@ -467,15 +443,6 @@ def test_what_somebody_switched_off_on_purpose_is_said_and_is_no_problem(
     done = hooks(shop, "status")
     assert len(done.off) == 1
     assert not done.problems
-
-
-@pytest.mark.parametrize("ignored", [True, False])
-def test_who_might_commit_the_local_settings_is_told(shop, ignored):
-    root = Path(shop.cwd).parent
-    (root / ".gitignore").write_text(".claude/*.local.json\n" if ignored else "*.txt\n")
-    assert (
-        any("git would share" in line for line in hooks(shop, "install", "claude").next) != ignored
-    )
 
 
 def test_what_is_wired_elsewhere_is_said_after_a_removal(shop, home):
@@ -727,8 +694,7 @@ def test_whatever_foreign_settings_hold_they_are_looked_at(tmp_path_factory, dat
 
 
 def test_nothing_that_settings_say_is_copied(shop, home):
-    file = Path(shop.cwd).parent / ".claude/settings.local.json"
-    file.parent.mkdir()
+    file = local(shop)
     file.write_text('{"env": {"TOKEN": "sk-very-secret"}}')
     hooks(shop, "install", "claude")
     for path in [*home.rglob("*"), *Path(shop.cwd).rglob("*")]:

@@ -159,13 +159,7 @@ def test_escape_sequences_are_shown_and_not_sent(vault_from, cortex, terminal):
     vault_from(
         f'=== a\u202e.md\n---\ntitle: "zebra \\e]0;owned\\a \\u202e"\nstatus: "superseded"\ntype: "x\\e[1m"\n---\nzebra {EVIL}\n'
     )
-    for words in (
-        ["search", "--all", "zebra"],
-        ["status"],
-        ["doctor"],
-        ["search", "zebra", EVIL],
-        ["show", EVIL],
-    ):
+    for words in (["search", "--all", "zebra"], ["status"], ["doctor"], ["search", "zebra", EVIL], ["show", EVIL]):  # fmt: skip
         done = cortex(*words)
         for character in "\x1b\x07\x9b\u202e\u200b":
             assert character not in done.stdout + done.stderr, words
@@ -286,16 +280,7 @@ def test_no_verb_but_those_that_write_changes_a_byte(vault_from, cortex):
         }
 
     before = contents()
-    for words in (
-        ["init"],
-        ["search", "zebra"],
-        ["status"],
-        ["doctor"],
-        ["show", "a.md"],
-        ["rebuild"],
-        ["normalize"],
-        ["search", "x", "--json"],
-    ):
+    for words in (["init"], ["search", "zebra"], ["status"], ["doctor"], ["show", "a.md"], ["rebuild"], ["normalize"], ["search", "x", "--json"]):  # fmt: skip
         cortex(*words)
     assert contents() == before
 

@@ -17,7 +17,7 @@ import pytest
 from cortex.core.model import turn_summary
 from cortex.core.model.caller import Caller
 from cortex.core.model.event import is_event_id
-from cortex.core.model.problem import InvalidInputError, NotFoundError
+from cortex.core.model.problem import InvalidInputError
 from cortex.core.model.turn_summary import CommandRun, PlannedStep
 from cortex.core.notes import note as notes
 from cortex.hosts import segmenter
@@ -80,6 +80,32 @@ def write(lines: Lines, *, name: str = SESSION, mode: str = "a") -> Path:
     with path.open(mode) as file:
         file.writelines(json.dumps(line) + "\n" for line in lines)
     return path
+
+
+def rollout(path: str, *lines: tuple[str, dict[str, Any]], at: str = "2026-10-01") -> Path:
+    """A transcript of Codex, of types and payloads."""
+    file = Path(os.environ["CODEX_HOME"], path)
+    file.parent.mkdir(parents=True, exist_ok=True)
+    about = {"timestamp": f"{at}T10:00:00.000Z"}
+    file.write_text(
+        "".join(
+            json.dumps({**about, "type": type_, "payload": held}) + "\n" for type_, held in lines
+        )
+    )
+    return file
+
+
+def codex_says(text: str, role: str = "assistant") -> tuple[str, dict[str, Any]]:
+    content = [{"type": "output_text", "text": text}]
+    return "response_item", {"type": "message", "role": role, "content": content}
+
+
+def another(tmp_path: Path, name: str = "shop") -> Path:
+    """Another repository, of the project shop."""
+    root = tmp_path / name
+    subprocess.run(["git", "init", "-q", str(root)], check=True)
+    (root / ".cortex-project").write_text(f"{name}\n")
+    return root
 
 
 def events(vault: Vault) -> dict[str, notes.Note]:
@@ -172,20 +198,8 @@ def test_killed_anywhere_and_repeated_it_makes_everything_once(
     assert texts(vault).count("Decision: aside 0") == 1
 
 
-def test_a_session_that_went_on_after_its_import_was_forgotten_loses_nothing(vault, here, repo):
-    write(turns(repo, 1))
-    import_(vault, here, ["claude"])
-    for path in Path(vault.state_folder(), cursors.STATE_FOLDER).glob("*.json"):
-        path.unlink()
-    write(turns(repo, 1, begin=1))
-    assert import_(vault, here, ["claude"]).problems == []
-    assert "option 1" in texts(vault)
-
-
 def test_only_the_project_that_one_is_in_unless_all_are_wanted(vault, here, repo, tmp_path):
-    other = tmp_path / "shop"
-    subprocess.run(["git", "init", "-q", str(other)], check=True)
-    (other / ".cortex-project").write_text("shop\n")
+    other = another(tmp_path)
     write(turns(repo))
     write(turns(other, session="2other"), name="2other", mode="w")
     alone = import_(vault, here, ["claude"])
@@ -201,9 +215,7 @@ def test_only_the_project_that_one_is_in_unless_all_are_wanted(vault, here, repo
 def test_an_agent_that_went_to_another_repository_leaves_its_words_there(
     vault, here, repo, tmp_path
 ):
-    other = tmp_path / "shop"
-    subprocess.run(["git", "init", "-q", str(other)], check=True)
-    (other / ".cortex-project").write_text("shop\n")
+    other = another(tmp_path)
     write([*turns(repo), *turns(other, begin=1), *turns(tmp_path, begin=2)])
     import_(vault, here, ["claude"])
     found = sorted(
@@ -242,21 +254,11 @@ def test_since_takes_sessions_that_went_on_after_it(vault, here, repo):
 
 def asides(repo: Path, agent: str, said: str, **more: Any) -> Lines:
     """What a subagent did: the same turn, its lines and messages with names of their own."""
-    found = []
-    for line in turns(repo, said=said):
-        message = (
-            {**line["message"], "id": f"m{agent}"} if "id" in line["message"] else line["message"]
-        )
-        found.append(
-            {
-                **line,
-                "isSidechain": True,
-                "agentId": agent,
-                "uuid": f"{agent}{line['uuid']}",
-                "message": message,
-                **more,
-            }
-        )
+    found = turns(repo, said=said)
+    for line in found:
+        if "id" in line["message"]:
+            line["message"]["id"] = f"m{agent}"
+        line |= {"isSidechain": True, "agentId": agent, "uuid": f"{agent}{line['uuid']}", **more}
     return found
 
 
@@ -390,8 +392,7 @@ def test_a_subagent_in_no_project_is_of_its_session_s(vault, here, repo, tmp_pat
 
 
 def test_of_other_projects_sessions_are_counted_not_files(vault, here, repo, tmp_path):
-    other = tmp_path / "shop"
-    subprocess.run(["git", "init", "-q", str(other)], check=True)
+    other = another(tmp_path)
     write(turns(other))
     for agent in ("a1", "a2"):
         write_agent(asides(other, agent, "Decision: {}"), f"agent-{agent}")
@@ -425,14 +426,6 @@ def test_a_summary_is_an_event_of_its_own_and_prompts_are_kept_where_the_team_wa
     ]
     assert sorted(type_ for type_, _ in found) == ["post_compact", "stop", "stop"]
     assert ("post_compact", "So far: SQLite.") in found
-
-
-def test_with_none_only_their_tagged_lines_are(vault, here, repo):
-    write(turns(repo))
-    Path(vault.root, "cortex.toml").write_text('format = 1\n[hooks]\nprompts = "none"\n')
-    import_(vault, here, ["claude"])
-    assert "Do 0" not in texts(vault)
-    assert "[MEMORY: gotcha] port 0" in texts(vault)
 
 
 def test_an_event_holds_a_bounded_part_of_what_was_said(vault, here, repo):
@@ -538,74 +531,30 @@ def test_what_cannot_be_read_is_named_and_an_empty_one_leaves_nothing(vault, her
 
 
 def test_a_codex_rollout(vault, here, repo):
-    folder = Path(os.environ["CODEX_HOME"], "sessions", "2026", "10", "01")
-    folder.mkdir(parents=True)
-    said = [
-        ("user_message", "user", "Go"),
-        ("agent_message", "assistant", "Decision: use WAL mode, because readers must not wait."),
-    ]
-    lines: Lines = [{"type": "session_meta", "payload": {"id": "c0de", "cwd": str(repo), "git": {"branch": "dev"}}}]  # fmt: skip
-    for kind, role, text in said:
-        lines.append({"type": "event_msg", "payload": {"type": kind, "message": text}})
-        lines.append(
-            {
-                "type": "response_item",
-                "payload": {
-                    "type": "message",
-                    "role": role,
-                    "content": [{"type": "output_text", "text": text}],
-                },
-            }
-        )
-    (folder / "rollout-x.jsonl").write_text(
-        "".join(
-            json.dumps({"timestamp": "2026-10-01T10:00:00.000Z", **line}) + "\n" for line in lines
-        )
+    decision = "Decision: use WAL mode, because readers must not wait."
+    rollout(
+        "sessions/2026/10/01/rollout-x.jsonl",
+        ("session_meta", {"id": "c0de", "cwd": str(repo), "git": {"branch": "dev"}}),
+        ("event_msg", {"type": "user_message", "message": "Go"}),
+        codex_says("Go", "user"),
+        ("event_msg", {"type": "agent_message", "message": decision}),
+        codex_says(decision),
     )
-    (folder / "rollout-y.jsonl").write_text(
-        json.dumps(
-            {
-                "type": "session_meta",
-                "payload": {"id": "sub", "cwd": str(repo), "source": {"subagent": "x"}},
-            }
-        )
-        + "\n"
-    )
+    aside = {"id": "sub", "cwd": str(repo), "source": {"subagent": "x"}}
+    rollout("sessions/2026/10/01/rollout-y.jsonl", ("session_meta", aside))
     done = import_(vault, here, ["codex"])
     assert [(one.id, one.branch, one.messages) for one in done.sessions] == [("c0de", "dev", 2)]
     assert texts(vault).count("use WAL mode") == 1
     assert import_(vault, here, ["codex"]).events == 0
 
 
-def rollout(path: str, lines: Lines) -> None:
-    file = Path(os.environ["CODEX_HOME"], path)
-    file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text("".join(json.dumps(line) + "\n" for line in lines))
-
-
-def codex_says(text: str) -> dict[str, Any]:
-    return {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": text}]}  # fmt: skip
-
-
 def test_codex_archives_sessions(vault, here, repo):
-    envelope = {"timestamp": "2026-10-01T10:00:00.000Z"}
-    meta = {**envelope, "type": "session_meta", "payload": {"id": "archived", "cwd": str(repo)}}
-    rollout(
-        "archived_sessions/rollout-1.jsonl",
-        [
-            meta,
-            {**envelope, "type": "response_item", "payload": codex_says("Decision: of an archive")},
-        ],
-    )
+    meta = {"id": "archived", "cwd": str(repo)}
+    said = codex_says("Decision: of an archive")
+    rollout("archived_sessions/rollout-1.jsonl", ("session_meta", meta), said)
     thread = {"subagent": {"thread_spawn": {"parent_thread_id": "archived", "depth": 1}}}
-    child = {**envelope, "type": "session_meta", "payload": {"id": "child", "cwd": str(repo), "source": thread}}  # fmt: skip
-    rollout(
-        "sessions/2026/rollout-2.jsonl",
-        [
-            child,
-            {**envelope, "type": "response_item", "payload": codex_says("Decision: of a child")},
-        ],
-    )
+    child = ("session_meta", {"id": "child", "cwd": str(repo), "source": thread})
+    aside = rollout("sessions/2026/rollout-2.jsonl", child, codex_says("Decision: of a child"))
     done = import_(vault, here, ["codex"])
     assert [(one.id, one.first[:10], one.agents) for one in done.sessions] == [
         ("archived", "2026-10-01", 1)
@@ -615,24 +564,15 @@ def test_codex_archives_sessions(vault, here, repo):
         ("stop", "archived", "of an archive"),
         ("subagent_stop", "archived", "of a child"),
     ]
-    os.rename(
-        Path(os.environ["CODEX_HOME"], "sessions/2026/rollout-2.jsonl"),
-        Path(os.environ["CODEX_HOME"], "archived_sessions/rollout-2.jsonl"),
-    )
+    aside.rename(Path(os.environ["CODEX_HOME"], "archived_sessions/rollout-2.jsonl"))
     assert import_(vault, here, ["codex"]).events == 0
 
 
 def test_several_hosts_at_once(vault, here, repo, monkeypatch, tmp_path):
     write(turns(repo))
     monkeypatch.setenv("COPILOT_HOME", str(tmp_path / "copilot"))
-    at = "2026-10-02T05:04:05.000Z"
-    rollout(
-        "sessions/rollout-1.jsonl",
-        [
-            {"timestamp": at, "type": "session_meta", "payload": {"id": "c1", "cwd": str(repo)}},
-            {"timestamp": at, "type": "response_item", "payload": codex_says("Decision: codex")},
-        ],
-    )
+    meta = ("session_meta", {"id": "c1", "cwd": str(repo)})
+    rollout("sessions/rollout-1.jsonl", meta, codex_says("Decision: codex"), at="2026-10-02")
     folder = tmp_path / "copilot/session-state/c0ffee"
     folder.mkdir(parents=True)
     about = {"timestamp": "2026-10-03T05:04:05.000Z"}
@@ -642,11 +582,7 @@ def test_several_hosts_at_once(vault, here, repo, monkeypatch, tmp_path):
     ]  # fmt: skip
     (folder / "events.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
     done = import_(vault, here, ["claude", "codex", "copilot"])
-    assert [(one.host, one.id) for one in done.sessions] == [
-        ("claude", SESSION),
-        ("codex", "c1"),
-        ("copilot", "c0ffee"),
-    ]
+    assert [(one.host, one.id) for one in done.sessions] == [("claude", SESSION), ("codex", "c1"), ("copilot", "c0ffee")]  # fmt: skip
     assert {note.get("host") for note in events(vault).values()} == {"claude", "codex", "copilot"}
     with pytest.raises(InvalidInputError):
         import_(vault, here, ["claude", "codex"], path=str(folder))
@@ -659,12 +595,6 @@ def test_one_transcript_by_its_path_whichever_project_it_is_of(vault, here, repo
         SESSION
     ]
     assert {note.get("project")[:10] for note in events(vault).values()} == {"elsewhere-"}
-
-
-def test_what_cannot_be_asked(vault, here):
-    with pytest.raises(NotFoundError):
-        import_(vault, here, ["claude"], path="nowhere")
-    assert import_(vault, here, ["claude"]).sessions == []
 
 
 def test_the_command_says_what_it_did(cortex, repo):

@@ -47,18 +47,8 @@ def full(vault: Vault, cortex: Command) -> Vault:
         turn = (
             f"[MEMORY: decision] Carts of {name} are kept for a day because the table stays small"
         )
-        cortex(
-            "capture",
-            turn,
-            "--type",
-            "stop",
-            "--session",
-            name,
-            "--project",
-            "shop",
-            "--branch",
-            "main",
-        )
+        words = f"--type stop --session {name} --project shop --branch main"
+        cortex("capture", turn, *words.split())
     cortex("normalize")
     for type_, verb in (("gotcha", "archive"), ("decision", "supersede"), ("action", "archive")):
         (file,) = Path(vault.root, f"records/{type_}").glob("what-we-know-*.md")
@@ -163,10 +153,6 @@ def test_what_a_merge_left_to_a_person_stands_on_the_dashboard(full, caller):
 
 
 def test_a_save_changes_the_pages_as_a_heal_would(full, caller, cortex):
-    for words in (
-        ("What is new", "--type", "gotcha"),
-        ("About decision/store, anew", "--topic", "decision/store"),
-        ("To do", "--type", "action"),
-    ):
+    for words in (("What is new", "--type", "gotcha"), ("About decision/store, anew", "--topic", "decision/store"), ("To do", "--type", "action")):  # fmt: skip
         assert cortex("save", *words, "--project", "shop").returncode == 0
         assert heal(full, caller, check=True).stale == (), words

@@ -172,11 +172,6 @@ def test_a_record_that_was_deleted_does_not_come_back(boiler, caller):
     assert [path for path in records(boiler) if "torch" in path or "pressure" in path] == []
 
 
-def test_minutes_that_nobody_edited_are_not_read_again(boiler, caller):
-    heal(boiler, caller)
-    assert not Path(boiler.state_folder(), "minutes-read.json").exists()
-
-
 def test_ticks_go_both_ways(boiler, caller):
     pressure = record_with(boiler, "measure the pressure").get("id")
     before = meeting_file(boiler).read_bytes()
@@ -262,14 +257,6 @@ def test_a_line_that_goes_back_to_what_was_captured_takes_its_record_along(boile
     assert again.get("id") not in open_ids
     normalize(boiler, caller)
     assert record_with(boiler, "order the valves") == again
-
-
-def test_a_record_of_minutes_is_told_in_words_and_not_in_links(boiler, cortex):
-    (action,) = (one for one in Path(boiler.root).glob("records/action/*.md") if "call" in one.name)
-    told = cortex("timeline", action.stem).stdout
-    assert "From Boiler room" in told
-    assert "[[" not in told
-    assert "|" not in told
 
 
 def test_minutes_that_are_captured_again_on_another_day_make_nothing_new(vault, caller):
