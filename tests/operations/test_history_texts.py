@@ -26,19 +26,20 @@ TOPIC = "decision/storage"
 ID = topic_record_id("shop", "project", TOPIC)
 
 
+def commit_all(vault, git) -> None:
+    git(vault.root, "init", "-q")
+    git(vault.root, "add", "-A")
+    git(vault.root, "commit", "-qm", "all")
+
+
 def said(
     vault, day: int, text: str, *, topic: str = TOPIC, waits: bool = False, salt: int = 0, **more
 ) -> str:
     """An observation as `cortex save` captures it, normalized unless it waits; answers its id."""
     at = f"2026-11-{day:02}T10:00:00Z"
     id_ = events.make_id(f"202611{day:02}t100000z", (day + salt).to_bytes(8, "big"))
-    fields = {
-        "type": "observation",
-        "title": f"On day {day}",
-        "record": "decision",
-        "project": "shop",
-        "topic": topic,
-    } | more
+    fields = {"type": "observation", "title": f"On day {day}", "record": "decision"}
+    fields |= {"project": "shop", "topic": topic} | more
     files.create(
         vault.root,
         AT_ROOT.pending(id_),
@@ -58,11 +59,7 @@ def told(found: History) -> list[tuple[str, str]]:
 def test_every_text_of_a_topic_is_there_without_git_newest_first(vault, caller):
     ids = [said(vault, day, f"text {day}\n\nwith  more") for day in (1, 2, 3)]
     found = history(vault, caller, ID)
-    assert told(found) == [
-        (ids[2], "text 3 with more"),
-        (ids[1], "text 2 with more"),
-        (ids[0], "text 1 with more"),
-    ]
+    assert told(found) == [(ids[2], "text 3 with more"), (ids[1], "text 2 with more"), (ids[0], "text 1 with more")]  # fmt: skip
     assert found.texts[0][1:4] == ("2026-11-03T10:00:00Z", "On day 3", AT_ROOT.event(ids[2]))
     assert (found.id, found.versions, found.revisions) == (ID, (), 3)
     assert "in no git repository" in found.hint
@@ -139,9 +136,7 @@ def test_a_text_goes_into_a_pipe_as_it_stands_and_is_made_visible_on_a_terminal(
         + b"\xff"
     )
     path.write_bytes(whole)
-    git(vault.root, "init", "-q")
-    git(vault.root, "add", "-A")
-    git(vault.root, "commit", "-qm", "all")
+    commit_all(vault, git)
     event = cortex(
         "save", "Odd", "--topic", "note/odd", "--body", "-", "--json", stdin=UNSEEN
     ).stdout
@@ -209,20 +204,9 @@ def test_a_record_without_a_topic_and_a_session_are_found_by_what_made_their_ids
         history(vault, caller, "on-day-1-aaaaaa")
 
 
-def test_a_prefix_of_two_that_are_gone_names_both(vault, caller):
-    said(vault, 1, "a")
-    said(vault, 2, "b", topic="decision/store")
-    for path in Path(vault.root).glob("records/**/*.md"):
-        path.unlink()
-    with pytest.raises(ConflictError, match="names 2 records that are gone"):
-        history(vault, caller, "decision-sto")
-
-
 def test_a_record_that_git_has_and_the_vault_has_not_keeps_its_texts(vault, caller, git):
     one = said(vault, 1, "first", topic="")
-    git(vault.root, "init", "-q")
-    git(vault.root, "add", "-A")
-    git(vault.root, "commit", "-qm", "all")
+    commit_all(vault, git)
     (path,) = Path(vault.root).glob("records/**/*.md")
     path.unlink()
     for name in (path.stem, str(path.relative_to(vault.root))):

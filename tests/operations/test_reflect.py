@@ -108,14 +108,8 @@ def test_plans_are_those_of_the_branch_with_what_is_done(vault, git, cortex) -> 
     Path(vault.root, ".cortex-project").write_text("shop\n")
     steps = (PlannedStep("Write the test", True), PlannedStep("Mend the cart", False))
     here = caller_at(DAY.format(16), vault.root)
-    capture(
-        vault,
-        here,
-        compose_text(TurnSummary("Go", plan=steps)),
-        type="stop",
-        session="s1",
-        project="shop",
-    )
+    planned = compose_text(TurnSummary("Go", plan=steps))
+    capture(vault, here, planned, type="stop", session="s1", project="shop")
     normalize(vault, here)
     (found,) = plan(vault, here).hits
     assert found.branch == "main"

@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from cortex.core.model.problem import InvalidInputError
 from cortex.core.text import context_markers
 from cortex.operations.capture.capture import capture
 from cortex.operations.care.init import init
@@ -28,12 +27,8 @@ from cortex.vault.state import access_log, briefing_cache, reminder_log
 
 
 def record(id_: str, title: str, text: str = "", **fields: str) -> str:
-    said = {
-        "type": "decision",
-        "status": "active",
-        "project": "app",
-        "created": "2026-11-01T10:00:00Z",
-    } | fields
+    said = {"type": "decision", "status": "active", "project": "app"}
+    said |= {"created": "2026-11-01T10:00:00Z"} | fields
     lines = "".join(f"{key}: {value}\n" for key, value in said.items() if value)
     return f"=== records/{said['type']}/{id_}.md\n---\nid: {id_}\ntitle: {title}\n{lines}---\n\n{text or title}\n"
 
@@ -59,20 +54,17 @@ LEDGER = record(
 ASKED = "should the ledger keep its journal, or can it replay without one?"
 
 
+def ids(answer) -> list[str]:
+    return [line.id for line in answer.hits]
+
+
 @pytest.fixture
 def told(vault_from, caller):
     """The ids that a prompt calls to mind among some notes."""
 
     def ask(notes: str, prompt: str = ASKED, **options) -> list[str]:
-        return [
-            line.id
-            for line in remind(
-                vault_from(OTHERS + notes),
-                caller,
-                prompt,
-                **{"project": "app", "branch": "main"} | options,
-            ).hits
-        ]
+        given = {"project": "app", "branch": "main"} | options
+        return ids(remind(vault_from(OTHERS + notes), caller, prompt, **given))
 
     return ask
 
@@ -178,17 +170,9 @@ def test_a_preview_is_text_without_marks(vault_from, caller, text, says):
     ],
 )
 def test_who_is_told_what(told, fields, comes):
-    assert (
-        told(
-            record(
-                "ledger-wal-aaaaaa",
-                "The ledger writes ahead",
-                "A torn journal cannot replay.",
-                **fields,
-            )
-        )
-        == ["ledger-wal-aaaaaa"] * comes
-    )
+    text = "A torn journal cannot replay."
+    ledger = record("ledger-wal-aaaaaa", "The ledger writes ahead", text, **fields)
+    assert told(ledger) == ["ledger-wal-aaaaaa"] * comes
 
 
 def test_pages_of_people_and_events_are_left_to_search(told):
@@ -209,13 +193,9 @@ def test_how_often_events_say_a_word_does_not_make_it_common(told):
 def test_what_was_superseded_is_answered_by_what_holds_in_its_place(vault_from, caller):
     vault = vault_from(OTHERS + LEDGER + record("append-only-aaaaaa", "Files are only appended to", "So that a reader never waits.") + record("lsm-tree-aaaaaa", "An LSM tree holds it"))  # fmt: skip
     supersede(vault, caller, "ledger-wal-aaaaaa", by="append-only-aaaaaa")
-    assert [line.id for line in remind(vault, caller, ASKED, project="app").hits] == [
-        "append-only-aaaaaa"
-    ]
+    assert ids(remind(vault, caller, ASKED, project="app")) == ["append-only-aaaaaa"]
     supersede(vault, caller, "append-only-aaaaaa", by="lsm-tree-aaaaaa")
-    assert [line.id for line in remind(vault, caller, ASKED, project="app").hits] == [
-        "lsm-tree-aaaaaa"
-    ]
+    assert ids(remind(vault, caller, ASKED, project="app")) == ["lsm-tree-aaaaaa"]
     archive(vault, caller, "lsm-tree-aaaaaa")
     assert remind(vault, caller, ASKED, project="app").hits == ()
 
@@ -235,37 +215,25 @@ def test_in_a_session_nothing_is_told_twice_until_it_begins_anew(told, vault):
     assert told(LEDGER, session="s1") == ["ledger-wal-aaaaaa"]
 
 
-def test_what_the_briefing_said_is_not_told_again(vault_from, caller):
+def test_what_the_briefing_said_is_not_told_again_in_its_session(vault_from, caller):
     vault = vault_from(OTHERS + LEDGER)
     here = {"project": "app", "branch": "main"}
     assert "ledger-wal-aaaaaa" in brief(vault, caller, **here).text
     deadline = time.monotonic() + 10
-    while not brief(
-        vault, caller, print=True, **here
-    ).cached:  # what is younger than a tick of the clock is not kept
-        assert time.monotonic() < deadline
-        time.sleep(0.1)
-    assert remind(vault, caller, ASKED, session="s1", **here).hits == ()
-    vault_from(record("another-aaaaaa", "Another one"))  # now another briefing would be kept
-    assert remind(vault, caller, ASKED, session="s1", **here).hits == ()
-    assert remind(vault, caller, ASKED, **here).hits
-
-
-def test_what_the_briefing_of_a_session_said_is_not_told_again_after_a_capture(vault_from, caller):
-    vault = vault_from(OTHERS + LEDGER)
-    here = {"project": "app", "branch": "main"}
-    deadline = time.monotonic() + 10
+    # What is younger than a tick of the clock is not kept.
     while not brief(vault, caller, print=True, **here).cached:
         assert time.monotonic() < deadline
         time.sleep(0.1)
+    assert remind(vault, caller, ASKED, session="s1", **here).hits == ()
+    assert remind(vault, caller, ASKED, **here).hits
     # As a hook that captures does: what is kept holds no more.
     vault_from(record("another-aaaaaa", "Another one"))
-    assert (
-        briefing_cache.read_cached_briefing(vault, briefing_key(caller.cwd, "app", "main")) is None
-    )
-    assert remind(vault, caller, ASKED, session="s0", **here).hits  # nobody told us that it began
-    reminder_log.reset_reminders(vault, "s1")  # as its start does
+    key = briefing_key(caller.cwd, "app", "main")
+    assert briefing_cache.read_cached_briefing(vault, key) is None
     assert remind(vault, caller, ASKED, session="s1", **here).hits == ()
+    assert remind(vault, caller, ASKED, session="s0", **here).hits  # nobody told us that it began
+    reminder_log.reset_reminders(vault, "s2")  # as its start does
+    assert remind(vault, caller, ASKED, session="s2", **here).hits == ()
 
 
 def test_a_line_that_the_projects_files_contradict_says_so_as_a_briefing_does(
@@ -399,11 +367,6 @@ def test_what_may_not_be_told_keeps_nothing_else_back(told):
     weaker = record("ours-aaaaaa", "The ledger's journal", "After a crash it can replay.")
     assert told(better + weaker) == ["ours-aaaaaa"]
     assert told(better.replace("project: elsewhere", "project: app") + weaker) == ["theirs-aaaaaa"]
-
-
-def test_a_number_that_is_none_is_refused(vault, caller, worded):
-    with pytest.raises(InvalidInputError):
-        worded(remind, vault, caller, prompt="x", number=0)
 
 
 def test_the_persons_own_vault_gives_what_is_theirs_everywhere(vault_from, caller, tmp_path):

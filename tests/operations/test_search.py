@@ -391,15 +391,18 @@ def test_an_edit_that_keeps_size_and_mtime_is_seen(notes, cortex):
     assert cortex("search", "zebra").returncode == 1
 
 
+def commit(git, root: str) -> None:
+    git(root, "add", "-A")
+    git(root, "commit", "-qm", "all")
+
+
 def test_a_branch_switch_and_a_pull_are_seen(notes, cortex, git, tmp_path):
     root = notes.root
     git(root, "init", "-q")
-    git(root, "add", "-A")
-    git(root, "commit", "-qm", "one")
+    commit(git, root)
     git(root, "checkout", "-qb", "other")
     Path(root, "zebra.md").write_text("zebra")
-    git(root, "add", "-A")
-    git(root, "commit", "-qm", "two")
+    commit(git, root)
     assert cortex("search", "zebra").returncode == 0
     git(root, "checkout", "-q", "main")
     assert cortex("search", "zebra").returncode == 1
@@ -515,33 +518,11 @@ def test_what_is_superseded_keeps_nothing_older_out_of_a_list(vault_from, caller
     assert (listed.total, listed.set_aside) == (4, 7)
 
 
-def test_many_notes_like_one_are_those_like_it(vault_from, caller):
-    vault = vault_from(
-        "".join(
-            record(
-                f"dec-{number}",
-                "superseded" if number == 7 else "active",
-                "pay it",
-                title=f"Cart rule {number}",
-            )
-            for number in range(206)
-        )
-        + "".join(
-            record(f"other-{number}", "active", "grey", title="Elephants") for number in range(3)
-        )
-    )
-    for number in (100, 1000):
-        hits = search(vault, caller, similar_to="dec-100", number=number).hits
-        assert all(hit.title.startswith("Cart rule") for hit in hits)
-        assert "dec-100" not in [hit.id for hit in hits]
-
-
 def test_a_note_that_git_tracks_is_searched_though_a_rule_names_its_folder(notes, cortex, git):
     root = notes.root
     git(root, "init", "-q")
     Path(root, ".gitignore").write_text("drafts/\n")
-    git(root, "add", "-A")
-    git(root, "commit", "-qm", "one")
+    commit(git, root)
     git(root, "checkout", "-qb", "other")
     Path(root, "drafts").mkdir()
     Path(root, "drafts/x.md").write_text("zebra")

@@ -80,15 +80,7 @@ def test_words_that_no_note_holds_are_answered_by_meaning(embedded, caller) -> N
 
 def test_no_model_is_asked_for_what_words_answer(embedded, caller) -> None:
     vault, server = embedded
-    for query in (
-        "hound",
-        "hound sleeps",
-        '"hound sleeps"',
-        "houn*",
-        "hound -price",
-        "type:decision",
-        "*",
-    ):
+    for query in ("hound", "hound sleeps", '"hound sleeps"', "houn*", "hound -price", "type:decision", "*"):  # fmt: skip
         assert search(vault, caller, query).hits
     assert server.texts == []
     assert search(vault, caller, "which puppy is it that sleeps all day").hits[0].id == "dog.md"

@@ -18,27 +18,13 @@ from cortex.operations.care.status import status
 from cortex.operations.find.explain_score import NoteScore
 from cortex.operations.find.recall import recall
 from cortex.operations.plan.actions import actions
-from cortex.operations.sessions.work_context import work_context as context
 
 
 def write(vault, number: int, **fields: str) -> None:
-    given = {
-        "id": f"n{number:03}",
-        "type": "action",
-        "title": f"Do {number}",
-        "status": "open",
-        "created": "2026-11-19T00:00:00Z",
-    } | fields
-    text = "\n".join(
-        [
-            "---",
-            *(f"{key}: {value}" for key, value in given.items() if value),
-            "---",
-            "",
-            f"text {number}",
-            "",
-        ]
-    )
+    given = {"id": f"n{number:03}", "type": "action", "title": f"Do {number}", "status": "open"}
+    given |= {"created": "2026-11-19T00:00:00Z"} | fields
+    lines = "".join(f"{key}: {value}\n" for key, value in given.items() if value)
+    text = f"---\n{lines}---\n\ntext {number}\n"
     path = Path(vault.root, "records", f"n{number:03}.md")
     path.parent.mkdir(exist_ok=True)
     path.write_text(text)
@@ -182,13 +168,6 @@ def test_status_and_actions_agree_on_what_is_overdue(due, vault, caller):
     )
 
 
-def test_sessions_that_live_are_counted_as_everywhere(vault, caller):
-    for number in range(3):
-        capture(vault, caller, "a turn", type="prompt", session=f"s{number}")
-    normalize(vault, caller)
-    assert (status(vault, caller).sessions, context(vault, caller).figures.sessions) == (3, 3)
-
-
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
@@ -208,32 +187,9 @@ def test_doctor_names_a_time_that_cannot_be(fields, message, vault, caller):
 
 def test_the_figures_of_an_early_year_and_of_next_to_nothing_are_whole():
     assert format_time(-62135596800) == "0001-01-01T00:00:00Z"
-    parts = dict.fromkeys(
-        (
-            "rank",
-            "salience",
-            "effective_confidence",
-            "confidence",
-            "rank_recency",
-            "salience_base",
-            "salience_gain",
-            "salience_left",
-        ),
-        0.0,
-    )
-    parts |= dict.fromkeys(
-        (
-            "base",
-            "access",
-            "recent",
-            "incoming",
-            "type",
-            "rank_confidence",
-            "rank_priority",
-            "rank_centrality",
-        ),
-        0.0,
-    )
+    names = "rank salience effective_confidence confidence rank_recency salience_base salience_gain"
+    names += " salience_left base access recent incoming type rank_confidence rank_priority"
+    parts = dict.fromkeys(f"{names} rank_centrality".split(), 0.0)
     parts |= {"rank_access": 0.0, "rank_branch": 0.0, "age": -0.0004}
     told = "".join(
         render_find.score(
