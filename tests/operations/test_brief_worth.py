@@ -124,6 +124,7 @@ def test_at_least_two_sessions_are_told(told) -> None:
         *sessions, *(record(f"fact-{number}", body="Because of it. " * 20) for number in range(90))
     )
     assert len(ids(answer, "sessions")) >= 2
+    assert "Glued and glued again" in answer.text
     assert len(ids(told(*sessions, budget=400), "sessions")) >= 2
 
 
@@ -253,42 +254,12 @@ def test_what_only_those_understand_who_were_there_comes_last(told) -> None:
     assert ids(told(*notes, CARTS), "decisions")[0] == "p3"
 
 
-def test_two_sessions_are_told_with_what_came_of_them(told) -> None:
-    sessions = [CARTS.replace("carts", f"carts-{n}").replace("s1", f"s{n}").replace("Keep the", f"Keep {n} of the") for n in range(4)]  # fmt: skip
-    crowd = [record(f"fact-{number}", body="Because of it. " * 20) for number in range(90)]
-    lines = [one.text for one in next(part for part in told(*sessions, *crowd).sections if part.kind == "sessions").lines]  # fmt: skip
-    assert ["Glued." in line for line in lines][:2] == [True, True]
-
-
 def test_the_branch_of_what_holds_here_is_not_told(vault_from, home, git) -> None:  # noqa: F811
     vault = vault_from(record("use-slate", branch="roof"))
     git(home, "branch", "roof")
     here = caller_at(NOW, str(home))
     assert "branch roof" not in brief(vault, here).text
     assert "branch roof" in brief(vault, here, all_branches=True).text
-
-
-FIXED = record(
-    "fixed",
-    "session",
-    title="Keep unknown rows of the table",
-    session="s1",
-    body="## Changed\n\n- `src/rows.py`\n\n## Events\n\n"
-    "- 2026-11-05 10:00 stop: Looked at it. [[20261105t100000z-aaaaaaaaaa]]\n"
-    "- 2026-11-05 10:05 stop: Mended. · changed src/rows.py [[20261105t100500z-bbbbbbbbbb]]\n",
-)
-
-
-def test_a_finding_that_its_session_mended_comes_behind_what_holds(told) -> None:
-    first = "\nprovenance:\n  events: [20261105t100000z-aaaaaaaaaa]"
-    late = "\nprovenance:\n  events: [20261105t100500z-bbbbbbbbbb]"
-    lost = passage("a-lost", "Unknown rows are lost in rows.py", "Unknown rows are lost in rows.py.", type="gotcha")  # fmt: skip
-    notes = [
-        lost.replace("\nprovenance:", first),
-        lost.replace("\nprovenance:", late).replace("lost", "kept"),
-        passage("tin", "Slate lasts longer than tin", "Slate lasts longer.", type="gotcha"),
-    ]
-    assert ids(told(*notes, FIXED), "traps")[-1] == "a-lost"
 
 
 def test_what_points_to_elsewhere_and_is_to_be_mended_is_counted_alone(told) -> None:

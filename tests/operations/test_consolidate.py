@@ -13,7 +13,6 @@ import pytest
 from cortex.core.model.problem import ConflictError, InvalidInputError
 from cortex.interfaces.cli.main import main
 from cortex.operations.capture.save import save
-from cortex.operations.projects.merge_projects import merge_project
 from cortex.operations.records.consolidate import consolidate
 from cortex.operations.records.delete import delete
 from cortex.operations.records.restore import restore
@@ -44,6 +43,12 @@ def several(vault, caller) -> list[str]:
         ).id
         for n, (title, body, project) in enumerate(given)
     ]
+
+
+def index_place(vault, caller, project: str = "cortex"):
+    """A record of a topic."""
+    topic = "decision/index"
+    return save(vault, caller, "Index place", body="outside", topic=topic, project=project)
 
 
 def text(vault, id_: str) -> str:
@@ -128,9 +133,7 @@ def test_with_keep_the_originals_stay_current(vault, caller, several):
 
 
 def test_a_merge_into_the_topic_of_one_of_them_keeps_that_one(vault, caller, several):
-    kept = save(
-        vault, caller, "Index place", body="outside", topic="decision/index", project="cortex"
-    )
+    kept = index_place(vault, caller)
     merged = consolidate(
         vault, caller, [several[0], kept.id], title="Index place", topic="decision/index"
     )
@@ -149,28 +152,13 @@ def test_a_merge_whose_text_one_of_them_has_already_takes_that_one(vault, caller
 
 
 def test_nothing_is_merged_into_a_record_that_does_not_hold_itself(vault, caller, several):
-    kept = save(
-        vault, caller, "Index place", body="outside", topic="decision/index", project="cortex"
-    )
+    kept = index_place(vault, caller)
     supersede(vault, caller, kept.id, by=several[2])
     before = [text(vault, id_) for id_ in (*several, kept.id)]
     with pytest.raises(ConflictError, match=f"{kept.id} is superseded itself") as refused:
         consolidate(vault, caller, several[:2], topic="decision/index")
     assert f"cortex restore {kept.id}" in refused.value.hint
     assert before == [text(vault, id_) for id_ in (*several, kept.id)]
-
-
-def test_nor_into_one_of_another_project_that_was_merged_and_does_not_hold(vault, caller, several):
-    """Its id tells of a project that is no more, so only what the save answers says which record it is."""
-    kept = save(
-        vault, caller, "Index place", body="outside", topic="decision/index", project="former"
-    )
-    supersede(vault, caller, kept.id)
-    merge_project(vault, caller, "former", "cortex", yes=True)
-    before = [text(vault, id_) for id_ in several]
-    with pytest.raises(ConflictError, match="is superseded"):
-        consolidate(vault, caller, several[:2], topic="decision/index")
-    assert before == [text(vault, id_) for id_ in several]
 
 
 def test_a_pair_with_odd_ids_is_merged_by_the_command_that_is_shown(vault_from, caller):
@@ -214,16 +202,7 @@ def test_a_merge_that_was_killed_is_finished_by_the_same_command(
 ):
     ids = several[:3]
     if "--topic" in more:
-        ids.append(
-            save(
-                vault,
-                caller,
-                "Index place",
-                body="outside",
-                topic="decision/index",
-                project="cortex",
-            ).id
-        )
+        ids.append(index_place(vault, caller).id)
     command = ["--vault", vault.root, "consolidate", *ids, *more]
     assert (
         subprocess.run(

@@ -36,6 +36,12 @@ PAGES = ["active-plan", "decisions-archive", "decisions", "main"]
 STALE = "---\ntype: briefing\n---\nstale\n"
 
 
+def commit_all(vault, git) -> None:
+    git(vault.root, "init", "-q")
+    git(vault.root, "add", "-A")
+    git(vault.root, "commit", "-qm", "all")
+
+
 def text(vault, path: str) -> str:
     return Path(vault.root, path).read_text()
 
@@ -65,13 +71,7 @@ def test_a_page_is_output_whatever_was_done_to_it(vault_from, caller):
     heal(vault, caller)
     page = Path(vault.root, "briefings/app/decisions.md")
     right = page.read_bytes()
-    for wrong in (
-        b"",
-        b"\xff\x00",
-        right + b"- mine\n",
-        right.replace(b"- 2026", b"<<<<<<< HEAD\n- 2026"),
-        right.replace(b"\n", b"\r\n"),
-    ):
+    for wrong in (b"", b"\xff\x00", right + b"- mine\n", right.replace(b"- 2026", b"<<<<<<< HEAD\n- 2026"), right.replace(b"\n", b"\r\n")):  # fmt: skip
         page.write_bytes(wrong)
         assert heal(vault, caller).written == ("briefings/app/decisions.md",)
         assert page.read_bytes() == right
@@ -194,9 +194,7 @@ def test_nothing_is_healed_by_the_way_while_git_waits_for_the_end_of_a_merge(
 def test_an_unmerged_briefing_is_merged_once_it_is_healed(vault_from, caller, git):
     vault = vault_from(DECISION)
     heal(vault, caller)
-    git(vault.root, "init", "-q")
-    git(vault.root, "add", ".")
-    git(vault.root, "commit", "-qm", "all")
+    commit_all(vault, git)
     git(vault.root, "checkout", "-qb", "side")
     page = Path(vault.root, "briefings/app/decisions.md")
     git(vault.root, "rm", "-q", "briefings/app/decisions.md")
@@ -226,9 +224,7 @@ def test_a_note_of_a_person_among_the_briefings_is_theirs_to_merge(vault_from, c
     heal(vault, caller)
     own = Path(vault.root, "briefings/mine.md")
     own.write_text("one\n")
-    git(vault.root, "init", "-q")
-    git(vault.root, "add", ".")
-    git(vault.root, "commit", "-qm", "all")
+    commit_all(vault, git)
     git(vault.root, "checkout", "-qb", "side")
     own.write_text("theirs\n")
     git(vault.root, "commit", "-qam", "theirs")

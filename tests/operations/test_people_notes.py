@@ -139,15 +139,6 @@ def test_peoples_notes_of_an_adopted_folder_are_merged_as_git_merges_them(tmp_pa
     assert "x.md: merge: cortex-record" in said
 
 
-def test_the_first_push_of_a_branch_counts_what_is_new_to_the_remote(a):
-    for number in range(3):
-        a.write(f"{number}.md", "x\n")
-        sync_at_once(a)
-    a.git("switch", "-qc", "draft")
-    a.write("draft.md", "x\n")
-    assert (sync_at_once(a).sent, a.git("rev-list", "--count", "HEAD")) == (1, "6\n")
-
-
 def test_broken_settings_are_not_committed_and_stop_no_sync_also_where_a_merge_brings_some(
     a, b, cortex
 ):
@@ -214,14 +205,6 @@ def test_what_is_not_taken_stays_as_it_is_and_is_named_with_the_reason(a):
     }.items():
         assert word in because[path], path
     assert "private/" not in str(done.left)
-
-
-def test_a_note_about_merging_that_is_committed_already_is_taken(a):
-    a.write("merging.md", "<<<<<<< a\none\n=======\ntwo\n>>>>>>> b\n")
-    a.git("add", "merging.md")
-    a.git("commit", "-qm", "about merging")
-    a.write("merging.md", a.read("merging.md") + "More.\n")
-    assert "cortex: 1 note" in sync_at_once(a).commits
 
 
 def test_what_is_staged_stays_staged_byte_for_byte(a, b):
@@ -493,19 +476,3 @@ def test_a_vault_at_the_root_of_code_pushes_nothing_by_itself(a, name):
     assert done.push == "off"
     assert "README.md" in done.left
     assert "README.md" not in git(a.root, "ls-files").split()
-
-
-def test_what_is_only_meant_to_be_added_stays_so_through_a_merge(a, b):
-    b.write("other.md", "of Ben\n")
-    sync_at_once(b)
-    a.write("meant.py", "x = 1\n")
-    git(a.root, "add", "-N", "meant.py")
-    a.write("empty.py", "")
-    git(a.root, "add", "empty.py")
-    a.write("empty.py", "y = 1\n")  # since it was staged, which an empty file may be as well
-    a.write("mine.md", "mine, too\n")
-    before = git(a.root, "status", "--porcelain", "meant.py", "empty.py")
-    done = sync_at_once(a)
-    assert done.how == "merge"
-    after = git(a.root, "status", "--porcelain", "meant.py", "empty.py")
-    assert after == before == "AM empty.py\n A meant.py\n"

@@ -29,32 +29,15 @@ from tests.conftest import caller_at
 @pytest.fixture
 def shops(vault, caller):
     """Two names for one project: decisions, actions and a session of each."""
-    for number, name in enumerate(("shop", "shop-k3f7")):
+    for number, project_ in enumerate(("shop", "shop-k3f7")):
         later = caller_at(f"2026-11-2{number}T10:00:00Z", caller.cwd)
-        capture(
-            vault,
-            later,
-            f"Decision: stripes {number}, because they are seen",
-            project=name,
-            branch="main",
-            id=f"2026112{number}t100000z-aaaaaaaaaa",
-        )
-        capture(
-            vault,
-            later,
-            f"Action: paint {number}",
-            project=name,
-            id=f"2026112{number}t100001z-aaaaaaaaaa",
-        )
-        capture(
-            vault,
-            later,
-            "turn",
-            type="stop",
-            session=f"s{number}",
-            project=name,
-            id=f"2026112{number}t100002z-aaaaaaaaaa",
-        )
+        for second, (text, more) in enumerate([
+            (f"Decision: stripes {number}, because they are seen", {"branch": "main"}),
+            (f"Action: paint {number}", {}),
+            ("turn", {"type": "stop", "session": f"s{number}"}),
+        ]):  # fmt: skip
+            id_ = f"2026112{number}t10000{second}z-aaaaaaaaaa"
+            capture(vault, later, text, project=project_, id=id_, **more)
     normalize(vault, caller)
     return vault
 

@@ -356,13 +356,8 @@ def test_a_secret_in_any_field_never_reaches_the_disk(put, vault, tick):
     fields = ("what", "why", "where", "learned", "session", "topic")
     put(f"title {AWS}", **dict.fromkeys(fields, f"x {AWS}"))
     put("t", body=f"<private>salary</private> {AWS}")
-    passive(
-        vault,
-        tick(),
-        f"## Learnings\n1. The key of the store is {AWS} for now.\n",
-        session=f"s {AWS}",
-        source=AWS,
-    )
+    learned = f"## Learnings\n1. The key of the store is {AWS} for now.\n"
+    passive(vault, tick(), learned, session=f"s {AWS}", source=AWS)
     written = b"".join(path.read_bytes() for path in Path(vault.root).rglob("*.md"))
     assert AWS.encode() not in written
     assert AWS.lower().encode() not in written
@@ -517,16 +512,22 @@ def test_a_session_begins_and_ends_without_a_word_and_nothing_else_does(vault, t
     assert session.read_text().count("[[2026") == 4
 
 
-def test_two_clones_that_save_a_topic_apart_have_one_record_in_one_place(
-    put, vault, tick, git, tmp_path, cortex
-):
+def cloned(vault: Vault, git, cortex) -> Vault:
+    """Another clone of the vault, in step with it; both know Cortex's merge drivers."""
     git(vault.root, "init", "-q")
     assert cortex("status").returncode == 0
     git(vault.root, "add", "-A")
     git(vault.root, "commit", "-qm", "begin")
-    other = Vault(str(tmp_path / "clone"))
-    git(tmp_path, "clone", "-q", vault.root, other.root)
+    other = Vault(f"{vault.root}-clone")
+    git(vault.root, "clone", "-q", ".", other.root)
     cortex("status", cwd=other.root)
+    return other
+
+
+def test_two_clones_that_save_a_topic_apart_have_one_record_in_one_place(
+    put, vault, tick, git, cortex
+):
+    other = cloned(vault, git, cortex)
     one = put("Here", topic="decision/x", type="gotcha")
     two = save(other, tick(), "There", topic="decision/x", project="p")
     assert (one.id, one.path) == (two.id, two.path)
@@ -592,12 +593,7 @@ def test_a_topic_goes_on_in_the_project_that_its_own_was_merged_into(vault, tick
     assert cortex("project", "merge", "shop-a", "shop", "--yes").returncode == 0
     for project in ("shop", "shop-a"):
         again = save(
-            vault,
-            tick(),
-            "Store",
-            what=f"Postgres, says {project}",
-            topic="decision/store",
-            project=project,
+            vault, tick(), "Store", what=f"By {project}", topic="decision/store", project=project
         )
         assert (again.id, again.outcome) == (first.id, "updated")
     assert note(vault, again.path).get("project") == "shop"
@@ -685,17 +681,9 @@ def test_an_event_from_before_a_record_was_superseded_hides_no_other(put, vault,
     assert standing(vault, topical.path, other.path) == [("superseded", other.id), ("active", "")]
 
 
-def test_two_clones_that_supersede_crosswise_are_told_how_to_end_it(
-    put, vault, tick, git, tmp_path, cortex
-):
+def test_two_clones_that_supersede_crosswise_are_told_how_to_end_it(put, vault, tick, git, cortex):
     one, two, three = (put(title) for title in ("One", "Two", "Three"))
-    git(vault.root, "init", "-q")
-    assert cortex("status").returncode == 0
-    git(vault.root, "add", "-A")
-    git(vault.root, "commit", "-qm", "begin")
-    other = Vault(str(tmp_path / "clone"))
-    git(tmp_path, "clone", "-q", vault.root, other.root)
-    cortex("status", cwd=other.root)
+    other = cloned(vault, git, cortex)
     supersede(vault, tick(), one.id, by=two.id)
     supersede(other, tick(), two.id, by=one.id)
     supersede(other, tick(), three.id, by=one.id)
@@ -709,11 +697,7 @@ def test_two_clones_that_supersede_crosswise_are_told_how_to_end_it(
     ]
     restore(vault, tick(), [one.id])
     assert wrong(vault, tick()) == []
-    assert standing(vault, one.path, two.path, three.path) == [
-        ("active", ""),
-        ("superseded", one.id),
-        ("superseded", one.id),
-    ]
+    assert standing(vault, one.path, two.path, three.path) == [("active", ""), ("superseded", one.id), ("superseded", one.id)]  # fmt: skip
 
 
 @pytest.mark.parametrize("seen", [True, False], ids=["after a look", "before any look"])
@@ -761,42 +745,18 @@ def test_the_same_text_again_in_place_of_another_is_the_record_that_is_there(put
 
 
 def test_in_a_merged_project_a_topic_supersedes_others_by_its_own_id_and_never_itself(
-    vault, tick, cortex
+    put, vault, tick, cortex
 ):
-    first = save(vault, tick(), "Store", what="SQLite", topic="decision/store", project="shop-a")
-    other = save(vault, tick(), "Other", what="that there is such a project", project="shop")
+    topic_ = "decision/store"
+    first = put("Store", what="SQLite", topic=topic_, project="shop-a")
+    other = put("Other", what="that there is such a project", project="shop")
     assert cortex("project", "merge", "shop-a", "shop", "--yes").returncode == 0
-    with pytest.raises(InvalidInputError, match="of the record that this is to supersede"):
-        save(
-            vault,
-            tick(),
-            "Store",
-            what="Files",
-            topic="decision/store",
-            project="shop",
-            supersedes=(first.id,),
-        )
-    with pytest.raises(InvalidInputError, match="of the record that this is to supersede"):
-        save(
-            vault,
-            tick(),
-            "Store",
-            what="Files",
-            topic="decision/store",
-            project="shop-a",
-            supersedes=(other.id, first.id),
-        )
+    for project, ids in (("shop", (first.id,)), ("shop-a", (other.id, first.id))):
+        with pytest.raises(InvalidInputError, match="of the record that this is to supersede"):
+            put("Store", what="Files", topic=topic_, project=project, supersedes=ids)
     assert not list(Path(vault.root, "inbox/pending").iterdir())
-    again = save(
-        vault,
-        tick(),
-        "Store",
-        what="Files",
-        topic="decision/store",
-        project="shop",
-        supersedes=(other.id,),
-        derived_from=(first.id,),
-    )
+    related = {"supersedes": (other.id,), "derived_from": (first.id,)}
+    again = put("Store", what="Files", topic=topic_, project="shop", **related)
     assert again.id == first.id
     assert standing(vault, first.path, other.path) == [("active", ""), ("superseded", first.id)]
     assert list(relations_of(note(vault, first.path).fields)) == [("supersedes", f"[[{other.id}]]")]

@@ -13,10 +13,8 @@ from cortex.core.model.problem import ConflictError, InvalidInputError, NotFound
 from cortex.core.notes import note as notes
 from cortex.operations.capture.capture import capture
 from cortex.operations.capture.normalize import normalize
-from cortex.operations.find.hits import Listing
 from cortex.operations.records import change_record
 from cortex.operations.sessions.session import SessionEndResult, SessionStartResult, session
-from cortex.operations.sessions.session_list import SessionDetails
 from cortex.vault.locate import Vault
 
 NOW = "2026-11-20T16:45:12Z"
@@ -44,21 +42,18 @@ def at(tmp_path: Path):
 
 def start(vault: Vault, caller: Caller, name: str = "", **options: str) -> SessionStartResult:
     answer = session(vault, caller, "start", name, **options)
-    assert isinstance(answer, SessionStartResult)
     assert answer.problems == []
     return answer
 
 
 def end(vault: Vault, caller: Caller, name: str = "", **options: str) -> SessionEndResult:
     answer = session(vault, caller, "end", name, **options)
-    assert isinstance(answer, SessionEndResult)
     assert answer.problems == []
     return answer
 
 
 def listed(vault: Vault, caller: Caller, **options) -> list:
     answer = session(vault, caller, "list", **options)
-    assert isinstance(answer, Listing)
     return answer.hits
 
 
@@ -183,12 +178,7 @@ def test_unknown_and_doubtful_names(vault, at):
 
 def test_list_shows_live_ones_first_then_the_newest_with_their_counts(vault, at):
     start(vault, at("08:00"), "early", goal="An early goal")
-    for minute, type_, text in (
-        (1, "prompt", "do this"),
-        (2, "prompt", "and that"),
-        (3, "stop", "did both"),
-        (4, "manual", "Decision: so"),
-    ):
+    for minute, type_, text in ((1, "prompt", "do this"), (2, "prompt", "and that"), (3, "stop", "did both"), (4, "manual", "Decision: so")):  # fmt: skip
         capture(vault, at(f"08:0{minute}"), text, type=type_, session="early")
     start(vault, at("09:00"), "late")
     end(vault, at("09:30"), "late", summary="It is over")
@@ -213,7 +203,6 @@ def test_list_shows_live_ones_first_then_the_newest_with_their_counts(vault, at)
         "It is over",
     )
     answer = session(vault, at("12:00"), "list", number=1)
-    assert isinstance(answer, Listing)
     assert (len(answer.hits), answer.total) == (1, 3)
     assert [one.name for one in listed(vault, at("12:00"), project="nowhere")] == []
     assert [
@@ -228,7 +217,6 @@ def test_show_has_the_summary_the_prompts_the_events_and_what_came_of_it(vault, 
     capture(vault, at("08:02"), "Decision: of another", session="two")
     end(vault, at("09:00"), "one", summary="Done.")
     shown = session(vault, at("10:00"), "show", "one")
-    assert isinstance(shown, SessionDetails)
     assert (shown.summary, [one.title for one in shown.records.hits]) == (
         "Done.",
         ["Publish by link"],
@@ -264,7 +252,6 @@ def test_orphans_are_listed_and_closed_only_when_asked(vault, at):
         if "sessions/" in str(path) and "lost" not in path.name
     }
     closed = session(vault, at("12:00"), "end", orphans=True)
-    assert isinstance(closed, Listing)
     (lost,) = closed.hits
     assert (lost.name, lost.state, lost.ended, lost.closed) == (
         "lost",
@@ -274,7 +261,6 @@ def test_orphans_are_listed_and_closed_only_when_asked(vault, at):
     )
     assert read(vault, lost.hit.path).get("updated") == "2026-11-18T11:00:00Z"
     again = session(vault, at("12:00"), "end", orphans=True)
-    assert isinstance(again, Listing)
     assert again.hits == []
     capture(vault, at("13:00"), "it goes on", type="prompt", session="lost")
     assert {one.name: one.state for one in listed(vault, at("14:00"))} == {
@@ -296,7 +282,6 @@ def test_a_session_that_moves_while_orphans_are_closed_goes_on(vault, at, monkey
 
     monkeypatch.setattr(change_record, "edit_notes_and_heal", beside)
     closed = session(vault, at("12:00"), "end", orphans=True)
-    assert isinstance(closed, Listing)
     assert {one.name: one.state for one in closed.hits} == {"lost": "done", "found": "live"}
     # In the one that was lost nothing was said.
     assert [one.name for one in listed(vault, at("12:00"))] == ["found"]
@@ -343,7 +328,6 @@ def test_a_broken_note_of_a_session_stops_nothing(vault, at):
     with pytest.raises(InvalidInputError, match="does not say which session"):
         session(vault, at("11:00"), "end", "session-one-")
     answer = session(vault, at("11:00"), "end", "one", summary="x")
-    assert isinstance(answer, SessionEndResult)
     (failed,) = (problem for problem in answer.problems if "inbox/failed" in problem.where)
     assert f"cortex retry {answer.event}" in failed.hint
     assert answer.outcome == "captured"
@@ -362,13 +346,6 @@ def test_within_one_second_the_order_of_the_words_counts(vault, at):
             "done",
             tuple(sorted(closed.provenance()[0])),
         )
-
-
-def test_behind_a_clock_that_is_ahead_a_session_still_goes_on_and_ends(vault, at):
-    start(vault, at("09:00"), "s")
-    end(vault, at("12:00"), "s")
-    assert read(vault, start(vault, at("10:00"), "s").path).get("status") == "open"
-    assert read(vault, end(vault, at("10:30"), "s").path).get("status") == "done"
 
 
 def test_end_takes_the_project_that_is_named(vault, at):

@@ -131,11 +131,7 @@ def test_words_that_are_no_text_are_no_traceback(vault, words):
 def test_a_folder_with_an_odd_name_is_a_vault_like_any_other(tmp_path):
     for name in (b"d\xff", b"n" * 250):
         root = os.path.join(os.fsencode(tmp_path), name)
-        for words in (
-            ["init", root, "--default"],
-            ["capture", "Decision: zebra", "--vault", root],
-            ["search", "zebra", "--vault", root],
-        ):
+        for words in (["init", root, "--default"], ["capture", "Decision: zebra", "--vault", root], ["search", "zebra", "--vault", root]):  # fmt: skip
             done = subprocess.run(
                 [sys.executable, "-m", "cortex", *words],
                 cwd=tmp_path,
@@ -161,14 +157,7 @@ def test_show_takes_an_id_its_beginning_a_path_and_a_path_with_a_line(vault_from
     vault = vault_from(
         "=== records/note/x-abcdef.md\n---\nid: x-abcdef\ntitle: X\n---\nhello\n=== Plain Note.md\nhi\n"
     )
-    for name in (
-        "x-abcdef",
-        "x-ab",
-        "records/note/x-abcdef.md",
-        "records/note/x-abcdef.md:5",
-        "records/note/x-abcdef",
-        "./records/note/x-abcdef.md",
-    ):
+    for name in ("x-abcdef", "x-ab", "records/note/x-abcdef.md", "records/note/x-abcdef.md:5", "records/note/x-abcdef", "./records/note/x-abcdef.md"):  # fmt: skip
         assert show(vault, caller, name).text.endswith("hello\n")
     assert cortex("show", "Plain", "Note").stdout == "hi\n"
     with pytest.raises(NotFoundError):
