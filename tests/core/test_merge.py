@@ -10,6 +10,7 @@ from __future__ import annotations
 import itertools
 import os
 import re
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -27,6 +28,7 @@ from cortex.core.normalize.handlers import amend_note, changes_for_event, record
 from cortex.core.normalize.topic_upsert import upsert_record
 from cortex.core.notes import note as notes, yaml_writer
 from cortex.core.notes.edit import without_lost_texts
+from cortex.core.notes.frontmatter import is_readable
 from cortex.vault.git.merge_file import merge_file
 
 CASES = sorted(
@@ -148,7 +150,7 @@ field_values = {
 trouble = st.sampled_from(
     [
         "x: a: b\n", "<<<<<<< HEAD\n", "=======\n", ">>>>>>> side\n", 'title: "x\n', "tags: [a\n",
-        "\tb: c\n", "a: &x 1\n", "b: *x\n", "stray\n", "tags: #a\n",
+        "\tb: c\n", "a: &x 1\n", "b: *x\n", "stray\n", "tags: #a\n", "c: one\n  two\n",
     ]
 )  # fmt: skip
 comments = st.sampled_from(["# mine\n", "\n", "# a\n# b\n"])
@@ -266,13 +268,35 @@ def test_versions_with_two_ids_are_never_mixed(trio: tuple[bytes, bytes, bytes],
         assert (merged.data, swapped.data, merged.is_clean) == (ours, theirs, False)
 
 
-@given(trios())
+ODD = [
+    "tags:\n  [\n    alpha,\n    beta\n  ]\n", 'title: "two\n  lines"\n', "title: &here x\n", "title: one\n  two\n", "text: |2\n    x\n", "key:\n  :@\n  }\n",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("field", ODD)
+def test_what_the_driver_cannot_read_stops_it_and_is_taken_where_yaml_reads_it(field: str) -> None:
+    base = b"---\nid: n-1\ntitle: before\n---\ntext\n"
+    ours = b"---\nid: n-1\ntitle: before\nextra: mine\n---\ntext\n"
+    title = "" if field.startswith("title") else "title: before\n"
+    theirs = f"---\nid: n-1\n{title}{field}---\ntext\n".encode()
+    for one, other in ((ours, theirs), (theirs, ours)):
+        stopped = merge(base, one, other)
+        assert not stopped.is_clean
+        (left_out,) = notes.read(stopped.data).fields["merge_conflicts"]
+        assert left_out["other"] == field.strip()
+        assert problems(stopped.data) == []
+        merged = merge_record(base, one, other, merge_file, is_yaml=is_readable)
+        assert merged.is_clean
+        assert notes.read(merged.data).fields == {**notes.read(theirs).fields, "extra": "mine"}
+
+
+@given(trios(), st.sampled_from([is_readable, lambda _: False]))
 def test_frontmatter_is_yaml_where_one_sides_was_and_holds_no_marker(
-    trio: tuple[bytes, bytes, bytes],
+    trio: tuple[bytes, bytes, bytes], is_yaml: Callable[[str], bool]
 ) -> None:
     base, ours, theirs = trio
     assume(len(set(trio)) == 3)  # else a side is given back as it is, broken or not
-    merged = merge(base, ours, theirs)
+    merged = merge_record(base, ours, theirs, merge_file, is_yaml=is_yaml)
     assume(not merged.are_two_notes)
     with_frontmatter = [side for side in (ours, theirs) if notes.read(side).opening_fence]
     assume(any(not problems(side) for side in with_frontmatter))

@@ -6,11 +6,11 @@ them changes nothing.
 
 from __future__ import annotations
 
-from typing import NamedTuple, TypeVar
+from collections.abc import Callable
+from typing import NamedTuple, TypeAlias, TypeVar
 
 from cortex.core.model.note_status import PRUNED
 from cortex.core.notes import yaml_subset
-from cortex.core.notes.invalid_yaml import is_invalid_yaml
 from cortex.core.notes.yaml_lines import TAIL_KEY, FieldText, split_lines
 from cortex.core.notes.yaml_subset import ListItem, ParsedValue, YamlNode
 from cortex.core.notes.yaml_writer import flow_text
@@ -40,13 +40,14 @@ KEY_ORDER = (
     "supersedes", "superseded_by", "contradicts", "refines", "derived_from", "source_of",
     "relations", "provenance",
 )  # fmt: skip
-_UNREADABLE_REASON = "not YAML that can be merged"
+_UNREADABLE_REASON = "not read as YAML; cortex sync takes it if it is"
 _MAX_QUOTED_CHARACTERS = 4000  # characters of a value that a conflict quotes
 
 _DIGIT_REMOVAL = dict.fromkeys(range(48, 58))
 
 FieldTexts = dict[str, FieldText]
 ThreeValues = tuple[ParsedValue | None, ParsedValue, ParsedValue]  # base, newer, older
+IsYaml: TypeAlias = Callable[[str], bool]  # whether lines of frontmatter are read as YAML
 T = TypeVar("T")
 
 
@@ -65,8 +66,9 @@ class SidePrecedence(NamedTuple):
 class MergeLog:
     """The decisions of a merge, as lines for a person and entries of `merge_conflicts`."""
 
-    def __init__(self, sides: SidePrecedence) -> None:
+    def __init__(self, sides: SidePrecedence, is_yaml: IsYaml) -> None:
         self.precedence = sides
+        self.is_yaml = is_yaml  # asked where the subset refuses
         self.decisions: list[str] = []
         self.conflicts: list[dict[str, str]] = []
         # A topic's text lost to a later one: that stops nothing, and stays named until somebody has
@@ -264,7 +266,7 @@ def _status_winner(base: FieldTexts, newer: FieldTexts, older: FieldTexts, ledge
     texts = [block["status"].text if "status" in block else None for block in (base, newer, older)]
     if len(set(texts)) < 3 or (None in texts[1:] and not _only_pruned(texts[1], texts[2])):
         return ""
-    stands = _merge_field("status", *texts, ledger=MergeLog(ledger.precedence))
+    stands = _merge_field("status", *texts, ledger=MergeLog(ledger.precedence, ledger.is_yaml))
     return "newer" if stands == texts[1] else "older" if stands == texts[2] else ""
 
 
@@ -305,14 +307,17 @@ def _take_side(
 def _take_if_valid(
     of: _FieldVersions, changed: str | None, other: str | None, ledger: MergeLog
 ) -> str | None:
-    """The value that one side alone changed, unless it is surely no YAML."""
-    if changed is None or of.parsed[changed] is not None:
+    """The value that one side alone changed, if it is known to be YAML."""
+
+    def is_known(text: str) -> bool:
+        return of.parsed[text] is not None or ("\0" not in of.path and ledger.is_yaml(text))
+
+    if changed is None or is_known(changed):
         return changed
-    if "\0" not in of.path and not is_invalid_yaml(changed):
-        return changed
-    kept_text = None if other is None else of.display_text(other)
+    kept = other if other is not None and is_known(other) else None
+    kept_text = None if kept is None else of.display_text(kept)
     ledger.log_conflict(of.path, kept_text, changed.strip(), _UNREADABLE_REASON)
-    return other
+    return kept
 
 
 def _merge_both_changed(of: _FieldVersions, newer: str, older: str, ledger: MergeLog) -> str | None:

@@ -17,7 +17,7 @@ from cortex.core.merge.body import (
     conflict_marker_lines,
     merge_body,
 )
-from cortex.core.merge.fields import FieldTexts, MergeLog, pick_changed, time_sort_key
+from cortex.core.merge.fields import FieldTexts, IsYaml, MergeLog, pick_changed, time_sort_key
 from cortex.core.model.note_status import OVERVIEW_MARK, SUMMARY_MARK, UTF16_BOMS, is_named_after
 from cortex.core.model.problem import InvalidInputError
 from cortex.core.notes import yaml_subset
@@ -74,12 +74,14 @@ def merge_record(
     *,
     name: str = "",
     labels: tuple[bytes, bytes] | None = None,
+    is_yaml: IsYaml = lambda _: False,
 ) -> MergedRecord:
     """The merged note; `base` is empty when both sides added it. Versions with different ids are
     different notes, which git took for one: they are never merged. `name` is the file's name
-    without its ending: a note without an id is the one that the file is named after; `labels` are for conflict markers around what
-    is ours and theirs, where they need not be the same in every clone. `InvalidInputError` for what
-    is no text with lines."""
+    without its ending: a note without an id is the one that the file is named after; `labels` are
+    for conflict markers around what is ours and theirs, where they need not be the same in every
+    clone; `is_yaml` reads what `yaml_subset` refuses, and a change that nothing reads is a conflict.
+    `InvalidInputError` for what is no text with lines."""
     if theirs in (ours, base):
         return MergedRecord(ours, is_clean=True, decisions=())
     if ours == base:
@@ -98,9 +100,8 @@ def merge_record(
     if not was.id == one.id == two.id:
         if one.id == two.id != "" and was.id:
             # Base is another note, and both sides have put this one in its place.
-            return merge_record(
-                b"", ours, theirs, text_merge, marker_size, name=name, labels=labels
-            )
+            again = (b"", ours, theirs, text_merge, marker_size)
+            return merge_record(*again, name=name, labels=labels, is_yaml=is_yaml)
         if _are_two_notes(was.id, one.id, two.id, name, is_added=not base):
             names = sorted(side.id or "a note without an id" for side in (one, two))
             what = _TWO_NOTES.format(*names)
@@ -111,7 +112,8 @@ def merge_record(
     if labels and newer is not one:
         labels = labels[::-1]
     sides, eols = (was, newer, older), (head_eol, body_eol)
-    merged = _merge_sides(sides, text_merge, marker_size, labels, eols, is_added=not base)
+    options = (text_merge, marker_size, labels, eols)
+    merged = _merge_sides(sides, *options, is_yaml=is_yaml, is_added=not base)
     return merged._replace(data=bom + merged.data)
 
 
@@ -122,13 +124,14 @@ def _merge_sides(
     labels: tuple[bytes, bytes] | None,
     eols: tuple[bytes, bytes],
     *,
+    is_yaml: IsYaml,
     is_added: bool,
 ) -> MergedRecord:
     """The merged note of a base and two sides. `labels` are for newer and older, `eols` for
     frontmatter and text."""
     was, newer, older = _with_one_overview(*sides)
     latest = _topic_winner(was, newer, older)
-    ledger = MergeLog(_precedence(newer, older, latest))
+    ledger = MergeLog(_precedence(newer, older, latest), is_yaml)
     was, newer, older = _with_one_title((was, newer, older), latest, ledger)
     style = MarkerStyle(*(labels or _marker_labels(newer, older)), marker_size)
     text = _merge_text((was, newer, older), ledger, latest, text_merge, style, is_added=is_added)
@@ -364,7 +367,11 @@ def _choose_whole_block(
         return newer.frontmatter
     changed, other = (older, newer) if newer.frontmatter == was.frontmatter else (newer, older)
     both = was.frontmatter not in (newer.frontmatter, older.frontmatter)
-    readable = [side for side in (changed, other) if yaml_subset.is_valid_block(side.frontmatter)]
+    readable = [
+        side
+        for side in (changed, other)
+        if yaml_subset.is_valid_block(side.frontmatter) or ledger.is_yaml(side.frontmatter)
+    ]
     # Where both can be read, one that lines follow: it can name the conflict.
     can_name = (side for side in readable if both and side.fields is not None)
     kept = next(can_name, (readable or [other])[0])

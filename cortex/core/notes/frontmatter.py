@@ -69,6 +69,14 @@ def load_fields(block: str) -> tuple[Fields, list[tuple[int, str]]]:
     return fields, problems
 
 
+def is_readable(block: str) -> bool:
+    """Whether `load_fields` reads the block and has nothing to say of it."""
+    try:
+        return not load_fields(block)[1]
+    except FrontmatterError:
+        return False
+
+
 _REPEATED_LINES_KEY = "\0repeated"  # no YAML key can hold a NUL
 
 

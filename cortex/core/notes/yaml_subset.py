@@ -58,23 +58,14 @@ def parse_value(key: str, text: str) -> ParsedValue | None:
 
 
 def is_valid_block(block: str) -> bool:
-    """Whether a whole block is known to be YAML: key by key, or one map in braces."""
+    """Whether a whole block is known to be YAML, key by key."""
     entries = split_fields(block)
-    if entries is not None:
-        return all(
-            is_valid_comment(chunk.text)
-            if key == TAIL_KEY
-            else is_valid_comment(chunk.comments_above) and parse_value(key, chunk.text)
-            for key, chunk in entries.items()
-        )
-    try:
-        return (
-            block[:1] == "{"
-            and not _has_forbidden_character(block)
-            and _is_blank_or_comment(block[_parse_flow_mapping(f"{block}\0", 0, 0)[1] :])
-        )
-    except _NotInSubset:
-        return False
+    return entries is not None and all(
+        is_valid_comment(chunk.text)
+        if key == TAIL_KEY
+        else is_valid_comment(chunk.comments_above) and parse_value(key, chunk.text)
+        for key, chunk in entries.items()
+    )
 
 
 def is_valid_comment(text: str) -> bool:
@@ -97,13 +88,10 @@ def _parse_value(key: str, text: str, depth: int) -> ParsedValue:
         return _parse_block_value(below, depth) if below.strip(" \n") else ParsedValue("empty", "")
     if first[0] in "|>":
         return _parse_block_scalar(first, below)
-    if first[0] in "[{":
-        return _parse_flow_value(f"{first}\n{below}", depth)
     if below.strip(" \n"):
-        lines = [first, *(line.strip(" \n") for line in split_lines(below))]
-        if "#" in text or not all(line.startswith(" ") for line in split_lines(below)):
-            raise _NotInSubset
-        return ParsedValue("scalar", " ".join(_check_plain_scalar(line) for line in lines))
+        raise _NotInSubset  # it spans lines
+    if first[0] in "[{":
+        return _parse_flow_value(first, depth)
     return ParsedValue("scalar", _parse_inline_scalar(first))
 
 
@@ -179,7 +167,7 @@ def _parse_flow_node(text: str, at: int, depth: int) -> tuple[YamlNode, int]:
     if opening == "{":
         return _parse_flow_mapping(text, at, depth)
     end = at
-    while text[end] not in ",[]{}?\n\0" and not (
+    while text[end] not in ",[]{}?\0" and not (
         text[end] == ":" and not (text[end + 1].isalnum() or text[end + 1] in "/_")
     ):
         if text[end] == "#" and text[end - 1] == " ":
@@ -202,7 +190,7 @@ def _parse_quoted(text: str, at: int) -> tuple[str, int]:
         if not found:
             raise _NotInSubset
         return re.sub(r"\\(?:x(..)|u(....)|(.))", _unescape, found[1]), found.end()
-    if end < 0 or "\n" in text[at:end]:
+    if end < 0:
         raise _NotInSubset
     value = text[at + 1 : end]
     return value.replace("''", "'") if text[at] == "'" else value, end + 1
@@ -226,9 +214,9 @@ def _parse_flow_mapping(text: str, at: int, depth: int) -> tuple[dict[str, YamlN
     at = _skip_blanks(text, at + 1)
     while text[at] != "}":
         key, end = _parse_flow_node(text, at, MAX_DEPTH)
-        if not isinstance(key, str) or key in nodes or "\n" in text[at:end] or end - at > 100:
+        if not isinstance(key, str) or key in nodes or end - at > 100:
             raise _NotInSubset
-        if text[end] != ":" or text[end + 1] not in " \n":
+        if text[end] != ":" or text[end + 1] != " ":
             raise _NotInSubset
         nodes[key], at = _parse_flow_node(text, _skip_blanks(text, end + 1), depth + 1)
         at = _skip_comma(text, at, "}")
@@ -246,16 +234,13 @@ def _skip_comma(text: str, at: int, closing: str) -> int:
 
 
 def _skip_blanks(text: str, at: int) -> int:
-    while text[at] in " \n":
-        # A line that begins in the first column is a key or an item to a parser that looks for one.
-        if text[at] == "\n" and text[at + 1] not in " \0":
-            raise _NotInSubset
+    while text[at] == " ":
         at += 1
     return at
 
 
 def _parse_flow_value(text: str, depth: int) -> ParsedValue:
-    """A list or a map in brackets, on one line or several."""
+    """A list or a map in brackets, on one line."""
     if text[0] == "{":
         mapping, end = _parse_flow_mapping(f"{text}\0", 0, depth)
         if not _is_blank_or_comment(text[end:]):
@@ -267,10 +252,9 @@ def _parse_flow_value(text: str, depth: int) -> ParsedValue:
     if link := wikilink_text(nodes):
         return ParsedValue("scalar", link)
     items = tuple(
-        ListItem(item_key(node), node, (" ".join(one.split("\n")),))
-        for node, one in zip(nodes, raw, strict=True)
+        ListItem(item_key(node), node, (one,)) for node, one in zip(nodes, raw, strict=True)
     )
-    style, comment = "flow" if items else "", text[end:].rstrip("\n")
+    style, comment = "flow" if items else "", text[end:]
     return ParsedValue("list", repr(nodes), style, "", items, trailing_comment=comment)
 
 

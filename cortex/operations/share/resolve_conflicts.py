@@ -28,6 +28,7 @@ from cortex.core.model.caller import Caller
 from cortex.core.model.layout import is_among_briefings, is_event_path
 from cortex.core.model.problem import ConflictError, CortexError, InvalidInputError, Problem
 from cortex.core.notes import note as notes
+from cortex.core.notes.frontmatter import is_readable
 from cortex.operations.records.preserve_text import preserve_text
 from cortex.operations.share.conflict_sides import LABELS, OtherSide, other_side
 from cortex.vault import files
@@ -83,7 +84,9 @@ def merge_notes(
     """The merged note, and whether its text is without new conflicts. Conflicts of fields are named
     in the note and stop nothing."""
     try:
-        merged = merge_record(base, ours, theirs, merge_file, labels=labels)
+        merged = merge_record(
+            base, ours, theirs, merge_file, labels=labels, is_yaml=is_readable
+        )
     except InvalidInputError:
         return ours, False
     if merged.are_two_notes:
