@@ -85,7 +85,6 @@ ELSEWHERE = {
     "core.redact.secrets._LINE_END_PATTERN": "match",
     "core.redact.secrets._KEY_LINE_PATTERN": "match",
     "core.text.agent_escape._TAG_END_PATTERN": "match",
-    "core.text.toml._TOKEN_RE": "",  # the first quote without an end is an error
 }
 
 

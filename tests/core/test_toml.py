@@ -7,7 +7,7 @@ import tomllib
 import pytest
 from hypothesis import given, strategies as st
 
-from cortex.core.text.toml import MAX_DEPTH, MAX_DOTS, parse
+from cortex.core.text.toml import parse
 from tests.conftest import cpu_limit
 
 pieces = st.sampled_from(
@@ -37,8 +37,8 @@ def test_what_a_person_may_write_is_read_as_python_reads_it(text) -> None:
         "x = 1 # " + "." * 500 + "[" * 500,
         "x = '''\n" + '.[{"' * 500 + "'''",
         'x = """\n' + ".[{'\\\"" * 500 + '"""',
-        "[" + ".".join("a" * (MAX_DOTS + 1)) + "]\nb = 1",
-        "x = " + "[" * MAX_DEPTH + "]" * MAX_DEPTH,
+        "[" + ".".join("a" * 51) + "]\nb = 1",
+        "x = " + "[" * 100 + "]" * 100,
         "[[a.b]]\nc = 1\n" * 500,
     ],
 )
@@ -49,13 +49,13 @@ def test_what_is_long_but_plain_is_read(text) -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("\n" + "a." * 20_000 + "a = 1", "line 2: a key has more than 50 dots"),
-        ("[" + "'a'. " * 20_000 + "a]", "line 1: a key has more than 50 dots"),
-        ("x = {" + "a." * 20_000 + "a = 1}", "line 1: a key has more than 50 dots"),
-        ("x = " + "[" * 20_000, "line 1: is nested more than 100 deep"),
-        ("x = " + "{a=" * 20_000, "line 1: is nested more than 100 deep"),
-        ('x = """' + '\\"""' * 100_000, "line 1: a quote has no end"),
-        ("x = 'a\n", "line 1: a quote has no end"),
+        ("\n" + "a." * 20_000 + "a = 1", "too many dots"),
+        ("[" + "'='. " * 20_000 + "a]", "too many dots"),
+        ("x = {" + "a." * 20_000 + "a = 1}", "too many dots"),
+        (("a." * 200 + "a = 1\n") * 1000, "too many dots"),
+        ("x = " + "[" * 20_000, "nested too deeply"),
+        ("x = " + "{a=" * 20_000, "nested too deeply"),
+        ('x = """' + '\\"""' * 100_000, "Unterminated string|Expected newline|too"),
         ("x = " + "9" * 5000, "Exceeds the limit"),
     ],
 )
