@@ -52,7 +52,7 @@ class GitLock(NamedTuple):
     """A lock file of git, as it lies there."""
 
     path: str
-    age_seconds: float  # seconds; below zero when it is dated in the future
+    age_seconds: float
     crash_evidence: str  # what shows that its process is gone; empty when nothing does
     visibility_doubt: str  # why a process that holds it might not be seen; empty when it would be
     identity: tuple[int, int, int]  # device, inode, mtime in ns
@@ -114,7 +114,7 @@ def problems(root: str, at: Clock | None = None) -> list[Problem]:
     """The old lock files that stop git, who has them open, and the next command."""
     repository = checkout.find_repository(root)
     locks = _inspect_locks(repository, at or read_clock()) if repository else []
-    old = [lock for lock in locks if lock.is_abandoned or abs(lock.age_seconds) > _OLD_SECONDS]
+    old = [lock for lock in locks if lock.is_abandoned or lock.age_seconds > _OLD_SECONDS]
     if repository is None or not old:
         return []
     holders = _find_holders(old)
@@ -134,9 +134,8 @@ def problems(root: str, at: Clock | None = None) -> list[Problem]:
             found.append(Problem(where, message, hint))
         elif not busy:
             doubt = f" (not sure: {lock.visibility_doubt})" if lock.visibility_doubt else ""
-            age = f"is {_format_duration(lock.age_seconds)} old"
-            age = age if lock.age_seconds > 0 else "is dated in the future"
-            why = f"{age} and no git is seen at work here{doubt}"
+            age = _format_duration(lock.age_seconds)
+            why = f"is {age} old and no git is seen at work here{doubt}"
             message = f"{why}: git refuses to write until it is gone"
             found.append(Problem(where, message, _rm_command(lock.path)))
     return found
