@@ -104,13 +104,18 @@ MENDED: dict[str, Callable] = {
     "HEAD is empty": lambda root, git: empty(root / ".git/HEAD"),
     "HEAD is zeros": lambda root, git: (root / ".git/HEAD").write_bytes(bytes(21)),
     "HEAD is gone": lambda root, git: (root / ".git/HEAD").unlink(),
-    "the configuration is empty": lambda root, git: empty(root / ".git/config"),
-    "the configuration is garbage": lambda root, git: (root / ".git/config").write_bytes(
-        b"[core\n\0\0"
-    ),
 }
 # name -> (the damage, how many commits behind the newest HEAD is without a remote; None: history begins anew)
 NAMED: dict[str, tuple[Callable, int | None]] = {
+    "the configuration is empty": (lambda root, git: empty(root / ".git/config"), 0),
+    "the configuration is garbage": (
+        lambda root, git: (root / ".git/config").write_bytes(b"[core\n\0\0"),
+        0,
+    ),
+    "the configuration and HEAD are empty": (
+        lambda root, git: (empty(root / ".git/config"), empty(root / ".git/HEAD")),
+        0,
+    ),
     "the branch is empty": (lambda root, git: empty(root / ".git/refs/heads/main"), 0),
     "the branch is gone": (lambda root, git: (root / ".git/refs/heads/main").unlink(), 0),
     "the branch is empty and its log short": (_branch_and_log, 1),

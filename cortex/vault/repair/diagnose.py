@@ -18,7 +18,7 @@ from cortex.vault.git import checkout, git_cli
 from cortex.vault.git.checkout import Repository
 from cortex.vault.git.git_locks import FIX_COMMAND
 
-REQUIRED_FOLDERS = ("objects", "refs")  # without them git sees no repository
+_REQUIRED_FOLDERS = ("objects", "refs")  # without them git sees no repository
 _MAX_COMMITS_TRIED = 50  # for one branch
 _MAX_LOG_BYTES = 1 << 20  # of the end of a reflog
 _OBJECT_ID_RE = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
@@ -69,27 +69,27 @@ def find_problems(root: str) -> list[Problem]:
 
 
 def find_damage(root: str, repository: Repository) -> list[Problem]:
-    """The damage, each with the next command: `doctor --fix` for index, HEAD, configuration and
-    missing folders (the index alone where there is more than the vault), else a command of git."""
+    """The damage, each with the next command: `doctor --fix` for the index, and for HEAD where the
+    repository has the vault alone, else a command of git."""
     problems: list[Problem] = []
 
     def add(path: str, message: str, hint: str) -> None:
         problems.append(Problem(os.path.relpath(path, root), message, hint))
 
-    def fix_or(command: str) -> str:
-        return FIX_COMMAND if is_vault_only(root, repository) else command
-
     config = os.path.join(repository.common_dir, "config")
     if is_config_broken := not is_config_readable(repository):
-        add(config, "is empty or cannot be read", fix_or(f"{_move_away(config)} && git init"))
-    required = [os.path.join(repository.common_dir, name) for name in REQUIRED_FOLDERS]
+        aside = f"{_move_away(config)} && " if os.path.lexists(config) else ""
+        message = "is empty or cannot be read; a remote has to be added again"
+        add(config, message, f"{aside}git init")
+    required = [os.path.join(repository.common_dir, name) for name in _REQUIRED_FOLDERS]
     missing = [path for path in required if not os.path.lexists(path)]
     for path in missing:
-        add(path, "is gone: git does not see a repository here", fix_or("git init"))
+        add(path, "is gone: git does not see a repository here", "git init")
     head = os.path.join(repository.git_dir, "HEAD")
     if not read_head_target(repository):
         hint = f"{_move_away(head)}; git init && git symbolic-ref HEAD refs/heads/BRANCH"
-        add(head, "is empty or damaged: git does not see a repository here", fix_or(hint))
+        hint = FIX_COMMAND if is_vault_only(root, repository) else hint
+        add(head, "is empty or damaged: git does not see a repository here", hint)
     if is_config_broken or missing or not read_head_target(repository):
         return problems
     if index_fault(repository):

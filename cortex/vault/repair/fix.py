@@ -1,4 +1,4 @@
-"""Mend a repository's index, HEAD, configuration and locks; `diagnose` names commands for the rest.
+"""Mend a repository's index, HEAD and locks; `diagnose` names commands for the rest.
 
 Nothing is deleted, no file of the work tree touched: what is broken moves to `.git/cortex-damaged`.
 """
@@ -23,9 +23,6 @@ from cortex.vault.state import store
 
 _WAIT_SECONDS = 2.0  # that a git has to end
 _MAX_LOG_BYTES = 1 << 20  # of the end of a reflog
-_PLAIN_CONFIG = (
-    b"[core]\n\trepositoryformatversion = 0\n\tbare = false\n\tlogallrefupdates = true\n"
-)
 
 
 def repair(root: str, at: Clock | None = None) -> list[str]:
@@ -97,26 +94,12 @@ class _RepositoryRepair:
             hint = f"when no git is running: rm {shell_quote(path)} && {FIX_COMMAND}"
             raise CortexError(f"{path} is in the way: git refuses to write", hint)
         if is_vault_only:
-            self._restore_config()
             self._restore_head()
-        if diagnose.index_fault(self.repository):
+        is_seen = not run_in_repository(self.repository, ["rev-parse", "--git-dir"]).code
+        if is_seen and diagnose.index_fault(self.repository):
             self._rebuild_index()
 
-    def _restore_config(self) -> None:
-        if diagnose.is_config_readable(self.repository):
-            return
-        path = os.path.join(self.repository.common_dir, "config")
-        if os.path.lexists(path):
-            self._move_aside(path, "the configuration, which could not be read")
-        store.replace(path, _PLAIN_CONFIG, durable=True, mode=0o644)
-        hint = "if there was a remote: git remote add origin URL"
-        self.done.append(f"wrote a plain .git/config; {hint}")
-
     def _restore_head(self) -> None:
-        for name in diagnose.REQUIRED_FOLDERS:
-            if not os.path.lexists(path := os.path.join(self.repository.common_dir, name)):
-                os.mkdir(path)
-                self.done.append(f"made .git/{name} anew")
         if diagnose.read_head_target(self.repository):
             return
         path = os.path.join(self.repository.git_dir, "HEAD")
