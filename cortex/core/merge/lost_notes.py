@@ -6,13 +6,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from cortex.core.merge.merge_plan import MergeSides
-from cortex.core.merge.note_versions import (
-    NoteVersions,
-    Tree,
-    is_cortex_note,
-    note_id,
-    versions_by_note,
-)
+from cortex.core.merge.note_versions import Tree, is_cortex_note, note_id, versions_by_note
 
 
 class LostNote(NamedTuple):
@@ -42,29 +36,24 @@ def find_lost(sides: MergeSides, result: Tree) -> Iterator[LostNote]:
         if not texts:
             gone = versions.base.path if versions.base and None in (ours, theirs) else ""
             yield LostNote(versions.id, *kept, None, gone)
-        elif (
-            kept.data not in texts and (mixed := _mixed(kept.data, texts[0], sides, versions)) != 0
-        ):
+        elif kept.data not in texts and (mixed := _mixed(kept.data, texts[0], sides, versions.id)):
             yield LostNote(versions.id, *kept, texts[0], is_mixed=mixed == 1)
 
 
-def _mixed(own: bytes, merged: bytes, sides: MergeSides, versions: NoteVersions) -> float:
+def _mixed(own: bytes, merged: bytes, sides: MergeSides, id_: str) -> float:
     """How much of what a merge has changed in a note is what a side changed in another one: 1 all
     of it, 0 nothing, as what a person has written into a merge."""
-    added, removed = _lines(merged) - _lines(own), _lines(own) - _lines(merged)
-    changed = len(added) + len(removed)
-    most = 0
-    for side in sides[1:]:
-        for path, data in side.items():
-            before = sides.base.get(path, b"")
-            if note_id(data) != versions.id and data != before and is_cortex_note(path, data):
-                most = max(
-                    most,
-                    len(added & (_lines(data) - _lines(before)))
-                    + len(removed & (_lines(before) - _lines(data))),
-                )
-    return most / changed if changed else 0
+    changed = _changed_lines(own, merged)
+    of_others = (
+        _changed_lines(sides.base.get(path, b""), data)
+        for side in sides[1:]
+        for path, data in side.items()
+        if note_id(data) != id_ and is_cortex_note(path, data)
+    )
+    return max((len(changed & other) for other in of_others), default=0) / (len(changed) or 1)
 
 
-def _lines(data: bytes) -> set[bytes]:
-    return set(data.splitlines())
+def _changed_lines(before: bytes, after: bytes) -> set[tuple[bool, bytes]]:
+    """The lines that were added (True) or removed."""
+    old, new = set(before.splitlines()), set(after.splitlines())
+    return {(True, line) for line in new - old} | {(False, line) for line in old - new}

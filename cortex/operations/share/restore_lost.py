@@ -80,9 +80,12 @@ def find_missing_records(root: str, ids: set[str]) -> list[Problem]:
     for doctor. `ids`: those of all notes."""
     if not git_cli.has_commit(root):
         return []
-    added, deleted = _record_changes(root, "A"), _record_changes(root, "D")
-    gone = {path: blob for path, blob in added.items() if path not in deleted}
-    gone = {path: blob for path, blob in gone.items() if not files.exists(root, path)}
+    added, deleted = (_changes(root, "records/", f"--diff-filter={kind}", "HEAD") for kind in "AD")
+    gone = {
+        path: blob
+        for path, blob in added.items()
+        if path not in deleted and not files.exists(root, path)
+    }
     texts = objects.read_blobs(root, gone.values())
     missing = {note_id(texts.get(blob, b"")): path for path, blob in gone.items()}
     message = "is in git's history and nowhere now: a merge may have dropped it"
@@ -93,11 +96,11 @@ def find_missing_records(root: str, ids: set[str]) -> list[Problem]:
     ]
 
 
-def _record_changes(root: str, kind: str) -> dict[str, str]:
-    """The records that commits, but merges, have added (A) or deleted (D): vault path -> blob."""
-    folders = sorted({"records/", layout_of(root).path("records/")})
-    words = ["log", "--format=", *objects.RAW, "--no-renames", f"--diff-filter={kind}", "HEAD"]
-    log = git_cli.run(root, [*words, "--", *folders], timeout=_TIMEOUT_SECONDS)
+def _changes(root: str, folder: str, *words: str) -> dict[str, str]:
+    """What the commits of a log have changed below a folder of Cortex's: vault path -> blob."""
+    folders = sorted({folder, layout_of(root).path(folder)})
+    words = ("log", "--format=", *objects.RAW, "--no-renames", *words, "--", *folders)
+    log = git_cli.run(root, words, timeout=_TIMEOUT_SECONDS)
     below = objects.prefix(root)
     return {
         os.fsdecode(one.path.removeprefix(below)): one.new_blob for one in objects.list_raw(log)
@@ -115,40 +118,28 @@ def existing_paths(vault: Vault, caller: Caller, id_: str) -> list[str]:
 
 
 def _restore_events(root: str, new: list[str]) -> Iterator[MergeResolution]:
-    folders = sorted({"events", layout_of(root).path("events")})
-    words = ["log", "--format=", *objects.RAW, "--no-renames", "-m", "--diff-filter=MD", *new]
-    log = git_cli.run(root, [*words, "--", *folders], timeout=_TIMEOUT_SECONDS)
-    below = objects.prefix(root)
-    paths = {os.fsdecode(one.path.removeprefix(below)) for one in objects.list_raw(log)}
-    erased = settings.load(root).erased
-    for path in sorted(filter(is_event_path, paths)):
-        if stem_of(path) in erased:
+    layout, erased = layout_of(root), settings.load(root).erased
+    changed = _changes(root, "events/", "-m", "--diff-filter=MD", *new)
+    for path in sorted(filter(is_event_path, changed)):
+        id_, texts = stem_of(path), objects.added_texts(root, path)
+        # What held a secret was edited on purpose.
+        if id_ in erased or not texts or redact(decode_text(texts[0]))[1]:
             continue
-        known = objects.added_texts(root, path)
-        place = layout_of(root).event(stem_of(path))
+        place = layout.event(id_)
         here = next((each for each in (path, place) if files.exists(root, each)), "")
         now = files.read(root, here) if here else None
-        # What held a secret was edited on purpose.
-        if (
-            not known
-            or any(same_text(now, text) for text in known)
-            or redact(decode_text(known[0]))[1]
-        ):
+        # With a second text its id was captured twice, and this is the other text's file.
+        is_second = files.exists(root, second_text_path(path, texts[0]))
+        if is_second or any(same_text(now, text) for text in texts):
             continue
-        if known and files.exists(root, second_text_path(path, known[0])):
-            continue  # its id was captured twice, and this is the other text's file
-        if here:
-            files.replace(root, here, known[0], now or b"")
-        elif note_id(known[0]) == stem_of(path) and not _is_in_inbox(root, stem_of(path)):
-            files.create(root, place, known[0])
+        in_inbox = any(files.exists(root, each(id_)) for each in (layout.pending, layout.failed))
+        if now is not None:
+            files.replace(root, here, texts[0], now)
+        elif note_id(texts[0]) == id_ and not in_inbox:
+            files.create(root, place, texts[0])
         else:
             continue
         yield MergeResolution(here or place, _EVENT_BACK)
-
-
-def _is_in_inbox(root: str, id_: str) -> bool:
-    layout = layout_of(root)
-    return any(files.exists(root, path) for path in (layout.pending(id_), layout.failed(id_)))
 
 
 def _list_merges(root: str, new: list[str], most: int) -> Iterator[tuple[MergeRevisions, str]]:
@@ -204,12 +195,11 @@ def _restore_note(
         return MergeResolution(path, _NOTE_BACK), None
     if len(there) != 1:
         return None, None
-    now = files.read(root, there[0])
-    own = lost.data
+    now, own, is_clean = files.read(root, there[0]), lost.data, True
     if not same_text(now, lost.merged):
         own, is_clean = merge_notes(lost.merged, now, lost.data)
-        if not is_clean or own == now:
-            return None, None
+    if not is_clean or own == now:
+        return None, None
     if not lost.is_mixed:
         message = f"has a text in the merge {merge[:10]} that neither side had"
         return None, Problem(there[0], message, f"cortex history {lost.id}")
