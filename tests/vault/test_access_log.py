@@ -119,18 +119,6 @@ def test_garbage_in_the_counts_spoils_no_other_line(
     assert access_log.read_counts(vault)["good"] == AccessCount(1, THEN)
 
 
-def test_the_files_of_an_earlier_version_are_taken_in_once(
-    vault: Vault, caller: Caller, log: Path
-) -> None:
-    log.with_name("access.sum").write_text("access.part-1\na%25\tb\n3\t4\n50\t60")
-    log.with_name("access.part-1").write_text("\n70\tshow\tcli\tb\t")  # counted in the summary
-    log.with_name("access.part-2").write_text("\n80\tshow\tcli\tb\t")
-    access_log.append(vault, caller, "show", ["a%"])
-    wanted = {"a%": AccessCount(4, THEN), "b": AccessCount(5, 80)}
-    assert access_log.read_counts(vault) == access_log.read_counts(vault) == wanted
-    assert [path.name for path in log.parent.glob("access.*")] == ["access.log"]
-
-
 @pytest.mark.parametrize("kind", ["link", "pipe"])
 def test_what_lies_in_the_place_of_the_log_is_left_alone(
     vault: Vault, caller: Caller, log: Path, tmp_path: Path, kind: str

@@ -23,7 +23,6 @@ from cortex.vault.state import store
 
 LOG_FILE = "access.log"
 AUTOMATIC_VERBS = ("brief", "remind")  # they show what nobody asked for by name
-_OLD_SUMMARY, _OLD_SEGMENT = "access.sum", "access.part-"  # files of earlier versions
 _COUNTS = "="  # in the place of the time: a line of (id, count, last) triples
 _MAX_LOG_BYTES = 1_000_000  # beyond the counts
 _MAX_READ_BYTES = 16_000_000
@@ -55,9 +54,6 @@ def read_counts(vault: Vault) -> dict[str, AccessCount]:
     `brief` and `remind`) does not count. Raises nothing."""
     try:
         path = os.path.join(vault.state_folder(), LOG_FILE)
-        with suppress(OSError, CortexError):
-            if os.path.lexists(os.path.join(os.path.dirname(path), _OLD_SUMMARY)):
-                _compact(path)
         return _count(_read_text(path))
     except (OSError, CortexError):
         return {}
@@ -79,36 +75,16 @@ def _append_line(path: str, words: Iterable[str]) -> int:
 
 
 def _compact(path: str) -> None:
-    """Replace the log, with what earlier versions left, by its counts."""
+    """Replace the log by its counts."""
     with files.closing(store.open_private(path, os.O_RDWR | os.O_CREAT)) as fd:
         fcntl.flock(fd, fcntl.LOCK_EX)  # waits for those who are writing a line
         if not store.is_same_file(path, fd):
             return
-        old_text, old_files = _read_old_files(os.path.dirname(path))
-        counts = _count(_read_text(path) + old_text).items()
+        counts = _count(_read_text(path)).items()
         newest = sorted(counts, key=lambda pair: -pair[1].last_seconds)[:_MAX_IDS]
         body = "".join(f"{_escape(id_)}\t{one.count}\t{one.last_seconds}\t" for id_, one in newest)
         data = body.encode("utf-8", "backslashreplace")
         store.replace(path, f"{_COUNTS}\t{len(data)}\t".encode() + data, synced=True)
-        for old in old_files:
-            os.unlink(old)
-
-
-def _read_old_files(folder: str) -> tuple[str, list[str]]:
-    """What files of earlier versions hold, as text that follows the log, and their paths: a summary
-    (a line each of counted logs, ids, counts, times), and the logs beside it."""
-    summary = os.path.join(folder, _OLD_SUMMARY)
-    lines = [line.split("\t") for line in _read_text(summary).split("\n")]
-    counted: list[str] = []
-    text = ""
-    with suppress(ValueError):
-        counted, *columns = lines
-        triples = ["\t".join(triple) for triple in zip(*columns, strict=True)]
-        text = "\n" + "\t".join((_COUNTS, "0", *triples, ""))
-    names = [name for name in files.list_folder(folder) if name.startswith(_OLD_SEGMENT)]
-    logs = [os.path.join(folder, name) for name in names]
-    text += "".join(_read_text(path) for path in logs if os.path.basename(path) not in counted)
-    return text, [*logs, *([summary] if os.path.lexists(summary) else [])]
 
 
 def _read_text(path: str) -> str:
