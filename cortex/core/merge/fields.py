@@ -6,6 +6,7 @@ them changes nothing.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import NamedTuple, TypeAlias, TypeVar
 
@@ -13,7 +14,7 @@ from cortex.core.model.note_status import PRUNED
 from cortex.core.notes import yaml_subset
 from cortex.core.notes.yaml_lines import TAIL_KEY, FieldText, split_lines
 from cortex.core.notes.yaml_subset import ListItem, ParsedValue, YamlNode
-from cortex.core.notes.yaml_writer import flow_text
+from cortex.core.notes.yaml_writer import flow_text, scalar
 
 CONFLICTS_KEY = "merge_conflicts"
 WHOLE_FRONTMATTER = "frontmatter"
@@ -433,6 +434,15 @@ def _merge_items(
     names = both + (sorted(added[0] + added[1]) if all(added) else added[0] + added[1])
     new = [newer.get(name) or older[name] for name in names]
     return sorted([*kept, *new], key=lambda item: item.name) if in_order else [*kept, *new]
+
+
+def with_alias_renamed(block: FieldTexts, before: str, after: str) -> FieldTexts:
+    """The chunks with another text in the place of an alias, if there is one."""
+    if "aliases" not in block:
+        return block
+    name = rf"(?<=[\[ ]){re.escape(scalar(before))}(?=[,\]\n])"
+    text = re.sub(name, lambda _: scalar(after), block["aliases"].text, count=1)
+    return {**block, "aliases": block["aliases"]._replace(text=text)}
 
 
 def pick_changed(base: T, one: T, other: T) -> T:

@@ -23,7 +23,6 @@ from cortex.core.model.problem import InvalidInputError
 from cortex.core.notes import yaml_subset
 from cortex.core.notes.heading import split_heading
 from cortex.core.notes.yaml_lines import BOM, NoteParts, split_fields, split_note
-from cortex.core.notes.yaml_writer import scalar
 
 _MIXED_LINE_ENDS = b"?"
 _TWO_NOTES = "git took {} and {} for one note; cortex sync parts them"
@@ -245,12 +244,8 @@ def _retitled(side: _RecordSide, before: str, title: str) -> _RecordSide:
     body = side.parts.body.decode("utf-8", "surrogateescape")
     body = body.replace(f"# {before}\n", f"# {title}\n", 1)
     parts = side.parts._replace(body=body.encode("utf-8", "surrogateescape"))
-    if not side.fields or "aliases" not in side.fields:
-        return side._replace(parts=parts)
-    aliases = side.fields["aliases"]
-    name = rf"(?<=[\[ ]){re.escape(scalar(before))}(?=[,\]\n])"
-    aliases = aliases._replace(text=re.sub(name, lambda _: scalar(title), aliases.text, count=1))
-    return side._replace(parts=parts, fields={**side.fields, "aliases": aliases})
+    of_note = side.fields and fields.with_alias_renamed(side.fields, before, title)
+    return side._replace(parts=parts, fields=of_note)
 
 
 def _with_history_hint(decisions: list[str], *ids: str) -> tuple[str, ...]:

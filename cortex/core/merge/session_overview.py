@@ -9,13 +9,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from cortex.core.merge.fields import FieldTexts
+from cortex.core.merge.fields import FieldTexts, with_alias_renamed
 from cortex.core.model.generated_text import OVERVIEW_MARK_RE, MarkedText, find_marked_text
 from cortex.core.model.note_status import OVERVIEW_MARK
 from cortex.core.model.session_title import is_untitled
 from cortex.core.notes import yaml_subset
-from cortex.core.notes.yaml_lines import FieldText
-from cortex.core.notes.yaml_writer import flow_text
 from cortex.core.text.strings import short_hash
 
 _BASE, _ONE, _TWO = range(3)
@@ -104,36 +102,6 @@ def _with_one_title(
 
 
 def _with_title(fields: FieldTexts, own: str, wanted: FieldTexts, title: str) -> FieldTexts:
-    """The fields with the title and alias of `wanted` in the place of their own."""
-    changed = dict(fields)
-    changed["title"] = FieldText(fields["title"].comments_above, wanted["title"].text)
-    ours, theirs = _aliases(fields), _aliases(wanted)
-    if ours is None or theirs is None:
-        return changed
-    first = [title] if title in theirs else []
-    aliases = [*first, *(one for one in ours if one not in (own, title))]
-    if aliases == ours:
-        return changed
-    line = f"aliases: {flow_text(aliases)}\n"
-    if "aliases" in wanted and aliases == theirs:
-        line = wanted["aliases"].text
-    if "aliases" in fields:
-        changed["aliases"] = FieldText(fields["aliases"].comments_above, line if aliases else "")
-        return changed if aliases else {key: changed[key] for key in fields if key != "aliases"}
-    # Where the other side has it.
-    above = list(wanted)[: list(wanted).index("aliases")]
-    place = 1 + max((n for n, key in enumerate(fields) if key in above), default=-1)
-    items = list(changed.items())
-    return dict([*items[:place], ("aliases", FieldText("", line)), *items[place:]])
-
-
-def _aliases(fields: FieldTexts) -> list[str] | None:
-    """The aliases; None where they are more than a list of texts."""
-    if "aliases" not in fields:
-        return []
-    value = yaml_subset.parse_value("aliases", fields["aliases"].text)
-    if value is None or value.kind not in ("list", "empty"):
-        return None
-    nodes = [item.node for item in value.items]
-    texts = [node for node in nodes if isinstance(node, str)]
-    return texts if len(texts) == len(nodes) else None
+    """The fields with the title of `wanted` in the place of their own, also as an alias."""
+    changed = {**fields, "title": fields["title"]._replace(text=wanted["title"].text)}
+    return with_alias_renamed(changed, own, title)
