@@ -196,10 +196,8 @@ class _Pages:
 
 def _is_shared(text: bytes, branch: PageBranch) -> bool:
     """True of a page that the default branch writes, and no other one."""
-    told = _parse_header(text)
-    if not told.generator_version or not told.page:
-        return False
-    return told.page.kind != "branch" or told.page.name == branch.default
+    page = _page_of(text)
+    return page is not None and (page.kind != "branch" or page.name == branch.default)
 
 
 def _read_headers(root: str, there: Iterable[str]) -> dict[str, tuple[BriefingPage, bytes]]:
@@ -208,9 +206,8 @@ def _read_headers(root: str, there: Iterable[str]) -> dict[str, tuple[BriefingPa
     for path in there:
         with suppress(CortexError, OSError):  # named where it is compared
             text = files.read(root, path, _HEADER_BYTES)
-            told = _parse_header(text)
-            if told.generator_version and told.page:
-                found[path] = told.page, text
+            if page := _page_of(text):
+                found[path] = page, text
     return found
 
 
@@ -307,24 +304,20 @@ def compare_pages(root: str, wanted: Mapping[str, bytes | None]) -> list[PageDif
     file. A file that is no page stays in the place of one."""
     found = []
     for path, expected in sorted(wanted.items()):
+        current, problem = None, None
         try:
             current = files.read(root, path)
-        except NotFoundError:
-            current = None
         except (CortexError, OSError) as error:  # a link, or another user's: it stops no other page
-            prefix = "" if isinstance(error, CortexError) else "cannot be read: "
-            problem = Problem(path, prefix + reason_of(error), "remove it, then cortex heal")
-            found.append(PageDifference(path, None, expected, problem=problem))
+            if not isinstance(error, NotFoundError):
+                prefix = "" if isinstance(error, CortexError) else "cannot be read: "
+                problem = Problem(path, prefix + reason_of(error), "remove it, then cortex heal")
+        if current == expected and not problem:
             continue
-        if current == expected:
-            continue
-        if expected is not None and current is not None and _is_own_note(current):
+        if expected is not None and _is_own_note(current or b""):
             problem = Problem(path, *_OWN_NOTE)
-            found.append(PageDifference(path, current, expected, problem=problem))
-            continue
-        header = _parse_header(current) if current is not None else None
-        is_newer = header is not None and header.generator_version > GENERATOR_VERSION
-        found.append(PageDifference(path, current, expected, is_newer=is_newer))
+        version = _parse_header(current or b"").generator_version
+        is_newer = not problem and version > GENERATOR_VERSION
+        found.append(PageDifference(path, current, expected, is_newer, problem))
     return found
 
 
@@ -340,12 +333,17 @@ def _is_own_note(text: bytes) -> bool:
 def is_page(root: str, path: str) -> bool:
     """Whether the file is a page of ours or does not exist; False for what a person put there."""
     try:
-        told = _parse_header(files.read(root, path, _HEADER_BYTES))
+        return _page_of(files.read(root, path, _HEADER_BYTES)) is not None
     except NotFoundError:
         return True
     except (CortexError, OSError):
         return False
-    return bool(told.generator_version and told.page)
+
+
+def _page_of(text: bytes) -> BriefingPage | None:
+    """Which page a text is; None for one that no program has made."""
+    told = _parse_header(text)
+    return told.page if told.generator_version else None
 
 
 def _parse_header(held: bytes) -> ParsedPage:

@@ -23,7 +23,7 @@ from cortex.core.merge.merge_plan import (
     sha256_hex,
 )
 from cortex.core.merge.merge_record import merge_record
-from cortex.core.merge.note_versions import Tree, note_id
+from cortex.core.merge.note_versions import Tree, note_id, stem_of
 from cortex.core.model.caller import Caller
 from cortex.core.model.layout import is_among_briefings, is_event_path
 from cortex.core.model.problem import ConflictError, CortexError, InvalidInputError, Problem
@@ -219,7 +219,7 @@ def _read_sides(root: str, how: str, stages: Sequence[objects.UnmergedStage]) ->
     merged = merging.revisions_of(root, how) if own else None
     versions = blobs_by_path(root, merged, paths) if merged else {}
     made_up = paths - versions.keys()  # as for a new file in a folder that git takes for renamed
-    events = {_file_name(path) for path in paths if is_event_path(path) or path in made_up}
+    events = {stem_of(path) for path in paths if is_event_path(path) or path in made_up}
     # Unknown, or another stash than the last one, no stash at all, or a pick by another parent.
     may_be_other = how in ("stash", "squash", "cherry-pick", "revert")
     is_other = may_be_other and _is_other_merge(own, versions)
@@ -240,7 +240,7 @@ def _read_sides(root: str, how: str, stages: Sequence[objects.UnmergedStage]) ->
         for path, row in versions.items()
         if path in paths
         or (
-            _file_name(path) in events
+            stem_of(path) in events
             if is_event_path(path)
             else path.endswith(".md") and not is_among_briefings(path)
         )
@@ -394,7 +394,3 @@ def same_text(one: bytes | None, other: bytes | None) -> bool:
     if one is None or other is None:
         return one is other
     return one.replace(b"\r\n", b"\n") == other.replace(b"\r\n", b"\n")
-
-
-def _file_name(path: str) -> str:
-    return path.rpartition("/")[2]
