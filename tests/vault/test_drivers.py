@@ -79,13 +79,6 @@ def test_both_drivers_are_registered_once_and_git_takes_them(clone, git):
     assert b"records/** merge=cortex-record" in (clone / ".git/info/attributes").read_bytes()
 
 
-def test_whether_they_are_registered_is_seen_without_running_git(clone, tmp_path, monkeypatch):
-    drivers.register(str(clone))
-    monkeypatch.setenv("PATH", str(tmp_path))
-    assert not drivers.config_problems(str(clone))
-    assert not drivers.register(str(clone))
-
-
 def test_outside_a_repository_there_is_nothing_to_register(vault):
     assert not drivers.config_problems(vault.root)
     assert not drivers.register(vault.root)

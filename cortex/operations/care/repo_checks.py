@@ -34,7 +34,10 @@ def repository_problems(root: str) -> list[Problem]:
     """All problems of the repository; a check that fails is a problem of its own."""
     if broken := diagnose.find_problems(root):
         # Where git itself cannot read, the rest would only repeat it.
-        return broken + _run_check(root, git_locks.problems) + drivers.config_problems(root)
+        broken += _run_check(root, git_locks.problems)
+        with suppress(CortexError):  # there is no git, which is told already
+            broken += drivers.config_problems(root)
+        return broken
     if not checkout.is_in_repository(root):
         return []
     checks = (

@@ -36,15 +36,7 @@ _PROGRAM_RE = re.compile(r'"((?:[^"\\]|\\.)+)" -I -S "((?:[^"\\]|\\.)+)"', re.DO
 # Once every pending event is normalized, git takes inbox/pending for renamed to the month's folder,
 # and would put there what another clone has captured, where nobody normalizes it.
 _NO_DIRECTORY_RENAMES = ("merge.directoryRenames", "false")
-_DIRECTORY_RENAMES_RE = re.compile(r"^[ \t]*directoryRenames[ \t]*=", re.MULTILINE | re.IGNORECASE)
-_SECTION_RE = re.compile(
-    r'^[ \t]*\[[ \t]*(?:merge[ \t]+"(cortex-[a-z]+)"|cortex)[ \t]*\]', re.MULTILINE | re.IGNORECASE
-)
-_NEXT_SECTION_RE = re.compile(r"^[ \t]*\[", re.MULTILINE)
-_ENTRY_RE = re.compile(
-    r"^[ \t]*([A-Za-z][A-Za-z0-9-]*)[ \t]*(?:=[ \t]*((?:[^\\\n]|\\[\s\S])*))?", re.MULTILINE
-)
-_ESCAPES = {"n": "\n", "t": "\t", "b": "\b", "\n": ""}
+_OWN_KEYS = r"^(merge\.cortex-.*|merge\.directoryrenames|cortex\.drivers)$"
 _MAX_CONFIG_BYTES = 4_000_000  # bytes of a configuration that is read
 _EXIT_CODE_ABSENT = 5  # git config's exit code where what it should take out is not there
 _LOCK_WAIT_SECONDS = 5.0  # seconds that we wait for another git to let go of the configuration
@@ -56,6 +48,7 @@ class DriverConfig(NamedTuple):
     commands: dict[str, str]  # driver's name -> its command
     with_other_keys: frozenset[str]  # drivers of which it says anything else, such as a name
     is_removed: bool  # a person has taken them out, and wants them to stay out
+    has_directory_renames: bool
 
 
 def register(root: str, *, again: bool = False) -> bool:
@@ -78,7 +71,7 @@ def register(root: str, *, again: bool = False) -> bool:
                 command = _driver_command(name, repository)
                 _write_config(repository, "--replace-all", f"merge.{name}.driver", command)
                 changed = True
-        if repository.top == os.path.realpath(root) and not _has_directory_renames(repository):
+        if repository.top == os.path.realpath(root) and not config.has_directory_renames:
             _write_config(repository, "--replace-all", *_NO_DIRECTORY_RENAMES)
             changed = True
         return attributes.enforce(root, repository) or changed
@@ -101,7 +94,7 @@ def unregister(root: str) -> bool:
         # A section goes whole, in one step: at no moment is there a name without a driver.
         for name in ours:
             _write_config(repository, "--remove-section", f"merge.{name}")
-        if repository.top == os.path.realpath(root) and _has_directory_renames(repository):
+        if repository.top == os.path.realpath(root) and config.has_directory_renames:
             _write_config(repository, "--unset-all", _NO_DIRECTORY_RENAMES[0], "^false$")
         is_changed = bool(ours) or not config.is_removed
         return attributes.remove_block(root, repository) or is_changed
@@ -120,7 +113,7 @@ def problems(root: str) -> list[Problem]:
 
 
 def config_problems(root: str) -> list[Problem]:
-    """What is wrong with the configuration. Runs nothing: it may be a damaged repository."""
+    """What is wrong with the configuration, also of a damaged repository."""
     repository = checkout.find_repository(root)
     if repository is None:
         return []
@@ -140,53 +133,27 @@ def config_problems(root: str) -> list[Problem]:
 
 
 def read_config(common: str) -> DriverConfig:
-    """What the configuration in the common git folder says, read as text."""
-    text = _read_text(os.path.join(common, "config"))
-    commands: dict[str, str] = {}
-    with_other_keys: set[str] = set()
-    removed = False
-    for header in _SECTION_RE.finditer(text):
-        end = _NEXT_SECTION_RE.search(text, header.end())
-        body = text[header.end() : end.start() if end else len(text)]
-        for entry in _ENTRY_RE.finditer(body):
-            key, value = entry[1].lower(), _unquote(entry[2] or "")
-            if header[1] is None:
-                removed = value == "removed" if key == "drivers" else removed
-            elif key == "driver":
-                commands[header[1]] = value
-            else:  # whatever git finds here, it will want a command beside it
-                with_other_keys.add(header[1])
-    return DriverConfig(commands, frozenset(with_other_keys), removed)
-
-
-def _has_directory_renames(repository: Repository) -> bool:
-    text = _read_text(os.path.join(repository.common_dir, "config"))
-    return bool(_DIRECTORY_RENAMES_RE.search(text))
+    """What the configuration in the common git folder says; nothing where git cannot read it."""
+    path = os.path.join(common, "config")
+    # Git would wait for a pipe.
+    is_file = os.path.isfile(path)
+    entries = git_cli.read_config(common, _OWN_KEYS, "--file", path) if is_file else {}
+    of_drivers = {
+        key[len("merge.") :].rpartition(".")[::2]: value
+        for key, value in entries.items()
+        if key.startswith("merge.cortex-")
+    }
+    return DriverConfig(
+        {name: value for (name, key), value in of_drivers.items() if key == "driver"},
+        # Whatever git finds here, it will want a command beside it.
+        frozenset(name for name, key in of_drivers if key != "driver"),
+        entries.get("cortex.drivers") == "removed",
+        _NO_DIRECTORY_RENAMES[0].lower() in entries,
+    )
 
 
 def _read_text(path: str) -> str:
     return os.fsdecode(files.read_bounded(path, _MAX_CONFIG_BYTES))
-
-
-def _unquote(raw: str) -> str:
-    """A value of git's configuration as git reads it."""
-    out: list[str] = []
-    kept = 0  # how much of it survives the cut of blanks at the end
-    quoted = False
-    characters = iter(raw)
-    for character in characters:
-        if character == '"':
-            quoted = not quoted
-        elif character == "\\":
-            escaped = next(characters, "")
-            out.append(_ESCAPES.get(escaped, escaped))
-            kept = len(out)
-        elif character in "#;" and not quoted:
-            break
-        else:
-            out.append(character)
-            kept = len(out) if quoted or not character.isspace() else kept
-    return "".join(out[:kept])
 
 
 def _command_fault(name: str, command: str) -> str:

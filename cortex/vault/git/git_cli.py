@@ -173,6 +173,15 @@ def check_ref_name(name: str) -> str:
     return name
 
 
+def read_config(directory: str, keys: str, *flags: str) -> dict[str, str]:
+    """The person's configuration of what matches `keys`, by key; the last value wins. Nothing where
+    git cannot read it."""
+    ran = run_unchecked(directory, ["config", *flags, "-z", "--get-regexp", keys])
+    entries = os.fsdecode(ran.stdout).split("\0")
+    parts = (entry.partition("\n") for entry in entries if entry)
+    return {key: value if equals else "true" for key, equals, value in parts}
+
+
 def line(directory: str, arguments: Sequence[str], *, timeout: float = 20.0) -> str:
     """The first line that git prints, without blanks around it; empty when git fails."""
     ran = run_unchecked(directory, arguments, timeout=timeout)

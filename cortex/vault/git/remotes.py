@@ -46,7 +46,7 @@ def find_upstream(root: str) -> Upstream:
     """The upstream of the branch that is checked out. Raises `NotFoundError` without any remote, and
     `CortexError` when it is not known which."""
     branch = checkout.branch_of(root)
-    settings = _read_config(root)
+    settings = git_cli.read_config(root, r"^(branch|remote|pull|merge|rebase)\.")
     own = f"branch.{branch}."
     urls = (key for key in settings if key.startswith("remote.") and key.endswith(".url"))
     remotes = sorted({key[len("remote.") : -len(".url")] for key in urls})
@@ -133,15 +133,3 @@ def failure_message(ran: git_cli.GitResult) -> str:
     telling = [line for line in lines if _MESSAGE_LINE_RE.match(line)]
     message = "; ".join(dict.fromkeys(telling[:4] or [ran.reason]))
     return _URL_CREDENTIALS_RE.sub("://", message)[:500]
-
-
-def _read_config(root: str) -> dict[str, str]:
-    """The person's configuration of branches and remotes from all files; the last value wins."""
-    words = ["config", "-z", "--get-regexp", r"^(branch|remote|pull|merge|rebase)\."]
-    ran = git_cli.run_unchecked(root, words)
-    found: dict[str, str] = {}
-    for entry in ran.stdout.decode("utf-8", "surrogateescape").split("\0"):
-        key, equals, value = entry.partition("\n")
-        if key:
-            found[key] = value if equals else "true"
-    return found
