@@ -56,7 +56,8 @@ def find_default(root: str, repository: Repository | None) -> str:
     if repository is None:
         return ""
     chosen = settings.load(root).briefings_branch
-    names, named = known_branches(repository), _remote_head(repository)
+    names = known_branches(repository)
+    named, _ = RepositoryRefs(*repository).remote_default()
     if chosen and not {chosen, named} & names and checkout.has_remote(repository):
         return chosen  # a clone of one branch, as for tests, need not know the default one
     only = names if len(names) == 1 and sees_all_branches(repository) else ()
@@ -134,13 +135,6 @@ def _branch_of(repository: Repository) -> str:
         if name.startswith("refs/heads/"):
             return name.removeprefix("refs/heads/")
     return refs.current_branch()
-
-
-def _remote_head(repository: Repository) -> str:
-    """The branch that `origin/HEAD` names; git keeps no symbolic ref among the packed ones."""
-    path = os.path.join(repository.common_dir, "refs", "remotes", "origin", "HEAD")
-    target, start = checkout.read_first_line(path), "ref: refs/remotes/origin/"
-    return target.removeprefix(start) if target.startswith(start) else ""
 
 
 def _list_tips(root: str, branch: str, *conditions: str) -> Collection[str]:

@@ -42,16 +42,8 @@ def find_defaults(directory: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
     repository = checkout.find_repository(directory)
     if repository is None:
         return DEFAULT_BRANCHES, ()
-    if checkout.uses_reftable(repository):
-        path = checkout.table_lists(repository)[-1]
-        words = ("symbolic-ref", "--quiet", "refs/remotes/origin/HEAD")
-        target = f"ref: {checkout.ask_git(repository.top, *words)}"
-    else:
-        path = os.path.join(repository.common_dir, "refs", "remotes", "origin", "HEAD")
-        target = checkout.read_first_line(path)
-    start = "ref: refs/remotes/origin/"
-    named = (target.removeprefix(start),) if target.startswith(start) else ()
-    return (*DEFAULT_BRANCHES, *named), (path,)
+    named, path = RepositoryRefs(*repository).remote_default()
+    return (*DEFAULT_BRANCHES, *filter(None, [named])), (path,)
 
 
 def head_files(directory: str, branch: str) -> tuple[str, ...]:

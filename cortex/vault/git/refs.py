@@ -77,13 +77,24 @@ class RepositoryRefs(checkout.Repository):
 
     def branch_names(self) -> frozenset[str]:
         """The branches that there are, here or as last seen on a remote."""
-        refs = [*self._iter_loose_refs("refs/heads"), *self._iter_loose_refs("refs/remotes")]
+        refs = [*self.iter_loose_refs("refs/heads"), *self.iter_loose_refs("refs/remotes")]
         found = set()
         for ref in (*refs, *self._iter_packed_refs()):
             _, kind, *rest = ref.split("/", 3 if ref.startswith("refs/remotes/") else 2)
             if kind in ("heads", "remotes") and rest[-1] != "HEAD":
                 found.add(rest[-1])
         return frozenset(found)
+
+    def remote_default(self) -> tuple[str, str]:
+        """The branch that `origin/HEAD` names, empty without one, and the file that says so. Git
+        keeps no symbolic ref among the packed ones."""
+        path = os.path.join(self.common_dir, "refs", "remotes", "origin", "HEAD")
+        target, start = checkout.read_first_line(path), "ref: refs/remotes/origin/"
+        if checkout.uses_reftable(self):
+            path = checkout.table_lists(self)[-1]
+            words = ("symbolic-ref", "--quiet", "refs/remotes/origin/HEAD")
+            target = f"ref: {checkout.ask_git(self.top, *words)}"
+        return target.removeprefix(start) if target.startswith(start) else "", path
 
     def renamed_branches(self) -> dict[str, str]:
         """Branches that got another name, from the logs that still tell of it."""
@@ -97,6 +108,10 @@ class RepositoryRefs(checkout.Repository):
         """Where `HEAD` was when it left each branch for the last time."""
         moves = _CHECKOUT_RE.finditer(self._read_head_logs())
         return {os.fsdecode(move[2]): move[1].decode() for move in moves}
+
+    def checked_out_branches(self) -> list[str]:
+        """The branches that were checked out, the last one last."""
+        return [os.fsdecode(move[3]) for move in _CHECKOUT_RE.finditer(self._read_head_logs())]
 
     def merged_branches(self) -> frozenset[str]:
         """The branches that were merged into what was checked out."""
@@ -139,7 +154,7 @@ class RepositoryRefs(checkout.Repository):
     def _has_ref(self, ref: str) -> bool:
         return os.path.isfile(os.path.join(self.common_dir, ref)) or ref in self._iter_packed_refs()
 
-    def _iter_loose_refs(self, kind: str) -> Iterator[str]:
+    def iter_loose_refs(self, kind: str) -> Iterator[str]:
         folder = os.path.join(self.common_dir, kind)
         for path in _iter_files(folder):
             if not path.endswith(".lock"):

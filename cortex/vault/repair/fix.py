@@ -12,17 +12,16 @@ from contextlib import suppress
 
 from cortex.core.model.problem import CortexError
 from cortex.core.text.shell_command import shell_quote
-from cortex.vault import files
 from cortex.vault.git import checkout, git_cli, git_locks
 from cortex.vault.git.checkout import Repository
 from cortex.vault.git.git_locks import FIX_COMMAND, Clock, GitLock
+from cortex.vault.git.refs import RepositoryRefs
 from cortex.vault.lock import lock
 from cortex.vault.repair import diagnose
 from cortex.vault.repair.diagnose import run_in_repository
 from cortex.vault.state import store
 
 _WAIT_SECONDS = 2.0  # that a git has to end
-_MAX_LOG_BYTES = 1 << 20  # of the end of a reflog
 
 
 def repair(root: str, at: Clock | None = None) -> list[str]:
@@ -111,25 +110,13 @@ class _RepositoryRepair:
 
     def _last_branch(self) -> str:
         """The branch that was checked out last, as far as the reflog or the branches say."""
-        common = self.repository.common_dir
-        log = files.read_bounded(os.path.join(common, "logs", "HEAD"), _MAX_LOG_BYTES, end=True)
-        moves = [
-            line.rpartition(" to ")[2]
-            for line in os.fsdecode(log).splitlines()
-            if "\tcheckout: moving from " in line
-        ]
-        folders = [os.path.join(common, name, "heads") for name in ("refs", "logs/refs")]
-        heads = sorted(
-            {
-                os.path.relpath(os.path.join(parent, name), folder)
-                for folder in folders
-                for parent, _, names in os.walk(folder)
-                for name in names
-            }
-        )
-        for name in [*reversed(moves), *(heads if len(heads) == 1 else [])]:
-            if name in heads:
-                return name
+        refs = RepositoryRefs(*self.repository)
+        kinds = ("refs/heads", "logs/refs/heads")
+        loose = (ref for kind in kinds for ref in refs.iter_loose_refs(kind))
+        heads = sorted({ref.partition("refs/heads/")[2] for ref in loose})
+        moves = [name for name in refs.checked_out_branches() if name in heads]
+        if moves or len(heads) == 1:
+            return [*heads[:1], *moves][-1]
         return "main" if "main" in heads or not heads else heads[0]
 
     def _rebuild_index(self) -> None:
