@@ -15,6 +15,7 @@ from cortex.vault import files
 from cortex.vault.files import TEMP_SUFFIX
 from cortex.vault.git import checkout
 from cortex.vault.obsidian import template_folders
+from cortex.vault.state.briefing_cache import stamp_of
 
 # A file that changed this short before the scan may change again within the same tick of its file
 # system's clock, and keep its stamp. Linux ticks every 4 to 10 ms; file systems that count in whole
@@ -180,11 +181,6 @@ def _exclude_matcher(patterns: Collection[str]) -> Callable[[str], object] | Non
 
 def _is_racy(changed_ns: int, now_ns: int) -> bool:
     return now_ns - changed_ns < (_TICK_NS if changed_ns % 1_000_000_000 else _COARSE_TICK_NS)
-
-
-def stamp_of(status: os.stat_result) -> str:
-    """The stamp of a file: mtime, ctime (ns), size and inode."""
-    return f"{status.st_mtime_ns}.{status.st_ctime_ns}.{status.st_size}.{status.st_ino}"
 
 
 def outer_rule_stamps(root: str) -> list[str]:

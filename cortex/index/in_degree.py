@@ -7,8 +7,8 @@ from array import array
 from contextlib import suppress
 
 from cortex.index.catalogue import FILE_NAME, Catalogue
-from cortex.index.refresh import file_stamp
 from cortex.vault.state import store
+from cortex.vault.state.briefing_cache import file_stamp
 
 _MAX_CACHE_BYTES = 1 << 28  # bytes
 

@@ -24,13 +24,14 @@ from cortex.core.model.problem import ConflictError, CortexError, Problem, reaso
 from cortex.core.text.value import NamedTuple
 from cortex.index.catalogue import FILE_NAME as CATALOGUE_FILE, Catalogue, IndexDamaged
 from cortex.index.engines import choose_engine, engine_of
-from cortex.index.file_scan import Entering, Snapshot, outer_rule_stamps, scan_vault, stamp_of
+from cortex.index.file_scan import Entering, Snapshot, outer_rule_stamps, scan_vault
 from cortex.vault import user_folders
 from cortex.vault.git.change_marker import mark_briefings_stale
 from cortex.vault.locate import Vault
 from cortex.vault.lock import lock
 from cortex.vault.obsidian import template_folders
 from cortex.vault.state import store
+from cortex.vault.state.briefing_cache import file_stamp
 
 INDEX_FOLDER = "index"
 STATE_FILE, STAMPS_FILE = "state.json", "stamps"
@@ -251,14 +252,6 @@ def decode_stamps(rendered: bytes) -> dict[str, str]:
 def read_stamps(folder: str) -> bytes:
     with open(store.open_private(os.path.join(folder, STAMPS_FILE)), "rb") as file:
         return file.read()
-
-
-def file_stamp(path: str) -> str:
-    """The stamp of a file; empty when there is none."""
-    try:
-        return stamp_of(os.lstat(path))
-    except OSError:
-        return ""
 
 
 def compute_seal(folder: str) -> dict[str, str]:

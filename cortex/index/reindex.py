@@ -24,7 +24,7 @@ from cortex.index.vectors.passage_text import passage_keys
 from cortex.vault import files
 from cortex.vault.git import checkout, git_cli
 from cortex.vault.layout import SETTINGS_FILE
-from cortex.vault.state import store
+from cortex.vault.state import briefing_cache, store
 
 
 class Reindexing:
@@ -53,7 +53,7 @@ class Reindexing:
             noted = [problem for problem in state.noted if problem.where != ".git"]
             ignored = state.ignored
         else:
-            toml = refresh.file_stamp(os.path.join(self.root, SETTINGS_FILE))
+            toml = briefing_cache.file_stamp(os.path.join(self.root, SETTINGS_FILE))
             exclude, engine, noted = self._load_settings()
             if state and choose_engine(engine) != choose_engine(state.engine):
                 state = None

@@ -16,7 +16,7 @@ from typing import NamedTuple
 from cortex import __version__
 from cortex.core.model.caller import Caller, no_progress
 from cortex.core.model.problem import CortexError
-from cortex.index.refresh import encode_stamps, file_stamp, query_index
+from cortex.index.refresh import encode_stamps, query_index
 from cortex.index.vectors.embedders import REMOTE_EMBEDDERS, choose_embedder
 from cortex.index.vectors.semantic import count_embedded
 from cortex.index.vectors.vector_file import newest_vector_file
@@ -35,6 +35,7 @@ from cortex.vault.git import checkout, commit, drivers
 from cortex.vault.git.change_marker import git_stamp
 from cortex.vault.layout import SETTINGS_FILE
 from cortex.vault.locate import Vault
+from cortex.vault.state.briefing_cache import file_stamp
 from cortex.watcher import autocommit
 from cortex.watcher.debounce import Debouncer, QuietPeriod
 from cortex.watcher.file_events import EventsUnavailable, FileWatcher

@@ -114,18 +114,19 @@ def _trusted_stamp(path: str, held: str, looked_ns: int) -> str | None:
     except (OSError, ValueError):
         return ""
     tick = _TICK_NS if status.st_ctime_ns % 1_000_000_000 else _COARSE_TICK_NS
-    return _format_stamp(status) if status.st_ctime_ns <= looked_ns - tick else None
+    return stamp_of(status) if status.st_ctime_ns <= looked_ns - tick else None
 
 
 def file_stamp(path: str | bytes) -> str:
     """The stamp of a file or folder as it is now; empty when there is none."""
     try:
-        return _format_stamp(os.lstat(path))
+        return stamp_of(os.lstat(path))
     except (OSError, ValueError):
         return ""
 
 
-def _format_stamp(status: os.stat_result) -> str:
+def stamp_of(status: os.stat_result) -> str:
+    """The stamp of a file: mtime, ctime (ns), size and inode."""
     return f"{status.st_mtime_ns}.{status.st_ctime_ns}.{status.st_size}.{status.st_ino}"
 
 
