@@ -15,12 +15,8 @@ from cortex.vault import files
 from cortex.vault.files import TEMP_SUFFIX
 from cortex.vault.git import checkout
 from cortex.vault.obsidian import template_folders
-from cortex.vault.state.briefing_cache import stamp_of
+from cortex.vault.state.briefing_cache import COARSE_TICK_NS, is_racy, stamp_of
 
-# A file that changed this short before the scan may change again within the same tick of its file
-# system's clock, and keep its stamp. Linux ticks every 4 to 10 ms; file systems that count in whole
-# seconds show it by their stamps.
-_TICK_NS, _COARSE_TICK_NS = 50_000_000, 2_000_000_000
 TEMPLATE_MARK = "t"  # at the end of a stamp: the note lies in a folder of templates
 _MAX_CONFIG_BYTES = 64_000
 _EXCLUDES_FILE_RE = re.compile(rb'(?im)^[ \t]*+excludesfile\s*=\s*"?([^"\n]+)')
@@ -138,11 +134,11 @@ class _Scan:
         stamps = [f"{one.st_mtime_ns}.{one.st_ctime_ns}.{one.st_size}.{one.st_ino}{mark}" for one in stats]  # fmt: skip
         self.stamps.update(zip(paths, stamps, strict=True))
         self.has_hard_links |= max([one.st_nlink for one in stats], default=1) > 1
-        lately_ns = self.now_ns - _COARSE_TICK_NS
+        lately_ns = self.now_ns - COARSE_TICK_NS
         changed_ns = [one.st_ctime_ns for one in stats]
         if changed_ns and max(changed_ns) > lately_ns:
             changed = zip(paths, changed_ns, strict=True)
-            self.racy += [path for path, one in changed if _is_racy(one, self.now_ns)]
+            self.racy += [path for path, one in changed if is_racy(one, self.now_ns)]
 
     def _is_left_out(self, path: str) -> bool:
         """Whether git or the settings leave out a path; that of a folder ends with a slash."""
@@ -177,10 +173,6 @@ def _exclude_matcher(patterns: Collection[str]) -> Callable[[str], object] | Non
         return None
     globs = [glob for one in patterns for glob in (one, f"{one.rstrip('/')}/*")]
     return re.compile("|".join(map(fnmatch.translate, globs))).match
-
-
-def _is_racy(changed_ns: int, now_ns: int) -> bool:
-    return now_ns - changed_ns < (_TICK_NS if changed_ns % 1_000_000_000 else _COARSE_TICK_NS)
 
 
 def outer_rule_stamps(root: str) -> list[str]:

@@ -19,8 +19,10 @@ CACHE_FOLDER = "briefs"
 _FORMAT_LINE = f"cortex brief 2 {__version__}"
 _MAX_ENTRIES = 64  # in one vault; branches come and go
 _MAX_BYTES = 4 * 1024 * 1024
-# As in `index/file_scan.py`: a file that changed so recently may change again and keep its stamp.
-_TICK_NS, _COARSE_TICK_NS = 50_000_000, 2_000_000_000
+# A file that changed this short before a look may change again within the same tick of its file
+# system's clock, and keep its stamp. Linux ticks every 4 to 10 ms; file systems that count in whole
+# seconds show it by their stamps.
+_TICK_NS, COARSE_TICK_NS = 50_000_000, 2_000_000_000
 
 
 class BriefingKey(NamedTuple):
@@ -113,8 +115,12 @@ def _trusted_stamp(path: str, held: str, looked_ns: int) -> str | None:
         status = os.lstat(path)
     except (OSError, ValueError):
         return ""
-    tick = _TICK_NS if status.st_ctime_ns % 1_000_000_000 else _COARSE_TICK_NS
-    return stamp_of(status) if status.st_ctime_ns <= looked_ns - tick else None
+    return None if is_racy(status.st_ctime_ns, looked_ns) else stamp_of(status)
+
+
+def is_racy(changed_ns: int, now_ns: int) -> bool:
+    """Whether a file may change once more and keep its stamp."""
+    return now_ns - changed_ns < (_TICK_NS if changed_ns % 1_000_000_000 else COARSE_TICK_NS)
 
 
 def file_stamp(path: str | bytes) -> str:
