@@ -37,7 +37,6 @@ _PROGRAM_RE = re.compile(r'"((?:[^"\\]|\\.)+)" -I -S "((?:[^"\\]|\\.)+)"', re.DO
 # and would put there what another clone has captured, where nobody normalizes it.
 _NO_DIRECTORY_RENAMES = ("merge.directoryRenames", "false")
 _OWN_KEYS = r"^(merge\.cortex-.*|merge\.directoryrenames|cortex\.drivers)$"
-_MAX_CONFIG_BYTES = 4_000_000  # bytes of a configuration that is read
 _EXIT_CODE_ABSENT = 5  # git config's exit code where what it should take out is not there
 _LOCK_WAIT_SECONDS = 5.0  # seconds that we wait for another git to let go of the configuration
 
@@ -152,10 +151,6 @@ def read_config(common: str) -> DriverConfig:
     )
 
 
-def _read_text(path: str) -> str:
-    return os.fsdecode(files.read_bounded(path, _MAX_CONFIG_BYTES))
-
-
 def _command_fault(name: str, command: str) -> str:
     """Why a driver's command is not a whole one of ours; empty when it is."""
     program = _PROGRAM_RE.match(command)
@@ -185,8 +180,8 @@ def _python_path(repository: Repository) -> str:
         raise CortexError(message, "run cortex from an installed Python")
     folder = os.path.join(repository.common_dir, "worktrees")
     names = files.list_folder(folder)
-    pointers = (_read_text(os.path.join(folder, name, "gitdir")) for name in names)
-    linked = (os.path.dirname(pointer.strip()) for pointer in pointers if pointer.strip())
+    pointers = (checkout.read_first_line(os.path.join(folder, name, "gitdir")) for name in names)
+    linked = (os.path.dirname(pointer) for pointer in pointers if pointer)
     trees = [repository.top, *linked]
     if _is_inside(sys.executable, trees) and not _is_inside(_PACKAGE_FOLDER, trees):
         return os.path.realpath(sys.executable)

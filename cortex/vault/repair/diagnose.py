@@ -132,13 +132,9 @@ def head_fault(repository: Repository) -> str:
     if run_in_repository(repository, ["rev-parse", "--verify", "--quiet", "HEAD"]).code:
         is_lost = any(_read_log(repository, name) for name in ("HEAD", target))
         return f"names {target}, whose commit is gone" if is_lost else ""
-    return "" if is_tree_readable(repository) else "names a commit that cannot be read whole"
-
-
-def is_tree_readable(repository: Repository) -> bool:
-    """True if all trees of the commit that is checked out can be read; false without a commit."""
-    words = ["ls-tree", "-r", "-t", "-z", "--name-only", "HEAD"]
-    return not run_in_repository(repository, words).code
+    words = ["ls-tree", "-r", "-t", "-z", "--name-only", "HEAD"]  # reads all its trees
+    is_torn = run_in_repository(repository, words).code
+    return "names a commit that cannot be read whole" if is_torn else ""
 
 
 def index_fault(repository: Repository) -> str:
