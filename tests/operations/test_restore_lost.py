@@ -45,6 +45,8 @@ class Repo:
     ) -> None:
         self.vault, self.caller, self._git = vault, caller, git
         self.root, self.remote = Path(vault.root), tmp_path / "remote.git"
+        with (self.root / "cortex.toml").open("a") as settings:
+            settings.write('\n[briefings]\nbranch = "main"\n')
         self.git("init", "-q", "-b", "main")
         drivers.register(vault.root)
         self.commit()
