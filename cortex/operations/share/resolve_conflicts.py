@@ -84,9 +84,7 @@ def merge_notes(
     """The merged note, and whether its text is without new conflicts. Conflicts of fields are named
     in the note and stop nothing."""
     try:
-        merged = merge_record(
-            base, ours, theirs, merge_file, labels=labels, is_yaml=is_readable
-        )
+        merged = merge_record(base, ours, theirs, merge_file, labels=labels, is_yaml=is_readable)
     except InvalidInputError:
         return ours, False
     if merged.are_two_notes:

@@ -238,7 +238,9 @@ def _empty_displaced(vault: Vault, caller: Caller) -> list[MergeResolution]:
                 path = layout_of(vault.root).event(id_) if id_ else f"note-{short_hash(name)}.md"
             if id_ and existing_paths(vault, caller, id_):
                 preserve_text(vault, caller, note)
-            elif not files.exists(vault.root, path):
+            else:
+                if files.exists(vault.root, path):
+                    path = f"{path.removesuffix('.md')}-{short_hash(name)}.md"
                 files.create(vault.root, path, data)
                 done.append(
                     MergeResolution(path, "an earlier version had set it aside; it is back")
