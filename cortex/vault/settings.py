@@ -46,7 +46,8 @@ class Settings(NamedTuple):
     reminder_threshold: float = 0.55  # share of what a prompt's words tell that a line has to cover
     embedder: str = "auto"  # of vectors: the person's, off, or the model that a package brings
     archives_faded: bool = False  # whether sync and the watcher archive what lost its importance
-    erased: frozenset[str] = frozenset()  # ids of events that are gone, and do not come back
+    # Ids of events that are gone, and do not come back; None: nobody knows which.
+    erased: frozenset[str] | None = frozenset()
     briefings_branch: str = ""  # on which shared pages are written; empty: it is not said
     refusal: Problem | None = None  # why this program must not write into the vault
     is_readable: bool = True
@@ -182,6 +183,7 @@ def _unreadable(root: str, message: str) -> Settings:
         tells_contract=False,
         is_readable=False,
         embedder="off",
+        erased=None,
         may_exclude=bool(_EXCLUDE_RE.search(data)),
     )
 
@@ -234,13 +236,13 @@ def _parse_aliases(section: object, problems: list[Problem]) -> tuple[tuple[str,
     return tuple(found)
 
 
-def _parse_erased(table: object, problems: list[Problem]) -> frozenset[str]:
-    """The ids of `[events] erased`."""
+def _parse_erased(table: object, problems: list[Problem]) -> frozenset[str] | None:
+    """The ids of `[events] erased`; None where they are not understood."""
     listed = table.get("erased", []) if isinstance(table, dict) else None
     if not isinstance(listed, list) or not all(isinstance(one, str) for one in listed):
         hint = 'write [events] and below it erased = ["20261120t164512z-aaaaaaaaaa"]'
         _add(problems, "[events] erased is not a list of ids", hint)
-        return frozenset()
+        return None
     return frozenset(listed)
 
 

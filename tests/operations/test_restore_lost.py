@@ -167,10 +167,12 @@ def test_a_commit_that_edits_or_deletes_an_event_is_undone(repo: Repo, text: str
     assert heal(repo.vault, repo.caller).brought_back == ()
 
 
-def test_an_event_that_the_settings_call_erased_stays_away(repo: Repo) -> None:
+@pytest.mark.parametrize("erased", [f'["{E}"]', f'"{E}"', f'["{E}"\n<<<<<<< ours'])
+def test_an_event_that_the_settings_call_erased_stays_away(repo, erased) -> None:
+    """Also where nobody understands the list, and no sound one is known, as in a fresh clone."""
     repo.commit(event=EVENT)
     with (repo.root / "cortex.toml").open("a") as file:
-        file.write(f'\n[events]\nerased = ["{E}"]\n')
+        file.write(f"\n[events]\nerased = {erased}\n")
     repo.commit(event=None)
     assert heal(repo.vault, repo.caller).brought_back == ()
     assert repo.text(E_PATH) is None

@@ -195,6 +195,27 @@ def test_git_stops_or_is_right_and_sync_settles_what_stops(
     assert {id_: clone.texts().get(id_) for id_ in WORDS} == {id_: held.get(id_) for id_ in WORDS}
 
 
+@pytest.mark.parametrize("has_drivers", [True, False], ids=["drivers", "no drivers"])
+def test_a_patch_that_moves_another_file_loses_no_note_that_is_deleted_here(
+    tmp_path: Path, has_drivers: bool
+) -> None:
+    """Of a file that it moves as it is a patch does not say the blob, so its sides are read from git's stages, where the
+    edited note lies at the path of the event for which git has taken it."""
+    clone = Clone(tmp_path / "clone", has_drivers=has_drivers)
+    (clone.root / "mine.txt").write_text("a file of my own\n" * 9)
+    clone.commit(tree(A))
+    clone.git("switch", "-qc", "patch")
+    clone.git("mv", "mine.txt", "moved.txt")
+    clone.commit({PATHS[A]: EDITED})
+    mail = clone.git("format-patch", "-1", "--stdout")
+    clone.git("switch", "-q", "main")
+    clone.commit(tree(E))
+    (tmp_path / "mail").write_text(mail)
+    clone.git("am", "-q", "-3", "../mail", fails=True)
+    clone.settle()
+    assert clone.texts() == {A: [EDITED], E: [TEXTS[E]]}
+
+
 @pytest.mark.parametrize("case", list(CASES)[::2])
 def test_without_the_attributes_git_mixes_them(tmp_path: Path, case: str) -> None:
     """The control: what the vault's attributes prevent."""

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from cortex.core.model.problem import CortexError
+from cortex.core.model.problem import CortexError, Problem
 from cortex.vault.git import attributes, drivers
 from tests.conftest import make_lock
 
@@ -300,12 +300,17 @@ def test_attributes_that_switch_our_drivers_off_are_spoken_over(case, prefix, tm
     git(top, "add", ".")
     git(top, "commit", "-qm", "one")
     assert attributes.overridden_paths(str(root)), "the attributes are harmless"
+
+    def in_force() -> list[Problem]:
+        found = drivers.problems(str(root))
+        return [one for one in found if "a clone without Cortex" not in one.message]
+
     assert drivers.register(str(root))
     (top / ".git/info/attributes").unlink()
-    (problem,) = drivers.problems(str(root))
+    (problem,) = in_force()
     assert (problem.where, problem.hint) == (".gitattributes", "cortex doctor --fix")
     assert drivers.register(str(root))
-    assert drivers.problems(str(root)) == []
+    assert in_force() == []
     assert effective(git, root, *PROBES[:4], PATH) == [*OURS[:4], "cortex-record"]
     assert not drivers.register(str(root))
     assert drivers.unregister(str(root))
@@ -480,3 +485,22 @@ def test_what_a_clone_captured_is_not_moved_because_another_emptied_its_inbox(cl
     drivers.unregister(str(clone))
     with pytest.raises(subprocess.CalledProcessError):
         git(clone, "config", "--get", "merge.directoryRenames")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [(None, "is missing"), ("*.png binary\nrecords/** text\n", "lets git merge records as text")],
+)
+def test_attributes_by_which_a_clone_without_cortex_mixes_notes_are_named(
+    clone, git, text, message
+):
+    drivers.register(str(clone))
+    file = clone / ".gitattributes"
+    file.unlink() if text is None else file.write_text(text)
+    git(clone, "commit", "-qam", "by hand")
+    (problem,) = drivers.problems(str(clone))
+    assert problem.message == f"{message}: a clone without Cortex may mix two notes"
+    file.write_text("* -merge\n")
+    git(clone, "add", "-A")
+    git(clone, "commit", "-qm", "by hand")
+    assert drivers.problems(str(clone)) == []

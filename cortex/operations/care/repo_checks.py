@@ -111,6 +111,16 @@ def _uncommitted_briefings(root: str) -> list[Problem]:
 
 def _undeclared_default_branch(root: str) -> list[Problem]:
     """Settings that leave it to each clone to guess on which branch shared pages are written."""
+    chosen = settings.load(root).briefings_branch
+    place = checkout.find_repository(root)
+    if (
+        chosen
+        and place
+        and git_cli.has_commit(root)
+        and chosen not in page_branch.known_branches(place)
+    ):
+        message = f"[briefings] branch names {chosen}, and there is no such branch here"
+        return [Problem(SETTINGS_FILE, message, "write the branch that you all share, or fetch it")]
     default, may_differ = page_branch.undeclared_default(root)
     if not may_differ:
         return []

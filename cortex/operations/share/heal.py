@@ -96,6 +96,11 @@ def heal(
     if check:
         wrong, problems, _ = _find_differences(vault, caller, check=True)
         stale = tuple(one.path for one in wrong if not one.is_newer)
+        branch = page_branch.find_page_branch(vault.root, check=True)
+        if stale and branch.is_default and not branch.name and branch.default:
+            message = "no branch is checked out, so heal writes no page"
+            hint = f"git switch {shell_quote(branch.default)} && cortex heal"
+            problems = (*problems, Problem(".", message, hint))
         return HealResult((), (), stale, tuple(one.path for one in wrong if one.is_newer), problems)
     settings.check_writable(vault.root)
     back, left = restore_lost(vault, caller)

@@ -25,6 +25,7 @@ from cortex.core.merge.merge_plan import (
 from cortex.core.merge.merge_record import merge_record
 from cortex.core.merge.note_versions import Tree, note_id, stem_of
 from cortex.core.model.caller import Caller
+from cortex.core.model.event import is_event_id
 from cortex.core.model.layout import is_among_briefings, is_event_path
 from cortex.core.model.problem import ConflictError, CortexError, InvalidInputError, Problem
 from cortex.core.notes import note as notes
@@ -36,6 +37,7 @@ from cortex.vault.git import checkout, commit, git_cli, merging, objects
 from cortex.vault.git.merge_file import merge_file
 from cortex.vault.git.merge_versions import BlobTriple, blobs_by_path, build_sides
 from cortex.vault.git.merging import MergeState
+from cortex.vault.layout import layout_of
 from cortex.vault.locate import Vault
 
 
@@ -225,7 +227,9 @@ def _read_sides(root: str, how: str, stages: Sequence[objects.UnmergedStage]) ->
         text = objects.read_blobs(root, [stage.blob for stage in own])
         base, ours, theirs = (
             {
-                os.fsdecode(one.path[len(prefix) :]): text[one.blob]
+                _own_path(root, os.fsdecode(one.path[len(prefix) :]), text[one.blob]): text[
+                    one.blob
+                ]
                 for one in own
                 if one.number == number
             }
@@ -256,6 +260,14 @@ def _read_sides(root: str, how: str, stages: Sequence[objects.UnmergedStage]) ->
     }
     left = {path: data for path, data in untracked.items() if data is not None}
     return sides._replace(theirs={**left, **sides.theirs})
+
+
+def _own_path(root: str, path: str, data: bytes) -> str:
+    """The path, but of a record that git has staged at that of an event, for which it took it."""
+    id_ = note_id(data)
+    if not is_event_path(path) or id_ in ("", stem_of(path)) or is_event_id(id_):
+        return path
+    return layout_of(root).record(notes.read(data).get("type") or "note", id_)
 
 
 def _staged_before_stash(

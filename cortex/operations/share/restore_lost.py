@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Iterator
 from contextlib import suppress
 
@@ -20,6 +21,7 @@ from cortex.core.model.event import is_event_id
 from cortex.core.model.layout import is_among_briefings, is_event_path
 from cortex.core.model.note_status import decode_text
 from cortex.core.model.problem import CortexError, Problem
+from cortex.core.model.record import RECORD_TYPES
 from cortex.core.notes import note as notes
 from cortex.core.redact.secrets import redact
 from cortex.core.text.strings import short_hash
@@ -119,14 +121,21 @@ def existing_paths(vault: Vault, caller: Caller, id_: str) -> list[str]:
 
 def _restore_events(root: str, new: list[str]) -> Iterator[MergeResolution]:
     layout, erased = layout_of(root), settings.load(root).erased
+    if erased is None:  # what was erased must not come back
+        return
     changed = _changes(root, "events/", "-m", "--diff-filter=MD", *new)
-    for path in sorted(filter(is_event_path, changed)):
-        id_, texts = stem_of(path), objects.added_texts(root, path)
-        # What held a secret was edited on purpose.
-        if id_ in erased or not texts or redact(decode_text(texts[0]))[1]:
+    # One that is gone from here and lies in its place was moved.
+    paths = [
+        path
+        for path in sorted(filter(is_event_path, changed))
+        if stem_of(path) not in erased
+        and (files.exists(root, path) or not files.exists(root, layout.event(stem_of(path))))
+    ]
+    for path, texts in objects.added_texts(root, paths).items():
+        if redact(decode_text(texts[0]))[1]:  # what held a secret was edited on purpose
             continue
-        place = layout.event(id_)
-        here = next((each for each in (path, place) if files.exists(root, each)), "")
+        id_, place = stem_of(path), layout.event(stem_of(path))
+        here = path if files.exists(root, path) else ""
         now = files.read(root, here) if here else None
         # With a second text its id was captured twice, and this is the other text's file.
         is_second = files.exists(root, second_text_path(path, texts[0]))
@@ -230,10 +239,14 @@ def _empty_displaced(vault: Vault, caller: Caller) -> list[MergeResolution]:
     folder = os.path.join(repository.git_dir if repository else "", "cortex-displaced")
     done = []
     for name in files.list_folder(folder):
-        with suppress(CortexError, OSError, ValueError, KeyError, AttributeError):
+        with suppress(
+            CortexError, OSError, ValueError, LookupError, AttributeError, RecursionError
+        ):
             data = json.loads(files.read(folder, name, 32_000_000))["other"].encode("latin-1")
             note, id_ = notes.read(data), note_id(data)
-            path = layout_of(vault.root).record(note.get("type") or "note", id_)
+            id_ = id_ if re.fullmatch(r"[a-z0-9._-]{1,150}", id_) else ""
+            type_ = note.get("type") if note.get("type") in RECORD_TYPES else "note"
+            path = layout_of(vault.root).record(type_, id_)
             if not id_ or is_event_id(id_):
                 path = layout_of(vault.root).event(id_) if id_ else f"note-{short_hash(name)}.md"
             if id_ and existing_paths(vault, caller, id_):

@@ -341,7 +341,7 @@ class _SyncRun:
         self.held |= {problem.where: problem for problem in kept.held}
         self.problems |= {problem.where: problem for problem in kept.problems}
         if kept.id:
-            self.commits.append(kept.message)
+            self.commits.append(kept.message.partition("\n")[0])
         else:
             self._uncommitted = changed
         if not self.notes_left:

@@ -38,6 +38,11 @@ _EARLIER_LINE_RE = re.compile(
     rb"(?: -merge| merge=cortex-record| merge=cortex-briefing)?(?: linguist-generated)?[ \t]*$"
 )
 _LINE_ENDED = b" (line ended)"  # on the first line of a block behind a line without an end
+# A line by which git stops at a record; a stranger's `* binary` does, too.
+_STOPS_RE = re.compile(
+    rb"(?m)^(?:\*|\S*records/\*\*\"?)[ \t][^\n]*(?:-merge|merge=binary|\bbinary)\b"
+)
+_MAY_MIX = "a clone without Cortex may mix two notes"
 _GENERATED = b" linguist-generated=true"
 _ATTRIBUTES_FILE = ".gitattributes"
 _MAX_BYTES = 4_000_000  # bytes of a file of attributes
@@ -117,9 +122,20 @@ def problems(root: str, *, are_named: bool) -> list[Problem]:
         message = f"{others[0]}{more} merged without Cortex: git's attributes say otherwise"
         found.append(Problem(_ATTRIBUTES_FILE, message, FIX_COMMAND))
     held = files.read(root, _ATTRIBUTES_FILE) if files.exists(root, _ATTRIBUTES_FILE) else b""
+    if not held:
+        return [
+            *found,
+            Problem(_ATTRIBUTES_FILE, f"is missing: {_MAY_MIX}", "cortex init writes it"),
+        ]
     if held != _with_current_lines(held):
-        message = "is of an earlier version: a clone without Cortex may mix two notes"
-        found.append(Problem(_ATTRIBUTES_FILE, message, "cortex sync, or cortex doctor --fix"))
+        message, hint = (
+            f"is of an earlier version: {_MAY_MIX}",
+            "cortex sync, or cortex doctor --fix",
+        )
+        found.append(Problem(_ATTRIBUTES_FILE, message, hint))
+    elif not _STOPS_RE.search(held):
+        hint = "add the line records/** text eol=lf -merge, and the same for sessions and events"
+        found.append(Problem(_ATTRIBUTES_FILE, f"lets git merge records as text: {_MAY_MIX}", hint))
     if not git_cli.has_commit(root):
         return found
     is_committed = git_cli.line(root, ["ls-tree", "--name-only", "HEAD", "--", _ATTRIBUTES_FILE])

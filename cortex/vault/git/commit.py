@@ -24,7 +24,7 @@ from cortex.core.model.layout import (
 )
 from cortex.core.model.problem import ConflictError, CortexError, Problem
 from cortex.core.notes import note as notes
-from cortex.vault import files, layout, publish_check, settings_text
+from cortex.vault import files, layout, publish_check, settings, settings_text
 from cortex.vault.git import checkout, git_cli, git_locks, objects
 from cortex.vault.layout import layout_of
 from cortex.vault.lock import lock
@@ -343,6 +343,8 @@ def _is_committable(
             return True
         if path == layout.SETTINGS_FILE:
             settings_text.read(root)  # raises for what nobody can read
+            if (wrong := settings.load(root)).problems and not wrong.refusal:
+                raise CortexError(wrong.problems[0].message, wrong.problems[0].hint)
         checked = path.endswith(".md") and not layout_of(root).is_in(path, *_UNCHECKED_FOLDERS)
         data = files.read(root, path, _MAX_NOTE_BYTES)
         why = _why_unfinished(root, path, data, notes.read(data, path)) if checked else ""

@@ -191,13 +191,20 @@ def read_at_revision(root: str, revision: str, path: str) -> bytes | None:
     return None if ran.code else ran.stdout
 
 
-def added_texts(root: str, path: str) -> list[bytes]:
-    """The texts with which commits, but merges, on any branch or in the reflog have added a vault
-    path, the oldest first."""
+def added_texts(root: str, paths: Sequence[str]) -> dict[str, list[bytes]]:
+    """By vault path the texts with which commits, but merges, on any branch or in the reflog have
+    added it, the oldest first; without paths that none has."""
     words = ["log", "--all", "--reflog", "--reverse", "--no-merges", "--format=", *RAW]
-    words += ["--no-renames", "--diff-filter=A", "--", path]
-    added = list_raw(git_cli.run_unchecked(root, words, timeout=60.0).stdout)
-    return list(read_blobs(root, [one.new_blob for one in added]).values())
+    words += ["--no-renames", "--diff-filter=A", "--"]
+    logs = (git_cli.run(root, [*words, *some], timeout=60.0) for some in split_batches(paths))
+    added = [one for log in logs for one in list_raw(log)]
+    texts, before = read_blobs(root, [one.new_blob for one in added]), prefix(root)
+    found: dict[str, list[bytes]] = {}
+    for one in added:
+        if one.new_blob in texts:
+            path = os.fsdecode(one.path.removeprefix(before))
+            found.setdefault(path, []).append(texts[one.new_blob])
+    return found
 
 
 def list_blob_changes(root: str, path: str, *, merges: bool = True) -> list[tuple[str, str]]:
