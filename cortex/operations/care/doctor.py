@@ -111,7 +111,7 @@ def doctor(
     # Runs git, which nobody need wait for who holds the index.
     gone: list[Problem] = []
     # Where git itself cannot read, or is at work, the rest would only repeat it.
-    if not any(f"{one.where}/".startswith(".git/") for one in around):
+    if not any(f"{one.where}/".startswith((".git/", ".gitignore/")) for one in around):
         gone = find_missing_records(vault.root, ids)[:_MAX_LISTED]
     deleted = _deleting_commits(vault.root, missing.keys)
     links = missing_targets.problems_of_report(missing, deleted)
