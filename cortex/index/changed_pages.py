@@ -32,8 +32,8 @@ def update_pages(
     root: str, before: Mapping[str, bytes | None]
 ) -> list[tuple[str, bytes, bytes]] | None:
     """Changed pages as (path, bytes now, bytes wanted). `before` has the changed notes with
-    their earlier bytes. None when the pages alone do not tell: one is missing, edited, or full,
-    so that a line that leaves would make room for another."""
+    their earlier bytes. None when the pages alone do not tell: one is missing, edited, empty, or
+    full, so that a line that leaves would make room for another."""
     layout, branch = layout_of(root), find_page_branch(root)
     changes: dict[BriefingPage, dict[str, tuple[ItemLine | None, ItemLine | None]]] = {}
     for path, was in before.items():
@@ -55,9 +55,8 @@ def update_pages(
         except NotFoundError:
             return None
         told = parse_page(held.decode("utf-8", "replace"))
-        if told.page != page or told.generator_version != GENERATOR_VERSION:
-            return None
-        if render_page(page, told.items).encode() != held:
+        is_ours = told.page == page and told.generator_version == GENERATOR_VERSION
+        if not is_ours or render_page(page, told.items).encode() != held:
             return None
         items = {item.id: item for item in told.items}
         counts = Counter(item.section for item in told.items)
@@ -72,6 +71,8 @@ def update_pages(
             items.pop(id_, None)
             if line:
                 items[id_] = line
+        if not told.items or not items:  # the index lists a page only while it has lines
+            return None
         wanted = render_page(page, items.values()).encode("utf-8", "replace")
         if wanted != held:
             found.append((layout.path(page_path(page)), held, wanted))

@@ -305,3 +305,18 @@ def test_a_vault_that_the_repository_around_it_ignores_has_all_its_pages(
     vault = Clone(code / "notes")
     vault.save("Carts expire")
     assert "Carts expire" in vault.pages()["code/decisions.md"]
+
+
+def test_a_page_that_gets_its_first_line_again_is_listed_again(vault, caller):
+    """A save writes only the lines that it changes; a page without lines is not in the index."""
+    first = save(vault, caller, "It hangs", type="gotcha", body="x", project="p")
+    heal(vault, caller)
+    record = Path(vault.root, first.path)
+    record.write_text(record.read_text().replace("type: gotcha", "type: pattern"))
+    heal(vault, caller)
+    index = Path(vault.root, "briefings/index.md")
+    assert Path(vault.root, "briefings/p/types/gotcha.md").exists()
+    assert "briefings/p/types/gotcha" not in index.read_text()
+    save(vault, caller, "It hangs again", type="gotcha", body="y", project="p")
+    assert "briefings/p/types/gotcha" in index.read_text()
+    assert heal(vault, caller, check=True).stale == ()
