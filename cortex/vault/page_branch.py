@@ -79,6 +79,15 @@ def undeclared_default(root: str) -> tuple[str, bool]:
     return find_default(root, repository), len(known_branches(repository)) > 1
 
 
+def missing_default(root: str) -> str:
+    """The branch that the settings name, if this clone would know of it and does not."""
+    repository, chosen = checkout.find_repository(root), settings.load(root).briefings_branch
+    if repository is None or not chosen or not git_cli.has_commit(root):
+        return ""
+    is_known = chosen in known_branches(repository) or not sees_all_branches(repository)
+    return "" if is_known else chosen
+
+
 def settings_lines(branch: str) -> str:
     """What names the default branch in the settings."""
     comment = "# Pages that all share are written on this branch; another one writes its own page."

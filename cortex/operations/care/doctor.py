@@ -110,8 +110,9 @@ def doctor(
     examined, missing, renamed, ids = query_index(vault, caller.progress, examine)
     # Runs git, which nobody need wait for who holds the index.
     gone: list[Problem] = []
-    # Where git itself cannot read, or is at work, the rest would only repeat it.
-    if not any(f"{one.where}/".startswith((".git/", ".gitignore/")) for one in around):
+    # Where git would wait, cannot read or is at work, this would only repeat it.
+    is_told = any(f"{one.where}/".startswith(".git/") for one in around)
+    if not is_told and not checkout.find_fault(vault.root)[0]:
         gone = find_missing_records(vault.root, ids)[:_MAX_LISTED]
     deleted = _deleting_commits(vault.root, missing.keys)
     links = missing_targets.problems_of_report(missing, deleted)

@@ -51,7 +51,7 @@ def repository_problems(root: str) -> list[Problem]:
         _leftover_autostash,
         _edited_events,
         _held_back,
-        _undeclared_default_branch,
+        _default_branch,
     )
     return [problem for check in checks for problem in _run_check(root, check)]
 
@@ -109,18 +109,12 @@ def _uncommitted_briefings(root: str) -> list[Problem]:
     return [Problem(path, message, "cortex sync") for path in paths]
 
 
-def _undeclared_default_branch(root: str) -> list[Problem]:
-    """Settings that leave it to each clone to guess on which branch shared pages are written."""
-    chosen = settings.load(root).briefings_branch
-    place = checkout.find_repository(root)
-    if (
-        chosen
-        and place
-        and git_cli.has_commit(root)
-        and chosen not in page_branch.known_branches(place)
-    ):
-        message = f"[briefings] branch names {chosen}, and there is no such branch here"
-        return [Problem(SETTINGS_FILE, message, "write the branch that you all share, or fetch it")]
+def _default_branch(root: str) -> list[Problem]:
+    """Settings that name no branch for the shared pages, so that each clone guesses it, or one that
+    there is not, so that nobody writes them."""
+    if missing := page_branch.missing_default(root):
+        message = f"[briefings] branch names {missing}, and there is no such branch"
+        return [Problem(SETTINGS_FILE, message, "write the branch that you all share")]
     default, may_differ = page_branch.undeclared_default(root)
     if not may_differ:
         return []

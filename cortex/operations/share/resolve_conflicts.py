@@ -263,7 +263,8 @@ def _read_sides(root: str, how: str, stages: Sequence[objects.UnmergedStage]) ->
 
 
 def _own_path(root: str, path: str, data: bytes) -> str:
-    """The path, but of a record that git has staged at that of an event, for which it took it."""
+    """Where a staged version belongs: at its path, but if git has taken a record for an event and
+    staged it at the event's path, where Cortex writes such a record."""
     id_ = note_id(data)
     if not is_event_path(path) or id_ in ("", stem_of(path)) or is_event_id(id_):
         return path
