@@ -85,6 +85,11 @@ def parse_time(text: str) -> int | None:
     return 86_400 * days + 3_600 * hour + 60 * minute + second
 
 
+def format_count(number: int, noun: str) -> str:
+    """`3 notes`, `1 note`."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
 def one_line(text: str) -> str:
     """`text` with every run of white space as one blank."""
     return " ".join(text.split())

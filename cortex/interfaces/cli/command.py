@@ -5,17 +5,22 @@
 
 from __future__ import annotations
 
+import io
 import os
+import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, TextIO
 
-from cortex.core.model.caller import Caller
-from cortex.core.model.problem import CortexError, InvalidInputError
+from cortex.core.model.caller import Caller, no_progress
+from cortex.core.model.problem import AmbiguousNameError, CortexError, InvalidInputError
 from cortex.core.text.value import NamedTuple
 from cortex.interfaces.cli import arguments
-from cortex.interfaces.cli.daemon_client import verb_position
+from cortex.interfaces.cli.daemon_client import DAEMON_VERBS, asks_for_json, verb_position
 from cortex.interfaces.declare import Declaration, convert, declaration_of, is_note_name, load_verb
 from cortex.interfaces.escape_terminal import escape
+from cortex.vault.locate import Vault
+from cortex.watcher.protocol import CommandReply
 
 if TYPE_CHECKING:  # a terminal's business: what is forwarded to the watcher needs none
     from cortex.interfaces.cli.terminal.view import View
@@ -106,3 +111,56 @@ def error_text(error: CortexError, *, as_json: bool) -> str:
         return json_line({"error": {"message": error.message, "hint": error.hint}})
     hint = f"        {escape(error.hint)}\n" if error.hint else ""
     return f"cortex: {escape(error.message)}\n{hint}"
+
+
+def answer_command(
+    vault: Vault, words: Sequence[str], cwd: str, terminal: str, default: str
+) -> CommandReply | None:
+    """Answer a command line as the command itself would. None if it must do that itself.
+
+    `default` is the asker's default vault. The watcher calls it in several threads at once.
+    """
+    at = verb_position(words)
+    if at >= len(words) or words[at] not in DAEMON_VERBS:
+        return None
+    from cortex.interfaces.cli.terminal.view import decode  # noqa: PLC0415  in the watcher alone
+
+    output, complaint, code = io.StringIO(), "", 2
+    try:
+        parsed = parse(words)
+        if parsed is None or "-" in parsed.given.values() or parsed.given.get("into"):
+            return None  # help, standard input to read, or files to write in somebody's folder
+        vault = vault._replace(is_explicit=bool(parsed.vault), default_root=default)
+        now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+        caller = Caller(cwd, now, os.urandom, "cli", no_progress)
+        answer = call(parsed, caller, {"vault": vault}, vault.root)
+        code = print_answer(parsed, answer, output, decode(terminal, cwd, vault.root))
+    except AmbiguousNameError as error:
+        if terminal:
+            return None  # the person is asked
+        complaint = error_text(error, as_json=False)
+    except CortexError as error:
+        as_json = asks_for_json(words)
+        text = error_text(error, as_json=as_json)
+        if as_json:
+            output.write(text)
+        else:
+            complaint = text
+    except OSError:
+        return None  # perhaps the command has better luck: it has descriptors and rights of its own
+    stderr = complaint.encode("utf-8", "backslashreplace")
+    return CommandReply(_encode_output(output.getvalue()), stderr, code)
+
+
+def _encode_output(text: str) -> bytes:
+    try:
+        # A note that is shown as it stands need not be UTF-8.
+        return text.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:
+        return text.encode("utf-8", "backslashreplace")
+
+
+def print_message(line: str) -> None:
+    """What the watcher has to tell while it runs. A terminal that went away does not end it."""
+    with suppress(OSError, ValueError):
+        print(escape(line), flush=True)

@@ -1,23 +1,18 @@
-"""A verb answered by the watcher of the vault: the side that asks, and the side in the watcher.
+"""A verb answered by the watcher of the vault, and what a command line says before it is parsed.
 
 Asking must cost next to nothing: no verb and no `socket` is imported before it is needed.
+`command.answer_command` is the side in the watcher.
 """
 
 from __future__ import annotations
 
-import io
 import os
 import sys
-import time
 from collections.abc import Sequence
-from contextlib import suppress
 
-from cortex.core.model.caller import Caller, no_progress
-from cortex.core.model.problem import AmbiguousNameError, CortexError
-from cortex.interfaces.escape_terminal import escape
-from cortex.vault.locate import Vault, find_vault
+from cortex.core.model.problem import CortexError
+from cortex.vault.locate import find_vault
 from cortex.watcher.client import send_command
-from cortex.watcher.protocol import CommandReply
 
 # Verbs that the watcher answers: none of them changes a note of its own accord.
 DAEMON_VERBS = ("search", "show", "status", "brief", "remind")
@@ -58,60 +53,6 @@ def forward_command(argv: Sequence[str]) -> int | None:
         elif data:
             stream.write(data.decode("utf-8", "replace"))
     return reply.exit_code
-
-
-def answer_command(
-    vault: Vault, words: Sequence[str], cwd: str, terminal: str, default: str
-) -> CommandReply | None:
-    """Answer a command line as the command itself would. None if it must do that itself.
-
-    `default` is the asker's default vault. The watcher calls it in several threads at once.
-    """
-    at = verb_position(words)
-    if at >= len(words) or words[at] not in DAEMON_VERBS:
-        return None
-    from cortex.interfaces.cli import command  # noqa: PLC0415  in the watcher alone
-    from cortex.interfaces.cli.terminal.view import decode  # noqa: PLC0415  as above
-
-    output, complaint, code = io.StringIO(), "", 2
-    try:
-        parsed = command.parse(words)
-        if parsed is None or "-" in parsed.given.values() or parsed.given.get("into"):
-            return None  # help, standard input to read, or files to write in somebody's folder
-        vault = vault._replace(is_explicit=bool(parsed.vault), default_root=default)
-        now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
-        caller = Caller(cwd, now, os.urandom, "cli", no_progress)
-        answer = command.call(parsed, caller, {"vault": vault}, vault.root)
-        code = command.print_answer(parsed, answer, output, decode(terminal, cwd, vault.root))
-    except AmbiguousNameError as error:
-        if terminal:
-            return None  # the person is asked
-        complaint = command.error_text(error, as_json=False)
-    except CortexError as error:
-        as_json = asks_for_json(words)
-        text = command.error_text(error, as_json=as_json)
-        if as_json:
-            output.write(text)
-        else:
-            complaint = text
-    except OSError:
-        return None  # perhaps the command has better luck: it has descriptors and rights of its own
-    stderr = complaint.encode("utf-8", "backslashreplace")
-    return CommandReply(_encode_output(output.getvalue()), stderr, code)
-
-
-def _encode_output(text: str) -> bytes:
-    try:
-        # A note that is shown as it stands need not be UTF-8.
-        return text.encode("utf-8", "surrogateescape")
-    except UnicodeEncodeError:
-        return text.encode("utf-8", "backslashreplace")
-
-
-def print_message(line: str) -> None:
-    """What the watcher has to tell while it runs. A terminal that went away does not end it."""
-    with suppress(OSError, ValueError):
-        print(escape(line), flush=True)
 
 
 def verb_position(words: Sequence[str]) -> int:

@@ -7,11 +7,11 @@ from collections.abc import Iterable
 from typing import Any
 
 from cortex.core.text.shell_command import shell_quote
+from cortex.core.text.strings import format_count
 from cortex.interfaces.cli.terminal.view import BOLD, DIM, OFF
 from cortex.interfaces.cli.text import (
     bold,
     dim,
-    format_count,
     format_time,
     path,
     path_lines,

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from cortex.interfaces.cli.text import bold, dim, format_count, problem_lines, yellow
+from cortex.core.text.strings import format_count
+from cortex.interfaces.cli.text import bold, dim, problem_lines, yellow
 from cortex.interfaces.escape_terminal import escape
 
 

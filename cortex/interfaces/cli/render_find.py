@@ -8,12 +8,12 @@ from typing import Any
 from cortex.core.model.note_status import SET_ASIDE_STATUSES
 from cortex.core.model.relation import LINK_KIND, edge_label, inverse_of
 from cortex.core.text.shell_command import cortex_command
+from cortex.core.text.strings import format_count
 from cortex.interfaces.cli.terminal.view import BOLD, OFF
 from cortex.interfaces.cli.text import (
     MAX_PROBLEMS,
     bold,
     dim,
-    format_count,
     format_day,
     format_time,
     hint_lines,

@@ -6,10 +6,10 @@ from collections.abc import Iterable
 from typing import Any
 
 from cortex.core.model.note_status import DONE_STATUSES
+from cortex.core.text.strings import format_count
 from cortex.interfaces.cli.text import (
     bold,
     dim,
-    format_count,
     format_day,
     hint_lines,
     list_end_lines,

@@ -6,10 +6,10 @@ from collections.abc import Iterable
 from typing import Any
 
 from cortex.core.text.shell_command import cortex_command
+from cortex.core.text.strings import format_count
 from cortex.interfaces.cli.text import (
     bold,
     dim,
-    format_count,
     format_day,
     note_row,
     path,

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from cortex.core.text.strings import format_count
 from cortex.interfaces.cli.text import (
     MAX_PROBLEMS,
     bold,
     dim,
-    format_count,
     hint_lines,
     outcome_lines,
     path,

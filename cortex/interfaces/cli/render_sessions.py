@@ -6,12 +6,12 @@ from collections.abc import Iterable
 from typing import Any
 
 from cortex.core.text.shell_command import cortex_command, option_words
+from cortex.core.text.strings import format_count
 from cortex.interfaces.cli.terminal.view import DIM, LONG_LINE, OFF
 from cortex.interfaces.cli.text import (
     MAX_PROBLEMS,
     bold,
     dim,
-    format_count,
     format_time,
     list_end_lines,
     note_row,

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from cortex.core.text.strings import format_count
 from cortex.interfaces.cli.terminal.view import DIM, OFF
 from cortex.interfaces.cli.text import (
     first,
-    format_count,
     hint_lines,
     path,
     path_lines,

@@ -61,8 +61,8 @@ def run_command(argv: list[str], alias: str) -> int:
         supplied["vault_name"] = parsed.vault
     if "answer_command" in parsed.declared.supplied:
         supplied |= {
-            "answer_command": daemon_client.answer_command,
-            "say": _print_json_message if parsed.as_json else daemon_client.print_message,
+            "answer_command": command.answer_command,
+            "say": _print_json_message if parsed.as_json else command.print_message,
         }
     if "launch" in parsed.declared.supplied:
         from cortex.interfaces.cli.terminal import steps  # noqa: PLC0415  as above

@@ -138,7 +138,3 @@ def format_time(iso: str) -> str:
 
 def format_day(iso: str) -> str:
     return escape(iso[:10]) or "no date"
-
-
-def format_count(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"

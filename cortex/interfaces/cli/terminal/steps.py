@@ -12,8 +12,8 @@ from collections.abc import Mapping, Sequence
 
 from cortex.core.model.event import MAX_CONTENT_BYTES
 from cortex.core.model.problem import CortexError, InvalidInputError
+from cortex.core.text.strings import format_count
 from cortex.hosts.table import HOSTS
-from cortex.interfaces.cli.text import format_count
 from cortex.interfaces.escape_terminal import escape
 from cortex.operations.care.obsidian_settings import plan_exclusion
 from cortex.vault import user_folders, user_settings
