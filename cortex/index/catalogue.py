@@ -30,7 +30,6 @@ except ImportError:
     from hashlib import blake2b
 
 if TYPE_CHECKING:
-    from cortex.core.ranking.note_score import SeriesOrder
     from cortex.index.note_summary import NoteSummary
 
 FILE_NAME = "catalogue.sqlite"
@@ -92,26 +91,6 @@ def hash_content(data: bytes) -> bytes:
 
 class IndexDamaged(Exception):
     """The cache cannot be read and must be rebuilt."""
-
-
-class ScoredNote(NamedTuple):
-    """A note that a search found."""
-
-    number: int
-    score: float
-    part: int = 0  # its passage that answers best
-    is_set_aside: bool = False  # superseded, archived or deleted: behind all others
-    is_whole: bool = True  # holds every word of the query
-
-
-class FoundNotes(NamedTuple):
-    """The answer of a full-text engine."""
-
-    notes: list[ScoredNote]
-    terms: dict[str, float]  # the notes were found by, with what each weighs
-    # Words of the query that no note holds -> the terms that were looked for in their place.
-    corrected: dict[str, tuple[str, ...]]
-    series: SeriesOrder | None = None
 
 
 class NoteRow(NamedTuple):

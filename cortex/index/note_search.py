@@ -11,8 +11,8 @@ from cortex.core.ranking.fusion import LEAST_COSINE, Fusion, blend_neighbours, f
 from cortex.core.ranking.note_score import SeriesOrder
 from cortex.core.ranking.query import Query
 from cortex.core.text.value import NamedTuple
-from cortex.index import engines
-from cortex.index.catalogue import FoundNotes, ScoredNote
+from cortex.index import full_text
+from cortex.index.engines.engine import FoundNotes, ScoredNote
 from cortex.index.refresh import IndexSession
 from cortex.index.vectors import FOLDER
 from cortex.vault.locate import Vault
@@ -41,9 +41,9 @@ def search_notes(
     without: Collection[int] = (),
     fusion: Fusion,
 ) -> FusedNotes:
-    """As `engines.search`; where the vault has vectors and words do not answer well, also
+    """As `full_text.search`; where the vault has vectors and words do not answer well, also
     what is near by meaning. What fails becomes a problem, and words answer alone."""
-    found = engines.search(
+    found = full_text.search(
         now.fulltext_folder, asked, limit, tiers, allowed=allowed, without=without
     )
     words = {one.number: one.score for one in found.notes}

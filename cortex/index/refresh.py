@@ -8,35 +8,35 @@ query first scans the stamps of the notes for changes.
 from __future__ import annotations
 
 import errno
-import json
 import os
 import sqlite3
 import sys
-import time
 from collections.abc import Callable, Hashable, Iterator
 from contextlib import ExitStack, contextmanager
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
-from cortex import __version__
 from cortex.core.model.caller import ProgressCallback
 from cortex.core.model.problem import ConflictError, CortexError, Problem, reason_of
 from cortex.core.text.value import NamedTuple
-from cortex.index.catalogue import FILE_NAME as CATALOGUE_FILE, Catalogue, IndexDamaged
-from cortex.index.engines import choose_engine, engine_of
-from cortex.index.file_scan import Entering, Snapshot, outer_rule_stamps, scan_vault
+from cortex.index.catalogue import Catalogue, IndexDamaged
+from cortex.index.file_scan import Entering, Snapshot, outer_rule_stamps
+from cortex.index.state_file import (
+    INDEX_FOLDER,
+    KnownScan,
+    encode_stamps,
+    load_valid_state,
+    read_stamps,
+    scan_notes,
+    state_path,
+)
 from cortex.vault import user_folders
 from cortex.vault.git.change_marker import mark_briefings_stale
 from cortex.vault.locate import Vault
 from cortex.vault.lock import lock
 from cortex.vault.obsidian import template_folders
-from cortex.vault.state import store
 from cortex.vault.state.briefing_cache import file_stamp
 
-INDEX_FOLDER = "index"
-STATE_FILE, STAMPS_FILE = "state.json", "stamps"
-_MAX_STATE_BYTES = 64 << 20  # bytes
-FORMAT = f"23/{__version__}"
 _MAX_CORES = 4  # that a build takes unasked
 _LOCK_TIMEOUT_SECONDS = 600.0  # seconds; another process may be building the index of a large vault
 
@@ -54,26 +54,6 @@ class IndexSession(NamedTuple):
     def problems(self) -> list[Problem]:
         """All known problems."""
         return [*self.setup_problems, *self.snapshot.problems, *self.catalogue.problems()]
-
-
-class IndexState(NamedTuple):
-    """The contents of `state.json`."""
-
-    settings: str  # stamp of cortex.toml
-    exclude: tuple[str, ...]
-    rules: str
-    ignored: tuple[str, ...]
-    noted: tuple[Problem, ...]
-    sealed: dict[str, str]  # file below the cache folder -> stamp
-    engine: str  # as the settings ask for it
-
-
-class KnownScan(NamedTuple):
-    """A scan by the settings that the last refresh left."""
-
-    state: IndexState
-    seen: Snapshot
-    is_current: bool  # nothing has changed since then
 
 
 _T = TypeVar("_T")
@@ -215,63 +195,9 @@ def last_index(vault: Vault, wait: float) -> Iterator[tuple[Catalogue, str] | No
             raise IndexDamaged(str(error)) from error
 
 
-def state_path(vault: Vault) -> str:
-    """The file that every refresh with a change rewrites."""
-    return os.path.join(vault.cache_folder(), STATE_FILE)
-
-
 def _default_cores() -> int:
     """How many processes a build may use: one where there are other threads, as in the watcher.
     A process started there that dies at once would be waited for without end."""
     threading = sys.modules.get("threading")
     alone = threading is None or threading.active_count() == 1
     return min(os.cpu_count() or 1, _MAX_CORES) if alone else 1
-
-
-def scan_notes(
-    root: str, exclude: tuple[str, ...], ignored: tuple[str, ...], entering: Entering | None = None
-) -> Snapshot:
-    """What lies in the vault now."""
-    # The wall clock, not a caller's: it is compared with the stamps that the file system made.
-    return scan_vault(root, exclude, ignored, time.time_ns(), entering)
-
-
-def encode_stamps(seen: Snapshot, *, for_later: bool = False) -> bytes:
-    """The stamps as bytes. With `for_later`, a racy stamp becomes one that no scan gives."""
-    stamps = seen.stamps
-    if for_later:
-        stamps = stamps | {path: f"{stamps[path].partition('.')[0]}.racy" for path in seen.racy}
-    return os.fsencode("\0".join([part for pair in stamps.items() for part in pair]))
-
-
-def decode_stamps(rendered: bytes) -> dict[str, str]:
-    parts = os.fsdecode(rendered).split("\0")
-    return dict(zip(parts[::2], parts[1::2], strict=False))
-
-
-def read_stamps(folder: str) -> bytes:
-    with open(store.open_private(os.path.join(folder, STAMPS_FILE)), "rb") as file:
-        return file.read()
-
-
-def compute_seal(folder: str) -> dict[str, str]:
-    inner = (f"{INDEX_FOLDER}/{name}" for name in os.listdir(os.path.join(folder, INDEX_FOLDER)))
-    names = (CATALOGUE_FILE, STAMPS_FILE, *inner)
-    return {name: file_stamp(os.path.join(folder, name)) for name in names}
-
-
-def load_valid_state(folder: str) -> IndexState | None:
-    """The state of the last refresh if all files are as it left them; None: rebuild."""
-    try:
-        data = store.read(os.path.join(folder, STATE_FILE), _MAX_STATE_BYTES)
-        table: Any = json.loads(data, strict=False)
-        if table.pop("format") != FORMAT or compute_seal(folder) != table["sealed"]:
-            return None
-        table |= {name: tuple(table[name]) for name in ("exclude", "ignored")}
-        table["noted"] = tuple(Problem(*one) for one in table["noted"])
-        state = IndexState(**table)
-        # It may have been installed since, or removed.
-        is_of = engine_of(os.path.join(folder, INDEX_FOLDER))
-        return state if is_of == choose_engine(state.engine) else None
-    except (OSError, ValueError, RecursionError, KeyError, TypeError, AttributeError):
-        return None

@@ -15,10 +15,11 @@ from cortex.core.model.caller import ProgressCallback
 from cortex.core.model.note_status import MAX_NOTE_BYTES
 from cortex.core.model.problem import CortexError, Problem, reason_of
 from cortex.core.ranking.note_context import context_words, series_key
-from cortex.index import refresh
+from cortex.index import state_file
 from cortex.index.catalogue import FILE_NAMES, Catalogue, hash_content
-from cortex.index.engines import ENGINES, Document, asked_engine, choose_engine, load_engine
+from cortex.index.engines.engine import Document
 from cortex.index.file_scan import TEMPLATE_MARK, Snapshot
+from cortex.index.full_text import ENGINES, asked_engine, choose_engine, load_engine
 from cortex.index.note_summary import NoteSummary, summarize_note
 from cortex.index.vectors.passage_text import passage_keys
 from cortex.vault import files
@@ -33,7 +34,7 @@ class Reindexing:
     def __init__(self, root: str, folder: str, progress: ProgressCallback, cores: int) -> None:
         self.root = root
         self.folder = folder
-        self.index_folder = os.path.join(folder, refresh.INDEX_FOLDER)
+        self.index_folder = os.path.join(folder, state_file.INDEX_FOLDER)
         self.progress = progress
         self.cores = cores
         # Notes that could not be read: they are tried again at the next refresh.
@@ -41,11 +42,11 @@ class Reindexing:
         self.has_edited_minutes = False
 
     def run(
-        self, known: refresh.KnownScan | None, *, rebuild: bool, words: bool
+        self, known: state_file.KnownScan | None, *, rebuild: bool, words: bool
     ) -> tuple[str, Snapshot, tuple[Problem, ...]]:
         """Read what has changed, by the `known` scan if its state still stands. Returns updated or
         built, the scan, and the problems of settings and repository. Without `words`, an existing full-text index stays behind."""
-        state = None if rebuild else refresh.load_valid_state(self.folder)
+        state = None if rebuild else state_file.load_valid_state(self.folder)
         if state and known and known.state == state:
             # Nobody has read notes or settings since that scan.
             toml, exclude, seen = state.settings, state.exclude, known.seen
@@ -58,30 +59,32 @@ class Reindexing:
             if state and choose_engine(engine) != choose_engine(state.engine):
                 state = None
             ignored = state.ignored if state else self._list_git_ignored(noted)
-            seen = refresh.scan_notes(self.root, exclude, ignored)
-        held = refresh.decode_stamps(refresh.read_stamps(self.folder)) if state else {}
+            seen = state_file.scan_notes(self.root, exclude, ignored)
+        held = state_file.decode_stamps(state_file.read_stamps(self.folder)) if state else {}
         is_unknown = state and any(one.where == ".git" for one in state.noted)  # git failed
         is_new = state and (seen.rule_stamps != state.rules or seen.stamps.keys() - held.keys())
         if state and (is_unknown or is_new):
             ignored = self._list_git_ignored(noted, state.ignored)
             if ignored != state.ignored:
-                seen = refresh.scan_notes(self.root, exclude, ignored)
+                seen = state_file.scan_notes(self.root, exclude, ignored)
         elif state:
             noted += [problem for problem in state.noted if problem.where == ".git"]
         if state is not None:
             # Until the new seal is written, a crash here means a rebuild.
-            os.unlink(os.path.join(self.folder, refresh.STATE_FILE))
+            os.unlink(os.path.join(self.folder, state_file.STATE_FILE))
             self._apply_changes(seen.stamps, held, words=words)
         else:
             self._rebuild(seen.stamps, choose_engine(engine))
         problems = tuple(noted)
         again = seen._replace(racy=seen.racy | self.unreadable)
-        stamps = refresh.encode_stamps(again, for_later=True)
-        store.replace(os.path.join(self.folder, refresh.STAMPS_FILE), stamps)
-        seal = refresh.compute_seal(self.folder)
-        fresh = refresh.IndexState(toml, exclude, seen.rule_stamps, ignored, problems, seal, engine)
-        data = json.dumps({"format": refresh.FORMAT, **fresh._asdict()}).encode()
-        store.replace(os.path.join(self.folder, refresh.STATE_FILE), data)
+        stamps = state_file.encode_stamps(again, for_later=True)
+        store.replace(os.path.join(self.folder, state_file.STAMPS_FILE), stamps)
+        seal = state_file.compute_seal(self.folder)
+        fresh = state_file.IndexState(
+            toml, exclude, seen.rule_stamps, ignored, problems, seal, engine
+        )
+        data = json.dumps({"format": state_file.FORMAT, **fresh._asdict()}).encode()
+        store.replace(os.path.join(self.folder, state_file.STATE_FILE), data)
         return ("updated" if state else "built"), seen, problems
 
     def _load_settings(self) -> tuple[tuple[str, ...], str, list[Problem]]:
@@ -96,7 +99,7 @@ class Reindexing:
                 message = "[index] engine is tantivy, of which no fit version is installed"
                 noted.append(Problem(SETTINGS_FILE, message, "pip install 'tantivy>=0.27,<1'"))
             return wanted.exclude, wanted.engine, noted
-        if state := refresh.load_valid_state(self.folder):
+        if state := state_file.load_valid_state(self.folder):
             return state.exclude, state.engine, list(wanted.problems)
         if wanted.may_exclude:
             where = f"{self.root}/{SETTINGS_FILE}"
@@ -119,7 +122,7 @@ class Reindexing:
 
     def _rebuild(self, stamps: dict[str, str], engine: str) -> None:
         """Rebuild catalogue and index."""
-        for name in (refresh.STATE_FILE, *FILE_NAMES):
+        for name in (state_file.STATE_FILE, *FILE_NAMES):
             store.remove(os.path.join(self.folder, name))
         store.remove(self.index_folder)
         paths = list(stamps)

@@ -8,7 +8,7 @@ from contextlib import suppress
 from cortex import __version__
 from cortex.core.model.caller import Caller
 from cortex.core.model.problem import CortexError
-from cortex.index import engines
+from cortex.index.engines import engine
 from cortex.index.refresh import look_by, query_index
 from cortex.vault.locate import Vault
 from cortex.watcher import pidlock, protocol, service_files
@@ -33,7 +33,7 @@ def run_daemon(
             # Before there are threads: a large index is built by forked processes.
             query_index(vault, caller.progress, lambda _: None)
         memory = ScanMemory()
-        engines.kept_indexes = 2  # of the project's vault and the person's own
+        engine.kept_indexes = 2  # of the project's vault and the person's own
         if not poll:
             look_by(memory.look)
         gc.set_threshold(_OBJECTS_BEFORE_COLLECTION)

@@ -16,7 +16,8 @@ from typing import NamedTuple
 from cortex import __version__
 from cortex.core.model.caller import Caller, no_progress
 from cortex.core.model.problem import CortexError
-from cortex.index.refresh import encode_stamps, query_index
+from cortex.index.refresh import query_index
+from cortex.index.state_file import encode_stamps
 from cortex.index.vectors.embedders import REMOTE_EMBEDDERS, choose_embedder
 from cortex.index.vectors.semantic import count_embedded
 from cortex.index.vectors.vector_file import newest_vector_file

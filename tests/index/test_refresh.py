@@ -17,7 +17,8 @@ from cortex.core.model.caller import Caller, no_progress
 from cortex.core.text.strings import format_time
 from cortex.index.catalogue import IndexDamaged
 from cortex.index.filters import NoteFilter
-from cortex.index.refresh import last_index, open_index, state_path
+from cortex.index.refresh import last_index, open_index
+from cortex.index.state_file import state_path
 from cortex.operations.find.search import search
 from cortex.vault.locate import Vault
 from cortex.vault.lock import lock

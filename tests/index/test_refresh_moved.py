@@ -14,8 +14,8 @@ from hypothesis import example, given, settings, strategies as st
 
 from cortex.core.model.caller import no_progress
 from cortex.core.ranking.query import parse
-from cortex.index import engines
-from cortex.index.catalogue import ScoredNote
+from cortex.index import full_text
+from cortex.index.engines.engine import ScoredNote
 from cortex.index.refresh import IndexSession, open_index, query_index
 from cortex.operations.find.search import search
 from cortex.vault.locate import Vault
@@ -103,9 +103,9 @@ def everything(now: IndexSession) -> list[object]:
 
 
 def words(now: IndexSession, query: str) -> list[ScoredNote]:
-    return engines.search(now.fulltext_folder, parse(query, "2026-11-20T16:45:12Z"), 20, (0, 1, 2))[
-        0
-    ]
+    return full_text.search(
+        now.fulltext_folder, parse(query, "2026-11-20T16:45:12Z"), 20, (0, 1, 2)
+    )[0]
 
 
 @pytest.mark.parametrize("engine", ["whoosh", "tantivy"])

@@ -19,7 +19,8 @@ from cortex.core.model.problem import CortexError, InvalidInputError, NotFoundEr
 from cortex.core.model.relation import parse_link_target, relations_of
 from cortex.core.notes import note as notes
 from cortex.core.notes.edit import with_provenance
-from cortex.index.refresh import STATE_FILE, query_index
+from cortex.index.refresh import query_index
+from cortex.index.state_file import STATE_FILE
 from cortex.operations.capture import normalize_now as at_once_module
 from cortex.operations.capture.capture import capture, publish_event
 from cortex.operations.capture.normalize import normalize

@@ -603,7 +603,7 @@ def test_the_whole_cache_can_go(notes, caller):
 
 def test_another_version_of_the_program_builds_its_own(notes, caller, monkeypatch):
     before = search(notes, caller, "catalogue").hits
-    monkeypatch.setattr("cortex.index.refresh.FORMAT", "2/9.9.9")
+    monkeypatch.setattr("cortex.index.state_file.FORMAT", "2/9.9.9")
     assert search(notes, caller, "catalogue").hits == before
 
 

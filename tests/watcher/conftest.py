@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from cortex.index import file_scan, refresh
+from cortex.index import file_scan, state_file
 from cortex.vault.locate import Vault
 from cortex.watcher import protocol, watch_status
 from cortex.watcher.watch_status import WatcherStatus
@@ -34,7 +34,9 @@ def until(condition: Callable[[], Any], seconds: float = 60.0) -> Any:
 def is_fresh(vault: Vault) -> bool:
     """Whether the index holds every note as it lies there now, told without bringing it up to date."""
     try:
-        return refresh.decode_stamps(refresh.read_stamps(vault.cache_folder())) == stamps(vault)
+        return state_file.decode_stamps(state_file.read_stamps(vault.cache_folder())) == stamps(
+            vault
+        )
     except OSError:
         return False
 

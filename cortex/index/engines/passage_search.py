@@ -14,9 +14,15 @@ from functools import cached_property
 from cortex.core.model.note_status import TIER_SET_ASIDE
 from cortex.core.ranking import note_score, word_forms
 from cortex.core.ranking.query import MAX_KEYWORDS, Query, QueryTerm
-from cortex.index.catalogue import FoundNotes, ScoredNote
 from cortex.index.engines.analysis import phrase_terms, prefix_forms, query_forms
-from cortex.index.engines.index_reader import FIELDS, Alternatives, IndexReader, WantedNotes
+from cortex.index.engines.engine import (
+    FIELDS,
+    Alternatives,
+    FoundNotes,
+    IndexReader,
+    ScoredNote,
+    WantedNotes,
+)
 from cortex.index.engines.stemmer import stem
 
 _MIN_CANDIDATES = 300  # best notes that are scored where not all are
@@ -56,7 +62,7 @@ class PassageSearch:
     def best(
         self, limit: int, tiers: set[int], allowed: set[int] | None, without: set[int]
     ) -> FoundNotes:
-        """As `engines.search`."""
+        """As `full_text.search`."""
         if not (self.asked or self.is_negation):
             return FoundNotes([], {}, {})
         corrected = {term for terms in self.corrected.values() for term in terms}

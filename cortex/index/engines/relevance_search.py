@@ -15,7 +15,7 @@ from cortex.core.ranking.relevance import (
     normalized_idf,
     prompt_terms,
 )
-from cortex.index.engines.index_reader import Alternatives, IndexReader, WantedNotes
+from cortex.index.engines.engine import Alternatives, IndexReader, WantedNotes
 from cortex.index.engines.stemmer import stem
 
 # Identifiers whose parts are looked for one after the other: that reads positions.
@@ -25,7 +25,7 @@ _PASSAGE_SHARE = 0.85  # of the share that a note has to cover, whose title coun
 
 
 def find_relevant(reader: IndexReader, prompt: str, least_share: float) -> RelevantNotes:
-    """As `engines.search_relevant`. Notes are weighed whole, events by their passages."""
+    """As `full_text.search_relevant`. Notes are weighed whole, events by their passages."""
     words = prompt_terms(prompt, stem)
     if not (reader.note_count and any(word.is_informative for word in words)):
         return RelevantNotes([], [], {})

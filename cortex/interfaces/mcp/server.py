@@ -22,7 +22,7 @@ from pydantic import BaseModel
 from cortex import __version__
 from cortex.core.model.caller import Caller, no_progress
 from cortex.core.model.problem import CortexError, InvalidInputError, NotFoundError
-from cortex.index import engines
+from cortex.index.engines import engine
 from cortex.index.refresh import look_by
 from cortex.interfaces.cli.command import json_line
 from cortex.interfaces.mcp import resources
@@ -133,7 +133,7 @@ def serve(
     with suppress(OSError, AttributeError):  # where the C library is another one
         ctypes.CDLL(None).mallopt(_M_ARENA_MAX, 1)  # or each thread keeps what it frees: 40 MB
     memory = ScanMemory()
-    engines.kept_indexes = 2  # of the project's vault and the person's own
+    engine.kept_indexes = 2  # of the project's vault and the person's own
     look_by(memory.look)
     try:
         listen(ToolServer(tools, find, cwd).build())

@@ -24,7 +24,7 @@ from cortex.core.ranking import relevance
 from cortex.core.ranking.relevance import RelevantNote
 from cortex.core.text import context_markers
 from cortex.core.text.strings import format_time
-from cortex.index import engines
+from cortex.index import full_text
 from cortex.index.catalogue import Catalogue, IndexDamaged, NoteRow, hash_content
 from cortex.index.filters import KNOWLEDGE, NoteFilter
 from cortex.index.links import LinkGraph
@@ -153,7 +153,7 @@ def _find_relevant(
     """The records of a vault that bear on the prompt and may be shown, best first."""
 
     def select(catalogue: Catalogue, words: str) -> list[_Relevant]:
-        relevant = engines.search_relevant(words, asked.prompt, asked.least_share)
+        relevant = full_text.search_relevant(words, asked.prompt, asked.least_share)
 
         def record(one: RelevantNote, row: NoteRow) -> _Relevant:
             is_personal = asked.is_personal_vault

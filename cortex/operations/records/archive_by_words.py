@@ -11,7 +11,7 @@ from cortex.core.model.problem import InvalidInputError, Problem
 from cortex.core.ranking import query as queries
 from cortex.core.ranking.text_similarity import DUPLICATE_THRESHOLD, jaccard, token_set
 from cortex.core.text.shell_command import cortex_command
-from cortex.index import engines
+from cortex.index import full_text
 from cortex.index.catalogue import NoteRow
 from cortex.index.filters import NoteFilter
 from cortex.index.refresh import IndexSession
@@ -85,7 +85,7 @@ def _candidates(now: IndexSession, query: str, at: str) -> list[_ForgetCandidate
     if not asked.terms:
         return []
     allowed = now.catalogue.numbers(NoteFilter(tiers=(TIER_CURRENT,), has_id=True))
-    scored, *_ = engines.search(
+    scored, *_ = full_text.search(
         now.fulltext_folder, asked, _MAX_CANDIDATES, (TIER_CURRENT,), allowed=allowed, without=set()
     )
     rows = now.catalogue.rows_by_number(one.number for one in scored)

@@ -50,7 +50,8 @@ from cortex.index.catalogue import NoteRow
 from cortex.index.file_scan import TEMPLATE_MARK
 from cortex.index.filters import NoteFilter
 from cortex.index.queries import briefing_dependencies
-from cortex.index.refresh import IndexSession, query_index, state_path
+from cortex.index.refresh import IndexSession, query_index
+from cortex.index.state_file import state_path
 from cortex.operations.find.ensure_fresh import ensure_fresh
 from cortex.operations.find.project_context import canonical_project, project_names
 from cortex.operations.find.verify_claims import ClaimCheck, ClaimingNote, find_contradictions

@@ -10,7 +10,8 @@ from cortex.core.model.caller import Caller
 from cortex.core.model.problem import CortexError, Problem
 from cortex.index.catalogue import NoteRow
 from cortex.index.queries import briefing_dependencies
-from cortex.index.refresh import IndexSession, query_index, state_path
+from cortex.index.refresh import IndexSession, query_index
+from cortex.index.state_file import state_path
 from cortex.operations.sessions.brief_select import (
     BriefingRequest,
     BriefingSelection,

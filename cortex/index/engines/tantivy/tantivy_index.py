@@ -15,11 +15,10 @@ from typing import Any, TypeVar
 import tantivy
 
 from cortex.core.model.problem import CortexError
-from cortex.index import engines
 from cortex.index.catalogue import IndexDamaged
-from cortex.index.engines import Document
+from cortex.index.engines import engine
 from cortex.index.engines.analysis import GAP, joined_terms
-from cortex.index.engines.index_reader import FIELDS
+from cortex.index.engines.engine import FIELDS, Document
 from cortex.index.engines.tantivy import tantivy_reader
 from cortex.index.engines.tantivy.tantivy_reader import TantivyReader
 
@@ -110,7 +109,7 @@ def open_reader(folder: str) -> Iterator[TantivyReader]:
         known = _kept.pop(folder, None)
         if known is None or known[0] != stamp:
             known = stamp, TantivyReader(folder)
-        for name in list(_kept)[: len(_kept) + 1 - max(1, engines.kept_indexes)]:
+        for name in list(_kept)[: len(_kept) + 1 - max(1, engine.kept_indexes)]:
             _kept.pop(name, None)  # another thread may have taken it
         _kept[folder] = known
         yield known[1]

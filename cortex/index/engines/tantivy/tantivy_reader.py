@@ -20,7 +20,7 @@ from tantivy import FieldType, Occur, Query
 from cortex.core.model.note_status import TIER_TRAIL
 from cortex.core.ranking.query import MAX_KEYWORDS
 from cortex.index.engines.analysis import GAP
-from cortex.index.engines.index_reader import FIELDS, Alternatives, IndexReader, WantedNotes
+from cortex.index.engines.engine import FIELDS, Alternatives, IndexReader, WantedNotes
 
 PASSAGE_MARK, FIELD_MARK = b"\x1e", b"\x1f"
 # About what a term in each field counts for in `note_score`.

@@ -16,8 +16,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Self, TypeAlias, TypeVar
 
 from cortex.core.model.problem import CortexError
-from cortex.index.engines import Document
 from cortex.index.engines.analysis import term_positions
+from cortex.index.engines.engine import Document
 from cortex.index.engines.whoosh.postings import CompactCodec, ProseField
 from cortex.index.engines.whoosh.whoosh_import import (
     TOC,

@@ -11,9 +11,9 @@ from contextlib import contextmanager
 from typing import TypeVar
 
 from cortex.core.text.value import NamedTuple
-from cortex.index import engines
 from cortex.index.catalogue import IndexDamaged
-from cortex.index.engines import Document
+from cortex.index.engines import engine
+from cortex.index.engines.engine import Document
 from cortex.index.engines.whoosh.postings import CompactCodec, ProseField
 from cortex.index.engines.whoosh.segment import (
     BuildFailed,
@@ -119,7 +119,7 @@ def _open_or_kept(folder: str) -> Iterator[WhooshReader]:
     kept.reader.known.clear()
     spare = [_kept.pop(folder, None)]
     _kept[folder] = kept
-    spare += [_kept.pop(name, None) for name in list(_kept)[: len(_kept) - engines.kept_indexes]]
+    spare += [_kept.pop(name, None) for name in list(_kept)[: len(_kept) - engine.kept_indexes]]
     for one in filter(None, spare):
         one.reader.reader.close()
 

@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterator
 from functools import cached_property
 from typing import Any
 
-from cortex.index.engines.index_reader import Alternatives, IndexReader
+from cortex.index.engines.engine import Alternatives, IndexReader
 from cortex.index.engines.whoosh.postings import find_words, match_phrase, read_weights, read_words
 from cortex.index.engines.whoosh.whoosh_import import byte_to_length
 

@@ -1,18 +1,49 @@
-"""An index, open for a search: its documents, each a passage of a note, and where words stand.
+"""What a full-text engine is: a module with the functions of `FulltextEngine`, and the open index
+that its readers give.
 
-What `PassageSearch` and `relevance_search` ask of an engine. Counts are those of live notes.
+An index holds documents, each a passage of a note, and where words stand. What `PassageSearch` and
+`relevance_search` ask of it they ask of an `IndexReader`. Counts are those of live notes.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from functools import cached_property
+from typing import Protocol, TypeAlias, TypeVar
 
 from cortex.core.model.note_status import TIER_TRAIL
 from cortex.core.ranking.note_score import SeriesOrder
 from cortex.core.text.value import NamedTuple
 
 FIELDS = ("body", "head", "context", "around")
+# A passage of a note for an engine: number, tier, part (its place in the note), body (its text),
+# around (what stands around it, or None); of the first one also head (title, aliases, tags),
+# context (words of `note_context`, or None) and series (its key, or 0).
+Document: TypeAlias = Mapping[str, object]
+_Aside = TypeVar("_Aside")
+# How many indexes a process may keep open for its next query. A watcher answers many.
+kept_indexes = 0
+
+
+class ScoredNote(NamedTuple):
+    """A note that a search found."""
+
+    number: int
+    score: float
+    part: int = 0  # its passage that answers best
+    is_set_aside: bool = False  # superseded, archived or deleted: behind all others
+    is_whole: bool = True  # holds every word of the query
+
+
+class FoundNotes(NamedTuple):
+    """The answer of a full-text engine."""
+
+    notes: list[ScoredNote]
+    terms: dict[str, float]  # the notes were found by, with what each weighs
+    # Words of the query that no note holds -> the terms that were looked for in their place.
+    corrected: dict[str, tuple[str, ...]]
+    series: SeriesOrder | None = None
 
 
 class Alternatives(NamedTuple):
@@ -102,3 +133,21 @@ class IndexReader:
         while end < len(self.numbers) and self.numbers[end] == number:
             end += 1
         return range(begin, end)
+
+
+class FulltextEngine(Protocol):
+    """What an engine can do. Each raises `IndexDamaged` when the index cannot be read or made."""
+
+    def build(
+        self, folder: str, paths: Sequence[str], load: Callable[[str], tuple[Sequence[Document], _Aside]],
+        noted: Callable[[str, _Aside], None], *, cores: int,
+    ) -> None:  # fmt: skip
+        """Write an index into an empty folder, in up to `cores` processes. `load` gives a path's
+        documents and anything else, which `noted` gets in this process. `load` is a function of a
+        module, or a `partial` of one."""
+
+    def update(self, folder: str, dropped: Iterable[int], added: Iterable[Document]) -> None:
+        """Forget the notes of some numbers and add others, in one commit."""
+
+    def open_reader(self, folder: str) -> AbstractContextManager[IndexReader]:
+        """The index, to be asked. What cannot be read inside raises `IndexDamaged`, too."""
