@@ -20,8 +20,8 @@ from difflib import unified_diff
 from typing import Any, Literal, NamedTuple
 
 from cortex.core.model.problem import ConflictError, CortexError, InvalidInputError
-from cortex.core.text import jsonc, toml
-from cortex.hosts import settings_edit
+from cortex.core.text import toml
+from cortex.hosts import jsonc, settings_edit
 from cortex.hosts.settings_edit import InstallRecord, SettingsChange
 from cortex.vault import files
 from cortex.vault.state.http_token import VARIABLE

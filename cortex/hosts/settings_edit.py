@@ -15,12 +15,11 @@ from contextlib import suppress
 from typing import Any, NamedTuple
 
 from cortex.core.model.problem import ConflictError, CortexError, InvalidInputError, NotFoundError
-from cortex.core.text import jsonc
-from cortex.core.text.jsonc import JsonNode, Splice
 from cortex.core.text.strings import short_hash
-from cortex.hosts import hook_command
+from cortex.hosts import hook_command, jsonc
 from cortex.hosts.hook_command import HookCommand
 from cortex.hosts.host import HOOKS_KEY
+from cortex.hosts.jsonc import JsonNode, Splice
 from cortex.vault import files, user_folders
 from cortex.vault.lock import lock
 from cortex.vault.state import store

@@ -12,7 +12,6 @@ from cortex.core.extract.named_entities import find_entities
 from cortex.core.markdown.scan import scan
 from cortex.core.model.distillation import Distillation, compose_distillation
 from cortex.core.model.event import DISTILLED, Event
-from cortex.core.model.session_note import MAX_EXCERPT_CHARS, event_lines
 from cortex.core.model.turn_summary import CommandRun, PlannedStep, TurnSummary, compose_text
 from cortex.core.normalize.changes import (
     AddProvenance,
@@ -28,6 +27,7 @@ from cortex.core.normalize.handlers import (
     changes_for_event,
     records_from_event,
 )
+from cortex.core.normalize.session_note import MAX_EXCERPT_CHARS, event_lines
 from cortex.core.normalize.topic_upsert import upsert_record
 from cortex.core.notes import note as notes
 from cortex.core.notes.edit import set_inactive_status, with_fields

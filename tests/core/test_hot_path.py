@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from cortex.core.model import event
-from cortex.core.notes import yaml_writer
-from cortex.core.text import strings
+from cortex.core.text import strings, yaml_writer
 from cortex.core.text.value import NamedTuple
 
 SIGNS = "aZ0279:T-zt ./_@(,#'\"[]{}\n\t\x00é "

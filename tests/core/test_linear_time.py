@@ -41,10 +41,10 @@ from cortex.core.notes.note import read as read_note
 from cortex.core.ranking import query
 from cortex.core.ranking.relevance import prompt_terms
 from cortex.core.redact.secrets import redact
-from cortex.core.text import context_markers, jsonc, person_words, toml
+from cortex.core.text import context_markers, person_words, toml
 from cortex.core.text.agent_escape import escape_for_agent
 from cortex.core.text.tokenizer import tokenize_query
-from cortex.hosts import HOST_NAMES, has_transcripts, new_reader
+from cortex.hosts import HOST_NAMES, has_transcripts, jsonc, new_reader
 from cortex.index.note_summary import summarize_note
 from cortex.interfaces.escape_terminal import escape
 from cortex.vault.git.merge_file import merge_file

@@ -26,9 +26,10 @@ from cortex.core.model.record import Record, compose_record
 from cortex.core.normalize.changes import AppendToSession, CreateNote, ExistingRecords, UpsertTopic
 from cortex.core.normalize.handlers import amend_note, changes_for_event, records_from_event
 from cortex.core.normalize.topic_upsert import upsert_record
-from cortex.core.notes import note as notes, yaml_writer
+from cortex.core.notes import note as notes
 from cortex.core.notes.edit import without_lost_texts
 from cortex.core.notes.frontmatter import is_readable
+from cortex.core.text import yaml_writer
 from cortex.vault.git.merge_file import merge_file
 
 CASES = sorted(

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given, strategies as st
 
 from cortex.core.model.problem import InvalidInputError
-from cortex.core.notes import note as notes, yaml_writer
+from cortex.core.notes import note as notes
+from cortex.core.text import yaml_writer
 from tests.conftest import cpu_limit
 
 # What stands in notes that break parsers, to be strung together in any order.

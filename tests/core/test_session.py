@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from cortex.core.merge.merge_record import merge_record
-from cortex.core.model import session_note as sessions
 from cortex.core.model.event import Event
+from cortex.core.normalize import session_note as sessions
 from cortex.core.normalize.changes import AppendToSession
 from cortex.core.normalize.handlers import amend_note
 from cortex.core.notes import note as notes

@@ -7,8 +7,6 @@ from hypothesis import given, strategies as st
 
 from cortex.core.merge.merge_record import merge_record
 from cortex.core.model.event import Event
-from cortex.core.model.session_note import compose_note
-from cortex.core.model.session_overview import compose_overview, with_overview
 from cortex.core.model.turn_summary import (
     AGENT,
     USER,
@@ -19,6 +17,8 @@ from cortex.core.model.turn_summary import (
     format_utterances,
 )
 from cortex.core.normalize.handlers import append_turns
+from cortex.core.normalize.session_note import compose_note
+from cortex.core.normalize.session_overview import compose_overview, with_overview
 from cortex.core.notes import note as notes
 from cortex.vault.git.merge_file import merge_file
 

@@ -8,9 +8,9 @@ from hypothesis import given, strategies as st
 from cortex.core.model import event as events, topics
 from cortex.core.model.event import Event
 from cortex.core.model.problem import InvalidInputError
-from cortex.core.model.session_note import NO_GOAL, NO_SUMMARY
 from cortex.core.normalize.changes import CreateNote, ExistingRecords, UpsertTopic
 from cortex.core.normalize.handlers import changes_for_event, parse_event, records_from_event
+from cortex.core.normalize.session_note import NO_GOAL, NO_SUMMARY
 from cortex.core.normalize.topic_upsert import has_current_replacement, upsert_record
 from cortex.core.notes import note as notes
 

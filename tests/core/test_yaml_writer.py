@@ -6,8 +6,8 @@ import pytest
 import yaml
 from hypothesis import given, strategies as st
 
-from cortex.core.notes import yaml_writer
 from cortex.core.notes.frontmatter import load_fields
+from cortex.core.text import yaml_writer
 
 text = st.text(st.characters(exclude_categories=["Cs"]), max_size=40)
 

@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 
 from cortex.core.model.problem import ConflictError, InvalidInputError
-from cortex.core.text import jsonc
-from cortex.hosts import settings_edit
+from cortex.hosts import jsonc, settings_edit
 from cortex.hosts.mcp_settings import HOSTS, McpChange, plan_change, plan_token_lines
 
 JSON_BEFORE = {

@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from cortex.core.model.problem import InvalidInputError
-from cortex.core.text import jsonc
-from cortex.hosts import settings_edit
+from cortex.hosts import jsonc, settings_edit
 from cortex.hosts.hook_command import build_shared_line
 from cortex.hosts.table import HOSTS, wanted_entries
 

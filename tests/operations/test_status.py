@@ -135,7 +135,7 @@ def test_a_look_at_the_state_reads_no_note(vault, cortex):
         "frontmatter",
         "whoosh",
         "cortex.core.notes.note",
-        "cortex.core.model.session_note",
+        "cortex.core.normalize.session_note",
         "markdown_it",
     }
 

@@ -20,13 +20,14 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from cortex.core.merge.note_versions import note_id
-from cortex.core.model import session_note as sessions
 from cortex.core.model.caller import Caller, no_progress
 from cortex.core.model.layout import AT_ROOT
 from cortex.core.model.problem import CortexError, Problem
 from cortex.core.model.turn_summary import PlannedStep, TurnSummary, compose_text
+from cortex.core.normalize import session_note as sessions
 from cortex.core.normalize.handlers import parse_event, records_from_event
-from cortex.core.notes import note as notes, yaml_writer
+from cortex.core.notes import note as notes
+from cortex.core.text import yaml_writer
 from cortex.operations.capture.capture import capture
 from cortex.operations.capture.normalize import normalize
 from cortex.operations.capture.save import save

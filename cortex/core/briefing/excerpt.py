@@ -60,7 +60,7 @@ _TASK_RE = re.compile(r"[ \t>]{0,40}(?:[-*+]|\d{1,3}[.)])[ \t]+\[([ xX])\][ \t]+
 _CONFLICT_MARKERS = ("<<<<<<< ", "||||||| ", "=======", ">>>>>>> ")  # sides come without
 _CODE_FENCE_RE = re.compile(r"[ \t>]{0,12}(```|~~~)")
 _TURN_RE = re.compile(r"- \d{4}-\d{2}-\d{2} \d{2}:\d{2} (\w{1,40}): (.*)")
-# As `core/model/session_note.py` writes the line of an event.
+# As `core/normalize/session_note.py` writes the line of an event.
 _SEPARATOR, _CHANGED_PREFIX, _FAILED_SUFFIX = " · ", "changed ", " failed"
 # What begins with one of these became a record. A pattern would take longer to compile than all
 # sessions to read.

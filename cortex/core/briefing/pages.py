@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from cortex.core.notes import yaml_writer
+from cortex.core.text import yaml_writer
 
 # Of the pages' form, what `item_lines` says included: raise it with any change that makes other
 # lines of the same notes. A page that a newer program made is left alone, so that two versions in

@@ -22,7 +22,7 @@ _MAX_EDIT_DISTANCE = 400
 _MAX_COMPARISONS = 20 * _MAX_EDIT_DISTANCE**2
 # Lines that both sides may have added where their changes touch, and that are then kept once.
 _MAX_REPEATED_LINES = 200
-# As `core/model/session_note.py` writes them; compiled only when lines meet.
+# As `core/normalize/session_note.py` writes them; compiled only when lines meet.
 _SESSION_TURN_PATTERN = rb"- .*\[\[([0-9tz]{16}-[a-z2-7]{10})\]\]\s*"
 _MARKER_CHARACTERS = (b"<", b"|", b"=", b">")
 

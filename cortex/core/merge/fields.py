@@ -14,7 +14,7 @@ from cortex.core.model.note_status import PRUNED
 from cortex.core.notes import yaml_subset
 from cortex.core.notes.yaml_lines import TAIL_KEY, FieldText, split_lines
 from cortex.core.notes.yaml_subset import ListItem, ParsedValue, YamlNode
-from cortex.core.notes.yaml_writer import flow_text, scalar
+from cortex.core.text.yaml_writer import flow_text, scalar
 
 CONFLICTS_KEY = "merge_conflicts"
 WHOLE_FRONTMATTER = "frontmatter"

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 
 from cortex.core.model.problem import InvalidInputError
-from cortex.core.notes import yaml_writer
+from cortex.core.text import yaml_writer
 from cortex.core.text.strings import encode_base32, format_time, one_of, parse_time
 from cortex.core.text.value import NamedTuple
 

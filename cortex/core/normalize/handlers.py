@@ -19,7 +19,7 @@ from cortex.core.extract import (
 from cortex.core.extract.candidate import TAG_LAYER, LeadingPhrases
 from cortex.core.extract.learnings import find_learnings
 from cortex.core.markdown.bound import MAX_RECORDS, structured_part
-from cortex.core.model import event as events, session_note as sessions, topics, turn_summary
+from cortex.core.model import event as events, topics, turn_summary
 from cortex.core.model.event import Event
 from cortex.core.model.note_status import SET_ASIDE_STATUSES
 from cortex.core.model.problem import InvalidInputError
@@ -37,7 +37,7 @@ from cortex.core.model.record import (
     split_leading_word,
     without_repeated_title,
 )
-from cortex.core.model.session_note import MARKDOWN_DECORATION_RE
+from cortex.core.normalize import session_note as sessions
 from cortex.core.normalize.changes import (
     AddProvenance,
     AppendToSession,
@@ -48,7 +48,9 @@ from cortex.core.normalize.changes import (
     UpsertTopic,
     parse_timestamp,
 )
-from cortex.core.notes import edit, note as notes, yaml_writer
+from cortex.core.normalize.session_note import MARKDOWN_DECORATION_RE
+from cortex.core.notes import edit, note as notes
+from cortex.core.text import yaml_writer
 from cortex.core.text.strings import one_line, shorten, text_digest
 
 MAX_SAVED_TITLE_CHARS = 200  # of one that somebody gave

@@ -22,9 +22,10 @@ from cortex.core.model.record import (
 )
 from cortex.core.model.relation import link_key, parse_link_target, relations_of
 from cortex.core.normalize.changes import UpsertTopic
-from cortex.core.notes import edit, note as notes, yaml_writer
+from cortex.core.notes import edit, note as notes
 from cortex.core.notes.note import Note
 from cortex.core.redact.secrets import sanitize_text
+from cortex.core.text import yaml_writer
 from cortex.core.text.strings import hash_bytes
 
 EDIT_SOURCE = "edit"  # the source of an event that keeps what a person had written

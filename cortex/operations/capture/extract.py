@@ -9,12 +9,13 @@ from cortex.core.extract import TAGS_ONLY_TYPES, choose_candidates, find_candida
 from cortex.core.extract.candidate import Candidate
 from cortex.core.extract.learnings import find_learnings
 from cortex.core.extract.model_answer import ModelAnswer, build_question, parse_answer
-from cortex.core.model import event as events, session_note as sessions, turn_summary
+from cortex.core.model import event as events, turn_summary
 from cortex.core.model.caller import Caller
 from cortex.core.model.event import Event
 from cortex.core.model.parameters import PROGRAM
 from cortex.core.model.problem import CortexError, InvalidInputError, NotFoundError, Problem
 from cortex.core.model.record import intended_type
+from cortex.core.normalize import session_note as sessions
 from cortex.core.normalize.handlers import SESSION_TEXT_TYPES, parse_event
 from cortex.core.redact.secrets import sanitize_text
 from cortex.core.text.strings import text_digest

@@ -21,8 +21,6 @@ from cortex.core.model.problem import (
 )
 from cortex.core.model.record import Record, compose_record
 from cortex.core.model.relation import link_key
-from cortex.core.model.session_note import START_TYPE, note_path, session_note_id
-from cortex.core.model.session_overview import MAX_LINKS, compose_overview, with_overview
 from cortex.core.normalize import handlers
 from cortex.core.normalize.changes import (
     AddProvenance,
@@ -33,9 +31,12 @@ from cortex.core.normalize.changes import (
     NoteChange,
     UpsertTopic,
 )
+from cortex.core.normalize.session_note import START_TYPE, note_path, session_note_id
+from cortex.core.normalize.session_overview import MAX_LINKS, compose_overview, with_overview
 from cortex.core.normalize.topic_upsert import has_current_replacement, upsert_record
-from cortex.core.notes import note as notes, yaml_writer
+from cortex.core.notes import note as notes
 from cortex.core.notes.edit import with_session_link
+from cortex.core.text import yaml_writer
 from cortex.vault import files, settings
 from cortex.vault.locate import Vault
 

@@ -9,9 +9,9 @@ from cortex.core.model.event import Event
 from cortex.core.model.note_status import TIER_CURRENT
 from cortex.core.model.problem import Problem
 from cortex.core.model.record import content_digest
-from cortex.core.model.session_note import session_note_id
 from cortex.core.normalize.changes import ExistingRecords
 from cortex.core.normalize.handlers import records_from_event
+from cortex.core.normalize.session_note import session_note_id
 from cortex.index.filters import KNOWLEDGE, NoteFilter
 from cortex.index.refresh import IndexSession, query_index
 from cortex.operations.capture.drain_spool import publish_unsent_events

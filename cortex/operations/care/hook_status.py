@@ -13,8 +13,8 @@ from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
 from cortex.core.model.problem import CortexError, Problem, problem_of
-from cortex.core.text import jsonc, toml
-from cortex.hosts import hook_command, settings_edit
+from cortex.core.text import toml
+from cortex.hosts import hook_command, jsonc, settings_edit
 from cortex.hosts.hook_command import HOOK_SCRIPT, HookCommand
 from cortex.hosts.host import Host
 from cortex.hosts.table import HOSTS, user_settings_folder

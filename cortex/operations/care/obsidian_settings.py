@@ -11,9 +11,9 @@ from typing import NamedTuple
 
 from cortex.core.model.layout import Layout
 from cortex.core.model.problem import CortexError, InvalidInputError, NotFoundError
-from cortex.core.text import jsonc
-from cortex.core.text.jsonc import JsonNode
 from cortex.core.text.shell_command import cortex_command
+from cortex.hosts import jsonc
+from cortex.hosts.jsonc import JsonNode
 from cortex.vault import files, obsidian, user_folders
 from cortex.vault.layout import layout_of
 from cortex.vault.state import store

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Annotated, NamedTuple
 
 from cortex.core.extract.own_items import plain_text
-from cortex.core.model import session_note as sessions
 from cortex.core.model.caller import Caller
 from cortex.core.model.note_status import MAX_NOTE_BYTES, TIER_CURRENT
 from cortex.core.model.parameters import Between, NoteName
 from cortex.core.model.problem import CortexError, NotFoundError, Problem
+from cortex.core.normalize import session_note as sessions
 from cortex.core.notes import note as notes
 from cortex.core.text.iso_time import epoch_seconds
 from cortex.core.text.strings import shorten

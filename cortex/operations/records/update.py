@@ -15,7 +15,6 @@ from cortex.core.model.parameters import Between, Day, NoteName
 from cortex.core.model.problem import InvalidInputError
 from cortex.core.model.record import ONE_PERSONS_SCOPES, SCOPES, format_confidence
 from cortex.core.normalize.handlers import MAX_SAVED_TITLE_CHARS
-from cortex.core.notes import yaml_writer
 from cortex.core.notes.edit import (
     normalized_body,
     with_body,
@@ -26,6 +25,7 @@ from cortex.core.notes.edit import (
 )
 from cortex.core.notes.note import Note
 from cortex.core.redact.secrets import sanitize_text
+from cortex.core.text import yaml_writer
 from cortex.core.text.moments import parse_day
 from cortex.core.text.shell_command import cortex_command, option_words
 from cortex.core.text.strings import printable_line, shorten

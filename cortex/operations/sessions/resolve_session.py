@@ -3,9 +3,9 @@ one is live."""
 
 from __future__ import annotations
 
-from cortex.core.model import session_note as sessions
 from cortex.core.model.caller import Caller
 from cortex.core.model.problem import ConflictError, NotFoundError
+from cortex.core.normalize import session_note as sessions
 from cortex.core.text.strings import close_matches, did_you_mean
 from cortex.index.catalogue import Catalogue, NoteRow
 from cortex.index.filters import KNOWLEDGE

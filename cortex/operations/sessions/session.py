@@ -6,11 +6,12 @@ import os
 from functools import partial
 from typing import Annotated, Literal, NamedTuple
 
-from cortex.core.model import event as events, session_note as sessions
+from cortex.core.model import event as events
 from cortex.core.model.caller import Caller
 from cortex.core.model.note_status import TIER_TRAIL
 from cortex.core.model.parameters import Between, Since
 from cortex.core.model.problem import CortexError, InvalidInputError, Problem
+from cortex.core.normalize import session_note as sessions
 from cortex.core.notes.edit import with_fields
 from cortex.core.notes.note import Note
 from cortex.core.text.iso_time import epoch_seconds

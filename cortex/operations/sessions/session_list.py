@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from cortex.core.model import event as events, session_note as sessions
+from cortex.core.model import event as events
 from cortex.core.model.caller import Caller
 from cortex.core.model.generated_text import outcome_of, overview_of
 from cortex.core.model.note_status import MAX_NOTE_BYTES, TIER_CURRENT, TIER_TRAIL
 from cortex.core.model.parameters import Time
 from cortex.core.model.problem import CortexError, InvalidInputError, Problem
 from cortex.core.model.session_title import without_title
+from cortex.core.normalize import session_note as sessions
 from cortex.core.notes import note as notes
 from cortex.core.notes.note import Note
 from cortex.core.text.strings import shorten

@@ -21,9 +21,10 @@ from cortex.core.model.problem import InvalidInputError
 from cortex.core.model.record import Record, compose_untitled_record, default_scope
 from cortex.core.model.session_title import untitled
 from cortex.core.model.turn_summary import TurnSummary
-from cortex.core.notes import note as notes, yaml_writer
+from cortex.core.notes import note as notes
 from cortex.core.notes.edit import with_fields, with_fields_in_order
 from cortex.core.notes.note import Note
+from cortex.core.text import yaml_writer
 from cortex.core.text.strings import one_line, short_hash, shorten, slugify
 
 EVENTS_HEADING, SUMMARY_HEADING = "## Events", "## Summary"

@@ -17,9 +17,15 @@ from cortex.core.model.event import Event, is_headless
 from cortex.core.model.generated_text import OVERVIEW_MARK_RE
 from cortex.core.model.note_status import OVERVIEW_MARK
 from cortex.core.model.session_asks import as_title, choose_title, is_on_the_way, subjects_of
-from cortex.core.model.session_note import END_TYPE, FIELD_ORDER, NO_GOAL, NO_SUMMARY, START_TYPE
 from cortex.core.model.session_title import is_untitled, untitled_by_what
 from cortex.core.model.turn_summary import AGENT, USER, PlannedStep
+from cortex.core.normalize.session_note import (
+    END_TYPE,
+    FIELD_ORDER,
+    NO_GOAL,
+    NO_SUMMARY,
+    START_TYPE,
+)
 from cortex.core.notes.edit import with_fields_in_order
 from cortex.core.notes.note import Note
 from cortex.core.text.strings import one_line, short_hash, shorten
