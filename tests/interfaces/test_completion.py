@@ -18,7 +18,7 @@ from typing import get_args, get_origin
 import pytest
 
 from cortex.core.model.parameters import QueryText
-from cortex.interfaces.cli import complete
+from cortex.interfaces.cli import completion
 from cortex.interfaces.declare import choices_of, declaration_of, is_note_name, load_verb
 from cortex.operations import ALIASES, VERBS
 from cortex.operations.records.relate import RelationKind
@@ -68,7 +68,7 @@ def indexed_vault(vault_from, cortex) -> Vault:
 
 def offered(words: list[str], root: str, monkeypatch) -> list[str]:
     monkeypatch.chdir(root)
-    return [word for word, _ in complete.answers(words)]
+    return [word for word, _ in completion.answers(words)]
 
 
 @pytest.mark.parametrize(
@@ -133,7 +133,9 @@ def test_every_parameter_has_values_or_is_known_to_have_none():
             is_known = is_note_name(one.type) or one.type in (QueryText, RelationKind)
             if plain and not choices_of(one.type) and not is_known:
                 assert (
-                    one.name in complete.SOURCES or written in complete.SOURCES or one.name in FREE
+                    one.name in completion.SOURCES
+                    or written in completion.SOURCES
+                    or one.name in FREE
                 ), written
 
 

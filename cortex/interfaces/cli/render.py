@@ -20,6 +20,21 @@ _OTHER_ANSWERS = {
     "ContextResult": "context", "ForgetResult": "forget", "NoteScore": "score", "PassiveResult": "passive",
 }  # fmt: skip
 FRAMED_VERBS = ("brief", "remind")  # their text is neutral, in a frame of ours
+# The modules that render answers, and whose; what is not named here is in `render_records`.
+_RENDERERS = {
+    "render_care": (
+        "doctor", "embed", "git", "heal", "hooks", "init", "merge", "normalize", "rebuild", "status", "sync",
+    ),
+    "render_find": (
+        "actions", "entities", "graph", "history", "meetings", "open", "plan", "recall", "remind", "search", "show",
+        "timeline", "topic",
+    ),
+    "render_sessions": ("brief", "distill", "extract", "import", "reflect", "session"),
+}  # fmt: skip
+_TEXT_OF_VERB: dict[str, Callable[[Any], Iterable[str]]] = {
+    "capture": lambda answer: [answer.id],
+    "completion": lambda answer: answer.script.splitlines(),
+}
 _EXIT_INTERRUPTED = 130  # as a shell counts a program that Ctrl-C ended
 _FINDING_VERBS = ("actions", "graph", "meetings", "recall", "remind", "search")
 _PROBLEM_VERBS = ("doctor", "embed", "import", "lifecycle")
@@ -110,15 +125,17 @@ def _answer_form(verb: str, answer: Any) -> str:
 
 
 def _text_renderer(verb: str, form: str = "") -> Callable[[Any], Iterable[str]]:
-    """The function named like the form, else like the verb, in its room's module alone."""
+    """The function named like the form, else like the verb; `change_lines` where there is none."""
     module, function = VERBS[verb]
-    if verb == "completion":
-        return lambda answer: answer.script.splitlines()
+    if verb in _TEXT_OF_VERB:
+        return _TEXT_OF_VERB[verb]
     if not module.startswith("operations."):
         return lambda answer: map(escape, answer.lines())
-    room = import_module(f"cortex.interfaces.cli.render_{module.split('.')[-2]}")
+    name = next((name for name, verbs in _RENDERERS.items() if verb in verbs), "render_records")
     renderer: Callable[[Any], Iterable[str]] = getattr(
-        room, function if form in ("", verb) else form, text.change_lines
+        import_module(f"cortex.interfaces.cli.{name}"),
+        function if form in ("", verb) else form,
+        text.change_lines,
     )
     return renderer
 

@@ -1,21 +1,25 @@
-"""What the verbs that look after the vault answer, as lines for a person."""
+"""What the verbs that look after the vault and share it answer, as lines for a person."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable
 from typing import Any
 
 from cortex.core.text.shell_command import cortex_command
 from cortex.core.text.strings import format_count
+from cortex.interfaces.cli.terminal.view import DIM, OFF
 from cortex.interfaces.cli.text import (
     MAX_PROBLEMS,
     bold,
     dim,
+    first,
     format_day,
+    hint_lines,
     note_row,
     path,
+    path_lines,
     problem_lines,
+    short_path,
     undo_lines,
     yellow,
 )
@@ -40,6 +44,7 @@ _OUTCOME_TEXTS = {
     "removed": "taken out, and with it the file",
     "not there": "is not in",
 }
+_MAX_PATHS = 5
 
 
 def init(answer: Any) -> Iterable[str]:
@@ -150,7 +155,7 @@ def hooks(answer: Any) -> Iterable[str]:
         if change not in folded:
             would = "would be " if answer.dry_run and change.outcome not in ("unchanged", "not there") else ""  # fmt: skip
             outcome = f"{would}{_OUTCOME_TEXTS[change.outcome]}"
-            yield f"{_format_host(change)}{outcome} {escape(_shorten_path(change.file))}"
+            yield f"{_format_host(change)}{outcome} {escape(short_path(change.file))}"
         if change.diff:
             yield escape(change.diff, lines=True)
     if folded:
@@ -171,17 +176,17 @@ def _format_host(one: Any) -> str:
 def _hook_status_lines(answer: Any) -> Iterable[str]:
     every = [hook for one in answer.hosts for hook in one.hooks]
     fresh = bool(every) and not any(hook.at or hook.fault for hook in every)  # then it is said once
-    width = max((len(_shorten_path(hook.file)) for hook in every), default=0)
+    width = max((len(short_path(hook.file)) for hook in every), default=0)
     for one in answer.hosts:
         if one.plugin:
-            plugin = escape(_shorten_path(one.plugin))
+            plugin = escape(short_path(one.plugin))
             yield f"{_format_host(one)}plugin, switched on in {plugin}"
         places: dict[tuple[str, str, str], list[Any]] = {}
         for hook in one.hooks:
             places.setdefault((hook.scope, hook.file, hook.runs), []).append(hook)
         for (scope, file, runs), hooks_of_file in places.items():
-            command = dim(_COMMAND_TEXTS.get(runs) or _shorten_path(runs))
-            path = f"{escape(_shorten_path(file)):<{width}}"
+            command = dim(_COMMAND_TEXTS.get(runs) or short_path(runs))
+            path = f"{escape(short_path(file)):<{width}}"
             yield f"{_format_host(one)}{scope:<6}  {path}  {command}"
             yield from () if fresh else _last_run_lines(hooks_of_file)
     if without := [one.host for one in answer.hosts if not one.wired]:
@@ -210,8 +215,106 @@ def _last_run_lines(hooks_of_file: Iterable[Any]) -> Iterable[str]:
         yield f"  {yellow('cannot run')}: {escape(', '.join(faulty))}"
 
 
-def _shorten_path(path: str) -> str:
-    for folder, name in ((os.getcwd(), ""), (os.path.expanduser("~"), "~/")):
-        if path.startswith(f"{folder}/"):
-            return name + path[len(folder) + 1 :]
-    return path
+def normalize(answer: Any) -> Iterable[str]:
+    if answer.dry_run:
+        yield from path_lines(**{"would be made": answer.created, "would change": answer.changed})
+    else:
+        yield from path_lines(made=answer.created, changed=answer.changed)
+    yield from problem_lines((*answer.failed, *answer.problems))
+    counts = f"{format_count(len(answer.events), 'event')}, {format_count(len(answer.created), 'new note')}"
+    failed = f", {len(answer.failed)} failed" if answer.failed else ""
+    yield f"{counts}, {len(answer.changed)} changed{failed}"
+
+
+def heal(answer: Any) -> Iterable[str]:
+    if answer.reformat:
+        yield from _reformat(answer.reformat)
+        yield from problem_lines(answer.problems)
+        return
+    for one in answer.brought_back:
+        yield f"brought back: {path(one.path)}: {escape(one.what)}"
+    yield from path_lines(written=answer.written, removed=answer.removed)
+    for page in answer.stale:
+        yield f"{yellow('stale')}: {path(page)}"
+    for page in answer.newer:
+        yield f"{yellow('left alone')}: {path(page)} was made by a newer cortex"
+    yield from problem_lines(answer.problems)
+    if answer.stale:
+        briefings = format_count(len(answer.stale), "briefing")
+        yield f"{briefings} not as the notes give them: cortex heal"
+    elif not (answer.brought_back or answer.written or answer.removed or answer.newer):
+        yield "the briefings are as the notes give them"
+
+
+def _reformat(answer: Any) -> Iterable[str]:
+    count = format_count(len(answer.paths), "record")
+    done = "rewritten" if answer.applied else "would be rewritten"
+    if answer.paths:
+        for one in answer.paths[:_MAX_PATHS]:
+            yield f"{done}: {path(one)}"
+        if len(answer.paths) > _MAX_PATHS:
+            yield f"and {len(answer.paths) - _MAX_PATHS} more"
+    if not answer.paths:
+        yield "every record has the form of new ones"
+    elif answer.undo:
+        yield f"{count} {done}; undo: {answer.undo}"
+    elif answer.applied:
+        yield f"{count} as before"
+    else:
+        yield f"{count} {done}: cortex heal --format --apply"
+
+
+def sync(answer: Any) -> Iterable[str]:
+    remote = escape(answer.remote)
+    for message in answer.commits:
+        yield f"committed {escape(message.removeprefix('cortex: '))}"
+    if answer.received:
+        yield f"received {format_count(answer.received, 'commit')} from {remote} ({answer.how})"
+    for one in answer.settled:
+        yield f"merged {path(one.path)}: {escape(one.what)}"
+    if answer.push == "pushed":
+        sent = f"sent {format_count(answer.sent, 'commit')}" if answer.sent else "sent the branch"
+        yield f"{sent} to {remote}"
+    elif answer.unsent:
+        yield f"{format_count(answer.unsent, 'commit')} not pushed: git push does it, or [sync] push = true in cortex.toml"
+    elif answer.push == "no remote":
+        yield "there is no remote: git remote add origin URL, then cortex sync"
+    for reason, paths in answer.left_because.items():
+        yield f"{DIM}left {first([*map(path, paths)], _MAX_PATHS)}: {escape(reason)}{OFF}"
+    yield from problem_lines(answer.held)
+    yield from problem_lines(answer.problems)
+    yield from problem_lines(answer.waiting)
+    has_acted = answer.commits or answer.received or answer.sent or answer.unsent or answer.settled
+    if answer.trouble:
+        yield yellow(answer.trouble)
+        yield from hint_lines(answer)
+    elif not has_acted and not answer.waiting and remote:
+        yield f"nothing to do: {escape(answer.branch)} and {remote} agree"
+
+
+def merge(answer: Any) -> Iterable[str]:
+    if not answer.explain:
+        yield escape(answer.text.removesuffix("\n"), lines=True)
+        return
+    yield from map(escape, answer.decisions)
+    if not answer.decisions:
+        yield "nothing had to be decided"
+    waits = f"{yellow('something waits for a person')}: see merge_conflicts, and the markers in the text"
+    yield "merged" if answer.clean else waits
+
+
+def git(answer: Any) -> Iterable[str]:
+    if answer.action == "install":
+        already = "" if answer.changed else " already"
+        yield f"git merges records and briefings by Cortex's drivers{already}"
+    elif answer.action == "remove":
+        gone = "git merges without Cortex's drivers from now on"
+        yield gone if answer.changed else "Cortex's drivers were not there"
+        yield "  cortex git install brings them back"
+    else:
+        yield from map(escape, answer.drivers)
+        if answer.removed:
+            yield "the drivers were taken out, and stay out until cortex git install"
+        if answer.attributes == "ok":
+            yield "the attributes name them"
+    yield from problem_lines(answer.problems)

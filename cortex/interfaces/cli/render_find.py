@@ -1,11 +1,11 @@
-"""What the verbs that find answer, as lines for a person."""
+"""What the verbs that find and list notes answer, as lines for a person."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from cortex.core.model.note_status import SET_ASIDE_STATUSES
+from cortex.core.model.note_status import DONE_STATUSES, SET_ASIDE_STATUSES
 from cortex.core.model.relation import LINK_KIND, edge_label, inverse_of
 from cortex.core.text.shell_command import cortex_command
 from cortex.core.text.strings import format_count
@@ -17,6 +17,7 @@ from cortex.interfaces.cli.text import (
     format_day,
     format_time,
     hint_lines,
+    list_end_lines,
     name_of,
     note_lines,
     path,
@@ -280,3 +281,55 @@ def _format_kinds(kinds: list[str]) -> str:
 
 def _format_node(node: Any) -> str:
     return f"{escape(node.title or node.id)}  {dim(node.id)}{status_mark(node.status)}"
+
+
+def topic(answer: Any) -> Iterable[str]:
+    indent = "  " if answer.suggested else ""
+    if answer.suggested:
+        yield escape(answer.suggested)
+        if answer.hits:
+            yield "there is already"
+    for one in answer.hits:
+        note = one.hit
+        status = "" if note.status == "active" else f"  {yellow(note.status)}"
+        texts = format_count(one.texts, "text")
+        yield f"{indent}{escape(one.topic)}  {texts}  {dim(note.project or one.scope)}{status}"
+        yield f"  {indent}{dim(note.id)}  {escape(note.title)}"
+    if not answer.hits and not answer.suggested:
+        yield 'no topics yet: cortex save "What it is" --topic decision/what-it-is'
+    yield from problem_lines(answer.problems)
+
+
+def actions(answer: Any) -> Iterable[str]:
+    for one in answer.hits:
+        note = one.hit
+        due = f"due {escape(one.due)}" if one.due else "no date"
+        if one.overdue:
+            due = yellow(f"overdue since {one.due}")
+        if note.status in DONE_STATUSES:
+            due = escape(note.status) + (" (its task is ticked)" if one.ticked else "")
+        owner = f"  {escape(one.owner)}" if one.owner else ""
+        yield f"{due}  {bold(note.title)}{owner}  {dim(note.project, name_of(note))}"
+    yield from list_end_lines(answer, "actions")
+
+
+def meetings(answer: Any) -> Iterable[str]:
+    for one in answer.hits:
+        note = one.hit
+        open_actions = format_count(one.open_actions, "open action")
+        decisions = format_count(one.decisions, "decision")
+        outcome = f"{open_actions}, {one.done_actions} done, {decisions}"
+        yield f"{format_day(note.date)}  {bold(note.title)}  {outcome}  {dim(name_of(note))}"
+    yield from list_end_lines(answer, "meetings")
+
+
+def plan(answer: Any) -> Iterable[str]:
+    for number, one in enumerate(answer.hits):
+        if number:
+            yield ""
+        count = f"{one.done} of {len(one.steps)} done"
+        yield f"{bold(one.hit.title)}  {count}  {dim(one.hit.project, one.branch, name_of(one.hit))}"
+        for step in one.steps:
+            yield f"  [{'x' if step.is_done else ' '}] {escape(step.text)}"
+    yield from list_end_lines(answer, "plans")
+    yield from hint_lines(answer)

@@ -185,9 +185,9 @@ def _read_stdin() -> str:
 def _run_without_verb(argv: list[str], name: str) -> int:
     """The version, the overview, or the help of a verb that is named behind `help`."""
     if name == "__complete":
-        from cortex.interfaces.cli import complete  # noqa: PLC0415  at a press of Tab alone
+        from cortex.interfaces.cli import completion  # noqa: PLC0415  at a press of Tab alone
 
-        return complete.run(argv[1:])
+        return completion.run(argv[1:])
     as_json = daemon_client.asks_for_json(argv)
     words = [word for word in argv if word != "--json"]
     if words in (["--version"], ["-V"], ["version"]):

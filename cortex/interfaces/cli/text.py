@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -27,6 +28,14 @@ def path(place: str) -> Marked:
     if not place.isprintable():
         return Marked(escape(place))
     return Marked(f"{view.PATH_START}{place}{view.PATH_END}")
+
+
+def short_path(file: str) -> str:
+    """A path of this machine from the working directory, else with `~` for the home directory."""
+    for folder, name in ((os.getcwd(), ""), (os.path.expanduser("~"), "~/")):
+        if file.startswith(f"{folder.rstrip('/')}/"):
+            return name + file[len(folder.rstrip("/")) + 1 :]
+    return file
 
 
 def name_of(note: Any) -> str:
