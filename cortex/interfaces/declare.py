@@ -21,7 +21,7 @@ SUPPLIED_PARAMETERS = ("vault", "caller", "answer_command", "say", "launch", "va
 # `int` and `float` read blanks, _ and digits of every script.
 _PLAIN_NUMBER_RE = re.compile(r"[-+.0-9A-Za-z]+")
 _MAX_YEAR = 9999  # a greater number is seconds since the epoch
-_PARAMETER_DOC_RE = re.compile(r"([a-z_]+): (\S.*)")
+_EXAMPLE = "Example"
 
 
 class Parameter(NamedTuple):
@@ -59,6 +59,15 @@ class Declaration(NamedTuple):
     supplied: tuple[str, ...]  # which of `SUPPLIED_PARAMETERS` it takes
 
 
+class _Docstring(NamedTuple):
+    """What a verb's docstring says."""
+
+    summary: str
+    prose: list[str]  # by paragraph
+    meanings: dict[str, str]
+    examples: list[str]
+
+
 def load_verb(name: str) -> Callable[..., Any]:
     """The function behind a verb; its module is imported now, not before."""
     module, function = VERBS[name]
@@ -74,17 +83,7 @@ def declaration_of(function: Callable[..., object]) -> Declaration:
     optional = positional[len(positional) - len(values) :]
     defaults: dict[str, object] = dict(zip(optional, values, strict=True))
     defaults |= function.__kwdefaults__ or {}
-    lines = [line.strip() for line in (function.__doc__ or "").strip().splitlines()]
-    meanings = {
-        found[1]: found[2]
-        for line in lines
-        if (found := _PARAMETER_DOC_RE.fullmatch(line)) and found[1] in names
-    }
-    prose = [
-        line
-        for line in lines[1:]
-        if not line.startswith("Example: ") and line.partition(":")[0] not in meanings
-    ]
+    text = _read_docstring(function.__doc__ or "", names)
     # Not `get_type_hints`: what a verb answers may be imported for type checkers alone.
     types = {
         name: eval(text, function.__globals__) if isinstance(text, str) else text  # noqa: S307
@@ -96,18 +95,45 @@ def declaration_of(function: Callable[..., object]) -> Declaration:
         if name not in SUPPLIED_PARAMETERS:
             kind, touches = _without_touch(types.get(name, str))
             default, is_option = defaults.get(name), name not in positional
-            meaning, required = meanings.get(name, ""), name not in defaults
+            meaning, required = text.meanings.get(name, ""), name not in defaults
             parameters.append(
                 Parameter(name, kind, default, is_option, meaning, required, touches=touches)
             )
     return Declaration(
         name=function.__name__.rstrip("_"),
-        summary=lines[0] if lines else "",
-        description="\n".join(prose).strip(),
+        summary=text.summary,
+        description="\n\n".join(text.prose),
         parameters=tuple(parameters),
-        examples=tuple(line[len("Example: ") :] for line in lines if line.startswith("Example: ")),
+        examples=tuple(text.examples),
         supplied=tuple(name for name in SUPPLIED_PARAMETERS if name in names),
     )
+
+
+def _read_docstring(docstring: str, names: tuple[str, ...]) -> _Docstring:
+    """The docstring of a function with these parameters, by its paragraphs.
+
+    A paragraph that begins with `name: ` says what parameters mean, one that begins with
+    `Example: ` shows commands; a line in the former that begins with no name goes on with the one
+    before.
+    """
+    summary, _, rest = docstring.strip().partition("\n")
+    text = _Docstring(summary, [], {}, [])
+    for paragraph in re.split(r"\n\s*\n", rest.strip()) if rest.strip() else ():
+        lines = [line.strip() for line in paragraph.splitlines()]
+        name = lines[0].partition(": ")[0]
+        if name == _EXAMPLE:
+            text.examples.extend(line.partition(": ")[2] for line in lines)
+        elif name not in names:
+            text.prose.append("\n".join(lines))
+            continue
+        for line in lines if name in names else ():
+            word, _, meaning = line.partition(": ")
+            if word in names:
+                name = word
+                text.meanings[name] = meaning
+            else:
+                text.meanings[name] += f" {line}"
+    return text
 
 
 def for_servers(declared: Declaration) -> Declaration:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import os
 import pty
@@ -114,22 +115,30 @@ def test_a_mistyped_option_is_suggested_and_nothing_is_saved(vault_from, cortex)
     assert json.loads(done.stdout)["error"]["message"] == "cortex search has no option --nmber"
 
 
-def test_help_of_a_verb_ends_with_zero_and_an_example(cortex):
-    for name in VERBS:
-        done = cortex(name, "--help")
-        assert done.returncode == 0
-        assert "example" in done.stdout
-
-
-def test_the_overview_names_every_verb(cortex):
-    done = cortex("--help")
-    assert done.returncode == 0
-    assert cortex().stdout == cortex("help").stdout == cortex("-h").stdout == done.stdout
-    every = cortex("--help", "--all").stdout
-    assert cortex("help", "--all").stdout == every
-    for name in (*VERBS, *ALIASES, "hook"):
-        assert re.search(rf"^  {name} ", every, re.MULTILINE)
-    assert cortex("help", "search").stdout == cortex("search", "--help").stdout
+@pytest.mark.parametrize("name", VERBS)
+def test_the_help_of_a_verb_is_its_docstring(cortex, name):
+    """All its paragraphs, the meaning of every parameter and every example, in their order."""
+    done = cortex(name, "--help")
+    declared = declaration_of(load_verb(name))
+    shown = {one.name: one for one in declared.parameters}
+    docstring = inspect.getdoc(load_verb(name))
+    assert (done.returncode, bool(docstring)) == (0, True)
+    rest = " ".join(done.stdout.partition("\n\n")[2].split())  # without the usage
+    for paragraph in str(docstring).split("\n\n"):
+        lines = [paragraph]
+        if paragraph.partition(": ")[0] in (*shown, "Example"):
+            lines = re.split(r"\n(?=[a-zE]\w*: )", paragraph)
+        for line in lines:
+            begin, _, end = line.partition(": ")
+            if one := shown.get(begin):
+                line = f"{arguments.usage_of(one) if one.is_option else one.metavar} {end}"
+            words = " ".join(line.removeprefix("Example: ").split())
+            assert words in rest
+            rest = rest.replace(words, "", 1)
+    for one in arguments.options_of(declared)[len([o for o in shown.values() if o.is_option]) :]:
+        rest = rest.replace(f"{arguments.usage_of(one)} {one.meaning}", "", 1)
+    choices = r"( *\([a-z, -]+\))*"  # of arguments
+    assert re.fullmatch(rf" *(arguments:{choices})? *options: *examples?: *", rest), rest
 
 
 @pytest.mark.parametrize("words", ["--version", "-V", "version"])

@@ -129,14 +129,14 @@ def search(
 ) -> SearchResult:
     """Find notes by words and meaning; without any the newest.
 
-    The note whose title, file name or alias is the query comes first. Of up to three words, a note
-    that lacks one comes behind those that hold all; a question is answered by the notes that say
-    most of it, and by meaning, where notes have vectors (cortex embed). A word that no note holds
-    is corrected, and the answer says so. Of an event, its record and its session the best is shown,
-    the others are named beneath. Archived records come last; superseded, pruned and deleted ones
-    are only counted. Beside words: "a phrase", pre*, ~like, -not, and filters, which are type: tag:
-    project: branch: status: scope: topic: session: path: after: before: (a date, or 7d, 2w, 3m).
-    Your own vault (cortex init --default) is searched too; one that --vault names is alone.
+    Beside words a query may hold "a phrase", pre*, ~like, -not, and the filters type: tag: project:
+    branch: status: scope: topic: session: path: after: before: (a date, or 7d, 2w, 3m).
+
+    The note whose title, file name or alias is the query comes first; of up to three words, a note
+    that lacks one comes behind those that hold all; a question is answered by what says most of it,
+    and by meaning, where notes have vectors (cortex embed). A word that no note holds is corrected.
+    Of an event, its record and its session the best is shown, the others beneath. Archived records
+    come last, what is superseded, pruned or deleted is counted. Your own vault is searched too.
 
     query: what to look for; by default every note; a single - reads standard input
     type: only notes of these types
@@ -148,7 +148,7 @@ def search(
     before: only what was changed before
     number: how many hits at the most
     all: superseded, pruned and deleted notes too; a status: filter brings them as well
-    whose: project, personal or both vaults, whatever way the vault was found
+    whose: project, personal or both vaults; without it both, unless --vault names one
     words_only: by words alone, though there are vectors
     similar_to: notes that mean the same as this one, instead of a query
     explain: say of each hit what it was found by
