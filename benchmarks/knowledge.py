@@ -12,7 +12,6 @@ from benchmarks.corpus import vocabulary, write_vault
 from benchmarks.measure import QUICK, SIZES, row, timed
 from cortex.core.model.caller import Caller, no_progress
 from cortex.index.refresh import query_index
-from cortex.operations.capture.save import save
 from cortex.operations.find.explain_score import explain_score as score
 from cortex.operations.find.graph import graph
 from cortex.operations.find.recall import recall
@@ -20,8 +19,9 @@ from cortex.operations.find.search import search
 from cortex.operations.find.timeline import timeline
 from cortex.operations.records.consolidate import consolidate
 from cortex.operations.records.lifecycle import lifecycle
+from cortex.operations.records.save import save
 from cortex.operations.sessions.work_context import work_context as context
-from cortex.operations.share.heal import heal
+from cortex.operations.upkeep.heal import heal
 from cortex.vault.locate import Vault
 
 _RUNS = 7

@@ -16,8 +16,8 @@ from cortex.core.model.record import Record, compose_record
 from cortex.index.refresh import query_index
 from cortex.operations.capture.capture import capture
 from cortex.operations.care.init import init
-from cortex.operations.share.heal import heal
 from cortex.operations.share.sync import sync
+from cortex.operations.upkeep.heal import heal
 from cortex.vault.git import commit
 from cortex.vault.git.drivers import DRIVER_SCRIPT
 from cortex.vault.locate import Vault

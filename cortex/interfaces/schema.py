@@ -28,7 +28,7 @@ from cortex.hosts.host import EVENTS
 from cortex.interfaces.declare import Declaration, declaration_of, load_verb
 from cortex.operations import ALIASES, VERBS
 from cortex.operations.find.explain_score import NoteScore
-from cortex.operations.records.archive_by_words import ForgetResult
+from cortex.operations.records.archive import ForgetResult
 from cortex.operations.sessions.work_context import ContextResult
 
 _PLAIN_TYPES: dict[Any, str] = {

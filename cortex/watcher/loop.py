@@ -21,16 +21,16 @@ from cortex.index.state_file import encode_stamps
 from cortex.index.vectors.embedders import REMOTE_EMBEDDERS, choose_embedder
 from cortex.index.vectors.semantic import count_embedded
 from cortex.index.vectors.vector_file import newest_vector_file
-from cortex.operations.capture.drain_spool import (
+from cortex.operations.records.lifecycle import archive_by_itself
+from cortex.operations.share.resolve_conflicts import recover_interrupted_merge
+from cortex.operations.upkeep.drain_spool import (
     drain_spool,
     has_spooled_work,
     has_unread_transcripts,
 )
-from cortex.operations.capture.normalize import normalize
-from cortex.operations.distill.start_due import start_detached
-from cortex.operations.records.lifecycle import archive_by_itself
-from cortex.operations.share.heal import heal
-from cortex.operations.share.resolve_conflicts import recover_interrupted_merge
+from cortex.operations.upkeep.heal import heal
+from cortex.operations.upkeep.normalize import normalize
+from cortex.operations.upkeep.start_due import start_detached
 from cortex.vault import files, settings
 from cortex.vault.git import checkout, commit, drivers
 from cortex.vault.git.change_marker import git_stamp

@@ -11,12 +11,12 @@ import pytest
 
 from cortex.core.briefing.pages import parse_page
 from cortex.core.model.problem import InvalidInputError
-from cortex.operations.capture.save import save
 from cortex.operations.care.doctor import doctor
 from cortex.operations.care.init import init
+from cortex.operations.records.save import save
 from cortex.operations.records.update import update
-from cortex.operations.share.heal import heal
 from cortex.operations.share.sync import sync
+from cortex.operations.upkeep.heal import heal
 from cortex.vault.git import drivers
 from cortex.vault.locate import Vault
 from tests.conftest import caller_at

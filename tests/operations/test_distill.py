@@ -25,22 +25,22 @@ from cortex.core.model.turn_summary import AGENT, USER, Utterance, format_uttera
 from cortex.core.notes import note as notes
 from cortex.core.text.token_count import count_tokens
 from cortex.operations.capture.capture import capture
-from cortex.operations.capture.normalize import normalize
-from cortex.operations.capture.replay import replay
-from cortex.operations.capture.save import save
 from cortex.operations.care.doctor import doctor
 from cortex.operations.care.init import init
 from cortex.operations.care.set_up_clone import set_up_clone
 from cortex.operations.care.status import status
 from cortex.operations.distill.distill import distill
+from cortex.operations.distill.replay import replay
 from cortex.operations.find.search import search
 from cortex.operations.records.pin import pin
 from cortex.operations.records.restore import restore
+from cortex.operations.records.save import save
 from cortex.operations.records.supersede import supersede
 from cortex.operations.records.update import update
 from cortex.operations.sessions.brief import brief
-from cortex.operations.share.heal import heal
 from cortex.operations.share.sync import sync
+from cortex.operations.upkeep.heal import heal
+from cortex.operations.upkeep.normalize import normalize
 from cortex.vault import user_settings
 from cortex.vault.locate import Vault
 from tests.conftest import cpu_limit
@@ -827,7 +827,7 @@ def test_killed_before_it_removes_what_rules_made_the_next_reader_does(shop, mod
     shop.turn()
     model(COMMAND)
     line = (
-        "from cortex.operations.capture import normalize_now; normalize_now.try_heal = lambda *_: []\n"
+        "from cortex.operations.upkeep import normalize_now; normalize_now.try_heal = lambda *_: []\n"
         "from cortex.operations.distill import distill as module; import os; module.try_heal = lambda *_: os._exit(9)"
     )
     killed = KILLED.replace("import os\n", f"{line}\n")

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from cortex.operations.care.doctor import doctor
-from cortex.operations.share.heal import heal
+from cortex.operations.upkeep.heal import heal
 from cortex.vault.git import drivers, git_locks
 from cortex.vault.locate import Vault
 

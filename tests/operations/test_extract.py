@@ -14,10 +14,10 @@ from cortex.core.model.caller import Caller, no_progress
 from cortex.core.model.turn_summary import CommandRun, PlannedStep, TurnSummary, compose_text
 from cortex.core.notes import note as notes
 from cortex.operations.capture.capture import capture
-from cortex.operations.capture.normalize import normalize
 from cortex.operations.care.init import init
 from cortex.operations.records.supersede import supersede
 from cortex.operations.share.sync import sync
+from cortex.operations.upkeep.normalize import normalize
 from cortex.vault.locate import Vault
 
 CLAIM = "We chose SQLite over Postgres because it is one file."

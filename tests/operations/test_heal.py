@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 
 from cortex.core.briefing.pages import GENERATOR_VERSION
-from cortex.operations.capture.normalize import normalize
 from cortex.operations.care.doctor import doctor
 from cortex.operations.care.status import status
 from cortex.operations.find.search import search
-from cortex.operations.share.heal import HealResult, heal
+from cortex.operations.upkeep.heal import HealResult, heal
+from cortex.operations.upkeep.normalize import normalize
 from cortex.vault import files
 
 DECISION = """

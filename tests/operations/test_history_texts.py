@@ -18,8 +18,8 @@ from cortex.core.model.problem import ConflictError, NotFoundError
 from cortex.core.model.topics import topic_record_id
 from cortex.core.normalize.session_note import session_note_id
 from cortex.core.notes import note as notes
-from cortex.operations.capture.normalize import normalize
 from cortex.operations.find.history import History, history
+from cortex.operations.upkeep.normalize import normalize
 from cortex.vault import files
 
 TOPIC = "decision/storage"

@@ -23,9 +23,9 @@ from cortex.core.notes import note as notes
 from cortex.hosts import segmenter
 from cortex.hosts.transcript_item import TranscriptItem
 from cortex.operations.capture import capture
-from cortex.operations.capture.drain_spool import has_unread_transcripts
 from cortex.operations.capture.hook_capture import HookEvent, capture_hook_event, workspace_of
-from cortex.operations.capture.import_ import _as_in_earlier_ids, import_
+from cortex.operations.sessions.import_ import _as_in_earlier_ids, import_
+from cortex.operations.upkeep.drain_spool import has_unread_transcripts
 from cortex.vault.locate import Vault
 from cortex.vault.state import session_state as cursors
 
@@ -182,7 +182,7 @@ def test_killed_anywhere_and_repeated_it_makes_everything_once(
                 raise KeyboardInterrupt
             return answer
 
-        monkeypatch.setattr("cortex.operations.capture.import_.publish_event", dies)
+        monkeypatch.setattr("cortex.operations.sessions.import_.publish_event", dies)
         try:
             import_(vault, here, ["claude"])
         except KeyboardInterrupt:
@@ -190,7 +190,7 @@ def test_killed_anywhere_and_repeated_it_makes_everything_once(
         if forgotten:
             for path in Path(vault.state_folder(), cursors.STATE_FOLDER).glob("*.json"):
                 path.unlink()
-    monkeypatch.setattr("cortex.operations.capture.import_.publish_event", real)
+    monkeypatch.setattr("cortex.operations.sessions.import_.publish_event", real)
     import_(vault, here, ["claude"])
     assert len(events(vault)) > 1
     for number in range(6):
@@ -349,9 +349,9 @@ def test_killed_between_a_session_and_its_side_chain_neither_is_lost(
             raise KeyboardInterrupt
         return real(*args, **named)
 
-    monkeypatch.setattr("cortex.operations.capture.import_.publish_event", dies)
+    monkeypatch.setattr("cortex.operations.sessions.import_.publish_event", dies)
     assert (import_(vault, here, ["claude"]).stopped, len(events(vault))) == (True, 1)
-    monkeypatch.setattr("cortex.operations.capture.import_.publish_event", real)
+    monkeypatch.setattr("cortex.operations.sessions.import_.publish_event", real)
     import_(vault, here, ["claude"])
     assert kinds(vault) == [
         ("stop", SESSION, "use SQLite for option 0"),

@@ -11,7 +11,7 @@ import pytest
 
 from cortex.core.model.record import RECORD_TYPES
 from cortex.core.notes import note as notes
-from cortex.operations.share.heal import heal
+from cortex.operations.upkeep.heal import heal
 from cortex.vault.locate import Vault
 
 Command = Callable[..., subprocess.CompletedProcess[str]]

@@ -13,7 +13,7 @@ import pytest
 
 from cortex.core.distill.answer import MAX_ANSWER_BYTES
 from cortex.core.model.problem import CortexError
-from cortex.operations.capture.extract import ask_model
+from cortex.operations.distill.extract import ask_model
 
 ANSWER = """import json, os, sys
 asked = sys.stdin.read()

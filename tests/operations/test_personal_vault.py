@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from cortex.core.model.problem import InvalidInputError
-from cortex.operations.capture.save import save
 from cortex.operations.care.doctor import doctor
 from cortex.operations.care.init import init
 from cortex.operations.projects.promote import promote
+from cortex.operations.records.save import save
 from cortex.operations.records.update import update
 from cortex.operations.sessions.brief import brief
 from cortex.operations.share.sync import sync

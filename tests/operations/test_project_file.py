@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from cortex.core.model.problem import Problem
-from cortex.operations.capture.save import save
 from cortex.operations.care.doctor import doctor
 from cortex.operations.care.hooks import hooks
 from cortex.operations.care.init import init
+from cortex.operations.records.save import save
 from cortex.vault.git import checkout
 from cortex.vault.locate import Vault
 from tests.conftest import NOW, caller_at

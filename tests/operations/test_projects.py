@@ -10,17 +10,17 @@ import pytest
 
 from cortex.core.model.problem import ConflictError, InvalidInputError, NotFoundError
 from cortex.operations.capture.capture import capture
-from cortex.operations.capture.normalize import normalize
-from cortex.operations.capture.save import save
 from cortex.operations.care.status import status as status_of
 from cortex.operations.find.recall import recall
 from cortex.operations.plan.actions import actions
 from cortex.operations.plan.meetings import meetings
 from cortex.operations.projects.project import identify_project, project
+from cortex.operations.records.save import save
 from cortex.operations.records.topic import topic
 from cortex.operations.sessions.session import session
 from cortex.operations.sessions.work_context import work_context as context
-from cortex.operations.share.heal import heal
+from cortex.operations.upkeep.heal import heal
+from cortex.operations.upkeep.normalize import normalize
 from cortex.vault import project_aliases, settings
 from cortex.vault.git import checkout
 from tests.conftest import caller_at

@@ -13,16 +13,16 @@ from cortex.core.text.iso_time import epoch_seconds
 from cortex.index.filters import NoteFilter
 from cortex.index.refresh import query_index
 from cortex.operations.capture.capture import capture
-from cortex.operations.capture.normalize import normalize
-from cortex.operations.capture.save import save
 from cortex.operations.find.hits import Hit
 from cortex.operations.find.note_ranks import MAX_RANKED, select_for_ranking
 from cortex.operations.find.recall import recall
 from cortex.operations.find.timeline import timeline
 from cortex.operations.plan.actions import actions
 from cortex.operations.plan.meetings import meetings
+from cortex.operations.records.save import save
 from cortex.operations.sessions.work_context import work_context as context
-from cortex.operations.share.heal import heal
+from cortex.operations.upkeep.heal import heal
+from cortex.operations.upkeep.normalize import normalize
 from cortex.vault.state import access_log
 
 NOW = "2026-11-20T16:45:12Z"

@@ -10,9 +10,9 @@ import pytest
 from cortex.core.model.problem import InvalidInputError
 from cortex.core.model.turn_summary import CommandRun, PlannedStep, TurnSummary, compose_text
 from cortex.operations.capture.capture import capture
-from cortex.operations.capture.normalize import normalize
 from cortex.operations.plan.plan import plan
 from cortex.operations.sessions.reflect import reflect
+from cortex.operations.upkeep.normalize import normalize
 from tests.conftest import caller_at
 
 DAY = "2026-11-{:02}T10:00:00Z"

@@ -11,7 +11,7 @@ import pytest
 from cortex.core.model.record import Record, compose_record, compose_untitled_record
 from cortex.core.normalize.topic_upsert import record_from_note
 from cortex.core.notes import note as notes
-from cortex.operations.share.heal import heal
+from cortex.operations.upkeep.heal import heal
 from cortex.vault.locate import Vault
 
 Write = Callable[[str], Vault]

@@ -12,9 +12,9 @@ import pytest
 from cortex.core.model.caller import Caller
 from cortex.core.notes import note as notes
 from cortex.operations.care.doctor import doctor
-from cortex.operations.share.heal import heal
-from cortex.operations.share.restore_lost import restore_lost
 from cortex.operations.share.sync import sync
+from cortex.operations.upkeep.heal import heal
+from cortex.operations.upkeep.restore_lost import restore_lost
 from cortex.vault.git import drivers
 from cortex.vault.locate import Vault
 

@@ -21,21 +21,21 @@ from cortex.core.notes import note as notes
 from cortex.core.notes.edit import with_provenance
 from cortex.index.refresh import query_index
 from cortex.index.state_file import STATE_FILE
-from cortex.operations.capture import normalize_now as at_once_module
 from cortex.operations.capture.capture import capture, publish_event
-from cortex.operations.capture.normalize import normalize
-from cortex.operations.capture.normalize_now import normalize_now
-from cortex.operations.capture.retry import retry
-from cortex.operations.capture.save import save
-from cortex.operations.capture.save_learnings import save_learnings as passive
 from cortex.operations.care.doctor import doctor
 from cortex.operations.find.search import search
 from cortex.operations.records.archive import archive
 from cortex.operations.records.delete import delete
 from cortex.operations.records.restore import restore
+from cortex.operations.records.retry import retry
+from cortex.operations.records.save import save
+from cortex.operations.records.save_learnings import save_learnings as passive
 from cortex.operations.records.supersede import supersede
 from cortex.operations.records.topic import topic
-from cortex.operations.share.heal import heal
+from cortex.operations.upkeep import normalize_now as at_once_module
+from cortex.operations.upkeep.heal import heal
+from cortex.operations.upkeep.normalize import normalize
+from cortex.operations.upkeep.normalize_now import normalize_now
 from cortex.vault.locate import Vault
 from cortex.vault.lock import lock
 

@@ -20,9 +20,9 @@ from cortex.core.model.turn_summary import (
     compose_text,
     format_utterances,
 )
-from cortex.operations.capture.normalize import normalize
 from cortex.operations.care.init import init
 from cortex.operations.share.duplicates import join_diverged_files
+from cortex.operations.upkeep.normalize import normalize
 from cortex.vault import files
 from cortex.vault.locate import Vault
 from tests.conftest import caller_at

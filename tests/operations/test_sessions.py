@@ -12,9 +12,9 @@ from cortex.core.model.caller import Caller
 from cortex.core.model.problem import ConflictError, InvalidInputError, NotFoundError
 from cortex.core.notes import note as notes
 from cortex.operations.capture.capture import capture
-from cortex.operations.capture.normalize import normalize
 from cortex.operations.records import change_record
 from cortex.operations.sessions.session import SessionEndResult, SessionStartResult, session
+from cortex.operations.upkeep.normalize import normalize
 from cortex.vault.locate import Vault
 
 NOW = "2026-11-20T16:45:12Z"

@@ -12,12 +12,12 @@ import pytest
 from cortex.core.text.strings import format_time
 from cortex.interfaces.cli import render_find
 from cortex.operations.capture.capture import capture
-from cortex.operations.capture.normalize import normalize
 from cortex.operations.care.doctor import doctor
 from cortex.operations.care.status import status
 from cortex.operations.find.explain_score import NoteScore
 from cortex.operations.find.recall import recall
 from cortex.operations.plan.actions import actions
+from cortex.operations.upkeep.normalize import normalize
 
 
 def write(vault, number: int, **fields: str) -> None:
@@ -129,7 +129,7 @@ def test_a_look_at_the_state_reads_no_note(vault, cortex):
     for _ in range(2):  # once more, should a stamp have been too young to be trusted
         done = subprocess.run(line, capture_output=True, text=True, timeout=60, check=True)
     names = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
-    assert "cortex.operations.sessions.live_sessions" in names  # or the list was read wrongly
+    assert "cortex.operations.find.live_sessions" in names  # or the list was read wrongly
     assert not names & {
         "yaml",
         "frontmatter",

@@ -21,8 +21,8 @@ from cortex.core.model.problem import ConflictError
 from cortex.core.notes import note as notes
 from cortex.operations.capture.capture import capture
 from cortex.operations.care.init import init
-from cortex.operations.share.heal import heal
 from cortex.operations.share.sync import SyncResult, sync
+from cortex.operations.upkeep.heal import heal
 from cortex.vault.git import remotes
 from cortex.vault.git.git_cli import GitResult
 from cortex.vault.locate import Vault

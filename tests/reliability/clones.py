@@ -29,8 +29,6 @@ from cortex.core.normalize.handlers import parse_event, records_from_event
 from cortex.core.notes import note as notes
 from cortex.core.text import yaml_writer
 from cortex.operations.capture.capture import capture
-from cortex.operations.capture.normalize import normalize
-from cortex.operations.capture.save import save
 from cortex.operations.care.doctor import doctor
 from cortex.operations.care.init import init
 from cortex.operations.records.archive import archive
@@ -38,11 +36,13 @@ from cortex.operations.records.delete import delete
 from cortex.operations.records.pin import pin
 from cortex.operations.records.relate import relate
 from cortex.operations.records.restore import restore
+from cortex.operations.records.save import save
 from cortex.operations.records.supersede import supersede
 from cortex.operations.records.update import update
 from cortex.operations.sessions.session import session
-from cortex.operations.share.heal import heal
 from cortex.operations.share.sync import sync
+from cortex.operations.upkeep.heal import heal
+from cortex.operations.upkeep.normalize import normalize
 from cortex.vault import files
 from cortex.vault.git import checkout, drivers
 from cortex.vault.locate import Vault

@@ -16,7 +16,7 @@ FORBIDDEN = [
 NOT_OURS = [
     "cortex.index", "cortex.core.notes.note", "cortex.core.notes.frontmatter", "cortex.index.note_summary", "cortex.core.markdown.scan", "cortex.core.normalize.handlers",
     "cortex.core.extract", "cortex.core.ranking.query", "cortex.vault.git.git_cli", "cortex.vault.git.repository", "cortex.vault.settings", "cortex.vault.lock",
-    "cortex.operations.capture.normalize", "cortex.operations.find.search", "cortex.operations.care.doctor", "cortex.operations.care.status",
+    "cortex.operations.upkeep.normalize", "cortex.operations.find.search", "cortex.operations.care.doctor", "cortex.operations.care.status",
 ]  # fmt: skip
 
 

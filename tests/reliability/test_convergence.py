@@ -8,7 +8,7 @@ import os
 import pytest
 
 from cortex.core.merge import merge_record
-from cortex.operations.share import restore_lost
+from cortex.operations.upkeep import restore_lost
 from cortex.vault.git import attributes, drivers
 from tests.reliability import clones
 

@@ -14,10 +14,10 @@ import pytest
 
 from cortex.core.model.caller import Caller
 from cortex.operations.capture.capture import capture
-from cortex.operations.capture.normalize import normalize
 from cortex.operations.care.init import init
-from cortex.operations.share.heal import heal
 from cortex.operations.share.sync import sync
+from cortex.operations.upkeep.heal import heal
+from cortex.operations.upkeep.normalize import normalize
 from cortex.vault.locate import Vault
 from tests.conftest import caller_at, run_cortex
 

@@ -12,7 +12,7 @@ import pytest
 
 from cortex.core.model.caller import Caller, no_progress
 from cortex.operations.care.init import init
-from cortex.operations.share.heal import heal
+from cortex.operations.upkeep.heal import heal
 from cortex.vault.git import drivers
 from cortex.vault.locate import Vault
 from tests.conftest import run_cortex

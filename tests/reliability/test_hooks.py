@@ -24,7 +24,7 @@ import pytest
 
 from cortex.core.model.caller import Caller, no_progress
 from cortex.interfaces.hook import main
-from cortex.operations.capture import drain_spool
+from cortex.operations.upkeep import drain_spool
 from cortex.vault.locate import Vault
 from cortex.vault.state import hook_log, session_state, spool
 from tests.conftest import SOAK, cpu_limit, run_cortex
@@ -506,7 +506,7 @@ FORBIDDEN = [
 ]  # fmt: skip
 NOT_OURS = [
     "cortex.index", "cortex.core.notes.note", "cortex.index.note_summary", "cortex.core.normalize.handlers", "cortex.core.extract", "cortex.vault.git.git_cli", "cortex.vault.settings",
-    "cortex.operations.capture.normalize", "cortex.operations.find.search", "cortex.operations.sessions.brief", "cortex.interfaces.cli", "cortex.hosts.codex",
+    "cortex.operations.upkeep.normalize", "cortex.operations.find.search", "cortex.operations.sessions.brief", "cortex.interfaces.cli", "cortex.hosts.codex",
 ]  # fmt: skip
 
 

@@ -15,8 +15,8 @@ from cortex.core.model.caller import Caller, no_progress
 from cortex.core.notes import note as notes
 from cortex.operations.care.doctor import doctor
 from cortex.operations.care.init import init
-from cortex.operations.share.heal import heal
 from cortex.operations.share.sync import sync
+from cortex.operations.upkeep.heal import heal
 from cortex.vault.git import drivers
 from cortex.vault.locate import Vault
 

@@ -17,8 +17,8 @@ from pathlib import Path
 from cortex.core.model import event as events
 from cortex.core.normalize.handlers import parse_event
 from cortex.core.notes import note as notes
-from cortex.operations.capture.normalize import normalize
 from cortex.operations.care.init import init
+from cortex.operations.upkeep.normalize import normalize
 from cortex.vault.locate import Vault
 
 WORKER = Path(__file__).with_name("worker.py")

@@ -13,8 +13,8 @@ import pytest
 
 from cortex.core.notes import note as notes
 from cortex.operations.capture.capture import capture
-from cortex.operations.capture.normalize import normalize
-from cortex.operations.capture.retry import retry
+from cortex.operations.records.retry import retry
+from cortex.operations.upkeep.normalize import normalize
 from cortex.vault import files
 
 STEM = "20261101t000000z-aaaaaaaaaa"

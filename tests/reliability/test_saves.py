@@ -14,10 +14,10 @@ from pathlib import Path
 
 from cortex.core.normalize.handlers import parse_event
 from cortex.core.notes import note as notes
-from cortex.operations.capture.normalize import normalize
 from cortex.operations.care.doctor import doctor
 from cortex.operations.records.topic import topic
-from cortex.operations.share.heal import heal
+from cortex.operations.upkeep.heal import heal
+from cortex.operations.upkeep.normalize import normalize
 from tests.conftest import caller_now
 
 SOAK = os.environ.get("CORTEX_SOAK") == "1"
@@ -28,7 +28,7 @@ SEED = 20261120
 LOOP = """
 import os, sys, time
 from cortex.core.model.caller import Caller, no_progress
-from cortex.operations.capture.save import save
+from cortex.operations.records.save import save
 from cortex.vault.locate import Vault
 root, number, count, first = sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), int(sys.argv[4])
 for n in range(first, first + count):

@@ -17,10 +17,10 @@ from cortex.core.model.layout import AT_ROOT
 from cortex.core.model.problem import ConflictError
 from cortex.core.model.topics import topic_record_id
 from cortex.core.notes import note as notes
-from cortex.operations.capture.save import SaveResult, save
 from cortex.operations.care.doctor import doctor
 from cortex.operations.care.init import init
 from cortex.operations.find.history import history
+from cortex.operations.records.save import SaveResult, save
 from cortex.operations.share.duplicates import join_diverged_files
 from cortex.operations.share.sync import sync
 from cortex.vault import files

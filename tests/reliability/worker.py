@@ -48,7 +48,7 @@ def captures(root: str, number: int, count: int, pause: float = 0.0) -> None:
 
 
 def normalizes(root: str) -> None:
-    from cortex.operations.capture.normalize import normalize
+    from cortex.operations.upkeep.normalize import normalize
 
     while True:
         answer = normalize(Vault(root), caller())
@@ -85,7 +85,7 @@ def arrival(root: str, number: int, count: int) -> None:
 
 
 def cuts() -> None:
-    from cortex.operations.capture.normalize import normalize
+    from cortex.operations.upkeep.normalize import normalize
 
     if "--no-folder-sync" in sys.argv:
         files.OpenFolder.sync = lambda self: (

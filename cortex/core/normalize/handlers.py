@@ -1,6 +1,6 @@
 """Handlers of event types: `(event, existing records) -> changes`, pure and deterministic.
 
-`cortex.operations.capture.normalize` applies them. Every clone makes the same bytes of the events.
+`cortex.operations.upkeep.normalize` applies them. Every clone makes the same bytes of the events.
 """
 
 from __future__ import annotations

@@ -145,7 +145,7 @@ def _drain_spool(vault: Vault, caller: Caller, told: hook_capture.HookEvent) -> 
         return NO_PROBLEM
     if not (any(found) if told.name == SESSION_START else found.unsent_events):
         return NO_PROBLEM
-    from cortex.operations.capture import drain_spool  # noqa: PLC0415  mostly nothing waits
+    from cortex.operations.upkeep import drain_spool  # noqa: PLC0415  mostly nothing waits
 
     # As long as there is no room, `hook_log.problems` says so.
     drain_spool.publish_unsent_events(vault, found.unsent_events)

@@ -31,12 +31,12 @@ from cortex.index.refresh import IndexSession, query_index
 from cortex.operations.care import hook_status
 from cortex.operations.care.doctor_fix import apply_fixes
 from cortex.operations.care.repo_checks import repository_problems
-from cortex.operations.distill.settle import find_replaceable, plan_settlement
-from cortex.operations.find.ensure_fresh import state_problems
 from cortex.operations.find.note_ranks import timestamp_of
 from cortex.operations.projects import project_file
 from cortex.operations.records.supersede import find_supersede_problems
-from cortex.operations.share.restore_lost import find_missing_records
+from cortex.operations.upkeep.ensure_fresh import state_problems
+from cortex.operations.upkeep.restore_lost import find_missing_records
+from cortex.operations.upkeep.settle import find_replaceable, plan_settlement
 from cortex.vault import files, group_access, layout, user_settings
 from cortex.vault.agent_settings import list_agent_settings
 from cortex.vault.git import checkout, git_cli

@@ -14,9 +14,9 @@ from cortex.index.refresh import query_index
 from cortex.operations.care.hook_status import project_root
 from cortex.operations.share.clear_conflicts import clear_conflicts
 from cortex.operations.share.duplicates import join_duplicate_ids
-from cortex.operations.share.heal import heal
 from cortex.operations.share.resolve_conflicts import recover_interrupted_merge, resolve_user_merge
-from cortex.operations.share.restore_lost import restore_lost
+from cortex.operations.upkeep.heal import heal
+from cortex.operations.upkeep.restore_lost import restore_lost
 from cortex.vault import files, page_branch, settings, settings_text
 from cortex.vault.git import attributes, checkout, drivers
 from cortex.vault.layout import SETTINGS_FILE

@@ -15,11 +15,11 @@ from cortex.index.catalogue import Catalogue, NoteRow
 from cortex.index.filters import NoteFilter
 from cortex.index.refresh import IndexSession, query_index
 from cortex.index.vectors.semantic import count_embedded
-from cortex.operations.find.ensure_fresh import heal_if_stale, state_problems
+from cortex.operations.capture.project_context import branch_filter, resolve_project
 from cortex.operations.find.hits import Hits
-from cortex.operations.find.project_context import branch_filter, resolve_project
+from cortex.operations.find.live_sessions import list_live_sessions
 from cortex.operations.records.faded import find_faded
-from cortex.operations.sessions.live_sessions import list_live_sessions
+from cortex.operations.upkeep.ensure_fresh import heal_if_stale, state_problems
 from cortex.vault import files
 from cortex.vault.git import checkout
 from cortex.vault.locate import Vault

@@ -52,14 +52,14 @@ from cortex.index.catalogue import NoteRow
 from cortex.index.filters import NoteFilter
 from cortex.index.refresh import IndexSession, query_index
 from cortex.operations.capture.capture import new_event_id
-from cortex.operations.capture.normalize_now import publish_and_normalize
 from cortex.operations.distill.due import due_rows, is_within_limits
 from cortex.operations.distill.model_command import GUARD_VARIABLE, IN_MODEL, run_model
-from cortex.operations.find.ensure_fresh import query_fresh
-from cortex.operations.sessions.live_sessions import last_event_time
-from cortex.operations.sessions.resolve_session import IS_SESSION, find_session, session_name
+from cortex.operations.find.live_sessions import last_event_time
+from cortex.operations.find.resolve_session import IS_SESSION, find_session, session_name
 from cortex.operations.sessions.session_list import read_note
-from cortex.operations.share.heal import try_heal
+from cortex.operations.upkeep.ensure_fresh import query_fresh
+from cortex.operations.upkeep.heal import try_heal
+from cortex.operations.upkeep.normalize_now import publish_and_normalize
 from cortex.vault import files, user_settings
 from cortex.vault.git import checkout, git_cli
 from cortex.vault.git.change_marker import mark_briefings_stale

@@ -24,17 +24,17 @@ from cortex.index.links import LinkGraph
 from cortex.index.note_search import search_notes
 from cortex.index.queries import edges_of_kinds
 from cortex.index.refresh import IndexSession
-from cortex.operations.find import resolve_note
-from cortex.operations.find.ensure_fresh import query_fresh
-from cortex.operations.find.hits import Hit, Hits, build_hit
-from cortex.operations.find.note_ranks import rank_notes, select_for_ranking
-from cortex.operations.find.project_context import (
+from cortex.operations.capture.project_context import (
     canonical_project,
     named_branches,
     resolve_project,
 )
+from cortex.operations.find import resolve_note
+from cortex.operations.find.hits import Hit, Hits, build_hit
+from cortex.operations.find.note_ranks import rank_notes, select_for_ranking
 from cortex.operations.find.related import RelatedHit, find_related
 from cortex.operations.plan.actions import due_sort_key
+from cortex.operations.upkeep.ensure_fresh import query_fresh
 from cortex.vault import files
 from cortex.vault.git import checkout
 from cortex.vault.locate import Vault

@@ -29,7 +29,7 @@ from cortex.index.catalogue import Catalogue, IndexDamaged, NoteRow, hash_conten
 from cortex.index.filters import KNOWLEDGE, NoteFilter
 from cortex.index.links import LinkGraph
 from cortex.index.refresh import last_index, query_index
-from cortex.operations.find.project_context import project_names, resolve_project
+from cortex.operations.capture.project_context import project_names, resolve_project
 from cortex.operations.find.remind import MAX_CHARS, Reminder, ReminderLine
 from cortex.operations.find.verify_claims import ClaimingNote, find_contradictions
 from cortex.operations.sessions.hook_briefing import briefing_key
@@ -177,7 +177,7 @@ def _find_relevant(
         return found
     if caller.source != "hook":
         # 10 ms that a hook does not spend.
-        from cortex.operations.find.ensure_fresh import ensure_fresh  # noqa: PLC0415
+        from cortex.operations.upkeep.ensure_fresh import ensure_fresh  # noqa: PLC0415
 
         problems += ensure_fresh(vault, caller)
     return query_index(

@@ -24,10 +24,10 @@ from cortex.index.filters import KNOWLEDGE_TIERS, NoteFilter
 from cortex.index.note_search import search_notes
 from cortex.index.queries import notes_called
 from cortex.index.refresh import IndexSession, query_index
+from cortex.operations.capture.project_context import named_branches
 from cortex.operations.find import resolve_note
-from cortex.operations.find.ensure_fresh import query_fresh
 from cortex.operations.find.hits import Hit, NoteRef, build_hit, read_text
-from cortex.operations.find.project_context import named_branches
+from cortex.operations.upkeep.ensure_fresh import query_fresh
 from cortex.vault.locate import Vault, find_personal_vault, personal_vault_problem
 from cortex.vault.state import access_log
 

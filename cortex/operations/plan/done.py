@@ -10,7 +10,6 @@ from cortex.core.notes.note import Note
 from cortex.index.catalogue import NoteRow
 from cortex.index.refresh import IndexSession
 from cortex.operations.find import resolve_note
-from cortex.operations.plan.tick_minutes import tick_minutes
 from cortex.operations.records.change_record import (
     Edited,
     RecordChange,
@@ -18,6 +17,7 @@ from cortex.operations.records.change_record import (
     command,
     find_editable,
 )
+from cortex.operations.records.tick_minutes import tick_minutes
 from cortex.operations.records.update import UPDATABLE_STATUSES, with_status
 from cortex.vault.locate import Vault
 

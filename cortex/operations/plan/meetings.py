@@ -14,10 +14,10 @@ from cortex.index.filters import NoteFilter
 from cortex.index.links import LinkGraph
 from cortex.index.queries import own_items, ticked_ids
 from cortex.index.refresh import IndexSession, query_index
-from cortex.operations.find.ensure_fresh import ensure_fresh, read_edited_minutes
+from cortex.operations.capture.project_context import canonical_project
 from cortex.operations.find.hits import Hit, Listing, build_hit
-from cortex.operations.find.project_context import canonical_project
 from cortex.operations.plan.actions import MAX_RESULTS
+from cortex.operations.upkeep.ensure_fresh import ensure_fresh, read_edited_minutes
 from cortex.vault.locate import Vault
 
 

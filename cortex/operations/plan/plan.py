@@ -11,9 +11,9 @@ from cortex.core.model.parameters import Between
 from cortex.index.catalogue import NoteRow
 from cortex.index.filters import KNOWLEDGE_TIERS, NoteFilter
 from cortex.index.refresh import IndexSession
-from cortex.operations.find.ensure_fresh import query_fresh
+from cortex.operations.capture.project_context import branch_filter, project_names, resolve_project
 from cortex.operations.find.hits import Hit, Listing, make_hit, read_text
-from cortex.operations.find.project_context import branch_filter, project_names, resolve_project
+from cortex.operations.upkeep.ensure_fresh import query_fresh
 from cortex.vault.locate import Vault
 
 

@@ -28,8 +28,8 @@ from cortex.index.catalogue import Catalogue, NoteRow
 from cortex.index.filters import KNOWLEDGE, NoteFilter
 from cortex.index.queries import pages_with_lines_of
 from cortex.index.refresh import IndexSession, query_index
-from cortex.operations.find.ensure_fresh import ensure_fresh
 from cortex.operations.records.change_record import NoteEdit, check_editable, edit_notes_and_heal
+from cortex.operations.upkeep.ensure_fresh import ensure_fresh
 from cortex.vault import files, project_aliases, settings
 from cortex.vault.git import checkout
 from cortex.vault.locate import Vault

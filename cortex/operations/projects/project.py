@@ -15,10 +15,10 @@ from cortex.core.text.strings import close_matches, did_you_mean, format_time, s
 from cortex.index.catalogue import Catalogue, NoteRow
 from cortex.index.filters import NoteFilter
 from cortex.index.queries import branch_totals, project_totals
-from cortex.operations.find.ensure_fresh import query_fresh
+from cortex.operations.capture.project_context import resolve_project
 from cortex.operations.find.hits import Hits
-from cortex.operations.find.project_context import resolve_project
 from cortex.operations.projects.merge_projects import ProjectMerge, merge_project, unmerge_project
+from cortex.operations.upkeep.ensure_fresh import query_fresh
 from cortex.vault import settings
 from cortex.vault.git import checkout
 from cortex.vault.locate import Vault

@@ -23,9 +23,7 @@ from cortex.index.catalogue import NoteRow
 from cortex.index.filters import KNOWLEDGE, NoteFilter
 from cortex.index.queries import edge_targets, has_name
 from cortex.index.refresh import IndexSession, query_index
-from cortex.operations.find.ensure_fresh import query_fresh
 from cortex.operations.find.resolve_note import find_one
-from cortex.operations.projects.personal_vault import ensure_personal_vault
 from cortex.operations.records.change_record import (
     command,
     edit_notes_and_heal,
@@ -33,7 +31,9 @@ from cortex.operations.records.change_record import (
     is_persons_own,
     remove_unchanged,
 )
-from cortex.operations.share.heal import try_heal
+from cortex.operations.records.personal_vault import ensure_personal_vault
+from cortex.operations.upkeep.ensure_fresh import query_fresh
+from cortex.operations.upkeep.heal import try_heal
 from cortex.vault import files, settings
 from cortex.vault.git import objects
 from cortex.vault.git.change_marker import mark_briefings_stale

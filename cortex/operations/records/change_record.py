@@ -19,9 +19,9 @@ from cortex.index.catalogue import NoteRow
 from cortex.index.filters import KNOWLEDGE
 from cortex.index.refresh import IndexSession
 from cortex.operations.find import resolve_note
-from cortex.operations.find.ensure_fresh import query_fresh
-from cortex.operations.records.record_lock import record_lock
-from cortex.operations.share.heal import try_heal
+from cortex.operations.upkeep.ensure_fresh import query_fresh
+from cortex.operations.upkeep.heal import try_heal
+from cortex.operations.upkeep.record_lock import record_lock
 from cortex.vault import files
 from cortex.vault.git import checkout
 from cortex.vault.git.change_marker import mark_briefings_stale

@@ -31,8 +31,6 @@ from cortex.index.filters import NoteFilter
 from cortex.index.links import LinkGraph
 from cortex.index.queries import duplicate_ids
 from cortex.index.refresh import IndexSession, query_index
-from cortex.operations.capture.save import SaveResult, save
-from cortex.operations.find.ensure_fresh import query_fresh
 from cortex.operations.find.hits import Hit, build_hit
 from cortex.operations.records.change_record import (
     command,
@@ -41,7 +39,9 @@ from cortex.operations.records.change_record import (
     find_editable,
     is_editable,
 )
+from cortex.operations.records.save import SaveResult, save
 from cortex.operations.records.supersede import replacement_edit, superseded_edit
+from cortex.operations.upkeep.ensure_fresh import query_fresh
 from cortex.vault import files
 from cortex.vault.locate import Vault, is_own
 

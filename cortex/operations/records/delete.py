@@ -13,7 +13,6 @@ from cortex.core.notes.note import Note
 from cortex.index.catalogue import NoteRow
 from cortex.index.links import LinkGraph
 from cortex.index.refresh import IndexSession
-from cortex.operations.find.ensure_fresh import query_fresh
 from cortex.operations.find.history import made_by
 from cortex.operations.records.change_record import (
     Edited,
@@ -25,7 +24,8 @@ from cortex.operations.records.change_record import (
     refuse_during_git_operation,
     remove_unchanged,
 )
-from cortex.operations.records.preserve_text import (
+from cortex.operations.upkeep.ensure_fresh import query_fresh
+from cortex.operations.upkeep.preserve_text import (
     find_removal_event,
     is_text_in_latest_event,
     preserve_removed_record,

@@ -12,7 +12,6 @@ from cortex.core.notes.edit import with_fields, with_updated
 from cortex.core.notes.note import Note
 from cortex.core.ranking import archive_rules as rules
 from cortex.index.catalogue import NoteRow
-from cortex.operations.find.ensure_fresh import query_fresh
 from cortex.operations.find.hits import Hit, build_hit
 from cortex.operations.records.change_record import (
     NoteEdit,
@@ -20,7 +19,8 @@ from cortex.operations.records.change_record import (
     refuse_during_git_operation,
 )
 from cortex.operations.records.faded import DueRecord, find_faded
-from cortex.operations.share.heal import try_heal
+from cortex.operations.upkeep.ensure_fresh import query_fresh
+from cortex.operations.upkeep.heal import try_heal
 from cortex.vault import settings
 from cortex.vault.git import checkout
 from cortex.vault.locate import Vault

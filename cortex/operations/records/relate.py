@@ -25,7 +25,6 @@ from cortex.index.catalogue import NoteRow
 from cortex.index.links import LinkGraph, canonical_edge
 from cortex.index.refresh import IndexSession
 from cortex.operations.find import resolve_note
-from cortex.operations.find.ensure_fresh import query_fresh
 from cortex.operations.records.change_record import (
     UNCHANGED,
     NoteEdit,
@@ -33,6 +32,7 @@ from cortex.operations.records.change_record import (
     command,
     edit_notes_and_heal,
 )
+from cortex.operations.upkeep.ensure_fresh import query_fresh
 from cortex.vault.locate import Vault
 
 ANY_KIND = "any"

@@ -26,8 +26,6 @@ from cortex.core.notes.note import Note
 from cortex.core.text.strings import did_you_mean, one_line
 from cortex.index.catalogue import NoteRow
 from cortex.index.refresh import IndexSession, query_index
-from cortex.operations.capture.inbox import InboxNormalizer
-from cortex.operations.find.ensure_fresh import query_fresh
 from cortex.operations.find.history import history
 from cortex.operations.find.resolve_note import closest_ids, find_all, find_one
 from cortex.operations.records.archive import find_replacement, set_aside_command
@@ -40,13 +38,15 @@ from cortex.operations.records.change_record import (
     edit_record,
     is_editable,
 )
-from cortex.operations.records.preserve_text import (
+from cortex.operations.records.supersede import no_longer_replacing_edit
+from cortex.operations.upkeep.ensure_fresh import query_fresh
+from cortex.operations.upkeep.heal import try_heal
+from cortex.operations.upkeep.inbox import InboxNormalizer
+from cortex.operations.upkeep.preserve_text import (
     find_removal_event,
     load_event,
     with_text_of_removal,
 )
-from cortex.operations.records.supersede import no_longer_replacing_edit
-from cortex.operations.share.heal import try_heal
 from cortex.vault import files, settings
 from cortex.vault.git import objects
 from cortex.vault.git.change_marker import mark_briefings_stale

@@ -20,7 +20,6 @@ from cortex.index.filters import NoteFilter
 from cortex.index.links import LinkGraph
 from cortex.index.queries import edges_of_kinds, numbers_with_problems
 from cortex.index.refresh import IndexSession
-from cortex.operations.find.ensure_fresh import query_fresh
 from cortex.operations.records.change_record import (
     UNCHANGED,
     Named,
@@ -32,6 +31,7 @@ from cortex.operations.records.change_record import (
     is_editable,
 )
 from cortex.operations.records.relate import link_name_for, refuse_cycle
+from cortex.operations.upkeep.ensure_fresh import query_fresh
 from cortex.vault import files
 from cortex.vault.locate import Vault
 

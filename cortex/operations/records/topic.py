@@ -10,9 +10,9 @@ from cortex.core.model.problem import Problem
 from cortex.core.ranking.text_similarity import SIMILAR_THRESHOLD, similarity
 from cortex.core.redact.secrets import sanitize_text
 from cortex.index.filters import KNOWLEDGE
-from cortex.operations.find.ensure_fresh import query_fresh
+from cortex.operations.capture.project_context import canonical_project
 from cortex.operations.find.hits import Hit, build_hit
-from cortex.operations.find.project_context import canonical_project
+from cortex.operations.upkeep.ensure_fresh import query_fresh
 from cortex.vault.locate import Vault
 
 _MAX_SUGGESTIONS = 10  # topics that look like the one that is suggested

@@ -30,9 +30,9 @@ from cortex.core.text.moments import parse_day
 from cortex.core.text.shell_command import cortex_command, option_words
 from cortex.core.text.strings import printable_line, shorten
 from cortex.index.catalogue import NoteRow
-from cortex.operations.plan.tick_minutes import tick_minutes
 from cortex.operations.records.change_record import Edited, RecordChange, change_record, command
-from cortex.operations.records.preserve_text import preserve_text
+from cortex.operations.records.tick_minutes import tick_minutes
+from cortex.operations.upkeep.preserve_text import preserve_text
 from cortex.vault.locate import Vault, is_own
 
 CLEAR_WORD = "none"  # takes a field out

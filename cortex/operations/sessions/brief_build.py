@@ -52,8 +52,7 @@ from cortex.index.filters import NoteFilter
 from cortex.index.queries import briefing_dependencies
 from cortex.index.refresh import IndexSession, query_index
 from cortex.index.state_file import state_path
-from cortex.operations.find.ensure_fresh import ensure_fresh
-from cortex.operations.find.project_context import canonical_project, project_names
+from cortex.operations.capture.project_context import canonical_project, project_names
 from cortex.operations.find.verify_claims import ClaimCheck, ClaimingNote, find_contradictions
 from cortex.operations.sessions.brief import BriefResult
 from cortex.operations.sessions.brief_own import load_own_parts
@@ -67,6 +66,7 @@ from cortex.operations.sessions.brief_select import (
     starts_with_date,
 )
 from cortex.operations.sessions.hook_briefing import ALWAYS_CUT_TOKENS, MAX_INJECTED_CHARS
+from cortex.operations.upkeep.ensure_fresh import ensure_fresh
 from cortex.vault import files, layout
 from cortex.vault.git import branches, checkout
 from cortex.vault.git.refs import RepositoryRefs

@@ -22,12 +22,12 @@ from cortex.core.text.strings import format_time, one_line, shorten
 from cortex.index.catalogue import NoteRow
 from cortex.index.filters import NoteFilter
 from cortex.index.refresh import IndexSession
-from cortex.operations.capture.save import SaveResult, save as save_record
-from cortex.operations.find.ensure_fresh import query_fresh
-from cortex.operations.find.project_context import project_names, resolve_project
+from cortex.operations.capture.project_context import project_names, resolve_project
+from cortex.operations.find.resolve_session import IS_SESSION, session_name
 from cortex.operations.records.change_record import is_editable
-from cortex.operations.sessions.resolve_session import IS_SESSION, session_name
+from cortex.operations.records.save import SaveResult, save as save_record
 from cortex.operations.sessions.session_list import event_text, read_note, summary_hit
+from cortex.operations.upkeep.ensure_fresh import query_fresh
 from cortex.vault.locate import Vault
 
 _WEEK_SECONDS = 7 * 86_400

@@ -21,12 +21,11 @@ from cortex.index.catalogue import NoteRow
 from cortex.index.filters import NoteFilter
 from cortex.index.refresh import IndexSession, query_index
 from cortex.operations.capture.capture import capture, new_event_id
-from cortex.operations.find.ensure_fresh import ensure_fresh, query_fresh
+from cortex.operations.capture.project_context import canonical_project
+from cortex.operations.find import resolve_session
 from cortex.operations.find.hits import Listing
-from cortex.operations.find.project_context import canonical_project
+from cortex.operations.find.live_sessions import last_event_time, list_live_sessions
 from cortex.operations.records import change_record
-from cortex.operations.sessions import resolve_session
-from cortex.operations.sessions.live_sessions import last_event_time, list_live_sessions
 from cortex.operations.sessions.session_list import (
     MAX_RESULTS,
     SessionDetails,
@@ -37,6 +36,7 @@ from cortex.operations.sessions.session_list import (
     session_hits,
     show_session,
 )
+from cortex.operations.upkeep.ensure_fresh import ensure_fresh, query_fresh
 from cortex.vault.locate import Vault
 
 _MAX_NAME_CHARS = 200

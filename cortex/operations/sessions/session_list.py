@@ -19,14 +19,14 @@ from cortex.core.text.strings import shorten
 from cortex.index.catalogue import Catalogue, NoteRow
 from cortex.index.filters import NoteFilter
 from cortex.index.refresh import IndexSession
-from cortex.operations.find.ensure_fresh import query_fresh
 from cortex.operations.find.hits import Hit, Hits, Listing, build_hit, make_hit
-from cortex.operations.sessions.live_sessions import (
+from cortex.operations.find.live_sessions import (
     LiveSession,
     last_event_time,
     list_live_sessions,
 )
-from cortex.operations.sessions.resolve_session import IS_SESSION, find_session, session_name
+from cortex.operations.find.resolve_session import IS_SESSION, find_session, session_name
+from cortex.operations.upkeep.ensure_fresh import query_fresh
 from cortex.vault import files
 from cortex.vault.locate import Vault
 from cortex.vault.state import access_log

@@ -11,18 +11,18 @@ from cortex.core.text.strings import shorten
 from cortex.index.catalogue import NoteRow
 from cortex.index.filters import NoteFilter
 from cortex.index.refresh import IndexSession
-from cortex.operations.find.ensure_fresh import query_fresh
+from cortex.operations.capture.project_context import project_names, resolve_project
 from cortex.operations.find.hits import Hit, Hits, build_hit
+from cortex.operations.find.live_sessions import list_live_sessions
 from cortex.operations.find.note_ranks import rank_notes, select_for_ranking
-from cortex.operations.find.project_context import project_names, resolve_project
-from cortex.operations.sessions.live_sessions import list_live_sessions
-from cortex.operations.sessions.resolve_session import IS_SESSION
+from cortex.operations.find.resolve_session import IS_SESSION
 from cortex.operations.sessions.session_list import (
     Prompt,
     read_prompt,
     summary_hit,
     telling_sessions,
 )
+from cortex.operations.upkeep.ensure_fresh import query_fresh
 from cortex.vault.git import checkout
 from cortex.vault.locate import Vault
 from cortex.vault.state import access_log

@@ -13,8 +13,8 @@ from cortex.core.notes import note as notes
 from cortex.index.catalogue import Catalogue
 from cortex.index.queries import duplicate_ids
 from cortex.index.refresh import query_index
-from cortex.operations.records.record_lock import record_lock
 from cortex.operations.share.resolve_conflicts import keep_left_out, merge_notes, same_text
+from cortex.operations.upkeep.record_lock import record_lock
 from cortex.vault import files
 from cortex.vault.git import objects
 from cortex.vault.git.change_marker import mark_briefings_stale

@@ -30,8 +30,8 @@ from cortex.core.model.layout import is_among_briefings, is_event_path
 from cortex.core.model.problem import ConflictError, CortexError, InvalidInputError, Problem
 from cortex.core.notes import note as notes
 from cortex.core.notes.frontmatter import is_readable
-from cortex.operations.records.preserve_text import preserve_text
 from cortex.operations.share.conflict_sides import LABELS, OtherSide, other_side
+from cortex.operations.upkeep.preserve_text import preserve_text
 from cortex.vault import files
 from cortex.vault.git import checkout, commit, git_cli, merging, objects
 from cortex.vault.git.merge_file import merge_file

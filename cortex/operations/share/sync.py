@@ -26,19 +26,19 @@ from cortex.core.model.problem import (
 )
 from cortex.core.notes import note as notes
 from cortex.core.text.shell_command import shell_quote
-from cortex.operations.capture.normalize import normalize
 from cortex.operations.records.lifecycle import archive_by_itself
 from cortex.operations.share import people_notes
 from cortex.operations.share.clear_conflicts import clear_conflicts
 from cortex.operations.share.duplicates import join_diverged_files
-from cortex.operations.share.heal import heal, try_heal
 from cortex.operations.share.resolve_conflicts import (
     read_work_tree_file,
     recover_interrupted_merge,
     resolve_unmerged,
     resolve_user_merge,
 )
-from cortex.operations.share.restore_lost import restore_lost
+from cortex.operations.upkeep.heal import heal, try_heal
+from cortex.operations.upkeep.normalize import normalize
+from cortex.operations.upkeep.restore_lost import restore_lost
 from cortex.vault import files, layout, publish_check, settings
 from cortex.vault.git import (
     attributes,

@@ -271,7 +271,7 @@ def test_the_limit_is_where_it_says() -> None:
 
 
 def test_the_patterns_are_loaded_when_a_text_is_read_and_not_before() -> None:
-    script = "import sys, cortex.operations.capture.normalize; print([name for name in sys.modules if name.startswith('cortex.core.extract.')])"
+    script = "import sys, cortex.operations.upkeep.normalize; print([name for name in sys.modules if name.startswith('cortex.core.extract.')])"
     loaded = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=True
     ).stdout

@@ -21,11 +21,11 @@ from cortex.core.redact.secrets import sanitize_text
 from cortex.core.text.strings import text_digest
 from cortex.index.filters import NoteFilter
 from cortex.index.refresh import IndexSession
-from cortex.operations.capture.replay import ReplayResult, replay as run_replay, undo_replay
-from cortex.operations.capture.save import SaveResult, save
 from cortex.operations.distill.model_command import run_model
+from cortex.operations.distill.replay import ReplayResult, replay as run_replay, undo_replay
 from cortex.operations.find import resolve_note
-from cortex.operations.find.ensure_fresh import query_fresh
+from cortex.operations.records.save import SaveResult, save
+from cortex.operations.upkeep.ensure_fresh import query_fresh
 from cortex.vault import files, settings
 from cortex.vault.locate import Vault
 

@@ -7,8 +7,8 @@ from typing import NamedTuple
 from cortex.core.model.caller import Caller
 from cortex.core.model.problem import ConflictError, InvalidInputError, NotFoundError
 from cortex.core.notes import note as notes
-from cortex.operations.capture.normalize import INBOX_LOCK_TIMEOUT_SECONDS
-from cortex.operations.records.record_lock import record_lock
+from cortex.operations.upkeep.normalize import INBOX_LOCK_TIMEOUT_SECONDS
+from cortex.operations.upkeep.record_lock import record_lock
 from cortex.vault import files
 from cortex.vault.locate import Vault
 

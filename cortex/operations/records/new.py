@@ -20,7 +20,7 @@ from cortex.core.model.record import (
 from cortex.core.redact.secrets import sanitize_text
 from cortex.core.text.strings import one_of, shorten
 from cortex.operations.capture.capture import clean_tags, new_event_id
-from cortex.operations.share.heal import try_heal
+from cortex.operations.upkeep.heal import try_heal
 from cortex.vault import files, settings
 from cortex.vault.git import checkout
 from cortex.vault.git.change_marker import mark_briefings_stale

@@ -11,7 +11,7 @@ from cortex.index.catalogue import NoteRow
 from cortex.index.filters import KNOWLEDGE
 from cortex.index.refresh import query_index
 from cortex.operations.records.change_record import RecordChange, edit_note
-from cortex.operations.share.heal import try_heal
+from cortex.operations.upkeep.heal import try_heal
 from cortex.vault import files
 from cortex.vault.locate import Vault
 

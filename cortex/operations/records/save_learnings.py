@@ -12,8 +12,8 @@ from cortex.core.model.problem import Problem
 from cortex.core.notes import note as notes
 from cortex.core.redact.secrets import sanitize_text
 from cortex.operations.capture.capture import new_event_id
-from cortex.operations.capture.normalize_now import publish_and_normalize
-from cortex.operations.find.project_context import resolve_project
+from cortex.operations.capture.project_context import resolve_project
+from cortex.operations.upkeep.normalize_now import publish_and_normalize
 from cortex.vault import files
 from cortex.vault.git import checkout
 from cortex.vault.locate import Vault

@@ -22,9 +22,9 @@ from cortex.core.text.shell_command import shell_quote
 from cortex.index import briefing_pages
 from cortex.index.briefing_pages import PageDifference
 from cortex.index.refresh import IndexSession, query_index
-from cortex.operations.capture.reread_minutes import reread_minutes
-from cortex.operations.distill.settle import ReplaceableRecords, find_replaceable, settle_sessions
-from cortex.operations.share.restore_lost import restore_lost
+from cortex.operations.upkeep.reread_minutes import reread_minutes
+from cortex.operations.upkeep.restore_lost import restore_lost
+from cortex.operations.upkeep.settle import ReplaceableRecords, find_replaceable, settle_sessions
 from cortex.vault import files, page_branch, settings
 from cortex.vault.git import change_marker, checkout, git_cli, objects
 from cortex.vault.locate import Vault
@@ -112,7 +112,7 @@ def heal(
 
 def _reformat(vault: Vault, caller: Caller, *, apply: bool, undo: bool) -> HealResult:
     # It normalizes, which heals.
-    from cortex.operations.share.reformat import reformat, undo_reformat  # noqa: PLC0415
+    from cortex.operations.upkeep.reformat import reformat, undo_reformat  # noqa: PLC0415
 
     done = undo_reformat(vault) if undo else reformat(vault, caller, apply=apply)
     healed = try_heal(vault, caller) if apply or undo else []

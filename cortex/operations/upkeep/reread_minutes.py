@@ -14,7 +14,7 @@ from cortex.core.notes import note as notes
 from cortex.index.catalogue import NoteRow
 from cortex.index.filters import KNOWLEDGE, NoteFilter
 from cortex.index.refresh import IndexSession, query_index
-from cortex.operations.records.record_lock import record_lock
+from cortex.operations.upkeep.record_lock import record_lock
 from cortex.vault import files, settings
 from cortex.vault.git import checkout
 from cortex.vault.git.change_marker import mark_briefings_stale

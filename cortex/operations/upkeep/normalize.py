@@ -14,12 +14,12 @@ from cortex.core.normalize.handlers import records_from_event
 from cortex.core.normalize.session_note import session_note_id
 from cortex.index.filters import KNOWLEDGE, NoteFilter
 from cortex.index.refresh import IndexSession, query_index
-from cortex.operations.capture.drain_spool import publish_unsent_events
-from cortex.operations.capture.inbox import CREATED, DUPLICATE, UPDATED, InboxNormalizer
-from cortex.operations.capture.reread_minutes import reread_minutes
-from cortex.operations.distill.start_due import start_due
-from cortex.operations.records.record_lock import record_lock
-from cortex.operations.share.heal import repair_after_git, try_heal
+from cortex.operations.upkeep.drain_spool import publish_unsent_events
+from cortex.operations.upkeep.heal import repair_after_git, try_heal
+from cortex.operations.upkeep.inbox import CREATED, DUPLICATE, UPDATED, InboxNormalizer
+from cortex.operations.upkeep.record_lock import record_lock
+from cortex.operations.upkeep.reread_minutes import reread_minutes
+from cortex.operations.upkeep.start_due import start_due
 from cortex.vault import files, settings
 from cortex.vault.git.change_marker import briefings_are_stale, mark_briefings_stale
 from cortex.vault.locate import Vault

@@ -24,12 +24,12 @@ from cortex.index.catalogue import IndexDamaged, NoteRow
 from cortex.index.filters import NoteFilter
 from cortex.index.refresh import IndexSession, last_index, query_index
 from cortex.operations.capture.capture import clean_tags, new_event_id
-from cortex.operations.capture.normalize import load_existing_records
-from cortex.operations.capture.normalize_now import publish_and_normalize
-from cortex.operations.capture.save_learnings import PassiveResult, save_learnings
-from cortex.operations.find.project_context import resolve_project
-from cortex.operations.projects.personal_vault import ensure_personal_vault
+from cortex.operations.capture.project_context import resolve_project
 from cortex.operations.records import change_record
+from cortex.operations.records.personal_vault import ensure_personal_vault
+from cortex.operations.records.save_learnings import PassiveResult, save_learnings
+from cortex.operations.upkeep.normalize import load_existing_records
+from cortex.operations.upkeep.normalize_now import publish_and_normalize
 from cortex.vault import files
 from cortex.vault.git import checkout
 from cortex.vault.locate import Vault

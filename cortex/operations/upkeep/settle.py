@@ -29,8 +29,8 @@ from cortex.index.catalogue import NoteRow
 from cortex.index.filters import KNOWLEDGE, NoteFilter
 from cortex.index.links import LinkGraph
 from cortex.index.refresh import IndexSession
-from cortex.operations.capture.inbox import InboxNormalizer
-from cortex.operations.records.record_lock import record_lock
+from cortex.operations.upkeep.inbox import InboxNormalizer
+from cortex.operations.upkeep.record_lock import record_lock
 from cortex.vault import files, settings
 from cortex.vault.git.change_marker import mark_briefings_stale
 from cortex.vault.locate import Vault

@@ -25,10 +25,10 @@ from cortex.index.changed_pages import update_pages
 from cortex.index.filters import KNOWLEDGE
 from cortex.index.refresh import query_index
 from cortex.operations.capture.capture import publish_event
-from cortex.operations.capture.inbox import CREATED, DUPLICATE, UPDATED, InboxNormalizer
-from cortex.operations.capture.normalize import load_existing_records
-from cortex.operations.records.record_lock import record_lock
-from cortex.operations.share.heal import repair_after_git, try_heal
+from cortex.operations.upkeep.heal import repair_after_git, try_heal
+from cortex.operations.upkeep.inbox import CREATED, DUPLICATE, UPDATED, InboxNormalizer
+from cortex.operations.upkeep.normalize import load_existing_records
+from cortex.operations.upkeep.record_lock import record_lock
 from cortex.vault import files
 from cortex.vault.git import change_marker, checkout
 from cortex.vault.locate import Vault

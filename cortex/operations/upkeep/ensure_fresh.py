@@ -37,7 +37,7 @@ def ensure_fresh(vault: Vault, caller: Caller) -> list[Problem]:
     problems: list[Problem] = []
     if os.path.isdir(spool.spool_folder(vault)):
         # 2 ms of imports; a hook that leaves anything behind makes the folder.
-        from cortex.operations.capture import drain_spool as spooled  # noqa: PLC0415
+        from cortex.operations.upkeep import drain_spool as spooled  # noqa: PLC0415
 
         try:
             if spooled.has_spooled_work(vault):
@@ -47,7 +47,7 @@ def ensure_fresh(vault: Vault, caller: Caller) -> list[Problem]:
             problems.append(Problem("hooks", message, "cortex doctor"))
     if files.list_notes(vault.root, vault.layout().pending()) and not _is_refused(vault):
         # Reading YAML costs 25 ms, and the inbox is mostly empty.
-        from cortex.operations.capture import normalize  # noqa: PLC0415
+        from cortex.operations.upkeep import normalize  # noqa: PLC0415
 
         try:
             done = normalize.normalize(vault, caller)
@@ -67,7 +67,7 @@ def heal_if_stale(vault: Vault, caller: Caller) -> list[Problem]:
     if not has_briefings or not briefings_are_stale(vault) or _is_refused(vault):
         return []
     # As above; git has mostly not moved.
-    from cortex.operations.share.heal import try_heal  # noqa: PLC0415
+    from cortex.operations.upkeep.heal import try_heal  # noqa: PLC0415
 
     return try_heal(vault, caller)
 
@@ -77,7 +77,7 @@ def read_edited_minutes(vault: Vault, caller: Caller) -> list[Problem]:
     if state_problems(vault) or _is_refused(vault):
         return []
     # As above; minutes are rarely edited.
-    from cortex.operations.capture.reread_minutes import reread_minutes  # noqa: PLC0415
+    from cortex.operations.upkeep.reread_minutes import reread_minutes  # noqa: PLC0415
 
     changed, problems = reread_minutes(vault, caller)
     return problems + (heal_if_stale(vault, caller) if changed else [])

@@ -9,10 +9,10 @@ from cortex.core.normalize.current_form import in_current_form
 from cortex.core.notes import note as notes
 from cortex.index.filters import KNOWLEDGE
 from cortex.index.refresh import query_index
-from cortex.operations.capture.normalize import load_existing_records
 from cortex.operations.records.change_record import refuse_during_git_operation
-from cortex.operations.records.record_lock import record_lock
-from cortex.operations.share.heal import ReformatResult
+from cortex.operations.upkeep.heal import ReformatResult
+from cortex.operations.upkeep.normalize import load_existing_records
+from cortex.operations.upkeep.record_lock import record_lock
 from cortex.vault import files, settings
 from cortex.vault.locate import Vault
 from cortex.vault.state import change_memory

@@ -28,11 +28,11 @@ from cortex.hosts.transcript_item import (
 )
 from cortex.hosts.transcript_reader import TranscriptReader
 from cortex.operations.capture.capture import publish_event
-from cortex.operations.capture.drain_spool import capture_passed_over
 from cortex.operations.capture.hooks_enabled import is_switched_off
-from cortex.operations.capture.normalize import normalize
+from cortex.operations.capture.project_context import resolve_project
 from cortex.operations.capture.sanitize import sanitize_name, sanitize_path
-from cortex.operations.find.project_context import resolve_project
+from cortex.operations.upkeep.drain_spool import capture_passed_over
+from cortex.operations.upkeep.normalize import normalize
 from cortex.vault import settings
 from cortex.vault.git import checkout
 from cortex.vault.locate import Vault

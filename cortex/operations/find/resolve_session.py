@@ -9,8 +9,8 @@ from cortex.core.normalize import session_note as sessions
 from cortex.core.text.strings import close_matches, did_you_mean
 from cortex.index.catalogue import Catalogue, NoteRow
 from cortex.index.filters import KNOWLEDGE
-from cortex.operations.find.project_context import resolve_project
-from cortex.operations.sessions.live_sessions import list_live_sessions
+from cortex.operations.capture.project_context import resolve_project
+from cortex.operations.find.live_sessions import list_live_sessions
 from cortex.vault.locate import Vault
 
 IS_SESSION = KNOWLEDGE._replace(types=("session",))
