@@ -51,7 +51,7 @@ def search_notes(
     has_vectors = os.path.isdir(os.path.join(now.catalogue.folder, FOLDER))
     if not (has_vectors and _asks_meaning(asked, found, fusion)):
         return fused
-    from cortex.index.vectors import semantic  # noqa: PLC0415  10 ms
+    from cortex.index import semantic  # noqa: PLC0415  10 ms
 
     near = semantic.nearest(vault, now, asked.text, _NEAREST, allowed)
     problems = [near.problem] if near.problem else []

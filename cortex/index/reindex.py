@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from cortex.core.markdown.passages import TextPassage, passages
 from cortex.core.model.caller import ProgressCallback
-from cortex.core.model.note_status import MAX_NOTE_BYTES
+from cortex.core.model.note_status import MAX_NOTE_BYTES, TIER_TRAIL
 from cortex.core.model.problem import CortexError, Problem, reason_of
 from cortex.core.ranking.note_context import context_words, series_key
 from cortex.index import state_file
@@ -21,11 +21,13 @@ from cortex.index.engines.engine import Document
 from cortex.index.file_scan import TEMPLATE_MARK, Snapshot
 from cortex.index.full_text import ENGINES, asked_engine, choose_engine, load_engine
 from cortex.index.note_summary import NoteSummary, summarize_note
-from cortex.index.vectors.passage_text import passage_keys
+from cortex.index.vectors.vector_file import text_key
 from cortex.vault import files
 from cortex.vault.git import checkout, git_cli
 from cortex.vault.layout import SETTINGS_FILE
 from cortex.vault.state import briefing_cache, store
+
+_MAX_EMBEDDED_CHARS = 1200  # of a text; a model reads about as much
 
 
 class Reindexing:
@@ -245,6 +247,23 @@ def index_digest(card: NoteSummary) -> bytes:
     made_from = (card.tier, series_key(card.path, card.when), len(head), head)
     body = card.body.encode("utf-8", "surrogatepass")
     return hash_content(b"%d %d %d\n%b%b" % (*made_from, body))
+
+
+def passage_texts(note: NoteSummary) -> list[str]:
+    """The text of each passage that the full-text index has of a note, in the same order; none of
+    pages and events that only repeat others."""
+    found = passages(note.body)
+    if not found:
+        return [note.title] if note.tier != TIER_TRAIL else []
+    heads = ("\n".join(dict.fromkeys([note.title, *one.around.split("\n")])) for one in found)
+    return [
+        f"{head}\n{one.text}"[:_MAX_EMBEDDED_CHARS] for head, one in zip(heads, found, strict=True)
+    ]
+
+
+def passage_keys(note: NoteSummary) -> bytes:
+    """The keys of the passages, one after the other. Equal texts have equal keys."""
+    return b"".join(map(text_key, passage_texts(note)))
 
 
 def _head_text(card: NoteSummary) -> str:

@@ -17,9 +17,9 @@ from cortex import __version__
 from cortex.core.model.caller import Caller, no_progress
 from cortex.core.model.problem import CortexError
 from cortex.index.refresh import query_index
+from cortex.index.semantic import count_embedded
 from cortex.index.state_file import encode_stamps
 from cortex.index.vectors.embedders import REMOTE_EMBEDDERS, choose_embedder
-from cortex.index.vectors.semantic import count_embedded
 from cortex.index.vectors.vector_file import newest_vector_file
 from cortex.operations.records.lifecycle import archive_by_itself
 from cortex.operations.share.resolve_conflicts import recover_interrupted_merge

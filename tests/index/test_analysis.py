@@ -29,9 +29,9 @@ from cortex.index.engines.analysis import (
     phrase_terms,
     prefix_forms,
     query_forms,
+    stem,
     term_positions,
 )
-from cortex.index.engines.stemmer import stem
 from cortex.index.engines.whoosh import segment
 from cortex.index.engines.whoosh.postings import (
     CompactCodec,

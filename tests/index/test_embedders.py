@@ -13,8 +13,11 @@ np = pytest.importorskip("numpy")
 
 from cortex.index.vectors import embedders, remote_models  # noqa: E402
 from cortex.index.vectors.embedders import EmbedderFailed  # noqa: E402
-from cortex.index.vectors.local_models import LocalModel, StaticModel  # noqa: E402
-from cortex.index.vectors.word_pieces import WordPieces  # noqa: E402
+from cortex.index.vectors.local_models import (  # noqa: E402
+    LocalModel,
+    StaticModel,
+    WordPieces,
+)
 from cortex.vault.user_settings import SemanticSettings  # noqa: E402
 from tests.index.embedding_server import embedding_server  # noqa: E402
 

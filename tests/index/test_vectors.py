@@ -17,9 +17,10 @@ from hypothesis import given, settings, strategies as st
 
 from cortex.core.model.caller import Caller, no_progress
 from cortex.core.model.problem import CortexError
+from cortex.index import semantic
 from cortex.index.filters import NoteFilter
 from cortex.index.refresh import open_index, query_index
-from cortex.index.vectors import embedding, semantic, vector_file
+from cortex.index.vectors import vector_file
 from cortex.index.vectors.embedders import load_embedder
 from cortex.index.vectors.vector_file import HEADER_BYTES, VectorFile, newest_vector_file
 from cortex.operations.care import embed as verb
@@ -239,7 +240,7 @@ def test_an_embedding_that_is_killed_goes_on_where_it_stood(vault_from, server, 
     counts = Counter(server.texts)
     again = sum(count - 1 for count in counts.values())
     assert len(counts) == total
-    assert again <= kills * embedding._BATCH_TEXTS  # the batch that was under way
+    assert again <= kills * semantic._BATCH_TEXTS  # the batch that was under way
     keys = file_of(vault).keys()
     assert len(keys) == len(set(keys)) == total
 

@@ -8,7 +8,7 @@ import pytest
 
 from cortex.core.model.caller import no_progress
 from cortex.index.refresh import query_index
-from cortex.index.vectors.semantic import count_embedded
+from cortex.index.semantic import count_embedded
 from cortex.operations.care.embed import embed
 from tests.index.test_embedders import write_bert
 from tests.watcher.conftest import until

@@ -14,7 +14,7 @@ from functools import cached_property
 from cortex.core.model.note_status import TIER_SET_ASIDE
 from cortex.core.ranking import note_score, word_forms
 from cortex.core.ranking.query import MAX_KEYWORDS, Query, QueryTerm
-from cortex.index.engines.analysis import phrase_terms, prefix_forms, query_forms
+from cortex.index.engines.analysis import phrase_terms, prefix_forms, query_forms, stem
 from cortex.index.engines.engine import (
     FIELDS,
     Alternatives,
@@ -23,7 +23,6 @@ from cortex.index.engines.engine import (
     ScoredNote,
     WantedNotes,
 )
-from cortex.index.engines.stemmer import stem
 
 _MIN_CANDIDATES = 300  # best notes that are scored where not all are
 # Of a prefix, the most frequent ones: unbounded, p95 is 3.5 s at 100,000 notes.

@@ -15,8 +15,8 @@ from cortex.core.ranking.relevance import (
     normalized_idf,
     prompt_terms,
 )
+from cortex.index.engines.analysis import stem
 from cortex.index.engines.engine import Alternatives, IndexReader, WantedNotes
-from cortex.index.engines.stemmer import stem
 
 # Identifiers whose parts are looked for one after the other: that reads positions.
 _MAX_PHRASES = 12

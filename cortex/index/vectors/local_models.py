@@ -7,6 +7,7 @@ import hashlib
 import json
 import math
 import os
+import unicodedata
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -15,7 +16,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cortex.index.vectors.embedders import INSTALL_HINT, Embedder, EmbedderFailed, packaged_folder
-from cortex.index.vectors.word_pieces import WordPieces
 from cortex.vault.user_settings import SemanticSettings
 
 Floats = NDArray[np.float32]
@@ -23,6 +23,10 @@ _MAX_PIECES = 256  # of a text, the marks of its beginning and end included
 _BATCH_PIECES = 1024  # that are worked on at once: what they need stays in the processor's cache
 _TYPES = {"F32": np.float32, "F16": np.float16}
 _UNREADABLE = (OSError, ValueError, KeyError, TypeError, AttributeError)
+
+_MAX_WORD_CHARS = 100  # a longer word is unknown
+_MAX_KNOWN_WORDS = 200_000  # whose pieces are remembered
+_CJK = ((0x3400, 0x4DBF), (0x4E00, 0x9FFF), (0xF900, 0xFAFF), (0x20000, 0x2CEAF), (0x2F800, 0x2FA1F))  # fmt: skip
 
 
 def unit_rows(vectors: Floats) -> Floats:
@@ -57,6 +61,61 @@ def _read_json(folder: str, name: str) -> dict[str, Any]:
     with open(path, encoding="utf-8") as file:
         table: dict[str, Any] = json.load(file)
         return table
+
+
+class _CharTable(dict[int, str]):
+    """What becomes of each character, for `str.translate`; filled as characters come."""
+
+    def __missing__(self, code: int) -> str:
+        char, kind = chr(code), unicodedata.category(chr(code))
+        made = char.lower()
+        if char in "\t\n\r" or kind.startswith("Z"):
+            made = " "
+        elif char == "\ufffd" or kind.startswith("C") or kind == "Mn":
+            made = ""
+        elif (
+            (char.isascii() and not char.isalnum())
+            or kind.startswith("P")
+            or any(low <= code <= high for low, high in _CJK)
+        ):
+            made = f" {char} "
+        self[code] = made
+        return made
+
+
+class WordPieces:
+    """The word pieces of a text, as an uncased BERT has them: words without case and accents, each
+    cut into the longest pieces of a vocabulary, in which those that go on a word begin with `##`."""
+
+    def __init__(self, pieces: Sequence[str], unknown: str = "[UNK]") -> None:
+        self.numbers = {piece: number for number, piece in enumerate(pieces)}
+        self.unknown = self.numbers[unknown]
+        self._chars = _CharTable()
+        self._known_words: dict[str, list[int]] = {}
+
+    def split(self, text: str, most: int) -> list[int]:
+        """The numbers of at most `most` pieces, without marks of beginning and end."""
+        found: list[int] = []
+        if len(self._known_words) > _MAX_KNOWN_WORDS:
+            self._known_words = {}
+        for word in unicodedata.normalize("NFD", text).translate(self._chars).split():
+            if (pieces := self._known_words.get(word)) is None:
+                pieces = self._known_words[word] = self._split_word(word)
+            found += pieces
+            if len(found) >= most:
+                break
+        return found[:most]
+
+    def _split_word(self, word: str) -> list[int]:
+        found, start, mark = list[int](), 0, ""
+        while start < len(word):
+            ends = range(len(word), start, -1) if len(word) <= _MAX_WORD_CHARS else ()
+            end = next((one for one in ends if mark + word[start:one] in self.numbers), 0)
+            if not end:
+                return [self.unknown]
+            found.append(self.numbers[mark + word[start:end]])
+            start, mark = end, "##"
+        return found
 
 
 def packaged_model(chosen: SemanticSettings) -> Embedder:

@@ -8,9 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from cortex.index.catalogue import Catalogue
-from cortex.index.vectors.passage_text import KEY_BYTES, NO_KEY
-from cortex.index.vectors.vector_file import HEADER_BYTES, VectorFile
+from cortex.index.vectors.vector_file import HEADER_BYTES, KEY_BYTES, NO_KEY, VectorFile
 from cortex.vault.state import store
 
 _BLOCK_ROWS = 8192  # of which copies are made at once
@@ -71,11 +69,9 @@ class PassageVectors(NamedTuple):
         return pairs
 
 
-def load_vectors(
-    catalogue: Catalogue, file: VectorFile, allowed: Iterable[int] | None = None
-) -> PassageVectors:
-    """The passages of the notes that are allowed, or of all, each with its vector."""
-    notes = list(catalogue.passage_keys(allowed))
+def load_vectors(keys_by_note: Iterable[tuple[int, bytes]], file: VectorFile) -> PassageVectors:
+    """The passages of some notes, given by number and joined keys, each with its vector."""
+    notes = list(keys_by_note)
     keys = np.frombuffer(b"".join(joined for _, joined in notes), f"S{KEY_BYTES}")
     counts = np.array([len(joined) // KEY_BYTES for _, joined in notes], np.int64)
     numbers = np.repeat(np.array([number for number, _ in notes], np.int64), counts)

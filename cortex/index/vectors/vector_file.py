@@ -16,15 +16,28 @@ from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 
 from cortex.index.vectors import FOLDER
-from cortex.index.vectors.passage_text import KEY_BYTES
 from cortex.vault import files
 from cortex.vault.lock import lock
 from cortex.vault.state import store
 
 HEADER_BYTES = 256
+KEY_BYTES = 16
+NO_KEY = bytes(KEY_BYTES)  # of a passage that says nothing
 _MAGIC = b"cortex vectors 1\n"
 _MAX_FILES = 4  # one for each of the last models
 _MIN_UNUSED = 1000  # rows below which a file is not worth rewriting
+
+
+def text_key(text: str) -> bytes:
+    """The key of a text's vector."""
+    data = text.encode("utf-8", "surrogatepass")
+    return hashlib.blake2b(data, digest_size=KEY_BYTES).digest() if text.strip() else NO_KEY
+
+
+def split_keys(joined: bytes) -> list[bytes]:
+    """The keys of a note's passages, without those that say nothing."""
+    keys = (joined[at : at + KEY_BYTES] for at in range(0, len(joined), KEY_BYTES))
+    return [key for key in keys if key != NO_KEY]
 
 
 class VectorFile:

@@ -7,8 +7,8 @@ from typing import NamedTuple
 from cortex.core.model.caller import Caller
 from cortex.core.model.problem import InvalidInputError, NotFoundError, Problem
 from cortex.index.refresh import IndexSession, query_index
+from cortex.index.semantic import EmbedPlan, embed_missing, make_plan
 from cortex.index.vectors import embedders
-from cortex.index.vectors.embedding import EmbedPlan, embed_missing, make_plan
 from cortex.index.vectors.vector_file import VectorFile
 from cortex.operations.upkeep.ensure_fresh import heal_if_stale
 from cortex.vault.locate import Vault

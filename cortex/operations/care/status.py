@@ -14,7 +14,7 @@ from cortex.index import queries
 from cortex.index.catalogue import Catalogue, NoteRow
 from cortex.index.filters import NoteFilter
 from cortex.index.refresh import IndexSession, query_index
-from cortex.index.vectors.semantic import count_embedded
+from cortex.index.semantic import count_embedded
 from cortex.operations.capture.project_context import branch_filter, resolve_project
 from cortex.operations.find.hits import Hits
 from cortex.operations.find.live_sessions import list_live_sessions

@@ -485,7 +485,7 @@ def _rank_notes(
 
 def _rank_similar(vault: Vault, now: IndexSession, request: _SearchRequest) -> _Ranked:
     """The notes nearest in meaning to one; without vectors, those with the words of its title."""
-    from cortex.index.vectors import semantic  # noqa: PLC0415  as above
+    from cortex.index import semantic  # noqa: PLC0415  as above
 
     if request.query.terms:
         hint = "cortex search --similar-to NOTE; filters may stand beside it"

@@ -189,7 +189,7 @@ def _pairs_by_meaning(
 ) -> list[tuple[float, int, int]]:
     """The pairs of one project that mean the same, where there are vectors: how alike, and the
     places as above."""
-    from cortex.index.vectors import semantic  # noqa: PLC0415  10 ms
+    from cortex.index import semantic  # noqa: PLC0415  10 ms
 
     places = {row.number: place for place, row in enumerate(rows)}
     found = query_index(
