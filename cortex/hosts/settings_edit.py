@@ -20,9 +20,8 @@ from cortex.hosts import hook_command, jsonc
 from cortex.hosts.hook_command import HookCommand
 from cortex.hosts.host import HOOKS_KEY
 from cortex.hosts.jsonc import JsonNode, Splice
-from cortex.vault import files, user_folders
+from cortex.vault import files, private, user_folders
 from cortex.vault.lock import lock
-from cortex.vault.state import store
 
 MAX_BYTES = 256 * 1024  # bytes of settings
 _ENCODING = ("utf-8", "surrogateescape")  # any bytes come back as they were
@@ -433,7 +432,7 @@ def _record_path(real: str) -> str:
 def read_record(real: str) -> InstallRecord | None:
     """What is remembered of this file; None when nothing is, or not in a form that we know."""
     try:
-        data = json.loads(store.read(_record_path(real), MAX_BYTES))
+        data = json.loads(private.read(_record_path(real), MAX_BYTES))
         if data["file"] != real:
             return None
         cuts = tuple((int(start), int(end)) for start, end in data["cuts"])
@@ -448,8 +447,8 @@ def _save_record(real: str, record: InstallRecord | None) -> None:
     """Write or forget the record of a file; when this returns, that is on disk."""
     if record is not None:
         data = json.dumps({"file": real, **record._asdict()}).encode()
-        store.replace(_record_path(real), data, durable=True)
+        private.replace(_record_path(real), data, durable=True)
     else:
         with suppress(FileNotFoundError):
             os.unlink(_record_path(real))
-            store.sync_folder(_records_folder())
+            private.sync_folder(_records_folder())

@@ -27,10 +27,10 @@ from cortex.core.model.layout import BRIEFINGS_FOLDER
 from cortex.core.model.problem import CortexError, NotFoundError, Problem, reason_of
 from cortex.core.text.strings import short_hash
 from cortex.index.catalogue import Catalogue
-from cortex.vault import files, page_branch, settings
-from cortex.vault.git import checkout, git_cli, objects, work_tree
+from cortex.vault import files, settings
+from cortex.vault.git import checkout, git_cli, objects, page_branch, work_tree
+from cortex.vault.git.page_branch import PageBranch
 from cortex.vault.layout import layout_of
-from cortex.vault.page_branch import PageBranch
 
 _HEADER_BYTES = 4096  # bytes that tell what a page is
 

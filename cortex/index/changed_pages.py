@@ -21,8 +21,8 @@ from cortex.core.model.note_status import MAX_NOTE_BYTES
 from cortex.core.model.problem import NotFoundError
 from cortex.index.note_summary import summarize_note
 from cortex.vault import files
+from cortex.vault.git.page_branch import find_page_branch
 from cortex.vault.layout import layout_of
-from cortex.vault.page_branch import find_page_branch
 
 # What lies elsewhere may be known to this clone alone, and then has no lines.
 _SHARED_FOLDERS = ("records", "sessions")

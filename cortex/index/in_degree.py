@@ -7,7 +7,7 @@ from array import array
 from contextlib import suppress
 
 from cortex.index.catalogue import FILE_NAME, Catalogue
-from cortex.vault.state import store
+from cortex.vault import private
 from cortex.vault.state.briefing_cache import file_stamp
 
 _MAX_CACHE_BYTES = 1 << 28  # bytes
@@ -18,7 +18,7 @@ def in_degree(catalogue: Catalogue) -> dict[int, int]:
     path = os.path.join(catalogue.folder, "degree")
     stamp = file_stamp(os.path.join(catalogue.folder, FILE_NAME)).encode()
     with suppress(OSError, ValueError):  # not counted yet, or not by this program
-        head, _, held = store.read(path, _MAX_CACHE_BYTES).partition(b"\n")
+        head, _, held = private.read(path, _MAX_CACHE_BYTES).partition(b"\n")
         if head == stamp:
             pairs = array("q", held)
             return dict(zip(pairs[::2], pairs[1::2], strict=True))
@@ -27,5 +27,5 @@ def in_degree(catalogue: Catalogue) -> dict[int, int]:
     counted = LinkGraph(catalogue).in_degree()
     pairs = array("q", [figure for pair in counted.items() for figure in pair])
     with suppress(OSError):  # no room: it is counted again the next time
-        store.replace(path, stamp + b"\n" + pairs.tobytes())
+        private.replace(path, stamp + b"\n" + pairs.tobytes())
     return counted

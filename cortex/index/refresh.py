@@ -31,11 +31,11 @@ from cortex.index.state_file import (
     state_path,
 )
 from cortex.vault import user_folders
-from cortex.vault.git.change_marker import mark_briefings_stale
 from cortex.vault.locate import Vault
 from cortex.vault.lock import lock
 from cortex.vault.obsidian import template_folders
 from cortex.vault.state.briefing_cache import file_stamp
+from cortex.vault.state.change_marker import mark_briefings_stale
 
 _MAX_CORES = 4  # that a build takes unasked
 _LOCK_TIMEOUT_SECONDS = 600.0  # seconds; another process may be building the index of a large vault

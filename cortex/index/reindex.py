@@ -22,10 +22,10 @@ from cortex.index.file_scan import TEMPLATE_MARK, Snapshot
 from cortex.index.full_text import ENGINES, asked_engine, choose_engine, load_engine
 from cortex.index.note_summary import NoteSummary, summarize_note
 from cortex.index.vectors.vector_file import text_key
-from cortex.vault import files
+from cortex.vault import files, private
 from cortex.vault.git import checkout, git_cli
 from cortex.vault.layout import SETTINGS_FILE
-from cortex.vault.state import briefing_cache, store
+from cortex.vault.state import briefing_cache
 
 _MAX_EMBEDDED_CHARS = 1200  # of a text; a model reads about as much
 
@@ -80,13 +80,13 @@ class Reindexing:
         problems = tuple(noted)
         again = seen._replace(racy=seen.racy | self.unreadable)
         stamps = state_file.encode_stamps(again, for_later=True)
-        store.replace(os.path.join(self.folder, state_file.STAMPS_FILE), stamps)
+        private.replace(os.path.join(self.folder, state_file.STAMPS_FILE), stamps)
         seal = state_file.compute_seal(self.folder)
         fresh = state_file.IndexState(
             toml, exclude, seen.rule_stamps, ignored, problems, seal, engine
         )
         data = json.dumps({"format": state_file.FORMAT, **fresh._asdict()}).encode()
-        store.replace(os.path.join(self.folder, state_file.STATE_FILE), data)
+        private.replace(os.path.join(self.folder, state_file.STATE_FILE), data)
         return ("updated" if state else "built"), seen, problems
 
     def _load_settings(self) -> tuple[tuple[str, ...], str, list[Problem]]:
@@ -125,8 +125,8 @@ class Reindexing:
     def _rebuild(self, stamps: dict[str, str], engine: str) -> None:
         """Rebuild catalogue and index."""
         for name in (state_file.STATE_FILE, *FILE_NAMES):
-            store.remove(os.path.join(self.folder, name))
-        store.remove(self.index_folder)
+            private.remove(os.path.join(self.folder, name))
+        private.remove(self.index_folder)
         paths = list(stamps)
         numbers = {path: number for number, path in enumerate(paths, start=1)}
         reading = partial(_read_note, self.root, stamps, numbers)

@@ -16,8 +16,8 @@ from cortex.core.text.value import NamedTuple
 from cortex.index.catalogue import FILE_NAME as CATALOGUE_FILE
 from cortex.index.file_scan import Entering, Snapshot, scan_vault
 from cortex.index.full_text import choose_engine, engine_of
+from cortex.vault import private
 from cortex.vault.locate import Vault
-from cortex.vault.state import store
 from cortex.vault.state.briefing_cache import file_stamp
 
 INDEX_FOLDER = "index"
@@ -73,7 +73,7 @@ def decode_stamps(rendered: bytes) -> dict[str, str]:
 
 
 def read_stamps(folder: str) -> bytes:
-    with open(store.open_private(os.path.join(folder, STAMPS_FILE)), "rb") as file:
+    with open(private.open_private(os.path.join(folder, STAMPS_FILE)), "rb") as file:
         return file.read()
 
 
@@ -86,7 +86,7 @@ def compute_seal(folder: str) -> dict[str, str]:
 def load_valid_state(folder: str) -> IndexState | None:
     """The state of the last refresh if all files are as it left them; None: rebuild."""
     try:
-        data = store.read(os.path.join(folder, STATE_FILE), _MAX_STATE_BYTES)
+        data = private.read(os.path.join(folder, STATE_FILE), _MAX_STATE_BYTES)
         table: Any = json.loads(data, strict=False)
         if table.pop("format") != FORMAT or compute_seal(folder) != table["sealed"]:
             return None

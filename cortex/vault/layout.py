@@ -10,8 +10,7 @@ from contextlib import suppress
 from cortex.core.model.layout import AT_ROOT, OWN_FOLDERS, Layout
 from cortex.core.model.problem import CortexError
 from cortex.core.text.strings import RESERVED_STEMS
-from cortex.vault import files, user_folders
-from cortex.vault.state import store
+from cortex.vault import files, private, user_folders
 
 SETTINGS_FILE = "cortex.toml"
 
@@ -90,7 +89,7 @@ def sound_settings(root: str) -> bytes:
     """A private copy of the last settings that were sound; they hold while nobody can read what
     a pull, or a hand, has left. Empty when there is none."""
     path = user_folders.vault_folder_path("state", root)
-    return store.read(os.path.join(path, "settings"), _MAX_BYTES)
+    return private.read(os.path.join(path, "settings"), _MAX_BYTES)
 
 
 def keep_sound(root: str, data: bytes) -> None:
@@ -98,7 +97,7 @@ def keep_sound(root: str, data: bytes) -> None:
     with suppress(CortexError, OSError):
         if data != sound_settings(root):
             path = user_folders.ensure_vault_folder("state", root)
-            store.replace(os.path.join(path, "settings"), data)
+            private.replace(os.path.join(path, "settings"), data)
 
 
 def _is_unsound(data: bytes) -> bool:

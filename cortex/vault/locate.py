@@ -9,10 +9,8 @@ from cortex.core.model.layout import Layout
 from cortex.core.model.problem import InvalidInputError, NotFoundError, Problem
 from cortex.core.text.value import NamedTuple
 from cortex.vault import files, user_folders
-from cortex.vault.git import checkout
 from cortex.vault.layout import SETTINGS_FILE, layout_of
 
-_LOCKS_FOLDER = "cortex-locks"  # in a git folder that a group shares
 _MAX_BYTES = 10_000  # bytes of the file that names the default vault
 
 
@@ -35,16 +33,6 @@ class Vault(NamedTuple):
     def state_folder(self) -> str:
         """The private folder of what is known of sessions, and of locks."""
         return user_folders.ensure_vault_folder("state", self.root)
-
-    def locks_folder(self) -> str:
-        """The folder of the locks that guard the vault's files: the private one; where a group
-        shares the vault, one in the git folder, made when missing."""
-        is_shared = files.is_group_shared(self.root)
-        repository = checkout.find_repository(self.root) if is_shared else None
-        if repository is None or not files.is_group_shared(repository.common_dir):
-            return self.state_folder()
-        folder = os.path.join(repository.common_dir, _LOCKS_FOLDER)
-        return user_folders.ensure_shared_folder(folder)
 
 
 def find_vault(named: str, cwd: str, environ: Mapping[str, str]) -> Vault:
@@ -90,12 +78,6 @@ def default_vault_root() -> str:
 def default_vault_fault() -> str:
     """Why the file that names the default vault is not read; empty when it is or is missing."""
     return files.why_unreadable(default_vault_file(), follow=True)
-
-
-def is_shared(vault: Vault) -> bool:
-    """Whether others may read a vault: not the person's own, in a repository with a remote."""
-    repository = None if is_own(vault) else checkout.find_repository(vault.root)
-    return repository is not None and checkout.has_remote(repository)
 
 
 def is_own(vault: Vault) -> bool:

@@ -9,8 +9,7 @@ from typing import NamedTuple, TypeGuard
 
 from cortex.core.model.problem import InvalidInputError, Problem
 from cortex.core.text import toml
-from cortex.vault import files, user_folders
-from cortex.vault.state import store
+from cortex.vault import files, private, user_folders
 
 _MAX_BYTES = 64 * 1024
 _NUMBERS = ("timeout", "runs_per_day", "dollars_per_day")
@@ -132,5 +131,5 @@ def add_distill_command(words: tuple[str, ...]) -> str:
     # A list of JSON strings is one of TOML too.
     table = f"[distill]\ncommand = {json.dumps(words, ensure_ascii=False)}\n"
     data = b"\n".join(filter(None, (before, table.encode())))
-    store.replace(os.path.realpath(path), data, durable=True)
+    private.replace(os.path.realpath(path), data, durable=True)
     return path

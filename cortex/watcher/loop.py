@@ -33,10 +33,10 @@ from cortex.operations.upkeep.normalize import normalize
 from cortex.operations.upkeep.start_due import start_detached
 from cortex.vault import files, settings
 from cortex.vault.git import checkout, commit, drivers
-from cortex.vault.git.change_marker import git_stamp
 from cortex.vault.layout import SETTINGS_FILE
 from cortex.vault.locate import Vault
 from cortex.vault.state.briefing_cache import file_stamp
+from cortex.vault.state.change_marker import git_stamp
 from cortex.watcher import autocommit
 from cortex.watcher.debounce import Debouncer, QuietPeriod
 from cortex.watcher.file_events import EventsUnavailable, FileWatcher

@@ -8,8 +8,8 @@ import time
 from typing import NamedTuple
 
 from cortex.core.model.problem import ConflictError
+from cortex.vault import private
 from cortex.vault.locate import Vault
-from cortex.vault.state import store
 
 _FILE_NAME = "watch.lock"
 _WAIT_SECONDS = 0.5  # `--status` holds the lock for an instant
@@ -43,7 +43,7 @@ class WatcherLock(NamedTuple):
 def acquire(vault: Vault, now: str) -> WatcherLock:
     """Become the watcher of the vault; `ConflictError` names the one there is."""
     path = os.path.join(vault.state_folder(), _FILE_NAME)
-    fd = store.open_private(path, os.O_RDWR | os.O_CREAT)
+    fd = private.open_private(path, os.O_RDWR | os.O_CREAT)
     deadline = time.monotonic() + _WAIT_SECONDS
     while True:
         try:
@@ -66,7 +66,7 @@ def acquire(vault: Vault, now: str) -> WatcherLock:
 def running_watcher(vault: Vault) -> RunningWatcher | None:
     """The watcher that runs, or None."""
     try:
-        fd = store.open_private(os.path.join(vault.state_folder(), _FILE_NAME))
+        fd = private.open_private(os.path.join(vault.state_folder(), _FILE_NAME))
     except FileNotFoundError:
         return None
     try:

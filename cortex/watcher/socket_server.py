@@ -11,7 +11,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from threading import BoundedSemaphore, Thread
 
-from cortex.vault.state import store
+from cortex.vault import private
 from cortex.watcher import protocol
 
 # Answers the fields of a request, or None if the asker has to answer itself.
@@ -57,7 +57,7 @@ class SocketServer:
         """Bind, and replace a socket that a killed watcher left."""
         fresh = f"{protocol.SOCKET_NAME}.new"
         path = os.path.join(self.folder, fresh)
-        store.remove(path)
+        private.remove(path)
         before = os.umask(0o177)
         try:
             with protocol.socket_path(self.folder, fresh) as name:
@@ -66,7 +66,7 @@ class SocketServer:
             os.umask(before)
         self._listener.listen(_MAX_CONNECTIONS)
         self._inode = os.lstat(path).st_ino
-        store.rename(path, os.path.join(self.folder, protocol.SOCKET_NAME))
+        private.rename(path, os.path.join(self.folder, protocol.SOCKET_NAME))
 
     def _accept_connections(self) -> None:
         while True:

@@ -23,10 +23,9 @@ from cortex.core.model.problem import CortexError
 from cortex.interfaces.cli.main import main
 from cortex.operations.capture.capture import capture
 from cortex.operations.care.init import init
-from cortex.vault import files
+from cortex.vault import files, private
 from cortex.vault.git import checkout
 from cortex.vault.locate import Vault
-from cortex.vault.state import store
 
 SECRET = "zanzibar-4711"  # also a possible project's name: nothing would redact it
 SOON = 10  # seconds; git alone is given twenty
@@ -453,28 +452,28 @@ def test_a_private_file_is_replaced_whole_and_never_through_a_link(tmp_path) -> 
     target = tmp_path / "target"
     target.write_text("as it was")
     (tmp_path / "file").symlink_to(target)
-    store.replace(str(tmp_path / "file"), b"new", durable=True)
+    private.replace(str(tmp_path / "file"), b"new", durable=True)
     assert (target.read_text(), (tmp_path / "file").read_text()) == ("as it was", "new")
     assert sorted(os.listdir(tmp_path)) == ["file", "target"]
     (tmp_path / "linked").symlink_to(tmp_path)
     with pytest.raises(CortexError, match="not a folder of yours"):
-        store.ensure_folder(str(tmp_path / "linked"))
+        private.ensure_folder(str(tmp_path / "linked"))
     with pytest.raises(CortexError, match="is a link"):
         (tmp_path / "log").symlink_to(target)
-        store.open_private(str(tmp_path / "log"), os.O_WRONLY | os.O_APPEND | os.O_CREAT)
+        private.open_private(str(tmp_path / "log"), os.O_WRONLY | os.O_APPEND | os.O_CREAT)
 
 
 def test_two_that_replace_one_file_at_once_leave_one_of_them_whole(tmp_path, monkeypatch) -> None:
     """Two containers may have processes of one number, and share a state folder."""
     path = str(tmp_path / "file")
-    full_fsync = store.files.full_fsync
+    full_fsync = private.files.full_fsync
 
     def other_replaces(fd: int) -> None:
-        monkeypatch.setattr(store.files, "full_fsync", full_fsync)
-        store.replace(path, b"other")
+        monkeypatch.setattr(private.files, "full_fsync", full_fsync)
+        private.replace(path, b"other")
         full_fsync(fd)
 
-    monkeypatch.setattr(store.files, "full_fsync", other_replaces)
-    store.replace(path, b"one", synced=True)
+    monkeypatch.setattr(private.files, "full_fsync", other_replaces)
+    private.replace(path, b"one", synced=True)
     assert Path(path).read_text() == "one"
     assert os.listdir(tmp_path) == ["file"]

@@ -171,7 +171,7 @@ def test_a_compaction_that_ends_half_way_loses_nothing_and_counts_nothing_twice(
     class Killed(BaseException):
         pass
 
-    replace = access_log.store.replace
+    replace = access_log.private.replace
 
     def die(*words: object, **more: object) -> None:
         if stage == "after it":
@@ -180,7 +180,7 @@ def test_a_compaction_that_ends_half_way_loses_nothing_and_counts_nothing_twice(
 
     monkeypatch.setattr(access_log, "_MAX_LOG_BYTES", 100)
     with monkeypatch.context() as broken:
-        broken.setattr(access_log.store, "replace", die)
+        broken.setattr(access_log.private, "replace", die)
         with pytest.raises(Killed):
             access_log.append(vault, caller, "show", ["a"])
     assert access_log.read_counts(vault)["a"].count == 101

@@ -15,10 +15,11 @@ import pytest
 
 from cortex.core.model.caller import Caller
 from cortex.operations.care.init import init
-from cortex.vault.git import branches, change_marker, checkout, repository
+from cortex.vault.git import branches, checkout, repository
 from cortex.vault.git.refs import RepositoryRefs
 from cortex.vault.locate import Vault
 from cortex.vault.repair import diagnose, fix
+from cortex.vault.state import change_marker
 from tests.conftest import caller_now, run_cortex
 
 SHA256, REFTABLE = "--object-format=sha256", "--ref-format=reftable"

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from cortex.operations.care.init import init
-from cortex.vault import page_branch, settings
-from cortex.vault.git import checkout
+from cortex.vault import settings
+from cortex.vault.git import checkout, page_branch
 
 
 @pytest.fixture

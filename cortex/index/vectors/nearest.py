@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cortex.index.vectors.vector_file import HEADER_BYTES, KEY_BYTES, NO_KEY, VectorFile
-from cortex.vault.state import store
+from cortex.vault import private
 
 _BLOCK_ROWS = 8192  # of which copies are made at once
 _COMPARED_ROWS = 512  # notes that are compared with all others at once
@@ -100,5 +100,5 @@ def _map_rows(file: VectorFile) -> NDArray[np.void]:
     kind = np.dtype([("key", f"S{KEY_BYTES}"), ("vector", "<f2", (dimension,))])
     if not count:
         return np.empty(0, kind)
-    with open(store.open_private(file.path), "rb") as opened:
+    with open(private.open_private(file.path), "rb") as opened:
         return np.memmap(opened, kind, "r", HEADER_BYTES, (count,))

@@ -16,9 +16,8 @@ from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 
 from cortex.index.vectors import FOLDER
-from cortex.vault import files
+from cortex.vault import files, private
 from cortex.vault.lock import lock
-from cortex.vault.state import store
 
 HEADER_BYTES = 256
 KEY_BYTES = 16
@@ -53,7 +52,7 @@ class VectorFile:
     def shape(self) -> tuple[int, int]:
         """How many whole rows there are, and the length of a vector; 0 and 0 without a file of this
         model and format."""
-        data = store.read(self.path, HEADER_BYTES)
+        data = private.read(self.path, HEADER_BYTES)
         dimension = int.from_bytes(data[len(_MAGIC) :][:2], "little")
         if not dimension or data != self._header(dimension):
             return 0, 0
@@ -67,7 +66,7 @@ class VectorFile:
             return []
         end = HEADER_BYTES + count * _row_bytes(dimension)
         with (
-            open(store.open_private(self.path), "rb") as file,
+            open(private.open_private(self.path), "rb") as file,
             mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data,
             memoryview(data) as whole,
             whole[HEADER_BYTES:end] as rows,
@@ -77,21 +76,21 @@ class VectorFile:
     @contextmanager
     def writing(self) -> Iterator[None]:
         """Hold the lock of those who write. What a writer that was killed left half is cut off."""
-        store.ensure_folder(self.folder)
+        private.ensure_folder(self.folder)
         with lock(os.path.join(self.folder, "vectors.lock"), "embedding", wait=0):
             count, dimension = self.shape()
             if dimension:
                 os.truncate(self.path, HEADER_BYTES + count * _row_bytes(dimension))
             else:
-                store.remove(self.path)  # of another format, or cut within its header
+                private.remove(self.path)  # of another format, or cut within its header
             yield
 
     def append(self, dimension: int, rows: bytes) -> None:
         """Append whole rows in one write; inside `writing`."""
         if not self.shape()[1]:
-            store.replace(self.path, self._header(dimension))
-            store.evict(self.folder, _MAX_FILES, suffix=".vectors")
-        if (store.append(self.path, rows) - HEADER_BYTES) % _row_bytes(dimension):
+            private.replace(self.path, self._header(dimension))
+            private.evict(self.folder, _MAX_FILES, suffix=".vectors")
+        if (private.append(self.path, rows) - HEADER_BYTES) % _row_bytes(dimension):
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     def compact(self, used: Collection[bytes]) -> int:
@@ -101,11 +100,11 @@ class VectorFile:
         if count - len(kept) <= max(_MIN_UNUSED, len(kept)):
             return 0
         width, new = _row_bytes(dimension), f"{self.path}.new"
-        store.remove(new)
-        store.append(new, self._header(dimension))
+        private.remove(new)
+        private.append(new, self._header(dimension))
         with (
-            open(store.open_private(self.path), "rb") as old,
-            open(store.open_private(new, os.O_WRONLY | os.O_APPEND), "ab") as file,
+            open(private.open_private(self.path), "rb") as old,
+            open(private.open_private(new, os.O_WRONLY | os.O_APPEND), "ab") as file,
         ):
             for row in sorted(kept.values()):
                 old.seek(HEADER_BYTES + row * width)
@@ -124,7 +123,7 @@ def newest_vector_file(cache_folder: str) -> VectorFile | None:
     names = [name for name in files.list_folder(folder) if name.endswith(".vectors")]
     paths = [os.path.join(folder, name) for name in names]
     for path in sorted(filter(os.path.exists, paths), key=os.path.getmtime, reverse=True):
-        told = store.read(path, HEADER_BYTES)[len(_MAGIC) + 2 :]
+        told = private.read(path, HEADER_BYTES)[len(_MAGIC) + 2 :]
         found = VectorFile(cache_folder, told.rstrip(b"\0").decode("utf-8", "replace"))
         if found.shape()[1]:
             return found

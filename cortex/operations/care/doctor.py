@@ -37,12 +37,13 @@ from cortex.operations.records.supersede import find_supersede_problems
 from cortex.operations.upkeep.ensure_fresh import state_problems
 from cortex.operations.upkeep.restore_lost import find_missing_records
 from cortex.operations.upkeep.settle import find_replaceable, plan_settlement
-from cortex.vault import files, group_access, layout, user_settings
+from cortex.vault import files, layout, private, user_settings
 from cortex.vault.agent_settings import list_agent_settings
 from cortex.vault.git import checkout, git_cli
+from cortex.vault.git.publish_check import NOT_PUBLISHED
 from cortex.vault.locate import Vault, default_vault_fault, default_vault_file, is_own
-from cortex.vault.publish_check import NOT_PUBLISHED
-from cortex.vault.state import distill_log, session_state, store
+from cortex.vault.repair import group_access
+from cortex.vault.state import distill_log, session_state
 
 _MAX_CLOCK_SKEW_SECONDS = 24 * 3600  # that a clock may be ahead, or a zone
 _SHARED_TRANSCRIPT_SECONDS = 14 * 24 * 3600  # for which a transcript of two sessions is named
@@ -177,8 +178,8 @@ def _unread_file_problems(vault: Vault, cwd: str) -> Iterator[Problem]:
     if unusable := state_problems(vault):
         yield from unusable
     else:
-        yield from store.problems(vault.state_folder())
-    yield from store.problems(vault.cache_folder())
+        yield from private.problems(vault.state_folder())
+    yield from private.problems(vault.cache_folder())
 
 
 def _tokenless_problems(cwd: str) -> Iterator[Problem]:

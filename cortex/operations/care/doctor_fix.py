@@ -17,8 +17,8 @@ from cortex.operations.share.duplicates import join_duplicate_ids
 from cortex.operations.share.resolve_conflicts import recover_interrupted_merge, resolve_user_merge
 from cortex.operations.upkeep.heal import heal
 from cortex.operations.upkeep.restore_lost import restore_lost
-from cortex.vault import files, page_branch, settings, settings_text
-from cortex.vault.git import attributes, checkout, drivers
+from cortex.vault import files, settings, settings_text
+from cortex.vault.git import attributes, checkout, drivers, page_branch
 from cortex.vault.layout import SETTINGS_FILE
 from cortex.vault.locate import Vault
 from cortex.vault.repair import fix

@@ -15,11 +15,10 @@ from cortex.core.text.shell_command import cortex_command
 from cortex.core.text.strings import slugify
 from cortex.operations.care import obsidian_settings
 from cortex.operations.projects.project_file import write_project_file
-from cortex.vault import files, layout, page_branch
+from cortex.vault import files, layout, private
 from cortex.vault.agent_settings import list_agent_settings
-from cortex.vault.git import attributes, checkout, drivers, git_cli
+from cortex.vault.git import attributes, checkout, drivers, git_cli, page_branch
 from cortex.vault.locate import default_vault_file, real_folder
-from cortex.vault.state import store
 from cortex.vault.templates import read_template
 
 # Written only if missing. The git attributes name our folders alone: with a rule for every *.md git
@@ -107,7 +106,7 @@ def _set_default(root: str) -> None:
     path = default_vault_file()
     os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
     # Where a user's own settings are a link, its target is written.
-    store.replace(os.path.realpath(path), os.fsencode(root) + b"\n", synced=True)
+    private.replace(os.path.realpath(path), os.fsencode(root) + b"\n", synced=True)
 
 
 def _check_folder(root: str, folder: str) -> None:

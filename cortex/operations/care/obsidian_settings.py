@@ -14,9 +14,8 @@ from cortex.core.model.problem import CortexError, InvalidInputError, NotFoundEr
 from cortex.core.text.shell_command import cortex_command
 from cortex.hosts import jsonc
 from cortex.hosts.jsonc import JsonNode
-from cortex.vault import files, obsidian, user_folders
+from cortex.vault import files, obsidian, private, user_folders
 from cortex.vault.layout import layout_of
-from cortex.vault.state import store
 
 _FILE, _KEY = f"{obsidian.FOLDER}/app.json", "userIgnoreFilters"
 _EXCLUDED_FOLDERS = ("events/", "inbox/")
@@ -67,7 +66,7 @@ def plan_exclusion(root: str, *, exclude: bool) -> ObsidianChange | None:
 def _read_record(root: str) -> tuple[str, frozenset[str]]:
     """The file that names the entries that Cortex has added, and these."""
     record = os.path.join(user_folders.ensure_vault_folder("state", root), "obsidian")
-    return record, frozenset(store.read(record, _MAX_BYTES).decode(*_ENCODING).split("\n"))
+    return record, frozenset(private.read(record, _MAX_BYTES).decode(*_ENCODING).split("\n"))
 
 
 def _entries(root: str, top: str, layout: Layout) -> list[str]:
@@ -94,7 +93,7 @@ def apply_change(change: ObsidianChange) -> None:
         files.create(change.top, _FILE, change.after)
     else:
         files.replace(change.top, _FILE, change.after, change.before)
-    store.replace(change.record, "\n".join(sorted(change.added)).encode(*_ENCODING))
+    private.replace(change.record, "\n".join(sorted(change.added)).encode(*_ENCODING))
 
 
 def _add(text: str, ours: list[str]) -> tuple[str, list[str]]:

@@ -13,7 +13,7 @@ from cortex.core.redact.secrets import redact
 from cortex.core.text.shell_command import shell_quote
 from cortex.operations.share import people_notes
 from cortex.operations.share.resolve_conflicts import read_work_tree_file, same_text
-from cortex.vault import page_branch, publish_check, settings
+from cortex.vault import settings
 from cortex.vault.git import (
     checkout,
     commit,
@@ -22,6 +22,8 @@ from cortex.vault.git import (
     git_locks,
     merging,
     objects,
+    page_branch,
+    publish_check,
     remotes,
     repository,
     work_tree,

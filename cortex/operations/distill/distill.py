@@ -62,10 +62,10 @@ from cortex.operations.upkeep.heal import try_heal
 from cortex.operations.upkeep.normalize_now import publish_and_normalize
 from cortex.vault import files, user_settings
 from cortex.vault.git import checkout, git_cli
-from cortex.vault.git.change_marker import mark_briefings_stale
 from cortex.vault.locate import Vault
 from cortex.vault.lock import lock
 from cortex.vault.state import distill_log
+from cortex.vault.state.change_marker import mark_briefings_stale
 from cortex.vault.state.distill_log import DistillRun
 
 DONE, WOULD, UP_TO_DATE, FAILED = "distilled", "would be distilled", "up to date", "failed"

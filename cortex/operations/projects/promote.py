@@ -36,8 +36,8 @@ from cortex.operations.upkeep.ensure_fresh import query_fresh
 from cortex.operations.upkeep.heal import try_heal
 from cortex.vault import files, settings
 from cortex.vault.git import objects
-from cortex.vault.git.change_marker import mark_briefings_stale
 from cortex.vault.locate import Vault, personal_vault_problem
+from cortex.vault.state.change_marker import mark_briefings_stale
 
 _SAFE_NAME_RE = re.compile(r"[a-z0-9][a-z0-9._-]{0,99}")
 

@@ -24,8 +24,8 @@ from cortex.operations.upkeep.heal import try_heal
 from cortex.operations.upkeep.record_lock import record_lock
 from cortex.vault import files
 from cortex.vault.git import checkout
-from cortex.vault.git.change_marker import mark_briefings_stale
 from cortex.vault.locate import Vault
+from cortex.vault.state.change_marker import mark_briefings_stale
 
 UNCHANGED = "unchanged"
 _MAX_ATTEMPTS = 5

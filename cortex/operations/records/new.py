@@ -23,8 +23,8 @@ from cortex.operations.capture.capture import clean_tags, new_event_id
 from cortex.operations.upkeep.heal import try_heal
 from cortex.vault import files, settings
 from cortex.vault.git import checkout
-from cortex.vault.git.change_marker import mark_briefings_stale
 from cortex.vault.locate import Vault
+from cortex.vault.state.change_marker import mark_briefings_stale
 from cortex.vault.templates import list_template_names, read_template
 
 

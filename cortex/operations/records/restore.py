@@ -49,8 +49,8 @@ from cortex.operations.upkeep.preserve_text import (
 )
 from cortex.vault import files, settings
 from cortex.vault.git import objects
-from cortex.vault.git.change_marker import mark_briefings_stale
 from cortex.vault.locate import Vault
+from cortex.vault.state.change_marker import mark_briefings_stale
 
 REFUSED = "refused"
 _MAX_VERSIONS = 1000  # commits and events of one note that are looked at

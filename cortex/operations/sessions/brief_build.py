@@ -70,7 +70,7 @@ from cortex.operations.upkeep.ensure_fresh import ensure_fresh
 from cortex.vault import files, layout
 from cortex.vault.git import branches, checkout
 from cortex.vault.git.refs import RepositoryRefs
-from cortex.vault.locate import Vault, is_shared
+from cortex.vault.locate import Vault
 from cortex.vault.state import briefing_cache
 from cortex.vault.state.briefing_cache import BriefingKey, CachedBriefing
 
@@ -211,7 +211,7 @@ def _collect_inputs(
     def in_head(paths: Collection[str]) -> frozenset[str]:
         return branches.find_in_head(vault.root, key.folder, paths)
 
-    personal = not is_shared(vault)
+    personal = not checkout.is_shared(vault)
     request = BriefingRequest(names, key.branch, key.budget, included_branches, in_head, personal)
     selection = select_candidates(now.catalogue, request)
     titles = []

@@ -17,8 +17,8 @@ from cortex.operations.share.resolve_conflicts import keep_left_out, merge_notes
 from cortex.operations.upkeep.record_lock import record_lock
 from cortex.vault import files
 from cortex.vault.git import objects
-from cortex.vault.git.change_marker import mark_briefings_stale
 from cortex.vault.locate import Vault
+from cortex.vault.state.change_marker import mark_briefings_stale
 
 _MAX_IDS = 200  # ids in one pass; more are left to the next
 

@@ -20,8 +20,8 @@ from typing import NamedTuple
 from cortex.core.merge.conflict_markers import marked_conflicts
 from cortex.core.model.problem import CortexError, NotFoundError, Problem
 from cortex.core.model.relation import MEDIA_SUFFIXES
-from cortex.vault import files, publish_check
-from cortex.vault.git import checkout, commit, git_cli, git_locks, objects
+from cortex.vault import files
+from cortex.vault.git import checkout, commit, git_cli, git_locks, objects, publish_check
 from cortex.vault.git.commit import StatusEntry, UncommittedChange
 
 BUSY = "still being written; the next sync takes it"

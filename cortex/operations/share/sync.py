@@ -39,7 +39,7 @@ from cortex.operations.share.resolve_conflicts import (
 from cortex.operations.upkeep.heal import heal, try_heal
 from cortex.operations.upkeep.normalize import normalize
 from cortex.operations.upkeep.restore_lost import restore_lost
-from cortex.vault import files, layout, publish_check, settings
+from cortex.vault import files, layout, settings
 from cortex.vault.git import (
     attributes,
     checkout,
@@ -48,6 +48,7 @@ from cortex.vault.git import (
     git_cli,
     merging,
     objects,
+    publish_check,
     remotes,
 )
 from cortex.vault.git.commit import UncommittedChange
@@ -124,7 +125,7 @@ def sync(
         hint = f"git init {shell_quote(vault.root)}, then cortex sync"
         raise ConflictError(f"{vault.root} is in no git repository", hint)
     settings.check_writable(vault.root)
-    with lock(os.path.join(vault.locks_folder(), "sync.lock"), "sync"):
+    with lock(os.path.join(checkout.locks_folder(vault), "sync.lock"), "sync"):
         for name in publish:
             _allow(vault.root, caller.cwd, name)
         run = _SyncRun(vault, caller, no_push=no_push, yes=yes, only_records=only_records)

@@ -12,9 +12,9 @@ from cortex.core.model.layout import BRIEFINGS_FOLDER
 from cortex.core.model.problem import CortexError, Problem
 from cortex.index.refresh import IndexSession, query_index
 from cortex.vault import files, user_folders
-from cortex.vault.git.change_marker import briefings_are_stale
 from cortex.vault.locate import Vault
 from cortex.vault.state import spool
+from cortex.vault.state.change_marker import briefings_are_stale
 
 _T = TypeVar("_T")
 

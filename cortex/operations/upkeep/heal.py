@@ -25,10 +25,11 @@ from cortex.index.refresh import IndexSession, query_index
 from cortex.operations.upkeep.reread_minutes import reread_minutes
 from cortex.operations.upkeep.restore_lost import restore_lost
 from cortex.operations.upkeep.settle import ReplaceableRecords, find_replaceable, settle_sessions
-from cortex.vault import files, page_branch, settings
-from cortex.vault.git import change_marker, checkout, git_cli, objects
+from cortex.vault import files, settings
+from cortex.vault.git import checkout, git_cli, objects, page_branch
 from cortex.vault.locate import Vault
 from cortex.vault.lock import lock
+from cortex.vault.state import change_marker
 
 
 class ReformatResult(NamedTuple):
@@ -197,7 +198,7 @@ def _heal_pages(
 def _heal_pages_once(
     vault: Vault, caller: Caller, unmerged: list[str], *, prune: bool
 ) -> tuple[HealResult, list[ReplaceableRecords]]:
-    with lock(os.path.join(vault.locks_folder(), "heal.lock"), "briefings"):
+    with lock(os.path.join(checkout.locks_folder(vault), "heal.lock"), "briefings"):
         # Before looking: what git does from here on is for the next heal.
         stamp = change_marker.git_stamp(vault)
         different, problems, sessions = _find_differences(

@@ -21,8 +21,8 @@ from cortex.operations.upkeep.record_lock import record_lock
 from cortex.operations.upkeep.reread_minutes import reread_minutes
 from cortex.operations.upkeep.start_due import start_due
 from cortex.vault import files, settings
-from cortex.vault.git.change_marker import briefings_are_stale, mark_briefings_stale
 from cortex.vault.locate import Vault
+from cortex.vault.state.change_marker import briefings_are_stale, mark_briefings_stale
 
 INBOX_LOCK_TIMEOUT_SECONDS = 10.0  # seconds for another pass
 

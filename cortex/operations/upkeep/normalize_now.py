@@ -30,9 +30,10 @@ from cortex.operations.upkeep.inbox import CREATED, DUPLICATE, UPDATED, InboxNor
 from cortex.operations.upkeep.normalize import load_existing_records
 from cortex.operations.upkeep.record_lock import record_lock
 from cortex.vault import files
-from cortex.vault.git import change_marker, checkout
+from cortex.vault.git import checkout
 from cortex.vault.locate import Vault
 from cortex.vault.lock import lock
+from cortex.vault.state import change_marker
 
 _LOCK_TIMEOUT_SECONDS = 60.0  # for others that save at the same time
 
@@ -95,7 +96,7 @@ def _update_briefings(vault: Vault, done: InboxNormalizer) -> bool:
     if checkout.operation_in_progress(vault.root):
         return False
     try:
-        heal_lock = os.path.join(vault.locks_folder(), "heal.lock")
+        heal_lock = os.path.join(checkout.locks_folder(vault), "heal.lock")
         with lock(heal_lock, "briefings", wait=_LOCK_TIMEOUT_SECONDS):
             pages = update_pages(vault.root, done.original_bytes)
             for path, held, wanted in pages or ():

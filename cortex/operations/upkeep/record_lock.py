@@ -6,6 +6,7 @@ import os
 from contextlib import AbstractContextManager
 
 from cortex.vault import settings
+from cortex.vault.git import checkout
 from cortex.vault.locate import Vault
 from cortex.vault.lock import lock
 
@@ -16,4 +17,4 @@ def record_lock(vault: Vault, wait: float = WAIT_SECONDS) -> AbstractContextMana
     """A context manager; raises `ConflictError` if the lock is not free after `wait` seconds, and
     at once `InvalidInputError` if the settings forbid changes."""
     settings.check_writable(vault.root)
-    return lock(os.path.join(vault.locks_folder(), "normalize.lock"), "inbox", wait=wait)
+    return lock(os.path.join(checkout.locks_folder(vault), "normalize.lock"), "inbox", wait=wait)

@@ -15,11 +15,10 @@ from cortex.index.catalogue import NoteRow
 from cortex.index.filters import KNOWLEDGE, NoteFilter
 from cortex.index.refresh import IndexSession, query_index
 from cortex.operations.upkeep.record_lock import record_lock
-from cortex.vault import files, settings
+from cortex.vault import files, private, settings
 from cortex.vault.git import checkout
-from cortex.vault.git.change_marker import mark_briefings_stale
 from cortex.vault.locate import Vault
-from cortex.vault.state import store
+from cortex.vault.state.change_marker import mark_briefings_stale
 
 _MEMORY_FILE = "minutes-read.json"  # path of edited minutes -> digest of them as they were read
 _MAX_MEMORY_BYTES = 4_000_000
@@ -49,7 +48,7 @@ def reread_minutes(vault: Vault, caller: Caller) -> tuple[bool, list[Problem]]:
                 memory[row.path] = row.digest
     paths = {row.path for row in edited}
     kept = {path: digest for path, digest in memory.items() if path in paths}
-    store.replace(os.path.join(vault.state_folder(), _MEMORY_FILE), json.dumps(kept).encode())
+    private.replace(os.path.join(vault.state_folder(), _MEMORY_FILE), json.dumps(kept).encode())
     return changed, problems
 
 
@@ -90,7 +89,7 @@ def _reread(vault: Vault, caller: Caller, row: NoteRow) -> bool:
 
 
 def _read_memory(vault: Vault) -> dict[str, str]:
-    data = store.read(os.path.join(vault.state_folder(), _MEMORY_FILE), _MAX_MEMORY_BYTES)
+    data = private.read(os.path.join(vault.state_folder(), _MEMORY_FILE), _MAX_MEMORY_BYTES)
     try:
         return dict(json.loads(data)) if data else {}
     except (ValueError, TypeError):

@@ -29,14 +29,13 @@ from cortex.index.filters import NoteFilter
 from cortex.index.refresh import query_index
 from cortex.operations.share.resolve_conflicts import merge_notes, same_text
 from cortex.operations.upkeep.preserve_text import preserve_text
-from cortex.vault import files, settings
+from cortex.vault import files, private, settings
 from cortex.vault.git import checkout, git_cli, merge_versions, merging, objects
 from cortex.vault.git.commit import is_outside_own_folders
 from cortex.vault.git.merge_versions import BlobTriple
 from cortex.vault.git.merging import MergeRevisions
 from cortex.vault.layout import layout_of
 from cortex.vault.locate import Vault
-from cortex.vault.state import store
 
 _STATE_FILE = "merges-checked"  # in the state folder: the commit up to which all were looked at
 _MAX_MERGES, _MAX_MERGES_AT_FIRST = 500, 20
@@ -73,7 +72,7 @@ def restore_lost(vault: Vault, caller: Caller) -> tuple[list[MergeResolution], l
             problems += [problem] if problem else []
     # What is thrown away before it is committed is brought back once more.
     checked = (last if resolved else head).encode()
-    store.replace(os.path.join(vault.state_folder(), _STATE_FILE), checked + b" \n")
+    private.replace(os.path.join(vault.state_folder(), _STATE_FILE), checked + b" \n")
     return resolved, problems
 
 
@@ -264,6 +263,6 @@ def _empty_displaced(vault: Vault, caller: Caller) -> list[MergeResolution]:
 
 def _last_checked(vault: Vault) -> str:
     """The commit that was looked at last; empty at first, and after a power cut."""
-    data = store.read(os.path.join(vault.state_folder(), _STATE_FILE), 200)
+    data = private.read(os.path.join(vault.state_folder(), _STATE_FILE), 200)
     commit = data.decode("ascii", "replace").partition(" ")[0]
     return commit if commit.isalnum() and len(commit) in (40, 64) else ""

@@ -32,8 +32,8 @@ from cortex.index.refresh import IndexSession
 from cortex.operations.upkeep.inbox import InboxNormalizer
 from cortex.operations.upkeep.record_lock import record_lock
 from cortex.vault import files, settings
-from cortex.vault.git.change_marker import mark_briefings_stale
 from cortex.vault.locate import Vault
+from cortex.vault.state.change_marker import mark_briefings_stale
 
 _UNTOUCHED_STATUSES = ("active", "open")
 

@@ -12,12 +12,11 @@ import re
 
 from cortex.core.model.layout import OWN_FOLDERS, Layout
 from cortex.core.model.problem import CortexError, NotFoundError, Problem
-from cortex.vault import files
+from cortex.vault import files, private
 from cortex.vault.git import git_cli, objects
 from cortex.vault.git.checkout import ATTRIBUTES_BLOCK, Repository
 from cortex.vault.git.git_locks import FIX_COMMAND
 from cortex.vault.layout import layout_of
-from cortex.vault.state import store
 
 # folder -> what `git check-attr merge` says of a note in it
 MERGE_ATTRIBUTES = {
@@ -226,10 +225,10 @@ def _write_if_changed(repository: Repository, before: bytes, after: bytes) -> bo
     try:
         os.makedirs(os.path.dirname(path), exist_ok=True)
         if after:
-            store.replace(path, after, durable=True, mode=0o666)
+            private.replace(path, after, durable=True, mode=0o666)
         else:
             os.unlink(path)
-            store.sync_folder(os.path.dirname(path))
+            private.sync_folder(os.path.dirname(path))
     except OSError as error:
         message = f"{path} cannot be written: {error.strerror}"
         raise CortexError(message, "merges may run without Cortex until it can") from error

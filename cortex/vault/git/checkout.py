@@ -13,7 +13,8 @@ from contextlib import suppress
 from cortex.core.model.problem import CortexError
 from cortex.core.text.strings import short_hash, slugify
 from cortex.core.text.value import NamedTuple
-from cortex.vault import files
+from cortex.vault import files, user_folders
+from cortex.vault.locate import Vault, is_own
 
 PROJECT_FILE = ".cortex-project"
 # A driver's command as git's configuration quotes it: the interpreter and the script. Where more
@@ -35,6 +36,7 @@ _MAX_GIT_FILE_BYTES = 16_000_000  # of a file that git reads whole and writes sm
 _HEAD_IN_TABLES = "ref: refs/heads/.invalid"  # what the file HEAD says where refs are in tables
 _REFS_IN_TABLES = {"CHERRY_PICK_HEAD": "cherry-pick", "REVERT_HEAD": "revert"}  # files elsewhere
 _GIT_SECONDS = 2.0
+_LOCKS_FOLDER = "cortex-locks"  # in a git folder that a group shares
 _RULE_FILES = (".gitignore", ".gitattributes")
 # What git leaves in its folder while an operation waits for its end.
 _OPERATION_FILES = {
@@ -267,6 +269,21 @@ def main_work_tree(repository: Repository) -> str:
 def has_remote(repository: Repository) -> bool:
     """Whether a repository names a remote."""
     return bool(_remote_repository_name(repository.common_dir))
+
+
+def is_shared(vault: Vault) -> bool:
+    """Whether others may read a vault: not the person's own, in a repository with a remote."""
+    repository = None if is_own(vault) else find_repository(vault.root)
+    return repository is not None and has_remote(repository)
+
+
+def locks_folder(vault: Vault) -> str:
+    """The folder of the locks that guard the vault's files: the private one; where a group shares
+    the vault, one in the git folder, made when missing."""
+    repository = find_repository(vault.root) if files.is_group_shared(vault.root) else None
+    if repository is None or not files.is_group_shared(repository.common_dir):
+        return vault.state_folder()
+    return user_folders.ensure_shared_folder(os.path.join(repository.common_dir, _LOCKS_FOLDER))
 
 
 def _remote_repository_name(common: str) -> str:

@@ -24,8 +24,8 @@ from cortex.core.model.layout import (
 )
 from cortex.core.model.problem import ConflictError, CortexError, Problem
 from cortex.core.notes import note as notes
-from cortex.vault import files, layout, publish_check, settings, settings_text
-from cortex.vault.git import checkout, git_cli, git_locks, objects
+from cortex.vault import files, layout, settings, settings_text
+from cortex.vault.git import checkout, git_cli, git_locks, objects, publish_check
 from cortex.vault.layout import layout_of
 from cortex.vault.lock import lock
 

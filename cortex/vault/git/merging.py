@@ -17,9 +17,8 @@ from typing import NamedTuple
 
 from cortex.core.merge.merge_plan import MergeResolution, OpenConflict
 from cortex.core.model.problem import CortexError
-from cortex.vault import files
+from cortex.vault import files, private
 from cortex.vault.git import checkout, commit, git_cli, git_locks, objects, work_tree
-from cortex.vault.state import store
 
 _STATE_FILE = "cortex-sync"
 _STAGED_FILE = "cortex-staged"
@@ -384,10 +383,10 @@ def _read_git_file(root: str, name: str) -> bytes:
 
 def _write_git_file(root: str, name: str, data: bytes) -> None:
     """Put a file into the git folder, whole and durable."""
-    store.replace(_git_dir_path(root, name), data, durable=True)
+    private.replace(_git_dir_path(root, name), data, durable=True)
 
 
 def _delete_git_file(root: str, name: str) -> None:
     with suppress(FileNotFoundError):
         os.unlink(_git_dir_path(root, name))
-        store.sync_folder(os.path.dirname(_git_dir_path(root, name)))
+        private.sync_folder(os.path.dirname(_git_dir_path(root, name)))

@@ -6,8 +6,7 @@ import re
 from typing import NamedTuple
 
 from cortex.core.model.problem import CortexError, NotFoundError
-from cortex.vault import page_branch
-from cortex.vault.git import checkout, git_cli, git_locks
+from cortex.vault.git import checkout, git_cli, git_locks, page_branch
 
 _NO_SUCH_REF_RE = re.compile(r"couldn't find remote ref|no such ref", re.IGNORECASE)
 # Somebody else pushed first, or is pushing this very moment.

@@ -12,6 +12,7 @@ from contextlib import suppress
 
 from cortex.core.model.problem import CortexError
 from cortex.core.text.shell_command import shell_quote
+from cortex.vault import private
 from cortex.vault.git import checkout, git_cli, git_locks
 from cortex.vault.git.checkout import Repository
 from cortex.vault.git.git_locks import FIX_COMMAND, Clock, GitLock
@@ -19,7 +20,6 @@ from cortex.vault.git.refs import RepositoryRefs
 from cortex.vault.lock import lock
 from cortex.vault.repair import diagnose
 from cortex.vault.repair.diagnose import run_in_repository
-from cortex.vault.state import store
 
 _WAIT_SECONDS = 2.0  # that a git has to end
 
@@ -105,7 +105,7 @@ class _RepositoryRepair:
         if os.path.lexists(path):
             self._move_aside(path, "HEAD, which named nothing")
         branch = self._last_branch()
-        store.replace(path, f"ref: refs/heads/{branch}\n".encode(), durable=True, mode=0o644)
+        private.replace(path, f"ref: refs/heads/{branch}\n".encode(), durable=True, mode=0o644)
         self.done.append(f"HEAD is on the branch {branch} again")
 
     def _last_branch(self) -> str:

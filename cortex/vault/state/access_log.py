@@ -17,9 +17,8 @@ from cortex.core.model.caller import Caller
 from cortex.core.model.problem import CortexError
 from cortex.core.text.iso_time import epoch_seconds
 from cortex.core.text.value import NamedTuple
-from cortex.vault import files
+from cortex.vault import files, private
 from cortex.vault.locate import Vault
-from cortex.vault.state import store
 
 LOG_FILE = "access.log"
 AUTOMATIC_VERBS = ("brief", "remind")  # they show what nobody asked for by name
@@ -65,9 +64,9 @@ def _append_line(path: str, words: Iterable[str]) -> int:
     # other.
     data = ("\n" + "\t".join((*words, ""))).encode("utf-8", "backslashreplace")
     while True:
-        with files.closing(store.open_private(path, os.O_RDWR | os.O_APPEND | os.O_CREAT)) as fd:
+        with files.closing(private.open_private(path, os.O_RDWR | os.O_APPEND | os.O_CREAT)) as fd:
             fcntl.flock(fd, fcntl.LOCK_SH)  # who compacts holds it until the new log has the name
-            if store.is_same_file(path, fd):
+            if private.is_same_file(path, fd):
                 first, size, *_ = (*os.pread(fd, 32, 0).split(b"\t"), b"")
                 counts = int(size) if first == _COUNTS.encode() and size.isdigit() else 0
                 os.write(fd, data)
@@ -76,19 +75,19 @@ def _append_line(path: str, words: Iterable[str]) -> int:
 
 def _compact(path: str) -> None:
     """Replace the log by its counts."""
-    with files.closing(store.open_private(path, os.O_RDWR | os.O_CREAT)) as fd:
+    with files.closing(private.open_private(path, os.O_RDWR | os.O_CREAT)) as fd:
         fcntl.flock(fd, fcntl.LOCK_EX)  # waits for those who are writing a line
-        if not store.is_same_file(path, fd):
+        if not private.is_same_file(path, fd):
             return
         counts = _count(_read_text(path)).items()
         newest = sorted(counts, key=lambda pair: -pair[1].last_seconds)[:_MAX_IDS]
         body = "".join(f"{_escape(id_)}\t{one.count}\t{one.last_seconds}\t" for id_, one in newest)
         data = body.encode("utf-8", "backslashreplace")
-        store.replace(path, f"{_COUNTS}\t{len(data)}\t".encode() + data, synced=True)
+        private.replace(path, f"{_COUNTS}\t{len(data)}\t".encode() + data, synced=True)
 
 
 def _read_text(path: str) -> str:
-    return store.read(path, _MAX_READ_BYTES).decode("utf-8", "replace")
+    return private.read(path, _MAX_READ_BYTES).decode("utf-8", "replace")
 
 
 def _count(text: str) -> dict[str, AccessCount]:

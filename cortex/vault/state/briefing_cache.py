@@ -12,8 +12,8 @@ from zlib import crc32
 from cortex import __version__
 from cortex.core.model.problem import CortexError
 from cortex.core.text.value import NamedTuple
+from cortex.vault import private
 from cortex.vault.locate import Vault
-from cortex.vault.state import store
 
 CACHE_FOLDER = "briefs"
 _FORMAT_LINE = f"cortex brief 2 {__version__}"
@@ -64,7 +64,7 @@ def read_last_briefing(vault: Vault, key: BriefingKey) -> CachedBriefing | None:
 def _load_entry(vault: Vault, key: BriefingKey) -> tuple[CachedBriefing, list[bytes]] | None:
     """The briefing, and in turn paths and stamps of its sources; None for another format or key."""
     try:
-        head, _, body = store.read(_entry_path(vault, key), _MAX_BYTES).partition(b"\n")
+        head, _, body = private.read(_entry_path(vault, key), _MAX_BYTES).partition(b"\n")
         if head.decode("ascii", "replace") != f"{_FORMAT_LINE} {crc32(body)}":
             return None
         name, text, ids, *used = body.split(b"\0")
@@ -100,8 +100,8 @@ def write(
     body = b"\0".join((*fields, *pairs))
     try:
         path = _entry_path(vault, key)
-        store.evict(store.ensure_folder(os.path.dirname(path)), _MAX_ENTRIES - 1)
-        store.replace(path, f"{_FORMAT_LINE} {crc32(body)}\n".encode() + body)
+        private.evict(private.ensure_folder(os.path.dirname(path)), _MAX_ENTRIES - 1)
+        private.replace(path, f"{_FORMAT_LINE} {crc32(body)}\n".encode() + body)
     except (OSError, CortexError):
         return False  # no room: it is made anew the next time
     return True

@@ -12,10 +12,9 @@ from collections.abc import Iterable, Sequence
 
 from cortex.core.model.caller import ProgressCallback
 from cortex.core.model.problem import CortexError, NotFoundError, Problem, problem_of
-from cortex.vault import files
-from cortex.vault.git.change_marker import mark_briefings_stale
+from cortex.vault import files, private
 from cortex.vault.locate import Vault
-from cortex.vault.state import store
+from cortex.vault.state.change_marker import mark_briefings_stale
 
 _MAX_BYTES = 256_000_000
 
@@ -54,7 +53,7 @@ def _remember(vault: Vault, name: str, changes: Iterable[tuple[str, bytes | None
         if held and before is not None and held[1] == _digest(before):
             text = held[0]
         memory[path] = text, _digest(after)
-    store.replace(_path(vault, name), json.dumps(memory).encode(), synced=True, durable=True)
+    private.replace(_path(vault, name), json.dumps(memory).encode(), synced=True, durable=True)
 
 
 def take_back(
@@ -80,13 +79,13 @@ def take_back(
         else:
             files.replace(vault.root, path, before.encode("utf-8", "surrogateescape"), data)
         done.append((path, data))
-    store.remove(_path(vault, name))
+    private.remove(_path(vault, name))
     return done, problems
 
 
 def _read(vault: Vault, name: str) -> dict[str, tuple[str | None, str]]:
     where = _path(vault, name)
-    data = store.read(where, _MAX_BYTES)
+    data = private.read(where, _MAX_BYTES)
     try:
         table = json.loads(data) if data else {}
     except ValueError as error:

@@ -11,8 +11,7 @@ from typing import NamedTuple
 
 from cortex.core.model.problem import Problem
 from cortex.core.text.shell_command import cortex_command
-from cortex.vault import user_folders
-from cortex.vault.state import store
+from cortex.vault import private, user_folders
 
 _MAX_PROBLEMS = 5  # that are told
 _MAX_LOG_BYTES, _MAX_READ_BYTES = 400_000, 1 << 20
@@ -35,7 +34,7 @@ class DistillRun(NamedTuple):
 def append(run: DistillRun) -> None:
     """Append a run to the log of all vaults. Raises `OSError`, `InvalidInputError`."""
     line = json.dumps(run._asdict(), ensure_ascii=False) + "\n"
-    store.append(_log_path(), line.encode("utf-8", "backslashreplace"), _MAX_LOG_BYTES)
+    private.append(_log_path(), line.encode("utf-8", "backslashreplace"), _MAX_LOG_BYTES)
 
 
 def lock_path() -> str:
@@ -46,7 +45,7 @@ def lock_path() -> str:
 def read_runs() -> list[DistillRun]:
     """The runs that are known, oldest first. Raises nothing."""
     runs = []
-    log = store.read(_log_path(), _MAX_READ_BYTES, end=True)
+    log = private.read(_log_path(), _MAX_READ_BYTES, end=True)
     for line in log.decode("utf-8", "replace").splitlines():
         try:
             runs.append(DistillRun(**json.loads(line)))

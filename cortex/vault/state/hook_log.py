@@ -11,8 +11,8 @@ from contextlib import suppress
 
 from cortex.core.model.problem import CortexError, Problem
 from cortex.core.text.value import NamedTuple
+from cortex.vault import private
 from cortex.vault.locate import Vault
-from cortex.vault.state import store
 from cortex.vault.state.spool import list_entries
 
 LOG_FILE, OLD_LOG_FILE = "hooks.log", "hooks.old"
@@ -39,7 +39,7 @@ def append(  # noqa: PLR0917  the columns of a line
     line = "\n" + "\t".join((now, host, event, str(ms), *said, ""))
     folder = vault.state_folder()
     path = os.path.join(folder, LOG_FILE)
-    if store.append(path, line.encode("utf-8", "backslashreplace")) > _MAX_LOG_BYTES:
+    if private.append(path, line.encode("utf-8", "backslashreplace")) > _MAX_LOG_BYTES:
         with suppress(FileNotFoundError):  # another hook has renamed it
             if os.lstat(path).st_size > _MAX_LOG_BYTES:
                 os.rename(path, os.path.join(folder, OLD_LOG_FILE))
@@ -74,7 +74,7 @@ def _read_runs(vault: Vault) -> dict[tuple[str, str], tuple[HookRun, str]]:
     except OSError:  # told by others
         return {}
     for name in (OLD_LOG_FILE, LOG_FILE):
-        log = store.read(os.path.join(folder, name), _MAX_READ_BYTES)
+        log = private.read(os.path.join(folder, name), _MAX_READ_BYTES)
         text = log.decode("utf-8", "replace")
         for line in text.split("\n"):
             fields = line.split("\t")

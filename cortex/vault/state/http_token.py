@@ -7,8 +7,7 @@ import secrets
 from contextlib import suppress
 
 from cortex.core.model.problem import InvalidInputError
-from cortex.vault import files, user_folders
-from cortex.vault.state import store
+from cortex.vault import files, private, user_folders
 
 VARIABLE = "CORTEX_MCP_TOKEN"  # holds another token, where a person sets it
 
@@ -21,6 +20,6 @@ def own_token() -> str:
     with suppress(FileExistsError):
         files.create(folder, "token", secrets.token_urlsafe().encode())
     path = os.path.join(folder, "token")
-    if token := store.read(path, 1_000).decode("ascii", "ignore").strip():
+    if token := private.read(path, 1_000).decode("ascii", "ignore").strip():
         return token
     raise InvalidInputError(f"{path} holds no token", "remove it; Cortex makes a new one")

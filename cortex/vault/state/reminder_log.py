@@ -9,8 +9,8 @@ from collections.abc import Iterable
 from contextlib import suppress
 
 from cortex.core.model.problem import CortexError
+from cortex.vault import private
 from cortex.vault.locate import Vault
-from cortex.vault.state import store
 
 LOG_FOLDER = "reminded"
 # Before the ids of a session whose beginning is known: it was given a briefing, if there was one.
@@ -25,7 +25,7 @@ def read_ids(vault: Vault, session: str) -> frozenset[str]:
         path = _log_path(vault, session)
     except (OSError, CortexError):
         return frozenset()
-    return frozenset(store.read(path, 2 * _MAX_BYTES).decode("utf-8", "replace").split())
+    return frozenset(private.read(path, 2 * _MAX_BYTES).decode("utf-8", "replace").split())
 
 
 def append(vault: Vault, session: str, ids: Iterable[str]) -> None:
@@ -35,11 +35,11 @@ def append(vault: Vault, session: str, ids: Iterable[str]) -> None:
         return
     with suppress(OSError, CortexError):
         path = _log_path(vault, session)
-        folder = store.ensure_folder(os.path.dirname(path))
+        folder = private.ensure_folder(os.path.dirname(path))
         is_new = not os.path.lexists(path)
-        store.append(path, f"{line}\n".encode("utf-8", "backslashreplace"), _MAX_BYTES)
+        private.append(path, f"{line}\n".encode("utf-8", "backslashreplace"), _MAX_BYTES)
         if is_new:
-            store.evict(folder, _MAX_SESSIONS)
+            private.evict(folder, _MAX_SESSIONS)
 
 
 def reset_reminders(vault: Vault, session: str) -> None:

@@ -16,11 +16,11 @@ from contextlib import contextmanager, suppress
 from cortex.core.model.problem import ConflictError, CortexError
 from cortex.core.text.strings import hash_bytes
 from cortex.core.text.value import Any, NamedTuple
-from cortex.vault import files
+from cortex.vault import files, private
 from cortex.vault.layout import SETTINGS_FILE
 from cortex.vault.locate import Vault
 from cortex.vault.lock import lock
-from cortex.vault.state import spool, store
+from cortex.vault.state import spool
 
 STATE_FOLDER = "sessions"
 _LOCK_FILES = 64  # lock files; two sessions that share one wait for each other for milliseconds
@@ -141,7 +141,7 @@ def lock_session(vault: Vault, key: str, wait: float = 3.0) -> Iterator[LockedSe
     `StateUnavailable`. Never hold two: both may wait for the same lock."""
     begun = False  # an ExitStack would load `inspect` from Python 3.15 on: 10 ms
     try:
-        folder = store.ensure_folder(os.path.join(vault.state_folder(), STATE_FOLDER))
+        folder = private.ensure_folder(os.path.join(vault.state_folder(), STATE_FOLDER))
         name = f".lock-{int(key[:4], 16) % _LOCK_FILES}"
         with lock(os.path.join(folder, name), "session", wait=wait):
             session = LockedSession(vault, key)
@@ -199,7 +199,7 @@ def is_event_captured(vault: Vault, event: str, *, elsewhere: bool = True) -> bo
 def evict_old(vault: Vault) -> None:
     """Of very many sessions, forget those that were quiet longest."""
     folder = os.path.join(vault.state_folder(), STATE_FOLDER)
-    store.evict(folder, _MAX_SESSIONS, keep=_MAX_SESSIONS // 2, suffix=".json")
+    private.evict(folder, _MAX_SESSIONS, keep=_MAX_SESSIONS // 2, suffix=".json")
 
 
 def text_fingerprint(text: str) -> TextFingerprint:
@@ -224,13 +224,13 @@ def _write_state(
     """Replace the file; with an attempt durably: a power cut must not forget it."""
     stored = attempt and {"id": attempt.id, "after": attempt.after._asdict()}
     data = json.dumps({"cursor": cursor._asdict(), "attempt": stored}).encode()
-    store.replace(_state_path(vault, key), data, synced=True, durable=attempt is not None)
+    private.replace(_state_path(vault, key), data, synced=True, durable=attempt is not None)
 
 
 def _read_state(vault: Vault, key: str) -> tuple[SessionCursor, PublishAttempt | None]:
     """The stored cursor and attempt; an empty cursor when the file is none of ours."""
     try:
-        table: Any = json.loads(store.read(_state_path(vault, key), _MAX_BYTES), strict=False)
+        table: Any = json.loads(private.read(_state_path(vault, key), _MAX_BYTES), strict=False)
         cursor, stored = _parse_cursor(table["cursor"]), table["attempt"]
         if not stored:
             return cursor, None

@@ -12,9 +12,8 @@ from contextlib import suppress
 
 from cortex.core.model.event import is_event_id
 from cortex.core.text.value import NamedTuple
-from cortex.vault import files
+from cortex.vault import files, private
 from cortex.vault.locate import Vault
-from cortex.vault.state import store
 
 SPOOL_FOLDER = "waiting"
 UNREAD_SUFFIX, RECENT_SUFFIX, UNSENT_SUFFIX = ".behind", ".recent", ".md"  # of the names of files
@@ -62,30 +61,30 @@ def add_mark(vault: Vault, key: str, suffix: str, text: str = "") -> None:
     for attempt in range(_MAX_ATTEMPTS):
         try:
             if text:
-                store.replace(path, text.encode("utf-8", "backslashreplace"))
+                private.replace(path, text.encode("utf-8", "backslashreplace"))
             else:
-                os.close(store.open_private(path, os.O_RDONLY | os.O_CREAT))
+                os.close(private.open_private(path, os.O_RDONLY | os.O_CREAT))
         except FileNotFoundError:
             if attempt == _MAX_ATTEMPTS - 1:
                 raise
-            store.ensure_folder(os.path.dirname(path))
+            private.ensure_folder(os.path.dirname(path))
         else:
             return
 
 
 def remove_mark(vault: Vault, key: str, suffix: str) -> None:
     """Remove a mark, if it is there."""
-    store.remove(mark_path(vault, key, suffix))
+    private.remove(mark_path(vault, key, suffix))
 
 
 def read_mark(vault: Vault, key: str, suffix: str) -> bytes:
     """The text of a mark."""
-    return store.read(mark_path(vault, key, suffix), _MAX_MARK_BYTES)
+    return private.read(mark_path(vault, key, suffix), _MAX_MARK_BYTES)
 
 
 def add_event(vault: Vault, id_: str, data: bytes, most: int) -> bool:
     """Keep an event; False when `most` wait already. Raises `OSError`."""
-    folder = store.ensure_folder(spool_folder(vault))
+    folder = private.ensure_folder(spool_folder(vault))
     if len(list_entries(vault).unsent_events) >= most:
         return False
     with suppress(FileExistsError):

@@ -16,9 +16,8 @@ from cortex.core.text.strings import format_count
 from cortex.hosts.table import HOSTS
 from cortex.interfaces.escape_terminal import escape
 from cortex.operations.care.obsidian_settings import plan_exclusion
-from cortex.vault import user_folders, user_settings
+from cortex.vault import private, user_folders, user_settings
 from cortex.vault.locate import real_folder
-from cortex.vault.state import store
 
 _DECLINED_FILE = "distill-declined"  # in the folder of all states
 _TERMS = (
@@ -145,7 +144,7 @@ def _find_command(hosts: Sequence[str]) -> tuple[str, ...]:
 def _decline() -> str:
     """Remember that the user wants none; the path of the file that says so."""
     os.makedirs(os.path.dirname(_declined_path()), mode=0o700, exist_ok=True)
-    store.replace(_declined_path(), b"")
+    private.replace(_declined_path(), b"")
     return _declined_path()
 
 

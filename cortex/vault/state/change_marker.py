@@ -9,9 +9,9 @@ from __future__ import annotations
 import os
 from contextlib import suppress
 
+from cortex.vault import private
 from cortex.vault.git import checkout
 from cortex.vault.locate import Vault
-from cortex.vault.state import store
 
 _MARKER_FILE = "git-seen"  # in the state folder
 _NO_REPOSITORY = "no repository"
@@ -20,14 +20,14 @@ _MAX_BYTES = 10_000  # bytes of it
 
 def briefings_are_stale(vault: Vault) -> bool:
     """True if git has run since `mark_briefings_built`, or nothing is marked."""
-    marked = store.read(os.path.join(vault.state_folder(), _MARKER_FILE), _MAX_BYTES)
+    marked = private.read(os.path.join(vault.state_folder(), _MARKER_FILE), _MAX_BYTES)
     return marked != (git_stamp(vault) or _NO_REPOSITORY).encode()
 
 
 def mark_briefings_built(vault: Vault, seen: str) -> None:
     """Record that the briefings were built while `git_stamp` returned `seen`."""
     path = os.path.join(vault.state_folder(), _MARKER_FILE)
-    store.replace(path, (seen or _NO_REPOSITORY).encode())
+    private.replace(path, (seen or _NO_REPOSITORY).encode())
 
 
 def mark_briefings_stale(vault: Vault) -> None:

@@ -19,10 +19,9 @@ from cortex.core.notes.scope import scope_of_one_person
 from cortex.core.redact.find_secrets import FoundSecret, find_secrets, mask_known_lines
 from cortex.core.text.shell_command import cortex_command, option_words
 from cortex.core.text.strings import text_digest
-from cortex.vault import files
+from cortex.vault import files, private
 from cortex.vault.git import git_cli, objects
 from cortex.vault.locate import Vault, is_own
-from cortex.vault.state import store
 
 NOT_PUBLISHED = "is not published"
 MAX_BYTES = 4_000_000  # of a text that is looked through
@@ -152,13 +151,13 @@ def allow(root: str, path: str) -> bool:
     digests = {_waiver(path, why) for why in waits if why}
     digests = digests.union(*(_digests(path, data) for data in found))
     if found:
-        store.append(_allowed_path(root), "".join(f"{one}\n" for one in sorted(digests)).encode())
+        private.append(_allowed_path(root), "".join(f"{one}\n" for one in sorted(digests)).encode())
     return bool(found)
 
 
 def _read_allowed(root: str) -> set[str]:
     with suppress(CortexError):  # without a state folder nothing was let through
-        words = store.read(_allowed_path(root), _MAX_ALLOWED_BYTES)
+        words = private.read(_allowed_path(root), _MAX_ALLOWED_BYTES)
         return set(words.decode("ascii", "replace").split())
     return set()
 
