@@ -239,7 +239,7 @@ def _prompt(vault: Vault) -> str:
     for row_ in query_index(
         vault,
         no_progress,
-        lambda now: list(now.catalogue.rows("project = 'p1' ORDER BY path LIMIT 100")),
+        lambda index: list(index.catalogue.rows("project = 'p1' ORDER BY path LIMIT 100")),
     ):
         prompt = f"how do we do {row_.title} here, and is the storage folder decided?"
         if remind(vault, hook, prompt, project="p1").hits:
@@ -250,7 +250,7 @@ def _prompt(vault: Vault) -> str:
 def _settled(vault: Vault) -> None:
     """Every stamp older than the clock's tick, and the index current."""
     for _ in range(2):
-        query_index(vault, no_progress, lambda now: now.catalogue.count_notes())
+        query_index(vault, no_progress, lambda index: index.catalogue.count_notes())
         time.sleep(2.2)
 
 

@@ -32,10 +32,10 @@ def tables(work: str) -> None:
     write_vault(root, SIZES[-1])
     os.rename(os.path.join(root, "notes"), os.path.join(root, "records"))
     vault = Vault(root)
-    query_index(vault, no_progress, lambda now: now.catalogue.count_notes())
+    query_index(vault, no_progress, lambda index: index.catalogue.count_notes())
     heal(vault, _caller())
     time.sleep(2.2)  # stamps younger than two seconds are read again
-    query_index(vault, no_progress, lambda now: now.catalogue.count_notes())
+    query_index(vault, no_progress, lambda index: index.catalogue.count_notes())
     print(
         f"\nKeeping knowledge true, {SIZES[-1]:,} records, in one process, wall ms, median of {_RUNS}\n"
     )
@@ -73,7 +73,7 @@ def tables(work: str) -> None:
     )
     for what, call, budget in verbs:
         call()
-        query_index(vault, no_progress, lambda now: now.catalogue.count_notes())
+        query_index(vault, no_progress, lambda index: index.catalogue.count_notes())
         spent = [1000 * timed(call)[1] for _ in range(_RUNS)]
         row(what, f"{statistics.median(spent):.0f}", budget)
     row(

@@ -128,7 +128,7 @@ def marks(vaults: dict[str, Vault], some: list[Case], *, show: bool = False) -> 
 def tables(work: str, path: str = os.path.join(_HERE, "prompts.txt")) -> None:
     vaults = vaults_of_then(work)
     for vault in vaults.values():
-        query_index(vault, no_progress, lambda now: now.catalogue.count_notes())
+        query_index(vault, no_progress, lambda index: index.catalogue.count_notes())
     every = cases(path)
     print(
         f"\nReminders, {len(every)} prompts of which {sum(not case.must for case in every)} concern nothing that is known\n"

@@ -161,7 +161,7 @@ def measure(
     ids = write_notes(of, root)
 
     def build() -> None:
-        query_index(vault, no_progress, lambda now: now.catalogue.count_notes())
+        query_index(vault, no_progress, lambda index: index.catalogue.count_notes())
         if embeds:
             embed(vault, caller)
 

@@ -32,7 +32,7 @@ class FusedNotes(NamedTuple):
 
 def search_notes(
     vault: Vault,
-    now: IndexSession,
+    index: IndexSession,
     asked: Query,
     limit: int,
     tiers: Sequence[int],
@@ -44,23 +44,23 @@ def search_notes(
     """As `full_text.search`; where the vault has vectors and words do not answer well, also
     what is near by meaning. What fails becomes a problem, and words answer alone."""
     found = full_text.search(
-        now.fulltext_folder, asked, limit, tiers, allowed=allowed, without=without
+        index.fulltext_folder, asked, limit, tiers, allowed=allowed, without=without
     )
     words = {one.number: one.score for one in found.notes}
     fused = FusedNotes(found, words, {}, [])
-    has_vectors = os.path.isdir(os.path.join(now.catalogue.folder, FOLDER))
+    has_vectors = os.path.isdir(os.path.join(index.catalogue.folder, FOLDER))
     if not (has_vectors and _asks_meaning(asked, found, fusion)):
         return fused
     from cortex.index import semantic  # noqa: PLC0415  10 ms
 
-    near = semantic.nearest(vault, now, asked.text, _NEAREST, allowed)
+    near = semantic.nearest(vault, index, asked.text, _NEAREST, allowed)
     problems = [near.problem] if near.problem else []
     if not near.found:
         return fused._replace(problems=problems)
     cosines = {one.number: one.cosine for one in near.found}
     best = [one for one in near.found[:_MOST_BY_MEANING] if one.cosine >= LEAST_COSINE]
     numbers = words.keys() | {one.number for one in best} - set(without)
-    rows = now.catalogue.rows_by_number(numbers)
+    rows = index.catalogue.rows_by_number(numbers)
     numbers = {number for number in numbers if rows[number].tier in tiers}
     blended = blend_neighbours(cosines, numbers, found.series or SeriesOrder())
     scores = fuse(words, blended, fusion)

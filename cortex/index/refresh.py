@@ -75,12 +75,12 @@ def query_index(
     """Return what `at` returns for the up-to-date index; without `words`, for the catalogue
     alone. If either turns out to be damaged, they are rebuilt and `at` is called once more."""
     try:
-        with open_index(vault, progress, words=words) as now:
-            return at(now)
+        with open_index(vault, progress, words=words) as index:
+            return at(index)
     except (IndexDamaged, sqlite3.DatabaseError):
         try:
-            with open_index(vault, progress, rebuild=True) as now:
-                return at(now)
+            with open_index(vault, progress, rebuild=True) as index:
+                return at(index)
         except (IndexDamaged, sqlite3.DatabaseError) as error:
             message = f"the search index cannot be read, even after a rebuild: {error}"
             raise CortexError(message, "cortex doctor") from error

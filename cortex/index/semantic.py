@@ -73,34 +73,34 @@ def _tells_what_fails(find: Callable[_Asked, NearNotes]) -> Callable[_Asked, Nea
 
 @_tells_what_fails
 def nearest(
-    vault: Vault, now: IndexSession, text: str, limit: int, allowed: set[int] | None = None
+    vault: Vault, index: IndexSession, text: str, limit: int, allowed: set[int] | None = None
 ) -> NearNotes:
     """At least `limit` notes of those allowed where there are so many, and all that are as near as
     the last. Loads a model. A few passages that lack a vector get theirs first."""
-    if not os.path.isdir(os.path.join(now.catalogue.folder, FOLDER)):
+    if not os.path.isdir(os.path.join(index.catalogue.folder, FOLDER)):
         return NearNotes([])
     chosen, problem = choose_embedder(vault.root)
     if chosen.embedder == "off":
         return NearNotes([], problem)
-    if not newest_vector_file(now.catalogue.folder):
+    if not newest_vector_file(index.catalogue.folder):
         raise EmbedderFailed("the vectors cannot be read", "cortex embed")
     if not chosen.embedder:
         raise EmbedderFailed("no embedder is installed", INSTALL_HINT)
     embedder = load_embedder(chosen)
     embedder.patience = _QUERY_SECONDS
-    file = VectorFile(now.catalogue.folder, embedder.model)
+    file = VectorFile(index.catalogue.folder, embedder.model)
     count, dimension = file.shape()
     if not count:
         raise EmbedderFailed(f"no passage has a vector of {embedder.model}", "cortex embed")
     from cortex.index.vectors.nearest import load_vectors  # noqa: PLC0415
 
-    passages = load_vectors(now.catalogue.passage_keys(allowed), file)
+    passages = load_vectors(index.catalogue.passage_keys(allowed), file)
     if 0 < passages.missing <= _MAX_EMBEDDED_NOW and not embedder.is_remote:
         with suppress(ConflictError), file.writing():  # else somebody is embedding them
-            plan = make_plan(vault, now, file.keys())
+            plan = make_plan(vault, index, file.keys())
             if len(plan.missing) <= _MAX_EMBEDDED_NOW:
                 embed_missing(vault.root, plan, embedder, file, no_progress)
-        passages = load_vectors(now.catalogue.passage_keys(allowed), file)
+        passages = load_vectors(index.catalogue.passage_keys(allowed), file)
     query = embedder.embed([text])
     if query.shape != (1, dimension) or not (abs(query) <= 2).all():
         raise EmbedderFailed(f"{embedder.model} gave no vector of {dimension} numbers")
@@ -112,29 +112,31 @@ def nearest(
 
 @_tells_what_fails
 def similar_to(
-    now: IndexSession, number: int, limit: int, allowed: set[int] | None = None
+    index: IndexSession, number: int, limit: int, allowed: set[int] | None = None
 ) -> NearNotes:
     """The notes nearest to a note, without it, by vectors that there are: no model is loaded."""
-    if not (file := newest_vector_file(now.catalogue.folder)):
+    if not (file := newest_vector_file(index.catalogue.folder)):
         return NearNotes([])
     from cortex.index.vectors.nearest import load_vectors, vectors_of_note  # noqa: PLC0415
 
     wanted = None if allowed is None else allowed | {number}
-    passages = load_vectors(now.catalogue.passage_keys(wanted), file)
+    passages = load_vectors(index.catalogue.passage_keys(wanted), file)
     queries = vectors_of_note(passages, number)
     found = passages.nearest(queries, limit + 1) if len(queries) else []
     return NearNotes([one for one in found if one.number != number])
 
 
-def alike_pairs(now: IndexSession, numbers: set[int], least: float) -> list[tuple[int, int, float]]:
+def alike_pairs(
+    index: IndexSession, numbers: set[int], least: float
+) -> list[tuple[int, int, float]]:
     """The pairs of these notes of which the vectors have at least this cosine; none without
     vectors."""
-    if not (file := newest_vector_file(now.catalogue.folder)):
+    if not (file := newest_vector_file(index.catalogue.folder)):
         return []
     try:
         from cortex.index.vectors.nearest import load_vectors  # noqa: PLC0415
 
-        return load_vectors(now.catalogue.passage_keys(numbers), file).alike(least)
+        return load_vectors(index.catalogue.passage_keys(numbers), file).alike(least)
     except (CortexError, OSError, ImportError, ValueError, MemoryError):
         return []  # words compare them; search tells what is wrong
 
@@ -160,23 +162,23 @@ class EmbedPlan(NamedTuple):
 
 
 def make_plan(
-    vault: Vault, now: IndexSession, known: Iterable[bytes], *, withholds: bool = False
+    vault: Vault, index: IndexSession, known: Iterable[bytes], *, withholds: bool = False
 ) -> EmbedPlan:
     """What is to be embedded beside the `known` keys. With `withholds` nothing of what agents did,
     and no personal note."""
     embedded = set(known)
-    of_notes = {number: split_keys(joined) for number, joined in now.catalogue.passage_keys()}
+    of_notes = {number: split_keys(joined) for number, joined in index.catalogue.passage_keys()}
     lacking = [number for number, keys in of_notes.items() if not embedded.issuperset(keys)]
     paths, missing, withheld = dict[str, str](), set[bytes](), Counter[str]()
     is_own = withholds and locate.is_own(vault)
-    for row in now.catalogue.find(NoteFilter(numbers=lacking), "path"):
+    for row in index.catalogue.find(NoteFilter(numbers=lacking), "path"):
         keys = set(of_notes[row.number]) - embedded
         if withholds and row.tier == TIER_TRAIL and row.type not in _SAID_BY_PEOPLE:
             withheld["events of agents"] += len(keys)
         elif is_own or (withholds and row.scope == "personal"):
             withheld["personal notes"] += len(keys)
         else:
-            paths[row.path] = now.snapshot.stamps[row.path]
+            paths[row.path] = index.snapshot.stamps[row.path]
             missing |= keys
     every_key = [key for keys in of_notes.values() for key in keys]
     present = sum(key in embedded for key in every_key)

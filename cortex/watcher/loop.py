@@ -262,7 +262,7 @@ class WatcherLoop:
 
     def _refresh_index(self) -> None:
         self.memory.forget()  # not everything that changes a file makes an event
-        snapshot = query_index(self.vault, self.caller.progress, lambda now: now.snapshot)
+        snapshot = query_index(self.vault, self.caller.progress, lambda index: index.snapshot)
         rule_files = SETTINGS_FILE, ".gitattributes"
         rules = "".join(file_stamp(os.path.join(self.vault.root, name)) for name in rule_files)
         digest = hashlib.blake2b(encode_stamps(snapshot) + rules.encode()).digest()
@@ -280,7 +280,7 @@ class WatcherLoop:
         if choose_embedder(self.vault.root)[0].embedder in ("", "off", *REMOTE_EMBEDDERS):
             return
         progress = self.caller.progress
-        counted = query_index(self.vault, progress, lambda now: count_embedded(now.catalogue))
+        counted = query_index(self.vault, progress, lambda index: count_embedded(index.catalogue))
         if counted and counted[0] < counted[1]:
             start_detached(self.vault, "embed")
 

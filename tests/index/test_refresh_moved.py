@@ -79,32 +79,35 @@ def apply(root: Path, how: str, first: str, *more: str) -> None:
             other.write_text(more[1])
 
 
-def everything(now: IndexSession) -> list[object]:
+def everything(index: IndexSession) -> list[object]:
     """What catalogue and index answer of every note, by path: numbers may differ."""
-    named = dict(now.catalogue.select("SELECT number, CAST(path AS TEXT) FROM note"))
-    assert sorted(named.values()) == sorted(now.snapshot.stamps)
+    named = dict(index.catalogue.select("SELECT number, CAST(path AS TEXT) FROM note"))
+    assert sorted(named.values()) == sorted(index.snapshot.stamps)
     tables = {"name": "number, key, rank", "edge": "*", "entity": "*", "tick": "*", "item": "*"}
     parts = [
         sorted(
             (named[number], *map(str, rest))
-            for number, *rest in now.catalogue.select(f"SELECT {columns} FROM {table}")
+            for number, *rest in index.catalogue.select(f"SELECT {columns} FROM {table}")
         )
         for table, columns in tables.items()
     ]
     notes = sorted(
-        map(repr, now.catalogue.select("SELECT path, hash, index_digest, events, digest FROM note"))
+        map(
+            repr,
+            index.catalogue.select("SELECT path, hash, index_digest, events, digest FROM note"),
+        )
     )
-    standings = sorted(repr(one._replace(number=0)) for one in now.catalogue.rows())
+    standings = sorted(repr(one._replace(number=0)) for one in index.catalogue.rows())
     found = [
-        sorted((named[one.number], *one._replace(number=0)) for one in words(now, query))
+        sorted((named[one.number], *one._replace(number=0)) for one in words(index, query))
         for query in QUERIES
     ]
-    return [parts, notes, standings, found, now.problems]
+    return [parts, notes, standings, found, index.problems]
 
 
-def words(now: IndexSession, query: str) -> list[ScoredNote]:
+def words(index: IndexSession, query: str) -> list[ScoredNote]:
     return full_text.search(
-        now.fulltext_folder, parse(query, "2026-11-20T16:45:12Z"), 20, (0, 1, 2)
+        index.fulltext_folder, parse(query, "2026-11-20T16:45:12Z"), 20, (0, 1, 2)
     )[0]
 
 
@@ -139,24 +142,24 @@ def test_moves_swaps_copies_and_edits_answer_as_a_rebuilt_index_after_each_look(
             for change in changes:
                 apply(Path(folder), *change)
             seen = query_index(
-                vault, no_progress, lambda now: len(now.snapshot.stamps), words=with_words
+                vault, no_progress, lambda index: len(index.snapshot.stamps), words=with_words
             )
             assert seen == query_index(
                 vault,
                 no_progress,
-                lambda now: now.catalogue.select("SELECT count(*) FROM note").__next__()[0],
+                lambda index: index.catalogue.select("SELECT count(*) FROM note").__next__()[0],
                 words=False,
             )
         changed = query_index(vault, no_progress, everything)
-        with open_index(vault, no_progress, rebuild=True) as now:
-            assert everything(now) == changed
+        with open_index(vault, no_progress, rebuild=True) as index:
+            assert everything(index) == changed
 
 
 def numbers(vault: Vault, *, words: bool = True) -> dict[str, int]:
     return query_index(
         vault,
         no_progress,
-        lambda now: {row.path: row.number for row in now.catalogue.rows()},
+        lambda index: {row.path: row.number for row in index.catalogue.rows()},
         words=words,
     )
 
@@ -189,7 +192,7 @@ def test_an_edit_outside_of_the_text_leaves_the_index_as_it_is(vault_from) -> No
     Path(vault.root, "a.md").write_text(RECORD.replace("[e1]", "[e1, e2]") + "zebra\n")
     assert numbers(vault)["a.md"] == number
     assert index_files(vault) == held
-    assert query_index(vault, no_progress, lambda now: now.catalogue.row_at("a.md")).events == (
+    assert query_index(vault, no_progress, lambda index: index.catalogue.row_at("a.md")).events == (
         "e1",
         "e2",
     )
@@ -217,7 +220,7 @@ def test_a_look_without_words_leaves_them_to_the_next_that_asks_for_them(
     assert index_files(vault) == held
     assert [hit.path for hit in search(vault, caller, "zebra").hits] == ["c.md"]
     assert [hit.path for hit in search(vault, caller, "giraffe").hits] == ["a.md"]
-    assert query_index(vault, no_progress, lambda now: now.outcome) == "current"
+    assert query_index(vault, no_progress, lambda index: index.outcome) == "current"
 
 
 def test_a_note_that_changes_while_its_words_are_told_is_found_by_what_it_says(

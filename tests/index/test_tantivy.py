@@ -49,7 +49,7 @@ def build(vault, engine):
     os.environ.pop("CORTEX_ENGINE", None)
     Path(vault.root, "cortex.toml").write_text(f'format = 1\n[index]\nengine = "{engine}"\n')
     return query_index(
-        vault, lambda *_: None, lambda now: (now.fulltext_folder, now.catalogue.count_notes())
+        vault, lambda *_: None, lambda index: (index.fulltext_folder, index.catalogue.count_notes())
     )[0]
 
 

@@ -63,10 +63,10 @@ def server(monkeypatch):
 
 
 def find(vault: Vault, text: str, limit: int = 9, **more) -> list[tuple[str, int, float]]:
-    def at(now):
-        answer = semantic.nearest(vault, now, text, limit, **more)
+    def at(index):
+        answer = semantic.nearest(vault, index, text, limit, **more)
         assert answer.problem is None, answer.problem
-        rows = now.catalogue.rows_by_number(one.number for one in answer.found)
+        rows = index.catalogue.rows_by_number(one.number for one in answer.found)
         found = [(rows[one.number].path, one.part, one.cosine) for one in answer.found]
         return sorted(found, key=lambda one: (-one[2], one[0]))
 
@@ -95,9 +95,9 @@ def test_what_is_said_in_other_words_is_found(vault_from, caller, server) -> Non
     assert [path for path, _, _ in find(vault, "puppy", 1)] == ["dog.md"]
     assert find(vault, "cash", 1)[0][2] == pytest.approx(1, abs=0.05)
 
-    def money_only(now):
-        (row,) = now.catalogue.find(NoteFilter(query=None, link_name="money"))
-        return semantic.nearest(vault, now, "vehicle", 5, {row.number}).found
+    def money_only(index):
+        (row,) = index.catalogue.find(NoteFilter(query=None, link_name="money"))
+        return semantic.nearest(vault, index, "vehicle", 5, {row.number}).found
 
     assert len(query_index(vault, no_progress, money_only)) == 1
 
@@ -107,10 +107,10 @@ def test_similar_notes_need_no_model(vault_from, caller, server) -> None:
     embed(vault, caller)
     asked = len(server.headers)
 
-    def at(now):
-        number = now.catalogue.row_at("car.md").number
-        found = semantic.similar_to(now, number, 1).found
-        return now.catalogue.rows_by_number([found[0].number])[found[0].number].path, len(found)
+    def at(index):
+        number = index.catalogue.row_at("car.md").number
+        found = semantic.similar_to(index, number, 1).found
+        return index.catalogue.rows_by_number([found[0].number])[found[0].number].path, len(found)
 
     path, count = query_index(vault, no_progress, at)
     assert path == "other.md"
@@ -135,7 +135,7 @@ def test_each_text_is_embedded_once_and_a_move_costs_nothing(vault_from, caller,
 
 def test_without_vectors_nothing_is_loaded_and_nothing_said(vault_from, server) -> None:
     vault = vault_from(NOTES)
-    assert query_index(vault, no_progress, lambda now: semantic.nearest(vault, now, "x", 5)) == ([], None)  # fmt: skip
+    assert query_index(vault, no_progress, lambda index: semantic.nearest(vault, index, "x", 5)) == ([], None)  # fmt: skip
     assert server.headers == []
     code = (
         "import sys; from cortex.interfaces.cli.main import main\n"
@@ -411,7 +411,7 @@ def test_what_is_said_of_a_run(vault_from, server) -> None:
     assert "4 passages to embed, in about 1 second, 0 had a vector of m of 127.0.0.1" in dry
     assert server.texts == []
     assert "4 passages embedded" in run_cortex("embed", cwd=vault.root).stdout
-    counted = query_index(Vault(vault.root), no_progress, lambda now: semantic.count_embedded(now.catalogue))  # fmt: skip
+    counted = query_index(Vault(vault.root), no_progress, lambda index: semantic.count_embedded(index.catalogue))  # fmt: skip
     assert counted == (4, 4)
     assert "4 passages embedded" in run_cortex("status", cwd=vault.root).stdout
     Path(vault.root, "more.md").write_text("a boat")

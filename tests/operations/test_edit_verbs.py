@@ -92,7 +92,9 @@ def undated(text: str) -> str:
 
 
 def problems_of(vault: Vault, caller):
-    return query_index(vault, caller.progress, lambda now: find_supersede_problems(now.catalogue))
+    return query_index(
+        vault, caller.progress, lambda index: find_supersede_problems(index.catalogue)
+    )
 
 
 def lines_changed(before: str, after: str) -> tuple[set[str], set[str]]:

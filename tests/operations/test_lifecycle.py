@@ -238,10 +238,10 @@ def test_the_best_comes_first_by_rank(vault_from: Write, caller: Caller) -> None
         return query_index(
             vault,
             caller.progress,
-            lambda now: [
+            lambda index: [
                 one.id
                 for one, _ in rank_notes(
-                    vault, now, caller, now.catalogue.find(NoteFilter(tiers=(0,))), branch
+                    vault, index, caller, index.catalogue.find(NoteFilter(tiers=(0,))), branch
                 )
             ],
         )
@@ -257,7 +257,9 @@ def test_the_best_comes_first_by_rank(vault_from: Write, caller: Caller) -> None
     known = query_index(
         vault,
         caller.progress,
-        lambda now: signals_of_notes(vault, now, now.catalogue.find(NoteFilter(ids=("sure",)))),
+        lambda index: signals_of_notes(
+            vault, index, index.catalogue.find(NoteFilter(ids=("sure",)))
+        ),
     )
     assert [one.confidence for one in known.values()] == [1.0]
 

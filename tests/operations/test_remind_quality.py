@@ -21,7 +21,7 @@ def test_silence_where_nothing_is_known_and_mostly_the_right_record_where_someth
     known = "".join(name for _, _, names in os.walk(vaults["later"].root) for name in names)
     assert all(id_ in known for case in cases for id_ in case.must | case.may)
     for vault in vaults.values():
-        query_index(vault, no_progress, lambda now: now.outcome)
+        query_index(vault, no_progress, lambda index: index.outcome)
     told = reminders.marks(vaults, cases)
     assert (told.prompts, told.quiet) == (104, 56)
     assert told.stayed >= 51

@@ -942,6 +942,6 @@ def test_two_decisions_with_one_reason_are_two_records(put, vault, tick):
         "duplicate",
         second.id,
     )
-    query_index(vault, tick().progress, lambda now: now.catalogue.count_notes())
+    query_index(vault, tick().progress, lambda index: index.catalogue.count_notes())
     assert put("use postgres for  orders", type="decision", why="cheaper").id == first.id
     assert put("Use neither", type="decision", why="cheaper").outcome == "created"

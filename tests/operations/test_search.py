@@ -486,7 +486,7 @@ def test_a_path_is_found_in_any_case_whatever_its_bytes(vault_from, caller, cort
     assert ids(vault, caller, "path:äpfel/") == ids(vault, caller, "path:äp*") == ["Äpfel/a4.md"]
     assert ids(vault, caller, "path:pl*") == ["plans/b.md"]
     assert len(ids(vault, caller, "path:*a*")) == 3
-    found = query_index(vault, no_progress, lambda now: notes_named_from(now.catalogue, "c", 9))
+    found = query_index(vault, no_progress, lambda index: notes_named_from(index.catalogue, "c", 9))
     assert [path for _, path, _ in found] == ["caf\udce9.md"]
 
 

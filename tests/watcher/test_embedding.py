@@ -23,7 +23,7 @@ def test_a_watcher_has_what_is_new_embedded(vault, caller, tmp_path, monkeypatch
     assert embed(vault, caller).embedded >= 1
 
     def counted():
-        return query_index(vault, no_progress, lambda now: count_embedded(now.catalogue))
+        return query_index(vault, no_progress, lambda index: count_embedded(index.catalogue))
 
     watch()
     Path(vault.root, "b.md").write_text("a cat")

@@ -157,7 +157,10 @@ def _live_session(vault: Vault, caller: Caller, project: str) -> str:
     """The one session of a project that is going on: a prompt of none would begin another."""
     project = resolve_project(vault, caller, project)
     live = query_index(
-        vault, no_progress, lambda now: list_live_sessions(now.catalogue, caller.now), words=False
+        vault,
+        no_progress,
+        lambda index: list_live_sessions(index.catalogue, caller.now),
+        words=False,
     )
     names = [session_name(one.row) for one in live if one.row.project == project]
     return names[0] if len(names) == 1 else ""

@@ -101,12 +101,12 @@ def doctor(
     ]
 
     def examine(
-        now: IndexSession,
+        index: IndexSession,
     ) -> tuple[DoctorResult, MissingTargetReport, list[Problem], set[str]]:
-        renamed = project_file.name_mismatch_problems(vault, now.catalogue, caller.cwd)
+        renamed = project_file.name_mismatch_problems(vault, index.catalogue, caller.cwd)
         held = {one.where for one in around if one.message.startswith(NOT_PUBLISHED)}
-        examined = _examine_notes(vault, now, caller.now, held)
-        return examined, find_broken_links(vault.root, now), renamed, all_ids(now.catalogue)
+        examined = _examine_notes(vault, index, caller.now, held)
+        return examined, find_broken_links(vault.root, index), renamed, all_ids(index.catalogue)
 
     examined, missing, renamed, ids = query_index(vault, caller.progress, examine)
     # Runs git, which nobody need wait for who holds the index.
@@ -124,9 +124,9 @@ def doctor(
     )
 
 
-def find_broken_links(root: str, now: IndexSession) -> MissingTargetReport:
+def find_broken_links(root: str, index: IndexSession) -> MissingTargetReport:
     """Every relation, and every link of a record or session, whose target is no note."""
-    missing = LinkGraph(now.catalogue).list_missing_targets()
+    missing = LinkGraph(index.catalogue).list_missing_targets()
     if missing:
         # What the settings leave out of search is a note all the same.
         candidates: dict[str, list[LinkCandidate]] = {one.key: [] for one in missing}
@@ -140,7 +140,7 @@ def find_broken_links(root: str, now: IndexSession) -> MissingTargetReport:
             if one.key not in resolvers
             or not resolvers[one.key].resolve(one.target, os.path.dirname(one.path))
         ]
-    return missing_targets.report_missing_targets(now.catalogue, missing)
+    return missing_targets.report_missing_targets(index.catalogue, missing)
 
 
 def _deleting_commits(root: str, names: Sequence[str]) -> dict[str, str]:
@@ -201,22 +201,24 @@ def _shared_transcript_problems(vault: Vault, now: int) -> Iterator[Problem]:
         yield Problem(known.transcript, message, hint)
 
 
-def _examine_notes(vault: Vault, now: IndexSession, at: str, held: Container[str]) -> DoctorResult:
-    now.catalogue.check_integrity()
+def _examine_notes(
+    vault: Vault, index: IndexSession, at: str, held: Container[str]
+) -> DoctorResult:
+    index.catalogue.check_integrity()
     problems = [
-        *_stale_briefing_problems(vault, now),
-        *now.problems,
-        *_duplicate_id_problems(vault, now.catalogue),
-        *_duplicate_topic_problems(now.catalogue),
-        *find_supersede_problems(now.catalogue),
-        *_invalid_date_problems(now.catalogue, epoch_seconds(at)),
-        *(() if is_own(vault) else _personal_note_problems(now.catalogue, held)),
-        *_unsettled_problems(vault, now),
-        *_file_name_problems(list(now.snapshot.stamps)),
+        *_stale_briefing_problems(vault, index),
+        *index.problems,
+        *_duplicate_id_problems(vault, index.catalogue),
+        *_duplicate_topic_problems(index.catalogue),
+        *find_supersede_problems(index.catalogue),
+        *_invalid_date_problems(index.catalogue, epoch_seconds(at)),
+        *(() if is_own(vault) else _personal_note_problems(index.catalogue, held)),
+        *_unsettled_problems(vault, index),
+        *_file_name_problems(list(index.snapshot.stamps)),
         *_failed_event_problems(vault),
-        *_leftover_problems(now.snapshot),
+        *_leftover_problems(index.snapshot),
     ]
-    return DoctorResult(vault.root, now.catalogue.count_notes(), now.outcome, tuple(problems))
+    return DoctorResult(vault.root, index.catalogue.count_notes(), index.outcome, tuple(problems))
 
 
 def _duplicate_id_problems(vault: Vault, catalogue: Catalogue) -> Iterator[Problem]:
@@ -259,9 +261,9 @@ def _personal_note_problems(catalogue: Catalogue, held: Container[str]) -> Itera
         yield Problem(row.path, f"says scope: {row.scope}, and this vault is a project's", hint)
 
 
-def _unsettled_problems(vault: Vault, now: IndexSession) -> Iterator[Problem]:
+def _unsettled_problems(vault: Vault, index: IndexSession) -> Iterator[Problem]:
     """Sessions whose records are not settled with distilled ones yet, as after a kill."""
-    for one in find_replaceable(now):
+    for one in find_replaceable(index):
         with suppress(CortexError, OSError):  # what cannot be read is told by itself
             if plan_settlement(vault, one):
                 message = "its records are not as what a model made of it leaves them"
@@ -306,14 +308,14 @@ def _leftover_problems(snapshot: Snapshot) -> Iterator[Problem]:
         yield Problem(path, message, "delete it, and git rm it if it is tracked")
 
 
-def _stale_briefing_problems(vault: Vault, now: IndexSession) -> list[Problem]:
+def _stale_briefing_problems(vault: Vault, index: IndexSession) -> list[Problem]:
     """Briefings that differ from the notes; nothing during an operation of git."""
     folder = vault.layout().path(BRIEFINGS_FOLDER)
     if not files.exists(vault.root, folder) or checkout.operation_in_progress(vault.root):
         return []
     try:
         others = briefing_pages.find_differences(
-            vault.root, now.catalogue, now.snapshot.stamps, check=True
+            vault.root, index.catalogue, index.snapshot.stamps, check=True
         )
     except CortexError as error:
         # A link where the folder should be, as a stranger's vault may bring.

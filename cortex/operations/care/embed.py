@@ -60,8 +60,8 @@ def embed(vault: Vault, caller: Caller, *, dry_run: bool = False) -> EmbedResult
     file = VectorFile(vault.cache_folder(), embedder.model)
     withholds = embedder.is_remote and chosen.send != "all"
 
-    def plan(now: IndexSession) -> EmbedPlan:
-        return make_plan(vault, now, file.keys(), withholds=withholds)
+    def plan(index: IndexSession) -> EmbedPlan:
+        return make_plan(vault, index, file.keys(), withholds=withholds)
 
     refused, removed, seconds = list[Problem](), 0, 0
     if dry_run:

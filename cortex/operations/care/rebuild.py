@@ -28,5 +28,5 @@ def rebuild(
 
     Example: cortex rebuild --cores 1
     """
-    with refresh.open_index(vault, caller.progress, rebuild=True, cores=cores) as now:
-        return RebuildResult(now.catalogue.count_notes(), len(now.problems))
+    with refresh.open_index(vault, caller.progress, rebuild=True, cores=cores) as index:
+        return RebuildResult(index.catalogue.count_notes(), len(index.problems))

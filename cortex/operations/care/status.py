@@ -93,24 +93,24 @@ def status(vault: Vault, caller: Caller, *, branch: str = "") -> StatusResult:
     branch = branch or checkout.branch_of(caller.cwd)
     of_branch = NoteFilter(tiers=(TIER_CURRENT,), query=branch_filter(caller, (branch,)))
 
-    def look(now: IndexSession) -> StatusResult:
-        found = _build_status(vault, now, caller.now)
-        last = now.catalogue.find(NoteFilter(tiers=(TIER_TRAIL,)), "-id", 1)
+    def look(index: IndexSession) -> StatusResult:
+        found = _build_status(vault, index, caller.now)
+        last = index.catalogue.find(NoteFilter(tiers=(TIER_TRAIL,)), "-id", 1)
         return found._replace(
             project=resolve_project(vault, caller, ""),
             tier=3 if caller.source == "mcp" else 2 if found.embedded else 1,
-            notes_of_branch={branch: now.catalogue.count(of_branch)} if branch else {},
+            notes_of_branch={branch: index.catalogue.count(of_branch)} if branch else {},
             last_event=format_time(last[0].date) if last else "",
             index_bytes=sum(
-                one.stat().st_size for one in os.scandir(now.fulltext_folder) if one.is_file()
+                one.stat().st_size for one in os.scandir(index.fulltext_folder) if one.is_file()
             ),
         )
 
     return query_index(vault, caller.progress, look)
 
 
-def _build_status(vault: Vault, now: IndexSession, at: str) -> StatusResult:
-    catalogue = now.catalogue
+def _build_status(vault: Vault, index: IndexSession, at: str) -> StatusResult:
+    catalogue = index.catalogue
     names = files.list_notes(vault.root, vault.layout().failed())
     failed = [name.removesuffix(".md") for name in names]
     statuses = catalogue.count_by("status")
@@ -124,7 +124,7 @@ def _build_status(vault: Vault, now: IndexSession, at: str) -> StatusResult:
     contradicting = _contradicting_records(catalogue, is_current)
     lost_texts = queries.notes_with_lost_text(catalogue)
     opposing = catalogue.find(NoteFilter(numbers=lost_texts), "-date") if lost_texts else []
-    faded, _ = find_faded(vault, now, at)
+    faded, _ = find_faded(vault, index, at)
     lists: dict[str, list[Any]] = {
         "failed": failed,
         "live": [one.row.id for one in living if not one.is_orphan],
@@ -153,7 +153,7 @@ def _build_status(vault: Vault, now: IndexSession, at: str) -> StatusResult:
         open_actions=catalogue.count(NoteFilter(state="to_do")),
         sessions=queries.count_started_sessions(catalogue),
         recent=_status_notes(vault, recent)._replace(total=catalogue.count(is_current)),
-        problems=len(now.problems) + len(unusable),
+        problems=len(index.problems) + len(unusable),
         statuses=_most_frequent(statuses),
         set_aside=sum(statuses.get(name, 0) for name in SET_ASIDE_STATUSES),
         topics=queries.count_topics(catalogue),

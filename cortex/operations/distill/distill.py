@@ -160,7 +160,7 @@ def distill(
     rows, problems = query_fresh(
         vault,
         caller,
-        lambda now: _choose_rows(vault, now, names, since=since, due=due, at=caller.now),
+        lambda index: _choose_rows(vault, index, names, since=since, due=due, at=caller.now),
     )
     if by_hand:
         plan = _plan_session(vault, caller, rows[0], again=again)
@@ -198,12 +198,18 @@ def _by_hand(vault: Vault, caller: Caller, plan: _Plan, answer: str | None) -> D
 
 
 def _choose_rows(
-    vault: Vault, now: IndexSession, names: Sequence[str], *, since: int | None, due: bool, at: str
+    vault: Vault,
+    index: IndexSession,
+    names: Sequence[str],
+    *,
+    since: int | None,
+    due: bool,
+    at: str,
 ) -> list[NoteRow]:
     if names:
-        found = (find_session(now.catalogue, name) for name in names)
+        found = (find_session(index.catalogue, name) for name in names)
         return list({row.id: row for row in found}.values())
-    rows = now.catalogue.find(IS_SESSION._replace(changed_since=since), "-date")
+    rows = index.catalogue.find(IS_SESSION._replace(changed_since=since), "-date")
     rows = [row for row in rows if not events.is_headless(session_name(row))]
     return due_rows(vault, rows, at) if due else rows
 
@@ -323,7 +329,7 @@ def _keep_answer(
 def _plan_session(vault: Vault, caller: Caller, row: NoteRow, *, again: bool) -> _Plan:
     """What there is to ask: the turns after the last one that is distilled, or all `again`."""
     # Another process may have distilled it while this one waited.
-    row = query_index(vault, caller.progress, lambda now: now.catalogue.row_at(row.path)) or row
+    row = query_index(vault, caller.progress, lambda index: index.catalogue.row_at(row.path)) or row
     held = _read_events(vault, row)
     turns = [event for event in held if event.type in _READ_TYPES and not _is_empty(event)]
     standing = [] if again else [one for _, one in standing_distillations(held)]
@@ -332,7 +338,10 @@ def _plan_session(vault: Vault, caller: Caller, row: NoteRow, *, again: bool) ->
     parts = plan_parts([event for event in turns if event.id > end], left)
     words = token_set(" ".join(part.text for part in parts)[:200_000])
     known = query_index(
-        vault, caller.progress, lambda now: _nearest_records(vault, now, row, words), words=False
+        vault,
+        caller.progress,
+        lambda index: _nearest_records(vault, index, row, words),
+        words=False,
     )
     commits = _commits(caller, row, turns) if parts else ()
     handle = short_hash(session_name(row), 8)
@@ -358,7 +367,7 @@ def _is_empty(event: Event) -> bool:
 
 
 def _nearest_records(
-    vault: Vault, now: IndexSession, row: NoteRow, words: frozenset[str]
+    vault: Vault, index: IndexSession, row: NoteRow, words: frozenset[str]
 ) -> tuple[tuple[str, str], ...]:
     """Ids and texts of the project's older records whose titles share most with a session."""
     wanted = NoteFilter(
@@ -367,7 +376,7 @@ def _nearest_records(
     )  # fmt: skip
     layout = vault.layout()
     ranked: dict[frozenset[str], tuple[float, NoteRow]] = {}
-    for one in now.catalogue.find(wanted, "-date", _MAX_CANDIDATES):
+    for one in index.catalogue.find(wanted, "-date", _MAX_CANDIDATES):
         title = token_set(one.title)
         shared = len(title & words)
         is_near = shared >= max(_MIN_TITLE_WORDS, _MIN_TITLE_SHARE * len(title))

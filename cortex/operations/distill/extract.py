@@ -127,7 +127,7 @@ def _extracted(vault: Vault, caller: Caller, what: str, *, model: str, keep: boo
     ids: tuple[str, ...] = (what,)
     problems: list[Problem] = []
     if not events.is_event_id(what):
-        ids, problems = query_fresh(vault, caller, lambda now: _event_ids_of(now, what))
+        ids, problems = query_fresh(vault, caller, lambda index: _event_ids_of(index, what))
     for count, id_ in enumerate(ids, start=1):
         try:
             event = _load_event(vault, id_)
@@ -221,9 +221,9 @@ def _item(one: Candidate, event: str, becomes_record: bool) -> ExtractedItem:
     )  # fmt: skip
 
 
-def _event_ids_of(now: IndexSession, name: str) -> tuple[str, ...]:
-    rows = now.catalogue.find(NoteFilter(ids=(sessions.session_note_id(name),)), limit=1)
-    row = rows[0] if rows else resolve_note.find_one(now.catalogue, name)
+def _event_ids_of(index: IndexSession, name: str) -> tuple[str, ...]:
+    rows = index.catalogue.find(NoteFilter(ids=(sessions.session_note_id(name),)), limit=1)
+    row = rows[0] if rows else resolve_note.find_one(index.catalogue, name)
     if events.is_event_id(row.id):
         return (row.id,)
     named = tuple(sorted(id_ for id_ in row.events if events.is_event_id(id_)))

@@ -133,18 +133,18 @@ def _plan(vault: Vault, caller: Caller) -> tuple[list[_Planned], list[Problem]]:
     return [one for one in planned if one.after != one.before], problems
 
 
-def _load_rows(now: IndexSession) -> tuple[list[NoteRow], list[NoteRow], set[int], list[NoteRow]]:
+def _load_rows(index: IndexSession) -> tuple[list[NoteRow], list[NoteRow], set[int], list[NoteRow]]:
     """Events of turns, notes made of events, those that others link to, and distilled events."""
-    turns = now.catalogue.find(NoteFilter(tiers=(TIER_TRAIL,), types=SESSION_TEXT_TYPES), "path")
-    rows = [row for row in now.catalogue.find(KNOWLEDGE, "path") if row.events]
+    turns = index.catalogue.find(NoteFilter(tiers=(TIER_TRAIL,), types=SESSION_TEXT_TYPES), "path")
+    rows = [row for row in index.catalogue.find(KNOWLEDGE, "path") if row.events]
     sessions = {row.number for row in rows if row.type == "session"}
-    incoming = LinkGraph(now.catalogue).incoming_by_note([row.number for row in rows])
+    incoming = LinkGraph(index.catalogue).incoming_by_note([row.number for row in rows])
     linked = {
         number
         for number, edges in incoming.items()
         if any(source not in sessions for _, source, _ in edges)
     }
-    distilled = now.catalogue.find(NoteFilter(tiers=(TIER_TRAIL,), types=(DISTILLED,)))
+    distilled = index.catalogue.find(NoteFilter(tiers=(TIER_TRAIL,), types=(DISTILLED,)))
     return [row for row in turns if row.status == "normalized"], rows, linked, distilled
 
 

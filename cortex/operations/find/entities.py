@@ -74,12 +74,12 @@ def entities(
         hint = "cortex entities NAME, or cortex entities --note ID"
         raise InvalidInputError("either a name or --note, not both", hint)
 
-    def answer(now: IndexSession) -> EntityMentions:
+    def answer(index: IndexSession) -> EntityMentions:
         if name:
-            return _find_mentions(vault, now.catalogue, name.strip(), kind, number)
+            return _find_mentions(vault, index.catalogue, name.strip(), kind, number)
         if note:
-            return _entities_of_note(now.catalogue, note, kind, number)
-        things = [MentionedEntity(*one) for one in queries.most_mentioned(now.catalogue, kind)]
+            return _entities_of_note(index.catalogue, note, kind, number)
+        things = [MentionedEntity(*one) for one in queries.most_mentioned(index.catalogue, kind)]
         return EntityMentions((), tuple(things[:number]), len(things))
 
     found, problems = query_fresh(vault, caller, answer)

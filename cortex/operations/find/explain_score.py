@@ -42,9 +42,9 @@ def explain_score(vault: Vault, caller: Caller, note: str, *, branch: str = "") 
     """How much a note matters now on `branch`, by default the one that is checked out."""
     current = branch or checkout.branch_of(caller.cwd)
 
-    def load(now: IndexSession) -> tuple[NoteRow, Signals]:
-        row = resolve_note.find_one(now.catalogue, note)
-        return row, signals_of_notes(vault, now, [row], current)[row.number]
+    def load(index: IndexSession) -> tuple[NoteRow, Signals]:
+        row = resolve_note.find_one(index.catalogue, note)
+        return row, signals_of_notes(vault, index, [row], current)[row.number]
 
     (row, signals), problems = query_fresh(vault, caller, load)
     moment = epoch_seconds(caller.now)

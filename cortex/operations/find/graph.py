@@ -112,7 +112,7 @@ def graph(
     kind = normalize_kind(kind)
     asked = _GraphRequest(note, to, kind, is_stated=stated, depth=steps, number=number)
     found, problems = query_fresh(
-        vault, caller, lambda now: _build_graph(now.catalogue, vault.root, asked)
+        vault, caller, lambda index: _build_graph(index.catalogue, vault.root, asked)
     )
     chart = _render_mermaid(found) if mermaid else ""
     return found._replace(mermaid=chart, problems=tuple(problems))

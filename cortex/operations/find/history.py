@@ -91,7 +91,9 @@ def history(
     Example: cortex history decision-save-lookup --at 20261122t210605z-xb2xvmsmhd
     """
     no_git = _missing_git_error(vault)
-    known = query_index(vault, caller.progress, lambda now: _find_known_note(now.catalogue, note))
+    known = query_index(
+        vault, caller.progress, lambda index: _find_known_note(index.catalogue, note)
+    )
     if no_git and not known:
         raise NotFoundError(f"there is no note {note!r}; {no_git.message}", no_git.hint)
     names, commits = list[str](), list[note_history.NoteCommit]()

@@ -22,37 +22,37 @@ MAX_RANKED, MAX_RECENTLY_USED = 1000, 200
 
 
 def select_for_ranking(
-    vault: Vault, now: IndexSession, wanted: NoteFilter, total: int
+    vault: Vault, index: IndexSession, wanted: NoteFilter, total: int
 ) -> Iterable[NoteRow]:
     """Of the `total` notes of a filter those that may rank highest. Pinned ones are always
     included, then the newest of types that do not decay."""
     if total <= MAX_RANKED:
-        return now.catalogue.find(wanted)
+        return index.catalogue.find(wanted)
     used = access_log.read_counts(vault)
     recently = sorted(used, key=lambda id_: (-used[id_].last_seconds, id_))[:MAX_RECENTLY_USED]
     enduring = wanted._replace(enduring_types=importance.NON_DECAYING_TYPES)
     parts = (
-        now.catalogue.find(wanted, "-date", MAX_RANKED // 2),
-        now.catalogue.find(enduring, "-pinned", MAX_RANKED // 2),
-        now.catalogue.find(wanted._replace(ids=recently)),
+        index.catalogue.find(wanted, "-date", MAX_RANKED // 2),
+        index.catalogue.find(enduring, "-pinned", MAX_RANKED // 2),
+        index.catalogue.find(wanted._replace(ids=recently)),
     )
     return {row.number: row for rows in parts for row in rows}.values()
 
 
 def signals_of_notes(
-    vault: Vault, now: IndexSession, rows: Iterable[NoteRow], branch: str = ""
+    vault: Vault, index: IndexSession, rows: Iterable[NoteRow], branch: str = ""
 ) -> dict[int, Signals]:
     """The signals of notes, by number. `branch` is the one that counts as current."""
     # What has no date was made at its last change, as far as is known.
     signals = _iter_signals(
-        vault, now, rows, branch, lambda row: timestamp_of(row.created) or row.date
+        vault, index, rows, branch, lambda row: timestamp_of(row.created) or row.date
     )
     return {row.number: one for row, one in signals}
 
 
 def rank_notes(
     vault: Vault,
-    now: IndexSession,
+    index: IndexSession,
     caller: Caller,
     rows: Iterable[NoteRow],
     branch: str = "",
@@ -64,7 +64,7 @@ def rank_notes(
     # A rank does not ask when a note was made.
     scored = [
         (-rank(signals, moment), -min(row.date, moment), row.path, row)
-        for row, signals in _iter_signals(vault, now, rows, branch, attrgetter("date"))
+        for row, signals in _iter_signals(vault, index, rows, branch, attrgetter("date"))
     ]
     scored.sort()
     return [(row, -negative) for negative, _, _, row in scored]
@@ -72,12 +72,12 @@ def rank_notes(
 
 def _iter_signals(
     vault: Vault,
-    now: IndexSession,
+    index: IndexSession,
     rows: Iterable[NoteRow],
     branch: str,
     created: Callable[[NoteRow], int],
 ) -> Iterator[tuple[NoteRow, Signals]]:
-    used, incoming = access_log.read_counts(vault), in_degree(now.catalogue)
+    used, incoming = access_log.read_counts(vault), in_degree(index.catalogue)
     most_incoming = max(incoming.values(), default=0)
     most_uses = max((one.count for one in used.values()), default=0)
     for row in rows:

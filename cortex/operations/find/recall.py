@@ -132,14 +132,14 @@ def recall(
     of = _project_filter(vault, scope, project, caller)
     asked = _RecallRequest(parsed, scope, of, _last_second(as_of), number, all, relation, by)
 
-    def select(now: IndexSession) -> tuple[_Selected, list[RelatedHit]]:
-        selected = _select(vault, caller, now, asked)
+    def select(index: IndexSession) -> tuple[_Selected, list[RelatedHit]]:
+        selected = _select(vault, caller, index, asked)
         if not selected.total and not all:
-            selected = _select(vault, caller, now, asked._replace(with_own=True))
+            selected = _select(vault, caller, index, asked._replace(with_own=True))
         shown = [row for row, _ in selected.scored[:number]] if parsed.terms else []
         if not shown or as_of is not None:  # edges are those of today
             return selected, []
-        return selected, find_related(vault, now, shown, _note_filter(now, asked))
+        return selected, find_related(vault, index, shown, _note_filter(index, asked))
 
     (selected, related), problems = query_fresh(vault, caller, select)
     hits = _build_hits(vault, asked, selected)
@@ -188,22 +188,24 @@ def _project_filter(vault: Vault, scope: str, project: str, caller: Caller) -> s
     raise InvalidInputError("this folder belongs to no project", hint)
 
 
-def _select(vault: Vault, caller: Caller, now: IndexSession, asked: _RecallRequest) -> _Selected:
+def _select(vault: Vault, caller: Caller, index: IndexSession, asked: _RecallRequest) -> _Selected:
     """The records that are asked for, at least as many as are shown."""
-    wanted = _note_filter(now, asked)
+    wanted = _note_filter(index, asked)
     if asked.as_of is not None:
-        wanted = _held_then(vault, now, wanted, asked.as_of)
+        wanted = _held_then(vault, index, wanted, asked.as_of)
     if asked.query.terms:
-        return _select_by_words(vault, caller, now, asked, wanted)
+        return _select_by_words(vault, caller, index, asked, wanted)
     order = _order_of_scope(caller, asked)
     if order:
-        rows = sorted(now.catalogue.find(wanted, "path"), key=order)
+        rows = sorted(index.catalogue.find(wanted, "path"), key=order)
         return _Selected([(row, 0.0) for row in rows], len(rows), {})
-    total = now.catalogue.count(wanted)
-    some = select_for_ranking(vault, now, wanted, total)
+    total = index.catalogue.count(wanted)
+    some = select_for_ranking(vault, index, wanted, total)
     weight = importance.salience if asked.order == "salience" else importance.rank
     return _Selected(
-        rank_notes(vault, now, caller, some, checkout.branch_of(caller.cwd), rank=weight), total, {}
+        rank_notes(vault, index, caller, some, checkout.branch_of(caller.cwd), rank=weight),
+        total,
+        {},
     )
 
 
@@ -223,21 +225,21 @@ def _order_of_scope(
 
 
 def _select_by_words(
-    vault: Vault, caller: Caller, now: IndexSession, asked: _RecallRequest, wanted: NoteFilter
+    vault: Vault, caller: Caller, index: IndexSession, asked: _RecallRequest, wanted: NoteFilter
 ) -> _Selected:
-    allowed = now.catalogue.numbers(wanted)
+    allowed = index.catalogue.numbers(wanted)
     if not allowed:
         return _Selected([], 0, {})
     tiers = KNOWLEDGE_TIERS if asked.include_all or asked.as_of is not None else (TIER_CURRENT,)
     most = max(_WORD_CANDIDATES, asked.limit)
     (found, terms, *_), *_, problems = search_notes(
-        vault, now, asked.query, most, tiers, allowed=allowed, fusion=Fusion()
+        vault, index, asked.query, most, tiers, allowed=allowed, fusion=Fusion()
     )
     best = max((one.score for one in found), default=0.0) or 1.0
     by_number = {one.number: one for one in found}
-    rows = now.catalogue.rows_by_number(by_number).values()
+    rows = index.catalogue.rows_by_number(by_number).values()
     scored = []
-    for row, rank in rank_notes(vault, now, caller, rows, checkout.branch_of(caller.cwd)):
+    for row, rank in rank_notes(vault, index, caller, rows, checkout.branch_of(caller.cwd)):
         words = by_number[row.number]
         # What held then is not behind what holds now.
         is_behind = words.is_set_aside and asked.as_of is None
@@ -247,7 +249,7 @@ def _select_by_words(
     return _Selected([(row, score) for *_, row, score in scored], len(scored), terms, problems)
 
 
-def _note_filter(now: IndexSession, asked: _RecallRequest) -> NoteFilter:
+def _note_filter(index: IndexSession, asked: _RecallRequest) -> NoteFilter:
     """The filter of the records, at any time."""
     query, scope = asked.query, asked.scope
     kind, _, name = scope.partition(":")
@@ -265,12 +267,12 @@ def _note_filter(now: IndexSession, asked: _RecallRequest) -> NoteFilter:
         is_cross_project=scope == "area",
         types=("meeting",) if scope == "meetings" else None,
         state="open" if scope == "open" else "",
-        numbers=_numbers_of_meeting(now, name) if kind == "meeting" else _related(now, asked),
+        numbers=_numbers_of_meeting(index, name) if kind == "meeting" else _related(index, asked),
         query=query,
     )
 
 
-def _related(now: IndexSession, asked: _RecallRequest) -> Collection[int] | None:
+def _related(index: IndexSession, asked: _RecallRequest) -> Collection[int] | None:
     """The notes at the ends of a relation: of those of a kind that are stated, or of one note."""
     if not asked.relation:
         return None
@@ -280,30 +282,30 @@ def _related(now: IndexSession, asked: _RecallRequest) -> Collection[int] | None
         raise InvalidInputError(f"there is no relation {kind!r}", hint)
     kinds = [*RELATION_KINDS] if kind == "any" else [kind_of_inverse(kind) or kind]
     if not name:
-        return {number for number, *_ in edges_of_kinds(now.catalogue, kinds, KNOWLEDGE)}
-    row = resolve_note.find_one(now.catalogue, name)
-    edges = LinkGraph(now.catalogue).edges_touching([row.number], kinds)
+        return {number for number, *_ in edges_of_kinds(index.catalogue, kinds, KNOWLEDGE)}
+    row = resolve_note.find_one(index.catalogue, name)
+    edges = LinkGraph(index.catalogue).edges_touching([row.number], kinds)
     ends = {edge.source for edge in edges} | {edge.target for edge in edges}
     return ends - {row.number}
 
 
-def _numbers_of_meeting(now: IndexSession, name: str) -> list[int]:
+def _numbers_of_meeting(index: IndexSession, name: str) -> list[int]:
     """A meeting and the notes that came from it."""
-    row = resolve_note.find_one(now.catalogue, name)
+    row = resolve_note.find_one(index.catalogue, name)
     if row.type != "meeting":
         hint = "cortex meetings lists them"
         raise NotFoundError(f"{row.id} is no meeting but {row.type or 'a note'}", hint)
-    edges = LinkGraph(now.catalogue).edges_touching([row.number], ("derived_from",))
+    edges = LinkGraph(index.catalogue).edges_touching([row.number], ("derived_from",))
     return [row.number, *(edge.source for edge in edges if edge.target == row.number)]
 
 
-def _held_then(vault: Vault, now: IndexSession, wanted: NoteFilter, moment: int) -> NoteFilter:
+def _held_then(vault: Vault, index: IndexSession, wanted: NoteFilter, moment: int) -> NoteFilter:
     """What existed at a moment and was set aside later, or never. Its frontmatter says when,
     else its last change; only notes that changed since are read."""
     wanted, then = wanted._replace(created_until=moment), format_time(moment)
-    held = now.catalogue.numbers(wanted._replace(tiers=(TIER_CURRENT,)))
+    held = index.catalogue.numbers(wanted._replace(tiers=(TIER_CURRENT,)))
     changed = wanted._replace(tiers=(TIER_SET_ASIDE,), changed_since=moment + 1)
-    for row in now.catalogue.find(changed):
+    for row in index.catalogue.find(changed):
         try:
             head = files.read(vault.root, row.path, _HEAD_BYTES).decode("utf-8", "replace")
         except (CortexError, OSError):

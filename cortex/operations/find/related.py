@@ -37,7 +37,7 @@ class _Way(NamedTuple):
 
 
 def find_related(
-    vault: Vault, now: IndexSession, found: list[NoteRow], allowed: NoteFilter
+    vault: Vault, index: IndexSession, found: list[NoteRow], allowed: NoteFilter
 ) -> list[RelatedHit]:
     """The records of a filter within two steps of those that were found, the best connected
     first."""
@@ -45,10 +45,12 @@ def find_related(
     reached = {number: _Way(1.0, 0, "") for number in starts}
     level = starts
     for _ in range(_STEPS):
-        level = _step(now, level, reached) if level else []
+        level = _step(index, level, reached) if level else []
     numbers = reached.keys() - {row.number for row in found}
-    allowed_numbers = now.catalogue.numbers(allowed._replace(numbers=numbers)) if numbers else ()
-    rows = now.catalogue.rows_by_number({*allowed_numbers, *(way.via for way in reached.values())})
+    allowed_numbers = index.catalogue.numbers(allowed._replace(numbers=numbers)) if numbers else ()
+    rows = index.catalogue.rows_by_number(
+        {*allowed_numbers, *(way.via for way in reached.values())}
+    )
     pairs = ((rows[number], reached[number]) for number in allowed_numbers)
     ranked = sorted(pairs, key=lambda one: (-one[1].strength, one[0].path))
     return [
@@ -57,10 +59,10 @@ def find_related(
     ]
 
 
-def _step(now: IndexSession, level: list[int], reached: dict[int, _Way]) -> list[int]:
+def _step(index: IndexSession, level: list[int], reached: dict[int, _Way]) -> list[int]:
     """Add the notes one step from a level; return the best connected of those that are new."""
     fresh: dict[int, _Way] = {}
-    for one, other, strength, why in _edges(now, level):
+    for one, other, strength, why in _edges(index, level):
         for source, target in ((one, other), (other, one)):
             if source not in reached or target in reached:
                 continue
@@ -70,18 +72,18 @@ def _step(now: IndexSession, level: list[int], reached: dict[int, _Way]) -> list
             ):
                 fresh[target] = way
     reached |= fresh
-    rows = now.catalogue.rows_by_number(fresh)
+    rows = index.catalogue.rows_by_number(fresh)
     ranked = sorted(fresh, key=lambda number: (-fresh[number].strength, rows[number].path))
     return ranked[:_MAX_NEXT]
 
 
-def _edges(now: IndexSession, numbers: list[int]) -> list[tuple[int, int, float, str]]:
+def _edges(index: IndexSession, numbers: list[int]) -> list[tuple[int, int, float, str]]:
     """The edges of these notes: both ends, strength, what a person reads."""
-    stated = LinkGraph(now.catalogue).edges_touching(numbers)
+    stated = LinkGraph(index.catalogue).edges_touching(numbers)
     strengths = {LINK_KIND: _LINK_STRENGTH}
     edges = [(one.source, one.target, strengths.get(one.kind, 1.0), one.kind) for one in stated]
     edges += (
         (one.source, one.target, one.strength, edge_label(one.kind, one.why))
-        for one in computed_edges(now.catalogue, numbers, COMPUTED_KINDS, _MIN_STRENGTH)
+        for one in computed_edges(index.catalogue, numbers, COMPUTED_KINDS, _MIN_STRENGTH)
     )
     return edges

@@ -181,7 +181,7 @@ def _find_relevant(
 
         problems += ensure_fresh(vault, caller)
     return query_index(
-        vault, caller.progress, lambda now: select(now.catalogue, now.fulltext_folder)
+        vault, caller.progress, lambda index: select(index.catalogue, index.fulltext_folder)
     )
 
 

@@ -319,8 +319,8 @@ def _search_vault(
     vault: Vault, whose: Whose, caller: Caller, request: _SearchRequest
 ) -> _VaultHits:
 
-    def find(now: IndexSession) -> tuple[_Ranked, Iterable[Problem], int]:
-        return _find_best(vault, now, request), now.problems, now.catalogue.count_notes()
+    def find(index: IndexSession) -> tuple[_Ranked, Iterable[Problem], int]:
+        return _find_best(vault, index, request), index.problems, index.catalogue.count_notes()
 
     (ranked, known, note_count), problems = query_fresh(vault, caller, find)
     problems += [*known, *ranked.problems]
@@ -342,7 +342,7 @@ def _is_enough(part: _VaultHits, other: Vault, caller: Caller, request: _SearchR
         and not query_index(
             other,
             caller.progress,
-            lambda now: notes_called(now.catalogue, request.query.text),
+            lambda index: notes_called(index.catalogue, request.query.text),
             words=False,
         )
     )
@@ -371,13 +371,13 @@ def _merge_hits(
     return list(kept.values())[: request.limit]
 
 
-def _find_best(vault: Vault, now: IndexSession, asked: _SearchRequest) -> _Ranked:
+def _find_best(vault: Vault, index: IndexSession, asked: _SearchRequest) -> _Ranked:
     """The best notes, without superseded, pruned and deleted ones unless they are asked for."""
     limit = asked.limit
     if asked.similar_to:
-        ranked = _rank_similar(vault, now, asked)
+        ranked = _rank_similar(vault, index, asked)
     else:
-        ranked = _rank_notes(vault, now, asked, set())
+        ranked = _rank_notes(vault, index, asked, set())
     rows = ranked.rows
     dropped = 0 if asked.every else sum(map(_is_dropped, rows[:limit]))
     if not dropped:
@@ -387,10 +387,10 @@ def _find_best(vault: Vault, now: IndexSession, asked: _SearchRequest) -> _Ranke
     is_cut = not asked.query.terms or len(rows) >= _CANDIDATES
     if len(kept) < limit and is_cut and not asked.similar_to:
         # They may have kept others out: asked again without them.
-        gone = now.catalogue.find(NoteFilter(tiers=(TIER_SET_ASIDE,), statuses=HIDDEN_STATUSES))
+        gone = index.catalogue.find(NoteFilter(tiers=(TIER_SET_ASIDE,), statuses=HIDDEN_STATUSES))
         events_of_gone = [event for row in gone for event in row.events]
-        told = now.catalogue.numbers(NoteFilter(tiers=(TIER_TRAIL,), ids=events_of_gone))
-        again = _rank_notes(vault, now, asked, {row.number for row in gone} | told)
+        told = index.catalogue.numbers(NoteFilter(tiers=(TIER_TRAIL,), ids=events_of_gone))
+        again = _rank_notes(vault, index, asked, {row.number for row in gone} | told)
         kept, total = again.rows, again.total
     return ranked._replace(rows=kept[:limit], total=total, dropped_count=dropped)
 
@@ -435,7 +435,7 @@ def _is_dropped(one: _RankedRow) -> bool:
 
 
 def _rank_notes(
-    vault: Vault, now: IndexSession, request: _SearchRequest, without: set[int]
+    vault: Vault, index: IndexSession, request: _SearchRequest, without: set[int]
 ) -> _Ranked:
     """At least the `limit` best notes, or newest without words."""
     asked, limit = request.query, request.limit
@@ -448,23 +448,23 @@ def _rank_notes(
         wanted = wanted._replace(tiers=tiers)
         for tier in tiers:
             most = limit - len(newest) + len(without)
-            of_tier = now.catalogue.find(wanted._replace(tiers=(tier,)), "-date", most)
+            of_tier = index.catalogue.find(wanted._replace(tiers=(tier,)), "-date", most)
             newest += [row for row in of_tier if row.number not in without]
-        total = len(now.catalogue.numbers(wanted) - without)
+        total = len(index.catalogue.numbers(wanted) - without)
         ranked = [_RankedRow(row.tier, row, 0.0) for row in newest]
         left = _group_matters(ranked)
         return _Ranked(left, total - len(ranked) + len(left))
     fused = search_notes(
         vault,
-        now,
+        index,
         asked,
         max(_CANDIDATES, 2 * limit),
         (TIER_CURRENT, TIER_SET_ASIDE, TIER_TRAIL),
-        allowed=None if filters_nothing else now.catalogue.numbers(wanted),
+        allowed=None if filters_nothing else index.catalogue.numbers(wanted),
         without=without,
         fusion=request.fusion,
     )
-    rows = now.catalogue.rows_by_number(one.number for one in fused.found.notes)
+    rows = index.catalogue.rows_by_number(one.number for one in fused.found.notes)
     ranked = []
     for one in fused.found.notes:
         row = rows[one.number]
@@ -475,7 +475,7 @@ def _rank_notes(
         if fused.cosines:
             why["meaning"] = fused.cosines[one.number]
         ranked.append(_RankedRow(group, row, one.score, one.part, one.is_whole, why))
-    ranked = _called_first(now, asked, ranked, without)
+    ranked = _called_first(index, asked, ranked, without)
     ranked.sort(key=lambda one: (one.group, -one.score, one.row.path))
     left = _group_matters(ranked)
     return _Ranked(
@@ -483,19 +483,19 @@ def _rank_notes(
     )
 
 
-def _rank_similar(vault: Vault, now: IndexSession, request: _SearchRequest) -> _Ranked:
+def _rank_similar(vault: Vault, index: IndexSession, request: _SearchRequest) -> _Ranked:
     """The notes nearest in meaning to one; without vectors, those with the words of its title."""
     from cortex.index import semantic  # noqa: PLC0415  as above
 
     if request.query.terms:
         hint = "cortex search --similar-to NOTE; filters may stand beside it"
         raise InvalidInputError("a note to compare with takes no words beside it", hint)
-    asked, like = request.query, resolve_note.find_one(now.catalogue, request.similar_to)
+    asked, like = request.query, resolve_note.find_one(index.catalogue, request.similar_to)
     wanted = NoteFilter(query=asked, tiers=KNOWLEDGE_TIERS)
-    allowed = now.catalogue.numbers(wanted) - {like.number}
-    near = semantic.similar_to(now, like.number, max(_CANDIDATES, 2 * request.limit), allowed)
+    allowed = index.catalogue.numbers(wanted) - {like.number}
+    near = semantic.similar_to(index, like.number, max(_CANDIDATES, 2 * request.limit), allowed)
     if near.found:
-        rows = now.catalogue.rows_by_number(one.number for one in near.found)
+        rows = index.catalogue.rows_by_number(one.number for one in near.found)
         ranked = []
         for one in near.found:
             group = _SET_ASIDE_GROUP * (rows[one.number].tier == TIER_SET_ASIDE)
@@ -505,26 +505,26 @@ def _rank_similar(vault: Vault, now: IndexSession, request: _SearchRequest) -> _
         return _Ranked(ranked, len(ranked))
     words = tuple(QueryTerm("word", word) for word in like.title.split()[: queries.MAX_TERMS])
     by_words = request._replace(query=asked._replace(terms=words, text=like.title))
-    told = now.catalogue.numbers(NoteFilter(tiers=(TIER_TRAIL,), ids=like.events))
-    answer = _rank_notes(vault, now, by_words, {like.number} | told)
+    told = index.catalogue.numbers(NoteFilter(tiers=(TIER_TRAIL,), ids=like.events))
+    answer = _rank_notes(vault, index, by_words, {like.number} | told)
     message = f"no vectors to compare {like.id} with: compared by the words of its title"
     problem = near.problem or Problem("semantic", message, "cortex embed")
     return answer._replace(problems=[problem])
 
 
 def _called_first(
-    now: IndexSession, asked: Query, ranked: list[_RankedRow], without: set[int]
+    index: IndexSession, asked: Query, ranked: list[_RankedRow], without: set[int]
 ) -> list[_RankedRow]:
     """The notes, those called like the query first: by title, then file name, then alias."""
     if any(one.negated for one in asked.terms):
         return ranked
-    called = notes_called(now.catalogue, asked.text)
+    called = notes_called(index.catalogue, asked.text)
     numbers = called.keys() - without
     if not numbers:
         return ranked
     found = {one.row.number: one for one in ranked}
     wanted = NoteFilter(query=asked, numbers=numbers, tiers=KNOWLEDGE_TIERS)
-    for row in now.catalogue.find(wanted):
+    for row in index.catalogue.find(wanted):
         one = found.get(row.number, _RankedRow(0, row, 0.0))
         if row.status not in HIDDEN_STATUSES:
             found[row.number] = one._replace(group=called[row.number] - _CALLED_GROUPS)
@@ -572,8 +572,8 @@ def _empty_filters(vaults: list[Vault], caller: Caller, asked: Query) -> str:
         return ""
     asked_for = [asked._replace(terms=()), *(one for _, one in listed)]
 
-    def count(now: IndexSession) -> list[int]:
-        return [now.catalogue.count(NoteFilter(query=one)) for one in asked_for]
+    def count(index: IndexSession) -> list[int]:
+        return [index.catalogue.count(NoteFilter(query=one)) for one in asked_for]
 
     counts = [query_index(vault, caller.progress, count) for vault in vaults]
     all_together, *each = map(sum, zip(*counts, strict=True))
@@ -591,7 +591,7 @@ def _near_values(vaults: list[Vault], caller: Caller, shown: str) -> str:
     known = {
         word
         for vault in vaults
-        for word in query_index(vault, caller.progress, lambda now: now.catalogue.count_by(key))
+        for word in query_index(vault, caller.progress, lambda index: index.catalogue.count_by(key))
     }
     from cortex.core.model.record import RECORD_TYPES  # noqa: PLC0415  1 ms, for a mistake alone
 

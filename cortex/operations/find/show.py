@@ -98,4 +98,4 @@ def find_in_vaults(vault: Vault, caller: Caller, note: str) -> tuple[Vault, Note
 
 
 def _find_row(vault: Vault, caller: Caller, note: str) -> NoteRow:
-    return query_index(vault, caller.progress, lambda now: find_one(now.catalogue, note))
+    return query_index(vault, caller.progress, lambda index: find_one(index.catalogue, note))

@@ -57,11 +57,11 @@ def timeline(
     Example: cortex timeline decision-save-lookup
     """
 
-    def load(now: IndexSession) -> tuple[list[NoteRow], NoteRow, list[NoteRow]]:
-        row = resolve_note.find_one(now.catalogue, note) if note else _newest(now, caller)
+    def load(index: IndexSession) -> tuple[list[NoteRow], NoteRow, list[NoteRow]]:
+        row = resolve_note.find_one(index.catalogue, note) if note else _newest(index, caller)
         # By when they were made: later edits do not move a note among those that were made with it.
         project = None if all else row.project
-        before, after = queries.neighbours_in_time(now.catalogue, row, number, project)
+        before, after = queries.neighbours_in_time(index.catalogue, row, number, project)
         return before, row, after
 
     (before, focus, after), problems = query_fresh(vault, caller, load)
@@ -75,9 +75,9 @@ def timeline(
     return Timeline(focus.id, tuple(hits), len(hits), tuple(problems))
 
 
-def _newest(now: IndexSession, caller: Caller) -> NoteRow:
+def _newest(index: IndexSession, caller: Caller) -> NoteRow:
     made = NoteFilter(tiers=(TIER_CURRENT,), created_until=epoch_seconds(caller.now))
-    for row in now.catalogue.find(made, "-created", 1):
+    for row in index.catalogue.find(made, "-created", 1):
         return row
     raise NotFoundError("there is no note yet", "cortex save or cortex capture keeps something")
 

@@ -76,17 +76,17 @@ def actions(
         is_theirs = not owner.strip() or one.owner.casefold() == owner.strip().casefold()
         return is_theirs and (not overdue or is_overdue(one.due, caller.now))
 
-    def find(now: IndexSession) -> tuple[list[_ToDo], dict[int, NoteRow], frozenset[str]]:
-        rows = now.catalogue.find(wanted, "-date")
+    def find(index: IndexSession) -> tuple[list[_ToDo], dict[int, NoteRow], frozenset[str]]:
+        rows = index.catalogue.find(wanted, "-date")
         if not done:
             rows.sort(key=lambda row: (row.created, row.path))
         found = [_ToDo(row.number, row.owner, row.due, None) for row in rows]
         if not done:
-            found += _own_tasks(now, wanted.projects)
+            found += _own_tasks(index, wanted.projects)
             found.sort(key=lambda one: due_sort_key(one.due, caller.now))
         found = [one for one in found if is_wanted(one)]
-        shown = now.catalogue.rows_by_number({one.number for one in found[:number]})
-        return found, shown, ticked_ids(now.catalogue) if done else frozenset()
+        shown = index.catalogue.rows_by_number({one.number for one in found[:number]})
+        return found, shown, ticked_ids(index.catalogue) if done else frozenset()
 
     found, rows, ticked = query_index(vault, caller.progress, find)
     at = "" if done else caller.now
@@ -113,11 +113,11 @@ def _action(vault: Vault, one: _ToDo, row: NoteRow, ticked: frozenset[str], now:
     return ActionHit(hit, one.owner, one.due, late, ticked=is_ticked)
 
 
-def _own_tasks(now: IndexSession, projects: Collection[str] | None) -> list[_ToDo]:
+def _own_tasks(index: IndexSession, projects: Collection[str] | None) -> list[_ToDo]:
     """The tasks of people's own notes, without those that are nothing but a link to an action."""
-    tasks, _ = own_items(now.catalogue, TASK, projects)
+    tasks, _ = own_items(index.catalogue, TASK, projects)
     linked = {linked_id(task.text) for task in tasks} - {""}
-    actions = now.catalogue.find(NoteFilter(types=("action",), ids=linked)) if linked else []
+    actions = index.catalogue.find(NoteFilter(types=("action",), ids=linked)) if linked else []
     ids = {row.id for row in actions}
     left = (task for task in tasks if linked_id(task.text) not in ids)
     return [_ToDo(task.number, task.person, task.day, task) for task in left]

@@ -48,11 +48,11 @@ def done(vault: Vault, caller: Caller, id: NoteName) -> RecordChange:
     return tick_minutes(vault, caller, change, done=True)
 
 
-def _find_action(now: IndexSession, name: str) -> NoteRow:
+def _find_action(index: IndexSession, name: str) -> NoteRow:
     try:
-        row = find_editable(now, name)
+        row = find_editable(index, name)
     except NotFoundError:
-        found = resolve_note.find_all(now.catalogue, name.rpartition(".")[0])
+        found = resolve_note.find_all(index.catalogue, name.rpartition(".")[0])
         plan = next((one for one in found if one.type == "plan"), None)
         if plan is None:
             raise

@@ -52,10 +52,10 @@ def meetings(
     noted = (*ensure_fresh(vault, caller), *read_edited_minutes(vault, caller))
     problems = list(dict.fromkeys(noted))
 
-    def find(now: IndexSession) -> tuple[list[NoteRow], int, dict[int, tuple[int, int, int]]]:
-        rows = now.catalogue.find(wanted, "-created", number)
-        outcomes = _meeting_outcomes(now.catalogue, [row.number for row in rows])
-        return rows, now.catalogue.count(wanted), outcomes
+    def find(index: IndexSession) -> tuple[list[NoteRow], int, dict[int, tuple[int, int, int]]]:
+        rows = index.catalogue.find(wanted, "-created", number)
+        outcomes = _meeting_outcomes(index.catalogue, [row.number for row in rows])
+        return rows, index.catalogue.count(wanted), outcomes
 
     rows, total, outcomes = query_index(vault, caller.progress, find)
     hits = [MeetingHit(build_hit(vault, row), *outcomes[row.number]) for row in rows]

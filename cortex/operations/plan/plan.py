@@ -56,8 +56,8 @@ def plan(
         query=branch_filter(caller, branch),
     )
 
-    def find(now: IndexSession) -> tuple[list[NoteRow], int]:
-        return now.catalogue.find(wanted, "-date", number), now.catalogue.count(wanted)
+    def find(index: IndexSession) -> tuple[list[NoteRow], int]:
+        return index.catalogue.find(wanted, "-date", number), index.catalogue.count(wanted)
 
     (rows, total), problems = query_fresh(vault, caller, find)
     hits = []

@@ -82,9 +82,9 @@ def merge_project(vault: Vault, caller: Caller, a: str, b: str, *, yes: bool) ->
         raise InvalidInputError(f"no capture can have the project {b!r}", hint)
     known = {b: checkout.project_of(caller.cwd), a: a if a in aliases else ""}
 
-    def load(now: IndexSession) -> tuple[list[NoteRow], list[TopicCollision]]:
-        _check_known(now.catalogue, a, b, known)
-        return _notes_of(now.catalogue, a), _topic_collisions(now.catalogue, a, b)
+    def load(index: IndexSession) -> tuple[list[NoteRow], list[TopicCollision]]:
+        _check_known(index.catalogue, a, b, known)
+        return _notes_of(index.catalogue, a), _topic_collisions(index.catalogue, a, b)
 
     rows, collisions = query_index(vault, caller.progress, load)
     alias = project_aliases.format_line(a, b) if settings.is_project_name(a) else ""
@@ -107,7 +107,7 @@ def unmerge_project(vault: Vault, caller: Caller, a: str, b: str, *, yes: bool) 
     if b in aliases:
         hint = f"{cortex_command('project', 'unmerge', b, aliases[b])} comes first"
         raise ConflictError(f"{b} was merged into {aliases[b]} after that", hint)
-    rows = query_index(vault, caller.progress, lambda now: _notes_of(now.catalogue, b))
+    rows = query_index(vault, caller.progress, lambda index: _notes_of(index.catalogue, b))
     rows = _notes_merged_from(vault, caller, rows, a)
     alias = project_aliases.format_line(a, b) if aliases.get(a) == b else ""
     if not rows and not alias:
@@ -155,7 +155,7 @@ def _convert(
     good, left = _split_editable(vault, caller, rows)
     numbers = [row.number for row in good]
     kinds = query_index(
-        vault, caller.progress, lambda now: pages_with_lines_of(now.catalogue, numbers)
+        vault, caller.progress, lambda index: pages_with_lines_of(index.catalogue, numbers)
     )
     pages = {
         vault.layout().path(page_path(BriefingPage(kind, one, branch)))

@@ -142,7 +142,7 @@ def project(
 
 def _list_projects(vault: Vault, caller: Caller) -> ProjectListing:
     aliases = dict(settings.load(vault.root).aliases)
-    every, problems = query_fresh(vault, caller, lambda now: load_summaries(now.catalogue))
+    every, problems = query_fresh(vault, caller, lambda index: load_summaries(index.catalogue))
     every = [one._replace(merged_into=aliases.get(one.name, "")) for one in every]
     alike = _find_similar_names([one for one in every if not one.merged_into])
     shown = tuple(every[:_MAX_LISTED])
@@ -199,7 +199,9 @@ def _show_project(vault: Vault, caller: Caller, name: str) -> ProjectDetails:
     details, problems = query_fresh(
         vault,
         caller,
-        lambda now: _build_details(now.catalogue, vault.root, name or here.project, known, here),
+        lambda index: _build_details(
+            index.catalogue, vault.root, name or here.project, known, here
+        ),
     )
     return details._replace(problems=tuple(problems))
 

@@ -83,14 +83,14 @@ def promote(vault: Vault, caller: Caller, note: NoteName, *, keep: bool = False)
     own, _ = ensure_personal_vault(vault, caller)
     if own.root == vault.root:
         _require_personal_vault(vault)
-    source, problems = query_fresh(vault, caller, lambda now: _load_source(now, note))
+    source, problems = query_fresh(vault, caller, lambda index: _load_source(index, note))
     row = source.row
     if is_persons_own(row):
         return _move_own_note(vault, caller, own, row, keep=keep)
     original = notes.read_strict(files.read(vault.root, row.path), row.path)
     copy = _personal_copy(original, vault)
     outcome, path, missing_links = query_index(
-        own, caller.progress, lambda now: _plan_copy(own, now, source, copy)
+        own, caller.progress, lambda index: _plan_copy(own, index, source, copy)
     )
     problems += _missing_event_problems(original, source)
     _copy_events(vault, own, source.events)
@@ -189,33 +189,33 @@ def _require_personal_vault(vault: Vault) -> None:
     raise NotFoundError("there is no vault of your own beside this one", hint)
 
 
-def _load_source(now: IndexSession, name: str) -> _PromotionSource:
-    if is_persons_own(found := find_one(now.catalogue, name)):
+def _load_source(index: IndexSession, name: str) -> _PromotionSource:
+    if is_persons_own(found := find_one(index.catalogue, name)):
         return _PromotionSource(found, {}, {})
-    row = find_editable(now, name)
+    row = find_editable(index, name)
     if row.type == "session":
         hint = "promote what was learnt in it: cortex search shows the records"
         raise InvalidInputError(f"{row.id} is a session, which belongs to its project", hint)
     if row.status in HIDDEN_STATUSES:
         hint = f"{command('restore', row)}, or promote what holds now"
         raise InvalidInputError(f"{row.id} is {row.status}", hint)
-    stored = now.catalogue.find(NoteFilter(tiers=(TIER_TRAIL,), ids=row.events))
-    targets = edge_targets(now.catalogue, row.number)
+    stored = index.catalogue.find(NoteFilter(tiers=(TIER_TRAIL,), ids=row.events))
+    targets = edge_targets(index.catalogue, row.number)
     return _PromotionSource(
         row,
         {one.id: one.path for one in stored},
-        {key: target for key, target in targets.items() if has_name(now.catalogue, key)},
+        {key: target for key, target in targets.items() if has_name(index.catalogue, key)},
     )
 
 
 def _plan_copy(
-    own: Vault, now: IndexSession, source: _PromotionSource, copy: Note
+    own: Vault, index: IndexSession, source: _PromotionSource, copy: Note
 ) -> tuple[str, str, list[str]]:
     """Plan the copy: the outcome, the path, and the links that lead nowhere in that vault."""
     row = source.row
     others = (key for key in source.links if key not in source.events)
-    links = [key for key in others if not has_name(now.catalogue, key)]
-    for existing in now.catalogue.find(KNOWLEDGE._replace(ids=(row.id,)), "path"):
+    links = [key for key in others if not has_name(index.catalogue, key)]
+    for existing in index.catalogue.find(KNOWLEDGE._replace(ids=(row.id,)), "path"):
         if existing.status in HIDDEN_STATUSES:
             hint = command("--vault", own.root, "restore", existing)
             raise ConflictError(f"{row.id} is in your own vault, {existing.status}", hint)

@@ -126,13 +126,13 @@ def set_aside_command(status: str, row: Named, by: str, reason: str) -> str:
     return command("delete", row) if status == "deleted" else ""
 
 
-def find_replacement(now: IndexSession, row: NoteRow) -> tuple[str, NoteRow | None, str]:
+def find_replacement(index: IndexSession, row: NoteRow) -> tuple[str, NoteRow | None, str]:
     """What replaces a superseded record: the name that it gives, the note of that name, and the
     name for `cortex supersede --by`, empty where that would be refused."""
-    edges = LinkGraph(now.catalogue).outgoing(row.number)
+    edges = LinkGraph(index.catalogue).outgoing(row.number)
     ways = ((target, number) for kind, target, number, _ in edges if kind == "superseded_by")
     said, number = next(ways, ("", None))
-    by = now.catalogue.rows_by_number([number]).get(number) if number else None
+    by = index.catalogue.rows_by_number([number]).get(number) if number else None
     if by is None or by.number == row.number or by.status in HIDDEN_STATUSES:
         return said, by, ""
     return said, by, command_name(by) if is_editable(by) else ""
@@ -144,7 +144,9 @@ def archive_by_words(
     """Archive the one record that `query`, an id or words, clearly means; with `yes` the best."""
     if not query.strip():
         raise InvalidInputError("there is nothing to look for", "cortex archive --words WORDS")
-    found, problems = query_fresh(vault, caller, lambda now: _candidates(now, query, caller.now))
+    found, problems = query_fresh(
+        vault, caller, lambda index: _candidates(index, query, caller.now)
+    )
     if not found:
         again = cortex_command("search", *query.split()[:8])
         hint = f"no current record holds these words: {again}"
@@ -161,11 +163,11 @@ def archive_by_words(
     return answer._replace(problems=(*problems, *done.problems))
 
 
-def _candidates(now: IndexSession, query: str, at: str) -> list[_ForgetCandidate]:
+def _candidates(index: IndexSession, query: str, at: str) -> list[_ForgetCandidate]:
     """The current record of that id, or those with most of the words, likest titles first."""
     named = [
         row
-        for row in resolve_note.find_all(now.catalogue, query.strip())
+        for row in resolve_note.find_all(index.catalogue, query.strip())
         if row.tier == TIER_CURRENT and row.id != row.path
     ]
     if len(named) == 1:
@@ -173,11 +175,16 @@ def _candidates(now: IndexSession, query: str, at: str) -> list[_ForgetCandidate
     asked = queries.parse(query, at)
     if not asked.terms:
         return []
-    allowed = now.catalogue.numbers(NoteFilter(tiers=(TIER_CURRENT,), has_id=True))
+    allowed = index.catalogue.numbers(NoteFilter(tiers=(TIER_CURRENT,), has_id=True))
     scored, *_ = full_text.search(
-        now.fulltext_folder, asked, _MAX_CANDIDATES, (TIER_CURRENT,), allowed=allowed, without=set()
+        index.fulltext_folder,
+        asked,
+        _MAX_CANDIDATES,
+        (TIER_CURRENT,),
+        allowed=allowed,
+        without=set(),
     )
-    rows = now.catalogue.rows_by_number(one.number for one in scored)
+    rows = index.catalogue.rows_by_number(one.number for one in scored)
     words, all_words = token_set(query), _words_of_title(query)
     found = []
     for one in scored:

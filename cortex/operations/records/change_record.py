@@ -75,7 +75,7 @@ def change_record(
 ) -> RecordChange:
     """Edit the record that `name` means (by `find`, else `find_editable`), then heal if it
     changed."""
-    row, problems = query_fresh(vault, caller, lambda now: (find or find_editable)(now, name))
+    row, problems = query_fresh(vault, caller, lambda index: (find or find_editable)(index, name))
     change = edit_record(vault, caller, row, outcome, edit)
     return change._replace(problems=(*problems, *heal_after(vault, caller, change)))
 
@@ -144,12 +144,12 @@ def refuse_during_git_operation(vault: Vault) -> None:
         raise ConflictError(f"git is in the middle of a {busy}", hint)
 
 
-def find_editable(now: IndexSession, name: str) -> NoteRow:
+def find_editable(index: IndexSession, name: str) -> NoteRow:
     """The record that a name means; by the id of an event that made one record, that one.
     `InvalidInputError` when it may not be edited."""
-    row = resolve_note.find_one(now.catalogue, name)
+    row = resolve_note.find_one(index.catalogue, name)
     if is_event_id(name):
-        made = now.catalogue.find(KNOWLEDGE._replace(event=row.id, not_types=("session",)))
+        made = index.catalogue.find(KNOWLEDGE._replace(event=row.id, not_types=("session",)))
         row = made[0] if len(made) == 1 else row
     return check_editable(row)
 

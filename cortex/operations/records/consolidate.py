@@ -144,7 +144,7 @@ def _find_similar_pairs(
     vault: Vault, caller: Caller, project: str, least: float, number: int
 ) -> ConsolidateResult:
     # The texts are read after the refresh: other processes need not wait meanwhile.
-    rows, problems = query_fresh(vault, caller, lambda now: _comparable(now.catalogue, project))
+    rows, problems = query_fresh(vault, caller, lambda index: _comparable(index.catalogue, project))
     groups: dict[str, list[int]] = {}  # places in `rows`, by project
     texts = []
     for place, row in enumerate(rows):
@@ -170,7 +170,7 @@ def _find_similar_pairs(
     best, total = nlargest(most, [*best, *fresh]), total + len(fresh)
     caller.progress("comparing", len(rows), len(rows))
     numbers = {rows[-place].number for _, *places in best for place in places}
-    related = query_index(vault, caller.progress, lambda now: _related_pairs(now, numbers))
+    related = query_index(vault, caller.progress, lambda index: _related_pairs(index, numbers))
     pairs = [
         (alike, (rows[-i], rows[-j]), (texts[-i], texts[-j]))
         for alike, i, j in best
@@ -195,7 +195,7 @@ def _pairs_by_meaning(
     found = query_index(
         vault,
         caller.progress,
-        lambda now: semantic.alike_pairs(now, set(places), _LEAST_COSINE),
+        lambda index: semantic.alike_pairs(index, set(places), _LEAST_COSINE),
     )
     pairs = []
     for one, other, cosine in found:
@@ -218,10 +218,10 @@ def _comparable(catalogue: Catalogue, project: str) -> list[NoteRow]:
     return sorted(rows, key=lambda row: row.project)
 
 
-def _related_pairs(now: IndexSession, numbers: set[int]) -> set[frozenset[int]]:
+def _related_pairs(index: IndexSession, numbers: set[int]) -> set[frozenset[int]]:
     """The pairs of which one is said to come from the other, or to take its place."""
     kinds = ("derived_from", "source_of", "supersedes")
-    edges = LinkGraph(now.catalogue).edges_touching(sorted(numbers), kinds)
+    edges = LinkGraph(index.catalogue).edges_touching(sorted(numbers), kinds)
     return {frozenset((edge.source, edge.target)) for edge in edges}
 
 
@@ -270,7 +270,7 @@ def _merge_records(
     keep: bool,
 ) -> ConsolidateResult:
     rows, problems = query_fresh(
-        vault, caller, lambda now: [find_editable(now, name) for name in names]
+        vault, caller, lambda index: [find_editable(index, name) for name in names]
     )
     originals = [_load_source(vault, row) for row in {row.number: row for row in rows}.values()]
     if not 2 <= len(originals) <= _MAX_MERGED:
@@ -279,8 +279,8 @@ def _merge_records(
     first = originals[0].row
     heading = one_line(title) or first.title
 
-    def find_earlier(now: IndexSession) -> NoteRow | None:
-        return _find_interrupted_merge(now, vault, originals, heading, body)
+    def find_earlier(index: IndexSession) -> NoteRow | None:
+        return _find_interrupted_merge(index, vault, originals, heading, body)
 
     new: NoteRow | SaveResult | None = query_index(vault, caller.progress, find_earlier)
     if new is not None:
@@ -345,7 +345,7 @@ def _save_merged(
         raise ConflictError(f"{first.id} says scope: {said}, and belongs in your own vault", hint)
     if topic:
         target = topics.topic_record_id(first.project, scope, topics.normalize_topic(topic))
-        query_index(vault, caller.progress, lambda now: _refuse_superseded_target(now, target))
+        query_index(vault, caller.progress, lambda index: _refuse_superseded_target(index, target))
     priorities = [one.row.priority for one in originals if one.row.priority is not None]
     saved = save(
         vault,
@@ -370,19 +370,21 @@ def _save_merged(
 
 
 def _find_interrupted_merge(
-    now: IndexSession, vault: Vault, originals: list[_MergeSource], title: str, body: str
+    index: IndexSession, vault: Vault, originals: list[_MergeSource], title: str, body: str
 ) -> NoteRow | None:
     """The record that an earlier run of the same merge made before it was cut short: it has the
     title, is made from all of them, has their texts or the one that is asked for, and holds in the
     place of those that are superseded."""
-    links = LinkGraph(now.catalogue)
+    links = LinkGraph(index.catalogue)
     numbers = {one.row.number for one in originals}
     made: dict[int, set[int]] = {}
     for edge in links.edges_touching(sorted(numbers), ("derived_from",)):
         if edge.target in numbers:
             made.setdefault(edge.source, set()).add(edge.target)
     made = {one: sources for one, sources in made.items() if not numbers - sources - {one}}
-    candidates = now.catalogue.find(NoteFilter(numbers=made.keys(), tiers=(TIER_CURRENT,)), "path")
+    candidates = index.catalogue.find(
+        NoteFilter(numbers=made.keys(), tiers=(TIER_CURRENT,)), "path"
+    )
     for new in candidates:
         if new.title != one_line(sanitize_text(title)) or not is_editable(new):
             continue
@@ -409,9 +411,9 @@ def _set_aside_error(row: NoteRow) -> ConflictError:
     return ConflictError(f"{row.id} is {row.status}", f"{command('restore', row)}, or leave it out")
 
 
-def _refuse_superseded_target(now: IndexSession, id_: str) -> None:
+def _refuse_superseded_target(index: IndexSession, id_: str) -> None:
     """`ConflictError` if the target is superseded itself: no save makes it current."""
     wanted = NoteFilter(tiers=(TIER_SET_ASIDE,), ids=(id_,), statuses=("superseded",))
-    for row in now.catalogue.find(wanted):
+    for row in index.catalogue.find(wanted):
         hint = f"{command('restore', row)}, or give another --topic"
         raise ConflictError(f"{id_} is superseded itself", hint)

@@ -53,7 +53,9 @@ def delete(
     Example: cortex delete use-sqlite-k3f7q2
     Example: cortex delete use-sqlite-k3f7q2 --hard --yes
     """
-    (row, links, kept), problems = query_fresh(vault, caller, lambda now: _with_backlinks(now, id))
+    (row, links, kept), problems = query_fresh(
+        vault, caller, lambda index: _with_backlinks(index, id)
+    )
 
     def edit(note: Note, row: NoteRow) -> Edited:
         if note.get("status").lower() == "deleted":
@@ -69,13 +71,13 @@ def delete(
     return change._replace(links=links, problems=tuple(problems))
 
 
-def _with_backlinks(now: IndexSession, name: str) -> tuple[NoteRow, tuple[str, ...], str]:
+def _with_backlinks(index: IndexSession, name: str) -> tuple[NoteRow, tuple[str, ...], str]:
     """The record, paths of current notes that link to it, the last event that kept its text."""
-    row = find_editable(now, name)
-    numbers = {number for _, number, _ in LinkGraph(now.catalogue).incoming(row.number)}
-    sources = now.catalogue.rows_by_number(numbers - {row.number}).values()
+    row = find_editable(index, name)
+    numbers = {number for _, number, _ in LinkGraph(index.catalogue).incoming(row.number)}
+    sources = index.catalogue.rows_by_number(numbers - {row.number}).values()
     links = sorted(one.path for one in sources if one.tier == 0)[:_MAX_LINKS_NAMED]
-    return row, tuple(links), (find_removal_event(now.catalogue, row.id) or ("", ""))[1]
+    return row, tuple(links), (find_removal_event(index.catalogue, row.id) or ("", ""))[1]
 
 
 def _delete(vault: Vault, caller: Caller, row: NoteRow, kept: str, *, sure: bool) -> RecordChange:

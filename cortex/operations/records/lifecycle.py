@@ -68,7 +68,7 @@ def lifecycle(
     if not dry_run:
         refuse_during_git_operation(vault)
     (due, active), problems = query_fresh(
-        vault, caller, lambda now: find_faded(vault, now, caller.now)
+        vault, caller, lambda index: find_faded(vault, index, caller.now)
     )
     chosen = due[: rules.max_archived(active, number)]
     hint = ""

@@ -64,10 +64,10 @@ def prune(
         refuse_during_git_operation(vault)
     moment = epoch_seconds(caller.now)
 
-    def load(now: IndexSession) -> tuple[list[NoteRow], dict[int, Signals]]:
+    def load(index: IndexSession) -> tuple[list[NoteRow], dict[int, Signals]]:
         wanted = NoteFilter(tiers=(TIER_SET_ASIDE,), statuses=("archived",), has_id=True)
-        rows = [row for row in now.catalogue.find(wanted) if not row.pinned]
-        return rows, signals_of_notes(vault, now, rows)
+        rows = [row for row in index.catalogue.find(wanted) if not row.pinned]
+        return rows, signals_of_notes(vault, index, rows)
 
     (archived, signals), problems = query_fresh(vault, caller, load)
     due = _select_prunable(vault, caller, archived, signals, moment)

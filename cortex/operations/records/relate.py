@@ -90,7 +90,7 @@ def relate(
     kind = normalize_kind(kind) if remove else _parse_kind(kind)
     plan = _plan_removal if remove else _plan
     (answer, edits), problems = query_fresh(
-        vault, caller, lambda now: plan(now, caller, record, kind, other)
+        vault, caller, lambda index: plan(index, caller, record, kind, other)
     )
     _, healed = edit_notes_and_heal(vault, caller, edits)
     file = os.path.join(vault.root, answer.path)
@@ -107,23 +107,23 @@ def _parse_kind(text: str) -> str:
     return kind
 
 
-def _plan(now: IndexSession, caller: Caller, first: str, kind: str, second: str) -> RelationPlan:
-    source = resolve_note.find_one(now.catalogue, first)
-    target = resolve_note.find_one(now.catalogue, second)
+def _plan(index: IndexSession, caller: Caller, first: str, kind: str, second: str) -> RelationPlan:
+    source = resolve_note.find_one(index.catalogue, first)
+    target = resolve_note.find_one(index.catalogue, second)
     if kind not in RELATION_KINDS:  # an inverse name
         source, kind, target = target, kind_of_inverse(kind), source
     if source.number == target.number:
         hint = "name another note: cortex search finds notes by their words"
         raise InvalidInputError(f"{source.id} cannot be related to itself", hint)
     check_editable(source)
-    links = LinkGraph(now.catalogue)
+    links = LinkGraph(index.catalogue)
     answer = RelationChange(source.id, kind, target.id, "created", source.path)
     if says := _stating_note(links, source, kind, target):
         hint = "they are related so already"
         return RelationPlan(answer._replace(outcome=UNCHANGED, path=says.path, hint=hint), ())
     hint = ""
     if kind == "supersedes":
-        refuse_cycle(links, now, source, target)
+        refuse_cycle(links, index, source, target)
         hint = f"{command('supersede', target, '--by', source)} also sets the older one aside"
     name = link_name_for(links, source, target)
 
@@ -162,7 +162,7 @@ def link_name_for(links: LinkGraph, source: NoteRow, target: NoteRow) -> str:
     return whole
 
 
-def refuse_cycle(links: LinkGraph, now: IndexSession, newer: NoteRow, older: NoteRow) -> None:
+def refuse_cycle(links: LinkGraph, index: IndexSession, newer: NoteRow, older: NoteRow) -> None:
     """Raise `ConflictError` when the older record supersedes the newer one, directly or not."""
     came = {older.number: newer.number}
     level = [older.number]
@@ -175,19 +175,19 @@ def refuse_cycle(links: LinkGraph, now: IndexSession, newer: NoteRow, older: Not
             chain = [newer.number]
             while chain[-1] != older.number:
                 chain.append(came[chain[-1]])
-            rows = now.catalogue.rows_by_number(chain)
+            rows = index.catalogue.rows_by_number(chain)
             ids = [newer.id, *(rows[number].id for number in reversed(chain))]
             hint = f"{command('graph', older, '--kind', 'supersedes')} shows them"
             raise ConflictError(f"that would close a circle: {' supersedes '.join(ids)}", hint)
 
 
 def _plan_removal(
-    now: IndexSession, caller: Caller, first: str, kind: str, second: str
+    index: IndexSession, caller: Caller, first: str, kind: str, second: str
 ) -> RelationPlan:
-    links = LinkGraph(now.catalogue)
-    source = resolve_note.find_one(now.catalogue, first)
-    exists = resolve_note.find_all(now.catalogue, second)
-    target = resolve_note.find_one(now.catalogue, second) if exists else None
+    links = LinkGraph(index.catalogue)
+    source = resolve_note.find_one(index.catalogue, first)
+    exists = resolve_note.find_all(index.catalogue, second)
+    target = resolve_note.find_one(index.catalogue, second) if exists else None
     wanted = canonical_edge(source.number, kind, target.number if target else 0)
 
     def relations_of(row: NoteRow, other: NoteRow | str) -> set[tuple[str, str]]:
@@ -203,7 +203,7 @@ def _plan_removal(
         said[target, source] = relations_of(target, source)
     said = {pair: relations for pair, relations in said.items() if relations}
     if not said:
-        raise _no_relation_error(now, links, source, kind, target or second)
+        raise _no_relation_error(index, links, source, kind, target or second)
     removed = [(one, *pair) for pair, relations in said.items() for one, _ in sorted(relations)]
     kinds = list(dict.fromkeys(one for one, *_ in removed))
     edits = tuple(
@@ -239,7 +239,7 @@ def _said_of(links: LinkGraph, row: NoteRow, other: NoteRow | str) -> list[tuple
 
 
 def _no_relation_error(
-    now: IndexSession, links: LinkGraph, source: NoteRow, kind: str, target: NoteRow | str
+    index: IndexSession, links: LinkGraph, source: NoteRow, kind: str, target: NoteRow | str
 ) -> NotFoundError:
     """The error that `source` has no such relation to `target`, a note or an unknown name."""
     said = sorted({one for one, _ in _said_of(links, source, target)})
@@ -247,7 +247,7 @@ def _no_relation_error(
     if isinstance(target, str):
         what = "says another kind of it" if said else "names none so"
         message = f"there is no note {target!r}, and {source.id} {what}"
-        hint = did_you_mean(resolve_note.closest_ids(now.catalogue, target), hint)
+        hint = did_you_mean(resolve_note.closest_ids(index.catalogue, target), hint)
     else:
         what = "has no relation" if kind == ANY_KIND else f"does not say {kind}"
         message = f"{source.id} {what} to {target.id}"

@@ -88,7 +88,7 @@ def restore(vault: Vault, caller: Caller, ids: list[NoteName]) -> RestoreResult:
     Example: cortex restore use-sqlite-k3f7q2 use-files-p2r6wq
     """
     there, problems = query_fresh(
-        vault, caller, lambda now: {name: _find_target(now, name) for name in ids}
+        vault, caller, lambda index: {name: _find_target(index, name) for name in ids}
     )
     changes = []
     for name, target in there.items():
@@ -106,19 +106,19 @@ def restore(vault: Vault, caller: Caller, ids: list[NoteName]) -> RestoreResult:
     return RestoreResult(tuple(changes), len(changes), tuple(problems))
 
 
-def _find_target(now: IndexSession, name: str) -> _RestoreTarget | None:
+def _find_target(index: IndexSession, name: str) -> _RestoreTarget | None:
     """The record in the vault; None when it is gone."""
     # A person's own note that is only called so is not what was deleted.
     matches = [
-        row for row in find_all(now.catalogue, name) if row.id != row.path or row.path == name
+        row for row in find_all(index.catalogue, name) if row.id != row.path or row.path == name
     ]
     rows = [row for row in matches if not is_event_path(row.path)]
     if not rows:
         for row in matches:
             check_editable(row)  # which says that events are never edited
         return None
-    row = check_editable(find_one(now.catalogue, name) if len(rows) > 1 else rows[0])
-    return _RestoreTarget(row, *find_replacement(now, row))
+    row = check_editable(find_one(index.catalogue, name) if len(rows) > 1 else rows[0])
+    return _RestoreTarget(row, *find_replacement(index, row))
 
 
 def _restore(vault: Vault, caller: Caller, name: str, held: _RestoreTarget | None) -> RecordChange:
@@ -163,7 +163,7 @@ def _restore_gone(vault: Vault, caller: Caller, name: str) -> RecordChange:
     try:
         known = history(vault, caller, name, number=_MAX_VERSIONS)
     except NotFoundError as error:
-        near = query_index(vault, caller.progress, lambda now: closest_ids(now.catalogue, name))
+        near = query_index(vault, caller.progress, lambda index: closest_ids(index.catalogue, name))
         hint = f"{error.hint}; {did_you_mean(near, '')}" if near else error.hint
         raise NotFoundError(error.message, hint) from error
     path, data = "", b""
@@ -203,7 +203,9 @@ def _with_removal_text(
 ) -> tuple[bytes, int]:
     """The record with the text that was kept when its file was removed, if no later event
     exists; and how many such events were used (0 or 1)."""
-    held = query_index(vault, caller.progress, lambda now: find_removal_event(now.catalogue, id_))
+    held = query_index(
+        vault, caller.progress, lambda index: find_removal_event(index.catalogue, id_)
+    )
     note = notes.read(data, path)
     named, _ = note.provenance()
     if not id_ or not held or note.problems or held[1] in named or held[1] < max(named, default=""):

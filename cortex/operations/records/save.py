@@ -244,11 +244,11 @@ def _with_relations(
     if not (sources or older):
         return event
 
-    def ids(now: IndexSession, names: tuple[str, ...]) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(change_record.find_editable(now, name).id for name in names))
+    def ids(index: IndexSession, names: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(change_record.find_editable(index, name).id for name in names))
 
-    def find(now: IndexSession) -> Event:
-        return event._replace(supersedes=ids(now, older), derived_from=ids(now, sources))
+    def find(index: IndexSession) -> Event:
+        return event._replace(supersedes=ids(index, older), derived_from=ids(index, sources))
 
     return query_index(vault, caller.progress, find, words=False)
 

@@ -54,7 +54,7 @@ def supersede(
     Example: cortex supersede use-sqlite-k3f7q2 --by use-files-p2r6wq --reason "too slow"
     """
     (old_row, new_row, link), problems = query_fresh(
-        vault, caller, lambda now: _resolve_pair(now, old, by)
+        vault, caller, lambda index: _resolve_pair(index, old, by)
     )
     because = one_line(sanitize_text(reason))
     # The old one first: what it says is what holds. After a crash here `doctor` names this very
@@ -189,17 +189,17 @@ def _cycle_problems(cycle: list[int], rows: Mapping[int, NoteRow]) -> Iterator[P
         yield Problem(rows[number].path, message, command("restore", rows[number]))
 
 
-def _resolve_pair(now: IndexSession, old: str, by: str) -> tuple[NoteRow, NoteRow | None, str]:
+def _resolve_pair(index: IndexSession, old: str, by: str) -> tuple[NoteRow, NoteRow | None, str]:
     """Both records, and how the new one links to the old one."""
-    old_row = find_editable(now, old)
+    old_row = find_editable(index, old)
     if not by:
         return old_row, None, ""
-    new_row = find_editable(now, by)
+    new_row = find_editable(index, by)
     if new_row.number == old_row.number:
         hint = "name another record with --by"
         raise InvalidInputError(f"{old_row.id} cannot supersede itself", hint)
-    links = LinkGraph(now.catalogue)
-    refuse_cycle(links, now, new_row, old_row)
+    links = LinkGraph(index.catalogue)
+    refuse_cycle(links, index, new_row, old_row)
     if new_row.status in HIDDEN_STATUSES:
         hint = f"{command('restore', new_row)}, or name the record that holds now"
         raise ConflictError(f"{new_row.id} is {new_row.status} itself", hint)

@@ -27,7 +27,7 @@ def tick_minutes(vault: Vault, caller: Caller, change: RecordChange, *, done: bo
             return change
         wanted = KNOWLEDGE._replace(ids=targets, types=("meeting",))
         meetings: list[NoteRow] = query_index(
-            vault, caller.progress, lambda now: now.catalogue.find(wanted, "path")
+            vault, caller.progress, lambda index: index.catalogue.find(wanted, "path")
         )
         # markdown-it-py takes 40 ms to import; only an action of a meeting is worth them.
         from cortex.core.minutes.reread import with_tick  # noqa: PLC0415

@@ -55,7 +55,7 @@ def topic(
     named = canonical_project(vault, project)
     suggested = topics.suggest(type, sanitize_text(title), "") if title.strip() else ""
     wanted = KNOWLEDGE._replace(has_topic=True, projects=(named,) if named else None)
-    rows, problems = query_fresh(vault, caller, lambda now: now.catalogue.find(wanted))
+    rows, problems = query_fresh(vault, caller, lambda index: index.catalogue.find(wanted))
     rows.sort(key=lambda row: (row.topic, row.project, row.scope, row.id))
     if suggested:
         words = _words_of_topic(suggested)

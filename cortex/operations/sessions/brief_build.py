@@ -120,8 +120,8 @@ def build_brief(
     started_ns = time.time_ns()
     # `words=False`: the catalogue is enough, and updating the full-text index takes 40 ms.
 
-    def collect(now: IndexSession) -> _BriefingInputs:
-        return _collect_inputs(now, vault, key, project, names)
+    def collect(index: IndexSession) -> _BriefingInputs:
+        return _collect_inputs(index, vault, key, project, names)
 
     inputs = query_index(vault, caller.progress, collect, words=False)
     personal = load_personal_notes(vault, caller, BriefingRequest(names, key.branch, key.budget))
@@ -196,7 +196,7 @@ def _briefing_head(selection: BriefingSelection, project: str, branch: str) -> B
 
 
 def _collect_inputs(
-    now: IndexSession, vault: Vault, key: BriefingKey, project: str, names: list[str]
+    index: IndexSession, vault: Vault, key: BriefingKey, project: str, names: list[str]
 ) -> _BriefingInputs:
     """Select under the index lock; cut to the budget as if every line were a title alone."""
     git_files: list[str] = [*branches.head_files(key.folder, key.branch)]
@@ -213,36 +213,36 @@ def _collect_inputs(
 
     personal = not checkout.is_shared(vault)
     request = BriefingRequest(names, key.branch, key.budget, included_branches, in_head, personal)
-    selection = select_candidates(now.catalogue, request)
+    selection = select_candidates(index.catalogue, request)
     titles = []
     for kind, candidates in selection.parts.items():
         entries = tuple(BriefingEntry(one.id, one.type, one.title) for one in candidates)
         titles.append(BriefingPart(kind, entries, selection.totals[kind], ""))
     head = _briefing_head(selection, project, key.branch)
     room = {one.kind: len(one.lines) for one in compose_briefing(titles, head, key.budget).sections}
-    paths = briefing_dependencies(now.catalogue, names)
+    paths = briefing_dependencies(index.catalogue, names)
     paths += [one.path for candidates in selection.parts.values() for one in candidates]
-    stamps, racy = now.snapshot.stamps, now.snapshot.racy
+    stamps, racy = index.snapshot.stamps, index.snapshot.racy
     others: list[str] = []
     if not set(selection.totals) - {EVERYWHERE}:
         # Those with the most records first.
-        counted = now.catalogue.count_by("project", NoteFilter(tiers=(TIER_CURRENT,)))
+        counted = index.catalogue.count_by("project", NoteFilter(tiers=(TIER_CURRENT,)))
         projects = [name for name in counted if name and name not in names]
         others = [sanitize_line(name) for name in projects[: _MAX_OTHER_PROJECTS + 1]]
     cut = {kind: some[: room.get(kind, 0) + _SPARE_NOTES] for kind, some in selection.parts.items()}
     told = {one.session for some in cut.values() for one in some if one.session}
-    sessions = now.catalogue.find(NoteFilter(types=("session",), sessions=told)) if told else []
+    sessions = index.catalogue.find(NoteFilter(types=("session",), sessions=told)) if told else []
     paths += [one.path for one in sessions]
     # Also the own notes of no project, in the project that the vault lies in.
     is_home = key.project == checkout.project_of(vault.root)
     home = [*dict.fromkeys([*names, ""] if is_home else filter(None, names))]
-    own, own_paths = load_own_parts(now.catalogue, home, alone=not selection.totals)
+    own, own_paths = load_own_parts(index.catalogue, home, alone=not selection.totals)
     paths += own_paths
     return _BriefingInputs(
         selection._replace(parts=cut),
         {path: "" if path in racy else stamps.get(path, "") for path in paths},
         frozenset(path.rpartition("/")[0] for path in stamps),
-        tuple(line.rpartition(" ")[0] for line in now.snapshot.rule_stamps.splitlines()),
+        tuple(line.rpartition(" ")[0] for line in index.snapshot.rule_stamps.splitlines()),
         briefing_cache.file_stamp(state_path(vault)),
         tuple(git_files),
         tuple(others),

@@ -48,12 +48,12 @@ def load_personal_notes(vault: Vault, caller: Caller, request: BriefingRequest) 
         problem = personal_vault_problem(vault)
         return PersonalNotes([], [], None, stamps, (problem,) if problem else ())
 
-    def select(now: IndexSession) -> tuple[BriefingSelection, dict[str, str]]:
-        paths = briefing_dependencies(now.catalogue, request.project_names)
-        known, racy = now.snapshot.stamps, now.snapshot.racy
+    def select(index: IndexSession) -> tuple[BriefingSelection, dict[str, str]]:
+        paths = briefing_dependencies(index.catalogue, request.project_names)
+        known, racy = index.snapshot.stamps, index.snapshot.racy
         held = {path: "" if path in racy else known.get(path, "") for path in paths}
         held |= {path.rpartition("/")[0]: "" for path in known}
-        return select_candidates(now.catalogue, request), held
+        return select_candidates(index.catalogue, request), held
 
     try:
         chosen, held = query_index(own, caller.progress, select, words=False)

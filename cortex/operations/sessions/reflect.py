@@ -127,11 +127,11 @@ def _gather(
     is_session = IS_SESSION._replace(projects=names, changed_since=start)
     is_record = NoteFilter(tiers=(TIER_CURRENT,), projects=names, changed_since=start, has_id=True)
 
-    def find(now: IndexSession) -> tuple[list[NoteRow], list[NoteRow], list[NoteRow]]:
-        sessions = now.catalogue.find(is_session, "-date", _MAX_SESSIONS)
+    def find(index: IndexSession) -> tuple[list[NoteRow], list[NoteRow], list[NoteRow]]:
+        sessions = index.catalogue.find(is_session, "-date", _MAX_SESSIONS)
         wanted = NoteFilter(tiers=(TIER_TRAIL,), sessions=[session_name(row) for row in sessions])
-        turns = now.catalogue.find(wanted, "-id", _MAX_EVENTS) if sessions else []
-        return sessions, turns, now.catalogue.find(is_record, "date")
+        turns = index.catalogue.find(wanted, "-id", _MAX_EVENTS) if sessions else []
+        return sessions, turns, index.catalogue.find(is_record, "date")
 
     (sessions, turns, records), problems = query_fresh(vault, caller, find)
     turns = [row for row in reversed(turns) if epoch_seconds(_time_of(row)) >= start]

@@ -144,7 +144,7 @@ def _clean_name(name: str, action: str) -> str:
 def _start(vault: Vault, caller: Caller, name: str, project: str, goal: str) -> SessionStartResult:
     id_ = new_event_id(caller)
     if name:  # a session that may go on
-        row, _ = query_fresh(vault, caller, lambda now: _row_of_session(now, name))
+        row, _ = query_fresh(vault, caller, lambda index: _row_of_session(index, name))
         if row:
             last = events.latest_event_id(row.events)
             id_ = _event_id_after(caller, last, beyond=row.status == "done")
@@ -154,9 +154,9 @@ def _start(vault: Vault, caller: Caller, name: str, project: str, goal: str) -> 
     text, type_ = goal.strip() or sessions.NO_GOAL, sessions.START_TYPE
     captured = capture(vault, caller, text, type=type_, session=name, project=project, id=id_)
 
-    def find(now: IndexSession) -> tuple[NoteRow | None, list[str]]:
-        row = _row_of_session(now, name)
-        live = [one.row for one in list_live_sessions(now.catalogue, caller.now)] if row else []
+    def find(index: IndexSession) -> tuple[NoteRow | None, list[str]]:
+        row = _row_of_session(index, name)
+        live = [one.row for one in list_live_sessions(index.catalogue, caller.now)] if row else []
         others = [one for one in live if row and one.project == row.project and one.id != row.id]
         return row, [resolve_session.session_name(one) for one in others]
 
@@ -169,9 +169,9 @@ def _start(vault: Vault, caller: Caller, name: str, project: str, goal: str) -> 
     return SessionStartResult(row.id, name, row.path, outcome, captured.id, others, problems, file)
 
 
-def _row_of_session(now: IndexSession, name: str) -> NoteRow | None:
+def _row_of_session(index: IndexSession, name: str) -> NoteRow | None:
     wanted = resolve_session.IS_SESSION._replace(ids=(sessions.session_note_id(name),))
-    return next(iter(now.catalogue.find(wanted, limit=1)), None)
+    return next(iter(index.catalogue.find(wanted, limit=1)), None)
 
 
 def _event_id_after(caller: Caller, last: str, *, beyond: bool = False) -> str:
@@ -208,13 +208,13 @@ def _end(
 
 
 def _find_session_to_end(
-    vault: Vault, caller: Caller, now: IndexSession, *, name: str, project: str
+    vault: Vault, caller: Caller, index: IndexSession, *, name: str, project: str
 ) -> tuple[NoteRow, str, str, str]:
     """The session that is to be ended, its name, its goal, and the event that ended it before."""
     if name:
-        row = resolve_session.find_session(now.catalogue, name)
+        row = resolve_session.find_session(index.catalogue, name)
     else:
-        row = resolve_session.find_only_live_session(vault, caller, now.catalogue, project)
+        row = resolve_session.find_only_live_session(vault, caller, index.catalogue, project)
     if project and row.project != project:
         message = f"{name} is a session of {row.project or 'no project'}, not of {project}"
         raise InvalidInputError(message, cortex_command("session", "end", name))
@@ -225,7 +225,7 @@ def _find_session_to_end(
     types = (sessions.START_TYPE, sessions.END_TYPE)
     wanted = NoteFilter(tiers=(TIER_TRAIL,), types=types, sessions=(named,))
     goal = ended = ""
-    for event in now.catalogue.find(wanted, "id"):
+    for event in index.catalogue.find(wanted, "id"):
         if event.type == sessions.END_TYPE:
             ended = event.id if events.is_event_id(event.id) else ended
         elif (text := event_text(vault, event.path)) and text != sessions.NO_GOAL:
@@ -242,7 +242,7 @@ def _close_orphans(vault: Vault, caller: Caller, name: str) -> Listing[SessionHi
         hint = "give one of the two"
         raise InvalidInputError("--orphans closes all orphans, and a name ends one session", hint)
     live, problems = query_fresh(
-        vault, caller, lambda now: list_live_sessions(now.catalogue, caller.now)
+        vault, caller, lambda index: list_live_sessions(index.catalogue, caller.now)
     )
     # What a person wrote without an id is theirs.
     some = (one.row for one in live if one.is_orphan and one.last_event_at)
@@ -250,11 +250,11 @@ def _close_orphans(vault: Vault, caller: Caller, name: str) -> Listing[SessionHi
     edits = [(change_record.check_editable(row).path, _closing_edit(row)) for row in orphans]
     _, more = change_record.edit_notes_and_heal(vault, caller, edits)
 
-    def find(now: IndexSession) -> list[SessionHit]:
-        rows = [row for one in orphans if (row := now.catalogue.row_at(one.path))]
-        live = list_live_sessions(now.catalogue, caller.now)
+    def find(index: IndexSession) -> list[SessionHit]:
+        rows = [row for one in orphans if (row := index.catalogue.row_at(one.path))]
+        live = list_live_sessions(index.catalogue, caller.now)
         notes_of = [(row, read_note(vault, row.path)) for row in rows]
-        return session_hits(vault, now.catalogue, notes_of, live)
+        return session_hits(vault, index.catalogue, notes_of, live)
 
     hits = query_index(vault, caller.progress, find) if orphans else []
     return Listing(hits, len(hits), [*problems, *more])

@@ -80,12 +80,12 @@ def list_sessions(
     """The live sessions, then the newest."""
     wanted = IS_SESSION._replace(projects=(project,) if project else None, changed_since=since)
 
-    def find(now: IndexSession) -> tuple[list[SessionHit], int]:
-        rows = now.catalogue.find(wanted, "-date")
+    def find(index: IndexSession) -> tuple[list[SessionHit], int]:
+        rows = index.catalogue.find(wanted, "-date")
         rows.sort(key=lambda row: row.status != "open" or row.tier != TIER_CURRENT)
-        live = list_live_sessions(now.catalogue, caller.now)
+        live = list_live_sessions(index.catalogue, caller.now)
         shown, left_out = telling_sessions(vault, rows, live, number)
-        return session_hits(vault, now.catalogue, shown, live), len(rows) - left_out
+        return session_hits(vault, index.catalogue, shown, live), len(rows) - left_out
 
     (hits, total), problems = query_fresh(vault, caller, find)
     return Listing(hits, total, problems)
@@ -116,12 +116,16 @@ def show_session(vault: Vault, caller: Caller, name: str) -> SessionDetails:
         hint = "cortex session list, then cortex session show NAME"
         raise InvalidInputError("which session?", hint)
 
-    def find(now: IndexSession) -> tuple[SessionHit, list[NoteRow], list[NoteRow]]:
-        row = find_session(now.catalogue, name)
-        live = list_live_sessions(now.catalogue, caller.now)
-        (session,) = session_hits(vault, now.catalogue, [(row, read_note(vault, row.path))], live)
-        prompts = now.catalogue.find(_prompts_of(session.name), "-id", _MAX_SHOWN)
-        return session, prompts, now.catalogue.find(_records_of(session.name), "-date", _MAX_SHOWN)
+    def find(index: IndexSession) -> tuple[SessionHit, list[NoteRow], list[NoteRow]]:
+        row = find_session(index.catalogue, name)
+        live = list_live_sessions(index.catalogue, caller.now)
+        (session,) = session_hits(vault, index.catalogue, [(row, read_note(vault, row.path))], live)
+        prompts = index.catalogue.find(_prompts_of(session.name), "-id", _MAX_SHOWN)
+        return (
+            session,
+            prompts,
+            index.catalogue.find(_records_of(session.name), "-date", _MAX_SHOWN),
+        )
 
     (session, prompt_rows, record_rows), problems = query_fresh(vault, caller, find)
     note = read_note(vault, session.hit.path)

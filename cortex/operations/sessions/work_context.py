@@ -69,9 +69,9 @@ def work_context(
     is_record = _IS_RECORD._replace(projects=names)
 
     def find(
-        now: IndexSession,
+        index: IndexSession,
     ) -> tuple[list[Hit], list[NoteRow], list[tuple[NoteRow, float]], ProjectCounts]:
-        catalogue = now.catalogue
+        catalogue = index.catalogue
         figures = ProjectCounts(
             records=catalogue.count(is_record),
             sessions=catalogue.count(is_session),
@@ -81,8 +81,8 @@ def work_context(
         of_project = catalogue.find(is_session, "-date", _MAX_LOOKED_AT)
         live = list_live_sessions(catalogue, caller.now)
         sessions, _ = telling_sessions(vault, of_project, live, _MAX_SESSIONS)
-        candidates = select_for_ranking(vault, now, is_record, figures.records)
-        ranked = rank_notes(vault, now, caller, candidates, branch)[:number]
+        candidates = select_for_ranking(vault, index, is_record, figures.records)
+        ranked = rank_notes(vault, index, caller, candidates, branch)[:number]
         hits = [_short(summary_hit(vault, *one)) for one in sessions]
         return hits, catalogue.find(is_prompt, "-id", _MAX_PROMPTS), ranked, figures
 

@@ -16,7 +16,9 @@ from cortex.vault.locate import Vault
 def clear_conflicts(vault: Vault, caller: Caller) -> list[MergeResolution]:
     """Remove the field from notes in which it names only the text, which has no markers."""
     done = []
-    wrong = query_index(vault, caller.progress, lambda now: now.catalogue.problems(), words=False)
+    wrong = query_index(
+        vault, caller.progress, lambda index: index.catalogue.problems(), words=False
+    )
     for path in [one.where for one in wrong if CONFLICTS_KEY in one.hint]:
         before = files.read(vault.root, path)
         after = without_conflicts_field(before)

@@ -225,13 +225,13 @@ def _find_differences(
     """The pages that differ, what could not be read, and the sessions to settle."""
 
     def compare(
-        now: IndexSession,
+        index: IndexSession,
     ) -> tuple[list[PageDifference], list[str], list[ReplaceableRecords]]:
         different = briefing_pages.find_differences(
-            vault.root, now.catalogue, now.snapshot.stamps,
+            vault.root, index.catalogue, index.snapshot.stamps,
             check=check, prune=prune, unmerged=unmerged,
         )  # fmt: skip
-        return different, now.catalogue.unreadable_paths(), find_replaceable(now)
+        return different, index.catalogue.unreadable_paths(), find_replaceable(index)
 
     different, unread, sessions = query_index(vault, caller.progress, compare, words=False)
     message = "cannot be read, so its lines in the briefings stay as they were"

@@ -78,7 +78,7 @@ def load_existing_records(
     """What exists, from a refreshed index; with `event`, only what this one can touch."""
     filters = _filters_of_event(vault, event) if event else [KNOWLEDGE]
     return query_index(
-        vault, caller.progress, lambda now: _read_existing_records(now, filters), words=False
+        vault, caller.progress, lambda index: _read_existing_records(index, filters), words=False
     )
 
 
@@ -100,9 +100,9 @@ def _filters_of_event(vault: Vault, event: Event) -> list[NoteFilter]:
     ]
 
 
-def _read_existing_records(now: IndexSession, filters: list[NoteFilter]) -> ExistingRecords:
+def _read_existing_records(index: IndexSession, filters: list[NoteFilter]) -> ExistingRecords:
     existing = ExistingRecords()
-    for row in (row for one in filters for row in now.catalogue.find(one, "path")):
+    for row in (row for one in filters for row in index.catalogue.find(one, "path")):
         has_id = row.id != row.path
         if has_id or row.events:
             existing.add(

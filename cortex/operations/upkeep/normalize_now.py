@@ -109,7 +109,7 @@ def _update_briefings(vault: Vault, done: InboxNormalizer) -> bool:
 def _result_of_earlier_run(vault: Vault, caller: Caller, event: Event) -> NormalizeNowResult:
     """What another process made of the event: the records that name it."""
     wanted = KNOWLEDGE._replace(event=event.id)
-    rows = query_index(vault, caller.progress, lambda now: now.catalogue.find(wanted, "path"))
+    rows = query_index(vault, caller.progress, lambda index: index.catalogue.find(wanted, "path"))
     paths = [row.path for row in rows if not is_among_briefings(row.path)]
     if not paths:
         place = vault.layout().failed(event.id)

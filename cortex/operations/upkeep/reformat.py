@@ -27,7 +27,9 @@ def reformat(vault: Vault, caller: Caller, *, apply: bool) -> ReformatResult:
         refuse_during_git_operation(vault)
         settings.check_writable(vault.root)
     existing = load_existing_records(vault, caller)
-    rows = query_index(vault, caller.progress, lambda now: now.catalogue.find(KNOWLEDGE, "path"))
+    rows = query_index(
+        vault, caller.progress, lambda index: index.catalogue.find(KNOWLEDGE, "path")
+    )
     layout = vault.layout()
     changes, problems = [], []
     with record_lock(vault):

@@ -52,10 +52,10 @@ def reread_minutes(vault: Vault, caller: Caller) -> tuple[bool, list[Problem]]:
     return changed, problems
 
 
-def _find_edited(now: IndexSession) -> list[NoteRow]:
+def _find_edited(index: IndexSession) -> list[NoteRow]:
     """Meetings whose text is no longer that of the event that they came from."""
-    rows = [row for row in now.catalogue.find(_MEETINGS, "path") if row.events]
-    captured = {row.id: row.digest for row in now.catalogue.find(_EVENTS)} if rows else {}
+    rows = [row for row in index.catalogue.find(_MEETINGS, "path") if row.events]
+    captured = {row.id: row.digest for row in index.catalogue.find(_EVENTS)} if rows else {}
     return [row for row in rows if captured.get(row.events[0], row.digest) != row.digest]
 
 
@@ -69,7 +69,7 @@ def _reread(vault: Vault, caller: Caller, row: NoteRow) -> bool:
     event = parse_event(files.read(vault.root, event_path), event_path)
     ids = [id_ for ids in child_slugs(meeting).values() for id_ in ids]
     wanted = KNOWLEDGE._replace(ids=set(ids))
-    rows = query_index(vault, caller.progress, lambda now: now.catalogue.find(wanted, "path"))
+    rows = query_index(vault, caller.progress, lambda index: index.catalogue.find(wanted, "path"))
     paths = {each.id: each.path for each in rows}
     children = {id_: notes.read_strict(files.read(vault.root, at), at) for id_, at in paths.items()}
     done = reread(meeting, base_record(event._replace(project=row.project)), children)

@@ -112,7 +112,7 @@ def existing_paths(vault: Vault, caller: Caller, id_: str) -> list[str]:
     """The files in which a record or session of an id lies by now."""
     wanted = NoteFilter(ids=(id_,))
     rows = query_index(
-        vault, caller.progress, lambda now: now.catalogue.find(wanted, "path"), words=False
+        vault, caller.progress, lambda index: index.catalogue.find(wanted, "path"), words=False
     )
     paths = (row.path for row in rows if not is_event_path(row.path))
     return [path for path in paths if files.exists(vault.root, path)]

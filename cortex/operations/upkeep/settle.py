@@ -74,16 +74,16 @@ def settle_sessions(vault: Vault, sessions: list[ReplaceableRecords]) -> tuple[b
     return is_changed, problems
 
 
-def find_replaceable(now: IndexSession) -> list[ReplaceableRecords]:
+def find_replaceable(index: IndexSession) -> list[ReplaceableRecords]:
     """The sessions with records that may have to change, told without reading a note."""
     found = []
     wanted = NoteFilter(tiers=(TIER_TRAIL,), types=(DISTILLED,))
     distilled = defaultdict[str, list[str]](list)
-    for row in now.catalogue.find(wanted, "id"):
+    for row in index.catalogue.find(wanted, "id"):
         if row.session and row.status == "normalized":
             distilled[row.session].append(row.id)
     for name, ids in distilled.items():
-        rows = now.catalogue.find(KNOWLEDGE._replace(sessions=(name,)), "path")
+        rows = index.catalogue.find(KNOWLEDGE._replace(sessions=(name,)), "path")
         records = [row for row in rows if row.type != "session" and row.events]
         only = set(ids) if len(ids) == 1 else set[str]()  # it stands, if it covers anything
         some = [row for row in records if not (row.pinned or row.topic)]
@@ -95,7 +95,7 @@ def find_replaceable(now: IndexSession) -> list[ReplaceableRecords]:
             continue
         # Those to which no other note than the session links.
         numbers = [row.number for row in open_]
-        incoming = LinkGraph(now.catalogue).incoming_by_note(numbers) if numbers else {}
+        incoming = LinkGraph(index.catalogue).incoming_by_note(numbers) if numbers else {}
         replaceable = [
             row
             for row in open_
