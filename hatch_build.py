@@ -1,4 +1,4 @@
-"""Puts manual pages into the wheel: cortex(1), a page for each verb, and one for each of its other names.
+"""Puts manual pages into the wheel: cortex(1), which lists all verbs, and a page for each verb that people use.
 
 They are made of the reference in docs/commands.md, which a test compares with the declarations of the verbs: a
 build has none of Cortex's dependencies, so it cannot import them.
@@ -17,7 +17,7 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 _MARK = "<!-- From here on"
 _VERB_RE = re.compile(r"^### cortex ([a-z]+)$", re.MULTILINE)
-_ALIAS_RE = re.compile(r"^\| `cortex ([a-z-]+)` \| `cortex ([a-z]+)(.*?)` \|$", re.MULTILINE)
+_ALIAS_RE = re.compile(r"^\| `cortex ([a-z-]+)` \| `(cortex .*?)` \|$", re.MULTILINE)
 _PARAMETER_RE = re.compile(r"^- `(.+)`: (.*)$")
 _GLOBAL_OPTIONS = (
     "- `--vault VAULT`: the vault; by default $CORTEX_VAULT, else the nearest one upwards",
@@ -25,7 +25,7 @@ _GLOBAL_OPTIONS = (
     "- `-h, --help`: explain the verb",
 )
 _ABOUT = """Cortex is a memory you can read, diff and push: markdown notes in git, captured, normalized, searched. A vault is a folder with
-a cortex.toml; it is found from the working directory upwards. `cortex init` makes one."""
+a cortex.toml; it is found from the working directory upwards. `cortex init` makes one. `cortex VERB --help` explains any verb."""
 _END = """.SH EXIT STATUS
 0 for yes, 1 for no (no hits, a problem was found), 2 for an error, 130 if it was interrupted.
 .SH ENVIRONMENT
@@ -63,24 +63,23 @@ class ManualPages(BuildHookInterface):  # type: ignore[type-arg, misc]
 
 
 def manual_pages(text: str, version: str, day: str) -> Iterator[tuple[str, str]]:
-    """File name and text of each page, of the text of docs/commands.md."""
+    """File name and text of each page, of the text of the reference: the verbs of its first group have one."""
     reference = text.partition(_MARK)[2].partition("\n")[2]
     groups = re.split(r"^## (.+)$", reference, flags=re.MULTILINE)[1:]
     overview = [".SH NAME", r"cortex \- a memory you can read, diff and push", ".SH SYNOPSIS"]
     overview += [r".B cortex", r"\fIVERB\fR ...", ".SH DESCRIPTION", _roff(_ABOUT), ".SH VERBS"]
     for heading, body in zip(groups[::2], groups[1::2], strict=True):
-        if aliases := _ALIAS_RE.findall(body):
-            overview.append(".SH OTHER NAMES")
-            for alias, verb, words in aliases:
-                overview += [".TP", f".B cortex {alias}", _roff(f"cortex {verb}{words}")]
-                yield f"cortex-{alias}.1", f".so man1/cortex-{verb}.1\n"
-            continue
         overview.append(f".SS {heading}")
+        for alias, words in _ALIAS_RE.findall(body):
+            overview += [".TP", f".B cortex {_roff(alias)}", _roff(words)]
         parts = _VERB_RE.split(body)[1:]
         for verb, about in zip(parts[::2], parts[1::2], strict=True):
             summary, lines = _verb_lines(verb, about)
-            overview += [".TP", rf"\fBcortex\-{verb}\fR(1)", _roff(summary)]
-            yield f"cortex-{verb}.1", _page(f"cortex-{verb}", version, day, lines)
+            has_page = heading == groups[0]
+            name = rf"\fBcortex\-{verb}\fR(1)" if has_page else rf"\fBcortex {verb}\fR"
+            overview += [".TP", name, _roff(summary)]
+            if has_page:
+                yield f"cortex-{verb}.1", _page(f"cortex-{verb}", version, day, lines)
     yield "cortex.1", _page("cortex", version, day, [*overview, _END])
 
 

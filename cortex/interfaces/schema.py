@@ -73,7 +73,7 @@ def schema(caller: Caller, verb: str = "") -> SchemaResult:
         return SchemaResult({"hook": _hook_schema()})
     verb = ALIASES.get(verb, (verb,))[0]
     if verb and verb not in VERBS:
-        hint = did_you_mean(close_matches(verb, VERBS), "cortex --help lists the verbs")
+        hint = did_you_mean(close_matches(verb, VERBS), "cortex help --all lists the verbs")
         raise NotFoundError(f"there is no verb {verb!r}", hint)
     return SchemaResult({name: schema_of_verb(name) for name in ([verb] if verb else VERBS)})
 

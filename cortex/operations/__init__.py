@@ -59,33 +59,36 @@ VERBS: dict[str, tuple[str, str]] = {
     "rebuild": ("operations.care.rebuild", "rebuild"),
     "embed": ("operations.care.embed", "embed"),
 }
-# another name -> the verb, and the words that are put before those that are given
+# Words of earlier memories, of other programs and of verbs that became options: the verb that each
+# means, and what is put before the words that are given.
 ALIASES: dict[str, tuple[str, ...]] = {
-    "unpin": ("pin", "--remove"),
-    "unrelate": ("relate", "--remove"),
-    "forget": ("archive", "--words"),
-    "passive": ("save", "--learnings"),
+    "add": ("capture",),
+    "backfill": ("embed",),
+    "backlinks": ("graph",),
     "context": ("brief", "--context"),
-    "score": ("show", "--why"),
-    # Words of other tools, and of earlier memories.
     "find": ("search",),
-    "ls": ("search",),
+    "forget": ("archive", "--words"),
+    "inspect": ("show",),
     "list": ("search",),
     "log": ("history",),
-    "add": ("capture",),
-    "remember": ("save",),
-    "inspect": ("show",),
-    "view": ("show",),
-    "rm": ("delete",),
-    "stats": ("status",),
-    "todo": ("actions",),
-    "tasks": ("actions",),
-    "minutes": ("meetings",),
-    "backlinks": ("graph",),
+    "ls": ("search",),
     "mcp-server": ("mcp",),
-    "push": ("sync",),
+    "minutes": ("meetings",),
+    "passive": ("save", "--learnings"),
     "pull": ("sync", "--no-push"),
+    "push": ("sync",),
+    "remember": ("save",),
+    "rm": ("delete",),
+    "score": ("show", "--why"),
+    "stats": ("status",),
+    "tasks": ("actions",),
+    "todo": ("actions",),
+    "unpin": ("pin", "--remove"),
+    "unrelate": ("relate", "--remove"),
+    "view": ("show",),
 }
+# The commands of earlier memories that stay commands: the others say on standard error what they are.
+NAMES_THAT_STAY = ("backfill", "mcp-server")
 # What a verb does without the parameters that reach beside the vault (`core/model/parameters.py:Touches`):
 # it changes no note; it may remove one; it may ask another machine. The others write what can be taken back.
 READING_VERBS = frozenset({
@@ -98,4 +101,4 @@ OPEN_VERBS = frozenset({"distill", "embed", "sync"})
 # change its drivers themselves.
 VERBS_WITHOUT_SETUP = ("doctor", "git", "history")
 # What earlier memories had an agent's host call: events of `cortex hook`.
-HOOK_ALIASES = ("stop", "precompact", "pre-compact", "session-start")
+HOOK_ALIASES = ("stop", "precompact", "pre-compact", "session-start", "user-prompt-submit")

@@ -20,7 +20,7 @@ import pytest
 from cortex.core.model.parameters import QueryText
 from cortex.interfaces.cli import completion
 from cortex.interfaces.declare import choices_of, declaration_of, is_note_name, load_verb
-from cortex.operations import ALIASES, VERBS
+from cortex.operations import VERBS
 from cortex.operations.records.relate import RelationKind
 from cortex.vault.locate import Vault
 
@@ -75,7 +75,7 @@ def offered(words: list[str], root: str, monkeypatch) -> list[str]:
     ("words", "wanted"),
     [
         (["sea"], ["search"]),
-        (["unp"], ["unpin"]),
+        (["unp"], []),
         (["hooks", "in"], ["install"]),
         (["hook", "sto"], ["stop"]),
         (["hook", "stop", "--host", "cl"], ["claude"]),
@@ -263,7 +263,7 @@ def test_a_shell_puts_what_is_offered_into_the_line(terminal):
     cases = {
         "cortex sea\t": "cortex|search",
         "cortex hooks in\t": "cortex|hooks|install",
-        "cortex unp\t": "cortex|unpin",
+        "cortex hist\t": "cortex|history",
         "cortex capture --ta\t": "cortex|capture|--tags",
         "cortex update x --status act\t": "cortex|update|x|--status|active",
         "cortex update x --status=act\t": "cortex|update|x|--status=active",
@@ -274,7 +274,7 @@ def test_a_shell_puts_what_is_offered_into_the_line(terminal):
         "cortex show 'Keep the i\t": "cortex|show|Keep the index outside",
         "cortex show Staging\\ dr\t": "cortex|show|Staging drops: $HOME",
         'cortex show "Staging dr\t': "cortex|show|Staging drops: $HOME",
-        "cortex unpin keep-the\t": "cortex|unpin|keep-the-index-outside-k3f7q2",
+        "cortex pin keep-the\t": "cortex|pin|keep-the-index-outside-k3f7q2",
         "cortex capture --type meeting minutes\t": "cortex|capture|--type|meeting|minutes of may.md",
         "cortex capture minutes\t": "cortex|capture|minutes",
         "cortex search typ\tgotc\t": "cortex|search|type:gotcha",
@@ -291,4 +291,3 @@ def test_the_scripts_are_json_too_and_name_no_verb(cortex):
         script = cortex("completion", shell).stdout
         assert json.loads(cortex("completion", shell, "--json").stdout)["script"] == script
         assert "__complete" in script
-    assert ALIASES

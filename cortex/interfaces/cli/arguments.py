@@ -11,8 +11,7 @@ from typing import get_args, get_origin
 from cortex.core.model.parameters import QUERY
 from cortex.core.model.problem import InvalidInputError
 from cortex.core.text.strings import close_matches
-from cortex.interfaces.declare import Declaration, Parameter, choices_of
-from cortex.operations import ALIASES
+from cortex.interfaces.declare import Declaration, Parameter
 
 GLOBAL_OPTIONS = (
     Parameter(
@@ -86,49 +85,6 @@ def flags_of(parameter: Parameter) -> list[str]:
     """How an option is written."""
     short = SHORT_FLAGS.get(parameter.name)
     return [short, parameter.flag] if short else [parameter.flag]
-
-
-def help_lines(declared: Declaration, name: str = "", width: int = 80) -> Iterator[str]:
-    """What `cortex VERB --help` prints; `name` is the word that was typed, which may be an alias."""
-    import textwrap  # noqa: PLC0415  for help alone
-
-    def wrap(text: str, indent: int = 0, start: str = "") -> list[str]:
-        after = " " * indent
-        return textwrap.wrap(
-            text, width, initial_indent=start, subsequent_indent=after, break_on_hyphens=False
-        )
-
-    arguments = [one for one in declared.parameters if not one.is_option]
-    options = options_of(declared)
-    usage = [usage_of(one) for one in arguments]
-    yield from wrap(" ".join(["usage: cortex", declared.name, *usage, "[options]"]), 4)
-    if name in ALIASES:
-        yield from wrap(f"cortex {name} is another name of cortex {' '.join(ALIASES[name])}", 4)
-    yield from ("", *wrap(declared.summary))
-    for paragraph in filter(None, declared.description.split("\n\n")):
-        yield from ("", *wrap(paragraph))
-    rows = [(one.name.upper(), one) for one in arguments], [(usage_of(one), one) for one in options]
-    for heading, section in zip(("arguments", "options"), rows, strict=True):
-        if section:
-            yield from ("", f"{heading}:")
-        for written, one in section:
-            choices = "" if one.is_option else " (" + ", ".join(choices_of(one.type)) + ")"
-            meaning = one.meaning + choices.removesuffix(" ()")
-            indent = 26 if width >= 64 else 6
-            is_long = len(written) > indent - 4
-            if is_long:
-                yield f"  {written}"
-            yield from wrap(meaning, indent, f"  {'' if is_long else written:<{indent - 4}}  ")
-    yield from ("", "examples:" if len(declared.examples) > 1 else "example:")
-    yield from (f"  {example}" for example in declared.examples)
-
-
-def usage_of(parameter: Parameter) -> str:
-    """A parameter as a usage line has it: `NOTE`, `[TEXT]`, `-n, --number NUMBER`, `--all`."""
-    if parameter.is_option:
-        flags = ", ".join(flags_of(parameter))
-        return flags if parameter.type is bool else f"{flags} {parameter.metavar}"
-    return parameter.metavar if parameter.required else f"[{parameter.metavar}]"
 
 
 def _option_value(

@@ -135,14 +135,11 @@ def _split_line(line: str) -> tuple[list[str], str]:
 
 
 def _verbs(current: str) -> Iterator[tuple[str, str]]:
-    """Verbs; their aliases where something is typed that begins one."""
     if current.startswith("-"):
         for flag in ("--help", "--version", "--vault", "--json"):
             yield flag, ""
         return
     yield from ((name, _summary(name)) for name in (*VERBS, "help"))
-    if current:
-        yield from ((alias, f"cortex {' '.join(words)}") for alias, words in ALIASES.items())
 
 
 def _summary(name: str) -> str:

@@ -11,6 +11,7 @@ import sys
 from collections.abc import Sequence
 
 from cortex.core.model.problem import CortexError
+from cortex.operations import ALIASES, NAMES_THAT_STAY
 from cortex.vault.locate import find_vault
 from cortex.watcher.client import send_command
 
@@ -61,6 +62,15 @@ def verb_position(words: Sequence[str]) -> int:
     while at < len(words) and words[at].startswith("-"):
         at += 2 if words[at] == "--vault" else 1
     return at
+
+
+def words_of_verb(name: str) -> tuple[str, ...]:
+    """The verb that a word stands for, with the options that it means; else the word itself. Of a
+    word that is no name of ours, a line on standard error says which verb is run."""
+    words = ALIASES.get(name, (name,))
+    if name in ALIASES and name not in NAMES_THAT_STAY:
+        sys.stderr.write(f"cortex: {name} is cortex {' '.join(words)}\n")
+    return words
 
 
 def asks_for_json(words: Sequence[str]) -> bool:

@@ -14,7 +14,6 @@ from collections.abc import Sequence
 from cortex.core.model.problem import CortexError
 from cortex.core.text.shell_command import shell_quote
 from cortex.interfaces.cli import daemon_client
-from cortex.operations import ALIASES
 
 _OBJECTS_BEFORE_COLLECTION = 100_000
 EXIT_OK, EXIT_ERROR, EXIT_INTERRUPTED = 0, 2, 130
@@ -83,16 +82,16 @@ def _replace_character(error: UnicodeError) -> tuple[str | bytes, int]:
 
 def _run_command(argv: list[str]) -> int:
     at = daemon_client.verb_position(argv)
-    alias = argv[at] if at < len(argv) else ""
-    argv = [*argv[:at], *ALIASES.get(alias, (alias,)), *argv[at + 1 :]] if alias else argv
-    if alias and argv[at] in daemon_client.DAEMON_VERBS:
+    if at < len(argv):
+        argv = [*argv[:at], *daemon_client.words_of_verb(argv[at]), *argv[at + 1 :]]
+    if at < len(argv) and argv[at] in daemon_client.DAEMON_VERBS:
         code = daemon_client.forward_command(argv)
         if code is not None:
             return code
     # 10 ms of parser and declarations that a watcher's answer does without.
     from cortex.interfaces.cli.run import run_command  # noqa: PLC0415
 
-    return run_command(argv, alias)
+    return run_command(argv)
 
 
 def _print_error(error: CortexError, argv: Sequence[str]) -> int:

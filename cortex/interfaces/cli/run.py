@@ -14,7 +14,7 @@ from cortex import __version__
 from cortex.core.model.caller import Caller
 from cortex.core.model.problem import AmbiguousNameError, InvalidInputError
 from cortex.core.text.shell_command import shell_quote
-from cortex.interfaces.cli import arguments, command, daemon_client
+from cortex.interfaces.cli import command, daemon_client
 from cortex.interfaces.cli.terminal import progress
 from cortex.interfaces.declare import declaration_of, load_verb
 from cortex.operations import ALIASES, HOOK_ALIASES, VERBS, VERBS_WITHOUT_SETUP
@@ -31,18 +31,17 @@ _FILE_NAME_RE = re.compile(r"[^\s]+\.(?:md|markdown|txt|org|html?)")
 _MAX_STDIN_BYTES = 4_000_000  # bytes; a capture may hold a quarter of that and says so
 
 
-def run_command(argv: list[str], alias: str) -> int:
-    """Run it; `alias` is the verb as it was written. Returns the exit code."""
+def run_command(argv: list[str]) -> int:
+    """Run a command line. Returns the exit code."""
     at = daemon_client.verb_position(argv)
     name = argv[at] if at < len(argv) else ""
     if name not in VERBS:
         return _run_without_verb(argv, name)
     parsed = command.parse(argv)
     if parsed is None:
-        from cortex.interfaces.cli import overview  # noqa: PLC0415  help knows the terminal's width
+        from cortex.interfaces.cli import help_text  # noqa: PLC0415  for help alone
 
-        width = overview.terminal_width()
-        print("\n".join(arguments.help_lines(declaration_of(load_verb(name)), alias, width)))
+        print("\n".join(help_text.verb_lines(declaration_of(load_verb(name)))))
         return _EXIT_OK
     now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
     caller = Caller(os.getcwd(), now, os.urandom, "cli", progress.bar())
@@ -138,7 +137,7 @@ def _pick(answer: Any, reader: View) -> int:
         print(chosen)
         return _EXIT_OK
     one = by_path[chosen]
-    return run_command(["open", f"--vault={one.file.removesuffix(one.path)}", one.file], "open")
+    return run_command(["open", f"--vault={one.file.removesuffix(one.path)}", one.file])
 
 
 def _read_given(name: str, words: dict[str, object]) -> dict[str, object]:
@@ -197,23 +196,22 @@ def _run_without_verb(argv: list[str], name: str) -> int:
     if words[:1] == ["help"] and len(words) == 2:
         name = words[1]
         if name in (*VERBS, *ALIASES):
-            verb, *front = ALIASES.get(name, (name,))
-            return run_command([verb, *front, "--help"], name)
+            return run_command([*daemon_client.words_of_verb(name), "--help"])
         if name == "version":
             return _run_without_verb(["--version"], name)
     if name in HOOK_ALIASES or name == "hook":
         message = f"cortex {name} is for an agent's host, which pipes JSON into it"
         raise InvalidInputError(message, "cortex hooks install wires an agent")
-    from cortex.interfaces.cli import overview  # noqa: PLC0415  it reads every verb's declaration
+    from cortex.interfaces.cli import help_text  # noqa: PLC0415  it reads every verb's declaration
 
     wanted = {*words} - {"--all"}
     if wanted in ({"help"}, {"--help"}, {"-h"}) or not argv:
-        sys.stdout.write("\n".join([*overview.lines(all_verbs="--all" in words), ""]))
+        sys.stdout.write("\n".join([*help_text.overview_lines(all_verbs="--all" in words), ""]))
         return _EXIT_OK
     if words[:1] == ["help"]:
         name = " ".join(words[1:])
     if name:
-        raise InvalidInputError(f"there is no verb {name!r}", overview.suggest_verb(name))
+        raise InvalidInputError(f"there is no verb {name!r}", help_text.suggest_verb(name))
     named = [] if words else ["--json"]
     given = " ".join(shell_quote(word) for word in words or named)
-    raise InvalidInputError(f"cortex {given} names no verb", "cortex --help lists the verbs")
+    raise InvalidInputError(f"cortex {given} names no verb", "cortex help --all lists the verbs")
