@@ -13,8 +13,8 @@ import time
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from cortex.core.extract import becomes_record, find_candidates
 from cortex.core.extract.candidate import Candidate
+from cortex.core.extract.extraction import becomes_record, find_candidates
 
 CORPUS = os.path.join(
     os.path.dirname(os.path.dirname(os.path.abspath(__file__))),

@@ -17,7 +17,7 @@ from types import ModuleType
 import pytest
 
 from cortex import hosts
-from cortex.core.text import toml
+from cortex.core.text.tables import parse_toml
 from cortex.hosts.table import wanted_entries
 from cortex.interfaces.cli import arguments, command as command_line, help_text
 from cortex.interfaces.declare import convert, declaration_of, load_verb
@@ -363,7 +363,7 @@ class Asked(dict):
 def test_the_page_of_settings_names_each_and_no_other(monkeypatch) -> None:
     asked = set[str]()
     monkeypatch.setattr(settings, "read_text", lambda root: "")
-    monkeypatch.setattr(settings.toml, "parse", lambda text: Asked(asked))
+    monkeypatch.setattr(settings, "parse_toml", lambda text: Asked(asked))
     settings.load("/")
     monkeypatch.undo()
     leaves = {key for key in asked if not key.endswith("]")}
@@ -372,7 +372,7 @@ def test_the_page_of_settings_names_each_and_no_other(monkeypatch) -> None:
         for key in asked
         if key.endswith("]") and not any(key[:-1] in one for one in asked - {key})
     }
-    template = toml.parse((ROOT / "templates/cortex.toml").read_text().replace("{{cursor}}", ""))
+    template = parse_toml((ROOT / "templates/cortex.toml").read_text().replace("{{cursor}}", ""))
     wanted = (
         leaves | tables | {key for key, value in template.items() if not isinstance(value, dict)}
     )

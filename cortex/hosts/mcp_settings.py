@@ -20,7 +20,7 @@ from difflib import unified_diff
 from typing import Any, Literal, NamedTuple
 
 from cortex.core.model.problem import ConflictError, CortexError, InvalidInputError
-from cortex.core.text import toml
+from cortex.core.text.tables import parse_toml
 from cortex.hosts import jsonc, settings_edit
 from cortex.hosts.settings_edit import InstallRecord, SettingsChange
 from cortex.vault import files
@@ -207,7 +207,7 @@ def _read_servers(path: str, key: str, text: str) -> tuple[dict[str, Any] | None
     for settings of another shape, `ConflictError` for an entry that does not run `cortex mcp`."""
     if path.endswith(".toml"):
         try:
-            root: object = toml.parse(text)
+            root: object = parse_toml(text)
         except ValueError as error:
             raise InvalidInputError(f"{path}: {error}", _MEND) from None
     else:

@@ -7,8 +7,8 @@ from collections.abc import Iterable
 
 from cortex.core.model import turn_summary
 from cortex.core.model.turn_summary import CommandRun, PlannedStep, TurnSummary, Utterance
+from cortex.core.redact.person_words import keep_of_prompt, keep_of_reply, unquoted_lines
 from cortex.core.redact.secrets import sanitize_text
-from cortex.core.text.person_words import keep_of_prompt, keep_of_reply, unquoted_lines
 from cortex.core.text.strings import format_time, one_line
 from cortex.core.text.value import NamedTuple
 
@@ -40,7 +40,7 @@ class TranscriptItem(NamedTuple):
 
 def summarize_items(items: Iterable[TranscriptItem], root: str, prompts: str) -> TurnSummary:
     """What was said, each change and command once, the last plan. Summaries are left out;
-    `prompts` says what is kept of a person's words (`core/text/person_words.py`)."""
+    `prompts` says what is kept of a person's words (`core/redact/person_words.py`)."""
     said: list[Utterance] = []
     tagged: dict[str, None] = {}
     changed: dict[str, None] = {}

@@ -8,11 +8,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from importlib import import_module
-from types import ModuleType, NoneType, UnionType
+from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 from cortex.core.model.parameters import DAY, MOMENT, NOTE, Between, Touches
 from cortex.core.model.problem import InvalidInputError
+from cortex.core.text.iso_time import MOMENT_EXAMPLES, parse_day, parse_moment
 from cortex.core.text.value import NamedTuple
 from cortex.operations import VERBS
 
@@ -240,8 +241,8 @@ def _convert_annotated(base: Any, mark: object, value: Any, now: str) -> Any:
     if mark == MOMENT and type(value) is int and value > _MAX_YEAR:  # as the verb takes it
         return value
     if mark in (MOMENT, DAY):
-        moments, text = _moments(), str(value)
-        parsed = moments.parse_moment(text, now) if mark == MOMENT else moments.parse_day(text)
+        text = str(value)
+        parsed = parse_moment(text, now) if mark == MOMENT else parse_day(text)
         if parsed is None:
             raise ValueError(value)
         return parsed
@@ -249,12 +250,6 @@ def _convert_annotated(base: Any, mark: object, value: Any, now: str) -> Any:
     if isinstance(mark, Between) and not mark.least <= number <= mark.most:
         raise ValueError(number)
     return number
-
-
-def _moments() -> ModuleType:
-    from cortex.core.text import moments  # noqa: PLC0415  patterns that few verbs need
-
-    return moments
 
 
 def _split(value: object) -> list[str]:
@@ -272,7 +267,7 @@ def _describe_type(kind: Any) -> str:
         if isinstance(mark, Between):
             return f"{_describe_type(base)} from {mark.least:,} to {mark.most:,}"
         if mark == MOMENT:
-            return f"a date or a span: write {_moments().MOMENT_EXAMPLES}"
+            return f"a date or a span: write {MOMENT_EXAMPLES}"
         return "a day such as 2026-11-20" if mark == DAY else _describe_type(base)
     if origin in (list, tuple, Literal):
         choices = [choice for choice in choices_of(kind) if choice]

@@ -21,7 +21,7 @@ from cortex.core.briefing.compose import BriefingSection
 from cortex.core.model.caller import Caller
 from cortex.core.model.parameters import DAY, MOMENT, TIME, Between, OneOf
 from cortex.core.model.problem import NotFoundError, Problem
-from cortex.core.text.moments import MOMENT_EXAMPLES
+from cortex.core.text.iso_time import MOMENT_EXAMPLES
 from cortex.core.text.strings import close_matches, did_you_mean
 from cortex.hosts import HOST_NAMES
 from cortex.hosts.host import EVENTS

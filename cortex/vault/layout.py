@@ -102,10 +102,10 @@ def keep_sound(root: str, data: bytes) -> None:
 
 def _is_unsound(data: bytes) -> bool:
     """Whether nobody can read in settings where Cortex's folders lie."""
-    from cortex.core.text import toml  # noqa: PLC0415  hooks need it hardly ever
+    from cortex.core.text.tables import parse_toml  # noqa: PLC0415  hooks need it hardly ever
 
     try:
-        section = toml.parse(data.decode()).get("layout", {})
+        section = parse_toml(data.decode()).get("layout", {})
     except ValueError:
         return True
     return not isinstance(section, dict) or not isinstance(section.get("folder", ""), str)

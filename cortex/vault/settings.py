@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 
 from cortex.core.model.problem import CortexError, InvalidInputError, NotFoundError, Problem
-from cortex.core.text import toml
-from cortex.core.text.person_words import FULL, NONE, PROMPT_POLICIES, SHORT
+from cortex.core.redact.person_words import FULL, NONE, PROMPT_POLICIES, SHORT
+from cortex.core.text.tables import parse_toml
 from cortex.core.text.value import NamedTuple
 from cortex.vault import files
 from cortex.vault.layout import SETTINGS_FILE, folder_problem, keep_sound, layout_of, sound_settings
@@ -66,7 +66,7 @@ def load(root: str) -> Settings:
     which this user has a copy, else the strict side of what guards something, else defaults."""
     try:
         text = read_text(root)
-        table = toml.parse(text)
+        table = parse_toml(text)
     except (FileNotFoundError, NotFoundError) as error:
         hint = "mend it; defaults are used meanwhile"
         return Settings(problems=(Problem(SETTINGS_FILE, f"cannot be read: {error}", hint),))
@@ -86,7 +86,7 @@ def load(root: str) -> Settings:
 def _sound_table(root: str) -> dict[str, object]:
     """What the last sound settings say; empty where there is no copy of them, or it is damaged."""
     try:
-        return toml.parse(sound_settings(root).decode())
+        return parse_toml(sound_settings(root).decode())
     except ValueError:
         return {}
 

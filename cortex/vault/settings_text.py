@@ -9,7 +9,7 @@ from copy import deepcopy
 from typing import Any
 
 from cortex.core.model.problem import InvalidInputError, NotFoundError
-from cortex.core.text import toml
+from cortex.core.text.tables import parse_toml
 from cortex.vault import files, settings
 from cortex.vault.layout import SETTINGS_FILE
 
@@ -27,7 +27,7 @@ def edit(
     change(wanted)
     for candidate in (text, *candidates(text)):
         with suppress(ValueError):
-            if toml.parse(candidate) == wanted:
+            if parse_toml(candidate) == wanted:
                 if candidate != text:
                     files.replace(root, SETTINGS_FILE, candidate.encode(), text.encode())
                 return candidate != text
@@ -39,7 +39,7 @@ def read(root: str) -> tuple[str, dict[str, Any]]:
     """The text of the settings, and its table. Raises `InvalidInputError` if they cannot be read."""
     try:
         text = settings.read_text(root)
-        table = toml.parse(text)
+        table = parse_toml(text)
     except (OSError, NotFoundError, ValueError) as error:
         message = f"{SETTINGS_FILE} cannot be read: {error}"
         raise InvalidInputError(message, "mend it, then run the command again") from error

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import NamedTuple, TypeGuard
 
 from cortex.core.model.problem import InvalidInputError, Problem
-from cortex.core.text import toml
+from cortex.core.text.tables import parse_toml
 from cortex.vault import files, private, user_folders
 
 _MAX_BYTES = 64 * 1024
@@ -87,7 +87,7 @@ def _load_table(name: str) -> tuple[Mapping[str, object], Problem | None]:
         return {}, Problem(path, fault, "make it a file of yours")
     try:
         text = files.read_bounded(path, _MAX_BYTES, follow=True).decode()
-        table = toml.parse(text).get(name, {}) if text else {}
+        table = parse_toml(text).get(name, {}) if text else {}
     except ValueError as error:
         return {}, Problem(path, f"cannot be read: {error}", "mend it")
     if not isinstance(table, dict):

@@ -24,7 +24,8 @@ import pytest
 
 import cortex
 from cortex.core.briefing import excerpt, item_lines, pages, passage
-from cortex.core.extract import claims, find_candidates
+from cortex.core.extract import claims
+from cortex.core.extract.extraction import find_candidates
 from cortex.core.extract.learnings import find_learnings
 from cortex.core.extract.named_entities import find_entities
 from cortex.core.markdown.passages import passages
@@ -40,9 +41,11 @@ from cortex.core.normalize.handlers import changes_for_event
 from cortex.core.notes.note import read as read_note
 from cortex.core.ranking import query
 from cortex.core.ranking.relevance import prompt_terms
+from cortex.core.redact import person_words
 from cortex.core.redact.secrets import redact
-from cortex.core.text import context_markers, person_words, toml
+from cortex.core.text import context_markers
 from cortex.core.text.agent_escape import escape_for_agent
+from cortex.core.text.tables import parse_toml
 from cortex.core.text.tokenizer import tokenize_query
 from cortex.hosts import HOST_NAMES, has_transcripts, jsonc, new_reader
 from cortex.index.note_summary import summarize_note
@@ -355,7 +358,7 @@ READERS: dict[str, Call] = {
         pages.parse_page(text),
     ),
     "a query": lambda text: query.parse(text, NOW),
-    "settings": lambda text: toml.parse(f"a = 1\n{text}"),
+    "settings": lambda text: parse_toml(f"a = 1\n{text}"),
     "settings of hosts": lambda text: jsonc.parse(f'{{"a": "{text}'),
     "a merge": merged,
     "what was decided": lambda text: find_candidates(text, (("decision", ("a", "- ")),)),

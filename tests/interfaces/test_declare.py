@@ -9,7 +9,7 @@ import pytest
 
 from cortex.core.model.parameters import Between, Day, QueryText, Since
 from cortex.core.model.problem import InvalidInputError
-from cortex.core.text.moments import parse_day, parse_moment
+from cortex.core.text.iso_time import parse_day, parse_moment
 from cortex.interfaces.cli import arguments
 from cortex.interfaces.cli.render import as_json
 from cortex.interfaces.declare import convert, declaration_of

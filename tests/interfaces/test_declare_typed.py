@@ -13,7 +13,7 @@ from typing import get_args
 import pytest
 
 from cortex.core.model.parameters import Since
-from cortex.core.text.moments import parse_moment
+from cortex.core.text.iso_time import parse_moment
 from cortex.interfaces.cli.terminal import steps as terminal_steps
 from cortex.interfaces.declare import choices_of, convert, declaration_of, load_verb
 from cortex.operations import VERBS

@@ -10,8 +10,7 @@ from subprocess import CompletedProcess
 
 import pytest
 
-from cortex.core.extract.candidate import KEYWORD_LAYER, Candidate
-from cortex.core.extract.candidate_records import candidate_to_record
+from cortex.core.extract.candidate import KEYWORD_LAYER, Candidate, candidate_to_record
 from cortex.core.model.event import Event, compose
 from cortex.core.model.layout import AT_ROOT
 from cortex.core.model.record import Record, compose_untitled_record

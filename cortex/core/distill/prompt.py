@@ -12,8 +12,8 @@ from cortex.core.model.event import Event, time_of_id
 from cortex.core.model.turn_summary import AGENT, USER, Utterance, parse_turn_summary
 from cortex.core.redact.secrets import sanitize_text
 from cortex.core.text.agent_escape import escape_for_agent
-from cortex.core.text.data_sections import read_sections
 from cortex.core.text.strings import shorten
+from cortex.core.text.tables import read_sections
 from cortex.core.text.token_count import count_tokens
 
 MAX_PARTS = 3

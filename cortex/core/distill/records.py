@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cortex.core.extract.candidate_records import id_of_text, make_title
+from cortex.core.extract.candidate import id_of_text, make_title
 from cortex.core.model import event as events
 from cortex.core.model.distillation import DistilledRecord, parse_distillation
 from cortex.core.model.event import Event

@@ -1,14 +1,26 @@
-"""The prose of a text: code masked character by character, so that positions stay the same."""
+"""The prose of a text: code masked character by character, so that positions stay the same; and what
+a person says in a turn in their own words, apart from what they paste.
+
+Prompts are callouts in an event's text. A long prompt is mostly pasted: logs, reviews, plans, other
+sessions. What a person says of it stands at its ends.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from itertools import groupby
 from typing import NamedTuple
+
+from cortex.core.model.session_asks import is_own_prompt
+from cortex.core.model.turn_summary import CALLOUT_STARTS, PROMPT_START
+from cortex.core.redact.person_words import SPEAKER_RE, at_ends
+from cortex.core.text.strings import one_line, shorten
 
 MASK_CHAR = "\x01"  # stands for each sign of code within a line; a word of it reads as one word
 MAX_CANDIDATE_CHARS = 1000  # characters of what is taken from a text as one find
 MIN_LETTERS = 3  # letters of what says anything
+_END_LINES = 3  # at either end of a long prompt, which may become records
 _MAX_WRAPPED_LINES = 12  # that one wrapped paragraph is read over
 _WRAPPED_LINE_CHARS = 50  # characters from which a line that ends in no mark is taken for wrapped
 
@@ -121,13 +133,8 @@ def mask_code(text: str) -> MaskedText:
 
 def clean_candidate_text(text: str) -> str:
     """What was found as one line without marks of emphasis; code in it stays marked as such."""
-    line = " ".join(text.replace("**", "").split()).strip("*_> \t")
-    if len(line) <= MAX_CANDIDATE_CHARS:
-        return line
-    cut = line[: MAX_CANDIDATE_CHARS - 1]
-    if " " in cut[MAX_CANDIDATE_CHARS // 2 :]:
-        cut = cut[: cut.rfind(" ")]
-    return f"{cut.rstrip(' ,;:.-')}…"
+    line = one_line(text.replace("**", "")).strip("*_> \t")
+    return shorten(line, MAX_CANDIDATE_CHARS)
 
 
 def split_reason(text: str, type_: str) -> tuple[str, str]:
@@ -172,3 +179,43 @@ def _comment_spans(text: str) -> Iterator[tuple[int, int]]:
     end = 0
     while (start := text.find("<!--", end)) >= 0 and (end := text.find("-->", start) + 3) > 2:
         yield start, end
+
+
+def own_lines(prompt: str) -> list[str]:
+    """The lines of a prompt likely the person's own: none of a plan, those before a pasted talk."""
+    if not is_own_prompt(prompt):
+        return []
+    lines = [line for line in prompt.split("\n") if line.strip()]
+    talk = [number for number, line in enumerate(lines) if SPEAKER_RE.match(line.lstrip())]
+    if talk:
+        return lines[: talk[0]]
+    return at_ends(lines, len(prompt), _END_LINES)
+
+
+def blank_callouts(said: str, *, keep_own: bool = False) -> str:
+    """What was said in an event, as long as it was, with blanks for what the person said: their
+    tagged lines stand among what was done, whole. `keep_own`: but for their own lines. The same
+    text if it has no callout."""
+    if not any(start in said for start in CALLOUT_STARTS):
+        return said
+    return "\n".join(_blank_lines(said.split("\n"), keep_own))
+
+
+def _blank_lines(lines: list[str], keep_own: bool) -> Iterator[str]:
+    number = 0
+
+    def callout_of(line: str) -> int:
+        nonlocal number
+        number += line.startswith(CALLOUT_STARTS)
+        return number if line.startswith(">") else 0
+
+    for _, group in groupby(lines, callout_of):
+        first, *rest = group
+        if not first.startswith(CALLOUT_STARTS):
+            yield from (first, *rest)
+            continue
+        is_prompt = first.startswith(PROMPT_START)
+        texts = [first[len(PROMPT_START) :] if is_prompt else "", *(line[1:] for line in rest)]
+        own = set(own_lines("\n".join(texts)) if is_prompt else texts) if keep_own else set()
+        for line, text in zip((first, *rest), texts, strict=True):
+            yield (text.strip() if text in own else "").ljust(len(line))

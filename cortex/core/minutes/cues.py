@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from cortex.core.text.data_sections import read_sections
+from cortex.core.text.tables import read_sections
 from cortex.core.text.tokenizer import fold_accents
 
 ACTION, DECISION, QUESTION = "action", "decision", "question"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cortex.core.extract.candidate_records import TITLE_LIMIT, make_title
+from cortex.core.extract.candidate import TITLE_LIMIT, make_title
 from cortex.core.markdown.bound import MAX_RECORDS
 from cortex.core.minutes.dates import iter_dates
 from cortex.core.minutes.meeting import MeetingMinutes, parse_meeting

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from cortex.core.extract.candidate_records import make_title
+from cortex.core.extract.candidate import make_title
 from cortex.core.minutes.meeting import parse_meeting
 from cortex.core.minutes.outcomes import ActionItem, DecisionItem, Outcome
 from cortex.core.minutes.records import outcome_record, outcomes_in_order

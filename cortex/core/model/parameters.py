@@ -40,7 +40,7 @@ PERSON_SETTING = Touches("a setting of the person")
 
 MOMENT, DAY, QUERY, TIME, NOTE = "moment", "day", "query", "time", "note name"
 
-# Seconds since the epoch, given as a date or as a span before now (see `core/text/moments.py`).
+# Seconds since the epoch, given as a date or as a span before now (see `core/text/iso_time.py`).
 Since = Annotated[int, MOMENT]
 # `YYYY-MM-DD`.
 Day = Annotated[str, DAY]

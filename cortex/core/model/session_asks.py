@@ -8,8 +8,8 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from functools import cache
 
-from cortex.core.text.data_sections import read_sections
 from cortex.core.text.strings import one_line, shorten
+from cortex.core.text.tables import read_sections
 
 MAX_TITLE_CHARS, _MAX_TOPICS_CHARS = 80, 30
 # A title of fewer words than these gets one, two or three words more; in three texts they recur.

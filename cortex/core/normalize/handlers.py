@@ -10,13 +10,19 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from cortex.core.distill.records import distilled_records
-from cortex.core.extract import (
+from cortex.core.extract.candidate import (
+    TAG_LAYER,
+    TITLE_LIMIT,
+    LeadingPhrases,
+    candidate_to_record,
+    make_title,
+)
+from cortex.core.extract.extraction import (
     PASSAGE_TYPES,
     TAGS_ONLY_TYPES,
-    candidate_records,
+    extract_records,
     find_candidates,
 )
-from cortex.core.extract.candidate import TAG_LAYER, LeadingPhrases
 from cortex.core.extract.learnings import find_learnings
 from cortex.core.markdown.bound import MAX_RECORDS, structured_part
 from cortex.core.model import event as events, topics, turn_summary
@@ -361,9 +367,7 @@ def _session_records(event: Event, phrases: LeadingPhrases) -> list[Record]:
         return []
     found = [
         _as_topic_record(one) if one.topic else one
-        for one in candidate_records.extract_records(
-            event.text, base_record(event), phrases, event.type
-        )
+        for one in extract_records(event.text, base_record(event), phrases, event.type)
     ]
     learned = [] if tags_only or event.type == "passive" else _learning_records(event)
     said = {text_digest(one.body) for one in learned}
@@ -378,7 +382,7 @@ def _memory_tag_record(event: Event) -> Record | None:
     from cortex.core.extract import memory_tags  # noqa: PLC0415
 
     one = memory_tags.parse_single_tag(event.text)
-    return candidate_records.candidate_to_record(one, base_record(event)) if one else None
+    return candidate_to_record(one, base_record(event)) if one else None
 
 
 def _marked_records(event: Event) -> list[Record]:
@@ -393,7 +397,7 @@ def _marked_records(event: Event) -> list[Record]:
     first = next(number for number, line in enumerate(lines, 1) if line.strip())
     if len(found) == 1 and found[0].line == first:
         return []  # the rest of the text is about it
-    return [candidate_records.candidate_to_record(one, base_record(event)) for one in found]
+    return [candidate_to_record(one, base_record(event)) for one in found]
 
 
 def _as_topic_record(record: Record) -> Record:
@@ -412,6 +416,6 @@ def _type_and_title(event: Event) -> tuple[str, str]:
     tagged = next((tag.lower() for tag in event.tags if tag.lower() in RECORD_TYPES), "")
     title = one_line(MARKDOWN_DECORATION_RE.sub("", text)) or one_line(event.text)
     sentence = _SENTENCE_END_RE.search(title)
-    if sentence and sentence.start() <= candidate_records.TITLE_LIMIT:
+    if sentence and sentence.start() <= TITLE_LIMIT:
         title = title[: sentence.start()]
-    return tagged or word or "note", candidate_records.make_title(title.rstrip(".:")) or "note"
+    return tagged or word or "note", make_title(title.rstrip(".:")) or "note"

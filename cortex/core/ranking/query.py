@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from cortex.core.model.problem import InvalidInputError
+from cortex.core.text.iso_time import MOMENT_EXAMPLES, parse_moment
 from cortex.core.text.strings import close_matches
 from cortex.core.text.tokenizer import STOP_WORDS
 from cortex.core.text.value import NamedTuple
@@ -139,11 +140,7 @@ def _parse_terms(value: str, quoted: bool, negated: bool) -> list[QueryTerm]:
 
 def _bound_seconds(key: str, value: str, now: str) -> int:
     """The time of a bound: `before:2026` ends before that year; `after:2026-11-20` includes it."""
-    from cortex.core.text import moments  # noqa: PLC0415  1 ms, and few queries name a time
-
-    moment = moments.parse_moment(value, now)
+    moment = parse_moment(value, now)
     if moment is None:
-        raise InvalidInputError(
-            f"{key}:{value} is not a date", f"write {key}:{moments.MOMENT_EXAMPLES}"
-        )
+        raise InvalidInputError(f"{key}:{value} is not a date", f"write {key}:{MOMENT_EXAMPLES}")
     return moment

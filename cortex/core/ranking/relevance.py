@@ -13,8 +13,8 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence, Set as AbstractSet
 from typing import NamedTuple
 
-from cortex.core.text.data_sections import read_sections
 from cortex.core.text.strings import truncate_prompt
+from cortex.core.text.tables import read_sections
 from cortex.core.text.tokenizer import STOP_WORDS, Stemmer, split_chunks, tokenize_chunk
 
 MAX_TERMS = 48  # words that are looked up

@@ -1,1 +1,1 @@
-"""Secrets in a text and the patterns by which they are recognized."""
+"""Secrets in a text, the patterns by which they are recognized; what is kept of a prompt."""

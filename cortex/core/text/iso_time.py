@@ -1,25 +1,36 @@
-"""Parse ISO 8601 times, the same way on every Python: clones that merge may run different ones."""
+"""Parse times, dates and spans, the same way on every Python: clones that merge may run different
+ones. Verbs, and `after:` and `before:` in a query, have one grammar."""
 
 from __future__ import annotations
 
 import re
 from datetime import UTC, datetime
 
+MOMENT_EXAMPLES = "2026-11-20, 2026-11, yesterday, or a span such as 90min, 12h, 7d, 2w, 3m"
+
 _HOUR, _SIXTY = r"(?:[01]\d|2[0-3])", r"[0-5]\d"
 _DATE = r"(?:\d{4}-\d\d-\d\d|\d{8}|\d{4}-W\d\d(?:-\d)?|\d{4}W\d{2,3})"
 _SECONDS = rf"{_SIXTY}(?:[.,]\d+)?"
 _TIME = rf"{_HOUR}(?::{_SIXTY}(?::{_SECONDS})?|{_SIXTY}(?:{_SECONDS})?)?"
 _ZONE = rf"(?:Z|[+-]{_TIME})"
-_ISO_TIME_RE = re.compile(rf"{_DATE}(?:[Tt ]{_TIME}{_ZONE}?)?", re.ASCII)
+# Patterns are compiled when the first text is read: few commands read one.
+_ISO_TIME_PATTERN = rf"{_DATE}(?:[Tt ]{_TIME}{_ZONE}?)?"
 
 _DIGIT_REMOVAL = dict.fromkeys(range(48, 58))
+_SPAN_PATTERN = r"([0-9]{1,5})(min|[hdwmy])(?: ago)?"
+_DATE_PATTERN = r"([1-9][0-9]{3})(?:-([0-9]{2}))?(?:-([0-9]{2}))?"  # before 1000: a slip
+_DAY = 86400  # seconds
+_DAYS_AGO = {"today": 0, "yesterday": 1}
+_SECONDS_PER_UNIT = {
+    "min": 60, "h": 3600, "d": _DAY, "w": 7 * _DAY, "m": 30 * _DAY, "y": 365 * _DAY,
+}  # fmt: skip
 
 
 def parse_utc(text: str) -> datetime:
     """The time that a text names, in UTC, which is also the default zone. Raises `ValueError` for
     all that Pythons read differently: hour 24 (3.14 and later read it); a fraction of an hour, a
     point without digits, a zone of 16:60 (earlier ones do)."""
-    if not _ISO_TIME_RE.fullmatch(text):
+    if not re.fullmatch(_ISO_TIME_PATTERN, text, re.ASCII):
         raise ValueError(f"not a time: {text[:40]!r}")
     time = datetime.fromisoformat(text)
     try:
@@ -46,3 +57,38 @@ def time_sort_key(text: str) -> tuple[bool, str, str]:
         return True, parse_utc(text).replace(tzinfo=None).isoformat(), text
     except ValueError:
         return False, "", text
+
+
+def parse_moment(text: str, now: str) -> int | None:
+    """Seconds since the epoch for a year, month, day, ISO timestamp or span before `now` (ISO).
+
+    A span may end in ` ago`. A year, month or day means its beginning; `m` is a month of 30 days.
+    Returns None for any other text.
+    """
+    text = text.strip()
+    try:
+        if (days := _DAYS_AGO.get(text.lower())) is not None:
+            return int(parse_utc(now[:10]).timestamp()) - days * _DAY
+        if span := re.fullmatch(_SPAN_PATTERN, text.lower()):
+            seconds = int(span[1]) * _SECONDS_PER_UNIT[span[2]]
+            return int(datetime.fromisoformat(now).timestamp()) - seconds
+        if date := re.fullmatch(_DATE_PATTERN, text):
+            moment = datetime(int(date[1]), int(date[2] or 1), int(date[3] or 1), tzinfo=UTC)
+        elif "T" in text.upper():
+            moment = parse_utc(text)
+        else:
+            return None
+        return int(moment.timestamp())
+    except (ValueError, OverflowError):
+        return None
+
+
+def parse_day(text: str) -> str | None:
+    """`YYYY-MM-DD` of a day that the calendar has, else None."""
+    date = re.fullmatch(_DATE_PATTERN, text.strip())
+    if date is None or date[3] is None:
+        return None
+    try:
+        return datetime(int(date[1]), int(date[2]), int(date[3]), tzinfo=UTC).date().isoformat()
+    except ValueError:
+        return None

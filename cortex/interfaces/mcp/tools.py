@@ -8,8 +8,8 @@ from functools import cache
 from typing import NamedTuple
 
 from cortex.core.model.problem import InvalidInputError
-from cortex.core.text import toml
 from cortex.core.text.strings import close_matches, did_you_mean
+from cortex.core.text.tables import parse_toml
 from cortex.operations import VERBS
 from cortex.vault.templates import read_template
 
@@ -46,7 +46,7 @@ class Tool(NamedTuple):
 def known_tools() -> dict[str, Tool]:
     """The tools of the table, then every other verb that has one, by name."""
     tools = {}
-    for name, table in toml.parse(read_template("agent/tools.toml")).items():
+    for name, table in parse_toml(read_template("agent/tools.toml")).items():
         arguments = {}
         for line in table.pop("arguments"):
             names, _, meaning = line.partition(": ")

@@ -313,7 +313,7 @@ def _text_and_tags(vault: Vault, told: HookEvent, *, has_transcript: bool) -> tu
         tagged = tagged_lines(text)
     kept = ""
     if not has_transcript:
-        from cortex.core.text.person_words import keep_of_prompt  # noqa: PLC0415  2 ms
+        from cortex.core.redact.person_words import keep_of_prompt  # noqa: PLC0415  2 ms
 
         kept = keep_of_prompt(text, hooks_enabled.read_settings(vault).prompts)
     left = [line for line in tagged if line not in kept]

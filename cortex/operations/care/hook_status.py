@@ -13,7 +13,7 @@ from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
 from cortex.core.model.problem import CortexError, Problem, problem_of
-from cortex.core.text import toml
+from cortex.core.text.tables import parse_toml
 from cortex.hosts import hook_command, jsonc, settings_edit
 from cortex.hosts.hook_command import HOOK_SCRIPT, HookCommand
 from cortex.hosts.host import Host
@@ -245,7 +245,7 @@ def _codex_disabled_features(host: Host, root: str) -> Iterator[str]:
     for folder in folders:
         path = os.path.join(folder, "config.toml")
         try:
-            settings = toml.parse(_read_bytes(path, _MAX_TOML_BYTES).decode("utf-8", "replace"))
+            settings = parse_toml(_read_bytes(path, _MAX_TOML_BYTES).decode("utf-8", "replace"))
         except ValueError:
             continue
         features = settings.get("features", {})

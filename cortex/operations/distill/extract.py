@@ -5,8 +5,8 @@ from __future__ import annotations
 import shlex
 from typing import Annotated, NamedTuple
 
-from cortex.core.extract import TAGS_ONLY_TYPES, choose_candidates, find_candidates
 from cortex.core.extract.candidate import Candidate
+from cortex.core.extract.extraction import TAGS_ONLY_TYPES, choose_candidates, find_candidates
 from cortex.core.extract.learnings import find_learnings
 from cortex.core.extract.model_answer import ModelAnswer, build_question, parse_answer
 from cortex.core.model import event as events, turn_summary

@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from typing import NamedTuple
 
-from cortex.core.extract.candidate import RULE_LAYERS
-from cortex.core.extract.candidate_records import id_of_text
+from cortex.core.extract.candidate import RULE_LAYERS, id_of_text
 from cortex.core.model.caller import Caller
 from cortex.core.model.distillation import parse_distillation
 from cortex.core.model.event import DISTILLED

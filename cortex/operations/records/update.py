@@ -26,7 +26,7 @@ from cortex.core.notes.edit import (
 from cortex.core.notes.note import Note
 from cortex.core.redact.secrets import sanitize_text
 from cortex.core.text import yaml_writer
-from cortex.core.text.moments import parse_day
+from cortex.core.text.iso_time import parse_day
 from cortex.core.text.shell_command import cortex_command, option_words
 from cortex.core.text.strings import printable_line, shorten
 from cortex.index.catalogue import NoteRow

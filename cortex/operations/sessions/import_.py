@@ -11,8 +11,8 @@ from cortex.core.model.caller import Caller
 from cortex.core.model.event import Event
 from cortex.core.model.parameters import OUTSIDE_PATH, Since
 from cortex.core.model.problem import ConflictError, InvalidInputError, NotFoundError, Problem
+from cortex.core.redact.person_words import NONE
 from cortex.core.redact.secrets import sanitize_text
-from cortex.core.text.person_words import NONE
 from cortex.core.text.strings import format_time, hash_bytes, one_line
 from cortex.hosts import new_reader, transcript_files
 from cortex.hosts.segmenter import TranscriptSegment, iter_segments

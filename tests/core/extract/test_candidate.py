@@ -8,8 +8,8 @@ import sys
 import pytest
 from hypothesis import given, strategies as st
 
-from cortex.core.extract import becomes_record, find_candidates
 from cortex.core.extract.candidate import MIN_RECORD_CONFIDENCE, Candidate
+from cortex.core.extract.extraction import becomes_record, find_candidates
 from cortex.core.model.turn_summary import CommandRun, PlannedStep, TurnSummary, compose_text
 
 

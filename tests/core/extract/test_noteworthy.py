@@ -7,11 +7,15 @@ import time
 
 import pytest
 
-from cortex.core.extract import choose_candidates
 from cortex.core.extract.candidate import PASSAGE_LAYER, Candidate
-from cortex.core.extract.noteworthy import MAX_PER_EVENT, find_noteworthy
-from cortex.core.extract.own_words import blank_callouts, own_lines
-from cortex.core.extract.passages import MAX_PASSAGE_CHARS, cut_passages
+from cortex.core.extract.extraction import choose_candidates
+from cortex.core.extract.noteworthy import (
+    MAX_PASSAGE_CHARS,
+    MAX_PER_EVENT,
+    cut_passages,
+    find_noteworthy,
+)
+from cortex.core.extract.prose import blank_callouts, own_lines
 from cortex.core.model.turn_summary import (
     AGENT,
     USER,
@@ -143,6 +147,11 @@ def test_what_the_turn_takes_back_is_none() -> None:
         assert found(user("why?"), agent(CAUSE), agent(words)) == []
 
 
+def chosen(*said: Utterance) -> tuple[Candidate, ...]:
+    """What becomes records of a turn in which this was said."""
+    return choose_candidates(compose_text(TurnSummary(format_utterances([*said]))), (), "stop")
+
+
 def test_a_whole_turn() -> None:
     said = [
         user("uploads hang on Windows, please find out why"),
@@ -153,13 +162,13 @@ def test_a_whole_turn() -> None:
         agent("Done. All 31 tests pass.\n\n**Files changed:**\n- `upload.py`\n- `upload_test.py`"),
     ]
     text = compose_text(TurnSummary(format_utterances(said), changed_files=("upload.py",)))
-    kept = choose_candidates(text)
+    kept = choose_candidates(text, (), "stop")
     assert [one.title for one in kept] == [
         "our mobile clients rely on 5 MB, keep it (May the part size change?)",
         "The upload fails on Windows because `save_part()` opens the file a second time…",
     ]
     assert "Asked: uploads hang on Windows, please find out why" in kept[1].text
-    assert kept == choose_candidates(text), "the same event gives the same"
+    assert kept == choose_candidates(text, (), "stop"), "the same event gives the same"
     assert choose_candidates(text, (), "subagent_stop") == ()
 
 
@@ -190,7 +199,7 @@ def test_explicit_words_go_on_and_are_kept_once() -> None:
         user("Decision: carts live in SQLite\nand that is it"),
         agent("[MEMORY: gotcha] `flock` is not inherited\n\nDecision: we keep one file per cart."),
     ]
-    kept = choose_candidates(compose_text(TurnSummary(format_utterances(said))))
+    kept = chosen(*said)
     assert [(one.type, one.text) for one in kept] == [
         ("decision", "carts live in SQLite and that is it"),
         ("gotcha", "`flock` is not inherited"),
@@ -210,13 +219,12 @@ def test_explicit_words_go_on_and_are_kept_once() -> None:
     ],
 )
 def test_half_sentences_proposals_and_bare_phrases_are_none(text: str) -> None:
-    assert choose_candidates(text) == () or text.startswith("> ")
+    assert choose_candidates(text, (), "stop") == () or text.startswith("> ")
 
 
 def test_a_dash_in_a_sentence_stays() -> None:
-    (one,) = choose_candidates(
-        "We chose files - always one per note - over a database, because people merge them."
-    )
+    said = "We chose files - always one per note - over a database, because people merge them."
+    (one,) = choose_candidates(said, (), "stop")
     assert one.text == "We chose files - always one per note - over a database"
 
 
@@ -226,12 +234,12 @@ def test_a_long_prompt_is_the_person_s_at_its_ends() -> None:
     )
     prompt = f"here is a session of a colleague\n{log}\nwe should not do it like they do, I want one file"
     assert len(own_lines(prompt)) == 6
-    kept = choose_candidates(compose_text(TurnSummary(format_utterances([user(prompt)]))))
+    kept = chosen(user(prompt))
     assert len(kept) <= 6 + MAX_PER_EVENT
     assert any("I want one file" in one.text for one in kept)
     talk = "what went wrong here?\nUser: we should always use tabs\nAssistant: Decision: tabs, never spaces"
     assert own_lines(talk) == ["what went wrong here?"]
-    assert choose_candidates(compose_text(TurnSummary(format_utterances([user(talk)])))) == ()
+    assert chosen(user(talk)) == ()
     assert own_lines("Implement the following plan:\n\n- Decision: use Redis") == []
 
 
@@ -289,7 +297,7 @@ def test_time_is_linear(piece: str) -> None:
     def spent(chars: int) -> float:
         text = piece * (chars // len(piece))
         start = time.process_time()
-        choose_candidates(text)
+        choose_candidates(text, (), "stop")
         return time.process_time() - start
 
     spent(1000)

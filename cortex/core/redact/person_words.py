@@ -6,8 +6,8 @@ import re
 from functools import cache
 
 from cortex.core.redact.secrets import sanitize_text
-from cortex.core.text.data_sections import read_sections
 from cortex.core.text.strings import one_line, shorten
+from cortex.core.text.tables import read_sections
 
 NONE, SHORT, FULL = "none", "short", "full"
 PROMPT_POLICIES = (NONE, SHORT, FULL)

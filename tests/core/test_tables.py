@@ -7,7 +7,7 @@ import tomllib
 import pytest
 from hypothesis import given, strategies as st
 
-from cortex.core.text.toml import parse
+from cortex.core.text.tables import parse_toml
 from tests.conftest import cpu_limit
 
 pieces = st.sampled_from(
@@ -24,9 +24,9 @@ def test_what_a_person_may_write_is_read_as_python_reads_it(text) -> None:
         wanted = tomllib.loads(text)
     except ValueError:
         with pytest.raises(ValueError):
-            parse(text)
+            parse_toml(text)
     else:
-        assert parse(text) == wanted
+        assert parse_toml(text) == wanted
 
 
 @pytest.mark.parametrize(
@@ -43,7 +43,7 @@ def test_what_a_person_may_write_is_read_as_python_reads_it(text) -> None:
     ],
 )
 def test_what_is_long_but_plain_is_read(text) -> None:
-    assert parse(text) == tomllib.loads(text)
+    assert parse_toml(text) == tomllib.loads(text)
 
 
 @pytest.mark.parametrize(
@@ -62,4 +62,4 @@ def test_what_is_long_but_plain_is_read(text) -> None:
 def test_what_would_take_minutes_is_refused_at_once(text, said) -> None:
     with cpu_limit(0.5):  # 3 s and more for the first of them, read by Python
         with pytest.raises(ValueError, match=said):
-            parse(text)
+            parse_toml(text)
