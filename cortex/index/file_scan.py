@@ -13,8 +13,8 @@ from cortex.core.model.problem import Problem
 from cortex.core.text.value import NamedTuple
 from cortex.vault import files
 from cortex.vault.files import TEMP_SUFFIX
+from cortex.vault.foreign_settings import template_folders
 from cortex.vault.git import checkout
-from cortex.vault.obsidian import template_folders
 from cortex.vault.state.briefing_cache import COARSE_TICK_NS, is_racy, stamp_of
 
 TEMPLATE_MARK = "t"  # at the end of a stamp: the note lies in a folder of templates

@@ -31,9 +31,9 @@ from cortex.index.state_file import (
     state_path,
 )
 from cortex.vault import user_folders
+from cortex.vault.foreign_settings import template_folders
 from cortex.vault.locate import Vault
 from cortex.vault.lock import lock
-from cortex.vault.obsidian import template_folders
 from cortex.vault.state.briefing_cache import file_stamp
 from cortex.vault.state.change_marker import mark_briefings_stale
 

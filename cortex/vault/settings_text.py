@@ -3,6 +3,8 @@ only where reading the result gives just that change."""
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from copy import deepcopy
@@ -12,6 +14,10 @@ from cortex.core.model.problem import InvalidInputError, NotFoundError
 from cortex.core.text.tables import parse_toml
 from cortex.vault import files, settings
 from cortex.vault.layout import SETTINGS_FILE
+
+_SECTION_HEADER_RE = re.compile(
+    r"[ \t]*\[[ \t]*projects[ \t]*\.[ \t]*aliases[ \t]*\][ \t]*(?:#.*)?"
+)
 
 
 def edit(
@@ -44,3 +50,68 @@ def read(root: str) -> tuple[str, dict[str, Any]]:
         message = f"{SETTINGS_FILE} cannot be read: {error}"
         raise InvalidInputError(message, "mend it, then run the command again") from error
     return text, table
+
+
+def read_aliases(root: str) -> dict[str, str]:
+    """The aliases as written, one step each. Raises `InvalidInputError` for unreadable settings."""
+    section = read(root)[1].get("projects", {})
+    if not isinstance(section, dict) or not isinstance(section.get("aliases", {}), dict):
+        message = f"[projects] aliases in {SETTINGS_FILE} is no table of names"
+        hint = 'write [projects.aliases] and below it "old" = "new"'
+        raise InvalidInputError(message, hint)
+    aliases = section.get("aliases", {})
+    return {old: new for old, new in aliases.items() if isinstance(new, str)}
+
+
+def format_alias(old: str, new: str) -> str:
+    return f"{json.dumps(old, ensure_ascii=False)} = {json.dumps(new, ensure_ascii=False)}"
+
+
+def add_alias(root: str, old: str, new: str) -> bool:
+    """Write that `old` is part of `new` from now on; False when it says so already."""
+    line = format_alias(old, new)
+    read_aliases(root)  # raises where aliases are no table
+
+    def change(table: dict[str, Any]) -> None:
+        table.setdefault("projects", {}).setdefault("aliases", {})[old] = new
+
+    by_hand = f"write {line} below [projects.aliases] yourself"
+    return edit(root, change, lambda text: _texts_with_line(text, line), by_hand)
+
+
+def remove_alias(root: str, old: str) -> bool:
+    """Take the alias of `old` out; False when there is none."""
+    if old not in read_aliases(root):
+        return False
+
+    def change(table: dict[str, Any]) -> None:
+        del table["projects"]["aliases"][old]
+
+    by_hand = f"take the alias of {old!r} out yourself"
+    return edit(root, change, lambda text: _texts_without_alias(text, old), by_hand)
+
+
+def _texts_with_line(text: str, line: str) -> Iterator[str]:
+    """The text with one more alias: below the others, or in a section of its own at the end."""
+    eol = "\r\n" if "\r\n" in text else "\n"
+    lines = text.splitlines(keepends=True)
+    for at, one in enumerate(lines):
+        if _SECTION_HEADER_RE.fullmatch(one.rstrip("\r\n")):
+            end = at + 1
+            while end < len(lines) and lines[end].lstrip()[:1] not in ("", "[", "#"):
+                end += 1
+            before = "".join(lines[:end])
+            gap = "" if before.endswith("\n") else eol
+            yield f"{before}{gap}{line}{eol}{''.join(lines[end:])}"
+    gap = "" if not text else eol if text.endswith("\n") else eol * 2
+    yield f"{text}{gap}[projects.aliases]{eol}{line}{eol}"
+
+
+def _texts_without_alias(text: str, old: str) -> Iterator[str]:
+    """The text without the line of an alias."""
+    forms = (json.dumps(old, ensure_ascii=False), f"'{old}'", old)
+    key_re = re.compile(rf"[ \t]*(?:{'|'.join(map(re.escape, forms))})[ \t]*=")
+    lines = text.splitlines(keepends=True)
+    for at, one in enumerate(lines):
+        if key_re.match(one):
+            yield "".join(lines[:at] + lines[at + 1 :])

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from cortex.vault.agent_settings import list_agent_settings
+from cortex.vault.foreign_settings import list_agent_settings
 
 NAMED = [".claude", ".mcp.json"]
 SAYS = "Cortex trusts and installs none"

@@ -21,7 +21,7 @@ from cortex.operations.sessions.session import session
 from cortex.operations.sessions.work_context import work_context as context
 from cortex.operations.upkeep.heal import heal
 from cortex.operations.upkeep.normalize import normalize
-from cortex.vault import project_aliases, settings
+from cortex.vault import settings, settings_text
 from cortex.vault.git import checkout
 from tests.conftest import caller_at
 
@@ -379,21 +379,21 @@ def test_an_alias_is_one_line_more_and_nothing_else(vault, text):
     file.write_bytes(text.encode())
     before = tomllib.loads(text).get("projects", {}).get("aliases", {})
     try:
-        assert project_aliases.add(vault.root, "a.b-c", "d")
+        assert settings_text.add_alias(vault.root, "a.b-c", "d")
     except InvalidInputError as error:
         assert "yourself" in error.hint
         assert file.read_bytes() == text.encode()
         assert "aliases = {" in text or "aliases.x" in text
         return
     now = file.read_bytes().decode()
-    assert project_aliases.read_all(vault.root) == before | {"a.b-c": "d"}
+    assert settings_text.read_aliases(vault.root) == before | {"a.b-c": "d"}
     assert [
         line for line in text.splitlines() if line not in now.splitlines() and "aliases" not in line
     ] == []
-    assert not project_aliases.add(vault.root, "a.b-c", "d")
-    assert project_aliases.remove(vault.root, "a.b-c")
-    assert project_aliases.read_all(vault.root) == before
-    assert not project_aliases.remove(vault.root, "a.b-c")
+    assert not settings_text.add_alias(vault.root, "a.b-c", "d")
+    assert settings_text.remove_alias(vault.root, "a.b-c")
+    assert settings_text.read_aliases(vault.root) == before
+    assert not settings_text.remove_alias(vault.root, "a.b-c")
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ import pytest
 
 from cortex.core.model.caller import Caller
 from cortex.operations.care.init import init
-from cortex.vault.git import branches, checkout, repository
+from cortex.vault.git import branches, checkout
 from cortex.vault.git.refs import RepositoryRefs
 from cortex.vault.locate import Vault
 from cortex.vault.repair import diagnose, fix
@@ -145,7 +145,7 @@ def test_an_operation_that_git_has_stopped_is_known_with_its_paths(make_reposito
     )
     assert stopped.returncode
     assert checkout.operation_in_progress(str(root)) == how
-    assert repository.list_unmerged_paths(str(root)) == ["file"]
+    assert diagnose.list_unmerged_paths(str(root)) == ["file"]
     git(root, how, "--abort")
     assert checkout.operation_in_progress(str(root)) == ""
 

@@ -101,12 +101,12 @@ MENDED: dict[str, Callable] = {
     "the index is empty": lambda root, git: empty(root / ".git/index"),
     "the index is half": _index_cut,
     "the index is zeros": _index_zeros,
-    "HEAD is empty": lambda root, git: empty(root / ".git/HEAD"),
-    "HEAD is zeros": lambda root, git: (root / ".git/HEAD").write_bytes(bytes(21)),
-    "HEAD is gone": lambda root, git: (root / ".git/HEAD").unlink(),
 }
 # name -> (the damage, how many commits behind the newest HEAD is without a remote; None: history begins anew)
 NAMED: dict[str, tuple[Callable, int | None]] = {
+    "HEAD is empty": (lambda root, git: empty(root / ".git/HEAD"), 0),
+    "HEAD is zeros": (lambda root, git: (root / ".git/HEAD").write_bytes(bytes(21)), 0),
+    "HEAD is gone": (lambda root, git: (root / ".git/HEAD").unlink(), 0),
     "the configuration is empty": (lambda root, git: empty(root / ".git/config"), 0),
     "the configuration is garbage": (
         lambda root, git: (root / ".git/config").write_bytes(b"[core\n\0\0"),
@@ -253,7 +253,7 @@ def test_the_branch_that_was_checked_out_is_the_one_that_comes_back(repository, 
     git(repository, "add", ".")
     git(repository, "commit", "-qm", "on the topic")
     empty(repository / ".git/HEAD")
-    assert "HEAD is on the branch topic/one again" in fix.repair(str(repository))
+    follow_hints(repository)
     assert git(repository, "log", "-1", "--format=%s").strip() == "on the topic"
 
 

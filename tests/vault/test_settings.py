@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from cortex.core.model.problem import InvalidInputError
-from cortex.vault import project_aliases, settings
+from cortex.vault import settings, settings_text
 
 
 def loaded(tmp_path, text: str):
@@ -95,4 +95,4 @@ def test_settings_that_are_too_large_are_named_and_not_read_half(tmp_path):
     assert "is larger than 65,536 bytes" in read.problems[0].message
     assert read.prompts == "none"
     with pytest.raises(InvalidInputError, match="larger than"):
-        project_aliases.read_all(str(tmp_path))
+        settings_text.read_aliases(str(tmp_path))

@@ -24,7 +24,7 @@ from cortex.interfaces.cli.text import (
     yellow,
 )
 from cortex.interfaces.escape_terminal import escape
-from cortex.vault.agent_settings import agent_settings_notice
+from cortex.vault.foreign_settings import agent_settings_notice
 
 _INDEX_STATES = {
     "current": "current",

@@ -38,7 +38,7 @@ from cortex.operations.upkeep.ensure_fresh import state_problems
 from cortex.operations.upkeep.restore_lost import find_missing_records
 from cortex.operations.upkeep.settle import find_replaceable, plan_settlement
 from cortex.vault import files, layout, private, user_settings
-from cortex.vault.agent_settings import list_agent_settings
+from cortex.vault.foreign_settings import list_agent_settings
 from cortex.vault.git import checkout, git_cli
 from cortex.vault.git.publish_check import NOT_PUBLISHED
 from cortex.vault.locate import Vault, default_vault_fault, default_vault_file, is_own

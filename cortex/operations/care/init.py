@@ -16,7 +16,7 @@ from cortex.core.text.strings import slugify
 from cortex.operations.care import obsidian_settings
 from cortex.operations.projects.project_file import write_project_file
 from cortex.vault import files, layout, private
-from cortex.vault.agent_settings import list_agent_settings
+from cortex.vault.foreign_settings import list_agent_settings
 from cortex.vault.git import attributes, checkout, drivers, git_cli, page_branch
 from cortex.vault.locate import default_vault_file, real_folder
 from cortex.vault.templates import read_template

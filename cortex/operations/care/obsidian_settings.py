@@ -14,10 +14,10 @@ from cortex.core.model.problem import CortexError, InvalidInputError, NotFoundEr
 from cortex.core.text.shell_command import cortex_command
 from cortex.hosts import jsonc
 from cortex.hosts.jsonc import JsonNode
-from cortex.vault import files, obsidian, private, user_folders
+from cortex.vault import files, foreign_settings, private, user_folders
 from cortex.vault.layout import layout_of
 
-_FILE, _KEY = f"{obsidian.FOLDER}/app.json", "userIgnoreFilters"
+_FILE, _KEY = f"{foreign_settings.OBSIDIAN_FOLDER}/app.json", "userIgnoreFilters"
 _EXCLUDED_FOLDERS = ("events/", "inbox/")
 _MAX_BYTES = 1 << 20
 _ENCODING = ("utf-8", "surrogateescape")  # any bytes come back as they were
@@ -41,12 +41,14 @@ class ObsidianChange(NamedTuple):
 def plan_exclusion(root: str, *, exclude: bool) -> ObsidianChange | None:
     """What excludes our folders, or takes that back; None where nothing is to be done. Raises
     `CortexError` for settings that cannot be edited."""
-    top = obsidian.find_vault_root(root)
+    top = foreign_settings.find_obsidian_root(root)
     if not top:
         if not exclude:
             return None
         hint = "open the folder as a vault in Obsidian first, or leave --obsidian out"
-        raise NotFoundError(f"{root} is in no Obsidian vault: there is no {obsidian.FOLDER}", hint)
+        raise NotFoundError(
+            f"{root} is in no Obsidian vault: there is no {foreign_settings.OBSIDIAN_FOLDER}", hint
+        )
     ours, (record, added) = _entries(root, top, layout_of(root)), _read_record(root)
     if not exclude:  # what a person has added stays
         ours = [one for one in ours if one in added]

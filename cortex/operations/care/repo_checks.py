@@ -25,7 +25,6 @@ from cortex.vault.git import (
     page_branch,
     publish_check,
     remotes,
-    repository,
     work_tree,
 )
 from cortex.vault.layout import SETTINGS_FILE, layout_of
@@ -76,14 +75,14 @@ def _unfinished_operation(root: str) -> list[Problem]:
     """A merge or the like in which nothing is left to resolve: it waits for its end."""
     if not checkout.operation_in_progress(root) or merging.load_in_progress(root):
         return []
-    if repository.list_unmerged_paths(root):
+    if diagnose.list_unmerged_paths(root):
         return []
     return [Problem(".git", *commit.find_blocker(root))]
 
 
 def _unmerged_files(root: str) -> list[Problem]:
     hint = "cortex doctor --fix merges what can be; cortex sync says what to do about the rest"
-    paths = repository.list_unmerged_paths(root)
+    paths = diagnose.list_unmerged_paths(root)
     return [Problem(path, "git could not merge it", hint) for path in paths]
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cortex.core.model.problem import CortexError
-from cortex.vault import agent_settings, settings
+from cortex.vault import foreign_settings, settings
 from cortex.vault.git import drivers
 from cortex.vault.locate import Vault
 
@@ -16,10 +16,10 @@ def set_up_clone(vault: Vault) -> list[str]:
     try:
         if not drivers.register(vault.root):
             return []
-        names = agent_settings.list_agent_settings(vault.root)
+        names = foreign_settings.list_agent_settings(vault.root)
     except (CortexError, OSError):
         return []
     registered = (
         "in this clone git now merges Cortex's notes field by field; cortex git remove undoes that"
     )
-    return [registered, *([agent_settings.agent_settings_notice(names)] if names else [])]
+    return [registered, *([foreign_settings.agent_settings_notice(names)] if names else [])]

@@ -14,7 +14,7 @@ from cortex.core.model.parameters import NoteName
 from cortex.core.model.problem import CortexError, InvalidInputError
 from cortex.core.text.shell_command import cortex_command
 from cortex.operations.find.show import find_in_vaults
-from cortex.vault import files, obsidian
+from cortex.vault import files, foreign_settings
 from cortex.vault.locate import Vault
 from cortex.vault.state import access_log
 
@@ -57,7 +57,7 @@ def open_note(
     file = os.path.join(vault.root, row.path)
     files.size(vault.root, row.path)  # raises where it is gone, or a folder became a link
     url = ""
-    if not in_editor and obsidian.find_vault_root(vault.root):
+    if not in_editor and foreign_settings.find_obsidian_root(vault.root):
         url = f"obsidian://open?path={quote(os.fsencode(file), safe='')}"
     if launch is None:
         return OpenedNote(row.id, file, url, opened=False)

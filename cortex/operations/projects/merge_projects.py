@@ -30,7 +30,7 @@ from cortex.index.queries import pages_with_lines_of
 from cortex.index.refresh import IndexSession, query_index
 from cortex.operations.records.change_record import NoteEdit, check_editable, edit_notes_and_heal
 from cortex.operations.upkeep.ensure_fresh import ensure_fresh
-from cortex.vault import files, project_aliases, settings
+from cortex.vault import files, settings, settings_text
 from cortex.vault.git import checkout
 from cortex.vault.locate import Vault
 
@@ -68,7 +68,7 @@ def merge_project(vault: Vault, caller: Caller, a: str, b: str, *, yes: bool) ->
     and a run that was interrupted is finished by running it again."""
     _check_names(a, b, "merge")
     problems = ensure_fresh(vault, caller)
-    aliases = project_aliases.read_all(vault.root)
+    aliases = settings_text.read_aliases(vault.root)
     into = settings.load(vault.root).resolve_project(b)
     if aliases.get(b) is not None and into != b:
         undo = f"{cortex_command('project', 'unmerge', b, a)} undoes that"
@@ -87,7 +87,7 @@ def merge_project(vault: Vault, caller: Caller, a: str, b: str, *, yes: bool) ->
         return _notes_of(index.catalogue, a), _topic_collisions(index.catalogue, a, b)
 
     rows, collisions = query_index(vault, caller.progress, load)
-    alias = project_aliases.format_line(a, b) if settings.is_project_name(a) else ""
+    alias = settings_text.format_alias(a, b) if settings.is_project_name(a) else ""
     merge = _ProjectChange("merge", a, b, "" if a in aliases else alias)
     done = _convert(vault, caller, merge, rows, yes=yes)
     every = (*done.problems, *problems)
@@ -97,19 +97,19 @@ def merge_project(vault: Vault, caller: Caller, a: str, b: str, *, yes: bool) ->
 def unmerge_project(vault: Vault, caller: Caller, a: str, b: str, *, yes: bool) -> ProjectMerge:
     """Give back to `a` what was merged from it into `b`, told by `merged_from`."""
     if a and not b:
-        b = project_aliases.read_all(vault.root).get(a, "")
+        b = settings_text.read_aliases(vault.root).get(a, "")
         if not b:
             hint = "cortex project unmerge A B names both"
             raise NotFoundError(f"{a!r} was not merged into another project", hint)
     _check_names(a, b, "unmerge")
     problems = ensure_fresh(vault, caller)
-    aliases = project_aliases.read_all(vault.root)
+    aliases = settings_text.read_aliases(vault.root)
     if b in aliases:
         hint = f"{cortex_command('project', 'unmerge', b, aliases[b])} comes first"
         raise ConflictError(f"{b} was merged into {aliases[b]} after that", hint)
     rows = query_index(vault, caller.progress, lambda index: _notes_of(index.catalogue, b))
     rows = _notes_merged_from(vault, caller, rows, a)
-    alias = project_aliases.format_line(a, b) if aliases.get(a) == b else ""
+    alias = settings_text.format_alias(a, b) if aliases.get(a) == b else ""
     if not rows and not alias:
         hint = "cortex project list names the projects that there are"
         raise NotFoundError(f"nothing in {b} was merged from {a}", hint)
@@ -165,9 +165,9 @@ def _convert(
     changed, healed = tuple(row.path for row in good), tuple[Problem, ...]()
     if yes:
         if alias and action == "merge":
-            project_aliases.add(vault.root, a, b)
+            settings_text.add_alias(vault.root, a, b)
         elif alias:
-            project_aliases.remove(vault.root, a)
+            settings_text.remove_alias(vault.root, a)
         edits = _build_edits(caller, good, change, left)
         changed, healed = edit_notes_and_heal(vault, caller, edits)
     sessions = sum(row.type == "session" for row in good)

@@ -17,6 +17,7 @@ from cortex.vault import files
 from cortex.vault.git import checkout, git_cli
 from cortex.vault.git.checkout import Repository
 from cortex.vault.git.git_locks import FIX_COMMAND
+from cortex.vault.git.refs import RepositoryRefs
 
 _REQUIRED_FOLDERS = ("objects", "refs")  # without them git sees no repository
 _MAX_COMMITS_TRIED = 50  # for one branch
@@ -68,9 +69,43 @@ def find_problems(root: str) -> list[Problem]:
         return [Problem(".git", f"cannot be examined: {error}", hint)]
 
 
+def list_unmerged_paths(root: str) -> list[str]:
+    """The vault-relative unmerged paths; none outside a repository. Asked of GitPython, which is
+    closed at once. Raises `CortexError`."""
+    if not checkout.is_in_repository(root):
+        return []
+    # GitPython would wait for ever on a pipe in place of the configuration or the index; git reads
+    # the same files, and is ended after three seconds.
+    words = ["rev-parse", "--show-object-format", "--git-path", "index"]
+    hash_name, _, found = os.fsdecode(git_cli.run(root, words, timeout=3)).partition("\n")
+    path = os.path.join(root, found.strip())
+    if os.path.lexists(path) and not stat.S_ISREG(os.lstat(path).st_mode):
+        raise CortexError("the repository's index is no file", "remove .git/index, then git reset")
+    if hash_name != "sha1":  # of any other, GitPython would read half an id
+        return _unmerged_by_git(root)
+    import git  # noqa: PLC0415  150 ms, and its import fails where there is no git program
+
+    try:
+        with git.Repo(root, search_parent_directories=True, expand_vars=False) as repo:
+            if repo.working_tree_dir is None:
+                return []
+            top = os.path.realpath(repo.working_tree_dir)
+            paths = [os.path.join(top, path) for path in repo.index.unmerged_blobs()]
+    except (git.InvalidGitRepositoryError, git.NoSuchPathError):
+        return []
+    except (git.GitError, OSError, ValueError, AssertionError):
+        # GitPython knows no names that are not UTF-8, no index of version 4 and none that is split.
+        return _unmerged_by_git(root)
+    return sorted(os.path.relpath(path, root) for path in paths if path.startswith(root + os.sep))
+
+
+def _unmerged_by_git(root: str) -> list[str]:
+    listed = git_cli.run(root, ["ls-files", "--unmerged", "-z"], timeout=3).split(b"\0")
+    return sorted({os.fsdecode(line.partition(b"\t")[2]) for line in listed if line})
+
+
 def find_damage(root: str, repository: Repository) -> list[Problem]:
-    """The damage, each with the next command: `doctor --fix` for the index, and for HEAD where the
-    repository has the vault alone, else a command of git."""
+    """The damage, each with the next command: `doctor --fix` for the index, else one of git."""
     problems: list[Problem] = []
 
     def add(path: str, message: str, hint: str) -> None:
@@ -87,8 +122,8 @@ def find_damage(root: str, repository: Repository) -> list[Problem]:
         add(path, "is gone: git does not see a repository here", "git init")
     head = os.path.join(repository.git_dir, "HEAD")
     if not read_head_target(repository):
-        hint = f"{_move_away(head)}; git init && git symbolic-ref HEAD refs/heads/BRANCH"
-        hint = FIX_COMMAND if is_vault_only(root, repository) else hint
+        ref = shell_quote(f"ref: refs/heads/{_last_branch(repository)}")
+        hint = f"rm -f {shell_quote(head)} && echo {ref} > {shell_quote(head)}"
         add(head, "is empty or damaged: git does not see a repository here", hint)
     if is_config_broken or missing or not read_head_target(repository):
         return problems
@@ -117,6 +152,14 @@ def read_head_target(repository: Repository) -> str:
     target = head.removeprefix("ref:").strip()
     is_ref = head != target and target.startswith("refs/")
     return target if is_ref or _OBJECT_ID_RE.fullmatch(target) else ""
+
+
+def _last_branch(repository: Repository) -> str:
+    """The branch that was checked out last, as far as the reflog or the branches say."""
+    refs = RepositoryRefs(*repository)
+    names = sorted(refs.branch_names(), key=lambda name: (name == "main", name))
+    moves = [name for name in refs.checked_out_branches() if name in names]
+    return ["main", *names, *moves][-1]
 
 
 def is_config_readable(repository: Repository) -> bool:

@@ -1,4 +1,4 @@
-"""Mend a repository's index, HEAD and locks; `diagnose` names commands for the rest.
+"""Mend a repository's index and locks; `diagnose` names commands for the rest.
 
 Nothing is deleted, no file of the work tree touched: what is broken moves to `.git/cortex-damaged`.
 """
@@ -12,11 +12,9 @@ from contextlib import suppress
 
 from cortex.core.model.problem import CortexError
 from cortex.core.text.shell_command import shell_quote
-from cortex.vault import private
 from cortex.vault.git import checkout, git_cli, git_locks
 from cortex.vault.git.checkout import Repository
 from cortex.vault.git.git_locks import FIX_COMMAND, Clock, GitLock
-from cortex.vault.git.refs import RepositoryRefs
 from cortex.vault.lock import lock
 from cortex.vault.repair import diagnose
 from cortex.vault.repair.diagnose import run_in_repository
@@ -25,9 +23,9 @@ _WAIT_SECONDS = 2.0  # that a git has to end
 
 
 def repair(root: str, at: Clock | None = None) -> list[str]:
-    """Mend the repository around the vault and return what was done. Lock files of a crash are
-    moved aside; in a repository with more than the vault only the index is mended beside them.
-    Raises `CortexError` when something else stands in the way."""
+    """Mend the repository around the vault and return what was done: lock files of a crash are
+    moved aside, a damaged index is made anew; in a repository of the vault alone pipes and links
+    in git's folder are moved aside, too. Raises `CortexError` when something stands in the way."""
     repository = checkout.find_repository(root)
     if repository is None:
         return []
@@ -40,9 +38,8 @@ def repair(root: str, at: Clock | None = None) -> list[str]:
 
 
 def _repair_locked(root: str, repository: Repository, at: Clock) -> list[str]:
-    is_vault_only = diagnose.is_vault_only(root, repository)
     work = _RepositoryRepair(root, repository)
-    if is_vault_only:
+    if diagnose.is_vault_only(root, repository):
         work.move_special_files()
     locks = git_locks.find_abandoned(repository, at)
     is_damaged = any(one.hint == FIX_COMMAND for one in diagnose.find_damage(root, repository))
@@ -53,7 +50,7 @@ def _repair_locked(root: str, repository: Repository, at: Clock) -> list[str]:
         raise CortexError(f"{busy} is at work in this repository", hint)
     work.move_locks(locks)
     if is_damaged:
-        work.mend(is_vault_only=is_vault_only)
+        work.mend_index()
     return work.done
 
 
@@ -88,40 +85,12 @@ class _RepositoryRepair:
                     name = os.path.relpath(left.path, self.repository.common_dir)
                     self._move_aside(left.path, f"{name}, a lock {left.crash_evidence}")
 
-    def mend(self, *, is_vault_only: bool) -> None:
+    def mend_index(self) -> None:
+        """Make the index from HEAD. What was staged is in the work tree, and shows as changed."""
         if os.path.lexists(path := os.path.join(self.repository.git_dir, "index.lock")):
             hint = f"when no git is running: rm {shell_quote(path)} && {FIX_COMMAND}"
             raise CortexError(f"{path} is in the way: git refuses to write", hint)
-        if is_vault_only:
-            self._restore_head()
-        is_seen = not run_in_repository(self.repository, ["rev-parse", "--git-dir"]).code
-        if is_seen and diagnose.index_fault(self.repository):
-            self._rebuild_index()
-
-    def _restore_head(self) -> None:
-        if diagnose.read_head_target(self.repository):
-            return
-        path = os.path.join(self.repository.git_dir, "HEAD")
-        if os.path.lexists(path):
-            self._move_aside(path, "HEAD, which named nothing")
-        branch = self._last_branch()
-        private.replace(path, f"ref: refs/heads/{branch}\n".encode(), durable=True, mode=0o644)
-        self.done.append(f"HEAD is on the branch {branch} again")
-
-    def _last_branch(self) -> str:
-        """The branch that was checked out last, as far as the reflog or the branches say."""
-        refs = RepositoryRefs(*self.repository)
-        kinds = ("refs/heads", "logs/refs/heads")
-        loose = (ref for kind in kinds for ref in refs.iter_loose_refs(kind))
-        heads = sorted({ref.partition("refs/heads/")[2] for ref in loose})
-        moves = [name for name in refs.checked_out_branches() if name in heads]
-        if moves or len(heads) == 1:
-            return [*heads[:1], *moves][-1]
-        return "main" if "main" in heads or not heads else heads[0]
-
-    def _rebuild_index(self) -> None:
-        """Make the index from HEAD. What was staged is in the work tree, and shows as changed."""
-        if diagnose.head_fault(self.repository):
+        if not diagnose.index_fault(self.repository) or diagnose.head_fault(self.repository):
             return  # the history comes first; diagnose names the command
         self._move_aside(os.path.join(self.repository.git_dir, "index"))
         if run_in_repository(self.repository, ["rev-parse", "--verify", "--quiet", "HEAD"]).code:

@@ -11,6 +11,7 @@ import grp
 import os
 import pwd
 import stat
+from contextlib import suppress
 
 from cortex.core.model.problem import CortexError, Problem
 from cortex.core.text.shell_command import shell_quote
@@ -25,31 +26,26 @@ _TIMEOUT_SECONDS = 3.0  # seconds; a pipe in the place of a configuration is wai
 
 def problems(root: str) -> list[Problem]:
     """What keeps users of a vault's group from working in it; nothing for one user's own vault."""
-    status = os.stat(root)
     repository = checkout.find_repository(root)
-    try:
-        is_shared_by_git = repository is not None and _is_shared_by_git(root)
-    except CortexError:  # told by those who examine the repository
-        is_shared_by_git = False
-    is_shared = files.is_group_shared(root)
-    if not is_shared and not is_shared_by_git:
+    shared_by_git = repository is not None and _is_shared_by_git(root)
+    shared_by_folder = files.is_group_shared(root)
+    if not shared_by_folder and not shared_by_git:
         return [foreign] if (foreign := foreign_owner_problem(root)) else []
-    group = _group_name(status)
+    group = _group_name(os.stat(root))
     if repository is None:
         why = "nothing keeps two users from normalizing at once"
         message = f"is shared by the group {group}, but not under git: {why}"
         return [Problem(".", message, f"git init --shared=group {shell_quote(root)}")]
     common = repository.common_dir
-    mend = _chmod_command(root, group)
-    if not common.startswith(root + os.sep):
-        mend += "; " + _chmod_command(common, group)
-    if not is_shared_by_git or not files.is_group_shared(common):
-        hint = f"git -C {shell_quote(root)} config core.sharedRepository group; {mend}"
-        return [Problem(".git", f"is not shared by the group {group}, as the vault is", hint)]
-    if not is_shared:
-        why = "is not writable by the group that git shares the repository with"
-        return [Problem(".", why, mend)]
-    return []
+    if shared_by_git and shared_by_folder and files.is_group_shared(common):
+        return []
+    why = "is not writable by the group that git shares the repository with"
+    if shared_by_folder:
+        why = f"is not shared by the group {group}, as the vault is"
+    folders = (root, *(() if common.startswith(root + os.sep) else (common,)))
+    mend = "; ".join(_chmod_command(folder, group) for folder in folders)
+    hint = f"git -C {shell_quote(root)} config core.sharedRepository group; {mend}"
+    return [Problem(".git" if shared_by_folder else ".", why, hint)]
 
 
 def foreign_owner_problem(root: str) -> Problem | None:
@@ -63,11 +59,13 @@ def foreign_owner_problem(root: str) -> Problem | None:
 
 
 def _is_shared_by_git(root: str) -> bool:
-    words = ["config", "--get", "core.sharedRepository"]
-    value = git_cli.line(root, words, timeout=_TIMEOUT_SECONDS).lower()
-    is_mode = value.startswith("0") and value.isdigit() and not set(value) & set("89")
-    has_bits = is_mode and int(value, 8) & _FILE_BITS == _FILE_BITS
-    return has_bits or value in _SHARED_REPOSITORY_VALUES
+    with suppress(CortexError, ValueError):  # an error of git is told by those who examine it
+        words = ["config", "--get", "core.sharedRepository"]
+        value = git_cli.line(root, words, timeout=_TIMEOUT_SECONDS).lower()
+        if value.startswith("0"):
+            return int(value, 8) & _FILE_BITS == _FILE_BITS
+        return value in _SHARED_REPOSITORY_VALUES
+    return False
 
 
 def _chmod_command(folder: str, group: str) -> str:
