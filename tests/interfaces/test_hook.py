@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from cortex.core.briefing.contract import CONTRACT
+from cortex.core.briefing.injected import CONTRACT
 from cortex.core.model.problem import Problem
 from cortex.hosts import HOST_NAMES
 from cortex.hosts.host import EVENTS

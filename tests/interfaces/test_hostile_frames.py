@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from cortex.core.briefing.contract import CONTRACT
+from cortex.core.briefing.injected import CONTRACT
 from cortex.core.text.context_markers import strip_injected
 from cortex.interfaces.hook import injected_context as speaking
 from tests.core.test_agent_escape import frames

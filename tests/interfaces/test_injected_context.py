@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from cortex.core.briefing.contract import CONTRACT
+from cortex.core.briefing.injected import CONTRACT
 from cortex.interfaces.hook import injected_context as speaking
 from cortex.interfaces.hook.injected_context import context_for_agent
 from cortex.operations.capture.hook_capture import HookEvent, Workspace, workspace_of

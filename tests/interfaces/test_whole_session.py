@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from cortex.core.briefing.contract import CONTRACT
+from cortex.core.briefing.injected import CONTRACT
 from tests.conftest import run_cortex
 
 SESSION = "5f0c7a52-6d3f-4f6b-9a51-0f3e6c1b2a44"

@@ -8,7 +8,7 @@ import pytest
 import yaml
 from hypothesis import given, strategies as st
 
-from cortex.core.briefing.contract import CONTRACT
+from cortex.core.briefing.injected import CONTRACT
 from cortex.core.model.problem import ConflictError, InvalidInputError
 from cortex.operations.sessions.brief import brief
 from cortex.operations.sessions.rules_file import (

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from cortex import __version__
-from cortex.core.briefing.contract import CONTRACT
+from cortex.core.briefing.injected import CONTRACT
 from cortex.hosts.table import HOSTS
 from cortex.interfaces.cli import arguments
 from cortex.interfaces.declare import declaration_of, load_verb

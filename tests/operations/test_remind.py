@@ -11,16 +11,17 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings, strategies as st
 
+from cortex.core.briefing.injected import MAX_REMINDER_CHARS
 from cortex.core.text import context_markers
 from cortex.operations.capture.capture import capture
 from cortex.operations.care.init import init
-from cortex.operations.find.remind import MAX_CHARS, remind
+from cortex.operations.find.briefing_key import briefing_key
+from cortex.operations.find.remind import remind
 from cortex.operations.find.search import search
 from cortex.operations.records.archive import archive
 from cortex.operations.records.delete import delete
 from cortex.operations.records.supersede import supersede
 from cortex.operations.sessions.brief import brief
-from cortex.operations.sessions.hook_briefing import briefing_key
 from cortex.vault.locate import Vault
 from cortex.vault.settings import load as load_settings
 from cortex.vault.state import access_log, briefing_cache, reminder_log
@@ -329,7 +330,7 @@ def test_hostile_records_take_little_room_and_close_no_frame(vault_from, caller)
     )
     answer = remind(vault_from(notes), caller, "ledger journal replay", project="app", number=20)
     assert 1 < len(answer.hits) <= 9
-    assert len(answer.text) <= MAX_CHARS
+    assert len(answer.text) <= MAX_REMINDER_CHARS
     assert answer.text.count("</cortex-memory>") == 1
     assert "\x1b" not in answer.text
     assert "\u202e" not in answer.text

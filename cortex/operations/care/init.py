@@ -2,28 +2,20 @@
 
 from __future__ import annotations
 
-import json
 import os
-import re
 from typing import Annotated, NamedTuple
 
 from cortex.core.model.caller import Caller
-from cortex.core.model.layout import AT_ROOT
 from cortex.core.model.parameters import OUTSIDE_PATH, PERSON_SETTING
 from cortex.core.model.problem import CortexError, InvalidInputError
 from cortex.core.text.shell_command import cortex_command
-from cortex.core.text.strings import slugify
 from cortex.operations.care import obsidian_settings
 from cortex.operations.projects.project_file import write_project_file
-from cortex.vault import files, layout, private
+from cortex.operations.upkeep.vault_files import add_vault_files, set_default_vault
+from cortex.vault import files, layout
 from cortex.vault.foreign_settings import list_agent_settings
-from cortex.vault.git import attributes, checkout, drivers, git_cli, page_branch
-from cortex.vault.locate import default_vault_file, real_folder
-from cortex.vault.templates import read_template
-
-# Written only if missing. The git attributes name our folders alone: with a rule for every *.md git
-# would see a change in each note of an adopted vault that has Windows line ends.
-_TEMPLATE_BY_FILE = {layout.SETTINGS_FILE: "cortex.toml", ".gitattributes": "gitattributes"}
+from cortex.vault.git import checkout, drivers, git_cli
+from cortex.vault.locate import real_folder
 
 
 class InitResult(NamedTuple):
@@ -85,12 +77,12 @@ def init(
     os.makedirs(root, exist_ok=True)
     is_new = not files.exists(root, layout.SETTINGS_FILE)
     repository = _make_repository(root) if is_new and not no_git else ""
-    added = _add_files(root, folder)
+    added = add_vault_files(root, folder) + _add_project_file(root, new=is_new)
     if repository == "made":
         drivers.register(root)
     result = InitResult(root, added, default, list_agent_settings(root), repository=repository)
     if default:
-        _set_default(root)
+        set_default_vault(root)
     if change is None:
         return result
     obsidian_settings.apply_change(change)
@@ -101,12 +93,9 @@ def init(
     return result._replace(excluded=change.entries)
 
 
-def _set_default(root: str) -> None:
-    """Make it the vault that commands use where no other is found."""
-    path = default_vault_file()
-    os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
-    # Where a user's own settings are a link, its target is written.
-    private.replace(os.path.realpath(path), os.fsencode(root) + b"\n", synced=True)
+def _add_project_file(root: str, *, new: bool) -> tuple[str, ...]:
+    path = write_project_file(root, new=new)
+    return (os.path.relpath(path, root),) if path else ()
 
 
 def _check_folder(root: str, folder: str) -> None:
@@ -133,40 +122,3 @@ def _make_repository(root: str) -> str:
     except CortexError as error:
         return error.message
     return "made"
-
-
-def _has_notes(root: str) -> bool:
-    """Whether people have notes of their own in a folder."""
-    for _, folders, names in os.walk(root):
-        folders[:] = [name for name in folders if not name.startswith(".")]
-        if any(name.endswith(".md") for name in names):
-            return True
-    return False
-
-
-def _add_files(root: str, folder: str) -> tuple[str, ...]:
-    """Add what a vault has and this folder lacks; the names of the files."""
-    new = not files.exists(root, layout.SETTINGS_FILE)
-    is_adopted = new and _has_notes(root)
-    added = []
-    for name, source in _TEMPLATE_BY_FILE.items():
-        if not files.exists(root, name):
-            text = read_template(source).replace("{{name}}", slugify(os.path.basename(root)))
-            if folder and name == layout.SETTINGS_FILE:
-                text += f"\n[layout]\nfolder = {json.dumps(folder, ensure_ascii=False)}\n"
-            if name == layout.SETTINGS_FILE and (branch := page_branch.undeclared_default(root)[0]):
-                text += page_branch.settings_lines(branch)
-            data = text.encode()
-            if name == ".gitattributes":
-                if is_adopted:  # git merges people's notes there as it always did
-                    data = re.sub(rb"(?m)^\*\.md .*\n", b"", data)
-                data = attributes.with_layout(data, AT_ROOT, layout.layout_of(root))
-            files.create(root, name, data)
-            added.append(name)
-    where = layout.layout_of(root)
-    for path in (where.pending(), where.path("records")):
-        with files.open_folder(root, path, create=True) as place:
-            place.sync()
-    if named := write_project_file(root, new=new):
-        added.append(os.path.relpath(named, root))
-    return tuple(added)

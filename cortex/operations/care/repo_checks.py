@@ -12,7 +12,7 @@ from cortex.core.model.problem import CortexError, Problem, problem_of
 from cortex.core.redact.secrets import redact
 from cortex.core.text.shell_command import shell_quote
 from cortex.operations.share import people_notes
-from cortex.operations.share.resolve_conflicts import read_work_tree_file, same_text
+from cortex.operations.share.resolve_conflicts import read_work_tree_file
 from cortex.vault import settings
 from cortex.vault.git import (
     checkout,
@@ -27,6 +27,7 @@ from cortex.vault.git import (
     remotes,
     work_tree,
 )
+from cortex.vault.git.merge_versions import same_text
 from cortex.vault.layout import SETTINGS_FILE, layout_of
 from cortex.vault.repair import diagnose
 

@@ -55,8 +55,7 @@ from cortex.operations.capture.capture import new_event_id
 from cortex.operations.distill.due import due_rows, is_within_limits
 from cortex.operations.distill.model_command import GUARD_VARIABLE, IN_MODEL, run_model
 from cortex.operations.find.live_sessions import last_event_time
-from cortex.operations.find.resolve_session import IS_SESSION, find_session, session_name
-from cortex.operations.sessions.session_list import read_note
+from cortex.operations.find.resolve_session import IS_SESSION, find_session, read_note, session_name
 from cortex.operations.upkeep.ensure_fresh import query_fresh
 from cortex.operations.upkeep.heal import try_heal
 from cortex.operations.upkeep.normalize_now import publish_and_normalize

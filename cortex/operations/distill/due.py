@@ -8,8 +8,7 @@ from cortex.core.text.token_count import count_tokens
 from cortex.hosts import HOST_NAMES
 from cortex.index.catalogue import NoteRow
 from cortex.operations.find.live_sessions import last_event_time
-from cortex.operations.find.resolve_session import session_name
-from cortex.operations.sessions.session_list import read_note
+from cortex.operations.find.resolve_session import read_note, session_name
 from cortex.vault.locate import Vault
 from cortex.vault.state import distill_log, session_state
 from cortex.vault.user_settings import DistillSettings

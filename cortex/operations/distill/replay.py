@@ -22,12 +22,11 @@ from cortex.index.catalogue import NoteRow
 from cortex.index.filters import KNOWLEDGE, NoteFilter
 from cortex.index.links import LinkGraph
 from cortex.index.refresh import IndexSession, query_index
-from cortex.operations.records.change_record import refuse_during_git_operation
 from cortex.operations.upkeep.ensure_fresh import ensure_fresh
 from cortex.operations.upkeep.heal import try_heal
 from cortex.operations.upkeep.inbox import InboxNormalizer
 from cortex.operations.upkeep.normalize import load_existing_records
-from cortex.operations.upkeep.record_lock import record_lock
+from cortex.operations.upkeep.record_lock import record_lock, refuse_during_git_operation
 from cortex.vault import files, settings
 from cortex.vault.locate import Vault
 from cortex.vault.state import change_memory

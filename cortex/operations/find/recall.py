@@ -31,9 +31,8 @@ from cortex.operations.capture.project_context import (
 )
 from cortex.operations.find import resolve_note
 from cortex.operations.find.hits import Hit, Hits, build_hit
-from cortex.operations.find.note_ranks import rank_notes, select_for_ranking
+from cortex.operations.find.note_ranks import due_sort_key, rank_notes, select_for_ranking
 from cortex.operations.find.related import RelatedHit, find_related
-from cortex.operations.plan.actions import due_sort_key
 from cortex.operations.upkeep.ensure_fresh import query_fresh
 from cortex.vault import files
 from cortex.vault.git import checkout

@@ -2,42 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Annotated, NamedTuple
+from typing import Annotated
 
+from cortex.core.briefing.injected import Reminder
 from cortex.core.model.caller import Caller
 from cortex.core.model.parameters import Between
-from cortex.core.model.problem import Problem
 from cortex.core.ranking import relevance
 from cortex.core.text import context_markers
 from cortex.core.text.strings import truncate_prompt
 from cortex.vault.locate import Vault
 
 MAX_LINES = 20
-MAX_CHARS = 2_000  # of the text with its frame, whatever the number of lines
-
-
-class ReminderLine(NamedTuple):
-    """A record that bears on the prompt, or a turn of a session that does. `text` is one line, the
-    title not in it."""
-
-    id: str
-    title: str
-    text: str
-    type: str
-    date: str
-    doubt: str = ""  # what the project's files or git say against it
-    path: str = ""  # relative to its vault
-    file: str = ""  # absolute path
-
-
-class Reminder(NamedTuple):
-    """What bears on a prompt, and the same as the text that an agent is given; both empty when
-    nothing does."""
-
-    hits: tuple[ReminderLine, ...]
-    total: int  # records and turns that bear on it
-    text: str
-    problems: tuple[Problem, ...]
 
 
 def remind(

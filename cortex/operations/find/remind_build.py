@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import NamedTuple
 
 from cortex.core.briefing.excerpt import body_excerpt, parse_note_body, sanitize_line
+from cortex.core.briefing.injected import MAX_REMINDER_CHARS, Reminder, ReminderLine
 from cortex.core.markdown import snippet as snippets
 from cortex.core.model import event as events
 from cortex.core.model.caller import Caller
@@ -30,9 +31,8 @@ from cortex.index.filters import KNOWLEDGE, NoteFilter
 from cortex.index.links import LinkGraph
 from cortex.index.refresh import last_index, query_index
 from cortex.operations.capture.project_context import project_names, resolve_project
-from cortex.operations.find.remind import MAX_CHARS, Reminder, ReminderLine
+from cortex.operations.find.briefing_key import briefing_key
 from cortex.operations.find.verify_claims import ClaimingNote, find_contradictions
-from cortex.operations.sessions.hook_briefing import briefing_key
 from cortex.vault import files, settings
 from cortex.vault.git import branches, checkout
 from cortex.vault.locate import Vault, find_personal_vault
@@ -357,7 +357,7 @@ def _fit_to_budget(lines: Iterable[ReminderLine]) -> tuple[tuple[ReminderLine, .
     for line in lines:
         lines_so_far = "\n".join([_HEADING, *map(_format_line, [*fitting, line])])
         longer = context_markers.wrap(context_markers.MEMORY, lines_so_far)
-        if len(longer) > MAX_CHARS:
+        if len(longer) > MAX_REMINDER_CHARS:
             break
         fitting, text = [*fitting, line], longer
     return tuple(fitting), text

@@ -4,13 +4,17 @@ one is live."""
 from __future__ import annotations
 
 from cortex.core.model.caller import Caller
-from cortex.core.model.problem import ConflictError, NotFoundError
+from cortex.core.model.note_status import MAX_NOTE_BYTES
+from cortex.core.model.problem import ConflictError, CortexError, NotFoundError
 from cortex.core.normalize import session_note as sessions
+from cortex.core.notes import note as notes
+from cortex.core.notes.note import Note
 from cortex.core.text.strings import close_matches, did_you_mean
 from cortex.index.catalogue import Catalogue, NoteRow
 from cortex.index.filters import KNOWLEDGE
 from cortex.operations.capture.project_context import resolve_project
 from cortex.operations.find.live_sessions import list_live_sessions
+from cortex.vault import files
 from cortex.vault.locate import Vault
 
 IS_SESSION = KNOWLEDGE._replace(types=("session",))
@@ -61,3 +65,11 @@ def find_session(catalogue: Catalogue, name: str) -> NoteRow:
 def session_name(row: NoteRow) -> str:
     """A session's name; where events came without one, the first event's id."""
     return row.session or min(row.events, default=row.id)
+
+
+def read_note(vault: Vault, path: str) -> Note | None:
+    """The note at a path of the index; None if it was deleted since the index was refreshed."""
+    try:
+        return notes.read(files.read(vault.root, path, MAX_NOTE_BYTES), path)
+    except (CortexError, OSError):
+        return None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection
 from typing import Annotated, NamedTuple
 
@@ -17,12 +16,11 @@ from cortex.index.queries import OwnItemRow, own_items, ticked_ids
 from cortex.index.refresh import IndexSession, query_index
 from cortex.operations.capture.project_context import canonical_project
 from cortex.operations.find.hits import Hit, Listing, build_hit, make_hit
+from cortex.operations.find.note_ranks import due_sort_key, is_overdue
 from cortex.operations.upkeep.ensure_fresh import ensure_fresh, read_edited_minutes
 from cortex.vault.locate import Vault
 
 MAX_RESULTS = 1000
-_DATE_RE = re.compile(r"\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])(?=T|$)")
-OVERDUE, DATED, INVALID_DATE, UNDATED = range(4)  # the order of open actions
 
 
 class ActionHit(NamedTuple):
@@ -121,18 +119,3 @@ def _own_tasks(index: IndexSession, projects: Collection[str] | None) -> list[_T
     ids = {row.id for row in actions}
     left = (task for task in tasks if linked_id(task.text) not in ids)
     return [_ToDo(task.number, task.person, task.day, task) for task in left]
-
-
-def due_sort_key(due: str, now: str) -> tuple[int, str]:
-    """The sort key of open actions: overdue, dated, with another due, without one."""
-    if not due:
-        return UNDATED, ""
-    return (OVERDUE if is_overdue(due, now) else DATED if is_date(due) else INVALID_DATE), due
-
-
-def is_overdue(due: str, now: str) -> bool:
-    return is_date(due) and due[:10] < now[:10]
-
-
-def is_date(due: str) -> bool:
-    return _DATE_RE.match(due) is not None

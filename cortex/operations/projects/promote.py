@@ -80,7 +80,7 @@ def promote(vault: Vault, caller: Caller, note: NoteName, *, keep: bool = False)
     Example: cortex promote publish-by-link-k3f7q2
     Example: cortex promote publish-by-link-k3f7q2 --keep
     """
-    own, _ = ensure_personal_vault(vault, caller)
+    own, _ = ensure_personal_vault(vault)
     if own.root == vault.root:
         _require_personal_vault(vault)
     source, problems = query_fresh(vault, caller, lambda index: _load_source(index, note))

@@ -23,7 +23,6 @@ from cortex.operations.upkeep.ensure_fresh import query_fresh
 from cortex.operations.upkeep.heal import try_heal
 from cortex.operations.upkeep.record_lock import record_lock
 from cortex.vault import files
-from cortex.vault.git import checkout
 from cortex.vault.locate import Vault
 from cortex.vault.state.change_marker import mark_briefings_stale
 
@@ -135,13 +134,6 @@ def remove_unchanged(vault: Vault, path: str, expected: bytes) -> None:
             raise ConflictError(f"{path} was changed by somebody else just now", hint)
         mark_briefings_stale(vault)  # a run that ends here leaves briefings to heal
         files.remove(vault.root, path)
-
-
-def refuse_during_git_operation(vault: Vault) -> None:
-    """Raise `ConflictError` while git is in the middle of a merge, a rebase or the like."""
-    if busy := checkout.operation_in_progress(vault.root):
-        hint = "end it first: git status says how"
-        raise ConflictError(f"git is in the middle of a {busy}", hint)
 
 
 def find_editable(index: IndexSession, name: str) -> NoteRow:

@@ -21,7 +21,6 @@ from cortex.operations.records.change_record import (
     edit_record,
     find_editable,
     heal_after,
-    refuse_during_git_operation,
     remove_unchanged,
 )
 from cortex.operations.upkeep.ensure_fresh import query_fresh
@@ -30,6 +29,7 @@ from cortex.operations.upkeep.preserve_text import (
     is_text_in_latest_event,
     preserve_removed_record,
 )
+from cortex.operations.upkeep.record_lock import refuse_during_git_operation
 from cortex.vault import files
 from cortex.vault.git import objects
 from cortex.vault.locate import Vault

@@ -136,7 +136,7 @@ def _place_by_scope(
     if scope == "global" and is_doubtful:
         return vault, "", _NOT_GLOBAL
     if scope in record.ONE_PERSONS_SCOPES:
-        own, remark = ensure_personal_vault(vault, caller)
+        own, remark = ensure_personal_vault(vault)
         return own, scope, remark
     return vault, scope, ""
 

@@ -2,43 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Literal
 
+from cortex.core.briefing.injected import ALWAYS_CUT_TOKENS, DEFAULT_BUDGET_TOKENS, BriefResult
 from cortex.core.model.caller import Caller
 from cortex.core.model.parameters import PERSON_SETTING, Between
 from cortex.core.text.token_count import count_tokens
+from cortex.operations.find.briefing_key import requested_key
 from cortex.operations.sessions import hook_briefing
 from cortex.vault.locate import Vault
 from cortex.vault.state.briefing_cache import BriefingKey, read_cached_briefing
 
 if TYPE_CHECKING:
-    from cortex.core.briefing.compose import BriefingSection
-    from cortex.core.model.problem import Problem
     from cortex.operations.sessions.work_context import ContextResult
-
-
-class BriefResult(NamedTuple):
-    """The injected text with its frame, and its parts; all empty in a vault without notes.
-
-    One from the cache has its text alone, without `sections` and what follows from them.
-    """
-
-    text: str = ""
-    project: str = ""
-    branch: str = ""
-    tokens: int = 0  # of the text, counted rather too high
-    budget: int = hook_briefing.DEFAULT_BUDGET_TOKENS
-    cached: bool = False
-    sections: tuple[BriefingSection, ...] = ()
-    doubts: tuple[tuple[str, str], ...] = ()  # id, and what reality says against that note
-    left_out: int = 0  # records of other branches
-    newest: str = ""  # the day of the newest note that counts
-    written: tuple[str, ...] = ()  # files that `into` wrote or took away
-    problems: tuple[Problem, ...] = ()
-    others: tuple[str, ...] = ()  # projects that have records, where this one has none
-    print: bool = False  # whether the text alone is to be shown
-    into: str = ""  # the way that was asked for
-    contract: str = ""  # what stands below `text` where that is printed or written into files
 
 
 def brief(
@@ -47,7 +23,7 @@ def brief(
     *,
     project: str = "",
     branch: str = "",
-    budget: Annotated[int, Between(50, 100_000)] = hook_briefing.DEFAULT_BUDGET_TOKENS,
+    budget: Annotated[int, Between(50, 100_000)] = DEFAULT_BUDGET_TOKENS,
     all_branches: bool = False,
     print: bool = False,
     into: Annotated[Literal["", "rules", "agents", "skill", "none"], PERSON_SETTING] = "",
@@ -96,7 +72,7 @@ def brief(
 
         written = rules_file.remove_briefing_files(vault, caller.cwd)
         return BriefResult("", project, branch, 0, budget, written=written, into=into)
-    key = hook_briefing.requested_key(caller, project, branch, budget, all_branches)
+    key = requested_key(caller, project, branch, budget, all_branches)
     if print or into:
         return _injected(vault, caller, key, into)._replace(print=print)
     return hook_briefing.build_briefing(vault, caller, key, with_edited_files=True)
@@ -104,7 +80,7 @@ def brief(
 
 def _injected(vault: Vault, caller: Caller, key: BriefingKey, into: str) -> BriefResult:
     """The text as a hook injects it; with `into` it is written into files."""
-    key = key._replace(injected=key.budget > hook_briefing.ALWAYS_CUT_TOKENS)
+    key = key._replace(injected=key.budget > ALWAYS_CUT_TOKENS)
     if cached := read_cached_briefing(vault, key):
         tokens = count_tokens(cached.text)
         answer = BriefResult(cached.text, key.project, key.branch, tokens, key.budget, cached=True)

@@ -36,6 +36,7 @@ from cortex.core.briefing.excerpt import (
     session_excerpt,
     title_key,
 )
+from cortex.core.briefing.injected import ALWAYS_CUT_TOKENS, MAX_INJECTED_CHARS, BriefResult
 from cortex.core.extract.candidate import RULE_LAYERS
 from cortex.core.model.caller import Caller
 from cortex.core.model.event import is_headless
@@ -54,7 +55,6 @@ from cortex.index.refresh import IndexSession, query_index
 from cortex.index.state_file import state_path
 from cortex.operations.capture.project_context import canonical_project, project_names
 from cortex.operations.find.verify_claims import ClaimCheck, ClaimingNote, find_contradictions
-from cortex.operations.sessions.brief import BriefResult
 from cortex.operations.sessions.brief_own import load_own_parts
 from cortex.operations.sessions.brief_personal import PersonalNotes, load_personal_notes
 from cortex.operations.sessions.brief_select import (
@@ -65,7 +65,6 @@ from cortex.operations.sessions.brief_select import (
     select_candidates,
     starts_with_date,
 )
-from cortex.operations.sessions.hook_briefing import ALWAYS_CUT_TOKENS, MAX_INJECTED_CHARS
 from cortex.operations.upkeep.ensure_fresh import ensure_fresh
 from cortex.vault import files, layout
 from cortex.vault.git import branches, checkout

@@ -23,10 +23,10 @@ from cortex.index.catalogue import NoteRow
 from cortex.index.filters import NoteFilter
 from cortex.index.refresh import IndexSession
 from cortex.operations.capture.project_context import project_names, resolve_project
-from cortex.operations.find.resolve_session import IS_SESSION, session_name
+from cortex.operations.find.resolve_session import IS_SESSION, read_note, session_name
 from cortex.operations.records.change_record import is_editable
 from cortex.operations.records.save import SaveResult, save as save_record
-from cortex.operations.sessions.session_list import event_text, read_note, summary_hit
+from cortex.operations.sessions.session_list import event_text, summary_hit
 from cortex.operations.upkeep.ensure_fresh import query_fresh
 from cortex.vault.locate import Vault
 

@@ -25,6 +25,7 @@ from cortex.operations.capture.project_context import canonical_project
 from cortex.operations.find import resolve_session
 from cortex.operations.find.hits import Listing
 from cortex.operations.find.live_sessions import last_event_time, list_live_sessions
+from cortex.operations.find.resolve_session import read_note
 from cortex.operations.records import change_record
 from cortex.operations.sessions.session_list import (
     MAX_RESULTS,
@@ -32,7 +33,6 @@ from cortex.operations.sessions.session_list import (
     SessionHit,
     event_text,
     list_sessions,
-    read_note,
     session_hits,
     show_session,
 )

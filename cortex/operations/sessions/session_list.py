@@ -8,12 +8,11 @@ from typing import NamedTuple
 from cortex.core.model import event as events
 from cortex.core.model.caller import Caller
 from cortex.core.model.generated_text import outcome_of, overview_of
-from cortex.core.model.note_status import MAX_NOTE_BYTES, TIER_CURRENT, TIER_TRAIL
+from cortex.core.model.note_status import TIER_CURRENT, TIER_TRAIL
 from cortex.core.model.parameters import Time
-from cortex.core.model.problem import CortexError, InvalidInputError, Problem
+from cortex.core.model.problem import InvalidInputError, Problem
 from cortex.core.model.session_title import without_title
 from cortex.core.normalize import session_note as sessions
-from cortex.core.notes import note as notes
 from cortex.core.notes.note import Note
 from cortex.core.text.strings import shorten
 from cortex.index.catalogue import Catalogue, NoteRow
@@ -25,9 +24,8 @@ from cortex.operations.find.live_sessions import (
     last_event_time,
     list_live_sessions,
 )
-from cortex.operations.find.resolve_session import IS_SESSION, find_session, session_name
+from cortex.operations.find.resolve_session import IS_SESSION, find_session, read_note, session_name
 from cortex.operations.upkeep.ensure_fresh import query_fresh
-from cortex.vault import files
 from cortex.vault.locate import Vault
 from cortex.vault.state import access_log
 
@@ -183,14 +181,6 @@ def summary_hit(vault: Vault, row: NoteRow, note: Note | None) -> Hit:
         snippet = shorten((said or [one.excerpt for one in turns] or [""])[-1], _MAX_GIST_CHARS)
     snippet = without_title(snippet, row.title)
     return make_hit(vault, row, note.body_start_line if note else 1, snippet)
-
-
-def read_note(vault: Vault, path: str) -> Note | None:
-    """The note at a path of the index; None if it was deleted since the index was refreshed."""
-    try:
-        return notes.read(files.read(vault.root, path, MAX_NOTE_BYTES), path)
-    except (CortexError, OSError):
-        return None
 
 
 def event_text(vault: Vault, path: str) -> str:

@@ -13,10 +13,11 @@ from cortex.core.notes import note as notes
 from cortex.index.catalogue import Catalogue
 from cortex.index.queries import duplicate_ids
 from cortex.index.refresh import query_index
-from cortex.operations.share.resolve_conflicts import keep_left_out, merge_notes, same_text
+from cortex.operations.share.resolve_conflicts import keep_left_out
 from cortex.operations.upkeep.record_lock import record_lock
 from cortex.vault import files
 from cortex.vault.git import objects
+from cortex.vault.git.merge_versions import merge_notes, same_text
 from cortex.vault.locate import Vault
 from cortex.vault.state.change_marker import mark_briefings_stale
 

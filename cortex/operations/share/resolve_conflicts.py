@@ -22,20 +22,23 @@ from cortex.core.merge.merge_plan import (
     WriteFile,
     sha256_hex,
 )
-from cortex.core.merge.merge_record import merge_record
 from cortex.core.merge.note_versions import Tree, note_id, stem_of
 from cortex.core.model.caller import Caller
 from cortex.core.model.event import is_event_id
 from cortex.core.model.layout import is_among_briefings, is_event_path
-from cortex.core.model.problem import ConflictError, CortexError, InvalidInputError, Problem
+from cortex.core.model.problem import ConflictError, CortexError, Problem
 from cortex.core.notes import note as notes
-from cortex.core.notes.frontmatter import is_readable
 from cortex.operations.share.conflict_sides import LABELS, OtherSide, other_side
 from cortex.operations.upkeep.preserve_text import preserve_text
 from cortex.vault import files
 from cortex.vault.git import checkout, commit, git_cli, merging, objects
-from cortex.vault.git.merge_file import merge_file
-from cortex.vault.git.merge_versions import BlobTriple, blobs_by_path, build_sides
+from cortex.vault.git.merge_versions import (
+    BlobTriple,
+    blobs_by_path,
+    build_sides,
+    merge_notes,
+    same_text,
+)
 from cortex.vault.git.merging import MergeState
 from cortex.vault.layout import layout_of
 from cortex.vault.locate import Vault
@@ -75,24 +78,6 @@ def recover_interrupted_merge(root: str) -> list[MergeResolution]:
         if not checkout.operation_in_progress(root):
             merging.clear_state(root)
     return restored
-
-
-def merge_notes(
-    base: bytes,
-    ours: bytes,
-    theirs: bytes,
-    labels: tuple[bytes, bytes] | None = None,
-) -> tuple[bytes, bool]:
-    """The merged note, and whether its text is without new conflicts. Conflicts of fields are named
-    in the note and stop nothing."""
-    try:
-        merged = merge_record(base, ours, theirs, merge_file, labels=labels, is_yaml=is_readable)
-    except InvalidInputError:
-        return ours, False
-    if merged.are_two_notes:
-        return ours, False
-    before = marked_conflicts(ours) | marked_conflicts(theirs)
-    return merged.data, merged.is_clean or not marked_conflicts(merged.data) - before
 
 
 def keep_left_out(vault: Vault, caller: Caller, path: str, text: bytes, merged: bytes) -> bytes:
@@ -398,10 +383,3 @@ def read_work_tree_file(root: str, path: str) -> bytes | None:
         return files.read(root, path)
     except (CortexError, OSError):
         return None
-
-
-def same_text(one: bytes | None, other: bytes | None) -> bool:
-    """Whether two texts are equal but for line ends, which git may change on checkout."""
-    if one is None or other is None:
-        return one is other
-    return one.replace(b"\r\n", b"\n") == other.replace(b"\r\n", b"\n")

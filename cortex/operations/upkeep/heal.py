@@ -22,6 +22,7 @@ from cortex.core.text.shell_command import shell_quote
 from cortex.index import briefing_pages
 from cortex.index.briefing_pages import PageDifference
 from cortex.index.refresh import IndexSession, query_index
+from cortex.operations.upkeep.reformat import ReformatResult, reformat, undo_reformat
 from cortex.operations.upkeep.reread_minutes import reread_minutes
 from cortex.operations.upkeep.restore_lost import restore_lost
 from cortex.operations.upkeep.settle import ReplaceableRecords, find_replaceable, settle_sessions
@@ -30,15 +31,6 @@ from cortex.vault.git import checkout, git_cli, objects, page_branch
 from cortex.vault.locate import Vault
 from cortex.vault.lock import lock
 from cortex.vault.state import change_marker
-
-
-class ReformatResult(NamedTuple):
-    """The records that get the form of new ones."""
-
-    paths: tuple[str, ...]
-    applied: bool
-    undo: str = ""  # the command that takes it back
-    problems: tuple[Problem, ...] = ()
 
 
 class HealResult(NamedTuple):
@@ -112,9 +104,6 @@ def heal(
 
 
 def _reformat(vault: Vault, caller: Caller, *, apply: bool, undo: bool) -> HealResult:
-    # It normalizes, which heals.
-    from cortex.operations.upkeep.reformat import reformat, undo_reformat  # noqa: PLC0415
-
     done = undo_reformat(vault) if undo else reformat(vault, caller, apply=apply)
     healed = try_heal(vault, caller) if apply or undo else []
     return HealResult((), (), (), (), (*done.problems, *healed), reformat=done)

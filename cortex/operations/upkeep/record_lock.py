@@ -1,10 +1,11 @@
-"""The lock for changing records: one process at a time."""
+"""When records may be changed: one process at a time, and not in the middle of an operation of git."""
 
 from __future__ import annotations
 
 import os
 from contextlib import AbstractContextManager
 
+from cortex.core.model.problem import ConflictError
 from cortex.vault import settings
 from cortex.vault.git import checkout
 from cortex.vault.locate import Vault
@@ -18,3 +19,10 @@ def record_lock(vault: Vault, wait: float = WAIT_SECONDS) -> AbstractContextMana
     at once `InvalidInputError` if the settings forbid changes."""
     settings.check_writable(vault.root)
     return lock(os.path.join(checkout.locks_folder(vault), "normalize.lock"), "inbox", wait=wait)
+
+
+def refuse_during_git_operation(vault: Vault) -> None:
+    """Raise `ConflictError` while git is in the middle of a merge, a rebase or the like."""
+    if busy := checkout.operation_in_progress(vault.root):
+        hint = "end it first: git status says how"
+        raise ConflictError(f"git is in the middle of a {busy}", hint)

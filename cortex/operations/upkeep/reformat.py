@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from cortex.core.merge.fields import KEY_ORDER
+from cortex.core.merge.note_versions import stem_of
 from cortex.core.model.caller import Caller
-from cortex.core.model.problem import CortexError, problem_of
+from cortex.core.model.problem import CortexError, Problem, problem_of
 from cortex.core.normalize.current_form import in_current_form
 from cortex.core.notes import note as notes
 from cortex.index.filters import KNOWLEDGE
 from cortex.index.refresh import query_index
-from cortex.operations.records.change_record import refuse_during_git_operation
-from cortex.operations.upkeep.heal import ReformatResult
-from cortex.operations.upkeep.normalize import load_existing_records
-from cortex.operations.upkeep.record_lock import record_lock
+from cortex.operations.upkeep.record_lock import record_lock, refuse_during_git_operation
 from cortex.vault import files, settings
 from cortex.vault.locate import Vault
 from cortex.vault.state import change_memory
@@ -21,15 +21,22 @@ _MEMORY = "reformat"
 _PREVIEW = "cortex heal --format"
 
 
+class ReformatResult(NamedTuple):
+    """The records that get the form of new ones."""
+
+    paths: tuple[str, ...]
+    applied: bool
+    undo: str = ""  # the command that takes it back
+    problems: tuple[Problem, ...] = ()
+
+
 def reformat(vault: Vault, caller: Caller, *, apply: bool) -> ReformatResult:
     """Show which records have the form of an earlier version; with `apply` rewrite them."""
     if apply:
         refuse_during_git_operation(vault)
         settings.check_writable(vault.root)
-    existing = load_existing_records(vault, caller)
-    rows = query_index(
-        vault, caller.progress, lambda index: index.catalogue.find(KNOWLEDGE, "path")
-    )
+    rows = query_index(vault, caller.progress, lambda now: now.catalogue.find(KNOWLEDGE, "path"))
+    sessions = {row.session: stem_of(row.path) for row in rows if row.type == "session"}
     layout = vault.layout()
     changes, problems = [], []
     with record_lock(vault):
@@ -39,7 +46,7 @@ def reformat(vault: Vault, caller: Caller, *, apply: bool) -> ReformatResult:
             try:
                 before = files.read(vault.root, row.path)
                 note = notes.read_strict(before, row.path)
-                session_note = existing.session_note(row.session)
+                session_note = sessions.get(row.session, "") if row.session else ""
                 after = notes.write(in_current_form(note, KEY_ORDER, session_note))
             except (CortexError, OSError) as error:
                 problems.append(problem_of(row.path, error))

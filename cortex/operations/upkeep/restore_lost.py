@@ -27,12 +27,11 @@ from cortex.core.redact.secrets import redact
 from cortex.core.text.strings import short_hash
 from cortex.index.filters import NoteFilter
 from cortex.index.refresh import query_index
-from cortex.operations.share.resolve_conflicts import merge_notes, same_text
 from cortex.operations.upkeep.preserve_text import preserve_text
 from cortex.vault import files, private, settings
 from cortex.vault.git import checkout, git_cli, merge_versions, merging, objects
 from cortex.vault.git.commit import is_outside_own_folders
-from cortex.vault.git.merge_versions import BlobTriple
+from cortex.vault.git.merge_versions import BlobTriple, merge_notes, same_text
 from cortex.vault.git.merging import MergeRevisions
 from cortex.vault.layout import layout_of
 from cortex.vault.locate import Vault

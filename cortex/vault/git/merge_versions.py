@@ -1,12 +1,17 @@
-"""What a merge merges: the versions of each path in its base and on both sides."""
+"""What a merge merges: the versions of each path in its base and on both sides, and of one note."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Collection, Sequence
 
+from cortex.core.merge.conflict_markers import marked_conflicts
 from cortex.core.merge.merge_plan import MergeSides
+from cortex.core.merge.merge_record import merge_record
+from cortex.core.model.problem import InvalidInputError
+from cortex.core.notes.frontmatter import is_readable
 from cortex.vault.git import git_cli, objects
+from cortex.vault.git.merge_file import merge_file
 from cortex.vault.git.merging import MergeRevisions
 
 BlobTriple = tuple[str | None, str | None, str | None]  # blobs of one path: base, ours, theirs
@@ -81,3 +86,28 @@ def changed_blobs(root: str, one: str, other: str) -> dict[str, tuple[str | None
         )
         for change in objects.changes_between(root, one, other, *below)
     }
+
+
+def merge_notes(
+    base: bytes,
+    ours: bytes,
+    theirs: bytes,
+    labels: tuple[bytes, bytes] | None = None,
+) -> tuple[bytes, bool]:
+    """The merged note, and whether its text is without new conflicts. Conflicts of fields are named
+    in the note and stop nothing."""
+    try:
+        merged = merge_record(base, ours, theirs, merge_file, labels=labels, is_yaml=is_readable)
+    except InvalidInputError:
+        return ours, False
+    if merged.are_two_notes:
+        return ours, False
+    before = marked_conflicts(ours) | marked_conflicts(theirs)
+    return merged.data, merged.is_clean or not marked_conflicts(merged.data) - before
+
+
+def same_text(one: bytes | None, other: bytes | None) -> bool:
+    """Whether two texts are equal but for line ends, which git may change on checkout."""
+    if one is None or other is None:
+        return one is other
+    return one.replace(b"\r\n", b"\n") == other.replace(b"\r\n", b"\n")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cortex.core.briefing.contract import CONTRACT
+from cortex.core.briefing.injected import CONTRACT
 from cortex.core.extract.memory_tags import find_tags
 from cortex.core.extract.prose import mask_code
 from cortex.core.model.record import RECORD_TYPES, canonical_type
