@@ -37,7 +37,7 @@ lint: .venv/.dev  ## style, types, layers
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-bench: .venv/.dev  ## the tables of docs/benchmarks.md
+bench: .venv/.dev  ## the tables of docs/dev/benchmarks.md
 	$(BIN)/python benchmarks/run.py
 
 bench-peers: .venv/.dev  ## its tables of other programs, and that of README.md; DATA= is a folder of retrieval sets

@@ -1,6 +1,6 @@
 """Puts manual pages into the wheel: cortex(1), which lists all verbs, and a page for each verb that people use.
 
-They are made of the reference in docs/commands.md, which a test compares with the declarations of the verbs: a
+They are made of the reference in docs/dev/commands.md, which a test compares with the declarations of the verbs: a
 build has none of Cortex's dependencies, so it cannot import them.
 """
 
@@ -47,7 +47,7 @@ class ManualPages(BuildHookInterface):  # type: ignore[type-arg, misc]
 
     def initialize(self, version: str, build_data: dict[str, dict[str, str]]) -> None:  # noqa: ARG002
         self._folder = tempfile.mkdtemp()
-        source = os.path.join(self.root, "docs", "commands.md")
+        source = os.path.join(self.root, "docs", "dev", "commands.md")
         with open(source, encoding="utf-8") as file:
             text = file.read()
         seconds = int(os.environ.get("SOURCE_DATE_EPOCH") or os.stat(source).st_mtime)

@@ -395,7 +395,7 @@ def main() -> None:
         print("\n".join(full_tables(found, sets)))
     if given.write:
         full = (f"{_about(settings)}", "", *full_tables(found, sets))
-        write_into(os.path.join(_TREE, "docs/benchmarks.md"), iter(full), "peers")
+        write_into(os.path.join(_TREE, "docs/dev/benchmarks.md"), iter(full), "peers")
         write_into(os.path.join(_TREE, "README.md"), short_table(found, sets), "peers")
 
 

@@ -27,9 +27,14 @@ from cortex.vault import settings, user_settings
 from tests.conftest import NOW, Shell
 
 ROOT = Path(__file__).parent.parent
-COMMANDS = ROOT / "docs/commands.md"
+COMMANDS = ROOT / "docs/dev/commands.md"
 HIDDEN = ("hook", "help", "version")  # words that are no verbs
-PAGES = ("README.md", *sorted(f"docs/{path.name}" for path in ROOT.glob("docs/*.md")))
+FOR_USERS = sorted(f"docs/{path.name}" for path in ROOT.glob("docs/*.md"))
+PAGES = (
+    "README.md",
+    *FOR_USERS,
+    *sorted(f"docs/dev/{path.name}" for path in ROOT.glob("docs/dev/*.md")),
+)
 MARK = "<!-- From here on the declarations of the verbs speak: CORTEX_UPDATE=1 make test writes it anew. -->\n"
 
 
@@ -147,9 +152,9 @@ def _of(name: str) -> Iterator[str]:
 
 
 def test_every_place_that_the_map_names_is_there() -> None:
-    """`path` and `path:name` in docs/architecture.md are files, folders and names of the code."""
-    root = COMMANDS.parent.parent
-    text = (root / "docs/architecture.md").read_text()
+    """`path` and `path:name` in docs/dev/architecture.md are files, folders and names of the code."""
+    root = ROOT
+    text = (root / "docs/dev/architecture.md").read_text()
     assert len(text.splitlines()) <= 200
     rooms = {
         f"{path.parent.relative_to(root / 'cortex')}/"
@@ -163,7 +168,7 @@ def test_every_place_that_the_map_names_is_there() -> None:
 
 def check_places(text: str) -> list[tuple[str, str]]:
     """The places that a text names, each of which is there."""
-    root = COMMANDS.parent.parent
+    root = ROOT
     places = re.findall(r"`((?:[a-z_]+/)+[a-z_]*(?:\.py)?)(?::(\w+))?`", text)
     for path, name in places:
         place = next(
@@ -178,7 +183,7 @@ def check_places(text: str) -> list[tuple[str, str]]:
 
 
 def test_the_host_that_is_shown_is_one(monkeypatch) -> None:
-    """The example of docs/hosts.md is run: its entries, its payload, its transcript."""
+    """The example of docs/dev/hosts.md is run: its entries, its payload, its transcript."""
     text = (COMMANDS.parent / "hosts.md").read_text()
     assert len(check_places(text)) > 6
     assert "hosts.md" in (COMMANDS.parent / "architecture.md").read_text()
@@ -210,7 +215,7 @@ BLOCK = re.compile(
 )
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES if page != "docs/commands.md"])
+@pytest.mark.parametrize("page", [page for page in PAGES if page != "docs/dev/commands.md"])
 def test_what_a_page_shows_is_what_the_commands_say(page, tmp_path, monkeypatch) -> None:
     path, told, place = ROOT / page, Told(tmp_path, monkeypatch), "notes"
     text, shown, wanted = path.read_text(), [], []
@@ -333,7 +338,7 @@ def command_lines(kind: str, block: str) -> Iterator[list[str]]:
 
 
 def test_links_between_pages_lead_somewhere() -> None:
-    for page in PAGES:
+    for page in (*PAGES, "CONTRIBUTING.md"):
         text = (ROOT / page).read_text()
         for path, anchor in re.findall(r"\]\((?!https?:)([^)#\s]*)#?([^)\s]*)\)", text):
             place = (ROOT / page).parent / path if path else ROOT / page
@@ -390,8 +395,8 @@ def test_the_page_of_settings_names_each_and_no_other(monkeypatch) -> None:
 
 
 def test_the_pictures_are_what_a_session_shows() -> None:
-    """`python docs/pictures.py` draws them anew; look at them."""
-    made = runpy.run_path(str(ROOT / "docs/pictures.py"))["draw"]()
+    """`python docs/dev/pictures.py` draws them anew; look at them."""
+    made = runpy.run_path(str(ROOT / "docs/dev/pictures.py"))["draw"]()
     for name, picture in made.items():
         if os.environ.get("CORTEX_UPDATE") == "1":
             (ROOT / "docs" / name).write_text(picture)

@@ -107,7 +107,7 @@ def test_a_verb_stands_in_a_file_of_its_name(verb) -> None:
 
 def test_every_event_type_has_a_handler_and_the_format_names_it() -> None:
     assert set(HANDLERS) == set(EVENT_TYPES)
-    text = (ROOT / "docs/format.md").read_text()
+    text = (ROOT / "docs/dev/format.md").read_text()
     for word in EVENT_TYPES:
         assert f"`{word}`" in text
 

@@ -28,7 +28,7 @@ def pages() -> dict[str, str]:
     assert spec.loader
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    text = (ROOT / "docs/commands.md").read_text()
+    text = (ROOT / "docs/dev/commands.md").read_text()
     return dict(module.manual_pages(text, __version__, "2026-11-20"))
 
 

@@ -78,7 +78,7 @@ def test_the_tables_replace_what_a_page_has(tmp_path) -> None:
 
 
 def test_the_pages_have_a_place_for_the_tables() -> None:
-    for page in ("README.md", "docs/benchmarks.md"):
+    for page in ("README.md", "docs/dev/benchmarks.md"):
         text = (ROOT / page).read_text()
         assert text.count("<!-- peers: begin -->") == text.count("<!-- peers: end -->") == 1
 

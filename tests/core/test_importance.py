@@ -20,7 +20,7 @@ from cortex.core.ranking.importance import (
     Signals,
 )
 
-DOCS = (Path(__file__).parents[2] / "docs/importance.md").read_text()
+DOCS = (Path(__file__).parents[2] / "docs/dev/importance.md").read_text()
 NOW = 1_800_000_000
 
 

@@ -158,7 +158,7 @@ def stash_pop(clone: Clone, base: Tree, one: Tree, two: Tree) -> None:
 
 
 def am(clone: Clone, base: Tree, one: Tree, two: Tree) -> None:
-    """Of a patch that calls one note a new name of another `git apply` asks nobody (docs/reliability.md)."""
+    """Of a patch that calls one note a new name of another `git apply` asks nobody (docs/dev/reliability.md)."""
     clone.branches(base, one, two)
     mail = clone.git("format-patch", "-1", "--no-renames", "--stdout", "one")
     (clone.root.parent / "mail").write_text(mail)

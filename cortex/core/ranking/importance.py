@@ -1,5 +1,5 @@
 """How much a record matters now, in three numbers: a score that orders lists, a rank that orders
-recall, a confidence that fades. Nothing of it is stored; `docs/importance.md` has each formula with
+recall, a confidence that fades. Nothing of it is stored; `docs/dev/importance.md` has each formula with
 its source and worked examples.
 
 The formulas are those of three systems that came before. What each of them forgot is mended here:

@@ -1,4 +1,4 @@
-"""Draw the pictures of the documentation: `python docs/pictures.py` writes docs/session.svg and docs/obsidian.svg.
+"""Draw the pictures of the documentation: `python docs/dev/pictures.py` writes docs/session.svg and docs/obsidian.svg.
 
 A real session is run in a temporary folder, on a terminal of its own. Clock, chance and identity are
 fixed, so the same code draws the same pictures on every machine.
@@ -20,7 +20,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
-DOCS = Path(__file__).resolve().parent
+DOCS = Path(__file__).resolve().parents[1]
 COLUMNS, MAX_LINES = 100, 30
 MINUTES = """\
 # Weekly, 20 November 2026
