@@ -40,8 +40,8 @@ from cortex.vault.state.change_marker import git_stamp
 from cortex.watcher import autocommit
 from cortex.watcher.debounce import Debouncer, QuietPeriod
 from cortex.watcher.file_events import EventsUnavailable, FileWatcher
+from cortex.watcher.running_watcher import WatcherStatus
 from cortex.watcher.scan_memory import ScanMemory, device_and_inode
-from cortex.watcher.watch_status import WatcherStatus
 
 _TICK_SECONDS = 1.0  # so often the vault and git's files are checked
 _FULL_SCAN_SECONDS = 30.0  # after which a scan is due without any hint

@@ -1,20 +1,21 @@
-"""The protocol between a command and its vault's watcher: length-prefixed fields over a socket.
+"""The protocol between a command or hook and its vault's watcher: length-prefixed fields over a socket.
 
-The socket is in the vault's state folder. Every command imports this module: keep it lean.
+The socket is in the vault's state folder. Every command and many hooks import this module: keep it
+lean, without a verb, a parser or `socket`.
 """
 
 from __future__ import annotations
 
-import _socket as socket  # 0.5 ms instead of the 7 of `socket`
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
 from cortex import __version__
+from cortex.core.text.strings import truncate_prompt
 from cortex.core.text.value import Any, NamedTuple, Protocol
 from cortex.vault import files, user_folders
-from cortex.vault.locate import Vault
+from cortex.vault.locate import Vault, default_vault_root
 
 SOCKET_NAME = "watch.sock"
 ALIVE = b"+"  # sent as soon as a request is understood: the answer may take its time
@@ -22,6 +23,9 @@ RUN, STATE, STOP = b"run", b"state", b"stop"  # kinds of requests
 # How an answer begins; after DECLINED the asker answers itself.
 DONE, DECLINED = b"done", b"declined"
 MAX_REQUEST_BYTES, MAX_ANSWER_BYTES = 64 * 1024, 16 * 1024 * 1024  # bytes
+CONNECT_SECONDS = 1.0
+# Timeouts for the answer; then the asker answers by itself.
+COMMAND_SECONDS, PROMPT_SECONDS, SESSION_START_SECONDS = 10.0, 1.5, 2.5
 _MAX_ADDRESS_BYTES = 100  # bytes; Linux allows 107 for the path of a socket, macOS 103
 
 
@@ -119,6 +123,9 @@ def exchange(
     """Ask the watcher of the vault at `root`. None if none runs, it does not acknowledge within
     `first_sign` seconds, or the answer is incomplete after `whole_answer` seconds. Raises
     `InvalidInputError` if the folder of its socket is not private."""
+    # 0.5 ms that a capture and a cached briefing do without; `socket` would take 7.
+    import _socket as socket  # noqa: PLC0415
+
     folder = user_folders.vault_folder_path("state", root)
     started = time.monotonic()
     try:
@@ -136,6 +143,59 @@ def exchange(
             link.close()
     except OSError:
         return None
+
+
+def send_command(
+    root: str,
+    words: Sequence[str],
+    cwd: str,
+    *,
+    terminal: str = "",
+    timeout: float = COMMAND_SECONDS,
+) -> CommandReply | None:
+    """Return the answer of the watcher of the vault at `root` to a command line. None if no watcher
+    of this version runs or the answer is late or incomplete. Raises `InvalidInputError` if its
+    folder is not private.
+
+    The asker's default vault is sent too: the watcher may run in another environment.
+    """
+    try:
+        request = CommandRequest(root, cwd, terminal, default_vault_root(), tuple(words)).encode()
+    except UnicodeEncodeError:  # halves of surrogate pairs, which no command line can hold
+        return None
+    fields = exchange(root, request, CONNECT_SECONDS, timeout)
+    if fields is None or len(fields) != 4 or fields[0] != DONE:
+        return None
+    return CommandReply(fields[1], fields[2], int.from_bytes(fields[3], "big"))
+
+
+def request_reminder(
+    root: str, prompt: str, cwd: str, *, session: str = "", project: str = "", branch: str = ""
+) -> str | None:
+    """Return the reminder of the watcher of the vault at `root` for a prompt of any size: text for
+    the agent, empty if nothing is relevant. None if no watcher answers."""
+    text = truncate_prompt(prompt)
+    if text == "-":
+        return ""
+    options = _options(session=session, project=project, branch=branch)
+    return _request_text(root, ["remind", *options, "--", text], cwd, PROMPT_SECONDS)
+
+
+def request_briefing(root: str, cwd: str, *, project: str = "", branch: str = "") -> str | None:
+    """Return the briefing for a session in `cwd`, frame included; as `request_reminder`."""
+    words = ["brief", "--print", *_options(project=project, branch=branch)]
+    return _request_text(root, words, cwd, SESSION_START_SECONDS)
+
+
+def _options(**values: str) -> list[str]:
+    return [f"--{name}={truncate_prompt(value)}" for name, value in values.items() if value]
+
+
+def _request_text(root: str, words: list[str], cwd: str, timeout: float) -> str | None:
+    reply = send_command(root, words, cwd, timeout=timeout)
+    if reply is None or reply.exit_code not in (0, 1):
+        return None
+    return reply.stdout.decode("utf-8", "replace").removesuffix("\n")
 
 
 @contextmanager

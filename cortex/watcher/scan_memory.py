@@ -7,6 +7,7 @@ before it lists it, and each answer reads the queue first: while it is empty, th
 from __future__ import annotations
 
 import ctypes
+import gc
 import os
 import select
 import struct
@@ -14,14 +15,18 @@ import sys
 import threading
 import time
 from collections.abc import Hashable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from cortex.index.engines import engine
 from cortex.index.file_scan import RULES_FILE, Snapshot
+from cortex.index.refresh import look_by
 from cortex.watcher import event_support
 
 if TYPE_CHECKING:
     from cortex.index.refresh import Look
 
+_OBJECTS_BEFORE_COLLECTION = 1_000  # a command sets more, but these processes live on
 _MAX_AGE_SECONDS = 35.0  # the loop scans every 30, for writes through memory maps make no event
 _MOUNTS_FILE = "/proc/self/mountinfo"
 _READ_BYTES = 1 << 16
@@ -65,6 +70,21 @@ class ScanMemory:
             while self._vaults:
                 if watched := self._vaults.popitem()[1]:
                     watched.close()
+
+
+@contextmanager
+def remembered_scans(*, is_used: bool = True) -> Iterator[ScanMemory]:
+    """What a process keeps that answers many requests: open indexes, and its last scans, which are
+    asked unless not `is_used`."""
+    gc.set_threshold(_OBJECTS_BEFORE_COLLECTION)
+    engine.kept_indexes = 2  # of the project's vault and the person's own
+    memory = ScanMemory()
+    look_by(memory.look if is_used else None)
+    try:
+        yield memory
+    finally:
+        look_by(None)
+        memory.close()
 
 
 class _WatchedFolders:

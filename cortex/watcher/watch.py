@@ -4,24 +4,27 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 import time
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from typing import Annotated, Literal, NamedTuple
+from xml.sax.saxutils import escape
 
 from cortex import __version__
 from cortex.core.model.caller import Caller
 from cortex.core.model.parameters import Between
 from cortex.core.model.problem import ConflictError, CortexError, InvalidInputError
+from cortex.core.text.strings import short_hash, slugify
 from cortex.vault.locate import Vault
-from cortex.watcher import pidlock, protocol, service_files, watch_status
-from cortex.watcher.pidlock import RunningWatcher
+from cortex.watcher import protocol
 from cortex.watcher.protocol import CommandAnswerer
-from cortex.watcher.watch_status import WatcherStatus
+from cortex.watcher.running_watcher import RunningWatcher, WatcherStatus, running_watcher
 
 _MAX_QUIET_SECONDS = 3600
 _STOP_TIMEOUT_SECONDS = 60.0  # the last commit may have to wait for hooks
 _REQUEST_TIMEOUT_SECONDS = 5.0
+_UNIT_TEMPLATES = {"systemd": "systemd.service.in", "launchd": "launchd.plist.in"}
 
 
 class WatchResult(NamedTuple):
@@ -77,8 +80,8 @@ def watch(
         hint = "cortex watch --status"
         raise InvalidInputError("--status, --stop and --unit exclude each other", hint)
     if unit:
-        running = pidlock.running_watcher(vault) is not None
-        return WatchResult(running, text=service_files.render(unit, vault.root))
+        running = running_watcher(vault) is not None
+        return WatchResult(running, text=render_unit(unit, vault.root))
     if status:
         return _query_status(vault)
     if stop:
@@ -91,12 +94,12 @@ def watch(
 
 
 def _query_status(vault: Vault) -> WatchResult:
-    if (runs := pidlock.running_watcher(vault)) is None:
+    if (runs := running_watcher(vault)) is None:
         text = "no watcher runs: cortex watch starts one"
         return WatchResult(running=False, refused=True, text=text)
     fields = _exchange(vault, protocol.STATE)
     is_whole = fields is not None and len(fields) == 2 and fields[0] == protocol.DONE
-    now = watch_status.decode(fields[1]) if fields and is_whole else None
+    now = WatcherStatus.decode(fields[1]) if fields and is_whole else None
     if now is None:
         silent = f"process {runs.pid} watches since {runs.since}, but does not say how it stands"
         text = f"{silent}; it may be reading a large vault for the first time"
@@ -110,13 +113,13 @@ def _exchange(vault: Vault, kind: bytes) -> list[bytes] | None:
 
 
 def _stop_watcher(vault: Vault) -> WatchResult:
-    runs = pidlock.running_watcher(vault)
+    runs = running_watcher(vault)
     if runs is None:
         return WatchResult(running=False, refused=True, text="no watcher runs")
     if _exchange(vault, protocol.STOP) is None:
         _terminate(vault, runs)
     deadline = time.monotonic() + _STOP_TIMEOUT_SECONDS
-    while (now := pidlock.running_watcher(vault)) is not None and now == runs:
+    while (now := running_watcher(vault)) is not None and now == runs:
         if time.monotonic() > deadline:
             message = f"process {runs.pid} has not ended within {_STOP_TIMEOUT_SECONDS:g} seconds"
             raise CortexError(message, f"kill {runs.pid}")
@@ -126,7 +129,31 @@ def _stop_watcher(vault: Vault) -> WatchResult:
 
 def _terminate(vault: Vault, runs: RunningWatcher) -> None:
     """Send SIGTERM. The id in the lock file is the watcher's only while the lock is held."""
-    if not runs.pid or pidlock.running_watcher(vault) != runs:
+    if not runs.pid or running_watcher(vault) != runs:
         raise ConflictError("the watcher is just starting or ending", "run the command again")
     with suppress(ProcessLookupError):
         os.kill(runs.pid, signal.SIGTERM)
+
+
+def render_unit(kind: str, root: str) -> str:
+    """What starts the watcher with the user's session: a systemd unit or a launchd property list, with
+    instructions in a comment at its top."""
+    name = f"cortex-{slugify(os.path.basename(root), 32)}-{short_hash(root, 4)}"
+    words = [sys.executable, "-m", "cortex", "watch", "--vault", root]
+    if kind == "systemd":
+        command = " ".join(map(_quote_argument, words))
+    else:
+        command = "\n".join(f"    <string>{escape(word)}</string>" for word in words)
+    path = os.path.join(os.path.dirname(__file__), _UNIT_TEMPLATES[kind])
+    with open(path, encoding="utf-8") as file:
+        return file.read().format(name=name, root=_escape_percent(root), command=command)
+
+
+def _quote_argument(word: str) -> str:
+    """A word of ExecStart: systemd knows quotes and backslashes, and expands % and $."""
+    quoted = word.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{_escape_percent(quoted).replace("$", "$$")}"'
+
+
+def _escape_percent(text: str) -> str:
+    return text.replace("%", "%%").replace("\n", "\\n")

@@ -16,16 +16,16 @@ from cortex.core.briefing.injected import CONTRACT
 from cortex.core.model.problem import Problem
 from cortex.hosts import HOST_NAMES
 from cortex.hosts.host import EVENTS
-from cortex.interfaces.hook import read_stdin, run
+from cortex.interfaces.hook import payloads, run
 from cortex.vault.locate import Vault
 from cortex.vault.state import hook_log, session_state, spool
-from cortex.watcher import client
+from cortex.watcher import protocol
 from tests.conftest import SOAK, cpu_limit
 
 pytestmark = pytest.mark.sampled(2)
 
 PAYLOADS = Path(__file__).parent / "hook_payloads"
-FILE = str(Path(read_stdin.__file__).with_name("main.py"))
+FILE = str(Path(payloads.__file__).with_name("main.py"))
 SESSION = "0199c4f2-7d1e-7c60-9d55-3e0f5a1b2c3d"
 MOST = 9_500  # characters that every host takes without cutting
 
@@ -456,12 +456,12 @@ def test_bad_input_is_no_news(event, project):
     ],
 )  # fmt: skip
 def test_what_a_broken_payload_tells_is_kept(data, text):
-    assert read_stdin.parse_json(data).get("last_assistant_message") == text
+    assert payloads.parse_json(data).get("last_assistant_message") == text
 
 
 def test_a_cut_text_without_a_blank_says_nothing():
     """It may be the first half of a secret."""
-    assert read_stdin.parse_json(b'{"prompt": "ghp_abcdef') == {"prompt": ""}
+    assert payloads.parse_json(b'{"prompt": "ghp_abcdef') == {"prompt": ""}
 
 
 def test_a_message_of_fifty_megabytes_is_cut_and_says_so(project):
@@ -642,7 +642,7 @@ def test_a_payload_that_is_nested_without_end_takes_no_time():
     for nested in ("[" * 3_900_000, "[" * 100_000 + "[]" * 1_900_000, "[" * 100_000 + '"\\"' * 900_000, "[{" * 100_000 + '"",' * 1_000_000):  # fmt: skip
         with cpu_limit(1.5):  # it takes 0.3 s; sign by sign it was 4
             assert (
-                read_stdin.parse_json(f'{{"session_id": "s", "x":{nested}'.encode())["session_id"]
+                payloads.parse_json(f'{{"session_id": "s", "x":{nested}'.encode())["session_id"]
                 == "s"
             )
 
@@ -751,7 +751,7 @@ def test_an_event_that_we_do_not_know_is_answered_as_the_host_wants_it(project):
 
 def test_a_session_starts_in_time_though_the_watcher_does_not_answer():
     assert (
-        client.CONNECT_SECONDS + client.SESSION_START_SECONDS
+        protocol.CONNECT_SECONDS + protocol.SESSION_START_SECONDS
         < run._TIMEOUT_SECONDS_BY_EVENT["session-start"] / 2
     )
 

@@ -18,7 +18,7 @@ from cortex.interfaces.hook.injected_context import context_for_agent
 from cortex.operations.capture.hook_capture import HookEvent, Workspace, workspace_of
 from cortex.vault.locate import Vault
 from cortex.vault.state import reminder_log
-from cortex.watcher import client
+from cortex.watcher import protocol
 
 FILE = str(Path(speaking.__file__).with_name("main.py"))
 SESSION = "s-1"
@@ -64,7 +64,7 @@ def test_what_is_kept_comes_first_then_the_watcher_and_else_it_is_made(
         return answer[0]
 
     # Another process, which here answers as it is told to.
-    monkeypatch.setattr(client, "request_briefing", watcher)
+    monkeypatch.setattr(protocol, "request_briefing", watcher)
 
     def said(**more: str) -> str:
         asked.clear()
@@ -89,7 +89,7 @@ def test_what_is_kept_comes_first_then_the_watcher_and_else_it_is_made(
 
 
 def test_of_a_folder_whose_name_is_a_secret_there_is_no_briefing(project, caller, monkeypatch):
-    monkeypatch.setattr(client, "request_briefing", lambda *_, **__: pytest.fail("asked"))
+    monkeypatch.setattr(protocol, "request_briefing", lambda *_, **__: pytest.fail("asked"))
     place = Workspace("/x/ghp_" + "a" * 36, str(project), "shop", "main")
     assert (
         context_for_agent(

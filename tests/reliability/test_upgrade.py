@@ -12,13 +12,13 @@ from pathlib import Path
 import pytest
 
 from cortex.core.model.caller import Caller
-from cortex.interfaces.hook import read_stdin
+from cortex.interfaces.hook import payloads
 from cortex.operations.care.init import init
 from cortex.vault.locate import Vault
 from cortex.vault.state import session_state
 from tests.conftest import run_cortex
 
-HOOK = Path(read_stdin.__file__).with_name("main.py")
+HOOK = Path(payloads.__file__).with_name("main.py")
 CLAUDE, GEMINI, BEGUN = (
     "3085b587e70ce98b49af867c",
     "d1fa82423f5fe977ae3c21ce",

@@ -15,8 +15,8 @@ import pytest
 
 from cortex.index import file_scan, state_file
 from cortex.vault.locate import Vault
-from cortex.watcher import protocol, watch_status
-from cortex.watcher.watch_status import WatcherStatus
+from cortex.watcher import protocol
+from cortex.watcher.running_watcher import WatcherStatus
 
 SOAK = os.environ.get("CORTEX_SOAK") == "1"
 COMMAND = [sys.executable, "-m", "cortex", "watch"]
@@ -67,7 +67,7 @@ class Watcher:
 
     def standing(self) -> WatcherStatus | None:
         fields = protocol.exchange(self.vault.root, [protocol.STATE], 5, 5)
-        return watch_status.decode(fields[1]) if fields and len(fields) == 2 else None
+        return WatcherStatus.decode(fields[1]) if fields and len(fields) == 2 else None
 
     def ready(self) -> Watcher:
         """After its first pass."""

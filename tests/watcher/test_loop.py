@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from cortex.operations.care.init import init
-from cortex.watcher import service_files
+from cortex.watcher.watch import render_unit
 from tests.watcher.conftest import ask_watch, is_fresh, note, until
 
 
@@ -174,18 +174,16 @@ def test_polling_when_the_kernel_gives_no_more_watches(vault, watch, limit, why)
 
 def test_units_hold_the_command_whatever_the_vault_is_called(vault) -> None:
     root = '/v/100% "of" $it & <more>'
-    assert '"/v/100%% \\"of\\" $$it & <more>"' in service_files.render("systemd", root)
-    assert '<string>/v/100% "of" $it &amp; &lt;more&gt;</string>' in service_files.render(
-        "launchd", root
-    )
-    for kind in service_files.KINDS:
-        assert service_files.render(kind, vault.root) in ask_watch(vault, f"--unit={kind}").stdout
+    assert '"/v/100%% \\"of\\" $$it & <more>"' in render_unit("systemd", root)
+    assert '<string>/v/100% "of" $it &amp; &lt;more&gt;</string>' in render_unit("launchd", root)
+    for kind in ("systemd", "launchd"):
+        assert render_unit(kind, vault.root) in ask_watch(vault, f"--unit={kind}").stdout
     assert ask_watch(vault, "--unit=upstart").returncode == 2
 
 
 def test_a_unit_is_one_that_launchd_reads() -> None:
     root = '/v/100% "of" $it & <more> -- \u00e9'
-    said = plistlib.loads(service_files.render("launchd", root).encode())
+    said = plistlib.loads(render_unit("launchd", root).encode())
     assert said["ProgramArguments"] == [sys.executable, "-m", "cortex", "watch", "--vault", root]
     assert said["KeepAlive"] == {"SuccessfulExit": False}
 
@@ -194,7 +192,7 @@ def test_a_unit_is_one_that_systemd_reads(vault, tmp_path) -> None:
     if not shutil.which("systemd-analyze"):
         pytest.skip("not run: there is no systemd here")
     path = tmp_path / "cortex.service"
-    path.write_text(service_files.render("systemd", vault.root))
+    path.write_text(render_unit("systemd", vault.root))
     environment = os.environ | {"XDG_RUNTIME_DIR": str(tmp_path)}
     done = subprocess.run(
         ["systemd-analyze", "--user", "verify", str(path)],

@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from cortex.index.file_scan import Snapshot, scan_vault
-from cortex.watcher import client, event_support, scan_memory
+from cortex.watcher import event_support, protocol, scan_memory
 from cortex.watcher.scan_memory import ScanMemory
 from tests.watcher.conftest import SOAK, note, until
 
@@ -269,7 +269,7 @@ def test_a_full_queue_is_a_reason_to_scan(tmp_path, ask) -> None:
 
 
 def _found(root: str, word: str) -> list[str]:
-    reply = client.send_command(root, ["search", word, "--json"], root)
+    reply = protocol.send_command(root, ["search", word, "--json"], root)
     assert reply is not None, "the watcher has to answer"
     return [one["path"] for one in json.loads(reply.stdout)["hits"]]
 

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from cortex.core.model.problem import CortexError
 from cortex.operations import ALIASES, NAMES_THAT_STAY
 from cortex.vault.locate import find_vault
-from cortex.watcher.client import send_command
+from cortex.watcher.protocol import send_command
 
 # Verbs that the watcher answers: none of them changes a note of its own accord.
 DAEMON_VERBS = ("search", "show", "status", "brief", "remind")

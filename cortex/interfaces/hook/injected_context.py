@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 from cortex.core.model.caller import Caller
 from cortex.core.redact.secrets import sanitize_text
 from cortex.hosts import load_host
@@ -11,6 +13,7 @@ from cortex.operations.capture.sanitize import sanitize_name
 from cortex.operations.sessions.hook_briefing import briefing_for_hook, contract_for
 from cortex.vault.locate import Vault
 from cortex.vault.state.reminder_log import reset_reminders
+from cortex.watcher import protocol
 
 # Sources of a start before which the agent's context was emptied.
 _SOURCES_WITH_EMPTY_CONTEXT = ("startup", "clear", "compact")
@@ -19,23 +22,49 @@ _SOURCES_WITH_EMPTY_CONTEXT = ("startup", "clear", "compact")
 def context_for_agent(vault: Vault, caller: Caller, told: HookEvent, place: Workspace) -> str:
     """The text for the agent; empty for none."""
     if told.name == PROMPT:
-        # Sockets and the search for packages: a cached briefing needs neither.
-        from cortex.interfaces.hook.watcher_answers import reminder  # noqa: PLC0415
-
-        return reminder(vault, caller, told, place)
+        return _reminder(vault, caller, told, place)
     if told.source in _SOURCES_WITH_EMPTY_CONTEXT:
         reset_reminders(vault, sanitize_name(told.session))
     briefing = ""
     # A briefing is kept with the name of its folder: there is none if in that is a secret.
     if sanitize_text(place.cwd) == place.cwd:
-
-        def ask_watcher() -> str | None:
-            from cortex.interfaces.hook import watcher_answers  # noqa: PLC0415  as above
-
-            return watcher_answers.briefing_from_watcher(vault, place)
-
-        briefing = briefing_for_hook(vault, caller, place.project, place.branch, ask_watcher)
+        briefing = briefing_for_hook(
+            vault, caller, place.project, place.branch, lambda: _briefing_from_watcher(vault, place)
+        )
     text = "\n\n".join(filter(None, (briefing, contract_for(vault))))
     if text and load_host(told.host).is_briefed_once and not mark_injected(vault, told, text):
         return ""
     return text
+
+
+def _briefing_from_watcher(vault: Vault, place: Workspace) -> str | None:
+    """The briefing of the place; None where no watcher runs."""
+    text = protocol.request_briefing(
+        vault.root, place.cwd, project=place.project, branch=place.branch
+    )
+    if text is None:
+        _find_packages()
+    return text
+
+
+def _reminder(vault: Vault, caller: Caller, told: HookEvent, place: Workspace) -> str:
+    """What bears on a prompt, by the watcher, which has the index open, or by this process."""
+    session, project, branch = sanitize_name(told.session), place.project, place.branch
+    text = protocol.request_reminder(
+        vault.root, told.prompt, place.cwd, session=session, project=project, branch=branch
+    )
+    if text is not None:
+        return text
+    _find_packages()
+    # 15 ms, where no watcher answers.
+    from cortex.operations.find.remind import remind  # noqa: PLC0415
+
+    found = remind(vault, caller, told.prompt, session=session, project=project, branch=branch)
+    return found.text
+
+
+def _find_packages() -> None:
+    if sys.flags.no_site:  # started with -S: Python has not looked where packages are installed
+        import site  # noqa: PLC0415  only then
+
+        site.main()

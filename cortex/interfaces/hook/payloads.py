@@ -1,15 +1,69 @@
-"""Payloads of hooks in one form for all hosts, and answers in the form a host takes (`hosts/`)."""
+"""What a host writes to a hook's standard input: read within bounds of bytes and time, understood as far
+as it goes, in one form for all hosts; and answers in the form that a host takes (`hosts/`)."""
 
 from __future__ import annotations
 
 import json
+import os
+import re
+import select
+import time
 
 from cortex.hosts import load_host
 from cortex.hosts.host import EVENTS, NESTED_CONTEXT
 from cortex.operations.capture.hook_capture import HookEvent
 
+# Bytes that are kept; what comes after them is read and dropped, or the host would be stuck.
+MAX_BYTES = 4 * 1024 * 1024
+_MAX_DROPPED_BYTES = 256 * 1024 * 1024
+_QUIET_SECONDS = 0.05  # without more, after which whole JSON is taken though nobody closes
+_MAX_BRACKETS = 500_000  # between texts, openings and closings, half a second
+_SECRET_MARGIN_CHARS = 300  # characters before a cut that may be the beginning of a secret
+_TRUNCATION_NOTICE = f"\n\n(cut here: the host told more than {MAX_BYTES // 1024**2} MB)"
+_WHITESPACE = " \t\n\r"
+_DECODER = json.JSONDecoder(strict=False)
 _LONG_FIELDS = ("prompt", "message", "summary")
 _MAX_NAME_CHARS = 4_000  # characters of a field that is a name or a path
+
+
+def read_bounded(fd: int, seconds: float) -> bytes:
+    """All that comes, at most `MAX_BYTES` bytes, within so many seconds. Raises nothing."""
+    deadline = time.monotonic() + seconds
+    parts: list[bytes] = []
+    size = 0
+    maybe_whole = False
+    try:
+        while (left := deadline - time.monotonic()) > 0:
+            timeout = min(left, _QUIET_SECONDS) if maybe_whole else left
+            if not select.select([fd], [], [], timeout)[0]:
+                if maybe_whole and _is_complete_json(b"".join(parts)):
+                    break
+                maybe_whole = False
+                continue
+            part = os.read(fd, 1 << 20)
+            if not part or size > _MAX_DROPPED_BYTES:
+                break
+            if size < MAX_BYTES:
+                parts.append(part)
+            size += len(part)
+            maybe_whole = size <= MAX_BYTES and part.rstrip().endswith(b"}")
+    except (OSError, ValueError):  # no standard input at all
+        pass
+    return b"".join(parts)[:MAX_BYTES]
+
+
+def parse_json(data: bytes) -> dict[str, object]:
+    """The JSON object. Of one that was cut off, or is broken, the fields before the fault, and a
+    text that was cut in it."""
+    if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
+        text = data.decode("utf-16", "replace")
+    else:
+        text = data.removeprefix(b"\xef\xbb\xbf").decode("utf-8", "replace")
+    try:
+        table = json.loads(text, strict=False)
+    except (ValueError, RecursionError):
+        return _parse_broken_json(text, full=len(data) >= MAX_BYTES)
+    return table if isinstance(table, dict) else {}
 
 
 def canonical_event(host: str, event: str) -> str:
@@ -59,4 +113,78 @@ def _field_text(table: dict[str, object], names: tuple[str, ...], field: str) ->
             if not value.isascii():  # half a surrogate pair can be written nowhere
                 value = value.encode("utf-8", "backslashreplace").decode()
             return value if field in _LONG_FIELDS else value[:_MAX_NAME_CHARS]
+    return ""
+
+
+def _is_complete_json(data: bytes) -> bool:
+    try:
+        return isinstance(json.loads(data, strict=False), dict)
+    except (ValueError, RecursionError):
+        return False
+
+
+def _parse_broken_json(text: str, *, full: bool) -> dict[str, object]:
+    """The texts and small values that stand directly in the object, up to where it breaks off.
+    `full`: the object went on, and we did not read it."""
+    table: dict[str, object] = {}
+    at = _skip_character(text, 0, "{")
+    while at >= 0 and (at := _skip_character(text, at, '"')) >= 0:
+        try:
+            key, at = _DECODER.raw_decode(text, at - 1)
+        except ValueError:
+            break
+        at = _skip_character(text, at, ":")
+        if at < 0:
+            break
+        while at < len(text) and text[at] in _WHITESPACE:
+            at += 1
+        try:
+            try:
+                table[key], at = _DECODER.raw_decode(text, at)
+            except RecursionError:
+                at = _skip_nested_value(text, at)
+        except ValueError:
+            if text[at : at + 1] == '"':
+                notice = _TRUNCATION_NOTICE if full else ""
+                table[key] = _parse_cut_string(text[at + 1 :]) + notice
+            break
+        at = _skip_character(text, at, ",")
+    return table
+
+
+def _skip_character(text: str, at: int, sign: str) -> int:
+    """Behind the sign that comes next; -1 when something else does."""
+    while at < len(text) and text[at] in _WHITESPACE:
+        at += 1
+    return at + 1 if text[at : at + 1] == sign else -1
+
+
+def _skip_nested_value(text: str, at: int) -> int:
+    """Behind a value nested too deeply to be read. `ValueError` if it has no end nearby."""
+    sign = re.compile(r'"|[\[{]+|[\]}]+')
+    depth = 0
+    for _ in range(_MAX_BRACKETS):
+        if not (found := sign.search(text, at)):
+            break
+        at = found.end()
+        if found[0] == '"':
+            _, at = _DECODER.raw_decode(text, at - 1)
+            continue
+        opened = found[0][0] in "{["
+        if not opened and depth <= len(found[0]):
+            return found.start() + depth
+        depth += len(found[0]) if opened else -len(found[0])
+    raise ValueError
+
+
+def _parse_cut_string(rest: str) -> str:
+    """A text that was cut off, up to a blank before the cut: the last word may be half a secret."""
+    # The cut may have gone through an escape.
+    for cut in range(len(rest), max(len(rest) - 8, -1), -1):
+        try:
+            said: str = _DECODER.raw_decode(f'"{rest[:cut]}"')[0]
+        except ValueError:
+            continue
+        least = max(len(said) - _SECRET_MARGIN_CHARS, 0)
+        return said[: max(said.rfind(" "), said.rfind("\n"), least)]
     return ""

@@ -19,7 +19,7 @@ from cortex.core.model.problem import (
 )
 from cortex.hosts import HOST_NAMES, load_host
 from cortex.hosts.host import EVENTS, PROMPT, SESSION_END, SESSION_START
-from cortex.interfaces.hook import payloads, read_stdin
+from cortex.interfaces.hook import payloads
 from cortex.operations.capture import hook_capture, hooks_enabled
 from cortex.vault.locate import Vault, find_vault
 from cortex.vault.state import hook_log, spool
@@ -67,10 +67,10 @@ def run(words: list[str]) -> None:
     unsaid = [hook.answer]  # what is still to be written should the time run out
     _start_timeout(hook.limit, unsaid)
     try:
-        data = read_stdin.read_bounded(0, hook.limit * _READ_SHARE)
+        data = payloads.read_bounded(0, hook.limit * _READ_SHARE)
         if not os.environ.get(GUARD_VARIABLE):
             os.environ[GUARD_VARIABLE] = "1"
-            hook.handle(payloads.parse_payload(host, event, read_stdin.parse_json(data)))
+            hook.handle(payloads.parse_payload(host, event, payloads.parse_json(data)))
     except _HookTimeout:
         hook.add_problem(Problem("hooks", f"was ended after {hook.limit:g} seconds"))
     except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001  the agent goes on

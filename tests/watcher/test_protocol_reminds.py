@@ -11,7 +11,7 @@ import pytest
 
 from cortex.operations.find.remind import remind
 from cortex.vault.state import reminder_log
-from cortex.watcher import client
+from cortex.watcher import protocol
 from tests.operations.test_remind import ASKED, LEDGER, OTHERS, record
 from tests.watcher.conftest import note, until
 
@@ -40,22 +40,24 @@ def test_the_watcher_calls_to_mind_what_the_asker_would(watched, caller) -> None
             watched, caller._replace(source="hook"), prompt, project="app", branch="main"
         ).text
         assert (
-            client.request_reminder(watched.root, prompt, caller.cwd, project="app", branch="main")
+            protocol.request_reminder(
+                watched.root, prompt, caller.cwd, project="app", branch="main"
+            )
             == alone
         ), prompt[:60]
         told.append(bool(alone))
     assert sum(told) >= 6
-    assert client.request_reminder(watched.root, ASKED, caller.cwd, project="\ud800") == ""
-    assert client.request_reminder(watched.root, ASKED, "/\ud800") is None
+    assert protocol.request_reminder(watched.root, ASKED, caller.cwd, project="\ud800") == ""
+    assert protocol.request_reminder(watched.root, ASKED, "/\ud800") is None
 
 
 def test_the_session_of_a_watcher_is_that_of_the_asker(watched, caller) -> None:
     given = {"session": "s-1", "project": "app", "branch": "main"}
-    assert "ledger-wal" in client.request_reminder(watched.root, ASKED, caller.cwd, **given)
+    assert "ledger-wal" in protocol.request_reminder(watched.root, ASKED, caller.cwd, **given)
     assert remind(watched, caller, ASKED, **given).text == ""
     reminder_log.reset_reminders(watched, "s-1")
     assert "ledger-wal" in remind(watched, caller, ASKED, **given).text
-    assert client.request_reminder(watched.root, ASKED, caller.cwd, **given) == ""
+    assert protocol.request_reminder(watched.root, ASKED, caller.cwd, **given) == ""
 
 
 def test_the_watcher_knows_what_was_written_a_moment_ago(watched, caller) -> None:
@@ -64,20 +66,20 @@ def test_the_watcher_knows_what_was_written_a_moment_ago(watched, caller) -> Non
         "records/decision/zebra-aaaaaa.md",
         "---\nid: zebra-aaaaaa\ntype: decision\ntitle: Zebras feed the quokka\n---\n",
     )
-    assert "zebra-aaaaaa" in client.request_reminder(
+    assert "zebra-aaaaaa" in protocol.request_reminder(
         watched.root, "do zebras feed the quokka?", caller.cwd, project="app"
     )
 
 
 def test_without_a_watcher_nobody_answers(vault_from, caller) -> None:
     vault = vault_from(LEDGER)
-    assert client.request_reminder(vault.root, ASKED, caller.cwd) is None
+    assert protocol.request_reminder(vault.root, ASKED, caller.cwd) is None
 
 
 def test_a_watcher_that_is_asked_leaves_the_vault_as_it_is(watched, caller) -> None:
     before = {path: path.stat().st_mtime_ns for path in Path(watched.root).rglob("*")}
     for _ in range(3):
-        client.request_reminder(watched.root, ASKED, caller.cwd, project="app", session="s")
+        protocol.request_reminder(watched.root, ASKED, caller.cwd, project="app", session="s")
     assert {path: path.stat().st_mtime_ns for path in Path(watched.root).rglob("*")} == before
 
 
@@ -85,7 +87,7 @@ def test_a_briefing_is_the_same_by_the_watcher_and_by_the_command(
     watched, cortex, monkeypatch, tmp_path
 ) -> None:
     words = ["brief", "--project", "app", "--branch", "main", "--print"]
-    reply = until(lambda: client.send_command(watched.root, words, watched.root))
+    reply = until(lambda: protocol.send_command(watched.root, words, watched.root))
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "elsewhere"))
     alone = cortex(*words)
     assert reply.stdout.decode() == alone.stdout != ""
@@ -94,14 +96,14 @@ def test_a_briefing_is_the_same_by_the_watcher_and_by_the_command(
 ASKING = """
 import sys
 sys.path.append(sys.argv[1])
-from cortex.watcher import client
-assert client.request_reminder(sys.argv[2], sys.argv[3], "/", project="app")
+from cortex.watcher import protocol
+assert protocol.request_reminder(sys.argv[2], sys.argv[3], "/", project="app")
 print(*sorted(sys.modules))
 """
 
 
 def test_asking_imports_next_to_nothing(watched) -> None:
-    command = [sys.executable, "-I", "-S", "-c", ASKING, str(Path(client.__file__).parents[2]), watched.root, ASKED]  # fmt: skip
+    command = [sys.executable, "-I", "-S", "-c", ASKING, str(Path(protocol.__file__).parents[2]), watched.root, ASKED]  # fmt: skip
     done = subprocess.run(
         command, env=os.environ, capture_output=True, text=True, timeout=60, check=True
     )

@@ -17,7 +17,7 @@ from cortex.interfaces.cli import main
 from cortex.operations.care.init import init
 from cortex.vault import user_folders
 from cortex.vault.locate import Vault
-from cortex.watcher import client, protocol
+from cortex.watcher import protocol
 from tests.watcher.conftest import SOAK, note, until
 
 pytestmark = pytest.mark.sampled(2)
@@ -80,7 +80,7 @@ def test_the_watcher_says_what_the_command_says(vault_from, watch, tmp_path) -> 
     for words in LINES:
         for paint in (False, True):
             terminal = "80,0,1,0" if paint else ""  # columns, rows unknown, in colour, no links
-            held = client.send_command(vault.root, words, vault.root, terminal=terminal)
+            held = protocol.send_command(vault.root, words, vault.root, terminal=terminal)
             assert tuple(held) == _alone(vault, words, tmp_path, paint=paint), words
     assert watcher.standing().answered == 2 * len(LINES)
 
@@ -91,7 +91,7 @@ def test_the_watcher_says_what_the_command_says(vault_from, watch, tmp_path) -> 
 )  # fmt: skip
 def test_what_writes_and_what_has_to_be_explained_is_declined(vault, watch, words) -> None:
     watch().ready()
-    assert client.send_command(vault.root, words, vault.root) is None
+    assert protocol.send_command(vault.root, words, vault.root) is None
 
 
 def test_another_version_or_vault_is_declined(vault, watch, monkeypatch) -> None:
@@ -106,7 +106,7 @@ def test_another_version_or_vault_is_declined(vault, watch, monkeypatch) -> None
     assert protocol.exchange(vault.root, [], 5, 5) == [protocol.DECLINED]
     monkeypatch.setattr(protocol, "__version__", "99.0")
     assert protocol.exchange(vault.root, request, 5, 5) == [protocol.DECLINED]
-    assert client.send_command(vault.root, ["status"], vault.root) is None
+    assert protocol.send_command(vault.root, ["status"], vault.root) is None
 
 
 def test_every_answer_is_as_fresh_as_one_without_a_watcher(vault, watch, tmp_path) -> None:
@@ -114,7 +114,7 @@ def test_every_answer_is_as_fresh_as_one_without_a_watcher(vault, watch, tmp_pat
     for number in range(200 if SOAK else 50):
         note(vault, f"notes/{number % 7}.md", f"# Zebra {number}\n\nstripes{number} and more\n")
         words = ["search", f"stripes{number}" if number % 3 else "zebra"]
-        held = client.send_command(vault.root, words, vault.root)
+        held = protocol.send_command(vault.root, words, vault.root)
         assert held is not None
         assert f"notes/{number % 7}.md".encode() in held.stdout
         if number % 5 == 0:

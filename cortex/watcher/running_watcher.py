@@ -1,8 +1,10 @@
-"""One watcher for each vault: it holds a lock, which the kernel releases when its process ends."""
+"""The one watcher of a vault: the lock that it holds, which the kernel releases when its process ends,
+and what it says of itself."""
 
 from __future__ import annotations
 
 import fcntl
+import json
 import os
 import time
 from typing import NamedTuple
@@ -20,6 +22,38 @@ class RunningWatcher(NamedTuple):
 
     pid: int
     since: str
+
+
+class WatcherStatus(NamedTuple):
+    """A watcher at one moment, as `cortex watch --status` shows it."""
+
+    pid: int
+    version: str
+    since: str  # UTC
+    how: str  # events or polling
+    why: str  # it is polling
+    last_pass: str  # UTC; empty before the first
+    passes: int
+    notes: int
+    answered: int  # requests
+    scans_skipped: int  # before an answer, since no event had come
+    autocommit: str  # on, off, or why the gate is shut
+    waiting: int  # changes to be committed
+    held: tuple[str, ...]  # what is not committed until somebody mends it, and why
+    problems: tuple[str, ...]  # of the last pass
+
+    def encode(self) -> bytes:
+        return json.dumps(self._asdict()).encode()
+
+    @classmethod
+    def decode(cls, data: bytes) -> WatcherStatus | None:
+        """The status in `data`; None if another version wrote it in another form."""
+        try:
+            table = json.loads(data)
+            tuples = {key: tuple(table[key]) for key in ("held", "problems")}
+            return cls(**{**table, **tuples})
+        except (ValueError, TypeError, KeyError):
+            return None
 
 
 class WatcherLock(NamedTuple):

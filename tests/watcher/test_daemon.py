@@ -16,9 +16,9 @@ from hypothesis import given, strategies as st
 
 from cortex import __version__
 from cortex.vault import user_folders
-from cortex.watcher import debounce as trigger_module, event_support, protocol, socket_server
+from cortex.watcher import daemon, debounce as trigger_module, event_support, protocol
+from cortex.watcher.daemon import SocketServer
 from cortex.watcher.debounce import Debouncer
-from cortex.watcher.socket_server import SocketServer
 from tests.watcher.conftest import until
 
 VERSION = __version__.encode()
@@ -125,7 +125,7 @@ def test_junk_is_not_answered_and_hurts_nobody(folder, opened, junk) -> None:
 
 
 def test_who_hangs_keeps_nobody_waiting(folder, opened, monkeypatch) -> None:
-    monkeypatch.setattr(socket_server, "_REQUEST_TIMEOUT_SECONDS", 0.5)
+    monkeypatch.setattr(daemon, "_REQUEST_TIMEOUT_SECONDS", 0.5)
     hanging = [_knock(folder) for _ in range(7)]
     for link in hanging:
         link.sendall(b"\0\0")
