@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from cortex.core.model.problem import InvalidInputError
@@ -97,8 +97,33 @@ def apply_splices(text: str, splices: Iterable[Splice]) -> str:
     return "".join((*out, text[at:]))
 
 
-def splices_to_append(text: str, container: JsonNode, value: object, key: str = "") -> list[Splice]:
-    """Append a value to an object or array, in the style of the text."""
+def put_value(text: str, keys: Sequence[str], value: object) -> str:
+    """The text with a value below these keys, in the place of the one there; what is missing on the
+    way to it is made. Raises `InvalidInputError` where something else than an object is on the way."""
+    node = parse(text)
+    if node is None:
+        newline = newline_of(text)
+        lead = "" if not text or text.endswith(("\n", BOM)) else newline
+        body = dumps_in_style(text, _nest(keys, value), "", inline=False)
+        return f"{text}{lead}{body}{newline}"
+    for depth, key in enumerate(keys):
+        if node.kind != "object":
+            place = f"its {'/'.join(keys[:depth])} are" if depth else "the settings are"
+            raise InvalidInputError(f"{place} no object")
+        if (member := find_member(node, key)) is None:
+            return append_value(text, node, _nest(keys[depth + 1 :], value), key)
+        node = member
+    return replace_value(text, node, value)
+
+
+def _nest(keys: Sequence[str], value: object) -> object:
+    for key in reversed(keys):
+        value = {key: value}
+    return value
+
+
+def append_value(text: str, container: JsonNode, value: object, key: str = "") -> str:
+    """The text with a value at the end of an object or array, in the style of the text."""
     style = _style_of(text)
     inline = "\n" not in text[container.start : container.end] and (
         bool(container.entries) or style.on_one_line
@@ -114,27 +139,27 @@ def splices_to_append(text: str, container: JsonNode, value: object, key: str = 
         at = container.start + 1
         closes = "\n" in text[at : container.end - 1]
         tail = "" if inline or closes else style.newline + _line_indent(text, container.start)
-        return [Splice(at, at, body if inline else lead + body + tail)]
+        return apply_splices(text, [Splice(at, at, body if inline else lead + body + tail)])
     last = container.entries[-1]
     after = last.value.end if last.comma < 0 else last.comma + 1
     comments = None if inline else _TRAILING_COMMENTS_RE.match(text, after)
     place = comments.end() if comments else after
     if last.comma >= 0:
-        return [Splice(place, place, f"{lead}{body},")]
+        return apply_splices(text, [Splice(place, place, f"{lead}{body},")])
     if place == after:
-        return [Splice(after, after, f",{lead}{body}")]
-    return [Splice(after, after, ","), Splice(place, place, lead + body)]
+        return apply_splices(text, [Splice(after, after, f",{lead}{body}")])
+    return apply_splices(text, [Splice(after, after, ","), Splice(place, place, lead + body)])
 
 
-def splice_to_replace(text: str, node: JsonNode, value: object) -> Splice:
-    """Replace a value, in the style of the one before."""
+def replace_value(text: str, node: JsonNode, value: object) -> str:
+    """The text with another value in the place of a node, in the style of the one before."""
     inline = "\n" not in text[node.start : node.end]
     body = dumps_in_style(text, value, _line_indent(text, node.start), inline=inline)
-    return Splice(node.start, node.end, body)
+    return text[: node.start] + body + text[node.end :]
 
 
-def splices_to_remove(text: str, container: JsonNode, index: int) -> list[Splice]:
-    """Remove one entry and its comma; this undoes `splices_to_append` exactly. The container of the
+def remove_entry(text: str, container: JsonNode, index: int) -> str:
+    """The text without one entry and its comma; this undoes `append_value` exactly. The container of the
     only entry is left empty."""
     entry = container.entries[index]
     end, first = entry.value.end, container.start + 1
@@ -143,7 +168,7 @@ def splices_to_remove(text: str, container: JsonNode, index: int) -> list[Splice
         start -= 1
     is_alone = len(container.entries) == 1 and entry.comma < 0 and start == first
     if is_alone and not text[end : container.end - 1].strip(_BLANKS):
-        return [Splice(first, container.end - 1, "")]
+        return text[:first] + text[container.end - 1 :]
     cuts = []
     stop = end
     if entry.comma >= 0:
@@ -159,7 +184,7 @@ def splices_to_remove(text: str, container: JsonNode, index: int) -> list[Splice
     line_goes_on = text[stop:].lstrip(" \t")[:1] not in ("\n", "\r")
     if line_goes_on and _ends_in_line_comment(text[before:start]):
         start = entry.start  # or what follows would become part of the comment
-    return [*cuts, Splice(start, end, "")]
+    return apply_splices(text, [*cuts, Splice(start, end, "")])
 
 
 def dumps_in_style(text: str, value: object, indent: str, *, inline: bool) -> str:

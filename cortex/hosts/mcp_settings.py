@@ -16,7 +16,6 @@ import shutil
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from difflib import unified_diff
 from typing import Any, Literal, NamedTuple
 
 from cortex.core.model.problem import ConflictError, CortexError, InvalidInputError
@@ -87,11 +86,7 @@ class McpChange(NamedTuple):
 
     def as_plan(self, todo: SettingsChange) -> McpChange:
         """The same before it is done, with what it would do to the file."""
-        old, new = (
-            (data or b"").decode(*_ENCODING).splitlines() for data in (todo.before, todo.after)
-        )
-        diff = "\n".join(unified_diff(old, new, self.file, self.file, lineterm="", n=2))
-        return McpChange(self.host, self.file, f"would be {self.outcome}", diff)
+        return McpChange(self.host, self.file, f"would be {self.outcome}", todo.diff())
 
 
 def plan_change(
@@ -109,9 +104,7 @@ def plan_change(
     before = settings_edit.read(real, _MAX_BYTES)
     text = (before or b"").decode(*_ENCODING)
     record_name = f"{real} mcp"  # hooks may stand in the same file, and have a record of their own
-    record = settings_edit.read_record(record_name)
-    is_intact = record is not None and record.digest == settings_edit.digest(before)
-    cuts = record.cuts if record and is_intact else ()
+    record, cuts = settings_edit.recall(record_name, before)
     put, take = (_put_toml, _take_toml) if path.endswith(".toml") else (_put_json, _take_json)
     present, others = _read_servers(path, host.key, text)
     entry: dict[str, Any] | None = None
@@ -127,7 +120,7 @@ def plan_change(
         entry = {**(present or {}), **ours}
         new = _WITH_LINE if addressed else "updated" if present else "installed"
         outcome = "unchanged" if present == entry else new
-        bare = settings_edit.remove_spans(text, cuts)
+        bare = settings_edit.remove_spans(text, cuts or ())
         text = put(text, host.key, entry) if present != entry else text
         after: bytes | None = text.encode(*_ENCODING)
         if present is None or addressed or bare != (before or b"").decode(*_ENCODING):
@@ -241,23 +234,10 @@ def _check_change(
 
 def _put_json(text: str, key: str, entry: dict[str, Any]) -> str:
     """The text with the entry, in the place of ours where there is one."""
-    root = jsonc.parse(text)
-    if root is None:
-        body = jsonc.dumps_in_style(text, {key: {NAME: entry}}, "", inline=False)
-        return f"{text}{body}{jsonc.newline_of(text)}"
-    table = jsonc.find_member(root, key)
-    if table is None:
-        splices = jsonc.splices_to_append(text, root, {NAME: entry}, key)
-    elif (node := jsonc.find_member(table, NAME)) is None:
-        splices = jsonc.splices_to_append(text, table, entry, NAME)
-    elif _has_address(entry):
-        headers = jsonc.find_member(node, "headers")
-        where, name = (headers, "Authorization") if headers else (node, "headers")
-        one = entry["headers"] if where is node else entry["headers"][name]
-        splices = jsonc.splices_to_append(text, where, one, name)
-    else:
-        splices = [jsonc.splice_to_replace(text, node, entry)]
-    return jsonc.apply_splices(text, splices)
+    if _has_address(entry):
+        header = "headers", "Authorization"
+        return jsonc.put_value(text, (key, NAME, *header), entry[header[0]][header[1]])
+    return jsonc.put_value(text, (key, NAME), entry)
 
 
 def _take_json(text: str, key: str) -> str:
@@ -268,7 +248,7 @@ def _take_json(text: str, key: str) -> str:
     assert table is not None
     where, name = (root, key) if len(table.entries) == 1 else (table, NAME)
     index = max(n for n, one in enumerate(where.entries) if one.key == name)  # the one that counts
-    return jsonc.apply_splices(text, jsonc.splices_to_remove(text, where, index))
+    return jsonc.remove_entry(text, where, index)
 
 
 def _put_toml(text: str, key: str, entry: dict[str, Any]) -> str:

@@ -12,6 +12,7 @@ import json
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
+from difflib import unified_diff
 from typing import Any, NamedTuple
 
 from cortex.core.model.problem import ConflictError, CortexError, InvalidInputError, NotFoundError
@@ -84,6 +85,15 @@ class SettingsChange(NamedTuple):
     def has_changes(self) -> bool:
         return self.before != self.after
 
+    def diff(self) -> str:
+        """What it would do to the file, for a person."""
+        old, new = (
+            (data or b"").decode("utf-8", "replace").splitlines()
+            for data in (self.before, self.after)
+        )
+        name = self.file if self.before is not None else "(none)"
+        return "\n".join(unified_diff(old, new, name, self.file, lineterm=""))
+
 
 def resolve_path(path: str, inside: Sequence[str]) -> str:
     """The real path of a settings file. `InvalidInputError` if a link leads outside `inside`."""
@@ -113,6 +123,11 @@ def parse(path: str, data: bytes | None) -> JsonNode | None:
         return jsonc.parse((data or b"").decode(*_ENCODING))
     except InvalidInputError as error:
         raise InvalidInputError(f"{path}, {error.message}", _NOTHING_WRITTEN) from None
+
+
+def installed_hooks(path: str, real: str) -> list[HookEntry]:
+    """Our commands in the file. Raises `InvalidInputError` as `parse`."""
+    return find_hooks(parse(path, read(real)))
 
 
 def find_hooks(root: JsonNode | None) -> list[HookEntry]:
@@ -154,15 +169,13 @@ def plan_install(
     """What puts our entries in, or brings them up to date."""
     before = read(real)
     had_hooks = bool(find_hooks(parse(path, before)))
-    record = read_record(real) if had_hooks else None
-    is_intact = record is not None and record.digest == digest(before)
-    cuts = record.cuts if record and is_intact else ()
+    record, cuts = recall(real, before) if had_hooks else (None, ())
     try:
-        edited = install_hooks((before or b"").decode(*_ENCODING), wants, top, cuts)
+        edited = install_hooks((before or b"").decode(*_ENCODING), wants, top, cuts or ())
     except InvalidInputError as error:
         raise InvalidInputError(f"{path}: {error.message}", _NOTHING_WRITTEN) from None
     after = edited.text.encode(*_ENCODING)
-    spans = edited.inserted_spans if is_intact or not had_hooks else None
+    spans = None if cuts is None else edited.inserted_spans
     made = (record.made if record else None) if had_hooks else ()
     created = None if made is None else (*made, *edited.created_keys)
     new_record = InstallRecord(
@@ -181,11 +194,10 @@ def plan_removal(path: str, real: str, top: TopFields, *, own: bool) -> Settings
     hooks = find_hooks(parse(path, before))
     if before is None or not hooks:
         return SettingsChange(path, real, before, before, (), None, had_hooks=False)
-    record = read_record(real)
-    is_intact = record is not None and record.digest == digest(before)
+    record, cuts = recall(real, before)
     text = before.decode(*_ENCODING)
-    if record and is_intact:
-        bare, is_obsolete = remove_spans(text, record.cuts), record.absent
+    if record and cuts is not None:
+        bare, is_obsolete = remove_spans(text, cuts), record.absent
     else:
         bare = remove_hooks(text, record.made if record else None)
         is_obsolete = (own or bool(record and record.absent)) and _is_empty_settings(bare, top)
@@ -226,21 +238,75 @@ def install_hooks(
     """Insert missing entries, update ours in place, remove ours that are no longer wanted. `cuts`
     are those of the last install, if the text is unchanged since. `InvalidInputError` if the
     structure of the settings leaves no place for them."""
-    editor = _Editor(text)
-    editor.remove_unwanted({want.event for want in wants})
-    root = jsonc.parse(editor.text)
+    before = jsonc.parse(text)
+    edited = _remove_unwanted(text, {want.event for want in wants})
+    for key, value in top:
+        if jsonc.find_member(jsonc.parse(edited), key) is None:
+            edited = jsonc.put_value(edited, (key,), value)
+    for want in wants:
+        edited = _put_entry(edited, want)
+    after = jsonc.parse(edited)
+    present, wanted = _own_groups(before), _own_groups(after)
+    return EditedSettings(
+        text=edited,
+        inserted_spans=inserted_spans(remove_spans(text, cuts), edited),
+        created_keys=tuple(key for key in _keys_of(after) if key not in _keys_of(before)),
+        changed_events=tuple(
+            event for event in present | wanted if present.get(event) != wanted.get(event)
+        ),
+    )
+
+
+def _remove_unwanted(text: str, events: set[str]) -> str:
+    """The text without ours on events that we use no more, and all but the first on one that we do."""
+    for _ in range(_MAX_EDITS):
+        wanted = set(events)
+        for hook in find_hooks(jsonc.parse(text)):
+            if hook.event not in wanted:
+                text = jsonc.remove_entry(text, *_node_to_remove(hook, set()))
+                break
+            wanted.discard(hook.event)
+        else:
+            break
+    return text
+
+
+def _put_entry(text: str, want: WantedEntry) -> str:
+    """The text with an entry, or with ours brought up to date; if our group also holds a command of the
+    user, our command alone is."""
+    root = jsonc.parse(text)
+    present = next((one for one in find_hooks(root) if one.event == want.event), None)
+    if present is None:
+        keys = HOOKS_KEY, want.event
+        if (listed := jsonc.find_member(root, *keys)) is None:
+            return jsonc.put_value(text, keys, [want.entry])
+        if listed.kind != "array":
+            raise InvalidInputError(f"its hooks on {want.event} are no list")
+        return jsonc.append_value(text, listed, want.entry)
+    node, value = present.group, want.entry
+    if not present.is_only_command:
+        inner, number = present.ancestors[-1]
+        node = inner.entries[number].value
+        handlers = want.entry.get(HOOKS_KEY)
+        value = handlers[0] if isinstance(handlers, list) else want.entry
+    return text if jsonc.to_python(node) == value else jsonc.replace_value(text, node, value)
+
+
+def _own_groups(root: JsonNode | None) -> dict[str, list[object]]:
+    """What stands around our commands, by event."""
+    groups: dict[str, list[object]] = {}
+    for hook in find_hooks(root):
+        groups.setdefault(hook.event, []).append(jsonc.to_python(hook.group))
+    return groups
+
+
+def _keys_of(root: JsonNode | None) -> list[str]:
+    """The places that an install may make, as `EditedSettings.created_keys` calls them."""
     if root is None:
-        editor.append_new_object(wants, top)
-    elif root.kind != "object":
-        raise InvalidInputError("the settings are no object")
-    else:
-        for key, value in top:
-            editor.ensure_field(key, value)
-        for want in wants:
-            editor.ensure_entry(want, wants)
-    spans = inserted_spans(remove_spans(text, cuts), editor.text)
-    events = tuple(dict.fromkeys(editor.changed_events))
-    return EditedSettings(editor.text, spans, tuple(dict.fromkeys(editor.created_keys)), events)
+        return []
+    hooks = jsonc.find_member(root, HOOKS_KEY)
+    events = (f"{HOOKS_KEY}/{one.key}" for one in (hooks.entries if hooks else ()))
+    return ["", *(one.key for one in root.entries), *events]
 
 
 def remove_hooks(text: str, made: Iterable[str] | None) -> str:
@@ -250,8 +316,7 @@ def remove_hooks(text: str, made: Iterable[str] | None) -> str:
         hooks = find_hooks(jsonc.parse(text))
         if not hooks:
             break
-        splices = jsonc.splices_to_remove(text, *_node_to_remove(hooks[0], known))
-        text = jsonc.apply_splices(text, splices)
+        text = jsonc.remove_entry(text, *_node_to_remove(hooks[0], known))
     return text
 
 
@@ -291,82 +356,6 @@ def _node_to_remove(one: HookEntry, made: set[str] | None) -> tuple[JsonNode, in
             break
         chosen = above
     return one.ancestors[chosen]
-
-
-class _Editor:
-    """A text of settings while entries are put into it."""
-
-    def __init__(self, text: str) -> None:
-        self.text = text
-        self.created_keys: list[str] = []
-        self.changed_events: list[str] = []
-
-    def _apply(self, splices: Sequence[Splice], *events: str, created: Sequence[str] = ()) -> None:
-        self.text = jsonc.apply_splices(self.text, splices)
-        self.changed_events += events
-        self.created_keys += created
-
-    def remove_unwanted(self, events: set[str]) -> None:
-        """Take out ours on events that we use no more, and all but the first on one that we do."""
-        for _ in range(_MAX_EDITS):
-            wanted = set(events)
-            for hook in find_hooks(jsonc.parse(self.text)):
-                if hook.event not in wanted:
-                    node = _node_to_remove(hook, set())
-                    self._apply(jsonc.splices_to_remove(self.text, *node), hook.event)
-                    break
-                wanted.discard(hook.event)
-            else:
-                return
-
-    def append_new_object(self, wants: Sequence[WantedEntry], top: TopFields) -> None:
-        """Put the whole behind a text that holds no value."""
-        text, newline, events = self.text, jsonc.newline_of(self.text), [one.event for one in wants]
-        value = {**dict(top), HOOKS_KEY: {want.event: [want.entry] for want in wants}}
-        body = jsonc.dumps_in_style(text, value, "", inline=False) + newline
-        lead = "" if not text or text.endswith(("\n", jsonc.BOM)) else newline
-        created = ["", *dict(top), HOOKS_KEY, *(f"{HOOKS_KEY}/{event}" for event in events)]
-        self._apply([Splice(len(text), len(text), lead + body)], *events, created=created)
-
-    def ensure_field(self, key: str, value: object) -> None:
-        """Put a field of the outermost object in, where it is not there."""
-        root = jsonc.parse(self.text)
-        if root is not None and jsonc.find_member(root, key) is None:
-            self._apply(jsonc.splices_to_append(self.text, root, value, key), created=[key])
-
-    def ensure_entry(self, want: WantedEntry, wants: Sequence[WantedEntry]) -> None:
-        """Put an entry in, or bring ours up to date."""
-        root = jsonc.parse(self.text)
-        assert root is not None
-        present = next((one for one in find_hooks(root) if one.event == want.event), None)
-        hooks = jsonc.find_member(root, HOOKS_KEY)
-        if present is not None:
-            self._update_entry(present, want)
-        elif hooks is None:
-            value, events = {one.event: [one.entry] for one in wants}, [one.event for one in wants]
-            splices = jsonc.splices_to_append(self.text, root, value, HOOKS_KEY)
-            created = [HOOKS_KEY, *(f"{HOOKS_KEY}/{event}" for event in events)]
-            self._apply(splices, *events, created=created)
-        elif hooks.kind != "object":
-            raise InvalidInputError("its hooks are no object")
-        elif (listed := jsonc.find_member(hooks, want.event)) is None:
-            splices = jsonc.splices_to_append(self.text, hooks, [want.entry], want.event)
-            self._apply(splices, want.event, created=[f"{HOOKS_KEY}/{want.event}"])
-        elif listed.kind == "array":
-            self._apply(jsonc.splices_to_append(self.text, listed, want.entry), want.event)
-        else:
-            raise InvalidInputError(f"its hooks on {want.event} are no list")
-
-    def _update_entry(self, present: HookEntry, want: WantedEntry) -> None:
-        """Replace our entry; if our group also holds a command of the user, our command alone."""
-        node, value = present.group, want.entry
-        if not present.is_only_command:
-            inner, number = present.ancestors[-1]
-            node = inner.entries[number].value
-            listed = want.entry.get(HOOKS_KEY)
-            value = listed[0] if isinstance(listed, list) else want.entry
-        if jsonc.to_python(node) != value:
-            self._apply([jsonc.splice_to_replace(self.text, node, value)], want.event)
 
 
 def _write(change: SettingsChange) -> None:
@@ -417,6 +406,14 @@ def _is_empty_settings(text: str, top: TopFields) -> bool:
 
 def digest(data: bytes | None) -> str:
     return hashlib.sha256(data or b"").hexdigest()
+
+
+def recall(name: str, data: bytes | None) -> tuple[InstallRecord | None, tuple[Span, ...] | None]:
+    """What is remembered of a file, and which parts of `data` an install put in; None for these where
+    the file is no longer as it was left."""
+    record = read_record(name)
+    is_intact = record is not None and record.digest == digest(data)
+    return record, record.cuts if record and is_intact else None
 
 
 def _records_folder() -> str:

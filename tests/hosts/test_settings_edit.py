@@ -92,7 +92,7 @@ def test_lines_end_as_they_do_in_the_file() -> None:
 )
 def test_what_is_taken_out_of_a_list_leaves_a_list(text, index, wanted) -> None:
     node = jsonc.parse(text)
-    left = jsonc.apply_splices(text, jsonc.splices_to_remove(text, node, index))
+    left = jsonc.remove_entry(text, node, index)
     assert left == wanted
     values = jsonc.to_python(node)
     assert jsonc.to_python(jsonc.parse(left)) == values[:index] + values[index + 1 :]

@@ -109,7 +109,7 @@ def inspect_host(
             continue
         try:
             real = settings_edit.resolve_path(path, allowed_folders(host, scope, root))
-            entries = settings_edit.find_hooks(settings_edit.parse(path, settings_edit.read(real)))
+            entries = settings_edit.installed_hooks(path, real)
         except (CortexError, OSError) as error:
             hint = "mend it, then cortex hooks status"
             problems.append(problem_of(path, error, hint, "cannot be read: "))

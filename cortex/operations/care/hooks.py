@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator, Sequence
-from difflib import unified_diff
 from typing import Literal, NamedTuple
 
 from cortex.core.model.caller import Caller
@@ -147,7 +146,7 @@ def _changes_made(
             file=change.file,
             outcome=_outcome(change, action),
             events=change.changed_events,
-            diff=_diff(change) if dry_run else "",
+            diff=change.diff() if dry_run else "",
         )
         for host, change in changes
     )
@@ -198,7 +197,7 @@ def _plan_change(host: Host, action: str, root: str, *, user: bool, shared: bool
         return settings_edit.plan_removal(path, real, host.required_fields, own=host.is_own_file)
     present: dict[str, HookCommand] = {}
     if scope == "shared":
-        entries = settings_edit.find_hooks(settings_edit.parse(path, settings_edit.read(real)))
+        entries = settings_edit.installed_hooks(path, real)
         # The first one of an event stays.
         present = {one.event: one.command for one in reversed(entries)}
     wanted = wanted_entries(host, _interpreter(), shared=scope == "shared", standing=present)
@@ -244,12 +243,3 @@ def _outcome(change: SettingsChange, action: str) -> str:
     if action == "remove":
         return "removed" if change.after is None else "taken out"
     return "updated" if change.had_hooks else "wired"
-
-
-def _diff(change: SettingsChange) -> str:
-    before, after = (
-        (data or b"").decode("utf-8", "replace").split("\n") if data else []
-        for data in (change.before, change.after)
-    )
-    name = change.file if change.before is not None else "(none)"
-    return "\n".join(unified_diff(before, after, name, change.file, lineterm=""))

@@ -106,12 +106,12 @@ def _add(text: str, ours: list[str]) -> tuple[str, list[str]]:
         tree, filters = _parse(text)
     new = [one for one in ours if one not in _texts(filters)]
     if filters is None and tree:
-        return jsonc.apply_splices(text, jsonc.splices_to_append(text, tree, new, _KEY)), new
+        return jsonc.append_value(text, tree, new, _KEY), new
     if filters and filters.kind == "scalar":  # null
-        return jsonc.apply_splices(text, [jsonc.splice_to_replace(text, filters, new)]), new
+        return jsonc.replace_value(text, filters, new), new
     for one in new:
         if (filters := _parse(text)[1]) is not None:
-            text = jsonc.apply_splices(text, jsonc.splices_to_append(text, filters, one))
+            text = jsonc.append_value(text, filters, one)
     return text, new
 
 
@@ -122,10 +122,10 @@ def _remove(text: str, ours: list[str]) -> tuple[str, list[str]]:
     gone = [one for one in ours if one in _texts(filters)]
     if tree and places and len(places) == len(_texts(filters)):
         place = max(n for n, entry in enumerate(tree.entries) if entry.key == _KEY)
-        return jsonc.apply_splices(text, jsonc.splices_to_remove(text, tree, place)), gone
+        return jsonc.remove_entry(text, tree, place), gone
     for place in reversed(places):
         if (filters := _parse(text)[1]) is not None:
-            text = jsonc.apply_splices(text, jsonc.splices_to_remove(text, filters, place))
+            text = jsonc.remove_entry(text, filters, place)
     return text, gone
 
 
