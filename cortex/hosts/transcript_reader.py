@@ -11,8 +11,7 @@ from cortex.core.redact.secrets import sanitize_text
 from cortex.core.text import context_markers
 from cortex.core.text.value import Any, NamedTuple
 from cortex.hosts import transcript_item
-from cortex.hosts.command_summary import is_refusal, summarize_command
-from cortex.hosts.transcript_item import MAX_STEP_CHARS, PROMPT, REPLY, TranscriptItem
+from cortex.hosts.transcript_item import PROMPT, REPLY, TranscriptItem, redacted_line
 
 UUID_CHARS = 36
 _MAX_PENDING_CALLS = 2000  # calls without an answer: an old one will never get it
@@ -27,7 +26,7 @@ class ParsedLines(NamedTuple):
 
     def turn_summary(self, root: str, prompts: str) -> TurnSummary:
         """The items summed up; paths are relative to `root`, the project's folder."""
-        title = transcript_item.redacted_line(self.reader.title)[:MAX_STEP_CHARS]
+        title = redacted_line(self.reader.title)[: transcript_item.MAX_STEP_CHARS]
         return transcript_item.summarize_items(self.items, root, prompts)._replace(title=title)
 
 
@@ -131,7 +130,7 @@ class TranscriptReader:
 
     def add_reply(self, text: object, about: str, id_: str) -> None:
         """The person said something within a turn, about a question or what they refuse."""
-        self._add_text(REPLY, text, id_, transcript_item.redacted_line(about)[:MAX_STEP_CHARS])
+        self._add_text(REPLY, text, id_, redacted_line(about)[: transcript_item.MAX_STEP_CHARS])
 
     def add_summary(self, text: object, id_: str) -> None:
         """The host summed up what was said before, to forget it."""
@@ -161,10 +160,10 @@ class TranscriptReader:
             return
         command, items = self.pending_calls.pop(call)
         if command and (known or failed):
-            if run := summarize_command(command, failed, output, code):
+            if run := transcript_item.summarize_command(command, failed, output, code):
                 item = self._new_item(transcript_item.COMMAND_RUN, "", call, command=run)
                 self.items.append(item)
-        elif not failed and not is_refusal(output):
+        elif not failed and not transcript_item.is_refusal(output):
             self.items += items
 
     def _add_pending(self, call: str, command: str, item: TranscriptItem | None) -> None:
@@ -226,7 +225,7 @@ def content_parts(content: str | list[Any]) -> list[Any]:
 
 def make_plan_step(text: object, done: bool) -> PlannedStep | None:
     """A step of a plan; None when it says nothing."""
-    line = transcript_item.redacted_line(text)[:MAX_STEP_CHARS] if isinstance(text, str) else ""
+    line = redacted_line(text)[: transcript_item.MAX_STEP_CHARS] if isinstance(text, str) else ""
     return PlannedStep(line, done) if line else None
 
 

@@ -20,7 +20,7 @@ from cortex.core.model.event import is_event_id
 from cortex.core.model.problem import InvalidInputError
 from cortex.core.model.turn_summary import CommandRun, PlannedStep
 from cortex.core.notes import note as notes
-from cortex.hosts import segmenter
+from cortex.hosts import transcript_files
 from cortex.hosts.transcript_item import TranscriptItem
 from cortex.operations.capture import capture
 from cortex.operations.capture.hook_capture import HookEvent, capture_hook_event, workspace_of
@@ -445,7 +445,7 @@ def test_an_event_holds_a_bounded_part_of_what_was_said(vault, here, repo):
     )
     assert done.problems == []
     # The parts of the one message.
-    assert sum(size > segmenter.MAX_SEGMENT_CHARS + 5_000 for size in sizes) == 3
+    assert sum(size > transcript_files.MAX_SEGMENT_CHARS + 5_000 for size in sizes) == 3
     assert sum(sizes) > 100 * 5_000 + 1_500_000
     assert texts(vault).count("words 39") == 1
 
@@ -682,7 +682,7 @@ def test_a_long_transcript_needs_little_memory(vault, repo):
         for _ in range(200):
             file.write(line + "\n")
     code = (
-        "import resource, sys; from cortex.hosts import new_reader; from cortex.hosts.segmenter import iter_segments;"
+        "import resource, sys; from cortex.hosts import new_reader; from cortex.hosts.transcript_files import iter_segments;"
         "from cortex.hosts.tail import FILE_START;"
         "base = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss;"
         "list(iter_segments(sys.argv[1], new_reader('claude'), FILE_START, lambda piece: ('', '')));"

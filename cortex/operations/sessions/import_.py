@@ -15,10 +15,9 @@ from cortex.core.redact.person_words import NONE
 from cortex.core.redact.secrets import sanitize_text
 from cortex.core.text.strings import format_time, hash_bytes, one_line
 from cortex.hosts import new_reader, transcript_files
-from cortex.hosts.segmenter import TranscriptSegment, iter_segments
 from cortex.hosts.table import transcript_folders
 from cortex.hosts.tail import FILE_START, FilePosition, position_at, read_new_lines
-from cortex.hosts.transcript_files import TranscriptInfo
+from cortex.hosts.transcript_files import TranscriptInfo, TranscriptSegment, iter_segments
 from cortex.hosts.transcript_item import (
     AGENT_TEXT,
     PROMPT,
