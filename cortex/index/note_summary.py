@@ -9,17 +9,17 @@ from typing import NamedTuple
 from cortex.core.briefing.item_lines import ItemSource, item_lines_of
 from cortex.core.briefing.pages import BriefingPage, ItemLine
 from cortex.core.extract.named_entities import Entity, find_entities
-from cortex.core.extract.own_items import (
+from cortex.core.markdown.bound import minutes_part, structured_part
+from cortex.core.markdown.scan import MarkdownScan, conflict_marker_line, scan, title_of
+from cortex.core.minutes.note_items import (
     OwnItem,
+    done_action_ids,
     has_placeholders,
     is_own,
     open_tasks,
     own_items,
     own_kind,
 )
-from cortex.core.markdown.bound import minutes_part, structured_part
-from cortex.core.markdown.scan import MarkdownScan, conflict_marker_line, scan, title_of
-from cortex.core.minutes.ticked_tasks import done_action_ids
 from cortex.core.model.distillation import is_replaced
 from cortex.core.model.event import DISTILLED, is_event_id, raw_content
 from cortex.core.model.layout import BRIEFINGS_FOLDER, inbox_status, is_among_briefings

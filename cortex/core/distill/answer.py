@@ -1,4 +1,5 @@
-"""A model's answer about a session: read, and believed only as far as the session shows it.
+"""A model's answer: about a session, read, and believed only as far as the session shows it; or about a
+text, the memories in it. Cortex runs no model of its own.
 
 A record stays if its quote stands in one message of the session, whatever the white space, the
 markdown and the form of the quotation marks, and the turn of that message bears it out.
@@ -11,9 +12,10 @@ import json
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping
-from typing import NamedTuple
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from typing import Any, NamedTuple
 
+from cortex.core.extract.candidate import Candidate
 from cortex.core.model.distillation import (
     MAX_RECORDS,
     Distillation,
@@ -23,13 +25,15 @@ from cortex.core.model.distillation import (
 )
 from cortex.core.model.event import Event
 from cortex.core.model.problem import CortexError
+from cortex.core.model.record import is_record_type
 from cortex.core.model.turn_summary import USER, Utterance, parse_turn_summary, utterances
 from cortex.core.ranking.text_similarity import TokenSet, similarity, token_set
 from cortex.core.redact.secrets import sanitize_text
 from cortex.core.text.agent_escape import CONTROL_PATTERN
+from cortex.core.text.strings import one_line
 
 MAX_ANSWER_BYTES = 1_000_000
-_MAX_TRIES = 200  # braces in an answer at which an object may begin
+_MAX_TRIES = 200  # braces in an answer at which an object may begin; brackets, an array
 # Of a quote that is not all that somebody said; scripts without blanks say more in a sign.
 _MIN_QUOTE_CHARS, _MIN_ASCII_QUOTE_CHARS = 8, 12
 _SAME_STATEMENT = 0.8  # similarity from which two statements say one thing
@@ -40,6 +44,9 @@ _KEYS = {"title", "outcome", "records"}  # at least two of them make an object a
 _WRAPPERS = ("result", "response")  # keys below which hosts put what a model said
 _COST_KEY, _MAX_COST = "total_cost_usd", 1000.0
 _MAX_ITEMS = 1000  # of a list in an answer
+MODEL_LAYER = "model"
+_MAX_MEMORIES, _MAX_MEMORY_CHARS = 30, 1_000  # memories of one answer; characters of each
+_MIN_MEMORY_CHARS = 12  # characters; what is shorter says nothing by itself
 
 NOT_BORNE = "not borne out by its quote"
 FOREIGN_CODE = "a line with code that is not in the session"
@@ -61,6 +68,13 @@ class CheckedAnswer(NamedTuple):
 
     distillation: Distillation
     dropped: tuple[tuple[str, int], ...] = ()  # why, how often
+
+
+class ModelAnswer(NamedTuple):
+    """The memories that an answer named, and how many elements of it were none."""
+
+    candidates: tuple[Candidate, ...]
+    dropped_count: int
 
 
 class SessionQuotes:
@@ -113,12 +127,12 @@ def said_in(event: Event) -> list[Utterance]:
 def read_answer(output: str) -> dict[str, object]:
     """The last answer, a JSON object, in a command's output, without secrets. Or `CortexError`."""
     found: dict[str, object] | None = None
-    for table in _objects(output):
+    for table in _json_values(output, "{"):
         said = next((one for key in _WRAPPERS if isinstance(one := table.get(key), str)), "")
         if table.get("is_error") is True:
             raise CortexError(f"the model failed: {_excerpt(said)}", "run its command by hand")
         output = said or output
-        for one in (table, *_objects(said)):
+        for one in (table, *_json_values(said, "{")):
             found = one if len(_KEYS & one.keys()) >= 2 else found
     if found is None:
         message = f"the answer is no JSON object as the prompt asks for, but {_excerpt(output)!r}"
@@ -128,7 +142,7 @@ def read_answer(output: str) -> dict[str, object]:
 
 def read_cost(output: str) -> float:
     """What a command says that it cost, in dollars; 0 if it says nothing that can be."""
-    costs = (table.get(_COST_KEY) for table in _objects(output))
+    costs = (table.get(_COST_KEY) for table in _json_values(output, "{"))
     said = [cost for cost in costs if isinstance(cost, int | float) and 0 <= cost <= _MAX_COST]
     return float(said[-1]) if said else 0.0
 
@@ -201,11 +215,36 @@ def _cleaned(value: object) -> object:
     return value
 
 
-def _objects(text: str) -> Iterable[dict[str, object]]:
-    """The JSON objects in a text, of which none stands in another."""
+def parse_memories(output: str) -> ModelAnswer | None:
+    """The memories in a model's answer; None when it holds no JSON array at all. What stands around
+    the array is passed over: models like to explain, and to put it into a code block."""
+    for listed in _json_values(output, "["):
+        if all(isinstance(element, dict) for element in listed):
+            found = [one for one in map(_read_memory, listed[:_MAX_MEMORIES]) if one]
+            return ModelAnswer(tuple(dict.fromkeys(found)), len(listed) - len(found))
+    return None
+
+
+def _read_memory(said: Mapping[str, object]) -> Candidate | None:
+    """One element as a candidate; None when it is no memory."""
+    values = (said.get(key) for key in ("type", "text", "reason"))
+    type_, text, reason = (one_line(value) if isinstance(value, str) else "" for value in values)
+    confidence = said.get("confidence")
+    if isinstance(confidence, bool) or not isinstance(confidence, int | float):
+        return None
+    # `NaN` is not between them either.
+    is_memory = is_record_type(type_.lower()) and len(text) >= _MIN_MEMORY_CHARS
+    if not is_memory or not 0 <= confidence <= 1:
+        return None
+    text, reason = text[:_MAX_MEMORY_CHARS], reason[:_MAX_MEMORY_CHARS]
+    return Candidate(MODEL_LAYER, type_.lower(), text, float(confidence), 0, reason)
+
+
+def _json_values(text: str, opening: str) -> Iterator[Any]:
+    """The JSON objects or arrays in a text, of which none stands in another."""
     decoder, start = json.JSONDecoder(), 0
     for _ in range(_MAX_TRIES):
-        start = text.find("{", start)
+        start = text.find(opening, start)
         if start < 0:
             return
         try:
@@ -213,8 +252,7 @@ def _objects(text: str) -> Iterable[dict[str, object]]:
         except (ValueError, RecursionError):
             start += 1
             continue
-        if isinstance(value, dict):
-            yield value
+        yield value
 
 
 def _normalize(text: str) -> str:

@@ -1,4 +1,4 @@
-"""The prompt that asks a model about a session, in parts of a bounded size."""
+"""The prompts for a model: about a session, in parts of a bounded size; and about a text."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import NamedTuple
 from cortex.core.distill.answer import DONE, said_in
 from cortex.core.model.distillation import Distillation
 from cortex.core.model.event import Event, time_of_id
+from cortex.core.model.record import RECORD_TYPES
 from cortex.core.model.turn_summary import AGENT, USER, Utterance, parse_turn_summary
 from cortex.core.redact.secrets import sanitize_text
 from cortex.core.text.agent_escape import escape_for_agent
@@ -17,6 +18,7 @@ from cortex.core.text.tables import read_sections
 from cortex.core.text.token_count import count_tokens
 
 MAX_PARTS = 3
+MAX_TEXT_CHARS = 100_000  # characters of a text that are sent
 _TURN_TOKENS = 52_000  # of a part of 60,000, beside the instructions and what is known
 # Of a message of the agent in a session that is too long, by steps; 0 for all of it.
 _MESSAGE_CHARS = (0, 8000, 4000, 2000, 1000, 500, 250)
@@ -130,9 +132,21 @@ def build_prompt(
     return "\n\n".join(said)
 
 
+def build_question(text: str) -> str:
+    """The prompt that asks for the memories in a text, of which the last 100,000 characters are sent."""
+    instructions = _section("memories").replace("{{types}}", ", ".join(RECORD_TYPES[:11]))
+    data = _as_data(f"\n{text[-MAX_TEXT_CHARS:]}")
+    return f"{instructions}\n\n{_DELIMITER}{data}\n{_DELIMITER}\n"
+
+
 def _inside(lines: list[str]) -> str:
-    """Lines as data: without secrets, and nothing in them ends a frame."""
-    return escape_for_agent(sanitize_text("\n".join(lines)).replace(_DELIMITER, "= " * 10))
+    """Lines as data, without secrets."""
+    return _as_data(sanitize_text("\n".join(lines)))
+
+
+def _as_data(text: str) -> str:
+    """A text in which nothing ends a frame."""
+    return escape_for_agent(text.replace(_DELIMITER, "= " * 10))
 
 
 def _cut_middle(text: str, most: int) -> str:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from cortex.core.minutes.cues import fold, lines_of, regex_of, words_by_kind
-from cortex.core.minutes.task_parser import valid_date
+from cortex.core.text.iso_time import parse_day
 
 _NAME = r"[^\W\d_]{3,12}"
 _YEAR = r"(?P<y>(?:19|20)\d\d)"
@@ -173,9 +173,9 @@ def _whole_day(match: re.Match[str], base: str = "", *, day_first: bool = True) 
             return ""
         number, month = max(number, month), min(number, month)
     year = parts["y"] if len(parts["y"]) == 4 else f"20{parts['y']}"
-    day = valid_date(f"{year}-{month:02}-{number:02}")
+    day = parse_day(f"{year}-{month:02}-{number:02}") or ""
     if match["d5"] and base > day:
-        other = valid_date(f"{year}-{number:02}-{month:02}")
+        other = parse_day(f"{year}-{number:02}-{month:02}") or ""
         return other if other >= base else day
     return day
 
@@ -184,8 +184,8 @@ def _yearless_day(match: re.Match[str], base: str) -> str:
     parts = _parts(match)
     year = int(base[:4])
     month_and_day = f"{_month(parts['m']):02}-{int(parts['d']):02}"
-    days = (valid_date(f"{each}-{month_and_day}") for each in (year, year + 1))
-    return next((day for day in days if day >= base), "")
+    days = (parse_day(f"{each}-{month_and_day}") for each in (year, year + 1))
+    return next((day for day in days if day and day >= base), "")
 
 
 def _end_of_unit(match: re.Match[str], base: str) -> str:

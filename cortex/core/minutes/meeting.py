@@ -1,5 +1,5 @@
 """Minutes of a meeting in markdown, read into title, date, attendees, decisions, actions and
-questions.
+questions; its attendees as the minutes name them, and the names they answer to.
 
 What is marked is read (headings over lists, check boxes, labels, tables), and sentences that
 decide or promise something; never code.
@@ -8,29 +8,33 @@ decide or promise something; never code.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from cortex.core.markdown.bound import minutes_part
-from cortex.core.minutes import people
 from cortex.core.minutes.blocks import Block, parse_blocks, parse_field
 from cortex.core.minutes.cues import (
     ABSENT,
     ATTENDEES,
     DATE_KEY_RE,
+    NOBODY_RE,
     STOP_WORDS,
     TITLE_KEYS,
     fold,
     regex_of,
     section_kind,
     table_columns,
+    words_of,
 )
 from cortex.core.minutes.dates import first_date, iter_dates
 from cortex.core.minutes.outcomes import ActionItem, DecisionItem, OutcomeReader, QuestionItem
 from cortex.core.minutes.sentences import FULL_NAME_RE
-from cortex.core.minutes.task_parser import CHECKBOX_RE, tidy_task_text
-
-__all__ = ["ActionItem", "DecisionItem", "MeetingMinutes", "QuestionItem", "parse_meeting"]
+from cortex.core.minutes.task_parser import (
+    CHECKBOX_RE,
+    NAME_SEPARATOR_RE,
+    NameSet,
+    tidy_task_text,
+)
 
 _TITLE_PREFIX_RE = re.compile(r"(?i)(?:meeting(?: notes| minutes)?|minutes)[ ]?:[ ]{0,9}")
 _URL_RE = re.compile(r"\]\([^()\s]*\)|https?://\S+|`[^`\n]*`")
@@ -41,6 +45,17 @@ _FRONT_RE = re.compile(
     r"(?:(?:---|\+\+\+)\r?\n(?:.*\n){0,60}?(?:---|\+\+\+|\.\.\.)|(?i:title):.*\n(?:[\w-]+:.*\n)+)"
 )
 _INLINE_FIELD_RE = re.compile(r"(?<=[.])[ ](?=[A-ZÀ-Þ]\w+(?:[ ]\w+){0,2}:[ ])")
+_LINK_RE = re.compile(r"!?\[\[(?:[^\[\]|]*\|)?([^\[\]|]+)\]\]|!?\[([^\[\]]*)\]\([^()]*\)")
+_LEADING_INITIALS_RE = re.compile(r"^[(\[]([A-Z]{1,4})[)\]][ \t]+(.+)$")  # `[AB] Ana Bell`
+_HANDLE_RE = re.compile(r"@([A-Za-z0-9][\w.-]{0,38})")
+_PARENTHESIS_RE = re.compile(r"\(([^()]{0,80})\)|<[^<>]{0,80}>")
+_SUFFIX_RE = re.compile(r"(?s)[ ](?:[–—-]+|from|aus|chez|bei)[ ].*|[ ]?\|.*")
+_ROLES = words_of("roles")
+_ME = ("me", "ich", "moi", "yo", "io", "eu", "ik")
+_WORD_RE = re.compile(r"@?[^\W_][\w'’.·-]{0,38}")
+_NO_NAME_RE, _NO_CELL_RE = regex_of("no name"), regex_of("no cells")
+_PARTICLE_WORDS = "van von de den der del da di la le el dos das du ten zu al bin ter mac"
+_PARTICLES = frozenset(_PARTICLE_WORDS.split())
 _FIRST_LINES = 14
 _MAX_TITLE_CHARS = 100
 
@@ -67,7 +82,7 @@ def parse_meeting(text: str) -> MeetingMinutes:
     of_page = front[0] if front else ""
     date = _find_date(fields, title, blocks, of_page, day_first=language != "en")
     attendees = _find_attendees(fields, blocks)
-    names = people.roster_names(attendees, text)
+    names = _roster_names(attendees, text)
     reader = OutcomeReader(names, date, language)
     outcomes = reader.read(blocks)
     return MeetingMinutes(
@@ -173,7 +188,7 @@ def _find_attendees(
     for key, value in fields:
         if value and section_kind(key) == ATTENDEES:
             head, _, tail = value.rpartition(": ")
-            entries += people.split_names((value if "," in head else tail).strip("[]"))
+            entries += _split_names((value if "," in head else tail).strip("[]"))
     level, is_people, count = 0, False, len(entries)
     for block in blocks:
         line = block.lines[-1][0] if block.lines else ""
@@ -188,7 +203,7 @@ def _find_attendees(
             entries += _entries_of_block(block)
     if not entries:
         entries = _names_in_first_lines(blocks)
-    found = dict(people.parse_attendee(entry) for entry in entries)
+    found = dict(_parse_attendee(entry) for entry in entries)
     return [(name, aliases) for name, aliases in found.items() if name]
 
 
@@ -202,11 +217,11 @@ def _entries_of_block(block: Block) -> list[str]:
         if section_kind(header[0]) == ABSENT:
             return []
         columns = table_columns(header)
-        return people.names_in_table([cells for cells, _ in block.rows[1:]], columns)
+        return _names_in_table([cells for cells, _ in block.rows[1:]], columns)
     if block.items:
-        return people.names_in_list([item.text() for item in block.items])
-    entries = people.names_in_list([line for line, _ in block.lines])
-    return entries if all(people.parse_attendee(entry)[0] for entry in entries) else []
+        return _names_in_list([item.text() for item in block.items])
+    entries = _names_in_list([line for line, _ in block.lines])
+    return entries if all(_parse_attendee(entry)[0] for entry in entries) else []
 
 
 def _names_in_first_lines(blocks: Sequence[Block]) -> list[str]:
@@ -214,13 +229,108 @@ def _names_in_first_lines(blocks: Sequence[Block]) -> list[str]:
     lines = [line for block in blocks for line, _ in block.lines][:5]
     for line in lines:
         if re.fullmatch(r"\([^()]{5,200}\)", line.strip()):
-            entries = people.split_names(line.strip(" ()"))
-            if len(entries) > 1 and all(people.parse_attendee(entry)[0] for entry in entries):
+            entries = _split_names(line.strip(" ()"))
+            if len(entries) > 1 and all(_parse_attendee(entry)[0] for entry in entries):
                 return entries
     for block in blocks:
         if len(block.items) > 2:  # the first list: `Ana Bell (chair)`
             texts = [item.text() for item in block.items]
-            names = [people.parse_attendee(text)[0] for text in texts]
+            names = [_parse_attendee(text)[0] for text in texts]
             is_people = all(FULL_NAME_RE.fullmatch(name) for name in names)
             return texts if is_people else []
     return []
+
+
+def _parse_attendee(text: str) -> tuple[str, tuple[str, ...]]:
+    """The name (empty for none) in an entry of a list of attendees, and its handle and initials."""
+    text = _LINK_RE.sub(lambda link: link[1] or link[2], CHECKBOX_RE.sub("", text))
+    text = _LEADING_INITIALS_RE.sub(r"\2 (\1)", text)
+    handles = _HANDLE_RE.findall(text)
+    inside = [part for part in _PARENTHESIS_RE.findall(text) if part]
+    plain = _PARENTHESIS_RE.sub(" ", text)
+    named = _HANDLE_RE.sub(" ", plain)
+    plain = named if len(named.strip(" *_-–—`.:")) > 1 else plain
+    plain = _SUFFIX_RE.sub("", " ".join(plain.split()).strip(" *_`\"'[]:;,-–—"))
+    head, colon, tail = plain.partition(":")
+    is_role = colon and head.strip().casefold() in _ROLES
+    name = (tail if is_role else head).strip(" *_`\"'[]:;@()")
+    name = re.sub(r"(?<!\s[A-Z])\.$", "", name)  # but for `Ana B.`
+    if name.casefold() in _ME and inside:
+        name = inside[0].strip()
+    if not _is_name(name):
+        return "", ()
+    short = [part for part in inside if re.fullmatch(r"[A-Z][A-Za-z]{1,3}", part)]
+    return name, tuple(dict.fromkeys((*handles, *short)))
+
+
+def _is_name(text: str) -> bool:
+    words = text.split()
+    if not 0 < len(words) <= 5 or len(text) > 60 or _NO_NAME_RE.search(text):
+        return False
+    if NOBODY_RE.match(text) or not all(_WORD_RE.fullmatch(word) for word in words):
+        return False
+    lower = [word for word in words if word[0].islower() and word not in _PARTICLES]
+    return not lower or len(words) <= 2
+
+
+def _split_names(text: str) -> list[str]:
+    """The entries of a line such as `Anna (remote), Bob and Chris`, but for commas in brackets."""
+    if re.fullmatch(r"(?:@[\w.-]+[ ]*)+", text.strip()):
+        return _HANDLE_RE.findall(text)
+    held: list[str] = []
+
+    def hide(match: re.Match[str]) -> str:
+        held.append(match[0])
+        return f"\0{len(held) - 1}\0"
+
+    hidden = re.sub(r"\([^()]*\)|\[[^\[\]]*\](?:\([^()]*\))?", hide, text)
+    parts = [part for part in NAME_SEPARATOR_RE.split(hidden) if part.strip()]
+    return [re.sub(r"\0(\d+)\0", lambda mark: held[int(mark[1])], part) for part in parts]
+
+
+def _names_in_list(texts: Sequence[str]) -> list[str]:
+    """The entries of a list's items: one each, affiliation behind a comma, or several."""
+    boxes = [CHECKBOX_RE.match(text) for text in texts]
+    if len({box[1] == " " for box in boxes if box}) == 2:  # who was not there is not ticked
+        texts = [text for text, box in zip(texts, boxes, strict=True) if not box or box[1] != " "]
+    commas = [_PARENTHESIS_RE.sub("", text).count(",") for text in texts]
+    if len(texts) > 2 and sum(count == 1 for count in commas) > len(texts) / 2:
+        return [text.split(",")[0] for text in texts]
+    groups = (text.partition(":") for text in texts)  # `Voting members: Ana, Bob`
+    return [
+        entry
+        for text, (_, _, tail) in zip(texts, groups, strict=True)
+        for entry in _split_names(tail if "," in tail else text)
+    ]
+
+
+def _names_in_table(rows: Sequence[Sequence[str]], columns: dict[str, int]) -> list[str]:
+    """The entries of a table of people, with the initials and handles of other columns in brackets;
+    without those of whom a column says that they are absent."""
+    entries = []
+    for cells in rows:
+        row = {kind: cells[at] for kind, at in columns.items() if at < len(cells)}
+        if not _NO_CELL_RE.match(fold(row.get("here", ""))):
+            alias = row.get("alias")
+            entries.append(row.get("name", cells[0]) + (f" ({alias})" if alias else ""))
+    return entries
+
+
+def _roster_names(attendees: Iterable[tuple[str, Sequence[str]]], text: str) -> NameSet:
+    """Every name, in lowercase but for initials, by which the attendees (with their aliases) may be called: parts of
+    their names, handles, initials."""
+    names: set[str] = set()
+    said = set(re.findall(r"\w+", text))
+    for name, aliases in attendees:
+        words = [word for word in re.split(r"[\s.]+", name) if word]
+        names |= {name.casefold()}
+        names |= {alias if alias.isupper() else alias.casefold() for alias in aliases}
+        names |= {word.casefold() for word in words if len(word) > 2 and word[0].isalpha()}
+        if len(words) > 1:
+            last = words[-1][0]
+            names |= {f"{words[0]}{last}".casefold(), f"{words[0]} {last}".casefold()}
+            # In capitals, as `it` and `is` are no people.
+            initials = {"".join(part[0] for part in re.split(r"[\s.-]+", name) if part)}
+            initials.add("".join(word[0] for word in words))
+            names |= initials & said
+    return frozenset(names - _PARTICLES - {"frau", "herr", "mr", "mrs", "dr", "the"})

@@ -1,14 +1,58 @@
-"""The records that minutes become: the meeting, and what came of it."""
+"""The records that minutes become: the meeting, and what came of it; and of minutes that a person has
+edited, which records come, and which follow their line.
+
+A line as the captured minutes had it changes nothing. A record whose line was edited follows it, if
+it is as the minutes made it; what a person has changed in it stays. Nothing is removed. All of it
+is a function of the event, the meeting's note and the records: two clones write the same bytes.
+"""
 
 from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping
+from typing import NamedTuple
 
 from cortex.core.extract.candidate import TITLE_LIMIT, make_title
 from cortex.core.markdown.bound import MAX_RECORDS
 from cortex.core.minutes.dates import iter_dates
 from cortex.core.minutes.meeting import MeetingMinutes, parse_meeting
+from cortex.core.minutes.note_items import child_slugs
 from cortex.core.minutes.outcomes import ActionItem, DecisionItem, Outcome
-from cortex.core.model.record import Record, record_id
-from cortex.core.text.strings import one_line, shorten
+from cortex.core.model.note_status import SET_ASIDE_STATUSES
+from cortex.core.model.record import Record, compose_record, record_id
+from cortex.core.notes import note as notes
+from cortex.core.notes.edit import normalized_body, with_fields_in_order, with_relation, with_title
+from cortex.core.notes.note import Note
+from cortex.core.redact.secrets import redact
+from cortex.core.text.strings import one_line, short_hash, shorten, slugify
+
+_DIGEST_KEY = "line_digest"  # of what a record says, as its line had it when it was last read
+_FIELD_ORDER = ("aliases", "owner", "due", "created", "updated", _DIGEST_KEY)
+_MIN_LIKENESS = 0.6
+_NO_ALIAS_RE = re.compile(r"[\"\\|\[\]#^\s]+")
+_BOX_RE = re.compile(rb"^((?:[ \t>]*+(?:[-*+]|\d{1,9}[.)])[ \t]++)+)\[([ xX])\](?=[ \t]|$)")
+
+
+class Reread(NamedTuple):
+    """What edited minutes ask for."""
+
+    meeting: Note  # with links to new records
+    created: dict[str, tuple[Record, bytes]]  # id -> a new record, and its note
+    changed: dict[str, Note]  # id -> a record that follows its line
+
+
+class MinutesLine(NamedTuple):
+    """What a record takes from its line of the minutes, but for the tick."""
+
+    kind: str
+    text: str
+    owner: str = ""
+    due: str = ""
+
+    @property
+    def digest(self) -> str:
+        return short_hash("\n".join(self))
 
 
 def outcomes_in_order(meeting: MeetingMinutes) -> list[Outcome]:
@@ -64,3 +108,133 @@ def outcome_record(
         why = f"**Why.** {one_line(one.reason)}\n\n" if one.reason else ""
         return child._replace(type="decision", body=f"> {text}\n\n{why}{source}")
     return child
+
+
+def _line_of(one: Outcome) -> MinutesLine:
+    if isinstance(one, ActionItem):
+        return MinutesLine("action", one_line(one.text), one.owner, one.due)
+    kind = "decision" if isinstance(one, DecisionItem) else "question"
+    return MinutesLine(kind, one_line(one.text))
+
+
+def _line_in(note: Note) -> MinutesLine:
+    """The line that a record holds: its first paragraph below the title, quoted or not."""
+    text = re.split(r"\n[ \t]*\n", normalized_body(note).strip())[0].strip().removeprefix("> ")
+    return MinutesLine(note.get("type"), text, note.get("owner"), note.get("due"))
+
+
+def _is_of_line(note: Note, slug: str, line: MinutesLine) -> bool:
+    """True if a record says the same as a line, or is that of a line with its words."""
+    own = _line_in(note)
+    return own.kind == line.kind and (own.text == line.text or slug == slugify(line.text))
+
+
+def reread(meeting: Note, base: Record, children: Mapping[str, Note]) -> Reread:
+    """The changes that an edited `meeting` asks for. `base` is the meeting's record as its event
+    made it; `children` are those of its records that exist."""
+    original = Counter(map(_line_of, outcomes_in_order(parse_meeting(base.body))))
+    # What a person writes into a note stays there as it is; what is made of it is committed for all.
+    minutes = parse_meeting(redact(meeting.text)[0])
+    slugs = {id_: slug for slug, ids in child_slugs(meeting).items() for id_ in ids}
+    free = {id_: note for id_, note in children.items() if id_ in slugs}
+    current = [(_line_of(one), one) for one in outcomes_in_order(minutes)]
+
+    def record_of(line: MinutesLine) -> str:
+        """The id of a line's record that no other line has; empty if there is none."""
+        found = (id_ for id_, note in free.items() if _is_of_line(note, slugs[id_], line))
+        return next(found, "")
+
+    unread, added = original.copy(), []
+    for line, one in current:
+        id_ = record_of(line)
+        # Of a record that followed an edit which somebody has taken back since, it is a new line.
+        followers = {of: note for of, note in free.items() if note.get(_DIGEST_KEY)}
+        if unread[line] and (id_ or not _most_similar(line, followers)):
+            unread[line] -= 1
+            free.pop(id_, None)
+        else:
+            added.append((line, one))
+    result = Reread(meeting, {}, {})
+    texts = {slugify(line.text) for line, _ in current}
+    for line, one in added:
+        unlike = {id_: note for id_, note in free.items() if slugs[id_] not in texts}
+        if id_ := record_of(line) or _most_similar(line, unlike):
+            note = free.pop(id_)
+            as_read = _is_as_read(note, original)
+            if as_read and _line_in(note) != line:
+                result.changed[id_] = _with_line(note, line)
+            elif not as_read and _line_in(note).text != line.text:
+                continue  # a person's words stay
+            if slugs[id_] != slugify(line.text):
+                result = result._replace(meeting=_with_alias(result.meeting, id_, line.text))
+            continue
+        meeting_id = meeting.get("id")
+        id_ = record_id(line.text, f"{meeting_id}/{line.kind}/{line.text}")
+        if id_ not in slugs and id_ not in result.created:  # else somebody has removed it
+            record = outcome_record(base, one, id_, meeting_id, minutes)
+            note = notes.read(compose_record(record).encode())
+            note = with_fields_in_order(_FIELD_ORDER, note, {_DIGEST_KEY: line.digest})
+            result.created[id_] = record, notes.write(note)
+            linked = with_relation(result.meeting, "source_of", id_)
+            result = result._replace(meeting=linked)
+    return result
+
+
+def _most_similar(line: MinutesLine, records: Mapping[str, Note]) -> str:
+    """The id of the record whose words are most like those of an edited line, if enough are."""
+    words = Counter(slugify(line.text, 400).split("-"))
+
+    def likeness(id_: str) -> float:
+        text = _line_in(records[id_]).text
+        others = Counter(slugify(text, 400).split("-"))
+        if line.text.startswith(text):
+            return 1.0  # it was read while somebody was still writing it
+        return 2 * (words & others).total() / (words.total() + others.total())
+
+    alike = [id_ for id_, note in records.items() if note.get("type") == line.kind]
+    best = max(alike, key=lambda id_: (likeness(id_), id_), default="")
+    return best if best and likeness(best) >= _MIN_LIKENESS else ""
+
+
+def _is_as_read(note: Note, original: Counter[MinutesLine]) -> bool:
+    """True if nobody has changed a record since its line was last read."""
+    own, digest = _line_in(note), note.get(_DIGEST_KEY)
+    is_current = note.get("status").lower() not in SET_ASIDE_STATUSES
+    as_read = own.digest == digest if digest else own in original
+    return as_read and is_current and note.title == make_title(own.text)
+
+
+def _with_line(note: Note, line: MinutesLine) -> Note:
+    """A record that says what its line says."""
+    before, after = _line_in(note).text.encode(), line.text.encode()
+    body = note.body.replace(b"\n> " + before + b"\n", b"\n> " + after + b"\n", 1)
+    if body == note.body:  # as earlier versions wrote it
+        body = body.replace(b"\n" + before + b"\n", b"\n" + after + b"\n", 1)
+    note = with_title(note._replace(body=body), make_title(line.text))
+    fields = {_DIGEST_KEY: line.digest}
+    if line.kind == "action":
+        fields |= {"owner": line.owner, "due": line.due}
+    return with_fields_in_order(_FIELD_ORDER, note, fields)
+
+
+def _with_alias(meeting: Note, id_: str, text: str) -> Note:
+    """The meeting whose link to a record says what the record's line says, for its ticks."""
+    alias = _NO_ALIAS_RE.sub(" ", text).strip()
+    link = re.compile(rb"\[\[" + re.escape(id_.encode()) + rb"(?:\|[^\[\]\n]*)?\]\]")
+    block = link.sub(lambda _: f"[[{id_}|{alias}]]".encode(), meeting.frontmatter)
+    return notes.read(notes.write(meeting._replace(frontmatter=block)))
+
+
+def with_tick(meeting: Note, child_id: str, child: Note, *, done: bool) -> Note:
+    """The meeting with the box of an action ticked, or not; itself if the action has no box."""
+    slug = next((slug for slug, ids in child_slugs(meeting).items() if child_id in ids), None)
+    if slug is None:
+        return meeting
+    lines = meeting.body.splitlines(keepends=True)
+    for one in parse_meeting(meeting.text).actions:
+        at = one.line - 1
+        if one.done == done or not _is_of_line(child, slug, _line_of(one)) or at >= len(lines):
+            continue
+        mark = b"x" if done else b" "
+        lines[at] = _BOX_RE.sub(lambda box: box[1] + b"[" + mark + b"]", lines[at], count=1)  # noqa: B023
+    return meeting._replace(body=b"".join(lines))

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import datetime as dt
 import re
 
 from cortex.core.minutes.cues import IMPERATIVES, words_of
+from cortex.core.text.iso_time import parse_day
 
 NameSet = frozenset[str]
 
@@ -67,20 +67,12 @@ def parse_own_task(text: str) -> tuple[str, str, str]:
     return tidy_task_text(text), owner, due or marked
 
 
-def valid_date(iso: str) -> str:
-    """The date itself when there is such a day, else empty."""
-    try:
-        return iso if dt.date.fromisoformat(iso).isoformat() == iso else ""
-    except ValueError:
-        return ""
-
-
 def _take_plugin_marks(text: str) -> tuple[str, str]:
     """The text without the marks of plugins, and the due date among these."""
     days: list[str] = []
 
     def take(mark: re.Match[str]) -> str:
-        days.append(valid_date(mark["due"] or ""))
+        days.append(parse_day(mark["due"] or "") or "")
         return mark[0] if mark["due"] and not days[-1] else " "
 
     return _PLUGIN_MARK_RE.sub(take, text), next(filter(None, days), "")
@@ -88,7 +80,7 @@ def _take_plugin_marks(text: str) -> tuple[str, str]:
 
 def _take_due(text: str) -> tuple[str, str]:
     for match in _DUE_RE.finditer(text):
-        if day := valid_date(match[1]):
+        if day := parse_day(match[1]):
             return f"{text[: match.start()]} {text[match.end() :]}", day
     return text, ""
 
@@ -129,7 +121,7 @@ def _take_parenthesis(text: str, owner: str, due: str, names: NameSet) -> tuple[
         text = text.rstrip()
         match = _PARENTHESIS_RE.search(text[-90:])
         parts = re.split(r"[ ]{0,3}[,;][ ]{0,3}", match[1].strip(" ,;")) if match else []
-        days = [part for part in parts if valid_date(part)]
+        days = [part for part in parts if parse_day(part)]
         people = ", ".join(part for part in parts if part not in days)
         no_person = people and (owner or "`" in people or not parse_people(people, names))
         if not match or no_person or len(days) > 1 - bool(due):

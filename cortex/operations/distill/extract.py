@@ -5,10 +5,11 @@ from __future__ import annotations
 import shlex
 from typing import Annotated, NamedTuple
 
+from cortex.core.distill.answer import ModelAnswer, parse_memories
+from cortex.core.distill.prompt import build_question
 from cortex.core.extract.candidate import Candidate
 from cortex.core.extract.extraction import TAGS_ONLY_TYPES, choose_candidates, find_candidates
 from cortex.core.extract.learnings import find_learnings
-from cortex.core.extract.model_answer import ModelAnswer, build_question, parse_answer
 from cortex.core.model import event as events, turn_summary
 from cortex.core.model.caller import Caller
 from cortex.core.model.event import Event
@@ -190,7 +191,7 @@ def ask_model(
     if not words:
         raise InvalidInputError("the model's command is empty", "name one: --model 'claude -p'")
     output = run_model(words, build_question(sanitize_text(text)), cwd, timeout)
-    answer = parse_answer(output)
+    answer = parse_memories(output)
     if answer is None:
         message = f"{words[0]} answered no JSON array, but {sanitize_text(output).strip()[:80]!r}"
         raise CortexError(message, "another model, or the same once more")

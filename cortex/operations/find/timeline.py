@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, NamedTuple
 
-from cortex.core.extract.own_items import plain_text
+from cortex.core.minutes.note_items import plain_text
 from cortex.core.model.caller import Caller
 from cortex.core.model.note_status import MAX_NOTE_BYTES, TIER_CURRENT
 from cortex.core.model.parameters import Between, NoteName

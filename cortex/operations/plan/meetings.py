@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import Annotated, NamedTuple
 
-from cortex.core.extract.own_items import DECISION, TASK
+from cortex.core.minutes.note_items import DECISION, TASK
 from cortex.core.model.caller import Caller
 from cortex.core.model.note_status import DONE_STATUSES, TIER_CURRENT
 from cortex.core.model.parameters import Between, Since

@@ -30,7 +30,7 @@ def tick_minutes(vault: Vault, caller: Caller, change: RecordChange, *, done: bo
             vault, caller.progress, lambda index: index.catalogue.find(wanted, "path")
         )
         # markdown-it-py takes 40 ms to import; only an action of a meeting is worth them.
-        from cortex.core.minutes.reread import with_tick  # noqa: PLC0415
+        from cortex.core.minutes.records import with_tick  # noqa: PLC0415
 
         def edit(meeting: Note) -> Note:
             return with_tick(meeting, change.id, child, done=done)

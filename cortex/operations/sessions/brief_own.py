@@ -7,7 +7,7 @@ from typing import Literal
 
 from cortex.core.briefing import compose
 from cortex.core.briefing.compose import BriefingEntry, BriefingPart
-from cortex.core.extract.own_items import DECISION, MEETING, TASK, plain_text
+from cortex.core.minutes.note_items import DECISION, MEETING, TASK, plain_text
 from cortex.core.model.note_status import TIER_CURRENT
 from cortex.core.text.shell_command import cortex_command
 from cortex.index.catalogue import Catalogue

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 
-from cortex.core.minutes.ticked_tasks import child_slugs
+from cortex.core.minutes.note_items import child_slugs
 from cortex.core.model.caller import Caller
 from cortex.core.model.note_status import TIER_CURRENT, TIER_TRAIL
 from cortex.core.model.problem import CortexError, Problem, reason_of
@@ -61,7 +61,7 @@ def _find_edited(index: IndexSession) -> list[NoteRow]:
 
 def _reread(vault: Vault, caller: Caller, row: NoteRow) -> bool:
     # markdown-it-py takes 40 ms to import; only edited minutes are worth them.
-    from cortex.core.minutes.reread import reread  # noqa: PLC0415
+    from cortex.core.minutes.records import reread  # noqa: PLC0415
 
     before = files.read(vault.root, row.path)
     meeting = notes.read_strict(before, row.path)

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given, strategies as st
 
 from cortex.core.markdown.bound import MAX_MINUTES_CHARS
-from cortex.core.minutes.meeting import ActionItem, DecisionItem, MeetingMinutes, parse_meeting
+from cortex.core.minutes.meeting import MeetingMinutes, parse_meeting
+from cortex.core.minutes.outcomes import ActionItem, DecisionItem
 
 CALENDAR = "\U0001f4c5"
 

@@ -1,4 +1,6 @@
-"""What people's own notes say that is to be done, was decided, or is a meeting; and their templates."""
+"""Tasks, decisions and meetings that notes tell of: what people's own notes say that is to be done, was
+decided, or is a meeting; their templates; and tasks that people tick in any editor, with the action
+records that they stand for."""
 
 from __future__ import annotations
 
@@ -7,11 +9,12 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import NamedTuple
 
+from cortex.core.markdown.blocks import Task
 from cortex.core.markdown.scan import MarkdownScan, parse_blocks
 from cortex.core.model.record import RECORD_TYPES
-from cortex.core.model.relation import parse_link_target
+from cortex.core.model.relation import parse_link_target, relations_of
 from cortex.core.notes.note import Note
-from cortex.core.text.strings import one_line, shorten
+from cortex.core.text.strings import one_line, shorten, slugify
 
 TASK, DECISION, MEETING = "task", "decision", "meeting"
 # What a note is by its type or a tag in its frontmatter.
@@ -29,6 +32,9 @@ _PLACEHOLDER_RE = re.compile(
     rb"\{\{(?:title|date|time)(?::[^{}\n]*)?\}\}|<%[-_*+]?[ \t]*(?:tp\b|\*)"
 )
 _CODE_RE = re.compile(rb"^(`{3,}+|~{3,}+).*?^\1|`[^`\n]*`", re.MULTILINE | re.DOTALL)
+# Of `core/model/record.py`: the slug of what is to be done, and a hash.
+_RECORD_ID_RE = re.compile(r"(.+)-[a-z2-7]{6}")
+_TICK_RE = re.compile(r"(?m)((?:^|\r)[ \t>]*(?:[-*+]|\d{1,9}[.)])[ \t]+)\[[xX-]\](?=[ \t])")
 _TYPES_OF_OURS = (*RECORD_TYPES, "session")  # of notes with an id
 _CLOSED_MARKS = "xX-"  # of a task; every other one is open: `/` is begun, `>` put off
 _MAX_TEXT_CHARS, _MAX_ITEMS = 200, 500  # of an item; of a note
@@ -94,7 +100,7 @@ def day_of(note: Note, path: str) -> str:
 
 def _tagged_lines(note: Note, scanned: MarkdownScan, title: str, day: str) -> Iterator[OwnItem]:
     """The lines with the tag, each a decision; the title for a line of tags alone."""
-    tasks = {task.line for task in scanned.tasks if task.mark not in _CLOSED_MARKS}
+    tasks = {task.line for task in scanned.tasks if not _is_closed(task)}
     for paragraph, first in parse_blocks(note.text, note.body_start_line).texts:
         for number, line in enumerate(paragraph.split("\n"), first):
             if number not in tasks and _DECISION_TAG_RE.search(line):
@@ -114,10 +120,11 @@ def _without_outer_tags(line: str) -> str:
 
 
 def _iter_tasks(scanned: MarkdownScan) -> Iterator[OwnItem]:
-    tasks = [task for task in scanned.tasks if task.mark not in _CLOSED_MARKS]
+    tasks = [task for task in scanned.tasks if not _is_closed(task)]
     if not tasks:
         return
-    from cortex.core.minutes import task_parser  # noqa: PLC0415  6 ms, and few notes have tasks
+    # Its patterns take 6 ms to compile, and few notes have tasks.
+    from cortex.core.minutes import task_parser  # noqa: PLC0415
 
     for task in tasks:
         text, owner, due = task_parser.parse_own_task(one_line(task.text))
@@ -136,3 +143,78 @@ def linked_id(text: str) -> str:
 def plain_text(text: str) -> str:
     """The text with the words of its wikilinks in their place."""
     return _WIKILINK_RE.sub(r"\1", text).strip(" -:–—")
+
+
+def done_action_ids(note: Note, scanned: MarkdownScan, *, current: bool = True) -> tuple[str, ...]:
+    """The ids of the actions that a note's ticked tasks mark as done: actions of a meeting, by
+    their text; an action whose own tasks are all ticked; and, in a `current` note, the targets of
+    tasks that are nothing but a link. Of tasks with the same text or link, all must be ticked."""
+    if not any(map(_is_closed, scanned.tasks)):
+        return ()
+    by_link = _done_by_link(scanned) if current else []
+    return tuple(dict.fromkeys((*_done_by_words(note, scanned), *by_link)))
+
+
+def _is_closed(task: Task) -> bool:
+    """True of a task that is ticked, or that was given up (`[-]`)."""
+    return task.mark in _CLOSED_MARKS
+
+
+def _done_by_link(scanned: MarkdownScan) -> list[str]:
+    """The notes that tasks are links to; whether they are actions, the catalogue knows."""
+    linked = [task for task in scanned.tasks if "[[" in task.text]
+    if not linked:
+        return []
+    from cortex.core.minutes import cues, task_parser  # noqa: PLC0415  6 ms, as above
+
+    marks = []
+    for task in linked:
+        label = cues.LABEL_RE.match(task.text)
+        text = task.text[label.end() :] if label else task.text
+        marks.append((linked_id(task_parser.parse_own_task(text)[0]), task.done))
+    return [id_ for id_ in _fully_ticked(marks) if id_]
+
+
+def _fully_ticked(marks: Iterable[tuple[str, bool]]) -> list[str]:
+    """The keys, in order, of which all marks are ticked."""
+    ticked: dict[str, bool] = {}
+    for key, done in marks:
+        ticked[key] = ticked.get(key, True) and done
+    return [key for key, done in ticked.items() if done]
+
+
+def _done_by_words(note: Note, scanned: MarkdownScan) -> tuple[str, ...]:
+    type_ = note.get("type").strip().lower() if scanned.tasks else ""
+    if type_ == "action":
+        is_done = note.get("id") and all(task.done for task in scanned.tasks)
+        return (note.get("id"),) if is_done else ()
+    if type_ != "meeting":
+        return ()
+    children = child_slugs(note)
+    if not children:
+        return ()
+    # It imports markdown-it-py (40 ms), for meetings with ticked tasks alone.
+    from cortex.core.minutes.meeting import parse_meeting  # noqa: PLC0415
+
+    # Ticked, a task may seem to be a topic that was dealt with.
+    minutes = parse_meeting(_TICK_RE.sub(r"\1[ ]", note.text))
+    slug_by_line = {one.line: slugify(one_line(one.text)) for one in minutes.actions}
+    # A repeated line is an action once.
+    slug_by_text = {
+        task.text: slug
+        for task in scanned.tasks
+        if (slug := slug_by_line.get(task.line - note.body_start_line + 1))
+    }
+    marks = ((slug_by_text.get(task.text, ""), _is_closed(task)) for task in scanned.tasks)
+    return tuple(id_ for slug in _fully_ticked(marks) for id_ in children.get(slug, ()))
+
+
+def child_slugs(meeting: Note) -> dict[str, list[str]]:
+    """The slug of a line -> the ids of the records that came of it: the one in the id, or where the
+    line was edited since, that of the link's alias."""
+    children: dict[str, list[str]] = {}
+    for kind, text in relations_of(meeting.fields):
+        if kind == "source_of" and (head := _RECORD_ID_RE.fullmatch(parse_link_target(text))):
+            alias = text.partition("|")[2].strip("[]\"' ")
+            children.setdefault(slugify(alias) if alias else head[1], []).append(head[0])
+    return children
