@@ -6,6 +6,7 @@ somebody says what is wrong.
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import signal
@@ -396,7 +397,7 @@ def test_a_git_folder_behind_a_link_is_named_with_what_does_as_well(
 @pytest.mark.parametrize(
     ("name", "shape"),
     [
-        *((name, "pipe") for name in ("HEAD", "index", "config", "packed-refs", "refs/heads/main")),
+        *((name, "pipe") for name in ("index", "config", "packed-refs", "refs/heads/main")),
         ("refs/heads/main", "link"),
     ],
 )
@@ -412,6 +413,18 @@ def test_doctor_fix_moves_a_pipe_out_of_gits_way(name, shape, world, soon, capsy
         in capsys.readouterr().out
     )
     signal.setitimer(signal.ITIMER_REAL, 0)
+    assert main(("sync", "--no-push")) == 0
+    assert "committed 1 event" in capsys.readouterr().out
+
+
+def test_doctor_names_the_command_for_a_pipe_in_the_place_of_head(world, soon, capsys) -> None:
+    place("pipe", Path(world.vault.root, ".git/HEAD"), world.secret)
+    soon()
+    main(("doctor", "--json"))
+    problems = json.loads(capsys.readouterr().out)["problems"]
+    (hint,) = (one["hint"] for one in problems if one["where"] == ".git/HEAD")
+    signal.setitimer(signal.ITIMER_REAL, 0)
+    subprocess.run(hint, shell=True, check=True, timeout=60)
     assert main(("sync", "--no-push")) == 0
     assert "committed 1 event" in capsys.readouterr().out
 

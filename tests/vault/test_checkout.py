@@ -7,7 +7,7 @@ import os
 import pytest
 
 from cortex.vault.git import checkout
-from cortex.vault.git.refs import RepositoryRefs
+from cortex.vault.git.branches import RepositoryRefs
 
 
 @pytest.fixture
@@ -93,5 +93,5 @@ def test_a_head_that_is_a_link_names_the_branch_everywhere(main, git) -> None:
     repository = checkout.find_repository(str(main))
     assert repository
     refs = RepositoryRefs(*repository)
-    assert (checkout.branch_of(str(main)), refs.current_branch()) == ("topic", "topic")
+    assert (checkout.branch_of(str(main)), checkout.head_branch(repository)) == ("topic", "topic")
     assert refs.has_commit()

@@ -16,7 +16,7 @@ import pytest
 from cortex.core.model.caller import Caller
 from cortex.operations.care.init import init
 from cortex.vault.git import branches, checkout
-from cortex.vault.git.refs import RepositoryRefs
+from cortex.vault.git.branches import RepositoryRefs
 from cortex.vault.locate import Vault
 from cortex.vault.repair import diagnose, fix
 from cortex.vault.state import change_marker

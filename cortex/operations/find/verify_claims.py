@@ -21,7 +21,7 @@ from cortex.core.model.problem import CortexError, Problem
 from cortex.core.text.strings import shorten
 from cortex.vault import files
 from cortex.vault.git import checkout
-from cortex.vault.git.refs import RepositoryRefs
+from cortex.vault.git.branches import RepositoryRefs
 from cortex.vault.state import briefing_cache
 
 if TYPE_CHECKING:
@@ -335,7 +335,7 @@ def _find_gone_branches(
     project.see(*(os.path.dirname(os.path.join(refs, "heads", name)) for name in sorted(names)))
     gone = {name for name in names if not repository.has_branch(name)}
     if gone:
-        project.see(*repository.head_logs())
+        project.see(*repository.log_files())
         gone &= repository.last_head_by_branch().keys() - repository.merged_branches()
     for claim in claims:
         for name in filter(gone.__contains__, claim.branches):

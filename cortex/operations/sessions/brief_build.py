@@ -68,7 +68,7 @@ from cortex.operations.sessions.brief_select import (
 from cortex.operations.upkeep.ensure_fresh import ensure_fresh
 from cortex.vault import files, layout
 from cortex.vault.git import branches, checkout
-from cortex.vault.git.refs import RepositoryRefs
+from cortex.vault.git.branches import RepositoryRefs
 from cortex.vault.locate import Vault
 from cortex.vault.state import briefing_cache
 from cortex.vault.state.briefing_cache import BriefingKey, CachedBriefing

@@ -46,6 +46,10 @@ _OPERATION_FILES = {
 }  # fmt: skip
 
 
+# Compiled when it is needed: most commands read no such name.
+_INVALID_REF_RE = r"^[-+./]|[\x00-\x20\x7f~^:?*\[\\]|\.\.|@\{|//|/\.|\.lock(?:/|$)|[./]$|^@$"
+
+
 class Repository(NamedTuple):
     """Where a work tree and its git folders lie (absolute paths)."""
 
@@ -70,6 +74,12 @@ def head_branch(repository: Repository) -> str:
     head = read_head(repository)
     is_branch = head.startswith("ref: refs/heads/") and head != _HEAD_IN_TABLES
     return head.removeprefix("ref: refs/heads/") if is_branch else ""
+
+
+def is_ref_name(name: str) -> bool:
+    """Whether git takes this as the name of a branch or remote; it is no option and no expression,
+    and names no file outside the refs."""
+    return bool(name) and not re.search(_INVALID_REF_RE, name)
 
 
 def read_head(repository: Repository) -> str:

@@ -39,9 +39,6 @@ _SYSTEM_ERRORS = (
     (re.compile(r": (?:Input/output error)$"), "the disk fails", "dmesg shows what it says; copy the vault elsewhere"),
     (re.compile(r"file write error|couldn't write '|failed to write new configuration|unable to write new_?.?index"), "the disk took no more, as when it is full", "df -h {0}; df -i {0} shows what is used up; make room, then run the command again"),
 )  # fmt: skip
-_INVALID_REF_RE = re.compile(
-    r"^[-+./]|[\x00-\x20\x7f~^:?*\[\\]|\.\.|@\{|//|/\.|\.lock(?:/|$)|[./]$|^@$"
-)
 
 
 class GitResult(NamedTuple):
@@ -167,7 +164,7 @@ def list_ignored(root: str) -> frozenset[str]:
 
 def check_ref_name(name: str) -> str:
     """The name of a branch or remote. Raises `InvalidInputError` for an option or an expression."""
-    if not name or _INVALID_REF_RE.search(name):
+    if not checkout.is_ref_name(name):
         hint = "git branch --all and git remote show the names"
         raise InvalidInputError(f"{name!r} is no name of a branch or remote", hint)
     return name

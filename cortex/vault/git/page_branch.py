@@ -11,8 +11,8 @@ from cortex.core.briefing.pages import BriefingPage
 from cortex.core.model.layout import BRIEFINGS_FOLDER, SETTINGS_FILE
 from cortex.vault import files, settings
 from cortex.vault.git import checkout, git_cli, objects
+from cortex.vault.git.branches import RepositoryRefs
 from cortex.vault.git.checkout import Repository
-from cortex.vault.git.refs import RepositoryRefs
 from cortex.vault.layout import layout_of
 
 _USUAL_NAMES = ("main", "master")
@@ -137,13 +137,12 @@ def fetched_with(root: str, branch: str) -> str:
 
 def _branch_of(repository: Repository) -> str:
     """The branch that is checked out, or that is being rebased."""
-    refs = RepositoryRefs(*repository)
     for folder in ("rebase-merge", "rebase-apply"):
         place = os.path.join(repository.git_dir, folder, "head-name")
         name = checkout.read_first_line(place)
         if name.startswith("refs/heads/"):
             return name.removeprefix("refs/heads/")
-    return refs.current_branch()
+    return checkout.head_branch(repository)
 
 
 def _list_tips(root: str, branch: str, *conditions: str) -> Collection[str]:

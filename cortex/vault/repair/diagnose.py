@@ -15,9 +15,9 @@ from cortex.core.model.problem import CortexError, Problem
 from cortex.core.text.shell_command import shell_quote
 from cortex.vault import files
 from cortex.vault.git import checkout, git_cli
+from cortex.vault.git.branches import RepositoryRefs
 from cortex.vault.git.checkout import Repository
 from cortex.vault.git.git_locks import FIX_COMMAND
-from cortex.vault.git.refs import RepositoryRefs
 
 _REQUIRED_FOLDERS = ("objects", "refs")  # without them git sees no repository
 _MAX_COMMITS_TRIED = 50  # for one branch
@@ -57,6 +57,7 @@ def find_problems(root: str) -> list[Problem]:
         hint = git_cli.fault_hint(path)
         if repository and path.startswith(repository.git_dir + os.sep):
             hint = FIX_COMMAND if is_vault_only(root, repository) else hint
+            hint = _head_command(repository) if path == head_path(repository) else hint
         return [Problem(os.path.relpath(path, root), why, hint)]
     if repository is None:
         return []
@@ -120,11 +121,9 @@ def find_damage(root: str, repository: Repository) -> list[Problem]:
     missing = [path for path in required if not os.path.lexists(path)]
     for path in missing:
         add(path, "is gone: git does not see a repository here", "git init")
-    head = os.path.join(repository.git_dir, "HEAD")
     if not read_head_target(repository):
-        ref = shell_quote(f"ref: refs/heads/{_last_branch(repository)}")
-        hint = f"rm -f {shell_quote(head)} && echo {ref} > {shell_quote(head)}"
-        add(head, "is empty or damaged: git does not see a repository here", hint)
+        message = "is empty or damaged: git does not see a repository here"
+        add(head_path(repository), message, _head_command(repository))
     if is_config_broken or missing or not read_head_target(repository):
         return problems
     if index_fault(repository):
@@ -142,7 +141,7 @@ def find_damage(root: str, repository: Repository) -> list[Problem]:
         message = f"is an empty object{more}: part of the history cannot be read"
         add(empty[0], message, _recovery(repository, target, empty))
     elif fault:
-        add(head, fault, _recovery(repository, target, empty))
+        add(head_path(repository), fault, _recovery(repository, target, empty))
     return problems
 
 
@@ -154,12 +153,20 @@ def read_head_target(repository: Repository) -> str:
     return target if is_ref or _OBJECT_ID_RE.fullmatch(target) else ""
 
 
-def _last_branch(repository: Repository) -> str:
-    """The branch that was checked out last, as far as the reflog or the branches say."""
+def head_path(repository: Repository) -> str:
+    """The file that names what is checked out."""
+    return os.path.join(repository.git_dir, "HEAD")
+
+
+def _head_command(repository: Repository) -> str:
+    """The command that checks out again what was checked out last, as far as the reflog or the
+    branches say. The work tree stays as it is."""
     refs = RepositoryRefs(*repository)
     names = sorted(refs.branch_names(), key=lambda name: (name == "main", name))
     moves = [name for name in refs.checked_out_branches() if name in names]
-    return ["main", *names, *moves][-1]
+    ref = shell_quote(f"ref: refs/heads/{['main', *names, *moves][-1]}")
+    path = shell_quote(head_path(repository))
+    return f"rm -f {path} && echo {ref} > {path}"
 
 
 def is_config_readable(repository: Repository) -> bool:

@@ -70,9 +70,12 @@ class _RepositoryRepair:
         self.done: list[str] = []
 
     def move_special_files(self) -> None:
-        """Move aside what blocks every git: pipes, sockets, devices, links in place of refs."""
-        git_dir = self.repository.git_dir
+        """Move aside what blocks every git: pipes, sockets, devices, links in place of refs. But
+        for HEAD: without one git sees no repository."""
+        git_dir, head = self.repository.git_dir, diagnose.head_path(self.repository)
         while (path := checkout.find_fault(self.root)[0]).startswith(git_dir + os.sep):
+            if path == head:
+                break
             name = os.path.relpath(path, git_dir)
             self._move_aside(path, f"{name}, which was no file of git's")
 
