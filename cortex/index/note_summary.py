@@ -20,7 +20,6 @@ from cortex.core.minutes.note_items import (
     own_items,
     own_kind,
 )
-from cortex.core.model.distillation import is_replaced
 from cortex.core.model.event import DISTILLED, is_event_id, raw_content
 from cortex.core.model.layout import BRIEFINGS_FOLDER, inbox_status, is_among_briefings
 from cortex.core.model.note_status import (
@@ -32,10 +31,11 @@ from cortex.core.model.note_status import (
 )
 from cortex.core.model.problem import Problem
 from cortex.core.model.record import content_digest, default_scope
-from cortex.core.model.relation import Edge, edges_of, link_names_of, title_keys_of
+from cortex.core.model.relation import Edge, link_names_of, title_keys_of
 from cortex.core.model.turn_summary import USER, parse_turn_summary, utterances
 from cortex.core.notes import note as notes
-from cortex.core.notes.scope import scope_of_one_person
+from cortex.core.notes.note import scope_of_one_person
+from cortex.core.notes.relations import edges_of, is_replaced_by_distillation
 from cortex.core.ranking.text_similarity import pack_sketch, token_set
 from cortex.core.text import iso_time
 from cortex.core.text.shell_command import cortex_command
@@ -153,7 +153,9 @@ def _summarize(note: notes.Note, path: str, mtime: int) -> tuple[NoteSummary, Ma
         else _digest_of_minutes(body, source.type, tier),
         body=body,
         problems=(*problems, *_long_problems(note, path, body)),
-        briefing_items=() if is_trail or is_replaced(note) else tuple(item_lines_of(source)),
+        briefing_items=()
+        if is_trail or is_replaced_by_distillation(note)
+        else tuple(item_lines_of(source)),
         scope=source.scope,
         topic=source.topic,
         session=_session_of(note),

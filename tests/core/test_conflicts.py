@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cortex.core.merge.conflict_markers import marked_conflicts
+from cortex.core.merge.body import marked_conflicts
 from cortex.core.merge.conflicts import plan_resolution
 from cortex.core.merge.merge_plan import (
     AskPerson,

@@ -35,10 +35,10 @@ from cortex.core.merge.merge_record import merge_record
 from cortex.core.model import topics
 from cortex.core.model.event import Event
 from cortex.core.model.problem import CortexError
-from cortex.core.model.relation import edges_of
 from cortex.core.normalize.changes import ExistingRecords
 from cortex.core.normalize.handlers import changes_for_event
 from cortex.core.notes.note import read as read_note
+from cortex.core.notes.relations import edges_of
 from cortex.core.ranking import query
 from cortex.core.ranking.relevance import prompt_terms
 from cortex.core.redact import person_words

@@ -13,7 +13,6 @@ from cortex.core.model.relation import (
     LinkCandidate,
     NameResolver,
     basename_key,
-    edges_of,
     inverse_of,
     kind_of_inverse,
     link_key,
@@ -21,6 +20,7 @@ from cortex.core.model.relation import (
     normalize_kind,
 )
 from cortex.core.notes.note import read
+from cortex.core.notes.relations import edges_of
 from tests.conftest import cpu_limit
 
 

@@ -16,9 +16,9 @@ from cortex.core.model import event as events
 from cortex.core.model.caller import Caller
 from cortex.core.model.event import Event
 from cortex.core.model.problem import CortexError, InvalidInputError, NotFoundError
-from cortex.core.model.relation import parse_link_target, relations_of
 from cortex.core.notes import note as notes
 from cortex.core.notes.edit import with_provenance
+from cortex.core.notes.relations import parse_link_target, relations_of
 from cortex.index.refresh import query_index
 from cortex.index.state_file import STATE_FILE
 from cortex.operations.capture.capture import capture, publish_event

@@ -12,8 +12,7 @@ from collections.abc import Collection, Iterator
 from typing import NamedTuple
 
 from cortex.core.model.generated_text import outcome_of
-from cortex.core.model.note_status import SUMMARY_MARK, decode_text
-from cortex.core.notes.heading import split_heading
+from cortex.core.model.note_status import SUMMARY_MARK, decode_text, split_heading
 from cortex.core.notes.yaml_lines import BOM, split_note
 from cortex.core.text.agent_escape import escape_for_agent
 from cortex.core.text.strings import one_line, shorten

@@ -8,6 +8,7 @@ conflict markers.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import NamedTuple, TypeAlias
 
@@ -24,6 +25,7 @@ _MAX_COMPARISONS = 20 * _MAX_EDIT_DISTANCE**2
 _MAX_REPEATED_LINES = 200
 # As `core/normalize/session_note.py` writes them; compiled only when lines meet.
 _SESSION_TURN_PATTERN = rb"- .*\[\[([0-9tz]{16}-[a-z2-7]{10})\]\]\s*"
+_MARKER_LINE_PATTERN = rb"(?m)^(<{7,} .*|={7,}|>{7,} .*?)\r?$"
 _MARKER_CHARACTERS = (b"<", b"|", b"=", b">")
 
 _LIST_ITEM_PREFIXES = (b"- ", b"* ", b"+ ", b"|")
@@ -83,6 +85,22 @@ def merge_body(
     data = b"".join(merged)
     ends = [text.endswith(b"\n") or not text for text in (base, newer, older)]
     return MergedBody(data if pick_changed(*ends) else data.removesuffix(b"\n"), conflicts)
+
+
+def marked_conflicts(data: bytes) -> Counter[tuple[bytes, bytes]]:
+    """The marked conflicts of a text, counted by their first and last lines."""
+    conflicts: Counter[tuple[bytes, bytes]] = Counter()
+    opening, parted = b"", False
+    for match in re.finditer(_MARKER_LINE_PATTERN, data) if b"<<<<<<<" in data else ():
+        line = match[1]
+        if line.startswith(b"<"):
+            opening, parted = line, False
+        elif line.startswith(b"="):
+            parted = bool(opening)
+        elif parted:
+            conflicts[opening, line] += 1
+            opening, parted = b"", False
+    return conflicts
 
 
 def conflict_marker_lines(body: bytes) -> list[bytes]:

@@ -12,7 +12,7 @@ import posixpath
 from collections.abc import Mapping, Sequence, Set as AbstractSet
 
 from cortex.core.briefing import pages
-from cortex.core.merge.conflict_markers import marked_conflicts
+from cortex.core.merge.body import marked_conflicts
 from cortex.core.merge.fields import CONFLICTS_KEY
 from cortex.core.merge.merge_plan import (
     MergeContext,

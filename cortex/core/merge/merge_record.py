@@ -18,10 +18,15 @@ from cortex.core.merge.body import (
     merge_body,
 )
 from cortex.core.merge.fields import FieldTexts, IsYaml, MergeLog, pick_changed, time_sort_key
-from cortex.core.model.note_status import OVERVIEW_MARK, SUMMARY_MARK, UTF16_BOMS, is_named_after
+from cortex.core.model.note_status import (
+    OVERVIEW_MARK,
+    SUMMARY_MARK,
+    UTF16_BOMS,
+    is_named_after,
+    split_heading,
+)
 from cortex.core.model.problem import InvalidInputError
 from cortex.core.notes import yaml_subset
-from cortex.core.notes.heading import split_heading
 from cortex.core.notes.yaml_lines import BOM, NoteParts, split_fields, split_note
 
 _MIXED_LINE_ENDS = b"?"

@@ -10,9 +10,13 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from cortex.core.merge.fields import FieldTexts, with_alias_renamed
-from cortex.core.model.generated_text import OVERVIEW_MARK_RE, MarkedText, find_marked_text
+from cortex.core.model.generated_text import (
+    OVERVIEW_MARK_RE,
+    MarkedText,
+    find_marked_text,
+    is_untitled,
+)
 from cortex.core.model.note_status import OVERVIEW_MARK
-from cortex.core.model.session_title import is_untitled
 from cortex.core.notes import yaml_subset
 from cortex.core.text.strings import short_hash
 

@@ -12,8 +12,8 @@ from typing import NamedTuple
 from cortex.core.markdown.blocks import Task
 from cortex.core.markdown.scan import MarkdownScan, parse_blocks
 from cortex.core.model.record import RECORD_TYPES
-from cortex.core.model.relation import parse_link_target, relations_of
 from cortex.core.notes.note import Note
+from cortex.core.notes.relations import parse_link_target, relations_of
 from cortex.core.text.strings import one_line, shorten, slugify
 
 TASK, DECISION, MEETING = "task", "decision", "meeting"

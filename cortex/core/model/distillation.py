@@ -9,8 +9,6 @@ from typing import NamedTuple
 from cortex.core.model import event as events
 from cortex.core.model.event import DISTILLED, Event
 from cortex.core.model.problem import InvalidInputError
-from cortex.core.model.relation import parse_link_target
-from cortex.core.notes.note import Note
 from cortex.core.text.strings import shorten
 
 MAX_RECORDS = 12  # of one answer
@@ -133,12 +131,6 @@ def standing_distillations(ordered: Iterable[Event]) -> list[tuple[Event, Distil
             latest |= dict.fromkeys(one.covers, event.id)
     standing = set(latest.values())
     return [(event, one) for event, one in found if event.id in standing]
-
-
-def is_replaced(note: Note) -> bool:
-    """Whether a distillation stands in the place of a record: an event supersedes it."""
-    by = parse_link_target(note.get("superseded_by"))
-    return note.get("status").lower() == "superseded" and events.is_event_id(by)
 
 
 def _read_text(table: Mapping[str, object], key: str, most: int) -> str:

@@ -1,6 +1,6 @@
-"""Texts that Cortex writes into a session's note and replaces later: its summary and its overview.
+"""What Cortex writes into a session's note and replaces later: its title, summary and overview.
 
-Each ends with a mark, a comment that holds an event, the number of lines and hashes, by which it is
+Each text ends with a mark, a comment that holds an event, the number of lines and hashes, by which it is
 known whether a person has changed the text. The merge driver imports this module.
 """
 
@@ -10,14 +10,16 @@ import re
 from typing import NamedTuple
 
 from cortex.core.model.note_status import OVERVIEW_MARK
-from cortex.core.text.strings import short_hash
+from cortex.core.text.strings import one_line, short_hash, shorten
 
 _EVENT, _COUNT, _HASH = rb"([0-9tz]{16}-[a-z2-7]{10})", rb"(\d{1,6})", rb"([a-z2-7]{10})"
 # Event, number of lines, hash of the text; of an overview a hash of the title, too.
 SUMMARY_MARK_RE = re.compile(rb"<!-- summary %b %b %b -->\s*" % (_EVENT, _COUNT, _HASH))
 OVERVIEW_MARK_RE = re.compile(rb"<!-- overview %b %b %b %b -->\s*" % (_EVENT, _COUNT, _HASH, _HASH))
-
-
+UNTITLED = "Session"  # begins such a title
+_MAX_NAME_CHARS = 60
+_NAME_RE = re.compile(r"[^\W\d_]{1,20}(?:[ _-][^\W\d_]{1,20})*")  # that somebody chose
+_UNTITLED_RE = re.compile(rf"{UNTITLED}(?: on .+)?(?: of \d{{4}}-\d{{2}}-\d{{2}})?|{UNTITLED} \S+")
 _OUTCOME_HEADING = "\n## Outcome\n"
 
 
@@ -52,3 +54,26 @@ def outcome_of(text: str) -> str:
     """What stands below `## Outcome` in the overview; empty when there is none."""
     below = f"\n{overview_of(text)}".partition(_OUTCOME_HEADING)[2]
     return re.split(r"(?m)^## ", below, maxsplit=1)[0].strip()
+
+
+def untitled(name: str) -> str:
+    """The title of a session of which only its name is known."""
+    return f"{UNTITLED} {shorten(name, _MAX_NAME_CHARS)}"
+
+
+def untitled_by_what(name: str, what: str, day: str) -> str:
+    """The title of a session of which its name, branch or a file, and day are known."""
+    if _NAME_RE.fullmatch(name):
+        return untitled(name)
+    return f"{UNTITLED}{f' on {one_line(what)}' if what else ''} of {day}"
+
+
+def is_untitled(title: str, name: str = "") -> bool:
+    """Whether a title is one that Cortex gives where nothing tells a better one."""
+    return title == untitled(name) or bool(_UNTITLED_RE.fullmatch(title))
+
+
+def without_title(text: str, title: str) -> str:
+    """What came of a session, without the title that it begins with."""
+    rest = text.removeprefix(title)
+    return rest.lstrip(" ·:.") if not rest or rest[0] in " :." else text

@@ -1,4 +1,4 @@
-"""Statuses and tiers of notes, limits and marks of search. Imported on hot paths."""
+"""What hot paths know of notes: statuses and tiers, limits and marks of search, names and headings."""
 
 TIER_CURRENT = 0
 TIER_SET_ASIDE = 1  # superseded, archived, pruned or deleted
@@ -34,6 +34,19 @@ def decode_text(data: bytes) -> str:
     if data.startswith(UTF16_BOMS):
         return data.decode("utf-16", "replace")
     return data.decode("utf-8", "replace").removeprefix("\ufeff")
+
+
+def split_heading(text: str) -> tuple[str, str]:
+    """The heading that is the first line of a text, and what stands below it, without the blank
+    lines around them; ("", text) where no such heading begins it."""
+    line, _, rest = text.lstrip("\r\n").partition("\n")
+    title = line[2:].strip() if line.startswith("# ") else ""
+    return (title, rest.lstrip("\r\n")) if title else ("", text)
+
+
+def join_heading(title: str, text: str) -> str:
+    """A text below its title."""
+    return f"# {title}\n\n{text}" if text else f"# {title}"
 
 
 # Around each match in a snippet; an interface turns them into its own emphasis. Private-use

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 
-from cortex.core.notes.heading import join_heading, split_heading
+from cortex.core.model.note_status import join_heading, split_heading
 from cortex.core.text import yaml_writer
 from cortex.core.text.strings import close_matches, one_line, short_hash, slugify, text_digest
 from cortex.core.text.value import NamedTuple

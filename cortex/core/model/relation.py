@@ -1,4 +1,4 @@
-"""Typed edges between notes: relations in frontmatter, and links in any note's text.
+"""Typed edges between notes, and how a name finds the note that it means.
 
 A link names a note as in Obsidian: by id, path, file name or the end of a path, in any case.
 """
@@ -8,17 +8,10 @@ from __future__ import annotations
 import posixpath
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 
 from cortex.core.text.tokenizer import fold_accents
 from cortex.core.text.value import NamedTuple
-
-if TYPE_CHECKING:  # a search imports this module and reads no note: YAML costs 25 ms
-    from cortex.core.markdown.inline import Link
-    from cortex.core.markdown.scan import MarkdownScan
-    from cortex.core.notes.frontmatter import Fields, FieldValue
-    from cortex.core.notes.note import Note
 
 # kind -> what the other end calls it
 RELATION_KINDS = {
@@ -41,18 +34,12 @@ _KIND_OF_INVERSE = {
     inverse: kind for kind, inverse in RELATION_KINDS.items() if kind not in (inverse, "source_of")
 }
 _INVERSE_OF_KIND = {**RELATION_KINDS, **_KIND_OF_INVERSE, LINK_KIND: "linked_from"}
-_RELATION_FIELDS = ("supersedes", "superseded_by")  # fields that say a relation by their name
-_WIKILINK_RE = re.compile(r"\[\[([^\[\]]{1,400})\]\]")
-_URL_SCHEME_RE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:|//")
-# What no file can be called everywhere, or what stands in double brackets in a shell.
-_NOT_A_NOTE_NAME_RE = re.compile(r"[\"<>*?=$`{}\x00-\x1f]|^[-!:]")
 _MEDIA_SUFFIX_LIST = (
     "png jpg jpeg gif svg webp bmp avif heic ico tif tiff mp3 wav m4a ogg oga opus flac 3gp mp4"
     " m4v mov mkv ogv webm avi pdf canvas base epub doc docx xls xlsx ppt pptx odt ods odp zip gz"
     " tgz tar 7z csv tsv"
 )
 MEDIA_SUFFIXES = frozenset(_MEDIA_SUFFIX_LIST.split())  # of attachments, which are no notes
-_MAX_TARGET_CHARS = 400  # characters of a target
 _TITLE_BLANKS_RE = re.compile(r"[\s\"_-]+")
 
 
@@ -109,18 +96,6 @@ def edge_label(kind: str, why: str) -> str:
     return {SIMILAR: why, SHARES_ENTITY: f"shares {why}", SAME_SESSION: "same session"}[kind]
 
 
-def edges_of(note: Note, scanned: MarkdownScan) -> tuple[Edge, ...]:
-    """The edges of a note, relations first: each relation once, each link once a line."""
-    named = [*_iter_frontmatter_edges(note)] if note.fields else []
-    named += [(LINK_KIND, _note_target_of_link(link), link.line) for link in scanned.links]
-    edges: dict[tuple[str, str, int], Edge] = {}
-    for kind, target, line in named:
-        if key := basename_key(target):
-            place = line if kind == LINK_KIND else 0
-            edges.setdefault((kind, link_key(target), place), Edge(kind, target, key, line))
-    return tuple(edges.values())
-
-
 def link_names_of(id_: str, path: str) -> tuple[tuple[str, int], ...]:
     """The names by which links find the note, with ranks: 0 its id, 1 its path, 2 its file name."""
     whole = link_key(path)
@@ -175,113 +150,3 @@ def kind_of_inverse(kind: str) -> str:
 def inverse_of(kind: str) -> str:
     """What the other end calls a kind; empty for one that a person invented."""
     return _INVERSE_OF_KIND.get(kind, "")
-
-
-def parse_link_target(text: str) -> str:
-    """The name in the value of a relation: a wikilink, a markdown link, or the name itself."""
-    if "](" in text:
-        # A search imports this module; the scanner's patterns cost 3 ms.
-        from cortex.core.markdown.scan import scan  # noqa: PLC0415
-
-        for link in scan(text).links:
-            return link.target
-    found = _WIKILINK_RE.search(text)
-    name = found[1] if found else text
-    return name.partition("|")[0].partition("#")[0].strip()
-
-
-def _note_target_of_link(link: Link) -> str:
-    """The note that a link of the text names; empty when it is no link to a note."""
-    target = link.target
-    if link.kind == "markdown":
-        # To a note is to its file: `guide` is a folder of a site, and `main.py` is no note.
-        plain = target[-3:].lower() == ".md" and not _URL_SCHEME_RE.match(target)
-        return target if plain and len(target) <= _MAX_TARGET_CHARS else ""
-    return _note_target_of_wikilink(target)
-
-
-def _note_target_of_wikilink(target: str) -> str:
-    """A wikilink's target when it can be that of a note."""
-    if (
-        not target
-        or len(target) > _MAX_TARGET_CHARS
-        or _NOT_A_NOTE_NAME_RE.search(target)
-        or "://" in target
-        or target.startswith(("mailto:", "//"))
-    ):
-        return ""
-    name, dot, ending = target.rpartition(".")
-    if dot and ending.isalnum():
-        ending = ending.lower()
-        return name if ending == "md" else "" if ending in MEDIA_SUFFIXES else target
-    return target
-
-
-def _iter_frontmatter_edges(note: Note) -> Iterator[tuple[str, str, int]]:
-    """Kind, target and line of everything that the frontmatter relates the note to."""
-    for field, value in note.fields.items():
-        if field in ("provenance", "merge_conflicts") or not value or isinstance(value, bool):
-            continue
-        pairs: Iterable[tuple[str, str]]
-        if field == "relations" or inverse_of(field):
-            pairs = relations_of({field: value})
-        else:
-            pairs = (
-                (LINK_KIND, f"[[{name}]]")
-                for text in _flatten_texts(value)
-                if "[[" in text
-                for name in _WIKILINK_RE.findall(text)
-            )
-        for kind, text in pairs:
-            target = _relation_target(kind, text)
-            if target:
-                yield kind, target, _line_of_target(note, field, target)
-
-
-def _relation_target(kind: str, text: str) -> str:
-    target = parse_link_target(text)
-    if kind == LINK_KIND:
-        return _note_target_of_wikilink(target)
-    return "" if len(target) > _MAX_TARGET_CHARS or _URL_SCHEME_RE.match(target) else target
-
-
-def relations_of(fields: Fields) -> Iterator[tuple[str, str]]:
-    """Kind and value of each relation in the frontmatter of a note: those of `relations`, then those
-    of the lists of links that are called as a kind."""
-    yield from iter_relations(fields.get("relations"))
-    for field, value in fields.items():
-        if inverse_of(field) and field != LINK_KIND:
-            for text in _flatten_texts(value):
-                if field in _RELATION_FIELDS or "[[" in text:
-                    yield field, text
-
-
-def iter_relations(value: FieldValue) -> Iterator[tuple[str, str]]:
-    """Kind and value of each relation, written `{kind, to}`, `kind: target` or a target alone."""
-    for one in value if isinstance(value, list) else [value]:
-        if isinstance(one, str):
-            yield "relates_to", one
-        elif isinstance(one, dict):
-            kind, to = one.get("kind"), one.get("to")
-            held = {kind: to} if isinstance(kind, str) else {**one, "to": None}
-            yield from (
-                (normalize_kind(kind), text)
-                for kind, value in held.items()
-                for text in _flatten_texts(value)
-            )
-
-
-def _flatten_texts(value: FieldValue) -> Sequence[str]:
-    if isinstance(value, list):
-        return [text for one in value for text in _flatten_texts(one)]
-    return (value,) if isinstance(value, str) else ()
-
-
-def _line_of_target(note: Note, field: str, target: str) -> int:
-    """The line of the file on which a field names a target; else the field's own."""
-    block = note.frontmatter
-    start = max(block.find(b"\n" + field.encode()), 0)
-    found = re.compile(
-        rb"(?<![\w-])" + re.escape(target.encode("utf-8", "replace")) + rb"(?![\w-])"
-    ).search(block, start)
-    return block.count(b"\n", 0, found.start() if found else start + 1) + 2

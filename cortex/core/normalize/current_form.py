@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+from cortex.core.model.note_status import join_heading, split_heading
 from cortex.core.model.record import (
     compose_record,
     compose_untitled_record,
     default_scope,
     event_links,
 )
-from cortex.core.model.relation import inverse_of, normalize_kind, parse_link_target
+from cortex.core.model.relation import inverse_of, normalize_kind
 from cortex.core.normalize.topic_upsert import record_from_note
 from cortex.core.notes import edit, note as notes
-from cortex.core.notes.heading import join_heading, split_heading
 from cortex.core.notes.note import Note
+from cortex.core.notes.relations import parse_link_target
 
 
 def in_current_form(note: Note, order: tuple[str, ...], session_note: str = "") -> Note:

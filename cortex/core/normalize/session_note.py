@@ -15,11 +15,10 @@ from typing import NamedTuple
 from cortex.core.model import event as events, turn_summary
 from cortex.core.model.distillation import parse_distillation
 from cortex.core.model.event import Event
-from cortex.core.model.generated_text import SUMMARY_MARK_RE
+from cortex.core.model.generated_text import SUMMARY_MARK_RE, untitled
 from cortex.core.model.note_status import SUMMARY_MARK
 from cortex.core.model.problem import InvalidInputError
 from cortex.core.model.record import Record, compose_untitled_record, default_scope
-from cortex.core.model.session_title import untitled
 from cortex.core.model.turn_summary import TurnSummary
 from cortex.core.notes import note as notes
 from cortex.core.notes.edit import with_fields, with_fields_in_order

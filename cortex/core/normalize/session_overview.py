@@ -14,10 +14,9 @@ from typing import NamedTuple
 from cortex.core.model import turn_summary
 from cortex.core.model.distillation import Distillation, standing_distillations
 from cortex.core.model.event import Event, is_headless
-from cortex.core.model.generated_text import OVERVIEW_MARK_RE
+from cortex.core.model.generated_text import OVERVIEW_MARK_RE, is_untitled, untitled_by_what
 from cortex.core.model.note_status import OVERVIEW_MARK
 from cortex.core.model.session_asks import as_title, choose_title, is_on_the_way, subjects_of
-from cortex.core.model.session_title import is_untitled, untitled_by_what
 from cortex.core.model.turn_summary import AGENT, USER, PlannedStep
 from cortex.core.normalize.session_note import (
     END_TYPE,

@@ -20,10 +20,11 @@ from cortex.core.model.record import (
     initial_status,
     without_repeated_title,
 )
-from cortex.core.model.relation import link_key, parse_link_target, relations_of
+from cortex.core.model.relation import link_key
 from cortex.core.normalize.changes import UpsertTopic
 from cortex.core.notes import edit, note as notes
 from cortex.core.notes.note import Note
+from cortex.core.notes.relations import parse_link_target, relations_of
 from cortex.core.redact.secrets import sanitize_text
 from cortex.core.text import yaml_writer
 from cortex.core.text.strings import hash_bytes

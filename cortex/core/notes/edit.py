@@ -6,14 +6,14 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import cast
 
-from cortex.core.model.note_status import SET_ASIDE_STATUSES
+from cortex.core.model.note_status import SET_ASIDE_STATUSES, join_heading, split_heading
 from cortex.core.model.problem import InvalidInputError
 from cortex.core.model.record import event_links, initial_status
-from cortex.core.model.relation import link_key, normalize_kind, parse_link_target, relations_of
+from cortex.core.model.relation import link_key, normalize_kind
 from cortex.core.notes import note as notes
 from cortex.core.notes.frontmatter import Fields
-from cortex.core.notes.heading import join_heading, split_heading
 from cortex.core.notes.note import Note
+from cortex.core.notes.relations import parse_link_target, relations_of
 from cortex.core.text import yaml_writer
 
 # What stands in a record while it has such a status, and goes with it.

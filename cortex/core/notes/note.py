@@ -10,17 +10,19 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from cortex.core.model.note_status import UTF16_BOMS, decode_text
+from cortex.core.model.event import is_event_id
+from cortex.core.model.note_status import UTF16_BOMS, decode_text, split_heading
 from cortex.core.model.problem import InvalidInputError, Problem
+from cortex.core.model.record import ONE_PERSONS_SCOPES
 from cortex.core.notes import yaml_lines
 from cortex.core.notes.frontmatter import Fields, FrontmatterError, load_fields
-from cortex.core.notes.heading import split_heading
 from cortex.core.notes.yaml_lines import split_note
 
 BOM = yaml_lines.BOM
 MAX_BYTES_WITHOUT_EVENTS = yaml_lines.MAX_BYTES_WITHOUT_EVENTS
 MAX_FRONTMATTER_BYTES = yaml_lines.MAX_FRONTMATTER_BYTES
 _EOL_RE = re.compile(rb"\r\n|\n|\r")
+_SCOPE_RE = re.compile(rb"^scope:[\s\[\"'-]*(personal|global)\b", re.MULTILINE | re.IGNORECASE)
 _CONFLICT_MARKER_RE = re.compile(r"^(?:<{7} |={7}$|>{7} )", re.MULTILINE)
 _SIMPLE_FIELD_RE = re.compile(
     r"^(id|type|title|status|project|created|updated|date):[ \t]+(\S[^\r\n]*?)[ \t]*\r?$",
@@ -146,6 +148,23 @@ def read_strict(data: bytes, where: str) -> Note:
         problem = note.problems[0]
         raise InvalidInputError(f"{problem.where}: {problem.message}", problem.hint)
     return note
+
+
+def scope_of_one_person(note: Note) -> str:
+    """`personal` (one person's alone, in a project) or `global` (in all), where the frontmatter of a
+    note says so, also if it is broken; else empty.
+
+    Earlier versions wrote `scope: personal` into every event and record without a project: there it
+    says nothing.
+    """
+    said = {one.strip().lower() for one in note.get_list("scope")}
+    unclosed = note.body if note.body.startswith(b"---") else b""
+    if note.problems and (found := _SCOPE_RE.search(note.frontmatter or unclosed)):
+        said.add(found[1].decode().lower())
+    is_old_record = bool(note.provenance()[0]) and bool(note.get("title"))
+    if not note.get("project") and (is_old_record or is_event_id(note.get("id"))):
+        said.discard("personal")
+    return next((one for one in ONE_PERSONS_SCOPES if one in said), "")
 
 
 def set_field(note: Note, key: str, lines: list[str]) -> Note:

@@ -13,11 +13,11 @@ from cortex.core.model.event import DISTILLED
 from cortex.core.model.note_status import TIER_TRAIL
 from cortex.core.model.problem import CortexError, Problem
 from cortex.core.model.record import Record, compose_record
-from cortex.core.model.relation import relations_of
 from cortex.core.normalize.changes import ExistingRecords
 from cortex.core.normalize.handlers import SESSION_TEXT_TYPES, parse_event, records_from_event
 from cortex.core.notes import note as notes
 from cortex.core.notes.edit import restore_previous_status, set_inactive_status
+from cortex.core.notes.relations import relations_of
 from cortex.index.catalogue import NoteRow
 from cortex.index.filters import KNOWLEDGE, NoteFilter
 from cortex.index.links import LinkGraph

@@ -15,8 +15,7 @@ from cortex.core.model.parameters import NoteName
 from cortex.core.model.problem import ConflictError, InvalidInputError, NotFoundError, Problem
 from cortex.core.model.record import ONE_PERSONS_SCOPES
 from cortex.core.notes import edit, note as notes
-from cortex.core.notes.note import Note
-from cortex.core.notes.scope import scope_of_one_person
+from cortex.core.notes.note import Note, scope_of_one_person
 from cortex.core.text.shell_command import shell_quote
 from cortex.core.text.strings import RESERVED_STEMS, short_hash, slugify, text_digest
 from cortex.index.catalogue import NoteRow

@@ -19,9 +19,9 @@ from cortex.core.model.note_status import (
 from cortex.core.model.parameters import Between, NoteName
 from cortex.core.model.problem import ConflictError, CortexError, InvalidInputError, Problem
 from cortex.core.model.record import ONE_PERSONS_SCOPES, default_scope
-from cortex.core.model.relation import parse_link_target
 from cortex.core.notes.edit import normalized_body
 from cortex.core.notes.note import BOM, read_strict
+from cortex.core.notes.relations import parse_link_target
 from cortex.core.ranking import text_similarity
 from cortex.core.redact.secrets import sanitize_text
 from cortex.core.text.shell_command import option_words

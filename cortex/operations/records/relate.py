@@ -16,10 +16,10 @@ from cortex.core.model.relation import (
     kind_of_inverse,
     link_key,
     normalize_kind,
-    parse_link_target,
 )
 from cortex.core.notes.edit import list_relations, with_fields, with_relation, with_updated
 from cortex.core.notes.note import Note
+from cortex.core.notes.relations import parse_link_target
 from cortex.core.text.strings import close_matches, did_you_mean
 from cortex.index.catalogue import NoteRow
 from cortex.index.links import LinkGraph, canonical_edge

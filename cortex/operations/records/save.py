@@ -12,10 +12,10 @@ from cortex.core.model.event import Event
 from cortex.core.model.note_status import TIER_CURRENT
 from cortex.core.model.parameters import Between
 from cortex.core.model.problem import CortexError, InvalidInputError, Problem
-from cortex.core.model.relation import parse_link_target
 from cortex.core.normalize.handlers import MAX_SAVED_TITLE_CHARS, records_from_event
 from cortex.core.normalize.topic_upsert import has_same_text, record_from_note
 from cortex.core.notes import note as notes
+from cortex.core.notes.relations import parse_link_target
 from cortex.core.ranking.text_similarity import SIMILAR_THRESHOLD, similarity
 from cortex.core.redact.secrets import sanitize_text
 from cortex.core.text.shell_command import cortex_command

@@ -9,10 +9,11 @@ from cortex.core.model.caller import Caller
 from cortex.core.model.note_status import HIDDEN_STATUSES
 from cortex.core.model.parameters import NoteName
 from cortex.core.model.problem import ConflictError, InvalidInputError, Problem
-from cortex.core.model.relation import iter_relations, link_key, parse_link_target
+from cortex.core.model.relation import link_key
 from cortex.core.notes.edit import set_inactive_status, with_fields, with_relation, with_updated
 from cortex.core.notes.frontmatter import FieldValue
 from cortex.core.notes.note import Note, read_strict
+from cortex.core.notes.relations import iter_relations, parse_link_target
 from cortex.core.redact.secrets import sanitize_text
 from cortex.core.text.strings import one_line
 from cortex.index.catalogue import Catalogue, NoteRow

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from cortex.core.model.caller import Caller
 from cortex.core.model.problem import CortexError, Problem, reason_of
-from cortex.core.model.relation import parse_link_target, relations_of
 from cortex.core.notes import note as notes
 from cortex.core.notes.note import Note
+from cortex.core.notes.relations import parse_link_target, relations_of
 from cortex.index.catalogue import NoteRow
 from cortex.index.filters import KNOWLEDGE
 from cortex.index.refresh import query_index

@@ -40,9 +40,9 @@ from cortex.core.briefing.injected import ALWAYS_CUT_TOKENS, MAX_INJECTED_CHARS,
 from cortex.core.extract.candidate import RULE_LAYERS
 from cortex.core.model.caller import Caller
 from cortex.core.model.event import is_headless
+from cortex.core.model.generated_text import is_untitled, without_title
 from cortex.core.model.note_status import DONE_STATUSES, TIER_CURRENT
 from cortex.core.model.problem import CortexError, Problem
-from cortex.core.model.session_title import is_untitled, without_title
 from cortex.core.notes.yaml_lines import BOM, MAX_FRONTMATTER_BYTES, UNCLOSED, split_note
 from cortex.core.ranking.text_similarity import token_set
 from cortex.core.text.agent_escape import escape_for_agent

@@ -7,11 +7,10 @@ from typing import NamedTuple
 
 from cortex.core.model import event as events
 from cortex.core.model.caller import Caller
-from cortex.core.model.generated_text import outcome_of, overview_of
+from cortex.core.model.generated_text import outcome_of, overview_of, without_title
 from cortex.core.model.note_status import TIER_CURRENT, TIER_TRAIL
 from cortex.core.model.parameters import Time
 from cortex.core.model.problem import InvalidInputError, Problem
-from cortex.core.model.session_title import without_title
 from cortex.core.normalize import session_note as sessions
 from cortex.core.notes.note import Note
 from cortex.core.text.strings import shorten

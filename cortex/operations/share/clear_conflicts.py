@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cortex.core.merge.conflict_markers import marked_conflicts
+from cortex.core.merge.body import marked_conflicts
 from cortex.core.merge.conflicts import without_conflicts_field
 from cortex.core.merge.fields import CONFLICTS_KEY
 from cortex.core.merge.merge_plan import MergeResolution

@@ -10,7 +10,7 @@ import re
 import time
 from typing import NamedTuple
 
-from cortex.core.merge.conflict_markers import marked_conflicts
+from cortex.core.merge.body import marked_conflicts
 from cortex.core.merge.merge_plan import MergeSides
 from cortex.core.model.problem import Problem
 from cortex.core.text.shell_command import shell_quote

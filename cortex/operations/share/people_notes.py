@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import NamedTuple
 
-from cortex.core.merge.conflict_markers import marked_conflicts
+from cortex.core.merge.body import marked_conflicts
 from cortex.core.model.problem import CortexError, NotFoundError, Problem
 from cortex.core.model.relation import MEDIA_SUFFIXES
 from cortex.vault import files

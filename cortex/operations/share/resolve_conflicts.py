@@ -9,7 +9,7 @@ import os
 from collections.abc import Collection, Sequence
 from contextlib import suppress
 
-from cortex.core.merge.conflict_markers import marked_conflicts
+from cortex.core.merge.body import marked_conflicts
 from cortex.core.merge.conflicts import TAKEN, plan_resolution
 from cortex.core.merge.merge_plan import (
     AskPerson,

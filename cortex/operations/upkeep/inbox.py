@@ -10,7 +10,6 @@ from itertools import chain, zip_longest
 
 from cortex.core.model import event as events
 from cortex.core.model.caller import Caller
-from cortex.core.model.distillation import is_replaced
 from cortex.core.model.event import Event
 from cortex.core.model.problem import (
     ConflictError,
@@ -36,6 +35,7 @@ from cortex.core.normalize.session_overview import MAX_LINKS, compose_overview, 
 from cortex.core.normalize.topic_upsert import has_current_replacement, upsert_record
 from cortex.core.notes import note as notes
 from cortex.core.notes.edit import with_session_link
+from cortex.core.notes.relations import is_replaced_by_distillation
 from cortex.core.text import yaml_writer
 from cortex.vault import files, settings
 from cortex.vault.locate import Vault
@@ -249,7 +249,7 @@ class InboxNormalizer:
         known = self.existing.path_by_id.get(record.id)
         path = known or self.layout.record(record.type, record.id)
         try:
-            return not is_replaced(notes.read(files.read(self.root, path), path))
+            return not is_replaced_by_distillation(notes.read(files.read(self.root, path), path))
         except (CortexError, OSError):
             return known is not None  # about to be written
 

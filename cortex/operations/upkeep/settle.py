@@ -15,7 +15,7 @@ from typing import NamedTuple
 from cortex.core.distill.records import DISTILLED_LAYER
 from cortex.core.extract.candidate import RULE_LAYERS, LeadingPhrases
 from cortex.core.merge.fields import KEY_ORDER
-from cortex.core.model.distillation import is_replaced, standing_distillations
+from cortex.core.model.distillation import standing_distillations
 from cortex.core.model.event import DISTILLED, Event, time_of_id
 from cortex.core.model.note_status import TIER_TRAIL
 from cortex.core.model.problem import CortexError, Problem
@@ -25,6 +25,7 @@ from cortex.core.normalize.handlers import parse_event, records_from_event
 from cortex.core.normalize.topic_upsert import record_from_note
 from cortex.core.notes import note as notes
 from cortex.core.notes.edit import restore_previous_status, set_inactive_status, with_updated
+from cortex.core.notes.relations import is_replaced_by_distillation
 from cortex.index.catalogue import NoteRow
 from cortex.index.filters import KNOWLEDGE, NoteFilter
 from cortex.index.links import LinkGraph
@@ -149,10 +150,14 @@ def _plan_records(vault: Vault, session: ReplaceableRecords) -> list[Settlement]
             is_outdated = set(named) <= covered
         else:
             is_outdated = rest.get("layer") == DISTILLED_LAYER and not standing_ids & set(named)
-        if is_replaced(note) and not is_outdated:
+        if is_replaced_by_distillation(note) and not is_outdated:
             after = notes.write(restore_previous_status(note))
             planned.append(Settlement(row, data, after))
-        elif not is_replaced(note) and is_outdated and _is_untouched(vault, note, events, phrases):
+        elif (
+            not is_replaced_by_distillation(note)
+            and is_outdated
+            and _is_untouched(vault, note, events, phrases)
+        ):
             by = max(
                 (event for event, one in standing if set(one.covers) & set(named)),
                 default=standing[-1][0],

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import NamedTuple
 
-from cortex.core.merge.conflict_markers import marked_conflicts
+from cortex.core.merge.body import marked_conflicts
 from cortex.core.merge.note_versions import is_briefing, is_record, note_id, stem_of
 from cortex.core.model.event import is_event_id
 from cortex.core.model.layout import (

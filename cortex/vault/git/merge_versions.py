@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Collection, Sequence
 
-from cortex.core.merge.conflict_markers import marked_conflicts
+from cortex.core.merge.body import marked_conflicts
 from cortex.core.merge.merge_plan import MergeSides
 from cortex.core.merge.merge_record import merge_record
 from cortex.core.model.problem import InvalidInputError

@@ -15,7 +15,7 @@ from cortex.core.model.note_status import decode_text
 from cortex.core.model.problem import CortexError, Problem
 from cortex.core.model.relation import MEDIA_SUFFIXES
 from cortex.core.notes import note as notes
-from cortex.core.notes.scope import scope_of_one_person
+from cortex.core.notes.note import scope_of_one_person
 from cortex.core.redact.find_secrets import FoundSecret, find_secrets, mask_known_lines
 from cortex.core.text.shell_command import cortex_command, option_words
 from cortex.core.text.strings import text_digest
