@@ -145,3 +145,10 @@ def test_relations_come_and_go_one_by_one() -> None:
     assert notes.write(without_supersedes(more, "two")) == notes.write(note)
     with pytest.raises(InvalidInputError, match="no list of links"):
         with_relation(of("---\nrefines: {one: two}\n---\n"), "refines", "two")
+
+
+def test_a_new_field_stands_where_a_new_note_has_it() -> None:
+    note = notes.read(b"---\nid: a\ntitle: A\ncreated: 2026-11-20\nmood: calm\nprovenance:\n---\n")
+    changed = with_fields(note, {"updated": NOW, "archived_at": NOW, "status": "archived"})
+    keys = ["id", "title", "status", "created", "updated", "mood", "provenance", "archived_at"]
+    assert list(changed.fields) == keys

@@ -17,7 +17,6 @@ import pytest
 import yaml
 from hypothesis import assume, event, given, strategies as st
 
-from cortex.core.merge import fields
 from cortex.core.merge.merge_record import MergedRecord, merge_record
 from cortex.core.model import event as events
 from cortex.core.model.event import Event
@@ -564,23 +563,6 @@ def test_what_lost_is_named_by_its_event() -> None:
         "both sides saved 'decision/storage'; cortex history storage-k3f9q2 shows both"
     )
     assert 'title: kept "Two" (it came with the later text), not "One"' in told[1]
-
-
-def test_the_order_of_keys_is_the_one_in_which_records_are_written() -> None:
-    keys = [
-        line.partition(":")[0]
-        for line in compose_record(full_record()).split("---\n")[1].splitlines()
-        if line[0] not in " -"
-    ]
-    assert len(keys) >= 14
-    assert keys == [key for key in fields.KEY_ORDER if key in keys]
-
-
-def full_record() -> Record:
-    """A record with something in every field."""
-    held = {"events": ("e",), "tags": ("a",), "relations": (("follows", "b-1"),)}
-    held |= {"aliases": ("c",), "supersedes": ("d-1",), "pinned": True}
-    return Record(**{field: held.get(field, "x") for field in Record._fields})
 
 
 def named(ids: list[str], body: str, eol: str = "\n") -> bytes:

@@ -228,9 +228,7 @@ def test_bytes_of_windows_and_of_odd_yaml_stay(vault, caller):
     for answer in (archive(vault, caller, "odd-abcdef"), restore(vault, caller, ["odd-abcdef"]).hits[0], pin(vault, caller, "odd-abcdef")):  # fmt: skip
         assert answer.outcome != "unchanged"
     pin(vault, caller, "odd-abcdef", remove=True)
-    assert file.read_bytes() == odd.replace(
-        b"---\r\n\r\ntext", f"updated: {NOW}\r\n---\r\n\r\ntext".encode()
-    )
+    assert file.read_bytes() == odd.replace(b"list:", f"updated: {NOW}\r\nlist:".encode())
 
 
 @pytest.mark.parametrize("status", ["active", "open", "done", ""])

@@ -312,10 +312,11 @@ def test_a_preview_shows_what_a_pass_then_does(vault_from: Write, caller: Caller
     after = bytes_of(vault)
     changed = sorted(path for path in after if after[path] != before[path])
     assert changed == ["records/gotcha/faded.md", "records/note/minor.md"]
-    assert after[changed[0]] == before[changed[0]].replace(
-        b"---\n\n",
-        f"status: archived\narchived_at: {caller.now}\nupdated: {caller.now}\n---\n\n".encode(),
-    )
+    new = [b"status: archived", f"updated: {caller.now}".encode(), f"archived_at: {caller.now}".encode()]  # fmt: skip
+    assert [one for one in after[changed[0]].splitlines() if one not in new] == before[
+        changed[0]
+    ].splitlines()
+    assert all(line in after[changed[0]].splitlines() for line in new)
     assert lifecycle(vault, caller).hits == ()
     later = caller._replace(now="2028-01-01T00:00:00Z")
     assert [one.hit.id for one in lifecycle(vault, later).hits] == ["fine"], (

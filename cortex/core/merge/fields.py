@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable
 from typing import NamedTuple, TypeAlias, TypeVar
 
-from cortex.core.model.note_status import PRUNED
+from cortex.core.model.note_status import KEY_ORDER, PRUNED
 from cortex.core.notes import yaml_subset
 from cortex.core.notes.yaml_lines import TAIL_KEY, FieldText, split_lines
 from cortex.core.notes.yaml_subset import ListItem, ParsedValue, YamlNode
@@ -32,14 +32,6 @@ _REQUIRED_KEYS = ("type", "title")
 _KEYS_OF_STATUS = (
     "status_before", "archived_at", "archived_because", "deleted_at", "pruned_at",
     "superseded_by", "superseded_at", "superseded_because", "done_at",
-)  # fmt: skip
-# As `record.compose_record` writes them; its module would cost the driver an import. A test
-# compares the two.
-KEY_ORDER = (
-    "id", "type", "title", "status", "scope", "project", "branch", "topic", "tags", "aliases",
-    "date", "attendees", "owner", "due", "created", "updated", "confidence", "priority", "pinned",
-    "supersedes", "superseded_by", "contradicts", "refines", "derived_from", "source_of",
-    "relations", "provenance",
 )  # fmt: skip
 _UNREADABLE_REASON = "not read as YAML; cortex sync takes it if it is"
 _MAX_QUOTED_CHARACTERS = 4000  # characters of a value that a conflict quotes

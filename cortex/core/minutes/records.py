@@ -22,13 +22,12 @@ from cortex.core.minutes.outcomes import ActionItem, DecisionItem, Outcome
 from cortex.core.model.note_status import SET_ASIDE_STATUSES
 from cortex.core.model.record import Record, compose_record, record_id
 from cortex.core.notes import note as notes
-from cortex.core.notes.edit import normalized_body, with_fields_in_order, with_relation, with_title
+from cortex.core.notes.edit import normalized_body, with_fields, with_relation, with_title
 from cortex.core.notes.note import Note
 from cortex.core.redact.secrets import redact
 from cortex.core.text.strings import one_line, short_hash, shorten, slugify
 
 _DIGEST_KEY = "line_digest"  # of what a record says, as its line had it when it was last read
-_FIELD_ORDER = ("aliases", "owner", "due", "created", "updated", _DIGEST_KEY)
 _MIN_LIKENESS = 0.6
 _NO_ALIAS_RE = re.compile(r"[\"\\|\[\]#^\s]+")
 _BOX_RE = re.compile(rb"^((?:[ \t>]*+(?:[-*+]|\d{1,9}[.)])[ \t]++)+)\[([ xX])\](?=[ \t]|$)")
@@ -173,7 +172,7 @@ def reread(meeting: Note, base: Record, children: Mapping[str, Note]) -> Reread:
         if id_ not in slugs and id_ not in result.created:  # else somebody has removed it
             record = outcome_record(base, one, id_, meeting_id, minutes)
             note = notes.read(compose_record(record).encode())
-            note = with_fields_in_order(_FIELD_ORDER, note, {_DIGEST_KEY: line.digest})
+            note = with_fields(note, {_DIGEST_KEY: line.digest})
             result.created[id_] = record, notes.write(note)
             linked = with_relation(result.meeting, "source_of", id_)
             result = result._replace(meeting=linked)
@@ -214,7 +213,7 @@ def _with_line(note: Note, line: MinutesLine) -> Note:
     fields = {_DIGEST_KEY: line.digest}
     if line.kind == "action":
         fields |= {"owner": line.owner, "due": line.due}
-    return with_fields_in_order(_FIELD_ORDER, note, fields)
+    return with_fields(note, fields)
 
 
 def _with_alias(meeting: Note, id_: str, text: str) -> Note:

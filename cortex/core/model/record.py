@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 
-from cortex.core.model.note_status import join_heading, split_heading
+from cortex.core.model.note_status import KEY_ORDER, join_heading, split_heading
 from cortex.core.text import yaml_writer
 from cortex.core.text.strings import close_matches, one_line, short_hash, slugify, text_digest
 from cortex.core.text.value import NamedTuple
@@ -32,14 +32,6 @@ _TYPE_WORDS = {
     **_LEADING_WORDS, "decisions": "decision", "rejections": "rejection", "learnings": "learning",
     "lessons": "learning", "error": "bugfix", "convention": "pattern",
 }  # fmt: skip
-# Lists of links, of which a new record may have some.
-RELATION_FIELDS = ("supersedes", "contradicts", "refines", "derived_from", "source_of")
-# The order of the fields of a new record; `core/merge/fields.py:KEY_ORDER` adds what verbs write later.
-_KEY_ORDER = (
-    "id", "type", "title", "status", "scope", "project", "branch", "topic", "tags", "aliases",
-    "date", "attendees", "owner", "due", "created", "updated", "confidence", "priority", "pinned",
-    *RELATION_FIELDS, "relations", "provenance",
-)  # fmt: skip
 _MAX_EVENT_LINKS = 100
 _MAX_REPEATED_TITLES = 5
 _LEADING_WORD_RE = re.compile(r"[#>*\-\s]*([A-Za-z]{2,20})(?:\*\*)?:(?:\*\*)?\s+(?=\S)")
@@ -212,4 +204,4 @@ def compose_untitled_record(record: Record) -> str:
 
 
 def _frontmatter(values: Mapping[str, yaml_writer.YamlValue]) -> str:
-    return yaml_writer.frontmatter({key: values.get(key) for key in _KEY_ORDER})
+    return yaml_writer.frontmatter({key: values.get(key) for key in KEY_ORDER})

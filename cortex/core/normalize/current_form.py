@@ -16,11 +16,11 @@ from cortex.core.notes.note import Note
 from cortex.core.notes.relations import parse_link_target
 
 
-def in_current_form(note: Note, order: tuple[str, ...], session_note: str = "") -> Note:
+def in_current_form(note: Note, session_note: str = "") -> Note:
     """The record with its title as heading and alias, links as links, and no field that goes
-    without saying; itself where it has that form. What a person has written in it stays. `order`
-    is that of new fields, `session_note` the file name of its session's note. Raises
-    `InvalidInputError` where its frontmatter cannot be edited line by line."""
+    without saying; itself where it has that form. What a person has written in it stays.
+    `session_note` is the file name of its session's note. Raises `InvalidInputError` where its
+    frontmatter cannot be edited line by line."""
     record = record_from_note(note)._replace(session_note=session_note)
     whole = record._replace(body=edit.normalized_body(note))
     if compose_untitled_record(whole).encode("utf-8", "surrogatepass") == notes.write(note):
@@ -36,7 +36,7 @@ def in_current_form(note: Note, order: tuple[str, ...], session_note: str = "") 
     if split_heading(note.text)[0] in note.get_list("aliases"):
         return edit.with_title(edit.with_fields(note, {"title": ""}), record.title)
     aliases = tuple(dict.fromkeys((record.title, *note.get_list("aliases"))))
-    note = edit.with_fields_in_order(order, note, {"aliases": aliases})
+    note = edit.with_fields(note, {"aliases": aliases})
     if note.text_below_title == note.text:
         note = edit.with_body(note, join_heading(record.title, record.body))
     return edit.with_fields(note, {"title": ""})

@@ -21,7 +21,7 @@ from cortex.core.model.problem import InvalidInputError
 from cortex.core.model.record import Record, compose_untitled_record, default_scope
 from cortex.core.model.turn_summary import TurnSummary
 from cortex.core.notes import note as notes
-from cortex.core.notes.edit import with_fields, with_fields_in_order
+from cortex.core.notes.edit import with_fields
 from cortex.core.notes.note import Note
 from cortex.core.text import yaml_writer
 from cortex.core.text.strings import one_line, short_hash, shorten, slugify
@@ -47,11 +47,6 @@ _EVENT_LINE_RE = re.compile(
 )
 _ANY_EVENT_LINE_RE = re.compile(rb"- .*\[\[([0-9tz]{16}-[a-z2-7]{10})\]\]\s*")
 _FENCE_RE = re.compile(r" {0,3}(`{3,}|~{3,})")
-# Where a field stands that an event adds: in one order, or the order of the events would show.
-FIELD_ORDER = (
-    "id", "type", "title", "status", "scope", "project", "branch", "tags", "aliases", "created", "updated",
-    "started", "ended", "closed", "relations", "provenance",
-)  # fmt: skip
 
 
 class EventLine(NamedTuple):
@@ -96,10 +91,10 @@ def append_event(note: Note, event: Event) -> Note:
         place = {"project": event.project, "branch": event.branch, "created": event.at}
         if "scope" in note.fields:  # as earlier versions wrote it
             place["scope"] = default_scope(event.project)
-        note = _with_fields_in_order(note, place)
+        note = _with_changed_fields(note, place)
     if more := set(event.tags) - set(note.get_list("tags")):
         tags = tuple(sorted({*note.get_list("tags"), *more}))
-        note = _with_fields_in_order(note, {"tags": tags})
+        note = _with_changed_fields(note, {"tags": tags})
     note = notes.insert_body_line(note, _format_event_line(event), _insertion_line(note, event.id))
     note = _with_start_and_end(note, event)
     return _with_summary(_with_status(note, event, before) if before else note, event)
@@ -279,7 +274,7 @@ def _with_start_and_end(note: Note, event: Event) -> Note:
     ends = [line.id for line in lines if line.type == END_TYPE]
     started = events.time_of_id(min(starts)) if starts else note.get("started")
     ended = events.time_of_id(max(ends)) if ends and status_of(lines) == "done" else ""
-    return _with_fields_in_order(note, {"started": started, "ended": ended, "closed": ""})
+    return _with_changed_fields(note, {"started": started, "ended": ended, "closed": ""})
 
 
 def _with_status(note: Note, event: Event, before: str) -> Note:
@@ -353,6 +348,6 @@ def _iter_summary_lines(text: str) -> Iterator[str]:
             yield line
 
 
-def _with_fields_in_order(note: Note, fields: Mapping[str, yaml_writer.YamlValue]) -> Note:
+def _with_changed_fields(note: Note, fields: Mapping[str, yaml_writer.YamlValue]) -> Note:
     changed = {key: value for key, value in fields.items() if note.fields.get(key) != value}
-    return with_fields_in_order(FIELD_ORDER, note, changed)
+    return with_fields(note, changed)

@@ -20,12 +20,11 @@ from cortex.core.model.session_asks import as_title, choose_title, is_on_the_way
 from cortex.core.model.turn_summary import AGENT, USER, PlannedStep
 from cortex.core.normalize.session_note import (
     END_TYPE,
-    FIELD_ORDER,
     NO_GOAL,
     NO_SUMMARY,
     START_TYPE,
 )
-from cortex.core.notes.edit import with_fields_in_order
+from cortex.core.notes.edit import with_fields
 from cortex.core.notes.note import Note
 from cortex.core.text.strings import one_line, short_hash, shorten
 
@@ -131,7 +130,7 @@ def _with_title(note: Note, title: str, name: str) -> Note:
         for key, value in fields.items()
         if note.fields.get(key, ()) not in (value, [*value])
     }
-    return with_fields_in_order(FIELD_ORDER, note, changed)
+    return with_fields(note, changed)
 
 
 def _gather(ordered: Sequence[Event]) -> _Said:

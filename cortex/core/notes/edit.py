@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import cast
 
-from cortex.core.model.note_status import SET_ASIDE_STATUSES, join_heading, split_heading
+from cortex.core.model.note_status import KEY_ORDER, SET_ASIDE_STATUSES, join_heading, split_heading
 from cortex.core.model.problem import InvalidInputError
 from cortex.core.model.record import event_links, initial_status
 from cortex.core.model.relation import link_key, normalize_kind
@@ -31,31 +31,26 @@ _RELATIONS_NOT_A_LIST = (
 
 
 def with_fields(note: Note, fields: Mapping[str, yaml_writer.YamlValue]) -> Note:
-    """The note with these fields; those that hold nothing are taken out."""
+    """The note with these fields; those that hold nothing are taken out. A new one stands behind the
+    last of those before it in `KEY_ORDER`, one that this does not name at the end."""
     for key, value in fields.items():
         lines = yaml_writer.field_lines(key, value) if value or value is False else []
-        if lines or key in note.fields:
+        if lines and key in KEY_ORDER and key not in note.fields:
+            note = _with_new_field(note, key, lines)
+        elif lines or key in note.fields:
             note = notes.set_field(note, key, lines)
     return note
 
 
-def with_fields_in_order(
-    order: Sequence[str], note: Note, fields: Mapping[str, yaml_writer.YamlValue]
-) -> Note:
-    """As `with_fields`; a new field is inserted behind the last of those before it in `order`."""
-    for key, value in fields.items():
-        before = order[: order.index(key)] if key in order and key not in note.fields else ()
-        above = [one for one in before if one in note.fields]
-        if value and above:
-            _, end = notes.key_span(note.frontmatter, above[-1])
-            with suppress(InvalidInputError):
-                lines = yaml_writer.field_lines(key, value)
-                changed = notes.replace_lines(note, end, end, lines, key)
-                if key in changed.fields:
-                    note = changed
-                    continue
-        note = with_fields(note, {key: value})
-    return note
+def _with_new_field(note: Note, key: str, lines: list[str]) -> Note:
+    above = [one for one in KEY_ORDER[: KEY_ORDER.index(key)] if one in note.fields]
+    if above:
+        _, end = notes.key_span(note.frontmatter, above[-1])
+        with suppress(InvalidInputError):
+            changed = notes.replace_lines(note, end, end, lines, key)
+            if key in changed.fields:
+                return changed
+    return notes.set_field(note, key, lines)
 
 
 def with_updated(note: Note, now: str) -> Note:

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping
 from functools import partial
 from typing import Annotated, Literal, NamedTuple
 
-from cortex.core.merge.fields import KEY_ORDER
 from cortex.core.model import event as events
 from cortex.core.model.caller import Caller
 from cortex.core.model.event import Event
@@ -19,7 +18,6 @@ from cortex.core.notes.edit import (
     normalized_body,
     with_body,
     with_fields,
-    with_fields_in_order,
     with_title,
     without_lost_texts,
 )
@@ -228,7 +226,7 @@ def _with_asked_fields(
         before["tags"] = ",".join(old_tags)
     title = fields.pop("title", "")
     changed = with_title(note, str(title)) if title else note
-    changed = with_fields_in_order(KEY_ORDER, changed, fields) if fields else changed
+    changed = with_fields(changed, fields) if fields else changed
     if asked.status and asked.status != (note.get("status") or "active"):
         if (status := note.get("status").lower()) in SET_ASIDE_STATUSES:
             hint = f"{command('restore', row)} makes it current; then it may get another status"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from cortex.core.merge.fields import KEY_ORDER
 from cortex.core.merge.note_versions import stem_of
 from cortex.core.model.caller import Caller
 from cortex.core.model.problem import CortexError, Problem, problem_of
@@ -47,7 +46,7 @@ def reformat(vault: Vault, caller: Caller, *, apply: bool) -> ReformatResult:
                 before = files.read(vault.root, row.path)
                 note = notes.read_strict(before, row.path)
                 session_note = sessions.get(row.session, "") if row.session else ""
-                after = notes.write(in_current_form(note, KEY_ORDER, session_note))
+                after = notes.write(in_current_form(note, session_note))
             except (CortexError, OSError) as error:
                 problems.append(problem_of(row.path, error))
                 continue

@@ -14,10 +14,9 @@ from typing import NamedTuple
 
 from cortex.core.distill.records import DISTILLED_LAYER
 from cortex.core.extract.candidate import RULE_LAYERS, LeadingPhrases
-from cortex.core.merge.fields import KEY_ORDER
 from cortex.core.model.distillation import standing_distillations
 from cortex.core.model.event import DISTILLED, Event, time_of_id
-from cortex.core.model.note_status import TIER_TRAIL
+from cortex.core.model.note_status import KEY_ORDER, TIER_TRAIL
 from cortex.core.model.problem import CortexError, Problem
 from cortex.core.model.record import Record, compose_record
 from cortex.core.normalize.changes import ExistingRecords
