@@ -29,10 +29,9 @@ def run(words: list[str]) -> int:
     if not any(b"\nid:" in each[:_MAX_FRONTMATTER_BYTES] for each in (base, ours, theirs)):
         return FAILED  # a person's own note: the command's fallback merges it as git merges text
     from cortex.core.merge.merge_record import merge_record  # noqa: PLC0415
-    from cortex.vault.git.merge_file import merge_file  # noqa: PLC0415
 
     stem = os.path.basename(path).removesuffix(".md")
-    merged = merge_record(base, ours, theirs, merge_file, max(7, int(size)), name=stem)
+    merged = merge_record(base, ours, theirs, max(7, int(size)), name=stem)
     if merged.are_two_notes or (merged.leaves_out_text and not _is_of_commits()):
         _print_line(path, merged.decisions[0])
         return CONFLICTS  # %A stays as it is; the index, or the commits of it, hold all versions

@@ -50,7 +50,6 @@ from cortex.core.text.tokenizer import tokenize_query
 from cortex.hosts import HOST_NAMES, has_transcripts, jsonc, new_reader
 from cortex.index.note_summary import summarize_note
 from cortex.interfaces.escape_terminal import escape
-from cortex.vault.git.merge_file import merge_file
 from tests.conftest import NOW, SOAK
 
 SIZE, SHARE = 8_000, 8
@@ -281,7 +280,7 @@ def merged(text: str) -> None:
     base, ours, theirs = (
         one.encode() for one in (f"{head}{text}\n", f"{head}a\n{text}\n", f"{head}{text}\nb\n")
     )
-    merge_record(base, ours, theirs, merge_file)
+    merge_record(base, ours, theirs)
 
 
 def record(type_: str, text: str) -> object:

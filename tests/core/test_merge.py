@@ -20,7 +20,7 @@ from hypothesis import assume, event, given, strategies as st
 from cortex.core.merge.merge_record import MergedRecord, merge_record
 from cortex.core.model import event as events
 from cortex.core.model.event import Event
-from cortex.core.model.problem import CortexError, InvalidInputError
+from cortex.core.model.problem import InvalidInputError
 from cortex.core.model.record import Record, compose_record
 from cortex.core.normalize.changes import AppendToSession, CreateNote, ExistingRecords, UpsertTopic
 from cortex.core.normalize.handlers import amend_note, changes_for_event, records_from_event
@@ -29,7 +29,6 @@ from cortex.core.notes import note as notes
 from cortex.core.notes.edit import without_lost_texts
 from cortex.core.notes.frontmatter import is_readable
 from cortex.core.text import yaml_writer
-from cortex.vault.git.merge_file import merge_file
 
 CASES = sorted(
     path for path in Path(__file__).parent.parent.joinpath("merge_cases").iterdir() if path.is_dir()
@@ -42,7 +41,7 @@ LOST_TEXT = [
 
 
 def merge(base: bytes, ours: bytes, theirs: bytes, name: str = "") -> MergedRecord:
-    return merge_record(base, ours, theirs, merge_file, name=name)
+    return merge_record(base, ours, theirs, name=name)
 
 
 def problems(data: bytes) -> list[str]:
@@ -285,7 +284,7 @@ def test_what_the_driver_cannot_read_stops_it_and_is_taken_where_yaml_reads_it(f
         (left_out,) = notes.read(stopped.data).fields["merge_conflicts"]
         assert left_out["other"] == field.strip()
         assert problems(stopped.data) == []
-        merged = merge_record(base, one, other, merge_file, is_yaml=is_readable)
+        merged = merge_record(base, one, other, is_yaml=is_readable)
         assert merged.is_clean
         assert notes.read(merged.data).fields == {**notes.read(theirs).fields, "extra": "mine"}
 
@@ -296,7 +295,7 @@ def test_frontmatter_is_yaml_where_one_sides_was_and_holds_no_marker(
 ) -> None:
     base, ours, theirs = trio
     assume(len(set(trio)) == 3)  # else a side is given back as it is, broken or not
-    merged = merge_record(base, ours, theirs, merge_file, is_yaml=is_yaml)
+    merged = merge_record(base, ours, theirs, is_yaml=is_yaml)
     assume(not merged.are_two_notes)
     with_frontmatter = [side for side in (ours, theirs) if notes.read(side).opening_fence]
     assume(any(not problems(side) for side in with_frontmatter))
@@ -692,28 +691,12 @@ def test_long_lists_are_merged_in_time() -> None:
 NAMES = [b"%x" % number for number in range(12_000) if b"e" not in b"%x" % number]
 
 
-def test_without_git_the_reason_is_said(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(CortexError, match="git is not installed"):
-        merge(b"a\n", b"b\n", b"c\n")
-
-
-def test_a_git_that_hangs_is_ended(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    slow = tmp_path / "git"
-    slow.write_text("#!/bin/sh\nexec /bin/sleep 60\n")
-    slow.chmod(0o755)
-    monkeypatch.setenv("PATH", str(tmp_path))
-    monkeypatch.setattr("cortex.vault.git.merge_file.TIMEOUT_SECONDS", 0.2)
-    with pytest.raises(CortexError, match="took longer"):
-        merge(b"a\n", b"b\n", b"c\n")
-
-
 @given(trios())
 def test_labels_of_ones_own_stand_at_the_side_that_they_name(
     trio: tuple[bytes, bytes, bytes],
 ) -> None:
     """Swapped with their sides they change nothing, and without them no merge knows of any."""
     base, ours, theirs = trio
-    one = merge_record(base, ours, theirs, merge_file, labels=(b"yours", b"Ana's"))
-    assert one == merge_record(base, theirs, ours, merge_file, labels=(b"Ana's", b"yours"))
+    one = merge_record(base, ours, theirs, labels=(b"yours", b"Ana's"))
+    assert one == merge_record(base, theirs, ours, labels=(b"Ana's", b"yours"))
     assert one.data.count(b"<<<<<<< ") == merge(base, ours, theirs).data.count(b"<<<<<<< ")

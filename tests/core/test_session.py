@@ -11,7 +11,6 @@ from cortex.core.normalize import session_note as sessions
 from cortex.core.normalize.changes import AppendToSession
 from cortex.core.normalize.handlers import amend_note
 from cortex.core.notes import note as notes
-from cortex.vault.git.merge_file import merge_file
 
 SESSIONS = ("session_start", "prompt", "stop", "pre_compact", "subagent_stop", "session_end")
 _ALPHABET = "abcdefghijklmnopqrstuvwxyz234567"
@@ -145,9 +144,9 @@ def test_two_clones_that_fold_apart_meet_in_the_note_of_one_that_folded_all(
     )
     base = folded(event("session_start", 1, "Ship it"))
     ours, theirs = folded(*one, data=base), folded(*two, data=base)
-    merged = merge_record(base, ours, theirs, merge_file)
+    merged = merge_record(base, ours, theirs)
     assert merged.data.decode() == folded(*one, *two, data=base).decode()
-    assert merge_record(base, theirs, ours, merge_file).data == merged.data
+    assert merge_record(base, theirs, ours).data == merged.data
 
 
 def test_the_end_of_a_session_is_its_summary_with_headings_below_its_own() -> None:

@@ -20,7 +20,6 @@ from cortex.core.normalize.handlers import append_turns
 from cortex.core.normalize.session_note import compose_note
 from cortex.core.normalize.session_overview import compose_overview, with_overview
 from cortex.core.notes import note as notes
-from cortex.vault.git.merge_file import merge_file
 
 
 def turn(number: int, ask: str, *said: str, title: str = "", files: tuple[str, ...] = (), plan: tuple[PlannedStep, ...] = (), answer: tuple[str, str] | None = None) -> Event:  # fmt: skip
@@ -127,9 +126,9 @@ def test_two_clones_that_went_on_have_one_overview_and_equal_notes():
         notes.write(with_overview(append_turns(base, [event]), compose_overview([CART, event], ())))
         for event in (TESTS, third)
     )
-    merged = merge_record(notes.write(base), one, two, merge_file)
+    merged = merge_record(notes.write(base), one, two)
     assert merged.is_clean
-    assert merged.data == merge_record(notes.write(base), two, one, merge_file).data
+    assert merged.data == merge_record(notes.write(base), two, one).data
     note = notes.read(merged.data)
     assert note.body.count(b"<!-- overview") == note.body.count(b"## Outcome") == 1
     assert note.get_list("aliases") == (note.get("title"),)
@@ -178,8 +177,8 @@ def test_however_two_clones_went_on_there_is_one_overview_and_no_conflict(
 ):
     base = gone_on(notes.write(session_note([CART])), before)
     one, two = gone_on(base, here, *events[:cut]), gone_on(base, there, *events[cut:])
-    merged = merge_record(b"" if is_added else base, one, two, merge_file)
-    assert merged.data == merge_record(b"" if is_added else base, two, one, merge_file).data
+    merged = merge_record(b"" if is_added else base, one, two)
+    assert merged.data == merge_record(b"" if is_added else base, two, one).data
     note = notes.read(merged.data)
     assert note.problems == ()
     edited_twice = {here, there} >= {"overview", "no overview"}

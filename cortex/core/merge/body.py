@@ -1,34 +1,32 @@
-"""Three-way merge of a body by lines; what git leaves is settled if nobody's lines change twice.
+"""Three-way merge of a body by lines.
 
-`git merge-file` finds the places where both sides changed something near. There, lines that both
-only added are all kept, changes that merely touch are both made, and what is left stands between
-conflict markers.
+Where both sides changed something near, lines that both only added are all kept, changes that
+merely touch are both made, and what is left stands between conflict markers.
 """
 
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from itertools import pairwise
 from typing import NamedTuple, TypeAlias
 
 from cortex.core.merge.fields import pick_changed
 
-# (base, one, other, marker size) -> what `git merge-file -p --diff3 --marker-size=N` prints.
-MergeFile: TypeAlias = Callable[[bytes, bytes, bytes, int], bytes]
-
 # Lines by which two texts may differ and still be compared line by line; costs 0.1 s at most.
 _MAX_EDIT_DISTANCE = 400
-# Of all the places of a body together: where there are many, each is compared less far.
+# Of all the stretches of two texts that differ in more: where there are many, each is compared less far.
 _MAX_COMPARISONS = 20 * _MAX_EDIT_DISTANCE**2
 # Lines that both sides may have added where their changes touch, and that are then kept once.
 _MAX_REPEATED_LINES = 200
 # As `core/normalize/session_note.py` writes them; compiled only when lines meet.
 _SESSION_TURN_PATTERN = rb"- .*\[\[([0-9tz]{16}-[a-z2-7]{10})\]\]\s*"
 _MARKER_LINE_PATTERN = rb"(?m)^(<{7,} .*|={7,}|>{7,} .*?)\r?$"
-_MARKER_CHARACTERS = (b"<", b"|", b"=", b">")
 
 _LIST_ITEM_PREFIXES = (b"- ", b"* ", b"+ ", b"|")
+_Matches: TypeAlias = list[tuple[int, int]]  # places of equal lines in two texts, ascending
 # The line above and the line below; none at an end of the body.
 _SurroundingLines: TypeAlias = tuple[list[bytes], list[bytes]]
 
@@ -49,7 +47,7 @@ class MarkerStyle(NamedTuple):
 
 
 class _Hunk(NamedTuple):
-    """Lines that stand in the place of base's lines `low` to `high`."""
+    """Lines that stand in the place of base's lines `start` to `end`."""
 
     start: int
     end: int
@@ -57,13 +55,7 @@ class _Hunk(NamedTuple):
 
 
 def merge_body(
-    base: bytes,
-    newer: bytes,
-    older: bytes,
-    text_merge: MergeFile,
-    style: MarkerStyle,
-    *,
-    added: bool,
+    base: bytes, newer: bytes, older: bytes, style: MarkerStyle, *, added: bool
 ) -> MergedBody:
     """The merged body. `added`: there is no base, so the lines that both share are the base."""
     if older in (newer, base):
@@ -71,17 +63,11 @@ def merge_body(
     if newer == base:
         return MergedBody(older, 0)
     was, one, two = (_split_lines(text) for text in (base, newer, older))
-    taken = {_marker_run_length(line) for line in (*was, *one, *two)}
-    size = next(length for length in range(31, 33 + len(taken)) if length not in taken)
     if _marker_lines(one) or _marker_lines(two):  # ours must not look like these
         style = style._replace(marker_size=style.marker_size + 1)
-    if added and not was:
-        merged, conflicts = _merge_hunks(
-            _common_lines(one, two), one, two, style, ([], []), furthest=_MAX_EDIT_DISTANCE
-        )
-    else:
-        output = text_merge(b"".join(was), b"".join(one), b"".join(two), size)
-        merged, conflicts = _refine_git_merge(_split_lines(output), size, style)
+    merged, conflicts = _merge_lines(
+        _common_lines(one, two) if added and not was else was, one, two, style
+    )
     data = b"".join(merged)
     ends = [text.endswith(b"\n") or not text for text in (base, newer, older)]
     return MergedBody(data if pick_changed(*ends) else data.removesuffix(b"\n"), conflicts)
@@ -121,56 +107,12 @@ def _split_lines(text: bytes) -> list[bytes]:
     return [line + b"\n" for line in text.removesuffix(b"\n").split(b"\n")] if text else []
 
 
-def _marker_run_length(line: bytes) -> int:
-    """How many marker characters a line begins with."""
-    return len(line) - len(line.lstrip(line[:1])) if line.startswith(_MARKER_CHARACTERS) else 0
-
-
-def _refine_git_merge(lines: list[bytes], size: int, style: MarkerStyle) -> tuple[list[bytes], int]:
-    """Git's answer with its conflicts settled, and how many are left. No line of a body looks like
-    its markers, which alone begin with `size` characters of one kind."""
-    begin, middle, half, end = _MARKER_CHARACTERS
-    marks = [line[:1] if _marker_run_length(line) == size else b"" for line in lines]
-    furthest = min(_MAX_EDIT_DISTANCE, int((_MAX_COMPARISONS / (marks.count(begin) or 1)) ** 0.5))
-    merged: list[bytes] = []
-    one: list[bytes] = []
-    was: list[bytes] = []
-    two: list[bytes] = []
-    into, left = merged, 0
-    for number, (line, mark) in enumerate(zip(lines, marks, strict=True), 1):
-        if mark == begin:
-            one, was, two = [], [], []
-            into = one
-        elif mark == middle:
-            into = was
-        elif mark == half:
-            into = two
-        elif mark == end:
-            settled, conflicts = _merge_hunks(
-                was, one, two, style, (merged[-1:], lines[number : number + 1]), furthest=furthest
-            )
-            merged += settled
-            left += conflicts
-            into = merged
-        else:
-            into.append(line)
-    return merged, left
-
-
-def _merge_hunks(
-    was: list[bytes],
-    one: list[bytes],
-    two: list[bytes],
-    style: MarkerStyle,
-    around: _SurroundingLines,
-    *,
-    furthest: int,
+def _merge_lines(
+    was: list[bytes], one: list[bytes], two: list[bytes], style: MarkerStyle
 ) -> tuple[list[bytes], int]:
-    """Both sides' changes to one stretch of base, made where they do not overlap."""
+    """Both sides' changes to base, made where they do not overlap, and how many conflicts are left."""
     sides = [
-        (hunk, side)
-        for side, lines in enumerate((one, two))
-        for hunk in _diff_hunks(was, lines, furthest)
+        (hunk, side) for side, lines in enumerate((one, two)) for hunk in _diff_hunks(was, lines)
     ]
     sides.sort(key=lambda pair: (pair[0].start, pair[0].end, pair[1]))
     merged: list[bytes] = []
@@ -199,7 +141,7 @@ def _merge_hunks(
                 ours,
                 theirs,
                 style,
-                (merged[-1:] or around[0], was[high : high + 1] or around[1]),
+                (merged[-1:], was[high : high + 1]),
             )
             merged += both
             conflicts += left
@@ -235,7 +177,7 @@ def _merge_overlapping(
         alone = not above and not below and all(_starts_blank(line) or not line for line in around)
         spaced = alone or _starts_blank(above[-1:]) or _starts_blank(below[:1])
         return [*above, *_join_additions(ours, theirs, spaced=spaced), *below], 0
-    begin, _, half, end = (marker * style.marker_size for marker in _MARKER_CHARACTERS)
+    begin, half, end = (sign * style.marker_size for sign in (b"<", b"=", b">"))
     marked = [
         begin + b" " + style.newer_label + b"\n",
         *ours,
@@ -278,11 +220,11 @@ def _apply_hunks(was: list[bytes], low: int, high: int, hunks: list[_Hunk]) -> l
     return lines + was[low:high]
 
 
-def _diff_hunks(was: list[bytes], lines: list[bytes], furthest: int) -> list[_Hunk]:
+def _diff_hunks(was: list[bytes], lines: list[bytes]) -> list[_Hunk]:
     """What turns `was` into `lines`."""
     hunks: list[_Hunk] = []
     low = begin = 0
-    for left, right in [*_match_lines(was, lines, furthest), (len(was), len(lines))]:
+    for left, right in [*_match_lines(was, lines), (len(was), len(lines))]:
         if left > low or right > begin:
             hunks.append(_Hunk(low, left, lines[begin:right]))
         low, begin = left + 1, right + 1
@@ -292,7 +234,7 @@ def _diff_hunks(was: list[bytes], lines: list[bytes], furthest: int) -> list[_Hu
 def _common_lines(one: list[bytes], two: list[bytes]) -> list[bytes]:
     """The lines that two texts share, in order. A blank line counts only beside another shared
     line: blank lines are everywhere, and would tear two paragraphs into one another."""
-    pairs = _match_lines(one, two, _MAX_EDIT_DISTANCE)
+    pairs = _match_lines(one, two)
     shared = set(pairs)
     return [
         one[left] for left, right in pairs
@@ -300,17 +242,54 @@ def _common_lines(one: list[bytes], two: list[bytes]) -> list[bytes]:
     ]  # fmt: skip
 
 
-def _match_lines(one: list[bytes], two: list[bytes], furthest: int) -> list[tuple[int, int]]:
-    """Places of equal lines, ascending: a longest common row of them, or only those at both ends of
-    texts that differ in more than `furthest` lines."""
+def _match_lines(one: list[bytes], two: list[bytes]) -> _Matches:
+    """Places of equal lines: a longest common row of them; of texts that differ in too many lines
+    those that stand once in both, and what is equal between these."""
+    matches, is_complete = _match_stretch(one, two, _MAX_EDIT_DISTANCE)
+    if is_complete:
+        return matches
+    anchors = [(-1, -1), *_match_unique_lines(one, two), (len(one), len(two))]
+    furthest = min(_MAX_EDIT_DISTANCE, int((_MAX_COMPARISONS / len(anchors)) ** 0.5))
+    matches = anchors[1:-1]
+    for (left, right), (left_end, right_end) in pairwise(anchors):
+        between = one[left + 1 : left_end], two[right + 1 : right_end]
+        found, _ = _match_stretch(*between, furthest)
+        matches += ((left + 1 + place, right + 1 + other) for place, other in found)
+    return sorted(matches)
+
+
+def _match_unique_lines(one: list[bytes], two: list[bytes]) -> _Matches:
+    """A longest row of lines that stand once in each of two texts, by patience sorting."""
+    counts = Counter(one), Counter(two)
+    place = {line: n for n, line in enumerate(two) if counts[0][line] == counts[1][line] == 1}
+    pairs = [(n, place[line]) for n, line in enumerate(one) if line in place]
+    last_places: list[int] = []  # of rows of each length, where the one that ends first ends
+    last_pairs: list[int] = []  # the number of the pair there
+    before: list[int] = []  # for each pair the one before it in its row
+    for number, (_, right) in enumerate(pairs):
+        length = bisect_left(last_places, right)
+        before.append(last_pairs[length - 1] if length else -1)
+        last_places[length : length + 1] = [right]
+        last_pairs[length : length + 1] = [number]
+    row: _Matches = []
+    number = last_pairs[-1] if last_pairs else -1
+    while number >= 0:
+        row.append(pairs[number])
+        number = before[number]
+    return row[::-1]
+
+
+def _match_stretch(one: list[bytes], two: list[bytes], furthest: int) -> tuple[_Matches, bool]:
+    """A longest row of equal lines and True; only those at both ends, and False, of texts that
+    differ in more than `furthest` lines."""
     head, tail = _common_ends(one, two)
     middle = _myers_matches(one[head : len(one) - tail], two[head : len(two) - tail], furthest)
-    ends = [(len(one) - count, len(two) - count) for count in range(tail, 0, -1)]
-    return [
+    matches = [
         *((place, place) for place in range(head)),
-        *((head + left, head + right) for left, right in middle),
-        *ends,
+        *((head + left, head + right) for left, right in middle or ()),
+        *((len(one) - count, len(two) - count) for count in range(tail, 0, -1)),
     ]
+    return matches, middle is not None
 
 
 def _common_ends(one: list[bytes], two: list[bytes]) -> tuple[int, int]:
@@ -321,8 +300,8 @@ def _common_ends(one: list[bytes], two: list[bytes]) -> tuple[int, int]:
     return head, next((count for count in range(most) if one[-1 - count] != two[-1 - count]), most)
 
 
-def _myers_matches(one: list[bytes], two: list[bytes], furthest: int) -> list[tuple[int, int]]:
-    """Myers' O(ND) comparison."""
+def _myers_matches(one: list[bytes], two: list[bytes], furthest: int) -> _Matches | None:
+    """Myers' O(ND) comparison; None where it takes more than `furthest` steps."""
     reach = {1: 0}
     trace: list[dict[int, int]] = []
     for steps in range(min(len(one) + len(two), furthest) + 1):
@@ -335,12 +314,12 @@ def _myers_matches(one: list[bytes], two: list[bytes], furthest: int) -> list[tu
             reach[line] = left
             if left >= len(one) and left - line >= len(two):
                 return _backtrack(trace, len(one), len(two))
-    return []
+    return None
 
 
-def _backtrack(trace: list[dict[int, int]], left: int, right: int) -> list[tuple[int, int]]:
+def _backtrack(trace: list[dict[int, int]], left: int, right: int) -> _Matches:
     """The matches on the way that the comparison took."""
-    pairs: list[tuple[int, int]] = []
+    pairs: _Matches = []
     for steps in range(len(trace) - 1, -1, -1):
         reach, line = trace[steps], left - right
         down = line == -steps or (line != steps and reach[line - 1] < reach[line + 1])

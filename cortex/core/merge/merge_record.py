@@ -13,7 +13,6 @@ from cortex.core.merge import fields
 from cortex.core.merge.body import (
     MarkerStyle,
     MergedBody,
-    MergeFile,
     conflict_marker_lines,
     merge_body,
 )
@@ -73,7 +72,6 @@ def merge_record(
     base: bytes,
     ours: bytes,
     theirs: bytes,
-    text_merge: MergeFile,
     marker_size: int = 7,
     *,
     name: str = "",
@@ -104,7 +102,7 @@ def merge_record(
     if not was.id == one.id == two.id:
         if one.id == two.id != "" and was.id:
             # Base is another note, and both sides have put this one in its place.
-            again = (b"", ours, theirs, text_merge, marker_size)
+            again = (b"", ours, theirs, marker_size)
             return merge_record(*again, name=name, labels=labels, is_yaml=is_yaml)
         if _are_two_notes(was.id, one.id, two.id, name, is_added=not base):
             names = sorted(side.id or "a note without an id" for side in (one, two))
@@ -116,14 +114,12 @@ def merge_record(
     if labels and newer is not one:
         labels = labels[::-1]
     sides, eols = (was, newer, older), (head_eol, body_eol)
-    options = (text_merge, marker_size, labels, eols)
-    merged = _merge_sides(sides, *options, is_yaml=is_yaml, is_added=not base)
+    merged = _merge_sides(sides, marker_size, labels, eols, is_yaml=is_yaml, is_added=not base)
     return merged._replace(data=bom + merged.data)
 
 
 def _merge_sides(
     sides: tuple[_RecordSide, _RecordSide, _RecordSide],
-    text_merge: MergeFile,
     marker_size: int,
     labels: tuple[bytes, bytes] | None,
     eols: tuple[bytes, bytes],
@@ -138,7 +134,7 @@ def _merge_sides(
     ledger = MergeLog(_precedence(newer, older, latest), is_yaml)
     was, newer, older = _with_one_title((was, newer, older), latest, ledger)
     style = MarkerStyle(*(labels or _marker_labels(newer, older)), marker_size)
-    text = _merge_text((was, newer, older), ledger, latest, text_merge, style, is_added=is_added)
+    text = _merge_text((was, newer, older), ledger, latest, style, is_added=is_added)
     marked = _record_body_conflicts(text, was.parts.body, ledger)
     head = _merge_frontmatter(was, newer, older, ledger)
     data = b"".join(head).replace(b"\n", eols[0]) + text.data.replace(b"\n", eols[1])
@@ -185,7 +181,6 @@ def _merge_text(
     sides: tuple[_RecordSide, _RecordSide, _RecordSide],
     ledger: MergeLog,
     latest: _TopicWinner | None,
-    text_merge: MergeFile,
     style: MarkerStyle,
     *,
     is_added: bool,
@@ -207,7 +202,7 @@ def _merge_text(
         from cortex.core.merge.session_summary import keep_latest_summary  # noqa: PLC0415
 
         bodies = keep_latest_summary(*bodies)
-    return merge_body(*bodies, text_merge, style, added=is_added)
+    return merge_body(*bodies, style, added=is_added)
 
 
 def _leaves_out_text(

@@ -10,7 +10,6 @@ from cortex.core.merge.merge_record import merge_record
 from cortex.core.model.caller import Caller
 from cortex.core.model.parameters import OUTSIDE_PATH
 from cortex.core.model.problem import InvalidInputError, NotFoundError
-from cortex.vault.git.merge_file import merge_file
 
 MAX_BYTES = 4 * 1024 * 1024  # of each version, as for the driver
 
@@ -44,7 +43,7 @@ def merge(
     Example: cortex merge --explain base.md ours.md theirs.md
     """
     first, one, other = (_read_version(caller.cwd, name) for name in (base, ours, theirs))
-    merged = merge_record(first, one, other, merge_file)
+    merged = merge_record(first, one, other)
     text = merged.data.decode("utf-8", "replace")
     return MergeResult(text, merged.is_clean, merged.decisions, explain)
 

@@ -11,7 +11,6 @@ from cortex.core.merge.merge_record import merge_record
 from cortex.core.model.problem import InvalidInputError
 from cortex.core.notes.frontmatter import is_readable
 from cortex.vault.git import git_cli, objects
-from cortex.vault.git.merge_file import merge_file
 from cortex.vault.git.merging import MergeRevisions
 
 BlobTriple = tuple[str | None, str | None, str | None]  # blobs of one path: base, ours, theirs
@@ -97,7 +96,7 @@ def merge_notes(
     """The merged note, and whether its text is without new conflicts. Conflicts of fields are named
     in the note and stop nothing."""
     try:
-        merged = merge_record(base, ours, theirs, merge_file, labels=labels, is_yaml=is_readable)
+        merged = merge_record(base, ours, theirs, labels=labels, is_yaml=is_readable)
     except InvalidInputError:
         return ours, False
     if merged.are_two_notes:
