@@ -129,7 +129,7 @@ def _merge_sides(
 ) -> MergedRecord:
     """The merged note of a base and two sides. `labels` are for newer and older, `eols` for
     frontmatter and text."""
-    was, newer, older = _with_one_overview(*sides)
+    was, newer, older = _with_one_text_of_session(sides)
     latest = _topic_winner(was, newer, older)
     ledger = MergeLog(_precedence(newer, older, latest), is_yaml)
     was, newer, older = _with_one_title((was, newer, older), latest, ledger)
@@ -159,20 +159,24 @@ def _precedence(
     )
 
 
-def _with_one_overview(*sides: _RecordSide) -> tuple[_RecordSide, _RecordSide, _RecordSide]:
-    """Base, newer and older with one overview and title, if they are of a session."""
-    was, newer, older = sides
-    has_overview = any(OVERVIEW_MARK.encode() in side.parts.body for side in (newer, older))
-    if not has_overview or "session" not in (newer.type, older.type):
-        return was, newer, older
+def _with_one_text_of_session(
+    sides: tuple[_RecordSide, _RecordSide, _RecordSide],
+) -> tuple[_RecordSide, _RecordSide, _RecordSide]:
+    """Base, newer and older; of a session with one summary, overview and title of those that Cortex
+    wrote."""
+    bodies = [side.parts.body for side in sides[1:]]
+    is_marked = any(
+        mark.encode() in body for mark in (OVERVIEW_MARK, SUMMARY_MARK) for body in bodies
+    )
+    if not is_marked or "session" not in (sides[1].type, sides[2].type):
+        return sides
     # Hashing costs 1 ms, and few sessions go on on two clones.
-    from cortex.core.merge import session_overview  # noqa: PLC0415
+    from cortex.core.merge import session_text  # noqa: PLC0415
 
-    versions = [session_overview.OverviewVersion(side.parts.body, side.fields) for side in sides]
-    latest = session_overview.keep_latest_overview(versions)
+    versions = [session_text.SessionVersion(side.parts.body, side.fields) for side in sides]
     was, newer, older = (
         side._replace(parts=side.parts._replace(body=one.body), fields=one.fields)
-        for side, one in zip(sides, latest, strict=True)
+        for side, one in zip(sides, session_text.keep_latest_texts(versions), strict=True)
     )
     return was, newer, older
 
@@ -197,11 +201,6 @@ def _merge_text(
             )
         return MergedBody(kept.parts.body, 0)
     bodies = (was.parts.body, newer.parts.body, older.parts.body)
-    if ledger.precedence.is_session and all(SUMMARY_MARK.encode() in body for body in bodies[1:]):
-        # Hashing costs 1 ms, and few sessions end twice.
-        from cortex.core.merge.session_summary import keep_latest_summary  # noqa: PLC0415
-
-        bodies = keep_latest_summary(*bodies)
     return merge_body(*bodies, style, added=is_added)
 
 

@@ -1,0 +1,135 @@
+"""A session that went on on two clones: one summary, overview and title of those that Cortex wrote
+stand, before lines and fields are merged.
+
+What a person has changed stands.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from cortex.core.merge.fields import FieldTexts, with_alias_renamed
+from cortex.core.model.generated_text import (
+    OVERVIEW_MARK_RE,
+    SUMMARY_MARK_RE,
+    MarkedText,
+    find_marked_text,
+    is_untitled,
+)
+from cortex.core.model.note_status import OVERVIEW_MARK
+from cortex.core.notes import yaml_subset
+from cortex.core.text.strings import short_hash
+
+_BASE, _ONE, _TWO = range(3)
+
+
+class SessionVersion(NamedTuple):
+    """A version of the note: its body, with line feeds, and its fields, None if unknown."""
+
+    body: bytes
+    fields: FieldTexts | None
+
+
+def keep_latest_texts(versions: Sequence[SessionVersion]) -> list[SessionVersion]:
+    """The three versions (base and both sides) with one summary, overview and title: those of the
+    side whose mark names the greater event, but for what a person changed. Both sides are alike to
+    it."""
+    lines = [version.body.split(b"\n") for version in versions]
+    summaries = [find_marked_text(some, SUMMARY_MARK_RE) for some in lines]
+    if all(held and held.is_untouched for held in summaries[_ONE:]):
+        lines = _with_latest(lines, summaries)
+    found = [find_marked_text(some, OVERVIEW_MARK_RE) for some in lines]
+    sides = {side: held for side in (_ONE, _TWO) if (held := found[side])}
+    heads = [version.fields for version in versions]
+    if sides:
+        titles = [_own_title(fields, held) for fields, held in zip(heads, found, strict=True)]
+        latest = max(sides, key=lambda side: sides[side].mark)
+        titled = max(
+            (side for side in sides if titles[side]),
+            key=lambda side: sides[side].mark,
+            default=latest,
+        )
+        event, title = sides[latest].mark[0], sides[titled].mark[3]
+        lines = [
+            [_with_mark(line, event, title) for line in some]
+            for some in _with_one_overview(lines, found)
+        ]
+        heads = _with_one_title(heads, titles, titled)
+    bodies = (b"\n".join(some) for some in lines)
+    return [SessionVersion(*each) for each in zip(bodies, heads, strict=True)]
+
+
+def _with_latest(
+    lines: Sequence[list[bytes]], found: Sequence[MarkedText | None]
+) -> list[list[bytes]]:
+    """The lines of the versions, all with the text of the side whose mark is the greater."""
+    of_sides = ((held, some) for held, some in zip(found[_ONE:], lines[_ONE:], strict=True) if held)
+    latest, own = max(of_sides, key=lambda one: one[0].mark)
+    text = own[latest.start : latest.end + 1]
+    return [_with_text(some, held, text) for some, held in zip(lines, found, strict=True)]
+
+
+def _with_one_overview(
+    lines: Sequence[list[bytes]], found: Sequence[MarkedText | None]
+) -> list[list[bytes]]:
+    """The lines of the versions with one overview; a person's stands against a new one, which is
+    made the base's."""
+    edited = [side for side in (_ONE, _TWO) if (held := found[side]) and not held.is_untouched]
+    if not edited:
+        return _with_latest(lines, found)
+    changed, was = list(lines), found[_BASE]
+    if len(edited) == 1 and (was is None or was.is_untouched):
+        other = _ONE + _TWO - edited[0]
+        text = lines[_BASE][was.start : was.end + 1] if was else []
+        changed[other] = _with_text(lines[other], found[other], text)
+    return changed
+
+
+def _with_text(lines: list[bytes], held: MarkedText | None, text: list[bytes]) -> list[bytes]:
+    """The lines with another text in the place of one that nobody changed."""
+    if held is None or not held.is_untouched:
+        return lines
+    below = held.end + 1
+    if not text and lines[below : below + 1] == [b""]:
+        below += 1
+    return [*lines[: held.start], *text, *lines[below:]]
+
+
+def _with_mark(line: bytes, event: bytes, title: bytes) -> bytes:
+    if mark := OVERVIEW_MARK_RE.fullmatch(line):
+        return b"%b%b %b %b %b -->" % (OVERVIEW_MARK.encode(), event, mark[2], mark[3], title)
+    return line
+
+
+def _own_title(fields: FieldTexts | None, held: MarkedText | None) -> str:
+    """The title if it is one that Cortex gave; else empty."""
+    value = yaml_subset.parse_value("title", fields["title"].text) if fields and "title" in fields else None  # fmt: skip
+    title = value.text if value and value.kind == "scalar" else ""
+    is_own = short_hash(title, 10).encode() == held.mark[3] if held else is_untitled(title)
+    return title if is_own else ""
+
+
+def _with_one_title(
+    heads: Sequence[FieldTexts | None], titles: Sequence[str], titled: int
+) -> list[FieldTexts | None]:
+    """The fields with the title and alias of the side `titled` in the place of other titles that
+    Cortex gave; `titles` are those, empty for a person's."""
+    wanted = heads[titled]
+    if not (wanted and titles[titled]):
+        return list(heads)
+    other = heads[_ONE + _TWO - titled] or {}
+    if not heads[_BASE] and not titles[_ONE + _TWO - titled] and "title" in other:
+        # No base tells that a person has changed it.
+        named = {**wanted, "title": wanted["title"]._replace(text=other["title"].text)}
+        return [named if side == titled else head for side, head in enumerate(heads)]
+    return [
+        with_alias_renamed(
+            {**head, "title": head["title"]._replace(text=wanted["title"].text)},
+            own,
+            titles[titled],
+        )
+        if head and own
+        else head
+        for head, own in zip(heads, titles, strict=True)
+    ]
