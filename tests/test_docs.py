@@ -337,6 +337,11 @@ def command_lines(kind: str, block: str) -> Iterator[list[str]]:
                 yield one[1:]
 
 
+def test_what_a_user_reads_is_ten_pages_of_twelve_thousand_words() -> None:
+    assert len(FOR_USERS) <= 10
+    assert sum(len((ROOT / page).read_text().split()) for page in FOR_USERS) <= 12_000
+
+
 def test_links_between_pages_lead_somewhere() -> None:
     for page in (*PAGES, "CONTRIBUTING.md"):
         text = (ROOT / page).read_text()
