@@ -22,7 +22,7 @@ from cortex.hosts.hook_command import HookCommand
 from cortex.hosts.host import HOOKS_KEY
 from cortex.hosts.jsonc import JsonNode, Splice
 from cortex.vault import files, private, user_folders
-from cortex.vault.lock import lock
+from cortex.vault.private import lock
 
 MAX_BYTES = 256 * 1024  # bytes of settings
 _ENCODING = ("utf-8", "surrogateescape")  # any bytes come back as they were

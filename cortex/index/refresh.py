@@ -33,7 +33,7 @@ from cortex.index.state_file import (
 from cortex.vault import user_folders
 from cortex.vault.foreign_settings import template_folders
 from cortex.vault.locate import Vault
-from cortex.vault.lock import lock
+from cortex.vault.private import lock
 from cortex.vault.state.briefing_cache import file_stamp
 from cortex.vault.state.change_marker import mark_briefings_stale
 

@@ -1,4 +1,4 @@
-"""Private files of this user: state, caches, logs. The one place that reads and writes them.
+"""Private files of this user: state, caches, logs, locks. The one place that reads and writes them.
 
 They lie in folders of mode 0700 (`user_folders.py`). Still no link is followed, nothing
 waits for a pipe, and files of other users are not trusted. Standard library only: hooks load it.
@@ -6,11 +6,14 @@ waits for a pipe, and files of other users are not trusted. Standard library onl
 
 from __future__ import annotations
 
+import fcntl
 import os
 import stat
-from contextlib import suppress
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 
-from cortex.core.model.problem import CortexError, InvalidInputError, Problem
+from cortex.core.model.problem import ConflictError, CortexError, InvalidInputError, Problem
 from cortex.core.text.shell_command import shell_quote
 from cortex.vault import files, user_folders
 
@@ -114,6 +117,38 @@ def remove(path: str) -> None:
             rmtree(path, ignore_errors=True)
         else:
             os.unlink(path)
+
+
+@contextmanager
+def lock(path: str, what: str, *, shared: bool = False, wait: float = 10.0) -> Iterator[None]:
+    """Hold the lock file at `path`, which the kernel frees when this process ends; `what` says in one word what it guards. Waits up to `wait`
+    seconds, then raises `ConflictError`; `InvalidInputError` for what is no file. The file stays:
+    deleting it would let two holders in."""
+    with files.closing(files.open_regular(path, os.O_RDWR | os.O_CREAT)) as fd:
+        if os.fstat(fd).st_uid == os.geteuid():
+            files.share_with_group(fd, os.stat(os.path.dirname(path)))
+        _acquire(fd, fcntl.LOCK_SH if shared else fcntl.LOCK_EX, what, wait)
+        yield
+
+
+def _named(what: str) -> str:
+    return "a model" if what == "model" else f"the {what} of this vault"
+
+
+def _acquire(fd: int, mode: int, what: str, wait: float) -> None:
+    deadline = time.monotonic() + wait
+    while True:
+        try:
+            fcntl.flock(fd, mode | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if time.monotonic() >= deadline:
+                raise ConflictError(
+                    f"another cortex is busy with {_named(what)}",
+                    "wait until it has finished, then run the command again",
+                ) from None
+            time.sleep(0.01)
+        else:
+            return
 
 
 def evict(folder: str, most: int, *, keep: int = 0, suffix: str = "") -> None:

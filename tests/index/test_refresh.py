@@ -21,7 +21,7 @@ from cortex.index.refresh import last_index, open_index
 from cortex.index.state_file import state_path
 from cortex.operations.find.search import search
 from cortex.vault.locate import Vault
-from cortex.vault.lock import lock
+from cortex.vault.private import lock
 from tests.conftest import SOAK
 
 WORDS = [

@@ -37,7 +37,7 @@ from cortex.operations.upkeep.heal import heal
 from cortex.operations.upkeep.normalize import normalize
 from cortex.operations.upkeep.normalize_now import normalize_now
 from cortex.vault.locate import Vault
-from cortex.vault.lock import lock
+from cortex.vault.private import lock
 
 AWS = "AKIA" + "ABCDEFGH23456789"
 

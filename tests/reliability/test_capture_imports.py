@@ -15,7 +15,7 @@ FORBIDDEN = [
 # Parts of our own that read notes, YAML, git or an index: they are for those who look, not for those who capture.
 NOT_OURS = [
     "cortex.index", "cortex.core.notes.note", "cortex.core.notes.frontmatter", "cortex.index.note_summary", "cortex.core.markdown.scan", "cortex.core.normalize.handlers",
-    "cortex.core.extract", "cortex.core.ranking.query", "cortex.vault.git.git_cli", "cortex.vault.repair", "cortex.vault.settings", "cortex.vault.lock",
+    "cortex.core.extract", "cortex.core.ranking.query", "cortex.vault.git.git_cli", "cortex.vault.repair", "cortex.vault.settings",
     "cortex.operations.upkeep.normalize", "cortex.operations.find.search", "cortex.operations.care.doctor", "cortex.operations.care.status",
 ]  # fmt: skip
 

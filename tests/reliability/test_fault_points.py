@@ -65,7 +65,7 @@ class Crash(BaseException):
     """The process is gone."""
 
 
-PRIVATE = ("cortex.vault.private", "cortex.vault.lock")
+PRIVATE = ("cortex.vault.private",)
 
 
 def _is_private() -> bool:

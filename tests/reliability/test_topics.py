@@ -25,7 +25,7 @@ from cortex.operations.share.duplicates import join_diverged_files
 from cortex.operations.share.sync import sync
 from cortex.vault import files
 from cortex.vault.locate import Vault
-from cortex.vault.lock import lock
+from cortex.vault.private import lock
 from tests.conftest import SOAK
 
 pytestmark = pytest.mark.sampled(4)

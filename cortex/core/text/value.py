@@ -7,7 +7,8 @@ from __future__ import annotations
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any as Any, NamedTuple as NamedTuple  # noqa: I001, PLC0414  handed on
-    from typing import Protocol as Protocol, TypeAlias as TypeAlias  # noqa: PLC0414  these, too
+    from typing import Generic as Generic, Protocol as Protocol  # noqa: PLC0414  these, too
+    from typing import TypeAlias as TypeAlias, TypeVar as TypeVar  # noqa: PLC0414
 else:
     from collections import namedtuple
 
@@ -30,6 +31,15 @@ else:
 
     class NamedTuple(metaclass=_Made):
         """The base of values."""
+
+    def TypeVar(name: str) -> str:  # noqa: N802  as it is called
+        return name
+
+    class Generic:
+        """The base of a class with a type as its parameter. Only the type checker looks at it."""
+
+        def __class_getitem__(cls, _: object) -> type:
+            return cls
 
     class Protocol:
         """What a value can do. Only the type checker looks at it."""

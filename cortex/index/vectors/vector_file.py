@@ -17,7 +17,7 @@ from contextlib import contextmanager
 
 from cortex.index.vectors import FOLDER
 from cortex.vault import files, private
-from cortex.vault.lock import lock
+from cortex.vault.private import lock
 
 HEADER_BYTES = 256
 KEY_BYTES = 16

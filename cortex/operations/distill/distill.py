@@ -62,7 +62,7 @@ from cortex.operations.upkeep.normalize_now import publish_and_normalize
 from cortex.vault import files, user_settings
 from cortex.vault.git import checkout, git_cli
 from cortex.vault.locate import Vault
-from cortex.vault.lock import lock
+from cortex.vault.private import lock
 from cortex.vault.state import distill_log
 from cortex.vault.state.change_marker import mark_briefings_stale
 from cortex.vault.state.distill_log import DistillRun

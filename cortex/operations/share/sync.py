@@ -56,7 +56,7 @@ from cortex.vault.git.merging import MergeState
 from cortex.vault.git.remotes import Upstream
 from cortex.vault.layout import layout_of
 from cortex.vault.locate import Vault
-from cortex.vault.lock import lock
+from cortex.vault.private import lock
 
 _MAX_PUSH_ATTEMPTS = 6  # at a push, while others push at the same time
 _MAX_MERGE_ATTEMPTS = 3  # of a merge, when something of ours is written between its commit and it

@@ -29,7 +29,7 @@ from cortex.operations.upkeep.settle import ReplaceableRecords, find_replaceable
 from cortex.vault import files, settings
 from cortex.vault.git import checkout, git_cli, objects, page_branch
 from cortex.vault.locate import Vault
-from cortex.vault.lock import lock
+from cortex.vault.private import lock
 from cortex.vault.state import change_marker
 
 

@@ -32,7 +32,7 @@ from cortex.operations.upkeep.record_lock import record_lock
 from cortex.vault import files
 from cortex.vault.git import checkout
 from cortex.vault.locate import Vault
-from cortex.vault.lock import lock
+from cortex.vault.private import lock
 from cortex.vault.state import change_marker
 
 _LOCK_TIMEOUT_SECONDS = 60.0  # for others that save at the same time

@@ -9,7 +9,7 @@ from cortex.core.model.problem import ConflictError
 from cortex.vault import settings
 from cortex.vault.git import checkout
 from cortex.vault.locate import Vault
-from cortex.vault.lock import lock
+from cortex.vault.private import lock
 
 WAIT_SECONDS = 60.0  # seconds for a pass over the inbox, which changes records too
 

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import os
-
 from cortex.core.minutes.note_items import child_slugs
 from cortex.core.model.caller import Caller
 from cortex.core.model.note_status import TIER_CURRENT, TIER_TRAIL
@@ -15,13 +12,14 @@ from cortex.index.catalogue import NoteRow
 from cortex.index.filters import KNOWLEDGE, NoteFilter
 from cortex.index.refresh import IndexSession, query_index
 from cortex.operations.upkeep.record_lock import record_lock
-from cortex.vault import files, private, settings
+from cortex.vault import files, settings
 from cortex.vault.git import checkout
 from cortex.vault.locate import Vault
 from cortex.vault.state.change_marker import mark_briefings_stale
+from cortex.vault.state.json_store import JsonStore
 
-_MEMORY_FILE = "minutes-read.json"  # path of edited minutes -> digest of them as they were read
-_MAX_MEMORY_BYTES = 4_000_000
+# Path of edited minutes -> digest of them as they were read.
+_MEMORY = JsonStore("minutes-read.json", dict[str, str], dict[str, str](), most=4_000_000)
 _MEETINGS = NoteFilter(tiers=(TIER_CURRENT,), types=("meeting",))
 _EVENTS = NoteFilter(tiers=(TIER_TRAIL,), types=("meeting",))
 
@@ -30,7 +28,7 @@ def reread_minutes(vault: Vault, caller: Caller) -> tuple[bool, list[Problem]]:
     """Read minutes again that differ from their event, each time that they change. Returns whether
     records changed, and what could not be read."""
     edited = query_index(vault, caller.progress, _find_edited, words=False)
-    memory = _read_memory(vault) if edited else {}
+    memory = _MEMORY.read(vault) if edited else {}
     waiting = [row for row in edited if memory.get(row.path) != row.digest]
     if not waiting or checkout.operation_in_progress(vault.root):
         return False, []
@@ -48,7 +46,7 @@ def reread_minutes(vault: Vault, caller: Caller) -> tuple[bool, list[Problem]]:
                 memory[row.path] = row.digest
     paths = {row.path for row in edited}
     kept = {path: digest for path, digest in memory.items() if path in paths}
-    private.replace(os.path.join(vault.state_folder(), _MEMORY_FILE), json.dumps(kept).encode())
+    _MEMORY.write(vault, kept)
     return changed, problems
 
 
@@ -86,11 +84,3 @@ def _reread(vault: Vault, caller: Caller, row: NoteRow) -> bool:
     if after != before:  # last: until it is written, the minutes are read once more
         files.replace(vault.root, row.path, after, before)
     return True
-
-
-def _read_memory(vault: Vault) -> dict[str, str]:
-    data = private.read(os.path.join(vault.state_folder(), _MEMORY_FILE), _MAX_MEMORY_BYTES)
-    try:
-        return dict(json.loads(data)) if data else {}
-    except (ValueError, TypeError):
-        return {}

@@ -27,7 +27,7 @@ from cortex.core.notes import note as notes
 from cortex.vault import files, layout, settings, settings_text
 from cortex.vault.git import checkout, git_cli, git_locks, objects, publish_check
 from cortex.vault.layout import layout_of
-from cortex.vault.lock import lock
+from cortex.vault.private import lock
 
 OWN_SETTINGS_FILES = (layout.SETTINGS_FILE, ".gitattributes", checkout.PROJECT_FILE)
 HOOK_TIMEOUT_SECONDS = 600.0  # seconds that a person's own hooks may take

@@ -19,7 +19,7 @@ from cortex.vault import files
 from cortex.vault.git import attributes, checkout, git_cli, git_locks
 from cortex.vault.git.checkout import Repository
 from cortex.vault.git.git_locks import FIX_COMMAND
-from cortex.vault.lock import lock
+from cortex.vault.private import lock
 
 _PACKAGE_FOLDER = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 DRIVER_SCRIPT = os.path.join(_PACKAGE_FOLDER, "interfaces", "merge_driver.py")

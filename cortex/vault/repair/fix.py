@@ -15,7 +15,7 @@ from cortex.core.text.shell_command import shell_quote
 from cortex.vault.git import checkout, git_cli, git_locks
 from cortex.vault.git.checkout import Repository
 from cortex.vault.git.git_locks import FIX_COMMAND, Clock, GitLock
-from cortex.vault.lock import lock
+from cortex.vault.private import lock
 from cortex.vault.repair import diagnose
 from cortex.vault.repair.diagnose import run_in_repository
 

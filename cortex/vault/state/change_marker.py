@@ -9,31 +9,27 @@ from __future__ import annotations
 import os
 from contextlib import suppress
 
-from cortex.vault import private
 from cortex.vault.git import checkout
 from cortex.vault.locate import Vault
+from cortex.vault.state.json_store import JsonStore
 
-_MARKER_FILE = "git-seen"  # in the state folder
 _NO_REPOSITORY = "no repository"
-_MAX_BYTES = 10_000  # bytes of it
+_MARKER = JsonStore("git-seen", str, "", 10_000)
 
 
 def briefings_are_stale(vault: Vault) -> bool:
     """True if git has run since `mark_briefings_built`, or nothing is marked."""
-    marked = private.read(os.path.join(vault.state_folder(), _MARKER_FILE), _MAX_BYTES)
-    return marked != (git_stamp(vault) or _NO_REPOSITORY).encode()
+    return _MARKER.read(vault) != (git_stamp(vault) or _NO_REPOSITORY)
 
 
 def mark_briefings_built(vault: Vault, seen: str) -> None:
     """Record that the briefings were built while `git_stamp` returned `seen`."""
-    path = os.path.join(vault.state_folder(), _MARKER_FILE)
-    private.replace(path, (seen or _NO_REPOSITORY).encode())
+    _MARKER.write(vault, seen or _NO_REPOSITORY)
 
 
 def mark_briefings_stale(vault: Vault) -> None:
     """Delete the marker."""
-    with suppress(FileNotFoundError, IsADirectoryError):
-        os.unlink(os.path.join(vault.state_folder(), _MARKER_FILE))
+    _MARKER.remove(vault)
 
 
 def git_stamp(vault: Vault) -> str:

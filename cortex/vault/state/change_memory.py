@@ -6,17 +6,24 @@ One file in the state folder per command: path -> (text before, or none; digest 
 from __future__ import annotations
 
 import hashlib
-import json
-import os
 from collections.abc import Iterable, Sequence
 
 from cortex.core.model.caller import ProgressCallback
 from cortex.core.model.problem import CortexError, NotFoundError, Problem, problem_of
-from cortex.vault import files, private
+from cortex.core.text.value import Any, TypeAlias
+from cortex.vault import files
 from cortex.vault.locate import Vault
 from cortex.vault.state.change_marker import mark_briefings_stale
+from cortex.vault.state.json_store import JsonStore
 
-_MAX_BYTES = 256_000_000
+Memory: TypeAlias = dict[str, tuple[str | None, str]]
+
+
+def _parse_memory(table: dict[str, list[Any]]) -> Memory:
+    return {path: (before, digest) for path, (before, digest) in table.items()}
+
+
+_MEMORY = JsonStore("{}.json", _parse_memory, Memory(), most=256_000_000)
 
 
 def write_changes(
@@ -46,14 +53,14 @@ def write_changes(
 def _remember(vault: Vault, name: str, changes: Iterable[tuple[str, bytes | None, bytes]]) -> None:
     """Store what each note was before the first of the changes that are not taken back, or as it
     was changed between two of them."""
-    memory = _read(vault, name)
+    memory = _MEMORY.read(vault, name)
     for path, before, after in changes:
         text = before.decode("utf-8", "surrogateescape") if before is not None else None
         held = memory.get(path)
         if held and before is not None and held[1] == _digest(before):
             text = held[0]
         memory[path] = text, _digest(after)
-    private.replace(_path(vault, name), json.dumps(memory).encode(), synced=True, durable=True)
+    _MEMORY.write(vault, memory, name, durable=True)
 
 
 def take_back(
@@ -63,7 +70,7 @@ def take_back(
     The caller holds the record lock. Raises `NotFoundError` when there is nothing to take back;
     `preview` is the command that shows what there would be."""
     mark_briefings_stale(vault)
-    memory = _read(vault, name)
+    memory = _MEMORY.read(vault, name)
     if not memory:
         raise NotFoundError("there is nothing to take back", f"{preview} shows what it would do")
     done, problems = [], []
@@ -79,22 +86,8 @@ def take_back(
         else:
             files.replace(vault.root, path, before.encode("utf-8", "surrogateescape"), data)
         done.append((path, data))
-    private.remove(_path(vault, name))
+    _MEMORY.remove(vault, name)
     return done, problems
-
-
-def _read(vault: Vault, name: str) -> dict[str, tuple[str | None, str]]:
-    where = _path(vault, name)
-    data = private.read(where, _MAX_BYTES)
-    try:
-        table = json.loads(data) if data else {}
-    except ValueError as error:
-        raise CortexError(f"{where} cannot be read: {error}", f"remove {where}") from error
-    return {path: (before, digest) for path, (before, digest) in table.items()}
-
-
-def _path(vault: Vault, name: str) -> str:
-    return os.path.join(vault.state_folder(), f"{name}.json")
 
 
 def _digest(data: bytes) -> str:

@@ -19,8 +19,9 @@ from cortex.core.text.value import Any, NamedTuple
 from cortex.vault import files, private
 from cortex.vault.layout import SETTINGS_FILE
 from cortex.vault.locate import Vault
-from cortex.vault.lock import lock
+from cortex.vault.private import lock
 from cortex.vault.state import spool
+from cortex.vault.state.json_store import JsonStore
 
 STATE_FOLDER = "sessions"
 _LOCK_FILES = 64  # lock files; two sessions that share one wait for each other for milliseconds
@@ -87,7 +88,7 @@ class LockedSession:
 
     def __init__(self, vault: Vault, key: str) -> None:
         self._vault, self.key = vault, key
-        cursor, attempt = _read_state(vault, key)
+        cursor, attempt = _STATES.read(vault, key)
         # The file has to be written, though nothing may change.
         self._must_write = attempt is not None or not cursor.host
         cursor = _after_attempt(vault, cursor, attempt)
@@ -161,16 +162,12 @@ def defer_session(vault: Vault, key: str, known: SessionCursor) -> None:
 
 def read_deferred(vault: Vault, key: str) -> SessionCursor:
     """What `defer_session` said of a session."""
-    try:
-        table: Any = json.loads(spool.read_mark(vault, key, spool.UNREAD_SUFFIX), strict=False)
-        return _parse_cursor(table)
-    except (ValueError, TypeError, AttributeError, CortexError, RecursionError):
-        return SessionCursor()
+    return _DEFERRED.read(vault, key + spool.UNREAD_SUFFIX)
 
 
 def load_cursor(vault: Vault, key: str) -> SessionCursor:
     """How far the hooks have come in a session; an empty cursor when they know nothing of it."""
-    return _after_attempt(vault, *_read_state(vault, key))
+    return _after_attempt(vault, *_STATES.read(vault, key))
 
 
 def passed_over(vault: Vault, since: str) -> Iterator[tuple[SessionCursor, str]]:
@@ -214,29 +211,21 @@ def add_expected_texts(cursor: SessionCursor, *texts: TextFingerprint) -> Sessio
     return cursor._replace(ahead=ahead[-_MAX_EXPECTED_TEXTS:])
 
 
-def _state_path(vault: Vault, key: str) -> str:
-    return os.path.join(vault.state_folder(), STATE_FOLDER, f"{key}.json")
-
-
 def _write_state(
     vault: Vault, key: str, cursor: SessionCursor, attempt: PublishAttempt | None
 ) -> None:
     """Replace the file; with an attempt durably: a power cut must not forget it."""
     stored = attempt and {"id": attempt.id, "after": attempt.after._asdict()}
-    data = json.dumps({"cursor": cursor._asdict(), "attempt": stored}).encode()
-    private.replace(_state_path(vault, key), data, synced=True, durable=attempt is not None)
+    table = {"cursor": cursor._asdict(), "attempt": stored}
+    _STATES.write(vault, table, key, synced=True, durable=attempt is not None)
 
 
-def _read_state(vault: Vault, key: str) -> tuple[SessionCursor, PublishAttempt | None]:
-    """The stored cursor and attempt; an empty cursor when the file is none of ours."""
-    try:
-        table: Any = json.loads(private.read(_state_path(vault, key), _MAX_BYTES), strict=False)
-        cursor, stored = _parse_cursor(table["cursor"]), table["attempt"]
-        if not stored:
-            return cursor, None
-        return cursor, PublishAttempt(str(stored["id"]), _parse_cursor(stored["after"]))
-    except (ValueError, TypeError, KeyError, CortexError, RecursionError):
-        return SessionCursor(), None
+def _parse_state(table: Any) -> tuple[SessionCursor, PublishAttempt | None]:
+    """The stored cursor and attempt."""
+    cursor, stored = _parse_cursor(table["cursor"]), table["attempt"]
+    if not stored:
+        return cursor, None
+    return cursor, PublishAttempt(str(stored["id"]), _parse_cursor(stored["after"]))
 
 
 def _after_attempt(
@@ -256,6 +245,11 @@ def _parse_cursor(table: dict[str, object]) -> SessionCursor:
         elif isinstance(value, type(default)):
             fields[key] = value
     return SessionCursor(**fields)
+
+
+_NOTHING: tuple[SessionCursor, PublishAttempt | None] = SessionCursor(), None
+_STATES = JsonStore(f"{STATE_FOLDER}/{{}}.json", _parse_state, _NOTHING, _MAX_BYTES)
+_DEFERRED = JsonStore(f"{spool.SPOOL_FOLDER}/{{}}", _parse_cursor, SessionCursor(), _MAX_BYTES)
 
 
 def _unavailable_error(error: Exception) -> StateUnavailable:

@@ -19,7 +19,6 @@ SPOOL_FOLDER = "waiting"
 UNREAD_SUFFIX, RECENT_SUFFIX, UNSENT_SUFFIX = ".behind", ".recent", ".md"  # of the names of files
 _KEY_CHARS = 24  # of a session's key
 _HEX_DIGITS = frozenset("0123456789abcdef")
-_MAX_MARK_BYTES = 40_000
 _MAX_ATTEMPTS = 5  # at a folder that others remove when it is empty
 
 
@@ -75,11 +74,6 @@ def add_mark(vault: Vault, key: str, suffix: str, text: str = "") -> None:
 def remove_mark(vault: Vault, key: str, suffix: str) -> None:
     """Remove a mark, if it is there."""
     private.remove(mark_path(vault, key, suffix))
-
-
-def read_mark(vault: Vault, key: str, suffix: str) -> bytes:
-    """The text of a mark."""
-    return private.read(mark_path(vault, key, suffix), _MAX_MARK_BYTES)
 
 
 def add_event(vault: Vault, id_: str, data: bytes, most: int) -> bool:
