@@ -189,14 +189,14 @@ class CodexReader(TranscriptReader):
 
     def _read_answers(self, call: str, output: object) -> None:
         """What the person answers to the questions of a call."""
-        asked = self.questions.pop(call, {})
+        questions = self.questions.pop(call, {})
         text = output if isinstance(output, str) else ""
         data = parse_json_object(text.encode("utf-8", "replace")) or {}
-        for name, answer in get_dict(data, "answers").items() if asked else ():
+        for name, answer in get_dict(data, "answers").items() if questions else ():
             said = answer.get("answers") if isinstance(answer, dict) else None
             if isinstance(said, list):
                 words = ", ".join(one for one in said if isinstance(one, str))
-                self.add_reply(words, asked.get(name, ""), call)
+                self.add_reply(words, questions.get(name, ""), call)
 
     def _read_tool_call(self, name: object, arguments: object, call: str) -> None:
         table: object = arguments
@@ -211,8 +211,8 @@ class CodexReader(TranscriptReader):
         elif isinstance(table, dict) and name == "update_plan":
             self.add_plan(parse_todos(table.get("plan"), "step"), call)
         elif isinstance(table, dict) and name == "request_user_input":
-            asked = objects_in(table.get("questions"))
-            texts = {get_str(one, "id"): get_str(one, "question") for one in asked}
+            questions = objects_in(table.get("questions"))
+            texts = {get_str(one, "id"): get_str(one, "question") for one in questions}
             if len(self.questions) < _MAX_QUESTIONS:
                 self.questions[call] = texts
 

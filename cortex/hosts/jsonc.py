@@ -14,9 +14,10 @@ _MAX_DEPTH = 100  # levels; no settings of people come near
 _BLANKS = " \t\r\n"
 _BLANKS_OR_COMMENT_RE = re.compile(r"[ \t\r\n]+|//[^\r\n]*|/\*.*?\*/", re.DOTALL)
 _STRING_RE = re.compile(r'"(?:[^"\\\x00-\x1f]|\\[^\x00-\x1f])*"')
-_BARE_WORD_RE = re.compile(r"[-+.\w]+")  # whatever stands without quotes
-_SCALAR_RE = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?|true|false|null")
-_MAX_NUMBER_CHARS = 300  # signs of a number; Python reads none of thousands of digits
+# A number, of which Python reads none of thousands of digits, or a word.
+_SCALAR_RE = re.compile(
+    r"(?:-?(?:0|[1-9][0-9]{0,300})(?:\.[0-9]{1,300})?(?:[eE][+-]?[0-9]{1,9})?|true|false|null)(?![-+.\w])"
+)
 # What stands behind a value on its line.
 _TRAILING_COMMENTS_RE = re.compile(r"(?:[ \t]*/\*[^\r\n]*?\*/)*(?:[ \t]*//[^\r\n]*)?")
 
@@ -54,7 +55,6 @@ class _JsonStyle(NamedTuple):
     newline: str
     indent: str  # one step: that of the first member that begins a line; else two blanks
     on_one_line: bool  # it has entries and no line end
-    compact: bool  # its first colon stands without a blank behind it
 
 
 def parse(text: str) -> JsonNode | None:
@@ -131,10 +131,9 @@ def append_value(text: str, container: JsonNode, value: object, key: str = "") -
     first_on_line = (one for one in reversed(container.entries) if _begins_line(text, one))
     indents = (_line_indent(text, one.start) for one in first_on_line)
     inner = next(indents, _line_indent(text, container.start) + style.indent)
-    blank = "" if style.compact else " "
-    name = f"{json.dumps(key, ensure_ascii=False)}:{blank}" if key else ""
+    name = f"{json.dumps(key, ensure_ascii=False)}: " if key else ""
     body = name + dumps_in_style(text, value, inner, inline=inline)
-    lead = blank if inline else style.newline + inner
+    lead = " " if inline else style.newline + inner
     if not container.entries:
         at = container.start + 1
         closes = "\n" in text[at : container.end - 1]
@@ -189,10 +188,9 @@ def remove_entry(text: str, container: JsonNode, index: int) -> str:
 
 def dumps_in_style(text: str, value: object, indent: str, *, inline: bool) -> str:
     """A value as JSON in the text's style, on one line or with all lines but the first indented."""
-    style = _style_of(text)
     if inline:
-        separators = (",", ":") if style.compact else (", ", ": ")
-        return json.dumps(value, ensure_ascii=False, separators=separators)
+        return json.dumps(value, ensure_ascii=False)
+    style = _style_of(text)
     return "".join(_iter_pretty(value, style.newline + indent, style.indent))
 
 
@@ -228,14 +226,9 @@ def _parse_value(text: str, at: int, depth: int) -> tuple[JsonNode, int]:
     if opening == '"':
         value, end = _parse_string(text, at)
         return JsonNode("scalar", at, end, (), value), end
-    found = _BARE_WORD_RE.match(text, at)
-    word = found[0] if found else ""
-    if len(word) > _MAX_NUMBER_CHARS or not _SCALAR_RE.fullmatch(word):
-        reason = "no value begins here" if opening else "ends too early"
-        if word[:1] in tuple("-+.0123456789"):
-            reason = "this is no number"
-        raise _syntax_error(text, at, reason)
-    return JsonNode("scalar", at, at + len(word), (), json.loads(word)), at + len(word)
+    if not (scalar := _SCALAR_RE.match(text, at)):
+        raise _syntax_error(text, at, "no value begins here" if opening else "ends too early")
+    return JsonNode("scalar", at, scalar.end(), (), json.loads(scalar[0])), scalar.end()
 
 
 def _parse_container(text: str, start: int, depth: int) -> tuple[JsonNode, int]:
@@ -266,18 +259,17 @@ def _parse_container(text: str, start: int, depth: int) -> tuple[JsonNode, int]:
 
 
 def _parse_string(text: str, at: int) -> tuple[str, int]:
-    found = _STRING_RE.match(text, at)
-    if not found:
+    if not (string := _STRING_RE.match(text, at)):
         raise _syntax_error(text, at, "this string does not end on its line")
     try:
-        return str(json.loads(found[0])), found.end()
+        return str(json.loads(string[0])), string.end()
     except ValueError:
         raise _syntax_error(text, at, "this string has a backslash that means nothing") from None
 
 
 def _skip_blanks_and_comments(text: str, at: int) -> int:
-    while found := _BLANKS_OR_COMMENT_RE.match(text, at):
-        at = found.end()
+    while skipped := _BLANKS_OR_COMMENT_RE.match(text, at):
+        at = skipped.end()
     return at
 
 
@@ -289,13 +281,12 @@ def _syntax_error(text: str, at: int, why: str) -> InvalidInputError:
 def _style_of(text: str) -> _JsonStyle:
     root = parse(text)
     if root is None or not root.entries:
-        return _JsonStyle(newline_of(text), "  ", on_one_line=False, compact=False)
+        return _JsonStyle(newline_of(text), "  ", on_one_line=False)
     indents = (_line_indent(text, one.start) for one in root.entries if _begins_line(text, one))
     return _JsonStyle(
         newline_of(text),
         next(filter(None, indents), "  "),
         on_one_line="\n" not in text[root.start : root.end],
-        compact=root.kind == "object" and text[root.entries[0].value.start - 1] == ":",
     )
 
 
@@ -314,5 +305,5 @@ def _line_indent(text: str, at: int) -> str:
 
 def _ends_in_line_comment(gap: str) -> bool:
     """True if the last thing in `gap` is a `//` comment."""
-    pieces = [found[0] for found in _BLANKS_OR_COMMENT_RE.finditer(gap) if found[0].strip(_BLANKS)]
+    pieces = [piece for piece in _BLANKS_OR_COMMENT_RE.findall(gap) if piece.strip(_BLANKS)]
     return bool(pieces) and pieces[-1].startswith("//")

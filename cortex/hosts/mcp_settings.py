@@ -157,9 +157,9 @@ def plan_token_lines(root: str) -> Iterator[tuple[McpChange, SettingsChange, str
             # Claude Code's file of a user may have megabytes, which take seconds.
             if NAME.encode() in data and _ADDRESS_RE.search(data.decode(*_ENCODING)):
                 with suppress(CortexError, OSError):
-                    told, todo = plan_change(name, "install", root, (), user=user)
-                    if told.outcome == _WITH_LINE:
-                        yield told, todo, f"cortex mcp install {name}{' --user' * user}"
+                    change, todo = plan_change(name, "install", root, (), user=user)
+                    if change.outcome == _WITH_LINE:
+                        yield change, todo, f"cortex mcp install {name}{' --user' * user}"
 
 
 def _settings_path(host: McpHost, root: str, *, user: bool) -> str:

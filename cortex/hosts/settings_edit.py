@@ -212,24 +212,22 @@ def apply_change(change: SettingsChange) -> None:
     between the two, its digest matches no file and it is ignored."""
     with lock(os.path.join(_records_folder(), "lock"), "settings"):
         name = change.record_name or change.real_path
-        old_record = read_record(name)
+        old_record, record = read_record(name), change.install_record
         folders = old_record.folders if old_record else ()
-        if change.install_record is None:
-            _write(change)
-            if change.after is None and change.before is not None:
-                _remove_empty_folders(folders)
-            _save_record(name, None)
-            return
         made = _make_folders(os.path.dirname(change.real_path)) if change.before is None else []
         try:
-            record = change.install_record._replace(folders=tuple(made) or folders)
-            _save_record(name, record)
+            if record is not None:
+                _save_record(name, record._replace(folders=tuple(made) or folders))
             _write(change)
         except (CortexError, OSError):
             with suppress(OSError):
                 _save_record(name, old_record)
             _remove_empty_folders(made)
             raise
+        if change.after is None:
+            _remove_empty_folders(folders)
+        if record is None:
+            _save_record(name, None)
 
 
 def install_hooks(

@@ -83,18 +83,18 @@ class TranscriptItem(NamedTuple):
 def summarize_items(items: Iterable[TranscriptItem], root: str, prompts: str) -> TurnSummary:
     """What was said, each change and command once, the last plan. Summaries are left out;
     `prompts` says what is kept of a person's words (`core/redact/person_words.py`)."""
-    said: list[Utterance] = []
+    utterances: list[Utterance] = []
     tagged: dict[str, None] = {}
     changed: dict[str, None] = {}
     commands: dict[CommandRun, None] = {}
     plan: tuple[PlannedStep, ...] = ()
     for item in items:
         if item.kind == AGENT_TEXT:
-            said.append(Utterance(turn_summary.AGENT, item.text))
+            utterances.append(Utterance(turn_summary.AGENT, item.text))
         elif item.kind in (PROMPT, REPLY):
             keep = keep_of_prompt if item.kind == PROMPT else keep_of_reply
             if words := keep(item.text, prompts):
-                said.append(Utterance(turn_summary.USER, words, item.about))
+                utterances.append(Utterance(turn_summary.USER, words, item.about))
             tagged.update(dict.fromkeys(tagged_lines(item.text)))
         elif item.kind == FILE_CHANGE:
             changed[project_relative_path(item.text, item.cwd, root)] = None
@@ -103,7 +103,7 @@ def summarize_items(items: Iterable[TranscriptItem], root: str, prompts: str) ->
             commands[item.command] = None
         elif item.kind == PLAN:
             plan = item.plan
-    text = turn_summary.format_utterances(said)
+    text = turn_summary.format_utterances(utterances)
     files = tuple(path for path in changed if path)[:MAX_CHANGED_FILES]
     return TurnSummary(text, tuple(tagged), files, tuple(commands)[-MAX_COMMANDS:], plan)
 

@@ -61,8 +61,8 @@ class TranscriptReader:
     @staticmethod
     def line_time(line: bytes) -> str:
         """The time of a line in our form (`normalize_timestamp`); empty if it has none."""
-        told = parse_json_object(line)
-        return transcript_item.normalize_timestamp(told.get("timestamp")) if told else ""
+        data = parse_json_object(line)
+        return transcript_item.normalize_timestamp(data.get("timestamp")) if data else ""
 
     def identify(self, path: str, session: str) -> tuple[str, str]:
         """The session of a file and its subagent, empty for none; `session` is from its lines."""

@@ -67,13 +67,11 @@ def _answer_request(
         return [protocol.DONE]
     if (kind, version) != (protocol.RUN, __version__.encode()):
         return None
-    asked = CommandRequest.decode(rest)
-    if asked is None or asked.root != vault.root:
+    command = CommandRequest.decode(rest)
+    if command is None or command.root != vault.root:
         return None
     loop.answer_count += 1
-    reply = answer(
-        vault, asked.words, asked.cwd, terminal=asked.terminal, default=asked.default_root
-    )
+    reply = answer(vault, command.words, command.cwd, command.terminal, command.default_root)
     if reply is None:
         return None
     return [protocol.DONE, reply.stdout, reply.stderr, reply.exit_code.to_bytes(4, "big")]

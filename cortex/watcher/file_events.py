@@ -113,12 +113,12 @@ class FileWatcher(events.FileSystemEventHandler):
 
     def _list_folders(self) -> dict[str, int]:
         """The folders to watch with their inodes."""
-        found = {"": os.stat(self.root).st_ino}
+        inodes = {"": os.stat(self.root).st_ino}
         with os.scandir(self.root) as entries:
             for one in entries:
                 if one.name[0] != "." and one.is_dir(follow_symlinks=False):
-                    found[one.name] = one.inode()
-        return found
+                    inodes[one.name] = one.inode()
+        return inodes
 
     def _add_watch(self, observer: BaseObserver, name: str, inode: int) -> None:
         path = os.path.join(self.root, name) if name else self.root

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 
 from cortex import __version__
 from cortex.core.text.strings import truncate_prompt
-from cortex.core.text.value import Any, NamedTuple, Protocol
+from cortex.core.text.value import Any, NamedTuple
 from cortex.vault import files, user_folders
 from cortex.vault.locate import Vault, default_vault_root
 
@@ -37,13 +37,9 @@ class CommandReply(NamedTuple):
     exit_code: int
 
 
-class CommandAnswerer(Protocol):
-    """Answers a command line as the command itself would in `cwd`, for an asker whose default vault
-    is `default`; None if the asker has to answer it."""
-
-    def __call__(
-        self, vault: Vault, words: Sequence[str], cwd: str, *, terminal: str, default: str
-    ) -> CommandReply | None: ...
+# Answers a command line for the vault, as the command itself would in a folder, for an asker with a
+# terminal and a default vault of their own; None if the asker has to answer it.
+CommandAnswerer = Callable[[Vault, Sequence[str], str, str, str], CommandReply | None]
 
 
 class CommandRequest(NamedTuple):
@@ -93,14 +89,14 @@ def make_receiver(link: Any, deadline: float) -> Callable[[int], bytes]:
     `OSError`."""
 
     def receive(size: int) -> bytes:
-        held: list[bytes] = []
+        parts: list[bytes] = []
         while size:
             link.settimeout(_seconds_left(deadline))
             if not (part := link.recv(min(size, 1 << 16))):
                 raise ConnectionResetError
-            held.append(part)
+            parts.append(part)
             size -= len(part)
-        return b"".join(held)
+        return b"".join(parts)
 
     return receive
 

@@ -39,19 +39,19 @@ class WatchResult(NamedTuple):
         """For a person."""
         if self.text:
             yield from self.text.rstrip("\n").split("\n")
-        if (now := self.standing) is None:
+        if (status := self.standing) is None:
             return
-        why = f" ({now.why})" if now.why else ""
-        yield f"running since {now.since} as process {now.pid}, by {now.how}{why}"
-        done = now.last_pass or "under way"
-        yield f"  last pass {done}, {now.notes:,} notes, {now.answered:,} requests answered"
-        yield f"  autocommit {now.autocommit}, {now.waiting:,} changes waiting to be committed"
-        for held in now.held:
+        why = f" ({status.why})" if status.why else ""
+        yield f"running since {status.since} as process {status.pid}, by {status.how}{why}"
+        done = status.last_pass or "under way"
+        yield f"  last pass {done}, {status.notes:,} notes, {status.answered:,} requests answered"
+        yield f"  autocommit {status.autocommit}, {status.waiting:,} changes waiting to be committed"
+        for held in status.held:
             yield f"  not committed yet: {held}"
-        for problem in now.problems:
+        for problem in status.problems:
             yield f"  {problem}"
-        if now.version != __version__:
-            versions = f"it is cortex {now.version}, this is {__version__}"
+        if status.version != __version__:
+            versions = f"it is cortex {status.version}, this is {__version__}"
             yield f"  {versions}: end it with cortex watch --stop and start it again"
 
 
@@ -99,12 +99,12 @@ def _query_status(vault: Vault) -> WatchResult:
         return WatchResult(running=False, refused=True, text=text)
     fields = _exchange(vault, protocol.STATE)
     is_whole = fields is not None and len(fields) == 2 and fields[0] == protocol.DONE
-    now = WatcherStatus.decode(fields[1]) if fields and is_whole else None
-    if now is None:
+    status = WatcherStatus.decode(fields[1]) if fields and is_whole else None
+    if status is None:
         silent = f"process {runs.pid} watches since {runs.since}, but does not say how it stands"
         text = f"{silent}; it may be reading a large vault for the first time"
         return WatchResult(running=True, text=text)
-    return WatchResult(running=True, standing=now)
+    return WatchResult(running=True, standing=status)
 
 
 def _exchange(vault: Vault, kind: bytes) -> list[bytes] | None:
@@ -119,7 +119,7 @@ def _stop_watcher(vault: Vault) -> WatchResult:
     if _exchange(vault, protocol.STOP) is None:
         _terminate(vault, runs)
     deadline = time.monotonic() + _STOP_TIMEOUT_SECONDS
-    while (now := running_watcher(vault)) is not None and now == runs:
+    while running_watcher(vault) == runs:
         if time.monotonic() > deadline:
             message = f"process {runs.pid} has not ended within {_STOP_TIMEOUT_SECONDS:g} seconds"
             raise CortexError(message, f"kill {runs.pid}")

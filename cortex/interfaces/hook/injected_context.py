@@ -19,12 +19,12 @@ from cortex.watcher import protocol
 _SOURCES_WITH_EMPTY_CONTEXT = ("startup", "clear", "compact")
 
 
-def context_for_agent(vault: Vault, caller: Caller, told: HookEvent, place: Workspace) -> str:
+def context_for_agent(vault: Vault, caller: Caller, payload: HookEvent, place: Workspace) -> str:
     """The text for the agent; empty for none."""
-    if told.name == PROMPT:
-        return _reminder(vault, caller, told, place)
-    if told.source in _SOURCES_WITH_EMPTY_CONTEXT:
-        reset_reminders(vault, sanitize_name(told.session))
+    if payload.name == PROMPT:
+        return _reminder(vault, caller, payload, place)
+    if payload.source in _SOURCES_WITH_EMPTY_CONTEXT:
+        reset_reminders(vault, sanitize_name(payload.session))
     briefing = ""
     # A briefing is kept with the name of its folder: there is none if in that is a secret.
     if sanitize_text(place.cwd) == place.cwd:
@@ -32,7 +32,7 @@ def context_for_agent(vault: Vault, caller: Caller, told: HookEvent, place: Work
             vault, caller, place.project, place.branch, lambda: _briefing_from_watcher(vault, place)
         )
     text = "\n\n".join(filter(None, (briefing, contract_for(vault))))
-    if text and load_host(told.host).is_briefed_once and not mark_injected(vault, told, text):
+    if text and load_host(payload.host).is_briefed_once and not mark_injected(vault, payload, text):
         return ""
     return text
 
@@ -47,11 +47,11 @@ def _briefing_from_watcher(vault: Vault, place: Workspace) -> str | None:
     return text
 
 
-def _reminder(vault: Vault, caller: Caller, told: HookEvent, place: Workspace) -> str:
+def _reminder(vault: Vault, caller: Caller, payload: HookEvent, place: Workspace) -> str:
     """What bears on a prompt, by the watcher, which has the index open, or by this process."""
-    session, project, branch = sanitize_name(told.session), place.project, place.branch
+    session, project, branch = sanitize_name(payload.session), place.project, place.branch
     text = protocol.request_reminder(
-        vault.root, told.prompt, place.cwd, session=session, project=project, branch=branch
+        vault.root, payload.prompt, place.cwd, session=session, project=project, branch=branch
     )
     if text is not None:
         return text
@@ -59,8 +59,9 @@ def _reminder(vault: Vault, caller: Caller, told: HookEvent, place: Workspace) -
     # 15 ms, where no watcher answers.
     from cortex.operations.find.remind import remind  # noqa: PLC0415
 
-    found = remind(vault, caller, told.prompt, session=session, project=project, branch=branch)
-    return found.text
+    return remind(
+        vault, caller, payload.prompt, session=session, project=project, branch=branch
+    ).text
 
 
 def _find_packages() -> None:

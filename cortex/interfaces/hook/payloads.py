@@ -164,16 +164,16 @@ def _skip_nested_value(text: str, at: int) -> int:
     sign = re.compile(r'"|[\[{]+|[\]}]+')
     depth = 0
     for _ in range(_MAX_BRACKETS):
-        if not (found := sign.search(text, at)):
+        if not (brackets := sign.search(text, at)):
             break
-        at = found.end()
-        if found[0] == '"':
+        at = brackets.end()
+        if brackets[0] == '"':
             _, at = _DECODER.raw_decode(text, at - 1)
             continue
-        opened = found[0][0] in "{["
-        if not opened and depth <= len(found[0]):
-            return found.start() + depth
-        depth += len(found[0]) if opened else -len(found[0])
+        opened = brackets[0][0] in "{["
+        if not opened and depth <= len(brackets[0]):
+            return brackets.start() + depth
+        depth += len(brackets[0]) if opened else -len(brackets[0])
     raise ValueError
 
 
@@ -182,9 +182,9 @@ def _parse_cut_string(rest: str) -> str:
     # The cut may have gone through an escape.
     for cut in range(len(rest), max(len(rest) - 8, -1), -1):
         try:
-            said: str = _DECODER.raw_decode(f'"{rest[:cut]}"')[0]
+            start: str = _DECODER.raw_decode(f'"{rest[:cut]}"')[0]
         except ValueError:
             continue
-        least = max(len(said) - _SECRET_MARGIN_CHARS, 0)
-        return said[: max(said.rfind(" "), said.rfind("\n"), least)]
+        least = max(len(start) - _SECRET_MARGIN_CHARS, 0)
+        return start[: max(start.rfind(" "), start.rfind("\n"), least)]
     return ""

@@ -94,29 +94,29 @@ class _RunningHook:
     def add_problem(self, problem: Problem) -> None:
         self.problem = self.problem if self.problem.message else problem
 
-    def handle(self, told: hook_capture.HookEvent) -> None:
+    def handle(self, payload: hook_capture.HookEvent) -> None:
         """Capture what is new, and answer where the host takes an answer."""
-        place = hook_capture.workspace_of(told.cwd, os.environ)
+        place = hook_capture.workspace_of(payload.cwd, os.environ)
         self.vault = vault = _find_enabled_vault(place)
         if vault is None:
             return
         now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
         caller = Caller(place.cwd, now, os.urandom, "hook", no_progress)
         try:
-            self.add_problem(_drain_spool(vault, caller, told))
+            self.add_problem(_drain_spool(vault, caller, payload))
             hook_capture.capture_hook_event(
-                vault, caller, told, place, self.limit * _LOCK_WAIT_SHARE
+                vault, caller, payload, place, self.limit * _LOCK_WAIT_SHARE
             )
         except (CortexError, OSError) as error:
             self.problem = _problem_of(error)
-        if not load_host(told.host).takes_context(told.name):
+        if not load_host(payload.host).takes_context(payload.name):
             return
         try:
             # Most events are given nothing.
             from cortex.interfaces.hook.injected_context import context_for_agent  # noqa: PLC0415
 
-            text = context_for_agent(vault, caller, told, place)
-            self.answer = payloads.render_answer(told.host, told.name, text)
+            text = context_for_agent(vault, caller, payload, place)
+            self.answer = payloads.render_answer(payload.host, payload.name, text)
         except InvalidInputError:
             self.add_problem(Problem("hooks", "what the host told cannot be answered"))
         except Exception as error:  # noqa: BLE001  the capture counts
@@ -130,26 +130,26 @@ class _RunningHook:
                 _print_error(problem.message)
             return
         now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
-        told = problem.message, problem.hint
+        words = problem.message, problem.hint
         try:
-            hook_log.append(self.vault, now, self.host, self.event, milliseconds, *told)
+            hook_log.append(self.vault, now, self.host, self.event, milliseconds, *words)
         except (OSError, CortexError) as error:
             _print_error(problem.message or f"the log of the hooks: {_problem_of(error).message}")
 
 
-def _drain_spool(vault: Vault, caller: Caller, told: hook_capture.HookEvent) -> Problem:
+def _drain_spool(vault: Vault, caller: Caller, payload: hook_capture.HookEvent) -> Problem:
     """What earlier hooks left: all of it at a session's start, else what found no room."""
     try:
-        found = spool.list_entries(vault)
+        waiting = spool.list_entries(vault)
     except (CortexError, OSError):  # said when this hook needs the folder itself
         return NO_PROBLEM
-    if not (any(found) if told.name == SESSION_START else found.unsent_events):
+    if not (any(waiting) if payload.name == SESSION_START else waiting.unsent_events):
         return NO_PROBLEM
     from cortex.operations.upkeep import drain_spool  # noqa: PLC0415  mostly nothing waits
 
     # As long as there is no room, `hook_log.problems` says so.
-    drain_spool.publish_unsent_events(vault, found.unsent_events)
-    problems = drain_spool.drain_spool(vault, caller) if told.name == SESSION_START else []
+    drain_spool.publish_unsent_events(vault, waiting.unsent_events)
+    problems = drain_spool.drain_spool(vault, caller) if payload.name == SESSION_START else []
     return problems[0] if problems else NO_PROBLEM
 
 

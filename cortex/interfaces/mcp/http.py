@@ -109,21 +109,21 @@ class _HttpServer(uvicorn.Server):
 
     async def _meet(self, link: socket.socket) -> None:
         """Hand a connection over to uvicorn if its first request brings the token."""
-        said = b""
+        head = b""
         with closing(link), suppress(OSError):  # a reset, or too late
             async with asyncio.timeout(_HEAD_SECONDS):
-                while not (end := _HEAD_END_RE.search(said)):
+                while not (end := _HEAD_END_RE.search(head)):
                     data = await self._loop.sock_recv(link, _MAX_HEAD_BYTES)
-                    if not data or len(said) > _MAX_HEAD_BYTES:
+                    if not data or len(head) > _MAX_HEAD_BYTES:
                         return
-                    said += data
-                fields = (line.partition(b":") for line in said[: end.start()].split(b"\n"))
+                    head += data
+                fields = (line.partition(b":") for line in head[: end.start()].split(b"\n"))
                 given = [one.strip() for name, _, one in fields if name.lower() == b"authorization"]
                 if not _brings_token(given, self._token):
                     await self._refuse(link)
                     return
             known = H11Protocol(self.config, self.server_state, self.lifespan.state)
-            known.conn.receive_data(said)
+            known.conn.receive_data(head)
             own = socket.socket(fileno=link.detach())
             await self._loop.connect_accepted_socket(lambda: known, own)
             known.handle_events()
