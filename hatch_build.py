@@ -19,6 +19,7 @@ _MARK = "<!-- From here on"
 _VERB_RE = re.compile(r"^### cortex ([a-z]+)$", re.MULTILINE)
 _ALIAS_RE = re.compile(r"^\| `cortex ([a-z-]+)` \| `(cortex .*?)` \|$", re.MULTILINE)
 _PARAMETER_RE = re.compile(r"^- `(.+)`: (.*)$")
+_ENTRY = ".TP 22"  # a verb and what it does, in one line
 _GLOBAL_OPTIONS = (
     "- `--vault VAULT`: the vault; by default $CORTEX_VAULT, else the nearest one upwards",
     "- `--json`: answer with one JSON object",
@@ -71,13 +72,13 @@ def manual_pages(text: str, version: str, day: str) -> Iterator[tuple[str, str]]
     for heading, body in zip(groups[::2], groups[1::2], strict=True):
         overview.append(f".SS {heading}")
         for alias, words in _ALIAS_RE.findall(body):
-            overview += [".TP", f".B cortex {_roff(alias)}", _roff(words)]
+            overview += [_ENTRY, f".B cortex {_roff(alias)}", _roff(words)]
         parts = _VERB_RE.split(body)[1:]
         for verb, about in zip(parts[::2], parts[1::2], strict=True):
             summary, lines = _verb_lines(verb, about)
             has_page = heading == groups[0]
-            name = rf"\fBcortex\-{verb}\fR(1)" if has_page else rf"\fBcortex {verb}\fR"
-            overview += [".TP", name, _roff(summary)]
+            name = rf"\fBcortex\-{verb}\fR(1)" if has_page else f".B cortex {verb}"
+            overview += [_ENTRY, name, _roff(summary)]
             if has_page:
                 yield f"cortex-{verb}.1", _page(f"cortex-{verb}", version, day, lines)
     yield "cortex.1", _page("cortex", version, day, [*overview, _END])

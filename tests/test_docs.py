@@ -144,9 +144,10 @@ def _of(name: str) -> Iterator[str]:
     yield from (declared.summary, "")
     if declared.description:
         yield from (declared.description, "")
-    for one in declared.parameters:
+    options = [one for one in arguments.options_of(declared) if one not in arguments.GLOBAL_OPTIONS]
+    for one in (*given, *options):
         yield f"- `{help_text.usage_of(one).strip('[]')}`: {one.meaning}"
-    if declared.parameters:
+    if given or options:
         yield ""
     yield from ("```sh", *declared.examples, "```", "")
 

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from cortex import __version__
+from cortex.interfaces.cli.arguments import options_of
 from cortex.interfaces.cli.help_text import GROUPS
 from cortex.interfaces.declare import declaration_of, load_verb
 from cortex.operations import VERBS
@@ -40,12 +41,12 @@ def test_there_is_a_page_for_cortex_and_one_for_each_verb_that_people_use(pages)
     for name in people:
         declared = declaration_of(load_verb(name))
         text = pages[f"cortex-{name}.1"].replace("\\-", "-")
-        for one in declared.parameters:
+        for one in (*declared.parameters, *options_of(declared)):
             assert (one.flag if one.is_option else one.metavar) in text
         assert f"cortex-{name}\\fR(1)" in overview
     for name in {*VERBS} - {*people}:
         summary = declaration_of(load_verb(name)).summary.replace("`", "")
-        assert f"\\fBcortex {name}\\fR\n{summary}\n" in overview
+        assert f".B cortex {name}\n{summary}\n" in overview
 
 
 @pytest.mark.parametrize(
