@@ -19,7 +19,7 @@ _MARK = "<!-- From here on"
 _VERB_RE = re.compile(r"^### cortex ([a-z]+)$", re.MULTILINE)
 _ALIAS_RE = re.compile(r"^\| `cortex ([a-z-]+)` \| `(cortex .*?)` \|$", re.MULTILINE)
 _PARAMETER_RE = re.compile(r"^- `(.+)`: (.*)$")
-_ENTRY = ".TP 22"  # a verb and what it does, in one line
+_ENTRY = ".TP 19"  # a verb and what it does, in one line
 _GLOBAL_OPTIONS = (
     "- `--vault VAULT`: the vault; by default $CORTEX_VAULT, else the nearest one upwards",
     "- `--json`: answer with one JSON object",
@@ -70,7 +70,7 @@ def manual_pages(text: str, version: str, day: str) -> Iterator[tuple[str, str]]
     overview = [".SH NAME", r"cortex \- a memory you can read, diff and push", ".SH SYNOPSIS"]
     overview += [r".B cortex", r"\fIVERB\fR ...", ".SH DESCRIPTION", _roff(_ABOUT), ".SH VERBS"]
     for heading, body in zip(groups[::2], groups[1::2], strict=True):
-        overview.append(f".SS {heading}")
+        overview += [f".SS {heading}", ".PD 0"]
         for alias, words in _ALIAS_RE.findall(body):
             overview += [_ENTRY, f".B cortex {_roff(alias)}", _roff(words)]
         parts = _VERB_RE.split(body)[1:]
@@ -81,7 +81,7 @@ def manual_pages(text: str, version: str, day: str) -> Iterator[tuple[str, str]]
             overview += [_ENTRY, name, _roff(summary)]
             if has_page:
                 yield f"cortex-{verb}.1", _page(f"cortex-{verb}", version, day, lines)
-    yield "cortex.1", _page("cortex", version, day, [*overview, _END])
+    yield "cortex.1", _page("cortex", version, day, [*overview, ".PD", _END])
 
 
 def _verb_lines(verb: str, about: str) -> tuple[str, list[str]]:

@@ -43,9 +43,7 @@ def forward_command(argv: Sequence[str]) -> int | None:
     if reply is None:
         return None
     if terminal:
-        from cortex.interfaces.cli.terminal.pager import print_paged  # noqa: PLC0415  as above
-
-        print_paged(reply.stdout.decode("utf-8", "replace"), reader, sys.stdout)
+        view.print_paged(reply.stdout.decode("utf-8", "replace"), reader, sys.stdout)
         reply = reply._replace(stdout=b"")
     for stream, data in ((sys.stdout, reply.stdout), (sys.stderr, reply.stderr)):
         if data and stream.encoding.lower() == "utf-8" and hasattr(stream, "buffer"):

@@ -10,7 +10,7 @@ from cortex.core.model.event import is_event_id
 from cortex.core.model.note_status import MATCH_END, MATCH_START
 from cortex.core.text.agent_escape import escape_for_agent
 from cortex.interfaces.cli import text
-from cortex.interfaces.cli.terminal.view import BOLD, DIM, OFF, YELLOW, View, finish, readable_path
+from cortex.interfaces.cli.terminal.view import BOLD, DIM, OFF, YELLOW, View, finish, note_paths
 from cortex.interfaces.escape_terminal import escape
 from cortex.operations import VERBS
 from cortex.vault.files import iter_chunks
@@ -88,10 +88,9 @@ def print_answer(verb: str, answer: Any, out: TextIO, view: View) -> None:
 
 def print_paths(answer: Any, out: TextIO, view: View) -> None:
     """The paths of the notes of a list, one a line, each once."""
-    hits = (getattr(one, "hit", one) for one in answer.hits)
-    for file in dict.fromkeys(one.file for one in hits):
-        shown = readable_path(file, view.cwd)
-        out.write(f"{escape(shown) if view.width else shown}\n")
+    out.writelines(
+        f"{escape(shown) if view.width else shown}\n" for shown in note_paths(answer, view.cwd)
+    )
 
 
 def _raw_content(verb: str, answer: Any) -> Iterable[bytes] | None:

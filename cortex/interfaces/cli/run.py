@@ -8,6 +8,7 @@ import re
 import sys
 import time
 from contextlib import suppress
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from cortex import __version__
@@ -39,17 +40,12 @@ def run_command(argv: list[str]) -> int:
         return _run_without_verb(argv, name)
     parsed = command.parse(argv)
     if parsed is None:
-        from cortex.interfaces.cli import help_text  # noqa: PLC0415  for help alone
-
-        print("\n".join(help_text.verb_lines(declaration_of(load_verb(name)))))
-        return _EXIT_OK
+        return _print_help(name)
     now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
     caller = Caller(os.getcwd(), now, os.urandom, "cli", progress.bar())
     given = _read_given(name, parsed.given)
     if name == "init":
-        from cortex.interfaces.cli.terminal import steps  # noqa: PLC0415  once for a vault
-
-        given |= steps.ask_obsidian(given, caller.cwd)
+        given |= _steps().ask_obsidian(given, caller.cwd)
     supplied: dict[str, object] = {}
     if "vault" in parsed.declared.supplied:
         supplied["vault"] = vault = find_vault(parsed.vault, caller.cwd, os.environ)
@@ -64,21 +60,15 @@ def run_command(argv: list[str]) -> int:
             "say": _print_json_message if parsed.as_json else command.print_message,
         }
     if "launch" in parsed.declared.supplied:
-        from cortex.interfaces.cli.terminal import steps  # noqa: PLC0415  as above
-
-        is_asked = steps.has_terminal() and not parsed.as_json
-        supplied["launch"] = steps.launch if is_asked else None
+        is_asked = _steps().has_terminal() and not parsed.as_json
+        supplied["launch"] = _steps().launch if is_asked else None
     code = _call_and_print(parsed._replace(given=given), caller, supplied)
     if name == "capture" and given.get("type") == "meeting":
         sys.stdout.flush()  # the acknowledgement comes first, whatever the minutes hold
-        from cortex.interfaces.cli.terminal import steps  # noqa: PLC0415  minutes alone
-
-        sys.stderr.write(steps.minutes_summary(str(given.get("text", ""))))
+        sys.stderr.write(_steps().minutes_summary(str(given.get("text", ""))))
     if name == "hooks" and given.get("action") == "install" and not given.get("dry_run"):
-        from cortex.interfaces.cli.terminal import steps  # noqa: PLC0415  once for a host
-
         hosts = given.get("hosts")
-        steps.ask_for_model(hosts if isinstance(hosts, list) else [])
+        _steps().ask_for_model(hosts if isinstance(hosts, list) else [])
     return code
 
 
@@ -89,10 +79,8 @@ def _call_and_print(parsed: command.Command, caller: Caller, supplied: dict[str,
     try:
         answer = command.call(parsed, caller, supplied, root)
     except AmbiguousNameError as error:
-        from cortex.interfaces.cli.terminal import steps  # noqa: PLC0415  for a person alone
-
-        is_asked = steps.has_terminal() and not parsed.as_json
-        chosen = steps.ask_which(error.candidates) if is_asked else ""
+        is_asked = _steps().has_terminal() and not parsed.as_json
+        chosen = _steps().ask_which(error.candidates) if is_asked else ""
         if not chosen:
             raise
         given = parsed.given.copy()
@@ -107,37 +95,37 @@ def _call_and_print(parsed: command.Command, caller: Caller, supplied: dict[str,
 
     reader = view.view_of(sys.stdout, caller.cwd, os.environ)._replace(root=root)
     if parsed.pick:
-        return _pick(answer, reader)
+        return _pick(view.note_paths(answer, reader.cwd), reader)
     if not reader.width:
         return command.print_answer(parsed, answer, sys.stdout, reader)
     shown = io.StringIO()
     code = command.print_answer(parsed, answer, shown, reader)
-    from cortex.interfaces.cli.terminal.pager import print_paged  # noqa: PLC0415  for a person alone
-
-    print_paged(shown.getvalue(), reader, sys.stdout)
+    view.print_paged(shown.getvalue(), reader, sys.stdout)
     return code
 
 
-def _pick(answer: Any, reader: View) -> int:
-    """Have the person choose one of the notes, and open it; into a pipe print its path."""
-    from cortex.interfaces.cli.terminal import steps  # noqa: PLC0415  for a person alone
-    from cortex.interfaces.cli.terminal.view import readable_path  # noqa: PLC0415
-
+def _pick(notes: dict[str, Any], reader: View) -> int:
+    """Have the person choose one of some notes by path, and open it; into a pipe print its path."""
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         hint = "-l prints the paths of the notes"
         raise InvalidInputError("--pick asks a person, and there is no terminal", hint)
-    hits = [getattr(one, "hit", one) for one in answer.hits]
-    by_path = {readable_path(one.file, reader.cwd): one for one in hits}
-    paths = [(path, one.title) for path, one in by_path.items()]
-    chosen = steps.pick(paths) if paths else ""
+    paths = [(path, note.title) for path, note in notes.items()]
+    chosen = _steps().pick(paths) if paths else ""
     if not chosen:
         print("nothing is chosen" if paths else "no hits", file=sys.stderr)
         return 1
     if not reader.width:
         print(chosen)
         return _EXIT_OK
-    one = by_path[chosen]
-    return run_command(["open", f"--vault={one.file.removesuffix(one.path)}", one.file])
+    note = notes[chosen]
+    return run_command(["open", f"--vault={note.file.removesuffix(note.path)}", note.file])
+
+
+def _steps() -> ModuleType:
+    """What is asked on a terminal, and what is told there beside an answer: few commands need it."""
+    from cortex.interfaces.cli.terminal import steps  # noqa: PLC0415
+
+    return steps
 
 
 def _read_given(name: str, words: dict[str, object]) -> dict[str, object]:
@@ -150,9 +138,7 @@ def _read_given(name: str, words: dict[str, object]) -> dict[str, object]:
             f"there is no file {text}", "cortex capture --type meeting - < FILE"
         )
     if isinstance(text, str) and text != "-" and os.path.lexists(text):
-        from cortex.interfaces.cli.terminal import steps  # noqa: PLC0415  a text is mostly no file
-
-        given[key] = steps.text_or_file(text, name, key, must_read=is_minutes)
+        given[key] = _steps().text_or_file(text, name, key, must_read=is_minutes)
     return given
 
 
@@ -202,16 +188,30 @@ def _run_without_verb(argv: list[str], name: str) -> int:
     if name in HOOK_ALIASES or name == "hook":
         message = f"cortex {name} is for an agent's host, which pipes JSON into it"
         raise InvalidInputError(message, "cortex hooks install wires an agent")
-    from cortex.interfaces.cli import help_text  # noqa: PLC0415  it reads every verb's declaration
-
     wanted = {*words} - {"--all"}
     if wanted in ({"help"}, {"--help"}, {"-h"}) or not argv:
-        sys.stdout.write("\n".join([*help_text.overview_lines(all_verbs="--all" in words), ""]))
-        return _EXIT_OK
+        return _print_help("", all_verbs="--all" in words)
     if words[:1] == ["help"]:
         name = " ".join(words[1:])
     if name:
-        raise InvalidInputError(f"there is no verb {name!r}", help_text.suggest_verb(name))
+        raise InvalidInputError(f"there is no verb {name!r}", _help_text().suggest_verb(name))
     named = [] if words else ["--json"]
     given = " ".join(shell_quote(word) for word in words or named)
     raise InvalidInputError(f"cortex {given} names no verb", "cortex help --all lists the verbs")
+
+
+def _print_help(name: str, *, all_verbs: bool = False) -> int:
+    """Print what a verb takes; without a name the verbs. Returns the exit code."""
+    if name:
+        lines = _help_text().verb_lines(declaration_of(load_verb(name)))
+    else:
+        lines = _help_text().overview_lines(all_verbs=all_verbs)
+    print("\n".join(lines))
+    return _EXIT_OK
+
+
+def _help_text() -> ModuleType:
+    """Help reads every verb's declaration; nothing else needs it."""
+    from cortex.interfaces.cli import help_text  # noqa: PLC0415
+
+    return help_text

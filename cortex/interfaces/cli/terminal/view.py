@@ -1,4 +1,5 @@
-"""Where an answer is printed: width, colours and links of a terminal, and how paths read from there.
+"""Where an answer is printed: width, colours and links of a terminal, how paths read from there, and
+the pager for what is longer than the screen.
 
 Renderers mark paths and long lines (`text.path`, `LONG_LINE`); `finish` shows them.
 """
@@ -7,8 +8,10 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 from collections.abc import Mapping
-from typing import TextIO
+from contextlib import suppress
+from typing import Any, TextIO
 
 from cortex.core.text.value import NamedTuple
 from cortex.interfaces.escape_terminal import escape
@@ -20,6 +23,7 @@ _PIECE_RE = re.compile(r" +|[^ ]+")
 _CODE_RE = re.compile(r"\x1b\[[0-9]*m")
 _MAX_ROWS = 3  # of a long line
 _DEFAULT_WIDTH = 80
+_NOT_EXECUTABLE, _NO_COMMAND = 126, 127  # exit codes of a shell
 # Terminals that make links of OSC 8: a variable, and how its value begins.
 _LINKING_TERMINALS = (
     ("TERM_PROGRAM", ("iTerm", "WezTerm", "vscode", "ghostty", "Hyper", "Tabby", "rio", "zed")),
@@ -90,6 +94,12 @@ def readable_path(file: str, cwd: str) -> str:
     return file if relative.startswith("../../") else relative
 
 
+def note_paths(answer: Any, cwd: str) -> dict[str, Any]:
+    """The notes of a list by their paths, as they open from `cwd`."""
+    notes = (getattr(row, "hit", row) for row in answer.hits)
+    return {readable_path(note.file, cwd): note for note in notes}
+
+
 def _show_path(place: str, view: View) -> str:
     path, colon, line = place.rpartition(":")
     if not line.isdecimal():
@@ -140,3 +150,28 @@ def _columns(text: str) -> int:
     from unicodedata import combining, east_asian_width  # noqa: PLC0415  few texts need it
 
     return sum(0 if combining(one) else 1 + (east_asian_width(one) in "WF") for one in text)
+
+
+def print_paged(text: str, view: View, out: TextIO) -> None:
+    """Print an answer to a terminal: what is longer than the screen through $CORTEX_PAGER, $PAGER
+    or less. Without a pager, and where it cannot run, the text comes as it is."""
+    is_long = view.height and text.count("\n") >= view.height
+    if not (is_long and sys.stdin and sys.stdin.isatty() and _run_pager(text)):
+        out.write(text)
+
+
+def _run_pager(text: str) -> bool:
+    """Show a text by the pager, in a shell as git does. False, with nothing shown, without one."""
+    names = ("CORTEX_PAGER", "PAGER")
+    import subprocess  # noqa: PLC0415  few answers are that long
+
+    command = next((os.environ[name] for name in names if name in os.environ), "less")
+    if command.strip() in ("", "cat"):
+        return False
+    environ = {"LESS": "FRX", "LV": "-c"} | os.environ
+    pager = subprocess.Popen(["/bin/sh", "-c", command], stdin=subprocess.PIPE, env=environ)
+    with suppress(BrokenPipeError):  # the reader has seen enough
+        pager.communicate(text.encode("utf-8", "backslashreplace"))
+    while True:
+        with suppress(KeyboardInterrupt):  # ends a search in the pager, not the pager
+            return pager.wait() not in (_NOT_EXECUTABLE, _NO_COMMAND)
