@@ -29,7 +29,7 @@ from cortex.interfaces.declare import Declaration, declaration_of, load_verb
 from cortex.operations import ALIASES, VERBS
 from cortex.operations.find.explain_score import NoteScore
 from cortex.operations.records.archive import ForgetResult
-from cortex.operations.sessions.work_context import ContextResult
+from cortex.operations.sessions.brief import ContextResult
 
 _PLAIN_TYPES: dict[Any, str] = {
     str: "string", bytes: "string", int: "integer", float: "number", bool: "boolean", NoneType: "null",

@@ -17,8 +17,8 @@ from cortex.operations.plan.meetings import meetings
 from cortex.operations.projects.project import identify_project, project
 from cortex.operations.records.save import save
 from cortex.operations.records.topic import topic
+from cortex.operations.sessions.brief import work_context as context
 from cortex.operations.sessions.session import session
-from cortex.operations.sessions.work_context import work_context as context
 from cortex.operations.upkeep.heal import heal
 from cortex.operations.upkeep.normalize import normalize
 from cortex.vault import settings, settings_text

@@ -20,7 +20,7 @@ from cortex.operations.find.timeline import timeline
 from cortex.operations.plan.actions import actions
 from cortex.operations.plan.meetings import meetings
 from cortex.operations.records.save import save
-from cortex.operations.sessions.work_context import work_context as context
+from cortex.operations.sessions.brief import work_context as context
 from cortex.operations.upkeep.heal import heal
 from cortex.operations.upkeep.normalize import normalize
 from cortex.vault.state import access_log

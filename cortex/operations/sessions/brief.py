@@ -1,20 +1,66 @@
-"""The briefing of a project and branch, for the start of a session, within a budget of tokens."""
+"""The briefing of a project and branch, for the start of a session, within a budget of tokens; or
+where work stood: the last sessions and prompts, and what matters most."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal, NamedTuple
 
 from cortex.core.briefing.injected import ALWAYS_CUT_TOKENS, DEFAULT_BUDGET_TOKENS, BriefResult
 from cortex.core.model.caller import Caller
+from cortex.core.model.note_status import TIER_CURRENT, TIER_TRAIL
 from cortex.core.model.parameters import PERSON_SETTING, Between
+from cortex.core.model.problem import Problem
+from cortex.core.text.strings import shorten
 from cortex.core.text.token_count import count_tokens
+from cortex.index.catalogue import NoteRow
+from cortex.index.filters import NoteFilter
+from cortex.index.refresh import IndexSession
+from cortex.operations.capture.project_context import project_names, resolve_project
 from cortex.operations.find.briefing_key import requested_key
-from cortex.operations.sessions import hook_briefing
+from cortex.operations.find.hits import Hit, Hits, build_hit
+from cortex.operations.find.live_sessions import list_live_sessions
+from cortex.operations.find.note_ranks import rank_notes, select_for_ranking
+from cortex.operations.find.resolve_session import IS_SESSION
+from cortex.operations.sessions import hook_briefing, rules_file
+from cortex.operations.sessions.session_list import (
+    Prompt,
+    read_prompt,
+    summary_hit,
+    telling_sessions,
+)
+from cortex.operations.upkeep.ensure_fresh import query_fresh
+from cortex.vault.git import checkout
 from cortex.vault.locate import Vault
+from cortex.vault.state import access_log
 from cortex.vault.state.briefing_cache import BriefingKey, read_cached_briefing
 
-if TYPE_CHECKING:
-    from cortex.operations.sessions.work_context import ContextResult
+# Seed 001's and engram's: how many of each, and how long.
+_MAX_SESSIONS = 5
+_MAX_LOOKED_AT = 50  # sessions, some of which say nothing
+_MAX_PROMPTS, _MAX_PROMPT_CHARS = 5, 120
+_MAX_TITLE_CHARS = 120
+_IS_RECORD = NoteFilter(tiers=(TIER_CURRENT,), not_types=("session",), has_id=True)
+
+
+class ProjectCounts(NamedTuple):
+    """The project in numbers."""
+
+    records: int
+    sessions: int
+    prompts: int
+    open_actions: int
+
+
+class ContextResult(NamedTuple):
+    """A page of what one has to know to go on."""
+
+    project: str
+    branch: str
+    sessions: Hits[Hit]  # newest first; their snippets are their summaries
+    prompts: Hits[Prompt]  # newest first
+    records: Hits[Hit]  # what matters most first
+    figures: ProjectCounts
+    problems: list[Problem]
 
 
 def brief(
@@ -63,13 +109,8 @@ def brief(
     Example: cortex brief --into rules
     """
     if context:
-        from cortex.operations.sessions.work_context import work_context  # noqa: PLC0415  as below
-
         return work_context(vault, caller, project=project, branch=branch, number=number)
     if into == "none":
-        # Hooks import this module, and write no rule files.
-        from cortex.operations.sessions import rules_file  # noqa: PLC0415
-
         written = rules_file.remove_briefing_files(vault, caller.cwd)
         return BriefResult("", project, branch, 0, budget, written=written, into=into)
     key = requested_key(caller, project, branch, budget, all_branches)
@@ -88,9 +129,49 @@ def _injected(vault: Vault, caller: Caller, key: BriefingKey, into: str) -> Brie
         answer = hook_briefing.build_briefing(vault, caller, key)
     contract = hook_briefing.contract_for(vault)
     if into:
-        from cortex.operations.sessions import rules_file  # noqa: PLC0415  as above
-
         text = "\n\n".join(filter(None, (answer.text, contract)))
         written = rules_file.write_briefing_files(vault, caller.cwd, into, text)
         answer = answer._replace(written=written)
     return answer._replace(into=into, contract=contract)
+
+
+def work_context(
+    vault: Vault, caller: Caller, *, project: str = "", branch: str = "", number: int = 20
+) -> ContextResult:
+    """Five sessions, five prompts, and the records that matter most, of the branch first. In a
+    folder without a project, of all projects."""
+    project = resolve_project(vault, caller, project)
+    branch = branch.strip() or checkout.branch_of(caller.cwd)
+    names = project_names(vault, project) if project else None
+    is_session = IS_SESSION._replace(projects=names)
+    is_prompt = NoteFilter(tiers=(TIER_TRAIL,), types=("prompt",), projects=names)
+    is_record = _IS_RECORD._replace(projects=names)
+
+    def find(
+        index: IndexSession,
+    ) -> tuple[list[Hit], list[NoteRow], list[tuple[NoteRow, float]], ProjectCounts]:
+        catalogue = index.catalogue
+        figures = ProjectCounts(
+            records=catalogue.count(is_record),
+            sessions=catalogue.count(is_session),
+            prompts=catalogue.count(is_prompt),
+            open_actions=catalogue.count(NoteFilter(state="to_do", projects=names)),
+        )
+        of_project = catalogue.find(is_session, "-date", _MAX_LOOKED_AT)
+        live = list_live_sessions(catalogue, caller.now)
+        sessions, _ = telling_sessions(vault, of_project, live, _MAX_SESSIONS)
+        candidates = select_for_ranking(vault, index, is_record, figures.records)
+        ranked = rank_notes(vault, index, caller, candidates, branch)[:number]
+        hits = [_short(summary_hit(vault, *one)) for one in sessions]
+        return hits, catalogue.find(is_prompt, "-id", _MAX_PROMPTS), ranked, figures
+
+    (shown, prompts, ranked, figures), problems = query_fresh(vault, caller, find)
+    access_log.append(vault, caller, "context", [row.id for row, _ in ranked])
+    sessions = Hits(shown, figures.sessions)
+    said = Hits([read_prompt(vault, row, _MAX_PROMPT_CHARS) for row in prompts], figures.prompts)
+    records = Hits([_short(build_hit(vault, row, rank)) for row, rank in ranked], figures.records)
+    return ContextResult(project, branch, sessions, said, records, figures, problems)
+
+
+def _short(hit: Hit) -> Hit:
+    return hit._replace(title=shorten(hit.title, _MAX_TITLE_CHARS))

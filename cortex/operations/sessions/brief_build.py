@@ -1,18 +1,15 @@
-"""Build a briefing: select notes, read them, verify their claims, compose, cache."""
+"""Build a briefing: select notes, read them, verify their claims, have `brief_parts` make lines of
+them, compose, cache."""
 
 from __future__ import annotations
 
 import os
-import re
 import time
 from collections.abc import Collection, Iterable
-from typing import NamedTuple
 
 from cortex.core.briefing.compose import (
     EVERYWHERE,
-    KNOWLEDGE,
     OPEN,
-    PART_SPECS,
     PINNED,
     PLAN,
     SESSIONS,
@@ -22,32 +19,19 @@ from cortex.core.briefing.compose import (
     BriefingSection,
     compose_briefing,
     compose_within_characters,
-    join_alike,
 )
 from cortex.core.briefing.excerpt import (
-    PASSAGE_CHARACTERS,
-    UNLABELLED_CHARACTERS,
     NoteBody,
-    PlanStep,
-    body_excerpt,
     parse_note_body,
-    plan_steps,
     sanitize_line,
-    session_excerpt,
-    title_key,
 )
 from cortex.core.briefing.injected import ALWAYS_CUT_TOKENS, MAX_INJECTED_CHARS, BriefResult
 from cortex.core.extract.candidate import RULE_LAYERS
 from cortex.core.model.caller import Caller
-from cortex.core.model.event import is_headless
-from cortex.core.model.generated_text import is_untitled, without_title
-from cortex.core.model.note_status import DONE_STATUSES, TIER_CURRENT
+from cortex.core.model.note_status import TIER_CURRENT
 from cortex.core.model.problem import CortexError, Problem
 from cortex.core.notes.yaml_lines import BOM, MAX_FRONTMATTER_BYTES, UNCLOSED, split_note
-from cortex.core.ranking.text_similarity import token_set
 from cortex.core.text.agent_escape import escape_for_agent
-from cortex.core.text.shell_command import cortex_command
-from cortex.index.catalogue import NoteRow
 from cortex.index.file_scan import TEMPLATE_MARK
 from cortex.index.filters import NoteFilter
 from cortex.index.queries import briefing_dependencies
@@ -55,13 +39,13 @@ from cortex.index.refresh import IndexSession, query_index
 from cortex.index.state_file import state_path
 from cortex.operations.capture.project_context import canonical_project, project_names
 from cortex.operations.find.verify_claims import ClaimCheck, ClaimingNote, find_contradictions
-from cortex.operations.sessions.brief_own import load_own_parts
-from cortex.operations.sessions.brief_personal import PersonalNotes, load_personal_notes
+from cortex.operations.sessions.brief_parts import BriefingInputs, build_parts
 from cortex.operations.sessions.brief_select import (
-    PART_BY_TYPE,
     BriefingRequest,
     BriefingSelection,
-    last_said,
+    PersonalNotes,
+    load_own_parts,
+    load_personal_notes,
     select_candidates,
     starts_with_date,
 )
@@ -77,31 +61,9 @@ from cortex.vault.state.briefing_cache import BriefingKey, CachedBriefing
 _MAX_READ_BYTES = 48 * 1024
 _MAX_FOLDERS = 3000  # of the vault whose stamps are kept
 _MAX_OTHER_PROJECTS = 5  # other projects that are named where there is nothing
-_TYPE_RE = re.compile(r"[\w-]{1,40}")
-_MAX_SESSIONS = 5  # seed 001's
-_MAX_STEPS = 6  # open ones of a plan
 _SPARE_NOTES = 5  # of a part, in the place of those that say what another one says
-# The types that a part's command lists.
-_TYPES_OF_PART = {
-    kind: ",".join(type_ for type_, of in PART_BY_TYPE.items() if of == kind) for kind in PART_SPECS
-}
-
 # Their claims are not verified: they tell what was, what is to come, and what is so elsewhere.
 _UNVERIFIED_PARTS = (SESSIONS, PLAN, OPEN, EVERYWHERE)
-
-
-class _BriefingInputs(NamedTuple):
-    """What the index gives, and on which files that depends."""
-
-    selection: BriefingSelection  # its parts cut to what there is room for
-    note_stamps: dict[str, str]  # paths that count, with their stamps where these can be trusted
-    folders: frozenset[str]
-    ignore_files: tuple[str, ...]  # files that say what git ignores
-    index_stamp: str  # of the index's state file
-    git_files: tuple[str, ...]  # files of git that were read
-    other_projects: tuple[str, ...]  # projects that have records, where this one has none
-    sessions: dict[str, NoteRow]  # those of what is selected, by their ids
-    own: list[BriefingPart]  # of people's own notes
 
 
 def build_brief(
@@ -119,7 +81,7 @@ def build_brief(
     started_ns = time.time_ns()
     # `words=False`: the catalogue is enough, and updating the full-text index takes 40 ms.
 
-    def collect(index: IndexSession) -> _BriefingInputs:
+    def collect(index: IndexSession) -> BriefingInputs:
         return _collect_inputs(index, vault, key, project, names)
 
     inputs = query_index(vault, caller.progress, collect, words=False)
@@ -129,7 +91,7 @@ def build_brief(
     verified = _verify_claims(caller.cwd, key, inputs.selection, bodies, with_edited_files)
     # Otherwise all that is told holds here, wherever it came from.
     branch = key.branch if key.all_branches else None
-    parts = _build_parts(inputs, bodies, verified.contradictions, project, branch)
+    parts = build_parts(inputs, bodies, verified.contradictions, project, branch)
     head = _briefing_head(inputs.selection, project, key.branch)
     fitted = (
         compose_within_characters(parts, head, key.budget, MAX_INJECTED_CHARS)
@@ -196,7 +158,7 @@ def _briefing_head(selection: BriefingSelection, project: str, branch: str) -> B
 
 def _collect_inputs(
     index: IndexSession, vault: Vault, key: BriefingKey, project: str, names: list[str]
-) -> _BriefingInputs:
+) -> BriefingInputs:
     """Select under the index lock; cut to the budget as if every line were a title alone."""
     git_files: list[str] = [*branches.head_files(key.folder, key.branch)]
 
@@ -237,7 +199,7 @@ def _collect_inputs(
     home = [*dict.fromkeys([*names, ""] if is_home else filter(None, names))]
     own, own_paths = load_own_parts(index.catalogue, home, alone=not selection.totals)
     paths += own_paths
-    return _BriefingInputs(
+    return BriefingInputs(
         selection._replace(parts=cut),
         {path: "" if path in racy else stamps.get(path, "") for path in paths},
         frozenset(path.rpartition("/")[0] for path in stamps),
@@ -260,7 +222,7 @@ def _with_personal(selection: BriefingSelection, personal: PersonalNotes) -> Bri
     return selection._replace(parts=parts, totals=totals)
 
 
-def _read_notes(vault: Vault, own: Vault | None, inputs: _BriefingInputs) -> dict[int, NoteBody]:
+def _read_notes(vault: Vault, own: Vault | None, inputs: BriefingInputs) -> dict[int, NoteBody]:
     """The selected notes by number, and the sessions of those that rules found; empty ones for
     those that were deleted just now."""
     bodies: dict[int, NoteBody] = {}
@@ -330,192 +292,8 @@ def _verify_claims(
     return found._replace(contradictions=doubts)
 
 
-def _build_parts(
-    inputs: _BriefingInputs,
-    bodies: dict[int, NoteBody],
-    doubts: dict[str, str],
-    project: str,
-    branch: str | None,
-) -> list[BriefingPart]:
-    parts, selection = [], inputs.selection
-    titles = {
-        title_key(one.title.rstrip("…"))
-        for kind, candidates in selection.parts.items()
-        if kind != SESSIONS
-        for one in candidates
-        if one.type != "session"
-    }
-    for kind, total in selection.totals.items():
-        candidates = selection.parts.get(kind, [])
-        entries = [
-            _session_entry(one, bodies[one.number], titles, branch)
-            if one.type == "session"
-            else _build_entry(kind, one, bodies[one.number], doubts, branch)
-            for one in candidates
-        ]
-        if kind != PLAN:
-            entries = _order_by_flaws(entries, candidates, inputs.sessions, bodies)
-        if kind == SESSIONS:
-            telling = [entry for entry in entries if entry.title]
-            total -= len(entries) - len(telling)  # noqa: PLW2901
-            entries = [entry._replace(is_whole=True) for entry in telling[:_MAX_SESSIONS]]
-        command = _list_command(kind, selection, project)
-        if kind == PLAN:
-            steps = [plan_steps(bodies[one.number].body) for one in candidates]
-            begun = [
-                (entry, some)
-                for entry, some in zip(entries, steps, strict=True)
-                if not some or not all(step.is_done for step in some)
-            ]
-            total -= len(entries) - len(begun)  # noqa: PLW2901
-            if begun:
-                plan = _plan_entries(*begun[0])
-                entries = [*plan, *(entry for entry, _ in begun[1:])]
-                total += len(plan) - 1  # noqa: PLW2901
-                if total == len(plan):
-                    command = cortex_command("show", begun[0][0].id)
-        parts.append(BriefingPart(kind, tuple(entries), total, command))
-    return join_alike(_with_own(parts, inputs.own))
-
-
-def _with_own(parts: Iterable[BriefingPart], own: Iterable[BriefingPart]) -> list[BriefingPart]:
-    """The parts in their order, what people's own notes say behind the records."""
-    by_kind = {part.kind: part for part in parts}
-    for one in own:
-        if known := by_kind.get(one.kind):
-            entries = (*known.entries, *one.entries)
-            command = one.command if one.kind == OPEN else known.command
-            one = BriefingPart(one.kind, entries, known.total + one.total, command)  # noqa: PLW2901
-        by_kind[one.kind] = one
-    return [by_kind[kind] for kind in PART_SPECS if kind in by_kind]
-
-
-def _list_command(kind: str, selection: BriefingSelection, project: str) -> str:
-    """The command that lists all of a part; empty where there is none."""
-    if kind == OPEN:
-        of_project = ["--project", project] if project else []
-        return cortex_command("recall", "--scope", "open", *of_project)
-    if kind == EVERYWHERE:
-        return cortex_command("recall", "--scope", "area")
-    knowledge_types = ",".join(filter(_TYPE_RE.fullmatch, selection.knowledge_types))
-    types = knowledge_types if kind == KNOWLEDGE else _TYPES_OF_PART[kind]
-    filters = [f"type:{types}", *([f"project:{project}"] if project else [])]
-    return cortex_command("search", *filters) if types else ""
-
-
-def _plan_entries(head: BriefingEntry, steps: list[PlanStep]) -> list[BriefingEntry]:
-    """The current plan: its title and its first open steps."""
-    left = [one for one in enumerate(steps) if not one[1].is_done]
-    done = len(steps) - len(left)
-    marks = (*head.marks, *([f"{done} of {len(steps)} done"] if steps else []))
-    entry = head._replace(excerpt="" if steps else head.excerpt, marks=marks, sort_key=(0, 0))
-    step_entry = BriefingEntry(head.id, head.type, "", is_subline=True)
-    return [
-        entry,
-        *(
-            step_entry._replace(title=f"[ ] {step.text}", sort_key=(0, number + 1))
-            for number, step in left[:_MAX_STEPS]
-        ),
-    ]
-
-
-def _build_entry(
-    kind: str, row: NoteRow, held: NoteBody, doubts: dict[str, str], branch: str | None
-) -> BriefingEntry:
-    """The entry of a note, marked with its branch where that is not `branch`; None marks none."""
-    marks = [row.type] if kind in (KNOWLEDGE, PINNED, EVERYWHERE) or row.type == "pattern" else []
-    if row.type == "rejection":
-        marks.append("rejected")
-    if row.due:
-        marks.append(f"due {row.due}")
-    usual = ("", "active", *DONE_STATUSES) if kind == SESSIONS else ("", "active", "open")
-    if row.status not in usual:
-        marks.append(row.status)
-    if row.pinned:
-        marks.append("pinned")
-    here = (branch, "", *branches.DEFAULT_BRANCHES)
-    if branch is not None and row.branch not in here:
-        marks.append(f"branch {row.branch}")
-    if row.confidence is not None and row.confidence < 1:
-        marks.append(f"{held.layer or 'confidence'} {row.confidence:g}")
-    # A mark has 60 characters; ids are told apart by their ends.
-    marks += [f"contradicts …{one[-40:]}" for one in held.contradicts[:2]]
-    # When something was said last says how far it can be trusted; of an action its date does.
-    said = last_said(row)
-    is_dated = kind not in (OPEN, PLAN, EVERYWHERE) and starts_with_date(said)
-    day = said[:10] if is_dated else ""
-    most = PASSAGE_CHARACTERS if held.layer in RULE_LAYERS else UNLABELLED_CHARACTERS
-    return BriefingEntry(
-        row.id,
-        row.type,
-        row.title,
-        body_excerpt(row.title, held.body, most),
-        tuple(marks),
-        day,
-        doubts.get(row.id, ""),
-        row.confidence,
-        held.layer,
-        is_contradicting=bool(held.contradicts),
-    )
-
-
-def _order_by_flaws(
-    entries: list[BriefingEntry],
-    rows: list[NoteRow],
-    sessions: dict[str, NoteRow],
-    bodies: dict[int, NoteBody],
-) -> list[BriefingEntry]:
-    """The entries; of those that rules found in a session, and nobody has pinned, the ones that
-    stand alone worst come last, or not at all."""
-    if not any(entry.layer in RULE_LAYERS for entry in entries):
-        return entries
-    from cortex.core.briefing import passage  # noqa: PLC0415  compiling its patterns takes 5 ms
-
-    kept = []
-    for entry, row in zip(entries, rows, strict=True):
-        if entry.layer not in RULE_LAYERS:
-            kept.append(entry)
-            continue
-        session, later = sessions.get(row.session), passage.NO_CHANGES
-        if session and row.events:
-            later = passage.changes_after(bodies[session.number].body, row.events[0])
-        body = bodies[row.number].body
-        flaws = passage.count_flaws(row.type, row.title, entry.excerpt, body, later)
-        flaws = 0 if row.pinned else flaws
-        if flaws <= passage.MAX_FLAWS:
-            told = entry._replace(excerpt=passage.without_talk(entry.excerpt), is_weak=flaws > 0)
-            kept.append(_passage_entry(told, session))
-    return sorted(kept, key=lambda entry: entry.is_weak)
-
-
-def _passage_entry(entry: BriefingEntry, session: NoteRow | None) -> BriefingEntry:
-    """An entry that rules found in a session, with the title of that session if its words name
-    nothing of it: what it is about was said before."""
-    entry = entry._replace(is_whole=True)
-    if session is None or is_untitled(session.title, session.session):
-        return entry
-    if is_headless(session.session):
-        return entry
-    subject = token_set(session.title)
-    is_named = len(subject & token_set(f"{entry.title} {entry.excerpt}")) >= min(2, len(subject))
-    return entry if is_named else entry._replace(marks=(f"in: {session.title}", *entry.marks))
-
-
-def _session_entry(
-    row: NoteRow, held: NoteBody, titles: set[str], branch: str | None
-) -> BriefingEntry:
-    """A session by its title and what came of it; untitled if it tells nothing or is headless."""
-    entry = _build_entry(SESSIONS, row, held._replace(body=""), {}, branch)
-    said = session_excerpt(held.body, titles)
-    if is_headless(row.session):
-        return entry._replace(title="", excerpt="")
-    if is_untitled(row.title, row.session):
-        return entry._replace(title=said, excerpt="")
-    return entry._replace(excerpt=without_title(said, row.title))
-
-
 def _dependency_stamps(
-    vault: Vault, inputs: _BriefingInputs, checked_files: tuple[tuple[str, str], ...]
+    vault: Vault, inputs: BriefingInputs, checked_files: tuple[tuple[str, str], ...]
 ) -> dict[str, str]:
     """Every file and folder on which the briefing depends, with the index's stamp if it has one."""
     root = vault.root

@@ -1,26 +1,35 @@
 """Select the notes of a briefing, by what the files say alone: no clock, no count of uses.
 
 One pass over the catalogue sorts the project's records into the parts of the briefing; their bodies
-are read later.
+are read later. Beside them stand what people's own notes say, and what is theirs alone: notes of
+their own vault.
 """
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Collection, Iterable, Sequence
 from operator import itemgetter
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 from cortex.core.briefing.compose import (
     DECISIONS,
     EVERYWHERE,
     KNOWLEDGE,
+    MEETINGS,
+    NOTES,
     OPEN,
     PINNED,
     PLAN,
     SESSIONS,
     TRAPS,
+    BriefingEntry,
+    BriefingPart,
 )
-from cortex.core.model.note_status import DONE_STATUSES
+from cortex.core.minutes.note_items import DECISION, MEETING, TASK, plain_text
+from cortex.core.model.caller import Caller
+from cortex.core.model.note_status import DONE_STATUSES, TIER_CURRENT
+from cortex.core.model.problem import CortexError, Problem
 from cortex.core.ranking.importance import (
     DEFAULT_PRIORITY,
     DEFAULT_SALIENCE,
@@ -28,9 +37,21 @@ from cortex.core.ranking.importance import (
     NON_DECAYING_TYPES,
     TYPE_SALIENCE,
 )
+from cortex.core.text.shell_command import cortex_command
 from cortex.index import queries
 from cortex.index.catalogue import Catalogue, NoteRow
+from cortex.index.filters import NoteFilter
 from cortex.index.in_degree import in_degree
+from cortex.index.queries import OwnItemRow
+from cortex.index.refresh import IndexSession, query_index
+from cortex.index.state_file import state_path
+from cortex.vault.locate import (
+    Vault,
+    default_vault_file,
+    find_personal_vault,
+    personal_vault_problem,
+)
+from cortex.vault.state import briefing_cache
 
 # type -> the part in which it stands; what is not here is worth knowing too, and stands there last.
 PART_BY_TYPE = {
@@ -52,6 +73,16 @@ _MIN_LINE_TOKENS = {
 }  # fmt: skip
 # Days behind the newest note after which a rank is halved; seed 003's 14 are for a running clock.
 _DECAY_DAYS = 90.0
+# Part, items, the most that are told, and the command that lists all. Without a clock the decisions
+# and meetings with the latest dates are the newest.
+_OWN_PARTS = (
+    (OPEN, TASK, 12, ("actions",)),
+    (DECISIONS, DECISION, 12, ("recall", "--type", "decision")),
+    (MEETINGS, MEETING, 5, ("meetings",)),
+)
+_MAX_LINKED_NOTES = 8
+_MAX_PERSONAL_NOTES = 30  # of each kind
+_PERSONAL_KINDS = (PINNED, EVERYWHERE, DECISIONS, TRAPS, KNOWLEDGE)
 # A record as it is sorted: ten thousand of them are looked at, so they get no names.
 _SortRow: TypeAlias = "tuple[Any, ...]"
 _NUMBER, _ID, _TYPE, _STATUS, _BRANCH, _LAST_SAID, _PINNED, _, _, _DUE, _IS_OWN = range(11)
@@ -256,3 +287,79 @@ def _rank(rows: list[_SortRow], by: RankingInputs) -> list[_SortRow]:
 def _day_number(day: str) -> int:
     """A day as a number, for differences: months of 31 days are near enough."""
     return int(day[:4]) * 372 + int(day[5:7]) * 31 + int(day[8:10])
+
+
+def load_own_parts(
+    catalogue: Catalogue, projects: Collection[str], *, alone: bool
+) -> tuple[list[BriefingPart], list[str]]:
+    """The parts that the own notes of these projects fill, and the paths of the notes that are told.
+    `alone` says that there are no records: where there are no items either, the notes are told, the
+    most linked first. No file time counts."""
+    parts, paths = [], []
+    of_project = () if "" in projects else tuple(f"--project={name}" for name in projects)[:1]
+    for kind, of, most, words in _OWN_PARTS:
+        order: Literal["day", "-day"] = "day" if of == TASK else "-day"
+        items, total = queries.own_items(catalogue, of, projects, order, most)
+        command = cortex_command(*words, *of_project)
+        parts.append(BriefingPart(kind, tuple(map(_own_entry, items)), total, command))
+        paths += [one.path for one in items]
+    if alone and not paths:
+        linked = in_degree(catalogue)
+        rows = catalogue.find(NoteFilter(tiers=(TIER_CURRENT,), projects=projects))
+        rows.sort(key=lambda row: (-linked.get(row.number, 0), row.path.count("/"), row.path))
+        entries = tuple(
+            BriefingEntry(row.id, row.type, row.title) for row in rows[:_MAX_LINKED_NOTES]
+        )
+        command = cortex_command("recall", *of_project)
+        parts.append(BriefingPart(NOTES, entries, len(rows), command))
+        paths = [row.path for row in rows[:_MAX_LINKED_NOTES]]
+    return [part for part in parts if part.total], paths
+
+
+def _own_entry(item: OwnItemRow) -> BriefingEntry:
+    handle = f"{item.path}:{item.line}" if item.line > 1 else item.path
+    if item.kind != TASK:
+        return BriefingEntry(handle, item.kind, plain_text(item.text), day=item.day)
+    marks = (item.person, f"due {item.day}" if item.day else "")
+    return BriefingEntry(handle, TASK, plain_text(item.text), marks=tuple(filter(None, marks)))
+
+
+class PersonalNotes(NamedTuple):
+    """Notes of the person's own vault, best first, and what they were read from."""
+
+    pinned: list[NoteRow]
+    others: list[NoteRow]
+    vault: Vault | None
+    stamps: dict[str, str]  # absolute paths, with a stamp where the index took one
+    problems: tuple[Problem, ...] = ()
+
+
+def load_personal_notes(vault: Vault, caller: Caller, request: BriefingRequest) -> PersonalNotes:
+    """The notes of the person's own vault that a briefing of this project may tell. Their numbers
+    are negative, so that none is a note of `vault`. Raises nothing."""
+    stamps = {default_vault_file(): ""}
+    own = find_personal_vault(vault)
+    if own is None:
+        problem = personal_vault_problem(vault)
+        return PersonalNotes([], [], None, stamps, (problem,) if problem else ())
+
+    def select(index: IndexSession) -> tuple[BriefingSelection, dict[str, str]]:
+        paths = queries.briefing_dependencies(index.catalogue, request.project_names)
+        known, racy = index.snapshot.stamps, index.snapshot.racy
+        stamp_of = {path: "" if path in racy else known.get(path, "") for path in paths}
+        stamp_of |= {path.rpartition("/")[0]: "" for path in known}
+        return select_candidates(index.catalogue, request), stamp_of
+
+    try:
+        chosen, stamp_of = query_index(own, caller.progress, select, words=False)
+    except (CortexError, OSError) as error:
+        problem = Problem(own.root, f"your own vault was not looked in: {error}", "cortex doctor")
+        return PersonalNotes([], [], None, stamps, (problem,))
+    rows = {
+        kind: [row._replace(number=-row.number - 1) for row in chosen.parts.get(kind, ())]
+        for kind in _PERSONAL_KINDS
+    }
+    others = [row for kind in _PERSONAL_KINDS[1:] for row in rows[kind][:_MAX_PERSONAL_NOTES]]
+    stamps |= {os.path.join(own.root, path).rstrip("/"): stamp for path, stamp in stamp_of.items()}
+    stamps[state_path(own)] = briefing_cache.file_stamp(state_path(own))
+    return PersonalNotes(rows[PINNED], others, own, stamps)

@@ -1,0 +1,252 @@
+"""The parts of a briefing: what is told of each note that was selected, and what stands beside it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from cortex.core.briefing.compose import (
+    EVERYWHERE,
+    KNOWLEDGE,
+    OPEN,
+    PART_SPECS,
+    PINNED,
+    PLAN,
+    SESSIONS,
+    BriefingEntry,
+    BriefingPart,
+    join_alike,
+)
+from cortex.core.briefing.excerpt import (
+    PASSAGE_CHARACTERS,
+    UNLABELLED_CHARACTERS,
+    NoteBody,
+    PlanStep,
+    body_excerpt,
+    plan_steps,
+    session_excerpt,
+    title_key,
+)
+from cortex.core.extract.candidate import RULE_LAYERS
+from cortex.core.model.event import is_headless
+from cortex.core.model.generated_text import is_untitled, without_title
+from cortex.core.model.note_status import DONE_STATUSES
+from cortex.core.ranking.text_similarity import token_set
+from cortex.core.text.shell_command import cortex_command
+from cortex.index.catalogue import NoteRow
+from cortex.operations.sessions.brief_select import (
+    PART_BY_TYPE,
+    BriefingSelection,
+    last_said,
+    starts_with_date,
+)
+from cortex.vault.git import branches
+
+_TYPE_RE = re.compile(r"[\w-]{1,40}")
+_MAX_SESSIONS = 5  # seed 001's
+_MAX_STEPS = 6  # open ones of a plan
+# The types that a part's command lists.
+_TYPES_OF_PART = {
+    kind: ",".join(type_ for type_, of in PART_BY_TYPE.items() if of == kind) for kind in PART_SPECS
+}
+
+
+class BriefingInputs(NamedTuple):
+    """What the index gives, and on which files that depends."""
+
+    selection: BriefingSelection  # its parts cut to what there is room for
+    note_stamps: dict[str, str]  # paths that count, with their stamps where these can be trusted
+    folders: frozenset[str]
+    ignore_files: tuple[str, ...]  # files that say what git ignores
+    index_stamp: str  # of the index's state file
+    git_files: tuple[str, ...]  # files of git that were read
+    other_projects: tuple[str, ...]  # projects that have records, where this one has none
+    sessions: dict[str, NoteRow]  # those of what is selected, by their ids
+    own: list[BriefingPart]  # of people's own notes
+
+
+def build_parts(
+    inputs: BriefingInputs,
+    bodies: dict[int, NoteBody],
+    doubts: dict[str, str],
+    project: str,
+    branch: str | None,
+) -> list[BriefingPart]:
+    """The parts in their order. Their entries are marked with their branch where that is not
+    `branch`; None marks none."""
+    parts, selection = [], inputs.selection
+    titles = {
+        title_key(one.title.rstrip("…"))
+        for kind, candidates in selection.parts.items()
+        if kind != SESSIONS
+        for one in candidates
+        if one.type != "session"
+    }
+    for kind, total in selection.totals.items():
+        candidates = selection.parts.get(kind, [])
+        entries = [
+            _session_entry(one, bodies[one.number], titles, branch)
+            if one.type == "session"
+            else _build_entry(kind, one, bodies[one.number], doubts, branch)
+            for one in candidates
+        ]
+        if kind != PLAN:
+            entries = _order_by_flaws(entries, candidates, inputs.sessions, bodies)
+        if kind == SESSIONS:
+            telling = [entry for entry in entries if entry.title]
+            total -= len(entries) - len(telling)  # noqa: PLW2901
+            entries = [entry._replace(is_whole=True) for entry in telling[:_MAX_SESSIONS]]
+        command = _list_command(kind, selection, project)
+        if kind == PLAN:
+            steps = [plan_steps(bodies[one.number].body) for one in candidates]
+            begun = [
+                (entry, some)
+                for entry, some in zip(entries, steps, strict=True)
+                if not some or not all(step.is_done for step in some)
+            ]
+            total -= len(entries) - len(begun)  # noqa: PLW2901
+            if begun:
+                plan = _plan_entries(*begun[0])
+                entries = [*plan, *(entry for entry, _ in begun[1:])]
+                total += len(plan) - 1  # noqa: PLW2901
+                if total == len(plan):
+                    command = cortex_command("show", begun[0][0].id)
+        parts.append(BriefingPart(kind, tuple(entries), total, command))
+    return join_alike(_with_own(parts, inputs.own))
+
+
+def _with_own(parts: Iterable[BriefingPart], own: Iterable[BriefingPart]) -> list[BriefingPart]:
+    """The parts in their order, what people's own notes say behind the records."""
+    by_kind = {part.kind: part for part in parts}
+    for one in own:
+        if known := by_kind.get(one.kind):
+            entries = (*known.entries, *one.entries)
+            command = one.command if one.kind == OPEN else known.command
+            one = BriefingPart(one.kind, entries, known.total + one.total, command)  # noqa: PLW2901
+        by_kind[one.kind] = one
+    return [by_kind[kind] for kind in PART_SPECS if kind in by_kind]
+
+
+def _list_command(kind: str, selection: BriefingSelection, project: str) -> str:
+    """The command that lists all of a part; empty where there is none."""
+    if kind == OPEN:
+        of_project = ["--project", project] if project else []
+        return cortex_command("recall", "--scope", "open", *of_project)
+    if kind == EVERYWHERE:
+        return cortex_command("recall", "--scope", "area")
+    knowledge_types = ",".join(filter(_TYPE_RE.fullmatch, selection.knowledge_types))
+    types = knowledge_types if kind == KNOWLEDGE else _TYPES_OF_PART[kind]
+    filters = [f"type:{types}", *([f"project:{project}"] if project else [])]
+    return cortex_command("search", *filters) if types else ""
+
+
+def _plan_entries(head: BriefingEntry, steps: list[PlanStep]) -> list[BriefingEntry]:
+    """The current plan: its title and its first open steps."""
+    left = [one for one in enumerate(steps) if not one[1].is_done]
+    done = len(steps) - len(left)
+    marks = (*head.marks, *([f"{done} of {len(steps)} done"] if steps else []))
+    entry = head._replace(excerpt="" if steps else head.excerpt, marks=marks, sort_key=(0, 0))
+    step_entry = BriefingEntry(head.id, head.type, "", is_subline=True)
+    return [
+        entry,
+        *(
+            step_entry._replace(title=f"[ ] {step.text}", sort_key=(0, number + 1))
+            for number, step in left[:_MAX_STEPS]
+        ),
+    ]
+
+
+def _build_entry(
+    kind: str, row: NoteRow, held: NoteBody, doubts: dict[str, str], branch: str | None
+) -> BriefingEntry:
+    """The entry of a note, marked with its branch where that is not `branch`; None marks none."""
+    marks = [row.type] if kind in (KNOWLEDGE, PINNED, EVERYWHERE) or row.type == "pattern" else []
+    if row.type == "rejection":
+        marks.append("rejected")
+    if row.due:
+        marks.append(f"due {row.due}")
+    usual = ("", "active", *DONE_STATUSES) if kind == SESSIONS else ("", "active", "open")
+    if row.status not in usual:
+        marks.append(row.status)
+    if row.pinned:
+        marks.append("pinned")
+    here = (branch, "", *branches.DEFAULT_BRANCHES)
+    if branch is not None and row.branch not in here:
+        marks.append(f"branch {row.branch}")
+    if row.confidence is not None and row.confidence < 1:
+        marks.append(f"{held.layer or 'confidence'} {row.confidence:g}")
+    # A mark has 60 characters; ids are told apart by their ends.
+    marks += [f"contradicts …{one[-40:]}" for one in held.contradicts[:2]]
+    # When something was said last says how far it can be trusted; of an action its date does.
+    said = last_said(row)
+    is_dated = kind not in (OPEN, PLAN, EVERYWHERE) and starts_with_date(said)
+    day = said[:10] if is_dated else ""
+    most = PASSAGE_CHARACTERS if held.layer in RULE_LAYERS else UNLABELLED_CHARACTERS
+    return BriefingEntry(
+        row.id,
+        row.type,
+        row.title,
+        body_excerpt(row.title, held.body, most),
+        tuple(marks),
+        day,
+        doubts.get(row.id, ""),
+        row.confidence,
+        held.layer,
+        is_contradicting=bool(held.contradicts),
+    )
+
+
+def _order_by_flaws(
+    entries: list[BriefingEntry],
+    rows: list[NoteRow],
+    sessions: dict[str, NoteRow],
+    bodies: dict[int, NoteBody],
+) -> list[BriefingEntry]:
+    """The entries; of those that rules found in a session, and nobody has pinned, the ones that
+    stand alone worst come last, or not at all."""
+    if not any(entry.layer in RULE_LAYERS for entry in entries):
+        return entries
+    from cortex.core.briefing import passage  # noqa: PLC0415  compiling its patterns takes 5 ms
+
+    kept = []
+    for entry, row in zip(entries, rows, strict=True):
+        if entry.layer not in RULE_LAYERS:
+            kept.append(entry)
+            continue
+        session, later = sessions.get(row.session), passage.NO_CHANGES
+        if session and row.events:
+            later = passage.changes_after(bodies[session.number].body, row.events[0])
+        body = bodies[row.number].body
+        flaws = passage.count_flaws(row.type, row.title, entry.excerpt, body, later)
+        flaws = 0 if row.pinned else flaws
+        if flaws <= passage.MAX_FLAWS:
+            told = entry._replace(excerpt=passage.without_talk(entry.excerpt), is_weak=flaws > 0)
+            kept.append(_passage_entry(told, session))
+    return sorted(kept, key=lambda entry: entry.is_weak)
+
+
+def _passage_entry(entry: BriefingEntry, session: NoteRow | None) -> BriefingEntry:
+    """An entry that rules found in a session, with the title of that session if its words name
+    nothing of it: what it is about was said before."""
+    entry = entry._replace(is_whole=True)
+    if session is None or is_untitled(session.title, session.session):
+        return entry
+    if is_headless(session.session):
+        return entry
+    subject = token_set(session.title)
+    is_named = len(subject & token_set(f"{entry.title} {entry.excerpt}")) >= min(2, len(subject))
+    return entry if is_named else entry._replace(marks=(f"in: {session.title}", *entry.marks))
+
+
+def _session_entry(
+    row: NoteRow, held: NoteBody, titles: set[str], branch: str | None
+) -> BriefingEntry:
+    """A session by its title and what came of it; untitled if it tells nothing or is headless."""
+    entry = _build_entry(SESSIONS, row, held._replace(body=""), {}, branch)
+    said = session_excerpt(held.body, titles)
+    if is_headless(row.session):
+        return entry._replace(title="", excerpt="")
+    if is_untitled(row.title, row.session):
+        return entry._replace(title=said, excerpt="")
+    return entry._replace(excerpt=without_title(said, row.title))
