@@ -16,13 +16,6 @@ from cortex.core.distill.answer import (
     read_answer,
     read_cost,
 )
-from cortex.core.distill.prompt import (
-    MAX_PARTS,
-    SessionContext,
-    SessionPart,
-    build_prompt,
-    plan_parts,
-)
 from cortex.core.model import event as events
 from cortex.core.model.caller import Caller
 from cortex.core.model.distillation import (
@@ -31,7 +24,6 @@ from cortex.core.model.distillation import (
     standing_distillations,
 )
 from cortex.core.model.event import DISTILLED, Event
-from cortex.core.model.note_status import TIER_CURRENT
 from cortex.core.model.parameters import OUTSIDE_PATH, Since
 from cortex.core.model.problem import (
     CortexError,
@@ -41,26 +33,24 @@ from cortex.core.model.problem import (
     problem_of,
     reason_of,
 )
-from cortex.core.normalize.handlers import parse_event
-from cortex.core.notes.note import Note
-from cortex.core.ranking.text_similarity import token_set
 from cortex.core.redact.secrets import sanitize_text
-from cortex.core.text.iso_time import epoch_seconds
-from cortex.core.text.strings import short_hash, shorten
+from cortex.core.text.strings import shorten
 from cortex.core.text.token_count import count_tokens
 from cortex.index.catalogue import NoteRow
-from cortex.index.filters import NoteFilter
-from cortex.index.refresh import IndexSession, query_index
+from cortex.index.refresh import IndexSession
 from cortex.operations.capture.capture import new_event_id
-from cortex.operations.distill.due import due_rows, is_within_limits
+from cortex.operations.distill.distill_plan import (
+    DistillPlan,
+    due_rows,
+    is_within_limits,
+    plan_session,
+)
 from cortex.operations.distill.model_command import GUARD_VARIABLE, IN_MODEL, run_model
-from cortex.operations.find.live_sessions import last_event_time
-from cortex.operations.find.resolve_session import IS_SESSION, find_session, read_note, session_name
+from cortex.operations.find.resolve_session import IS_SESSION, find_session, session_name
 from cortex.operations.upkeep.ensure_fresh import query_fresh
 from cortex.operations.upkeep.heal import try_heal
 from cortex.operations.upkeep.normalize_now import publish_and_normalize
 from cortex.vault import files, user_settings
-from cortex.vault.git import checkout, git_cli
 from cortex.vault.locate import Vault
 from cortex.vault.private import lock
 from cortex.vault.state import distill_log
@@ -68,12 +58,6 @@ from cortex.vault.state.change_marker import mark_briefings_stale
 from cortex.vault.state.distill_log import DistillRun
 
 DONE, WOULD, UP_TO_DATE, FAILED = "distilled", "would be distilled", "up to date", "failed"
-# Events that a model reads: what was said and done, and how a session was begun and ended.
-_READ_TYPES = (*events.TURN_TYPES, "prompt", "session_start", "session_end")
-_MAX_EVENTS, _MAX_KNOWN, _MAX_CANDIDATES, _MAX_COMMITS = 2000, 12, 2000, 30
-# Of a record's title that the session must hold to be named as known.
-_MIN_TITLE_WORDS, _MIN_TITLE_SHARE = 3, 0.5
-_GIT_TIMEOUT_SECONDS = 5.0
 _SETTINGS_HINT = 'name it in {}: [distill] command = ["claude", "-p"]; or --print-prompt'
 
 
@@ -98,17 +82,6 @@ class DistillResult(NamedTuple):
     dry_run: bool
     prompt: str = ""  # of --print-prompt
     problems: tuple[Problem, ...] = ()
-
-
-class _Plan(NamedTuple):
-    """What there is to ask about a session."""
-
-    row: NoteRow
-    context: SessionContext
-    parts: list[SessionPart]
-    before: Distillation | None  # what earlier parts gave
-    events: list[Event]
-    parts_before: int  # that are distilled
 
 
 def distill(
@@ -162,7 +135,7 @@ def distill(
         lambda index: _choose_rows(vault, index, names, since=since, due=due, at=caller.now),
     )
     if by_hand:
-        plan = _plan_session(vault, caller, rows[0], again=again)
+        plan = plan_session(vault, caller, rows[0], again=again)
         asked = _by_hand(vault, caller, plan, answer)
     else:
         asked = _ask_about(vault, caller, rows, again=again, due=due, dry_run=dry_run)
@@ -183,13 +156,13 @@ def _check_choice(chosen: int, named: int, *, by_hand: bool, modes: int) -> None
         raise InvalidInputError(message, hint)
 
 
-def _by_hand(vault: Vault, caller: Caller, plan: _Plan, answer: str | None) -> DistillResult:
+def _by_hand(vault: Vault, caller: Caller, plan: DistillPlan, answer: str | None) -> DistillResult:
     """The prompt for the next part of a session, or what comes of an answer to it."""
     if not plan.parts:
         message = f"all of {session_name(plan.row)} is distilled"
         raise NotFoundError(message, "--again takes it from its beginning")
     if answer is None:
-        return DistillResult((), 0.0, False, _prompt_of(plan, 0))
+        return DistillResult((), 0.0, False, plan.prompt(0))
     table = read_answer(_read_answer_file(caller, answer))
     done, _ = _keep_answer(vault, caller, plan, 0, table=table, model="by hand")
     done = done._replace(left=len(plan.parts) - 1)
@@ -226,7 +199,7 @@ def _ask_about(
         hint = _SETTINGS_HINT.format(user_settings.settings_file())
         raise NotFoundError("you have named no model that distills", hint)
     if dry_run:
-        plans = [_plan_session(vault, caller, row, again=again) for row in rows]
+        plans = [plan_session(vault, caller, row, again=again) for row in rows]
         return DistillResult(tuple(map(_would_ask, plans)), 0.0, True, "", tuple(problems))
     done: list[DistilledSession] = []
     program = os.path.basename(settings.command[0])
@@ -235,7 +208,7 @@ def _ask_about(
     with lock(distill_log.lock_path(), "model", wait=0.0 if due else 10.0):
         for count, row in enumerate(rows, start=1):
             caller.progress("distilling", count - 1, len(rows))
-            plan = _plan_session(vault, caller, row, again=again)
+            plan = plan_session(vault, caller, row, again=again)
             for number, part in enumerate(plan.parts):
                 if due and not is_within_limits(settings, part, row, caller.now):
                     break
@@ -266,7 +239,7 @@ def _ask_about(
 def _ask_part(
     vault: Vault,
     caller: Caller,
-    plan: _Plan,
+    plan: DistillPlan,
     number: int,
     *,
     settings: user_settings.DistillSettings,
@@ -278,7 +251,7 @@ def _ask_part(
     began = time.monotonic()
     try:
         with tempfile.TemporaryDirectory(prefix="cortex-distill-") as scratch:
-            prompt = _prompt_of(plan, number)
+            prompt = plan.prompt(number)
             output = run_model(settings.command, prompt, scratch, settings.timeout, waiting)
         run = run._replace(dollars=read_cost(output))
         table = read_answer(output)
@@ -296,7 +269,13 @@ def _ask_part(
 
 
 def _keep_answer(
-    vault: Vault, caller: Caller, plan: _Plan, number: int, *, table: dict[str, object], model: str
+    vault: Vault,
+    caller: Caller,
+    plan: DistillPlan,
+    number: int,
+    *,
+    table: dict[str, object],
+    model: str,
 ) -> tuple[DistilledSession, Distillation]:
     """Keep what is believed of an answer as an event, and make its records."""
     known = [id_ for id_, _ in plan.context.known]
@@ -325,94 +304,8 @@ def _keep_answer(
     return told._replace(records=ids), one
 
 
-def _plan_session(vault: Vault, caller: Caller, row: NoteRow, *, again: bool) -> _Plan:
-    """What there is to ask: the turns after the last one that is distilled, or all `again`."""
-    # Another process may have distilled it while this one waited.
-    row = query_index(vault, caller.progress, lambda index: index.catalogue.row_at(row.path)) or row
-    held = _read_events(vault, row)
-    turns = [event for event in held if event.type in _READ_TYPES and not _is_empty(event)]
-    standing = [] if again else [one for _, one in standing_distillations(held)]
-    end = max((id_ for one in standing for id_ in one.covers), default="")
-    left = max(1, MAX_PARTS - len(standing))
-    parts = plan_parts([event for event in turns if event.id > end], left)
-    words = token_set(" ".join(part.text for part in parts)[:200_000])
-    known = query_index(
-        vault,
-        caller.progress,
-        lambda index: _nearest_records(vault, index, row, words),
-        words=False,
-    )
-    commits = _commits(caller, row, turns) if parts else ()
-    handle = short_hash(session_name(row), 8)
-    context = SessionContext(handle, row.project, row.branch, commits, known)
-    return _Plan(row, context, parts, standing[-1] if standing else None, held, len(standing))
-
-
-def _read_events(vault: Vault, row: NoteRow) -> list[Event]:
-    """The events of a session that can be read, oldest first."""
-    found = []
-    for id_ in sorted(filter(events.is_event_id, row.events))[-_MAX_EVENTS:]:
-        path = vault.layout().event(id_)
-        try:
-            found.append(parse_event(files.read(vault.root, path), path))
-        except (CortexError, OSError):  # told by doctor
-            continue
-    return found
-
-
-def _is_empty(event: Event) -> bool:
-    placeholder = events.PLACEHOLDER_TEXTS.get(event.type)
-    return bool(placeholder) and event.text.startswith(placeholder or "")
-
-
-def _nearest_records(
-    vault: Vault, index: IndexSession, row: NoteRow, words: frozenset[str]
-) -> tuple[tuple[str, str], ...]:
-    """Ids and texts of the project's older records whose titles share most with a session."""
-    wanted = NoteFilter(
-        tiers=(TIER_CURRENT,), not_types=("session", "plan", "action", "meeting"), has_id=True,
-        projects=(row.project,), created_until=epoch_seconds(last_event_time(row) or row.created),
-    )  # fmt: skip
-    layout = vault.layout()
-    ranked: dict[frozenset[str], tuple[float, NoteRow]] = {}
-    for one in index.catalogue.find(wanted, "-date", _MAX_CANDIDATES):
-        title = token_set(one.title)
-        shared = len(title & words)
-        is_near = shared >= max(_MIN_TITLE_WORDS, _MIN_TITLE_SHARE * len(title))
-        if is_near and one.session != row.session and layout.is_in(one.path, "records"):
-            ranked.setdefault(title, (-shared * shared / len(title), one))
-    nearest = sorted(ranked.values(), key=lambda pair: (pair[0], pair[1].id))[:_MAX_KNOWN]
-    notes_of = ((one, read_note(vault, one.path)) for _, one in nearest)
-    return tuple((one.id, _title_and_text(one.title, note)) for one, note in notes_of if note)
-
-
-def _title_and_text(title: str, note: Note) -> str:
-    text = note.text.strip()
-    return text if text.startswith(title.rstrip("….")) else f"{title}. {text}"
-
-
-def _commits(caller: Caller, row: NoteRow, turns: Sequence[Event]) -> tuple[str, ...]:
-    """The commits made during a session, if the working directory is its project's."""
-    repository = checkout.find_repository(caller.cwd)
-    if not turns or repository is None or checkout.project_of(caller.cwd) != row.project:
-        return ()
-    words = ["log", f"-n{_MAX_COMMITS}", "--reverse", "--format=%h %s"]
-    words += [f"--since={turns[0].at}", f"--until={turns[-1].at}"]
-    try:
-        output = git_cli.run(repository.top, words, timeout=_GIT_TIMEOUT_SECONDS)
-        return tuple(output.decode("utf-8", "replace").splitlines())
-    except CortexError:  # a repository without commits
-        return ()
-
-
-def _prompt_of(plan: _Plan, number: int) -> str:
-    at = plan.parts_before + number + 1
-    total = plan.parts_before + len(plan.parts)
-    return build_prompt(plan.context, plan.parts[number], at, total, plan.before)
-
-
-def _would_ask(plan: _Plan) -> DistilledSession:
-    tokens = sum(count_tokens(_prompt_of(plan, number)) for number in range(len(plan.parts)))
+def _would_ask(plan: DistillPlan) -> DistilledSession:
+    tokens = sum(count_tokens(plan.prompt(number)) for number in range(len(plan.parts)))
     name, outcome = session_name(plan.row), WOULD if plan.parts else UP_TO_DATE
     return DistilledSession(name, plan.row.title, outcome, len(plan.parts), tokens)
 

@@ -1,0 +1,182 @@
+"""What there is to ask a model about a session, and which sessions are distilled without being asked
+for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from cortex.core.distill.prompt import (
+    MAX_PARTS,
+    SessionContext,
+    SessionPart,
+    build_prompt,
+    plan_parts,
+)
+from cortex.core.model import event as events
+from cortex.core.model.caller import Caller
+from cortex.core.model.distillation import (
+    Distillation,
+    standing_distillations,
+)
+from cortex.core.model.event import Event
+from cortex.core.model.note_status import TIER_CURRENT
+from cortex.core.model.problem import (
+    CortexError,
+)
+from cortex.core.normalize.handlers import parse_event
+from cortex.core.notes.note import Note
+from cortex.core.ranking.text_similarity import token_set
+from cortex.core.text.iso_time import epoch_seconds
+from cortex.core.text.strings import short_hash
+from cortex.core.text.token_count import count_tokens
+from cortex.hosts import HOST_NAMES
+from cortex.index.catalogue import NoteRow
+from cortex.index.filters import NoteFilter
+from cortex.index.refresh import IndexSession, query_index
+from cortex.operations.find.live_sessions import last_event_time
+from cortex.operations.find.resolve_session import read_note, session_name
+from cortex.vault import files
+from cortex.vault.git import checkout, git_cli
+from cortex.vault.locate import Vault
+from cortex.vault.state import distill_log, session_state
+from cortex.vault.user_settings import DistillSettings
+
+# Events that a model reads: what was said and done, and how a session was begun and ended.
+_READ_TYPES = (*events.TURN_TYPES, "prompt", "session_start", "session_end")
+_MAX_EVENTS, _MAX_KNOWN, _MAX_CANDIDATES, _MAX_COMMITS = 2000, 12, 2000, 30
+# Of a record's title that the session must hold to be named as known.
+_MIN_TITLE_WORDS, _MIN_TITLE_SHARE = 3, 0.5
+_GIT_TIMEOUT_SECONDS = 5.0
+_RECENT_SECONDS, _QUIET_SECONDS = 2 * 24 * 3600, 600
+_MIN_TOKENS = 300  # of what a model is asked about by itself
+_MAX_FAILURES = 2  # of one session in a day
+
+
+class DistillPlan(NamedTuple):
+    """What there is to ask about a session."""
+
+    row: NoteRow
+    context: SessionContext
+    parts: list[SessionPart]
+    before: Distillation | None  # what earlier parts gave
+    events: list[Event]
+    parts_before: int  # that are distilled
+
+    def prompt(self, number: int) -> str:
+        """What a model is asked about a part."""
+        at = self.parts_before + number + 1
+        total = self.parts_before + len(self.parts)
+        return build_prompt(self.context, self.parts[number], at, total, self.before)
+
+
+def plan_session(vault: Vault, caller: Caller, row: NoteRow, *, again: bool) -> DistillPlan:
+    """What there is to ask: the turns after the last one that is distilled, or all `again`."""
+    # Another process may have distilled it while this one waited.
+    row = query_index(vault, caller.progress, lambda index: index.catalogue.row_at(row.path)) or row
+    held = _read_events(vault, row)
+    turns = [event for event in held if event.type in _READ_TYPES and not _is_empty(event)]
+    standing = [] if again else [one for _, one in standing_distillations(held)]
+    end = max((id_ for one in standing for id_ in one.covers), default="")
+    left = max(1, MAX_PARTS - len(standing))
+    parts = plan_parts([event for event in turns if event.id > end], left)
+    words = token_set(" ".join(part.text for part in parts)[:200_000])
+    known = query_index(
+        vault,
+        caller.progress,
+        lambda index: _nearest_records(vault, index, row, words),
+        words=False,
+    )
+    commits = _commits(caller, row, turns) if parts else ()
+    handle = short_hash(session_name(row), 8)
+    context = SessionContext(handle, row.project, row.branch, commits, known)
+    return DistillPlan(row, context, parts, standing[-1] if standing else None, held, len(standing))
+
+
+def _read_events(vault: Vault, row: NoteRow) -> list[Event]:
+    """The events of a session that can be read, oldest first."""
+    found = []
+    for id_ in sorted(filter(events.is_event_id, row.events))[-_MAX_EVENTS:]:
+        path = vault.layout().event(id_)
+        try:
+            found.append(parse_event(files.read(vault.root, path), path))
+        except (CortexError, OSError):  # told by doctor
+            continue
+    return found
+
+
+def _is_empty(event: Event) -> bool:
+    placeholder = events.PLACEHOLDER_TEXTS.get(event.type)
+    return bool(placeholder) and event.text.startswith(placeholder or "")
+
+
+def _nearest_records(
+    vault: Vault, index: IndexSession, row: NoteRow, words: frozenset[str]
+) -> tuple[tuple[str, str], ...]:
+    """Ids and texts of the project's older records whose titles share most with a session."""
+    wanted = NoteFilter(
+        tiers=(TIER_CURRENT,), not_types=("session", "plan", "action", "meeting"), has_id=True,
+        projects=(row.project,), created_until=epoch_seconds(last_event_time(row) or row.created),
+    )  # fmt: skip
+    layout = vault.layout()
+    ranked: dict[frozenset[str], tuple[float, NoteRow]] = {}
+    for one in index.catalogue.find(wanted, "-date", _MAX_CANDIDATES):
+        title = token_set(one.title)
+        shared = len(title & words)
+        is_near = shared >= max(_MIN_TITLE_WORDS, _MIN_TITLE_SHARE * len(title))
+        if is_near and one.session != row.session and layout.is_in(one.path, "records"):
+            ranked.setdefault(title, (-shared * shared / len(title), one))
+    nearest = sorted(ranked.values(), key=lambda pair: (pair[0], pair[1].id))[:_MAX_KNOWN]
+    notes_of = ((one, read_note(vault, one.path)) for _, one in nearest)
+    return tuple((one.id, _title_and_text(one.title, note)) for one, note in notes_of if note)
+
+
+def _title_and_text(title: str, note: Note) -> str:
+    text = note.text.strip()
+    return text if text.startswith(title.rstrip("….")) else f"{title}. {text}"
+
+
+def _commits(caller: Caller, row: NoteRow, turns: Sequence[Event]) -> tuple[str, ...]:
+    """The commits made during a session, if the working directory is its project's."""
+    repository = checkout.find_repository(caller.cwd)
+    if not turns or repository is None or checkout.project_of(caller.cwd) != row.project:
+        return ()
+    words = ["log", f"-n{_MAX_COMMITS}", "--reverse", "--format=%h %s"]
+    words += [f"--since={turns[0].at}", f"--until={turns[-1].at}"]
+    try:
+        output = git_cli.run(repository.top, words, timeout=_GIT_TIMEOUT_SECONDS)
+        return tuple(output.decode("utf-8", "replace").splitlines())
+    except CortexError:  # a repository without commits
+        return ()
+
+
+def due_rows(vault: Vault, rows: list[NoteRow], now: str) -> list[NoteRow]:
+    """The sessions of this machine that went on within two days and that have ended, or that were
+    quiet for ten minutes."""
+    found = []
+    for row in rows:
+        age = epoch_seconds(now) - epoch_seconds(last_event_time(row) or row.created)
+        if age <= _RECENT_SECONDS and _is_of_this_machine(vault, session_name(row)):
+            note = read_note(vault, row.path)
+            if age >= _QUIET_SECONDS or (note and note.get("ended")):
+                found.append(row)
+    return found
+
+
+def _is_of_this_machine(vault: Vault, session: str) -> bool:
+    """Whether hooks or an import captured a session here: others' are for their own models."""
+    keys = (session_state.session_key(host, session) for host in HOST_NAMES)
+    return any(session_state.load_cursor(vault, key).session for key in keys)
+
+
+def is_within_limits(settings: DistillSettings, part: SessionPart, row: NoteRow, now: str) -> bool:
+    """Whether a part of a session may be asked about by itself: it says enough, and runs and costs
+    of this day are within the limits."""
+    today = [run for run in distill_log.read_runs() if run.at[:10] == now[:10] and run.auto]
+    failures = sum(run.session == session_name(row) and bool(run.problem) for run in today)
+    return (
+        failures < _MAX_FAILURES
+        and len(today) < settings.runs_per_day
+        and sum(run.dollars for run in today) < settings.dollars_per_day
+        and count_tokens(part.text) >= _MIN_TOKENS
+    )
