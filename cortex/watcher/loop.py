@@ -29,8 +29,7 @@ from cortex.operations.upkeep.drain_spool import (
     has_unread_transcripts,
 )
 from cortex.operations.upkeep.heal import heal
-from cortex.operations.upkeep.normalize import normalize
-from cortex.operations.upkeep.start_due import start_detached
+from cortex.operations.upkeep.normalize import normalize, start_detached
 from cortex.vault import files, settings
 from cortex.vault.git import checkout, commit, drivers
 from cortex.vault.layout import SETTINGS_FILE

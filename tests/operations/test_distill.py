@@ -27,7 +27,6 @@ from cortex.core.text.token_count import count_tokens
 from cortex.operations.capture.capture import capture
 from cortex.operations.care.doctor import doctor
 from cortex.operations.care.init import init
-from cortex.operations.care.set_up_clone import set_up_clone
 from cortex.operations.care.status import status
 from cortex.operations.distill.distill import distill
 from cortex.operations.distill.replay import replay
@@ -38,6 +37,7 @@ from cortex.operations.records.save import save
 from cortex.operations.records.supersede import supersede
 from cortex.operations.records.update import update
 from cortex.operations.sessions.brief import brief
+from cortex.operations.share.git import set_up_clone
 from cortex.operations.share.sync import sync
 from cortex.operations.upkeep.heal import heal
 from cortex.operations.upkeep.normalize import normalize

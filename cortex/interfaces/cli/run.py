@@ -150,9 +150,9 @@ def _print_json_message(line: str) -> None:
 
 def _set_up_clone(vault: Vault) -> None:
     """Register our merge drivers in a fresh clone: git copies no configuration."""
-    from cortex.operations.care import set_up_clone  # noqa: PLC0415  once for each clone
+    from cortex.operations.share.git import set_up_clone  # noqa: PLC0415  once for each clone
 
-    for line in set_up_clone.set_up_clone(vault):
+    for line in set_up_clone(vault):
         sys.stderr.write(f"cortex: {line}\n")
 
 

@@ -4,53 +4,48 @@ from __future__ import annotations
 
 import os
 import time
-import unicodedata
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
-from itertools import islice
-from typing import Annotated, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 from cortex.core.model.caller import Caller
-from cortex.core.model.layout import BRIEFINGS_FOLDER
 from cortex.core.model.parameters import PERSON_SETTING
 from cortex.core.model.problem import CortexError, Problem, problem_of
-from cortex.core.model.record import RECORD_TYPES
 from cortex.core.model.relation import LinkCandidate, NameResolver, basename_key
 from cortex.core.text.iso_time import epoch_seconds
 from cortex.core.text.shell_command import cortex_command, shell_quote
-from cortex.core.text.strings import format_time, shorten
-from cortex.hosts import mcp_settings
-from cortex.index import briefing_pages, file_scan, missing_targets
-from cortex.index.catalogue import Catalogue
-from cortex.index.file_scan import Snapshot
-from cortex.index.filters import KNOWLEDGE
+from cortex.core.text.strings import format_time
+from cortex.hosts import mcp_settings, settings_edit
+from cortex.index import file_scan, missing_targets
 from cortex.index.links import LinkGraph
 from cortex.index.missing_targets import MissingTargetReport
-from cortex.index.queries import all_ids, duplicate_ids, duplicate_topics, misdated_notes
+from cortex.index.queries import all_ids
 from cortex.index.refresh import IndexSession, query_index
 from cortex.operations.care import hook_status
-from cortex.operations.care.doctor_fix import apply_fixes
-from cortex.operations.care.repo_checks import repository_problems
-from cortex.operations.find.note_ranks import timestamp_of
-from cortex.operations.projects import project_file
-from cortex.operations.records.supersede import find_supersede_problems
+from cortex.operations.care.hook_status import project_root
+from cortex.operations.care.vault_checks import MAX_LISTED, note_problems, repository_problems
+from cortex.operations.projects.project import name_mismatch_problems
+from cortex.operations.share.duplicates import join_duplicate_ids
+from cortex.operations.share.resolve_conflicts import recover_interrupted_merge, resolve_user_merge
+from cortex.operations.share.text_conflicts import clear_conflicts
 from cortex.operations.upkeep.ensure_fresh import state_problems
-from cortex.operations.upkeep.restore_lost import find_missing_records
-from cortex.operations.upkeep.settle import find_replaceable, plan_settlement
-from cortex.vault import files, layout, private, user_settings
+from cortex.operations.upkeep.heal import heal
+from cortex.operations.upkeep.restore_lost import find_missing_records, restore_lost
+from cortex.vault import files, private, settings, settings_text, user_settings
 from cortex.vault.foreign_settings import list_agent_settings
-from cortex.vault.git import checkout, git_cli
+from cortex.vault.git import attributes, checkout, drivers, git_cli, page_branch
 from cortex.vault.git.publish_check import NOT_PUBLISHED
-from cortex.vault.locate import Vault, default_vault_fault, default_vault_file, is_own
+from cortex.vault.layout import SETTINGS_FILE
+from cortex.vault.locate import Vault, default_vault_fault, default_vault_file
 from cortex.vault.repair import group_access
+from cortex.vault.repair.fix import repair
 from cortex.vault.state import distill_log, session_state
 
-_MAX_CLOCK_SKEW_SECONDS = 24 * 3600  # that a clock may be ahead, or a zone
 _SHARED_TRANSCRIPT_SECONDS = 14 * 24 * 3600  # for which a transcript of two sessions is named
-_MAX_LISTED = 100  # notes with one kind of problem
 _TIMEOUT_SECONDS = 2.0  # seconds for one walk over the history
 _MAX_NAMES = 50  # names that git is asked about
 _ID_CHARACTERS = frozenset("abcdefghijklmnopqrstuvwxyz0123456789._-")
+_MIN_AGE_SECONDS = 600.0  # a half-written file that is younger may belong to somebody at work
 
 
 class DoctorResult(NamedTuple):
@@ -87,7 +82,7 @@ def doctor(
     done: list[str] = []
     failed: list[Problem] = []
     if fix:
-        done, failed = apply_fixes(vault, caller)
+        done, failed = _apply_fixes(vault, caller)
     around = [
         *repository_problems(vault.root),
         *group_access.problems(vault.root),
@@ -100,25 +95,25 @@ def doctor(
         *_shared_transcript_problems(vault, epoch_seconds(caller.now)),
     ]
 
-    def examine(
-        index: IndexSession,
-    ) -> tuple[DoctorResult, MissingTargetReport, list[Problem], set[str]]:
-        renamed = project_file.name_mismatch_problems(vault, index.catalogue, caller.cwd)
+    def examine(index: IndexSession) -> tuple[DoctorResult, MissingTargetReport, set[str]]:
+        renamed = name_mismatch_problems(vault, index.catalogue, caller.cwd)
         held = {one.where for one in around if one.message.startswith(NOT_PUBLISHED)}
-        examined = _examine_notes(vault, index, caller.now, held)
-        return examined, find_broken_links(vault.root, index), renamed, all_ids(index.catalogue)
+        problems = (*renamed, *note_problems(vault, index, caller.now, held))
+        notes = index.catalogue.count_notes()
+        examined = DoctorResult(vault.root, notes, index.outcome, problems)
+        return examined, find_broken_links(vault.root, index), all_ids(index.catalogue)
 
-    examined, missing, renamed, ids = query_index(vault, caller.progress, examine)
+    examined, missing, ids = query_index(vault, caller.progress, examine)
     # Runs git, which nobody need wait for who holds the index.
     gone: list[Problem] = []
     # Where git would wait, cannot read or is at work, this would only repeat it.
     is_told = any(f"{one.where}/".startswith(".git/") for one in around)
     if not is_told and not checkout.find_fault(vault.root)[0]:
-        gone = find_missing_records(vault.root, ids)[:_MAX_LISTED]
+        gone = find_missing_records(vault.root, ids)[:MAX_LISTED]
     deleted = _deleting_commits(vault.root, missing.keys)
     links = missing_targets.problems_of_report(missing, deleted)
     return examined._replace(
-        problems=(*failed, *around, *renamed, *examined.problems, *gone, *links),
+        problems=(*failed, *around, *examined.problems, *gone, *links),
         fixed=tuple(done),
         agent_settings=list_agent_settings(vault.root),
     )
@@ -195,131 +190,92 @@ def _shared_transcript_problems(vault: Vault, now: int) -> Iterator[Problem]:
         found = sorted(session_state.passed_over(vault, since), key=lambda one: one[0].transcript)
     except OSError:  # told by others
         return
-    for known, other in found[:_MAX_LISTED]:
+    for known, other in found[:MAX_LISTED]:
         message = f"holds lines of session {other} among those of {known.session}; hooks took none"
         hint = cortex_command("import", known.host, "--path", known.transcript)
         yield Problem(known.transcript, message, hint)
 
 
-def _examine_notes(
-    vault: Vault, index: IndexSession, at: str, held: Container[str]
-) -> DoctorResult:
-    index.catalogue.check_integrity()
-    problems = [
-        *_stale_briefing_problems(vault, index),
-        *index.problems,
-        *_duplicate_id_problems(vault, index.catalogue),
-        *_duplicate_topic_problems(index.catalogue),
-        *find_supersede_problems(index.catalogue),
-        *_invalid_date_problems(index.catalogue, epoch_seconds(at)),
-        *(() if is_own(vault) else _personal_note_problems(index.catalogue, held)),
-        *_unsettled_problems(vault, index),
-        *_file_name_problems(list(index.snapshot.stamps)),
-        *_failed_event_problems(vault),
-        *_leftover_problems(index.snapshot),
-    ]
-    return DoctorResult(vault.root, index.catalogue.count_notes(), index.outcome, tuple(problems))
+def _apply_fixes(vault: Vault, caller: Caller) -> tuple[list[str], list[Problem]]:
+    """Repair what is safe to repair. Returns what was done, in words, and what failed.
+
+    Changed are only briefings, notes that git has mixed up, lost or doubled, and an entry of
+    ours in the settings of a host; and the vault's settings get the name of the default branch.
+    """
+    settings.check_writable(vault.root)
+    done: list[str] = []
+    failed: list[Problem] = []
+    for step, needs_repository, is_safe_during_merge in _STEPS:
+        if needs_repository and not checkout.is_in_repository(vault.root):
+            continue
+        # Git would refuse to go on with a rebase or merge until what a step changes is added.
+        if not is_safe_during_merge and checkout.operation_in_progress(vault.root):
+            continue
+        try:
+            done += step(vault, caller)
+        except (CortexError, OSError) as error:
+            where = str(getattr(error, "filename", None) or ".")
+            failed.append(problem_of(where, error, "cortex doctor", "could not be mended: "))
+    return done, failed
 
 
-def _duplicate_id_problems(vault: Vault, catalogue: Catalogue) -> Iterator[Problem]:
-    """Two notes with one id: whoever names the id means either."""
-    layout = vault.layout()
-    for id_, rows in duplicate_ids(catalogue).items():
-        is_ours = all(
-            layout.is_in(row.path, "records", "sessions")
-            or (row.type in (*RECORD_TYPES, "session") and row.created)
-            for row in rows
-        )
-        hint = "give one of the two another id"
-        if is_ours:
-            hint = "cortex doctor --fix keeps one file, with what both say"
-        if is_ours and not rows[0].topic:  # a topic has one record: there can be no second note
-            hint += "; for two notes, delete the id: line of the copy first"
-        for row in rows[1:]:
-            yield Problem(row.path, f"has the id {id_!r} of {rows[0].path}", hint)
+def _register_drivers(vault: Vault, _: Caller) -> Iterable[str]:
+    if drivers.register(vault.root, again=True):
+        yield "git knows Cortex's merge drivers now"
+    if attributes.renew_lines(vault.root):
+        yield f".gitattributes {attributes.RENEWED}"
 
 
-def _duplicate_topic_problems(catalogue: Catalogue) -> Iterator[Problem]:
-    """Two current records of one topic, of which the next save would change only one."""
-    for path, id_, first, topic in duplicate_topics(catalogue, _MAX_LISTED):
-        hint = f"{cortex_command('supersede', first, '--by', id_)}, or the other way round"
-        yield Problem(path, f"has the topic {topic} of {first}", hint)
+def _declare_default_branch(vault: Vault, _: Caller) -> Iterable[str]:
+    """Name the default branch in the settings, so that all clones have the same one."""
+    branch, may_differ = page_branch.undeclared_default(vault.root)
+    if not branch or not may_differ:
+        return
+
+    def change(table: dict[str, Any]) -> None:
+        table.setdefault("briefings", {})["branch"] = branch
+
+    lines = page_branch.settings_lines(branch)
+    by_hand = f'write branch = "{branch}" below [briefings] yourself'
+    if settings_text.edit(vault.root, change, lambda text: iter([text + lines]), by_hand):
+        yield f"{SETTINGS_FILE} says that shared pages are written on {branch}"
 
 
-def _personal_note_problems(catalogue: Catalogue, held: Container[str]) -> Iterator[Problem]:
-    """Notes of a project's vault that are somebody's alone, but for those in `held`. In a record
-    without a project `personal` is what earlier versions wrote."""
-    found = catalogue.find(KNOWLEDGE._replace(has_id=False, is_cross_project=True), "path")
-    said = (
-        row
-        for row in found
-        if (row.scope == "personal" and (row.project or row.id == row.path))
-        or (row.scope == "global" and row.status != "archived")
-    )
-    for row in islice((row for row in said if row.path not in held), _MAX_LISTED):
-        hint = f"{cortex_command('promote', row.id)} moves it to your own vault"
-        yield Problem(row.path, f"says scope: {row.scope}, and this vault is a project's", hint)
+def _remove_leftovers(vault: Vault, caller: Caller) -> Iterable[str]:
+    written_before = time.time() - _MIN_AGE_SECONDS  # in the clock of the file system
+    for path in query_index(vault, caller.progress, lambda index: index.snapshot.temp_files):
+        if os.lstat(os.path.join(vault.root, path)).st_mtime < written_before:
+            files.remove(vault.root, path)
+            yield f"{path}, half-written by a killed process, is gone"
 
 
-def _unsettled_problems(vault: Vault, index: IndexSession) -> Iterator[Problem]:
-    """Sessions whose records are not settled with distilled ones yet, as after a kill."""
-    for one in find_replaceable(index):
-        with suppress(CortexError, OSError):  # what cannot be read is told by itself
-            if plan_settlement(vault, one):
-                message = "its records are not as what a model made of it leaves them"
-                yield Problem(one.row.path, message, "cortex heal")
+def _give_token_lines(_: Vault, caller: Caller) -> Iterable[str]:
+    for told, todo, _command in mcp_settings.plan_token_lines(project_root(caller.cwd)):
+        settings_edit.apply_change(todo)
+        yield f"{told.file} is {told.outcome}; {told.next_step}"
 
 
-def _invalid_date_problems(catalogue: Catalogue, now: int) -> Iterator[Problem]:
-    """Notes that say a day that is to come, and records that say a time that is none."""
-    for row in misdated_notes(catalogue, now + _MAX_CLOCK_SKEW_SECONDS, _MAX_LISTED):
-        wrong = "is dated in the future"
-        for key, text in (("updated", row.updated), ("created", row.created)):
-            if text and not timestamp_of(text):
-                wrong = f"says {key}: {shorten(text, 40)}, which is no date"
-        yield Problem(row.path, wrong, "mend its created or updated: 2026-11-20T16:45:12Z")
+def _heal_briefings(vault: Vault, caller: Caller) -> Iterable[str]:
+    healed = heal(vault, caller)
+    yield from (f"{path} is as the notes give it" for path in healed.written)
+    yield from (f"{path} is gone: the default branch keeps it" for path in healed.removed)
 
 
-def _file_name_problems(paths: list[str]) -> Iterator[Problem]:
-    """Names that a checkout on another system would refuse, or fold into one."""
-    for path in paths:
-        if why := layout.portability_problem(path):
-            yield Problem(path, why, "rename it")
-    by_folded_path: dict[str, str] = {}
-    for path in sorted(paths):
-        other = by_folded_path.setdefault(unicodedata.normalize("NFC", path).casefold(), path)
-        if other != path:
-            message = f"is the same name as {other} on macOS and Windows"
-            yield Problem(path, message, "rename one of the two")
+def _describe(changes: Iterable[Any]) -> list[str]:
+    return [f"{one.path}: {one.what}" for one in changes]
 
 
-def _failed_event_problems(vault: Vault) -> Iterator[Problem]:
-    for name in files.list_notes(vault.root, vault.layout().failed()):
-        id_ = name.removesuffix(".md")
-        message = "could not be normalized; its first lines say why"
-        yield Problem(vault.layout().failed(id_), message, cortex_command("retry", id_))
-
-
-def _leftover_problems(snapshot: Snapshot) -> Iterator[Problem]:
-    for path in snapshot.temp_files:
-        yield Problem(path, "was left by a process that was killed", "delete it")
-    for path in snapshot.stray_index_files:
-        message = "is a search index inside the vault; it is never opened"
-        yield Problem(path, message, "delete it, and git rm it if it is tracked")
-
-
-def _stale_briefing_problems(vault: Vault, index: IndexSession) -> list[Problem]:
-    """Briefings that differ from the notes; nothing during an operation of git."""
-    folder = vault.layout().path(BRIEFINGS_FOLDER)
-    if not files.exists(vault.root, folder) or checkout.operation_in_progress(vault.root):
-        return []
-    try:
-        others = briefing_pages.find_differences(
-            vault.root, index.catalogue, index.snapshot.stamps, check=True
-        )
-    except CortexError as error:
-        # A link where the folder should be, as a stranger's vault may bring.
-        return [problem_of(folder, error)]
-    newer = "was made by a newer cortex and is left alone", "update cortex"
-    stale = "is not as the notes give it", "cortex heal"
-    return [one.problem or Problem(one.path, *(newer if one.is_newer else stale)) for one in others]
+# Step, whether it needs a repository, whether it may run during a merge. The order counts.
+_STEPS: tuple[tuple[Callable[[Vault, Caller], Iterable[str]], bool, bool], ...] = (
+    (lambda vault, _: repair(vault.root), False, True),
+    (lambda vault, _: _describe(recover_interrupted_merge(vault.root)), True, True),
+    (_register_drivers, False, True),
+    (lambda vault, caller: _describe(resolve_user_merge(vault, caller)[0]), True, True),
+    (lambda vault, caller: _describe(restore_lost(vault, caller)[0]), True, False),
+    (lambda vault, caller: _describe(join_duplicate_ids(vault, caller)), False, False),
+    (lambda vault, caller: _describe(clear_conflicts(vault, caller)), False, False),
+    (_declare_default_branch, True, False),
+    (_remove_leftovers, False, True),
+    (_give_token_lines, False, True),
+    (_heal_briefings, False, True),
+)

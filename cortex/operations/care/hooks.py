@@ -23,7 +23,7 @@ from cortex.hosts.table import HOSTS, hook_script, wanted_entries
 from cortex.index.refresh import query_index
 from cortex.operations.care import hook_status
 from cortex.operations.care.hook_status import HostStatus
-from cortex.operations.projects import project_file
+from cortex.operations.projects.project import unstable_name_hint
 from cortex.operations.sessions.rules_file import SKILL_FILES
 from cortex.vault.git import checkout, git_cli
 from cortex.vault.locate import Vault, find_vault
@@ -170,7 +170,7 @@ def _next_steps(
             command = f"echo {name} >> .gitignore"
             yield f"git would share {name}, with its path of this machine: {command}"
     if installed:
-        yield from filter(None, [project_file.unstable_name_hint(cwd)])
+        yield from filter(None, [unstable_name_hint(cwd)])
         return
     for status in seen:
         for scope, file in dict.fromkeys((hook.scope, hook.file) for hook in status.hooks):

@@ -10,7 +10,7 @@ from cortex.core.model.parameters import OUTSIDE_PATH, PERSON_SETTING
 from cortex.core.model.problem import CortexError, InvalidInputError
 from cortex.core.text.shell_command import cortex_command
 from cortex.operations.care import obsidian_settings
-from cortex.operations.projects.project_file import write_project_file
+from cortex.operations.projects.project import write_project_file
 from cortex.operations.upkeep.vault_files import add_vault_files, set_default_vault
 from cortex.vault import files, layout
 from cortex.vault.foreign_settings import list_agent_settings

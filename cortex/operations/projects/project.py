@@ -1,26 +1,29 @@
-"""Projects: which there are, how one stands, and two that a person says are one."""
+"""Projects: which there are, how one stands, two that a person says are one, and what says of a folder
+which project it is."""
 
 from __future__ import annotations
 
 import os
 import re
+from contextlib import suppress
 from typing import Literal, NamedTuple
 
 from cortex.core.model.caller import Caller
 from cortex.core.model.note_status import TIER_CURRENT
 from cortex.core.model.parameters import Time
 from cortex.core.model.problem import InvalidInputError, NotFoundError, Problem
-from cortex.core.text.shell_command import cortex_command
+from cortex.core.text.shell_command import cortex_command, shell_quote
 from cortex.core.text.strings import close_matches, did_you_mean, format_time, short_hash, slugify
 from cortex.index.catalogue import Catalogue, NoteRow
-from cortex.index.filters import NoteFilter
+from cortex.index.filters import KNOWLEDGE, NoteFilter
 from cortex.index.queries import branch_totals, project_totals
 from cortex.operations.capture.project_context import resolve_project
 from cortex.operations.find.hits import Hits
 from cortex.operations.projects.merge_projects import ProjectMerge, merge_project, unmerge_project
 from cortex.operations.upkeep.ensure_fresh import query_fresh
-from cortex.vault import settings
+from cortex.vault import files, settings
 from cortex.vault.git import checkout
+from cortex.vault.git.checkout import PROJECT_FILE
 from cortex.vault.locate import Vault
 
 _MAX_LISTED, _MAX_SIMILAR, _MAX_SHOWN = 200, 20, 10
@@ -28,6 +31,7 @@ _MAX_LISTED, _MAX_SIMILAR, _MAX_SHOWN = 200, 20, 10
 # of all have no digit, and then a word like `docs` looks the same; so without a digit it must have
 # no vowel either, which tells three of four.
 _FOLDER_RE = re.compile(r"(.+)-(?=[a-z2-7]{4}$)(?:[a-z]*[2-7][a-z2-7]*|[b-df-hj-np-tv-xz]{4})$")
+_PATH_NAME_RE = re.compile(r".{1,64}-[a-z2-7]{4}")  # a name that was made of a path
 
 
 class ProjectSummary(NamedTuple):
@@ -260,10 +264,69 @@ def identify_project(directory: str) -> ProjectIdentity:
         folders.append(parent)
     # The root of the system names no project.
     for folder in (*folders[:-1], *([main] if main else [])):
-        file = os.path.join(folder, checkout.PROJECT_FILE)
+        file = os.path.join(folder, PROJECT_FILE)
         if checkout.read_project_file(file) == name:
             return ProjectIdentity(name, "file", f"{file} says so", name)
     if name == f"{slugify(os.path.basename(root), 48)}-{short_hash(root, 4)}":
-        why = f"it is made of the folder {root}, which has no {checkout.PROJECT_FILE} and no remote"
+        why = f"it is made of the folder {root}, which has no {PROJECT_FILE} and no remote"
         return ProjectIdentity(name, "folder", why, name)
     return ProjectIdentity(name, "remote", f"a remote of {root} has this name", name)
+
+
+def write_project_file(directory: str, *, new: bool) -> str:
+    """Write the file that keeps a project's name when its folder is cloned or moved, or gets a remote:
+    without it and without a remote a project is named after its path.
+
+    At the root of the repository around a vault, of a `new` one without git in it, unless one is
+    there; its path, empty when none was written. With a `new` vault nothing is kept under the name
+    made of the path, so the folder's own name does."""
+    git = checkout.find_repository(directory)
+    if not (git or new) or identify_project(directory).source == "file":
+        return ""
+    top = git[0] if git else directory
+    said = identify_project(top)
+    if said.source in ("file", "none"):
+        return ""
+    name = slugify(os.path.basename(top), 64) if new and said.source == "folder" else said.name
+    with suppress(FileExistsError):  # an empty one, perhaps, or a link
+        files.create(top, PROJECT_FILE, f"{name}\n".encode())
+        return os.path.join(top, PROJECT_FILE)
+    return ""
+
+
+def unstable_name_hint(cwd: str) -> str:
+    """How to keep a name that a clone, a move or a new remote would change; else empty."""
+    git = checkout.find_repository(cwd)
+    said = identify_project(cwd)
+    if git is None or said.source != "folder":
+        return ""
+    command = _write_command(said.name, git[0], cwd)
+    named = f"the project is named {said.name} after its path"
+    return f"{named}; to keep that name wherever it lies: {command}"
+
+
+def name_mismatch_problems(vault: Vault, catalogue: Catalogue, cwd: str) -> list[Problem]:
+    """A problem if this folder's project differs from the one of which the vault has records."""
+    git = checkout.find_repository(cwd)
+    if git is None or os.path.commonpath([git[0], vault.root]) != git[0]:
+        return []
+    here = settings.load(vault.root).resolve_project(checkout.project_of(git[0]))
+    names = catalogue.count_by("project", NoteFilter()).keys() - {""}
+    if not here or len(names) != 1 or here in names:
+        return []
+    (name,) = names
+    records = KNOWLEDGE._replace(projects=(name,), not_types=("session",), has_id=True)
+    number = catalogue.count(records)
+    if not number or (vault.root == git[0] and not _PATH_NAME_RE.fullmatch(name)):
+        return []  # a vault of its own, perhaps, in which nobody works
+    record = "record here is" if number == 1 else "records here are"
+    message = f"{number:,} {record} of the project {name}, and this folder is {here} now"
+    merge = cortex_command("project", "merge", name, here)
+    hint = f"{_write_command(name, git[0], cwd)}, or {merge}"
+    return [Problem(os.path.join(git[0], PROJECT_FILE), message, hint)]
+
+
+def _write_command(name: str, root: str, cwd: str) -> str:
+    """The command that writes the file."""
+    path = os.path.relpath(os.path.join(root, PROJECT_FILE), os.path.realpath(cwd))
+    return f"echo {shell_quote(name)} > {shell_quote(path)}"

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Literal, NamedTuple
 
 from cortex.core.model.caller import Caller
-from cortex.core.model.problem import NotFoundError, Problem
+from cortex.core.model.problem import CortexError, NotFoundError, Problem
+from cortex.vault import foreign_settings, settings
 from cortex.vault.git import checkout, drivers
 from cortex.vault.locate import Vault
 
@@ -49,3 +50,21 @@ def git(
     problems = drivers.problems(vault.root)
     attributes = next((one.message for one in problems if one.where == ".gitattributes"), "ok")
     return GitDriversResult(action, changed, found.is_removed, lines, attributes, tuple(problems))
+
+
+def set_up_clone(vault: Vault) -> list[str]:
+    """Register our merge drivers in a fresh clone: git copies no configuration. The lines that say so
+    to a person; none where they are registered, or cannot be: then `cortex doctor` names what is
+    missing."""
+    if settings.load(vault.root).refusal:
+        return []  # records of a newer format are not ours to merge
+    try:
+        if not drivers.register(vault.root):
+            return []
+        names = foreign_settings.list_agent_settings(vault.root)
+    except (CortexError, OSError):
+        return []
+    registered = (
+        "in this clone git now merges Cortex's notes field by field; cortex git remove undoes that"
+    )
+    return [registered, *([foreign_settings.agent_settings_notice(names)] if names else [])]

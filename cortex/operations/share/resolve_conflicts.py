@@ -28,7 +28,7 @@ from cortex.core.model.event import is_event_id
 from cortex.core.model.layout import is_among_briefings, is_event_path
 from cortex.core.model.problem import ConflictError, CortexError, Problem
 from cortex.core.notes import note as notes
-from cortex.operations.share.conflict_sides import LABELS, OtherSide, other_side
+from cortex.operations.share.text_conflicts import LABELS, OtherSide, other_side
 from cortex.operations.upkeep.preserve_text import preserve_text
 from cortex.vault import files
 from cortex.vault.git import checkout, commit, git_cli, merging, objects

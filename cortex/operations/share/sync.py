@@ -28,7 +28,6 @@ from cortex.core.notes import note as notes
 from cortex.core.text.shell_command import shell_quote
 from cortex.operations.records.lifecycle import archive_by_itself
 from cortex.operations.share import people_notes
-from cortex.operations.share.clear_conflicts import clear_conflicts
 from cortex.operations.share.duplicates import join_diverged_files
 from cortex.operations.share.resolve_conflicts import (
     read_work_tree_file,
@@ -36,6 +35,7 @@ from cortex.operations.share.resolve_conflicts import (
     resolve_unmerged,
     resolve_user_merge,
 )
+from cortex.operations.share.text_conflicts import clear_conflicts
 from cortex.operations.upkeep.heal import heal, try_heal
 from cortex.operations.upkeep.normalize import normalize
 from cortex.operations.upkeep.restore_lost import restore_lost

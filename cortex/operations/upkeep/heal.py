@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from cortex.core.merge.merge_plan import MergeResolution
+from cortex.core.merge.note_versions import stem_of
 from cortex.core.model.caller import Caller
 from cortex.core.model.layout import BRIEFINGS_FOLDER, is_among_briefings
 from cortex.core.model.problem import (
@@ -18,11 +19,14 @@ from cortex.core.model.problem import (
     problem_of,
     reason_of,
 )
+from cortex.core.normalize.current_form import in_current_form
+from cortex.core.notes import note as notes
 from cortex.core.text.shell_command import shell_quote
 from cortex.index import briefing_pages
 from cortex.index.briefing_pages import PageDifference
+from cortex.index.filters import KNOWLEDGE
 from cortex.index.refresh import IndexSession, query_index
-from cortex.operations.upkeep.reformat import ReformatResult, reformat, undo_reformat
+from cortex.operations.upkeep.record_lock import record_lock, refuse_during_git_operation
 from cortex.operations.upkeep.reread_minutes import reread_minutes
 from cortex.operations.upkeep.restore_lost import restore_lost
 from cortex.operations.upkeep.settle import ReplaceableRecords, find_replaceable, settle_sessions
@@ -30,7 +34,19 @@ from cortex.vault import files, settings
 from cortex.vault.git import checkout, git_cli, objects, page_branch
 from cortex.vault.locate import Vault
 from cortex.vault.private import lock
-from cortex.vault.state import change_marker
+from cortex.vault.state import change_marker, change_memory
+
+_FORMAT_MEMORY = "reformat"
+_FORMAT_PREVIEW = "cortex heal --format"
+
+
+class ReformatResult(NamedTuple):
+    """The records that get the form of new ones."""
+
+    paths: tuple[str, ...]
+    applied: bool
+    undo: str = ""  # the command that takes it back
+    problems: tuple[Problem, ...] = ()
 
 
 class HealResult(NamedTuple):
@@ -104,7 +120,7 @@ def heal(
 
 
 def _reformat(vault: Vault, caller: Caller, *, apply: bool, undo: bool) -> HealResult:
-    done = undo_reformat(vault) if undo else reformat(vault, caller, apply=apply)
+    done = _undo_reformat(vault) if undo else _rewrite_old_forms(vault, caller, apply=apply)
     healed = try_heal(vault, caller) if apply or undo else []
     return HealResult((), (), (), (), (*done.problems, *healed), reformat=done)
 
@@ -270,3 +286,45 @@ def _stage_pages(vault: Vault, healed: HealResult, unmerged: list[str]) -> HealR
         words = ["update-index", "--add", "--remove", "-z", "--stdin"]
         git_cli.run(vault.root, words, stdin=objects.join_nul(dict.fromkeys(names)))
     return healed
+
+
+def _rewrite_old_forms(vault: Vault, caller: Caller, *, apply: bool) -> ReformatResult:
+    """Show which records have the form of an earlier version; with `apply` rewrite them."""
+    if apply:
+        refuse_during_git_operation(vault)
+        settings.check_writable(vault.root)
+    rows = query_index(
+        vault, caller.progress, lambda index: index.catalogue.find(KNOWLEDGE, "path")
+    )
+    sessions = {row.session: stem_of(row.path) for row in rows if row.type == "session"}
+    layout = vault.layout()
+    changes, problems = [], []
+    with record_lock(vault):
+        for row in rows:
+            if not (layout.is_in(row.path, "records") and row.id != row.path):
+                continue
+            try:
+                before = files.read(vault.root, row.path)
+                note = notes.read_strict(before, row.path)
+                session_note = sessions.get(row.session, "") if row.session else ""
+                after = notes.write(in_current_form(note, session_note))
+            except (CortexError, OSError) as error:
+                problems.append(problem_of(row.path, error))
+                continue
+            if after != before:
+                changes.append((row.path, before, after))
+        if apply and changes:
+            again = f"{_FORMAT_PREVIEW} --apply"
+            problems += change_memory.write_changes(
+                vault, _FORMAT_MEMORY, changes, caller.progress, again
+            )
+    undo = f"{_FORMAT_PREVIEW} --undo" if apply and changes else ""
+    return ReformatResult(tuple(path for path, *_ in changes), apply, undo, tuple(problems))
+
+
+def _undo_reformat(vault: Vault) -> ReformatResult:
+    """Take back what `_rewrite_old_forms` has done, where nobody has changed the records since."""
+    refuse_during_git_operation(vault)
+    with record_lock(vault):
+        done, problems = change_memory.take_back(vault, _FORMAT_MEMORY, _FORMAT_PREVIEW)
+    return ReformatResult(tuple(path for path, _ in done), True, "", tuple(problems))

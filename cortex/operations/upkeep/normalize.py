@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from typing import NamedTuple
 
 from cortex.core.model.caller import Caller
@@ -19,12 +22,12 @@ from cortex.operations.upkeep.heal import repair_after_git, try_heal
 from cortex.operations.upkeep.inbox import CREATED, DUPLICATE, UPDATED, InboxNormalizer
 from cortex.operations.upkeep.record_lock import record_lock
 from cortex.operations.upkeep.reread_minutes import reread_minutes
-from cortex.operations.upkeep.start_due import start_due
-from cortex.vault import files, settings
+from cortex.vault import files, settings, user_settings
 from cortex.vault.locate import Vault
 from cortex.vault.state.change_marker import briefings_are_stale, mark_briefings_stale
 
 INBOX_LOCK_TIMEOUT_SECONDS = 10.0  # seconds for another pass
+_GUARD_VARIABLE = "CORTEX_HOOK"  # set in hooks, and in what they and models start
 
 
 class NormalizeResult(NamedTuple):
@@ -60,7 +63,7 @@ def normalize(vault: Vault, caller: Caller, *, dry_run: bool = False) -> Normali
         done = InboxNormalizer(vault, existing, dry_run=dry_run)
         done.run(pending, caller)
     if done.normalized_ids and not dry_run:
-        start_due(vault)
+        _start_due(vault)
     if not dry_run:
         if not briefings_are_stale(vault):  # else healing reads edited minutes again
             problems += tuple(reread_minutes(vault, caller)[1])
@@ -70,6 +73,27 @@ def normalize(vault: Vault, caller: Caller, *, dry_run: bool = False) -> Normali
     created = done.paths_with_outcome(CREATED)
     changed = done.paths_with_outcome(UPDATED, DUPLICATE)
     return NormalizeResult(ids, created, changed, failed, dry_run, problems)
+
+
+def _start_due(vault: Vault) -> None:
+    """Start a process that distills what is due, if the user has named a model; never in a hook."""
+    if os.environ.get(_GUARD_VARIABLE) or not os.path.lexists(user_settings.settings_file()):
+        return
+    distill, _ = user_settings.load_distill()
+    if distill.command and distill.auto:
+        start_detached(vault, "distill", "--due")
+
+
+def start_detached(vault: Vault, verb: str, *words: str) -> None:
+    """Start a command on a vault that goes on by itself, in silence."""
+    words = (sys.executable, "-m", "cortex", verb, *words, "--json", "--vault", vault.root)
+    # The shell ends at once, so that nobody has to wait for its child.
+    subprocess.run(
+        ["/bin/sh", "-c", '"$@" </dev/null >/dev/null 2>&1 &', "sh", *words],
+        start_new_session=True,
+        env={**os.environ, _GUARD_VARIABLE: verb},
+        check=False,
+    )
 
 
 def load_existing_records(

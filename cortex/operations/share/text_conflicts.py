@@ -1,4 +1,5 @@
-"""Whose the two sides of a conflict are, in words: `yours`, and `Ana's of 14:02`.
+"""Conflicts that wait for a person in a note's text: whose the two sides are, in words (`yours`, and
+`Ana's of 14:02`), and the end of them.
 
 Only what waits in a work tree says so, and is not committed before a person has looked: what two
 clones merge by themselves knows of no names, and comes out the same in both.
@@ -11,11 +12,18 @@ import time
 from typing import NamedTuple
 
 from cortex.core.merge.body import marked_conflicts
-from cortex.core.merge.merge_plan import MergeSides
+from cortex.core.merge.conflicts import without_conflicts_field
+from cortex.core.merge.fields import CONFLICTS_KEY
+from cortex.core.merge.merge_plan import MergeResolution, MergeSides
+from cortex.core.model.caller import Caller
 from cortex.core.model.problem import Problem
+from cortex.core.notes import note as notes
 from cortex.core.text.shell_command import shell_quote
+from cortex.index.refresh import query_index
+from cortex.vault import files
 from cortex.vault.git import git_cli, merging
 from cortex.vault.git.merging import MergeState
+from cortex.vault.locate import Vault
 
 LABELS = (b"ours", b"theirs")  # in a merged note, until `with_names`
 _MARKER_RE = re.compile(rb"(?m)^([<>]{7,}) [^\r\n]*")
@@ -95,3 +103,27 @@ def other_side(root: str, mine: MergeState) -> OtherSide | None:
     is_rebase = mine.how == "rebase"
     found = mine.theirs or (commits and (commits.ours if is_rebase else commits.theirs))
     return OtherSide(root, found, is_rebase) if found else None
+
+
+def clear_conflicts(vault: Vault, caller: Caller) -> list[MergeResolution]:
+    """Remove the field that names a conflict from notes in which it names only the text, once that has
+    no markers."""
+    done = []
+    wrong = query_index(
+        vault, caller.progress, lambda index: index.catalogue.problems(), words=False
+    )
+    for path in [one.where for one in wrong if CONFLICTS_KEY in one.hint]:
+        before = files.read(vault.root, path)
+        after = without_conflicts_field(before)
+        if after != before and _is_resolved(before):
+            files.replace(vault.root, path, after, before)
+            done.append(MergeResolution(path, f"has no markers left; {CONFLICTS_KEY} is gone"))
+    return done
+
+
+def _is_resolved(data: bytes) -> bool:
+    named = notes.read(data).fields.get(CONFLICTS_KEY)
+    only_text = isinstance(named, list) and all(
+        isinstance(one, dict) and one.get("field") == "body" for one in named
+    )
+    return only_text and not marked_conflicts(data)
