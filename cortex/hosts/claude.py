@@ -9,10 +9,10 @@ Source, looked at in November 2026: code.claude.com/docs/en/hooks.
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Sequence
 
 from cortex.core.model.turn_summary import PLAN_APPROVAL, PlannedStep
+from cortex.core.text.lazy_re import lazy_re
 from cortex.core.text.value import Any
 from cortex.hosts.host import NESTED_CONTEXT, START_SOURCES, Host, HostEvent, matcher_group
 from cortex.hosts.transcript_reader import (
@@ -48,7 +48,7 @@ _REFUSAL_WORDS = "the user said:"  # before what the person says to a call that 
 _CLARIFY_START = "The user wants to clarify these questions"  # said by the host, not by the person
 _APPROVED_START = "User has approved your plan"
 _ANSWERED_START = "User has answered your questions:"
-_ANSWER_RE = re.compile(r'"([^"\n]{1,400})"="([^"\n]{0,2000})"')
+_ANSWER_RE = lazy_re(r'"([^"\n]{1,400})"="([^"\n]{0,2000})"')
 _MODEL_COMMAND = (
     "claude", "-p", "--output-format", "json", "--model", "sonnet", "--tools", "", "--settings",
     '{"disableAllHooks": true}', "--strict-mcp-config", "--no-session-persistence",

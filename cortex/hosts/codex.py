@@ -11,6 +11,7 @@ import os
 import re
 from collections.abc import Sequence
 
+from cortex.core.text.lazy_re import lazy_re
 from cortex.core.text.value import TYPE_CHECKING, Any
 from cortex.hosts.host import FIELDS, NESTED_CONTEXT, START_SOURCES, Host, HostEvent, matcher_group
 from cortex.hosts.transcript_reader import (
@@ -44,9 +45,9 @@ _FAILED_STARTS = (
 _EXIT_CODE_MARKS = ("process exited with code ", "exit code: ")
 _MAX_QUESTIONS = 100  # calls that wait for the person's answers
 # Before a prompt its editor puts what is open; the person's words follow the last of these.
-_REQUEST_RE = re.compile(r"(?m)^## My request(?: for Codex)?[:：][ \t]*$")
+_REQUEST_RE = lazy_re(r"(?m)^## My request(?: for Codex)?[:：][ \t]*$")
 # A prompt of a file begins with what was typed behind its name, as spec-kit's do.
-_TYPED_RE = re.compile(r"\s*#+ User Input\s+```\w*\n(.*?)\n```", re.DOTALL)
+_TYPED_RE = lazy_re(r"\s*#+ User Input\s+```\w*\n(.*?)\n```", re.DOTALL)
 _MAX_UNMATCHED_TEXTS = 200  # texts that wait for their twin
 _MODEL_COMMAND = (
     "codex", "exec", "--skip-git-repo-check", "--sandbox", "read-only", "--ephemeral", "--color",

@@ -9,18 +9,18 @@ other commands that run or mention Cortex belong to the user.
 from __future__ import annotations
 
 import os
-import re
 import shlex
 import shutil
 from collections.abc import Mapping, Sequence
 
+from cortex.core.text.lazy_re import lazy_re
 from cortex.core.text.value import NamedTuple
 
 HOOK_SCRIPT = "interfaces/hook/main.py"  # below the package
-_HOOK_SCRIPT_RE = re.compile(r"(?:[^\0]*/)?cortex/interfaces/hook/main\.py")
+_HOOK_SCRIPT_RE = lazy_re(r"(?:[^\0]*/)?cortex/interfaces/hook/main\.py")
 # Of Python, but for -c and -m, which would run something else.
-_PYTHON_FLAG_RE = re.compile(r"-[A-Zabd-ln-z]{1,8}")
-_PLAIN_COMMAND_RE = re.compile(r"cortex hook ([A-Za-z-]{1,40}) --host ([a-z]{1,20})")
+_PYTHON_FLAG_RE = lazy_re(r"-[A-Zabd-ln-z]{1,8}")
+_PLAIN_COMMAND_RE = lazy_re(r"cortex hook ([A-Za-z-]{1,40}) --host ([a-z]{1,20})")
 _EMPTY_ANSWERS = ("", "{}")  # what a host may have to read where there is no Cortex to answer
 _COMMAND_KEYS = ("command", "bash", "powershell")  # what a handler of any host may run
 _MAX_LINE_CHARS = 10_000  # characters of a line of ours

@@ -8,18 +8,19 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from cortex.core.model.problem import InvalidInputError
+from cortex.core.text.lazy_re import lazy_re
 
 BOM = "\ufeff"
 _MAX_DEPTH = 100  # levels; no settings of people come near
 _BLANKS = " \t\r\n"
-_BLANKS_OR_COMMENT_RE = re.compile(r"[ \t\r\n]+|//[^\r\n]*|/\*.*?\*/", re.DOTALL)
-_STRING_RE = re.compile(r'"(?:[^"\\\x00-\x1f]|\\[^\x00-\x1f])*"')
+_BLANKS_OR_COMMENT_RE = lazy_re(r"[ \t\r\n]+|//[^\r\n]*|/\*.*?\*/", re.DOTALL)
+_STRING_RE = lazy_re(r'"(?:[^"\\\x00-\x1f]|\\[^\x00-\x1f])*"')
 # A number, of which Python reads none of thousands of digits, or a word.
-_SCALAR_RE = re.compile(
+_SCALAR_RE = lazy_re(
     r"(?:-?(?:0|[1-9][0-9]{0,300})(?:\.[0-9]{1,300})?(?:[eE][+-]?[0-9]{1,9})?|true|false|null)(?![-+.\w])"
 )
 # What stands behind a value on its line.
-_TRAILING_COMMENTS_RE = re.compile(r"(?:[ \t]*/\*[^\r\n]*?\*/)*(?:[ \t]*//[^\r\n]*)?")
+_TRAILING_COMMENTS_RE = lazy_re(r"(?:[ \t]*/\*[^\r\n]*?\*/)*(?:[ \t]*//[^\r\n]*)?")
 
 
 class JsonEntry(NamedTuple):

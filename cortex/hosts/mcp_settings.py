@@ -19,6 +19,7 @@ from contextlib import suppress
 from typing import Any, Literal, NamedTuple
 
 from cortex.core.model.problem import ConflictError, CortexError, InvalidInputError
+from cortex.core.text.lazy_re import lazy_re
 from cortex.core.text.tables import parse_toml
 from cortex.hosts import jsonc, settings_edit
 from cortex.hosts.settings_edit import InstallRecord, SettingsChange
@@ -33,14 +34,14 @@ _MAX_BYTES = 16 << 20  # bytes; Claude Code keeps much else in the file of its u
 _TABLE = (
     r"[^\n]*\n(?:(?:[ \t\r]*(?:#[^\n]*)?\n)*(?![ \t]*\[)(?![ \t\r]*(?:#|\n|\Z))[^\n]*(?:\n|\Z))*"
 )
-_TOML_BLOCK_RE = re.compile(rf"(?m)^\[mcp_servers\.cortex\]{_TABLE}")
-_TOML_BELOW_RE = re.compile(rf"(?m)^\[mcp_servers\.cortex\.{_TABLE}")  # as its env
-_TOML_COMMAND_RE = re.compile(r"(?m)^[ \t]*command[ \t]*=[^\n]*")
-_TOML_ARGS_RE = re.compile(r"(?ms)^[ \t]*args[ \t]*=[ \t]*\[.*?\]")
+_TOML_BLOCK_RE = lazy_re(rf"(?m)^\[mcp_servers\.cortex\]{_TABLE}")
+_TOML_BELOW_RE = lazy_re(rf"(?m)^\[mcp_servers\.cortex\.{_TABLE}")  # as its env
+_TOML_COMMAND_RE = lazy_re(r"(?m)^[ \t]*command[ \t]*=[^\n]*")
+_TOML_ARGS_RE = lazy_re(r"(?ms)^[ \t]*args[ \t]*=[ \t]*\[.*?\]")
 # Of this machine alone: the token of this user is not sent elsewhere.
-_ADDRESS_RE = re.compile(r"(?i)https?://(?:127\.0\.0\.1|localhost|\[::1\])(?::\d+)?(?:/|\Z)")
+_ADDRESS_RE = lazy_re(r"(?i)https?://(?:127\.0\.0\.1|localhost|\[::1\])(?::\d+)?(?:/|\Z)")
 _ADDRESS_KEYS = ("url", "httpUrl", "serverUrl")
-_TOKEN_KEY_RE = re.compile(r'(?i)"(?:authorization|headersHelper|bearer_token_env_var)":')
+_TOKEN_KEY_RE = lazy_re(r'(?i)"(?:authorization|headersHelper|bearer_token_env_var)":')
 _ENV = f"${{env:{VARIABLE}}}"
 _WITH_LINE, _WITHOUT_LINE = "given the token's line", "rid of the token's line"
 _MEND = "mend it, then run the command again; nothing was written"

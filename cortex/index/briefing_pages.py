@@ -6,7 +6,6 @@ What a page says depends on the notes alone; which pages are written, on the bra
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from typing import NamedTuple
@@ -25,6 +24,7 @@ from cortex.core.briefing.pages import (
 )
 from cortex.core.model.layout import BRIEFINGS_FOLDER
 from cortex.core.model.problem import CortexError, NotFoundError, Problem, reason_of
+from cortex.core.text.lazy_re import lazy_re
 from cortex.core.text.strings import short_hash
 from cortex.index.catalogue import Catalogue
 from cortex.vault import files, settings
@@ -38,8 +38,8 @@ _HEADER_BYTES = 4096  # bytes that tell what a page is
 _SHARED_FOLDERS = ("records", "sessions")
 _GLOBAL_NOTES = "SELECT path FROM note WHERE scope = 'global' AND tier < 2"
 
-_OF_A_PAGE_RE = re.compile(rb"(?m)^(?:type: briefing|generator: \d+)\r?$|<!-- cx ")
-_LINK_RE = re.compile(r"\[\[([^|\[\]]+)\|")
+_OF_A_PAGE_RE = lazy_re(rb"(?m)^(?:type: briefing|generator: \d+)\r?$|<!-- cx ")
+_LINK_RE = lazy_re(r"\[\[([^|\[\]]+)\|")
 _OWN_NOTE = (
     "is a note of your own where Cortex keeps a page, and stays",
     "give it another name or folder, then cortex heal",

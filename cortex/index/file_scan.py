@@ -10,6 +10,7 @@ from contextlib import suppress
 from typing import TypeAlias
 
 from cortex.core.model.problem import Problem
+from cortex.core.text.lazy_re import lazy_re
 from cortex.core.text.value import NamedTuple
 from cortex.vault import files
 from cortex.vault.files import TEMP_SUFFIX
@@ -19,7 +20,7 @@ from cortex.vault.state.briefing_cache import COARSE_TICK_NS, is_racy, stamp_of
 
 TEMPLATE_MARK = "t"  # at the end of a stamp: the note lies in a folder of templates
 _MAX_CONFIG_BYTES = 64_000
-_EXCLUDES_FILE_RE = re.compile(rb'(?im)^[ \t]*+excludesfile\s*=\s*"?([^"\n]+)')
+_EXCLUDES_FILE_RE = lazy_re(rb'(?im)^[ \t]*+excludesfile\s*=\s*"?([^"\n]+)')
 RULES_FILE = ".gitignore"
 _COPY_HINT = "put a copy of the file in its place"
 _STRAY_SUFFIXES = (".toc", ".seg", TEMP_SUFFIX)  # files of a search index, and half-written ones

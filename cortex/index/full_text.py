@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Callable, Iterable, Sequence
 from importlib.machinery import PathFinder
 from typing import TYPE_CHECKING
+
+from cortex.core.text.lazy_re import lazy_re
 
 if TYPE_CHECKING:
     from cortex.core.ranking.query import Query
@@ -28,7 +29,7 @@ def _tantivy() -> FulltextEngine:
 
 
 ENGINES: dict[str, Callable[[], FulltextEngine]] = {"whoosh": _whoosh, "tantivy": _tantivy}
-_TANTIVY_RE = re.compile(r"tantivy-(?:0\.(?:2[7-9]|[3-9]\d)|[1-9])[\d.]*\.dist-info")
+_TANTIVY_RE = lazy_re(r"tantivy-(?:0\.(?:2[7-9]|[3-9]\d)|[1-9])[\d.]*\.dist-info")
 
 
 def asked_engine(setting: str) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import NamedTuple
@@ -11,6 +10,7 @@ from cortex.core.model.problem import Problem
 from cortex.core.model.record import default_scope
 from cortex.core.model.relation import LINK_KIND, basename_key
 from cortex.core.model.topics import topic_record_id
+from cortex.core.text.lazy_re import lazy_re
 from cortex.core.text.shell_command import cortex_command
 from cortex.core.text.strings import close_matches, short_hash
 from cortex.index import queries
@@ -20,7 +20,7 @@ MAX_PROBLEMS = 100
 _MAX_COMPARED_NAMES = 50  # names that begin alike and are compared
 _MAX_GUESSES = 20  # targets for which a name is looked for: comparing costs 2 ms each
 _MIN_SIMILARITY = 0.75  # of difflib's ratio: a letter or two of a word, the hash of an id
-_RECORD_ID_RE = re.compile(r"[a-z0-9-]+-([a-z2-7]{6})")
+_RECORD_ID_RE = lazy_re(r"[a-z0-9-]+-([a-z2-7]{6})")
 # How many records one event can be looked for in: minutes make many, everything else one.
 _MAX_ORDINALS_BY_TYPE = {"meeting": 60}
 

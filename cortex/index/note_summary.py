@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from contextlib import suppress
 from typing import NamedTuple
 
@@ -38,14 +37,15 @@ from cortex.core.notes.note import scope_of_one_person
 from cortex.core.notes.relations import edges_of, is_replaced_by_distillation
 from cortex.core.ranking.text_similarity import pack_sketch, token_set
 from cortex.core.text import iso_time
+from cortex.core.text.lazy_re import lazy_re
 from cortex.core.text.shell_command import cortex_command
 from cortex.core.text.strings import format_time, one_line, shorten
 
 _TITLE_CHARS = 100  # of an event, which has no title of its own
 _DATE_KEYS = ("updated", "modified", "created", "date", "at")
 # The ids of a Zettelkasten are times: 202611031405.
-_STAMP_IN_NAME_RE = re.compile(r"(?:^|/)(\d{4})(\d\d)(\d\d)(\d\d)(\d\d)(?:\d\d)?(?!\d)[^/]*$")
-_DATE_IN_NAME_RE = re.compile(r"(?:^|[/_ -])(\d{4}-\d{2}-\d{2})(?=[_ .-]|$)")
+_STAMP_IN_NAME_RE = lazy_re(r"(?:^|/)(\d{4})(\d\d)(\d\d)(\d\d)(\d\d)(?:\d\d)?(?!\d)[^/]*$")
+_DATE_IN_NAME_RE = lazy_re(r"(?:^|[/_ -])(\d{4}-\d{2}-\d{2})(?=[_ .-]|$)")
 # They are about one day or one stretch of work; what they say alike is their form.
 _TYPES_NOT_COMPARED = ("session", "meeting", "briefing")
 

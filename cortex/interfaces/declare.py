@@ -14,13 +14,14 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 from cortex.core.model.parameters import DAY, MOMENT, NOTE, Between, Touches
 from cortex.core.model.problem import InvalidInputError
 from cortex.core.text.iso_time import MOMENT_EXAMPLES, parse_day, parse_moment
+from cortex.core.text.lazy_re import lazy_re
 from cortex.core.text.value import NamedTuple
 from cortex.operations import VERBS
 
 # Parameters that the interface fills in.
 SUPPLIED_PARAMETERS = ("vault", "caller", "answer_command", "say", "launch", "vault_name")
 # `int` and `float` read blanks, _ and digits of every script.
-_PLAIN_NUMBER_RE = re.compile(r"[-+.0-9A-Za-z]+")
+_PLAIN_NUMBER_RE = lazy_re(r"[-+.0-9A-Za-z]+")
 _MAX_YEAR = 9999  # a greater number is seconds since the epoch
 _EXAMPLE = "Example"
 

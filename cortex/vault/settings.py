@@ -6,6 +6,7 @@ import re
 
 from cortex.core.model.problem import CortexError, InvalidInputError, NotFoundError, Problem
 from cortex.core.redact.person_words import FULL, NONE, PROMPT_POLICIES, SHORT
+from cortex.core.text.lazy_re import lazy_re
 from cortex.core.text.tables import parse_toml
 from cortex.core.text.value import NamedTuple
 from cortex.vault import files
@@ -15,14 +16,14 @@ FORMAT_VERSION = 1
 _ENGINES = ("auto", "whoosh", "tantivy")  # as in index/engines
 _VAULT_EMBEDDERS = ("auto", "off", "minilm")
 _MAX_ALIAS_STEPS = 20  # from one alias to the next
-_BRANCH_RE = re.compile(r"(?!-)[^\s~^:?*\[\\\x00-\x1f\x7f]{1,200}")
-_PROJECT_RE = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")  # as in core/model/event.py
+_BRANCH_RE = lazy_re(r"(?!-)[^\s~^:?*\[\\\x00-\x1f\x7f]{1,200}")
+_PROJECT_RE = lazy_re(r"[a-z0-9][a-z0-9._-]{0,63}")  # as in core/model/event.py
 _MAX_BYTES = 64 * 1024
 _MAX_PHRASES, _MAX_PHRASE_CHARS = 50, 60  # for one type; characters
 # Of settings that cannot be parsed: what switches hooks off, and may keep notes private.
-_HOOKS_OFF_RE = re.compile(rb"^[ \t]*(?:hooks\.)?enabled[ \t]*=[ \t]*false\b", re.MULTILINE)
+_HOOKS_OFF_RE = lazy_re(rb"^[ \t]*(?:hooks\.)?enabled[ \t]*=[ \t]*false\b", re.MULTILINE)
 _EARLIER_PROMPTS = {"true": FULL, "false": NONE}  # as settings said it before
-_EXCLUDE_RE = re.compile(rb"^[^#\n]*exclude(?![ \t]*=[ \t]*\[[ \t]*\])[\"']?[ \t]*=", re.MULTILINE)
+_EXCLUDE_RE = lazy_re(rb"^[^#\n]*exclude(?![ \t]*=[ \t]*\[[ \t]*\])[\"']?[ \t]*=", re.MULTILINE)
 
 
 class Settings(NamedTuple):

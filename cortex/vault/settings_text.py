@@ -11,13 +11,12 @@ from copy import deepcopy
 from typing import Any
 
 from cortex.core.model.problem import InvalidInputError, NotFoundError
+from cortex.core.text.lazy_re import lazy_re
 from cortex.core.text.tables import parse_toml
 from cortex.vault import files, settings
 from cortex.vault.layout import SETTINGS_FILE
 
-_SECTION_HEADER_RE = re.compile(
-    r"[ \t]*\[[ \t]*projects[ \t]*\.[ \t]*aliases[ \t]*\][ \t]*(?:#.*)?"
-)
+_SECTION_HEADER_RE = lazy_re(r"[ \t]*\[[ \t]*projects[ \t]*\.[ \t]*aliases[ \t]*\][ \t]*(?:#.*)?")
 
 
 def edit(

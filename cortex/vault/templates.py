@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-import re
 
 from cortex.core.model.problem import NotFoundError
+from cortex.core.text.lazy_re import lazy_re
 
 _PACKAGE_FOLDER = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 # In the wheel they lie in the package; in a checkout beside it, where people look for them.
@@ -14,7 +14,7 @@ _SEARCH_FOLDERS = (
     os.path.join(os.path.dirname(_PACKAGE_FOLDER), "templates"),
     os.path.join(os.path.dirname(_PACKAGE_FOLDER), "plugins", "claude"),  # its commands
 )
-_NAME_RE = re.compile(r"(?:(?:agent|completion|prompts|commands)/)?[a-z][a-z.-]{0,30}")
+_NAME_RE = lazy_re(r"(?:(?:agent|completion|prompts|commands)/)?[a-z][a-z.-]{0,30}")
 
 
 def read_template(name: str) -> str:

@@ -45,6 +45,7 @@ from cortex.core.redact import person_words
 from cortex.core.redact.secrets import redact
 from cortex.core.text import context_markers
 from cortex.core.text.agent_escape import escape_for_agent
+from cortex.core.text.lazy_re import LazyPattern
 from cortex.core.text.tables import parse_toml
 from cortex.core.text.tokenizer import tokenize_query
 from cortex.hosts import HOST_NAMES, has_transcripts, jsonc, new_reader
@@ -91,7 +92,9 @@ ELSEWHERE = {
 
 
 def patterns_in(value: object, depth: int = 0) -> Iterator[re.Pattern[Any]]:
-    if isinstance(value, re.Pattern):
+    if isinstance(value, LazyPattern):
+        yield value.compiled()
+    elif isinstance(value, re.Pattern):
         yield value
     elif isinstance(value, dict) and depth < 4:
         yield from patterns_in([*value, *value.values()], depth + 1)

@@ -7,7 +7,6 @@ that shows it.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -24,6 +23,7 @@ from cortex.core.ranking.text_similarity import (
 )
 from cortex.core.text import context_markers
 from cortex.core.text.agent_escape import escape_for_agent
+from cortex.core.text.lazy_re import lazy_re
 from cortex.core.text.token_count import TOKEN_UNITS, count_token_units, count_tokens
 
 MIN_BUDGET_TOKENS, MAX_BUDGET_TOKENS = 50, 100_000  # tokens of a budget; the frame alone takes 25
@@ -70,7 +70,7 @@ _MAX_SESSIONS_SHARE = 0.25  # of the room, for the lines that sessions have at l
 # notes; then to more lines; then to more whole texts.
 _SINGLE_LINES_SHARE = 0.55
 _WHOLE_NOTES_FIRST = 3
-_ID_RE = re.compile(r"([a-z0-9-]+)-([a-z2-7]{6})")
+_ID_RE = lazy_re(r"([a-z0-9-]+)-([a-z2-7]{6})")
 _SHORT_TITLE_CHARACTERS = 40  # of a title that tells too little alone; its line has twice as many
 _CONTAINED_SHARE = 0.75  # of the words of a text that another one has, which is told in its place
 _MIN_CONTAINED_WORDS = 8  # of that text; of few words another one has all by chance

@@ -15,6 +15,7 @@ from cortex.core.model.generated_text import outcome_of
 from cortex.core.model.note_status import SUMMARY_MARK, decode_text, split_heading
 from cortex.core.notes.yaml_lines import BOM, split_note
 from cortex.core.text.agent_escape import escape_for_agent
+from cortex.core.text.lazy_re import lazy_re
 from cortex.core.text.strings import one_line, shorten
 
 # Characters of a full text: what holds, which the title mostly says, and why; a text that does not
@@ -24,41 +25,39 @@ PASSAGE_CHARACTERS = 280  # of a passage of a session, whose point may stand at 
 TITLE_CHARACTERS = 140  # of a title, which elsewhere has at most 120
 _MAX_LINES = 400  # of a body that are looked at: what a note says first is what it is about
 
-_CONTRADICTS_RE = re.compile(
-    r"(?m)^contradicts:.*(?:\n[ -].*)*|kind: contradicts.*(?:\n[ ]+to:.*)?"
-)
-_LINK_TARGET_RE = re.compile(r"\[\[([^\[\]|]{1,200})")
-_LAYER_RE = re.compile(r"^[ \t]+layer:[ \t]*[\"']?([a-z]{1,20})[\"']?[ \t]*\r?$", re.MULTILINE)
+_CONTRADICTS_RE = lazy_re(r"(?m)^contradicts:.*(?:\n[ -].*)*|kind: contradicts.*(?:\n[ ]+to:.*)?")
+_LINK_TARGET_RE = lazy_re(r"\[\[([^\[\]|]{1,200})")
+_LAYER_RE = lazy_re(r"^[ \t]+layer:[ \t]*[\"']?([a-z]{1,20})[\"']?[ \t]*\r?$", re.MULTILINE)
 # As in the interfaces: what would act on a terminal, hide in a text, or turn its direction.
-_INVISIBLE_RE = re.compile(
+_INVISIBLE_RE = lazy_re(
     "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e"
     "\u2060-\u206f\ud800-\udfff\ufeff\ufff9-\ufffb\U000e0000-\U000e0fff]"
 )
-_WIKILINK_RE = re.compile(r"!?\[\[(?:[^\[\]|\n]{1,400}\|)?([^\[\]|\n]{1,400})\]\]")
-_MARKUP_RE = re.compile(r"^[#>\s]+|^(?:[-*+]|\d{1,3}[.)])\s+|\*\*|__|`(?=`)")
+_WIKILINK_RE = lazy_re(r"!?\[\[(?:[^\[\]|\n]{1,400}\|)?([^\[\]|\n]{1,400})\]\]")
+_MARKUP_RE = lazy_re(r"^[#>\s]+|^(?:[-*+]|\d{1,3}[.)])\s+|\*\*|__|`(?=`)")
 _LABELS = {
     "what": "what", "why": "why", "because": "why", "reason": "why", "rationale": "why",
     "learned": "learned", "lesson": "learned",
 }  # fmt: skip
-_LABEL_RE = re.compile(
+_LABEL_RE = lazy_re(
     rf"(?:[-*+]\s{{1,4}})?(?:\*\*|__|#{{1,6}}\s{{1,4}})?({'|'.join(_LABELS)})"
     r"(?:[.:]|\*\*|__)[.:*_]{0,4}\s{0,4}(.*)",
     re.IGNORECASE,
 )
-_OTHER_LABEL_RE = re.compile(
+_OTHER_LABEL_RE = lazy_re(
     r"(?:\*\*|__|#{1,6}\s{1,4})[^*_#\n]{1,60}?(?:[.:](?:\*\*|__)?|(?:\*\*|__)[.:]?)\s{1,4}"
 )
-_HEADING_RE = re.compile(r" {0,3}#{1,6}\s")
-_LEADING_WORD_RE = re.compile(r"[A-Za-z]{2,20}:\s+")
+_HEADING_RE = lazy_re(r" {0,3}#{1,6}\s")
+_LEADING_WORD_RE = lazy_re(r"[A-Za-z]{2,20}:\s+")
 _CONTEXT_PREFIXES = ("Asked: ", "Before: ")  # what stood before a passage of a session
-_SENTENCE_START_RE = re.compile(r"(?:[.,;!?:]|\s[-–—])\s+(?=\S)|\s(?=[-*+]\s|\d{1,2}[.)]\s)")
+_SENTENCE_START_RE = lazy_re(r"(?:[.,;!?:]|\s[-–—])\s+(?=\S)|\s(?=[-*+]\s|\d{1,2}[.)]\s)")
 _MIN_TITLE_WORDS = 4  # of a title that is looked for behind the beginning of a paragraph
 _PUNCTUATION = "`'\"*_.,;:!?…()[]<>“”‘’„«»–—-"
-_SOURCE_LINE_RE = re.compile(r"From \[\[[^\[\]\n]{1,400}\]\]\.?")
-_TASK_RE = re.compile(r"[ \t>]{0,40}(?:[-*+]|\d{1,3}[.)])[ \t]+\[([ xX])\][ \t]+(\S.*)")
+_SOURCE_LINE_RE = lazy_re(r"From \[\[[^\[\]\n]{1,400}\]\]\.?")
+_TASK_RE = lazy_re(r"[ \t>]{0,40}(?:[-*+]|\d{1,3}[.)])[ \t]+\[([ xX])\][ \t]+(\S.*)")
 _CONFLICT_MARKERS = ("<<<<<<< ", "||||||| ", "=======", ">>>>>>> ")  # sides come without
-_CODE_FENCE_RE = re.compile(r"[ \t>]{0,12}(```|~~~)")
-_TURN_RE = re.compile(r"- \d{4}-\d{2}-\d{2} \d{2}:\d{2} (\w{1,40}): (.*)")
+_CODE_FENCE_RE = lazy_re(r"[ \t>]{0,12}(```|~~~)")
+_TURN_RE = lazy_re(r"- \d{4}-\d{2}-\d{2} \d{2}:\d{2} (\w{1,40}): (.*)")
 # As `core/normalize/session_note.py` writes the line of an event.
 _SEPARATOR, _CHANGED_PREFIX, _FAILED_SUFFIX = " · ", "changed ", " failed"
 # What begins with one of these became a record. A pattern would take longer to compile than all

@@ -22,6 +22,7 @@ from cortex.core.model.generated_text import outcome_of
 from cortex.core.model.layout import BRIEFINGS_FOLDER, Layout
 from cortex.core.model.note_status import DONE_STATUSES, SET_ASIDE_STATUSES, WITHDRAWN_STATUSES
 from cortex.core.text.agent_escape import escape_for_agent
+from cortex.core.text.lazy_re import lazy_re
 from cortex.core.text.strings import RESERVED_STEMS, one_line, short_hash, shorten, slugify
 
 INDEX = BriefingPage("index")
@@ -32,20 +33,20 @@ _SECTION_BY_TYPE = {
     "session": "Sessions", "decision": "Decisions", "rejection": "Decisions",
     "gotcha": "Gotchas", "pattern": "Patterns",
 }  # fmt: skip
-_WHY_LINE_RE = re.compile(
+_WHY_LINE_RE = lazy_re(
     r"[#>*_\-\s]{0,12}(?:why|reason|reasoning|rationale|because)\b[.:*_ ]{0,6}(.*)", re.IGNORECASE
 )
-_LEADING_WORD_RE = re.compile(r"[#>*_\-\s]{0,12}[A-Za-z]{2,20}:[*_]{0,2}\s+")
-_LABEL_RE = re.compile(r"\*\*[^*\n]{1,40}[.:]\*\*\s*")
-_SENTENCE_END_RE = re.compile(r"[.!?](?=\s|\Z)")
-_TURN_RE = re.compile(r"- \d{4}-\d{2}-\d{2} \d{2}:\d{2} (\w{1,40}): ")
-_PARAGRAPH_RE = re.compile(r"(?:#{1,6} .*\n+)?((?:(?!#|```|<!--).+(?:\n|$))+)")
+_LEADING_WORD_RE = lazy_re(r"[#>*_\-\s]{0,12}[A-Za-z]{2,20}:[*_]{0,2}\s+")
+_LABEL_RE = lazy_re(r"\*\*[^*\n]{1,40}[.:]\*\*\s*")
+_SENTENCE_END_RE = lazy_re(r"[.!?](?=\s|\Z)")
+_TURN_RE = lazy_re(r"- \d{4}-\d{2}-\d{2} \d{2}:\d{2} (\w{1,40}): ")
+_PARAGRAPH_RE = lazy_re(r"(?:#{1,6} .*\n+)?((?:(?!#|```|<!--).+(?:\n|$))+)")
 # Turns that say what was wanted; what was done says more.
 _REQUEST_TURNS = ("prompt", "session_start")
-_DATE_RE = re.compile(r"\d{4}-\d{2}-\d{2}(?:T[\d:]{5,8}Z?)?")
-_DAILY_NOTE_RE = re.compile(r"(?:.*/)?(\d{4}-\d{2}-\d{2})\.md")
-_FILE_NAME_RE = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
-_TOKEN_RE = re.compile(r"[^\s<>]{1,120}")
+_DATE_RE = lazy_re(r"\d{4}-\d{2}-\d{2}(?:T[\d:]{5,8}Z?)?")
+_DAILY_NOTE_RE = lazy_re(r"(?:.*/)?(\d{4}-\d{2}-\d{2})\.md")
+_FILE_NAME_RE = lazy_re(r"[a-z0-9][a-z0-9._-]{0,63}")
+_TOKEN_RE = lazy_re(r"[^\s<>]{1,120}")
 
 
 class ItemSource(NamedTuple):

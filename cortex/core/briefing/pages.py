@@ -6,18 +6,18 @@ nothing that two clones could see differently. Standard library alone, for the m
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from typing import NamedTuple
 
 from cortex.core.text import yaml_writer
+from cortex.core.text.lazy_re import lazy_re
 
 # Of the pages' form, what `item_lines` says included: raise it with any change that makes other
 # lines of the same notes. A page that a newer program made is left alone, so that two versions in
 # one team do not rewrite each other's pages for ever.
 GENERATOR_VERSION = 7
-_ITEM_RE = re.compile(r"- (.*) <!-- cx (\S+) (\S+) -->")
-_HEADER_FIELD_RE = re.compile(r"(page|project|branch|name|generator): (.*)")
+_ITEM_RE = lazy_re(r"- (.*) <!-- cx (\S+) (\S+) -->")
+_HEADER_FIELD_RE = lazy_re(r"(page|project|branch|name|generator): (.*)")
 
 
 class PageSection(NamedTuple):

@@ -7,12 +7,13 @@ import re
 from typing import NamedTuple
 
 from cortex.core.briefing.excerpt import title_key
+from cortex.core.text.lazy_re import lazy_re
 
 MAX_FLAWS = 1  # a passage with more is counted in a briefing, and not told
 _FINDING_TYPES = ("gotcha", "discovery")
 # What a person said, to which a reply belongs.
 # How sentences begin that answer the one before, report what was just done, or ask.
-_BEGINNING_RE = re.compile(
+_BEGINNING_RE = lazy_re(
     r"(?:(?:i|you|we|it|this|that|these|those|they|he|she|both|there)\b|[a-z]{1,5}['’](?:s|m|d|ve|re|ll)\b"
     r"|(?:so|but|and|or|ok|okay|right|yes|like|also|now|then|well|hm+|back|rather|asking|given|using|instead|even|still|just|not|if anything)\b|no[,.!:]"
     r"|(?:do|does|did|can|could|should|would|is|are|why|when|how|where|what|which|if|since)\b"
@@ -24,62 +25,60 @@ _BEGINNING_RE = re.compile(
     re.IGNORECASE,
 )
 # Words that point to what stands elsewhere: `this file`, `the code above`.
-_POINTER_RE = re.compile(
+_POINTER_RE = lazy_re(
     r"\b(?:this|these|those) (?:file|function|method|line|test|tests|code|change|changes|section|approach|case|error|pr|commit)\b"
     r"|\bthe (?:above|following)\b|\b(?:above|below)[.:,]|\bhere(?:['’]s| is| are)\b|: …(?: |$)|\b(?:in )?(?:step|line) \d",
     re.IGNORECASE,
 )
 # A fault as it is found, and not as it is told once it is mended.
-_FAULT_RE = re.compile(
+_FAULT_RE = lazy_re(
     r"\bthe (?:real |actual |main |root )?(?:bug|cause|culprit|issue|problem) is\b|\bthe fix (?:is|would be|should be)\b",
     re.IGNORECASE,
 )
 # What is to be done, or is asked: an opening of work, of which the session may have done the rest.
-_OPENING_RE = re.compile(
+_OPENING_RE = lazy_re(
     r"\b(?:could|should|would|needs? to|(?:the |your |our )task is)\b|\?", re.IGNORECASE
 )
-_BULLET_RE = re.compile(r"[ \t>]*(?:[-*+]|\d{1,2}[.)])[ \t]+(\S.*)")
+_BULLET_RE = lazy_re(r"[ \t>]*(?:[-*+]|\d{1,2}[.)])[ \t]+(\S.*)")
 # What only might be done, of a decision that nobody answered.
-_PROPOSAL_RE = re.compile(
+_PROPOSAL_RE = lazy_re(
     r"(?:an?|one|another) (?:\w+ )?(?:alternative|approach|idea|option|possibility|way)\b|.*\b(?:could|might|would)\b",
     re.IGNORECASE,
 )
-_REFUSAL_RE = re.compile(
+_REFUSAL_RE = lazy_re(
     r"^(?!let['’]s (?!not)).*\b(?:no|not|never|without|instead|rather|drop|remove|skip|stop|avoid|against|reject\w*)\b|n['’]t\b",
     re.IGNORECASE,
 )
 # What assents to something that stands elsewhere, or orders work.
-_NO_STATEMENT_RE = re.compile(
+_NO_STATEMENT_RE = lazy_re(
     r"(?:i (?:think|guess|agree)\b,? ?|yes\b,? ?|ok\b,? ?)*(?:(?:that|this|it)(?:['’]s| is| sounds| looks) (?:the )?(?:correct|fine|good|great|ok|right)\b|agreed?\b|sounds good)"
     r"|(?:i['’]d like|i want|please|can you|could you|we need|let['’]s)(?: you)?(?: to)? (?:add|build|change|create|fix|implement|make|write)\b",
     re.IGNORECASE,
 )
-_CODE_RE = re.compile(r"\w\(|[{}=;]")
-_PLAIN_WORD_RE = re.compile(r"(?<![\w(.`/:-])[a-z]{2,}(?![\w(.`/:-])", re.IGNORECASE)
+_CODE_RE = lazy_re(r"\w\(|[{}=;]")
+_PLAIN_WORD_RE = lazy_re(r"(?<![\w(.`/:-])[a-z]{2,}(?![\w(.`/:-])", re.IGNORECASE)
 _MIN_PLAIN_WORDS = 6  # of a statement; what has fewer is a fragment of code
 # What an agent says that it does next, or asks whether it is to do.
-_ANNOUNCEMENT_RE = re.compile(
+_ANNOUNCEMENT_RE = lazy_re(
     r"(?:^|(?<=[.!?:;)…])\s|(?<=[.!?:;)…]\*\*)\s)(?:(?:now|so|ok|okay|first|next),? )?"
     r"(?:let(?: me|['’]s)|i['’]ll|i will|would you like|(?:do you )?want me to|sh(?:ould|all) i|you['’]ll need to)\b[^.!?:]*(?:[.!?:…]+|$)",
     re.IGNORECASE,
 )
-_MENDING_RE = re.compile(
+_MENDING_RE = lazy_re(
     r"\b(?:add|address|apply|change|correct|fix|implement|migrate|move|remove|replace|update)\b",
     re.IGNORECASE,
 )
 # What only agrees or thanks, at the beginning of a reply.
-_FILLER_RE = re.compile(
+_FILLER_RE = lazy_re(
     r"(?<=\bThen: )(?:(?:ah|oh|ok|okay|yes|hm+)\b[,.! ]*)?"
     r"(?:thanks for the correction|good (?:point|catch|question)|great (?:point|catch|question)|you['’]re (?:absolutely |totally )?right"
     r"|exactly|perfect|done|got it|makes sense|now i understand[^.:!]*)\s*[.!:,—–-]+\s*",
     re.IGNORECASE,
 )
 _REPLY = "Then: "  # what was answered to a person's words, in a passage that begins with them
-_EVENT_RE = re.compile(
-    r"- \d{4}-\d{2}-\d{2} \d{2}:\d{2} (.*) \[\[([0-9tz]{16}-[a-z2-7]{10})\]\]\s*"
-)
+_EVENT_RE = lazy_re(r"- \d{4}-\d{2}-\d{2} \d{2}:\d{2} (.*) \[\[([0-9tz]{16}-[a-z2-7]{10})\]\]\s*")
 _CHANGED = " · changed "
-_CHANGED_FILE_RE = re.compile(r"- `([^`]+)`")
+_CHANGED_FILE_RE = lazy_re(r"- `([^`]+)`")
 
 
 class LaterChanges(NamedTuple):

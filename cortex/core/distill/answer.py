@@ -30,6 +30,7 @@ from cortex.core.model.turn_summary import USER, Utterance, parse_turn_summary, 
 from cortex.core.ranking.text_similarity import TokenSet, similarity, token_set
 from cortex.core.redact.secrets import sanitize_text
 from cortex.core.text.agent_escape import CONTROL_PATTERN
+from cortex.core.text.lazy_re import lazy_re
 from cortex.core.text.strings import one_line
 
 MAX_ANSWER_BYTES = 1_000_000
@@ -37,7 +38,7 @@ _MAX_TRIES = 200  # braces in an answer at which an object may begin; brackets, 
 # Of a quote that is not all that somebody said; scripts without blanks say more in a sign.
 _MIN_QUOTE_CHARS, _MIN_ASCII_QUOTE_CHARS = 8, 12
 _SAME_STATEMENT = 0.8  # similarity from which two statements say one thing
-_ELLIPSIS_RE = re.compile(r"\[?(?:\.{3}|…)\]?")
+_ELLIPSIS_RE = lazy_re(r"\[?(?:\.{3}|…)\]?")
 _PERSON_TYPES = ("prompt", "session_start", "session_end")  # of events that hold no agent's words
 DONE = "done"
 _KEYS = {"title", "outcome", "records"}  # at least two of them make an object an answer
@@ -56,11 +57,11 @@ TOO_MANY, UNKNOWN_TARGET = f"more than {MAX_RECORDS}", "only its relation: that 
 # a quote, by readers of 33 sessions, 84 % are borne out; of those of another session 4 %.
 _LEAST_SHARE, _MIN_SENTENCE_WORDS = 0.35, 3
 _STEM_CHARS = 5
-_SENTENCE_END_RE = re.compile(r"(?<=[.;:!?])\s+|(?<=[。！？；])|\n")
+_SENTENCE_END_RE = lazy_re(r"(?<=[.;:!?])\s+|(?<=[。！？；])|\n")
 # Marks at the beginning of a line, emphasis, escapes and quotation marks.
-_MARKUP_RE = re.compile(r"(?m)^[ \t]*(?:[>#+*-]+[ \t]+)+|[*`\\\"'“”‘’‚„«»]+|\[(?=\[)|\](?=\])")
-_CODE_RE = re.compile(r"`[^`]+`|(?<!\S)(?:-|\S*(?:[\d/\\_=$|&<>@~^%#]|[a-z][A-Z]|\w[.:]\w))[^\s`]*")
-_COMMAND_RE = re.compile(r"\s|://|^-|[|;&$<>]")  # also what leads elsewhere
+_MARKUP_RE = lazy_re(r"(?m)^[ \t]*(?:[>#+*-]+[ \t]+)+|[*`\\\"'“”‘’‚„«»]+|\[(?=\[)|\](?=\])")
+_CODE_RE = lazy_re(r"`[^`]+`|(?<!\S)(?:-|\S*(?:[\d/\\_=$|&<>@~^%#]|[a-z][A-Z]|\w[.:]\w))[^\s`]*")
+_COMMAND_RE = lazy_re(r"\s|://|^-|[|;&$<>]")  # also what leads elsewhere
 
 
 class CheckedAnswer(NamedTuple):

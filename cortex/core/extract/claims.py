@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from cortex.core.extract.named_entities import PACKAGE_PATTERN, find_files, split_prose_and_code
+from cortex.core.text.lazy_re import lazy_re
 
 MAX_FILES, MAX_PACKAGES, MAX_BRANCHES = 12, 8, 4  # of one record
 _MAX_TEXT_CHARS = 24_000  # characters of a record that are looked through
@@ -38,18 +39,16 @@ _DENIAL_WORDS = (
 )
 _DENIAL_STEMS = ("merg", "squash", "rebas", "abandon", "clos", "land")
 # Wikilinks, targets of links, addresses and what is struck through.
-_LINK_RE = re.compile(
-    r"\[\[[^\[\]]{0,300}\]\]|\]\([^()\s]{0,500}\)|~~[^~]{1,300}~~|://[^\s`]{1,500}"
-)
-_HEADING_RE = re.compile(r"\n(#[^\n]{0,500})")
-_PARAGRAPH_END_RE = re.compile(r"\n[ \t]{0,20}(?:\n|(?=(?:[-*+>]|\d{1,3}[.)])\s))")
-_SENTENCE_END_RE = re.compile(r"(?<=[.!?;])[*_]{0,3}\s")
-_INSTEAD_RE = re.compile(r"\s(?:instead of|rather than)\s")
-_WORD_RE = re.compile(r"[^\W\d_]+")
-_FOLDER_RE = re.compile(r"(?<![\w./~$@:<>{}*-])((?:[\w.+@-]{1,100}/){1,20})(?![\w.*<>{}\[(/-])")
-_BRANCH_RE = re.compile(r"\bbranch\s[`'\"*]{0,3}(\w[\w./-]{0,200})", re.IGNORECASE)
+_LINK_RE = lazy_re(r"\[\[[^\[\]]{0,300}\]\]|\]\([^()\s]{0,500}\)|~~[^~]{1,300}~~|://[^\s`]{1,500}")
+_HEADING_RE = lazy_re(r"\n(#[^\n]{0,500})")
+_PARAGRAPH_END_RE = lazy_re(r"\n[ \t]{0,20}(?:\n|(?=(?:[-*+>]|\d{1,3}[.)])\s))")
+_SENTENCE_END_RE = lazy_re(r"(?<=[.!?;])[*_]{0,3}\s")
+_INSTEAD_RE = lazy_re(r"\s(?:instead of|rather than)\s")
+_WORD_RE = lazy_re(r"[^\W\d_]+")
+_FOLDER_RE = lazy_re(r"(?<![\w./~$@:<>{}*-])((?:[\w.+@-]{1,100}/){1,20})(?![\w.*<>{}\[(/-])")
+_BRANCH_RE = lazy_re(r"\bbranch\s[`'\"*]{0,3}(\w[\w./-]{0,200})", re.IGNORECASE)
 # "Use redis.", "depends on `redis`": a word that goes on ("use rich snippets") is no package's name.
-_USED_PACKAGE_RE = re.compile(
+_USED_PACKAGE_RE = lazy_re(
     r"\b(?:us(?:es?|ed|ing)|requires?|add(?:s|ed)|adopt(?:s|ed)?|chose|prefer|pin(?:s|ned)?"
     r"|(?:pinned|switched|migrated)(?:\sfrom\s\S{1,80})?\sto|is(?=\s`?[\w.-]{2,60}`?\sv?\d)"
     r"|(?:depends?|relies|rely|built|runs|based)\son"

@@ -14,6 +14,7 @@ from cortex.core.extract import phrases as phrase_rules, prose
 from cortex.core.extract.candidate import KEYWORD_LAYER, Candidate, LeadingPhrases
 from cortex.core.extract.phrases import HEDGED_CONFIDENCE, MARKERS, SECTIONS
 from cortex.core.extract.prose import MaskedText, clean_candidate_text, split_reason
+from cortex.core.text.lazy_re import lazy_re
 
 TEAM_CONFIDENCE = 0.75  # of the words that a team has given
 _TIL_CONFIDENCE = 0.65  # of `TIL` without a colon
@@ -29,12 +30,12 @@ _LEAD_PATTERN = (
 _MARKER_WORDS = "|".join(sorted(MARKERS, key=len, reverse=True))
 # What precedes the first letter of a line; `_LEAD_RE` tests it where a word follows.
 _LINE_START_PATTERN = r"\n(?P<lead>[^a-z\n]{0,60}+(?:x\][ \t*_]{1,9})?)"
-_LEAD_RE = re.compile(rf"{_LEAD_PATTERN}[*_]{{0,3}}")
-_MARKER_RE = re.compile(
+_LEAD_RE = lazy_re(rf"{_LEAD_PATTERN}[*_]{{0,3}}")
+_MARKER_RE = lazy_re(
     rf"{_LINE_START_PATTERN}(?P<word>{_MARKER_WORDS})(?:[ ]?#?\d{{1,3}}|(?:[ ]"
     rf"|(?<!fix))\([^()\n]{{1,60}}\))?[*_]{{0,3}}[ ]?(?P<sign>[:：]|–|—|-(?= ))[*_]{{0,3}}"
 )
-_SECTION_RE = re.compile(
+_SECTION_RE = lazy_re(
     rf"(?m){_LINE_START_PATTERN}(?P<word>{'|'.join(sorted(SECTIONS, key=len, reverse=True))})"
     rf"(?:[ ]\([^()\n]{{1,40}}\))?[ ]?:?(?:\*\*|__)?[ ]?:?[ \t]*$"
 )
@@ -44,23 +45,23 @@ _HEADING_WORDS = (
     "insight", "til", "gotcha", "pitfall", "caveat", "trap", "convention", "patterns", "cause",
     "finding", "discoveries", "preference",
 )  # fmt: skip
-_NOT_PARAGRAPH_RE = re.compile(r"[ \t]{0,40}(?:[#|>]|[-*_=]{3,}[ \t]*$|\Z)")
-_TIL_RE = re.compile(rf"{_LINE_START_PATTERN}(?P<word>til) (?:that |about )?(?=[a-z\x01\"'])")
-_LIST_ITEM_RE = re.compile(r"[ \t>]{0,8}(?:[-*+•]|\d{1,4}[.)])[ \t]{1,9}(?:\[[ x]\][ \t])?")
-_REASON_LINE_RE = re.compile(
+_NOT_PARAGRAPH_RE = lazy_re(r"[ \t]{0,40}(?:[#|>]|[-*_=]{3,}[ \t]*$|\Z)")
+_TIL_RE = lazy_re(rf"{_LINE_START_PATTERN}(?P<word>til) (?:that |about )?(?=[a-z\x01\"'])")
+_LIST_ITEM_RE = lazy_re(r"[ \t>]{0,8}(?:[-*+•]|\d{1,4}[.)])[ \t]{1,9}(?:\[[ x]\][ \t])?")
+_REASON_LINE_RE = lazy_re(
     r"[ \t>]{0,40}(?:[-*+•][ \t]{1,9})?(?:\*\*|__)?(?:reason|reasoning|why|rationale"
     r"|because)(?:\*\*|__)?:(?:\*\*|__)?[ \t]*(?=\S)"
 )
-_SENTENCE_END_RE = re.compile(r"(?:[.!?…][\"”')*_]{0,3}(?=\s)|\n)")
-_FILLER_OPENING_RE = re.compile(
+_SENTENCE_END_RE = lazy_re(r"(?:[.!?…][\"”')*_]{0,3}(?=\s)|\n)")
+_FILLER_OPENING_RE = lazy_re(
     r"(?:so(?! far)|and|but|then|therefore|thus|hence|ok|okay|done|noted|also|great|good|right"
     r"|finally|in the end|ultimately|btw)[,:]? +",
     re.IGNORECASE,
 )
-_QUESTION_RE = re.compile(
+_QUESTION_RE = lazy_re(
     r"(?:should|do|does|shall|can|could|would|which|what|how|whether|is|are)\b[^\n]*\?[\s\"')*_]*"
 )
-_UNDECIDED_RE = re.compile(
+_UNDECIDED_RE = lazy_re(
     r"(?:needed|required|pending|tbd|still open|open question|to be (?:made|decided|determined))\b"
 )
 

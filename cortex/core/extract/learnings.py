@@ -6,22 +6,23 @@ import re
 from typing import NamedTuple
 
 from cortex.core.model.topics import topic_segment
+from cortex.core.text.lazy_re import lazy_re
 from cortex.core.text.strings import one_line, short_hash, text_digest
 
 TITLE_LIMIT = 60
 _MIN_CHARS, _MIN_WORDS = 20, 4
-_HEADING_RE = re.compile(r" {0,3}#{1,6}[ \t]")
-_LEARNINGS_HEADING_RE = re.compile(
+_HEADING_RE = lazy_re(r" {0,3}#{1,6}[ \t]")
+_LEARNINGS_HEADING_RE = lazy_re(
     r" {0,3}#{2,3}[ \t]+(?:(?:key )?learnings?|aprendizajes(?: clave)?)[ \t]*:?[ \t]*#*[ \t]*",
     re.IGNORECASE,
 )
 # Without which there is no such heading.
-_ANY_LEARNINGS_RE = re.compile(r"#[ \t]+(?:key )?(?:learning|aprendizaje)", re.IGNORECASE)
-_FENCE_RE = re.compile(r" {0,3}(`{3,}|~{3,})")
-_LIST_ITEM_RE = re.compile(r"( {0,3})(?:(\d{1,9}[.)])|[-*+])[ \t]+(\S.*)")
-_IMAGE_OR_LINK_RE = re.compile(r"!?\[([^\[\]\n]{0,400})\]\([^()\s]{0,400}\)")
-_WIKILINK_RE = re.compile(r"\[\[(?:[^\[\]|\n]{0,400}\|)?([^\[\]|\n]{0,400})\]\]")
-_EMPHASIS_RE = re.compile(r"\*\*|__|~~|`|(?<!\w)[*_](?=\w)|(?<=[\w.,;:!?])[*_](?!\w)")
+_ANY_LEARNINGS_RE = lazy_re(r"#[ \t]+(?:key )?(?:learning|aprendizaje)", re.IGNORECASE)
+_FENCE_RE = lazy_re(r" {0,3}(`{3,}|~{3,})")
+_LIST_ITEM_RE = lazy_re(r"( {0,3})(?:(\d{1,9}[.)])|[-*+])[ \t]+(\S.*)")
+_IMAGE_OR_LINK_RE = lazy_re(r"!?\[([^\[\]\n]{0,400})\]\([^()\s]{0,400}\)")
+_WIKILINK_RE = lazy_re(r"\[\[(?:[^\[\]|\n]{0,400}\|)?([^\[\]|\n]{0,400})\]\]")
+_EMPHASIS_RE = lazy_re(r"\*\*|__|~~|`|(?<!\w)[*_](?=\w)|(?<=[\w.,;:!?])[*_](?!\w)")
 
 
 class Learning(NamedTuple):

@@ -15,20 +15,21 @@ from cortex.core.extract.candidate import TAG_LAYER, Candidate
 from cortex.core.extract.prose import MaskedText, clean_candidate_text
 from cortex.core.model.record import RECORD_TYPES, canonical_type
 from cortex.core.model.turn_summary import MEMORY_TAG_START as OPENING
+from cortex.core.text.lazy_re import lazy_re
 from cortex.core.text.strings import one_line
 
 _PIN_WORDS = ("permanent", "pinned", "pin")
 # The inside holds brackets one deep, and lines that are not blank.
-_TAG_RE = re.compile(
+_TAG_RE = lazy_re(
     r"\[memory[ \t]{0,9}:(?![ \t]{0,40}\n)((?:[^\[\]\n]|\n(?![ \t]{0,40}\n)"
     r"|\[[^\[\]\n]{0,100}\]){0,800})\]"
 )
-_BARE_TAG_RE = re.compile(r"\[memory(?:[ \t]{1,9}([a-z0-9_, \t-]{1,80}))?\]")
-_LINE_START_RE = re.compile(r"[ \t>*_+•-]{0,20}(?:\d{1,4}[.)][ \t]{1,9}[*_]{0,2})?")
-_WORD_SEPARATOR_RE = re.compile(r"[\s,/+&|;]+")
-_TYPE_LABEL_RE = re.compile(r"[*_ ]{0,4}([A-Za-z]{2,20})[*_]{0,2}(?::| [-–—] )[*_ ]{0,4}(?=\S)")
-_TAG_NAME_RE = re.compile(r"[a-z0-9][a-z0-9_-]{0,39}")
-_AFTER_TAG_RE = re.compile(r"[ \t]{0,9}[:–—-]?[ \t]{0,9}")
+_BARE_TAG_RE = lazy_re(r"\[memory(?:[ \t]{1,9}([a-z0-9_, \t-]{1,80}))?\]")
+_LINE_START_RE = lazy_re(r"[ \t>*_+•-]{0,20}(?:\d{1,4}[.)][ \t]{1,9}[*_]{0,2})?")
+_WORD_SEPARATOR_RE = lazy_re(r"[\s,/+&|;]+")
+_TYPE_LABEL_RE = lazy_re(r"[*_ ]{0,4}([A-Za-z]{2,20})[*_]{0,2}(?::| [-–—] )[*_ ]{0,4}(?=\S)")
+_TAG_NAME_RE = lazy_re(r"[a-z0-9][a-z0-9_-]{0,39}")
+_AFTER_TAG_RE = lazy_re(r"[ \t]{0,9}[:–—-]?[ \t]{0,9}")
 _MAX_TAGS = 300
 
 
@@ -83,7 +84,7 @@ def _parse_tag(
     read: MaskedText, at: int, tag: re.Match[str], stop: int
 ) -> tuple[bool, Candidate] | None:
     """Whether the text stands within the tag, and the find; None for a tag that says nothing."""
-    bare = tag.re is _BARE_TAG_RE
+    bare = tag.re.pattern == _BARE_TAG_RE.pattern
     inside = one_line(tag[1] or "") if bare else one_line(read.text[tag.start(1) : tag.end(1)])
     behind = clean_candidate_text(_AFTER_TAG_RE.sub("", read.text[tag.end() : stop], count=1))
     words = [word for word in _WORD_SEPARATOR_RE.split(inside.lower().strip()) if word]

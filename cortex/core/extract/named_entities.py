@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from cortex.core.markdown.scan import MarkdownScan
+from cortex.core.text.lazy_re import lazy_re
 
 KINDS = ("file", "url", "package", "symbol", "person", "env_var", "cli_flag", "version", "error")
 MAX_ENTITIES = 200  # of one note
@@ -41,79 +42,79 @@ _ERRNO_NAMES = (
 )
 
 # Searched patterns begin with a rare character, so that prose costs next to nothing.
-_FENCE_RE = re.compile(r"\n[ \t>]{0,12}(`{3,200}|~{3,200})([^\n]{0,200})")
-_CODE_SPAN_RE = re.compile(r"`([^`\n]{1,300})`")
-_LINK_TARGET_RE = re.compile(r"\]\([^()\s]{0,500}")
-_URL_RE = re.compile(r"https?://[^\s<>\"'`\\^{}|]{3,500}")
-_HANDLE_RE = re.compile(r"@([A-Za-z][A-Za-z0-9_-]{1,38})(?![\w/@]|\.\w)")
-_ENV_VAR_RE = re.compile(r"\$\{?([A-Z][A-Z0-9_]{2,60})\b")
-_CLI_FLAG_RE = re.compile(r"--[a-z][a-z0-9]{1,30}(?:-[a-z0-9]{1,30}){0,6}(?![\w-])")
-_DOTTED_NUMBER_RE = re.compile(r"\.\d{1,5}\.\d")
-_VERSION_RE = re.compile(
+_FENCE_RE = lazy_re(r"\n[ \t>]{0,12}(`{3,200}|~{3,200})([^\n]{0,200})")
+_CODE_SPAN_RE = lazy_re(r"`([^`\n]{1,300})`")
+_LINK_TARGET_RE = lazy_re(r"\]\([^()\s]{0,500}")
+_URL_RE = lazy_re(r"https?://[^\s<>\"'`\\^{}|]{3,500}")
+_HANDLE_RE = lazy_re(r"@([A-Za-z][A-Za-z0-9_-]{1,38})(?![\w/@]|\.\w)")
+_ENV_VAR_RE = lazy_re(r"\$\{?([A-Z][A-Z0-9_]{2,60})\b")
+_CLI_FLAG_RE = lazy_re(r"--[a-z][a-z0-9]{1,30}(?:-[a-z0-9]{1,30}){0,6}(?![\w-])")
+_DOTTED_NUMBER_RE = lazy_re(r"\.\d{1,5}\.\d")
+_VERSION_RE = lazy_re(
     r"v?\d{1,4}\.\d{1,5}\.\d{1,6}(?:-[0-9A-Za-z][0-9A-Za-z.]{0,20})?(?![\w.]\w|\w)"
 )
-_ERROR_RE = re.compile(
+_ERROR_RE = lazy_re(
     rf"E(?:rror|xception|(?:{_ERRNO_NAMES.replace('|E', '|').removeprefix('E')}))\b"
 )
-_FILE_ENDING_RE = re.compile(r"\.[A-Za-z][A-Za-z0-9]{0,7}(?![\w/(-]|\.\w)")
-_PATH_RE = re.compile(r"(?:[\w@.+~-]{0,100}/){0,20}[\w@.+-]{1,100}")
-_ALL_CAPS_RE = re.compile(r"[A-Z][A-Z0-9]{0,30}(?:_[A-Z0-9]{1,30}){1,8}")
-_SYMBOL_RE = re.compile(
+_FILE_ENDING_RE = lazy_re(r"\.[A-Za-z][A-Za-z0-9]{0,7}(?![\w/(-]|\.\w)")
+_PATH_RE = lazy_re(r"(?:[\w@.+~-]{0,100}/){0,20}[\w@.+-]{1,100}")
+_ALL_CAPS_RE = lazy_re(r"[A-Z][A-Z0-9]{0,30}(?:_[A-Z0-9]{1,30}){1,8}")
+_SYMBOL_RE = lazy_re(
     r"[A-Za-z_][\w]{0,60}(?:(?:\.|::)[A-Za-z_]\w{0,60}){1,6}"  # dotted
     # CamelCase, camelCase
     r"|[A-Z][a-z0-9]{1,30}(?:[A-Z][a-z0-9]{0,30}){1,8}"
     r"|[a-z][a-z0-9]{0,30}(?:[A-Z][a-z0-9]{0,30}){1,8}"
     r"|_{0,2}[a-z][a-z0-9]{0,30}(?:_[a-z0-9]{1,30}){1,8}_{0,2}"  # snake_case
 )
-_CALL_RE = re.compile(
+_CALL_RE = lazy_re(
     r"([A-Za-z_$][\w$]{0,60}(?:(?:\.|::|->)[A-Za-z_$][\w$]{0,60}){0,6})\([^()`]{0,200}\)"
 )
 PACKAGE_PATTERN = r"(?:@[a-z0-9][\w.-]{0,60}/)?[A-Za-z][\w.-]{0,60}"
-_PINNED_PACKAGE_RE = re.compile(
+_PINNED_PACKAGE_RE = lazy_re(
     rf"({PACKAGE_PATTERN})(?:\[[\w,-]{{1,60}}\])?(?:@|[=~<>!]=)[\^~]?v?(?:\d[\w.*-]{{0,30}}"
     rf"|latest|next)"
 )
-_JSON_DEPENDENCY_RE = re.compile(rf"\"({PACKAGE_PATTERN})\"\s?:\s?\"[\^~]?\d[\w.-]{{0,30}}\",?")
-_INSTALL_COMMAND_RE = re.compile(
+_JSON_DEPENDENCY_RE = lazy_re(rf"\"({PACKAGE_PATTERN})\"\s?:\s?\"[\^~]?\d[\w.-]{{0,30}}\",?")
+_INSTALL_COMMAND_RE = lazy_re(
     r"(?:pip3?|uv|npm|pnpm|yarn|bun|cargo|gem|poetry)\s(?:pip\s)?(?:install|add"
     r"|i)\s([^\n&|;#]{1,300})"
 )
 _REPOSITORY = r"[\w-][\w.-]{0,60}/[\w-][\w.-]{0,60}"
 _HOSTED_PACKAGE_RES = tuple(
-    re.compile(pattern)
+    lazy_re(pattern)
     for pattern in (
         rf"github\.com/{_REPOSITORY}", rf"gitlab\.com/{_REPOSITORY}", rf"bitbucket\.org/{_REPOSITORY}",
         r"golang\.org/x/[\w-]{1,60}", r"gopkg\.in/[\w-][\w.-]{0,60}(?:/[\w-][\w.-]{0,60})?",
     )
 )  # fmt: skip
-_SCOPED_PACKAGE_RE = re.compile(r"@[a-z0-9][a-z0-9._-]{0,60}/[a-z0-9][a-z0-9._-]{0,60}(?!\w)")
+_SCOPED_PACKAGE_RE = lazy_re(r"@[a-z0-9][a-z0-9._-]{0,60}/[a-z0-9][a-z0-9._-]{0,60}(?!\w)")
 _DECLARED_NAME = r"([A-Za-z_$][\w$]{0,60})(?![\w$])"
 _RECEIVER = r"(?:\([^()\n]{1,80}\)\s)?"  # of a method in Go
 # In prose these are words as well: what follows has to be written as a name.
 _DECLARATION_RES = tuple(
-    re.compile(pattern)
+    lazy_re(pattern)
     for pattern in (
         *(rf"{word} {_RECEIVER}(?=\w{{0,60}}[A-Z_(]){_DECLARED_NAME}" for word in ("func", "fn", "def")),
         *(rf"{word} ([A-Z][a-z]\w{{1,60}})(?![\w-])" for word in ("type", "class", "struct", "interface", "enum", "trait")),
     )
 )  # fmt: skip
-_DECLARATION_SPAN_RE = re.compile(
+_DECLARATION_SPAN_RE = lazy_re(
     r"(?:(?:pub|export|public|private|abstract|static|async|default)\s){0,3}"
     rf"(?:func|fn|def|function|type|class|struct|interface|enum|trait)\s{_RECEIVER}{_DECLARED_NAME}"
 )
-_PACKAGE_NAME_RE = re.compile(rf"{PACKAGE_PATTERN}(?![\w/:])")
-_PYTHON_IMPORT_RE = re.compile(
+_PACKAGE_NAME_RE = lazy_re(rf"{PACKAGE_PATTERN}(?![\w/:])")
+_PYTHON_IMPORT_RE = lazy_re(
     r"\s{0,40}(?:from\s+([A-Za-z_][\w.]{0,100})\s+import\b|import\s+([A-Za-z_][\w.]{0,100})\s*(?:$"
     r"|,|as\b|;))"
 )
-_JS_IMPORT_RE = re.compile(
+_JS_IMPORT_RE = lazy_re(
     r"(?:\bfrom\s*|\bimport\s*|\brequire\()['\"]((?:@[a-z0-9][\w.-]{0,60}/)?[a-z0-9][\w.-]{0,60})"
     r"(?:/[^'\"\n]{0,200})?['\"]"
 )
-_DOMAIN_RE = re.compile(
+_DOMAIN_RE = lazy_re(
     r"(?:www\.|[\w-]{1,60}\.(?:com|org|net|io|dev|app|ai|co|gg|me|sh|xyz|page)/)", re.IGNORECASE
 )
-_WORD_BEFORE_RE = re.compile(r"[A-Za-z0-9_]{1,60}\Z")
+_WORD_BEFORE_RE = lazy_re(r"[A-Za-z0-9_]{1,60}\Z")
 
 
 class Entity(NamedTuple):

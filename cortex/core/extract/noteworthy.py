@@ -17,6 +17,7 @@ from cortex.core.extract.candidate import PASSAGE_LAYER, Candidate
 from cortex.core.extract.prose import mask_code, own_lines
 from cortex.core.model.session_asks import is_on_the_way, subjects_of
 from cortex.core.model.turn_summary import AGENT, USER, Utterance
+from cortex.core.text.lazy_re import lazy_re
 from cortex.core.text.strings import one_line, shorten
 from cortex.core.text.tables import read_sections
 
@@ -27,7 +28,7 @@ _FULL_NAMES = {AGENT: 4, USER: 3}  # of names of code the same
 _MIN_WORDS = {AGENT: 12, USER: 5}
 _MIN_ANSWER_WORDS = 3
 _TITLE_CHARS, _TITLE_SENTENCES, _MIN_TITLE_WORDS, _FULL_HEADING_WORDS = 80, 8, 4, 5
-_NAME_RE = re.compile(
+_NAME_RE = lazy_re(
     r"`[^`\n]+`|\b\w+_\w+\b|\b[a-z]+[A-Z]\w*\b|\b[A-Z][a-z]+[A-Z]\w*\b|\b\w+\(\)|--\w[\w-]+"
     r"|\b\w+\.[a-z]{1,4}\b|\.\w+/\w+"
 )
@@ -36,15 +37,13 @@ _MAX_PASSAGES = 400  # of one turn
 _MAX_PROMPT_CHARS = 400  # of a prompt that is one passage; of a longer one each line is
 _LONG_PROMPT_CHARS = 1500  # of one that is mostly pasted
 _MAX_CONTEXT_CHARS = 300  # of what was said before and after
-_HEADING_RE = re.compile(r"#{1,6}[ \t]+(?P<text>\S(?:.*[^ \t#\n])?)[ \t#]*$")
-_BOLD_LINE_RE = re.compile(
-    r"(?:\d{1,2}[.)][ \t]+)?(?:\*\*|__)(?P<text>[^*_\n]{2,90})(?:\*\*|__):?$"
-)
-_ITEM_RE = re.compile(r"(?P<indent>[ \t]*)(?:[-*+•]|\d{1,3}[.)])[ \t]+(?:\[[ xX]\][ \t]+)?")
-_THINKING_RE = re.compile(r"<thinking>.*?(?:</thinking>|\Z)", re.DOTALL)
-_LEFT_OUT_RE = re.compile(r"[ \t]*(?:[|>]|(?:[-*_=][ \t]*){3,}$|$)")  # tables, quotes, rules
-_SENTENCE_END_RE = re.compile(r"(?<=[.!?])[\"”')*_]{0,3}\s+")
-_SYMBOLS_RE = re.compile(r"(?:[\u2190-\u2bff\ufe0f\U0001f000-\U0001faff] *)+")  # arrows, emoji
+_HEADING_RE = lazy_re(r"#{1,6}[ \t]+(?P<text>\S(?:.*[^ \t#\n])?)[ \t#]*$")
+_BOLD_LINE_RE = lazy_re(r"(?:\d{1,2}[.)][ \t]+)?(?:\*\*|__)(?P<text>[^*_\n]{2,90})(?:\*\*|__):?$")
+_ITEM_RE = lazy_re(r"(?P<indent>[ \t]*)(?:[-*+•]|\d{1,3}[.)])[ \t]+(?:\[[ xX]\][ \t]+)?")
+_THINKING_RE = lazy_re(r"<thinking>.*?(?:</thinking>|\Z)", re.DOTALL)
+_LEFT_OUT_RE = lazy_re(r"[ \t]*(?:[|>]|(?:[-*_=][ \t]*){3,}$|$)")  # tables, quotes, rules
+_SENTENCE_END_RE = lazy_re(r"(?<=[.!?])[\"”')*_]{0,3}\s+")
+_SYMBOLS_RE = lazy_re(r"(?:[\u2190-\u2bff\ufe0f\U0001f000-\U0001faff] *)+")  # arrows, emoji
 _SECTIONS = read_sections(__file__)
 _compile: Callable[[str], re.Pattern[str]] = cache(re.compile)
 

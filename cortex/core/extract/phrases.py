@@ -12,6 +12,7 @@ import re
 from functools import cache
 from typing import NamedTuple
 
+from cortex.core.text.lazy_re import lazy_re
 from cortex.core.text.tables import read_sections
 
 HEDGED_CONFIDENCE = 0.3  # of what is asked, wished, denied or told of others (seed 002)
@@ -19,7 +20,7 @@ LIST_ITEM_CONFIDENCE = 0.75  # of an item below a heading such as `Key decisions
 PARAGRAPH_CONFIDENCE = 0.7  # of the paragraph below a heading such as `Decision`
 
 _SECTIONS = read_sections(__file__)
-_FRAGMENT_RE = re.compile(r"\{([A-Z_]+)\}")
+_FRAGMENT_RE = lazy_re(r"\{([A-Z_]+)\}")
 
 
 class PhraseRule(NamedTuple):

@@ -15,6 +15,7 @@ from typing import NamedTuple
 from cortex.core.model.session_asks import is_own_prompt
 from cortex.core.model.turn_summary import CALLOUT_STARTS, PROMPT_START
 from cortex.core.redact.person_words import SPEAKER_RE, at_ends
+from cortex.core.text.lazy_re import lazy_re
 from cortex.core.text.strings import one_line, shorten
 
 MASK_CHAR = "\x01"  # stands for each sign of code within a line; a word of it reads as one word
@@ -24,23 +25,21 @@ _END_LINES = 3  # at either end of a long prompt, which may become records
 _MAX_WRAPPED_LINES = 12  # that one wrapped paragraph is read over
 _WRAPPED_LINE_CHARS = 50  # characters from which a line that ends in no mark is taken for wrapped
 
-_FENCE_RE = re.compile(
-    r"(?m)^[ \t>]{0,40}(?:(?:[-*+]|\d{1,9}[.)])[ \t]{1,9})?(`{3,}|~{3,})([^\n]*)"
-)
-_CODE_SPAN_RE = re.compile(r"``[^\n]{1,300}?``|`[^`\n]{1,300}`")
-_NON_NEWLINE_RE = re.compile(r"[^\n]")
-_BLOCK_START_RE = re.compile(r"[ \t>]{0,40}(?:[-*+•|#]|\d{1,4}[.)][ \t]|\[memory|`{3}|~{3}|\Z)")
-_LIST_ITEM_RE = re.compile(r"[ \t>]{0,40}(?:[-*+•]|\d{1,9}[.)])[ \t]")
-_LABEL_RE = re.compile(r"[ \t>]{0,40}(?:\*\*|__)?[a-z][a-z' /-]{1,30}(?:\*\*|__)?:")
-_BECAUSE_RE = re.compile(
+_FENCE_RE = lazy_re(r"(?m)^[ \t>]{0,40}(?:(?:[-*+]|\d{1,9}[.)])[ \t]{1,9})?(`{3,}|~{3,})([^\n]*)")
+_CODE_SPAN_RE = lazy_re(r"``[^\n]{1,300}?``|`[^`\n]{1,300}`")
+_NON_NEWLINE_RE = lazy_re(r"[^\n]")
+_BLOCK_START_RE = lazy_re(r"[ \t>]{0,40}(?:[-*+•|#]|\d{1,4}[.)][ \t]|\[memory|`{3}|~{3}|\Z)")
+_LIST_ITEM_RE = lazy_re(r"[ \t>]{0,40}(?:[-*+•]|\d{1,9}[.)])[ \t]")
+_LABEL_RE = lazy_re(r"[ \t>]{0,40}(?:\*\*|__)?[a-z][a-z' /-]{1,30}(?:\*\*|__)?:")
+_BECAUSE_RE = lazy_re(
     r"(?:[,;]? | [(–—-] ?)(?:because(?: of)?|due to|given that)[ ]|, (?:since|so that)[ ]"
     r"|\. ?(?:reason|rationale|why):? ",
     re.IGNORECASE,
 )
-_SINCE_RE = re.compile(
+_SINCE_RE = lazy_re(
     r",? (?:since|so that|as (?:it|they)(?! (?:is|are|was|were|stands?)\b)) ", re.IGNORECASE
 )
-PLACEHOLDER_RE = re.compile(
+PLACEHOLDER_RE = lazy_re(
     r"(?:<[^<>\n]{0,80}>|\{[^{}\n]{0,80}\}|\.{2,}+|…|(?:some |your |the )?(?:text|type|content"
     r"|fact)(?: here)?|[\W_]*+)[.\s]*+",
     re.IGNORECASE,

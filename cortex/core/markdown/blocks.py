@@ -10,6 +10,7 @@ import re
 from typing import Final, NamedTuple
 
 from cortex.core.markdown import inline
+from cortex.core.text.lazy_re import lazy_re
 
 
 class Heading(NamedTuple):
@@ -39,20 +40,20 @@ _QUOTE: Final = 0  # on the stack of containers; an item is the column at which 
 _BLOCK_START_CHARS: Final = frozenset("#`~<%=-*_|:>+0123456789")
 _MAX_NESTING: Final = 20  # containers within containers; what is nested deeper is text
 
-_LIST_MARKER_RE = re.compile(r"(?:[-+*]|(\d{1,9})[.)])(?= |\Z)")
-_TASK_RE = re.compile(r"\[([^\n])\](?:[ \t]+(.*)|\Z)")
-_CONTAINER_PREFIX_RE = re.compile(r"[ \t>*+\-0-9.)]*")
-_DELIMITER_CELL_RE = re.compile(r":?-+:?")
-_CELL_SEPARATOR_RE = re.compile(r"(?<!\\)\|")
-_WIKILINK_PIPE_RE = re.compile(r"(?<!\\)\|(?=[^\[\]]{1,255}\]\])")
-_LINK_DEFINITION_RE = re.compile(
+_LIST_MARKER_RE = lazy_re(r"(?:[-+*]|(\d{1,9})[.)])(?= |\Z)")
+_TASK_RE = lazy_re(r"\[([^\n])\](?:[ \t]+(.*)|\Z)")
+_CONTAINER_PREFIX_RE = lazy_re(r"[ \t>*+\-0-9.)]*")
+_DELIMITER_CELL_RE = lazy_re(r":?-+:?")
+_CELL_SEPARATOR_RE = lazy_re(r"(?<!\\)\|")
+_WIKILINK_PIPE_RE = lazy_re(r"(?<!\\)\|(?=[^\[\]]{1,255}\]\])")
+_LINK_DEFINITION_RE = lazy_re(
     rf"(?!\[\^){inline.LINK_LABEL}:[ \t]*+\n?[ \t]*+"
     rf"(?:{inline.ANGLED_DESTINATION}|(?=\S){inline.BARE_DESTINATION})"
     rf"(?:(?:[ \t]++\n?|\n)[ \t]*+{inline.LINK_TITLE})?[ \t]*+(?:\n|\Z)",
     re.DOTALL,
 )
-_HTML_NAME_RE = re.compile(r"<(/?)([A-Za-z][A-Za-z0-9]*+)(?=[\s>]|(/>)|\Z)")
-_HTML_TAG_ALONE_RE = re.compile(rf"{inline.HTML_TAG}\s*\Z")
+_HTML_NAME_RE = lazy_re(r"<(/?)([A-Za-z][A-Za-z0-9]*+)(?=[\s>]|(/>)|\Z)")
+_HTML_TAG_ALONE_RE = lazy_re(rf"{inline.HTML_TAG}\s*\Z")
 _HTML_VERBATIM: Final = ("script", "pre", "style", "textarea")
 _HTML_VERBATIM_ENDS: Final = ("</script>", "</pre>", "</style>", "</textarea>")
 _HTML_BLOCK_NAMES: Final = (

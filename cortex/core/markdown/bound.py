@@ -10,13 +10,15 @@ import re
 from functools import lru_cache
 from itertools import islice
 
+from cortex.core.text.lazy_re import lazy_re
+
 MAX_LINES, MAX_MARKS = 20_000, 100_000
 # A line of minutes is read for who promises what until when: that takes ten times as long.
 MAX_MINUTES_CHARS, MAX_MINUTES_LINES = 64_000, 2_500
 MAX_RECORDS = 200  # of one event; of a meeting beside its own
 
 _MARKS = "[]<>#%`\\|*+=~_@:!-"
-_MARK_RE = re.compile(f"[{re.escape(_MARKS)}]")
+_MARK_RE = lazy_re(f"[{re.escape(_MARKS)}]")
 
 
 @lru_cache(maxsize=2)  # to count takes 5 ms for a megabyte, and of a new note it is asked ten times

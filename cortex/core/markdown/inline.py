@@ -11,6 +11,8 @@ from bisect import bisect_left
 from collections.abc import Mapping
 from typing import Final, NamedTuple
 
+from cortex.core.text.lazy_re import lazy_re
+
 
 class Link(NamedTuple):
     """A way from this note to somewhere: `kind` is "wikilink", "embed" or "markdown".
@@ -63,16 +65,16 @@ HTML_TAG: Final = (
     rf"<(?:[A-Za-z][A-Za-z0-9-]*+(?:{_HTML_ATTRIBUTE})*\s*+/?>|/[A-Za-z][A-Za-z0-9-]*+\s*+>)"
 )
 
-_TOKEN_RE = re.compile(r"[\\`\[\]<#%]")
-_BACKTICKS_RE = re.compile(r"`+")
-_NEWLINE_RE = re.compile(r"\n")
-_WIKILINK_RE = re.compile(r"\[\[(?!\[)((?:[^\[\]\n]++|\[[^\[\]\n]*+\])+)\]\]")
-_INLINE_DESTINATION_RE = re.compile(
+_TOKEN_RE = lazy_re(r"[\\`\[\]<#%]")
+_BACKTICKS_RE = lazy_re(r"`+")
+_NEWLINE_RE = lazy_re(r"\n")
+_WIKILINK_RE = lazy_re(r"\[\[(?!\[)((?:[^\[\]\n]++|\[[^\[\]\n]*+\])+)\]\]")
+_INLINE_DESTINATION_RE = lazy_re(
     rf"\([ \t\n]*+(?:{ANGLED_DESTINATION}|{BARE_DESTINATION})(?:[ \t\n]++{LINK_TITLE})?[ \t\n]*+\)",
     re.DOTALL,
 )
-_LINK_LABEL_RE = re.compile(LINK_LABEL, re.DOTALL)
-_AUTOLINK_OR_TAG_RE = re.compile(
+_LINK_LABEL_RE = lazy_re(LINK_LABEL, re.DOTALL)
+_AUTOLINK_OR_TAG_RE = lazy_re(
     r"<(?:(?P<url>[A-Za-z][A-Za-z0-9+.-]{1,31}:[^<>\x00-\x20]*+)"
     r"|(?P<mail>[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]{1,64}@"
     r"[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?(?:\.[A-Za-z0-9]"
@@ -81,13 +83,13 @@ _AUTOLINK_OR_TAG_RE = re.compile(
 )
 _RAW_HTML_DELIMITERS: Final = (("<!--", "-->"), ("<?", "?>"), ("<![CDATA[", "]]>"), ("<!", ">"))
 # Obsidian's own set: all but white space, ASCII punctuation and two blocks of Unicode punctuation.
-_TAG_RE = re.compile(r"[^\s!-,.:-@\[-^`{-~\x00-\x1f\x7f\ufeff\u2000-\u206f\u2e00-\u2e7f]+")
-_URL_SCHEME_RE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:|//")
-_BACKSLASH_ESCAPE_RE = re.compile(r"\\[!-/:-@\[-`{-~]")
+_TAG_RE = lazy_re(r"[^\s!-,.:-@\[-^`{-~\x00-\x1f\x7f\ufeff\u2000-\u206f\u2e00-\u2e7f]+")
+_URL_SCHEME_RE = lazy_re(r"[A-Za-z][A-Za-z0-9+.-]+:|//")
+_BACKSLASH_ESCAPE_RE = lazy_re(r"\\[!-/:-@\[-`{-~]")
 # What addresses need; the full table costs 2 ms to import.
-_ENTITY_RE = re.compile(r"&(?:amp|lt|gt|quot);")
+_ENTITY_RE = lazy_re(r"&(?:amp|lt|gt|quot);")
 _ENTITIES: Final = {"&amp;": "&", "&lt;": "<", "&gt;": ">", "&quot;": '"'}
-_PERCENT_ESCAPES_RE = re.compile(r"(?:%[0-9A-Fa-f]{2})+")
+_PERCENT_ESCAPES_RE = lazy_re(r"(?:%[0-9A-Fa-f]{2})+")
 
 
 def may_have_markup(text: str) -> bool:

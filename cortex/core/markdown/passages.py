@@ -13,6 +13,7 @@ from itertools import chain
 
 from cortex.core.markdown.bound import structured_part
 from cortex.core.model.turn_summary import ACTIVITY_MARK, MESSAGE_BREAK
+from cortex.core.text.lazy_re import lazy_re
 from cortex.core.text.value import NamedTuple
 
 PASSAGE_CHARS = 900
@@ -21,11 +22,11 @@ _MIN_CHARS = 600  # of a passage before a heading or a message ends it
 _LEAD_CHARS = 150  # of a heading or a short sentence, which stays with what follows it
 _MAX_BLOCK_CHARS = 1350  # of a paragraph, which a longer one is cut to
 _AROUND_CHARS = 300  # of what was asked; of a title or heading
-_HEADING_RE = re.compile(r" {0,3}(#{1,6})[ \t]++((?:.*[^ \t#\n])?)[ \t#]*$")
-_CALLOUT_RE = re.compile(r"> ?\[!(user|answer)\][ \t]?", re.IGNORECASE)
+_HEADING_RE = lazy_re(r" {0,3}(#{1,6})[ \t]++((?:.*[^ \t#\n])?)[ \t#]*$")
+_CALLOUT_RE = lazy_re(r"> ?\[!(user|answer)\][ \t]?", re.IGNORECASE)
 # Up to the last place where a piece of a text may end.
-_LAST_CUT_RE = re.compile(r".*(?:(?<=[.!?;:])\s|\n|(?<=[\u3002\uff01\uff1f]))", re.DOTALL)
-_SESSION_TITLE_RE = re.compile(r"\nTitle:\n\n- ([^\n]*)\s*$")
+_LAST_CUT_RE = lazy_re(r".*(?:(?<=[.!?;:])\s|\n|(?<=[\u3002\uff01\uff1f]))", re.DOTALL)
+_SESSION_TITLE_RE = lazy_re(r"\nTitle:\n\n- ([^\n]*)\s*$")
 _RAW_HEADING = "raw content"  # of every event
 
 

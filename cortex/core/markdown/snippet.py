@@ -8,20 +8,21 @@ from itertools import islice
 
 from cortex.core.markdown.passages import iter_passages, split_session_title
 from cortex.core.model.note_status import MATCH_END, MATCH_START
+from cortex.core.text.lazy_re import lazy_re
 from cortex.core.text.tokenizer import fold_accents
 from cortex.core.text.value import NamedTuple
 
 MAX_CHARS = 400  # characters: two or three sentences, enough to read the answer
 _MAX_SENTENCES, _MAX_WINDOW = 1000, 12  # that are looked at; that are weighed together
 _MAX_LINE_CHARS = 300  # of a line that shows how a note begins
-_FRONTMATTER_RE = re.compile(r"---[ \t]*\r?\n(?:[^\n]*\n){0,1000}?---[ \t]*(?:\r?\n|$)")
-_CALLOUT_RE = re.compile(r"^(?:> ?)+(?:\[!\w+\][ \t]?)?")
-_LINK_RE = re.compile(r"\[\[([^\[\]|\n]{1,400})(?:\|([^\[\]|\n]{1,400}))?\]\]")
-_BOLD_RE = re.compile(r"\*\*(?=\S)([^*\n]{1,400}?)(?<=\S)\*\*")
-_LABEL_RE = re.compile(r"^\*\*([^*.:]{1,40})\.\*\*(?= )")
+_FRONTMATTER_RE = lazy_re(r"---[ \t]*\r?\n(?:[^\n]*\n){0,1000}?---[ \t]*(?:\r?\n|$)")
+_CALLOUT_RE = lazy_re(r"^(?:> ?)+(?:\[!\w+\][ \t]?)?")
+_LINK_RE = lazy_re(r"\[\[([^\[\]|\n]{1,400})(?:\|([^\[\]|\n]{1,400}))?\]\]")
+_BOLD_RE = lazy_re(r"\*\*(?=\S)([^*\n]{1,400}?)(?<=\S)\*\*")
+_LABEL_RE = lazy_re(r"^\*\*([^*.:]{1,40})\.\*\*(?= )")
 _NO_PROSE = ("#", "<!--", "<<<<<<< ", "||||||| ", ">>>>>>> ")  # headings, marks, conflicts
-_SENTENCE_END_RE = re.compile(r"(?<=[^\d\s][.!?])\s+(?=\S)")
-_CONTROL_CHARS_RE = re.compile("[\x00-\x1f\ue000\ue001]")
+_SENTENCE_END_RE = lazy_re(r"(?<=[^\d\s][.!?])\s+(?=\S)")
+_CONTROL_CHARS_RE = lazy_re("[\x00-\x1f\ue000\ue001]")
 
 
 class Snippet(NamedTuple):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Callable, Mapping
 from typing import NamedTuple, TypeAlias
 
@@ -11,9 +10,10 @@ from cortex.core.merge.note_versions import Tree, note_id, stem_of
 from cortex.core.model.note_status import is_named_after
 from cortex.core.model.problem import InvalidInputError
 from cortex.core.notes import note as notes
+from cortex.core.text.lazy_re import lazy_re
 from cortex.core.text.strings import short_hash
 
-_FILE_NAME_RE = re.compile(r"[a-z0-9][a-z0-9._-]{0,150}")
+_FILE_NAME_RE = lazy_re(r"[a-z0-9][a-z0-9._-]{0,150}")
 
 # (base, ours, theirs) -> the merged bytes, and whether nothing is left for a person to decide
 MergeFunction: TypeAlias = Callable[[bytes, bytes, bytes], tuple[bytes, bool]]

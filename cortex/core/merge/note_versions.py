@@ -5,7 +5,6 @@ A file without an id is known by its path. Events, briefings and people's own no
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from functools import lru_cache
 from typing import NamedTuple, TypeAlias
@@ -15,9 +14,10 @@ from cortex.core.model.note_status import is_named_after
 from cortex.core.model.record import RECORD_TYPES
 from cortex.core.notes import note as notes
 from cortex.core.notes.note import Note
+from cortex.core.text.lazy_re import lazy_re
 
-_RECORD_ID_RE = re.compile(r"[a-z0-9-]{1,60}-[a-z2-7]{6}")
-_GIVEN_PATH_RE = re.compile(r"(?:.*/)?(?:records|sessions)/")
+_RECORD_ID_RE = lazy_re(r"[a-z0-9-]{1,60}-[a-z2-7]{6}")
+_GIVEN_PATH_RE = lazy_re(r"(?:.*/)?(?:records|sessions)/")
 
 Tree: TypeAlias = Mapping[str, bytes]  # vault path -> text; no entry where there is no file
 

@@ -15,25 +15,26 @@ from markdown_it import MarkdownIt
 from markdown_it.tree import SyntaxTreeNode
 
 from cortex.core.markdown.bound import minutes_part
+from cortex.core.text.lazy_re import lazy_re
 
-_BULLET_RE = re.compile(r"(?m)^([ \t]{0,12})(?:[•·▪◦‣–][ \t]|-(?=[^\W\d_])|\*(?=[^\W\d_][^*\n]*$))")
-_TILDE_HEADING_RE = re.compile(r"(?m)^(\S[^\n]*)\n~{5,}[ \t]*$")
-_SPAN_RE = re.compile(r"\[([^\[\]\n]{1,60})\]\{[.#][^{}\n]{1,40}\}")  # as Pandoc writes them
+_BULLET_RE = lazy_re(r"(?m)^([ \t]{0,12})(?:[•·▪◦‣–][ \t]|-(?=[^\W\d_])|\*(?=[^\W\d_][^*\n]*$))")
+_TILDE_HEADING_RE = lazy_re(r"(?m)^(\S[^\n]*)\n~{5,}[ \t]*$")
+_SPAN_RE = lazy_re(r"\[([^\[\]\n]{1,60})\]\{[.#][^{}\n]{1,40}\}")  # as Pandoc writes them
 # `Actions:`, `**Actions**`, `ACTION ITEMS` or `TOP 2 ...` alone on a line: markdown would take it
 # for more of the item above it.
-_BARE_HEADING_RE = re.compile(
+_BARE_HEADING_RE = lazy_re(
     r"(?m)^(?=(?:\*\*|__)[^*_\n]{1,60}(?:\*\*|__)[ ]?:?[ \t]{0,9}\r?$"
     r"|[^\W_][\w'’-]{0,30}(?:[ ][\w'’&/()-]{1,30}){0,3}[ ]?:[ \t]{0,9}\r?$"
     r"|(?:[A-ZÄÖÜÉÓ]{4,20}[ ]?){1,3}[ \t]{0,9}\r?$"
     r"|(?:TOP|Top|Tagesordnungspunkt|Agenda item|Point|Punto|Ponto|Punt)[ ]\d{1,2}[^\w\n])"
 )
-_FRONTMATTER_END_RE = re.compile(r"\n(?:---|\.\.\.)")
-_FRONTMATTER_KEY_RE = re.compile(r"(?m)^(?=[^\W\d_])")
-_DEFINITION_RE = re.compile(r"(?m)^([^\W\d_][\w -]{1,30})\r?\n:[ ]{1,3}(?=\S)")
+_FRONTMATTER_END_RE = lazy_re(r"\n(?:---|\.\.\.)")
+_FRONTMATTER_KEY_RE = lazy_re(r"(?m)^(?=[^\W\d_])")
+_DEFINITION_RE = lazy_re(r"(?m)^([^\W\d_][\w -]{1,30})\r?\n:[ ]{1,3}(?=\S)")
 
-_FIELD_RE = re.compile(r"[*_]{0,3}([^\W\d_][^:*_\n]{0,30})[*_]{0,3}[ ]?::?[*_]{0,3}(?:[ \t]+|$)")
-_HTML_TEXT_RE = re.compile(r"(?i)<(h[1-6]|li|p)\b[^<>]{0,500}>")
-_HTML_CELL_RE = re.compile(r"(?i)<(t[hd])\b[^<>]{0,500}>")
+_FIELD_RE = lazy_re(r"[*_]{0,3}([^\W\d_][^:*_\n]{0,30})[*_]{0,3}[ ]?::?[*_]{0,3}(?:[ \t]+|$)")
+_HTML_TEXT_RE = lazy_re(r"(?i)<(h[1-6]|li|p)\b[^<>]{0,500}>")
+_HTML_CELL_RE = lazy_re(r"(?i)<(t[hd])\b[^<>]{0,500}>")
 _MAX_ELEMENT_CHARS = 3000
 _PARSER = MarkdownIt("commonmark").enable("table").disable(["reference"])
 _PAD_PARSER = MarkdownIt("commonmark").enable("table").disable(["reference", "code"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from cortex.core.text.lazy_re import lazy_re
 from cortex.core.text.tables import read_sections
 from cortex.core.text.tokenizer import fold_accents
 
@@ -50,14 +51,14 @@ def fold(text: str) -> str:
 _KIND_BY_HEADING = {
     word: kind for kind, words in words_by_kind("headings").items() for word in words
 }
-_STEM_RES = {kind: re.compile(stems) for kind, stems in _lines_by_name("heading stems").items()}
+_STEM_RES = {kind: lazy_re(stems) for kind, stems in _lines_by_name("heading stems").items()}
 _FILLERS = words_of("fillers")
-_OF_THIS_MEETING_RE = re.compile(
+_OF_THIS_MEETING_RE = lazy_re(
     r"[ ](?:from|of|for|in)[ ](?:this|the|today'?s?)[ ](?:meeting|call|session|sync)$"
 )
 _EARLIER_RE, DATE_KEY_RE = regex_of("earlier"), regex_of("date key")
 # The endings of `Teilnehmer:innen` and `Présent·es`.
-_GENDER_RE = re.compile(r"(?<=[^\W_])[:·•*_/.(-]+-?(?:innen|in|e|es|s|as|os|r)\)?(?:[·.]s)?(?!\w)")
+_GENDER_RE = lazy_re(r"(?<=[^\W_])[:·•*_/.(-]+-?(?:innen|in|e|es|s|as|os|r)\)?(?:[·.]s)?(?!\w)")
 COLUMN_WORDS = {kind: frozenset(words) for kind, words in words_by_kind("columns").items()}
 STOP_WORDS = {kind: frozenset(words) for kind, words in words_by_kind("stop words").items()}
 IMPERATIVES, ORDERS = words_of("imperatives"), words_of("orders")

@@ -13,12 +13,13 @@ from typing import NamedTuple
 
 from cortex.core.minutes.cues import fold, lines_of, regex_of, words_by_kind
 from cortex.core.text.iso_time import parse_day
+from cortex.core.text.lazy_re import lazy_re
 
 _NAME = r"[^\W\d_]{3,12}"
 _YEAR = r"(?P<y>(?:19|20)\d\d)"
 _OF = r"(?:\.?[ ]?(?:(?:of|de|del|di|do)[ ])?|[-/])"
 _ORDINAL = r"(?:st|nd|rd|th|er|º|ª|°|\.)?"
-_WHOLE_RE = re.compile(
+_WHOLE_RE = lazy_re(
     rf"(?<![\d/.-]){_YEAR}(?P<s>[-/.])(?P<m>\d\d?)(?P=s)(?P<d>\d\d?)(?!\d)"
     rf"|(?<![\d/.-])(?P<d2>\d\d?)(?:\.[ ]?|-)(?P<m2>\d\d?)(?:\.[ ]?|-)(?P<y2>20\d\d|\d\d)(?![\d.])"
     rf"|(?<![\d/.-])(?P<d5>\d\d?)/(?P<m5>\d\d?)/(?P<y5>20\d\d|\d\d)(?![\d/])"
@@ -27,7 +28,7 @@ _WHOLE_RE = re.compile(
     rf"|\b(?P<m4>{_NAME})\.?[ -](?P<d4>\d\d?){_ORDINAL},?(?:[ ]|-)(?P<y4>(?:19|20)\d\d)(?!\d)"
     rf"|(?<!\d){_YEAR.replace('<y>', '<y6>')}[ ](?P<m6>{_NAME})\.?[ ](?P<d6>\d\d?)(?!\d)"
 )
-_YEARLESS_RE = re.compile(
+_YEARLESS_RE = lazy_re(
     rf"(?<![\d/.-])(?P<d>\d\d?){_ORDINAL}[ ]?{_OF}(?P<m>{_NAME})\b"
     rf"|\b(?P<m2>{_NAME})\.?[ -](?P<d2>\d\d?)(?:st|nd|rd|th)?(?![\d:/%.]|[ ]?(?:am|pm|h)\b)"
     r"|(?<![\d/.-])(?P<d3>\d\d?)\.[ ]?(?P<m3>\d\d?)(?:\.(?!\d)|(?![\d.]))"
@@ -35,14 +36,12 @@ _YEARLESS_RE = re.compile(
 )
 _DUE_CUE_RE, _END_RE = regex_of("due cues"), regex_of("end of")
 _IN_RE, _NEXT_RE = regex_of("within"), regex_of("next weekday")
-_WORD_RE = re.compile(r"[^\W\d_]+(?:[-'’][^\W\d_]+)*")
-_BARE_END_RE = re.compile(
-    r"(?:[(\[][^()\[\]]{3,40}[)\]]|(?:[ ][–—-]|[,;|])[ ][^–—,;|()]{3,30})[ .]*$"
-)
-_END_OF_DAY_RE = re.compile(r"(?i)^(?:eod|cob|end of day)[ ,]+(?:on[ ])?(?=\w)")
-_ON_WEEKDAY_RE = re.compile(r"(?i)\b(?:on|am|op)[ ]([^\W\d_]{5,11})[ .!]*$")
+_WORD_RE = lazy_re(r"[^\W\d_]+(?:[-'’][^\W\d_]+)*")
+_BARE_END_RE = lazy_re(r"(?:[(\[][^()\[\]]{3,40}[)\]]|(?:[ ][–—-]|[,;|])[ ][^–—,;|()]{3,30})[ .]*$")
+_END_OF_DAY_RE = lazy_re(r"(?i)^(?:eod|cob|end of day)[ ,]+(?:on[ ])?(?=\w)")
+_ON_WEEKDAY_RE = lazy_re(r"(?i)\b(?:on|am|op)[ ]([^\W\d_]{5,11})[ .!]*$")
 # Before a date that is no due date where it lies far ahead: `as on Nov 3`, which was last year.
-_ON_DATE_RE = re.compile(r"(?i)\b(?:on|at|am|el|le|il|op|em)[ ](?=\d|[^\W\d_]+[ ]\d)")
+_ON_DATE_RE = lazy_re(r"(?i)\b(?:on|at|am|el|le|il|op|em)[ ](?=\d|[^\W\d_]+[ ]\d)")
 _MAX_DAYS_ON = 60
 _MAX_TASK_CHARS = 1000  # of a task that are read for its due date
 

@@ -35,24 +35,25 @@ from cortex.core.minutes.task_parser import (
     NameSet,
     tidy_task_text,
 )
+from cortex.core.text.lazy_re import lazy_re
 
-_TITLE_PREFIX_RE = re.compile(r"(?i)(?:meeting(?: notes| minutes)?|minutes)[ ]?:[ ]{0,9}")
-_URL_RE = re.compile(r"\]\([^()\s]*\)|https?://\S+|`[^`\n]*`")
+_TITLE_PREFIX_RE = lazy_re(r"(?i)(?:meeting(?: notes| minutes)?|minutes)[ ]?:[ ]{0,9}")
+_URL_RE = lazy_re(r"\]\([^()\s]*\)|https?://\S+|`[^`\n]*`")
 _OTHER_DATE_RE = regex_of("other date")
-_COMPACT_DATE_RE = re.compile(r"(?<!\d)(20\d\d)([01]\d)([0-3]\d)(?!\d)")
-_TIMESTAMP_RE = re.compile(r"[T ]\d\d:\d\d:\d\d")
-_FRONT_RE = re.compile(
+_COMPACT_DATE_RE = lazy_re(r"(?<!\d)(20\d\d)([01]\d)([0-3]\d)(?!\d)")
+_TIMESTAMP_RE = lazy_re(r"[T ]\d\d:\d\d:\d\d")
+_FRONT_RE = lazy_re(
     r"(?:(?:---|\+\+\+)\r?\n(?:.*\n){0,60}?(?:---|\+\+\+|\.\.\.)|(?i:title):.*\n(?:[\w-]+:.*\n)+)"
 )
-_INLINE_FIELD_RE = re.compile(r"(?<=[.])[ ](?=[A-ZÀ-Þ]\w+(?:[ ]\w+){0,2}:[ ])")
-_LINK_RE = re.compile(r"!?\[\[(?:[^\[\]|]*\|)?([^\[\]|]+)\]\]|!?\[([^\[\]]*)\]\([^()]*\)")
-_LEADING_INITIALS_RE = re.compile(r"^[(\[]([A-Z]{1,4})[)\]][ \t]+(.+)$")  # `[AB] Ana Bell`
-_HANDLE_RE = re.compile(r"@([A-Za-z0-9][\w.-]{0,38})")
-_PARENTHESIS_RE = re.compile(r"\(([^()]{0,80})\)|<[^<>]{0,80}>")
-_SUFFIX_RE = re.compile(r"(?s)[ ](?:[–—-]+|from|aus|chez|bei)[ ].*|[ ]?\|.*")
+_INLINE_FIELD_RE = lazy_re(r"(?<=[.])[ ](?=[A-ZÀ-Þ]\w+(?:[ ]\w+){0,2}:[ ])")
+_LINK_RE = lazy_re(r"!?\[\[(?:[^\[\]|]*\|)?([^\[\]|]+)\]\]|!?\[([^\[\]]*)\]\([^()]*\)")
+_LEADING_INITIALS_RE = lazy_re(r"^[(\[]([A-Z]{1,4})[)\]][ \t]+(.+)$")  # `[AB] Ana Bell`
+_HANDLE_RE = lazy_re(r"@([A-Za-z0-9][\w.-]{0,38})")
+_PARENTHESIS_RE = lazy_re(r"\(([^()]{0,80})\)|<[^<>]{0,80}>")
+_SUFFIX_RE = lazy_re(r"(?s)[ ](?:[–—-]+|from|aus|chez|bei)[ ].*|[ ]?\|.*")
 _ROLES = words_of("roles")
 _ME = ("me", "ich", "moi", "yo", "io", "eu", "ik")
-_WORD_RE = re.compile(r"@?[^\W_][\w'’.·-]{0,38}")
+_WORD_RE = lazy_re(r"@?[^\W_][\w'’.·-]{0,38}")
 _NO_NAME_RE, _NO_CELL_RE = regex_of("no name"), regex_of("no cells")
 _PARTICLE_WORDS = "van von de den der del da di la le el dos das du ten zu al bin ter mac"
 _PARTICLES = frozenset(_PARTICLE_WORDS.split())

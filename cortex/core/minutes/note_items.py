@@ -14,6 +14,7 @@ from cortex.core.markdown.scan import MarkdownScan, parse_blocks
 from cortex.core.model.record import RECORD_TYPES
 from cortex.core.notes.note import Note
 from cortex.core.notes.relations import parse_link_target, relations_of
+from cortex.core.text.lazy_re import lazy_re
 from cortex.core.text.strings import one_line, shorten, slugify
 
 TASK, DECISION, MEETING = "task", "decision", "meeting"
@@ -22,19 +23,17 @@ _KIND_BY_WORD = {
     "decision": DECISION, "decisions": DECISION, "adr": DECISION,
     "meeting": MEETING, "meetings": MEETING, "minutes": MEETING,
 }  # fmt: skip
-_DECISION_TAG_RE = re.compile(r"(?<!\S)#(?:decisions?|adr)(?:/[\w/-]+)?(?![\w-])", re.IGNORECASE)
-_TAG_RE = re.compile(r"#[^\s#]+")
-_WIKILINK_RE = re.compile(r"\[\[(?:[^\[\]|]*\|)?([^\[\]|]+)\]\]")
-_DAY_RE = re.compile(r"\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])(?!\d)")
-_DAY_IN_NAME_RE = re.compile(r"(?:^|[/_ -])(\d{4}-\d\d-\d\d)(?=[_ .-]|$)")
+_DECISION_TAG_RE = lazy_re(r"(?<!\S)#(?:decisions?|adr)(?:/[\w/-]+)?(?![\w-])", re.IGNORECASE)
+_TAG_RE = lazy_re(r"#[^\s#]+")
+_WIKILINK_RE = lazy_re(r"\[\[(?:[^\[\]|]*\|)?([^\[\]|]+)\]\]")
+_DAY_RE = lazy_re(r"\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])(?!\d)")
+_DAY_IN_NAME_RE = lazy_re(r"(?:^|[/_ -])(\d{4}-\d\d-\d\d)(?=[_ .-]|$)")
 # Placeholders of Obsidian's templates and of Templater. They stand in code where they are explained.
-_PLACEHOLDER_RE = re.compile(
-    rb"\{\{(?:title|date|time)(?::[^{}\n]*)?\}\}|<%[-_*+]?[ \t]*(?:tp\b|\*)"
-)
-_CODE_RE = re.compile(rb"^(`{3,}+|~{3,}+).*?^\1|`[^`\n]*`", re.MULTILINE | re.DOTALL)
+_PLACEHOLDER_RE = lazy_re(rb"\{\{(?:title|date|time)(?::[^{}\n]*)?\}\}|<%[-_*+]?[ \t]*(?:tp\b|\*)")
+_CODE_RE = lazy_re(rb"^(`{3,}+|~{3,}+).*?^\1|`[^`\n]*`", re.MULTILINE | re.DOTALL)
 # Of `core/model/record.py`: the slug of what is to be done, and a hash.
-_RECORD_ID_RE = re.compile(r"(.+)-[a-z2-7]{6}")
-_TICK_RE = re.compile(r"(?m)((?:^|\r)[ \t>]*(?:[-*+]|\d{1,9}[.)])[ \t]+)\[[xX-]\](?=[ \t])")
+_RECORD_ID_RE = lazy_re(r"(.+)-[a-z2-7]{6}")
+_TICK_RE = lazy_re(r"(?m)((?:^|\r)[ \t>]*(?:[-*+]|\d{1,9}[.)])[ \t]+)\[[xX-]\](?=[ \t])")
 _TYPES_OF_OURS = (*RECORD_TYPES, "session")  # of notes with an id
 _CLOSED_MARKS = "xX-"  # of a task; every other one is open: `/` is begun, `>` put off
 _MAX_TEXT_CHARS, _MAX_ITEMS = 200, 500  # of an item; of a note

@@ -19,6 +19,7 @@ from cortex.core.minutes.task_parser import (
     parse_task,
     tidy_task_text,
 )
+from cortex.core.text.lazy_re import lazy_re
 
 
 class ActionItem(NamedTuple):
@@ -64,21 +65,19 @@ _REASON_RE, _CONTINUES_RE, _POLAR_RE = map(cues.regex_of, ("reason", "continues"
 _NAMED_LABEL_RE, _DONE_LABEL_RE = cues.regex_of("named label"), cues.regex_of("done labels")
 _NO_DECISION_RE, _DONE_CELL_RE = cues.regex_of("no decision"), cues.regex_of("done cells")
 _DEICTIC_RE, _MOTION_RE = cues.regex_of("deictic"), cues.regex_of("motion")
-_ARROW_RE = re.compile(r"(?:\U0001f449|➡\ufe0f?|[-=]?[→⇒►▶]|[-=]>)[ ]{0,3}")
-_BOLD_LABEL_RE = re.compile(r"^[*_]{2,3}[^*_\n]{2,40}:?[*_]{2,3}:?[ ]+")
-_LEADING_BRACKETS_RE = re.compile(r"^[*_]{0,2}[(\[]([^()\[\]]{1,40})[)\]][*_]{0,2}[ ]?:?[ \t]+")
-_TRAILING_OWNER_RE = re.compile(r"(?:[ ](?:[–—-]|->)|[ ]?[→:])[ ]?([^–—:→\n]{1,60}?)[ .]*$")
-_TRAILING_INITIALS_RE = re.compile(r",[ ]([A-Z]{2,4})[ .]*$")
-_TRAILING_NAME_RE = re.compile(r"\(([^()]{2,60})\)[ .]*$")
-_STRUCK_RE = re.compile(r"~~(.+?)~~[ .]*")
-_BEGINS_RE = re.compile(
-    rf"{_ARROW_RE.pattern}|\[[ xX-]\][ ]|@?\w[\w.-]*(?:[ ]\w+)?:[ ]|@\w|[?!+][ ]"
-)
-_ANCHOR_RE = re.compile(r"\[[^\[\]]*\]\(#[^()]*\)")  # of a table of contents
-_NUMBER_RE = re.compile(r"[\W\d_]*")
-_NUMBER_HEADER_RE = re.compile(r"(?i)[\W\d_]*+(?:nr|no|num|id|pos)?[\W\d_]*+")
+_ARROW_RE = lazy_re(r"(?:\U0001f449|➡\ufe0f?|[-=]?[→⇒►▶]|[-=]>)[ ]{0,3}")
+_BOLD_LABEL_RE = lazy_re(r"^[*_]{2,3}[^*_\n]{2,40}:?[*_]{2,3}:?[ ]+")
+_LEADING_BRACKETS_RE = lazy_re(r"^[*_]{0,2}[(\[]([^()\[\]]{1,40})[)\]][*_]{0,2}[ ]?:?[ \t]+")
+_TRAILING_OWNER_RE = lazy_re(r"(?:[ ](?:[–—-]|->)|[ ]?[→:])[ ]?([^–—:→\n]{1,60}?)[ .]*$")
+_TRAILING_INITIALS_RE = lazy_re(r",[ ]([A-Z]{2,4})[ .]*$")
+_TRAILING_NAME_RE = lazy_re(r"\(([^()]{2,60})\)[ .]*$")
+_STRUCK_RE = lazy_re(r"~~(.+?)~~[ .]*")
+_BEGINS_RE = lazy_re(rf"{_ARROW_RE.pattern}|\[[ xX-]\][ ]|@?\w[\w.-]*(?:[ ]\w+)?:[ ]|@\w|[?!+][ ]")
+_ANCHOR_RE = lazy_re(r"\[[^\[\]]*\]\(#[^()]*\)")  # of a table of contents
+_NUMBER_RE = lazy_re(r"[\W\d_]*")
+_NUMBER_HEADER_RE = lazy_re(r"(?i)[\W\d_]*+(?:nr|no|num|id|pos)?[\W\d_]*+")
 _EVERYONE = ("all", "everyone", "everybody", "alle", "tous", "todos", "tutti", "allen")
-_FOR_EVERYONE_RE = re.compile(rf"(?i)[*_]{{0,3}}({'|'.join(_EVERYONE)})[*_]{{0,3}} ?: +")
+_FOR_EVERYONE_RE = lazy_re(rf"(?i)[*_]{{0,3}}({'|'.join(_EVERYONE)})[*_]{{0,3}} ?: +")
 _MIN_WRAPPED_CHARS = 55  # of a line that goes on in the next
 _MAX_TOPIC_CHARS = 120
 _MAX_TRAILING, _MAX_TRAILING_CHARS = 4, 100  # parts behind a task, such as a name and a day

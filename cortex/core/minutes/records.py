@@ -25,12 +25,13 @@ from cortex.core.notes import note as notes
 from cortex.core.notes.edit import normalized_body, with_fields, with_relation, with_title
 from cortex.core.notes.note import Note
 from cortex.core.redact.secrets import redact
+from cortex.core.text.lazy_re import lazy_re
 from cortex.core.text.strings import one_line, short_hash, shorten, slugify
 
 _DIGEST_KEY = "line_digest"  # of what a record says, as its line had it when it was last read
 _MIN_LIKENESS = 0.6
-_NO_ALIAS_RE = re.compile(r"[\"\\|\[\]#^\s]+")
-_BOX_RE = re.compile(rb"^((?:[ \t>]*+(?:[-*+]|\d{1,9}[.)])[ \t]++)+)\[([ xX])\](?=[ \t]|$)")
+_NO_ALIAS_RE = lazy_re(r"[\"\\|\[\]#^\s]+")
+_BOX_RE = lazy_re(rb"^((?:[ \t>]*+(?:[-*+]|\d{1,9}[.)])[ \t]++)+)\[([ xX])\](?=[ \t]|$)")
 
 
 class Reread(NamedTuple):

@@ -8,8 +8,9 @@ from typing import NamedTuple
 
 from cortex.core.minutes.cues import IMPERATIVES, ORDERS, regex_of
 from cortex.core.minutes.task_parser import NOT_NAMES, NameSet, parse_people
+from cortex.core.text.lazy_re import lazy_re
 
-_SENTENCE_END_RE = re.compile(
+_SENTENCE_END_RE = lazy_re(
     r"(?<=[.!?])[\"')\]*_]*[ ]+(?=[^\Wa-z_]|[@\"(\[*`])|(?:(?<![ ])[ ]+)?;[ ]+|<br ?/?>"
     r"|[ ][–-][ ](?=(?:action(?: item)?|AI|todo)\b)"
 )
@@ -21,33 +22,33 @@ _REPORTED_PROMISE_RE, _NO_PROMISE_RE = regex_of("reported promises"), regex_of("
 _FIRST_PERSON_CUE_RE, _SURE_CUE_RE = regex_of("first person cues"), regex_of("sure cues")
 _OBLIGATION_RE, _NO_OBLIGATION_RE = regex_of("obligations"), regex_of("no obligation")
 _TASK_VERB_RE, _DECIDED_THAT_RE = regex_of("task verbs"), regex_of("decided that")
-_ASIDE_RE = re.compile(r"\(([^()]{12,200})\)")
-_CONJUNCTION_RE = re.compile(r",?[ ](?:and|so|und|et|y|e|en)[ ]|,[ ]|[ ](?:-+>|→)[ ]")
-_TOKEN_RE = re.compile(r"@?[^\W\d_][\w'’.-]*")
-FULL_NAME_RE = re.compile(
+_ASIDE_RE = lazy_re(r"\(([^()]{12,200})\)")
+_CONJUNCTION_RE = lazy_re(r",?[ ](?:and|so|und|et|y|e|en)[ ]|,[ ]|[ ](?:-+>|→)[ ]")
+_TOKEN_RE = lazy_re(r"@?[^\W\d_][\w'’.-]*")
+FULL_NAME_RE = lazy_re(
     r"[^\W\d_a-z][\w'’.-]+(?:[ ](?:[^\W\d_a-z][\w'’.-]*|v[ao]n|de[rlns]?|d[aiou]s?|la)){1,3}"
 )
-_LEAD_RE = re.compile(r"[\s*_>\"'(\[]{0,6}")
-_FIRST_WORD_RE = re.compile(r"[*_\[\]` ]*+(@?\w*)")
-_PAST_RE = re.compile(r"[ ][a-zé]+(?:ed|te|ten|a|ó|é)[ ]")
-_FOREIGN_INFINITIVE_RE = re.compile(r"[^\W\d_A-Z]{3,}(?:ar|er|ir|re|are|ere|ire)\b")
-_GERMAN_INFINITIVE_RE = re.compile(
+_LEAD_RE = lazy_re(r"[\s*_>\"'(\[]{0,6}")
+_FIRST_WORD_RE = lazy_re(r"[*_\[\]` ]*+(@?\w*)")
+_PAST_RE = lazy_re(r"[ ][a-zé]+(?:ed|te|ten|a|ó|é)[ ]")
+_FOREIGN_INFINITIVE_RE = lazy_re(r"[^\W\d_A-Z]{3,}(?:ar|er|ir|re|are|ere|ire)\b")
+_GERMAN_INFINITIVE_RE = lazy_re(
     r"[ ][^\W\d_A-Z]{3,}(?:en|ern|eln)[ .!]*(?:\([^()]*\)|[,–—-].{0,30}|bis.{0,30})?$"
 )
-_QUESTION_RE = re.compile(r"\?[\s)*_\"']*(?:\([^()]{1,40}\)[ .]*)?$")
-_AND_WILL_RE = re.compile(r"\b(?:and|und|et|y)[ ](?:will|wird|va|va[ ]a)[ ](?!be\b|not\b)")
-_GROUP_RE = re.compile(
+_QUESTION_RE = lazy_re(r"\?[\s)*_\"']*(?:\([^()]{1,40}\)[ .]*)?$")
+_AND_WILL_RE = lazy_re(r"\b(?:and|und|et|y)[ ](?:will|wird|va|va[ ]a)[ ](?!be\b|not\b)")
+_GROUP_RE = lazy_re(
     r"(?i)(?:the[ ])?(?:(?:[\w-]+[ ]){0,3}(?:group|team|wg|committee|council|board)|candidates|editors"
     r"|secretary|treasurer|chair(?:person)?|president|facilitator|organi[sz]ers|everyone|everybody)"
     r"(?=[ ]to[ ])"
 )
-_FOREIGN_GROUP_RE = re.compile(
+_FOREIGN_GROUP_RE = lazy_re(
     r"(?i)(?:la[ ]commission(?:[ ][A-Z]\w+)?|le[ ](?:bureau|conseil|comité|c\.?a\.?)|l['’](?:équipe|association)"
     r"|la[ ](?:junta|comisión)|el[ ](?:comité|equipo)|het[ ]bestuur|de[ ]\w*commissie"
     r"|der[ ](?:vorstand|vorsitzende|kassenwart)|die[ ](?:vorsitzende|kassenwartin))(?=[ ])"
 )
-_IT_WAS_RE = re.compile(r"(?i)it[ ](?:was|has)")
-_WORD_END_RE = re.compile(r"\w\b\.?")
+_IT_WAS_RE = lazy_re(r"(?i)it[ ](?:was|has)")
+_WORD_END_RE = lazy_re(r"\w\b\.?")
 _MAX_NAME_CHARS = 80
 _MAX_LEAD_CHARS = 12  # of an outcome behind an arrow, before what tells that it is one
 _MAX_ABBREVIATION = 12  # characters at the end of a sentence, of which the last word is looked at

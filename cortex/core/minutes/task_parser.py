@@ -6,39 +6,38 @@ import re
 
 from cortex.core.minutes.cues import IMPERATIVES, words_of
 from cortex.core.text.iso_time import parse_day
+from cortex.core.text.lazy_re import lazy_re
 
 NameSet = frozenset[str]
 
 NOT_NAMES, NO_TASK_WORDS = words_of("not names") | IMPERATIVES, words_of("no tasks")
-CHECKBOX_RE = re.compile(r"\[([ xX-])\](?:[ \t]+|$)")
+CHECKBOX_RE = lazy_re(r"\[([ xX-])\](?:[ \t]+|$)")
 _ISO_DATE_PATTERN = r"(?<!\d)\d{4}-\d{2}-\d{2}(?!\d)"
-_DUE_RE = re.compile(
+_DUE_RE = lazy_re(
     r"(?i)\b(?:due|by|until|deadline|bis)(?:[ ](?:date|on|by))?(?:[ ]?:[ ]{0,3}|[ ]{1,3})"
     rf"({_ISO_DATE_PATTERN})"
 )
 # Of the Obsidian Tasks plugin and Dataview: due; done, dropped, planned, begun, made; priority.
-_PLUGIN_MARK_RE = re.compile(
+_PLUGIN_MARK_RE = lazy_re(
     rf"(?:\b(?i:due)::|[📅📆🗓]\ufe0f?)[ ]{{0,3}}(?P<due>{_ISO_DATE_PATTERN})"
     rf"|[✅❌⏳⌛➕🛫]\ufe0f?[ ]{{0,3}}{_ISO_DATE_PATTERN}|[⏫⏬🔺🔼🔽]\ufe0f?"
 )
-_OWNER_RE = re.compile(
+_OWNER_RE = lazy_re(
     r"(?i)(?:[-–—|][ ])?[\[(]?\b(?:owner|assignee|responsible|verantwortlich|zuständig|responsable"
     r"|responsabile|responsável|verantwoordelijk)[ ]?::?[ ]{0,3}@?([^\W\d_@][\w'’. -]{1,40})"
     r"(?:[, ]{0,3}[\])]|(?=,)|$)"
 )
-_MENTION_RE = re.compile(
+_MENTION_RE = lazy_re(
     r"`[^`]{0,200}`|(?<![\w@/.])@([^\W\d_][\w'’-]{0,40}(?:\.\w[\w'’-]{0,40})?)(?![\w/@])"
 )
-_LEADING_NAME_RE = re.compile(
+_LEADING_NAME_RE = lazy_re(
     r"[*_]{0,3}([^:*_()\n]{1,60}?)[*_]{0,3}(?:[ ]?:[*_]{0,3}[ ]|[ ][-–—][ ]"
     r"|[ ]to[ ](?=[^\WA-Z\d_]))"
 )
-_PARENTHESIS_RE = re.compile(r"\(([^()]{1,80})\)[ .]{0,3}$")
-NAME_SEPARATOR_RE = re.compile(
-    r"[ ]{0,3}(?:[,;&+/]|(?<![\w-])(?:and|und|et|y|e|en)(?![\w-]))[ ]{0,3}"
-)
-_NAME_RE = re.compile(r"[^\W\d_][\w'’.-]{0,40}")
-_EMPTY_BRACKETS_RE = re.compile(r"\([ ,;]{0,4}\)|\[[ ]{0,3}\]")
+_PARENTHESIS_RE = lazy_re(r"\(([^()]{1,80})\)[ .]{0,3}$")
+NAME_SEPARATOR_RE = lazy_re(r"[ ]{0,3}(?:[,;&+/]|(?<![\w-])(?:and|und|et|y|e|en)(?![\w-]))[ ]{0,3}")
+_NAME_RE = lazy_re(r"[^\W\d_][\w'’.-]{0,40}")
+_EMPTY_BRACKETS_RE = lazy_re(r"\([ ,;]{0,4}\)|\[[ ]{0,3}\]")
 
 
 def parse_task(texts: list[str], names: NameSet) -> tuple[str, str, str]:

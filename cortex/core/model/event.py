@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 
 from cortex.core.model.problem import InvalidInputError
 from cortex.core.text import yaml_writer
+from cortex.core.text.lazy_re import lazy_re
 from cortex.core.text.strings import encode_base32, format_time, one_of, parse_time
 from cortex.core.text.value import NamedTuple
 
@@ -26,10 +26,10 @@ MAX_CONTENT_BYTES = 1_000_000  # of content; a memory is read by people and by a
 
 _BASE32_IN_SORT_ORDER = "234567abcdefghijklmnopqrstuvwxyz"  # the signs of base32 as they sort
 # Hour 24 is no hour: some versions of Python read it and some do not.
-_EVENT_ID_RE = re.compile(r"[0-9]{8}t(?:[01][0-9]|2[0-3])[0-9]{4}z-[a-z2-7]{10}")
-_PROJECT_NAME_RE = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
-_TAG_RE = re.compile(r"[^\s,#\[\]{}\"']{1,100}")
-_HEADLESS_NAME_RE = re.compile(rf"{HEADLESS}-(?:.*-)?[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}")
+_EVENT_ID_RE = lazy_re(r"[0-9]{8}t(?:[01][0-9]|2[0-3])[0-9]{4}z-[a-z2-7]{10}")
+_PROJECT_NAME_RE = lazy_re(r"[a-z0-9][a-z0-9._-]{0,63}")
+_TAG_RE = lazy_re(r"[^\s,#\[\]{}\"']{1,100}")
+_HEADLESS_NAME_RE = lazy_re(rf"{HEADLESS}-(?:.*-)?[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}")
 
 
 class Event(NamedTuple):

@@ -10,16 +10,17 @@ import re
 from typing import NamedTuple
 
 from cortex.core.model.note_status import OVERVIEW_MARK
+from cortex.core.text.lazy_re import lazy_re
 from cortex.core.text.strings import one_line, short_hash, shorten
 
 _EVENT, _COUNT, _HASH = rb"([0-9tz]{16}-[a-z2-7]{10})", rb"(\d{1,6})", rb"([a-z2-7]{10})"
 # Event, number of lines, hash of the text; of an overview a hash of the title, too.
-SUMMARY_MARK_RE = re.compile(rb"<!-- summary %b %b %b -->\s*" % (_EVENT, _COUNT, _HASH))
-OVERVIEW_MARK_RE = re.compile(rb"<!-- overview %b %b %b %b -->\s*" % (_EVENT, _COUNT, _HASH, _HASH))
+SUMMARY_MARK_RE = lazy_re(rb"<!-- summary %b %b %b -->\s*" % (_EVENT, _COUNT, _HASH))
+OVERVIEW_MARK_RE = lazy_re(rb"<!-- overview %b %b %b %b -->\s*" % (_EVENT, _COUNT, _HASH, _HASH))
 UNTITLED = "Session"  # begins such a title
 _MAX_NAME_CHARS = 60
-_NAME_RE = re.compile(r"[^\W\d_]{1,20}(?:[ _-][^\W\d_]{1,20})*")  # that somebody chose
-_UNTITLED_RE = re.compile(rf"{UNTITLED}(?: on .+)?(?: of \d{{4}}-\d{{2}}-\d{{2}})?|{UNTITLED} \S+")
+_NAME_RE = lazy_re(r"[^\W\d_]{1,20}(?:[ _-][^\W\d_]{1,20})*")  # that somebody chose
+_UNTITLED_RE = lazy_re(rf"{UNTITLED}(?: on .+)?(?: of \d{{4}}-\d{{2}}-\d{{2}})?|{UNTITLED} \S+")
 _OUTCOME_HEADING = "\n## Outcome\n"
 
 

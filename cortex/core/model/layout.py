@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-
+from cortex.core.text.lazy_re import lazy_re
 from cortex.core.text.value import NamedTuple
 
 SETTINGS_FILE = "cortex.toml"
@@ -11,7 +10,7 @@ BRIEFINGS_FOLDER = "briefings"
 OWN_FOLDERS = ("inbox", "events", "records", "sessions", BRIEFINGS_FOLDER)
 # Below whatever folder, so that a clone in which they lie elsewhere is understood: at the root of
 # the vault every file of these folders, elsewhere those that are named as Cortex names them.
-_EVENT_PATH_RE = re.compile(
+_EVENT_PATH_RE = lazy_re(
     r"(?:events|inbox)/|.*/inbox/(?:pending|failed)/|.*/events/(?:.*/)?\d{8}t\d{6}z-[^/]*\.md$"
 )
 

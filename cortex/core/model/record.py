@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 
 from cortex.core.model.note_status import KEY_ORDER, join_heading, split_heading
 from cortex.core.text import yaml_writer
+from cortex.core.text.lazy_re import lazy_re
 from cortex.core.text.strings import close_matches, one_line, short_hash, slugify, text_digest
 from cortex.core.text.value import NamedTuple
 
@@ -34,7 +35,7 @@ _TYPE_WORDS = {
 }  # fmt: skip
 _MAX_EVENT_LINKS = 100
 _MAX_REPEATED_TITLES = 5
-_LEADING_WORD_RE = re.compile(r"[#>*\-\s]*([A-Za-z]{2,20})(?:\*\*)?:(?:\*\*)?\s+(?=\S)")
+_LEADING_WORD_RE = lazy_re(r"[#>*\-\s]*([A-Za-z]{2,20})(?:\*\*)?:(?:\*\*)?\s+(?=\S)")
 
 
 class Record(NamedTuple):

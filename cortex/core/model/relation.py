@@ -6,10 +6,10 @@ A link names a note as in Obsidian: by id, path, file name or the end of a path,
 from __future__ import annotations
 
 import posixpath
-import re
 import unicodedata
 from collections.abc import Iterable
 
+from cortex.core.text.lazy_re import lazy_re
 from cortex.core.text.tokenizer import fold_accents
 from cortex.core.text.value import NamedTuple
 
@@ -40,7 +40,7 @@ _MEDIA_SUFFIX_LIST = (
     " tgz tar 7z csv tsv"
 )
 MEDIA_SUFFIXES = frozenset(_MEDIA_SUFFIX_LIST.split())  # of attachments, which are no notes
-_TITLE_BLANKS_RE = re.compile(r"[\s\"_-]+")
+_TITLE_BLANKS_RE = lazy_re(r"[\s\"_-]+")
 
 
 class Edge(NamedTuple):

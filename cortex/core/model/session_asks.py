@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from functools import cache
 
+from cortex.core.text.lazy_re import lazy_re
 from cortex.core.text.strings import one_line, shorten
 from cortex.core.text.tables import read_sections
 
@@ -15,21 +16,21 @@ MAX_TITLE_CHARS, _MAX_TOPICS_CHARS = 80, 30
 # A title of fewer words than these gets one, two or three words more; in three texts they recur.
 _TOPICS_BELOW_WORDS, _MIN_TOPIC_TEXTS, _MIN_TOPIC_CHARS, _SAME_WORD_CHARS = (8, 6, 4), 3, 3, 5
 _MAX_ONE_CLAUSE_CHARS, _MIN_CLAUSE_WORDS = 60, 4  # of a title of several clauses
-_CLAUSE_END_RE = re.compile(r", | [-–—] | \(|[.;] ")
+_CLAUSE_END_RE = lazy_re(r", | [-–—] | \(|[.;] ")
 _MAX_READ_CHARS = 4000  # of a prompt
 # Sessions are mostly about their first ask, or a plan; who states something asks elsewhere.
 _FIRST_FACTOR, _PLAN_FACTOR, _STATEMENT_FACTOR = 1.3, 1.5, 0.6
-_SENTENCE_END_RE = re.compile(r"(?<=[.!?])\s+|(?<!\s)\s+-{2,}\s+|\n")
-_MARKUP_RE = re.compile(
+_SENTENCE_END_RE = lazy_re(r"(?<=[.!?])\s+|(?<!\s)\s+-{2,}\s+|\n")
+_MARKUP_RE = lazy_re(
     r"^[A-Z0-9][):.] |<[^<>]{1,80}>|https?://\S+|\[(?:Image|Pasted text)[^\]]*\]|\*\*|`{3}\w*|^[#>\s]+"
 )
 # A file that a person mentions, or names by its whole path: what tells is its name.
-_FILE_MENTION_RE = re.compile(
+_FILE_MENTION_RE = lazy_re(
     r"(?<!\w)@[^\s@]{0,300}/([^\s/:@]{1,99}\.\w{1,9})[^\s@]{0,20}|(?<![\w:/.])(?:/[\w.~@+-]{1,100}){1,20}/([\w.-]{1,100})"
 )
-_WORD_RE = re.compile(r"[\u3040-\u9fff\uac00-\ud7af]|[^\W\d_][\w-]{2,}")  # of CJK each sign
-_PLAN_TITLE_RE = re.compile(r"#{1,3} +(?P<title>.+?)(?=(?<! ) +#{1,6} |\n|$)")
-_PLAN_WORD_RE = re.compile(r"(?:implementation )?plan\b\s*[:—–-]?\s*", re.IGNORECASE)
+_WORD_RE = lazy_re(r"[\u3040-\u9fff\uac00-\ud7af]|[^\W\d_][\w-]{2,}")  # of CJK each sign
+_PLAN_TITLE_RE = lazy_re(r"#{1,3} +(?P<title>.+?)(?=(?<! ) +#{1,6} |\n|$)")
+_PLAN_WORD_RE = lazy_re(r"(?:implementation )?plan\b\s*[:—–-]?\s*", re.IGNORECASE)
 _COMMON_WORDS = frozenset(
     """the and for that this with from have has are was were will would can could should not but you your our what when
     where which why how does did there here into about than then them they its it's also just like make made use used

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 import unicodedata
 
 from cortex.core.model.problem import InvalidInputError
 from cortex.core.model.record import RECORD_TYPES
+from cortex.core.text.lazy_re import lazy_re
 from cortex.core.text.strings import one_line, short_hash, slugify
 
 MAX_TOPIC_CHARS = 120  # as in seed 001, and so the next
@@ -43,9 +43,9 @@ _FAMILY_KEYWORDS = {
 _FAMILY_RANK_OF_WORD = {
     word: place for place, words in enumerate(_FAMILY_KEYWORDS.values()) for word in words.split()
 }
-_WORD_RE = re.compile(r"[a-z]+")
+_WORD_RE = lazy_re(r"[a-z]+")
 _MAX_READ_CHARS = 20_000  # characters of a text that are asked
-_CONTROL_CHARS_RE = re.compile(
+_CONTROL_CHARS_RE = lazy_re(
     "[\x00-\x08\x0e-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff\ud800-\udfff]"
 )
 _TOPIC_HINT = "a topic looks like decision/storage or bug/login-loop"

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -57,6 +56,7 @@ from cortex.core.normalize.changes import (
 from cortex.core.normalize.session_note import MARKDOWN_DECORATION_RE
 from cortex.core.notes import edit, note as notes
 from cortex.core.text import yaml_writer
+from cortex.core.text.lazy_re import lazy_re
 from cortex.core.text.strings import one_line, shorten, text_digest
 
 MAX_SAVED_TITLE_CHARS = 200  # of one that somebody gave
@@ -64,8 +64,8 @@ MAX_SAVED_TITLE_CHARS = 200  # of one that somebody gave
 # Events of a session, whose texts the layers of extraction read.
 SESSION_TEXT_TYPES = (*events.TURN_TYPES, *TAGS_ONLY_TYPES)
 
-_UTC_TIME_RE = re.compile(r"\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}Z")
-_SENTENCE_END_RE = re.compile(r"[.!?](?=\s)")
+_UTC_TIME_RE = lazy_re(r"\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}Z")
+_SENTENCE_END_RE = lazy_re(r"[.!?](?=\s)")
 
 
 def parse_event(data: bytes, where: str) -> Event:

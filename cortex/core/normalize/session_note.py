@@ -24,6 +24,7 @@ from cortex.core.notes import note as notes
 from cortex.core.notes.edit import with_fields
 from cortex.core.notes.note import Note
 from cortex.core.text import yaml_writer
+from cortex.core.text.lazy_re import lazy_re
 from cortex.core.text.strings import one_line, short_hash, shorten, slugify
 
 EVENTS_HEADING, SUMMARY_HEADING = "## Events", "## Summary"
@@ -41,12 +42,12 @@ _MAX_ACTIVITY_CHARS = 130  # of these, for files and failures
 _MAX_READ_CHARS = 4000  # characters of what was said from which its gist is made
 
 # Quote and heading marks, bullets, emphasis, brackets of links.
-MARKDOWN_DECORATION_RE = re.compile(r"^[#>\s]+|^[-*+]\s+(?:\[.\]\s+)?|\*\*|`|\[\[|\]\]")
-_EVENT_LINE_RE = re.compile(
+MARKDOWN_DECORATION_RE = lazy_re(r"^[#>\s]+|^[-*+]\s+(?:\[.\]\s+)?|\*\*|`|\[\[|\]\]")
+_EVENT_LINE_RE = lazy_re(
     rb"- \d{4}-\d{2}-\d{2} \d{2}:\d{2} (\w{1,40}): (.*)\[\[([0-9tz]{16}-[a-z2-7]{10})\]\]\s*"
 )
-_ANY_EVENT_LINE_RE = re.compile(rb"- .*\[\[([0-9tz]{16}-[a-z2-7]{10})\]\]\s*")
-_FENCE_RE = re.compile(r" {0,3}(`{3,}|~{3,})")
+_ANY_EVENT_LINE_RE = lazy_re(rb"- .*\[\[([0-9tz]{16}-[a-z2-7]{10})\]\]\s*")
+_FENCE_RE = lazy_re(r" {0,3}(`{3,}|~{3,})")
 
 
 class EventLine(NamedTuple):

@@ -7,7 +7,6 @@ person has changed them.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
@@ -26,6 +25,7 @@ from cortex.core.normalize.session_note import (
 )
 from cortex.core.notes.edit import with_fields
 from cortex.core.notes.note import Note
+from cortex.core.text.lazy_re import lazy_re
 from cortex.core.text.strings import one_line, short_hash, shorten
 
 MAX_LINKS = 12
@@ -34,8 +34,8 @@ _MAX_ASK_CHARS, _MAX_OUTCOME_CHARS = 200, 1500
 _MIN_OUTCOME_CHARS = 80  # of a message that tells what came of a session
 _MIN_REPORT_WORDS = 3  # of a sentence of it that is a title
 _NO_DIGEST = "a" * 10  # of a title that Cortex did not give
-_HEADING_RE = re.compile(r"(?m)^#{1,4} ")
-_COMMENT_RE = re.compile(r"<!--")
+_HEADING_RE = lazy_re(r"(?m)^#{1,4} ")
+_COMMENT_RE = lazy_re(r"<!--")
 _NOT_DISTILLED = Distillation("", (), "", (), ())
 
 

@@ -17,6 +17,7 @@ import yaml
 from frontmatter.default_handlers import YAMLHandler
 
 from cortex.core.notes.yaml_subset import wikilink_text
+from cortex.core.text.lazy_re import lazy_re
 
 FieldValue: TypeAlias = "str | bool | list[FieldValue] | dict[str, FieldValue] | None"
 Fields: TypeAlias = dict[str, FieldValue]
@@ -27,7 +28,7 @@ _NULL_WORDS = frozenset(["", "~", "null", "Null", "NULL"])
 _BOOL_WORDS = {
     "true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False,
 }  # fmt: skip
-_HASH_TAGS_RE = re.compile(r"^(tags?|aliases)[ \t]*:[ \t]*#", re.MULTILINE)
+_HASH_TAGS_RE = lazy_re(r"^(tags?|aliases)[ \t]*:[ \t]*#", re.MULTILINE)
 
 
 class FrontmatterError(Exception):

@@ -17,14 +17,15 @@ from cortex.core.model.record import ONE_PERSONS_SCOPES
 from cortex.core.notes import yaml_lines
 from cortex.core.notes.frontmatter import Fields, FrontmatterError, load_fields
 from cortex.core.notes.yaml_lines import split_note
+from cortex.core.text.lazy_re import lazy_re
 
 BOM = yaml_lines.BOM
 MAX_BYTES_WITHOUT_EVENTS = yaml_lines.MAX_BYTES_WITHOUT_EVENTS
 MAX_FRONTMATTER_BYTES = yaml_lines.MAX_FRONTMATTER_BYTES
-_EOL_RE = re.compile(rb"\r\n|\n|\r")
-_SCOPE_RE = re.compile(rb"^scope:[\s\[\"'-]*(personal|global)\b", re.MULTILINE | re.IGNORECASE)
-_CONFLICT_MARKER_RE = re.compile(r"^(?:<{7} |={7}$|>{7} )", re.MULTILINE)
-_SIMPLE_FIELD_RE = re.compile(
+_EOL_RE = lazy_re(rb"\r\n|\n|\r")
+_SCOPE_RE = lazy_re(rb"^scope:[\s\[\"'-]*(personal|global)\b", re.MULTILINE | re.IGNORECASE)
+_CONFLICT_MARKER_RE = lazy_re(r"^(?:<{7} |={7}$|>{7} )", re.MULTILINE)
+_SIMPLE_FIELD_RE = lazy_re(
     r"^(id|type|title|status|project|created|updated|date):[ \t]+(\S[^\r\n]*?)[ \t]*\r?$",
     re.MULTILINE,
 )

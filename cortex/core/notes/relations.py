@@ -19,12 +19,13 @@ from cortex.core.model.relation import (
 )
 from cortex.core.notes.frontmatter import Fields, FieldValue
 from cortex.core.notes.note import Note
+from cortex.core.text.lazy_re import lazy_re
 
 _RELATION_FIELDS = ("supersedes", "superseded_by")  # fields that say a relation by their name
-_WIKILINK_RE = re.compile(r"\[\[([^\[\]]{1,400})\]\]")
-_URL_SCHEME_RE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:|//")
+_WIKILINK_RE = lazy_re(r"\[\[([^\[\]]{1,400})\]\]")
+_URL_SCHEME_RE = lazy_re(r"[A-Za-z][A-Za-z0-9+.-]+:|//")
 # What no file can be called everywhere, or what stands in double brackets in a shell.
-_NOT_A_NOTE_NAME_RE = re.compile(r"[\"<>*?=$`{}\x00-\x1f]|^[-!:]")
+_NOT_A_NOTE_NAME_RE = lazy_re(r"[\"<>*?=$`{}\x00-\x1f]|^[-!:]")
 _MAX_TARGET_CHARS = 400  # characters of a target
 
 

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import re
 
+from cortex.core.text.lazy_re import lazy_re
+
 try:
     from _blake2 import blake2b  # `hashlib` loads OpenSSL, 2 ms of one changed note
 except ImportError:
     from hashlib import blake2b
 
-_SPEAKER_RE = re.compile(r"^([A-Z]\w+(?: [A-Z]\w+){0,2}): ", re.MULTILINE)
-_DEFINITION_RE = re.compile(r"^[ \t]*(?:async )?(?:def|class|function|func|fn) (\w+)", re.MULTILINE)
-_LAST_NUMBER_RE = re.compile(r"(\d{1,9})\D*$")
-_ISO_DAY_RE = re.compile(r"\W*(\d{4})-(\d\d)-(\d\d)")
+_SPEAKER_RE = lazy_re(r"^([A-Z]\w+(?: [A-Z]\w+){0,2}): ", re.MULTILINE)
+_DEFINITION_RE = lazy_re(r"^[ \t]*(?:async )?(?:def|class|function|func|fn) (\w+)", re.MULTILINE)
+_LAST_NUMBER_RE = lazy_re(r"(\d{1,9})\D*$")
+_ISO_DAY_RE = lazy_re(r"\W*(\d{4})-(\d\d)-(\d\d)")
 _MONTHS = (
     "", "January", "February", "March", "April", "May", "June", "July", "August", "September",
     "October", "November", "December",

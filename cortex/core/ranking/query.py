@@ -6,6 +6,7 @@ import re
 
 from cortex.core.model.problem import InvalidInputError
 from cortex.core.text.iso_time import MOMENT_EXAMPLES, parse_moment
+from cortex.core.text.lazy_re import lazy_re
 from cortex.core.text.strings import close_matches
 from cortex.core.text.tokenizer import STOP_WORDS
 from cortex.core.text.value import NamedTuple
@@ -33,11 +34,11 @@ MAX_TERMS = 64  # of a query; the rest of a pasted page would only make it slow
 # of which no note has to hold each word.
 MAX_KEYWORDS = 3
 
-_TERM_RE = re.compile(
+_TERM_RE = lazy_re(
     r"(?P<minus>-(?!-))?(?:(?P<key>[a-z]{2,12}):(?=\S))?(?:\"(?P<phrase>[^\"]*)\"?|(?P<word>[^\s\"]+))",
     re.IGNORECASE,
 )
-_CONTROL_RE = re.compile("[\x00-\x1f\x7f]")
+_CONTROL_RE = lazy_re("[\x00-\x1f\x7f]")
 
 
 class QueryTerm(NamedTuple):

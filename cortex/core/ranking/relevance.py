@@ -9,10 +9,10 @@ of what these words tell; else nothing is said.
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Callable, Iterable, Iterator, Sequence, Set as AbstractSet
 from typing import NamedTuple
 
+from cortex.core.text.lazy_re import lazy_re
 from cortex.core.text.strings import truncate_prompt
 from cortex.core.text.tables import read_sections
 from cortex.core.text.tokenizer import STOP_WORDS, Stemmer, split_chunks, tokenize_chunk
@@ -43,20 +43,20 @@ _HEAD_MATCH_WEIGHT, _BODY_MATCH_WEIGHT, _LONG_BODY_MATCH_WEIGHT = 1.5, 1.0, 0.4
 _HALFWAY_BODY_TERMS = 100.0
 _MIN_NAME_MATCH_WEIGHT = 0.8  # the least of a name in any text: nobody writes one by chance
 
-_CODE_FENCE_RE = re.compile(r"\s{0,3}(?:```|~~~)")
-_LOG_LINE_RE = re.compile(
+_CODE_FENCE_RE = lazy_re(r"\s{0,3}(?:```|~~~)")
+_LOG_LINE_RE = lazy_re(
     r"\s*(?:at [\w$.<]+[(:]|File \"|Traceback |Caused by:|\.\.\. \d+ more|#\d+ |goroutine \d"
     r"|[+-]{3} |@@ |[$>%] |\[?\d{4}[-/]\d\d[-/]\d\d|\[?\d\d:\d\d:\d\d|\d+ \|"
     r"|(?:DEBUG|INFO|WARN|WARNING|TRACE|ERROR|FATAL)\b)"
 )
-_ERROR_MESSAGE_RE = re.compile(
+_ERROR_MESSAGE_RE = lazy_re(
     r"(?:Error|Exception|Panic|Failure)\b"
     r"|\b(?:error|fatal|panicked|panic|failed|cannot|could not|refused|denied)\b"
 )
-_IDENTIFIER_SEAM_RE = re.compile(
+_IDENTIFIER_SEAM_RE = lazy_re(
     r"[_/.]|::|[a-z0-9][A-Z]|[A-Z]{2}[a-z]{2}|[A-Za-z]{2}[0-9]|[0-9][A-Za-z]{2}"
 )
-_SLASH_COMMAND_RE = re.compile(r"\s*/[\w:-]+(?=\s|$)")
+_SLASH_COMMAND_RE = lazy_re(r"\s*/[\w:-]+(?=\s|$)")
 
 # Words with which people ask for any work at all.
 _GENERIC_WORDS = frozenset(" ".join(read_sections(__file__)["generic words"]).split())

@@ -21,6 +21,7 @@ from typing import NamedTuple, TypeVar
 from zlib import crc32
 
 from cortex.core.model.caller import ProgressCallback, no_progress
+from cortex.core.text.lazy_re import lazy_re
 from cortex.core.text.tokenizer import STOP_WORDS, split_chunks, tokenize_chunk
 
 # Similarity from which two records may say the same, and from which they most likely do: seed 003.
@@ -29,14 +30,14 @@ MAX_TOKENS = 4_000  # different words of a text that are compared, the first one
 
 _PROGRESS_INTERVAL = 256  # texts between two reports of progress
 _MIN_WORD_LETTERS = 3  # letters of a word
-_ASCII_RUN_RE = re.compile(r"[a-z0-9]+")
-_LETTERS_RE = re.compile(r"[a-z]{3,}")
+_ASCII_RUN_RE = lazy_re(r"[a-z0-9]+")
+_LETTERS_RE = lazy_re(r"[a-z]{3,}")
 # A number stands alone, or behind a word or a v: step 2, phase2, v2. Not within an id: k3f7q2.
-_NUMBER_RE = re.compile(r"(?:v|[a-z]{3,})?([0-9]+)")
+_NUMBER_RE = lazy_re(r"(?:v|[a-z]{3,})?([0-9]+)")
 _PUNCTUATION = dict.fromkeys(map(ord, "…–—“”„‚«»‹›•·→←↔’‘×"), " ")
 # Mostly written without blanks. Compiling it takes 2.5 ms, which most texts have no use for.
 _UNSPACED_SCRIPTS_PATTERN = "[\u0e00-\u109f\u1780-\u17ff\u2e80-\U0003ffff]"
-_WORD_JOINTS_RE = re.compile(r"[-_./'’:0-9]+")
+_WORD_JOINTS_RE = lazy_re(r"[-_./'’:0-9]+")
 _ROUNDING_TOLERANCE = 1e-9  # a bound that is a whole number must not be rounded up past it
 # Texts with a word up to which a list of them is faster than a number with their bits.
 _RARE_WORD_TEXTS = 30

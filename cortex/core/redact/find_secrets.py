@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 from cortex.core.redact.secret_patterns import MIN_TOKEN_CHARS, TOKEN_PATTERNS
 from cortex.core.redact.secrets import list_secrets
+from cortex.core.text.lazy_re import lazy_re
 from cortex.core.text.strings import text_digest
 
 _TOKEN_KINDS = frozenset((*(kind for kind, _, _ in TOKEN_PATTERNS), "jwt"))
@@ -23,7 +24,7 @@ _PASSWORD_NAME = (
     r"pass(?:word|wort|phrase|code|wd)?|pwd?|kennwort|contraseña|clave|mdp|mot de passe"
 )
 # The whole text of a cell, or of a line but for its colon: `Wi-Fi password`, `AWS_SECRET_KEY`.
-_NAME_RE = re.compile(
+_NAME_RE = lazy_re(
     rf"(?:[\w-]{{1,20}}[ _-]){{0,2}}(?:(?P<password>{_PASSWORD_NAME})"
     r"|secret(?:[ _-](?:access[ _-])?key)?|token|(?:api|access|private)[ _-]?key)",
     re.IGNORECASE,
@@ -32,7 +33,7 @@ _NAME_HINTS = (
     "pass", "pw", "kennwort", "contrase", "clave", "mdp", "secret", "token", "api", "access",
     "private",
 )  # fmt: skip
-_VALUE_RE = re.compile(r"(?=\S*\d)(?=\S*[^\W\d_])[^\s()\[\]{}<>|\"']{6,200}")
+_VALUE_RE = lazy_re(r"(?=\S*\d)(?=\S*[^\W\d_])[^\s()\[\]{}<>|\"']{6,200}")
 _LISTS = ("csv", "tsv", "txt")  # the files in which a comma or a tab parts columns
 _MAX_VALUES, _MAX_CELLS, _MAX_CELL_CHARS = 10_000, 50, 300  # of a file; of a row; of a cell
 

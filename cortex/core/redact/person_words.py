@@ -6,6 +6,7 @@ import re
 from functools import cache
 
 from cortex.core.redact.secrets import sanitize_text
+from cortex.core.text.lazy_re import lazy_re
 from cortex.core.text.strings import one_line, shorten
 from cortex.core.text.tables import read_sections
 
@@ -17,11 +18,11 @@ _MAX_ASK_CHARS, _MAX_SENTENCE_CHARS, _MAX_CHARS = 200, 300, 900
 _PASTE_CHARS = 1500  # from which only the ends of a prompt are taken for a person's own words
 _END_LINES = 6  # at either end of a long prompt, among which its ask is looked for
 _MAX_READ_CHARS = 200_000
-_FENCE_RE = re.compile(r"(?ms)^[ \t]*(`{3,}|~{3,}).*?(?:^[ \t]*\1[ \t]*$|\Z)")
-SPEAKER_RE = re.compile(  # how a line of a pasted talk begins
+_FENCE_RE = lazy_re(r"(?ms)^[ \t]*(`{3,}|~{3,}).*?(?:^[ \t]*\1[ \t]*$|\Z)")
+SPEAKER_RE = lazy_re(  # how a line of a pasted talk begins
     r"\W{0,4}(?:user|human|assistant|claude|codex|agent|ai)\W{0,3}:|[⏺❯●]", re.IGNORECASE
 )
-_SENTENCE_END_RE = re.compile(r"(?<=[.!?])\s+|\n+")
+_SENTENCE_END_RE = lazy_re(r"(?<=[.!?])\s+|\n+")
 
 
 @cache

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 
+from cortex.core.text.lazy_re import lazy_re
+
 # Cut as the tokenizer o200k_base cuts before it looks for tokens: a word takes one blank or sign
 # before it, and ends where a capital follows a small letter; digits stand by three. No backtracking.
 _UPPER, _LOWER = "A-ZÀ-ÖØ-Þ", "a-zß-öø-ɏ"
 _WORD = f"(?:[{_UPPER}]*[{_LOWER}]+|[{_UPPER}]+)"
 _SIGNS = r"[!-/:-@\[-`{-~]"
-_PIECE_RE = re.compile(
+_PIECE_RE = lazy_re(
     rf"( {_WORD})|({_WORD})|({_SIGNS}{_WORD})|( ?{_SIGNS}+[\r\n/]*)|(\s*[\r\n]+|[ \t]+(?= )|[ \t]+)"
     # Chinese, Japanese and Korean; Greek, Cyrillic, Arabic, Indic and others.
     r"|([\u2e80-\ud7ff\uf900-\uffef]+)|([\u0250-\u1fff]+)|[0-9]{1,3}|.",

@@ -14,6 +14,7 @@ from collections.abc import Callable
 from itertools import pairwise
 from unicodedata import normalize
 
+from cortex.core.text.lazy_re import lazy_re
 from cortex.core.text.value import NamedTuple
 
 Stemmer = Callable[[str], str]
@@ -45,25 +46,23 @@ _UNSPACED_SCRIPTS = (
 )
 # Behind a word: C++, C# and F# are other words than C and F.
 _SIGN_PATTERN = r"(?:\+\+|\#)?"
-_ASCII_CHUNK_RE = re.compile(rf"[0-9A-Za-z_]+(?:(?:[-./']|::)[0-9A-Za-z_]+)*{_SIGN_PATTERN}")
+_ASCII_CHUNK_RE = lazy_re(rf"[0-9A-Za-z_]+(?:(?:[-./']|::)[0-9A-Za-z_]+)*{_SIGN_PATTERN}")
 _DOTNET_PATTERN = r"(?<![\w.)\]])\.net\b(?![-.(])"
-_SIGNED_NAME_RE = re.compile(
-    r"(?:.*[-./:'])?(?P<name>[A-Za-z]\+\+|[CFJcfj]\#|\.net)", re.IGNORECASE
-)
+_SIGNED_NAME_RE = lazy_re(r"(?:.*[-./:'])?(?P<name>[A-Za-z]\+\+|[CFJcfj]\#|\.net)", re.IGNORECASE)
 # Compiled on first use: large classes take milliseconds, and few searches need them.
 _CHUNK_PATTERN = (
     rf"[\w{_COMBINING_MARKS}]+(?:(?:[-./'\u2019]|::)[\w{_COMBINING_MARKS}]+)*{_SIGN_PATTERN}"
 )
 _UNSPACED_RUN_PATTERN = rf"([{_UNSPACED_SCRIPTS}]+)"
-_JOINT_RE = re.compile(r"[-_./:]+")
-_SUBWORD_RE = re.compile(r"[A-Z]{2,}s(?![a-z])|[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
-_HEX_RE = re.compile(r"[0-9a-f]{4,}")
-_ACCENTS_RE = re.compile("[\u0300-\u036f]+")
+_JOINT_RE = lazy_re(r"[-_./:]+")
+_SUBWORD_RE = lazy_re(r"[A-Z]{2,}s(?![a-z])|[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
+_HEX_RE = lazy_re(r"[0-9a-f]{4,}")
+_ACCENTS_RE = lazy_re("[\u0300-\u036f]+")
 _UNDECOMPOSED_LETTERS = str.maketrans("øØłŁđĐı", "oOlLdDi") | {
     ord(letter): pair for letter, pair in zip("æÆœŒ", ("ae", "Ae", "oe", "Oe"), strict=True)
 }
 _CONTRACTION_ENDINGS = frozenset(["s", "t", "d", "m", "ll", "re", "ve"])
-_CONTRACTION_RE = re.compile("'(?:s|t|d|m|ll|re|ve)$", re.IGNORECASE)
+_CONTRACTION_RE = lazy_re("'(?:s|t|d|m|ll|re|ve)$", re.IGNORECASE)
 
 
 class TokenizedWord(NamedTuple):

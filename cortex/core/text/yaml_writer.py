@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
+from cortex.core.text.lazy_re import lazy_re
 from cortex.core.text.value import TypeAlias
 
 YamlValue: TypeAlias = "str | bool | Sequence[YamlValue] | Mapping[str, YamlValue] | None"
@@ -12,7 +13,7 @@ YamlValue: TypeAlias = "str | bool | Sequence[YamlValue] | Mapping[str, YamlValu
 # Plain scalars that every YAML reader, 1.1 or 1.2, takes as the same text: they begin with a
 # letter, or look like a date, a time stamp or an event id. `: ` and ` #` cannot occur, as neither
 # `:`+blank nor `#` is allowed.
-_PLAIN_RE = re.compile(
+_PLAIN_RE = lazy_re(
     r"[A-Za-z](?:[A-Za-z0-9_./+@()-]|:(?=[A-Za-z0-9/])| (?=[A-Za-z0-9(/]))*"
     r"|[0-9]{4}-[0-9]{2}-[0-9]{2}(?:T[0-9:]{8}Z)?|[0-9]{8}t[0-9]{6}z-[a-z2-7]{10}"
 )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import os
-import re
 import sys
 import time
 from contextlib import suppress
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from cortex import __version__
 from cortex.core.model.caller import Caller
 from cortex.core.model.problem import AmbiguousNameError, InvalidInputError
+from cortex.core.text.lazy_re import lazy_re
 from cortex.core.text.shell_command import shell_quote
 from cortex.interfaces.cli import command, daemon_client
 from cortex.interfaces.cli.terminal import progress
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 _EXIT_OK = 0
 # Parameters that are texts, but in which people write the name of a file.
 _FILE_OR_TEXT = {"capture": "text", "save": "body", "new": "body", "update": "body"}
-_FILE_NAME_RE = re.compile(r"[^\s]+\.(?:md|markdown|txt|org|html?)")
+_FILE_NAME_RE = lazy_re(r"[^\s]+\.(?:md|markdown|txt|org|html?)")
 _MAX_STDIN_BYTES = 4_000_000  # bytes; a capture may hold a quarter of that and says so
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import hmac
 import itertools
-import re
 import resource
 import socket
 import sys
@@ -18,6 +17,7 @@ from mcp.server.transport_security import TransportSecuritySettings
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from cortex.core.model.problem import InvalidInputError
+from cortex.core.text.lazy_re import lazy_re
 
 if TYPE_CHECKING:
     from mcp.server.lowlevel import Server
@@ -29,7 +29,7 @@ _MAX_UNKNOWN = 256  # connections that have not brought the token
 _HEAD_SECONDS, _MAX_HEAD_BYTES = 10.0, 64 * 1024  # in which they have to
 _BACKLOG = 2048  # connections that wait in the kernel
 _STOP_SECONDS = 5  # for answers that are under way when the server is ended
-_HEAD_END_RE = re.compile(rb"\n\r?\n")
+_HEAD_END_RE = lazy_re(rb"\n\r?\n")
 _REFUSAL = (
     b"Bring the token: Authorization: Bearer TOKEN\n"
     b"cortex mcp install HOST writes the line into a host's settings, cortex mcp token prints TOKEN.\n"

@@ -10,6 +10,7 @@ from urllib.parse import unquote
 
 from cortex.core.model.caller import Caller
 from cortex.core.model.problem import NotFoundError
+from cortex.core.text.lazy_re import lazy_re
 from cortex.interfaces.mcp.call import FindVault, call_tool, neutralize
 from cortex.interfaces.mcp.tools import Tool
 from cortex.vault.templates import list_template_names, read_template
@@ -21,7 +22,7 @@ _WITHOUT_SHELL = (
     " capture with a line such as `Decision: …` to keep, supersede to correct. The profile agent"
     " (cortex mcp --tools default,agent) has mem_update and others to change records.\n\n"
 )
-_FIELD_RE = re.compile(r'^([a-z-]+): (".*")$', re.MULTILINE)
+_FIELD_RE = lazy_re(r'^([a-z-]+): (".*")$', re.MULTILINE)
 
 
 _DECISIONS = {"type": ["decision", "rejection"], "number": 200, "branch": ".", "project": "."}

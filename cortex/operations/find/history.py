@@ -3,7 +3,6 @@ texts of its events."""
 
 from __future__ import annotations
 
-import re
 from typing import Annotated, NamedTuple
 
 from cortex.core.model import event as events
@@ -15,6 +14,7 @@ from cortex.core.model.record import default_scope
 from cortex.core.model.topics import topic_record_id
 from cortex.core.normalize.session_note import session_note_id
 from cortex.core.notes import note as notes
+from cortex.core.text.lazy_re import lazy_re
 from cortex.core.text.strings import short_hash, shorten
 from cortex.index.catalogue import Catalogue, NoteRow
 from cortex.index.filters import NoteFilter
@@ -32,7 +32,7 @@ _MAX_EVENT_BYTES = events.MAX_CONTENT_BYTES + notes.MAX_FRONTMATTER_BYTES
 # The newest events, of which one may have made a record that is gone; half a second.
 _MAX_EVENTS_SEARCHED = 100_000
 _MIN_PREFIX_CHARS = 4  # signs of an id that may stand for it, as in `resolve_note`
-_EVENT_ID_PREFIX_RE = re.compile(r"\d{8}t[0-9a-z-]*")
+_EVENT_ID_PREFIX_RE = lazy_re(r"\d{8}t[0-9a-z-]*")
 
 
 class EventText(NamedTuple):

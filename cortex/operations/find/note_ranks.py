@@ -3,7 +3,6 @@ by their due."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator
 from operator import attrgetter
 
@@ -11,6 +10,7 @@ from cortex.core.model.caller import Caller
 from cortex.core.ranking import importance
 from cortex.core.ranking.importance import Signals
 from cortex.core.text.iso_time import epoch_seconds
+from cortex.core.text.lazy_re import lazy_re
 from cortex.index.catalogue import NoteRow
 from cortex.index.filters import NoteFilter
 from cortex.index.in_degree import in_degree
@@ -21,7 +21,7 @@ from cortex.vault.state import access_log
 # Of more records than these only some are ranked: half of them the last changed, half those from
 # which time takes nothing, and those that were used last. About 20 µs a record.
 MAX_RANKED, MAX_RECENTLY_USED = 1000, 200
-_DATE_RE = re.compile(r"\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])(?=T|$)")
+_DATE_RE = lazy_re(r"\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])(?=T|$)")
 
 
 def select_for_ranking(

@@ -16,6 +16,7 @@ from cortex.core.ranking import importance, query as queries
 from cortex.core.ranking.fusion import Fusion
 from cortex.core.ranking.query import Query, QueryFilter
 from cortex.core.text.iso_time import epoch_seconds
+from cortex.core.text.lazy_re import lazy_re
 from cortex.core.text.shell_command import cortex_command
 from cortex.core.text.strings import format_time, one_of
 from cortex.index.catalogue import NoteRow
@@ -45,8 +46,8 @@ SCOPES = ("project", "area", "area:NAME", "meetings", "meeting:ID", "recent", "o
 # and leaves the weights to settings. Words come first: who asks for something has said what it is.
 WORD_WEIGHT, RANK_WEIGHT = 0.7, 0.3
 _WORD_CANDIDATES = 50  # found by words before the ranks are looked at
-_SCOPE_RE = re.compile(r"(?:project|area|meetings|recent|open|(?:area|meeting):\S+)?")
-_SET_ASIDE_DATE_RE = re.compile(
+_SCOPE_RE = lazy_re(r"(?:project|area|meetings|recent|open|(?:area|meeting):\S+)?")
+_SET_ASIDE_DATE_RE = lazy_re(
     r"^(?:superseded|archived|pruned|deleted)_at:[ \t]+[\"']?(\d{4}-\d{2}-\d{2}[^\s\"']*)",
     re.MULTILINE,
 )

@@ -18,6 +18,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from cortex.core.model.problem import CortexError, Problem
+from cortex.core.text.lazy_re import lazy_re
 from cortex.core.text.strings import shorten
 from cortex.vault import files
 from cortex.vault.git import checkout
@@ -36,9 +37,9 @@ _MAX_REASON_CHARS = 160  # characters of one reason
 _MAX_REASONS = 3
 _MAX_FOLDERS, _MAX_ENTRIES, _MAX_MANIFESTS = 200, 400, 60
 _MAX_MANIFEST_BYTES = 512 * 1024
-_TIME_RE = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ")
-_SAFE_NAME_RE = re.compile(r"[\w./@+()\[\] -]{1,120}")  # names that go into a line of a briefing
-_SEPARATORS_RE = re.compile(r"[-_.]+")
+_TIME_RE = lazy_re(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ")
+_SAFE_NAME_RE = lazy_re(r"[\w./@+()\[\] -]{1,120}")  # names that go into a line of a briefing
+_SEPARATORS_RE = lazy_re(r"[-_.]+")
 _USUAL_MANIFESTS = ("pyproject.toml", "requirements.txt", "package.json", "go.mod", "Cargo.toml")
 # Files that name packages. They are read as text, whatever their format.
 _MANIFESTS = frozenset([

@@ -12,6 +12,7 @@ from cortex.core.model.caller import Caller
 from cortex.core.model.note_status import TIER_CURRENT
 from cortex.core.model.parameters import Time
 from cortex.core.model.problem import InvalidInputError, NotFoundError, Problem
+from cortex.core.text.lazy_re import lazy_re
 from cortex.core.text.shell_command import cortex_command, shell_quote
 from cortex.core.text.strings import close_matches, did_you_mean, format_time, short_hash, slugify
 from cortex.index.catalogue import Catalogue, NoteRow
@@ -30,8 +31,8 @@ _MAX_LISTED, _MAX_SIMILAR, _MAX_SHOWN = 200, 20, 10
 # The end of a name that `checkout.project_of` made of a folder: four signs of base32. Nearly half
 # of all have no digit, and then a word like `docs` looks the same; so without a digit it must have
 # no vowel either, which tells three of four.
-_FOLDER_RE = re.compile(r"(.+)-(?=[a-z2-7]{4}$)(?:[a-z]*[2-7][a-z2-7]*|[b-df-hj-np-tv-xz]{4})$")
-_PATH_NAME_RE = re.compile(r".{1,64}-[a-z2-7]{4}")  # a name that was made of a path
+_FOLDER_RE = lazy_re(r"(.+)-(?=[a-z2-7]{4}$)(?:[a-z]*[2-7][a-z2-7]*|[b-df-hj-np-tv-xz]{4})$")
+_PATH_NAME_RE = lazy_re(r".{1,64}-[a-z2-7]{4}")  # a name that was made of a path
 
 
 class ProjectSummary(NamedTuple):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from contextlib import suppress
 from functools import partial
 from typing import NamedTuple
@@ -16,6 +15,7 @@ from cortex.core.model.problem import ConflictError, InvalidInputError, NotFound
 from cortex.core.model.record import ONE_PERSONS_SCOPES
 from cortex.core.notes import edit, note as notes
 from cortex.core.notes.note import Note, scope_of_one_person
+from cortex.core.text.lazy_re import lazy_re
 from cortex.core.text.shell_command import shell_quote
 from cortex.core.text.strings import RESERVED_STEMS, short_hash, slugify, text_digest
 from cortex.index.catalogue import NoteRow
@@ -38,7 +38,7 @@ from cortex.vault.git import objects
 from cortex.vault.locate import Vault, personal_vault_problem
 from cortex.vault.state.change_marker import mark_briefings_stale
 
-_SAFE_NAME_RE = re.compile(r"[a-z0-9][a-z0-9._-]{0,99}")
+_SAFE_NAME_RE = lazy_re(r"[a-z0-9][a-z0-9._-]{0,99}")
 
 
 class PromoteResult(NamedTuple):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import NamedTuple
 
 from cortex.core.model.caller import Caller
@@ -14,6 +13,7 @@ from cortex.core.notes.note import Note
 from cortex.core.ranking import query as queries
 from cortex.core.ranking.text_similarity import DUPLICATE_THRESHOLD, jaccard, token_set
 from cortex.core.redact.secrets import sanitize_text
+from cortex.core.text.lazy_re import lazy_re
 from cortex.core.text.shell_command import cortex_command, option_words
 from cortex.core.text.strings import one_line
 from cortex.index import full_text
@@ -53,7 +53,7 @@ class ForgetResult(NamedTuple):
     file: str = ""  # absolute path
 
 
-_WORD_WITH_DIGIT_RE = re.compile(r"\b[^\W\d]*\d\w*")
+_WORD_WITH_DIGIT_RE = lazy_re(r"\b[^\W\d]*\d\w*")
 
 
 class _ForgetCandidate(NamedTuple):

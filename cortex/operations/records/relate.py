@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterable
 from typing import Annotated, NamedTuple
 
@@ -20,6 +19,7 @@ from cortex.core.model.relation import (
 from cortex.core.notes.edit import list_relations, with_fields, with_relation, with_updated
 from cortex.core.notes.note import Note
 from cortex.core.notes.relations import parse_link_target
+from cortex.core.text.lazy_re import lazy_re
 from cortex.core.text.strings import close_matches, did_you_mean
 from cortex.index.catalogue import NoteRow
 from cortex.index.links import LinkGraph, canonical_edge
@@ -37,7 +37,7 @@ from cortex.vault.locate import Vault
 
 ANY_KIND = "any"
 RelationKind = Annotated[str, OneOf((*RELATION_KINDS, *RELATION_KINDS.values(), ANY_KIND))]
-_UNLINKABLE_RE = re.compile(r"[\[\]|#^\n\r]")
+_UNLINKABLE_RE = lazy_re(r"[\[\]|#^\n\r]")
 _MAX_SUPERSEDED = 1000  # records that one may have superseded, each through the next
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from typing import NamedTuple
 
@@ -33,6 +32,7 @@ from cortex.core.model.event import is_headless
 from cortex.core.model.generated_text import is_untitled, without_title
 from cortex.core.model.note_status import DONE_STATUSES
 from cortex.core.ranking.text_similarity import token_set
+from cortex.core.text.lazy_re import lazy_re
 from cortex.core.text.shell_command import cortex_command
 from cortex.index.catalogue import NoteRow
 from cortex.operations.sessions.brief_select import (
@@ -43,7 +43,7 @@ from cortex.operations.sessions.brief_select import (
 )
 from cortex.vault.git import branches
 
-_TYPE_RE = re.compile(r"[\w-]{1,40}")
+_TYPE_RE = lazy_re(r"[\w-]{1,40}")
 _MAX_SESSIONS = 5  # seed 001's
 _MAX_STEPS = 6  # open ones of a plan
 # The types that a part's command lists.

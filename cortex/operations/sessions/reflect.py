@@ -5,7 +5,6 @@ The same notes give the same answer; no model is asked.
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Literal, NamedTuple
@@ -18,6 +17,7 @@ from cortex.core.model.problem import InvalidInputError, Problem
 from cortex.core.model.session_asks import is_own_prompt, subjects_of
 from cortex.core.model.turn_summary import USER, TurnSummary, parse_turn_summary, utterances
 from cortex.core.text.iso_time import epoch_seconds
+from cortex.core.text.lazy_re import lazy_re
 from cortex.core.text.strings import format_time, one_line, shorten
 from cortex.index.catalogue import NoteRow
 from cortex.index.filters import NoteFilter
@@ -37,8 +37,8 @@ _ITEMS_OF_STYLE = {"brief": 3, "": 8, "full": 50}  # in each section
 _DISCOVERIES = ("decision", "learning", "discovery", "bugfix", "preference", "architecture")
 _FRICTION = ("gotcha", "rejection")
 _MIN_SESSIONS_OF_FILE = 2
-_HEADING_RE = re.compile(r"^#+\s+")
-_SENTENCE_END_RE = re.compile(r"(?<=[.!?])\s+|\n")
+_HEADING_RE = lazy_re(r"^#+\s+")
+_SENTENCE_END_RE = lazy_re(r"(?<=[.!?])\s+|\n")
 
 
 class Finding(NamedTuple):

@@ -9,7 +9,6 @@ and stays staged as it is.
 from __future__ import annotations
 
 import os
-import re
 import shutil
 import stat
 import time
@@ -20,6 +19,7 @@ from typing import NamedTuple
 from cortex.core.merge.body import marked_conflicts
 from cortex.core.model.problem import CortexError, NotFoundError, Problem
 from cortex.core.model.relation import MEDIA_SUFFIXES
+from cortex.core.text.lazy_re import lazy_re
 from cortex.vault import files
 from cortex.vault.git import checkout, commit, git_cli, git_locks, objects, publish_check
 from cortex.vault.git.commit import StatusEntry, UncommittedChange
@@ -35,7 +35,7 @@ _BUSY_SECONDS = 30.0  # since a change, in which nothing else is said of a file 
 _WAIT_SECONDS = 1.0  # before the second look at a recent one
 _MAX_ATTEMPTS = 3  # at files that go or come while git reads them
 # What tells a repository of code.
-_MANIFEST_RE = re.compile(
+_MANIFEST_RE = lazy_re(
     r"pyproject\.toml|setup\.(?:py|cfg)|requirements\.txt|package\.json|deno\.jsonc?|Cargo\.toml|"
     r"go\.(?:mod|work)|pom\.xml|build\.gradle(?:\.kts)?|build\.(?:sbt|zig)|CMakeLists\.txt|"
     r"meson\.build|configure(?:\.ac)?|(?:GNU)?[Mm]akefile|[Jj]ustfile|Gemfile|composer\.json|mix\.exs|"
@@ -43,7 +43,7 @@ _MANIFEST_RE = re.compile(
     r"action\.ya?ml|ansible\.cfg|docker-compose\.ya?ml|Vagrantfile|_config\.yml|\.github|\.gitlab-ci\.yml|"
     r".+\.(?:sln|csproj|fsproj|vcxproj|xcodeproj|cabal|gemspec|nimble)"
 )
-_SOURCE_RE = re.compile(
+_SOURCE_RE = lazy_re(
     rb"(?:^|/)[^/]+\.(?:py|[cm]?[jt]sx?|go|rs|java|kts?|scala|[ch](?:pp|xx|c)?|cs|rb|php|swift|mm?|"
     rb"sh|lua|exs?|erl|hs|ml|clj|jl|dart|vue|svelte|sql|tf|zig|html?|s?css|ipynb|proto|graphql|tex|r|ps1)$"
 )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import random
-import re
 import time
 from collections.abc import Sequence
 from contextlib import suppress
@@ -25,6 +24,7 @@ from cortex.core.model.problem import (
     problem_of,
 )
 from cortex.core.notes import note as notes
+from cortex.core.text.lazy_re import lazy_re
 from cortex.core.text.shell_command import shell_quote
 from cortex.operations.records.lifecycle import archive_by_itself
 from cortex.operations.share import people_notes
@@ -64,7 +64,7 @@ _MAX_STEPS = {"rebase": 10_000, "merge": 5}  # commits of one rebase; looks at w
 _MERGE_FLAGS = ("--quiet", "--no-edit", "--no-autostash", "--no-squash", "--ff")
 # Two notes have two ids, so they are never equal; a moved note is.
 _EXACT_RENAMES = "-Xfind-renames=100%"
-_EXTRACTED_RE = re.compile(rb"(?m)^  layer: (?:keyword|passage|distilled)\r?$")
+_EXTRACTED_RE = lazy_re(rb"(?m)^  layer: (?:keyword|passage|distilled)\r?$")
 _MIN_MASS_REMOVAL = 5  # notes; fewer may go unasked however small the vault
 
 

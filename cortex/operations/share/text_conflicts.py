@@ -18,6 +18,7 @@ from cortex.core.merge.merge_plan import MergeResolution, MergeSides
 from cortex.core.model.caller import Caller
 from cortex.core.model.problem import Problem
 from cortex.core.notes import note as notes
+from cortex.core.text.lazy_re import lazy_re
 from cortex.core.text.shell_command import shell_quote
 from cortex.index.refresh import query_index
 from cortex.vault import files
@@ -26,7 +27,7 @@ from cortex.vault.git.merging import MergeState
 from cortex.vault.locate import Vault
 
 LABELS = (b"ours", b"theirs")  # in a merged note, until `with_names`
-_MARKER_RE = re.compile(rb"(?m)^([<>]{7,}) [^\r\n]*")
+_MARKER_RE = lazy_re(rb"(?m)^([<>]{7,}) [^\r\n]*")
 _MAX_NAME_CHARS = 40
 
 

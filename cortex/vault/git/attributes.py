@@ -12,6 +12,7 @@ import re
 
 from cortex.core.model.layout import OWN_FOLDERS, Layout
 from cortex.core.model.problem import CortexError, NotFoundError, Problem
+from cortex.core.text.lazy_re import lazy_re
 from cortex.vault import files, private
 from cortex.vault.git import git_cli, objects
 from cortex.vault.git.checkout import ATTRIBUTES_BLOCK, Repository
@@ -32,20 +33,18 @@ RENEWED = "says -merge for notes now: a clone without Cortex stops instead of mi
 _BLOCK_END = b"# cortex: end"
 # A line of the vault's file as earlier versions wrote it, and with it clones without Cortex mixed
 # notes; a line that a person wrote has another form.
-_EARLIER_LINE_RE = re.compile(
+_EARLIER_LINE_RE = lazy_re(
     rb"(?m)^(\S*?\b(events|records|sessions|briefings)/\*\*\"?[ \t]+text eol=lf)"
     rb"(?: -merge| merge=cortex-record| merge=cortex-briefing)?(?: linguist-generated)?[ \t]*$"
 )
 _LINE_ENDED = b" (line ended)"  # on the first line of a block behind a line without an end
 # A line by which git stops at a record; a stranger's `* binary` does, too.
-_STOPS_RE = re.compile(
-    rb"(?m)^(?:\*|\S*records/\*\*\"?)[ \t][^\n]*(?:-merge|merge=binary|\bbinary)\b"
-)
+_STOPS_RE = lazy_re(rb"(?m)^(?:\*|\S*records/\*\*\"?)[ \t][^\n]*(?:-merge|merge=binary|\bbinary)\b")
 _MAY_MIX = "a clone without Cortex may mix two notes"
 _GENERATED = b" linguist-generated=true"
 _ATTRIBUTES_FILE = ".gitattributes"
 _MAX_BYTES = 4_000_000  # bytes of a file of attributes
-_PATTERN_SPECIAL_RE = re.compile(r"([*?\[\]\\])")
+_PATTERN_SPECIAL_RE = lazy_re(r"([*?\[\]\\])")
 
 
 def enforce(root: str, repository: Repository) -> bool:

@@ -14,6 +14,7 @@ from itertools import islice
 from typing import NamedTuple
 
 from cortex.core.model.problem import CortexError
+from cortex.core.text.lazy_re import lazy_re
 from cortex.vault import files
 from cortex.vault.git import checkout
 
@@ -26,21 +27,21 @@ _GIT_SECONDS = 5.0
 _MAX_PACKED_REFS_BYTES, _MAX_LOG_BYTES = 8 << 20, 1 << 19  # the second of the end of a log
 _MAX_LOG_LINES = 2_000
 _MAX_LOGS = 300  # branches whose log is asked for a renaming
-_BRANCH_RENAMED_RE = re.compile(
+_BRANCH_RENAMED_RE = lazy_re(
     rb"\tBranch: renamed refs/heads/(\S{1,250}) to refs/heads/(\S{1,250})$", re.MULTILINE
 )
-_CHECKOUT_RE = re.compile(
+_CHECKOUT_RE = lazy_re(
     rb"^([0-9a-f]{40,64}) [^\n]{0,500}\tcheckout: moving from (\S{1,250}) to (\S{1,250})$",
     re.MULTILINE,
 )
-_MERGED_RE = re.compile(rb"\tmerge (\S{1,250}): ", re.MULTILINE)
+_MERGED_RE = lazy_re(rb"\tmerge (\S{1,250}): ", re.MULTILINE)
 # What git, GitHub, GitLab and Bitbucket write as the subject of a merge.
-_MERGE_SUBJECT_RE = re.compile(
+_MERGE_SUBJECT_RE = lazy_re(
     r"Merge(?:d in| pull request #\d{1,9} from [^\s/]{1,100}/"
     r"|d? (?:remote-tracking )?branch(?:es)?)\s{0,2}(\S.{0,400})",
     re.IGNORECASE,
 )
-_QUOTED_NAME_RE = re.compile(r"'([^']{1,200})'")
+_QUOTED_NAME_RE = lazy_re(r"'([^']{1,200})'")
 
 
 class RepositoryRefs(checkout.Repository):

@@ -24,6 +24,7 @@ from cortex.core.model.layout import (
 )
 from cortex.core.model.problem import ConflictError, CortexError, Problem
 from cortex.core.notes import note as notes
+from cortex.core.text.lazy_re import lazy_re
 from cortex.vault import files, layout, settings, settings_text
 from cortex.vault.git import checkout, git_cli, git_locks, objects, publish_check
 from cortex.vault.layout import layout_of
@@ -34,11 +35,11 @@ HOOK_TIMEOUT_SECONDS = 600.0  # seconds that a person's own hooks may take
 _UNCHECKED_FOLDERS = ("inbox", BRIEFINGS_FOLDER)  # no frontmatter that has to be right
 _MAX_NOTE_BYTES = publish_check.MAX_BYTES  # of a note that is looked at before it is committed
 PATHS_FROM_STDIN = ("--pathspec-from-file=-", "--pathspec-file-nul")
-_VANISHED_RE = re.compile(r"did not match any file")
-_NOTHING_TO_COMMIT_RE = re.compile(rb"^(?:nothing|no changes) .*\bcommit", re.MULTILINE)
+_VANISHED_RE = lazy_re(r"did not match any file")
+_NOTHING_TO_COMMIT_RE = lazy_re(rb"^(?:nothing|no changes) .*\bcommit", re.MULTILINE)
 _KINDS = ("event", "record", "session", "briefing", "settings")  # in the order of a message
 _MAX_ATTEMPTS = 4  # at a commit whose paths move away or are committed by others meanwhile
-_NO_IDENTITY_RE = re.compile(
+_NO_IDENTITY_RE = lazy_re(
     r"tell me who you are|empty ident name|auto-detect email|no email was given|user\.useConfigOnly"
 )
 _COMMIT_HOOKS = ("pre-commit", "prepare-commit-msg", "commit-msg", "pre-merge-commit")

@@ -15,6 +15,7 @@ from contextlib import contextmanager, suppress
 from typing import NamedTuple
 
 from cortex.core.model.problem import CortexError, Problem
+from cortex.core.text.lazy_re import lazy_re
 from cortex.vault import files
 from cortex.vault.git import attributes, checkout, git_cli, git_locks
 from cortex.vault.git.checkout import Repository
@@ -32,7 +33,7 @@ _COMMAND_ARGUMENTS = {
     # Of what is no text git answers 255, at which a newer git ends the whole merge.
     "r=$?; [ $r -le 127 ] || r=1; exit $r",
 }
-_PROGRAM_RE = re.compile(r'"((?:[^"\\]|\\.)+)" -I -S "((?:[^"\\]|\\.)+)"', re.DOTALL)
+_PROGRAM_RE = lazy_re(r'"((?:[^"\\]|\\.)+)" -I -S "((?:[^"\\]|\\.)+)"', re.DOTALL)
 # Once every pending event is normalized, git takes inbox/pending for renamed to the month's folder,
 # and would put there what another clone has captured, where nobody normalizes it.
 _NO_DIRECTORY_RENAMES = ("merge.directoryRenames", "false")

@@ -13,6 +13,7 @@ from contextlib import suppress
 from typing import NamedTuple
 
 from cortex.core.model.problem import CortexError, InvalidInputError, NotFoundError
+from cortex.core.text.lazy_re import lazy_re
 from cortex.core.text.shell_command import shell_quote
 from cortex.vault import files
 from cortex.vault.git import checkout
@@ -22,22 +23,22 @@ _REMOTE_COMMAND_FLAGS = {
     "push": ("--progress", "--no-recurse-submodules"),
 }
 SILENCE_SECONDS = 30.0  # seconds; `CORTEX_GIT_SILENCE` says otherwise
-_REASON_RE = re.compile(r"^(?:(?:remote: )?(?:fatal|error)|CONFLICT|ssh|! \[)", re.MULTILINE)
-_DUBIOUS_OWNERSHIP_RE = re.compile(
+_REASON_RE = lazy_re(r"^(?:(?:remote: )?(?:fatal|error)|CONFLICT|ssh|! \[)", re.MULTILINE)
+_DUBIOUS_OWNERSHIP_RE = lazy_re(
     r"^fatal: detected dubious ownership in repository at '(.+)'$", re.MULTILINE
 )
-_QUOTED_PATH_RE = re.compile(r"'(/[^']+)'")
-_LOCAL_ERROR_RE = re.compile(r"(?:fatal|error): (?!cannot (?:run|exec|spawn))")
+_QUOTED_PATH_RE = lazy_re(r"'(/[^']+)'")
+_LOCAL_ERROR_RE = lazy_re(r"(?:fatal|error): (?!cannot (?:run|exec|spawn))")
 _PERMISSION_DENIED = "permission was denied"
 # Pattern of what git says, often in the words of the C library, our words, the next command.
 _SYSTEM_ERRORS = (
-    (re.compile(r": No space left on device$|Out of diskspace$"), "the disk is full", "df -h {0}; df -i {0} shows what is used up; make room, then run the command again"),
-    (re.compile(r": Disk quota exceeded$"), "the disk quota is used up", "quota -s shows it; make room, then run the command again"),
-    (re.compile(r": Read-only file system$"), "the file system is read-only", "findmnt -T {0} shows how it is mounted; run the command again when it can be written"),
-    (re.compile(r": (?:Permission denied|Operation not permitted)$|insufficient permission"), _PERMISSION_DENIED, "ls -la {0} shows whose it is; run the command again when you may write there"),
-    (re.compile(r": File too large$"), "a file would be larger than this process may write", "ulimit -f shows the limit"),
-    (re.compile(r": (?:Input/output error)$"), "the disk fails", "dmesg shows what it says; copy the vault elsewhere"),
-    (re.compile(r"file write error|couldn't write '|failed to write new configuration|unable to write new_?.?index"), "the disk took no more, as when it is full", "df -h {0}; df -i {0} shows what is used up; make room, then run the command again"),
+    (lazy_re(r": No space left on device$|Out of diskspace$"), "the disk is full", "df -h {0}; df -i {0} shows what is used up; make room, then run the command again"),
+    (lazy_re(r": Disk quota exceeded$"), "the disk quota is used up", "quota -s shows it; make room, then run the command again"),
+    (lazy_re(r": Read-only file system$"), "the file system is read-only", "findmnt -T {0} shows how it is mounted; run the command again when it can be written"),
+    (lazy_re(r": (?:Permission denied|Operation not permitted)$|insufficient permission"), _PERMISSION_DENIED, "ls -la {0} shows whose it is; run the command again when you may write there"),
+    (lazy_re(r": File too large$"), "a file would be larger than this process may write", "ulimit -f shows the limit"),
+    (lazy_re(r": (?:Input/output error)$"), "the disk fails", "dmesg shows what it says; copy the vault elsewhere"),
+    (lazy_re(r"file write error|couldn't write '|failed to write new configuration|unable to write new_?.?index"), "the disk took no more, as when it is full", "df -h {0}; df -i {0} shows what is used up; make room, then run the command again"),
 )  # fmt: skip
 
 

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import os
 import random
-import re
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import NamedTuple
 
 from cortex.core.model.problem import ConflictError, Problem
+from cortex.core.text.lazy_re import lazy_re
 from cortex.core.text.shell_command import shell_quote
 from cortex.vault.files import list_folder
 from cortex.vault.git import checkout, git_cli
@@ -22,7 +22,7 @@ from cortex.vault.git.checkout import Repository
 
 FIX_COMMAND = "cortex doctor --fix"
 LOCK_WAIT_SECONDS = 30.0  # for another git, or another cortex, to finish
-_LOCKED_RE = re.compile(
+_LOCKED_RE = lazy_re(
     r"index\.lock|HEAD\.lock|could not lock|cannot lock ref(?!.*reference broken)|"
     r"Unable to create|Unable to write index|is at .{1,100} but expected"
 )

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import shlex
 import time
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -17,6 +16,7 @@ from typing import NamedTuple
 
 from cortex.core.merge.merge_plan import MergeResolution, OpenConflict
 from cortex.core.model.problem import CortexError
+from cortex.core.text.lazy_re import lazy_re
 from cortex.vault import files, private
 from cortex.vault.git import checkout, commit, git_cli, git_locks, objects, work_tree
 
@@ -34,7 +34,7 @@ MERGE_CONFIG_FLAGS = (
 )  # fmt: skip
 _IDLE_SECONDS = 0.5  # seconds without a change after which git is taken to have ended
 _PATCH_FILES = ("patch", "patch-merge-index", "cortex-base-index")  # the last is our own
-_SQUASHED_RE = re.compile(r"(?m)^commit ([0-9a-f]{40,64})$")
+_SQUASHED_RE = lazy_re(r"(?m)^commit ([0-9a-f]{40,64})$")
 _NO_EDITOR = {"GIT_EDITOR": "true", "GIT_SEQUENCE_EDITOR": "true", "GIT_MERGE_AUTOEDIT": "no"}
 
 

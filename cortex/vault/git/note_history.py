@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterator, Sequence
 from itertools import chain
 from typing import NamedTuple
 
 from cortex.core.model.problem import NotFoundError
 from cortex.core.notes import note as notes
+from cortex.core.text.lazy_re import lazy_re
 from cortex.vault.git import git_cli, objects
 
 MAX_VERSION_BYTES = 4 * 1024 * 1024  # of a version that is read
 _TIMEOUT_SECONDS = 120.0  # seconds for a walk over a whole history
 _MAX_CANDIDATES = 500  # notes of one commit whose ids are compared
 _MAX_NAMES = 50  # names of one note over its life that are followed
-_ID_RE = re.compile(r"[a-z0-9][a-z0-9._-]{3,120}")
+_ID_RE = lazy_re(r"[a-z0-9][a-z0-9._-]{3,120}")
 
 
 class ParentVersion(NamedTuple):

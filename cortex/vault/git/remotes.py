@@ -6,18 +6,19 @@ import re
 from typing import NamedTuple
 
 from cortex.core.model.problem import CortexError, NotFoundError
+from cortex.core.text.lazy_re import lazy_re
 from cortex.vault.git import checkout, git_cli, git_locks, page_branch
 
-_NO_SUCH_REF_RE = re.compile(r"couldn't find remote ref|no such ref", re.IGNORECASE)
+_NO_SUCH_REF_RE = lazy_re(r"couldn't find remote ref|no such ref", re.IGNORECASE)
 # Somebody else pushed first, or is pushing this very moment.
-_PUSH_RACE_RE = re.compile(
+_PUSH_RACE_RE = lazy_re(
     r"\[rejected\].{0,300}\((?:fetch first|non-fast-forward|stale info)\)|cannot lock ref|"
     r"failed to update ref|incorrect old value|remote ref updated since|reference already exists|"
     r"failed to lock|unable to migrate objects|\.lock'?: File exists",
 )
 _FALSE_VALUES = ("false", "no", "off", "0", "")
-_MESSAGE_LINE_RE = re.compile(r"(?:fatal|error|remote|ssh|! ?\[)")
-_URL_CREDENTIALS_RE = re.compile(r"://[^/@\s]{1,500}@")
+_MESSAGE_LINE_RE = lazy_re(r"(?:fatal|error|remote|ssh|! ?\[)")
+_URL_CREDENTIALS_RE = lazy_re(r"://[^/@\s]{1,500}@")
 
 
 class Upstream(NamedTuple):

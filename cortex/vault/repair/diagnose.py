@@ -12,6 +12,7 @@ import re
 import stat
 
 from cortex.core.model.problem import CortexError, Problem
+from cortex.core.text.lazy_re import lazy_re
 from cortex.core.text.shell_command import shell_quote
 from cortex.vault import files
 from cortex.vault.git import checkout, git_cli
@@ -22,8 +23,8 @@ from cortex.vault.git.git_locks import FIX_COMMAND
 _REQUIRED_FOLDERS = ("objects", "refs")  # without them git sees no repository
 _MAX_COMMITS_TRIED = 50  # for one branch
 _MAX_LOG_BYTES = 1 << 20  # of the end of a reflog
-_OBJECT_ID_RE = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
-_REFLOG_ENTRY_RE = re.compile(rb"^[0-9a-f]{40,64} ([0-9a-f]{40,64}) [^\0\n]*$", re.MULTILINE)
+_OBJECT_ID_RE = lazy_re(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
+_REFLOG_ENTRY_RE = lazy_re(rb"^[0-9a-f]{40,64} ([0-9a-f]{40,64}) [^\0\n]*$", re.MULTILINE)
 
 
 def is_vault_only(root: str, repository: Repository) -> bool:

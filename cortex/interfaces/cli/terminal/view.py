@@ -7,20 +7,20 @@ Renderers mark paths and long lines (`text.path`, `LONG_LINE`); `finish` shows t
 from __future__ import annotations
 
 import os
-import re
 import sys
 from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any, TextIO
 
+from cortex.core.text.lazy_re import lazy_re
 from cortex.core.text.value import NamedTuple
 from cortex.interfaces.escape_terminal import escape
 
 PATH_START, PATH_END, LONG_LINE = "\x1c", "\x1d", "\x1e"  # `escape` lets none of them through
 BOLD, DIM, YELLOW, OFF = "\x1b[1m", "\x1b[2m", "\x1b[33m", "\x1b[0m"
-_PATH_RE = re.compile(f"{PATH_START}([^{PATH_START}{PATH_END}]*){PATH_END}")
-_PIECE_RE = re.compile(r" +|[^ ]+")
-_CODE_RE = re.compile(r"\x1b\[[0-9]*m")
+_PATH_RE = lazy_re(f"{PATH_START}([^{PATH_START}{PATH_END}]*){PATH_END}")
+_PIECE_RE = lazy_re(r" +|[^ ]+")
+_CODE_RE = lazy_re(r"\x1b\[[0-9]*m")
 _MAX_ROWS = 3  # of a long line
 _DEFAULT_WIDTH = 80
 _NOT_EXECUTABLE, _NO_COMMAND = 126, 127  # exit codes of a shell
