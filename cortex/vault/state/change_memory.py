@@ -53,7 +53,7 @@ def write_changes(
 def _remember(vault: Vault, name: str, changes: Iterable[tuple[str, bytes | None, bytes]]) -> None:
     """Store what each note was before the first of the changes that are not taken back, or as it
     was changed between two of them."""
-    memory = _MEMORY.read(vault, name)
+    memory = {**_MEMORY.read(vault, name)}
     for path, before, after in changes:
         text = before.decode("utf-8", "surrogateescape") if before is not None else None
         held = memory.get(path)

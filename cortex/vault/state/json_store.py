@@ -26,7 +26,8 @@ class JsonStore(Generic[T]):
         return os.path.join(vault.state_folder(), self.name.format(key))
 
     def read(self, vault: Vault, key: str = "") -> T:
-        """The value; the default for none, for more than `most` bytes and for what is not ours."""
+        """The value; the default, the same one each time, for none, for more than `most` bytes and for
+        what is not ours."""
         try:
             data = private.read(self.path(vault, key), self.most)
             return self.parse(json.loads(data, strict=False))
