@@ -28,7 +28,7 @@ from cortex.operations.projects.project import name_mismatch_problems
 from cortex.operations.share.duplicates import join_duplicate_ids
 from cortex.operations.share.resolve_conflicts import recover_interrupted_merge, resolve_user_merge
 from cortex.operations.share.text_conflicts import clear_conflicts
-from cortex.operations.upkeep.ensure_fresh import state_problems
+from cortex.operations.upkeep.bring_up_to_date import state_problems
 from cortex.operations.upkeep.heal import heal
 from cortex.operations.upkeep.restore_lost import find_missing_records, restore_lost
 from cortex.vault import files, private, settings, settings_text, user_settings

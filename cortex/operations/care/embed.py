@@ -10,7 +10,7 @@ from cortex.index.refresh import IndexSession, query_index
 from cortex.index.semantic import EmbedPlan, embed_missing, make_plan
 from cortex.index.vectors import embedders
 from cortex.index.vectors.vector_file import VectorFile
-from cortex.operations.upkeep.ensure_fresh import heal_if_stale
+from cortex.operations.upkeep.bring_up_to_date import heal_if_stale
 from cortex.vault.locate import Vault
 
 _RUN_SECONDS = 120.0  # that a remote model has for all tries of a request

@@ -19,7 +19,7 @@ from cortex.operations.capture.project_context import branch_filter, resolve_pro
 from cortex.operations.find.hits import Hits
 from cortex.operations.find.live_sessions import list_live_sessions
 from cortex.operations.records.faded import find_faded
-from cortex.operations.upkeep.ensure_fresh import heal_if_stale, state_problems
+from cortex.operations.upkeep.bring_up_to_date import heal_if_stale, state_problems
 from cortex.vault import files
 from cortex.vault.git import checkout
 from cortex.vault.locate import Vault

@@ -47,7 +47,7 @@ from cortex.operations.distill.distill_plan import (
 )
 from cortex.operations.distill.model_command import GUARD_VARIABLE, IN_MODEL, run_model
 from cortex.operations.find.resolve_session import IS_SESSION, find_session, session_name
-from cortex.operations.upkeep.ensure_fresh import query_fresh
+from cortex.operations.upkeep.bring_up_to_date import query_fresh
 from cortex.operations.upkeep.heal import try_heal
 from cortex.operations.upkeep.normalize_now import publish_and_normalize
 from cortex.vault import files, user_settings

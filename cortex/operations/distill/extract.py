@@ -26,7 +26,7 @@ from cortex.operations.distill.model_command import run_model
 from cortex.operations.distill.replay import ReplayResult, replay as run_replay, undo_replay
 from cortex.operations.find import resolve_note
 from cortex.operations.records.save import SaveResult, save
-from cortex.operations.upkeep.ensure_fresh import query_fresh
+from cortex.operations.upkeep.bring_up_to_date import query_fresh
 from cortex.vault import files, settings
 from cortex.vault.locate import Vault
 

@@ -22,7 +22,7 @@ from cortex.index.catalogue import NoteRow
 from cortex.index.filters import KNOWLEDGE, NoteFilter
 from cortex.index.links import LinkGraph
 from cortex.index.refresh import IndexSession, query_index
-from cortex.operations.upkeep.ensure_fresh import ensure_fresh
+from cortex.operations.upkeep.bring_up_to_date import bring_up_to_date
 from cortex.operations.upkeep.heal import try_heal
 from cortex.operations.upkeep.inbox import InboxNormalizer
 from cortex.operations.upkeep.normalize import load_existing_records
@@ -68,7 +68,7 @@ def replay(vault: Vault, caller: Caller, *, apply: bool) -> ReplayResult:
     if apply:
         refuse_during_git_operation(vault)
         settings.check_writable(vault.root)
-    problems = ensure_fresh(vault, caller)
+    problems = bring_up_to_date(vault, caller)
     with record_lock(vault):
         planned, unread = _plan(vault, caller)
         problems += unread

@@ -16,7 +16,7 @@ from cortex.index.catalogue import Catalogue
 from cortex.index.refresh import IndexSession
 from cortex.operations.find import resolve_note
 from cortex.operations.find.hits import Hit, build_hit
-from cortex.operations.upkeep.ensure_fresh import query_fresh
+from cortex.operations.upkeep.bring_up_to_date import query_fresh
 from cortex.vault.locate import Vault
 
 # As `core/extract/named_entities.py` has them, whose patterns a question does not need.

@@ -16,7 +16,7 @@ from cortex.index.catalogue import NoteRow
 from cortex.index.refresh import IndexSession
 from cortex.operations.find import resolve_note
 from cortex.operations.find.note_ranks import signals_of_notes
-from cortex.operations.upkeep.ensure_fresh import query_fresh
+from cortex.operations.upkeep.bring_up_to_date import query_fresh
 from cortex.vault.git import checkout
 from cortex.vault.locate import Vault
 

@@ -27,7 +27,7 @@ from cortex.index.filters import NoteFilter
 from cortex.index.links import GraphEdge, LinkGraph, adjacency_of
 from cortex.index.queries import has_edge_kind
 from cortex.operations.find import resolve_note
-from cortex.operations.upkeep.ensure_fresh import query_fresh
+from cortex.operations.upkeep.bring_up_to_date import query_fresh
 from cortex.vault.locate import Vault
 
 MAX_DEPTH = 10

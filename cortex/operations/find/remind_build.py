@@ -177,9 +177,9 @@ def _find_relevant(
         return found
     if caller.source != "hook":
         # 10 ms that a hook does not spend.
-        from cortex.operations.upkeep.ensure_fresh import ensure_fresh  # noqa: PLC0415
+        from cortex.operations.upkeep.bring_up_to_date import bring_up_to_date  # noqa: PLC0415
 
-        problems += ensure_fresh(vault, caller)
+        problems += bring_up_to_date(vault, caller)
     return query_index(
         vault, caller.progress, lambda index: select(index.catalogue, index.fulltext_folder)
     )

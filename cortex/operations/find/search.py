@@ -27,7 +27,7 @@ from cortex.index.refresh import IndexSession, query_index
 from cortex.operations.capture.project_context import named_branches
 from cortex.operations.find import resolve_note
 from cortex.operations.find.hits import Hit, NoteRef, build_hit, read_text
-from cortex.operations.upkeep.ensure_fresh import query_fresh
+from cortex.operations.upkeep.bring_up_to_date import query_fresh
 from cortex.vault.locate import Vault, find_personal_vault, personal_vault_problem
 from cortex.vault.state import access_log
 

@@ -12,7 +12,7 @@ from cortex.core.notes import note as notes
 from cortex.index.catalogue import NoteRow
 from cortex.index.refresh import query_index
 from cortex.operations.find.resolve_note import find_one
-from cortex.operations.upkeep.ensure_fresh import heal_if_stale
+from cortex.operations.upkeep.bring_up_to_date import heal_if_stale
 from cortex.vault import files
 from cortex.vault.locate import Vault, find_personal_vault
 from cortex.vault.state import access_log

@@ -19,7 +19,7 @@ from cortex.index.filters import NoteFilter
 from cortex.index.refresh import IndexSession
 from cortex.operations.find import resolve_note
 from cortex.operations.find.hits import Hit, build_hit
-from cortex.operations.upkeep.ensure_fresh import query_fresh
+from cortex.operations.upkeep.bring_up_to_date import query_fresh
 from cortex.vault import files
 from cortex.vault.locate import Vault
 from cortex.vault.state import access_log

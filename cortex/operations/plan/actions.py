@@ -17,7 +17,7 @@ from cortex.index.refresh import IndexSession, query_index
 from cortex.operations.capture.project_context import canonical_project
 from cortex.operations.find.hits import Hit, Listing, build_hit, make_hit
 from cortex.operations.find.note_ranks import due_sort_key, is_overdue
-from cortex.operations.upkeep.ensure_fresh import ensure_fresh, read_edited_minutes
+from cortex.operations.upkeep.bring_up_to_date import bring_up_to_date, read_edited_minutes
 from cortex.vault.locate import Vault
 
 MAX_RESULTS = 1000
@@ -65,7 +65,7 @@ def actions(
         hint = "cortex actions --done, or --overdue"
         raise InvalidInputError("what is done is not overdue", hint)
     named = canonical_project(vault, project)
-    noted = (*ensure_fresh(vault, caller), *read_edited_minutes(vault, caller))
+    noted = (*bring_up_to_date(vault, caller), *read_edited_minutes(vault, caller))
     problems = list(dict.fromkeys(noted))
     wanted = NoteFilter(tiers=(TIER_CURRENT,), state="done" if done else "to_do")
     wanted = wanted._replace(projects=(named,) if named else None)

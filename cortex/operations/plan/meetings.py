@@ -17,7 +17,7 @@ from cortex.index.refresh import IndexSession, query_index
 from cortex.operations.capture.project_context import canonical_project
 from cortex.operations.find.hits import Hit, Listing, build_hit
 from cortex.operations.plan.actions import MAX_RESULTS
-from cortex.operations.upkeep.ensure_fresh import ensure_fresh, read_edited_minutes
+from cortex.operations.upkeep.bring_up_to_date import bring_up_to_date, read_edited_minutes
 from cortex.vault.locate import Vault
 
 
@@ -49,7 +49,7 @@ def meetings(
     named = canonical_project(vault, project)
     is_meeting = NoteFilter(tiers=(TIER_CURRENT,), types=("meeting",))
     wanted = is_meeting._replace(projects=(named,) if named else None, changed_since=since)
-    noted = (*ensure_fresh(vault, caller), *read_edited_minutes(vault, caller))
+    noted = (*bring_up_to_date(vault, caller), *read_edited_minutes(vault, caller))
     problems = list(dict.fromkeys(noted))
 
     def find(index: IndexSession) -> tuple[list[NoteRow], int, dict[int, tuple[int, int, int]]]:

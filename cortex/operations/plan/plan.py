@@ -13,7 +13,7 @@ from cortex.index.filters import KNOWLEDGE_TIERS, NoteFilter
 from cortex.index.refresh import IndexSession
 from cortex.operations.capture.project_context import branch_filter, project_names, resolve_project
 from cortex.operations.find.hits import Hit, Listing, make_hit, read_text
-from cortex.operations.upkeep.ensure_fresh import query_fresh
+from cortex.operations.upkeep.bring_up_to_date import query_fresh
 from cortex.vault.locate import Vault
 
 

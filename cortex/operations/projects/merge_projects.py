@@ -29,7 +29,7 @@ from cortex.index.filters import KNOWLEDGE, NoteFilter
 from cortex.index.queries import pages_with_lines_of
 from cortex.index.refresh import IndexSession, query_index
 from cortex.operations.records.change_record import NoteEdit, check_editable, edit_notes_and_heal
-from cortex.operations.upkeep.ensure_fresh import ensure_fresh
+from cortex.operations.upkeep.bring_up_to_date import bring_up_to_date
 from cortex.vault import files, settings, settings_text
 from cortex.vault.git import checkout
 from cortex.vault.locate import Vault
@@ -67,7 +67,7 @@ def merge_project(vault: Vault, caller: Caller, a: str, b: str, *, yes: bool) ->
     """Make project `a` part of `b`. The alias comes first: from then on nothing new becomes `a`'s,
     and a run that was interrupted is finished by running it again."""
     _check_names(a, b, "merge")
-    problems = ensure_fresh(vault, caller)
+    problems = bring_up_to_date(vault, caller)
     aliases = settings_text.read_aliases(vault.root)
     into = settings.load(vault.root).resolve_project(b)
     if aliases.get(b) is not None and into != b:
@@ -102,7 +102,7 @@ def unmerge_project(vault: Vault, caller: Caller, a: str, b: str, *, yes: bool) 
             hint = "cortex project unmerge A B names both"
             raise NotFoundError(f"{a!r} was not merged into another project", hint)
     _check_names(a, b, "unmerge")
-    problems = ensure_fresh(vault, caller)
+    problems = bring_up_to_date(vault, caller)
     aliases = settings_text.read_aliases(vault.root)
     if b in aliases:
         hint = f"{cortex_command('project', 'unmerge', b, aliases[b])} comes first"

@@ -21,7 +21,7 @@ from cortex.index.queries import branch_totals, project_totals
 from cortex.operations.capture.project_context import resolve_project
 from cortex.operations.find.hits import Hits
 from cortex.operations.projects.merge_projects import ProjectMerge, merge_project, unmerge_project
-from cortex.operations.upkeep.ensure_fresh import query_fresh
+from cortex.operations.upkeep.bring_up_to_date import query_fresh
 from cortex.vault import files, settings
 from cortex.vault.git import checkout
 from cortex.vault.git.checkout import PROJECT_FILE

@@ -31,7 +31,7 @@ from cortex.operations.records.change_record import (
     remove_unchanged,
 )
 from cortex.operations.records.personal_vault import ensure_personal_vault
-from cortex.operations.upkeep.ensure_fresh import query_fresh
+from cortex.operations.upkeep.bring_up_to_date import query_fresh
 from cortex.operations.upkeep.heal import try_heal
 from cortex.vault import files, settings
 from cortex.vault.git import objects

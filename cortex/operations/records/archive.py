@@ -33,7 +33,7 @@ from cortex.operations.records.change_record import (
     command_name,
     is_editable,
 )
-from cortex.operations.upkeep.ensure_fresh import query_fresh
+from cortex.operations.upkeep.bring_up_to_date import query_fresh
 from cortex.vault.locate import Vault
 
 _MAX_CANDIDATES = 10

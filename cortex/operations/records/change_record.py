@@ -19,7 +19,7 @@ from cortex.index.catalogue import NoteRow
 from cortex.index.filters import KNOWLEDGE
 from cortex.index.refresh import IndexSession
 from cortex.operations.find import resolve_note
-from cortex.operations.upkeep.ensure_fresh import query_fresh
+from cortex.operations.upkeep.bring_up_to_date import query_fresh
 from cortex.operations.upkeep.heal import try_heal
 from cortex.operations.upkeep.record_lock import record_lock
 from cortex.vault import files

@@ -41,7 +41,7 @@ from cortex.operations.records.change_record import (
 )
 from cortex.operations.records.save import SaveResult, save
 from cortex.operations.records.supersede import replacement_edit, superseded_edit
-from cortex.operations.upkeep.ensure_fresh import query_fresh
+from cortex.operations.upkeep.bring_up_to_date import query_fresh
 from cortex.vault import files
 from cortex.vault.locate import Vault, is_own
 

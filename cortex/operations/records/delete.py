@@ -23,7 +23,7 @@ from cortex.operations.records.change_record import (
     heal_after,
     remove_unchanged,
 )
-from cortex.operations.upkeep.ensure_fresh import query_fresh
+from cortex.operations.upkeep.bring_up_to_date import query_fresh
 from cortex.operations.upkeep.preserve_text import (
     find_removal_event,
     is_text_in_latest_event,

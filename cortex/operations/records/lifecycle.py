@@ -15,7 +15,7 @@ from cortex.index.catalogue import NoteRow
 from cortex.operations.find.hits import Hit, build_hit
 from cortex.operations.records.change_record import NoteEdit, edit_note
 from cortex.operations.records.faded import DueRecord, find_faded
-from cortex.operations.upkeep.ensure_fresh import query_fresh
+from cortex.operations.upkeep.bring_up_to_date import query_fresh
 from cortex.operations.upkeep.heal import try_heal
 from cortex.operations.upkeep.record_lock import refuse_during_git_operation
 from cortex.vault import settings

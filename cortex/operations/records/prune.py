@@ -21,7 +21,7 @@ from cortex.operations.find.note_ranks import signals_of_notes, timestamp_of
 from cortex.operations.records import lifecycle
 from cortex.operations.records.change_record import edit_note
 from cortex.operations.records.faded import DueRecord
-from cortex.operations.upkeep.ensure_fresh import query_fresh
+from cortex.operations.upkeep.bring_up_to_date import query_fresh
 from cortex.operations.upkeep.heal import try_heal
 from cortex.operations.upkeep.record_lock import refuse_during_git_operation
 from cortex.vault import files

@@ -32,7 +32,7 @@ from cortex.operations.records.change_record import (
     command,
     edit_notes_and_heal,
 )
-from cortex.operations.upkeep.ensure_fresh import query_fresh
+from cortex.operations.upkeep.bring_up_to_date import query_fresh
 from cortex.vault.locate import Vault
 
 ANY_KIND = "any"

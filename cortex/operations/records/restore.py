@@ -39,7 +39,7 @@ from cortex.operations.records.change_record import (
     is_editable,
 )
 from cortex.operations.records.supersede import no_longer_replacing_edit
-from cortex.operations.upkeep.ensure_fresh import query_fresh
+from cortex.operations.upkeep.bring_up_to_date import query_fresh
 from cortex.operations.upkeep.heal import try_heal
 from cortex.operations.upkeep.inbox import InboxNormalizer
 from cortex.operations.upkeep.preserve_text import (

@@ -32,7 +32,7 @@ from cortex.operations.records.change_record import (
     is_editable,
 )
 from cortex.operations.records.relate import link_name_for, refuse_cycle
-from cortex.operations.upkeep.ensure_fresh import query_fresh
+from cortex.operations.upkeep.bring_up_to_date import query_fresh
 from cortex.vault import files
 from cortex.vault.locate import Vault
 

@@ -12,7 +12,7 @@ from cortex.core.redact.secrets import sanitize_text
 from cortex.index.filters import KNOWLEDGE
 from cortex.operations.capture.project_context import canonical_project
 from cortex.operations.find.hits import Hit, build_hit
-from cortex.operations.upkeep.ensure_fresh import query_fresh
+from cortex.operations.upkeep.bring_up_to_date import query_fresh
 from cortex.vault.locate import Vault
 
 _MAX_SUGGESTIONS = 10  # topics that look like the one that is suggested

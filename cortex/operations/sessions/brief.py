@@ -28,7 +28,7 @@ from cortex.operations.sessions.session_list import (
     summary_hit,
     telling_sessions,
 )
-from cortex.operations.upkeep.ensure_fresh import query_fresh
+from cortex.operations.upkeep.bring_up_to_date import query_fresh
 from cortex.vault.git import checkout
 from cortex.vault.locate import Vault
 from cortex.vault.state import access_log

@@ -49,7 +49,7 @@ from cortex.operations.sessions.brief_select import (
     select_candidates,
     starts_with_date,
 )
-from cortex.operations.upkeep.ensure_fresh import ensure_fresh
+from cortex.operations.upkeep.bring_up_to_date import bring_up_to_date
 from cortex.vault import files, layout
 from cortex.vault.git import branches, checkout
 from cortex.vault.git.branches import RepositoryRefs
@@ -75,7 +75,7 @@ def build_brief(
     """
     # Raises for a budget that is too small, before anything is read.
     compose_briefing((), BriefingHead("", "", ""), key.budget)
-    problems = ensure_fresh(vault, caller)
+    problems = bring_up_to_date(vault, caller)
     project, names = _project_names(vault, key.project)
     # The wall clock: it is compared with stamps of the file system.
     started_ns = time.time_ns()

@@ -27,7 +27,7 @@ from cortex.operations.find.resolve_session import IS_SESSION, read_note, sessio
 from cortex.operations.records.change_record import is_editable
 from cortex.operations.records.save import SaveResult, save as save_record
 from cortex.operations.sessions.session_list import event_text, summary_hit
-from cortex.operations.upkeep.ensure_fresh import query_fresh
+from cortex.operations.upkeep.bring_up_to_date import query_fresh
 from cortex.vault.locate import Vault
 
 _WEEK_SECONDS = 7 * 86_400

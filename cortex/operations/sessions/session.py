@@ -36,7 +36,7 @@ from cortex.operations.sessions.session_list import (
     session_hits,
     show_session,
 )
-from cortex.operations.upkeep.ensure_fresh import ensure_fresh, query_fresh
+from cortex.operations.upkeep.bring_up_to_date import bring_up_to_date, query_fresh
 from cortex.vault.locate import Vault
 
 _MAX_NAME_CHARS = 200
@@ -199,7 +199,7 @@ def _end(
     text, type_ = "\n\n".join(filter(None, texts)) or sessions.NO_SUMMARY, sessions.END_TYPE
     id_ = _event_id_after(caller, max(ended, events.latest_event_id(row.events)))
     captured = capture(vault, caller, text, type=type_, session=name, project=row.project, id=id_)
-    problems += ensure_fresh(vault, caller)
+    problems += bring_up_to_date(vault, caller)
     outcome = "updated" if ended else "ended"
     if any(captured.id in one.where for one in problems):
         outcome = "captured"

@@ -24,7 +24,7 @@ from cortex.operations.find.live_sessions import (
     list_live_sessions,
 )
 from cortex.operations.find.resolve_session import IS_SESSION, find_session, read_note, session_name
-from cortex.operations.upkeep.ensure_fresh import query_fresh
+from cortex.operations.upkeep.bring_up_to_date import query_fresh
 from cortex.vault.locate import Vault
 from cortex.vault.state import access_log
 

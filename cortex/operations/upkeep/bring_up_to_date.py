@@ -23,12 +23,12 @@ def query_fresh(
     vault: Vault, caller: Caller, at: Callable[[IndexSession], _T]
 ) -> tuple[_T, list[Problem]]:
     """Bring the vault up to date. Returns what `at` returns for its index, and the problems of
-    `ensure_fresh`."""
-    problems = ensure_fresh(vault, caller)
+    `bring_up_to_date`."""
+    problems = bring_up_to_date(vault, caller)
     return query_index(vault, caller.progress, at), problems
 
 
-def ensure_fresh(vault: Vault, caller: Caller) -> list[Problem]:
+def bring_up_to_date(vault: Vault, caller: Caller) -> list[Problem]:
     """Capture what hooks left in the spool, normalize the inbox, and heal the briefings if git
     ran since the last heal (a merge without driver may have left one stale). Failures are
     returned as problems."""
