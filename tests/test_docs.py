@@ -133,8 +133,7 @@ def reference() -> Iterator[str]:
 
 def _of(name: str) -> Iterator[str]:
     declared = declaration_of(load_verb(name))
-    given = [one for one in declared.parameters if not one.is_option]
-    words = map(help_text.usage_of, given)
+    words = map(help_text.usage_of, declared.arguments)
     yield from (
         f"### cortex {name}",
         "",
@@ -145,9 +144,9 @@ def _of(name: str) -> Iterator[str]:
     if declared.description:
         yield from (declared.description, "")
     options = [one for one in arguments.options_of(declared) if one not in arguments.GLOBAL_OPTIONS]
-    for one in (*given, *options):
+    for one in (*declared.arguments, *options):
         yield f"- `{help_text.usage_of(one).strip('[]')}`: {one.meaning}"
-    if given or options:
+    if declared.parameters or options:
         yield ""
     yield from ("```sh", *declared.examples, "```", "")
 

@@ -60,6 +60,16 @@ class Declaration(NamedTuple):
     examples: tuple[str, ...]
     supplied: tuple[str, ...]  # which of `SUPPLIED_PARAMETERS` it takes
 
+    @property
+    def arguments(self) -> list[Parameter]:
+        """What is given by its place."""
+        return [parameter for parameter in self.parameters if not parameter.is_option]
+
+    @property
+    def options(self) -> list[Parameter]:
+        """What is given by its name."""
+        return [parameter for parameter in self.parameters if parameter.is_option]
+
 
 class _Docstring(NamedTuple):
     """What a verb's docstring says."""
@@ -140,7 +150,7 @@ def _read_docstring(docstring: str, names: tuple[str, ...]) -> _Docstring:
 
 def for_servers(declared: Declaration) -> Declaration:
     """The declaration without the parameters that reach beside the vault: what a tool or a route has."""
-    own = tuple(one for one in declared.parameters if not one.touches)
+    own = tuple(parameter for parameter in declared.parameters if not parameter.touches)
     return declared._replace(parameters=own)
 
 
@@ -151,22 +161,23 @@ def convert(declared: Declaration, given: Mapping[str, object], now: str) -> dic
     that does not fit, a required one that is missing, and a name that is not declared.
     """
     hint = f"cortex {declared.name} --help"
-    if unknown := given.keys() - {one.name for one in declared.parameters}:
+    if unknown := given.keys() - {parameter.name for parameter in declared.parameters}:
         raise InvalidInputError(f"{declared.name} has no parameter {min(unknown)!r}", hint)
     values = {}
-    for one in declared.parameters:
-        label = one.label or (one.flag if one.is_option else one.name.upper())
-        value = given.get(one.name)
+    for parameter in declared.parameters:
+        by_place = parameter.name.upper()
+        label = parameter.label or (parameter.flag if parameter.is_option else by_place)
+        value = given.get(parameter.name)
         if value is None:
-            if one.required:
+            if parameter.required:
                 raise InvalidInputError(f"{label} is missing", hint)
-            values[one.name] = one.default
+            values[parameter.name] = parameter.default
             continue
         try:
-            values[one.name] = _convert_value(one.type, value, now)
+            values[parameter.name] = _convert_value(parameter.type, value, now)
         except ValueError:
             words = " ".join(map(str, value)) if isinstance(value, list) else value
-            message = f"{label} {words!r} is not {_describe_type(one.type)}"
+            message = f"{label} {words!r} is not {_describe_type(parameter.type)}"
             raise InvalidInputError(message, hint) from None
     return values
 
@@ -175,7 +186,7 @@ def choices_of(kind: Any) -> list[str]:
     """The words that a type admits, where it admits no others: of `Literal`, and of lists of it."""
     if _is_literal(kind):
         return [word for word in get_args(kind) if word]
-    members = [one for one in get_args(kind) if one not in (NoneType, Ellipsis)]
+    members = [member for member in get_args(kind) if member not in (NoneType, Ellipsis)]
     return choices_of(members[0]) if len(members) == 1 else []
 
 
@@ -274,8 +285,8 @@ def _describe_type(kind: Any) -> str:
         choices = [choice for choice in choices_of(kind) if choice]
         return _join_or(choices) or ("" if origin is Literal else "a list of words")
     if origin in (Union, UnionType):
-        described = [_describe_type(one) for one in arguments if one is not NoneType]
-        return _join_or([one for one in described if one])
+        described = [_describe_type(member) for member in arguments if member is not NoneType]
+        return _join_or([words for words in described if words])
     return {int: "a whole number", float: "a number", bool: "true or false"}.get(kind, "text")
 
 

@@ -134,7 +134,7 @@ def test_the_help_of_a_verb_is_its_docstring(cortex, name):
             words = " ".join(line.removeprefix("Example: ").split())
             assert words in rest
             rest = rest.replace(words, "", 1)
-    for one in arguments.options_of(declared)[len([o for o in shown.values() if o.is_option]) :]:
+    for one in arguments.options_of(declared)[len(declared.options) :]:
         rest = rest.replace(f"{help_text.usage_of(one)} {one.meaning}", "", 1)
     choices = r"( *\([a-z, -]+\))*"  # of arguments
     assert re.fullmatch(rf" *(arguments:{choices})? *options: *examples?: *", rest), rest

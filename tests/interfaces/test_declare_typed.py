@@ -179,9 +179,9 @@ def test_no_parameter_tells_of_a_span_with_another_type() -> None:
     "words",
     [
         ["nosuch"], ["help", "nosuch"], ["--nosuch"], ["search", "x", "--nosuch"], ["search", "x", "-n", "many"],
-        ["recall", "--since", "soon"], ["search", "after:soon"], ["show"], ["unpin"], ["score", "nothing-here"],
-        ["forget", ""], ["save", "x", "--type", "decison"], ["capture", "--type", "nosuch", "x"], ["hook"],
-        ["archive", "x", "--yes"], ["schema", "nosuch"], ["passive", " "],
+        ["recall", "--since", "soon"], ["search", "after:soon"], ["show"], ["pin", "--remove"], ["show", "--why", "nothing-here"],
+        ["archive", "--words", ""], ["save", "x", "--type", "decison"], ["capture", "--type", "nosuch", "x"], ["hook"],
+        ["archive", "x", "--yes"], ["schema", "nosuch"], ["save", "--learnings", " "],
     ],
     ids=" ".join,
 )  # fmt: skip

@@ -37,8 +37,8 @@ def parse(declared: Declaration, words: Sequence[str]) -> dict[str, object] | No
     Returns None if help is asked for. Raises `InvalidInputError` that names the option for any
     mistake.
     """
-    arguments = [one for one in declared.parameters if not one.is_option]
-    options = {flag: one for one in options_of(declared) for flag in flags_of(one)}
+    arguments = declared.arguments
+    options = flags_of_verb(declared)
     is_query = bool(arguments) and QUERY in get_args(arguments[-1].type)
     values: dict[str, object] = {}
     given: list[str] = []
@@ -66,19 +66,27 @@ def parse(declared: Declaration, words: Sequence[str]) -> dict[str, object] | No
         hint = _help_command(declared)
         raise InvalidInputError(f"cortex {declared.name} takes no words: {' '.join(given)!r}", hint)
     # The last argument takes the rest of the line, so that a query or a text needs no quotes.
-    for at, one in enumerate(arguments):
-        if own := given[at:] if one is arguments[-1] else given[at : at + 1]:
-            values[one.name] = own if is_list(one) else " ".join(own)
-    for one in arguments:
-        if one.required and one.name not in values:
-            raise InvalidInputError(f"{one.name.upper()} is missing", _help_command(declared))
+    for at, parameter in enumerate(arguments):
+        if own := given[at:] if parameter is arguments[-1] else given[at : at + 1]:
+            values[parameter.name] = own if is_list(parameter) else " ".join(own)
+    for parameter in arguments:
+        if parameter.required and parameter.name not in values:
+            raise InvalidInputError(f"{parameter.name.upper()} is missing", _help_command(declared))
     return values
 
 
 def options_of(declared: Declaration) -> list[Parameter]:
     """All options of a verb's command line."""
-    own = (one for one in declared.parameters if one.is_option)
-    return [*own, *(_LIST_OPTIONS if declared.name in LISTING_VERBS else ()), *GLOBAL_OPTIONS]
+    return [
+        *declared.options,
+        *(_LIST_OPTIONS if declared.name in LISTING_VERBS else ()),
+        *GLOBAL_OPTIONS,
+    ]
+
+
+def flags_of_verb(declared: Declaration) -> dict[str, Parameter]:
+    """The options of a verb by what is written for them, one letter too."""
+    return {flag: option for option in options_of(declared) for flag in flags_of(option)}
 
 
 def flags_of(parameter: Parameter) -> list[str]:
@@ -117,7 +125,7 @@ def _no_such_option(
 
 def is_list(parameter: Parameter) -> bool:
     members = (parameter.type, *get_args(parameter.type))  # of a union
-    return any(get_origin(one) in (list, tuple) for one in members)
+    return any(get_origin(member) in (list, tuple) for member in members)
 
 
 def _help_command(declared: Declaration) -> str:

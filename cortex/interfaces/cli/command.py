@@ -10,20 +10,18 @@ import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import Any, TextIO
 
 from cortex.core.model.caller import Caller, no_progress
 from cortex.core.model.problem import AmbiguousNameError, CortexError, InvalidInputError
 from cortex.core.text.value import NamedTuple
-from cortex.interfaces.cli import arguments
+from cortex.interfaces.cli import arguments, render
 from cortex.interfaces.cli.daemon_client import DAEMON_VERBS, asks_for_json, verb_position
+from cortex.interfaces.cli.terminal.view import View, decode
 from cortex.interfaces.declare import Declaration, convert, declaration_of, is_note_name, load_verb
 from cortex.interfaces.escape_terminal import escape
 from cortex.vault.locate import Vault
 from cortex.watcher.protocol import CommandReply
-
-if TYPE_CHECKING:  # a terminal's business: what is forwarded to the watcher needs none
-    from cortex.interfaces.cli.terminal.view import View
 
 
 class Command(NamedTuple):
@@ -60,11 +58,11 @@ def call(command: Command, caller: Caller, supplied: Mapping[str, object], root:
     """Call the verb. Returns its answer. Paths of notes are relative to the working directory, or
     to the vault at `root`."""
     values = convert(command.declared, command.given, caller.now)
-    for one in command.declared.parameters if root else ():
-        if (name := values[one.name]) and is_note_name(one.type):
+    for parameter in command.declared.parameters if root else ():
+        if (name := values[parameter.name]) and is_note_name(parameter.type):
             names = name if isinstance(name, list) else [name]
             inside = [_vault_path(str(each), caller.cwd, root) for each in names]
-            values[one.name] = inside if isinstance(name, list) else inside[0]
+            values[parameter.name] = inside if isinstance(name, list) else inside[0]
     return command.function(caller=caller, **values, **supplied)
 
 
@@ -81,9 +79,6 @@ def _vault_path(name: str, cwd: str, root: str) -> str:
 
 def print_answer(command: Command, answer: Any, out: TextIO, view: View) -> int:
     """Print the answer. Returns the exit code: 0 for yes, 1 for no."""
-    # After the verb: an error needs no renderer.
-    from cortex.interfaces.cli import render  # noqa: PLC0415
-
     name = command.declared.name
     if command.as_json:
         out.write(json_line(render.as_json(answer)))
@@ -123,8 +118,6 @@ def answer_command(
     at = verb_position(words)
     if at >= len(words) or words[at] not in DAEMON_VERBS:
         return None
-    from cortex.interfaces.cli.terminal.view import decode  # noqa: PLC0415  in the watcher alone
-
     output, complaint, code = io.StringIO(), "", 2
     try:
         parsed = parse(words)

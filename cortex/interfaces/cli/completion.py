@@ -24,7 +24,7 @@ from cortex.core.model.relation import RELATION_KINDS
 from cortex.core.text.value import NamedTuple
 from cortex.hosts import HOST_NAMES
 from cortex.hosts.host import EVENTS
-from cortex.interfaces.cli.arguments import flags_of, is_list, options_of
+from cortex.interfaces.cli.arguments import flags_of_verb, is_list, options_of
 from cortex.interfaces.cli.daemon_client import verb_position
 from cortex.interfaces.declare import Parameter, choices_of, declaration_of, is_note_name, load_verb
 from cortex.operations import ALIASES, VERBS
@@ -111,15 +111,15 @@ def answers(words: list[str]) -> list[tuple[str, str]]:
     *before, current = words
     at = verb_position(before)
     if at < len(before):
-        found = _words_of_verb(before[at], before[:at], before[at + 1 :], current)
+        offered = _words_of_verb(before[at], before[:at], before[at + 1 :], current)
     elif before[-1:] == ["--vault"]:
-        found = [(_FILES, "")]
+        offered = [(_FILES, "")]
     else:
-        found = _verbs(current)
+        offered = _verbs(current)
     folded = current.casefold()
     fitting = {
         word: meaning
-        for word, meaning in found
+        for word, meaning in offered
         if word == _FILES or (word.casefold().startswith(folded) and word.isprintable())
     }
     return [*fitting.items()][:_MAX_ANSWERS]
@@ -148,8 +148,8 @@ def _summary(name: str) -> str:
     path = f"{os.path.dirname(cortex.__file__)}/{module.replace('.', '/')}.py"
     with suppress(OSError), open(path, encoding="utf-8") as file:
         docstring = rf'^def {function}\(.*?"""([^\n]*)'
-        found = re.search(docstring, file.read(), re.MULTILINE | re.DOTALL)
-        return found[1] if found else ""
+        match = re.search(docstring, file.read(), re.MULTILINE | re.DOTALL)
+        return match[1] if match else ""
     return ""
 
 
@@ -163,9 +163,8 @@ def _words_of_verb(name: str, front: list[str], given: list[str], current: str) 
     if verb not in VERBS:
         return []
     declared = declaration_of(load_verb(verb))
-    every = options_of(declared)
-    options = {flag: one for one in every for flag in flags_of(one)}
-    arguments = [one for one in declared.parameters if not one.is_option]
+    options = flags_of_verb(declared)
+    arguments = declared.arguments
     position, pending, vault = 0, None, ""
     for word in [*front, *put_before, *given]:
         flag, equals, value = word.partition("=")
@@ -182,16 +181,16 @@ def _words_of_verb(name: str, front: list[str], given: list[str], current: str) 
     if pending is not None:
         return _values_of(verb, pending, current, vault)
     if equals and flag in options:
-        found = _values_of(verb, options[flag], value, vault)
-        return ((one if one == _FILES else f"{flag}={one}", told) for one, told in found)
-    one = arguments[min(position, len(arguments) - 1)] if arguments else None
+        values = _values_of(verb, options[flag], value, vault)
+        return ((word if word == _FILES else f"{flag}={word}", meaning) for word, meaning in values)
+    parameter = arguments[min(position, len(arguments) - 1)] if arguments else None
     offered: list[tuple[str, str]] = []
     if current.startswith("-"):
-        offered = [(each.flag, each.meaning) for each in every]
+        offered = [(option.flag, option.meaning) for option in options_of(declared)]
         offered += [("--help", "explain the verb")]
-    if one is not None and (offered == [] or one.type is QueryText):
+    if parameter is not None and (offered == [] or parameter.type is QueryText):
         is_minutes = verb == "capture" and "meeting" in " ".join(given)
-        offered += [(_FILES, "")] if is_minutes else _values_of(verb, one, current, vault)
+        offered += [(_FILES, "")] if is_minutes else _values_of(verb, parameter, current, vault)
     return offered
 
 
@@ -199,26 +198,29 @@ def _known(vault: str, kind: str, begin: str) -> _Answers:
     with suppress(Exception):
         from cortex.index.known_values import known_values  # noqa: PLC0415  10 ms
 
-        found = find_vault(vault, os.getcwd(), os.environ)
-        return known_values(found, kind, begin, _MAX_ANSWERS)
+        root = find_vault(vault, os.getcwd(), os.environ)
+        return known_values(root, kind, begin, _MAX_ANSWERS)
     return []
 
 
-def _values_of(verb: str, one: Parameter, begin: str, vault: str) -> _Answers:
+def _values_of(verb: str, parameter: Parameter, begin: str, vault: str) -> _Answers:
     """The values of a parameter. Of a list the last one is completed."""
-    if one.type is QueryText and one.name == "query":
+    if parameter.type is QueryText and parameter.name == "query":
         return _filters(begin, vault)
-    if is_list(one) and one.is_option and "," in begin:
+    if is_list(parameter) and parameter.is_option and "," in begin:
         head, _, tail = begin.rpartition(",")
-        return ((f"{head},{word}", told) for word, told in _values_of(verb, one, tail, vault))
-    kinds = (one.type, *get_args(one.type))
+        return (
+            (f"{head},{word}", meaning)
+            for word, meaning in _values_of(verb, parameter, tail, vault)
+        )
+    kinds = (parameter.type, *get_args(parameter.type))
     if any(MOMENT in get_args(kind) for kind in kinds):
         return _of_source("span", begin, vault)
     choices = [word for mark in kinds if isinstance(mark, OneOf) for word in mark.words]
-    if choices := choices or choices_of(one.type):
+    if choices := choices or choices_of(parameter.type):
         return ((word, "") for word in choices)
-    name = one.flag if one.is_option else one.metavar
-    source = "note" if is_note_name(one.type) else SOURCES.get(one.name, "")
+    name = parameter.flag if parameter.is_option else parameter.metavar
+    source = "note" if is_note_name(parameter.type) else SOURCES.get(parameter.name, "")
     return _of_source(SOURCES.get(f"{verb} {name}", source), begin, vault)
 
 
@@ -236,8 +238,8 @@ def _filters(begin: str, vault: str) -> _Answers:
     minus = "-" if begin.startswith("-") else ""
     key, colon, values = begin.removeprefix("-").partition(":")
     if not colon:
-        return ((f"{minus}{one}:", "") for one in FILTER_KEYS)
+        return ((f"{minus}{key}:", "") for key in FILTER_KEYS)
     head, comma, tail = values.rpartition(",")
     source = {"after": "span", "before": "span", "path": ""}.get(key, key)
-    found = _of_source(source, tail, vault) if key in FILTER_KEYS else []
-    return ((f"{minus}{key}:{head}{comma}{word}", told) for word, told in found)
+    offered = _of_source(source, tail, vault) if key in FILTER_KEYS else []
+    return ((f"{minus}{key}:{head}{comma}{word}", meaning) for word, meaning in offered)

@@ -67,24 +67,24 @@ def verb_lines(declared: Declaration) -> Iterator[str]:
             text, width, initial_indent=start, subsequent_indent=after, break_on_hyphens=False
         )
 
-    arguments = [one for one in declared.parameters if not one.is_option]
-    usage = [usage_of(one) for one in arguments]
+    usage = map(usage_of, declared.arguments)
     yield from wrap(" ".join(["usage: cortex", declared.name, *usage, "[options]"]), 4)
     for paragraph in filter(None, (declared.summary, *declared.description.split("\n\n"))):
         yield from ("", *wrap(paragraph))
-    options = [(usage_of(one), one) for one in options_of(declared)]
-    rows = [(one.name.upper(), one) for one in arguments], options
+    options = [(usage_of(parameter), parameter) for parameter in options_of(declared)]
+    arguments = [(parameter.name.upper(), parameter) for parameter in declared.arguments]
     indent = _OPTION if width >= _NARROW else 6
-    for heading, section in zip(("arguments", "options"), rows, strict=True):
+    for heading, section in (("arguments", arguments), ("options", options)):
         if section:
             yield from ("", f"{heading}:")
-        for written, one in section:
-            choices = "" if one.is_option else " (" + ", ".join(choices_of(one.type)) + ")"
+        for written, parameter in section:
+            choices = [] if parameter.is_option else choices_of(parameter.type)
+            meaning = f"{parameter.meaning} ({', '.join(choices)})".removesuffix(" ()")
             is_long = len(written) > indent - 4
             if is_long:
                 yield f"  {written}"
             start = f"  {'' if is_long else written:<{indent - 4}}  "
-            yield from wrap(one.meaning + choices.removesuffix(" ()"), indent, start)
+            yield from wrap(meaning, indent, start)
     yield from ("", "examples:" if len(declared.examples) > 1 else "example:")
     yield from (f"  {example}" for example in declared.examples)
 
@@ -105,7 +105,7 @@ def terminal_width() -> int:
 def suggest_verb(name: str) -> str:
     """What somebody may have meant who typed a verb that there is not."""
     close = close_matches(name, [*VERBS, *ALIASES, "hook", "help", "version"], 1, 0.7)
-    close = close or [one for one in VERBS if len(name) > 2 and one.startswith(name)]
+    close = close or [verb for verb in VERBS if len(name) > 2 and verb.startswith(name)]
     if not close:
         return "cortex help --all lists the verbs"
     return f"did you mean cortex {' '.join(ALIASES.get(close[0], close))}?"

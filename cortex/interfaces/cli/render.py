@@ -43,7 +43,7 @@ _IS_NEGATIVE: dict[str, Callable[[Any], object]] = {
     **dict.fromkeys(_FINDING_VERBS, lambda answer: not answer.hits),
     **dict.fromkeys(_PROBLEM_VERBS, lambda answer: answer.problems),
     **dict.fromkeys(("git", "hooks"), lambda answer: answer.action == "status" and answer.problems),
-    "distill": lambda answer: any(one.outcome == "failed" for one in answer.sessions),
+    "distill": lambda answer: any(session.outcome == "failed" for session in answer.sessions),
     "entities": lambda answer: answer.name and not answer.entities,
     "extract": lambda answer: not (answer.replay.notes if answer.replay else answer.found),
     "forget": lambda answer: answer.outcome in ("unclear", "none"),
@@ -52,7 +52,7 @@ _IS_NEGATIVE: dict[str, Callable[[Any], object]] = {
     "normalize": lambda answer: answer.failed or answer.problems,
     "project": lambda answer: not getattr(answer, "projects", True),
     "prune": lambda answer: answer.confirm,
-    "restore": lambda answer: any(one.outcome == "refused" for one in answer.hits),
+    "restore": lambda answer: any(hit.outcome == "refused" for hit in answer.hits),
     "session": lambda answer: (
         getattr(answer, "outcome", "") == "captured" or not getattr(answer, "hits", True)
     ),

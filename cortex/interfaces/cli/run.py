@@ -8,7 +8,7 @@ import sys
 import time
 from contextlib import suppress
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from cortex import __version__
 from cortex.core.model.caller import Caller
@@ -16,14 +16,11 @@ from cortex.core.model.problem import AmbiguousNameError, InvalidInputError
 from cortex.core.text.lazy_re import lazy_re
 from cortex.core.text.shell_command import shell_quote
 from cortex.interfaces.cli import command, daemon_client
-from cortex.interfaces.cli.terminal import progress
+from cortex.interfaces.cli.terminal import progress, view
 from cortex.interfaces.declare import declaration_of, load_verb
 from cortex.operations import ALIASES, HOOK_ALIASES, VERBS, VERBS_WITHOUT_SETUP
 from cortex.vault.git import checkout
 from cortex.vault.locate import Vault, find_vault
-
-if TYPE_CHECKING:
-    from cortex.interfaces.cli.terminal.view import View
 
 _EXIT_OK = 0
 # Parameters that are texts, but in which people write the name of a file.
@@ -86,13 +83,10 @@ def _call_and_print(parsed: command.Command, caller: Caller, supplied: dict[str,
         given = parsed.given.copy()
         for key, value in given.items():
             if isinstance(value, list):
-                given[key] = [chosen if one == error.name else one for one in value]
+                given[key] = [chosen if word == error.name else word for word in value]
             elif value == error.name:
                 given[key] = chosen
         answer = command.call(parsed._replace(given=given), caller, supplied, root)
-    # After the verb: an error needs no view.
-    from cortex.interfaces.cli.terminal import view  # noqa: PLC0415
-
     reader = view.view_of(sys.stdout, caller.cwd, os.environ)._replace(root=root)
     if parsed.pick:
         return _pick(view.note_paths(answer, reader.cwd), reader)
@@ -104,7 +98,7 @@ def _call_and_print(parsed: command.Command, caller: Caller, supplied: dict[str,
     return code
 
 
-def _pick(notes: dict[str, Any], reader: View) -> int:
+def _pick(notes: dict[str, Any], reader: view.View) -> int:
     """Have the person choose one of some notes by path, and open it; into a pipe print its path."""
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         hint = "-l prints the paths of the notes"
@@ -130,7 +124,7 @@ def _steps() -> ModuleType:
 
 def _read_given(name: str, words: dict[str, object]) -> dict[str, object]:
     """The words with what is piped in for a `-`, and with a file's text where its name is one."""
-    given = {key: _read_stdin() if one == "-" else one for key, one in words.items()}
+    given = {key: _read_stdin() if word == "-" else word for key, word in words.items()}
     text = words.get(key := _FILE_OR_TEXT.get(name, ""))
     is_minutes = name == "capture" and given.get("type") == "meeting"
     if is_minutes and _FILE_NAME_RE.fullmatch(str(text)) and not os.path.lexists(str(text)):

@@ -101,7 +101,7 @@ def minutes_summary(text: str) -> str:
         meeting = parse_meeting(text)
     except Exception:  # noqa: BLE001  the capture counts, and normalizing names what is wrong
         return ""
-    undated = sum(not one.due for one in meeting.actions if not one.done)
+    undated = sum(not action.due for action in meeting.actions if not action.done)
     parts = [format_count(len(meeting.decisions), "decision")]
     more = f" ({undated} without a date)" if undated else ""
     parts.append(format_count(len(meeting.actions), "action") + more)
@@ -138,7 +138,7 @@ def _find_command(hosts: Sequence[str]) -> tuple[str, ...]:
     if settings.command or problems or os.path.lexists(_declined_path()):
         return ()
     commands = (HOSTS[name].model_command for name in hosts if name in HOSTS)
-    return next((one for one in commands if one and shutil.which(one[0])), ())
+    return next((command for command in commands if command and shutil.which(command[0])), ())
 
 
 def _decline() -> str:

@@ -85,7 +85,7 @@ def finish(shown: str, view: View) -> str:
     for at, line in enumerate(lines):
         if line.startswith(LONG_LINE):
             lines[at] = wrap(line[1:], view.width) if view.width else line[1:]
-    return _PATH_RE.sub(lambda found: _show_path(found[1], view), "\n".join(lines))
+    return _PATH_RE.sub(lambda match: _show_path(match[1], view), "\n".join(lines))
 
 
 def readable_path(file: str, cwd: str) -> str:
@@ -149,7 +149,7 @@ def _columns(text: str) -> int:
         return len(text)
     from unicodedata import combining, east_asian_width  # noqa: PLC0415  few texts need it
 
-    return sum(0 if combining(one) else 1 + (east_asian_width(one) in "WF") for one in text)
+    return sum(0 if combining(char) else 1 + (east_asian_width(char) in "WF") for char in text)
 
 
 def print_paged(text: str, view: View, out: TextIO) -> None:
