@@ -18,7 +18,7 @@ import pytest
 
 from cortex import hosts
 from cortex.core.text.tables import parse_toml
-from cortex.hosts.table import wanted_entries
+from cortex.hosts.hook_settings import wanted_entries
 from cortex.interfaces.cli import arguments, command as command_line, help_text
 from cortex.interfaces.declare import convert, declaration_of, load_verb
 from cortex.interfaces.hook import payloads

@@ -5,7 +5,8 @@ Standard library only: hooks load it.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Mapping
 
 from cortex.core.text.value import TYPE_CHECKING, NamedTuple
 
@@ -70,6 +71,17 @@ class Host(NamedTuple):
 
     # Its own program, if it answers a prompt on standard input without tools and our hooks.
     model_command: tuple[str, ...] = ()
+
+    def user_folder(self, environ: Mapping[str, str]) -> str:
+        """The person's folder of it."""
+        named = environ.get(self.home_variable, "") if self.home_variable else ""
+        if named:
+            return os.path.abspath(os.path.expanduser(named))
+        return os.path.join(os.path.expanduser("~"), self.home_folder or self.settings_folder)
+
+    def user_settings_folder(self, environ: Mapping[str, str]) -> str:
+        """The folder of the person's own settings of it."""
+        return os.path.join(self.user_folder(environ), self.hooks_subfolder).rstrip(os.sep)
 
     def takes_context(self, event: str) -> bool:
         """Whether it hands a text on to the agent on this event."""

@@ -1,6 +1,6 @@
 """Put the MCP server into a host's settings, and take it out again; all else stays as it is.
 
-As with hooks (`settings_edit`), positions of what was put in are remembered in the user's state
+As with hooks (`hook_settings.py`), positions of what was put in are remembered in the user's state
 folder: while nobody edits the file, a removal restores it byte for byte.
 
 Where a person has put the address of `cortex mcp --http`, that entry gets the token's line. It names
@@ -21,14 +21,18 @@ from typing import Any, Literal, NamedTuple
 from cortex.core.model.problem import ConflictError, CortexError, InvalidInputError
 from cortex.core.text.lazy_re import lazy_re
 from cortex.core.text.tables import parse_toml
-from cortex.hosts import jsonc, settings_edit
-from cortex.hosts.settings_edit import InstallRecord, SettingsChange
+from cortex.hosts import jsonc, settings_file
+from cortex.hosts.settings_file import (
+    ENCODING,
+    NOTHING_WRITTEN,
+    InstallRecord,
+    SettingsChange,
+)
 from cortex.vault import files
 from cortex.vault.state.http_token import VARIABLE
 
 NAME = "cortex"  # of the server
 McpHostName = Literal["claude", "codex", "cursor", "gemini", "vscode", "windsurf"]
-_ENCODING = ("utf-8", "surrogateescape")  # any bytes come back as they were
 _MAX_BYTES = 16 << 20  # bytes; Claude Code keeps much else in the file of its user
 # A table of TOML to its last line that is no comment and not empty.
 _TABLE = (
@@ -44,7 +48,6 @@ _ADDRESS_KEYS = ("url", "httpUrl", "serverUrl")
 _TOKEN_KEY_RE = lazy_re(r'(?i)"(?:authorization|headersHelper|bearer_token_env_var)":')
 _ENV = f"${{env:{VARIABLE}}}"
 _WITH_LINE, _WITHOUT_LINE = "given the token's line", "rid of the token's line"
-_MEND = "mend it, then run the command again; nothing was written"
 _ASKS = "it asks whether the server may run when it is started there next"
 
 
@@ -94,18 +97,18 @@ def plan_change(
     name: str, action: str, root: str, words: Sequence[str], *, user: bool
 ) -> tuple[McpChange, SettingsChange]:
     """What installs or removes the server of one host, in the project at `root` or for the `user`;
-    nothing is written before `settings_edit.apply_change`. `words` are options of `cortex mcp`; without
+    nothing is written before `settings_file.apply_change`. `words` are options of `cortex mcp`; without
     any an entry keeps those that it has. One with an address gets the token's line, or loses it.
     Raises `InvalidInputError`, `ConflictError`."""
     host = HOSTS[name]
     user = user or not host.project
     path = _settings_path(host, root, user=user)
     inside = (os.path.expanduser("~"), os.path.dirname(path)) if user else (root,)
-    real = settings_edit.resolve_path(path, inside)
-    before = settings_edit.read(real, _MAX_BYTES)
-    text = (before or b"").decode(*_ENCODING)
+    real = settings_file.resolve_path(path, inside)
+    before = settings_file.read(real, _MAX_BYTES)
+    text = (before or b"").decode(*ENCODING)
     record_name = f"{real} mcp"  # hooks may stand in the same file, and have a record of their own
-    record, cuts = settings_edit.recall(record_name, before)
+    record, cuts = settings_file.recall(record_name, before)
     put, take = (_put_toml, _take_toml) if path.endswith(".toml") else (_put_json, _take_json)
     present, others = _read_servers(path, host.key, text)
     entry: dict[str, Any] | None = None
@@ -121,22 +124,22 @@ def plan_change(
         entry = {**(present or {}), **ours}
         new = _WITH_LINE if addressed else "updated" if present else "installed"
         outcome = "unchanged" if present == entry else new
-        bare = settings_edit.remove_spans(text, cuts or ())
+        bare = settings_file.remove_spans(text, cuts or ())
         text = put(text, host.key, entry) if present != entry else text
-        after: bytes | None = text.encode(*_ENCODING)
-        if present is None or addressed or bare != (before or b"").decode(*_ENCODING):
-            spans = settings_edit.inserted_spans(bare, text) or ()
+        after: bytes | None = text.encode(*ENCODING)
+        if present is None or addressed or bare != (before or b"").decode(*ENCODING):
+            spans = settings_file.inserted_spans(bare, text) or ()
             is_new = record.absent if record and present else before is None
-            record = InstallRecord(settings_edit.digest(after), spans, is_new, (), ())
+            record = InstallRecord(settings_file.digest(after), spans, is_new, (), ())
     else:
         outcome = _WITHOUT_LINE if addressed else "removed" if present else "not there"
         if cuts:
-            text = settings_edit.remove_spans(text, cuts)
+            text = settings_file.remove_spans(text, cuts)
             entry = _read_servers(path, host.key, text)[0]  # none, or a person's address
         elif present:
             text = take(text, host.key)
         is_ours = before is None or (record is not None and record.absent)
-        after = None if is_ours and text.strip() in ("", "{}") else text.encode(*_ENCODING)
+        after = None if is_ours and text.strip() in ("", "{}") else text.encode(*ENCODING)
         record = None
     _check_change(path, host.key, text, entry, others)
     todo = SettingsChange(path, real, before, after, (), record, bool(present), record_name)
@@ -156,7 +159,7 @@ def plan_token_lines(root: str) -> Iterator[tuple[McpChange, SettingsChange, str
             path = _settings_path(host, root, user=user)
             data = files.read_bounded(path, _MAX_BYTES, follow=True)
             # Claude Code's file of a user may have megabytes, which take seconds.
-            if NAME.encode() in data and _ADDRESS_RE.search(data.decode(*_ENCODING)):
+            if NAME.encode() in data and _ADDRESS_RE.search(data.decode(*ENCODING)):
                 with suppress(CortexError, OSError):
                     change, todo = plan_change(name, "install", root, (), user=user)
                     if change.outcome == _WITH_LINE:
@@ -203,14 +206,16 @@ def _read_servers(path: str, key: str, text: str) -> tuple[dict[str, Any] | None
         try:
             root: object = parse_toml(text)
         except ValueError as error:
-            raise InvalidInputError(f"{path}: {error}", _MEND) from None
+            raise InvalidInputError(f"{path}: {error}", NOTHING_WRITTEN) from None
     else:
-        node = settings_edit.parse(path, text.encode(*_ENCODING))
+        node = settings_file.parse(path, text.encode(*ENCODING))
         root = jsonc.to_python(node) if node else {}
     servers = root.get(key, {}) if isinstance(root, dict) else None
     entry = servers.get(NAME, {}) if isinstance(servers, dict) else None
     if not isinstance(root, dict) or not isinstance(servers, dict) or not isinstance(entry, dict):
-        raise InvalidInputError(f"{path} holds no table {key}, or no table {NAME} in it", _MEND)
+        raise InvalidInputError(
+            f"{path} holds no table {key}, or no table {NAME} in it", NOTHING_WRITTEN
+        )
     args = entry.get("args")
     words = [entry.get("command"), *args] if isinstance(args, list) else []
     is_ours = "mcp" in words[1:] and NAME in (os.path.basename(str(one)) for one in words)

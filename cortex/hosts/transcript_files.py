@@ -4,10 +4,10 @@ event: a turn of one project, up to a size."""
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple
 
-from cortex.hosts import new_reader
+from cortex.hosts import load_host, new_reader
 from cortex.hosts.tail import (
     FILE_START,
     FilePosition,
@@ -39,6 +39,13 @@ class TranscriptInfo(NamedTuple):
     first_time: str = ""
     last_time: str = ""
     fault: str = ""  # why it cannot be read
+
+
+def transcript_folders(name: str, environ: Mapping[str, str]) -> list[str]:
+    """Where a host keeps its transcripts."""
+    host = load_host(name)
+    home = host.user_folder(environ)
+    return [os.path.join(home, folder) for folder in host.transcript_folders]
 
 
 def list_paths(host: str, path: str) -> Iterator[str]:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from cortex.core.model.problem import ConflictError, InvalidInputError
-from cortex.hosts import jsonc, settings_edit
+from cortex.hosts import jsonc, settings_file
 from cortex.hosts.mcp_settings import HOSTS, McpChange, plan_change, plan_token_lines
 
 JSON_BEFORE = {
@@ -55,7 +55,7 @@ def act(
     if dry_run:
         return told.as_plan(todo)
     if todo.has_changes:
-        settings_edit.apply_change(todo)
+        settings_file.apply_change(todo)
     return told
 
 
@@ -288,7 +288,7 @@ def test_an_address_gets_the_tokens_line_and_no_other_byte(project, host) -> Non
         assert entry["bearer_token_env_var"] == "CORTEX_MCP_TOKEN"
     else:
         assert entry["headers"]["Authorization"] == ADDRESSED[host][1]
-    assert settings_edit.inserted_spans(before.decode(), after.decode())
+    assert settings_file.inserted_spans(before.decode(), after.decode())
     assert act(host, "install", project).outcome == "unchanged"
     assert path.read_bytes() == after
     assert act(host, "remove", project).outcome == "rid of the token's line"

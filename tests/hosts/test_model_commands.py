@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from cortex.core.distill.answer import read_answer
-from cortex.hosts.table import HOSTS
+from cortex.hosts.hook_settings import HOSTS
 from cortex.operations.distill.model_command import run_model
 
 ANSWER = {"session": "abcd", "title": "Carts expire", "outcome": "Carts expire now.", "records": []}

@@ -14,8 +14,8 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from cortex.core.model.problem import ConflictError, InvalidInputError
-from cortex.hosts import settings_edit, table
-from cortex.hosts.table import HOSTS, wanted_entries
+from cortex.hosts import hook_settings, settings_file
+from cortex.hosts.hook_settings import HOSTS, wanted_entries
 from cortex.interfaces.cli import render_care
 from cortex.operations.care.doctor import doctor
 from cortex.operations.care.hooks import HooksResult, hooks as hooks_verb
@@ -138,7 +138,7 @@ def test_what_a_project_shares_names_this_python_and_no_other_place_of_this_mach
         assert sys.executable in text
         assert ("command -v cortex" in text) == (path.name != "settings.local.json")
         assert str(Path.home()) not in text.replace(sys.executable, "").replace(
-            str(Path(settings_edit.__file__).parents[1]), ""
+            str(Path(hook_settings.__file__).parents[1]), ""
         )
 
 
@@ -173,7 +173,7 @@ def test_a_line_for_everybody_runs_what_is_there(tmp_path, monkeypatch, there):
     program = tmp_path / "site's/cortex/interfaces/hook/main.py"
     program.parent.mkdir(parents=True)
     program.touch()
-    monkeypatch.setattr(table, "hook_script", lambda: str(program))
+    monkeypatch.setattr(hook_settings, "hook_script", lambda: str(program))
     if there.startswith("python"):
         (tmp_path / "a python").chmod(0o755)
     if there in ("cortex", "python without cortex"):
@@ -316,24 +316,24 @@ def test_a_file_that_changed_meanwhile_is_not_overwritten(shop, home):
     for before in (None, "{}"):
         if before:
             file.write_text(before)
-        change = settings_edit.plan_install(
+        change = hook_settings.plan_install(
             str(file), str(file), wanted_entries(HOSTS["claude"], sys.executable), ()
         )
         file.write_text('{"theirs": true}')
         with pytest.raises(ConflictError):
-            settings_edit.apply_change(change)
+            settings_file.apply_change(change)
         assert file.read_text() == '{"theirs": true}'
     file.unlink()
-    settings_edit.apply_change(
-        settings_edit.plan_install(
+    settings_file.apply_change(
+        hook_settings.plan_install(
             str(file), str(file), wanted_entries(HOSTS["claude"], sys.executable), ()
         )
     )
-    change = settings_edit.plan_removal(str(file), str(file), (), own=False)
+    change = hook_settings.plan_removal(str(file), str(file), (), own=False)
     assert change.after is None
     file.write_text('{"theirs": true}')
     with pytest.raises(ConflictError):
-        settings_edit.apply_change(change)
+        settings_file.apply_change(change)
     assert file.read_text() == '{"theirs": true}'
     assert sorted(path.name for path in home.iterdir() if path.name.endswith(("tmp", "new"))) == []
 
@@ -613,8 +613,8 @@ def test_the_record_of_an_install_is_on_disk_before_the_settings_are(home, monke
     state = str(home / ".local/state/cortex/hooks")
     for python in ("/a/python", "/another/python"):
         synced.clear()
-        settings_edit.apply_change(
-            settings_edit.plan_install(
+        settings_file.apply_change(
+            hook_settings.plan_install(
                 str(file), str(file), wanted_entries(HOSTS["claude"], python), ()
             )
         )
@@ -626,7 +626,7 @@ def test_the_record_of_an_install_is_on_disk_before_the_settings_are(home, monke
         assert [synced[at] == state for at in ours if at < theirs][:2] == [False, True], synced
         assert json.loads(file.read_text())["hooks"]["Stop"][0]["hooks"][0]["command"] == python
     synced.clear()
-    settings_edit.apply_change(settings_edit.plan_removal(str(file), str(file), (), own=False))
+    settings_file.apply_change(hook_settings.plan_removal(str(file), str(file), (), own=False))
     assert state in synced
     assert list(Path(state).glob("*.json*")) == []
 

@@ -15,7 +15,7 @@ import pytest
 
 from cortex import __version__
 from cortex.core.briefing.injected import CONTRACT
-from cortex.hosts.table import HOSTS
+from cortex.hosts.hook_settings import HOSTS
 from cortex.interfaces.cli import arguments
 from cortex.interfaces.declare import declaration_of, load_verb
 from cortex.operations import VERBS

@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple
 
 from cortex.core.model.caller import Caller
 from cortex.core.model.problem import InvalidInputError
-from cortex.hosts import mcp_settings, settings_edit
+from cortex.hosts import mcp_settings, settings_file
 from cortex.hosts.mcp_settings import McpChange, McpHostName
 from cortex.interfaces.mcp.tools import Tool, select_tools
 from cortex.operations.care.hook_status import project_root
@@ -118,7 +118,7 @@ def _change_settings(
     planned = [mcp_settings.plan_change(one, action, root, words, user=user) for one in once]
     for _, todo in planned:
         if todo.has_changes and not dry_run:
-            settings_edit.apply_change(todo)
+            settings_file.apply_change(todo)
     return McpResult(tuple(told.as_plan(todo) if dry_run else told for told, todo in planned))
 
 

@@ -15,7 +15,7 @@ from cortex.core.model.relation import LinkCandidate, NameResolver, basename_key
 from cortex.core.text.iso_time import epoch_seconds
 from cortex.core.text.shell_command import cortex_command, shell_quote
 from cortex.core.text.strings import format_time
-from cortex.hosts import mcp_settings, settings_edit
+from cortex.hosts import mcp_settings, settings_file
 from cortex.index import file_scan, missing_targets
 from cortex.index.links import LinkGraph
 from cortex.index.missing_targets import MissingTargetReport
@@ -251,7 +251,7 @@ def _remove_leftovers(vault: Vault, caller: Caller) -> Iterable[str]:
 
 def _give_token_lines(_: Vault, caller: Caller) -> Iterable[str]:
     for told, todo, _command in mcp_settings.plan_token_lines(project_root(caller.cwd)):
-        settings_edit.apply_change(todo)
+        settings_file.apply_change(todo)
         yield f"{told.file} is {told.outcome}; {told.next_step}"
 
 

@@ -14,10 +14,10 @@ from typing import Any, NamedTuple
 
 from cortex.core.model.problem import CortexError, Problem, problem_of
 from cortex.core.text.tables import parse_toml
-from cortex.hosts import hook_command, jsonc, settings_edit
+from cortex.hosts import hook_command, jsonc, settings_file
 from cortex.hosts.hook_command import HOOK_SCRIPT, HookCommand
+from cortex.hosts.hook_settings import HOSTS, installed_hooks
 from cortex.hosts.host import Host
-from cortex.hosts.table import HOSTS, user_settings_folder
 from cortex.operations.capture import hooks_enabled
 from cortex.vault import files
 from cortex.vault.git import checkout
@@ -81,7 +81,7 @@ def project_root(cwd: str) -> str:
 def settings_path(host: Host, scope: str, root: str) -> str:
     """The settings file of a scope; empty where the host has none such, or there is no project."""
     if scope == "user":
-        return os.path.join(user_settings_folder(host, os.environ), host.settings_file)
+        return os.path.join(host.user_settings_folder(os.environ), host.settings_file)
     name = host.local_file if scope == "local" else host.settings_file
     return os.path.join(root, host.settings_folder, name) if root and name else ""
 
@@ -89,7 +89,7 @@ def settings_path(host: Host, scope: str, root: str) -> str:
 def allowed_folders(host: Host, scope: str, root: str) -> tuple[str, ...]:
     """The folders that a link may lead to."""
     if scope == "user":
-        return os.path.expanduser("~"), user_settings_folder(host, os.environ)
+        return os.path.expanduser("~"), host.user_settings_folder(os.environ)
     return (root,)
 
 
@@ -108,8 +108,8 @@ def inspect_host(
         if not path:
             continue
         try:
-            real = settings_edit.resolve_path(path, allowed_folders(host, scope, root))
-            entries = settings_edit.installed_hooks(path, real)
+            real = settings_file.resolve_path(path, allowed_folders(host, scope, root))
+            entries = installed_hooks(path, real)
         except (CortexError, OSError) as error:
             hint = "mend it, then cortex hooks status"
             problems.append(problem_of(path, error, hint, "cannot be read: "))
@@ -217,7 +217,7 @@ def plugin_settings_path(host: Host, root: str) -> str:
 
 def _settings_paths(host: Host, root: str) -> Iterator[str]:
     """The settings that count for a host, the person's own first."""
-    own = user_settings_folder(host, os.environ)
+    own = host.user_settings_folder(os.environ)
     if host.name == "copilot":
         yield from (os.path.join(os.path.dirname(own), name) for name in _COPILOT_FILES)
     yield os.path.join(own, host.settings_file)
@@ -240,7 +240,7 @@ def _parse_settings(data: bytes) -> dict[str, Any]:
 
 
 def _codex_disabled_features(host: Host, root: str) -> Iterator[str]:
-    folders = [user_settings_folder(host, os.environ)]
+    folders = [host.user_settings_folder(os.environ)]
     folders += [os.path.join(root, ".codex")] if root else []
     for folder in folders:
         path = os.path.join(folder, "config.toml")
@@ -254,7 +254,7 @@ def _codex_disabled_features(host: Host, root: str) -> Iterator[str]:
                 yield f"[features] {key} = false stands in {path}"
 
 
-def _read_bytes(path: str, most: int = settings_edit.MAX_BYTES) -> bytes:
+def _read_bytes(path: str, most: int = settings_file.MAX_BYTES) -> bytes:
     """The bytes of a host's settings; a person's own may be a link."""
     return files.read_bounded(path, most, follow=True)
 

@@ -15,11 +15,11 @@ from cortex.core.model.problem import (
     Problem,
     problem_of,
 )
-from cortex.hosts import settings_edit
+from cortex.hosts import hook_settings, settings_file
 from cortex.hosts.hook_command import HookCommand
+from cortex.hosts.hook_settings import HOSTS, hook_script, wanted_entries
 from cortex.hosts.host import Host
-from cortex.hosts.settings_edit import SettingsChange
-from cortex.hosts.table import HOSTS, hook_script, wanted_entries
+from cortex.hosts.settings_file import SettingsChange
 from cortex.index.refresh import query_index
 from cortex.operations.care import hook_status
 from cortex.operations.care.hook_status import HostStatus
@@ -97,7 +97,7 @@ def hooks(
     search_index = ""
     if not dry_run:
         for _, change in changes:
-            settings_edit.apply_change(change)
+            settings_file.apply_change(change)
         if action == "install" and vault:
             search_index = _refresh_index(vault, caller, problems)
     seen = tuple(hook_status.inspect_host(host, root, vault, problems) for host in chosen)
@@ -192,16 +192,16 @@ def _is_shared_by_git(root: str, path: str) -> bool:
 def _plan_change(host: Host, action: str, root: str, *, user: bool, shared: bool) -> SettingsChange:
     scope = "user" if user else "shared" if shared or not host.local_file else "local"
     path = hook_status.settings_path(host, scope, root)
-    real = settings_edit.resolve_path(path, hook_status.allowed_folders(host, scope, root))
+    real = settings_file.resolve_path(path, hook_status.allowed_folders(host, scope, root))
     if action == "remove":
-        return settings_edit.plan_removal(path, real, host.required_fields, own=host.is_own_file)
+        return hook_settings.plan_removal(path, real, host.required_fields, own=host.is_own_file)
     present: dict[str, HookCommand] = {}
     if scope == "shared":
-        entries = settings_edit.installed_hooks(path, real)
+        entries = hook_settings.installed_hooks(path, real)
         # The first one of an event stays.
         present = {one.event: one.command for one in reversed(entries)}
     wanted = wanted_entries(host, _interpreter(), shared=scope == "shared", standing=present)
-    return settings_edit.plan_install(path, real, wanted, host.required_fields)
+    return hook_settings.plan_install(path, real, wanted, host.required_fields)
 
 
 def _interpreter() -> str:

@@ -15,7 +15,6 @@ from cortex.core.redact.person_words import NONE
 from cortex.core.redact.secrets import sanitize_text
 from cortex.core.text.strings import format_time, hash_bytes, one_line
 from cortex.hosts import new_reader, transcript_files
-from cortex.hosts.table import transcript_folders
 from cortex.hosts.tail import FILE_START, FilePosition, position_at, read_new_lines
 from cortex.hosts.transcript_files import TranscriptInfo, TranscriptSegment, iter_segments
 from cortex.hosts.transcript_item import (
@@ -137,7 +136,9 @@ def import_(
     run = _ImportRun(vault, caller, dry_run=dry_run)
     try:
         for host in names:
-            for folder in (where,) if path else transcript_folders(host, os.environ):
+            for folder in (
+                (where,) if path else transcript_files.transcript_folders(host, os.environ)
+            ):
                 run.scan_folder(host, folder)
         run.import_sessions(wanted, since)
     except KeyboardInterrupt:

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from cortex.core.model.event import MAX_CONTENT_BYTES
 from cortex.core.model.problem import CortexError, InvalidInputError
 from cortex.core.text.strings import format_count
-from cortex.hosts.table import HOSTS
+from cortex.hosts import HOST_NAMES, load_host
 from cortex.interfaces.escape_terminal import escape
 from cortex.operations.care.obsidian_settings import plan_exclusion
 from cortex.vault import private, user_folders, user_settings
@@ -137,7 +137,7 @@ def _find_command(hosts: Sequence[str]) -> tuple[str, ...]:
     settings, problems = user_settings.load_distill()
     if settings.command or problems or os.path.lexists(_declined_path()):
         return ()
-    commands = (HOSTS[name].model_command for name in hosts if name in HOSTS)
+    commands = (load_host(name).model_command for name in hosts if name in HOST_NAMES)
     return next((command for command in commands if command and shutil.which(command[0])), ())
 
 

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, strategies as st
 
 from cortex.core.model.problem import InvalidInputError
-from cortex.hosts import jsonc, settings_edit
+from cortex.hosts import hook_settings, jsonc, settings_file
 from cortex.hosts.hook_command import build_shared_line
-from cortex.hosts.table import HOSTS, wanted_entries
+from cortex.hosts.hook_settings import HOSTS, wanted_entries
 
 CLAUDE, CURSOR = HOSTS["claude"], HOSTS["cursor"]
 OURS = wanted_entries(CLAUDE, "/usr/bin/python3")
@@ -48,19 +48,19 @@ SETTINGS = {
 @pytest.mark.parametrize("name", SETTINGS)
 def test_what_was_put_in_is_taken_out_again(name, host) -> None:
     text = SETTINGS[name]
-    done = settings_edit.install_hooks(
+    done = hook_settings.install_hooks(
         text, wanted_entries(host, "/usr/bin/python3"), host.required_fields
     )
     said = jsonc.to_python(jsonc.parse(done.text))
     assert [said["hooks"][on.name][-1] for on in host.events] == [
         want.entry for want in wanted_entries(host, "/usr/bin/python3")
     ]
-    assert settings_edit.remove_spans(done.text, done.inserted_spans) == text
+    assert settings_file.remove_spans(done.text, done.inserted_spans) == text
     before = jsonc.to_python(root) if (root := jsonc.parse(text)) else {}
     assert {key: said[key] for key in before if key != "hooks"} == {
         key: before[key] for key in before if key != "hooks"
     }
-    again = settings_edit.install_hooks(
+    again = hook_settings.install_hooks(
         done.text,
         wanted_entries(host, "/usr/bin/python3"),
         host.required_fields,
@@ -71,7 +71,7 @@ def test_what_was_put_in_is_taken_out_again(name, host) -> None:
 
 
 def test_lines_end_as_they_do_in_the_file() -> None:
-    assert "\n" not in settings_edit.install_hooks(SETTINGS["carriage returns"], OURS).text.replace(
+    assert "\n" not in hook_settings.install_hooks(SETTINGS["carriage returns"], OURS).text.replace(
         "\r\n", ""
     )
 
@@ -100,12 +100,12 @@ def test_what_is_taken_out_of_a_list_leaves_a_list(text, index, wanted) -> None:
 
 @pytest.mark.parametrize("name", SETTINGS)
 def test_a_newer_interpreter_takes_the_place_of_the_older(name) -> None:
-    old = settings_edit.install_hooks(SETTINGS[name], OURS)
-    new = settings_edit.install_hooks(
+    old = hook_settings.install_hooks(SETTINGS[name], OURS)
+    new = hook_settings.install_hooks(
         old.text, wanted_entries(CLAUDE, "/opt/new python/bin/python3"), (), old.inserted_spans
     )
     assert new.text == old.text.replace("/usr/bin/python3", "/opt/new python/bin/python3")
-    assert settings_edit.remove_spans(new.text, new.inserted_spans) == SETTINGS[name]
+    assert settings_file.remove_spans(new.text, new.inserted_spans) == SETTINGS[name]
 
 
 @pytest.mark.parametrize(
@@ -119,9 +119,9 @@ def test_a_newer_interpreter_takes_the_place_of_the_older(name) -> None:
 def test_without_knowing_what_was_put_in_it_goes_all_the_same(name) -> None:
     """As on another clone of shared settings: by what they say alone, whole but for lists that were empty."""
     text = SETTINGS[name]
-    done = settings_edit.install_hooks(text, OURS)
-    bare = settings_edit.remove_hooks(done.text, done.created_keys)
-    assert not settings_edit.find_hooks(jsonc.parse(bare))
+    done = hook_settings.install_hooks(text, OURS)
+    bare = hook_settings.remove_hooks(done.text, done.created_keys)
+    assert not hook_settings.find_hooks(jsonc.parse(bare))
     assert bare == text or "[]" in text
     assert jsonc.to_python(jsonc.parse(bare)) == jsonc.to_python(jsonc.parse(text))
 
@@ -198,20 +198,20 @@ def texts(draw) -> str:
 
 @given(texts(), st.sampled_from(list(HOSTS.values())), st.booleans())
 def test_whatever_the_settings_are_they_come_back(text, host, newer) -> None:
-    done = settings_edit.install_hooks(
+    done = hook_settings.install_hooks(
         text, wanted_entries(host, "/usr/bin/python3"), host.required_fields
     )
     made = done.created_keys
     if newer:
-        done = settings_edit.install_hooks(
+        done = hook_settings.install_hooks(
             done.text,
             wanted_entries(host, "/usr/bin/python3", shared=True),
             host.required_fields,
             done.inserted_spans,
         )
-    assert settings_edit.remove_spans(done.text, done.inserted_spans) == text
-    bare = settings_edit.remove_hooks(done.text, made)
-    assert not settings_edit.find_hooks(jsonc.parse(bare))
+    assert settings_file.remove_spans(done.text, done.inserted_spans) == text
+    bare = hook_settings.remove_hooks(done.text, made)
+    assert not hook_settings.find_hooks(jsonc.parse(bare))
     top = {key for key, _ in host.required_fields}
     before, after = jsonc.to_python(jsonc.parse(text)), jsonc.to_python(jsonc.parse(bare))
     assert {key: after[key] for key in after if key not in top} == before
@@ -259,17 +259,17 @@ def test_what_is_wrong_is_named(text, said) -> None:
 )
 def test_settings_without_room_for_hooks_are_left_alone(text) -> None:
     with pytest.raises(InvalidInputError):
-        settings_edit.install_hooks(text, OURS)
+        hook_settings.install_hooks(text, OURS)
 
 
 def test_a_command_of_theirs_in_our_group_stays() -> None:
-    text = settings_edit.install_hooks("{}", OURS).text
+    text = hook_settings.install_hooks("{}", OURS).text
     stop = text.index('"Stop"')
     end = text.index("\n        ]", stop)  # of the list in our group
     edited = f'{text[:end]},\n          {{"type": "command", "command": "mine"}}{text[end:]}'
-    newer = settings_edit.install_hooks(edited, wanted_entries(CLAUDE, "/new/python")).text
+    newer = hook_settings.install_hooks(edited, wanted_entries(CLAUDE, "/new/python")).text
     assert newer == edited.replace("/usr/bin/python3", "/new/python")
-    assert jsonc.to_python(jsonc.parse(settings_edit.remove_hooks(newer, None))) == {
+    assert jsonc.to_python(jsonc.parse(hook_settings.remove_hooks(newer, None))) == {
         "hooks": {"Stop": [{"hooks": [{"type": "command", "command": "mine"}]}]}
     }
 
@@ -336,10 +336,10 @@ def test_ours_is_what_we_write_and_nothing_that_mentions_it(handler, whose) -> N
     name = "agentStop" if "bash" in handler else "Stop"
     entry = handler if "bash" in handler else {"hooks": [handler]}
     text = json.dumps({"hooks": {name: [entry]}})
-    left = jsonc.to_python(jsonc.parse(settings_edit.remove_hooks(text, None)))
+    left = jsonc.to_python(jsonc.parse(hook_settings.remove_hooks(text, None)))
     wired = jsonc.to_python(
         jsonc.parse(
-            settings_edit.install_hooks(text, wanted_entries(host, "/usr/bin/python3")).text
+            hook_settings.install_hooks(text, wanted_entries(host, "/usr/bin/python3")).text
         )
     )["hooks"][name]
     want = next(
@@ -353,7 +353,7 @@ def test_ours_is_what_we_write_and_nothing_that_mentions_it(handler, whose) -> N
     ["if [ -x ", " ] && [ -f ", "; then exec ", "; fi; ", "; exec ", "cortex hook ", "cortex/interfaces/hook/main.py ", "'"],
 )  # fmt: skip
 def test_a_long_command_of_anything_is_looked_at_at_once(part) -> None:
-    settings_edit.find_hooks(
+    hook_settings.find_hooks(
         jsonc.parse(
             json.dumps(
                 {
@@ -369,7 +369,7 @@ def test_a_long_command_of_anything_is_looked_at_at_once(part) -> None:
 
 def test_what_an_older_cortex_wired_is_taken_out() -> None:
     old = '{"hooks": {"WorktreeCreate": [{"hooks": [{"type": "command", "command": "cortex hook x --host claude"}]}], "Stop": []}}'
-    done = settings_edit.install_hooks(old, OURS)
+    done = hook_settings.install_hooks(old, OURS)
     assert set(jsonc.to_python(jsonc.parse(done.text))["hooks"]) == {
         "WorktreeCreate",
         *(on.name for on in CLAUDE.events),
