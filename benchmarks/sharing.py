@@ -19,6 +19,7 @@ from cortex.operations.care.init import init
 from cortex.operations.share.sync import sync
 from cortex.operations.upkeep.heal import heal
 from cortex.vault.git import commit
+from cortex.vault.git.changes import UncommittedChange
 from cortex.vault.git.drivers import DRIVER_SCRIPT
 from cortex.vault.locate import Vault
 
@@ -209,7 +210,7 @@ def _git(work: str) -> None:
         _git_in(root, "commit", "-qm", "one")
 
     def ours() -> None:
-        commit.commit_changes(root, [commit.UncommittedChange(note(next(numbers)), "A")], "one")
+        commit.commit_changes(root, [UncommittedChange(note(next(numbers)), "A")], "one")
 
     by_git, by_cortex = ([timed(run) for _ in range(RUNS)] for run in (plain, ours))
     (cpu, wall), (our_cpu, our_wall) = (

@@ -29,7 +29,7 @@ from cortex.hosts.settings_file import (
     SettingsChange,
 )
 from cortex.vault import files
-from cortex.vault.state.http_token import VARIABLE
+from cortex.vault.user_settings import TOKEN_VARIABLE
 
 NAME = "cortex"  # of the server
 McpHostName = Literal["claude", "codex", "cursor", "gemini", "vscode", "windsurf"]
@@ -46,7 +46,7 @@ _TOML_ARGS_RE = lazy_re(r"(?ms)^[ \t]*args[ \t]*=[ \t]*\[.*?\]")
 _ADDRESS_RE = lazy_re(r"(?i)https?://(?:127\.0\.0\.1|localhost|\[::1\])(?::\d+)?(?:/|\Z)")
 _ADDRESS_KEYS = ("url", "httpUrl", "serverUrl")
 _TOKEN_KEY_RE = lazy_re(r'(?i)"(?:authorization|headersHelper|bearer_token_env_var)":')
-_ENV = f"${{env:{VARIABLE}}}"
+_ENV = f"${{env:{TOKEN_VARIABLE}}}"
 _WITH_LINE, _WITHOUT_LINE = "given the token's line", "rid of the token's line"
 _ASKS = "it asks whether the server may run when it is started there next"
 
@@ -60,7 +60,7 @@ class McpHost(NamedTuple):
     next_step: str = "start it anew"
     home_variable: str = ""  # of the environment, that names the folder of `user` instead
     fields: tuple[tuple[str, str], ...] = ()  # of the entry, beside command and args
-    token: str = f"${{{VARIABLE}}}"  # how a header names the variable
+    token: str = f"${{{TOKEN_VARIABLE}}}"  # how a header names the variable
 
 
 _VSCODE_FOLDER = "Library/Application Support" if sys.platform == "darwin" else ".config"
@@ -145,7 +145,7 @@ def plan_change(
     todo = SettingsChange(path, real, before, after, (), record, bool(present), record_name)
     step = f"{name}: {host.next_step}" if outcome in ("installed", "updated") else ""
     if addressed and action == "install":
-        step = f'{name}: start it with export {VARIABLE}="$(cortex mcp token)"'
+        step = f'{name}: start it with export {TOKEN_VARIABLE}="$(cortex mcp token)"'
     elif step and not user and not shutil.which(NAME):
         step += "; there is no cortex on your PATH: pipx ensurepath, or install it with --user"
     return McpChange(name, path, outcome, next_step=step), todo
@@ -195,7 +195,7 @@ def _token_line(host: McpHost, entry: dict[str, Any]) -> dict[str, Any]:
     if _TOKEN_KEY_RE.search(json.dumps(entry, default=str)) or not isinstance(headers, dict):
         return {}
     if host.project.endswith(".toml"):
-        return {"bearer_token_env_var": VARIABLE}
+        return {"bearer_token_env_var": TOKEN_VARIABLE}
     return {"headers": {**headers, "Authorization": f"Bearer {host.token}"}}
 
 
@@ -259,7 +259,7 @@ def _take_json(text: str, key: str) -> str:
 
 def _put_toml(text: str, key: str, entry: dict[str, Any]) -> str:
     if _has_address(entry):
-        line = f'bearer_token_env_var = "{VARIABLE}"\n'
+        line = f'bearer_token_env_var = "{TOKEN_VARIABLE}"\n'
         return re.sub(r"(?m)^\[mcp_servers\.cortex\][^\n]*\n", rf"\g<0>{line}", text, count=1)
     command, args = (
         f"{name} = {json.dumps(entry[name], ensure_ascii=False)}" for name in ("command", "args")

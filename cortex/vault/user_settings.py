@@ -1,16 +1,19 @@
-"""A person's own settings, `config.toml` in their folder. Only they may name a program."""
+"""A person's own settings, `config.toml` in their folder, and the token that a request over HTTP
+must bring. Only these settings may name a program."""
 
 from __future__ import annotations
 
 import json
 import os
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import NamedTuple, TypeGuard
 
 from cortex.core.model.problem import InvalidInputError, Problem
 from cortex.core.text.tables import parse_toml
 from cortex.vault import files, private, user_folders
 
+TOKEN_VARIABLE = "CORTEX_MCP_TOKEN"  # noqa: S105  may hold another token, of a person's choice
 _MAX_BYTES = 64 * 1024
 _NUMBERS = ("timeout", "runs_per_day", "dollars_per_day")
 _FORMS = {
@@ -133,3 +136,16 @@ def add_distill_command(words: tuple[str, ...]) -> str:
     data = b"\n".join(filter(None, (before, table.encode())))
     private.replace(os.path.realpath(path), data, durable=True)
     return path
+
+
+def own_token() -> str:
+    """The token of this user, which no other user can read; made when there is none. Raises `OSError`, `InvalidInputError`."""
+    folder = os.path.join(user_folders.user_folder("state"), "mcp")
+    os.makedirs(folder, mode=0o700, exist_ok=True)
+    user_folders.check_private(folder)
+    with suppress(FileExistsError):
+        files.create(folder, "token", os.urandom(32).hex().encode())
+    path = os.path.join(folder, "token")
+    if token := private.read(path, 1_000).decode("ascii", "ignore").strip():
+        return token
+    raise InvalidInputError(f"{path} holds no token", "remove it; Cortex makes a new one")

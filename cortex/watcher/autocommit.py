@@ -12,7 +12,7 @@ from cortex.core.model.problem import CortexError, InvalidInputError, Problem, p
 from cortex.core.notes import note as notes
 from cortex.vault import files, settings
 from cortex.vault.git import checkout
-from cortex.vault.git.commit import UncommittedChange
+from cortex.vault.git.changes import UncommittedChange
 from cortex.vault.layout import SETTINGS_FILE
 
 SETTLED_SECONDS = 2.0  # seconds that a file has to lie untouched

@@ -31,7 +31,7 @@ from cortex.operations.upkeep.drain_spool import (
 from cortex.operations.upkeep.heal import heal
 from cortex.operations.upkeep.normalize import normalize, start_detached
 from cortex.vault import files, settings
-from cortex.vault.git import checkout, commit, drivers
+from cortex.vault.git import changes, checkout, commit, drivers
 from cortex.vault.layout import SETTINGS_FILE
 from cortex.vault.locate import Vault
 from cortex.vault.state.briefing_cache import file_stamp
@@ -306,7 +306,7 @@ class WatcherLoop:
             self._commit_retry_at = time.monotonic() + _GATE_RETRY_SECONDS
             return
         recover_interrupted_merge(root)
-        done = autocommit.classify_changes(root, commit.list_changes(root), time.time())
+        done = autocommit.classify_changes(root, changes.list_changes(root), time.time())
         shown = done.blocked[:_MAX_BLOCKED_SHOWN]
         self.blocked = tuple(f"{one.where}: {one.message}" for one in shown)
         if done.recent and not self.is_ending and time.monotonic() < self._uncommitted.latest:
@@ -324,7 +324,7 @@ class WatcherLoop:
         try:
             if not autocommit.is_enabled(self.vault.root):
                 return "off", 0
-            waiting = len(commit.list_changes(self.vault.root))
+            waiting = len(changes.list_changes(self.vault.root))
             return commit.why_blocked(self.vault.root) or "on", waiting
         except (CortexError, OSError) as error:
             return str(error), 0

@@ -16,7 +16,7 @@ import pytest
 from cortex.core.model.problem import CortexError
 from cortex.operations.capture.capture import capture
 from cortex.operations.care.init import init
-from cortex.vault.git import commit, git_cli as git_of, git_locks
+from cortex.vault.git import changes, commit, git_cli as git_of, git_locks
 from cortex.vault.locate import Vault
 
 
@@ -291,7 +291,7 @@ def says_at_once(vault: Vault, caller, *texts: str) -> bool:
     """Whether a commit was refused, in these words, soon and with a next command."""
     begun = time.monotonic()
     try:
-        commit.commit_changes(vault.root, commit.list_changes(vault.root))
+        commit.commit_changes(vault.root, changes.list_changes(vault.root))
     except CortexError as error:
         assert time.monotonic() - begun < git_locks.LOCK_WAIT_SECONDS / 3
         assert any(text in error.message for text in texts), error.message
@@ -325,7 +325,7 @@ def test_a_commit_on_a_full_disk_says_so_at_once_wherever_it_fills_up(
         if not refused:
             break
     assert refusals >= 3
-    assert commit.list_changes(vault.root) == []
+    assert changes.list_changes(vault.root) == []
     fsck = ["git", "fsck", "--no-dangling"]
     assert subprocess.run(fsck, cwd=vault.root, capture_output=True, timeout=60).stdout == b""
     locks = Path(vault.root, ".git").rglob("*.lock")
@@ -343,7 +343,7 @@ def test_a_commit_on_a_read_only_disk_says_so_at_once(mounted, caller, homes, tm
     assert "findmnt -T " in raised.value.hint
     begun = time.monotonic()
     with pytest.raises((OSError, CortexError)) as refusal:
-        commit.commit_changes(str(at), commit.list_changes(str(at)))
+        commit.commit_changes(str(at), changes.list_changes(str(at)))
     assert "ead-only file system" in str(refusal.value)
     assert time.monotonic() - begun < git_locks.LOCK_WAIT_SECONDS / 3
 
@@ -406,7 +406,7 @@ def test_what_the_system_refuses_git_is_told_for_what_it_is(
         f'#!/bin/sh\nexec {strace} -f -qq -o /dev/null {inject} {where} {tool("git")} "$@"\n'
     )
     wrapper.chmod(0o755)
-    changed = commit.list_changes(vault.root)
+    changed = changes.list_changes(vault.root)
     monkeypatch.setenv("PATH", f"{wrapper.parent}:{os.environ['PATH']}")
     begun = time.monotonic()
     with pytest.raises(CortexError) as raised:

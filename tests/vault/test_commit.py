@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from cortex.core.model.problem import ConflictError, CortexError
-from cortex.vault.git import commit, git_locks
-from cortex.vault.git.commit import UncommittedChange
+from cortex.vault.git import changes, commit, git_locks
+from cortex.vault.git.changes import UncommittedChange
 from tests.conftest import make_lock
 
 RECORD = "---\nid: {id}\ntype: decision\ncreated: 2026-11-20T10:00:00Z\n---\n\n{body}\n"
@@ -47,12 +47,12 @@ def committed(vault, git) -> list[str]:
 
 
 def kept(vault, message: str = "") -> commit.CommitResult:
-    return commit.commit_changes(vault.root, commit.list_changes(vault.root), message)
+    return commit.commit_changes(vault.root, changes.list_changes(vault.root), message)
 
 
 def commit_paths(root: str, paths: list[str], message: str) -> str:
     """Commit these paths alone; the commit's id, empty when nothing differs."""
-    wanted = [one for one in commit.list_changes(root) if one.path in paths]
+    wanted = [one for one in changes.list_changes(root) if one.path in paths]
     return commit.commit_changes(root, wanted, message).id
 
 
@@ -65,14 +65,14 @@ def test_changes_are_ours_and_nobody_elses(repository, git) -> None:
     put(repository, "records/decision/new.md~", "an editor's")
     put(repository, "mine/other.md", "New.\n")
     os.remove(Path(root, ".gitattributes"))
-    found = commit.list_changes(root)
+    found = changes.list_changes(root)
     assert found == [
         UncommittedChange(".gitattributes", "D"),
         UncommittedChange("cortex.toml", "M"),
         UncommittedChange("records/decision/new-aaaaaa.md", "A"),
     ]
-    assert commit.list_foreign_changes(root, found) == ["mine/note.md", "mine/other.md"]
-    assert not commit.list_changes(str(Path(root).parent))  # no repository there
+    assert changes.list_foreign_changes(root, found) == ["mine/note.md", "mine/other.md"]
+    assert not changes.list_changes(str(Path(root).parent))  # no repository there
 
 
 def test_what_a_person_staged_stays_staged_and_out_of_our_commit(repository, git) -> None:
@@ -112,7 +112,7 @@ def test_a_subfolder_vault_commits_nothing_beside_it(tmp_path, vault, git) -> No
     done = kept(vault)
     assert set(done.paths) == {path, "cortex.toml", ".gitattributes"}
     assert committed(vault, git) == ["vault/.gitattributes", "vault/cortex.toml", f"vault/{path}"]
-    assert commit.list_foreign_changes(vault.root) == []
+    assert changes.list_foreign_changes(vault.root) == []
 
 
 HOSTILE = ["-x.md", ":(exclude)a.md", "$(touch PWN).md", "a\nb.md", '"q".md', "*.md", "ü\udcff.md"]
@@ -125,9 +125,9 @@ def test_names_are_names(repository, git, name) -> None:
     with open(os.fsencode(file), "w") as out:
         out.write(RECORD.format(id="x", body="x"))
     record(repository, "beside-aaaaaa", folder="records")
-    assert commit.list_changes(repository.root)[-1].path in (path, "records/beside-aaaaaa.md")
+    assert changes.list_changes(repository.root)[-1].path in (path, "records/beside-aaaaaa.md")
     assert commit_paths(repository.root, [path], "one")
-    assert [one.path for one in commit.list_changes(repository.root)] == [
+    assert [one.path for one in changes.list_changes(repository.root)] == [
         "records/beside-aaaaaa.md"
     ]
     os.remove(os.fsencode(file))
@@ -209,12 +209,12 @@ def test_a_moved_record_is_never_committed_as_a_mere_deletion(repository, git) -
     os.rename(Path(root, old), Path(root, "mine/deep/Moved by hand.md"))
     put(repository, "mine/other.md", RECORD.format(id="other-aaaaaa", body="Not ours."))
     new = "mine/deep/Moved by hand.md"
-    assert commit.list_changes(root) == [
+    assert changes.list_changes(root) == [
         UncommittedChange(new, "A", old),
         UncommittedChange(old, "D", new),
     ]
     assert commit_paths(root, [old], "one half") == ""
-    assert commit.list_foreign_changes(root, commit.list_changes(root)) == ["mine/other.md"]
+    assert changes.list_foreign_changes(root, changes.list_changes(root)) == ["mine/other.md"]
     assert set(kept(repository).paths) == {old, new}
     assert git(root, "status", "--short", "-uall") == "?? mine/other.md\n"
 
@@ -227,11 +227,11 @@ def test_a_record_that_lives_elsewhere_is_still_committed_when_it_changes(reposi
     kept(repository)
     put(repository, "mine/x.md", RECORD.format(id="moved-aaaaaa", body="Changed."))
     put(repository, "mine/note.md", "Changed, and not a record.\n")
-    assert commit.list_changes(root) == [UncommittedChange("mine/x.md", "M")]
-    assert commit.list_foreign_changes(root, commit.list_changes(root)) == ["mine/note.md"]
+    assert changes.list_changes(root) == [UncommittedChange("mine/x.md", "M")]
+    assert changes.list_foreign_changes(root, changes.list_changes(root)) == ["mine/note.md"]
     assert kept(repository).paths == ("mine/x.md",)
     os.rename(Path(root, "mine/x.md"), Path(root, "records/back.md"))
-    assert commit.list_changes(root) == [
+    assert changes.list_changes(root) == [
         UncommittedChange("mine/x.md", "D", "records/back.md"),
         UncommittedChange("records/back.md", "A", "mine/x.md"),
     ]
@@ -351,7 +351,7 @@ def test_a_linked_worktree_is_a_place_of_its_own(repository, git, tmp_path) -> N
     path = record(linked, "new-aaaaaa")
     assert kept(linked).paths == (path,)
     assert git(tree, "log", "-1", "--format=%s") == "cortex: 1 record\n"
-    assert commit.list_changes(repository.root) == []
+    assert changes.list_changes(repository.root) == []
 
 
 def test_we_wait_for_another_git_and_never_take_its_lock_away(repository, git, monkeypatch) -> None:

@@ -13,7 +13,7 @@ import pytest
 from cortex.core.model.problem import ConflictError, CortexError
 from cortex.operations.care.doctor import doctor
 from cortex.operations.share.sync import sync
-from cortex.vault.git import checkout, commit, git_locks
+from cortex.vault.git import changes, checkout, commit, git_locks
 from cortex.vault.git.checkout import Repository
 from cortex.vault.git.git_locks import BOOT_MARGIN_SECONDS, DAY_SECONDS, Clock
 from cortex.vault.locate import Vault
@@ -251,7 +251,7 @@ def test_a_commit_says_at_once_which_lock_a_crash_has_left(name, repository) -> 
     (repository / "records/a.md").write_text("---\nid: a\ntitle: A\n---\n")
     begun = time.monotonic()
     with pytest.raises(ConflictError) as raised:
-        commit.commit_changes(str(repository), commit.list_changes(str(repository)))
+        commit.commit_changes(str(repository), changes.list_changes(str(repository)))
     assert time.monotonic() - begun < git_locks.LOCK_WAIT_SECONDS / 3
     assert (str(path) in raised.value.message, raised.value.hint) == (True, "cortex doctor --fix")
 

@@ -12,7 +12,7 @@ import pytest
 from cortex.core.model.problem import InvalidInputError
 from cortex.operations.capture.capture import capture
 from cortex.vault.git import merging
-from cortex.vault.git.commit import UncommittedChange
+from cortex.vault.git.changes import UncommittedChange
 from cortex.vault.git.merging import MergeState
 from cortex.watcher import autocommit
 from tests.watcher.conftest import note, old, until

@@ -14,8 +14,8 @@ from cortex.hosts import mcp_settings, settings_file
 from cortex.hosts.mcp_settings import McpChange, McpHostName
 from cortex.interfaces.mcp.tools import Tool, select_tools
 from cortex.operations.care.hook_status import project_root
+from cortex.vault import user_settings
 from cortex.vault.locate import Vault, find_vault
-from cortex.vault.state import http_token
 
 _INSTALL_HINT = "pip install 'mcp>=2.2,<3', in the environment of cortex"
 
@@ -81,7 +81,9 @@ def mcp(
         message = f"--http and --allow do not go with {action}"
         raise InvalidInputError(message, "cortex mcp --help")
     if action == "token":
-        return McpResult(token=os.environ.get(http_token.VARIABLE) or http_token.own_token())
+        return McpResult(
+            token=os.environ.get(user_settings.TOKEN_VARIABLE) or user_settings.own_token()
+        )
     words = ["--tools", ",".join(tools)] if tools else []
     words += ["--vault", find().root] if vault_name else []
     return _change_settings(caller.cwd, action, hosts or [], words, user=user, dry_run=dry_run)
@@ -100,9 +102,9 @@ def _serve(
     if http:
         from cortex.interfaces.mcp import http as over_http  # noqa: PLC0415
 
-        token = os.environ.get(http_token.VARIABLE, "")
+        token = os.environ.get(user_settings.TOKEN_VARIABLE, "")
         address = over_http.parse_address(http, token)
-        token = token or http_token.own_token()
+        token = token or user_settings.own_token()
         listen = partial(over_http.listen_on_http, address=address, token=token, names=names)
     server.serve(tools, find, cwd, listen)
 

@@ -30,6 +30,7 @@ from cortex.operations.share.resolve_conflicts import read_work_tree_file
 from cortex.operations.upkeep.settle import find_replaceable, plan_settlement
 from cortex.vault import files, layout, settings
 from cortex.vault.git import (
+    changes,
     checkout,
     commit,
     drivers,
@@ -120,8 +121,8 @@ def _uncommitted_briefings(root: str) -> list[Problem]:
     if not git_cli.has_commit(root):
         return []
     flags = ["--no-ext-diff", "--no-textconv", "--name-only", "--no-renames", "--relative", "-z"]
-    changed = git_cli.run(root, ["diff", *flags, "HEAD", "--", *commit.own_paths(root)])
-    folders = [one for one in commit.own_paths(root) if not is_among_briefings(f"{one}/")]
+    changed = git_cli.run(root, ["diff", *flags, "HEAD", "--", *changes.own_paths(root)])
+    folders = [one for one in changes.own_paths(root) if not is_among_briefings(f"{one}/")]
     new = git_cli.run(root, ["ls-files", "--others", "-z", "--", *folders])
     paths = [os.fsdecode(name) for name in changed.split(b"\0") if name]
     if new or not all(map(is_among_briefings, paths)):
@@ -174,7 +175,7 @@ def _edited_events(root: str) -> list[Problem]:
 
 def _held_back(root: str) -> list[Problem]:
     """What the next sync will not publish, in files and in commits."""
-    ours = [one.path for one in commit.list_changes(root) if one.kind != "D"]
+    ours = [one.path for one in changes.list_changes(root) if one.kind != "D"]
     found = publish_check.held_files(root, ours)
     if not people_notes.why_not_shared(root, settings.load(root).notes):
         found += people_notes.list_held(root, ["."])

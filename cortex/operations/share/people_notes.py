@@ -21,8 +21,8 @@ from cortex.core.model.problem import CortexError, NotFoundError, Problem
 from cortex.core.model.relation import MEDIA_SUFFIXES
 from cortex.core.text.lazy_re import lazy_re
 from cortex.vault import files
-from cortex.vault.git import checkout, commit, git_cli, git_locks, objects, publish_check
-from cortex.vault.git.commit import StatusEntry, UncommittedChange
+from cortex.vault.git import changes, checkout, commit, git_cli, git_locks, objects, publish_check
+from cortex.vault.git.changes import StatusEntry, UncommittedChange
 
 BUSY = "still being written; the next sync takes it"
 _NOTE_SUFFIXES = frozenset(("md", "markdown", "txt", "canvas", "base"))
@@ -88,7 +88,7 @@ def explain_left(root: str, paths: Iterable[str], why: str) -> dict[str, tuple[s
     for path in paths:
         reason = why and f"yours to commit: {why}"
         if not reason:
-            entries = commit.list_status(root, (path,))
+            entries = changes.list_status(root, (path,))
             known = objects.read_blobs(root, [one.blob for one in entries])
             reasons = [_why_left(root, one, known) for one in entries]
             is_recent = time.time() - _changed_at(root, path) < _BUSY_SECONDS
@@ -101,7 +101,7 @@ def explain_left(root: str, paths: Iterable[str], why: str) -> dict[str, tuple[s
 
 def list_held(root: str, paths: Sequence[str]) -> list[Problem]:
     """What of people's changed files, or below these new folders, must not be published."""
-    entries = commit.list_status(root, paths) if paths else []
+    entries = changes.list_status(root, paths) if paths else []
     fit = (one.path for one in entries if one.kind != "D" and not _why_unfit(root, one.path))
     return publish_check.held_files(root, fit)
 
@@ -286,7 +286,7 @@ def _changed_at(root: str, path: str) -> float:
 
 def _list_shareable(root: str) -> list[StatusEntry]:
     """What people changed and may be committed, quiet or not."""
-    entries = commit.list_status(root, (".",))
+    entries = changes.list_status(root, (".",))
     staged = {one.path for one in entries if one.is_staged}  # with a new file there, perhaps
     known = objects.read_blobs(root, [one.blob for one in entries if one.kind == "M"])
     return [one for one in entries if one.path not in staged and not _why_left(root, one, known)]
@@ -326,7 +326,7 @@ def _content_fault(root: str, path: str, before: bytes | None) -> str:
 
 def _why_unfit(root: str, path: str) -> str:
     """Why a path is none of a person's notes or attachments; empty if it is one."""
-    if not commit.is_outside_own_folders(root, path):
+    if not changes.is_outside_own_folders(root, path):
         return "Cortex's own"
     if path.endswith("/"):
         return "a repository of its own"

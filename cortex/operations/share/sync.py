@@ -42,6 +42,7 @@ from cortex.operations.upkeep.restore_lost import restore_lost
 from cortex.vault import files, layout, settings
 from cortex.vault.git import (
     attributes,
+    changes,
     checkout,
     commit,
     drivers,
@@ -51,7 +52,7 @@ from cortex.vault.git import (
     publish_check,
     remotes,
 )
-from cortex.vault.git.commit import UncommittedChange
+from cortex.vault.git.changes import UncommittedChange
 from cortex.vault.git.merging import MergeState
 from cortex.vault.git.remotes import Upstream
 from cortex.vault.layout import layout_of
@@ -205,8 +206,8 @@ class _SyncRun:
             self.problems[".git/config"] = problem_of(".git/config", error)
 
     def _build_result(self, trouble: str, hint: str) -> SyncResult:
-        mine = commit.list_changes(self.root) if self._uncommitted is None else self._uncommitted
-        left = commit.list_foreign_changes(self.root, mine) if not self.waiting else []
+        mine = changes.list_changes(self.root) if self._uncommitted is None else self._uncommitted
+        left = changes.list_foreign_changes(self.root, mine) if not self.waiting else []
         because = people_notes.explain_left(self.root, left, self.notes_left)
         held = people_notes.list_held(self.root, [] if self.notes_left else left)
         self.held |= {problem.where: problem for problem in held}
@@ -328,7 +329,7 @@ class _SyncRun:
             message = f"could not be healed: {error.message}"
             self.problems["briefings"] = Problem("briefings", message, error.hint)
         self._uncommitted = None
-        changed = [*commit.list_changes(self.root), *more]
+        changed = [*changes.list_changes(self.root), *more]
         self._refuse_mass_deletion(changed)
         message = ""
         if squashed := merging.waiting_squash_message(self.root):

@@ -30,7 +30,7 @@ from cortex.index.refresh import query_index
 from cortex.operations.upkeep.preserve_text import preserve_text
 from cortex.vault import files, private, settings
 from cortex.vault.git import checkout, git_cli, merge_versions, merging, objects
-from cortex.vault.git.commit import is_outside_own_folders
+from cortex.vault.git.changes import is_outside_own_folders
 from cortex.vault.git.merge_versions import BlobTriple, merge_notes, same_text
 from cortex.vault.git.merging import MergeRevisions
 from cortex.vault.layout import layout_of
