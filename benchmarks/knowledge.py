@@ -12,10 +12,10 @@ from benchmarks.corpus import vocabulary, write_vault
 from benchmarks.measure import QUICK, SIZES, row, timed
 from cortex.core.model.caller import Caller, no_progress
 from cortex.index.refresh import query_index
-from cortex.operations.find.explain_score import explain_score as score
 from cortex.operations.find.graph import graph
 from cortex.operations.find.recall import recall
 from cortex.operations.find.search import search
+from cortex.operations.find.show import show
 from cortex.operations.find.timeline import timeline
 from cortex.operations.records.consolidate import consolidate
 from cortex.operations.records.lifecycle import lifecycle
@@ -61,7 +61,7 @@ def tables(work: str) -> None:
         ("`save`, with a topic", saving, 400),
         ("`graph`, depth 3", lambda: graph(vault, _caller(), name, depth=3), 100),
         ("`timeline`", lambda: timeline(vault, _caller(), name), 100),
-        ("`score`", lambda: score(vault, _caller(), name), 100),
+        ("`score`", lambda: show(vault, _caller(), name, why=True), 100),
         ("`context`", lambda: context(vault, _caller(), project="p1"), 100),
         ("`recall`, by importance", lambda: recall(vault, _caller(), "", project="p1"), 100),
         (

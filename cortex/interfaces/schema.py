@@ -27,7 +27,7 @@ from cortex.hosts import HOST_NAMES
 from cortex.hosts.host import EVENTS
 from cortex.interfaces.declare import Declaration, declaration_of, load_verb
 from cortex.operations import ALIASES, VERBS
-from cortex.operations.find.explain_score import NoteScore
+from cortex.operations.find.note_ranks import NoteScore
 from cortex.operations.records.archive import ForgetResult
 from cortex.operations.sessions.brief import ContextResult
 

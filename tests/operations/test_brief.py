@@ -15,12 +15,12 @@ import pytest
 from cortex.core.briefing.injected import CONTRACT
 from cortex.core.model.problem import InvalidInputError
 from cortex.core.text.token_count import count_tokens
-from cortex.operations.find.briefing_key import briefing_key
 from cortex.operations.sessions.brief import brief
 from cortex.operations.sessions.hook_briefing import briefing_for_hook
 from cortex.vault.git import branches
 from cortex.vault.locate import Vault
 from cortex.vault.state import briefing_cache
+from cortex.vault.state.briefing_cache import briefing_key
 from tests.conftest import caller_at
 
 NOW = "2026-11-20T16:45:12Z"

@@ -31,11 +31,10 @@ from cortex.operations.care.status import status
 from cortex.operations.distill.distill import distill
 from cortex.operations.distill.replay import replay
 from cortex.operations.find.search import search
-from cortex.operations.records.pin import pin
 from cortex.operations.records.restore import restore
 from cortex.operations.records.save import save
 from cortex.operations.records.supersede import supersede
-from cortex.operations.records.update import update
+from cortex.operations.records.update import pin, update
 from cortex.operations.sessions.brief import brief
 from cortex.operations.share.git import set_up_clone
 from cortex.operations.share.sync import sync

@@ -20,15 +20,13 @@ from cortex.core.notes import note as notes
 from cortex.index.refresh import query_index
 from cortex.interfaces.cli.main import main
 from cortex.interfaces.escape_terminal import escape
-from cortex.operations.plan.done import done
 from cortex.operations.records.archive import archive, archive_by_words as forget
 from cortex.operations.records.consolidate import consolidate
 from cortex.operations.records.delete import delete
-from cortex.operations.records.pin import pin
 from cortex.operations.records.restore import restore
 from cortex.operations.records.save import save
 from cortex.operations.records.supersede import find_supersede_problems, supersede
-from cortex.operations.records.update import update
+from cortex.operations.records.update import done, pin, update
 from cortex.operations.upkeep.normalize import normalize
 from cortex.vault.locate import Vault
 

@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,18 +15,23 @@ import pytest
 
 from cortex.core.model.caller import Caller
 from cortex.core.model.problem import ConflictError, InvalidInputError, NotFoundError
-from cortex.core.ranking.archive_rules import NEVER_ARCHIVED_TYPES
-from cortex.core.ranking.importance import NON_DECAYING_TYPES
+from cortex.core.ranking.archive_rules import NEVER_ARCHIVED_TYPES, judge
+from cortex.core.ranking.importance import NON_DECAYING_TYPES, Signals
 from cortex.core.text.iso_time import epoch_seconds
+from cortex.core.text.strings import format_time
 from cortex.index.filters import NoteFilter
 from cortex.index.refresh import query_index
 from cortex.operations.care.status import status
-from cortex.operations.find.explain_score import explain_score as score
-from cortex.operations.find.note_ranks import rank_notes, signals_of_notes, timestamp_of
+from cortex.operations.find.note_ranks import (
+    rank_notes,
+    signals_of_notes,
+    timestamp_of,
+)
+from cortex.operations.find.open import open as open_
+from cortex.operations.find.recall import recall
 from cortex.operations.find.search import search
 from cortex.operations.find.show import show
-from cortex.operations.records.lifecycle import archive_by_itself, lifecycle
-from cortex.operations.records.prune import prune
+from cortex.operations.records.lifecycle import archive_by_itself, lifecycle, prune
 from cortex.operations.records.restore import restore
 from cortex.operations.share.sync import sync
 from cortex.vault.locate import Vault
@@ -33,8 +39,10 @@ from cortex.vault.settings import load
 from cortex.watcher.loop import WatcherLoop
 from cortex.watcher.scan_memory import ScanMemory
 
+score = partial(show, why=True)
 Write = Callable[[str], Vault]
 OLD = "2026-01-05T10:00:00Z"
+ARCHIVED = ("status: archived", "archived_at: 2026-08-01T00:00:00Z")
 
 
 def record(
@@ -117,12 +125,50 @@ def test_what_a_hook_shows_unasked_changes_nothing(vault_from: Write, caller: Ca
     assert score(vault, caller, "records/gotcha/a.md").uses == 0
 
 
-def test_use_keeps_a_record_out_of_the_archive(vault_from: Write, caller: Caller) -> None:
-    vault = vault_from(
-        crowd() + record("kept", "confidence: 0.6") + record("gone", "confidence: 0.6")
-    )
-    show(vault, caller._replace(now="2026-11-15T00:00:00Z"), "kept")
-    assert [one.hit.id for one in lifecycle(vault, caller, dry_run=True).hits] == ["gone"]
+USES: dict[str, Callable[[Vault, Caller], object]] = {
+    "show": lambda vault, caller: show(vault, caller, "used"),
+    "recall": lambda vault, caller: recall(vault, caller, "used", all=True),
+    "open": lambda vault, caller: open_(vault, caller, "used", launch=lambda words: 0),
+}
+
+
+@pytest.mark.parametrize("use", USES.values(), ids=USES)
+@pytest.mark.parametrize("days", [0, 13, 14])
+def test_what_was_used_within_two_weeks_is_neither_archived_nor_pruned(
+    vault_from: Write,
+    caller: Caller,
+    monkeypatch: pytest.MonkeyPatch,
+    days: int,
+    use: Callable[[Vault, Caller], object],
+) -> None:
+    monkeypatch.setenv("EDITOR", "vi")
+    used_at = caller._replace(now="2026-11-06T16:45:12Z")
+    later = caller._replace(now=format_time(epoch_seconds(used_at.now) + days * 86400))
+    names = [] if days < 14 else ["used"]
+
+    vault = vault_from(crowd() + record("used", "confidence: 0.0001"))
+    use(vault, used_at)
+    assert status(vault, later).faded.total == len(names)
+    assert [one.hit.id for one in lifecycle(vault, later, dry_run=True).hits] == names
+    settings = Path(vault.root, "cortex.toml")
+    settings.write_text(settings.read_text() + "\n[lifecycle]\nauto = true\n")
+    assert archive_by_itself(vault, later) == []
+    file = Path(vault.root, "records/gotcha/used.md")
+    assert ("status: archived" in file.read_text()) is bool(names)
+
+    file.write_text(record("used", *ARCHIVED).partition("\n")[2])
+    assert [one.hit.id for one in prune(vault, later).hits] == names
+
+
+def test_a_use_of_what_is_minor_keeps_it_as_a_use_of_what_has_faded_does() -> None:
+    now = epoch_seconds("2026-11-20T00:00:00Z")
+    made = now - 400 * 86400.0
+    minor = Signals("note", made, made, confidence=0.1, priority=1)
+    for days, reason in ((None, ""), (13, "used within 14 days"), (14, "")):
+        used = None if days is None else now - days * 86400
+        verdict = judge(minor._replace(used=used), now)
+        assert verdict.should_archive is not bool(reason)
+        assert not reason or verdict.reason == reason
 
 
 def test_the_parts_of_a_score_add_up_and_follow_the_links(
@@ -407,9 +453,6 @@ def test_what_a_pass_archived_is_restored_and_stays(
     assert json.loads(cortex("lifecycle", "--json").stdout)["hits"] == []
 
 
-ARCHIVED = ("status: archived", "archived_at: 2026-08-01T00:00:00Z")
-
-
 def faded(number: int) -> str:
     return "".join(record(f"faded-{place:03}", "confidence: 0.3") for place in range(number))
 
@@ -645,7 +688,7 @@ def test_an_edit_of_a_person_in_between_wins(
 
 
 def test_the_verbs_read_no_whoosh() -> None:
-    code = "import sys; import cortex.operations.find.explain_score, cortex.operations.records.lifecycle; print([m for m in sys.modules if m.startswith(('whoosh', 'git.'))])"
+    code = "import sys; import cortex.operations.find.note_ranks, cortex.operations.records.lifecycle; print([m for m in sys.modules if m.startswith(('whoosh', 'git.'))])"
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, env=os.environ
     )

@@ -11,11 +11,9 @@ import pytest
 from cortex.core.model.caller import Caller
 from cortex.core.notes import note as notes
 from cortex.operations.capture.capture import capture
-from cortex.operations.plan.actions import actions
-from cortex.operations.plan.done import done
-from cortex.operations.plan.meetings import meetings
+from cortex.operations.find.actions import actions, meetings
 from cortex.operations.records.delete import delete
-from cortex.operations.records.update import update
+from cortex.operations.records.update import done, update
 from cortex.operations.upkeep.heal import heal
 from cortex.operations.upkeep.normalize import normalize
 from cortex.vault.locate import Vault

@@ -11,9 +11,8 @@ import pytest
 from cortex.core.model.problem import ConflictError, InvalidInputError, NotFoundError
 from cortex.operations.capture.capture import capture
 from cortex.operations.care.status import status as status_of
+from cortex.operations.find.actions import actions, meetings
 from cortex.operations.find.recall import recall
-from cortex.operations.plan.actions import actions
-from cortex.operations.plan.meetings import meetings
 from cortex.operations.projects.project import identify_project, project
 from cortex.operations.records.save import save
 from cortex.operations.records.topic import topic

@@ -13,12 +13,11 @@ from cortex.core.text.iso_time import epoch_seconds
 from cortex.index.filters import NoteFilter
 from cortex.index.refresh import query_index
 from cortex.operations.capture.capture import capture
+from cortex.operations.find.actions import actions, meetings
 from cortex.operations.find.hits import Hit
 from cortex.operations.find.note_ranks import MAX_RANKED, select_for_ranking
 from cortex.operations.find.recall import recall
 from cortex.operations.find.timeline import timeline
-from cortex.operations.plan.actions import actions
-from cortex.operations.plan.meetings import meetings
 from cortex.operations.records.save import save
 from cortex.operations.sessions.brief import work_context as context
 from cortex.operations.upkeep.heal import heal

@@ -15,7 +15,6 @@ from cortex.core.briefing.injected import MAX_REMINDER_CHARS
 from cortex.core.text import context_markers
 from cortex.operations.capture.capture import capture
 from cortex.operations.care.init import init
-from cortex.operations.find.briefing_key import briefing_key
 from cortex.operations.find.remind import remind
 from cortex.operations.find.search import search
 from cortex.operations.records.archive import archive
@@ -25,6 +24,7 @@ from cortex.operations.sessions.brief import brief
 from cortex.vault.locate import Vault
 from cortex.vault.settings import load as load_settings
 from cortex.vault.state import access_log, briefing_cache, reminder_log
+from cortex.vault.state.briefing_cache import briefing_key
 
 
 def record(id_: str, title: str, text: str = "", **fields: str) -> str:

@@ -28,8 +28,7 @@ from cortex.operations.records.archive import archive
 from cortex.operations.records.delete import delete
 from cortex.operations.records.restore import restore
 from cortex.operations.records.retry import retry
-from cortex.operations.records.save import save
-from cortex.operations.records.save_learnings import save_learnings as passive
+from cortex.operations.records.save import save, save_learnings as passive
 from cortex.operations.records.supersede import supersede
 from cortex.operations.records.topic import topic
 from cortex.operations.upkeep import normalize_now as at_once_module

@@ -14,9 +14,9 @@ from cortex.interfaces.cli import render_find
 from cortex.operations.capture.capture import capture
 from cortex.operations.care.doctor import doctor
 from cortex.operations.care.status import status
-from cortex.operations.find.explain_score import NoteScore
+from cortex.operations.find.actions import actions
+from cortex.operations.find.note_ranks import NoteScore
 from cortex.operations.find.recall import recall
-from cortex.operations.plan.actions import actions
 from cortex.operations.upkeep.normalize import normalize
 
 

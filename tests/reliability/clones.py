@@ -33,12 +33,11 @@ from cortex.operations.care.doctor import doctor
 from cortex.operations.care.init import init
 from cortex.operations.records.archive import archive
 from cortex.operations.records.delete import delete
-from cortex.operations.records.pin import pin
 from cortex.operations.records.relate import relate
 from cortex.operations.records.restore import restore
 from cortex.operations.records.save import save
 from cortex.operations.records.supersede import supersede
-from cortex.operations.records.update import update
+from cortex.operations.records.update import pin, update
 from cortex.operations.sessions.session import session
 from cortex.operations.share.sync import sync
 from cortex.operations.upkeep.heal import heal

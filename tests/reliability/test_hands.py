@@ -25,12 +25,12 @@ from cortex.operations import VERBS
 from cortex.operations.capture.capture import capture
 from cortex.operations.care.doctor import doctor
 from cortex.operations.care.init import init
-from cortex.operations.find.explain_score import explain_score as score
+from cortex.operations.find.actions import actions
 from cortex.operations.find.history import history
 from cortex.operations.find.recall import recall
 from cortex.operations.find.search import search
+from cortex.operations.find.show import show
 from cortex.operations.find.timeline import timeline
-from cortex.operations.plan.actions import actions
 from cortex.operations.records.save import save
 from cortex.vault.locate import Vault
 from tests.conftest import SOAK
@@ -324,7 +324,7 @@ class Hands:
         } - undone
         for one in self.chance.sample(every, min(4, len(every))):
             if clear[one.id] == 1:
-                assert score(self.vault, self.caller(), one.path).id == one.id
+                assert show(self.vault, self.caller(), one.path, why=True).id == one.id
                 assert one.path in {
                     hit.path
                     for hit in timeline(self.vault, self.caller(), one.path, number=50).hits

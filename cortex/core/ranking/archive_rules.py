@@ -56,6 +56,13 @@ def judge(signals: Signals, now: float, status: str = "active") -> ArchiveVerdic
     return ArchiveVerdict(False, reason)
 
 
+def is_recently_used(signals: Signals, now: float) -> bool:
+    """Whether somebody has looked at it in the last two weeks."""
+    if signals.used is None:
+        return False
+    return importance.age_seconds(signals.used, now) < UNTOUCHED_DAYS * DAY_SECONDS
+
+
 def max_archived(active: int, number: int) -> int:
     """How many of `active` records a pass may archive: in a small vault a quarter, rounded up."""
     return number if active >= SMALL_VAULT_RECORDS else min(number, (active + 3) // 4)
@@ -73,6 +80,7 @@ def _keep_reason(signals: Signals, now: float, status: str) -> str:
         (status not in ("", "active"), f"its status is {status}"),
         (importance.centrality(signals) > CENTRAL_SHARE, _CENTRAL),
         (is_young, f"younger than {YOUNG_DAYS} days"),
+        (is_recently_used(signals, now), f"used within {UNTOUCHED_DAYS} days"),
     )
     return next((reason for holds, reason in reasons if holds), "")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
 from cortex.core.model.problem import InvalidInputError
 from cortex.core.text.iso_time import MOMENT_EXAMPLES, parse_moment
@@ -73,6 +74,25 @@ class Query(NamedTuple):
         """True if so many words are asked for that few notes hold all of them."""
         asked = (one for one in self.terms if not one.negated and one.kind != "phrase")
         return len({one.text.casefold() for one in asked} - STOP_WORDS) > MAX_KEYWORDS
+
+    @property
+    def phrases(self) -> list[str]:
+        """The phrases that are looked for."""
+        return [one.text for one in self.terms if one.kind == "phrase" and not one.negated]
+
+    def narrowed(
+        self,
+        chosen: Mapping[str, tuple[str, ...]],
+        after: int | None = None,
+        before: int | None = None,
+    ) -> Query:
+        """The query with further filters, by their keys, where they have values, and dates."""
+        filters = (QueryFilter(key, values) for key, values in chosen.items() if values)
+        return self._replace(
+            filters=(*self.filters, *filters),
+            after=max((at for at in (after, self.after) if at is not None), default=None),
+            before=min((at for at in (before, self.before) if at is not None), default=None),
+        )
 
 
 def parse(text: str, now: str) -> Query:

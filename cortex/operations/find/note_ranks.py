@@ -1,20 +1,27 @@
-"""Rank notes by what the catalogue, the links and the use on this machine say of them, and actions
-by their due."""
+"""Rank notes by what the catalogue, the links and the use on this machine say of them, explain the
+score of one, find those that have faded, and order actions by their due."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Iterator
 from operator import attrgetter
+from typing import NamedTuple
 
 from cortex.core.model.caller import Caller
-from cortex.core.ranking import importance
+from cortex.core.model.note_status import TIER_CURRENT, TIER_TRAIL
+from cortex.core.model.problem import Problem
+from cortex.core.ranking import archive_rules, importance
 from cortex.core.ranking.importance import Signals
 from cortex.core.text.iso_time import epoch_seconds
 from cortex.core.text.lazy_re import lazy_re
+from cortex.core.text.strings import format_time
 from cortex.index.catalogue import NoteRow
 from cortex.index.filters import NoteFilter
 from cortex.index.in_degree import in_degree
 from cortex.index.refresh import IndexSession
+from cortex.operations.upkeep.bring_up_to_date import query_fresh
+from cortex.vault.git import checkout
 from cortex.vault.locate import Vault
 from cortex.vault.state import access_log
 
@@ -92,6 +99,90 @@ def _iter_signals(
             most_uses,
         )  # fmt: skip
         yield row, signals
+
+
+class DueRecord(NamedTuple):
+    """A record that a rule selects."""
+
+    row: NoteRow
+    since: float  # the oldest go first
+    score: float
+    why: str
+
+
+class NoteScore(NamedTuple):
+    """The score of a note, 0 to 5, and its parts."""
+
+    id: str
+    title: str
+    score: float
+    parts: dict[str, float]
+    path: str  # relative to the vault
+    file: str  # absolute path
+    type: str
+    status: str
+    uses: int
+    last_use: str  # UTC; empty when it was never used here
+    lifecycle: str  # what a pass would do with it, and why
+    problems: tuple[Problem, ...] = ()
+
+
+def explain_score(
+    vault: Vault, caller: Caller, find: Callable[[IndexSession], NoteRow], branch: str
+) -> NoteScore:
+    """How much the note that `find` finds matters now on `branch`, by default the one that is checked
+    out."""
+    current = branch or checkout.branch_of(caller.cwd)
+
+    def load(index: IndexSession) -> tuple[NoteRow, Signals]:
+        row = find(index)
+        return row, signals_of_notes(vault, index, [row], current)[row.number]
+
+    (row, signals), problems = query_fresh(vault, caller, load)
+    moment = epoch_seconds(caller.now)
+    answer = importance.explain_score(signals, moment)
+    return NoteScore(
+        id=row.id,
+        title=row.title,
+        score=round(answer.score, 6),
+        parts={name: round(value, 6) + 0.0 for name, value in answer.parts.items()},
+        path=row.path,
+        file=os.path.join(vault.root, row.path),
+        type=row.type,
+        status=row.status,
+        uses=signals.uses,
+        last_use="" if signals.used is None else format_time(signals.used),
+        lifecycle=_describe_lifecycle(row, signals, moment),
+        problems=tuple(problems),
+    )
+
+
+def _describe_lifecycle(row: NoteRow, held: Signals, moment: int) -> str:
+    """What the lifecycle does with a note, and why."""
+    if row.tier == TIER_TRAIL:
+        return "kept: events are never archived"
+    if row.id == row.path:
+        return "kept: a note of your own, without an id"
+    verdict = archive_rules.judge(held, moment, row.status)
+    return f"{'a pass would archive it' if verdict.should_archive else 'kept'}: {verdict.reason}"
+
+
+def find_faded(vault: Vault, index: IndexSession, now: str) -> tuple[list[DueRecord], int]:
+    """The records that a pass archives, the longest untouched first; and how many are active."""
+    active = NoteFilter(tiers=(TIER_CURRENT,), has_id=True)
+    kept = (*importance.NON_DECAYING_TYPES, *archive_rules.NEVER_ARCHIVED_TYPES)
+    # The rules keep all others, too; of ten thousand records it would take half a second to say so.
+    rows = index.catalogue.find(active._replace(is_rated=True, not_types=kept))
+    signals, moment = signals_of_notes(vault, index, rows), epoch_seconds(now)
+    due = []
+    for row in rows:
+        known = signals[row.number]
+        verdict = archive_rules.judge(known, moment, row.status)
+        if verdict.should_archive:
+            score = importance.total_score(known, moment)
+            due.append(DueRecord(row, importance.last_touched(known), score, verdict.reason))
+    due.sort(key=lambda one: (one.since, one.row.path))
+    return due, index.catalogue.count(active)
 
 
 def timestamp_of(text: str) -> int:

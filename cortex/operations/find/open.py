@@ -48,6 +48,21 @@ def open(  # noqa: A001  the verb's name
     return open_note(vault, caller, note, None if print else launch, in_editor=False)
 
 
+def edit(
+    vault: Vault, caller: Caller, note: NoteName, *, launch: Launch, print: bool = False
+) -> OpenedNote:
+    """Open a note in your editor: $VISUAL, else $EDITOR.
+
+    Into a pipe nothing is opened: the path is printed.
+
+    note: an id, path, file name or title, as cortex show takes it
+    print: only print the path
+
+    Example: cortex edit keep-carts-for-a-day-icham6
+    """
+    return open_note(vault, caller, note, None if print else launch, in_editor=True)
+
+
 def open_note(
     vault: Vault, caller: Caller, name: str, launch: Launch, *, in_editor: bool
 ) -> OpenedNote:

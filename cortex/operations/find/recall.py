@@ -31,9 +31,9 @@ from cortex.operations.capture.project_context import (
     resolve_project,
 )
 from cortex.operations.find import resolve_note
+from cortex.operations.find.graph import RelatedHit, find_related
 from cortex.operations.find.hits import Hit, Hits, build_hit
 from cortex.operations.find.note_ranks import due_sort_key, rank_notes, select_for_ranking
-from cortex.operations.find.related import RelatedHit, find_related
 from cortex.operations.upkeep.bring_up_to_date import query_fresh
 from cortex.vault import files
 from cortex.vault.git import checkout

@@ -31,13 +31,12 @@ from cortex.index.filters import KNOWLEDGE, NoteFilter
 from cortex.index.links import LinkGraph
 from cortex.index.refresh import last_index, query_index
 from cortex.operations.capture.project_context import project_names, resolve_project
-from cortex.operations.find.briefing_key import briefing_key
 from cortex.operations.find.verify_claims import ClaimingNote, find_contradictions
 from cortex.vault import files, settings
 from cortex.vault.git import branches, checkout
 from cortex.vault.locate import Vault, find_personal_vault
 from cortex.vault.state import access_log, reminder_log
-from cortex.vault.state.briefing_cache import read_cached_briefing, read_last_briefing
+from cortex.vault.state.briefing_cache import briefing_key, read_cached_briefing, read_last_briefing
 
 _MAX_TITLE_CHARS, _MAX_EXCERPT_CHARS = 160, 200  # characters
 _MAX_CANDIDATES = 400  # notes that bear on a prompt, of which it is asked whether they may be told

@@ -1,12 +1,15 @@
-"""Resolve an id, the beginning or the end of one, a path, a file name, a title or an alias to a note."""
+"""Resolve an id, the beginning or the end of one, a path, a file name, a title or an alias to a note,
+and name a note in a command."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Protocol
 
 from cortex.core.model.note_status import TIER_CURRENT
 from cortex.core.model.problem import AmbiguousNameError, NotFoundError
 from cortex.core.model.relation import link_key
+from cortex.core.text.shell_command import cortex_command
 from cortex.core.text.strings import close_matches, did_you_mean
 from cortex.index.catalogue import Catalogue, NoteRow
 from cortex.index.filters import KNOWLEDGE, NoteFilter
@@ -16,6 +19,15 @@ _MIN_PREFIX_CHARS = 4  # signs of an id that may stand for it
 _MIN_END_CHARS = 6  # the hash at an id's end, by which briefings name a note
 _MAX_MATCHES = 20
 _MAX_COMPARED_IDS = 50_000  # with a name that there is not
+
+
+class Named(Protocol):
+    """Anything with an id and a path."""
+
+    @property
+    def id(self) -> str: ...
+    @property
+    def path(self) -> str: ...
 
 
 def find_one(catalogue: Catalogue, name: str) -> NoteRow:
@@ -80,3 +92,14 @@ def _find_called(catalogue: Catalogue, name: str) -> list[NoteRow]:
 def closest_ids(catalogue: Catalogue, name: str) -> list[str]:
     """The ids and titles most like a name that does not exist."""
     return close_matches(name[:120].lower(), known_names(catalogue, _MAX_COMPARED_IDS))
+
+
+def command(verb: str, *words: str | Named) -> str:
+    """`cortex VERB …`, with notes by `command_name`."""
+    plain = (one if isinstance(one, str) else command_name(one) for one in words)
+    return cortex_command(verb, *plain)
+
+
+def command_name(note: Named) -> str:
+    """The word by which a command finds a note: its id, or its path if the id is no single word."""
+    return note.id if note.id.split() == [note.id] and not note.id.startswith("-") else note.path

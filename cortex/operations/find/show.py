@@ -18,7 +18,7 @@ from cortex.vault.locate import Vault, find_personal_vault
 from cortex.vault.state import access_log
 
 if TYPE_CHECKING:
-    from cortex.operations.find.explain_score import NoteScore
+    from cortex.operations.find.note_ranks import NoteScore
 
 MAX_SHOWN_BYTES = 4 * 1024 * 1024  # bytes
 
@@ -61,9 +61,9 @@ def show(
     Example: cortex show decision-save-lookup --why
     """
     if why:
-        from cortex.operations.find.explain_score import explain_score  # noqa: PLC0415  as above
+        from cortex.operations.find.note_ranks import explain_score  # noqa: PLC0415  5 ms
 
-        return explain_score(vault, caller, note, branch=branch)
+        return explain_score(vault, caller, lambda index: find_one(index.catalogue, note), branch)
     project, (vault, row) = vault, find_in_vaults(vault, caller, note)
     data = files.read(vault.root, row.path, MAX_SHOWN_BYTES + 1)
     cut, data = len(data) > MAX_SHOWN_BYTES, data[:MAX_SHOWN_BYTES]

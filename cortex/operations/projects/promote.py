@@ -22,15 +22,14 @@ from cortex.index.catalogue import NoteRow
 from cortex.index.filters import KNOWLEDGE, NoteFilter
 from cortex.index.queries import edge_targets, has_name
 from cortex.index.refresh import IndexSession, query_index
-from cortex.operations.find.resolve_note import find_one
+from cortex.operations.find.resolve_note import command, find_one
 from cortex.operations.records.change_record import (
-    command,
     edit_notes_and_heal,
     find_editable,
     is_persons_own,
     remove_unchanged,
 )
-from cortex.operations.records.personal_vault import ensure_personal_vault
+from cortex.operations.records.save import ensure_personal_vault
 from cortex.operations.upkeep.bring_up_to_date import query_fresh
 from cortex.operations.upkeep.heal import try_heal
 from cortex.vault import files, settings

@@ -23,14 +23,12 @@ from cortex.index.links import LinkGraph
 from cortex.index.refresh import IndexSession
 from cortex.operations.find import resolve_note
 from cortex.operations.find.hits import Hit, build_hit
+from cortex.operations.find.resolve_note import Named, command, command_name
 from cortex.operations.records.change_record import (
     Edited,
-    Named,
     RecordChange,
     change_record,
     check_editable,
-    command,
-    command_name,
     is_editable,
 )
 from cortex.operations.upkeep.bring_up_to_date import query_fresh

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from cortex.core.model.caller import Caller
 from cortex.core.model.event import is_event_id
@@ -14,7 +14,6 @@ from cortex.core.model.problem import ConflictError, InvalidInputError, Problem
 from cortex.core.notes import note as notes
 from cortex.core.notes.edit import with_updated
 from cortex.core.notes.note import Note
-from cortex.core.text.shell_command import cortex_command
 from cortex.index.catalogue import NoteRow
 from cortex.index.filters import KNOWLEDGE
 from cortex.index.refresh import IndexSession
@@ -52,15 +51,6 @@ class RecordChange(NamedTuple):
     links: tuple[str, ...] = ()  # of what was deleted: the notes that link to it
     problems: tuple[Problem, ...] = ()  # of the inbox and the briefings
     file: str = ""  # absolute path
-
-
-class Named(Protocol):
-    """Anything with an id and a path."""
-
-    @property
-    def id(self) -> str: ...
-    @property
-    def path(self) -> str: ...
 
 
 def change_record(
@@ -170,14 +160,3 @@ def is_persons_own(row: NoteRow) -> bool:
 
 def _is_generated(row: NoteRow) -> bool:
     return is_event_path(row.path) or (is_among_briefings(row.path) and row.tier == TIER_TRAIL)
-
-
-def command(verb: str, *words: str | Named) -> str:
-    """`cortex VERB …`, with notes by `command_name`."""
-    plain = (one if isinstance(one, str) else command_name(one) for one in words)
-    return cortex_command(verb, *plain)
-
-
-def command_name(note: Named) -> str:
-    """The word by which a command finds a note: its id, or its path if the id is no single word."""
-    return note.id if note.id.split() == [note.id] and not note.id.startswith("-") else note.path

@@ -32,13 +32,8 @@ from cortex.index.links import LinkGraph
 from cortex.index.queries import duplicate_ids
 from cortex.index.refresh import IndexSession, query_index
 from cortex.operations.find.hits import Hit, build_hit
-from cortex.operations.records.change_record import (
-    command,
-    command_name,
-    edit_notes_and_heal,
-    find_editable,
-    is_editable,
-)
+from cortex.operations.find.resolve_note import command, command_name
+from cortex.operations.records.change_record import edit_notes_and_heal, find_editable, is_editable
 from cortex.operations.records.save import SaveResult, save
 from cortex.operations.records.supersede import replacement_edit, superseded_edit
 from cortex.operations.upkeep.bring_up_to_date import query_fresh

@@ -14,10 +14,10 @@ from cortex.index.catalogue import NoteRow
 from cortex.index.links import LinkGraph
 from cortex.index.refresh import IndexSession
 from cortex.operations.find.history import made_by
+from cortex.operations.find.resolve_note import command
 from cortex.operations.records.change_record import (
     Edited,
     RecordChange,
-    command,
     edit_record,
     find_editable,
     heal_after,

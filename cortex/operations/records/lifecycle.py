@@ -1,24 +1,32 @@
-"""Archive records that have lost their importance."""
+"""Archive records that have lost their importance, and hide what has been archived for long."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import os
+from collections.abc import Sequence
+from functools import partial
 from typing import Annotated, NamedTuple
 
 from cortex.core.model.caller import Caller
+from cortex.core.model.note_status import PRUNED, TIER_SET_ASIDE
 from cortex.core.model.parameters import Between
 from cortex.core.model.problem import CortexError, Problem, problem_of
-from cortex.core.notes.edit import with_fields, with_updated
+from cortex.core.notes import note as notes
+from cortex.core.notes.edit import set_inactive_status, with_fields, with_updated
 from cortex.core.notes.note import Note
-from cortex.core.ranking import archive_rules as rules
+from cortex.core.ranking import archive_rules as rules, importance
+from cortex.core.ranking.importance import DAY_SECONDS, Signals
+from cortex.core.text.iso_time import epoch_seconds
 from cortex.index.catalogue import NoteRow
+from cortex.index.filters import NoteFilter
+from cortex.index.refresh import IndexSession
 from cortex.operations.find.hits import Hit, build_hit
+from cortex.operations.find.note_ranks import DueRecord, find_faded, signals_of_notes, timestamp_of
 from cortex.operations.records.change_record import NoteEdit, edit_note
-from cortex.operations.records.faded import DueRecord, find_faded
 from cortex.operations.upkeep.bring_up_to_date import query_fresh
 from cortex.operations.upkeep.heal import try_heal
 from cortex.operations.upkeep.record_lock import refuse_during_git_operation
-from cortex.vault import settings
+from cortex.vault import files, settings
 from cortex.vault.git import checkout
 from cortex.vault.locate import Vault
 
@@ -43,6 +51,17 @@ class LifecyclePass(NamedTuple):
     problems: tuple[Problem, ...]
 
 
+class PruneResult(NamedTuple):
+    """What was pruned, or with `done` false would be."""
+
+    hits: tuple[LifecycleHit, ...]
+    total: int  # records that are due
+    done: bool
+    confirm: bool  # nothing was pruned, and --yes would
+    hint: str
+    problems: tuple[Problem, ...]
+
+
 def lifecycle(
     vault: Vault, caller: Caller, *, dry_run: bool = False, number: RecordCount = 500
 ) -> LifecyclePass:
@@ -50,9 +69,9 @@ def lifecycle(
 
     The oldest first. Archived is what somebody said with a confidence that has faded below 0.3, after
     14 days without change or use; and what somebody said to be minor, once it is older than 90 days and
-    its score is below 0.1. Never what is pinned, decided, central or younger than three days, never
-    actions, meetings, plans and sessions, and nothing that merely says no confidence. An archived
-    record stays where it is, its links still work, and cortex restore ID brings it back. With
+    its score is below 0.1. Never what is pinned, decided, central, used within 14 days or younger than
+    three days, never actions, meetings, plans and sessions, and nothing that merely says no confidence.
+    An archived record stays where it is, its links still work, and cortex restore ID brings it back. With
     [lifecycle] auto = true in the vault's cortex.toml, cortex sync and the watcher archive 50 at a time
     by themselves.
 
@@ -74,20 +93,16 @@ def lifecycle(
         why = "a small vault gives up a quarter of its records at a time" if is_small else ""
         hint = f"{why or f'a pass takes {number}'}; run the command again"
     if dry_run:
-        shown = tuple(lifecycle_hit(vault, one) for one in chosen)
+        shown = tuple(_lifecycle_hit(vault, one) for one in chosen)
         return LifecyclePass(shown, len(due), True, hint, tuple(problems))
 
-    def archive(one: DueRecord) -> bool:
-        fields = {"status": "archived", "archived_at": caller.now}
-        edit = unless_changed(one.row, lambda note: with_fields(note, fields), caller.now)
-        return edit_note(vault, one.row.path, edit)
+    def archived(note: Note) -> Note:
+        return with_fields(note, {"status": "archived", "archived_at": caller.now})
 
-    done, failed = change_each(vault, caller, "archiving", chosen, archive)
-    done = [one._replace(hit=one.hit._replace(status="archived")) for one in done]
-    problems += [*failed, *(try_heal(vault, caller) if done else [])]
+    done, failed = _change_each(vault, caller, ("archiving", "archived"), chosen, archived)
     # What was changed meanwhile is no longer due.
     total = len(due) - len(chosen) + len(done)
-    return LifecyclePass(tuple(done), total, False, hint, tuple(problems))
+    return LifecyclePass(tuple(done), total, False, hint, (*problems, *failed))
 
 
 def archive_by_itself(vault: Vault, caller: Caller) -> list[Problem]:
@@ -98,29 +113,112 @@ def archive_by_itself(vault: Vault, caller: Caller) -> list[Problem]:
     return list(lifecycle(vault, caller, number=_MAX_BY_ITSELF).problems)
 
 
-def change_each(
+def prune(
     vault: Vault,
     caller: Caller,
-    what: str,
+    *,
+    dry_run: bool = False,
+    yes: bool = False,
+    number: RecordCount = 500,
+) -> PruneResult:
+    """Hide what has been archived for 90 days, if you say --yes.
+
+    Without it they are only listed. A pruned record keeps its file, with the status `pruned`: it
+    stands on no page and in no answer but to `status:pruned` or its id. cortex restore ID puts it
+    back into the archive. What somebody has looked at within 14 days is not pruned.
+
+    dry_run: list what would be pruned, with exit code 0
+    yes: prune
+    number: how many records at the most
+
+    Example: cortex prune
+    Example: cortex prune --yes
+    """
+    yes = yes and not dry_run
+    if yes:
+        refuse_during_git_operation(vault)
+    due, problems = _find_prunable(vault, caller)
+    chosen, total = due[:number], len(due)
+    if yes:
+        pruned = partial(set_inactive_status, status=PRUNED, details={"pruned_at": caller.now})
+        hits, failed = _change_each(vault, caller, ("pruning", PRUNED), chosen, pruned)
+        problems += failed
+        total -= len(chosen) - len(hits)
+    else:
+        hits = [_lifecycle_hit(vault, one) for one in chosen]
+    hint = "cortex restore ID brings one back"
+    hint = hint if yes else f"cortex prune --yes hides them; {hint}"
+    return PruneResult(
+        hits=tuple(hits),
+        total=total,
+        done=yes,
+        confirm=bool(hits) and not yes and not dry_run,
+        hint=hint if hits else "",
+        problems=tuple(problems),
+    )
+
+
+def _find_prunable(vault: Vault, caller: Caller) -> tuple[list[DueRecord], list[Problem]]:
+    """The records that have been archived long enough, the longest archived first, and the vault's
+    problems."""
+    moment = epoch_seconds(caller.now)
+
+    def load(index: IndexSession) -> tuple[list[NoteRow], dict[int, Signals]]:
+        wanted = NoteFilter(tiers=(TIER_SET_ASIDE,), statuses=("archived",), has_id=True)
+        rows = [row for row in index.catalogue.find(wanted) if not row.pinned]
+        signals = signals_of_notes(vault, index, rows)
+        left = [row for row in rows if not rules.is_recently_used(signals[row.number], moment)]
+        return left, signals
+
+    (archived, signals), problems = query_fresh(vault, caller, load)
+    due = []
+    for place, row in enumerate(archived):
+        caller.progress("looking into the archive", place, len(archived))
+        try:
+            note = notes.read(files.read(vault.root, row.path), row.path)
+            written = os.stat(os.path.join(vault.root, row.path)).st_mtime
+        except (CortexError, OSError):
+            continue  # gone meanwhile, or not to be read
+        # Who archived it by hand said no time. Then it counts from when the file was last written:
+        # what it says of itself may be years old.
+        since = timestamp_of(note.get("archived_at")) or written
+        days = importance.age_seconds(since, moment) / DAY_SECONDS
+        if days >= rules.PRUNE_AFTER_DAYS:
+            links = signals[row.number].incoming
+            verb = "note still links" if links == 1 else "notes still link"
+            why = f"archived for {int(days)} days{f'; {links} {verb} to it' if links else ''}"
+            score = importance.total_score(signals[row.number], moment)
+            due.append(DueRecord(row, since, score, why))
+    caller.progress("looking into the archive", len(archived), len(archived))
+    due.sort(key=lambda one: (one.since, one.row.path))
+    return due, problems
+
+
+def _change_each(
+    vault: Vault,
+    caller: Caller,
+    words: tuple[str, str],
     chosen: Sequence[DueRecord],
-    change: Callable[[DueRecord], bool],
+    change: NoteEdit,
 ) -> tuple[list[LifecycleHit], list[Problem]]:
-    """Change records one by one: those that changed, and problems. An error stops no other
-    record."""
+    """Give records a status one by one, then heal: those that changed, and problems. An error stops
+    no other record. `words`: what is said meanwhile, and the status."""
+    what, status = words
     done, problems = [], []
     for place, one in enumerate(chosen):
         caller.progress(what, place, len(chosen))
-        shown = lifecycle_hit(vault, one)
+        shown = _lifecycle_hit(vault, one)
         try:
-            if change(one):
+            if edit_note(vault, one.row.path, _unless_changed(one.row, change, caller.now)):
                 done.append(shown)
         except (CortexError, OSError) as error:
             problems.append(problem_of(one.row.path, error))
     caller.progress(what, len(chosen), len(chosen))
-    return done, problems
+    done = [one._replace(hit=one.hit._replace(status=status)) for one in done]
+    return done, [*problems, *(try_heal(vault, caller) if done else [])]
 
 
-def unless_changed(seen: NoteRow, change: NoteEdit, now: str) -> NoteEdit:
+def _unless_changed(seen: NoteRow, change: NoteEdit, now: str) -> NoteEdit:
     """The edit that leaves a note alone if it has changed since it was judged."""
 
     def edit(note: Note) -> Note:
@@ -133,5 +231,5 @@ def unless_changed(seen: NoteRow, change: NoteEdit, now: str) -> NoteEdit:
     return edit
 
 
-def lifecycle_hit(vault: Vault, due: DueRecord) -> LifecycleHit:
+def _lifecycle_hit(vault: Vault, due: DueRecord) -> LifecycleHit:
     return LifecycleHit(build_hit(vault, due.row, due.score), due.why)

@@ -25,11 +25,11 @@ from cortex.index.catalogue import NoteRow
 from cortex.index.links import LinkGraph, canonical_edge
 from cortex.index.refresh import IndexSession
 from cortex.operations.find import resolve_note
+from cortex.operations.find.resolve_note import command
 from cortex.operations.records.change_record import (
     UNCHANGED,
     NoteEdit,
     check_editable,
-    command,
     edit_notes_and_heal,
 )
 from cortex.operations.upkeep.bring_up_to_date import query_fresh

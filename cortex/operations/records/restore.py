@@ -27,13 +27,12 @@ from cortex.core.text.strings import did_you_mean, one_line
 from cortex.index.catalogue import NoteRow
 from cortex.index.refresh import IndexSession, query_index
 from cortex.operations.find.history import history
-from cortex.operations.find.resolve_note import closest_ids, find_all, find_one
+from cortex.operations.find.resolve_note import closest_ids, command, find_all, find_one
 from cortex.operations.records.archive import find_replacement, set_aside_command
 from cortex.operations.records.change_record import (
     Edited,
     RecordChange,
     check_editable,
-    command,
     edit_note,
     edit_record,
     is_editable,

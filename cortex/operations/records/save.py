@@ -26,13 +26,18 @@ from cortex.index.refresh import IndexSession, last_index, query_index
 from cortex.operations.capture.capture import clean_tags, new_event_id
 from cortex.operations.capture.project_context import resolve_project
 from cortex.operations.records import change_record
-from cortex.operations.records.personal_vault import ensure_personal_vault
-from cortex.operations.records.save_learnings import PassiveResult, save_learnings
 from cortex.operations.upkeep.normalize import load_existing_records
 from cortex.operations.upkeep.normalize_now import publish_and_normalize
-from cortex.vault import files
+from cortex.operations.upkeep.vault_files import add_vault_files, set_default_vault
+from cortex.vault import files, user_folders
 from cortex.vault.git import checkout
-from cortex.vault.locate import Vault
+from cortex.vault.locate import (
+    Vault,
+    find_personal_vault,
+    is_own,
+    personal_vault_problem,
+    real_folder,
+)
 
 _MAX_CANDIDATES = 300  # records whose titles are compared with the new one
 _MAX_SIMILAR = 3
@@ -127,6 +132,58 @@ def save(
     return _save_event(vault, caller, _with_later_id(vault, caller, event), remark)
 
 
+class LearnedRecord(NamedTuple):
+    """One record of what was learned."""
+
+    id: str
+    path: str  # relative to the vault
+    file: str  # absolute path
+    title: str
+    type: str
+    topic: str
+    outcome: str  # created, updated or duplicate
+
+
+class PassiveResult(NamedTuple):
+    """What became of a text."""
+
+    event: str
+    hits: tuple[LearnedRecord, ...]
+    total: int
+    problems: tuple[Problem, ...]
+
+
+def save_learnings(
+    vault: Vault,
+    caller: Caller,
+    text: str,
+    *,
+    session: str = "",
+    project: str = "",
+    source: str = "",
+) -> PassiveResult:
+    """Capture the text as an event of type `passive`, and make its records."""
+    event = Event(
+        id=new_event_id(caller),
+        type="passive",
+        at=caller.now,
+        text=sanitize_text(text),
+        session=sanitize_text(session),
+        project=resolve_project(vault, caller, project),
+        branch=sanitize_text(checkout.branch_of(caller.cwd)),
+        source=sanitize_text(source) or caller.source,
+    )
+    events.validate(event)
+    event, done = publish_and_normalize(vault, caller, event)
+    records = []
+    for path, outcome in done.records:
+        note = notes.read(files.read(vault.root, path), path)
+        title, type_, topic = note.title, note.get("type"), note.get("topic")
+        file = os.path.join(vault.root, path)
+        records.append(LearnedRecord(note.get("id"), path, file, title, type_, topic, outcome))
+    return PassiveResult(event.id, tuple(records), len(records), done.problems)
+
+
 def _place_by_scope(
     vault: Vault, caller: Caller, scope: str, confidence: float | None
 ) -> tuple[Vault, str, str]:
@@ -139,6 +196,26 @@ def _place_by_scope(
         own, remark = ensure_personal_vault(vault)
         return own, scope, remark
     return vault, scope, ""
+
+
+def ensure_personal_vault(vault: Vault) -> tuple[Vault, str]:
+    """The vault in which a personal or global record is saved, and what to say of it.
+
+    That is the person's own vault, if they have one; else one that is made now in their data folder.
+    Raises `InvalidInputError` if theirs cannot be used.
+    """
+    if is_own(vault):
+        return vault, ""
+    if own := find_personal_vault(vault):
+        return own, f"in your own vault, {own.root}"
+    if problem := personal_vault_problem(vault):
+        raise InvalidInputError(f"{problem.where} {problem.message}", problem.hint)
+    root = real_folder(user_folders.user_folder("data"), "vault")
+    os.makedirs(root, exist_ok=True)
+    add_vault_files(root)
+    set_default_vault(root)
+    made = f"in a vault of your own, made now: {root} (cortex init DIR --default names another)"
+    return Vault(root), made
 
 
 def _record_type(vault: Vault, word: str) -> str:

@@ -21,12 +21,11 @@ from cortex.index.filters import NoteFilter
 from cortex.index.links import LinkGraph
 from cortex.index.queries import edges_of_kinds, numbers_with_problems
 from cortex.index.refresh import IndexSession
+from cortex.operations.find.resolve_note import Named, command
 from cortex.operations.records.change_record import (
     UNCHANGED,
-    Named,
     NoteEdit,
     RecordChange,
-    command,
     edit_notes_and_heal,
     find_editable,
     is_editable,

@@ -1,4 +1,4 @@
-"""Change fields or text of a record; every other byte stays."""
+"""Change fields or text of a record (every other byte stays), pin it, say that an action is done."""
 
 from __future__ import annotations
 
@@ -9,11 +9,18 @@ from typing import Annotated, Literal, NamedTuple
 from cortex.core.model import event as events
 from cortex.core.model.caller import Caller
 from cortex.core.model.event import Event
-from cortex.core.model.note_status import SET_ASIDE_STATUSES
+from cortex.core.model.note_status import DONE_STATUSES, SET_ASIDE_STATUSES
 from cortex.core.model.parameters import Between, Day, NoteName
-from cortex.core.model.problem import InvalidInputError
+from cortex.core.model.problem import (
+    CortexError,
+    InvalidInputError,
+    NotFoundError,
+    Problem,
+    reason_of,
+)
 from cortex.core.model.record import ONE_PERSONS_SCOPES, SCOPES, format_confidence
 from cortex.core.normalize.handlers import MAX_SAVED_TITLE_CHARS
+from cortex.core.notes import note as notes
 from cortex.core.notes.edit import (
     normalized_body,
     with_body,
@@ -22,15 +29,27 @@ from cortex.core.notes.edit import (
     without_lost_texts,
 )
 from cortex.core.notes.note import Note
+from cortex.core.notes.relations import parse_link_target, relations_of
 from cortex.core.redact.secrets import sanitize_text
 from cortex.core.text import yaml_writer
 from cortex.core.text.iso_time import parse_day
 from cortex.core.text.shell_command import cortex_command, option_words
 from cortex.core.text.strings import printable_line, shorten
 from cortex.index.catalogue import NoteRow
-from cortex.operations.records.change_record import Edited, RecordChange, change_record, command
-from cortex.operations.records.tick_minutes import tick_minutes
+from cortex.index.filters import KNOWLEDGE
+from cortex.index.refresh import IndexSession, query_index
+from cortex.operations.find import resolve_note
+from cortex.operations.find.resolve_note import command
+from cortex.operations.records.change_record import (
+    Edited,
+    RecordChange,
+    change_record,
+    edit_note,
+    find_editable,
+)
+from cortex.operations.upkeep.heal import try_heal
 from cortex.operations.upkeep.preserve_text import preserve_text
+from cortex.vault import files
 from cortex.vault.locate import Vault, is_own
 
 CLEAR_WORD = "none"  # takes a field out
@@ -110,6 +129,68 @@ def update(
     edit = partial(_edit_and_undo, vault, caller, asked)
     change = change_record(vault, caller, id, "updated", edit)
     return tick_minutes(vault, caller, change, done=status == "done") if status else change
+
+
+def pin(vault: Vault, caller: Caller, id: NoteName, *, remove: bool = False) -> RecordChange:
+    """Pin a record: it never decays nor is archived by itself.
+
+    id: the record: its id, the beginning of it, or a path
+    remove: take the pin out again
+
+    Example: cortex pin use-sqlite-k3f7q2
+    Example: cortex pin use-sqlite-k3f7q2 --remove
+    """
+    outcome, undo = ("unpinned", ()) if remove else ("pinned", ("--remove",))
+
+    def edit(note: Note, row: NoteRow) -> Edited:
+        if (note.fields.get("pinned") is True) != remove:
+            return Edited(note)
+        pinned = with_fields(note, {"pinned": "" if remove else True})
+        return Edited(pinned, command("pin", row, *undo))
+
+    return change_record(vault, caller, id, outcome, edit)
+
+
+def done(vault: Vault, caller: Caller, id: NoteName) -> RecordChange:
+    """Say that an action is done.
+
+    A task that is ticked in the note of a meeting counts as done without this; and this ticks the
+    task there. `cortex update ID --status open` takes both back.
+
+    id: the action: its id, the beginning of it, or a path
+
+    Example: cortex done order-the-cables-k3f7q2
+    """
+
+    def edit(note: Note, row: NoteRow) -> Edited:
+        status = note.get("status").lower()
+        if status in SET_ASIDE_STATUSES:
+            hint = f"{command('restore', row)}, then {command('done', row)}"
+            raise InvalidInputError(f"{row.id} is {status}", hint)
+        if status in DONE_STATUSES:
+            return Edited(note)
+        former = status if status in UPDATABLE_STATUSES else "open"
+        undo = command("update", row, "--status", former)
+        return Edited(with_status(note, "done", caller.now), undo)
+
+    change = change_record(vault, caller, id, "done", edit, find=_find_action)
+    return tick_minutes(vault, caller, change, done=True)
+
+
+def _find_action(index: IndexSession, name: str) -> NoteRow:
+    try:
+        row = find_editable(index, name)
+    except NotFoundError:
+        found = resolve_note.find_all(index.catalogue, name.rpartition(".")[0])
+        plan = next((one for one in found if one.type == "plan"), None)
+        if plan is None:
+            raise
+        message = f"{name} is a step of the plan {plan.id}, and no note of its own"
+        raise InvalidInputError(message, f"tick it in {plan.path}") from None
+    if row.type != "action":
+        hint = f"cortex actions lists these; {command('update', row, '--status', 'done')}"
+        raise InvalidInputError(f"{row.id} is a {row.type or 'note'} and no action", hint)
+    return row
 
 
 def with_status(note: Note, status: str, now: str) -> Note:
@@ -254,3 +335,32 @@ def _is_restorable(key: str, value: str) -> bool:
         return kept == (value or CLEAR_WORD) or (is_number and float(kept) == float(value))
     except InvalidInputError:
         return False
+
+
+def tick_minutes(vault: Vault, caller: Caller, change: RecordChange, *, done: bool) -> RecordChange:
+    """The change, once the minutes from which the action came are ticked like it: that line
+    alone. What cannot be ticked is a problem of the change."""
+    try:
+        child = notes.read_strict(files.read(vault.root, change.path), change.path)
+        sources = (text for kind, text in relations_of(child.fields) if kind == "derived_from")
+        targets = set(map(parse_link_target, sources))
+        if child.get("type") != "action" or not targets:
+            return change
+        wanted = KNOWLEDGE._replace(ids=targets, types=("meeting",))
+        meetings: list[NoteRow] = query_index(
+            vault, caller.progress, lambda index: index.catalogue.find(wanted, "path")
+        )
+        # markdown-it-py takes 40 ms to import; only an action of a meeting is worth them.
+        from cortex.core.minutes.records import with_tick  # noqa: PLC0415
+
+        def edit(meeting: Note) -> Note:
+            return with_tick(meeting, change.id, child, done=done)
+
+        ticked = [edit_note(vault, row.path, edit) for row in meetings]
+    except (CortexError, OSError) as error:
+        message = f"the box in the minutes stays as it was: {reason_of(error)}"
+        problem = Problem(change.path, message, "tick it there yourself")
+        return change._replace(problems=(*change.problems, problem))
+    if not any(ticked):
+        return change
+    return change._replace(problems=(*change.problems, *try_heal(vault, caller)))

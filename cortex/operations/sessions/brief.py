@@ -16,7 +16,6 @@ from cortex.index.catalogue import NoteRow
 from cortex.index.filters import NoteFilter
 from cortex.index.refresh import IndexSession
 from cortex.operations.capture.project_context import project_names, resolve_project
-from cortex.operations.find.briefing_key import requested_key
 from cortex.operations.find.hits import Hit, Hits, build_hit
 from cortex.operations.find.live_sessions import list_live_sessions
 from cortex.operations.find.note_ranks import rank_notes, select_for_ranking
@@ -32,7 +31,7 @@ from cortex.operations.upkeep.bring_up_to_date import query_fresh
 from cortex.vault.git import checkout
 from cortex.vault.locate import Vault
 from cortex.vault.state import access_log
-from cortex.vault.state.briefing_cache import BriefingKey, read_cached_briefing
+from cortex.vault.state.briefing_cache import BriefingKey, read_cached_briefing, requested_key
 
 # Seed 001's and engram's: how many of each, and how long.
 _MAX_SESSIONS = 5

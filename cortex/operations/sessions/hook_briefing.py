@@ -9,9 +9,8 @@ from cortex.core.briefing.injected import CONTRACT, DEFAULT_BUDGET_TOKENS, MAX_I
 from cortex.core.model.caller import Caller
 from cortex.core.text.value import TYPE_CHECKING
 from cortex.operations.capture import hooks_enabled
-from cortex.operations.find.briefing_key import requested_key
 from cortex.vault.locate import Vault
-from cortex.vault.state.briefing_cache import BriefingKey, read_cached_briefing
+from cortex.vault.state.briefing_cache import BriefingKey, read_cached_briefing, requested_key
 
 if TYPE_CHECKING:
     from cortex.core.briefing.injected import BriefResult

@@ -10,9 +10,12 @@ from collections.abc import Mapping
 from zlib import crc32
 
 from cortex import __version__
+from cortex.core.briefing.injected import DEFAULT_BUDGET_TOKENS
+from cortex.core.model.caller import Caller
 from cortex.core.model.problem import CortexError
 from cortex.core.text.value import NamedTuple
 from cortex.vault import private
+from cortex.vault.git import checkout
 from cortex.vault.locate import Vault
 
 CACHE_FOLDER = "briefs"
@@ -34,6 +37,25 @@ class BriefingKey(NamedTuple):
     folder: str
     all_branches: bool = False
     injected: bool = False  # cut to what hosts take
+
+
+def briefing_key(cwd: str, project: str, branch: str) -> BriefingKey:
+    """The key of a session in `cwd`; `project` and `branch` as `checkout` gives them."""
+    git = checkout.find_repository(cwd)
+    folder = git[0] if git else os.path.realpath(cwd)
+    return BriefingKey(project, branch, DEFAULT_BUDGET_TOKENS, folder)
+
+
+def requested_key(
+    caller: Caller, project: str, branch: str, budget: int, all_branches: bool
+) -> BriefingKey:
+    """The key of the briefing that a caller asks for, by default of its project and branch."""
+    here = checkout.project_of(caller.cwd)
+    project = project.strip().lower() or here
+    # The branch of a working directory says nothing about another project.
+    branch = branch.strip() or (checkout.branch_of(caller.cwd) if project == here else "")
+    key = briefing_key(caller.cwd, project, branch)
+    return key._replace(budget=budget, all_branches=all_branches)
 
 
 class CachedBriefing(NamedTuple):

@@ -1,0 +1,222 @@
+"""The best notes of one vault for a query: by words and meaning, those called so first, events
+beneath the records made of them."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+
+from cortex.core.model import event as events
+from cortex.core.model.note_status import HIDDEN_STATUSES, TIER_CURRENT, TIER_SET_ASIDE, TIER_TRAIL
+from cortex.core.model.problem import InvalidInputError, Problem
+from cortex.core.ranking import query as queries
+from cortex.core.ranking.fusion import Fusion
+from cortex.core.ranking.query import Query, QueryTerm
+from cortex.core.text.value import NamedTuple
+from cortex.index.catalogue import NoteRow
+from cortex.index.filters import KNOWLEDGE_TIERS, NoteFilter
+from cortex.index.note_search import search_notes
+from cortex.index.queries import notes_called
+from cortex.index.refresh import IndexSession
+from cortex.operations.find import resolve_note
+from cortex.vault.locate import Vault
+
+_CANDIDATES = 200  # notes that are ranked, among which events are compared with their records
+_SET_ASIDE_GROUP, _LAST_GROUP = 1, 2
+_CALLED_GROUPS = 3  # before all others: called so by title, file name, alias
+
+
+class RankedNote(NamedTuple):
+    """A note of an answer. A lower group comes first, whatever the score: what is called like the
+    query (below zero), then what is current, what is set aside, pages that Cortex writes."""
+
+    group: int
+    row: NoteRow
+    score: float
+    part: int = -1  # the passage that answers
+    is_whole: bool = True  # holds every word of the query
+    why: Mapping[str, float] = {}
+    others: tuple[NoteRow, ...] = ()  # that tell the same matter, and answer less well
+
+
+class SearchRequest(NamedTuple):
+    """The arguments of a search, parsed."""
+
+    query: Query
+    text: str  # the query as it was written
+    limit: int
+    every: bool  # superseded, pruned and deleted notes too
+    fusion: Fusion
+    similar_to: str  # a note, or empty
+    explain: bool
+
+
+class RankedNotes(NamedTuple):
+    """The best notes of a vault's index."""
+
+    rows: list[RankedNote]
+    total: int  # how many were found
+    terms: dict[str, float] = {}  # noqa: RUF012  that were looked for, with what each weighs
+    corrected: dict[str, tuple[str, ...]] = {}  # noqa: RUF012  words -> terms in their place
+    dropped_count: int = 0  # of the best, superseded, pruned or deleted ones
+    problems: Sequence[Problem] = ()  # why meaning was not asked
+
+
+def find_best(vault: Vault, index: IndexSession, asked: SearchRequest) -> RankedNotes:
+    """The best notes, without superseded, pruned and deleted ones unless they are asked for."""
+    limit = asked.limit
+    if asked.similar_to:
+        ranked = _rank_similar(vault, index, asked)
+    else:
+        ranked = _rank_notes(vault, index, asked, set())
+    rows = ranked.rows
+    dropped = 0 if asked.every else sum(map(_is_dropped, rows[:limit]))
+    if not dropped:
+        return ranked._replace(rows=rows[:limit])
+    kept = [one for one in rows if not _is_dropped(one)]
+    total = ranked.total - len(rows) + len(kept)
+    is_cut = not asked.query.terms or len(rows) >= _CANDIDATES
+    if len(kept) < limit and is_cut and not asked.similar_to:
+        # They may have kept others out: asked again without them.
+        gone = index.catalogue.find(NoteFilter(tiers=(TIER_SET_ASIDE,), statuses=HIDDEN_STATUSES))
+        events_of_gone = [event for row in gone for event in row.events]
+        told = index.catalogue.numbers(NoteFilter(tiers=(TIER_TRAIL,), ids=events_of_gone))
+        again = _rank_notes(vault, index, asked, {row.number for row in gone} | told)
+        kept, total = again.rows, again.total
+    return ranked._replace(rows=kept[:limit], total=total, dropped_count=dropped)
+
+
+def _nest_events_under_records(ranked: list[RankedNote]) -> list[RankedNote]:
+    """The best note of each matter, with the others of it that were found.
+
+    An event goes beneath the best record made of it, without one beneath the note of its session. A
+    turn that answers better than its records stands by itself; they and the session go beneath it.
+    """
+    holders: dict[str, RankedNote] = {}
+    for one in ranked:
+        for event in one.row.events:
+            known = holders.get(event)
+            if not known or (known.row.type == "session" != one.row.type):
+                holders[event] = one
+    turns: dict[str, int] = {}  # that stand by themselves -> their numbers
+    above: dict[int, int] = {}  # number of a note -> of the one that it goes beneath
+    for one in ranked:
+        row, holder = one.row, holders.get(one.row.id)
+        if row.tier == TIER_TRAIL and holder:
+            is_better = holder.row.type == "session" or one.score > holder.score
+            if row.type in events.TURN_TYPES and is_better:
+                turns[row.id] = row.number
+            else:
+                above[row.number] = holder.row.number
+        elif turn := next((turns[event] for event in row.events if event in turns), None):
+            above[row.number] = turn
+    beneath: defaultdict[int, list[NoteRow]] = defaultdict(list)
+    for one in ranked:
+        if (number := above.get(one.row.number)) is not None:
+            beneath[above.get(number, number)].append(one.row)
+    return [
+        one._replace(others=tuple(beneath[one.row.number]))
+        for one in ranked
+        if one.row.number not in above
+    ]
+
+
+def _is_dropped(one: RankedNote) -> bool:
+    return one.row.tier == TIER_SET_ASIDE and one.row.status in HIDDEN_STATUSES
+
+
+def _rank_notes(
+    vault: Vault, index: IndexSession, request: SearchRequest, without: set[int]
+) -> RankedNotes:
+    """At least the `limit` best notes, or newest without words."""
+    asked, limit = request.query, request.limit
+    wanted = NoteFilter(query=asked)
+    filters_nothing = not asked.filters and asked.after is None and asked.before is None
+    if not asked.terms:
+        newest: list[NoteRow] = []
+        # Events and pages are listed when a filter asks for them.
+        tiers = KNOWLEDGE_TIERS if filters_nothing else (*KNOWLEDGE_TIERS, TIER_TRAIL)
+        wanted = wanted._replace(tiers=tiers)
+        for tier in tiers:
+            most = limit - len(newest) + len(without)
+            of_tier = index.catalogue.find(wanted._replace(tiers=(tier,)), "-date", most)
+            newest += [row for row in of_tier if row.number not in without]
+        total = len(index.catalogue.numbers(wanted) - without)
+        ranked = [RankedNote(row.tier, row, 0.0) for row in newest]
+        left = _nest_events_under_records(ranked)
+        return RankedNotes(left, total - len(ranked) + len(left))
+    fused = search_notes(
+        vault,
+        index,
+        asked,
+        max(_CANDIDATES, 2 * limit),
+        (TIER_CURRENT, TIER_SET_ASIDE, TIER_TRAIL),
+        allowed=None if filters_nothing else index.catalogue.numbers(wanted),
+        without=without,
+        fusion=request.fusion,
+    )
+    rows = index.catalogue.rows_by_number(one.number for one in fused.found.notes)
+    ranked = []
+    for one in fused.found.notes:
+        row = rows[one.number]
+        # Pages that Cortex writes itself, and what is no event, come last.
+        is_last = row.tier == TIER_TRAIL and (row.type == "briefing" or row.status == "failed")
+        group = _LAST_GROUP if is_last else _SET_ASIDE_GROUP * one.is_set_aside
+        why = {"words": fused.words.get(one.number, 0.0)}
+        if fused.cosines:
+            why["meaning"] = fused.cosines[one.number]
+        ranked.append(RankedNote(group, row, one.score, one.part, one.is_whole, why))
+    ranked = _called_first(index, asked, ranked, without)
+    ranked.sort(key=lambda one: (one.group, -one.score, one.row.path))
+    left = _nest_events_under_records(ranked)
+    return RankedNotes(
+        left, len(left), fused.found.terms, fused.found.corrected, problems=fused.problems
+    )
+
+
+def _rank_similar(vault: Vault, index: IndexSession, request: SearchRequest) -> RankedNotes:
+    """The notes nearest in meaning to one; without vectors, those with the words of its title."""
+    from cortex.index import semantic  # noqa: PLC0415  as above
+
+    if request.query.terms:
+        hint = "cortex search --similar-to NOTE; filters may stand beside it"
+        raise InvalidInputError("a note to compare with takes no words beside it", hint)
+    asked, like = request.query, resolve_note.find_one(index.catalogue, request.similar_to)
+    wanted = NoteFilter(query=asked, tiers=KNOWLEDGE_TIERS)
+    allowed = index.catalogue.numbers(wanted) - {like.number}
+    near = semantic.similar_to(index, like.number, max(_CANDIDATES, 2 * request.limit), allowed)
+    if near.found:
+        rows = index.catalogue.rows_by_number(one.number for one in near.found)
+        ranked = []
+        for one in near.found:
+            group = _SET_ASIDE_GROUP * (rows[one.number].tier == TIER_SET_ASIDE)
+            why = {"meaning": one.cosine}
+            ranked.append(RankedNote(group, rows[one.number], one.cosine, one.part, why=why))
+        ranked.sort(key=lambda one: (one.group, -one.score, one.row.path))
+        return RankedNotes(ranked, len(ranked))
+    words = tuple(QueryTerm("word", word) for word in like.title.split()[: queries.MAX_TERMS])
+    by_words = request._replace(query=asked._replace(terms=words, text=like.title))
+    told = index.catalogue.numbers(NoteFilter(tiers=(TIER_TRAIL,), ids=like.events))
+    answer = _rank_notes(vault, index, by_words, {like.number} | told)
+    message = f"no vectors to compare {like.id} with: compared by the words of its title"
+    problem = near.problem or Problem("semantic", message, "cortex embed")
+    return answer._replace(problems=[problem])
+
+
+def _called_first(
+    index: IndexSession, asked: Query, ranked: list[RankedNote], without: set[int]
+) -> list[RankedNote]:
+    """The notes, those called like the query first: by title, then file name, then alias."""
+    if any(one.negated for one in asked.terms):
+        return ranked
+    called = notes_called(index.catalogue, asked.text)
+    numbers = called.keys() - without
+    if not numbers:
+        return ranked
+    found = {one.row.number: one for one in ranked}
+    wanted = NoteFilter(query=asked, numbers=numbers, tiers=KNOWLEDGE_TIERS)
+    for row in index.catalogue.find(wanted):
+        one = found.get(row.number, RankedNote(0, row, 0.0))
+        if row.status not in HIDDEN_STATUSES:
+            found[row.number] = one._replace(group=called[row.number] - _CALLED_GROUPS)
+    return [*found.values()]

@@ -1,1 +1,0 @@
-"""What is to be done: actions and the meetings that they come from."""
