@@ -106,7 +106,7 @@ ASKED: dict[str, list[list[str]]] = {
     "topic": [[], [EVIL], ["--project", EVIL]],
     "passive": [[f"## Key learnings\n\n1. That this {EVIL} is a thing to be remembered by all of us, always\n"]],
     "search": [["zebra"], ["zebra", "--all"], [f"type:{ESC}x"], [f"nothing{ESC}"]],
-    "recall": [[], ["zebra", "--all"], ["--project", PROJECT], [f"none{ESC}"], ["--scope", EVIL], ["--scope", "open"], ["--scope", f"meeting:meet-{ESC}"]],
+    "recall": [[], ["zebra"], ["zebra", "--all"], ["--project", PROJECT], [f"none{ESC}"], ["--scope", EVIL], ["--scope", "open"], ["--scope", f"meeting:meet-{ESC}"]],
     "timeline": [[ID], ["--all", FILE], [EVIL]],
     "open": [[ID], [FILE], [EVIL]],
     "edit": [[ID], [f"own {ESC}note.md"], [EVIL]],

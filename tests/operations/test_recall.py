@@ -12,6 +12,8 @@ from cortex.core.model.problem import CortexError, InvalidInputError, NotFoundEr
 from cortex.core.text.iso_time import epoch_seconds
 from cortex.index.filters import NoteFilter
 from cortex.index.refresh import query_index
+from cortex.interfaces.mcp.call import call_tool
+from cortex.interfaces.mcp.tools import select_tools
 from cortex.operations.capture.capture import capture
 from cortex.operations.find.actions import actions, meetings
 from cortex.operations.find.hits import Hit
@@ -590,3 +592,75 @@ def test_a_branch_is_that_of_the_working_directory_with_what_is_of_none(vault_fr
     assert ids(".") == {"there", "none"}
     assert ids("main") == {"here"}
     assert ids("main", ".") == ids("*") == ids() == {"here", "there", "none"}
+
+
+# The archive
+
+
+@pytest.fixture
+def archive(vault_from):
+    """Two records in the archive, one that is current, and what other words set aside."""
+    return vault_from(
+        "\n".join(
+            [
+                record("copper-roof", status="archived", updated="2026-10-01T00:00:00Z"),
+                record("copper-pipes", "gotcha", status="archived", project="q", body="Green."),
+                record("copper-wire", "gotcha", body="Red copper."),
+                record("copper-pans", status="superseded"),
+                record("copper-pots", status="pruned"),
+                "=== copper note.md\n---\nstatus: archived\n---\nA page about copper.\n",
+            ]
+        )
+    )
+
+
+def archived(answer) -> list[str]:
+    return [one.id for one in answer.archived]
+
+
+def test_what_the_archive_has_of_the_words_is_named_with_the_command_that_restores_it(
+    archive, caller, cortex
+):
+    answer = recall(archive, caller, "copper roof")
+    assert ids(answer) == ["copper-wire"]
+    assert [tuple(one) for one in answer.archived] == [
+        ("copper-roof", "copper roof", "cortex restore copper-roof")
+    ]
+    both = ["copper-pipes", "copper-roof"]
+    assert sorted(archived(recall(archive, caller, "copper"))) == both
+    assert cortex("restore", "copper-roof").returncode == 0
+    again = recall(archive, caller, "copper roof")
+    assert (ids(again)[0], archived(again)) == ("copper-roof", [])
+
+
+@pytest.mark.parametrize(
+    ("words", "options", "named"),
+    [
+        ("", {}, []),
+        ("zinc", {}, []),
+        ("copper", {"all": True}, []),  # it stands among the hits
+        ("copper", {"as_of": epoch_seconds("2026-11-10T00:00:00Z")}, []),
+        ("copper", {"project": "q"}, ["copper-pipes"]),
+        ("copper", {"type": ("decision",)}, ["copper-roof"]),
+        ("copper status:active", {}, []),
+        ("what did we say of a copper roof over the house", {}, ["copper-roof"]),
+    ],
+)
+def test_the_archive_is_asked_what_the_rest_is_asked(archive, caller, words, options, named):
+    assert archived(recall(archive, caller, words, **options)) == named
+
+
+def test_to_be_named_is_no_use_of_a_record(archive, caller):
+    recall(archive, caller, "copper")
+    assert access_log.read_counts(archive).keys() == {"copper-wire"}
+
+
+def test_every_interface_names_what_the_archive_has(archive, caller, cortex):
+    said = {"id": "copper-roof", "title": "copper roof", "command": "cortex restore copper-roof"}
+    assert json.loads(cortex("recall", "copper", "roof", "--json").stdout)["archived"] == [said]
+    line = "copper roof  cortex restore copper-roof"
+    assert line in cortex("recall", "copper", "roof").stdout.splitlines()
+    tool = select_tools(["recall"])["recall"]
+    answer = call_tool("recall", tool, {"query": "copper roof"}, caller, lambda: archive)
+    assert answer.content["archived"] == [said]
+    assert line in answer.text.splitlines()

@@ -84,6 +84,11 @@ def recall(answer: Any) -> Iterable[str]:
             yield dim("connected to these")
         how = f"{near.why}: {near.via}"
         yield from note_lines(near.hit, format_day(near.hit.date), name_of(near.hit), how)
+    if answer.archived:
+        yield ""
+        yield dim("in the archive")
+    for one in answer.archived:
+        yield f"{escape(one.title)}  {escape(one.command)}"
     yield from problem_lines(answer.problems, MAX_PROBLEMS)
 
 

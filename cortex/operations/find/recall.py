@@ -19,6 +19,7 @@ from cortex.core.text.iso_time import epoch_seconds
 from cortex.core.text.lazy_re import lazy_re
 from cortex.core.text.shell_command import cortex_command
 from cortex.core.text.strings import format_time, one_of
+from cortex.index import full_text
 from cortex.index.catalogue import NoteRow
 from cortex.index.filters import KNOWLEDGE, KNOWLEDGE_TIERS, NoteFilter
 from cortex.index.links import LinkGraph
@@ -34,6 +35,7 @@ from cortex.operations.find import resolve_note
 from cortex.operations.find.graph import RelatedHit, find_related
 from cortex.operations.find.hits import Hit, Hits, build_hit
 from cortex.operations.find.note_ranks import due_sort_key, rank_notes, select_for_ranking
+from cortex.operations.find.resolve_note import command
 from cortex.operations.upkeep.bring_up_to_date import query_fresh
 from cortex.vault import files
 from cortex.vault.git import checkout
@@ -52,7 +54,17 @@ _SET_ASIDE_DATE_RE = lazy_re(
     re.MULTILINE,
 )
 _DAY_SECONDS = 86_400
+_MAX_ARCHIVED = 5  # archived records that are named
+_LEAST_SHARE_OF_BEST = 0.5  # of the best one's score that an answer to a question has
 _HEAD_BYTES = 64 * 1024  # bytes of a note that hold its frontmatter
+
+
+class ArchivedRecord(NamedTuple):
+    """A record in the archive that holds the words."""
+
+    id: str
+    title: str
+    command: str  # which restores it
 
 
 class RecallResult(NamedTuple):
@@ -65,6 +77,7 @@ class RecallResult(NamedTuple):
     problems: tuple[Problem, ...]
     hint: str = ""
     related: Hits[RelatedHit] = Hits([], 0)  # of a query: what it did not find, two steps away
+    archived: tuple[ArchivedRecord, ...] = ()  # of a query: what the archive has of it, best first
 
 
 class _RecallRequest(NamedTuple):
@@ -82,10 +95,14 @@ class _RecallRequest(NamedTuple):
 
 
 class _Selected(NamedTuple):
+    """The records that are asked for, at least as many as are shown."""
+
     scored: list[tuple[NoteRow, float]]
     total: int
-    terms: dict[str, float]  # of the query, with their weights
+    terms: dict[str, float] = {}  # noqa: RUF012  of the query, with their weights
     problems: Sequence[Problem] = ()  # why meaning was not asked
+    related: Sequence[RelatedHit] = ()
+    archived: Sequence[NoteRow] = ()
 
 
 def recall(
@@ -110,7 +127,8 @@ def recall(
     no record answers at all, every note of theirs does, but for templates. Without a query they
     come by their rank (cortex show --why explains it). With one, words count for seven tenths, rank
     for three; of up to three words, lacking one costs most of the seven. Below them stands what is
-    connected to the best: relations, links, what both share. cortex timeline ID goes on from there.
+    connected to the best (relations, links, what both share), and what the archive has of the words,
+    with the command that restores it. cortex timeline ID goes on from there.
 
     query: words as in cortex search, filters included; without any, what matters most
     scope: project, area, area:NAME (tag area/NAME), meetings, meeting:ID, recent or open
@@ -128,36 +146,34 @@ def recall(
     Example: cortex recall how do we publish files --type decision,gotcha --since 3m
     Example: cortex recall --as-of 2026-05-01 --project cortex
     """
-    parsed = _parse_query(caller, query, type, branch, since)
-    of = _project_filter(vault, scope, project, caller)
-    asked = _RecallRequest(parsed, scope, of, _last_second(as_of), number, all, relation, by)
-
-    def select(index: IndexSession) -> tuple[_Selected, list[RelatedHit]]:
-        selected = _select(vault, caller, index, asked)
-        if not selected.total and not all:
-            selected = _select(vault, caller, index, asked._replace(with_own=True))
-        shown = [row for row, _ in selected.scored[:number]] if parsed.terms else []
-        if not shown or as_of is not None:  # edges are those of today
-            return selected, []
-        return selected, find_related(vault, index, shown, _note_filter(index, asked))
-
-    (selected, related), problems = query_fresh(vault, caller, select)
-    hits = _build_hits(vault, asked, selected)
-    access_log.append(vault, caller, "recall", [one.id for one in hits])
-    hint = "" if hits else _empty_result_hint(caller, asked)
-    told, near = (*problems, *selected.problems), Hits(related, len(related))
-    return RecallResult(query, scope, hits, selected.total, told, hint, near)
-
-
-def _parse_query(
-    caller: Caller, query: str, types: tuple[str, ...], named: tuple[str, ...], since: int | None
-) -> Query:
-    """The query with the filters that options name."""
     parsed = queries.parse(query, caller.now) if query.strip() else Query((), ())
-    branches = named_branches(caller, named)
-    chosen = (QueryFilter("type", types), QueryFilter("branch", branches))
-    filters = (*parsed.filters, *(one for one in chosen if one.values))
-    return parsed._replace(filters=filters, after=parsed.after if since is None else since)
+    chosen = {"type": type, "branch": named_branches(caller, branch)}
+    of = _project_filter(vault, scope, project, caller)
+    request = _RecallRequest(
+        parsed.narrowed(chosen, since), scope, of, _last_second(as_of), number, all, relation, by
+    )
+    return _recall(vault, caller, query, request)
+
+
+def _recall(vault: Vault, caller: Caller, query: str, request: _RecallRequest) -> RecallResult:
+    selected, problems = query_fresh(
+        vault, caller, lambda index: _select_with_own(vault, caller, index, request)
+    )
+    hits = _build_hits(vault, request, selected)
+    access_log.append(vault, caller, "recall", [one.id for one in hits])
+    archive = selected.archived
+    return RecallResult(
+        query=query,
+        scope=request.scope,
+        hits=hits,
+        total=selected.total,
+        problems=(*problems, *selected.problems),
+        hint="" if hits else _empty_result_hint(caller, request),
+        related=Hits([*selected.related], len(selected.related)),
+        archived=tuple(
+            ArchivedRecord(row.id, row.title, command("restore", row)) for row in archive
+        ),
+    )
 
 
 def _last_second(as_of: int | None) -> int | None:
@@ -166,8 +182,7 @@ def _last_second(as_of: int | None) -> int | None:
 
 
 def _build_hits(vault: Vault, asked: _RecallRequest, selected: _Selected) -> tuple[Hit, ...]:
-    phrases = [one.text for one in asked.query.terms if one.kind == "phrase" and not one.negated]
-    wanted = snippets.looked_for(selected.terms, phrases)
+    wanted = snippets.looked_for(selected.terms, asked.query.phrases)
     decided = wanted or snippets.looked_for({"#decision": 1.0})  # of a page without a type
     return tuple(
         build_hit(vault, row, score, wanted if row.type else decided)
@@ -188,8 +203,44 @@ def _project_filter(vault: Vault, scope: str, project: str, caller: Caller) -> s
     raise InvalidInputError("this folder belongs to no project", hint)
 
 
+def _select_with_own(
+    vault: Vault, caller: Caller, index: IndexSession, request: _RecallRequest
+) -> _Selected:
+    """The records that are asked for, else people's own notes; of a query with what is connected to
+    them, and what the archive has of it."""
+    selected = _select(vault, caller, index, request)
+    if not (selected.total or request.include_all):
+        selected = _select(vault, caller, index, request._replace(with_own=True))
+    if not request.query.terms or request.as_of is not None:  # edges and archive are today's
+        return selected
+    shown = [row for row, _ in selected.scored[: request.limit]]
+    wanted = _note_filter(index, request)
+    related = find_related(vault, index, shown, wanted) if shown else []
+    archived = [] if request.include_all else _find_archived(index, request.query, wanted)
+    return selected._replace(related=related, archived=archived)
+
+
+def _find_archived(index: IndexSession, query: Query, wanted: NoteFilter) -> list[NoteRow]:
+    """The archived records that hold the words of a query; of a question, most of them."""
+    archive = wanted._replace(tiers=(TIER_SET_ASIDE,), statuses=("archived",), has_id=True)
+    allowed = index.catalogue.numbers(archive)
+    if not allowed:
+        return []
+    found = full_text.search(
+        index.fulltext_folder, query, _MAX_ARCHIVED, (TIER_SET_ASIDE,), allowed=allowed
+    ).notes
+    least = _LEAST_SHARE_OF_BEST * max((one.score for one in found), default=0.0)
+    scores = {
+        one.number: one.score
+        for one in found
+        if one.is_whole or (query.is_question and one.score >= least)
+    }
+    rows = index.catalogue.rows_by_number(scores).values()
+    return sorted(rows, key=lambda row: (-scores[row.number], row.path))[:_MAX_ARCHIVED]
+
+
 def _select(vault: Vault, caller: Caller, index: IndexSession, asked: _RecallRequest) -> _Selected:
-    """The records that are asked for, at least as many as are shown."""
+    """The records that are asked for, without what stands near them."""
     wanted = _note_filter(index, asked)
     if asked.as_of is not None:
         wanted = _held_then(vault, index, wanted, asked.as_of)
@@ -198,15 +249,12 @@ def _select(vault: Vault, caller: Caller, index: IndexSession, asked: _RecallReq
     order = _order_of_scope(caller, asked)
     if order:
         rows = sorted(index.catalogue.find(wanted, "path"), key=order)
-        return _Selected([(row, 0.0) for row in rows], len(rows), {})
+        return _Selected([(row, 0.0) for row in rows], len(rows))
     total = index.catalogue.count(wanted)
     some = select_for_ranking(vault, index, wanted, total)
     weight = importance.salience if asked.order == "salience" else importance.rank
-    return _Selected(
-        rank_notes(vault, index, caller, some, checkout.branch_of(caller.cwd), rank=weight),
-        total,
-        {},
-    )
+    branch = checkout.branch_of(caller.cwd)
+    return _Selected(rank_notes(vault, index, caller, some, branch, rank=weight), total)
 
 
 def _order_of_scope(
@@ -229,7 +277,7 @@ def _select_by_words(
 ) -> _Selected:
     allowed = index.catalogue.numbers(wanted)
     if not allowed:
-        return _Selected([], 0, {})
+        return _Selected([], 0)
     tiers = KNOWLEDGE_TIERS if asked.include_all or asked.as_of is not None else (TIER_CURRENT,)
     most = max(_WORD_CANDIDATES, asked.limit)
     (found, terms, *_), *_, problems = search_notes(
