@@ -41,9 +41,7 @@ class SearchResult(NamedTuple):
     total: int  # that were found; with words at least, as the index stops where it has enough
     problems: tuple[Problem, ...]
     hint: str = ""  # what to ask next: when there is no hit, or some were set aside
-    set_aside: int = (
-        0  # superseded, pruned and deleted notes that would be among the hits with --all
-    )
+    set_aside: int = 0  # superseded, pruned and deleted notes, which --all would bring
     personal: str = ""  # the root of the person's own vault when it was searched
     # Words of the query that no note holds -> what was searched for in their place.
     corrected: dict[str, str] = {}  # noqa: RUF012  nothing changes it
@@ -113,24 +111,22 @@ def search(
     """
     chosen = {"type": type, "tag": tag, "project": project, "status": status}
     chosen["branch"] = named_branches(caller, branch)
-    is_any = query.strip() == EVERY_NOTE
-    parsed = Query((), ()) if is_any else queries.parse(query, caller.now)
+    parsed = Query((), ()) if query.strip() == EVERY_NOTE else queries.parse(query, caller.now)
     asked = parsed.narrowed(chosen, after, before)
     every = all or any(one.key == "status" and not one.negated for one in asked.filters)
     how = Fusion(0.0 if words_only else alpha, k)
     request = SearchRequest(asked, query, number, every, how, similar_to, explain)
-    parts, problems = _search_vaults(vault, whose, caller, request)
-    return _build_result(caller, request, _merge_hits(request, parts), parts, problems)
+    return _build_result(caller, request, *_search_vaults(vault, whose, caller, request))
 
 
 def _build_result(
     caller: Caller,
     request: SearchRequest,
-    ranked: list[tuple[_VaultHits, RankedNote]],
     parts: list[_VaultHits],
     problems: list[Problem],
 ) -> SearchResult:
     asked, query = request.query, request.text
+    ranked = _merge_hits(request, parts)
     terms = next((part.ranked.terms for part in parts if part.ranked.terms), {})
     hits = _build_hits(ranked, request, terms)
     dropped = sum(part.ranked.dropped_count for part in parts)
