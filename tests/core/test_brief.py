@@ -359,6 +359,7 @@ def test_a_plans_steps_are_its_tasks_but_not_those_in_fences() -> None:
 def test_a_session_is_told_by_its_summary_or_by_what_was_done_and_no_decision_twice(
     body, said
 ) -> None:
+    body = re.sub(r"\[\[e(\d)\]\]", r"[[20261120t20050\1z-aaaaaaaaaa]]", body)
     assert session_excerpt(body, {title_key("Use `tin`")}) == said
 
 

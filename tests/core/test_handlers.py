@@ -7,11 +7,12 @@ import itertools
 import pytest
 from hypothesis import given, strategies as st
 
-from cortex.core.briefing import item_lines
+from cortex.core.briefing.excerpt import reason_line
 from cortex.core.extract.named_entities import find_entities
 from cortex.core.markdown.scan import scan
 from cortex.core.model.distillation import Distillation, compose_distillation
 from cortex.core.model.event import DISTILLED, Event
+from cortex.core.model.generated_text import event_lines
 from cortex.core.model.turn_summary import CommandRun, PlannedStep, TurnSummary, compose_text
 from cortex.core.normalize.changes import (
     AddProvenance,
@@ -27,7 +28,7 @@ from cortex.core.normalize.handlers import (
     changes_for_event,
     records_from_event,
 )
-from cortex.core.normalize.session_note import MAX_EXCERPT_CHARS, event_lines
+from cortex.core.normalize.session_note import MAX_EXCERPT_CHARS
 from cortex.core.normalize.topic_upsert import upsert_record
 from cortex.core.notes import note as notes
 from cortex.core.notes.edit import set_inactive_status, with_fields
@@ -106,7 +107,7 @@ def test_a_turn_is_a_line_of_its_session_and_records_of_what_it_says() -> None:
         {"session": "s1", "layer": "keyword"},
     )
     assert note.text_below_title.strip() == "**Why.** It is one file"
-    assert item_lines.extract_reason(note.text_below_title, note.title) == "It is one file"
+    assert reason_line(note.title, note.text_below_title) == "It is one file"
 
 
 def test_the_same_sentence_in_another_session_is_the_same_record_with_one_more_event() -> None:
@@ -309,7 +310,7 @@ def test_a_superseded_plan_stays_superseded() -> None:
 def line_of(text: str, **more: str) -> str:
     vault = Vault()
     vault.take(event(text, **more))
-    return next(event_lines(vault.of("session"))).excerpt
+    return next(event_lines(vault.of("session").text)).excerpt
 
 
 def test_the_line_of_a_turn_says_what_was_said_and_then_what_was_done() -> None:

@@ -6,7 +6,8 @@ import re
 
 import pytest
 
-from cortex.core.briefing.item_lines import extract_reason, index_items, page_path
+from cortex.core.briefing.excerpt import reason_line
+from cortex.core.briefing.item_lines import index_items, page_path
 from cortex.core.briefing.pages import BriefingPage
 from cortex.core.model.layout import AT_ROOT
 from cortex.index.note_summary import summarize_note
@@ -173,9 +174,9 @@ def test_events_and_briefings_have_no_line(path) -> None:
     ],
 )  # fmt: skip
 def test_the_line_that_says_why(body, title, why) -> None:
-    assert extract_reason(body, title) == why
+    assert reason_line(title, body) == why
     for line_end in ("\r\n", "\r"):  # as another clone's checkout may have them
-        assert extract_reason(body.replace("\n", line_end), title) == why
+        assert reason_line(title, body.replace("\n", line_end)) == why
 
 
 def test_a_hostile_title_stays_within_its_line() -> None:

@@ -23,7 +23,7 @@ from typing import Any
 import pytest
 
 import cortex
-from cortex.core.briefing import excerpt, item_lines, pages, passage
+from cortex.core.briefing import excerpt, pages, passage
 from cortex.core.extract import claims
 from cortex.core.extract.extraction import find_candidates
 from cortex.core.extract.learnings import find_learnings
@@ -355,7 +355,7 @@ READERS: dict[str, Call] = {
         excerpt.plan_steps(text),
     ),
     "a line": lambda text: (
-        item_lines.extract_reason(text, "a"),
+        excerpt.reason_line("a", text),
         passage.without_talk(text),
         pages.parse_page(text),
     ),

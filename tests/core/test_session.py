@@ -7,6 +7,7 @@ from hypothesis import given, settings, strategies as st
 
 from cortex.core.merge.merge_record import merge_record
 from cortex.core.model.event import Event
+from cortex.core.model.generated_text import event_lines, summary_of
 from cortex.core.normalize import session_note as sessions
 from cortex.core.normalize.changes import AppendToSession
 from cortex.core.normalize.handlers import amend_note
@@ -80,7 +81,7 @@ def test_the_same_events_in_any_order_give_the_same_bytes(events: list[Event], r
     assert folded(*events, data=in_order) == in_order
     note = notes.read(in_order)
     assert note.problems == ()
-    assert [turn.id for turn in sessions.event_lines(note)] == sorted(one.id for one in events)
+    assert [turn.id for turn in event_lines(note.text)] == sorted(one.id for one in events)
 
 
 @pytest.mark.parametrize(
@@ -151,7 +152,7 @@ def test_two_clones_that_fold_apart_meet_in_the_note_of_one_that_folded_all(
 
 def test_the_end_of_a_session_is_its_summary_with_headings_below_its_own() -> None:
     note = read(event("session_start", 1, "Ship it"), event("session_end", 9, SUMMARY))
-    assert sessions.summary_of(note) == "### Goal\n\nShip it\n\n### Accomplished\n\n- all"
+    assert summary_of(note.text) == "### Goal\n\nShip it\n\n### Accomplished\n\n- all"
     assert (
         note.text.index("## Summary") < note.text.index("### Goal") < note.text.index("## Events")
     )
@@ -164,7 +165,7 @@ def test_a_later_end_replaces_the_summary_and_an_earlier_one_that_comes_late_doe
         event("session_end", 5, "first, and late"),
         event("session_end", 11, "### Goal\n\nthird"),
     )
-    assert sessions.summary_of(note) == "### Goal\n\nthird"
+    assert summary_of(note.text) == "### Goal\n\nthird"
     assert note.text.count("## Summary") == 1
 
 
@@ -173,7 +174,7 @@ def test_an_end_that_sums_up_nothing_leaves_the_summary() -> None:
         event("session_end", 5, SUMMARY),
         event("session_end", 9, f"{sessions.NO_SUMMARY}\n\nreason: logout"),
     )
-    assert "Ship it" in sessions.summary_of(note)
+    assert "Ship it" in summary_of(note.text)
     assert note.get("ended") == "2026-11-20T16:09:00Z"
 
 
@@ -183,10 +184,10 @@ def test_a_summary_that_a_hand_has_changed_stays_above_the_new_one() -> None:
     )
     once = read(event("session_end", 7, "The second."), data=written)
     assert (
-        sessions.summary_of(once)
+        summary_of(once.text)
         == "### Goal\n\nShip it, but slowly\n\n### Accomplished\n\n- all\n\n\n---\n\nThe second."
     )
-    twice = sessions.summary_of(read(event("session_end", 9, "The third."), data=notes.write(once)))
+    twice = summary_of(read(event("session_end", 9, "The third."), data=notes.write(once)).text)
     assert "Ship it, but slowly" in twice
     assert twice.endswith("---\n\nThe third.")
     assert "The second." not in twice
@@ -221,7 +222,7 @@ def test_line_ends_of_windows_stay() -> None:
     )
     after = folded(event("session_end", 5, "The second.\n\nline"), event("prompt", 6), data=written)
     assert after.count(b"\n") == after.count(b"\r\n")
-    assert sessions.summary_of(notes.read(after)) == "The second.\n\nline"
+    assert summary_of(notes.read(after).text) == "The second.\n\nline"
 
 
 def test_a_status_that_a_person_set_stays_until_the_session_is_started_or_ended() -> None:

@@ -11,8 +11,8 @@ import re
 from collections.abc import Collection, Iterator
 from typing import NamedTuple
 
-from cortex.core.model.generated_text import outcome_of
-from cortex.core.model.note_status import SUMMARY_MARK, decode_text, split_heading
+from cortex.core.model.generated_text import event_lines, outcome_of, summary_of
+from cortex.core.model.note_status import decode_text, split_heading
 from cortex.core.notes.yaml_lines import BOM, split_note
 from cortex.core.text.agent_escape import escape_for_agent
 from cortex.core.text.lazy_re import lazy_re
@@ -21,6 +21,7 @@ from cortex.core.text.strings import one_line, shorten
 # Characters of a full text: what holds, which the title mostly says, and why; a text that does not
 # say which; what is told of a session, and of a step.
 WHAT_CHARACTERS, WHY_CHARACTERS, UNLABELLED_CHARACTERS, SESSION_CHARACTERS = 80, 120, 190, 150
+MAX_REASON_CHARACTERS = 200  # of a line of a page
 PASSAGE_CHARACTERS = 280  # of a passage of a session, whose point may stand at its end
 TITLE_CHARACTERS = 140  # of a title, which elsewhere has at most 120
 _MAX_LINES = 400  # of a body that are looked at: what a note says first is what it is about
@@ -51,14 +52,13 @@ _HEADING_RE = lazy_re(r" {0,3}#{1,6}\s")
 _LEADING_WORD_RE = lazy_re(r"[A-Za-z]{2,20}:\s+")
 _CONTEXT_PREFIXES = ("Asked: ", "Before: ")  # what stood before a passage of a session
 _SENTENCE_START_RE = lazy_re(r"(?:[.,;!?:]|\s[-–—])\s+(?=\S)|\s(?=[-*+]\s|\d{1,2}[.)]\s)")
+_SENTENCE_END_RE = lazy_re(r"[.!?](?=\s|\Z)")
 _MIN_TITLE_WORDS = 4  # of a title that is looked for behind the beginning of a paragraph
 _PUNCTUATION = "`'\"*_.,;:!?…()[]<>“”‘’„«»–—-"
 _SOURCE_LINE_RE = lazy_re(r"From \[\[[^\[\]\n]{1,400}\]\]\.?")
 _TASK_RE = lazy_re(r"[ \t>]{0,40}(?:[-*+]|\d{1,3}[.)])[ \t]+\[([ xX])\][ \t]+(\S.*)")
 _CONFLICT_MARKERS = ("<<<<<<< ", "||||||| ", "=======", ">>>>>>> ")  # sides come without
 _CODE_FENCE_RE = lazy_re(r"[ \t>]{0,12}(```|~~~)")
-_TURN_RE = lazy_re(r"- \d{4}-\d{2}-\d{2} \d{2}:\d{2} (\w{1,40}): (.*)")
-# As `core/normalize/session_note.py` writes the line of an event.
 _SEPARATOR, _CHANGED_PREFIX, _FAILED_SUFFIX = " · ", "changed ", " failed"
 # What begins with one of these became a record. A pattern would take longer to compile than all
 # sessions to read.
@@ -110,6 +110,21 @@ def sanitize_line(text: str, limit: int = 1000) -> str:
 def body_excerpt(title: str, body: str, most: int = UNLABELLED_CHARACTERS) -> str:
     """What a body adds to its title: what it labels as `what`, `why` and `learned`, else its first
     paragraphs, at most so many characters of them."""
+    labelled, plain = _read_body(title, body)
+    what = labelled.get("what", "") or " ".join(plain)
+    reasons = [
+        f"{name.capitalize()}: {sanitize_line(labelled[name], WHY_CHARACTERS)}"
+        for name in ("why", "learned")
+        if name in labelled
+    ]
+    if not reasons:
+        return sanitize_line(what, most)
+    return " ".join(filter(None, [sanitize_line(what, WHAT_CHARACTERS), *reasons]))
+
+
+def _read_body(title: str, body: str) -> tuple[dict[str, str], list[str]]:
+    """What a body labels as `what`, `why` and `learned`, and its first paragraphs, without the title:
+    those without a label, else the first that has another one."""
     labelled: dict[str, str] = {}
     plain: list[str] = []
     others: list[str] = []
@@ -131,16 +146,30 @@ def body_excerpt(title: str, body: str, most: int = UNLABELLED_CHARACTERS) -> st
             if not is_context and not _SOURCE_LINE_RE.fullmatch(paragraph):
                 plain = _beyond_title(title, plain, _strip_markup(paragraph))
                 room -= len(paragraph)
-    rest = " ".join(plain) or ("" if labelled else next(iter(others), ""))
-    what = labelled.get("what", "") or rest
-    reasons = [
-        f"{name.capitalize()}: {sanitize_line(labelled[name], WHY_CHARACTERS)}"
-        for name in ("why", "learned")
-        if name in labelled
-    ]
-    if not reasons:
-        return sanitize_line(what, most)
-    return " ".join(filter(None, [sanitize_line(what, WHAT_CHARACTERS), *reasons]))
+    return labelled, plain or ([] if labelled else others[:1])
+
+
+def reason_line(title: str, body: str) -> str:
+    """Why a note holds, else what its body adds to the title: the first sentence of it."""
+    labelled, plain = _read_body(title, body)
+    reason = labelled.get("why") or labelled.get("what") or labelled.get("learned")
+    return _first_sentence(reason or next(iter(plain), "").removeprefix("Because "))
+
+
+def session_line(body: str) -> str:
+    """What came of a session, else what was done last in it: the first sentence of that."""
+    outcome = next(_iter_paragraphs(outcome_of(body)), "")
+    turns = list(event_lines(body))
+    done = [turn for turn in turns if turn.type not in _REQUEST_TURNS] or turns
+    return _first_sentence(outcome or (done[-1].excerpt if done else ""))
+
+
+def _first_sentence(text: str) -> str:
+    """The first sentence of a text, on one line."""
+    line = _strip_markup(text).removeprefix("[ ] ")
+    end = _SENTENCE_END_RE.search(line)
+    is_short = end and end.start() <= MAX_REASON_CHARACTERS
+    return shorten(line[: end.start()] if end and is_short else line, MAX_REASON_CHARACTERS)
 
 
 def _may_be_labelled(body: str) -> bool:
@@ -165,32 +194,25 @@ def session_excerpt(body: str, titles: Collection[str] = ()) -> str:
     """What a session's note says of it: its summary, else its outcome or what was said last, and
     what was done. Sentences that became records of their own, by the word that they begin with or because they are
     one of `titles` (as `folded`), are told there and not again."""
-    summary: list[str] = []
     changed: dict[str, None] = {}
     failed: dict[str, None] = {}
-    last = asked = section = ""
-    for line in body.splitlines():
-        if line.startswith("## "):
-            section = line.strip()
-        elif section == "## Summary" and not line.startswith(("#", SUMMARY_MARK)):
-            summary.append(line)
-        elif section == "## Events" and (turn := _TURN_RE.match(line)):
-            text = turn[2].rpartition(" [[")[0] or turn[2]
-            if text.startswith(_EMPTY_TURN_PREFIX):
-                continue
-            if turn[1] in _REQUEST_TURNS:
-                asked = text
-                continue
-            said = []
-            for part in text.split(_SEPARATOR):
-                if part.startswith(_CHANGED_PREFIX):
-                    files = _changed_files(part.removeprefix(_CHANGED_PREFIX))
-                    changed.update(dict.fromkeys(files))
-                elif part.endswith(_FAILED_SUFFIX):
-                    failed[part] = None
-                else:
-                    said.append(part)
-            last = _unrecorded_sentences(_SEPARATOR.join(said), titles) or last
+    last = asked = ""
+    for turn in event_lines(body):
+        if turn.excerpt.startswith(_EMPTY_TURN_PREFIX):
+            continue
+        if turn.type in _REQUEST_TURNS:
+            asked = turn.excerpt
+            continue
+        said = []
+        for part in turn.excerpt.split(_SEPARATOR):
+            if part.startswith(_CHANGED_PREFIX):
+                changed.update(dict.fromkeys(_changed_files(part.removeprefix(_CHANGED_PREFIX))))
+            elif part.endswith(_FAILED_SUFFIX):
+                failed[part] = None
+            else:
+                said.append(part)
+        last = _unrecorded_sentences(_SEPARATOR.join(said), titles) or last
+    summary = [line for line in summary_of(body).splitlines() if not line.startswith("#")]
     wrote, came = (
         _SEPARATOR.join(_strip_markup(one) for one in _iter_paragraphs(text))
         for text in ("\n".join(summary), outcome_of(body))

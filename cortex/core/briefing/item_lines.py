@@ -6,6 +6,7 @@ import re
 from collections.abc import Container, Iterable, Iterator
 from typing import NamedTuple
 
+from cortex.core.briefing.excerpt import MAX_REASON_CHARACTERS, reason_line, session_line
 from cortex.core.briefing.pages import (
     DAILY_NOTES,
     OPEN_ACTIONS,
@@ -17,8 +18,6 @@ from cortex.core.briefing.pages import (
     heading_of,
 )
 from cortex.core.markdown.blocks import Task
-from cortex.core.markdown.bound import structured_part
-from cortex.core.model.generated_text import outcome_of
 from cortex.core.model.layout import BRIEFINGS_FOLDER, Layout
 from cortex.core.model.note_status import DONE_STATUSES, SET_ASIDE_STATUSES, WITHDRAWN_STATUSES
 from cortex.core.text.agent_escape import escape_for_agent
@@ -28,21 +27,10 @@ from cortex.core.text.strings import RESERVED_STEMS, one_line, short_hash, short
 INDEX = BriefingPage("index")
 _RECENT_SECTIONS = {"session": "Recent sessions", "meeting": "Recent meetings"}
 NO_PROJECT = "personal"  # the folder of what belongs to no project
-MAX_REASON_CHARACTERS = 200
 _SECTION_BY_TYPE = {
     "session": "Sessions", "decision": "Decisions", "rejection": "Decisions",
     "gotcha": "Gotchas", "pattern": "Patterns",
 }  # fmt: skip
-_WHY_LINE_RE = lazy_re(
-    r"[#>*_\-\s]{0,12}(?:why|reason|reasoning|rationale|because)\b[.:*_ ]{0,6}(.*)", re.IGNORECASE
-)
-_LEADING_WORD_RE = lazy_re(r"[#>*_\-\s]{0,12}[A-Za-z]{2,20}:[*_]{0,2}\s+")
-_LABEL_RE = lazy_re(r"\*\*[^*\n]{1,40}[.:]\*\*\s*")
-_SENTENCE_END_RE = lazy_re(r"[.!?](?=\s|\Z)")
-_TURN_RE = lazy_re(r"- \d{4}-\d{2}-\d{2} \d{2}:\d{2} (\w{1,40}): ")
-_PARAGRAPH_RE = lazy_re(r"(?:#{1,6} .*\n+)?((?:(?!#|```|<!--).+(?:\n|$))+)")
-# Turns that say what was wanted; what was done says more.
-_REQUEST_TURNS = ("prompt", "session_start")
 _DATE_RE = lazy_re(r"\d{4}-\d{2}-\d{2}(?:T[\d:]{5,8}Z?)?")
 _DAILY_NOTE_RE = lazy_re(r"(?:.*/)?(\d{4}-\d{2}-\d{2})\.md")
 _FILE_NAME_RE = lazy_re(r"[a-z0-9][a-z0-9._-]{0,63}")
@@ -81,7 +69,7 @@ def item_lines_of(note: ItemSource) -> Iterator[tuple[BriefingPage, ItemLine]]:
     is_session = note.type == "session"
     text = note.body
     if note.type != "meeting":
-        text = _what_came_of(text) if is_session else extract_reason(text, note.title)
+        text = session_line(text) if is_session else reason_line(note.title, text)
     if note.has_conflict:
         line = _make_item(note, "Conflicts", [note.project], "")
         yield INDEX, line._replace(id=f"{line.id}.conflict")
@@ -114,35 +102,6 @@ def item_lines_of(note: ItemSource) -> Iterator[tuple[BriefingPage, ItemLine]]:
     section = _SECTION_BY_TYPE.get(note.type, "")
     if section and note.branch and not is_aside:
         yield BriefingPage("branch", note.project, note.branch), _make_item(note, section, [], text)
-
-
-def extract_reason(body: str, title: str) -> str:
-    """What follows `Why`, `Reason` or `Because` on a line, else what follows the title."""
-    # A checkout may have changed the line ends, and a page is the same everywhere.
-    body = structured_part(body.replace("\r\n", "\n").replace("\r", "\n"))
-    paragraphs = [
-        part.removeprefix("> ")  # of minutes: what was said
-        for part in re.split(r"\n[ \t]*\n", body.strip())
-        if part.strip() and not part.startswith("From [[")
-    ]
-    if not paragraphs:
-        return ""
-    for paragraph, following in zip(paragraphs, [*paragraphs[1:], ""], strict=True):
-        lines = paragraph.strip().splitlines()
-        for at, line in enumerate(lines):
-            if found := _WHY_LINE_RE.fullmatch(line):
-                text = " ".join([found[1], *lines[at + 1 :]]).strip()
-                return _first_sentence(text or following)
-    first = one_line(paragraphs[0])
-    lead = _LEADING_WORD_RE.match(first)
-    opening = title.rstrip("….")
-    for text in (first, first[lead.end() :] if lead else first):
-        if text[: len(opening)].casefold() == opening.casefold():
-            rest = text[len(opening) :].lstrip(" .:,;")
-            if title.endswith("…"):  # the title was cut: it goes on here
-                return f"…{_first_sentence(rest)}"
-            return _first_sentence(rest or (paragraphs[1] if len(paragraphs) > 1 else ""))
-    return _first_sentence(first)
 
 
 def page_path(page: BriefingPage) -> str:
@@ -221,37 +180,10 @@ def _link_title(title: str) -> str:
     return one_line(title).replace("|", "-").replace("[", "(").replace("]", ")") or "untitled"
 
 
-def _what_came_of(body: str) -> str:
-    """The outcome of a session, else what was said last."""
-    found = _PARAGRAPH_RE.match(outcome_of(body.replace("\r\n", "\n")))
-    return (found and _first_sentence(found[1])) or _last_turn_text(body)
-
-
-def _last_turn_text(body: str) -> str:
-    turns = [
-        (found[1] not in _REQUEST_TURNS, line[found.end() :])
-        for line in body.splitlines()
-        if (found := _TURN_RE.match(line))
-    ]
-    told = [turn for did, turn in turns if did] or [turn for _, turn in turns]
-    return _first_sentence(told[-1].rpartition(" [[")[0] or told[-1]) if told else ""
-
-
 def move_to_done(line: ItemLine) -> ItemLine:
     """An open action's line on its page once the task in its meeting's minutes is ticked."""
     # Without the date by which it is due.
     return line._replace(section="Done", order=line.order[8:])
-
-
-def _first_sentence(text: str) -> str:
-    """The first sentence of a text, on one line."""
-    line = one_line(text)
-    if label := _LABEL_RE.match(line):
-        line = line[label.end() :]
-    line = line.lstrip("#>*- ").removeprefix("[ ] ").replace("**", "")
-    end = _SENTENCE_END_RE.search(line)
-    is_short = end and end.start() <= MAX_REASON_CHARACTERS
-    return shorten(line[: end.start()] if end and is_short else line, MAX_REASON_CHARACTERS)
 
 
 def _date_digits(text: str) -> str:

@@ -7,6 +7,7 @@ import re
 from typing import NamedTuple
 
 from cortex.core.briefing.excerpt import title_key
+from cortex.core.model.generated_text import event_lines
 from cortex.core.text.lazy_re import lazy_re
 
 MAX_FLAWS = 1  # a passage with more is counted in a briefing, and not told
@@ -76,7 +77,6 @@ _FILLER_RE = lazy_re(
     re.IGNORECASE,
 )
 _REPLY = "Then: "  # what was answered to a person's words, in a passage that begins with them
-_EVENT_RE = lazy_re(r"- \d{4}-\d{2}-\d{2} \d{2}:\d{2} (.*) \[\[([0-9tz]{16}-[a-z2-7]{10})\]\]\s*")
 _CHANGED = " · changed "
 _CHANGED_FILE_RE = lazy_re(r"- `([^`]+)`")
 
@@ -159,11 +159,13 @@ def changes_after(session_note: str, event: str) -> LaterChanges:
     """What a session changed from the turn of this event on."""
     _, _, below = session_note.partition("\n## Changed\n")
     paths = _CHANGED_FILE_RE.findall(below.partition("\n## ")[0])
-    turns = [turn.groups() for turn in map(_EVENT_RE.fullmatch, session_note.splitlines()) if turn]
-    ids = [id_ for _, id_ in turns]
+    turns = list(event_lines(session_note))
+    ids = [turn.id for turn in turns]
     if event not in ids:
         return NO_CHANGES
-    texts = [text.rpartition(_CHANGED)[2] if _CHANGED in text else "" for text, _ in turns]
+    texts = [
+        turn.excerpt.rpartition(_CHANGED)[2] if _CHANGED in turn.excerpt else "" for turn in turns
+    ]
     own, later = texts[ids.index(event)], " ".join(texts[ids.index(event) + 1 :])
     is_cut = re.search(r" and \d+ more\b", later) is not None  # then nothing says which
     names = {path.rpartition("/")[2] for path in paths}

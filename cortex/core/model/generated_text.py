@@ -1,4 +1,5 @@
-"""What Cortex writes into a session's note and replaces later: its title, summary and overview.
+"""What Cortex writes into a session's note: lines of events, and its title, summary and overview,
+which it replaces later.
 
 Each text ends with a mark, a comment that holds an event, the number of lines and hashes, by which it is
 known whether a person has changed the text. The merge driver imports this module.
@@ -7,12 +8,14 @@ known whether a person has changed the text. The merge driver imports this modul
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import NamedTuple
 
-from cortex.core.model.note_status import OVERVIEW_MARK
+from cortex.core.model.note_status import OVERVIEW_MARK, SUMMARY_MARK
 from cortex.core.text.lazy_re import lazy_re
 from cortex.core.text.strings import one_line, short_hash, shorten
 
+EVENTS_HEADING, SUMMARY_HEADING = "## Events", "## Summary"
 _EVENT, _COUNT, _HASH = rb"([0-9tz]{16}-[a-z2-7]{10})", rb"(\d{1,6})", rb"([a-z2-7]{10})"
 # Event, number of lines, hash of the text; of an overview a hash of the title, too.
 SUMMARY_MARK_RE = lazy_re(rb"<!-- summary %b %b %b -->\s*" % (_EVENT, _COUNT, _HASH))
@@ -22,6 +25,17 @@ _MAX_NAME_CHARS = 60
 _NAME_RE = lazy_re(r"[^\W\d_]{1,20}(?:[ _-][^\W\d_]{1,20})*")  # that somebody chose
 _UNTITLED_RE = lazy_re(rf"{UNTITLED}(?: on .+)?(?: of \d{{4}}-\d{{2}}-\d{{2}})?|{UNTITLED} \S+")
 _OUTCOME_HEADING = "\n## Outcome\n"
+_EVENT_LINE_RE = lazy_re(
+    r"- \d{4}-\d{2}-\d{2} \d{2}:\d{2} (\w{1,40}): (.*)\[\[([0-9tz]{16}-[a-z2-7]{10})\]\]\s*"
+)
+
+
+class EventLine(NamedTuple):
+    """One line below `## Events`."""
+
+    id: str
+    type: str
+    excerpt: str
 
 
 class MarkedText(NamedTuple):
@@ -43,6 +57,30 @@ def find_marked_text(lines: list[bytes], mark_re: re.Pattern[bytes]) -> MarkedTe
     text = b"\n".join(lines[max(start, 0) : end]).decode("utf-8", "replace")
     is_untouched = start >= 0 and short_hash(text, 10) == mark[3].decode()
     return MarkedText(mark.groups(), start, end, is_untouched)
+
+
+def parse_event_line(line: str) -> EventLine | None:
+    """The line of an event; None for any other line."""
+    found = _EVENT_LINE_RE.fullmatch(line)
+    return EventLine(found[3], found[1], found[2].strip()) if found else None
+
+
+def event_lines(text: str) -> Iterator[EventLine]:
+    """The event lines in the text of a session's note, in their order."""
+    lines = text.splitlines()
+    start = next((n for n, line in enumerate(lines) if line.rstrip() == EVENTS_HEADING), 0)
+    yield from filter(None, map(parse_event_line, lines[start:]))
+
+
+def summary_of(text: str) -> str:
+    """What stands below `## Summary` in the text of a session's note; empty without one."""
+    lines = text.splitlines()
+    if SUMMARY_HEADING not in lines:
+        return ""
+    start = lines.index(SUMMARY_HEADING) + 1
+    end = lines.index(EVENTS_HEADING, start) if EVENTS_HEADING in lines[start:] else len(lines)
+    summary = (line for line in lines[start:end] if not line.startswith(SUMMARY_MARK))
+    return "\n".join(summary).strip()
 
 
 def overview_of(text: str) -> str:

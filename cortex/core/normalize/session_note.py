@@ -10,12 +10,19 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import groupby
-from typing import NamedTuple
 
 from cortex.core.model import event as events, turn_summary
 from cortex.core.model.distillation import parse_distillation
 from cortex.core.model.event import Event
-from cortex.core.model.generated_text import SUMMARY_MARK_RE, untitled
+from cortex.core.model.generated_text import (
+    EVENTS_HEADING,
+    SUMMARY_HEADING,
+    SUMMARY_MARK_RE,
+    EventLine,
+    event_lines,
+    parse_event_line,
+    untitled,
+)
 from cortex.core.model.note_status import SUMMARY_MARK
 from cortex.core.model.problem import InvalidInputError
 from cortex.core.model.record import Record, compose_untitled_record, default_scope
@@ -27,7 +34,6 @@ from cortex.core.text import yaml_writer
 from cortex.core.text.lazy_re import lazy_re
 from cortex.core.text.strings import one_line, short_hash, shorten, slugify
 
-EVENTS_HEADING, SUMMARY_HEADING = "## Events", "## Summary"
 START_TYPE, END_TYPE = "session_start", "session_end"
 NO_GOAL, NO_SUMMARY = events.PLACEHOLDER_TEXTS[START_TYPE], events.PLACEHOLDER_TEXTS[END_TYPE]
 NOTHING_SAID = "(nothing said)"
@@ -43,19 +49,8 @@ _MAX_READ_CHARS = 4000  # characters of what was said from which its gist is mad
 
 # Quote and heading marks, bullets, emphasis, brackets of links.
 MARKDOWN_DECORATION_RE = lazy_re(r"^[#>\s]+|^[-*+]\s+(?:\[.\]\s+)?|\*\*|`|\[\[|\]\]")
-_EVENT_LINE_RE = lazy_re(
-    rb"- \d{4}-\d{2}-\d{2} \d{2}:\d{2} (\w{1,40}): (.*)\[\[([0-9tz]{16}-[a-z2-7]{10})\]\]\s*"
-)
 _ANY_EVENT_LINE_RE = lazy_re(rb"- .*\[\[([0-9tz]{16}-[a-z2-7]{10})\]\]\s*")
 _FENCE_RE = lazy_re(r" {0,3}(`{3,}|~{3,})")
-
-
-class EventLine(NamedTuple):
-    """One line below `## Events`."""
-
-    id: str
-    type: str
-    excerpt: str
 
 
 def session_note_id(name: str) -> str:
@@ -105,7 +100,7 @@ def _status_before(note: Note, event: Event) -> str:
     """The status that the note's events give it; empty where one more cannot change what stands
     there, since reading all lines for each turn of a long session takes its time."""
     may_change = event.type in (START_TYPE, END_TYPE) or note.get("closed")
-    return status_of(event_lines(note)) if may_change or note.get("status") == "open" else ""
+    return status_of(event_lines(note.text)) if may_change or note.get("status") == "open" else ""
 
 
 def status_of(lines: Iterable[EventLine]) -> str:
@@ -119,32 +114,9 @@ def status_of(lines: Iterable[EventLine]) -> str:
     return "done" if "stop" in last else "open"
 
 
-def event_lines(note: Note) -> Iterator[EventLine]:
-    """The event lines of the note, in their order."""
-    lines = note.body.splitlines()
-    for line in lines[_find_events_heading(lines) or 0 :]:
-        if found := _EVENT_LINE_RE.fullmatch(line):
-            excerpt_ = found[2].decode("utf-8", "replace").strip()
-            yield EventLine(found[3].decode(), found[1].decode(), excerpt_)
-
-
-def summary_of(note: Note) -> str:
-    """The text below `## Summary`; empty when there is none."""
-    lines = note.text.splitlines()
-    if SUMMARY_HEADING not in lines:
-        return ""
-    start = lines.index(SUMMARY_HEADING) + 1
-    end = lines.index(EVENTS_HEADING, start) if EVENTS_HEADING in lines[start:] else len(lines)
-    return "\n".join(
-        line
-        for line in lines[start:end]
-        if not SUMMARY_MARK_RE.fullmatch(line.encode("utf-8", "replace"))
-    ).strip()
-
-
 def tells_something(note: Note) -> bool:
     """Whether anything was said or done in the session, as far as its note knows."""
-    lines = list(event_lines(note))
+    lines = list(event_lines(note.text))
     nothing = (NO_GOAL, NO_SUMMARY, NOTHING_SAID)
     return not lines or any(not one.excerpt.startswith(nothing) for one in lines)
 
@@ -270,7 +242,7 @@ def _with_start_and_end(note: Note, event: Event) -> Note:
     """The note with `started`, the first start, and `ended`, the last end once it is done."""
     if event.type not in (START_TYPE, END_TYPE):
         return note
-    lines = list(event_lines(note))
+    lines = list(event_lines(note.text))
     starts = [line.id for line in lines if line.type == START_TYPE]
     ends = [line.id for line in lines if line.type == END_TYPE]
     started = events.time_of_id(min(starts)) if starts else note.get("started")
@@ -285,7 +257,7 @@ def _with_status(note: Note, event: Event, before: str) -> Note:
     is_later = event.type != events.DISTILLED and event.at > note.get("ended")
     if goes_on := bool(note.get("closed")) and is_later:
         note = with_fields(note, {"ended": "", "closed": ""})
-    after = status_of(event_lines(note))
+    after = status_of(event_lines(note.text))
     set_by_person = status not in ("open", "done") or (
         status != before and not goes_on and event.type not in (START_TYPE, END_TYPE)
     )
@@ -306,7 +278,7 @@ def _with_summary(note: Note, event: Event) -> Note:
     texts = [line.decode("utf-8", "replace").rstrip("\r\n") for line in lines]
     end = _find_events_heading(lines)
     if end is None:
-        places = (n for n, line in enumerate(lines) if _EVENT_LINE_RE.fullmatch(line))
+        places = (n for n, line in enumerate(texts) if parse_event_line(line))
         end = next(places, len(lines))
     marks = ((n, SUMMARY_MARK_RE.fullmatch(lines[n])) for n in reversed(range(end)))
     place, mark = next(((n, mark) for n, mark in marks if mark), (end, None))

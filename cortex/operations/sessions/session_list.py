@@ -7,7 +7,13 @@ from typing import NamedTuple
 
 from cortex.core.model import event as events
 from cortex.core.model.caller import Caller
-from cortex.core.model.generated_text import outcome_of, overview_of, without_title
+from cortex.core.model.generated_text import (
+    event_lines,
+    outcome_of,
+    overview_of,
+    summary_of,
+    without_title,
+)
 from cortex.core.model.note_status import TIER_CURRENT, TIER_TRAIL
 from cortex.core.model.parameters import Time
 from cortex.core.model.problem import InvalidInputError, Problem
@@ -128,11 +134,11 @@ def show_session(vault: Vault, caller: Caller, name: str) -> SessionDetails:
     note = read_note(vault, session.hit.path)
     turns = [
         f"{events.time_of_id(turn.id)} {turn.type}: {turn.excerpt}"
-        for turn in (sessions.event_lines(note) if note else ())
+        for turn in (event_lines(note.text) if note else ())
     ]
     more = max(0, session.prompts - len(prompt_rows)) + max(0, len(turns) - _MAX_SHOWN)
     access_log.append(vault, caller, "show", [session.hit.id])
-    summary, overview = (sessions.summary_of(note), overview_of(note.text)) if note else ("", "")
+    summary, overview = (summary_of(note.text), overview_of(note.text)) if note else ("", "")
     prompts = [read_prompt(vault, row, _MAX_PROMPT_CHARS) for row in reversed(prompt_rows)]
     records = Hits([build_hit(vault, row) for row in record_rows], session.records)
     turns = turns[-_MAX_SHOWN:]
@@ -171,10 +177,10 @@ def session_hits(
 
 def summary_hit(vault: Vault, row: NoteRow, note: Note | None) -> Hit:
     """A session as a hit; its snippet is the summary, else the outcome, the last line, the goal."""
-    text = note and (sessions.summary_of(note) or outcome_of(note.text))
+    text = note and (summary_of(note.text) or outcome_of(note.text))
     snippet = sessions.excerpt(text, _MAX_GIST_CHARS) if text else ""
     if note and not snippet:
-        turns = list(sessions.event_lines(note))
+        turns = list(event_lines(note.text))
         nothing = (sessions.NO_GOAL, sessions.NO_SUMMARY)
         said = [one.excerpt for one in turns if one.type != "prompt" and one.excerpt not in nothing]
         snippet = shorten((said or [one.excerpt for one in turns] or [""])[-1], _MAX_GIST_CHARS)
