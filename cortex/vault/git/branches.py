@@ -16,7 +16,7 @@ from typing import NamedTuple
 from cortex.core.model.problem import CortexError
 from cortex.core.text.lazy_re import lazy_re
 from cortex.vault import files
-from cortex.vault.git import checkout
+from cortex.vault.git import checkout, git_cli, objects
 
 DEFAULT_BRANCHES = ("main", "master", "trunk")
 _MAX_MERGES = 500  # whose subjects are read for branches that are gone
@@ -229,9 +229,6 @@ def find_included(directory: str, branch: str, names: Collection[str]) -> Branch
 
 
 def _run_git(directory: str, words: Sequence[str], stdin: bytes = b"") -> bytes:
-    # 4 ms, and most projects' records name one branch.
-    from cortex.vault.git import git_cli  # noqa: PLC0415
-
     return git_cli.run(directory, words, timeout=_GIT_SECONDS, stdin=stdin)
 
 
@@ -248,8 +245,6 @@ def find_in_head(root: str, directory: str, paths: Collection[str]) -> frozenset
     here, of_vault = checkout.find_repository(directory), checkout.find_repository(root)
     if not paths or not here or not of_vault or here.common_dir != of_vault.common_dir:
         return frozenset()
-    from cortex.vault.git import objects  # noqa: PLC0415  4 ms, as above
-
     before = os.fsdecode(objects.prefix(root))
     try:
         held = objects.list_files(directory, "HEAD", [before + path for path in sorted(paths)])

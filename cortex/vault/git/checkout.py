@@ -11,6 +11,7 @@ import stat
 from contextlib import suppress
 
 from cortex.core.model.problem import CortexError
+from cortex.core.text.lazy_re import lazy_re
 from cortex.core.text.strings import short_hash, slugify
 from cortex.core.text.value import NamedTuple
 from cortex.vault import files, user_folders
@@ -46,8 +47,9 @@ _OPERATION_FILES = {
 }  # fmt: skip
 
 
-# Compiled when it is needed: most commands read no such name.
-_INVALID_REF_RE = r"^[-+./]|[\x00-\x20\x7f~^:?*\[\\]|\.\.|@\{|//|/\.|\.lock(?:/|$)|[./]$|^@$"
+_INVALID_REF_RE = lazy_re(
+    r"^[-+./]|[\x00-\x20\x7f~^:?*\[\\]|\.\.|@\{|//|/\.|\.lock(?:/|$)|[./]$|^@$"
+)
 
 
 class Repository(NamedTuple):
@@ -79,7 +81,7 @@ def head_branch(repository: Repository) -> str:
 def is_ref_name(name: str) -> bool:
     """Whether git takes this as the name of a branch or remote; it is no option and no expression,
     and names no file outside the refs."""
-    return bool(name) and not re.search(_INVALID_REF_RE, name)
+    return bool(name) and not _INVALID_REF_RE.search(name)
 
 
 def read_head(repository: Repository) -> str:
