@@ -94,10 +94,9 @@ class SocketServer:
 
     def close(self) -> None:
         """No more requests. Answers under way end with the process."""
-        path = os.path.join(self.folder, protocol.SOCKET_NAME)
-        with suppress(OSError):
-            if os.lstat(path).st_ino == self._inode:
-                os.unlink(path)
+        if self.is_valid():
+            with suppress(OSError):
+                os.unlink(os.path.join(self.folder, protocol.SOCKET_NAME))
         with suppress(OSError):
             self._listener.shutdown(socket.SHUT_RDWR)  # wakes the thread that accepts
         self._listener.close()
@@ -147,8 +146,7 @@ class SocketServer:
         try:
             with link:
                 deadline = time.monotonic() + _REQUEST_TIMEOUT_SECONDS
-                receive = protocol.make_receiver(link, deadline)
-                request = protocol.read_message(receive, protocol.MAX_REQUEST_BYTES)
+                request = protocol.read_message(link, protocol.MAX_REQUEST_BYTES, deadline)
                 if request is None:
                     return
                 protocol.send(link, protocol.ALIVE, time.monotonic() + _ANSWER_TIMEOUT_SECONDS)

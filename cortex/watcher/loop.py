@@ -37,8 +37,7 @@ from cortex.vault.locate import Vault
 from cortex.vault.state.briefing_cache import file_stamp
 from cortex.vault.state.change_marker import git_stamp
 from cortex.watcher import autocommit
-from cortex.watcher.debounce import Debouncer, QuietPeriod
-from cortex.watcher.file_events import EventsUnavailable, FileWatcher
+from cortex.watcher.file_events import Debouncer, EventsUnavailable, FileWatcher, QuietPeriod
 from cortex.watcher.running_watcher import WatcherStatus
 from cortex.watcher.scan_memory import ScanMemory, device_and_inode
 

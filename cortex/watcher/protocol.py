@@ -84,27 +84,22 @@ def decode_fields(body: bytes) -> list[bytes] | None:
     return fields
 
 
-def make_receiver(link: Any, deadline: float) -> Callable[[int], bytes]:
-    """A function that receives exactly so many bytes before `deadline` (monotonic), else raises
-    `OSError`."""
-
-    def receive(size: int) -> bytes:
-        parts: list[bytes] = []
-        while size:
-            link.settimeout(_seconds_left(deadline))
-            if not (part := link.recv(min(size, 1 << 16))):
-                raise ConnectionResetError
-            parts.append(part)
-            size -= len(part)
-        return b"".join(parts)
-
-    return receive
+def receive(link: Any, size: int, deadline: float) -> bytes:
+    """Exactly so many bytes before `deadline` (monotonic), else `OSError`."""
+    parts: list[bytes] = []
+    while size:
+        link.settimeout(_seconds_left(deadline))
+        if not (part := link.recv(min(size, 1 << 16))):
+            raise ConnectionResetError
+        parts.append(part)
+        size -= len(part)
+    return b"".join(parts)
 
 
-def read_message(receive: Callable[[int], bytes], most: int) -> list[bytes] | None:
+def read_message(link: Any, most: int, deadline: float) -> list[bytes] | None:
     """The fields of the next message; None when it is none, or larger than `most` bytes."""
-    size = int.from_bytes(receive(4), "big")
-    return decode_fields(receive(size)) if size <= most else None
+    size = int.from_bytes(receive(link, 4, deadline), "big")
+    return decode_fields(receive(link, size, deadline)) if size <= most else None
 
 
 def send(link: Any, data: bytes, deadline: float) -> None:
@@ -132,9 +127,9 @@ def exchange(
                 link.settimeout(first_sign)
                 link.connect(path)
             send(link, encode_message([__version__.encode(), *request]), started + first_sign)
-            if make_receiver(link, started + first_sign)(1) != ALIVE:
+            if receive(link, 1, started + first_sign) != ALIVE:
                 return None
-            return read_message(make_receiver(link, started + whole_answer), MAX_ANSWER_BYTES)
+            return read_message(link, MAX_ANSWER_BYTES, started + whole_answer)
         finally:
             link.close()
     except OSError:

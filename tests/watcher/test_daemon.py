@@ -16,9 +16,9 @@ from hypothesis import given, strategies as st
 
 from cortex import __version__
 from cortex.vault import user_folders
-from cortex.watcher import daemon, debounce as trigger_module, event_support, protocol
+from cortex.watcher import daemon, event_support, file_events, protocol
 from cortex.watcher.daemon import SocketServer
-from cortex.watcher.debounce import Debouncer
+from cortex.watcher.file_events import Debouncer
 from tests.watcher.conftest import until
 
 VERSION = __version__.encode()
@@ -224,7 +224,7 @@ def test_the_nearest_and_last_mount_says_the_kind(path, kind, tmp_path) -> None:
 
 def test_hints_wait_for_quiet_but_not_for_ever(monkeypatch) -> None:
     now = 1000.0
-    monkeypatch.setattr(trigger_module, "time", SimpleNamespace(monotonic=lambda: now))
+    monkeypatch.setattr(file_events, "time", SimpleNamespace(monotonic=lambda: now))
     trigger = Debouncer()
     assert trigger.due_at() is None
     trigger.notify()
