@@ -17,6 +17,7 @@ from functools import partial
 from benchmarks import corpus
 from benchmarks.measure import QUICK, RUNS, cpu_of, median_cpu, row, timed
 from cortex.core.model.caller import Caller, no_progress
+from cortex.index.catalogue.filters import NoteFilter
 from cortex.index.refresh import query_index
 from cortex.operations.find.remind import remind
 from cortex.operations.sessions.brief import brief
@@ -239,7 +240,7 @@ def _prompt(vault: Vault) -> str:
     for row_ in query_index(
         vault,
         no_progress,
-        lambda index: list(index.catalogue.rows("project = 'p1' ORDER BY path LIMIT 100")),
+        lambda index: index.catalogue.find(NoteFilter(projects=("p1",)), "path", 100),
     ):
         prompt = f"how do we do {row_.title} here, and is the storage folder decided?"
         if remind(vault, hook, prompt, project="p1").hits:

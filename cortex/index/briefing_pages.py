@@ -36,7 +36,6 @@ _HEADER_BYTES = 4096  # bytes that tell what a page is
 
 # What lies here is committed with the briefings.
 _SHARED_FOLDERS = ("records", "sessions")
-_GLOBAL_NOTES = "SELECT path FROM note WHERE scope = 'global' AND tier < 2"
 
 _OF_A_PAGE_RE = lazy_re(rb"(?m)^(?:type: briefing|generator: \d+)\r?$|<!-- cx ")
 _LINK_RE = lazy_re(r"\[\[([^|\[\]]+)\|")
@@ -213,57 +212,59 @@ def _read_headers(root: str, there: Iterable[str]) -> dict[str, tuple[BriefingPa
 
 def _lines_by_page(root: str, catalogue: Catalogue) -> dict[BriefingPage, dict[str, ItemLine]]:
     """The lines of all shared notes. Runs once a line, of which there are more than records."""
-    found: dict[tuple[str, str, str], dict[str, tuple[bytes, ItemLine]]] = {}
-    ticks = list(catalogue.select("SELECT tick.id, path FROM tick JOIN note USING (number)"))
-    rows = catalogue.briefing_lines()
+    found: dict[tuple[str, str, str], dict[str, tuple[str, ItemLine]]] = {}
     elsewhere = []
     layout = layout_of(root)
-    shared = tuple(os.fsencode(layout.path(f"{folder}/")) for folder in _SHARED_FOLDERS)
-    # No sync takes these along, but in a person's own vault.
-    own = {path for (path,) in catalogue.select(_GLOBAL_NOTES)}
-    for row in rows:
-        kind, project, branch, id_, section, place, text, path = row
-        if not path.startswith(shared) or path in own:
-            elsewhere.append(row)
-            continue
-        held = found.setdefault((kind, project, branch), {})
-        if id_ in held:
-            elsewhere.append(row)
+    shared = tuple(layout.path(f"{folder}/") for folder in _SHARED_FOLDERS)
+    ticked_by = catalogue.ticked_actions()
+    ticking = {path for paths in ticked_by.values() for path in paths}
+    outside = {path: path for path in ticking if not path.startswith(shared)}  # no record's id
+    for (
+        kind,
+        project,
+        branch,
+        id_,
+        section,
+        place,
+        text,
+        path,
+        is_global,
+    ) in catalogue.briefing_lines():
+        lines = found.setdefault((kind, project, branch), {})
+        line = ItemLine(id_, section, place, text)
+        # No sync takes global notes along, but in a person's own vault.
+        is_outside = is_global or not path.startswith(shared)
+        if is_outside:
+            outside[path] = id_
+        if is_outside or id_ in lines:
+            elsewhere.append((lines, path, line))
         else:
-            held[id_] = path, ItemLine(id_, section, place, text)
-    unshared_ticks = [os.fsdecode(path) for _, path in ticks if not path.startswith(shared)]
-    outside = dict(zip(unshared_ticks, unshared_ticks, strict=True))  # no record's id
-    outside |= {
-        os.fsdecode(row[7]): row[3]
-        for row in elsewhere
-        if not row[7].startswith(shared) or row[7] in own
-    }
+            lines[id_] = path, line
     unshared = _untracked_paths(root, outside)
-    ticked = {id_ for id_, path in ticks if path not in unshared}
-    for kind, project, branch, id_, section, place, text, path in elsewhere:
+    ticked = {id_ for id_, paths in ticked_by.items() if not unshared.issuperset(paths)}
+    for lines, path, line in elsewhere:
         if path not in unshared:
-            held = found.setdefault((kind, project, branch), {})
-            first = held.pop(id_, None)
-            both = [(path, ItemLine(id_, section, place, text)), *([first] if first else [])]
+            first = lines.pop(line.id, None)
+            both = [(path, line), *([first] if first else [])]
             # Of two notes with one id the first by path keeps it here.
-            for number, (where, line) in enumerate(sorted(both)):
-                key = f"{id_}.{short_hash(os.fsdecode(where), 4)}" if number else id_
-                held[key] = where, line._replace(id=key)
+            for number, (where, each) in enumerate(sorted(both)):
+                key = f"{line.id}.{short_hash(where, 4)}" if number else line.id
+                lines[key] = where, each._replace(id=key)
     return {
         BriefingPage(*page): {
             key: move_to_done(line)
             if page[0] == "active-plan" and line.section == "Open" and key in ticked
             else line
-            for key, (_, line) in held.items()
+            for key, (_, line) in lines.items()
             if line.section != OPEN_ACTIONS or key not in ticked
         }
-        for page, held in found.items()
+        for page, lines in found.items()
+        if lines
     }
 
 
-def _untracked_paths(root: str, elsewhere: dict[str, str]) -> set[bytes]:
-    """Of these notes (path -> id), which no sync need take along, the raw paths of those that git does not
-    track. Only this clone has them, so their lines would come and go with every clone that
+def _untracked_paths(root: str, elsewhere: dict[str, str]) -> set[str]:
+    """Of these notes (path -> id), which no sync need take along, those that git does not track. Only this clone has them, so their lines would come and go with every clone that
     heals. A record that was just moved out counts as tracked by its old place."""
     if not elsewhere or not checkout.is_in_repository(root):
         return set()
@@ -277,7 +278,7 @@ def _untracked_paths(root: str, elsewhere: dict[str, str]) -> set[bytes]:
     words = ["ls-files", "--deleted", "-z", "--", *folders]
     moved = git_cli.run(root, words).split(b"\0") if new else []
     names = {os.fsdecode(name).rpartition("/")[2].removesuffix(".md") for name in moved}
-    return {os.fsencode(path) for path in new if elsewhere[path] not in names}
+    return {path for path in new if elsewhere[path] not in names}
 
 
 def _existing_lines(

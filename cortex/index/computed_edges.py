@@ -3,9 +3,8 @@ asked for, between current notes."""
 
 from __future__ import annotations
 
-import os
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from functools import cache
 from itertools import islice
 from typing import NamedTuple
@@ -15,6 +14,7 @@ from cortex.core.model.relation import COMPUTED_KINDS, SAME_SESSION, SHARES_ENTI
 from cortex.core.ranking.text_similarity import SIMILAR_THRESHOLD, read_sketch, sketch_band
 from cortex.core.text.strings import shorten
 from cortex.index.catalogue import Catalogue, sketch_keys
+from cortex.index.catalogue.filters import NoteFilter
 
 _MAX_EDGES = {SIMILAR: 5, SHARES_ENTITY: 5, SAME_SESSION: 5}  # of a note, the strongest
 # Notes that name an entity, as seen from the first note and from others; what more of them name
@@ -52,7 +52,8 @@ def computed_edges(
         for edge in edges_of(catalogue, numbers, least)
         if edge.strength >= least
     ]
-    paths = _current_paths(catalogue, {edge.target for edge in found})
+    current = NoteFilter(tiers=(TIER_CURRENT,), numbers={edge.target for edge in found})
+    paths = {row.number: row.path for row in catalogue.find(current)}
     ranked: dict[tuple[int, str], list[ComputedEdge]] = {}
     for edge in found:
         if edge.target in paths:
@@ -70,14 +71,12 @@ def computed_edges(
 def _similar(catalogue: Catalogue, numbers: Sequence[int], least: float) -> Iterator[ComputedEdge]:
     """Edges to the notes whose words are most alike."""
     is_strong = least >= SIMILAR_THRESHOLD
-    packed = _packed_sketches(catalogue, numbers)
+    packed = catalogue.sketches(numbers)
     keys = {number: sketch_keys(hashes) for number, hashes in packed.items()}
     most = _MAX_KEY_NOTES // 10 if is_strong else _MAX_KEY_NOTES
-    query = f"SELECT number FROM sketch_key WHERE key = ? LIMIT {most}"
-    notes_by_key = {
-        key: [other for (other,) in catalogue.select(query, (key,))]
-        for key in {key for held in keys.values() for key in held}
-    }
+    notes_by_key = catalogue.notes_with_sketch_keys(
+        {key for some in keys.values() for key in some}, most
+    )
     compared: dict[int, list[int]] = {}
     for number, held in keys.items():
         met: Counter[int] = Counter()
@@ -90,7 +89,7 @@ def _similar(catalogue: Catalogue, numbers: Sequence[int], least: float) -> Iter
         del met[number]
         likest = met.most_common(_MAX_COMPARED)
         compared[number] = [other for other, shared in likest if shared > is_strong]
-    packed |= _packed_sketches(catalogue, {other for held in compared.values() for other in held})
+    packed |= catalogue.sketches({other for others in compared.values() for other in others})
     sketch = cache(lambda number: read_sketch(packed[number]))
     for number, held in compared.items():
         for other in held:
@@ -101,33 +100,20 @@ def _similar(catalogue: Catalogue, numbers: Sequence[int], least: float) -> Iter
                 yield ComputedEdge(number, SIMILAR, other, round(band.strength, 3), band.name)
 
 
-def _packed_sketches(catalogue: Catalogue, numbers: Iterable[int]) -> dict[int, bytes]:
-    query = "SELECT number, hashes FROM sketch WHERE {}"
-    return dict(catalogue.select_in(query, "number", list(numbers)))
-
-
 def _sharing_entities(
     catalogue: Catalogue, numbers: Sequence[int], least: float
 ) -> Iterator[ComputedEdge]:
     """Edges to the notes that name the same things; the fewer name one, the stronger."""
     bearing = _MAX_FAR_BEARERS if least else _MAX_BEARERS
     most = max(_MIN_ENTITY_LOOKUPS, _MAX_ENTITY_LOOKUPS // max(1, len(numbers)))
-    query = "SELECT number, kind, key, name FROM entity WHERE {} ORDER BY number, line, rowid"
-    named: dict[int, list[tuple[str, str, str]]] = {}
-    for number, *entity in catalogue.select_in(query, "number", numbers):
-        named.setdefault(number, []).append(tuple(entity))
     bearers: dict[tuple[str, str], list[int]] = {}
-    query = (
-        "SELECT DISTINCT number FROM entity JOIN note USING (number)"
-        f" WHERE key = ? AND kind = ? AND tier = {TIER_CURRENT} LIMIT {bearing + 1}"
-    )
-    for number, entities in named.items():
+    for number, entities in catalogue.entities_of(numbers).items():
         left: dict[int, float] = {}  # 1 less the strength
         names: dict[int, list[str]] = {}
-        for kind, key, name in islice(entities, most):
+        for kind, name, key, _ in islice(entities, most):
             if (kind, key) not in bearers:
-                held = [other for (other,) in catalogue.select(query, (key, kind))]
-                bearers[kind, key] = held if len(held) <= bearing else []
+                naming = catalogue.notes_naming(kind, key, bearing + 1)
+                bearers[kind, key] = naming if len(naming) <= bearing else []
             for other in bearers[kind, key]:
                 if other != number:
                     left[other] = left.get(other, 1.0) * (1 - 1 / len(bearers[kind, key]))
@@ -145,20 +131,9 @@ def _of_one_session(
     """Edges to the notes of the same session, those nearest in time."""
     if least > _SESSION_STRENGTH:
         return
-    query = "SELECT number, session, date FROM note WHERE {} AND session != ''"
-    nearest = (
-        f"SELECT number FROM note WHERE session = ? AND tier = {TIER_CURRENT} AND number != ?"
-        f" ORDER BY abs(date - ?), path LIMIT {_MAX_EDGES[SAME_SESSION]}"
-    )
-    for number, session, date in catalogue.select_in(query, "number", numbers).fetchall():
-        for (other,) in catalogue.select(nearest, (session, number, date)):
-            yield ComputedEdge(number, SAME_SESSION, other, _SESSION_STRENGTH, session)
-
-
-def _current_paths(catalogue: Catalogue, numbers: Iterable[int]) -> dict[int, str]:
-    query = f"SELECT number, path FROM note WHERE {{}} AND tier = {TIER_CURRENT}"
-    rows = catalogue.select_in(query, "number", list(numbers))
-    return {number: os.fsdecode(path) for number, path in rows}
+    for number, row in catalogue.rows_by_number(numbers).items():
+        for other in catalogue.nearest_in_session(row, _MAX_EDGES[SAME_SESSION]):
+            yield ComputedEdge(number, SAME_SESSION, other, _SESSION_STRENGTH, row.session)
 
 
 _EDGES_BY_KIND = {

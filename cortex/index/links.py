@@ -7,21 +7,25 @@ when it is queried, for the queried notes only.
 from __future__ import annotations
 
 import os
+from array import array
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from typing import NamedTuple
 
-from cortex.core.model.note_status import TIER_CURRENT, TIER_TRAIL
+from cortex.core.model.note_status import TIER_CURRENT
 from cortex.core.model.relation import (
     LINK_KIND,
-    LinkCandidate,
+    Edge,
     NameResolver,
     basename_key,
     kind_of_inverse,
     link_key,
 )
-from cortex.index.catalogue import Catalogue
-from cortex.index.filters import NoteFilter
-from cortex.index.missing_targets import MissingTarget
+from cortex.index.catalogue import Catalogue, NoteRow
+from cortex.index.catalogue.filters import NoteFilter
+from cortex.vault import private
+
+_MAX_CACHE_BYTES = 1 << 28  # bytes
 
 
 class GraphEdge(NamedTuple):
@@ -32,6 +36,13 @@ class GraphEdge(NamedTuple):
     target: int
 
 
+class MissingTarget(NamedTuple):
+    """An edge that leads to no note, and the note that states it."""
+
+    note: NoteRow
+    edge: Edge
+
+
 class LinkGraph:
     """The edges of an open catalogue."""
 
@@ -39,7 +50,7 @@ class LinkGraph:
         self._catalogue = catalogue
         # The last part of a name -> who is called so.
         self._bearers_by_key: dict[str, NameResolver | None] = {}
-        self._called_by_number: dict[int, LinkCandidate] = {}
+        self._rows: dict[int, NoteRow] = {}
 
     def resolve(self, key: str, from_number: int = 0) -> int | None:
         """The number of the note, if any, that a name means in the note `from_number`."""
@@ -59,32 +70,32 @@ class LinkGraph:
         self, numbers: Sequence[int]
     ) -> dict[int, list[tuple[str, str, int | None, int]]]:
         """As `outgoing`, by the numbers of several notes."""
-        query = "SELECT number, kind, target, line FROM edge WHERE {} ORDER BY rowid"
-        held = self._catalogue.select_in(query, "number", numbers).fetchall()
+        stated = self._catalogue.edges_of(NoteFilter(numbers=numbers))
         self._load_notes(numbers)
-        self._load_names([target for _, _, target, _ in held])
-        found: dict[int, list[tuple[str, str, int | None, int]]] = {}
-        for number, kind, target, line in held:
-            to = self._resolve_loaded(target, number)
-            found.setdefault(number, []).append((kind, target, to, line))
-        return found
+        self._load_names([edge.target for edges in stated.values() for edge in edges])
+        return {
+            number: [
+                (edge.kind, edge.target, self._resolve_loaded(edge.target, number), edge.line)
+                for edge in edges
+            ]
+            for number, edges in stated.items()
+        }
 
     def incoming_by_note(self, numbers: Sequence[int]) -> dict[int, list[tuple[str, int, int]]]:
         """As `incoming`, by the numbers of several notes."""
         wanted = set(numbers)
         self._load_notes(numbers)
-        notes = [self._called_by_number[n] for n in wanted if n in self._called_by_number]
+        notes = [self._rows[number] for number in wanted if number in self._rows]
         keys = sorted({basename_key(name) for one in notes for name in (one.path, one.id)})
-        query = "SELECT number, kind, target, line FROM edge WHERE {} ORDER BY rowid"
-        held = self._catalogue.select_in(query, "key", keys).fetchall()
-        self._load_names([target for _, _, target, _ in held])
-        self._load_notes([number for number, _, _, _ in held])
-        held.sort(key=lambda one: self._called_by_number[one[0]].path)
+        stated = self._catalogue.edges_to(keys)
+        self._load_names([edge.target for _, edge in stated])
+        self._load_notes([number for number, _ in stated])
+        stated.sort(key=lambda one: self._rows[one[0]].path)
         found: dict[int, list[tuple[str, int, int]]] = {}
-        for source, kind, target, line in held:
-            number = self._resolve_loaded(target, source)
+        for source, edge in stated:
+            number = self._resolve_loaded(edge.target, source)
             if number in wanted:
-                found.setdefault(number, []).append((kind, source, line))
+                found.setdefault(number, []).append((edge.kind, source, edge.line))
         return found
 
     def edges_touching(self, numbers: Sequence[int], kinds: Iterable[str] = ()) -> list[GraphEdge]:
@@ -103,20 +114,16 @@ class LinkGraph:
 
     def in_degree(self) -> dict[int, int]:
         """How many current notes relate or link to each note; one pass over all edges."""
-        names: dict[str, int] = {}  # -1 where several notes bear a name
-        for key, number in self._catalogue.select("SELECT key, number FROM name WHERE rank != 1"):
-            names[key] = number if names.setdefault(key, number) == number else -1
+        names = self._catalogue.names()
         counted: set[tuple[int, int]] = set()
         unclear: list[tuple[int, str]] = []
-        current = self._catalogue.numbers(NoteFilter(tiers=(TIER_CURRENT,)))
-        for source, target, key in self._catalogue.select("SELECT number, target, key FROM edge"):
-            if source not in current:
-                continue
-            number = names.get(key, 0)
-            if number > 0 and "/" not in target:
+        stated = self._catalogue.edges_of(NoteFilter(tiers=(TIER_CURRENT,)))
+        for source, edge in ((source, edge) for source, edges in stated.items() for edge in edges):
+            number = names.get(edge.key, 0)
+            if number > 0 and "/" not in edge.target:
                 counted.add((source, number))
-            elif number or "/" in target:
-                unclear.append((source, target))
+            elif number or "/" in edge.target:
+                unclear.append((source, edge.target))
         self._load_notes([source for source, _ in unclear])
         self._load_names([target for _, target in unclear])
         counted.update(
@@ -134,43 +141,32 @@ class LinkGraph:
         """Edges to no note, by path and line: relations of any note, and the links of current
         notes with an id (markdown links only within the vault). In people's own notes a link to
         a note that does not exist yet is no mistake."""
-        held = self._catalogue.select(
-            "SELECT edge.number, note.id, path, line, kind, target, edge.key FROM edge JOIN note USING (number)"
-            f" WHERE tier < {TIER_TRAIL} AND (kind != ? OR (tier = 0 AND id != CAST(path AS TEXT)))"
-            " AND (instr(target, '/') OR NOT EXISTS (SELECT 1 FROM name WHERE name.key = edge.key AND rank != 1))"
-            " ORDER BY path, line, edge.rowid",
-            (LINK_KIND,),
-        )
-        found = [
-            one
-            for number, id_, path, *rest in held
-            if _is_within_vault(one := MissingTarget(number, id_, os.fsdecode(path), *rest))
-        ]
-        slashed = [one for one in found if "/" in one.target]
-        self._load_notes([one.number for one in slashed])
-        self._load_names([one.target for one in slashed])
+        stated = self._catalogue.unnamed_edges()
+        slashed = [(number, edge) for number, edge in stated if "/" in edge.target]
+        self._load_notes([number for number, _ in stated])
+        self._load_names([edge.target for _, edge in slashed])
         return [
-            one
-            for one in found
-            if "/" not in one.target or self._resolve_loaded(one.target, one.number) is None
+            MissingTarget(self._rows[number], edge)
+            for number, edge in stated
+            if _is_within_vault(self._rows[number].path, edge)
+            and ("/" not in edge.target or self._resolve_loaded(edge.target, number) is None)
         ]
 
     def _resolve_loaded(self, name: str, source: int) -> int | None:
         """The note that a name means; names and source must have been loaded."""
         bearers = self._bearers_by_key.get(basename_key(name))
-        held = self._called_by_number.get(source)
-        folder = held.path.rpartition("/")[0] if held else ""
+        row = self._rows.get(source)
+        folder = row.path.rpartition("/")[0] if row else ""
         one = bearers.resolve(name, folder) if bearers else None
         if one is None and "/" in name and (whole := self._bearers_by_key.get(link_key(name))):
             one = whole.resolve(name, folder)  # an id that holds a slash
         return one.number if one else None
 
     def _load_notes(self, numbers: Iterable[int]) -> None:
-        """Load path and id of these notes."""
-        new = [number for number in dict.fromkeys(numbers) if number not in self._called_by_number]
-        query = "SELECT number, path, id FROM note WHERE {}"
-        for number, path, id_ in self._catalogue.select_in(query, "number", new):
-            self._called_by_number[number] = LinkCandidate(number, os.fsdecode(path), id_)
+        """Load the rows of these notes."""
+        new = [number for number in dict.fromkeys(numbers) if number not in self._rows]
+        if new:
+            self._rows |= self._catalogue.rows_by_number(new)
 
     def _load_names(self, names: Iterable[str]) -> None:
         """Load the notes that have one of these names, or a name that ends in it."""
@@ -180,10 +176,7 @@ class LinkGraph:
             for key in ((basename_key(name), link_key(name)) if "/" in name else (link_key(name),))
         )
         new = [key for key in keys if key not in self._bearers_by_key]
-        called: dict[str, list[LinkCandidate]] = {}
-        query = "SELECT key, number, path, id FROM name JOIN note USING (number) WHERE {}"
-        for key, number, path, id_ in self._catalogue.select_in(query, "key", new):
-            called.setdefault(key, []).append(LinkCandidate(number, os.fsdecode(path), id_))
+        called = self._catalogue.notes_named(new)
         for key in new:
             self._bearers_by_key[key] = NameResolver(called[key]) if key in called else None
 
@@ -197,11 +190,11 @@ def adjacency_of(edges: Iterable[GraphEdge]) -> Mapping[int, list[int]]:
     return {number: list(others) for number, others in found.items()}
 
 
-def _is_within_vault(one: MissingTarget) -> bool:
+def _is_within_vault(path: str, edge: Edge) -> bool:
     """Whether an edge is a name, or a markdown link to a path within the vault."""
-    if one.kind != LINK_KIND or not one.target.lower().endswith(".md"):
+    if edge.kind != LINK_KIND or not edge.target.lower().endswith(".md"):
         return True
-    place = os.path.normpath(os.path.join(os.path.dirname(one.path), one.target))
+    place = os.path.normpath(os.path.join(os.path.dirname(path), edge.target))
     return not place.startswith(("/", "../"))
 
 
@@ -209,3 +202,19 @@ def canonical_edge(source: int, kind: str, target: int) -> GraphEdge:
     """An edge in the direction in which its kind is said: `referenced_by` is turned round."""
     straight = kind_of_inverse(kind)
     return GraphEdge(target, straight, source) if straight else GraphEdge(source, kind, target)
+
+
+def in_degree(catalogue: Catalogue) -> dict[int, int]:
+    """Number of notes that link to each note, by note number. Counted once for each version of the
+    catalogue, for it takes 40 ms at 10,000 notes."""
+    path, version = os.path.join(catalogue.folder, "degree"), catalogue.version.encode()
+    with suppress(OSError, ValueError):  # not counted yet, or not by this program
+        head, _, cached = private.read(path, _MAX_CACHE_BYTES).partition(b"\n")
+        if head == version:
+            pairs = array("q", cached)
+            return dict(zip(pairs[::2], pairs[1::2], strict=True))
+    counted = LinkGraph(catalogue).in_degree()
+    pairs = array("q", [figure for pair in counted.items() for figure in pair])
+    with suppress(OSError):  # no room: it is counted again the next time
+        private.replace(path, version + b"\n" + pairs.tobytes())
+    return counted

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import NamedTuple
 
+from cortex.core.model.note_status import TIER_TRAIL
 from cortex.core.model.problem import Problem
 from cortex.core.model.record import default_scope
 from cortex.core.model.relation import LINK_KIND, basename_key
@@ -13,8 +14,9 @@ from cortex.core.model.topics import topic_record_id
 from cortex.core.text.lazy_re import lazy_re
 from cortex.core.text.shell_command import cortex_command
 from cortex.core.text.strings import close_matches, short_hash
-from cortex.index import queries
 from cortex.index.catalogue import Catalogue
+from cortex.index.catalogue.filters import NoteFilter
+from cortex.index.links import MissingTarget
 
 MAX_PROBLEMS = 100
 _MAX_COMPARED_NAMES = 50  # names that begin alike and are compared
@@ -23,18 +25,6 @@ _MIN_SIMILARITY = 0.75  # of difflib's ratio: a letter or two of a word, the has
 _RECORD_ID_RE = lazy_re(r"[a-z0-9-]+-([a-z2-7]{6})")
 # How many records one event can be looked for in: minutes make many, everything else one.
 _MAX_ORDINALS_BY_TYPE = {"meeting": 60}
-
-
-class MissingTarget(NamedTuple):
-    """An edge that leads to no note."""
-
-    number: int
-    id: str
-    path: str
-    line: int
-    kind: str
-    target: str
-    key: str
 
 
 class MissingTargetReport(NamedTuple):
@@ -47,7 +37,7 @@ class MissingTargetReport(NamedTuple):
     @property
     def keys(self) -> list[str]:
         """The keys of the targets that get a problem each."""
-        return list(dict.fromkeys(edges[0].key for edges in self.groups[:MAX_PROBLEMS]))
+        return list(dict.fromkeys(group[0].edge.key for group in self.groups[:MAX_PROBLEMS]))
 
 
 def report_missing_targets(
@@ -56,7 +46,7 @@ def report_missing_targets(
     """Missing edges with what the catalogue knows of their targets."""
     missed: dict[tuple[int, str], list[MissingTarget]] = {}
     for one in missing:
-        missed.setdefault((one.number, one.key), []).append(one)
+        missed.setdefault((one.note.number, one.edge.key), []).append(one)
     groups = MissingTargetReport(tuple(map(tuple, missed.values())), {}, {})
     near = {key: _most_similar_name(catalogue, key) for key in groups.keys[:_MAX_GUESSES]}
     event_by_key = _source_events(catalogue, groups.keys)
@@ -70,22 +60,22 @@ def problems_of_report(
     the rest. `removed` maps a key to how its file went."""
     tables = removed, known.event_by_key, known.similar_name_by_key
     problems = [
-        _make_problem(edges, *(table.get(edges[0].key, "") for table in tables))
-        for edges in known.groups[:MAX_PROBLEMS]
+        _make_problem(group, *(table.get(group[0].edge.key, "") for table in tables))
+        for group in known.groups[:MAX_PROBLEMS]
     ]
     if more := len(known.groups) - len(problems):
         links = f"and {more:,} more link{'s' if more > 1 else ''} to notes that are not there"
         hint = "mend the first ones, then run cortex doctor again"
-        problems.append(Problem(known.groups[MAX_PROBLEMS][0].path, links, hint))
+        problems.append(Problem(known.groups[MAX_PROBLEMS][0].note.path, links, hint))
     return problems
 
 
-def _make_problem(edges: Sequence[MissingTarget], removed: str, event: str, near: str) -> Problem:
+def _make_problem(group: Sequence[MissingTarget], removed: str, event: str, near: str) -> Problem:
     """The problem of one missing target in one note, and its remedies."""
-    first = edges[0]
+    note, first = group[0]
     target = first.target if "/" in first.target else basename_key(first.target)
-    kinds = list(dict.fromkeys(one.kind for one in edges if one.kind != LINK_KIND))
-    links = [str(one.line) for one in edges if one.kind == LINK_KIND]
+    kinds = list(dict.fromkeys(one.kind for _, one in group if one.kind != LINK_KIND))
+    links = [str(one.line) for _, one in group if one.kind == LINK_KIND]
     if kinds:
         also = f", and links to it on line {', '.join(links)}" if links else ""
         said = f"says {', '.join(kinds)} {target}{also}; there is no such note"
@@ -101,22 +91,22 @@ def _make_problem(edges: Sequence[MissingTarget], removed: str, event: str, near
     ways = [
         f"{cortex_command('restore', target)} brings it back" if removed or event else "",
         f"{cortex_command('show', event)} shows its text" if event else "",
-        f"mend the name in {first.path}" if near and not (removed or event) else "",
+        f"mend the name in {note.path}" if near and not (removed or event) else "",
         *(
-            f"{cortex_command('relate', first.id, kind, target, '--remove')} takes the relation out"
+            f"{cortex_command('relate', note.id, kind, target, '--remove')} takes the relation out"
             for kind in kinds
-            if first.id != first.path
+            if note.id != note.path
         ),
-        f"take it out of {first.path}" if links or first.id == first.path else "",
+        f"take it out of {note.path}" if links or note.id == note.path else "",
     ]
-    where = f"{first.path}:{first.line}" if first.line else first.path
+    where = f"{note.path}:{first.line}" if first.line else note.path
     return Problem(where, "; ".join(filter(None, (said, *known))), "; ".join(filter(None, ways)))
 
 
 def _most_similar_name(catalogue: Catalogue, key: str) -> str:
     """The name most like a key among those that begin as it does; empty when none is."""
     for begin in (key[: len(key) // 2], key[:3]):
-        names = queries.name_keys_from(catalogue, begin, _MAX_COMPARED_NAMES)
+        names = catalogue.name_keys_from(begin, _MAX_COMPARED_NAMES)
         if found := close_matches(key[:120], names, 1, _MIN_SIMILARITY):
             return found[0]
     return ""
@@ -126,7 +116,8 @@ def _source_events(catalogue: Catalogue, keys: Iterable[str]) -> dict[str, str]:
     """By key, the latest event of each missing record: ids end in a hash of event or topic."""
     wanted = {hashed[1]: key for key in keys if (hashed := _RECORD_ID_RE.fullmatch(key))}
     found: dict[str, str] = {}
-    for event in queries.event_origins(catalogue) if wanted else ():
+    events = NoteFilter(tiers=(TIER_TRAIL,), not_types=("briefing",))
+    for event in catalogue.find(events, "-id") if wanted else ():
         scope = event.scope or default_scope(event.project)
         made = topic_record_id(event.project, scope, event.topic) if event.topic else ""
         if made in wanted.values():

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import NamedTuple
 
 from cortex.core.briefing.item_lines import ItemSource, item_lines_of
-from cortex.core.briefing.pages import BriefingPage, ItemLine
-from cortex.core.extract.named_entities import Entity, find_entities
+from cortex.core.extract.named_entities import find_entities
 from cortex.core.markdown.bound import minutes_part, structured_part
 from cortex.core.markdown.scan import MarkdownScan, conflict_marker_line, scan, title_of
 from cortex.core.minutes.note_items import (
-    OwnItem,
     done_action_ids,
     has_placeholders,
     is_own,
@@ -30,7 +27,7 @@ from cortex.core.model.note_status import (
 )
 from cortex.core.model.problem import Problem
 from cortex.core.model.record import content_digest, default_scope
-from cortex.core.model.relation import Edge, link_names_of, title_keys_of
+from cortex.core.model.relation import link_names_of, title_keys_of
 from cortex.core.model.turn_summary import USER, parse_turn_summary, utterances
 from cortex.core.notes import note as notes
 from cortex.core.notes.note import scope_of_one_person
@@ -40,6 +37,7 @@ from cortex.core.text import iso_time
 from cortex.core.text.lazy_re import lazy_re
 from cortex.core.text.shell_command import cortex_command
 from cortex.core.text.strings import format_time, one_line, shorten
+from cortex.index.catalogue import NoteRow, NoteSummary
 
 _TITLE_CHARS = 100  # of an event, which has no title of its own
 _DATE_KEYS = ("updated", "modified", "created", "date", "at")
@@ -48,46 +46,6 @@ _STAMP_IN_NAME_RE = lazy_re(r"(?:^|/)(\d{4})(\d\d)(\d\d)(\d\d)(\d\d)(?:\d\d)?(?!
 _DATE_IN_NAME_RE = lazy_re(r"(?:^|[/_ -])(\d{4}-\d{2}-\d{2})(?=[_ .-]|$)")
 # They are about one day or one stretch of work; what they say alike is their form.
 _TYPES_NOT_COMPARED = ("session", "meeting", "briefing")
-
-
-class NoteSummary(NamedTuple):
-    """A note as the catalogue knows it. `body` is its text for the index and is not kept."""
-
-    path: str
-    id: str  # the frontmatter's id, else the path
-    type: str
-    title: str
-    status: str
-    project: str
-    branch: str
-    tags: tuple[str, ...]  # lower case; of the frontmatter and of the text
-    aliases: tuple[str, ...]
-    date: int  # seconds since the epoch of the last change that the note tells of, else of its file
-    tier: int
-    created: str
-    events: tuple[str, ...]  # its provenance
-    digest: str  # of a record's body, to recognise a twin
-    body: str
-    problems: tuple[Problem, ...]
-    briefing_items: tuple[tuple[BriefingPage, ItemLine], ...]  # its lines in briefings
-    scope: str
-    topic: str
-    session: str
-    updated: str
-    due: str
-    owner: str
-    pinned: bool
-    confidence: float | None  # 0 to 1; None when the note does not say
-    priority: int | None  # 1 to 10; the same
-    # What links call it, folded, each with its rank: 0 id, 1 path, 2 file name.
-    link_names: tuple[tuple[str, int], ...]
-    edges: tuple[Edge, ...]
-    entities: tuple[Entity, ...]
-    done_action_ids: tuple[str, ...]  # ids of actions that this note's ticked tasks say are done
-    when: str  # the date of its frontmatter, as written
-    sketch: bytes  # of the words of its title and text; empty for notes that are not compared
-    title_keys: tuple[tuple[str, int], ...] = ()  # what people call it; see `title_keys_of`
-    own_items: tuple[OwnItem, ...] = ()  # of a person's own note: tasks, decisions, the meeting
 
 
 def _digest_of_minutes(body: str, type_: str, tier: int) -> str:
@@ -100,18 +58,20 @@ def summarize_note(path: str, data: bytes, mtime: int, *, is_template: bool = Fa
     """The summary of a note, from its first megabyte and the mtime of its file in seconds."""
     note = notes.read(data, path)
     summary, scanned = _summarize(note, path, mtime)
-    if summary.tier == TIER_TRAIL:
+    row = summary.row
+    if row.tier == TIER_TRAIL:
         return summary
     if not is_own(note):  # of minutes that no event has, the tasks are told where they stand
-        is_unread = summary.type == "meeting" and not summary.events
+        is_unread = row.type == "meeting" and not row.events
         return summary._replace(own_items=open_tasks(scanned)) if is_unread else summary
     if is_template or has_placeholders(note):
         # Search finds it, behind the notes that are some.
-        return summary._replace(id=path, status=TEMPLATE, tier=TIER_SET_ASIDE, problems=())
-    if summary.id == path:
-        created = summary.created or note.get("date").strip("[]")
-        summary = summary._replace(type=summary.type or own_kind(note), created=created)
-    return summary._replace(own_items=own_items(note, scanned, path, summary.title))
+        row = row._replace(id=path, status=TEMPLATE, tier=TIER_SET_ASIDE)
+        return summary._replace(row=row, problems=())
+    if row.id == path:
+        created = row.created or note.get("date").strip("[]")
+        row = row._replace(type=row.type or own_kind(note), created=created)
+    return summary._replace(row=row, own_items=own_items(note, scanned, path, row.title))
 
 
 def _summarize(note: notes.Note, path: str, mtime: int) -> tuple[NoteSummary, MarkdownScan]:
@@ -129,51 +89,64 @@ def _summarize(note: notes.Note, path: str, mtime: int) -> tuple[NoteSummary, Ma
     title = one_line(note.title or _event_title(note, tier) or title_of(scanned, path))
     aliases = (*note.get_list("aliases"), *note.get_list("alias"))
     own_text = note.text_below_title if from_events and body else body
-    created, updated, changed = _times_of(note, path, mtime)
     ticked = () if is_trail else done_action_ids(note, scanned, current=tier == TIER_CURRENT)
     source = _item_source(note, path, status, title, own_text)._replace(tasks=tasks)
     if (source.status, source.type) == ("open", "action") and source.id in ticked:
         source = source._replace(status="done")  # a person ticked the last of its own tasks
+    if from_events:
+        digest = content_digest(title, own_text)
+    else:
+        digest = _digest_of_minutes(body, source.type, tier)
+    row = _note_row(note, source, mtime)
+    row = row._replace(status=status, tier=tier, tags=_tags(note, scanned), digest=digest)
     summary = NoteSummary(
-        path=path,
-        id=source.id,
-        type=source.type,
-        title=title,
-        status=status,
-        project=source.project,
-        branch=source.branch,
-        tags=_tags(note, scanned),
+        row,
+        body,
         aliases=tuple(one for one in aliases if one_line(one) != title or not from_events),
-        date=changed,
-        tier=tier,
-        created=created,
-        events=from_events,
-        digest=content_digest(title, own_text)
-        if from_events
-        else _digest_of_minutes(body, source.type, tier),
-        body=body,
+        when=one_line(note.get("date")),
         problems=(*problems, *_long_problems(note, path, body)),
         briefing_items=()
         if is_trail or is_replaced_by_distillation(note)
         else tuple(item_lines_of(source)),
-        scope=source.scope,
-        topic=source.topic,
-        session=_session_of(note),
-        updated=updated,
-        due=source.due,
-        owner=source.owner,
-        pinned=note.fields.get("pinned") is True,
-        confidence=_clamp_confidence(note.get("confidence")),
-        priority=_clamp_priority(note.get("priority")),
         link_names=link_names_of(source.id, path),
         title_keys=() if is_trail else title_keys_of(title, path, aliases),
         edges=() if is_trail else edges_of(note, scanned),
         entities=() if is_trail else find_entities(body, scanned, note.body_start_line),
+        own_items=(),
         done_action_ids=ticked,
-        when=one_line(note.get("date")),
         sketch=_sketch(source.type, tier, title, own_text),
     )
     return summary, scanned
+
+
+def _note_row(note: notes.Note, source: ItemSource, mtime: int) -> NoteRow:
+    """The row of a note by its frontmatter, without what its text, folder and tags add."""
+    created, updated, changed = _times_of(note, source.path, mtime)
+    return NoteRow(
+        number=0,
+        path=source.path,
+        id=source.id,
+        type=source.type,
+        title=source.title,
+        status=source.status,
+        project=source.project,
+        branch=source.branch,
+        scope=source.scope,
+        topic=source.topic,
+        session=_session_of(note),
+        date=changed,
+        tier=TIER_CURRENT,
+        created=created,
+        updated=updated,
+        due=source.due,
+        owner=source.owner,
+        confidence=_clamp_confidence(note.get("confidence")),
+        priority=_clamp_priority(note.get("priority")),
+        digest="",
+        pinned=note.fields.get("pinned") is True,
+        tags=(),
+        events=note.provenance()[0],
+    )
 
 
 def _item_source(note: notes.Note, path: str, status: str, title: str, text: str) -> ItemSource:

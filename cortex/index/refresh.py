@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import errno
 import os
-import sqlite3
 import sys
 from collections.abc import Callable, Hashable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -26,6 +25,7 @@ from cortex.index.state_file import (
     KnownScan,
     encode_stamps,
     load_valid_state,
+    open_catalogue,
     read_stamps,
     scan_notes,
     state_path,
@@ -77,11 +77,11 @@ def query_index(
     try:
         with open_index(vault, progress, words=words) as index:
             return at(index)
-    except (IndexDamaged, sqlite3.DatabaseError):
+    except IndexDamaged:
         try:
             with open_index(vault, progress, rebuild=True) as index:
                 return at(index)
-        except (IndexDamaged, sqlite3.DatabaseError) as error:
+        except IndexDamaged as error:
             message = f"the search index cannot be read, even after a rebuild: {error}"
             raise CortexError(message, "cortex doctor") from error
 
@@ -106,7 +106,7 @@ def open_index(
         with lock(lock_file, "search index", shared=True, wait=_LOCK_TIMEOUT_SECONDS):
             known = _scan_by_state(vault, folder)
             if known and known.is_current:
-                with Catalogue(folder, writable=False) as catalogue:
+                with open_catalogue(folder) as catalogue:
                     if not (words and catalogue.has_backlog()):
                         noted = (*away, *known.state.noted)
                         yield IndexSession(catalogue, index_folder, known.seen, "current", noted)
@@ -120,16 +120,16 @@ def open_index(
         try:
             try:
                 found, seen, noted = work.run(known, rebuild=rebuild, words=words)
-            except (IndexDamaged, sqlite3.Error):  # once more from nothing, in this process alone
+            except IndexDamaged:  # once more from nothing, in this process alone
                 found, seen, noted = reindexing(1).run(None, rebuild=True, words=words)
-        except (IndexDamaged, sqlite3.Error, OSError) as error:
+        except (IndexDamaged, OSError) as error:
             if isinstance(error, OSError) and error.errno not in (errno.ENOSPC, errno.EDQUOT):
                 raise
             message = f"the search index cannot be written: {reason_of(error)}"
             raise CortexError(message, f"make room in {folder}") from error
         if work.has_edited_minutes:  # the next command reads them again as it heals
             mark_briefings_stale(vault)
-        with Catalogue(folder, writable=False) as catalogue:
+        with open_catalogue(folder) as catalogue:
             yield IndexSession(catalogue, index_folder, seen, found, (*away, *noted))
 
 
@@ -188,11 +188,8 @@ def last_index(vault: Vault, wait: float) -> Iterator[tuple[Catalogue, str] | No
         if load_valid_state(folder) is None:
             yield None
             return
-        try:
-            with Catalogue(folder, writable=False) as catalogue:
-                yield catalogue, os.path.join(folder, INDEX_FOLDER)
-        except sqlite3.DatabaseError as error:
-            raise IndexDamaged(str(error)) from error
+        with open_catalogue(folder) as catalogue:
+            yield catalogue, os.path.join(folder, INDEX_FOLDER)
 
 
 def _default_cores() -> int:

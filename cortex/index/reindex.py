@@ -8,7 +8,6 @@ from collections import defaultdict
 from collections.abc import Iterator
 from functools import partial
 from itertools import count
-from typing import NamedTuple
 
 from cortex.core.markdown.passages import TextPassage, passages
 from cortex.core.model.caller import ProgressCallback
@@ -16,11 +15,12 @@ from cortex.core.model.note_status import MAX_NOTE_BYTES, TIER_TRAIL
 from cortex.core.model.problem import CortexError, Problem, reason_of
 from cortex.core.ranking.note_context import context_words, series_key
 from cortex.index import state_file
-from cortex.index.catalogue import FILE_NAMES, Catalogue, hash_content
+from cortex.index.catalogue import NoteSummary, WritableCatalogue, hash_content
 from cortex.index.engines.engine import Document
 from cortex.index.file_scan import TEMPLATE_MARK, Snapshot
 from cortex.index.full_text import ENGINES, asked_engine, choose_engine, load_engine
-from cortex.index.note_summary import NoteSummary, summarize_note
+from cortex.index.note_summary import summarize_note
+from cortex.index.state_file import open_catalogue
 from cortex.index.vectors.vector_file import text_key
 from cortex.vault import files, private
 from cortex.vault.git import checkout, git_cli
@@ -62,9 +62,13 @@ class Reindexing:
                 state = None
             ignored = state.ignored if state else self._list_git_ignored(noted)
             seen = state_file.scan_notes(self.root, exclude, ignored)
-        held = state_file.decode_stamps(state_file.read_stamps(self.folder)) if state else {}
+        stamps_before = (
+            state_file.decode_stamps(state_file.read_stamps(self.folder)) if state else {}
+        )
         is_unknown = state and any(one.where == ".git" for one in state.noted)  # git failed
-        is_new = state and (seen.rule_stamps != state.rules or seen.stamps.keys() - held.keys())
+        is_new = state and (
+            seen.rule_stamps != state.rules or seen.stamps.keys() - stamps_before.keys()
+        )
         if state and (is_unknown or is_new):
             ignored = self._list_git_ignored(noted, state.ignored)
             if ignored != state.ignored:
@@ -74,7 +78,7 @@ class Reindexing:
         if state is not None:
             # Until the new seal is written, a crash here means a rebuild.
             os.unlink(os.path.join(self.folder, state_file.STATE_FILE))
-            self._apply_changes(seen.stamps, held, words=words)
+            self._apply_changes(seen.stamps, stamps_before, words=words)
         else:
             self._rebuild(seen.stamps, choose_engine(engine))
         problems = tuple(noted)
@@ -124,46 +128,44 @@ class Reindexing:
 
     def _rebuild(self, stamps: dict[str, str], engine: str) -> None:
         """Rebuild catalogue and index."""
-        for name in (state_file.STATE_FILE, *FILE_NAMES):
-            private.remove(os.path.join(self.folder, name))
+        private.remove(os.path.join(self.folder, state_file.STATE_FILE))
         private.remove(self.index_folder)
         paths = list(stamps)
         numbers = {path: number for number, path in enumerate(paths, start=1)}
         reading = partial(_read_note, self.root, stamps, numbers)
-        with Catalogue.create(self.folder) as catalogue:
+        with open_catalogue(self.folder, "new") as catalogue:
             done = count(1)
 
-            def put(path: str, read: _IndexedNote) -> None:
-                if not read.content_hash:
-                    self.unreadable.add(path)
-                catalogue.put_note(*read, number=numbers[path])
+            def put(path: str, note: NoteSummary) -> None:
+                self._note_if_unreadable(note)
+                catalogue.put_note(note, numbers[path])
                 self.progress("indexing", next(done), len(paths))
 
             ENGINES[engine]().build(self.index_folder, paths, reading, put, cores=self.cores)
             catalogue.commit()
 
-    def _apply_changes(self, stamps: dict[str, str], held: dict[str, str], *, words: bool) -> None:
+    def _apply_changes(self, stamps: dict[str, str], known: dict[str, str], *, words: bool) -> None:
         """Apply what differs from the last refresh. A note with the same bytes costs only its
         reading; one with the same document as a note that went takes over its number."""
-        with Catalogue(self.folder, writable=True) as catalogue:
-            changed = self._read_changed(catalogue, stamps, held, words=words)
+        with open_catalogue(self.folder, "write") as catalogue:
+            changed = list(self._read_changed(catalogue, stamps, known, words=words))
             self.has_edited_minutes = any(
-                one.summary.type == "meeting" and one.summary.events and one.summary.path in held
-                for one in changed
+                note.row.type == "meeting" and note.row.events and note.row.path in known
+                for note in changed
             )
             # All that go let their numbers go before any comes: files may have swapped their names.
             free: defaultdict[bytes, list[int]] = defaultdict(list)
-            for path in (*(held.keys() - stamps.keys()), *(read.summary.path for read in changed)):
+            for path in (*(known.keys() - stamps.keys()), *(note.row.path for note in changed)):
                 if dropped := catalogue.delete_note(path):
                     free[dropped[1]].append(dropped[0])
             added: dict[int, NoteSummary] = {}
-            for read in changed:
-                if numbers := free.get(read.index_digest):
-                    catalogue.put_note(*read, number=numbers.pop())
+            for note in changed:
+                if numbers := free.get(note.index_digest):
+                    catalogue.put_note(note, numbers.pop())
                 else:
-                    number = catalogue.put_note(*read)
+                    number = catalogue.put_note(note)
                     catalogue.queue_addition(number)
-                    added[number] = read.summary
+                    added[number] = note
             for numbers in free.values():
                 for number in numbers:
                     catalogue.queue_removal(number)
@@ -175,138 +177,134 @@ class Reindexing:
             catalogue.commit()
 
     def _read_changed(
-        self, catalogue: Catalogue, stamps: dict[str, str], held: dict[str, str], *, words: bool
-    ) -> list[_IndexedNote]:
+        self,
+        catalogue: WritableCatalogue,
+        stamps: dict[str, str],
+        known: dict[str, str],
+        *,
+        words: bool,
+    ) -> Iterator[NoteSummary]:
         """The notes with other bytes than at the last refresh; their text only with `words`."""
-        touched = [path for path, stamp in stamps.items() if held.get(path) != stamp]
-        changed: list[_IndexedNote] = []
+        touched = [path for path, stamp in stamps.items() if known.get(path) != stamp]
         for done, path in enumerate(touched, start=1):
-            known = catalogue.number_and_hash(path)
-            note, content_hash = load_summary(
-                self.root, path, stamps[path], known[1] if known else None
-            )
-            if not content_hash:
-                self.unreadable.add(path)
+            last = catalogue.number_and_hash(path)
+            note = load_note(self.root, path, stamps[path], last[1] if last else None)
             if note is not None:
-                changed.append(_indexed_note(note, content_hash, keep_body=words))
-            elif path in held:
-                before, now = (_mtime_seconds(some[path]) for some in (held, stamps))
-                catalogue.update_date(path, before, now)
+                self._note_if_unreadable(note)
+                yield note if words else note._replace(body="")
+            elif path in known:
+                if last and not last[1]:
+                    self.unreadable.add(path)
+                before, after = (_mtime_seconds(some[path]) for some in (known, stamps))
+                catalogue.update_date(path, before, after)
             self.progress("indexing", done, len(touched))
-        return changed
 
     def _backlog_documents(
         self,
-        catalogue: Catalogue,
+        catalogue: WritableCatalogue,
         queued: list[tuple[int, str]],
         read_now: dict[int, NoteSummary],
         stamps: dict[str, str],
     ) -> Iterator[Document]:
         """The documents of queued notes; those that an earlier refresh read are read again."""
         for number, path in queued:
-            note: NoteSummary | None = read_now.get(number)
-            if note is None:
-                note, content_hash = load_summary(self.root, path, stamps[path])
-                assert note is not None  # as below
-                if not content_hash:
-                    self.unreadable.add(path)
+            note = read_now.get(number) or load_note(self.root, path, stamps[path])
+            assert note is not None  # only a known hash gives none
+            if number not in read_now:
+                self._note_if_unreadable(note)
                 # It may have changed since the scan; catalogue and index must agree.
-                catalogue.put_note(
-                    *_indexed_note(note, content_hash, keep_body=False), number=number
-                )
+                catalogue.put_note(note, number)
             yield from make_documents(number, note)
 
-
-class _IndexedNote(NamedTuple):
-    """A note as it was read, for the catalogue; its text may be left out."""
-
-    summary: NoteSummary
-    content_hash: bytes  # of its bytes; empty when it could not be read
-    index_digest: bytes
-    passage_keys: bytes
+    def _note_if_unreadable(self, note: NoteSummary) -> None:
+        if not note.content_hash:
+            self.unreadable.add(note.row.path)
 
 
-def make_documents(number: int, card: NoteSummary) -> list[Document]:
+def make_documents(number: int, note: NoteSummary) -> list[Document]:
     """The documents of a note for the full-text index: one for each passage, at least one."""
     first = {
-        "head": _head_text(card),
-        "context": context_words(card.body, card.when) or None,
-        "series": series_key(card.path, card.when),
+        "head": _head_text(note),
+        "context": context_words(note.body, note.when) or None,
+        "series": series_key(note.row.path, note.when),
     }
     return [
-        {"number": number, "tier": card.tier, "part": place, "body": one.text}
+        {"number": number, "tier": note.row.tier, "part": place, "body": one.text}
         | {"around": one.around or None}
         | (first if place == 0 else {})
-        for place, one in enumerate(passages(card.body) or (TextPassage(0, "", ""),))
+        for place, one in enumerate(passages(note.body) or (TextPassage(0, "", ""),))
     ]
 
 
-def index_digest(card: NoteSummary) -> bytes:
-    """A digest of what the documents of a note are made from, without its number."""
-    head = f"{_head_text(card)}\n{card.when}".encode("utf-8", "surrogatepass")
-    made_from = (card.tier, series_key(card.path, card.when), len(head), head)
-    body = card.body.encode("utf-8", "surrogatepass")
-    return hash_content(b"%d %d %d\n%b%b" % (*made_from, body))
-
-
 def passage_texts(note: NoteSummary) -> list[str]:
-    """The text of each passage that the full-text index has of a note, in the same order; none of
-    pages and events that only repeat others."""
+    """The text of each passage that the full-text index has of a note, in the same order, with the
+    words that say what it is about; none of pages and events that only repeat others."""
     found = passages(note.body)
+    title = note.row.title
     if not found:
-        return [note.title] if note.tier != TIER_TRAIL else []
-    heads = ("\n".join(dict.fromkeys([note.title, *one.around.split("\n")])) for one in found)
+        return [title] if note.row.tier != TIER_TRAIL else []
+    heads = ("\n".join(dict.fromkeys([title, *one.around.split("\n")])) for one in found)
     return [
         f"{head}\n{one.text}"[:_MAX_EMBEDDED_CHARS] for head, one in zip(heads, found, strict=True)
     ]
 
 
-def passage_keys(note: NoteSummary) -> bytes:
-    """The keys of the passages, one after the other. Equal texts have equal keys."""
-    return b"".join(map(text_key, passage_texts(note)))
+def _head_text(note: NoteSummary) -> str:
+    tags = (tag.replace("/", " ") for tag in note.row.tags)
+    return "\n".join([note.row.title, *note.aliases, *tags])
 
 
-def _head_text(card: NoteSummary) -> str:
-    return "\n".join([card.title, *card.aliases, *(tag.replace("/", " ") for tag in card.tags)])
-
-
-def _indexed_note(note: NoteSummary, content_hash: bytes, *, keep_body: bool) -> _IndexedNote:
-    kept = note if keep_body else note._replace(body="")
-    return _IndexedNote(kept, content_hash, index_digest(note), passage_keys(note))
+def _index_digest(note: NoteSummary) -> bytes:
+    """A digest of what the documents of a note are made from, without its number."""
+    head = f"{_head_text(note)}\n{note.when}".encode("utf-8", "surrogatepass")
+    made_from = (note.row.tier, series_key(note.row.path, note.when), len(head), head)
+    body = note.body.encode("utf-8", "surrogatepass")
+    return hash_content(b"%d %d %d\n%b%b" % (*made_from, body))
 
 
 def _read_note(
     root: str, stamps: dict[str, str], numbers: dict[str, int], path: str
-) -> tuple[list[Document], _IndexedNote]:
+) -> tuple[list[Document], NoteSummary]:
     """The documents of a note, and it for the catalogue, without text. Runs in build processes."""
-    note, content_hash = load_summary(root, path, stamps[path])
+    note = load_note(root, path, stamps[path])
     assert note is not None  # only a known hash gives none
-    return make_documents(numbers[path], note), _indexed_note(note, content_hash, keep_body=False)
+    return make_documents(numbers[path], note), note._replace(body="")
 
 
-def load_summary(
+def load_note(
     root: str, path: str, stamp: str, known_hash: bytes | None = None
-) -> tuple[NoteSummary | None, bytes]:
-    """Summary and content hash of a note; no summary when the hash is `known_hash`. A file that
-    cannot be read gives a summary with that problem."""
+) -> NoteSummary | None:
+    """The summary of a note; None when its content hash is `known_hash`. A file that cannot be read
+    gives a summary with that problem, and an empty hash."""
     mtime = _mtime_seconds(stamp)
     try:
         data = files.read(root, path, MAX_NOTE_BYTES + 1)
     except (OSError, CortexError) as error:
         if known_hash == b"":
-            return None, b""  # it could not be read the last time either
+            return None  # it could not be read the last time either
         problem = Problem(path, f"cannot be read: {reason_of(error)}", "check its permissions")
-        return summarize_note(path, b"", mtime)._replace(problems=(problem,)), b""
+        return _with_hashes(summarize_note(path, b"", mtime)._replace(problems=(problem,)), b"")
     is_template = stamp.endswith(TEMPLATE_MARK)
     content_hash = hash_content(data + b"\0" if is_template else data)
     if content_hash == known_hash:
-        return None, content_hash
+        return None
     if len(data) <= MAX_NOTE_BYTES:
-        return summarize_note(path, data, mtime, is_template=is_template), content_hash
-    whole_lines = data[: data.rfind(b"\n", 0, MAX_NOTE_BYTES) + 1] or data[:MAX_NOTE_BYTES]
-    card = summarize_note(path, whole_lines, mtime, is_template=is_template)
-    problem = Problem(path, "is larger than 1 MB; only its beginning is searched", "split the note")
-    return card._replace(problems=(*card.problems, problem)), content_hash
+        note = summarize_note(path, data, mtime, is_template=is_template)
+    else:
+        whole_lines = data[: data.rfind(b"\n", 0, MAX_NOTE_BYTES) + 1] or data[:MAX_NOTE_BYTES]
+        note = summarize_note(path, whole_lines, mtime, is_template=is_template)
+        message = "is larger than 1 MB; only its beginning is searched"
+        problem = Problem(path, message, "split the note")
+        note = note._replace(problems=(*note.problems, problem))
+    return _with_hashes(note, content_hash)
+
+
+def _with_hashes(note: NoteSummary, content_hash: bytes) -> NoteSummary:
+    """A summary with the hashes by which the next refresh tells what has changed, and the keys of
+    its passages: equal texts have equal keys."""
+    keys = b"".join(map(text_key, passage_texts(note)))
+    digest = _index_digest(note)
+    return note._replace(content_hash=content_hash, index_digest=digest, passage_keys=keys)
 
 
 def _mtime_seconds(stamp: str) -> int:

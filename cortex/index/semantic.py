@@ -19,7 +19,7 @@ from cortex.core.model.caller import ProgressCallback, no_progress
 from cortex.core.model.note_status import TIER_TRAIL
 from cortex.core.model.problem import ConflictError, CortexError, Problem, problem_of
 from cortex.index.catalogue import Catalogue
-from cortex.index.filters import NoteFilter
+from cortex.index.catalogue.filters import NoteFilter
 from cortex.index.refresh import IndexSession
 from cortex.index.vectors import FOLDER
 from cortex.index.vectors.embedders import (
@@ -216,11 +216,11 @@ def embed_missing(
 def _iter_missing(root: str, plan: EmbedPlan) -> Iterator[tuple[str, str]]:
     """Path and text of each passage to embed, each text once."""
     # YAML and more, 40 ms; most searches find nothing to embed.
-    from cortex.index.reindex import load_summary, passage_texts  # noqa: PLC0415
+    from cortex.index.reindex import load_note, passage_texts  # noqa: PLC0415
 
     left = set(plan.missing)
     for path, stamp in plan.paths.items():
-        note, _ = load_summary(root, path, stamp)
+        note = load_note(root, path, stamp)
         for text in passage_texts(note) if note else ():
             # A note that was changed meanwhile has its turn in the next run.
             if (key := text_key(text)) in left:

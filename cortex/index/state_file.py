@@ -8,12 +8,14 @@ from __future__ import annotations
 import json
 import os
 import time
-from typing import Any
+from typing import Any, Literal
 
 from cortex import __version__
 from cortex.core.model.problem import Problem
 from cortex.core.text.value import NamedTuple
-from cortex.index.catalogue import FILE_NAME as CATALOGUE_FILE
+from cortex.index.catalogue import WritableCatalogue
+from cortex.index.catalogue.sqlite_catalogue import SqliteCatalogue
+from cortex.index.catalogue.sqlite_queries import FILE_NAME as CATALOGUE_FILE
 from cortex.index.file_scan import Entering, Snapshot, scan_vault
 from cortex.index.full_text import choose_engine, engine_of
 from cortex.vault import private
@@ -98,3 +100,11 @@ def load_valid_state(folder: str) -> IndexState | None:
         return state if is_of == choose_engine(state.engine) else None
     except (OSError, ValueError, RecursionError, KeyError, TypeError, AttributeError):
         return None
+
+
+def open_catalogue(folder: str, to: Literal["read", "write", "new"] = "read") -> WritableCatalogue:
+    """The catalogue in a cache folder, for a `with`; `new` is an empty one in the place of any. The
+    one place that knows by what class it is kept."""
+    if to == "new":
+        return SqliteCatalogue.create(folder)
+    return SqliteCatalogue(folder, writable=to == "write")

@@ -76,7 +76,7 @@ def test_what_was_deleted_or_pruned_stands_on_no_page(type_, status) -> None:
         body="- [ ] pack",
     )
     assert lines("a.md", text) == []
-    assert summarize_note("a.md", text.encode(), 0).tier == 1
+    assert summarize_note("a.md", text.encode(), 0).row.tier == 1
     assert lines("a.md", text.replace(status, "active")) != []
 
 

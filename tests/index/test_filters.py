@@ -7,15 +7,10 @@ import random
 import pytest
 
 from cortex.core.ranking.query import parse
-from cortex.index import queries
-from cortex.index.catalogue import Catalogue, NoteRow
-from cortex.index.filters import (
-    CREATED_SECONDS_SQL,
-    KNOWLEDGE,
-    ORDER_SQL,
-    NoteFilter,
-    Order,
-)
+from cortex.index.catalogue import NoteRow, sqlite_queries
+from cortex.index.catalogue.filters import KNOWLEDGE, NoteFilter, Order
+from cortex.index.catalogue.sqlite_catalogue import SqliteCatalogue
+from cortex.index.catalogue.sqlite_conditions import CREATED_SECONDS_SQL, ORDER_SQL
 
 HAS_ID = "id != CAST(path AS TEXT)"
 DONE = "(status IN ('done', 'closed', 'cancelled') OR (type = 'action' AND id IN (SELECT id FROM tick)))"
@@ -75,7 +70,7 @@ CASES = [
 @pytest.fixture(scope="module")
 def catalogue(tmp_path_factory):
     draw = random.Random(3)
-    with Catalogue.create(str(tmp_path_factory.mktemp("cache"))) as made:
+    with SqliteCatalogue.create(str(tmp_path_factory.mktemp("cache"))) as made:
         for number in range(1, 2001):
             path = f"p{number:04d}.md"
             id_ = draw.choice([path, f"id-{number % 1500}", f"use_{number}%x"])
@@ -95,29 +90,21 @@ def catalogue(tmp_path_factory):
                 "confidence": 0.4 if not number % 9 else None, "priority": draw.choice([None, 3]),
             }  # fmt: skip
             columns, marks = ", ".join(values), ",".join("?" * len(values))
-            list(made.select(f"INSERT INTO note ({columns}) VALUES ({marks})", [*values.values()]))
+            made.select(f"INSERT INTO note ({columns}) VALUES ({marks})", [*values.values()])
             if not number % 3:
-                list(made.select("INSERT INTO tick VALUES (?, ?)", (number, id_)))
+                made.select("INSERT INTO tick VALUES (?, ?)", (number, id_))
             for kind, name in draw.sample(
                 [("file", "src/a.py"), ("symbol", "run"), ("version", "1.2")], 2
             ):
-                list(
-                    made.select(
-                        "INSERT INTO entity VALUES (?, ?, ?, ?, 1)", (number, kind, name, name)
-                    )
-                )
+                made.select("INSERT INTO entity VALUES (?, ?, ?, ?, 1)", (number, kind, name, name))
             if not number % 50:
-                list(
-                    made.select(
-                        "INSERT INTO edge VALUES (?, 'refines', ?, ?, 1)", (number, id_, id_)
-                    )
-                )
-                list(made.select("INSERT INTO name VALUES (?, ?, 0)", (number, id_)))
+                made.select("INSERT INTO edge VALUES (?, 'refines', ?, ?, 1)", (number, id_, id_))
+                made.select("INSERT INTO name VALUES (?, ?, 0)", (number, id_))
         made.commit()
         yield made
 
 
-def numbers_where(catalogue: Catalogue, where: str) -> list[int]:
+def numbers_where(catalogue: SqliteCatalogue, where: str) -> list[int]:
     return [n for (n,) in catalogue.select(f"SELECT number FROM note WHERE {where}")]
 
 
@@ -170,16 +157,16 @@ def test_counts_by_a_column_come_the_most_frequent_first(catalogue) -> None:
 
 
 def test_projects_and_branches_have_their_figures(catalogue) -> None:
-    (total,) = queries.project_totals(catalogue, "a")
+    (total,) = catalogue.project_totals("a")
     own = KNOWLEDGE._replace(projects=("a",))
-    assert total in queries.project_totals(catalogue)
-    assert {one.name for one in queries.project_totals(catalogue)} == {"a", "b"}
+    assert total in catalogue.project_totals()
+    assert {one.name for one in catalogue.project_totals()} == {"a", "b"}
     assert total.notes == catalogue.count(own._replace(not_types=("session",)))
     assert total.sessions == catalogue.count(own._replace(types=("session",)))
     assert total.to_do == catalogue.count(own._replace(state="to_do"))
     assert total.last_change == 1800000000
     on_main = numbers_where(catalogue, "tier < 2 AND project = 'a' AND branch = 'main'")
-    assert queries.branch_totals(catalogue, "a", 5) == [("main", len(on_main), 1800000000)]
+    assert catalogue.branch_totals("a", 5) == [("main", len(on_main), 1800000000)]
 
 
 def test_notes_before_and_after_one_are_the_nearest(catalogue) -> None:
@@ -190,44 +177,38 @@ def test_notes_before_and_after_one_are_the_nearest(catalogue) -> None:
             f"SELECT number FROM note WHERE tier < 2 AND project = 'a' ORDER BY {CREATED_SECONDS_SQL}, id, number"
         )
     ]
-    before, after = queries.neighbours_in_time(catalogue, row, 3, "a")
+    before, after = catalogue.neighbours_in_time(row, 3, "a")
     moments = [(one.created, one.date, one.id) for one in (*before, row, *after)]
     assert len(before) == len(after) == 3
     assert len(set(moments)) == len(moments)
     assert (
         listed.index(before[0].number) < listed.index(row.number) < listed.index(after[-1].number)
     )
-    everywhere, _ = queries.neighbours_in_time(catalogue, row, 3)
+    everywhere, _ = catalogue.neighbours_in_time(row, 3)
     assert len(everywhere) == 3
 
 
 def test_things_that_notes_name(catalogue) -> None:
-    counts = queries.entity_counts(catalogue, ["src/a.py", "run"])
-    assert set(queries.most_mentioned(catalogue)) >= {
-        (kind, key, n) for (kind, key), n in counts.items()
-    }
-    assert queries.most_mentioned(catalogue, "file") == [
-        ("file", "src/a.py", counts["file", "src/a.py"])
-    ]
-    found = queries.mentions_of(catalogue, "a.py", "a.py")
+    counts = catalogue.entity_counts(["src/a.py", "run"])
+    assert set(catalogue.most_mentioned()) >= {(kind, key, n) for (kind, key), n in counts.items()}
+    assert catalogue.most_mentioned("file") == [("file", "src/a.py", counts["file", "src/a.py"])]
+    found = catalogue.mentions_of("a.py", "a.py")
     assert {one[1:] for one in found} == {("file", "src/a.py", "src/a.py")}
-    assert {one[1] for one in queries.mentions_of(catalogue, "run", "run")} == {"symbol"}
-    assert {one[1] for one in queries.mentions_of(catalogue, "v1.2", "v1.2")} == {"version"}
-    assert queries.mentions_of(catalogue, "a.py", "a.py", "url") == []
-    assert queries.entity_keys_from(catalogue, "sr", 5) == ["src/a.py"]
-    assert len(queries.entities_of(catalogue, 1)) == 2
+    assert {one[1] for one in catalogue.mentions_of("run", "run")} == {"symbol"}
+    assert {one[1] for one in catalogue.mentions_of("v1.2", "v1.2")} == {"version"}
+    assert catalogue.mentions_of("a.py", "a.py", "url") == []
+    assert catalogue.entity_keys_from("sr", 5) == ["src/a.py"]
+    assert len(catalogue.entities_of([1])[1]) == 2
 
 
 def test_briefing_queries_take_any_names(catalogue, monkeypatch) -> None:
-    monkeypatch.setattr(queries, "_MAX_DEPENDENCY_NOTES", 10)
-    own = queries.briefing_candidates(catalogue, ["a"], with_personal=True)
+    monkeypatch.setattr(sqlite_queries, "_MAX_DEPENDENCY_NOTES", 10)
+    own = catalogue.briefing_candidates(["a"], with_personal=True)
     assert {row[0] for row in own if row[-1]} == catalogue.numbers(
         NoteFilter(tiers=(0,), has_id=True, projects=("a",), not_types=("briefing",))
     )
-    assert not any(
-        row[-1] for row in queries.briefing_candidates(catalogue, [], with_personal=False)
-    )
-    assert len(queries.briefing_dependencies(catalogue, ["a"])) == 10
+    assert not any(row[-1] for row in catalogue.briefing_candidates([], with_personal=False))
+    assert len(catalogue.briefing_dependencies(["a"])) == 10
     session = catalogue.find(NoteFilter(types=("session",), sessions=("s1",)))[0]
-    assert queries.notes_naming_files_of(catalogue, [session.number], 60)
-    assert queries.notes_naming_files_of(catalogue, [], 60) == frozenset()
+    assert catalogue.notes_naming_files_of([session.number], 60)
+    assert catalogue.notes_naming_files_of([], 60) == frozenset()

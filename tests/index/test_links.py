@@ -12,10 +12,11 @@ from hypothesis import given, strategies as st
 
 from cortex.core.model.caller import no_progress
 from cortex.core.model.problem import Problem
-from cortex.index.catalogue import Catalogue
+from cortex.index.catalogue.filters import NoteFilter
 from cortex.index.links import LinkGraph
 from cortex.index.note_summary import summarize_note
 from cortex.index.refresh import open_index
+from cortex.index.state_file import open_catalogue
 from cortex.operations.care.doctor import doctor
 from cortex.vault.locate import Vault
 
@@ -155,18 +156,15 @@ NAMES = ["a", "b", "x/a", "x/b", "y/a", "y/x/a", "id-1", "id-2"]
 )
 def test_what_leads_out_of_one_note_leads_back_from_the_other(tmp_path_factory, notes) -> None:
     folder = tmp_path_factory.mktemp("cache")
-    with Catalogue.create(str(folder)) as catalogue:
+    with open_catalogue(str(folder), "new") as catalogue:
         for path, id_, targets in notes:
             front = f"---\nid: {id_}\n---\n" if id_ else ""
             catalogue.put_note(
                 summarize_note(
                     f"{path}.md", (front + " ".join(f"[[{one}]]" for one in targets)).encode(), 0
-                ),
-                b"x",
-                b"x",
-                b"",
+                )
             )
-        numbers = [row.number for row in catalogue.rows()]
+        numbers = [row.number for row in catalogue.find(NoteFilter())]
         out = {
             (one, other)
             for one in numbers
@@ -186,8 +184,11 @@ def test_what_leads_out_of_one_note_leads_back_from_the_other(tmp_path_factory, 
             if one != other:
                 degrees[other] = degrees.get(other, 0) + 1
         assert LinkGraph(catalogue).in_degree() == degrees
-        missing = {(one.number, one.target) for one in LinkGraph(catalogue).list_missing_targets()}
-        with_id = {row.number for row in catalogue.rows() if row.id != row.path}
+        missing = {
+            (one.note.number, one.edge.target)
+            for one in LinkGraph(catalogue).list_missing_targets()
+        }
+        with_id = {row.number for row in catalogue.find(NoteFilter(has_id=True))}
         assert missing == {
             (one, edge[1])
             for one, edges in whole.items()

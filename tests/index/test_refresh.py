@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -16,7 +15,7 @@ from hypothesis import example, given, settings, strategies as st
 from cortex.core.model.caller import Caller, no_progress
 from cortex.core.text.strings import format_time
 from cortex.index.catalogue import IndexDamaged
-from cortex.index.filters import NoteFilter
+from cortex.index.catalogue.filters import NoteFilter
 from cortex.index.refresh import last_index, open_index
 from cortex.index.state_file import state_path
 from cortex.operations.find.search import search
@@ -175,7 +174,7 @@ def test_the_last_index_is_given_as_it_is_or_not_at_all(tmp_path, monkeypatch) -
     ):
         assert found is None
     with pytest.raises(IndexDamaged), last_index(vault, 0.0) as found:
-        raise sqlite3.DatabaseError("as a damaged page does")
+        found[0].select("as of a damaged page")
     os.unlink(state_path(vault))
     with last_index(vault, 0.0) as found:
         assert found is None

@@ -147,7 +147,7 @@ def test_moves_swaps_copies_and_edits_answer_as_a_rebuilt_index_after_each_look(
             assert seen == query_index(
                 vault,
                 no_progress,
-                lambda index: index.catalogue.select("SELECT count(*) FROM note").__next__()[0],
+                lambda index: index.catalogue.select("SELECT count(*) FROM note")[0][0],
                 words=False,
             )
         changed = query_index(vault, no_progress, everything)

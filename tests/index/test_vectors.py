@@ -18,7 +18,7 @@ from hypothesis import given, settings, strategies as st
 from cortex.core.model.caller import Caller, no_progress
 from cortex.core.model.problem import CortexError
 from cortex.index import semantic
-from cortex.index.filters import NoteFilter
+from cortex.index.catalogue.filters import NoteFilter
 from cortex.index.refresh import open_index, query_index
 from cortex.index.vectors import vector_file
 from cortex.index.vectors.embedders import load_embedder

@@ -19,7 +19,7 @@ from cortex.core.ranking.archive_rules import NEVER_ARCHIVED_TYPES, judge
 from cortex.core.ranking.importance import NON_DECAYING_TYPES, Signals
 from cortex.core.text.iso_time import epoch_seconds
 from cortex.core.text.strings import format_time
-from cortex.index.filters import NoteFilter
+from cortex.index.catalogue.filters import NoteFilter
 from cortex.index.refresh import query_index
 from cortex.operations.care.status import status
 from cortex.operations.find.note_ranks import (

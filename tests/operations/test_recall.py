@@ -10,7 +10,7 @@ import pytest
 
 from cortex.core.model.problem import CortexError, InvalidInputError, NotFoundError
 from cortex.core.text.iso_time import epoch_seconds
-from cortex.index.filters import NoteFilter
+from cortex.index.catalogue.filters import NoteFilter
 from cortex.index.refresh import query_index
 from cortex.interfaces.mcp.call import call_tool
 from cortex.interfaces.mcp.tools import select_tools

@@ -12,7 +12,6 @@ import pytest
 
 from cortex.core.model.caller import no_progress
 from cortex.core.model.problem import InvalidInputError
-from cortex.index.queries import notes_named_from
 from cortex.index.refresh import query_index
 from cortex.operations.capture.capture import capture
 from cortex.operations.find.search import search
@@ -486,8 +485,8 @@ def test_a_path_is_found_in_any_case_whatever_its_bytes(vault_from, caller, cort
     assert ids(vault, caller, "path:äpfel/") == ids(vault, caller, "path:äp*") == ["Äpfel/a4.md"]
     assert ids(vault, caller, "path:pl*") == ["plans/b.md"]
     assert len(ids(vault, caller, "path:*a*")) == 3
-    found = query_index(vault, no_progress, lambda index: notes_named_from(index.catalogue, "c", 9))
-    assert [path for _, path, _ in found] == ["caf\udce9.md"]
+    found = query_index(vault, no_progress, lambda index: index.catalogue.notes_named_from("c", 9))
+    assert [row.path for row in found] == ["caf\udce9.md"]
 
 
 def test_an_option_of_a_command_is_a_word(vault_from, caller):

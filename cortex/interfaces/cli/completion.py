@@ -24,6 +24,8 @@ from cortex.core.model.relation import RELATION_KINDS
 from cortex.core.text.value import NamedTuple
 from cortex.hosts import HOST_NAMES
 from cortex.hosts.host import EVENTS
+from cortex.index.catalogue import Catalogue, NoteRow
+from cortex.index.catalogue.filters import KNOWLEDGE
 from cortex.interfaces.cli.arguments import flags_of_verb, is_list, options_of
 from cortex.interfaces.cli.daemon_client import verb_position
 from cortex.interfaces.declare import Parameter, choices_of, declaration_of, is_note_name, load_verb
@@ -36,6 +38,7 @@ _Answers = Iterable[tuple[str, str]]  # words, and what each means
 _FILES = ":files"  # the shell is to complete the name of a file
 _MAX_ANSWERS = 100
 _MAX_MEANING_CHARS = 70
+_MAX_SESSIONS, _MAX_TAGGED_NOTES = 500, 2_000  # that are looked through
 # parameter -> what its values are: names of notes, values that the catalogue counts, or files
 SOURCES = {
     **dict.fromkeys(("what", "derived_from", "supersedes"), "note"),
@@ -195,12 +198,42 @@ def _words_of_verb(name: str, front: list[str], given: list[str], current: str) 
 
 
 def _known(vault: str, kind: str, begin: str) -> _Answers:
+    """Values that begin so, in any case, as of the last refresh of the index: of notes, sessions,
+    tags, or a field of the catalogue. None where the index cannot be read at once."""
     with suppress(Exception):
-        from cortex.index.known_values import known_values  # noqa: PLC0415  10 ms
+        from cortex.index.refresh import last_index  # noqa: PLC0415  10 ms
 
-        root = find_vault(vault, os.getcwd(), os.environ)
-        return known_values(root, kind, begin, _MAX_ANSWERS)
+        with last_index(find_vault(vault, os.getcwd(), os.environ), 0.0) as last:
+            values = _values_in(last[0], kind, begin) if last else ()
+            folded = begin.casefold()
+            fitting = (pair for pair in values if pair[0].casefold().startswith(folded))
+            return [*dict.fromkeys(fitting)][:_MAX_ANSWERS]
     return []
+
+
+def _values_in(catalogue: Catalogue, kind: str, begin: str) -> _Answers:
+    if kind == "note":
+        return _note_names(catalogue.notes_named_from(begin, _MAX_ANSWERS), begin)
+    if kind == "session":
+        of_sessions = KNOWLEDGE._replace(types=("session",))
+        rows = catalogue.find(of_sessions, "-date", _MAX_SESSIONS)
+        return ((row.session or row.id, row.title) for row in rows)
+    if kind == "tag":
+        rows = catalogue.find(KNOWLEDGE, "-date", _MAX_TAGGED_NOTES)
+        return ((tag, "") for row in rows for tag in row.tags)
+    return ((str(value), "") for value in catalogue.count_by(kind) if value)
+
+
+def _note_names(rows: Iterable[NoteRow], begin: str) -> Iterator[tuple[str, str]]:
+    """Of each note the name that begins so: its id, the hash at its end, path, file name or title;
+    one in the case that is typed comes first."""
+    folded = begin.casefold()
+    for row in rows:
+        handle, file_name = row.id.rpartition("-")[2], row.path.rpartition("/")[2]
+        names = (row.id, handle, row.path, file_name.removesuffix(".md"), row.title)
+        fitting = [one for one in names if one and one.casefold().startswith(folded)]
+        exact = [one for one in fitting if one.startswith(begin)]
+        yield from ((one, row.title) for one in (exact or fitting)[:1])
 
 
 def _values_of(verb: str, parameter: Parameter, begin: str, vault: str) -> _Answers:

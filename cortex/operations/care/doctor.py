@@ -17,9 +17,9 @@ from cortex.core.text.shell_command import cortex_command, shell_quote
 from cortex.core.text.strings import format_time
 from cortex.hosts import mcp_settings, settings_file
 from cortex.index import file_scan, missing_targets
+from cortex.index.catalogue.filters import NoteFilter
 from cortex.index.links import LinkGraph
 from cortex.index.missing_targets import MissingTargetReport
-from cortex.index.queries import all_ids
 from cortex.index.refresh import IndexSession, query_index
 from cortex.operations.care import hook_status
 from cortex.operations.care.hook_status import project_root
@@ -101,7 +101,8 @@ def doctor(
         problems = (*renamed, *note_problems(vault, index, caller.now, held))
         notes = index.catalogue.count_notes()
         examined = DoctorResult(vault.root, notes, index.outcome, problems)
-        return examined, find_broken_links(vault.root, index), all_ids(index.catalogue)
+        ids = set(index.catalogue.count_by("id", NoteFilter()))
+        return examined, find_broken_links(vault.root, index), ids
 
     examined, missing, ids = query_index(vault, caller.progress, examine)
     # Runs git, which nobody need wait for who holds the index.
@@ -124,7 +125,7 @@ def find_broken_links(root: str, index: IndexSession) -> MissingTargetReport:
     missing = LinkGraph(index.catalogue).list_missing_targets()
     if missing:
         # What the settings leave out of search is a note all the same.
-        candidates: dict[str, list[LinkCandidate]] = {one.key: [] for one in missing}
+        candidates: dict[str, list[LinkCandidate]] = {one.edge.key: [] for one in missing}
         for path in file_scan.scan_vault(root, (), (), time.time_ns()).stamps:
             if (key := basename_key(path)) in candidates:
                 candidates[key].append(LinkCandidate(0, path, path))
@@ -132,8 +133,8 @@ def find_broken_links(root: str, index: IndexSession) -> MissingTargetReport:
         missing = [
             one
             for one in missing
-            if one.key not in resolvers
-            or not resolvers[one.key].resolve(one.target, os.path.dirname(one.path))
+            if one.edge.key not in resolvers
+            or not resolvers[one.edge.key].resolve(one.edge.target, os.path.dirname(one.note.path))
         ]
     return missing_targets.report_missing_targets(index.catalogue, missing)
 

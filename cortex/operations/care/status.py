@@ -10,9 +10,8 @@ from cortex.core.model.note_status import SET_ASIDE_STATUSES, TIER_CURRENT, TIER
 from cortex.core.model.parameters import Time
 from cortex.core.text.iso_time import epoch_seconds
 from cortex.core.text.strings import format_time
-from cortex.index import queries
 from cortex.index.catalogue import Catalogue, NoteRow
-from cortex.index.filters import NoteFilter
+from cortex.index.catalogue.filters import NoteFilter
 from cortex.index.refresh import IndexSession, query_index
 from cortex.index.semantic import count_embedded
 from cortex.operations.capture.project_context import branch_filter, resolve_project
@@ -122,8 +121,7 @@ def _build_status(vault: Vault, index: IndexSession, at: str) -> StatusResult:
     stale = catalogue.find(unchanged, "date")
     recent = catalogue.find(is_current, "-date", _MAX_NOTES)
     contradicting = _contradicting_records(catalogue, is_current)
-    lost_texts = queries.notes_with_lost_text(catalogue)
-    opposing = catalogue.find(NoteFilter(numbers=lost_texts), "-date") if lost_texts else []
+    opposing = catalogue.find(NoteFilter(has_lost_text=True), "-date")
     faded, _ = find_faded(vault, index, at)
     lists: dict[str, list[Any]] = {
         "failed": failed,
@@ -151,12 +149,12 @@ def _build_status(vault: Vault, index: IndexSession, at: str) -> StatusResult:
         types=_most_frequent(counts["types"]),
         projects=_most_frequent(counts["projects"]),
         open_actions=catalogue.count(NoteFilter(state="to_do")),
-        sessions=queries.count_started_sessions(catalogue),
+        sessions=catalogue.count_started_sessions(),
         recent=_status_notes(vault, recent)._replace(total=catalogue.count(is_current)),
         problems=len(index.problems) + len(unusable),
         statuses=_most_frequent(statuses),
         set_aside=sum(statuses.get(name, 0) for name in SET_ASIDE_STATUSES),
-        topics=queries.count_topics(catalogue),
+        topics=catalogue.count_topics(),
         open=_most_frequent(counts["open"]),
         overdue=_status_notes(vault, overdue),
         stale=_status_notes(vault, stale),
@@ -173,10 +171,12 @@ def _build_status(vault: Vault, index: IndexSession, at: str) -> StatusResult:
 
 def _contradicting_records(catalogue: Catalogue, is_current: NoteFilter) -> list[NoteRow]:
     """The current records that say to contradict another current record, the newest first."""
-    edges = queries.edges_of_kinds(catalogue, ("contradicts",), is_current)
-    targets = is_current._replace(ids={target for _, _, target in edges})
-    current = {row.id for row in catalogue.find(targets)} if edges else set()
-    numbers = {number for number, _, target in edges if target in current}
+    stated = catalogue.edges_of(is_current, ("contradicts",))
+    targets = {edge.target for edges in stated.values() for edge in edges}
+    current = {row.id for row in catalogue.find(is_current._replace(ids=targets))}
+    numbers = {
+        number for number, edges in stated.items() if any(edge.target in current for edge in edges)
+    }
     return catalogue.find(is_current._replace(numbers=numbers), "-date") if numbers else []
 
 

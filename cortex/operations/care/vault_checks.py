@@ -19,9 +19,8 @@ from cortex.core.text.shell_command import cortex_command, shell_quote
 from cortex.core.text.strings import shorten
 from cortex.index import briefing_pages
 from cortex.index.catalogue import Catalogue
+from cortex.index.catalogue.filters import KNOWLEDGE
 from cortex.index.file_scan import Snapshot
-from cortex.index.filters import KNOWLEDGE
-from cortex.index.queries import duplicate_ids, duplicate_topics, misdated_notes
 from cortex.index.refresh import IndexSession
 from cortex.operations.find.note_ranks import timestamp_of
 from cortex.operations.records.supersede import find_supersede_problems
@@ -209,7 +208,7 @@ def note_problems(
 def _duplicate_id_problems(vault: Vault, catalogue: Catalogue) -> Iterator[Problem]:
     """Two notes with one id: whoever names the id means either."""
     layout = vault.layout()
-    for id_, rows in duplicate_ids(catalogue).items():
+    for id_, rows in catalogue.duplicate_ids().items():
         is_ours = all(
             layout.is_in(row.path, "records", "sessions")
             or (row.type in (*RECORD_TYPES, "session") and row.created)
@@ -226,7 +225,7 @@ def _duplicate_id_problems(vault: Vault, catalogue: Catalogue) -> Iterator[Probl
 
 def _duplicate_topic_problems(catalogue: Catalogue) -> Iterator[Problem]:
     """Two current records of one topic, of which the next save would change only one."""
-    for path, id_, first, topic in duplicate_topics(catalogue, MAX_LISTED):
+    for path, id_, first, topic in catalogue.duplicate_topics(MAX_LISTED):
         hint = f"{cortex_command('supersede', first, '--by', id_)}, or the other way round"
         yield Problem(path, f"has the topic {topic} of {first}", hint)
 
@@ -257,7 +256,7 @@ def _unsettled_problems(vault: Vault, index: IndexSession) -> Iterator[Problem]:
 
 def _invalid_date_problems(catalogue: Catalogue, now: int) -> Iterator[Problem]:
     """Notes that say a day that is to come, and records that say a time that is none."""
-    for row in misdated_notes(catalogue, now + _MAX_CLOCK_SKEW_SECONDS, MAX_LISTED):
+    for row in catalogue.misdated_notes(now + _MAX_CLOCK_SKEW_SECONDS, MAX_LISTED):
         wrong = "is dated in the future"
         for key, text in (("updated", row.updated), ("created", row.created)):
             if text and not timestamp_of(text):

@@ -32,7 +32,7 @@ from cortex.core.text.strings import short_hash
 from cortex.core.text.token_count import count_tokens
 from cortex.hosts import HOST_NAMES
 from cortex.index.catalogue import NoteRow
-from cortex.index.filters import NoteFilter
+from cortex.index.catalogue.filters import NoteFilter
 from cortex.index.refresh import IndexSession, query_index
 from cortex.operations.find.live_sessions import last_event_time
 from cortex.operations.find.resolve_session import read_note, session_name

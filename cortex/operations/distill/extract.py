@@ -20,7 +20,7 @@ from cortex.core.normalize import session_note as sessions
 from cortex.core.normalize.handlers import SESSION_TEXT_TYPES, parse_event
 from cortex.core.redact.secrets import sanitize_text
 from cortex.core.text.strings import text_digest
-from cortex.index.filters import NoteFilter
+from cortex.index.catalogue.filters import NoteFilter
 from cortex.index.refresh import IndexSession
 from cortex.operations.distill.model_command import run_model
 from cortex.operations.distill.replay import ReplayResult, replay as run_replay, undo_replay

@@ -19,7 +19,7 @@ from cortex.core.notes import note as notes
 from cortex.core.notes.edit import restore_previous_status, set_inactive_status
 from cortex.core.notes.relations import relations_of
 from cortex.index.catalogue import NoteRow
-from cortex.index.filters import KNOWLEDGE, NoteFilter
+from cortex.index.catalogue.filters import KNOWLEDGE, NoteFilter
 from cortex.index.links import LinkGraph
 from cortex.index.refresh import IndexSession, query_index
 from cortex.operations.upkeep.bring_up_to_date import bring_up_to_date

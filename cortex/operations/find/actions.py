@@ -11,10 +11,9 @@ from cortex.core.model.caller import Caller
 from cortex.core.model.note_status import DONE_STATUSES, TIER_CURRENT
 from cortex.core.model.parameters import Between, Since
 from cortex.core.model.problem import InvalidInputError
-from cortex.index.catalogue import Catalogue, NoteRow
-from cortex.index.filters import NoteFilter
+from cortex.index.catalogue import Catalogue, NoteRow, OwnItemRow
+from cortex.index.catalogue.filters import NoteFilter
 from cortex.index.links import LinkGraph
-from cortex.index.queries import OwnItemRow, own_items, ticked_ids
 from cortex.index.refresh import IndexSession, query_index
 from cortex.operations.capture.project_context import canonical_project
 from cortex.operations.find.hits import Hit, Listing, build_hit, make_hit
@@ -86,7 +85,7 @@ def actions(
             found.sort(key=lambda one: due_sort_key(one.due, caller.now))
         found = [one for one in found if is_wanted(one)]
         shown = index.catalogue.rows_by_number({one.number for one in found[:number]})
-        return found, shown, ticked_ids(index.catalogue) if done else frozenset()
+        return found, shown, frozenset(index.catalogue.ticked_actions()) if done else frozenset()
 
     found, rows, ticked = query_index(vault, caller.progress, find)
     at = "" if done else caller.now
@@ -142,8 +141,8 @@ def _meeting_outcomes(catalogue: Catalogue, numbers: list[int]) -> dict[int, tup
         if edge.target in parts:
             parts[edge.target].add(edge.source)
     rows = catalogue.rows_by_number({part for some in parts.values() for part in some})
-    ticked = ticked_ids(catalogue)
-    items = (own_items(catalogue, kind)[0] for kind in (TASK, DECISION))
+    ticked = frozenset(catalogue.ticked_actions())
+    items = (catalogue.own_items(kind)[0] for kind in (TASK, DECISION))
     tasks, decided = (Counter(one.number for one in some) for some in items)
     outcomes = {}
     for number, some in parts.items():
@@ -176,7 +175,7 @@ def _action(vault: Vault, one: _ToDo, row: NoteRow, ticked: frozenset[str], now:
 
 def _own_tasks(index: IndexSession, projects: Collection[str] | None) -> list[_ToDo]:
     """The tasks of people's own notes, without those that are nothing but a link to an action."""
-    tasks, _ = own_items(index.catalogue, TASK, projects)
+    tasks, _ = index.catalogue.own_items(TASK, projects)
     linked = {linked_id(task.text) for task in tasks} - {""}
     actions = index.catalogue.find(NoteFilter(types=("action",), ids=linked)) if linked else []
     ids = {row.id for row in actions}

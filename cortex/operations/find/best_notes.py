@@ -14,9 +14,8 @@ from cortex.core.ranking.fusion import Fusion
 from cortex.core.ranking.query import Query, QueryTerm
 from cortex.core.text.value import NamedTuple
 from cortex.index.catalogue import NoteRow
-from cortex.index.filters import KNOWLEDGE_TIERS, NoteFilter
+from cortex.index.catalogue.filters import KNOWLEDGE_TIERS, NoteFilter
 from cortex.index.note_search import search_notes
-from cortex.index.queries import notes_called
 from cortex.index.refresh import IndexSession
 from cortex.operations.find import resolve_note
 from cortex.vault.locate import Vault
@@ -209,7 +208,7 @@ def _called_first(
     """The notes, those called like the query first: by title, then file name, then alias."""
     if any(one.negated for one in asked.terms):
         return ranked
-    called = notes_called(index.catalogue, asked.text)
+    called = index.catalogue.notes_called(asked.text)
     numbers = called.keys() - without
     if not numbers:
         return ranked

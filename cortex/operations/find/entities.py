@@ -11,7 +11,6 @@ from cortex.core.model.note_status import HIDDEN_STATUSES
 from cortex.core.model.parameters import Between, NoteName
 from cortex.core.model.problem import InvalidInputError, Problem
 from cortex.core.text.strings import close_matches, did_you_mean
-from cortex.index import queries
 from cortex.index.catalogue import Catalogue
 from cortex.index.refresh import IndexSession
 from cortex.operations.find import resolve_note
@@ -79,7 +78,7 @@ def entities(
             return _find_mentions(vault, index.catalogue, name.strip(), kind, number)
         if note:
             return _entities_of_note(index.catalogue, note, kind, number)
-        things = [MentionedEntity(*one) for one in queries.most_mentioned(index.catalogue, kind)]
+        things = [MentionedEntity(*one) for one in index.catalogue.most_mentioned(kind)]
         return EntityMentions((), tuple(things[:number]), len(things))
 
     found, problems = query_fresh(vault, caller, answer)
@@ -92,7 +91,7 @@ def _find_mentions(
     bare = name.removeprefix("@") if "/" not in name else name
     key = bare.casefold()
     folded = key.rstrip("/") if "://" in bare else key.removeprefix("./").removeprefix("$")
-    mentions = queries.mentions_of(catalogue, bare, folded, kind)
+    mentions = catalogue.mentions_of(bare, folded, kind)
     every = catalogue.rows_by_number({at for at, *_ in mentions})
     rows = {at: row for at, row in every.items() if row.status not in HIDDEN_STATUSES}
     names: dict[tuple[str, str], list[str]] = {}
@@ -102,7 +101,7 @@ def _find_mentions(
     listed = sorted(rows.values(), key=lambda row: (row.tier, -row.date, row.path))
     hint = ""
     if not listed:
-        keys = queries.entity_keys_from(catalogue, folded[:2], _MAX_COMPARED_NAMES)
+        keys = catalogue.entity_keys_from(folded[:2], _MAX_COMPARED_NAMES)
         near = close_matches(folded[:120], keys)
         hint = did_you_mean(near, "cortex search finds any word of a note")
     # Matched as a whole where it stands so: `app.py` is not shown where a line has `myapp.py`.
@@ -121,10 +120,10 @@ def _find_mentions(
 
 def _entities_of_note(catalogue: Catalogue, note: str, kind: str, number: int) -> EntityMentions:
     row = resolve_note.find_one(catalogue, note)
-    found = queries.entities_of(catalogue, row.number, kind)
-    counts = queries.entity_counts(catalogue, [key for *_, key in found[:number]])
+    found = catalogue.entities_of((row.number,), kind).get(row.number, [])
+    counts = catalogue.entity_counts([key for _, _, key, _ in found[:number]])
     things = tuple(
         MentionedEntity(of, name, counts.get((of, key), 0), line)
-        for of, name, line, key in found[:number]
+        for of, name, key, line in found[:number]
     )
     return EntityMentions((), things, len(found), row.id)

@@ -22,10 +22,9 @@ from cortex.core.model.relation import (
 )
 from cortex.core.ranking import graph_walk
 from cortex.index.catalogue import Catalogue, NoteRow
+from cortex.index.catalogue.filters import NoteFilter
 from cortex.index.computed_edges import computed_edges
-from cortex.index.filters import NoteFilter
 from cortex.index.links import GraphEdge, LinkGraph, adjacency_of
-from cortex.index.queries import has_edge_kind
 from cortex.index.refresh import IndexSession
 from cortex.operations.find import resolve_note
 from cortex.operations.find.hits import Hit, build_hit
@@ -142,7 +141,7 @@ class _Neighbourhood:
         kind = asked.kind
         self._computed_kinds = [one for one in COMPUTED_KINDS if kind in ("", one)]
         # A note may state a relation of a kind that is computed, too.
-        self._has_stated = kind not in COMPUTED_KINDS or has_edge_kind(catalogue, kind)
+        self._has_stated = kind not in COMPUTED_KINDS or catalogue.has_edge_kind(kind)
         self._stated_kinds = _edge_kinds(catalogue, kind) if kind and self._has_stated else ()
         self.edges: dict[GraphEdge, tuple[float, str]] = {}  # with strength and reason
 
@@ -222,7 +221,7 @@ def _edge_kinds(catalogue: Catalogue, kind: str) -> Iterable[str]:
     straight = kind_of_inverse(kind) or (LINK_KIND if kind == inverse_of(LINK_KIND) else kind)
     if straight in RELATION_KINDS or straight == LINK_KIND:
         return {straight}
-    if has_edge_kind(catalogue, kind):
+    if catalogue.has_edge_kind(kind):
         return {kind}
     hint = f"kinds: {', '.join((*RELATION_KINDS, LINK_KIND, *COMPUTED_KINDS))}"
     raise InvalidInputError(f"no note says a relation {kind!r}", hint)

@@ -17,8 +17,7 @@ from cortex.core.notes import note as notes
 from cortex.core.text.lazy_re import lazy_re
 from cortex.core.text.strings import short_hash, shorten
 from cortex.index.catalogue import Catalogue, NoteRow
-from cortex.index.filters import NoteFilter
-from cortex.index.queries import event_origins
+from cortex.index.catalogue.filters import NoteFilter
 from cortex.index.refresh import query_index
 from cortex.operations.find import resolve_note
 from cortex.vault import files
@@ -177,7 +176,8 @@ def _records_made_by_events(catalogue: Catalogue, name: str) -> dict[str, set[st
     if len(name) < _MIN_PREFIX_CHARS:
         return made
     sessions: dict[str, str] = {}
-    origins = event_origins(catalogue, _MAX_EVENTS_SEARCHED)
+    events = NoteFilter(tiers=(TIER_TRAIL,), not_types=("briefing",))
+    origins = catalogue.find(events, "-id", _MAX_EVENTS_SEARCHED)
     for event in origins:
         if event.session and event.session not in sessions:
             sessions[event.session] = session_note_id(event.session)

@@ -8,7 +8,7 @@ from cortex.core.model import event as events
 from cortex.core.model.note_status import TIER_CURRENT
 from cortex.core.text.iso_time import epoch_seconds
 from cortex.index.catalogue import Catalogue, NoteRow
-from cortex.index.filters import NoteFilter
+from cortex.index.catalogue.filters import NoteFilter
 
 ORPHAN_AFTER_SECONDS = 24 * 3600  # without an event; then nobody is thought to be still at it
 

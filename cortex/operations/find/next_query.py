@@ -5,7 +5,7 @@ from __future__ import annotations
 from cortex.core.model.caller import Caller
 from cortex.core.ranking.query import Query
 from cortex.core.text.strings import close_matches, format_time
-from cortex.index.filters import NoteFilter
+from cortex.index.catalogue.filters import NoteFilter
 from cortex.index.refresh import IndexSession, query_index
 from cortex.vault.locate import Vault
 

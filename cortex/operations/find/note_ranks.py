@@ -17,8 +17,8 @@ from cortex.core.text.iso_time import epoch_seconds
 from cortex.core.text.lazy_re import lazy_re
 from cortex.core.text.strings import format_time
 from cortex.index.catalogue import NoteRow
-from cortex.index.filters import NoteFilter
-from cortex.index.in_degree import in_degree
+from cortex.index.catalogue.filters import NoteFilter
+from cortex.index.links import in_degree
 from cortex.index.refresh import IndexSession
 from cortex.operations.upkeep.bring_up_to_date import query_fresh
 from cortex.vault.git import checkout

@@ -9,7 +9,7 @@ from cortex.core.model.caller import Caller
 from cortex.core.model.note_status import TIER_CURRENT
 from cortex.core.model.parameters import Between
 from cortex.index.catalogue import NoteRow
-from cortex.index.filters import KNOWLEDGE_TIERS, NoteFilter
+from cortex.index.catalogue.filters import KNOWLEDGE_TIERS, NoteFilter
 from cortex.index.refresh import IndexSession
 from cortex.operations.capture.project_context import branch_filter, project_names, resolve_project
 from cortex.operations.find.hits import Hit, Listing, make_hit, read_text

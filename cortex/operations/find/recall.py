@@ -21,10 +21,9 @@ from cortex.core.text.shell_command import cortex_command
 from cortex.core.text.strings import format_time, one_of
 from cortex.index import full_text
 from cortex.index.catalogue import NoteRow
-from cortex.index.filters import KNOWLEDGE, KNOWLEDGE_TIERS, NoteFilter
+from cortex.index.catalogue.filters import KNOWLEDGE, KNOWLEDGE_TIERS, NoteFilter
 from cortex.index.links import LinkGraph
 from cortex.index.note_search import search_notes
-from cortex.index.queries import edges_of_kinds
 from cortex.index.refresh import IndexSession
 from cortex.operations.capture.project_context import (
     canonical_project,
@@ -330,7 +329,7 @@ def _related(index: IndexSession, asked: _RecallRequest) -> Collection[int] | No
         raise InvalidInputError(f"there is no relation {kind!r}", hint)
     kinds = [*RELATION_KINDS] if kind == "any" else [kind_of_inverse(kind) or kind]
     if not name:
-        return {number for number, *_ in edges_of_kinds(index.catalogue, kinds, KNOWLEDGE)}
+        return set(index.catalogue.edges_of(KNOWLEDGE, kinds))
     row = resolve_note.find_one(index.catalogue, name)
     edges = LinkGraph(index.catalogue).edges_touching([row.number], kinds)
     ends = {edge.source for edge in edges} | {edge.target for edge in edges}

@@ -27,7 +27,7 @@ from cortex.core.text import context_markers
 from cortex.core.text.strings import format_time
 from cortex.index import full_text
 from cortex.index.catalogue import Catalogue, IndexDamaged, NoteRow, hash_content
-from cortex.index.filters import KNOWLEDGE, NoteFilter
+from cortex.index.catalogue.filters import KNOWLEDGE, NoteFilter
 from cortex.index.links import LinkGraph
 from cortex.index.refresh import last_index, query_index
 from cortex.operations.capture.project_context import project_names, resolve_project
@@ -382,7 +382,7 @@ def _excerpt_record(match: _Relevant) -> _RecordExcerpt | None:
         # Reading YAML costs 25 ms.
         from cortex.index.note_summary import summarize_note  # noqa: PLC0415
 
-        card = summarize_note(one.path, data[:MAX_NOTE_BYTES], one.date)
+        card = summarize_note(one.path, data[:MAX_NOTE_BYTES], one.date).row
         if (
             card.tier != TIER_CURRENT
             or card.id != one.id

@@ -12,8 +12,7 @@ from cortex.core.model.relation import link_key
 from cortex.core.text.shell_command import cortex_command
 from cortex.core.text.strings import close_matches, did_you_mean
 from cortex.index.catalogue import Catalogue, NoteRow
-from cortex.index.filters import KNOWLEDGE, NoteFilter
-from cortex.index.queries import known_names, notes_called
+from cortex.index.catalogue.filters import KNOWLEDGE, NoteFilter
 
 _MIN_PREFIX_CHARS = 4  # signs of an id that may stand for it
 _MIN_END_CHARS = 6  # the hash at an id's end, by which briefings name a note
@@ -83,7 +82,7 @@ def _matches(catalogue: Catalogue, name: str, *, is_link: bool) -> Iterator[list
 
 def _find_called(catalogue: Catalogue, name: str) -> list[NoteRow]:
     """The notes of this title, else file name, else alias; current ones before set aside ones."""
-    ranks = notes_called(catalogue, name)
+    ranks = catalogue.notes_called(name)
     rows = catalogue.find(KNOWLEDGE._replace(numbers=ranks), "id") if ranks else []
     best = min(((row.tier != TIER_CURRENT, ranks[row.number]) for row in rows), default=None)
     return [row for row in rows if (row.tier != TIER_CURRENT, ranks[row.number]) == best]
@@ -91,7 +90,7 @@ def _find_called(catalogue: Catalogue, name: str) -> list[NoteRow]:
 
 def closest_ids(catalogue: Catalogue, name: str) -> list[str]:
     """The ids and titles most like a name that does not exist."""
-    return close_matches(name[:120].lower(), known_names(catalogue, _MAX_COMPARED_IDS))
+    return close_matches(name[:120].lower(), catalogue.known_names(_MAX_COMPARED_IDS))
 
 
 def command(verb: str, *words: str | Named) -> str:

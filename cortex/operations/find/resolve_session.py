@@ -11,7 +11,7 @@ from cortex.core.notes import note as notes
 from cortex.core.notes.note import Note
 from cortex.core.text.strings import close_matches, did_you_mean
 from cortex.index.catalogue import Catalogue, NoteRow
-from cortex.index.filters import KNOWLEDGE
+from cortex.index.catalogue.filters import KNOWLEDGE
 from cortex.operations.capture.project_context import resolve_project
 from cortex.operations.find.live_sessions import list_live_sessions
 from cortex.vault import files

@@ -15,7 +15,6 @@ from cortex.core.ranking.fusion import MEANING_SHARE, Fusion
 from cortex.core.ranking.query import Query
 from cortex.core.text import shell_command
 from cortex.core.text.value import NamedTuple
-from cortex.index.queries import notes_called
 from cortex.index.refresh import IndexSession, query_index
 from cortex.operations.capture.project_context import named_branches
 from cortex.operations.find.best_notes import RankedNote, RankedNotes, SearchRequest, find_best
@@ -282,7 +281,7 @@ def _is_enough(part: _VaultHits, other: Vault, caller: Caller, request: SearchRe
         and not query_index(
             other,
             caller.progress,
-            lambda index: notes_called(index.catalogue, request.query.text),
+            lambda index: index.catalogue.notes_called(request.query.text),
             words=False,
         )
     )

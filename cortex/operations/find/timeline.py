@@ -13,9 +13,8 @@ from cortex.core.normalize import session_note as sessions
 from cortex.core.notes import note as notes
 from cortex.core.text.iso_time import epoch_seconds
 from cortex.core.text.strings import shorten
-from cortex.index import queries
 from cortex.index.catalogue import NoteRow
-from cortex.index.filters import NoteFilter
+from cortex.index.catalogue.filters import NoteFilter
 from cortex.index.refresh import IndexSession
 from cortex.operations.find import resolve_note
 from cortex.operations.find.hits import Hit, build_hit
@@ -61,7 +60,7 @@ def timeline(
         row = resolve_note.find_one(index.catalogue, note) if note else _newest(index, caller)
         # By when they were made: later edits do not move a note among those that were made with it.
         project = None if all else row.project
-        before, after = queries.neighbours_in_time(index.catalogue, row, number, project)
+        before, after = index.catalogue.neighbours_in_time(row, number, project)
         return before, row, after
 
     (before, focus, after), problems = query_fresh(vault, caller, load)

@@ -25,8 +25,7 @@ from cortex.core.notes.note import Note
 from cortex.core.text.shell_command import cortex_command
 from cortex.core.text.strings import close_matches, did_you_mean, one_line
 from cortex.index.catalogue import Catalogue, NoteRow
-from cortex.index.filters import KNOWLEDGE, NoteFilter
-from cortex.index.queries import pages_with_lines_of
+from cortex.index.catalogue.filters import KNOWLEDGE, NoteFilter
 from cortex.index.refresh import IndexSession, query_index
 from cortex.operations.records.change_record import NoteEdit, check_editable, edit_notes_and_heal
 from cortex.operations.upkeep.bring_up_to_date import bring_up_to_date
@@ -153,10 +152,9 @@ def _convert(
     """Move the notes of `rows` to their other project, the alias first, if `yes` is set."""
     action, a, b, alias = change
     good, left = _split_editable(vault, caller, rows)
-    numbers = [row.number for row in good]
-    kinds = query_index(
-        vault, caller.progress, lambda index: pages_with_lines_of(index.catalogue, numbers)
-    )
+    paths = {row.path for row in good}
+    lines = query_index(vault, caller.progress, lambda index: index.catalogue.briefing_lines())
+    kinds = {(kind, branch) for kind, _, branch, *_, path, _ in lines if path in paths}
     pages = {
         vault.layout().path(page_path(BriefingPage(kind, one, branch)))
         for kind, branch in kinds

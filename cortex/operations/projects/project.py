@@ -16,8 +16,7 @@ from cortex.core.text.lazy_re import lazy_re
 from cortex.core.text.shell_command import cortex_command, shell_quote
 from cortex.core.text.strings import close_matches, did_you_mean, format_time, short_hash, slugify
 from cortex.index.catalogue import Catalogue, NoteRow
-from cortex.index.filters import KNOWLEDGE, NoteFilter
-from cortex.index.queries import branch_totals, project_totals
+from cortex.index.catalogue.filters import KNOWLEDGE, NoteFilter
 from cortex.operations.capture.project_context import resolve_project
 from cortex.operations.find.hits import Hits
 from cortex.operations.projects.merge_projects import ProjectMerge, merge_project, unmerge_project
@@ -159,7 +158,7 @@ def load_summaries(catalogue: Catalogue, name: str = "") -> list[ProjectSummary]
     """The figures of every project that a note names, or of one."""
     return [
         ProjectSummary(one.name, one.notes, one.to_do, one.sessions, format_time(one.last_change))
-        for one in project_totals(catalogue, name)
+        for one in catalogue.project_totals(name)
     ]
 
 
@@ -238,7 +237,7 @@ def _build_details(
         aliases=tuple(old for old, new in known.aliases if new == one.name),
         branches=tuple(
             ProjectBranch(branch, notes, format_time(date))
-            for branch, notes, date in branch_totals(catalogue, one.name, _MAX_SHOWN)
+            for branch, notes, date in catalogue.branch_totals(one.name, _MAX_SHOWN)
         ),
         decisions=Hits(decisions, catalogue.count(is_decision)),
         actions=Hits(actions, catalogue.count(is_action)),

@@ -19,8 +19,7 @@ from cortex.core.text.lazy_re import lazy_re
 from cortex.core.text.shell_command import shell_quote
 from cortex.core.text.strings import RESERVED_STEMS, short_hash, slugify, text_digest
 from cortex.index.catalogue import NoteRow
-from cortex.index.filters import KNOWLEDGE, NoteFilter
-from cortex.index.queries import edge_targets, has_name
+from cortex.index.catalogue.filters import KNOWLEDGE, NoteFilter
 from cortex.index.refresh import IndexSession, query_index
 from cortex.operations.find.resolve_note import command, find_one
 from cortex.operations.records.change_record import (
@@ -198,11 +197,12 @@ def _load_source(index: IndexSession, name: str) -> _PromotionSource:
         hint = f"{command('restore', row)}, or promote what holds now"
         raise InvalidInputError(f"{row.id} is {row.status}", hint)
     stored = index.catalogue.find(NoteFilter(tiers=(TIER_TRAIL,), ids=row.events))
-    targets = edge_targets(index.catalogue, row.number)
+    stated = index.catalogue.edges_of(NoteFilter(numbers=(row.number,))).get(row.number, [])
+    known = index.catalogue.notes_named([edge.key for edge in stated])
     return _PromotionSource(
         row,
         {one.id: one.path for one in stored},
-        {key: target for key, target in targets.items() if has_name(index.catalogue, key)},
+        {edge.key: edge.target for edge in stated if edge.key in known},
     )
 
 
@@ -211,8 +211,9 @@ def _plan_copy(
 ) -> tuple[str, str, list[str]]:
     """Plan the copy: the outcome, the path, and the links that lead nowhere in that vault."""
     row = source.row
-    others = (key for key in source.links if key not in source.events)
-    links = [key for key in others if not has_name(index.catalogue, key)]
+    others = [key for key in source.links if key not in source.events]
+    known = index.catalogue.notes_named(others)
+    links = [key for key in others if key not in known]
     for existing in index.catalogue.find(KNOWLEDGE._replace(ids=(row.id,)), "path"):
         if existing.status in HIDDEN_STATUSES:
             hint = command("--vault", own.root, "restore", existing)

@@ -18,7 +18,7 @@ from cortex.core.text.shell_command import cortex_command, option_words
 from cortex.core.text.strings import one_line
 from cortex.index import full_text
 from cortex.index.catalogue import NoteRow
-from cortex.index.filters import NoteFilter
+from cortex.index.catalogue.filters import NoteFilter
 from cortex.index.links import LinkGraph
 from cortex.index.refresh import IndexSession
 from cortex.operations.find import resolve_note

@@ -15,7 +15,7 @@ from cortex.core.notes import note as notes
 from cortex.core.notes.edit import with_updated
 from cortex.core.notes.note import Note
 from cortex.index.catalogue import NoteRow
-from cortex.index.filters import KNOWLEDGE
+from cortex.index.catalogue.filters import KNOWLEDGE
 from cortex.index.refresh import IndexSession
 from cortex.operations.find import resolve_note
 from cortex.operations.upkeep.bring_up_to_date import query_fresh

@@ -27,9 +27,8 @@ from cortex.core.redact.secrets import sanitize_text
 from cortex.core.text.shell_command import option_words
 from cortex.core.text.strings import one_line
 from cortex.index.catalogue import Catalogue, NoteRow
-from cortex.index.filters import NoteFilter
+from cortex.index.catalogue.filters import NoteFilter
 from cortex.index.links import LinkGraph
-from cortex.index.queries import duplicate_ids
 from cortex.index.refresh import IndexSession, query_index
 from cortex.operations.find.hits import Hit, build_hit
 from cortex.operations.find.resolve_note import command, command_name
@@ -208,7 +207,7 @@ def _comparable(catalogue: Catalogue, project: str) -> list[NoteRow]:
         not_types=_TYPES_NOT_COMPARED,
         projects=(project,) if project else None,
     )
-    ambiguous = duplicate_ids(catalogue)
+    ambiguous = catalogue.duplicate_ids()
     rows = [row for row in catalogue.find(wanted, "path") if row.id not in ambiguous]
     return sorted(rows, key=lambda row: row.project)
 

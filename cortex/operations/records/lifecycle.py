@@ -18,7 +18,7 @@ from cortex.core.ranking import archive_rules as rules, importance
 from cortex.core.ranking.importance import DAY_SECONDS, Signals
 from cortex.core.text.iso_time import epoch_seconds
 from cortex.index.catalogue import NoteRow
-from cortex.index.filters import NoteFilter
+from cortex.index.catalogue.filters import NoteFilter
 from cortex.index.refresh import IndexSession
 from cortex.operations.find.hits import Hit, build_hit
 from cortex.operations.find.note_ranks import DueRecord, find_faded, signals_of_notes, timestamp_of

@@ -21,7 +21,7 @@ from cortex.core.redact.secrets import sanitize_text
 from cortex.core.text.shell_command import cortex_command
 from cortex.core.text.strings import printable_line, shorten
 from cortex.index.catalogue import IndexDamaged, NoteRow
-from cortex.index.filters import NoteFilter
+from cortex.index.catalogue.filters import NoteFilter
 from cortex.index.refresh import IndexSession, last_index, query_index
 from cortex.operations.capture.capture import clean_tags, new_event_id
 from cortex.operations.capture.project_context import resolve_project

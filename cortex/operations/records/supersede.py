@@ -17,9 +17,8 @@ from cortex.core.notes.relations import iter_relations, parse_link_target
 from cortex.core.redact.secrets import sanitize_text
 from cortex.core.text.strings import one_line
 from cortex.index.catalogue import Catalogue, NoteRow
-from cortex.index.filters import NoteFilter
+from cortex.index.catalogue.filters import NoteFilter
 from cortex.index.links import LinkGraph
-from cortex.index.queries import edges_of_kinds, numbers_with_problems
 from cortex.index.refresh import IndexSession
 from cortex.operations.find.resolve_note import Named, command
 from cortex.operations.records.change_record import (
@@ -141,13 +140,13 @@ def find_supersede_problems(catalogue: Catalogue) -> list[Problem]:
     """Records that supersede each other in a circle, and records whose replacement does not name
     them, after a crash or an edit by hand."""
     links = LinkGraph(catalogue)
-    said = edges_of_kinds(catalogue, ("superseded_by",), NoteFilter(statuses=("superseded",)))
-    newer = {number: links.resolve(target, number) for number, _, target in said}
+    said = catalogue.edges_of(NoteFilter(statuses=("superseded",)), ("superseded_by",))
+    newer = {number: links.resolve(edges[-1].target, number) for number, edges in said.items()}
     rows = catalogue.rows_by_number({*newer, *filter(None, newer.values())})
     cycles = _find_cycles(newer)
     problems = [problem for cycle in cycles for problem in _cycle_problems(cycle, rows)]
     # What cannot be read may say so nevertheless; its own problem is named.
-    ignored = numbers_with_problems(catalogue)
+    ignored = catalogue.numbers(NoteFilter(has_problem=True))
     outgoing = links.outgoing_by_note([number for number in newer.values() if number])
     for old, new in newer.items():
         # Somebody's own note need not say so: nobody but they write there.

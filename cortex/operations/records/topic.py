@@ -9,7 +9,7 @@ from cortex.core.model.caller import Caller
 from cortex.core.model.problem import Problem
 from cortex.core.ranking.text_similarity import SIMILAR_THRESHOLD, similarity
 from cortex.core.redact.secrets import sanitize_text
-from cortex.index.filters import KNOWLEDGE
+from cortex.index.catalogue.filters import KNOWLEDGE
 from cortex.operations.capture.project_context import canonical_project
 from cortex.operations.find.hits import Hit, build_hit
 from cortex.operations.upkeep.bring_up_to_date import query_fresh

@@ -36,7 +36,7 @@ from cortex.core.text.iso_time import parse_day
 from cortex.core.text.shell_command import cortex_command, option_words
 from cortex.core.text.strings import printable_line, shorten
 from cortex.index.catalogue import NoteRow
-from cortex.index.filters import KNOWLEDGE
+from cortex.index.catalogue.filters import KNOWLEDGE
 from cortex.index.refresh import IndexSession, query_index
 from cortex.operations.find import resolve_note
 from cortex.operations.find.resolve_note import command

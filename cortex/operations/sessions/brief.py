@@ -13,7 +13,7 @@ from cortex.core.model.problem import Problem
 from cortex.core.text.strings import shorten
 from cortex.core.text.token_count import count_tokens
 from cortex.index.catalogue import NoteRow
-from cortex.index.filters import NoteFilter
+from cortex.index.catalogue.filters import NoteFilter
 from cortex.index.refresh import IndexSession
 from cortex.operations.capture.project_context import project_names, resolve_project
 from cortex.operations.find.hits import Hit, Hits, build_hit

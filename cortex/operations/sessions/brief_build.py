@@ -32,9 +32,8 @@ from cortex.core.model.note_status import TIER_CURRENT
 from cortex.core.model.problem import CortexError, Problem
 from cortex.core.notes.yaml_lines import BOM, MAX_FRONTMATTER_BYTES, UNCLOSED, split_note
 from cortex.core.text.agent_escape import escape_for_agent
+from cortex.index.catalogue.filters import NoteFilter
 from cortex.index.file_scan import TEMPLATE_MARK
-from cortex.index.filters import NoteFilter
-from cortex.index.queries import briefing_dependencies
 from cortex.index.refresh import IndexSession, query_index
 from cortex.index.state_file import state_path
 from cortex.operations.capture.project_context import canonical_project, project_names
@@ -181,7 +180,7 @@ def _collect_inputs(
         titles.append(BriefingPart(kind, entries, selection.totals[kind], ""))
     head = _briefing_head(selection, project, key.branch)
     room = {one.kind: len(one.lines) for one in compose_briefing(titles, head, key.budget).sections}
-    paths = briefing_dependencies(index.catalogue, names)
+    paths = index.catalogue.briefing_dependencies(names)
     paths += [one.path for candidates in selection.parts.values() for one in candidates]
     stamps, racy = index.snapshot.stamps, index.snapshot.racy
     others: list[str] = []

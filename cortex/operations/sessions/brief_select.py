@@ -8,7 +8,7 @@ their own vault.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Sequence
 from operator import itemgetter
 from typing import Any, Literal, NamedTuple, TypeAlias
 
@@ -38,11 +38,9 @@ from cortex.core.ranking.importance import (
     TYPE_SALIENCE,
 )
 from cortex.core.text.shell_command import cortex_command
-from cortex.index import queries
-from cortex.index.catalogue import Catalogue, NoteRow
-from cortex.index.filters import NoteFilter
-from cortex.index.in_degree import in_degree
-from cortex.index.queries import OwnItemRow
+from cortex.index.catalogue import Catalogue, NoteRow, OwnItemRow
+from cortex.index.catalogue.filters import NoteFilter
+from cortex.index.links import in_degree
 from cortex.index.refresh import IndexSession, query_index
 from cortex.index.state_file import state_path
 from cortex.vault.locate import (
@@ -114,10 +112,8 @@ class BriefingRequest(NamedTuple):
 
 def select_candidates(catalogue: Catalogue, request: BriefingRequest) -> BriefingSelection:
     """The records that may stand in the briefing."""
-    rows = queries.briefing_candidates(
-        catalogue, request.project_names, with_personal=request.with_personal
-    )
-    done = queries.ticked_ids(catalogue)
+    rows = catalogue.briefing_candidates(request.project_names, with_personal=request.with_personal)
+    done = catalogue.ticked_actions()
     named = frozenset(row[_BRANCH] for row in rows if row[_IS_OWN])
     included = request.included_branches(named) | {""}
     parts: dict[str, list[_SortRow]] = {kind: [] for kind in (*_MIN_LINE_TOKENS, SESSIONS)}
@@ -176,7 +172,7 @@ def _order_parts(
     ranked = (PINNED, DECISIONS, TRAPS, KNOWLEDGE, EVERYWHERE)
     if any(parts[kind] for kind in ranked):
         recent = [row[_NUMBER] for row in latest[:_RECENT_SESSIONS]]
-        touched = queries.notes_naming_files_of(catalogue, recent, _RECENT_EVENTS)
+        touched = catalogue.notes_naming_files_of(recent, _RECENT_EVENTS)
         inputs = RankingInputs(request.branch, newest, touched, in_degree(catalogue))
         best |= {kind: _rank(parts[kind], inputs)[: most[kind]] for kind in ranked}
     return best
@@ -193,7 +189,7 @@ def _standing_plans(plans: list[_SortRow], sessions: Sequence[_SortRow]) -> list
     ]
 
 
-def _is_done(row: _SortRow, done: frozenset[str]) -> bool:
+def _is_done(row: _SortRow, done: Container[str]) -> bool:
     """Whether an action, question or plan needs nothing more."""
     return (
         row[_STATUS] in DONE_STATUSES
@@ -299,7 +295,7 @@ def load_own_parts(
     of_project = () if "" in projects else tuple(f"--project={name}" for name in projects)[:1]
     for kind, of, most, words in _OWN_PARTS:
         order: Literal["day", "-day"] = "day" if of == TASK else "-day"
-        items, total = queries.own_items(catalogue, of, projects, order, most)
+        items, total = catalogue.own_items(of, projects, order, most)
         command = cortex_command(*words, *of_project)
         parts.append(BriefingPart(kind, tuple(map(_own_entry, items)), total, command))
         paths += [one.path for one in items]
@@ -344,7 +340,7 @@ def load_personal_notes(vault: Vault, caller: Caller, request: BriefingRequest) 
         return PersonalNotes([], [], None, stamps, (problem,) if problem else ())
 
     def select(index: IndexSession) -> tuple[BriefingSelection, dict[str, str]]:
-        paths = queries.briefing_dependencies(index.catalogue, request.project_names)
+        paths = index.catalogue.briefing_dependencies(request.project_names)
         known, racy = index.snapshot.stamps, index.snapshot.racy
         stamp_of = {path: "" if path in racy else known.get(path, "") for path in paths}
         stamp_of |= {path.rpartition("/")[0]: "" for path in known}

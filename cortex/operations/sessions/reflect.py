@@ -20,7 +20,7 @@ from cortex.core.text.iso_time import epoch_seconds
 from cortex.core.text.lazy_re import lazy_re
 from cortex.core.text.strings import format_time, one_line, shorten
 from cortex.index.catalogue import NoteRow
-from cortex.index.filters import NoteFilter
+from cortex.index.catalogue.filters import NoteFilter
 from cortex.index.refresh import IndexSession
 from cortex.operations.capture.project_context import project_names, resolve_project
 from cortex.operations.find.resolve_session import IS_SESSION, read_note, session_name

@@ -18,7 +18,7 @@ from cortex.core.text.iso_time import epoch_seconds
 from cortex.core.text.shell_command import cortex_command
 from cortex.core.text.strings import encode_base32, format_time, one_line
 from cortex.index.catalogue import NoteRow
-from cortex.index.filters import NoteFilter
+from cortex.index.catalogue.filters import NoteFilter
 from cortex.index.refresh import IndexSession, query_index
 from cortex.operations.capture.capture import capture, new_event_id
 from cortex.operations.capture.project_context import canonical_project

@@ -21,7 +21,7 @@ from cortex.core.normalize import session_note as sessions
 from cortex.core.notes.note import Note
 from cortex.core.text.strings import shorten
 from cortex.index.catalogue import Catalogue, NoteRow
-from cortex.index.filters import NoteFilter
+from cortex.index.catalogue.filters import NoteFilter
 from cortex.index.refresh import IndexSession
 from cortex.operations.find.hits import Hit, Hits, Listing, build_hit, make_hit
 from cortex.operations.find.live_sessions import (

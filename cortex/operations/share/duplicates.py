@@ -11,7 +11,6 @@ from cortex.core.model.caller import Caller
 from cortex.core.model.problem import ConflictError, CortexError
 from cortex.core.notes import note as notes
 from cortex.index.catalogue import Catalogue
-from cortex.index.queries import duplicate_ids
 from cortex.index.refresh import query_index
 from cortex.operations.share.resolve_conflicts import keep_left_out
 from cortex.operations.upkeep.record_lock import record_lock
@@ -97,7 +96,7 @@ def _join_all(vault: Vault, caller: Caller, groups: list[tuple[str, ...]]) -> li
 
 def _files_by_duplicate_id(catalogue: Catalogue) -> list[list[tuple[str, set[str]]]]:
     """The files of each id that stands in more than one: path and the events that it names."""
-    groups = itertools.islice(duplicate_ids(catalogue).values(), _MAX_IDS)
+    groups = itertools.islice(catalogue.duplicate_ids().values(), _MAX_IDS)
     return [[(row.path, set(row.events)) for row in rows] for rows in groups]
 
 

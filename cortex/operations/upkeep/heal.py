@@ -24,7 +24,7 @@ from cortex.core.notes import note as notes
 from cortex.core.text.shell_command import shell_quote
 from cortex.index import briefing_pages
 from cortex.index.briefing_pages import PageDifference
-from cortex.index.filters import KNOWLEDGE
+from cortex.index.catalogue.filters import KNOWLEDGE
 from cortex.index.refresh import IndexSession, query_index
 from cortex.operations.upkeep.record_lock import record_lock, refuse_during_git_operation
 from cortex.operations.upkeep.reread_minutes import reread_minutes

@@ -15,7 +15,7 @@ from cortex.core.model.record import content_digest
 from cortex.core.normalize.changes import ExistingRecords
 from cortex.core.normalize.handlers import records_from_event
 from cortex.core.normalize.session_note import session_note_id
-from cortex.index.filters import KNOWLEDGE, NoteFilter
+from cortex.index.catalogue.filters import KNOWLEDGE, NoteFilter
 from cortex.index.refresh import IndexSession, query_index
 from cortex.operations.upkeep.drain_spool import publish_unsent_events
 from cortex.operations.upkeep.heal import repair_after_git, try_heal

@@ -21,8 +21,8 @@ from cortex.core.model.record import content_digest
 from cortex.core.normalize.handlers import records_from_event
 from cortex.core.normalize.topic_upsert import record_from_note
 from cortex.core.notes.note import read
+from cortex.index.catalogue.filters import KNOWLEDGE
 from cortex.index.changed_pages import update_pages
-from cortex.index.filters import KNOWLEDGE
 from cortex.index.refresh import query_index
 from cortex.operations.capture.capture import publish_event
 from cortex.operations.upkeep.heal import repair_after_git, try_heal

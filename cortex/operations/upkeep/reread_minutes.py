@@ -9,7 +9,7 @@ from cortex.core.model.problem import CortexError, Problem, reason_of
 from cortex.core.normalize.handlers import base_record, parse_event
 from cortex.core.notes import note as notes
 from cortex.index.catalogue import NoteRow
-from cortex.index.filters import KNOWLEDGE, NoteFilter
+from cortex.index.catalogue.filters import KNOWLEDGE, NoteFilter
 from cortex.index.refresh import IndexSession, query_index
 from cortex.operations.upkeep.record_lock import record_lock
 from cortex.vault import files, settings

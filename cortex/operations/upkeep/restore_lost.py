@@ -25,7 +25,7 @@ from cortex.core.model.record import RECORD_TYPES
 from cortex.core.notes import note as notes
 from cortex.core.redact.secrets import redact
 from cortex.core.text.strings import short_hash
-from cortex.index.filters import NoteFilter
+from cortex.index.catalogue.filters import NoteFilter
 from cortex.index.refresh import query_index
 from cortex.operations.upkeep.preserve_text import preserve_text
 from cortex.vault import files, private, settings

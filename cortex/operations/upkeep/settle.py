@@ -26,7 +26,7 @@ from cortex.core.notes import note as notes
 from cortex.core.notes.edit import restore_previous_status, set_inactive_status, with_updated
 from cortex.core.notes.relations import is_replaced_by_distillation
 from cortex.index.catalogue import NoteRow
-from cortex.index.filters import KNOWLEDGE, NoteFilter
+from cortex.index.catalogue.filters import KNOWLEDGE, NoteFilter
 from cortex.index.links import LinkGraph
 from cortex.index.refresh import IndexSession
 from cortex.operations.upkeep.inbox import InboxNormalizer

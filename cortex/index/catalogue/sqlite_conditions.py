@@ -1,13 +1,13 @@
-"""`NoteFilter`: the conditions and orders of catalogue queries, and their SQL."""
+"""`NoteFilter` as SQL: its conditions over the table `note`, and its orders."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Collection
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
-from cortex.core.model.note_status import DONE_STATUSES, TIER_CURRENT, TIER_SET_ASIDE
-from cortex.core.text.value import NamedTuple
+from cortex.core.model.note_status import DONE_STATUSES, TIER_CURRENT
+from cortex.index.catalogue.filters import NoteFilter, Order
 
 if TYPE_CHECKING:
     from cortex.core.ranking.query import Query, QueryFilter
@@ -44,6 +44,8 @@ _CLAUSE_BY_FLAG = {
     "has_topic": "topic != ''",
     "is_cross_project": IS_CROSS_PROJECT_SQL,
     "is_rated": "(confidence IS NOT NULL OR priority IS NOT NULL)",
+    "has_problem": "number IN (SELECT number FROM problem)",
+    "has_lost_text": "number IN (SELECT number FROM problem WHERE instr(hint, ' --reviewed '))",
 }
 _CLAUSE_BY_FIELD = {
     "event": "instr(char(10) || events || char(10), char(10) || ? || char(10))",
@@ -54,7 +56,6 @@ _CLAUSE_BY_FIELD = {
     "due_before": f"({_DUE_IS_DATE_SQL} AND substr(due, 1, 10) < ?)",
 }
 
-Order = Literal["", "path", "id", "-id", "date", "-date", "tier", "due", "-created", "-pinned"]
 ORDER_SQL: dict[Order, str] = {
     "": "",
     "path": "ORDER BY path",  # by its bytes
@@ -67,44 +68,6 @@ ORDER_SQL: dict[Order, str] = {
     "-created": f"ORDER BY {CREATED_SECONDS_SQL} DESC, date DESC, path",
     "-pinned": "ORDER BY pinned DESC, date DESC, path",
 }
-
-
-class NoteFilter(NamedTuple):
-    """Conditions on a note that must all hold. None, "" and False ask for nothing; an empty
-    collection matches no note."""
-
-    tiers: Collection[int] | None = None
-    numbers: Collection[int] | None = None
-    ids: Collection[str] | None = None
-    types: Collection[str] | None = None
-    not_types: Collection[str] = ()
-    statuses: Collection[str] | None = None
-    projects: Collection[str] | None = None  # ("",) are the notes without a project
-    sessions: Collection[str] | None = None
-    topics: Collection[str] | None = None
-    digests: Collection[str] | None = None  # `text_digest` of their texts
-    has_id: bool = False  # an id of its own: a record, session or event, no page of a person's
-    is_told: bool = False  # the same, or a page that is a meeting or says a decision
-    has_topic: bool = False
-    is_cross_project: bool = False  # scope personal or global, or neither scope nor project
-    is_rated: bool = False  # somebody has said a confidence or a priority
-    enduring_types: Collection[str] = ()  # pinned, or of one of these types
-    state: Literal["", "open", "to_do", "done"] = ""
-    id_prefix: str = ""
-    id_end: str = ""  # the last words of an id
-    link_name: str = ""  # a name by which links find it, as `link_key` folds it
-    event: str = ""  # an event id in its provenance
-    title_words: Collection[str] = ()  # the title holds one of them; lower case
-    changed_since: int | None = None  # seconds since the epoch, included
-    changed_before: int | None = None  # excluded
-    created_until: int | None = None  # included
-    due_before: str = ""  # a day, excluded; what has no date, or no valid one, is not due
-    query: Query | None = None  # the filters and dates of a search
-
-
-# What people and agents know: records, sessions, pages; no event and no briefing.
-KNOWLEDGE_TIERS = (TIER_CURRENT, TIER_SET_ASIDE)
-KNOWLEDGE = NoteFilter(tiers=KNOWLEDGE_TIERS)
 
 
 def sql_condition(wanted: NoteFilter) -> tuple[str, list[object]]:

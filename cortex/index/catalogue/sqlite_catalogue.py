@@ -1,0 +1,138 @@
+"""The catalogue as an SQLite file of the user's cache: its tables, and how they are written."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable
+from typing import Self
+
+from cortex.index.catalogue import NoteRow, NoteSummary, sketch_keys
+from cortex.index.catalogue.sqlite_queries import (
+    FILE_NAME,
+    ROW_COLUMNS,
+    SqliteQueries,
+    damage_raised,
+    sql_value,
+)
+from cortex.vault import private
+
+_FILE_NAMES = tuple(FILE_NAME + suffix for suffix in ("", "-journal", "-wal", "-shm"))
+_SCHEMA = """
+CREATE TABLE note (
+    number INTEGER PRIMARY KEY AUTOINCREMENT, path BLOB UNIQUE NOT NULL, id TEXT NOT NULL, type TEXT NOT NULL,
+    title TEXT NOT NULL, status TEXT NOT NULL, project TEXT NOT NULL, branch TEXT NOT NULL, scope TEXT NOT NULL,
+    topic TEXT NOT NULL, session TEXT NOT NULL, date INTEGER NOT NULL, tier INTEGER NOT NULL, created TEXT NOT NULL,
+    updated TEXT NOT NULL, due TEXT NOT NULL, owner TEXT NOT NULL, confidence REAL, priority INTEGER,
+    digest TEXT NOT NULL, pinned INTEGER NOT NULL, tags TEXT NOT NULL, events TEXT NOT NULL,
+    hash BLOB NOT NULL, index_digest BLOB NOT NULL, passages BLOB NOT NULL DEFAULT x'');
+CREATE INDEX note_id ON note (id);
+CREATE INDEX note_created ON note (created);
+CREATE INDEX note_date ON note (date);
+CREATE INDEX note_topic ON note (topic) WHERE topic != '';
+CREATE INDEX note_session ON note (session) WHERE session != '';
+CREATE TABLE name (number INTEGER NOT NULL REFERENCES note, key TEXT NOT NULL, rank INTEGER NOT NULL);
+CREATE INDEX name_key ON name (key);
+CREATE INDEX name_note ON name (number);
+CREATE TABLE title_key (number INTEGER NOT NULL REFERENCES note, key TEXT NOT NULL, rank INTEGER NOT NULL);
+CREATE INDEX title_key_key ON title_key (key);
+CREATE INDEX title_key_note ON title_key (number);
+CREATE TABLE edge (number INTEGER NOT NULL REFERENCES note, kind TEXT NOT NULL, target TEXT NOT NULL, key TEXT NOT NULL, line INTEGER NOT NULL);
+CREATE INDEX edge_note ON edge (number);
+CREATE INDEX edge_key ON edge (key);
+CREATE TABLE entity (number INTEGER NOT NULL REFERENCES note, kind TEXT NOT NULL, name TEXT NOT NULL, key TEXT NOT NULL, line INTEGER NOT NULL);
+CREATE INDEX entity_note ON entity (number);
+CREATE INDEX entity_key ON entity (key);
+CREATE TABLE tick (number INTEGER NOT NULL REFERENCES note, id TEXT NOT NULL);
+CREATE INDEX tick_note ON tick (number);
+CREATE INDEX tick_id ON tick (id);
+CREATE TABLE own_item (number INTEGER NOT NULL REFERENCES note, kind TEXT NOT NULL, line INTEGER NOT NULL, text TEXT NOT NULL, person TEXT NOT NULL, day TEXT NOT NULL);
+CREATE INDEX own_item_note ON own_item (number);
+CREATE INDEX own_item_kind ON own_item (kind);
+CREATE TABLE sketch (number INTEGER PRIMARY KEY, hashes BLOB NOT NULL);
+CREATE TABLE sketch_key (number INTEGER NOT NULL, key INTEGER NOT NULL, PRIMARY KEY (number, key)) WITHOUT ROWID;
+CREATE INDEX sketch_key_key ON sketch_key (key);
+CREATE TABLE problem (number INTEGER NOT NULL REFERENCES note, place TEXT NOT NULL, message TEXT NOT NULL, hint TEXT NOT NULL);
+CREATE INDEX problem_note ON problem (number);
+CREATE TABLE item (
+    number INTEGER NOT NULL REFERENCES note, kind TEXT NOT NULL, project TEXT NOT NULL, branch TEXT NOT NULL,
+    id TEXT NOT NULL, section TEXT NOT NULL, place TEXT NOT NULL, text TEXT NOT NULL);
+CREATE INDEX item_note ON item (number);
+CREATE TABLE backlog (number INTEGER PRIMARY KEY, gone INTEGER NOT NULL);
+"""
+_INSERT_NOTE = f"INSERT INTO note ({ROW_COLUMNS}, hash, index_digest, passages) VALUES (?{', ?' * (len(NoteRow._fields) + 2)})"
+# What a note has many of: table -> its rows, without the note's number.
+_CHILD_ROWS: dict[str, Callable[[NoteSummary], Iterable[tuple[object, ...]]]] = {
+    "problem": lambda note: note.problems,
+    "item": lambda note: ((*page, *line) for page, line in note.briefing_items),
+    "name": lambda note: note.link_names,
+    "title_key": lambda note: note.title_keys,
+    "edge": lambda note: note.edges,
+    "entity": lambda note: note.entities,
+    "own_item": lambda note: note.own_items,
+    "tick": lambda note: ((id_,) for id_ in note.done_action_ids),
+    "sketch": lambda note: ((note.sketch,),) if note.sketch else (),
+    "sketch_key": lambda note: ((key,) for key in sketch_keys(note.sketch)),
+}
+
+
+class SqliteCatalogue(SqliteQueries):
+    """An open catalogue, each method as `WritableCatalogue` declares it."""
+
+    @classmethod
+    def create(cls, folder: str) -> Self:
+        """Create an empty catalogue in the place of any that is there."""
+        for name in _FILE_NAMES:
+            private.remove(os.path.join(folder, name))
+        catalogue = cls(folder, writable=True)
+        with damage_raised():
+            catalogue.database.executescript(_SCHEMA)
+        return catalogue
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.database.close()
+
+    def put_note(self, note: NoteSummary, number: int | None = None) -> int:
+        self.delete_note(note.row.path)
+        _, path, *plain, pinned, tags, events = note.row
+        lists = (pinned, "\n".join(tags), "\n".join(events))
+        hashes = (note.content_hash, note.index_digest, note.passage_keys)
+        row = (number, os.fsencode(path), *map(sql_value, (*plain, *lists)), *hashes)
+        with damage_raised():
+            given = self.database.execute(_INSERT_NOTE, row).lastrowid
+            assert given is not None
+            for table, rows_of in _CHILD_ROWS.items():
+                if rows := [(given, *map(sql_value, row)) for row in rows_of(note)]:
+                    marks = ", ".join("?" * len(rows[0]))
+                    self.database.executemany(f"INSERT INTO {table} VALUES ({marks})", rows)
+        return given
+
+    def delete_note(self, path: str) -> tuple[int, bytes] | None:
+        query = "SELECT number, index_digest FROM note WHERE path = ?"
+        for number, digest in self.select(query, (os.fsencode(path),)):
+            for table in (*_CHILD_ROWS, "note"):
+                self.select(f"DELETE FROM {table} WHERE number = ?", (number,))
+            return number, digest
+        return None
+
+    def update_date(self, path: str, before: int, after: int) -> None:
+        query = "UPDATE note SET date = ? WHERE path = ? AND date = ?"
+        self.select(query, (after, os.fsencode(path), before))
+
+    def queue_addition(self, number: int) -> None:
+        self.select("INSERT INTO backlog VALUES (?, 0)", (number,))
+
+    def queue_removal(self, number: int) -> None:
+        if self.select("SELECT 1 FROM backlog WHERE number = ?", (number,)):
+            self.select("DELETE FROM backlog WHERE number = ?", (number,))
+        else:
+            self.select("INSERT INTO backlog VALUES (?, 1)", (number,))
+
+    def clear_backlog(self) -> None:
+        self.select("DELETE FROM backlog")
+
+    def commit(self) -> None:
+        with damage_raised():
+            self.database.commit()
