@@ -13,6 +13,7 @@ from cortex.interfaces.cli.text import (
     bold,
     dim,
     first,
+    format_counts,
     format_day,
     hint_lines,
     note_row,
@@ -107,7 +108,7 @@ def status(answer: Any) -> Iterable[str]:
         yield f"  {yellow(f'a {answer.under_way} of git is under way')}: cortex sync says what waits"
     figures = (answer.notes, "note"), (answer.sessions, "session"), (answer.open_actions, "open action")  # fmt: skip
     topics = [(answer.topics, "topic")] if answer.topics else []
-    yield "  " + ", ".join(format_count(number, noun) for number, noun in (*figures, *topics))
+    yield f"  {format_counts(*figures, *topics)}"
     failed = len(answer.failed) + more.get("failed", 0)
     yield f"  {answer.pending} waiting in the inbox, {failed} failed, {answer.set_aside} set aside"
     if answer.embedded and answer.embedded[0] < answer.embedded[1]:
@@ -169,27 +170,27 @@ def hooks(answer: Any) -> Iterable[str]:
     yield from problem_lines(answer.problems)
 
 
-def _format_host(one: Any) -> str:
-    return f"{bold(f'{one.host:<9}')} "
+def _format_host(host: Any) -> str:
+    return f"{bold(f'{host.host:<9}')} "
 
 
 def _hook_status_lines(answer: Any) -> Iterable[str]:
-    every = [hook for one in answer.hosts for hook in one.hooks]
+    every = [hook for host in answer.hosts for hook in host.hooks]
     fresh = bool(every) and not any(hook.at or hook.fault for hook in every)  # then it is said once
     width = max((len(short_path(hook.file)) for hook in every), default=0)
-    for one in answer.hosts:
-        if one.plugin:
-            plugin = escape(short_path(one.plugin))
-            yield f"{_format_host(one)}plugin, switched on in {plugin}"
+    for host in answer.hosts:
+        if host.plugin:
+            plugin = escape(short_path(host.plugin))
+            yield f"{_format_host(host)}plugin, switched on in {plugin}"
         places: dict[tuple[str, str, str], list[Any]] = {}
-        for hook in one.hooks:
+        for hook in host.hooks:
             places.setdefault((hook.scope, hook.file, hook.runs), []).append(hook)
         for (scope, file, runs), hooks_of_file in places.items():
             command = dim(_COMMAND_TEXTS.get(runs) or short_path(runs))
             path = f"{escape(short_path(file)):<{width}}"
-            yield f"{_format_host(one)}{scope:<6}  {path}  {command}"
+            yield f"{_format_host(host)}{scope:<6}  {path}  {command}"
             yield from () if fresh else _last_run_lines(hooks_of_file)
-    if without := [one.host for one in answer.hosts if not one.wired]:
+    if without := [host.host for host in answer.hosts if not host.wired]:
         yield dim(f"not wired: {', '.join(without)}")
     if fresh:
         yield "no hook has run here yet"
@@ -231,8 +232,8 @@ def heal(answer: Any) -> Iterable[str]:
         yield from _reformat(answer.reformat)
         yield from problem_lines(answer.problems)
         return
-    for one in answer.brought_back:
-        yield f"brought back: {path(one.path)}: {escape(one.what)}"
+    for note in answer.brought_back:
+        yield f"brought back: {path(note.path)}: {escape(note.what)}"
     yield from path_lines(written=answer.written, removed=answer.removed)
     for page in answer.stale:
         yield f"{yellow('stale')}: {path(page)}"
@@ -250,8 +251,8 @@ def _reformat(answer: Any) -> Iterable[str]:
     count = format_count(len(answer.paths), "record")
     done = "rewritten" if answer.applied else "would be rewritten"
     if answer.paths:
-        for one in answer.paths[:_MAX_PATHS]:
-            yield f"{done}: {path(one)}"
+        for page in answer.paths[:_MAX_PATHS]:
+            yield f"{done}: {path(page)}"
         if len(answer.paths) > _MAX_PATHS:
             yield f"and {len(answer.paths) - _MAX_PATHS} more"
     if not answer.paths:
@@ -270,8 +271,8 @@ def sync(answer: Any) -> Iterable[str]:
         yield f"committed {escape(message.removeprefix('cortex: '))}"
     if answer.received:
         yield f"received {format_count(answer.received, 'commit')} from {remote} ({answer.how})"
-    for one in answer.settled:
-        yield f"merged {path(one.path)}: {escape(one.what)}"
+    for merge in answer.settled:
+        yield f"merged {path(merge.path)}: {escape(merge.what)}"
     if answer.push == "pushed":
         sent = f"sent {format_count(answer.sent, 'commit')}" if answer.sent else "sent the branch"
         yield f"{sent} to {remote}"

@@ -12,6 +12,7 @@ from cortex.core.text.strings import format_count
 from cortex.interfaces.cli.terminal.view import BOLD, OFF
 from cortex.interfaces.cli.text import (
     MAX_PROBLEMS,
+    blocks,
     bold,
     dim,
     format_day,
@@ -36,15 +37,7 @@ def search(answer: Any) -> Iterable[str]:
         yield dim(f"searched for {instead}: no note has {word}")
     if answer.corrected:
         yield ""
-    for number, hit in enumerate(answer.hits):
-        if number:
-            yield ""
-        whose = ("(personal)",) if hit.vault == "personal" else ()
-        yield from note_lines(hit, format_day(hit.date), *whose, path(f"{hit.file}:{hit.line}"))
-        if hit.why:
-            yield f"  {dim('why', *_why(hit.why))}"
-        if hit.others:
-            yield f"  {dim('also', *(f'{one.type} {one.id}' for one in hit.others))}"
+    yield from blocks(map(_hit_lines, answer.hits))
     if not answer.hits:
         yield f"no hits for {escape(answer.query)}"
     if answer.hint and answer.hits:
@@ -54,6 +47,15 @@ def search(answer: Any) -> Iterable[str]:
     if answer.problems:
         yield ""
     yield from problem_lines(answer.problems, MAX_PROBLEMS)
+
+
+def _hit_lines(hit: Any) -> Iterable[str]:
+    whose = ("(personal)",) if hit.vault == "personal" else ()
+    yield from note_lines(hit, format_day(hit.date), *whose, path(f"{hit.file}:{hit.line}"))
+    if hit.why:
+        yield f"  {dim('why', *_why(hit.why))}"
+    if hit.others:
+        yield f"  {dim('also', *(f'{other.type} {other.id}' for other in hit.others))}"
 
 
 def _why(why: dict[str, Any]) -> Iterable[str]:
@@ -68,20 +70,16 @@ def _why(why: dict[str, Any]) -> Iterable[str]:
 
 def recall(answer: Any) -> Iterable[str]:
     hits = answer.hits
-    for number, one in enumerate(hits):
-        if number:
-            yield ""
-        yield from note_lines(one, format_day(one.date), name_of(one))
+    yield from blocks(note_lines(hit, format_day(hit.date), name_of(hit)) for hit in hits)
     if not hits:
         yield "nothing is recalled" + (f" for {escape(answer.query)}" if answer.query else "")
         yield from hint_lines(answer)
     elif more := answer.total - len(hits):
         yield ""
         yield f"{more:,} more: --number; cortex timeline ID shows what stood around one, cortex show ID the whole of it"
-    for place, near in enumerate(answer.related.hits):
-        if not place:
-            yield ""
-            yield dim("connected to these")
+    if answer.related.hits:
+        yield from ("", dim("connected to these"))
+    for near in answer.related.hits:
         how = f"{near.why}: {near.via}"
         yield from note_lines(near.hit, format_day(near.hit.date), name_of(near.hit), how)
     if answer.archived:
@@ -98,14 +96,14 @@ def remind(answer: Any) -> Iterable[str]:
 
 
 def timeline(answer: Any) -> Iterable[str]:
-    for one in answer.hits:
-        is_focus = one.id == answer.focus
-        lead = f"{'>' if is_focus else ' '} {format_day(one.date)}  {escape(one.title)}"
-        status = f" {yellow(one.status)}" if one.status in SET_ASIDE_STATUSES else ""
+    for hit in answer.hits:
+        is_focus = hit.id == answer.focus
+        lead = f"{'>' if is_focus else ' '} {format_day(hit.date)}  {escape(hit.title)}"
+        status = f" {yellow(hit.status)}" if hit.status in SET_ASIDE_STATUSES else ""
         title = f"{BOLD}{lead}{OFF}" if is_focus else lead
-        yield f"{title}{status}  {dim(one.type or 'note', name_of(one))}"
+        yield f"{title}{status}  {dim(hit.type or 'note', name_of(hit))}"
         if is_focus:
-            yield f"    {escape(one.snippet)}"
+            yield f"    {escape(hit.snippet)}"
     yield from problem_lines(answer.problems, MAX_PROBLEMS)
 
 
@@ -114,7 +112,7 @@ def open(answer: Any) -> Iterable[str]:  # noqa: A001  the verb's name
 
 
 def show(answer: Any) -> Iterable[str]:
-    """On a terminal alone: see `render.raw_content`."""
+    """On a terminal alone: see `render._raw_content`."""
     yield escape(answer.text.removesuffix("\n"), lines=True)
     if answer.vault == "personal":
         yield dim("(personal)", path(answer.file))
@@ -203,10 +201,10 @@ def entities(answer: Any) -> Iterable[str]:
     for hit in hits:
         yield bold(hit.title) + status_mark(hit.status)
         yield f"  {dim(hit.type or 'note', path(f'{hit.file}:{hit.line}'))}"
-    for one in () if hits else answer.entities:
-        line = f"{one.line:>5}  " if one.line else ""
-        notes = format_count(one.notes, "note")
-        yield f"{line}{escape(one.kind):<9}{escape(one.name)}  {dim(notes)}"
+    for entity in () if hits else answer.entities:
+        line = f"{entity.line:>5}  " if entity.line else ""
+        notes = format_count(entity.notes, "note")
+        yield f"{line}{escape(entity.kind):<9}{escape(entity.name)}  {dim(notes)}"
     if more := answer.total - len(hits or answer.entities):
         yield f"{yellow(f'{more:,} more')}: --number shows them"
     yield from problem_lines(answer.problems, MAX_PROBLEMS)
@@ -217,11 +215,9 @@ def graph(answer: Any) -> Iterable[str]:
         yield f"no path from {escape(answer.asked)} to {escape(answer.to)}"
     elif answer.mermaid:
         yield escape(answer.mermaid, lines=True)
-    elif answer.to:
-        yield from _path_lines(answer)
     else:
         yield from _tree_lines(answer)
-        if len(answer.hits) == 1 and not answer.cut:
+        if len(answer.hits) == 1 and not (answer.cut or answer.to):
             yield dim("nothing is connected to it")
     if answer.cut and not answer.mermaid:
         nodes = len(answer.hits)
@@ -257,15 +253,6 @@ def _tree_lines(answer: Any) -> Iterator[str]:
     yield from below(answer.asked, "")
 
 
-def _path_lines(answer: Any) -> Iterator[str]:
-    neighbours = _kinds_by_neighbour(answer)
-    before = ""
-    for node in answer.hits:
-        kinds = f"{_format_kinds(neighbours[before][node.id])} " if before else ""
-        yield f"{'   ' * (node.depth - 1)}{'└─ ' if before else ''}{kinds}{_format_node(node)}"
-        before = node.id
-
-
 def _kinds_by_neighbour(answer: Any) -> dict[str, dict[str, list[str]]]:
     """What each note calls the way to each of its neighbours."""
     neighbours: dict[str, dict[str, list[str]]] = {}
@@ -294,11 +281,11 @@ def topic(answer: Any) -> Iterable[str]:
         yield escape(answer.suggested)
         if answer.hits:
             yield "there is already"
-    for one in answer.hits:
-        note = one.hit
+    for row in answer.hits:
+        note = row.hit
         status = "" if note.status == "active" else f"  {yellow(note.status)}"
-        texts = format_count(one.texts, "text")
-        yield f"{indent}{escape(one.topic)}  {texts}  {dim(note.project or one.scope)}{status}"
+        texts = format_count(row.texts, "text")
+        yield f"{indent}{escape(row.topic)}  {texts}  {dim(note.project or row.scope)}{status}"
         yield f"  {indent}{dim(note.id)}  {escape(note.title)}"
     if not answer.hits and not answer.suggested:
         yield 'no topics yet: cortex save "What it is" --topic decision/what-it-is'
@@ -306,35 +293,36 @@ def topic(answer: Any) -> Iterable[str]:
 
 
 def actions(answer: Any) -> Iterable[str]:
-    for one in answer.hits:
-        note = one.hit
-        due = f"due {escape(one.due)}" if one.due else "no date"
-        if one.overdue:
-            due = yellow(f"overdue since {one.due}")
+    for action in answer.hits:
+        note = action.hit
+        due = f"due {escape(action.due)}" if action.due else "no date"
+        if action.overdue:
+            due = yellow(f"overdue since {action.due}")
         if note.status in DONE_STATUSES:
-            due = escape(note.status) + (" (its task is ticked)" if one.ticked else "")
-        owner = f"  {escape(one.owner)}" if one.owner else ""
+            due = escape(note.status) + (" (its task is ticked)" if action.ticked else "")
+        owner = f"  {escape(action.owner)}" if action.owner else ""
         yield f"{due}  {bold(note.title)}{owner}  {dim(note.project, name_of(note))}"
     yield from list_end_lines(answer, "actions")
 
 
 def meetings(answer: Any) -> Iterable[str]:
-    for one in answer.hits:
-        note = one.hit
-        open_actions = format_count(one.open_actions, "open action")
-        decisions = format_count(one.decisions, "decision")
-        outcome = f"{open_actions}, {one.done_actions} done, {decisions}"
+    for meeting in answer.hits:
+        note = meeting.hit
+        open_actions = format_count(meeting.open_actions, "open action")
+        decisions = format_count(meeting.decisions, "decision")
+        outcome = f"{open_actions}, {meeting.done_actions} done, {decisions}"
         yield f"{format_day(note.date)}  {bold(note.title)}  {outcome}  {dim(name_of(note))}"
     yield from list_end_lines(answer, "meetings")
 
 
 def plan(answer: Any) -> Iterable[str]:
-    for number, one in enumerate(answer.hits):
-        if number:
-            yield ""
-        count = f"{one.done} of {len(one.steps)} done"
-        yield f"{bold(one.hit.title)}  {count}  {dim(one.hit.project, one.branch, name_of(one.hit))}"
-        for step in one.steps:
-            yield f"  [{'x' if step.is_done else ' '}] {escape(step.text)}"
+    yield from blocks(map(_plan_lines, answer.hits))
     yield from list_end_lines(answer, "plans")
     yield from hint_lines(answer)
+
+
+def _plan_lines(plan: Any) -> Iterable[str]:
+    note, count = plan.hit, f"{plan.done} of {len(plan.steps)} done"
+    yield f"{bold(note.title)}  {count}  {dim(note.project, plan.branch, name_of(note))}"
+    for step in plan.steps:
+        yield f"  [{'x' if step.is_done else ' '}] {escape(step.text)}"

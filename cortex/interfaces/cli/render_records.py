@@ -11,6 +11,7 @@ from cortex.interfaces.cli.text import (
     MAX_PROBLEMS,
     bold,
     dim,
+    format_counts,
     format_day,
     hint_lines,
     note_row,
@@ -46,14 +47,14 @@ def save(answer: Any) -> Iterable[str]:
         yield f"  {dim(f'a topic for it: --topic {shell_quote(answer.suggested_topic)}')}"
     if answer.note:
         yield f"  {yellow(answer.note)}"
-    for one in answer.similar:
-        yield f"  looks like {escape(one.id)} ({one.similarity:.2f}): {escape(one.title)}"
+    for similar in answer.similar:
+        yield f"  looks like {escape(similar.id)} ({similar.similarity:.2f}): {escape(similar.title)}"
     yield from problem_lines(answer.problems)
 
 
 def passive(answer: Any) -> Iterable[str]:
-    for one in answer.hits:
-        yield f"{one.outcome} {escape(one.id)}  {dim(one.title)}"
+    for saved in answer.hits:
+        yield f"{saved.outcome} {escape(saved.id)}  {dim(saved.title)}"
     yield from problem_lines(answer.problems)
 
 
@@ -62,8 +63,8 @@ def edit(answer: Any) -> Iterable[str]:
 
 
 def restore(answer: Any) -> Iterable[str]:
-    for one in answer.hits:
-        yield from outcome_lines(one)
+    for hit in answer.hits:
+        yield from outcome_lines(hit)
     yield from problem_lines(answer.problems)
 
 
@@ -133,11 +134,11 @@ def prune(answer: Any) -> Iterable[str]:
 
 
 def _judged_note_lines(hits: Any) -> Iterable[str]:
-    for one in hits:
-        note = one.hit
+    for judged in hits:
+        note = judged.hit
         yield bold(note.title)
         yield f"  {dim(note.type or 'note', path(note.file))}"
-        yield f"  {escape(one.why)}"
+        yield f"  {escape(judged.why)}"
 
 
 def promote(answer: Any) -> Iterable[str]:
@@ -168,13 +169,13 @@ def project(answer: Any) -> Iterable[str]:
 def _project_list_lines(answer: Any) -> Iterable[str]:
     if not answer.projects:
         yield "no note says a project"
-    for one in answer.projects:
-        here = f"  {yellow('here')}" if one.name == answer.here else ""
-        yield f"{bold(one.name)}  {dim(f'changed {one.changed[:10]}')}{here}"
-        yield f"  {_format_project_counts(one)}"
-        if one.merged_into:
-            again = cortex_command("project", "merge", one.name, one.merged_into)
-            merged = yellow(f"merged into {one.merged_into}")
+    for project in answer.projects:
+        here = f"  {yellow('here')}" if project.name == answer.here else ""
+        yield f"{bold(project.name)}  {dim(f'changed {project.changed[:10]}')}{here}"
+        yield f"  {_format_project_counts(project)}"
+        if project.merged_into:
+            again = cortex_command("project", "merge", project.name, project.merged_into)
+            merged = yellow(f"merged into {project.merged_into}")
             yield f"  {merged}, and these came later: {escape(again)}"
     if more := answer.total - len(answer.projects):
         yield f"{format_count(more, 'project')} more, changed earlier"
@@ -183,9 +184,12 @@ def _project_list_lines(answer: Any) -> Iterable[str]:
     yield from problem_lines(answer.problems)
 
 
-def _format_project_counts(one: Any) -> str:
-    counts = (one.notes, "note"), (one.open_actions, "open action"), (one.sessions, "session")
-    return ", ".join(format_count(number, noun) for number, noun in counts)
+def _format_project_counts(project: Any) -> str:
+    return format_counts(
+        (project.notes, "note"),
+        (project.open_actions, "open action"),
+        (project.sessions, "session"),
+    )
 
 
 def _project_details_lines(answer: Any) -> Iterable[str]:
@@ -195,11 +199,11 @@ def _project_details_lines(answer: Any) -> Iterable[str]:
     if answer.aliases:
         yield f"  merged into it: {', '.join(map(escape, answer.aliases))}"
     for heading, notes in (("decisions", answer.decisions), ("open actions", answer.actions)):
-        rows = (note_row(one, f"{format_day(one.date):<10}", one.id) for one in notes.hits)
+        rows = (note_row(note, f"{format_day(note.date):<10}", note.id) for note in notes.hits)
         yield from section(heading, rows)
     branches = (
-        f"  {one.changed[:10]}  {escape(one.name)}  {dim(format_count(one.notes, 'note'))}"
-        for one in answer.branches
+        f"  {branch.changed[:10]}  {escape(branch.name)}  {dim(format_count(branch.notes, 'note'))}"
+        for branch in answer.branches
     )
     yield from section("branches", branches)
     here = answer.here
@@ -229,10 +233,10 @@ def _project_merge_lines(answer: Any) -> Iterable[str]:
         yield f"  {dim(f'{pages} more')}"
     if answer.alias:
         yield f"  {escape(answer.alias)} {alias} cortex.toml"
-    for one in answer.collisions[:_MAX_LISTED]:
-        records = f"{escape(one.topic)}: {escape(one.a)}, {escape(one.b)}"
+    for pair in answer.collisions[:_MAX_LISTED]:
+        records = f"{escape(pair.topic)}: {escape(pair.a)}, {escape(pair.b)}"
         yield f"  {yellow('one topic, two records')}: {records}"
-        supersede = cortex_command("supersede", one.a, "--by", one.b)
+        supersede = cortex_command("supersede", pair.a, "--by", pair.b)
         yield f"    {dim(f'both stay; {supersede} when one says it all')}"
     if len(answer.collisions) > _MAX_LISTED:
         yield f"  {len(answer.collisions) - _MAX_LISTED} more topics of which there are two"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import chain
 from typing import Any
 
 from cortex.core.text.shell_command import cortex_command, option_words
@@ -12,6 +13,7 @@ from cortex.interfaces.cli.text import (
     MAX_PROBLEMS,
     bold,
     dim,
+    format_counts,
     format_time,
     list_end_lines,
     note_row,
@@ -45,8 +47,7 @@ def session(answer: Any) -> Iterable[str]:
     if hasattr(answer, "session"):
         yield from _session_details_lines(answer)
     elif hasattr(answer, "hits"):
-        for one in answer.hits:
-            yield from _session_lines(one)
+        yield from chain.from_iterable(map(_session_lines, answer.hits))
         yield from list_end_lines(answer, "sessions")
         return
     elif hasattr(answer, "live"):
@@ -60,17 +61,17 @@ def session(answer: Any) -> Iterable[str]:
     yield from problem_lines(answer.problems, MAX_PROBLEMS)
 
 
-def _session_lines(one: Any) -> Iterable[str]:
-    note = one.hit
-    state = "done" if one.state == "done" else yellow(one.state)
-    end = f" to {format_time(one.ended)}" if one.ended else ""
-    closed = f"  {dim(one.closed)}" if one.closed else ""
-    yield f"{format_time(one.started)}{end}  {bold(note.title)}  {state}{closed}"
+def _session_lines(row: Any) -> Iterable[str]:
+    note = row.hit
+    state = "done" if row.state == "done" else yellow(row.state)
+    end = f" to {format_time(row.ended)}" if row.ended else ""
+    closed = f"  {dim(row.closed)}" if row.closed else ""
+    yield f"{format_time(row.started)}{end}  {bold(note.title)}  {state}{closed}"
     if note.snippet:
         yield f"{LONG_LINE}  {escape(note.snippet)}"
-    counts = (one.events, "event"), (one.prompts, "prompt"), (one.records, "record")
-    figures = ", ".join(format_count(number, noun) for number, noun in counts if number)
-    yield f"  {dim(note.project, figures, one.name)}"
+    counts = (row.events, "event"), (row.prompts, "prompt"), (row.records, "record")
+    figures = format_counts(*(count for count in counts if count[0]))
+    yield f"  {dim(note.project, figures, row.name)}"
 
 
 def _session_details_lines(answer: Any) -> Iterable[str]:
@@ -78,34 +79,36 @@ def _session_details_lines(answer: Any) -> Iterable[str]:
     yield f"  {dim(path(answer.session.hit.file))}"
     for text in filter(None, (answer.summary, answer.overview)):
         yield from ("", escape(text, lines=True))
-    prompts = (f"  {format_time(one.at)}  {escape(one.text)}" for one in answer.prompts)
-    events = (f"  {escape(one)}" for one in answer.events)
-    records = (note_row(one, "", one.type, one.id) for one in answer.records.hits)
-    yield from section("\nprompts", prompts)
-    yield from section("\nevents", events)
-    yield from section("\nrecords", records)
+    yield from section("\nprompts", map(_prompt_row, answer.prompts))
+    yield from section("\nevents", (f"  {escape(event)}" for event in answer.events))
+    yield from section("\nrecords", map(_record_row, answer.records.hits))
     if more := answer.more + answer.records.total - len(answer.records.hits):
         yield f"{more:,} more are not shown"
+
+
+def _prompt_row(prompt: Any) -> str:
+    return f"  {format_time(prompt.at)}  {escape(prompt.text)}"
+
+
+def _record_row(note: Any) -> str:
+    return note_row(note, "", note.type, note.id)
 
 
 def context(answer: Any) -> Iterable[str]:
     where = f" on {escape(answer.branch)}" if answer.branch else ""
     yield f"{bold(answer.project or 'all projects')}{where}"
     yield from section("sessions", map(_recent_session_row, answer.sessions.hits))
-    prompts = (f"  {format_time(one.at)}  {escape(one.text)}" for one in answer.prompts.hits)
-    yield from section("prompts", prompts)
-    records = (note_row(one, "", one.type, one.id) for one in answer.records.hits)
-    yield from section("what matters most", records)
-    one = answer.figures
-    known = (one.records, "record"), (one.sessions, "session"), (one.prompts, "prompt")
-    counts = (*known, (one.open_actions, "open action"))
-    yield ", ".join(format_count(number, noun) for number, noun in counts)
+    yield from section("prompts", map(_prompt_row, answer.prompts.hits))
+    yield from section("what matters most", map(_record_row, answer.records.hits))
+    figures = answer.figures
+    known = (figures.records, "record"), (figures.sessions, "session"), (figures.prompts, "prompt")
+    yield format_counts(*known, (figures.open_actions, "open action"))
     yield from problem_lines(answer.problems, MAX_PROBLEMS)
 
 
-def _recent_session_row(one: Any) -> str:
-    snippet = f": {escape(one.snippet)}" if one.snippet else ""
-    return f"  {escape(one.date[:10])}  {escape(one.title)}{snippet}  {dim(one.status, one.id)}"
+def _recent_session_row(note: Any) -> str:
+    snippet = f": {escape(note.snippet)}" if note.snippet else ""
+    return f"  {escape(note.date[:10])}  {escape(note.title)}{snippet}  {dim(note.status, note.id)}"
 
 
 def brief(answer: Any) -> Iterable[str]:
@@ -116,7 +119,7 @@ def brief(answer: Any) -> Iterable[str]:
     if answer.into:
         gone = answer.into == "none"
         done = "taken away" if gone else "written"
-        yield from (f"{done}: {escape(one)}" for one in answer.written)  # of the working directory
+        yield from (f"{done}: {escape(file)}" for file in answer.written)
         if not answer.written and gone:
             yield "nothing of cortex was there"
         elif not answer.written:
@@ -124,12 +127,12 @@ def brief(answer: Any) -> Iterable[str]:
         yield from problem_lines(answer.problems, MAX_PROBLEMS)
         return
     yield from _briefing_header_lines(answer)
-    for one in answer.sections:
-        yield from ("", bold(one.title), *map(_format_item, one.lines))
-        if one.more:
-            command = f": {one.command}" if one.command else ""
-            noun = "more" if one.lines else "in all"
-            yield f"  {dim(f'{one.more:,} {noun}{command}')}"
+    for part in answer.sections:
+        yield from ("", bold(part.title), *map(_format_item, part.lines))
+        if part.more:
+            command = f": {part.command}" if part.command else ""
+            noun = "more" if part.lines else "in all"
+            yield f"  {dim(f'{part.more:,} {noun}{command}')}"
     if answer.left_out:
         yield ""
         yield f"{answer.left_out:,} of other branches left out: cortex brief --all-branches"
@@ -155,15 +158,15 @@ def _briefing_header_lines(answer: Any) -> Iterable[str]:
     yield dim(f"{tokens}{newest}{doubts}; cortex show HANDLE prints a note")
 
 
-def _format_item(one: Any) -> str:
+def _format_item(item: Any) -> str:
     """A line of a briefing: a sign for doubt in front, the handle dim at the end."""
-    text = escape(one.text)
+    text = escape(item.text)
     indent = "    " if text.startswith("  ") else "  "
     text = text.lstrip().removeprefix("- ")
     told, _, handle = text.removesuffix("]").rpartition(" [")
-    if text.endswith("]") and escape(one.id).endswith(handle):
+    if text.endswith("]") and escape(item.id).endswith(handle):
         text = f"{told}  {DIM}{handle}{OFF}"
-    if one.doubt and text.startswith("⚠"):
+    if item.doubt and text.startswith("⚠"):
         text = yellow("⚠") + text[1:]
     return indent + text
 
@@ -178,7 +181,7 @@ def reflect(answer: Any) -> Iterable[str]:
     )
     for heading in _REFLECT_SECTIONS:
         rows = getattr(answer, heading)
-        lines = (f"- {escape(one.text)}  {dim(one.date[:10], one.id)}" for one in rows)
+        lines = (f"- {escape(row.text)}  {dim(row.date[:10], row.id)}" for row in rows)
         more = f", and {answer.more[heading]} before these" if heading in answer.more else ""
         yield from section(f"{heading.replace('_', ' ').capitalize()}{dim(more)}", lines)
     yield from problem_lines(answer.problems, MAX_PROBLEMS)
@@ -188,17 +191,17 @@ def distill(answer: Any) -> Iterable[str]:
     if answer.prompt:
         yield from map(escape, answer.prompt.splitlines())
         return
-    for one in answer.sessions:
-        yield f"{bold(one.outcome)} {escape(one.title)}  {dim(escape(one.session))}"
-        if one.left:
-            left = format_count(one.left, "part")
-            yield f"  {dim(f'{left} to go: cortex distill --print-prompt {escape(one.session)}')}"
-        if answer.dry_run and one.parts:
-            size = f"{format_count(one.parts, 'prompt')}, about {one.tokens:,} tokens"
+    for session in answer.sessions:
+        yield f"{bold(session.outcome)} {escape(session.title)}  {dim(escape(session.session))}"
+        if session.left:
+            left = format_count(session.left, "part")
+            yield f"  {dim(f'{left} to go: cortex distill --print-prompt {escape(session.session)}')}"
+        if answer.dry_run and session.parts:
+            size = f"{format_count(session.parts, 'prompt')}, about {session.tokens:,} tokens"
             yield f"  {dim(size)}"
-        for id_ in one.records:
+        for id_ in session.records:
             yield f"  {escape(id_)}"
-        for why, count in one.dropped:
+        for why, count in session.dropped:
             yield f"  {yellow(f'{count} left out: {why}')}"
     if not answer.sessions:
         yield "nothing to distill"
@@ -212,21 +215,22 @@ def extract(answer: Any) -> Iterable[str]:
         yield from _replayed(answer.replay)
         return
     event = ""
-    for one in answer.found:
-        if one.event != event and len(answer.events) > 1:
-            yield dim(one.event)
-        event = one.event
-        marks = [*(["pinned"] if one.pinned else []), *(f"#{tag}" for tag in one.tags)]
-        figures = f"{one.confidence:.2f} {one.layer:10} {escape(one.type):10}"
-        words = [f"{BOLD if one.record else DIM}{figures}{OFF}", escape(one.text), *map(dim, marks)]
-        yield " ".join(words)
-        if one.reason:
-            yield f"     {dim('because')} {escape(one.reason)}"
-        source = f"line {one.line}" if one.line else _SOURCE_TEXTS.get(one.layer, "")
-        yield f"     {dim(source + ('' if one.record else ', no record'))}"
+    for candidate in answer.found:
+        if candidate.event != event and len(answer.events) > 1:
+            yield dim(candidate.event)
+        event = candidate.event
+        marks = [*(["pinned"] if candidate.pinned else []), *(f"#{tag}" for tag in candidate.tags)]
+        figures = f"{candidate.confidence:.2f} {candidate.layer:10} {escape(candidate.type):10}"
+        weight = BOLD if candidate.record else DIM
+        yield " ".join([f"{weight}{figures}{OFF}", escape(candidate.text), *map(dim, marks)])
+        if candidate.reason:
+            yield f"     {dim('because')} {escape(candidate.reason)}"
+        line = candidate.line
+        source = f"line {line}" if line else _SOURCE_TEXTS.get(candidate.layer, "")
+        yield f"     {dim(source + ('' if candidate.record else ', no record'))}"
     for id_ in answer.kept:
         yield f"saved {escape(id_)}"
-    records = format_count(sum(one.record for one in answer.found), "record")
+    records = format_count(sum(candidate.record for candidate in answer.found), "record")
     found = f"{format_count(len(answer.found), 'find')}, {records}"
     yield found if answer.found else "nothing found"
     yield from problem_lines(answer.problems)
@@ -235,11 +239,11 @@ def extract(answer: Any) -> Iterable[str]:
 def _replayed(answer: Any) -> Iterable[str]:
     """What a replay changes, by kind; of many the first."""
     for change, heading in _REPLAY_HEADINGS.items():
-        some = [one for one in answer.notes if one.change == change]
+        some = [note for note in answer.notes if note.change == change]
         if some:
             yield bold(f"{heading}: {format_count(len(some), 'note')}")
-        for one in some[:_MAX_REPLAYED]:
-            yield f"  {escape(one.type):10} {escape(one.title)}  {dim(path(one.path))}"
+        for note in some[:_MAX_REPLAYED]:
+            yield f"  {escape(note.type):10} {escape(note.title)}  {dim(path(note.path))}"
         if len(some) > _MAX_REPLAYED:
             yield dim(f"  and {len(some) - _MAX_REPLAYED:,} more: --json names all")
     if not answer.notes:
@@ -252,10 +256,10 @@ def _replayed(answer: Any) -> Iterable[str]:
 
 
 def import_(answer: Any) -> Iterable[str]:
-    changed = [one for one in answer.sessions if one.outcome != _NOTHING_NEW]
-    changed.sort(key=lambda one: (one.first, one.id))
-    for one in changed[:_MAX_SESSIONS]:
-        yield from _imported_session_lines(one, with_host=len(answer.hosts) > 1)
+    changed = [session for session in answer.sessions if session.outcome != _NOTHING_NEW]
+    changed.sort(key=lambda session: (session.first, session.id))
+    for session in changed[:_MAX_SESSIONS]:
+        yield from _imported_session_lines(session, with_host=len(answer.hosts) > 1)
     if len(changed) > _MAX_SESSIONS:
         yield dim(f"and {len(changed) - _MAX_SESSIONS:,} more: --json names all")
     if changed:
@@ -269,11 +273,11 @@ def import_(answer: Any) -> Iterable[str]:
     ):
         if number:
             yield dim(f"{format_count(number, 'session')} {what}")
-    for one in answer.unread[:_MAX_UNREAD_TRANSCRIPTS]:
-        yield f"{_unreadable(one.lines)} in {escape(short_path(one.path))}"
+    for transcript in answer.unread[:_MAX_UNREAD_TRANSCRIPTS]:
+        yield f"{_unreadable(transcript.lines)} in {escape(short_path(transcript.path))}"
     if len(answer.unread) > _MAX_UNREAD_TRANSCRIPTS:
         transcripts = f"{len(answer.unread):,} transcripts"
-        yield f"{_unreadable(sum(one.lines for one in answer.unread))} in {transcripts}: --json names all"
+        yield f"{_unreadable(sum(transcript.lines for transcript in answer.unread))} in {transcripts}: --json names all"
     yield from problem_lines(answer.problems)
 
 
@@ -281,20 +285,20 @@ def _unreadable(lines: int) -> str:
     return yellow(f"{format_count(lines, 'line')} could not be read")
 
 
-def _imported_session_lines(one: Any, *, with_host: bool) -> Iterable[str]:
-    title = escape(one.title) or f"session {escape(one.id)[:8]}"
+def _imported_session_lines(session: Any, *, with_host: bool) -> Iterable[str]:
+    title = escape(session.title) or f"session {escape(session.id)[:8]}"
     title = f"{title[: _MAX_TITLE_CHARS - 1]}…" if len(title) > _MAX_TITLE_CHARS else title
-    names = [escape(one.host)] if with_host else []
-    names.append(escape(one.project or "no project"))
-    yield "  ".join([_format_time_range(one.first, one.last), *names, bold(title)])
-    agents = [format_count(one.agents, "subagent")] if one.agents else []
-    counts = [format_count(one.messages, "message"), *agents, format_count(one.events, "event")]
-    yield f"  {dim(', '.join(counts))}  {dim(one.id)}"
+    names = [escape(session.host)] if with_host else []
+    names.append(escape(session.project or "no project"))
+    yield "  ".join([_format_time_range(session.first, session.last), *names, bold(title)])
+    agents = [(session.agents, "subagent")] if session.agents else []
+    counts = (session.messages, "message"), *agents, (session.events, "event")
+    yield f"  {dim(format_counts(*counts))}  {dim(session.id)}"
 
 
 def _import_total(answer: Any, changed: list[Any]) -> str:
     events = format_count(answer.events, "event")
-    messages = format_count(sum(one.messages for one in changed), "message")
+    messages = format_count(sum(session.messages for session in changed), "message")
     what = f"{messages} of {format_count(len(changed), 'session')} in {events}"
     if answer.stopped:
         is_kept = answer.events and not answer.dry_run

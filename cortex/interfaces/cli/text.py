@@ -11,6 +11,7 @@ from typing import Any
 
 from cortex.core.model.note_status import MATCH_END, MATCH_START, SET_ASIDE_STATUSES, TEMPLATE
 from cortex.core.model.problem import Problem
+from cortex.core.text.strings import format_count
 from cortex.interfaces.cli.terminal import view
 from cortex.interfaces.escape_terminal import escape
 
@@ -103,6 +104,13 @@ def status_mark(status: str) -> str:
     return f"  {yellow(status)}" if status in (*SET_ASIDE_STATUSES, TEMPLATE, "failed") else ""
 
 
+def blocks(groups: Iterable[Iterable[str]]) -> Iterable[str]:
+    """The lines of each group, with an empty line between two."""
+    for number, lines in enumerate(groups):
+        yield from ("",) if number else ()
+        yield from lines
+
+
 def section(heading: str, rows: Iterable[str]) -> Iterable[str]:
     """The rows below their heading; nothing for no rows."""
     if rows := list(rows):
@@ -112,7 +120,7 @@ def section(heading: str, rows: Iterable[str]) -> Iterable[str]:
 def path_lines(**paths: Iterable[str]) -> Iterable[str]:
     """`written: a.md`, one line a path."""
     for done, each in paths.items():
-        yield from (f"{done}: {path(one)}" for one in each)
+        yield from (f"{done}: {path(file)}" for file in each)
 
 
 def list_end_lines(answer: Any, noun: str) -> Iterable[str]:
@@ -143,6 +151,11 @@ def first(items: Sequence[str], most: int) -> str:
 def format_time(iso: str) -> str:
     """`2026-11-20 16:45` of an ISO time."""
     return escape(iso[:16].replace("T", " "))
+
+
+def format_counts(*counts: tuple[int, str]) -> str:
+    """`2 notes, 1 session` of what there is a number of."""
+    return ", ".join(format_count(number, noun) for number, noun in counts)
 
 
 def format_day(iso: str) -> str:
