@@ -13,7 +13,6 @@ from cortex.operations.capture.sanitize import sanitize_name
 from cortex.operations.sessions.hook_briefing import briefing_for_hook, contract_for
 from cortex.vault.locate import Vault
 from cortex.vault.state.reminder_log import reset_reminders
-from cortex.watcher import protocol
 
 # Sources of a start before which the agent's context was emptied.
 _SOURCES_WITH_EMPTY_CONTEXT = ("startup", "clear", "compact")
@@ -39,6 +38,9 @@ def context_for_agent(vault: Vault, caller: Caller, payload: HookEvent, place: W
 
 def _briefing_from_watcher(vault: Vault, place: Workspace) -> str | None:
     """The briefing of the place; None where no watcher runs."""
+    # 1 ms that a kept briefing does without.
+    from cortex.watcher import protocol  # noqa: PLC0415
+
     text = protocol.request_briefing(
         vault.root, place.cwd, project=place.project, branch=place.branch
     )
@@ -49,6 +51,8 @@ def _briefing_from_watcher(vault: Vault, place: Workspace) -> str | None:
 
 def _reminder(vault: Vault, caller: Caller, payload: HookEvent, place: Workspace) -> str:
     """What bears on a prompt, by the watcher, which has the index open, or by this process."""
+    from cortex.watcher import protocol  # noqa: PLC0415  as above
+
     session, project, branch = sanitize_name(payload.session), place.project, place.branch
     text = protocol.request_reminder(
         vault.root, payload.prompt, place.cwd, session=session, project=project, branch=branch
