@@ -15,10 +15,12 @@ from cortex.core.model import event as events
 from cortex.core.model.caller import Caller
 from cortex.core.model.event import Event
 from cortex.core.model.problem import ConflictError, CortexError, InvalidInputError
+from cortex.core.redact.person_words import keep_of_prompt
 from cortex.core.redact.secrets import sanitize_text
 from cortex.core.text import context_markers
 from cortex.core.text.strings import parse_time, short_hash, slugify
 from cortex.core.text.value import NamedTuple
+from cortex.hosts.transcript_item import tagged_lines
 from cortex.operations.capture import hooks_enabled
 from cortex.operations.capture.capture import new_event_id, publish_event
 from cortex.operations.capture.sanitize import (
@@ -308,13 +310,9 @@ def _text_and_tags(vault: Vault, told: HookEvent, *, has_transcript: bool) -> tu
     text = context_markers.strip_injected(told.prompt).strip()
     tagged: list[str] = []
     if "[memory" in text.lower():  # hardly any prompt has one
-        from cortex.hosts.transcript_item import tagged_lines  # noqa: PLC0415
-
         tagged = tagged_lines(text)
     kept = ""
     if not has_transcript:
-        from cortex.core.redact.person_words import keep_of_prompt  # noqa: PLC0415  2 ms
-
         kept = keep_of_prompt(text, hooks_enabled.read_settings(vault).prompts)
     left = [line for line in tagged if line not in kept]
     return "\n".join([kept, *left] if kept else left), tagged

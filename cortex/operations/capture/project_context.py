@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from cortex.core.model.caller import Caller
 from cortex.core.ranking.query import Query, QueryFilter
+from cortex.core.redact.secrets import sanitize_text
 from cortex.vault import settings
 from cortex.vault.git import checkout
 from cortex.vault.locate import Vault
@@ -49,7 +50,4 @@ def _normalize_name(named: str) -> str:
     """A project's name as captures write it."""
     if not named.strip():
         return ""
-    # Its patterns cost 8 ms, and most commands name no project.
-    from cortex.core.redact.secrets import sanitize_text  # noqa: PLC0415
-
     return sanitize_text(named).strip().lower()

@@ -175,7 +175,7 @@ def _rank_notes(
 
 def _rank_similar(vault: Vault, index: IndexSession, request: SearchRequest) -> RankedNotes:
     """The notes nearest in meaning to one; without vectors, those with the words of its title."""
-    from cortex.index import semantic  # noqa: PLC0415  as above
+    from cortex.index import semantic  # noqa: PLC0415  20 ms
 
     if request.query.terms:
         hint = "cortex search --similar-to NOTE; filters may stand beside it"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from cortex.core.model.caller import Caller
+from cortex.core.model.record import RECORD_TYPES
 from cortex.core.ranking.query import Query
 from cortex.core.text.strings import close_matches, format_time
 from cortex.index.catalogue.filters import NoteFilter
@@ -75,8 +76,6 @@ def _near_values(vaults: list[Vault], caller: Caller, shown: str) -> str:
         for vault in vaults
         for word in query_index(vault, caller.progress, lambda index: index.catalogue.count_by(key))
     }
-    from cortex.core.model.record import RECORD_TYPES  # noqa: PLC0415  1 ms, for a mistake alone
-
     known.update({"type": RECORD_TYPES, "status": _STATUSES}.get(key, ()))
     near = close_matches(value.lower(), filter(None, known), 1, _LEAST_WORD_LIKENESS)
     return f": did you mean {near[0]}?" if near else ""

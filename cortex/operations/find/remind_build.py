@@ -32,6 +32,7 @@ from cortex.index.links import LinkGraph
 from cortex.index.refresh import last_index, query_index
 from cortex.operations.capture.project_context import project_names, resolve_project
 from cortex.operations.find.verify_claims import ClaimingNote, find_contradictions
+from cortex.operations.upkeep.bring_up_to_date import bring_up_to_date
 from cortex.vault import files, settings
 from cortex.vault.git import branches, checkout
 from cortex.vault.locate import Vault, find_personal_vault
@@ -175,9 +176,6 @@ def _find_relevant(
     if caller.source == "hook" and (found := _find_in_last_index(vault, select)) is not None:
         return found
     if caller.source != "hook":
-        # 10 ms that a hook does not spend.
-        from cortex.operations.upkeep.bring_up_to_date import bring_up_to_date  # noqa: PLC0415
-
         problems += bring_up_to_date(vault, caller)
     return query_index(
         vault, caller.progress, lambda index: select(index.catalogue, index.fulltext_folder)

@@ -21,7 +21,7 @@ from cortex.core.model.problem import CortexError, Problem
 from cortex.core.text.lazy_re import lazy_re
 from cortex.core.text.strings import shorten
 from cortex.vault import files
-from cortex.vault.git import checkout
+from cortex.vault.git import checkout, git_cli
 from cortex.vault.git.branches import RepositoryRefs
 from cortex.vault.state import briefing_cache
 
@@ -186,9 +186,6 @@ class _Project:
         it is asked for its log alone."""
         if not paths or not self.repository.has_commit():
             return []
-        # `subprocess` costs 5 ms, and mostly nothing is missing.
-        from cortex.vault.git import git_cli  # noqa: PLC0415
-
         self.see(*self.repository.head_files())
         date = "--date=format-local:%Y-%m-%dT%H:%M:%SZ"
         log = ["log", "--format=%x01%cd", date, f"-n{_MAX_COMMITS}", f"--since={since}", *log_only]

@@ -26,6 +26,7 @@ from cortex.core.ranking import text_similarity
 from cortex.core.redact.secrets import sanitize_text
 from cortex.core.text.shell_command import option_words
 from cortex.core.text.strings import one_line
+from cortex.index import semantic
 from cortex.index.catalogue import Catalogue, NoteRow
 from cortex.index.catalogue.filters import NoteFilter
 from cortex.index.links import LinkGraph
@@ -183,8 +184,6 @@ def _pairs_by_meaning(
 ) -> list[tuple[float, int, int]]:
     """The pairs of one project that mean the same, where there are vectors: how alike, and the
     places as above."""
-    from cortex.index import semantic  # noqa: PLC0415  10 ms
-
     places = {row.number: place for place, row in enumerate(rows)}
     found = query_index(
         vault,
