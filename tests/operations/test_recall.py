@@ -230,10 +230,7 @@ def test_of_very_many_records_the_last_the_lasting_and_the_used_are_ranked(vault
     held = query_index(
         vault,
         caller.progress,
-        lambda index: [
-            one.id
-            for one in select_for_ranking(vault, index, NoteFilter(tiers=(0,)), MAX_RANKED + 52)
-        ],
+        lambda index: [one.id for one in select_for_ranking(vault, index, NoteFilter(tiers=(0,)))],
     )
     assert {"old", "code", "note-0000"} <= set(held)  # code endures too
     assert len(held) < MAX_RANKED

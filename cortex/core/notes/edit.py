@@ -11,9 +11,9 @@ from cortex.core.model.problem import InvalidInputError
 from cortex.core.model.record import event_links, initial_status
 from cortex.core.model.relation import link_key, normalize_kind
 from cortex.core.notes import note as notes
-from cortex.core.notes.frontmatter import Fields
+from cortex.core.notes.frontmatter import Fields, FieldValue
 from cortex.core.notes.note import Note
-from cortex.core.notes.relations import parse_link_target, relations_of
+from cortex.core.notes.relations import iter_relations, parse_link_target, relations_of
 from cortex.core.text import yaml_writer
 
 # What stands in a record while it has such a status, and goes with it.
@@ -122,23 +122,29 @@ def with_relation(note: Note, kind: str, to: str) -> Note:
     return changed
 
 
-def without_supersedes(note: Note, old: str) -> Note:
-    """The note without `old` in `supersedes` and in its relations of this kind; relations in a form
-    that an edit would lose are kept."""
+def without_supersedes(note: Note, *old: str) -> Note:
+    """The note that says of none of these names that it supersedes it. What a hand wrote in other
+    forms stays beside it as it is, and so does all of it where it cannot be written again."""
+    keys = set(map(link_key, old))
 
-    def is_other(name: str) -> bool:
-        return link_key(parse_link_target(name)) != link_key(old)
+    def is_old(name: str) -> bool:
+        return link_key(parse_link_target(name)) in keys
 
-    named = note.get_list("supersedes")
-    rest = tuple(filter(is_other, named))
-    if rest != named:
-        note = with_fields(note, {"supersedes": rest})
-    with suppress(InvalidInputError):
-        relations = list_relations(note)
-        kept = [r for r in relations if r.get("kind") != "supersedes" or is_other(r.get("to", ""))]
-        if kept != relations:
-            note = with_fields(note, {"relations": kept})
-    return note
+    def is_only_that(relation: FieldValue) -> bool:
+        said = list(iter_relations(relation))
+        return bool(said) and all(kind == "supersedes" and is_old(name) for kind, name in said)
+
+    changed, named = note, note.get_list("supersedes")
+    rest = tuple(name for name in named if not is_old(name))
+    if len(rest) < len(named):
+        changed = with_fields(note, {"supersedes": rest})
+    relations = note.fields.get("relations")
+    items = relations if isinstance(relations, list) else []
+    kept = [item for item in items if not is_only_that(item)]
+    if len(kept) < len(items):
+        without = with_fields(changed, {"relations": kept})
+        changed = without if without.fields.get("relations", []) == kept else changed
+    return changed
 
 
 def set_inactive_status(note: Note, status: str, details: Mapping[str, str]) -> Note:

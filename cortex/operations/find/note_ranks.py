@@ -31,12 +31,24 @@ MAX_RANKED, MAX_RECENTLY_USED = 1000, 200
 _DATE_RE = lazy_re(r"\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])(?=T|$)")
 
 
-def select_for_ranking(
-    vault: Vault, index: IndexSession, wanted: NoteFilter, total: int
-) -> Iterable[NoteRow]:
-    """Of the `total` notes of a filter those that may rank highest. Pinned ones are always
-    included, then the newest of types that do not decay."""
-    if total <= MAX_RANKED:
+def rank_best(
+    vault: Vault,
+    index: IndexSession,
+    caller: Caller,
+    wanted: NoteFilter,
+    branch: str,
+    *,
+    rank: Callable[[Signals, float], float] = importance.rank,
+) -> list[tuple[NoteRow, float]]:
+    """The notes of a filter with their rank, best first; of many, those that may rank highest."""
+    rows = select_for_ranking(vault, index, wanted)
+    return rank_notes(vault, index, caller, rows, branch, rank=rank)
+
+
+def select_for_ranking(vault: Vault, index: IndexSession, wanted: NoteFilter) -> Iterable[NoteRow]:
+    """Of the notes of a filter those that may rank highest. Pinned ones are always included, then
+    the newest of types that do not decay."""
+    if index.catalogue.count(wanted) <= MAX_RANKED:
         return index.catalogue.find(wanted)
     used = access_log.read_counts(vault)
     recently = sorted(used, key=lambda id_: (-used[id_].last_seconds, id_))[:MAX_RECENTLY_USED]

@@ -33,7 +33,7 @@ from cortex.operations.capture.project_context import (
 from cortex.operations.find import resolve_note
 from cortex.operations.find.graph import RelatedHit, find_related
 from cortex.operations.find.hits import Hit, Hits, build_hit
-from cortex.operations.find.note_ranks import due_sort_key, rank_notes, select_for_ranking
+from cortex.operations.find.note_ranks import due_sort_key, rank_best, rank_notes
 from cortex.operations.find.resolve_note import command
 from cortex.operations.upkeep.bring_up_to_date import query_fresh
 from cortex.vault import files
@@ -249,11 +249,10 @@ def _select(vault: Vault, caller: Caller, index: IndexSession, asked: _RecallReq
     if order:
         rows = sorted(index.catalogue.find(wanted, "path"), key=order)
         return _Selected([(row, 0.0) for row in rows], len(rows))
-    total = index.catalogue.count(wanted)
-    some = select_for_ranking(vault, index, wanted, total)
-    weight = importance.salience if asked.order == "salience" else importance.rank
+    rank = importance.salience if asked.order == "salience" else importance.rank
     branch = checkout.branch_of(caller.cwd)
-    return _Selected(rank_notes(vault, index, caller, some, branch, rank=weight), total)
+    ranked = rank_best(vault, index, caller, wanted, branch, rank=rank)
+    return _Selected(ranked, index.catalogue.count(wanted))
 
 
 def _order_of_scope(

@@ -6,11 +6,10 @@ from typing import Annotated, NamedTuple
 
 from cortex.core.minutes.note_items import plain_text
 from cortex.core.model.caller import Caller
-from cortex.core.model.note_status import MAX_NOTE_BYTES, TIER_CURRENT
+from cortex.core.model.note_status import TIER_CURRENT
 from cortex.core.model.parameters import Between, NoteName
-from cortex.core.model.problem import CortexError, NotFoundError, Problem
+from cortex.core.model.problem import NotFoundError, Problem
 from cortex.core.normalize import session_note as sessions
-from cortex.core.notes import note as notes
 from cortex.core.text.iso_time import epoch_seconds
 from cortex.core.text.strings import shorten
 from cortex.index.catalogue import NoteRow
@@ -18,8 +17,8 @@ from cortex.index.catalogue.filters import NoteFilter
 from cortex.index.refresh import IndexSession
 from cortex.operations.find import resolve_note
 from cortex.operations.find.hits import Hit, build_hit
+from cortex.operations.find.resolve_session import read_note
 from cortex.operations.upkeep.bring_up_to_date import query_fresh
-from cortex.vault import files
 from cortex.vault.locate import Vault
 from cortex.vault.state import access_log
 
@@ -82,8 +81,5 @@ def _newest(index: IndexSession, caller: Caller) -> NoteRow:
 
 
 def _focus_excerpt(vault: Vault, row: NoteRow) -> str:
-    try:
-        text = notes.read(files.read(vault.root, row.path, MAX_NOTE_BYTES)).text_below_title
-        return sessions.excerpt(plain_text(text), MAX_FOCUS_CHARS)
-    except (CortexError, OSError):
-        return ""  # deleted just now
+    note = read_note(vault, row.path)
+    return sessions.excerpt(plain_text(note.text_below_title), MAX_FOCUS_CHARS) if note else ""

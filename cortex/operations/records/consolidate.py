@@ -20,8 +20,9 @@ from cortex.core.model.parameters import Between, NoteName
 from cortex.core.model.problem import ConflictError, CortexError, InvalidInputError, Problem
 from cortex.core.model.record import ONE_PERSONS_SCOPES, default_scope
 from cortex.core.notes.edit import normalized_body
-from cortex.core.notes.note import BOM, read_strict
+from cortex.core.notes.note import read_strict
 from cortex.core.notes.relations import parse_link_target
+from cortex.core.notes.yaml_lines import BOM, split_note
 from cortex.core.ranking import text_similarity
 from cortex.core.redact.secrets import sanitize_text
 from cortex.core.text.shell_command import option_words
@@ -219,15 +220,13 @@ def _related_pairs(index: IndexSession, numbers: set[int]) -> set[frozenset[int]
 
 
 def _read_body(vault: Vault, path: str) -> str:
-    """A record's text; its frontmatter is not parsed, which would take a millisecond each."""
+    """A record's text, empty if it is gone; its frontmatter is not parsed, which would take a
+    millisecond each."""
     try:
-        data = files.read(vault.root, path, MAX_NOTE_BYTES).removeprefix(BOM)
+        data = files.read(vault.root, path, MAX_NOTE_BYTES)
     except (CortexError, OSError):
-        return ""  # gone meanwhile
-    if data.startswith((b"---\n", b"---\r")):
-        _, _, rest = data[3:].partition(b"\n---")
-        data = rest.partition(b"\n")[2] if rest else data
-    return decode_text(data)
+        return ""
+    return decode_text(split_note(data.removeprefix(BOM)).body)
 
 
 def _build_pair(

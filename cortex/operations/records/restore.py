@@ -21,7 +21,7 @@ from cortex.core.normalize.changes import (
 from cortex.core.normalize.handlers import amend_note, changes_for_event
 from cortex.core.normalize.topic_upsert import EDIT_SOURCE, record_from_note, upsert_record
 from cortex.core.notes import note as notes
-from cortex.core.notes.edit import restore_previous_status
+from cortex.core.notes.edit import restore_previous_status, with_updated, without_supersedes
 from cortex.core.notes.note import Note
 from cortex.core.text.strings import did_you_mean, one_line
 from cortex.index.catalogue import NoteRow
@@ -37,7 +37,6 @@ from cortex.operations.records.change_record import (
     edit_record,
     is_editable,
 )
-from cortex.operations.records.supersede import no_longer_replacing_edit
 from cortex.operations.upkeep.bring_up_to_date import query_fresh
 from cortex.operations.upkeep.heal import try_heal
 from cortex.operations.upkeep.inbox import InboxNormalizer
@@ -149,10 +148,12 @@ def _restore(vault: Vault, caller: Caller, name: str, held: _RestoreTarget | Non
             hint = f"{held.replacement.path} held in its place, and stays as it is: Cortex does not write there"
         else:
             stem = row.path.removesuffix(".md")
-            names = {one.casefold() for one in (row.id, stem, f"/{stem}", stem.rpartition("/")[2])}
-            without = no_longer_replacing_edit(
-                lambda one: one.removesuffix(".md").casefold() in names, caller.now
-            )
+            names = (row.id, stem, f"/{stem}", stem.rpartition("/")[2])
+
+            def without(note: Note) -> Note:
+                changed = without_supersedes(note, *names)
+                return note if changed is note else with_updated(changed, caller.now)
+
             edit_note(vault, held.replacement.path, without)
     return edit_record(vault, caller, row, "restored", edit)
 

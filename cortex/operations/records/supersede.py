@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 
 from cortex.core.model.caller import Caller
 from cortex.core.model.note_status import HIDDEN_STATUSES
 from cortex.core.model.parameters import NoteName
 from cortex.core.model.problem import ConflictError, InvalidInputError, Problem
 from cortex.core.model.relation import link_key
-from cortex.core.notes.edit import set_inactive_status, with_fields, with_relation, with_updated
-from cortex.core.notes.frontmatter import FieldValue
+from cortex.core.notes.edit import set_inactive_status, with_relation, with_updated
 from cortex.core.notes.note import Note, read_strict
-from cortex.core.notes.relations import iter_relations, parse_link_target
+from cortex.core.notes.relations import parse_link_target
 from cortex.core.redact.secrets import sanitize_text
 from cortex.core.text.strings import one_line
 from cortex.index.catalogue import Catalogue, NoteRow
@@ -105,35 +104,6 @@ def replacement_edit(now: str, *links: str) -> NoteEdit:
         return with_updated(changed, now) if changed is not note else note
 
     return edit
-
-
-def no_longer_replacing_edit(is_old: Callable[[str], bool], now: str) -> NoteEdit:
-    """The edit that removes what a record says of superseding a name that `is_old` accepts."""
-
-    def edit(note: Note) -> Note:
-        changed = note
-        named = note.get_list(SUPERSEDES)
-        left = tuple(one for one in named if not is_old(parse_link_target(one)))
-        if len(left) < len(named):
-            changed = with_fields(changed, {SUPERSEDES: left})
-        relations = note.fields.get("relations")
-        items = relations if isinstance(relations, list) else []
-        # What a hand wrote in other forms stays beside it as it is, and so does all of it where it
-        # cannot be written again.
-        if len(kept := [one for one in items if not _is_only_supersedes(one, is_old)]) < len(items):
-            without = with_fields(changed, {"relations": kept})
-            if without.fields.get("relations", []) == kept:
-                changed = without
-        return with_updated(changed, now) if changed is not note else note
-
-    return edit
-
-
-def _is_only_supersedes(relation: FieldValue, is_old: Callable[[str], bool]) -> bool:
-    """Whether an item of the relations says only that this record supersedes that one."""
-    said = list(iter_relations(relation))
-    are_old = (kind == SUPERSEDES and is_old(parse_link_target(text)) for kind, text in said)
-    return bool(said) and all(are_old)
 
 
 def find_supersede_problems(catalogue: Catalogue) -> list[Problem]:

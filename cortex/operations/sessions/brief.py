@@ -18,7 +18,7 @@ from cortex.index.refresh import IndexSession
 from cortex.operations.capture.project_context import project_names, resolve_project
 from cortex.operations.find.hits import Hit, Hits, build_hit
 from cortex.operations.find.live_sessions import list_live_sessions
-from cortex.operations.find.note_ranks import rank_notes, select_for_ranking
+from cortex.operations.find.note_ranks import rank_best
 from cortex.operations.find.resolve_session import IS_SESSION
 from cortex.operations.sessions import hook_briefing, rules_file
 from cortex.operations.sessions.session_list import (
@@ -159,8 +159,7 @@ def work_context(
         of_project = catalogue.find(is_session, "-date", _MAX_LOOKED_AT)
         live = list_live_sessions(catalogue, caller.now)
         sessions, _ = telling_sessions(vault, of_project, live, _MAX_SESSIONS)
-        candidates = select_for_ranking(vault, index, is_record, figures.records)
-        ranked = rank_notes(vault, index, caller, candidates, branch)[:number]
+        ranked = rank_best(vault, index, caller, is_record, branch)[:number]
         hits = [_short(summary_hit(vault, *one)) for one in sessions]
         return hits, catalogue.find(is_prompt, "-id", _MAX_PROMPTS), ranked, figures
 
