@@ -119,19 +119,19 @@ def problems(root: str, *, are_named: bool) -> list[Problem]:
         more = f" and {len(others) - 1} more are" if len(others) > 1 else " is"
         message = f"{others[0]}{more} merged without Cortex: git's attributes say otherwise"
         found.append(Problem(_ATTRIBUTES_FILE, message, FIX_COMMAND))
-    held = files.read(root, _ATTRIBUTES_FILE) if files.exists(root, _ATTRIBUTES_FILE) else b""
-    if not held:
+    text = files.read(root, _ATTRIBUTES_FILE) if files.exists(root, _ATTRIBUTES_FILE) else b""
+    if not text:
         return [
             *found,
             Problem(_ATTRIBUTES_FILE, f"is missing: {_MAY_MIX}", "cortex init writes it"),
         ]
-    if held != _with_current_lines(held):
+    if text != _with_current_lines(text):
         message, hint = (
             f"is of an earlier version: {_MAY_MIX}",
             "cortex sync, or cortex doctor --fix",
         )
         found.append(Problem(_ATTRIBUTES_FILE, message, hint))
-    elif not _STOPS_RE.search(held):
+    elif not _STOPS_RE.search(text):
         hint = "add the line records/** text eol=lf -merge, and the same for sessions and events"
         found.append(Problem(_ATTRIBUTES_FILE, f"lets git merge records as text: {_MAY_MIX}", hint))
     if not git_cli.has_commit(root):

@@ -198,34 +198,38 @@ def find_included(directory: str, branch: str, names: Collection[str]) -> Branch
     included = {*defaults, branch}
     others = {name for name in names if name and name not in included}
     repository = checkout.find_repository(directory)
-    asked = {name for name in sorted(others)[:_MAX_NAMES] if RepositoryRefs.is_branch_name(name)}
-    if repository is None or not asked or not RepositoryRefs.is_branch_name(branch):
+    candidates = {
+        name for name in sorted(others)[:_MAX_NAMES] if RepositoryRefs.is_branch_name(name)
+    }
+    if repository is None or not candidates or not RepositoryRefs.is_branch_name(branch):
         return BranchSet(frozenset(included), default_files, frozenset(others))
     refs = RepositoryRefs(*repository)
     common = repository.common_dir
-    logs = {name: refs.branch_log(name) for name in sorted(asked)}
+    logs = {name: refs.branch_log(name) for name in sorted(candidates)}
     used = (
         *(refs.log_files(f"refs/heads/{name}")[-1] for name in logs),
         *(os.path.join(common, "refs", "heads", name) for name in logs),
     )
     renamed = refs.renamed_branches()
-    found = {name for name in asked if _current_name(name, renamed) in (branch, *DEFAULT_BRANCHES)}
+    merged = {
+        name for name in candidates if _current_name(name, renamed) in (branch, *DEFAULT_BRANCHES)
+    }
     is_here = checkout.branch_of(directory) == branch
     if is_here:
-        found |= {name for name in refs.merged_branches() & asked if _has_commits(logs[name])}
+        merged |= {name for name in refs.merged_branches() & candidates if _has_commits(logs[name])}
     tips = refs.last_head_by_branch()
-    alive = {name for name in asked - found if refs.has_branch(name)}
-    unknown = asked - found - alive - tips.keys()
-    if asked - found:
+    alive = {name for name in candidates - merged if refs.has_branch(name)}
+    unknown = candidates - merged - alive - tips.keys()
+    if candidates - merged:
         head = "HEAD" if is_here else f"refs/heads/{branch}"
-        for name in sorted(asked - found - unknown)[:_MAX_COMPARED]:
+        for name in sorted(candidates - merged - unknown)[:_MAX_COMPARED]:
             tip = _find_tip(directory, name) if name in alive else tips[name]
             if (name not in alive or _has_commits(logs[name])) and _contains(directory, head, tip):
-                found.add(name)
-        if gone := asked - found - alive:
-            found |= _names_in_subjects(_merge_subjects(directory, head)) & gone
-    included |= found
-    return BranchSet(frozenset(included), (*default_files, *used), frozenset(unknown - found))
+                merged.add(name)
+        if gone := candidates - merged - alive:
+            merged |= _names_in_subjects(_merge_subjects(directory, head)) & gone
+    included |= merged
+    return BranchSet(frozenset(included), (*default_files, *used), frozenset(unknown - merged))
 
 
 def _run_git(directory: str, words: Sequence[str], stdin: bytes = b"") -> bytes:
@@ -247,10 +251,10 @@ def find_in_head(root: str, directory: str, paths: Collection[str]) -> frozenset
         return frozenset()
     before = os.fsdecode(objects.prefix(root))
     try:
-        held = objects.list_files(directory, "HEAD", [before + path for path in sorted(paths)])
+        blobs = objects.list_files(directory, "HEAD", [before + path for path in sorted(paths)])
     except CortexError:  # a repository without a commit
         return frozenset()
-    return frozenset(os.fsdecode(name).removeprefix(before) for name in held)
+    return frozenset(os.fsdecode(name).removeprefix(before) for name in blobs)
 
 
 def _find_tip(directory: str, name: str) -> str:

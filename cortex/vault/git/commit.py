@@ -42,9 +42,6 @@ _COMMIT_HOOKS = ("pre-commit", "prepare-commit-msg", "commit-msg", "pre-merge-co
 _OPERATION_HINTS = {
     "merge": "git commit concludes it, git merge --abort takes it back",
     "bisect": "git bisect reset ends it",
-    "cherry-pick": "git cherry-pick --continue, or --skip when nothing is left of it, or "
-    "git cherry-pick --abort",
-    "revert": "git revert --continue, or --skip when nothing is left of it, or git revert --abort",
 }
 
 

@@ -105,8 +105,8 @@ def find_abandoned(
     if repository is None:
         return []
     locks = [lock for lock in _inspect_locks(repository, at or read_clock()) if lock.is_abandoned]
-    held = _find_holders(locks)
-    locks = [lock for lock in locks if lock.identity[:2] not in held]
+    holders = _find_holders(locks)
+    locks = [lock for lock in locks if lock.identity[:2] not in holders]
     return [] if locks and idle_only and find_running_git(repository) else locks
 
 
@@ -250,15 +250,15 @@ def _inspect_locks(repository: Repository, at: Clock) -> list[GitLock]:
 def _find_holders(locks: list[GitLock]) -> dict[tuple[int, int], str]:
     """Device and inode of the locks that are open -> a process id, as far as this user may see."""
     names = {os.path.basename(lock.path) for lock in locks}
-    held: dict[tuple[int, int], str] = {}
+    holders: dict[tuple[int, int], str] = {}
     for process in _processes() if locks else ():
         for fd in list_folder(f"{process}/fd"):
             with suppress(OSError):
                 # A stat of any other file may wait for a dead network drive.
                 if os.path.basename(os.readlink(path := f"{process}/fd/{fd}")) in names:
                     status = os.stat(path)
-                    held[status.st_dev, status.st_ino] = process.rpartition("/")[2]
-    return held
+                    holders[status.st_dev, status.st_ino] = process.rpartition("/")[2]
+    return holders
 
 
 def _visibility_doubt(owner: int) -> str:

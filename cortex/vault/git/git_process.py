@@ -127,12 +127,12 @@ def _communicate(
     may be a person's ssh connection that is kept for the next command."""
     assert process.stdout is not None
     assert process.stderr is not None
-    held: dict[int, list[bytes]] = {process.stdout.fileno(): [], process.stderr.fileno(): []}
-    output, complaint = held.values()
+    chunks: dict[int, list[bytes]] = {process.stdout.fileno(): [], process.stderr.fileno(): []}
+    output, complaint = chunks.values()
     view = memoryview(stdin)
     deadline = time.monotonic() + seconds
     with selectors.DefaultSelector() as waiting:
-        for fd in held:
+        for fd in chunks:
             waiting.register(fd, selectors.EVENT_READ)
         if process.stdin is not None:
             os.set_blocking(process.stdin.fileno(), False)
@@ -143,14 +143,14 @@ def _communicate(
             readable = False
             wait = 0 if ended else _POLL_SECONDS
             for key, _ in waiting.select(wait) if waiting.get_map() else ():
-                if key.fd not in held:
+                if key.fd not in chunks:
                     assert process.stdin is not None
                     view = _write_some(process.stdin.fileno(), view)
                     if not view:
                         waiting.unregister(key.fd)
                         process.stdin.close()
                 elif chunk := os.read(key.fd, 1 << 16):
-                    held[key.fd].append(chunk)
+                    chunks[key.fd].append(chunk)
                     readable = True
                 else:
                     waiting.unregister(key.fd)

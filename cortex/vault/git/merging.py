@@ -145,11 +145,11 @@ def wait_until_idle(root: str) -> None:
     deadline = time.monotonic() + git_locks.LOCK_WAIT_SECONDS
     abandoned = git_locks.find_abandoned(checkout.find_repository(root), idle_only=True)
     left = {lock.path for lock in abandoned}
-    before, now = None, _git_dir_stamps(root, left)
-    while now != before and time.monotonic() < deadline:
-        before = now
+    before, stamps = None, _git_dir_stamps(root, left)
+    while stamps != before and time.monotonic() < deadline:
+        before = stamps
         time.sleep(_IDLE_SECONDS)
-        now = _git_dir_stamps(root, left)
+        stamps = _git_dir_stamps(root, left)
 
 
 def _git_dir_stamps(root: str, left: Collection[str]) -> list[tuple[str, int]]:

@@ -67,10 +67,10 @@ class CachedBriefing(NamedTuple):
 
 def read_cached_briefing(vault: Vault, key: BriefingKey) -> CachedBriefing | None:
     """The briefing of this key, or None if anything it was made from has changed."""
-    held = _load_entry(vault, key)
-    if held is None:
+    entry = _load_entry(vault, key)
+    if entry is None:
         return None
-    briefing, used = held
+    briefing, used = entry
     for path, was in zip(used[::2], used[1::2], strict=True):
         if file_stamp(path) != was.decode("ascii", "replace"):
             return None
@@ -79,8 +79,8 @@ def read_cached_briefing(vault: Vault, key: BriefingKey) -> CachedBriefing | Non
 
 def read_last_briefing(vault: Vault, key: BriefingKey) -> CachedBriefing | None:
     """The last briefing of this key, valid or not: what a running session was given."""
-    held = _load_entry(vault, key)
-    return held[0] if held else None
+    entry = _load_entry(vault, key)
+    return entry[0] if entry else None
 
 
 def _load_entry(vault: Vault, key: BriefingKey) -> tuple[CachedBriefing, list[bytes]] | None:
@@ -111,8 +111,8 @@ def write(
     before `looked_ns`, when it was read, may be another one now: then nothing is cached.
     """
     pairs: list[bytes] = []
-    for path, held in used.items():
-        trusted = _trusted_stamp(path, held, looked_ns)
+    for path, stamp in used.items():
+        trusted = _trusted_stamp(path, stamp, looked_ns)
         if trusted is None:
             return False
         pairs += (os.fsencode(path), trusted.encode())
@@ -129,10 +129,10 @@ def write(
     return True
 
 
-def _trusted_stamp(path: str, held: str, looked_ns: int) -> str | None:
+def _trusted_stamp(path: str, stamp: str, looked_ns: int) -> str | None:
     """The stamp of a file, empty if there is none; None if it may be newer than `looked_ns`."""
-    if held:
-        return held
+    if stamp:
+        return stamp
     try:
         status = os.lstat(path)
     except (OSError, ValueError):

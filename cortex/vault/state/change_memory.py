@@ -56,9 +56,9 @@ def _remember(vault: Vault, name: str, changes: Iterable[tuple[str, bytes | None
     memory = {**_MEMORY.read(vault, name)}
     for path, before, after in changes:
         text = before.decode("utf-8", "surrogateescape") if before is not None else None
-        held = memory.get(path)
-        if held and before is not None and held[1] == _digest(before):
-            text = held[0]
+        remembered = memory.get(path)
+        if remembered and before is not None and remembered[1] == _digest(before):
+            text = remembered[0]
         memory[path] = text, _digest(after)
     _MEMORY.write(vault, memory, name, durable=True)
 
@@ -66,7 +66,7 @@ def _remember(vault: Vault, name: str, changes: Iterable[tuple[str, bytes | None
 def take_back(
     vault: Vault, name: str, preview: str
 ) -> tuple[list[tuple[str, bytes]], list[Problem]]:
-    """Bring the notes back, where nobody has changed them since: the path and what it held of each.
+    """Bring the notes back, where nobody has changed them since: the path and what it remembered of each.
     The caller holds the record lock. Raises `NotFoundError` when there is nothing to take back;
     `preview` is the command that shows what there would be."""
     mark_briefings_stale(vault)
