@@ -7,8 +7,7 @@ from collections.abc import Collection, Sequence
 
 from cortex.core.model.note_status import TIER_SET_ASIDE
 from cortex.core.model.problem import Problem
-from cortex.core.ranking.fusion import LEAST_COSINE, Fusion, blend_neighbours, fuse
-from cortex.core.ranking.note_score import SeriesOrder
+from cortex.core.ranking.note_score import LEAST_COSINE, Fusion, SeriesOrder, blend_neighbours, fuse
 from cortex.core.ranking.query import Query
 from cortex.core.text.value import NamedTuple
 from cortex.index import full_text

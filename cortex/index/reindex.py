@@ -13,7 +13,7 @@ from cortex.core.markdown.passages import TextPassage, passages
 from cortex.core.model.caller import ProgressCallback
 from cortex.core.model.note_status import MAX_NOTE_BYTES, TIER_TRAIL
 from cortex.core.model.problem import CortexError, Problem, reason_of
-from cortex.core.ranking.note_context import context_words, series_key
+from cortex.core.ranking.note_score import context_words, series_key
 from cortex.index import state_file
 from cortex.index.catalogue import NoteSummary, WritableCatalogue, hash_content
 from cortex.index.engines.engine import Document

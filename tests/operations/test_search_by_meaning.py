@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from cortex.core.model.problem import InvalidInputError
-from cortex.core.ranking.fusion import Fusion, blend_neighbours, fuse
-from cortex.core.ranking.note_score import SeriesOrder
+from cortex.core.ranking.note_score import Fusion, SeriesOrder, blend_neighbours, fuse
 from cortex.index.vectors.embedders import load_embedder
 from cortex.operations.care.embed import embed
 from cortex.operations.find.recall import recall

@@ -19,7 +19,7 @@ from cortex.core.text.value import NamedTuple
 FIELDS = ("body", "head", "context", "around")
 # A passage of a note for an engine: number, tier, part (its place in the note), body (its text),
 # around (what stands around it, or None); of the first one also head (title, aliases, tags),
-# context (words of `note_context`, or None) and series (its key, or 0).
+# context (words of `context_words`, or None) and series (its key, or 0).
 Document: TypeAlias = Mapping[str, object]
 _Aside = TypeVar("_Aside")
 # How many indexes a process may keep open for its next query. A watcher answers many.

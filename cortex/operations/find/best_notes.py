@@ -10,7 +10,7 @@ from cortex.core.model import event as events
 from cortex.core.model.note_status import HIDDEN_STATUSES, TIER_CURRENT, TIER_SET_ASIDE, TIER_TRAIL
 from cortex.core.model.problem import InvalidInputError, Problem
 from cortex.core.ranking import query as queries
-from cortex.core.ranking.fusion import Fusion
+from cortex.core.ranking.note_score import Fusion
 from cortex.core.ranking.query import Query, QueryTerm
 from cortex.core.text.value import NamedTuple
 from cortex.index.catalogue import NoteRow

@@ -13,7 +13,7 @@ from cortex.core.model.parameters import Between, QueryText, Since
 from cortex.core.model.problem import CortexError, InvalidInputError, NotFoundError, Problem
 from cortex.core.model.relation import RELATION_KINDS, kind_of_inverse
 from cortex.core.ranking import importance, query as queries
-from cortex.core.ranking.fusion import Fusion
+from cortex.core.ranking.note_score import Fusion
 from cortex.core.ranking.query import Query, QueryFilter
 from cortex.core.text.iso_time import epoch_seconds
 from cortex.core.text.lazy_re import lazy_re

@@ -11,7 +11,7 @@ from cortex.core.model.caller import Caller
 from cortex.core.model.parameters import Between, NoteName, QueryText, Since
 from cortex.core.model.problem import CortexError, NotFoundError, Problem
 from cortex.core.ranking import query as queries, word_forms
-from cortex.core.ranking.fusion import MEANING_SHARE, Fusion
+from cortex.core.ranking.note_score import MEANING_SHARE, Fusion
 from cortex.core.ranking.query import Query
 from cortex.core.text import shell_command
 from cortex.core.text.value import NamedTuple

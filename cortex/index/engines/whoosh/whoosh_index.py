@@ -45,7 +45,7 @@ SCHEMA = fields.Schema(
     part=fields.COLUMN(columns.NumericColumn("i")),
     series=fields.COLUMN(columns.NumericColumn("q")),  # these three at the first passage alone
     head=ProseField(),  # title, aliases and tags
-    context=ProseField(),  # words of `note_context`
+    context=ProseField(),  # words of `context_words`
     body=ProseField(),
     around=ProseField(),  # headings above a passage, and what was asked
 )
