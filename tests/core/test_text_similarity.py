@@ -67,13 +67,12 @@ def brute(texts: list[str], least: float) -> set[tuple[int, int, float]]:
 @given(
     texts=st.lists(st.lists(st.sampled_from(WORDS), max_size=14).map(" ".join), max_size=14),
     least=st.sampled_from([0.01, 0.1, 0.25, 1 / 3, 0.4, 0.5, 0.6, 2 / 3, 0.75, 1.0]),
-    rare=st.sampled_from([0, 1, 2, 3, 30]),
+    at_once=st.sampled_from([1, 2, 5, 256]),
 )
-def test_all_pairs_are_found_and_no_others(texts, least, rare) -> None:
+def test_all_pairs_are_found_and_no_others(texts, least, at_once) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(
-            text_similarity, "_RARE_WORD_TEXTS", rare
-        )  # with few texts, most words would be counted in lists alone
+        patch.setattr(text_similarity, "_MAX_BITS", 0)
+        patch.setattr(text_similarity, "_MIN_COMPARED", at_once)
         found = list(similar_pairs(texts, least))
     assert len(found) == len(set(found))
     assert set(found) == brute(texts, least)
@@ -91,7 +90,8 @@ def test_pairs_among_texts_of_many_sizes_are_all_found(seed) -> None:
     ]
     texts += [f"{text} {' '.join(chance.choices(vocabulary, k=9))}" for text in texts[::3]]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(text_similarity, "_RARE_WORD_TEXTS", chance.choice([2, 5]))
+        patch.setattr(text_similarity, "_MAX_BITS", 0)
+        patch.setattr(text_similarity, "_MIN_COMPARED", chance.choice([4, 20]))
         assert set(similar_pairs(texts, 0.4)) == brute(texts, 0.4)
 
 

@@ -14,7 +14,7 @@ import re
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain, combinations, pairwise, product
+from itertools import chain, combinations, product
 from math import ceil
 from struct import pack, unpack
 from typing import NamedTuple, TypeVar
@@ -39,11 +39,9 @@ _PUNCTUATION = dict.fromkeys(map(ord, "…–—“”„‚«»‹›•·→�
 _UNSPACED_SCRIPTS_PATTERN = "[\u0e00-\u109f\u1780-\u17ff\u2e80-\U0003ffff]"
 _WORD_JOINTS_RE = lazy_re(r"[-_./'’:0-9]+")
 _ROUNDING_TOLERANCE = 1e-9  # a bound that is a whole number must not be rounded up past it
-# Texts with a word up to which a list of them is faster than a number with their bits.
-_RARE_WORD_TEXTS = 30
 _MAX_BITS = 500_000_000  # in the numbers of all words together
+_MIN_COMPARED = 256  # texts, whatever the number of words
 _SKETCH_SIZE, _MAX_HASH = 256, 2**32 - 1
-_SIZE_BANDS = 4  # of sizes, each with its own count that is enough
 
 _Token = TypeVar("_Token", str, int)
 TokenSet = frozenset[str]
@@ -176,70 +174,36 @@ def _iter_words(text: str) -> Iterator[str]:
 def _similar_set_pairs(
     sets: Sequence[TokenSet], least: float, progress: ProgressCallback
 ) -> Iterator[tuple[int, int, float]]:
-    """The pairs of different sets, which are sorted by size. What two share is counted in two
-    parts: a pair is looked at when it shares many rare words, or enough common ones without these.
-    """
+    """The pairs of different sets, which are sorted by size, and how alike they are. Each set is
+    compared with as many of those before it at once as the memory for their words allows."""
     sizes = [len(words) for words in sets]
     frequency = Counter(chain.from_iterable(sets))
-    most = max(_RARE_WORD_TEXTS, _MAX_BITS // len(sets)) if sets else 0
-    common = {word for word, count in frequency.most_common(most) if count > _RARE_WORD_TEXTS}
-    rare: dict[str, list[int]] = {
-        word: [] for word, count in frequency.items() if count > 1 and word not in common
-    }
-    bits = dict.fromkeys(common, 0)
-    for place, words in enumerate(sets):
-        if not place % _PROGRESS_INTERVAL:
-            progress("comparing", place, len(sets))
-        min_size = ceil(least * sizes[place] - _ROUNDING_TOLERANCE)
-        first = bisect_left(sizes, min_size)
-        allowed = min_size // 8  # rare words that are not yet many
-        met = Counter(chain.from_iterable(rare[word] for word in words if word in rare))
-        columns = _bit_sums([number for word in words if (number := bits.get(word))])
-        looked = {other for other, count in met.items() if count > allowed and other >= first}
-        looked.update(_candidates(columns, sizes[: place + 1], first, least, allowed))
-        digits = [column.to_bytes(place // 8 + 1, "little") for column in columns] if looked else []
-        for other in looked:
-            both = met[other] + sum(
-                (digit[other >> 3] >> (other & 7) & 1) << power
-                for power, digit in enumerate(digits)
-            )
-            if (alike := both / (sizes[place] + sizes[other] - both)) >= least:
-                yield other, place, alike
-        bit = 1 << place
-        for word in words:
-            if word in bits:
-                bits[word] |= bit
-            elif word in rare:
-                rare[word].append(place)
-
-
-def _candidates(
-    columns: Sequence[int], sizes: Sequence[int], first: int, least: float, allowed: int
-) -> Iterator[int]:
-    """The texts from `first` on that may be alike to the last of `sizes` if they share no more than
-    `allowed` rare words with it, by the columns of how many common ones they share."""
-    place = len(sizes) - 1
-
-    def many_from(start: int) -> int:
-        shared = _min_shared_words(sizes[start], sizes[place], least)
-        return _positions_at_least(columns, shared - allowed)
-
-    if not many_from(first):
-        return
-    steps = range(_SIZE_BANDS + 1)
-    bounds = sorted({first + (place - first) * step // _SIZE_BANDS for step in steps})
-    for start, end in pairwise(bounds):
-        many = many_from(start) >> start & (1 << end - start) - 1
-        digits = f"{many:b}"[::-1]
-        at = digits.find("1")
-        while at >= 0:
-            yield start + at
-            at = digits.find("1", at + 1)
-
-
-def _min_shared_words(size: int, other: int, least: float) -> int:
-    """The least number of shared words: from both / (size + other - both) >= least."""
-    return ceil(least / (1 + least) * (size + other) - _ROUNDING_TOLERANCE)
+    shared_words = [word for word, count in frequency.items() if count > 1]
+    step = max(_MIN_COMPARED, _MAX_BITS // (len(shared_words) + 1))
+    for start in range(0, len(sets), step):
+        bits = dict.fromkeys(shared_words, 0)
+        for place in range(start, len(sets)):
+            if not place % _PROGRESS_INTERVAL:
+                progress("comparing", place, len(sets))
+            words, size = sets[place], sizes[place]
+            first = bisect_left(sizes, ceil(least * size - _ROUNDING_TOLERANCE), start)
+            if first >= start + step:
+                break
+            columns = _bit_sums([number for word in words if (number := bits.get(word))])
+            # From both / (size + other - both) >= least.
+            bound = ceil(least / (1 + least) * (size + sizes[first]) - _ROUNDING_TOLERANCE)
+            near = f"{_positions_at_least(columns, bound):b}"[::-1]
+            digits = [f"{column:b}"[::-1] for column in columns] if "1" in near else []
+            at = near.find("1", first - start)
+            while at >= 0:
+                both = sum(1 << n for n, digit in enumerate(digits) if digit[at : at + 1] == "1")
+                if (alike := both / (size + sizes[start + at] - both)) >= least:
+                    yield start + at, place, alike
+                at = near.find("1", at + 1)
+            if place < start + step:
+                for word in words:
+                    if word in bits:
+                        bits[word] |= 1 << (place - start)
 
 
 def _bit_sums(numbers: list[int]) -> list[int]:
