@@ -11,7 +11,8 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from cortex.core.extract.named_entities import PACKAGE_PATTERN, find_files, split_prose_and_code
+from cortex.core.extract.named_entities import PACKAGE_PATTERN, find_files
+from cortex.core.markdown.bound import without_fences
 from cortex.core.text.lazy_re import lazy_re
 
 MAX_FILES, MAX_PACKAGES, MAX_BRANCHES = 12, 8, 4  # of one record
@@ -117,8 +118,8 @@ def _is_inside_project(path: str) -> bool:
 
 def _iter_sentences(text: str) -> Iterator[str]:
     """The sentences of the prose, without code blocks, links, addresses and asides."""
-    prose, _ = split_prose_and_code(text)
-    prose = _HEADING_RE.sub(r"\n\n\1\n\n", f"\n{_LINK_RE.sub(' ', prose)}")
+    prose = _LINK_RE.sub(" ", without_fences(text))
+    prose = _HEADING_RE.sub(r"\n\n\1\n\n", f"\n{prose}")
     is_aside_part = False
     for paragraph in map(str.strip, _PARAGRAPH_END_RE.split(prose)):
         first = _WORD_RE.search(paragraph)

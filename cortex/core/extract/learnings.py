@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from cortex.core.markdown.bound import without_fences
 from cortex.core.model.topics import topic_segment
 from cortex.core.text.lazy_re import lazy_re
 from cortex.core.text.strings import one_line, short_hash, text_digest
@@ -18,7 +19,6 @@ _LEARNINGS_HEADING_RE = lazy_re(
 )
 # Without which there is no such heading.
 _ANY_LEARNINGS_RE = lazy_re(r"#[ \t]+(?:key )?(?:learning|aprendizaje)", re.IGNORECASE)
-_FENCE_RE = lazy_re(r" {0,3}(`{3,}|~{3,})")
 _LIST_ITEM_RE = lazy_re(r"( {0,3})(?:(\d{1,9}[.)])|[-*+])[ \t]+(\S.*)")
 _IMAGE_OR_LINK_RE = lazy_re(r"!?\[([^\[\]\n]{0,400})\]\([^()\s]{0,400}\)")
 _WIKILINK_RE = lazy_re(r"\[\[(?:[^\[\]|\n]{0,400}\|)?([^\[\]|\n]{0,400})\]\]")
@@ -63,19 +63,12 @@ def _learnings_section(text: str) -> list[str]:
     """The lines below the last heading for learnings, up to the next heading; code is left out."""
     section: list[str] = []
     inside = False
-    fence = ""
-    for line in text.splitlines():
-        if mark := _FENCE_RE.match(line):
-            if not fence:
-                fence = mark[1]
-            elif mark[1].startswith(fence) and not line.strip(" \t`~"):
-                fence = ""
-        elif not fence:
-            if _HEADING_RE.match(line):
-                if inside := _LEARNINGS_HEADING_RE.fullmatch(line) is not None:
-                    section = []
-            elif inside:
-                section.append(line)
+    for line in without_fences(text).splitlines():
+        if _HEADING_RE.match(line):
+            if inside := _LEARNINGS_HEADING_RE.fullmatch(line) is not None:
+                section = []
+        elif inside:
+            section.append(line)
     return section
 
 

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from cortex.core.markdown.bound import fence_spans, without_fences
 from cortex.core.markdown.scan import MarkdownScan
 from cortex.core.text.lazy_re import lazy_re
 
@@ -42,7 +43,6 @@ _ERRNO_NAMES = (
 )
 
 # Searched patterns begin with a rare character, so that prose costs next to nothing.
-_FENCE_RE = lazy_re(r"\n[ \t>]{0,12}(`{3,200}|~{3,200})([^\n]{0,200})")
 _CODE_SPAN_RE = lazy_re(r"`([^`\n]{1,300})`")
 _LINK_TARGET_RE = lazy_re(r"\]\([^()\s]{0,500}")
 _URL_RE = lazy_re(r"https?://[^\s<>\"'`\\^{}|]{3,500}")
@@ -111,6 +111,7 @@ _JS_IMPORT_RE = lazy_re(
     r"(?:\bfrom\s*|\bimport\s*|\brequire\()['\"]((?:@[a-z0-9][\w.-]{0,60}/)?[a-z0-9][\w.-]{0,60})"
     r"(?:/[^'\"\n]{0,200})?['\"]"
 )
+_IMPORT_SIGNS = ("import", "require(", " from ")
 _DOMAIN_RE = lazy_re(
     r"(?:www\.|[\w-]{1,60}\.(?:com|org|net|io|dev|app|ai|co|gg|me|sh|xyz|page)/)", re.IGNORECASE
 )
@@ -130,11 +131,11 @@ def find_entities(body: str, scanned: MarkdownScan, first_line: int = 1) -> tupl
     """What a note's text, which begins on line `first_line` of its file, mentions: each thing once,
     in order; at most `MAX_ENTITIES`."""
     text = body[:_MAX_TEXT_CHARS]
-    prose, code = split_prose_and_code(text)
+    prose = without_fences(text)
     spans = dict.fromkeys(one.strip() for one in _CODE_SPAN_RE.findall(prose))
     plain = _CODE_SPAN_RE.sub("` `", prose) if spans else prose
     names: dict[tuple[str, str], str] = {}
-    for kind, name in _iter_mentions(plain, list(spans), code, scanned):
+    for kind, name in _iter_mentions(plain, list(spans), _importing_lines(text), scanned):
         if 0 < len(name) <= _MAX_NAME_CHARS:
             names.setdefault((kind, entity_key(kind, name)), name)
             if len(names) >= MAX_ENTITIES:
@@ -159,28 +160,10 @@ def entity_key(kind: str, name: str) -> str:
     return key.replace("\\", "/") if kind == "file" else key
 
 
-def split_prose_and_code(text: str) -> tuple[str, list[str]]:
-    """The text outside fences, and the lines within that may import something."""
-    if "```" not in text and "~~~" not in text:
-        return text, []
-    text = f"\n{text}"
-    prose: list[str] = []
-    code: list[str] = []
-    fence, start = "", 0
-    for found in _FENCE_RE.finditer(text):
-        mark, rest = found.groups()
-        if not fence:
-            if mark[0] == "`" and "`" in rest:
-                continue  # a code span of three ticks
-            prose.append(text[start : found.start()])
-            fence, start = mark, found.end()
-        elif mark.startswith(fence) and not rest.strip():
-            code.append(text[start : found.start()])
-            fence, start = "", found.end()
-    (code if fence else prose).append(text[start:])
-    lines = (line for part in code for line in part.split("\n"))
-    signs = ("import", "require(", " from ")
-    return "\n".join(prose), [line for line in lines if any(sign in line for sign in signs)]
+def _importing_lines(text: str) -> list[str]:
+    """The lines of code in fences that may import something."""
+    lines = (line for start, end in fence_spans(text) for line in text[start:end].split("\n"))
+    return [line for line in lines if any(sign in line for sign in _IMPORT_SIGNS)]
 
 
 def _iter_mentions(

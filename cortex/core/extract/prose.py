@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator
 from itertools import groupby
 from typing import NamedTuple
 
+from cortex.core.markdown.bound import fence_spans
 from cortex.core.model.session_asks import is_own_prompt
 from cortex.core.model.turn_summary import CALLOUT_STARTS, PROMPT_START
 from cortex.core.redact.person_words import SPEAKER_RE, at_ends
@@ -25,7 +26,6 @@ _END_LINES = 3  # at either end of a long prompt, which may become records
 _MAX_WRAPPED_LINES = 12  # that one wrapped paragraph is read over
 _WRAPPED_LINE_CHARS = 50  # characters from which a line that ends in no mark is taken for wrapped
 
-_FENCE_RE = lazy_re(r"(?m)^[ \t>]{0,40}(?:(?:[-*+]|\d{1,9}[.)])[ \t]{1,9})?(`{3,}|~{3,})([^\n]*)")
 _CODE_SPAN_RE = lazy_re(r"``[^\n]{1,300}?``|`[^`\n]{1,300}`")
 _NON_NEWLINE_RE = lazy_re(r"[^\n]")
 _BLOCK_START_RE = lazy_re(r"[ \t>]{0,40}(?:[-*+•|#]|\d{1,4}[.)][ \t]|\[memory|`{3}|~{3}|\Z)")
@@ -119,7 +119,7 @@ class MaskedText(NamedTuple):
 
 def mask_code(text: str) -> MaskedText:
     """The text without what stands in code fences, in inline code, and in comments."""
-    plain = _blank_spans(text, _fence_spans(text)) if "```" in text or "~~~" in text else text
+    plain = _blank_spans(text, fence_spans(text))
     if "<!--" in plain:
         plain = _blank_spans(plain, _comment_spans(plain))
     if "`" in plain:
@@ -157,21 +157,6 @@ def _blank_spans(text: str, spans: Iterable[tuple[int, int]]) -> str:
         parts += [text[at:start], _NON_NEWLINE_RE.sub(" ", text[start:end])]
         at = end
     return "".join([*parts, text[at:]])
-
-
-def _fence_spans(text: str) -> Iterator[tuple[int, int]]:
-    fence, start = "", 0
-    for found in _FENCE_RE.finditer(text):
-        mark, rest = found.groups()
-        if not fence:
-            if mark[0] == "`" and "`" in rest:
-                continue
-            fence, start = mark, found.start()
-        elif mark.startswith(fence) and not rest.strip():
-            yield start, found.end()
-            fence = ""
-    if fence:
-        yield start, len(text)
 
 
 def _comment_spans(text: str) -> Iterator[tuple[int, int]]:
