@@ -20,22 +20,13 @@ def packages(text: str) -> list[str]:
     ("text", "expected"),
     [
         ("It is in `src/app.py`.", ["src/app.py"]),
-        (
-            "It is in src/app.py, and (docs/guide.md); see **tests/test_a.py**.",
-            ["src/app.py", "docs/guide.md", "tests/test_a.py"],
-        ),
+        ("It is in src/app.py, and (docs/guide.md); see **tests/test_a.py**.", ["src/app.py", "docs/guide.md", "tests/test_a.py"]),
         (
             "`./src/app.py:12` and src/b.ts#L3-L9 and `tests/a.py::test_x`",
             ["src/app.py", "src/b.ts", "tests/a.py"],
         ),
-        (
-            "src/app.py's loop, in `src/b.py:run` and not in app/[slug]/page.tsx",
-            ["src/app.py", "src/b.py"],
-        ),
-        (
-            "`pyproject.toml`, setup.cfg and package.json",
-            ["pyproject.toml", "setup.cfg", "package.json"],
-        ),
+        ("src/app.py's loop, in `src/b.py:run` and not in app/[slug]/page.tsx", ["src/app.py", "src/b.py"]),
+        ("`pyproject.toml`, setup.cfg and package.json", ["pyproject.toml", "setup.cfg", "package.json"]),
         ("The `Makefile` builds it, with setup.py.", ["setup.py", "Makefile"]),
         (".github/workflows/ci.yml runs them", [".github/workflows/ci.yml"]),
         ("Ändern in `src/größe.py`.", ["src/größe.py"]),
@@ -67,7 +58,7 @@ def packages(text: str) -> list[str]:
         ("~/x/ and ../x/ and / and https://x.org/y/ and .git/", []),
         ("web/ was removed", []),
     ],
-)
+)  # fmt: skip
 def test_files(text: str, expected: list[str]) -> None:
     assert files(text) == expected
 
