@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from cortex.core.model.generated_text import event_lines, outcome_of, summary_of
 from cortex.core.model.note_status import decode_text, split_heading
-from cortex.core.notes.yaml_lines import BOM, split_note
+from cortex.core.notes.yaml_lines import BOM, CONFLICT_MARKERS, split_note
 from cortex.core.text.agent_escape import escape_for_agent
 from cortex.core.text.lazy_re import lazy_re
 from cortex.core.text.strings import one_line, shorten
@@ -57,7 +57,6 @@ _MIN_TITLE_WORDS = 4  # of a title that is looked for behind the beginning of a 
 _PUNCTUATION = "`'\"*_.,;:!?…()[]<>“”‘’„«»–—-"
 _SOURCE_LINE_RE = lazy_re(r"From \[\[[^\[\]\n]{1,400}\]\]\.?")
 _TASK_RE = lazy_re(r"[ \t>]{0,40}(?:[-*+]|\d{1,3}[.)])[ \t]+\[([ xX])\][ \t]+(\S.*)")
-_CONFLICT_MARKERS = ("<<<<<<< ", "||||||| ", "=======", ">>>>>>> ")  # sides come without
 _CODE_FENCE_RE = lazy_re(r"[ \t>]{0,12}(```|~~~)")
 _SEPARATOR, _CHANGED_PREFIX, _FAILED_SUFFIX = " · ", "changed ", " failed"
 # What begins with one of these became a record. A pattern would take longer to compile than all
@@ -265,7 +264,7 @@ def _iter_paragraphs(body: str) -> Iterator[str]:
     for line in body.splitlines()[:_MAX_LINES]:
         if _CODE_FENCE_RE.match(line):
             fenced = not fenced
-        elif fenced or line.startswith(_CONFLICT_MARKERS):
+        elif fenced or line.startswith(CONFLICT_MARKERS):
             continue
         elif line.strip():
             is_heading = _HEADING_RE.match(line)

@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Sequence
 from itertools import pairwise
 from typing import NamedTuple, TypeAlias
 
@@ -63,7 +62,7 @@ def merge_body(
     if newer == base:
         return MergedBody(older, 0)
     was, one, two = (_split_lines(text) for text in (base, newer, older))
-    if _marker_lines(one) or _marker_lines(two):  # ours must not look like these
+    if marked_conflicts(newer) or marked_conflicts(older):  # ours must not look like these
         style = style._replace(marker_size=style.marker_size + 1)
     merged, conflicts = _merge_lines(
         _common_lines(one, two) if added and not was else was, one, two, style
@@ -87,19 +86,6 @@ def marked_conflicts(data: bytes) -> Counter[tuple[bytes, bytes]]:
             conflicts[opening, line] += 1
             opening, parted = b"", False
     return conflicts
-
-
-def conflict_marker_lines(body: bytes) -> list[bytes]:
-    """The lines that begin or end a conflict, when there are both kinds."""
-    return _marker_lines(_split_lines(body)) if b"<<<<<<< " in body and b">>>>>>> " in body else []
-
-
-def _marker_lines(lines: Sequence[bytes]) -> list[bytes]:
-    begins, ends = (
-        [line for line in lines if line.startswith(sign * 7) and line.lstrip(sign)[:1] == b" "]
-        for sign in (b"<", b">")
-    )
-    return begins + ends if begins and ends else []
 
 
 def _split_lines(text: bytes) -> list[bytes]:

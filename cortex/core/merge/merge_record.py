@@ -7,13 +7,13 @@ same whichever side is ours; frontmatter stays YAML whenever one side's is; what
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from cortex.core.merge import fields
 from cortex.core.merge.body import (
     MarkerStyle,
     MergedBody,
-    conflict_marker_lines,
+    marked_conflicts,
     merge_body,
 )
 from cortex.core.merge.fields import FieldTexts, IsYaml, MergeLog, pick_changed, time_sort_key
@@ -68,6 +68,9 @@ class _RecordSide(NamedTuple):
     topic: str
 
 
+_ThreeSides: TypeAlias = tuple[_RecordSide, _RecordSide, _RecordSide]  # base, newer, older
+
+
 def merge_record(
     base: bytes,
     ours: bytes,
@@ -119,7 +122,7 @@ def merge_record(
 
 
 def _merge_sides(
-    sides: tuple[_RecordSide, _RecordSide, _RecordSide],
+    sides: _ThreeSides,
     marker_size: int,
     labels: tuple[bytes, bytes] | None,
     eols: tuple[bytes, bytes],
@@ -160,8 +163,8 @@ def _precedence(
 
 
 def _with_one_text_of_session(
-    sides: tuple[_RecordSide, _RecordSide, _RecordSide],
-) -> tuple[_RecordSide, _RecordSide, _RecordSide]:
+    sides: _ThreeSides,
+) -> _ThreeSides:
     """Base, newer and older; of a session with one summary, overview and title of those that Cortex
     wrote."""
     bodies = [side.parts.body for side in sides[1:]]
@@ -182,7 +185,7 @@ def _with_one_text_of_session(
 
 
 def _merge_text(
-    sides: tuple[_RecordSide, _RecordSide, _RecordSide],
+    sides: _ThreeSides,
     ledger: MergeLog,
     latest: _TopicWinner | None,
     style: MarkerStyle,
@@ -204,9 +207,7 @@ def _merge_text(
     return merge_body(*bodies, style, added=is_added)
 
 
-def _leaves_out_text(
-    sides: tuple[_RecordSide, _RecordSide, _RecordSide], latest: _TopicWinner | None
-) -> bool:
+def _leaves_out_text(sides: _ThreeSides, latest: _TopicWinner | None) -> bool:
     """True of a topic that both sides saved anew, with two texts of which the result has one."""
     if latest is None or latest.side == "both":
         return False
@@ -216,10 +217,10 @@ def _leaves_out_text(
 
 
 def _with_one_title(
-    sides: tuple[_RecordSide, _RecordSide, _RecordSide],
+    sides: _ThreeSides,
     latest: _TopicWinner | None,
     ledger: MergeLog,
-) -> tuple[_RecordSide, _RecordSide, _RecordSide]:
+) -> _ThreeSides:
     """Base, newer and older with one heading, which is a field like any other, and as an alias."""
     was, one, two = titles = [_heading_of(side) for side in sides]
     if not one or not two or one == two:
@@ -391,8 +392,7 @@ def _join_fields(block: FieldTexts) -> str:
 
 def _record_body_conflicts(text: MergedBody, before: bytes, ledger: MergeLog) -> bool:
     """True if the body holds conflict markers that base does not have; they are logged."""
-    known = set(conflict_marker_lines(before))
-    if not text.conflict_count and all(line in known for line in conflict_marker_lines(text.data)):
+    if not (text.conflict_count or marked_conflicts(text.data) - marked_conflicts(before)):
         return False
     places = f"{text.conflict_count} place{'' if text.conflict_count == 1 else 's'}"
     why = "it holds conflict markers already"
