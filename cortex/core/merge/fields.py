@@ -7,7 +7,7 @@ them changes nothing.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import NamedTuple, TypeAlias, TypeVar
 
 from cortex.core.model.note_status import KEY_ORDER, PRUNED
@@ -40,6 +40,7 @@ _DIGIT_REMOVAL = dict.fromkeys(range(48, 58))
 
 FieldTexts = dict[str, FieldText]
 ThreeValues = tuple[ParsedValue | None, ParsedValue, ParsedValue]  # base, newer, older
+_ThreeTexts: TypeAlias = tuple[str | None, str | None, str | None]  # base, newer, older
 IsYaml: TypeAlias = Callable[[str], bool]  # whether lines of frontmatter are read as YAML
 T = TypeVar("T")
 
@@ -101,20 +102,17 @@ def merge_blocks(
         order = _standard_order(order)
     for key in order:
         trio = (base.get(key), newer.get(key), older.get(key))
-        texts = [chunk.text if chunk else None for chunk in trio]
+        texts = _texts_of(trio)
         if key == TAIL_KEY:
             if tail := _merge_comments(*texts):
                 merged[key] = FieldText("", tail)
             continue
-        if topic_winner in ("newer", "older") and f"{path}{key}" in _KEYS_OF_TEXT:
-            text = _take_side(topic_winner, f"{path}{key}", *texts, ledger=ledger)
-        elif key == "status" and topic_winner in ("newer", "older") and not base:
-            text = _take_side(topic_winner, key, *texts, ledger=ledger)  # active is left out
-        elif of_status and key in _KEYS_OF_STATUS:
-            text = _take_side(of_status, key, *texts, ledger=ledger)
-        else:
-            text = _merge_field(f"{path}{key}", *texts, ledger=ledger)
-        if text:
+        field = f"{path}{key}"
+        side = of_status if key in _KEYS_OF_STATUS else ""
+        # An active status is left out.
+        if topic_winner != "both" and (field in _KEYS_OF_TEXT or (field == "status" and not base)):
+            side = topic_winner
+        if text := _take_side(side, field, texts, ledger) if side else _merge_field(field, texts, ledger):  # fmt: skip
             above = (chunk.comments_above if chunk else None for chunk in trio)
             merged[key] = FieldText(_merge_comments(*above), text)
     return merged
@@ -194,23 +192,23 @@ def _merge_comments(base: str | None, newer: str | None, older: str | None) -> s
     return next((text for text in (both, newer, older) if yaml_subset.is_valid_comment(text)), base)
 
 
+def _texts_of(trio: Iterable[FieldText | None]) -> _ThreeTexts:
+    base, newer, older = (chunk.text if chunk else None for chunk in trio)
+    return base, newer, older
+
+
 class _FieldVersions(NamedTuple):
-    """One key's text in the three notes, and its values; None for one that cannot be parsed."""
+    """One key's text in base, and its values in all three; None for one that cannot be parsed."""
 
     path: str
     base: str | None
-    newer: str | None
-    older: str | None
     parsed: dict[str, ParsedValue | None]
 
     @classmethod
-    def parse(
-        cls, path: str, base: str | None, newer: str | None, older: str | None
-    ) -> _FieldVersions:
+    def parse(cls, path: str, texts: _ThreeTexts) -> _FieldVersions:
         key = path.rpartition(".")[2]
-        texts = {text for text in (base, newer, older) if text is not None}
-        parsed = {text: yaml_subset.parse_value(key, text) for text in texts}
-        return cls(path, base, newer, older, parsed)
+        said = {text for text in texts if text is not None}
+        return cls(path, texts[0], {text: yaml_subset.parse_value(key, text) for text in said})
 
     def is_equal(self, one: str | None, two: str | None) -> bool:
         """Whether two texts mean the same, comments included."""
@@ -228,13 +226,12 @@ class _FieldVersions(NamedTuple):
         return value.text if value.kind == "scalar" else text.partition(":")[2].strip()
 
 
-def _merge_field(
-    path: str, base: str | None, newer: str | None, older: str | None, *, ledger: MergeLog
-) -> str | None:
+def _merge_field(path: str, texts: _ThreeTexts, ledger: MergeLog) -> str | None:
     """The text that stands for a key; None when the key goes."""
+    base, newer, older = texts
     if newer == older:
         return newer
-    of = _FieldVersions.parse(path, base, newer, older)
+    of = _FieldVersions.parse(path, texts)
     if older == base or (newer != base and of.is_equal(older, base)):
         return _take_if_valid(of, newer, older, ledger)
     if newer == base or of.is_equal(newer, base):
@@ -256,10 +253,10 @@ def _merge_field(
 
 def _status_winner(base: FieldTexts, newer: FieldTexts, older: FieldTexts, ledger: MergeLog) -> str:
     """The side whose status stands where both sides changed it differently; empty elsewhere."""
-    texts = [block["status"].text if "status" in block else None for block in (base, newer, older)]
+    texts = _texts_of(block.get("status") for block in (base, newer, older))
     if len(set(texts)) < 3 or (None in texts[1:] and not _only_pruned(texts[1], texts[2])):
         return ""
-    stands = _merge_field("status", *texts, ledger=MergeLog(ledger.precedence, ledger.is_yaml))
+    stands = _merge_field("status", texts, MergeLog(ledger.precedence, ledger.is_yaml))
     return "newer" if stands == texts[1] else "older" if stands == texts[2] else ""
 
 
@@ -270,23 +267,16 @@ def _only_pruned(one: str | None, other: str | None) -> str:
     return pruned[0] if len(pruned) == 1 else ""
 
 
-def _take_side(
-    side: str,
-    path: str,
-    base: str | None,
-    newer: str | None,
-    older: str | None,
-    *,
-    ledger: MergeLog,
-) -> str | None:
+def _take_side(side: str, path: str, texts: _ThreeTexts, ledger: MergeLog) -> str | None:
     """What one side says, where that can be read; nothing where it says nothing."""
+    base, newer, older = texts
     kept, lost = (newer, older) if side == "newer" else (older, newer)
     why = "status" if path in _KEYS_OF_STATUS else "later text"
-    of = _FieldVersions.parse(path, base, newer, older)
+    of = _FieldVersions.parse(path, texts)
     is_read = all(of.parsed[text] for text in (kept, lost) if text is not None)
     has_title = path == "title" and ledger.precedence.is_titled_by_heading
     if not is_read or (kept is None and path in _REQUIRED_KEYS and not has_title):
-        return _merge_field(path, base, newer, older, ledger=ledger)
+        return _merge_field(path, texts, ledger)
     if lost is not None and lost != base and not of.is_equal(kept, lost):
         before = of.display_text(lost)
         if kept is None:
