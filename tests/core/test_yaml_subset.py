@@ -9,8 +9,9 @@ import yaml
 from hypothesis import example, given, settings, strategies as st
 
 from cortex.core.notes import note as notes, yaml_subset
+from cortex.core.notes.frontmatter import load_fields
 from cortex.core.notes.yaml_lines import parse_key, split_fields, split_note
-from cortex.core.notes.yaml_subset import parse_value
+from cortex.core.notes.yaml_subset import parse_plain_fields, parse_value
 
 SHARDS = [
     "a", "b c", "tags", "id", " ", "  ", "    ", ": ", ":", ":\n", "\n", "- ", "-", "\n  - ", "\n- ", "\n    - ", ", ", ",", "[", "]", "[[", "]]", "{", "}", '"', "'",
@@ -64,6 +65,26 @@ def test_what_is_read_is_yaml_to_every_parser_and_has_no_problem(loader: type, t
         and "{" not in text
     ):
         assert value.text == seen
+
+
+LINES = [
+    "a:", "a: ", "b: c", "b: true", "b: ~", "b: 'c d'", 'b: "c"', 'b: "c\\n"', "b: it's", "b: c # d", "b: c: d", "b: c:", "b: c:d", "b: c ", "tags: [a, b c]", 'tags: ["a, b", c]',
+    "tags: []", "tags: [a,]", "tags: [a, ]", "tags: [a, true]", "tags: [[a]]", "tags: #a", "  c: d", "  c:", "    e: f", "- a", "-  a", "  - a", "  - a: b", '  - "[[a]]"', "  -", "# c", "",
+    "...", "---", "b: -1", "b: 2026-11-20", "b: <<", "b: é\u2028", "b:\tc", "b: c\td", "'b': c", "é: a", "b: [a", "b: ]", "b: a]", "b: a, b", "b: @a", "b: %a", "b: |", "b: >-", "b: a  b", "b: ''",
+]  # fmt: skip
+
+
+@given(st.one_of(loose, likely, st.lists(st.sampled_from(LINES), max_size=6).map("\n".join)))
+@settings(max_examples=1500)
+def test_plain_fields_are_what_the_parser_reads(text: str) -> None:
+    fields = parse_plain_fields(text)
+    assert fields is None or (fields, []) == load_fields(text)
+
+
+def test_the_frontmatter_that_cortex_writes_needs_no_parser() -> None:
+    record = """id: keep-it-6wzl7q\ntype: note\nproject: p1\naliases: ["Keep it, here", It is kept]
+created: 2026-11-27T20:18:08Z\nprovenance:\n  events: ["[[20261127t201808z-pjdm5cd3if]]"]\n"""
+    assert parse_plain_fields(record) == load_fields(record)[0]
 
 
 @given(

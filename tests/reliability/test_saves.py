@@ -120,6 +120,7 @@ def test_saves_that_are_killed_lose_nothing_that_is_there_and_the_next_command_c
             )  # what the hand itself overwrites is its own affair
             hands.add(f"by hand after {number}")
             file.write_text(re.sub(r"\n\n[^\n]+\n\Z", f"\n\nby hand after {number}\n", held_before))
+            heal(vault, caller_now())  # a save looks at no other record, so at none of a hand
     caller = caller_now()
     normalize(vault, caller)
     seen = look(vault.root)

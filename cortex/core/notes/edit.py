@@ -11,9 +11,9 @@ from cortex.core.model.problem import InvalidInputError
 from cortex.core.model.record import event_links, initial_status
 from cortex.core.model.relation import link_key, normalize_kind
 from cortex.core.notes import note as notes
-from cortex.core.notes.frontmatter import Fields, FieldValue
 from cortex.core.notes.note import Note
 from cortex.core.notes.relations import iter_relations, parse_link_target, relations_of
+from cortex.core.notes.yaml_subset import Fields, FieldValue
 from cortex.core.text import yaml_writer
 
 # What stands in a record while it has such a status, and goes with it.

@@ -10,34 +10,25 @@ elsewhere) and no nesting followed without end.
 from __future__ import annotations
 
 import re
-from typing import TypeAlias, cast
+from typing import cast
 
 import frontmatter
 import yaml
 from frontmatter.default_handlers import YAMLHandler
 
-from cortex.core.notes.yaml_subset import wikilink_text
+from cortex.core.notes.yaml_subset import (
+    BOOL_WORDS,
+    NULL_WORDS,
+    Fields,
+    FieldValue,
+    FrontmatterError,
+    wikilink_text,
+)
 from cortex.core.text.lazy_re import lazy_re
-
-FieldValue: TypeAlias = "str | bool | list[FieldValue] | dict[str, FieldValue] | None"
-Fields: TypeAlias = dict[str, FieldValue]
 
 MAX_DEPTH = 20
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-_NULL_WORDS = frozenset(["", "~", "null", "Null", "NULL"])
-_BOOL_WORDS = {
-    "true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False,
-}  # fmt: skip
 _HASH_TAGS_RE = lazy_re(r"^(tags?|aliases)[ \t]*:[ \t]*#", re.MULTILINE)
-
-
-class FrontmatterError(Exception):
-    """Frontmatter that is no mapping of readable values. `line` counts from 1 in the block."""
-
-    def __init__(self, message: str, line: int) -> None:
-        super().__init__(message)
-        self.message = message
-        self.line = line
 
 
 class _FrontmatterHandler(YAMLHandler):
@@ -165,4 +156,4 @@ def _scalar_value(event: yaml.ScalarEvent) -> FieldValue:
     text: str = event.value
     if event.style:  # not plain: YAML gives only a plain word another type
         return text
-    return None if text in _NULL_WORDS else _BOOL_WORDS.get(text, text)
+    return None if text in NULL_WORDS else BOOL_WORDS.get(text, text)

@@ -15,8 +15,8 @@ from cortex.core.model.note_status import UTF16_BOMS, decode_text, split_heading
 from cortex.core.model.problem import InvalidInputError, Problem
 from cortex.core.model.record import ONE_PERSONS_SCOPES
 from cortex.core.notes import yaml_lines
-from cortex.core.notes.frontmatter import Fields, FrontmatterError, load_fields
 from cortex.core.notes.yaml_lines import split_note
+from cortex.core.notes.yaml_subset import Fields, FrontmatterError, parse_plain_fields
 from cortex.core.text.lazy_re import lazy_re
 
 BOM = yaml_lines.BOM
@@ -220,6 +220,11 @@ def _parse_fields(block: bytes, where: str, problems: list[Problem]) -> Fields:
     if marker := _CONFLICT_MARKER_RE.search(text):
         add(text.count("\n", 0, marker.start()) + 1, *_CONFLICT_MARKERS)
         return _salvage_fields(text)
+    if (plain := parse_plain_fields(text)) is not None:
+        return plain
+    # Most notes end above, and PyYAML takes 20 ms to import.
+    from cortex.core.notes.frontmatter import load_fields  # noqa: PLC0415
+
     try:
         fields, complaints = load_fields(text)
     except FrontmatterError as error:

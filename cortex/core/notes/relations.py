@@ -17,8 +17,8 @@ from cortex.core.model.relation import (
     link_key,
     normalize_kind,
 )
-from cortex.core.notes.frontmatter import Fields, FieldValue
 from cortex.core.notes.note import Note
+from cortex.core.notes.yaml_subset import Fields, FieldValue
 from cortex.core.text.lazy_re import lazy_re
 
 _RELATION_FIELDS = ("supersedes", "superseded_by")  # fields that say a relation by their name

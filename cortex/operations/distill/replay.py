@@ -23,9 +23,9 @@ from cortex.index.catalogue.filters import KNOWLEDGE, NoteFilter
 from cortex.index.links import LinkGraph
 from cortex.index.refresh import IndexSession, query_index
 from cortex.operations.upkeep.bring_up_to_date import bring_up_to_date
+from cortex.operations.upkeep.existing_records import load_existing_records
 from cortex.operations.upkeep.heal import try_heal
 from cortex.operations.upkeep.inbox import InboxNormalizer
-from cortex.operations.upkeep.normalize import load_existing_records
 from cortex.operations.upkeep.record_lock import record_lock, refuse_during_git_operation
 from cortex.vault import files, settings
 from cortex.vault.locate import Vault

@@ -25,10 +25,8 @@ from cortex.index.catalogue.filters import NoteFilter
 from cortex.index.refresh import IndexSession, last_index, query_index
 from cortex.operations.capture.capture import clean_tags, new_event_id
 from cortex.operations.capture.project_context import resolve_project
-from cortex.operations.records import change_record
-from cortex.operations.upkeep.normalize import load_existing_records
+from cortex.operations.upkeep.existing_records import load_existing_records
 from cortex.operations.upkeep.normalize_now import publish_and_normalize
-from cortex.operations.upkeep.vault_files import add_vault_files, set_default_vault
 from cortex.vault import files, user_folders
 from cortex.vault.git import checkout
 from cortex.vault.locate import (
@@ -210,6 +208,12 @@ def ensure_personal_vault(vault: Vault) -> tuple[Vault, str]:
         return own, f"in your own vault, {own.root}"
     if problem := personal_vault_problem(vault):
         raise InvalidInputError(f"{problem.where} {problem.message}", problem.hint)
+    # It takes 7 ms, once in a person's life.
+    from cortex.operations.upkeep.vault_files import (  # noqa: PLC0415
+        add_vault_files,
+        set_default_vault,
+    )
+
     root = real_folder(user_folders.user_folder("data"), "vault")
     os.makedirs(root, exist_ok=True)
     add_vault_files(root)
@@ -320,9 +324,11 @@ def _with_relations(
     """The event with the ids of the records that these names mean."""
     if not (sources or older):
         return event
+    # With all that healing needs it takes 30 ms, and most saves name no other record.
+    from cortex.operations.records.change_record import find_editable  # noqa: PLC0415
 
     def ids(index: IndexSession, names: tuple[str, ...]) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(change_record.find_editable(index, name).id for name in names))
+        return tuple(dict.fromkeys(find_editable(index, name).id for name in names))
 
     def find(index: IndexSession) -> Event:
         return event._replace(supersedes=ids(index, older), derived_from=ids(index, sources))

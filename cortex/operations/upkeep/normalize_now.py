@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from types import ModuleType
 from typing import NamedTuple
 
 from cortex.core.model import event as events
@@ -25,9 +26,8 @@ from cortex.index.catalogue.filters import KNOWLEDGE
 from cortex.index.changed_pages import update_pages
 from cortex.index.refresh import query_index
 from cortex.operations.capture.capture import publish_event
-from cortex.operations.upkeep.heal import repair_after_git, try_heal
+from cortex.operations.upkeep.existing_records import load_existing_records
 from cortex.operations.upkeep.inbox import CREATED, DUPLICATE, UPDATED, InboxNormalizer
-from cortex.operations.upkeep.normalize import load_existing_records
 from cortex.operations.upkeep.record_lock import record_lock
 from cortex.vault import files
 from cortex.vault.git import checkout
@@ -56,7 +56,10 @@ def publish_and_normalize(
 
 def normalize_now(vault: Vault, caller: Caller, event: Event) -> NormalizeNowResult:
     """Normalize an event of the inbox. Raises `CortexError` that names the event, which is kept."""
-    problems = repair_after_git(vault, caller)  # a record that git mixed takes no event
+    problems: list[Problem] = []
+    if change_marker.git_stamp(vault) and change_marker.briefings_are_stale(vault):
+        # A record that git mixed takes no event.
+        problems += _import_heal().try_restore_lost(vault, caller)
     try:
         with record_lock(vault, _LOCK_TIMEOUT_SECONDS):
             if not files.exists(vault.root, vault.layout().pending(event.id)):
@@ -71,10 +74,18 @@ def normalize_now(vault: Vault, caller: Caller, event: Event) -> NormalizeNowRes
         failure = done.failed[0]
         message = f"kept as event {event.id}, which is no record yet: {failure.message}"
         raise CortexError(message, failure.hint)
-    problems += [] if healed else try_heal(vault, caller)
+    if not healed:
+        problems += _import_heal().try_heal(vault, caller)
     if not done.outcomes:
         return _result_of_earlier_run(vault, caller, event)
     return NormalizeNowResult(tuple(done.outcomes), tuple(dict.fromkeys(problems)))
+
+
+def _import_heal() -> ModuleType:
+    # With all that merges need it takes 30 ms, and after most saves nothing is to be healed.
+    from cortex.operations.upkeep import heal  # noqa: PLC0415
+
+    return heal
 
 
 def _normalize_event(vault: Vault, caller: Caller, event: Event) -> tuple[InboxNormalizer, bool]:
@@ -84,9 +95,10 @@ def _normalize_event(vault: Vault, caller: Caller, event: Event) -> tuple[InboxN
     change_marker.mark_briefings_stale(vault)
     done = InboxNormalizer(vault, load_existing_records(vault, caller, event))
     done.run([f"{event.id}.md"], caller)
-    healed = _update_briefings(vault, done)
+    # Where they were not, heal brings all of them up to date, so that the next save is quick.
+    healed = fresh and _update_briefings(vault, done)
     # What a distillation replaces is for heal to remove.
-    if healed and fresh and event.type != events.DISTILLED:
+    if healed and event.type != events.DISTILLED:
         change_marker.mark_briefings_built(vault, seen)
     return done, healed
 
