@@ -82,7 +82,7 @@ class Workspace(NamedTuple):
 
 
 def capture_hook_event(
-    vault: Vault, caller: Caller, told: HookEvent, place: Workspace, wait: float
+    vault: Vault, caller: Caller, event: HookEvent, place: Workspace, wait: float
 ) -> bool:
     """Capture what a hook event tells; True if it told anything.
 
@@ -90,14 +90,14 @@ def capture_hook_event(
     nothing could be captured; the session's state is unchanged then, and the next hook takes it.
     Where there is no state, what the payload alone tells is captured.
     """
-    action = _HANDLERS.get(told.name)
+    action = _HANDLERS.get(event.name)
     if action is None:
         return False
-    agent = told.agent if told.name == "subagent-stop" else ""
-    path = told.agent_transcript if agent else told.transcript
-    now = SessionCursor(
-        host=told.host,
-        session=sanitize_name(told.session),
+    agent = event.agent if event.name == "subagent-stop" else ""
+    path = event.agent_transcript if agent else event.transcript
+    current = SessionCursor(
+        host=event.host,
+        session=sanitize_name(event.session),
         agent=sanitize_name(agent),
         cwd=sanitize_path(place.cwd),
         root=sanitize_path(place.root),
@@ -105,32 +105,32 @@ def capture_hook_event(
         branch=place.branch,
         transcript=sanitize_path(path),
     )
-    key = session_key(told, agent)
+    key = session_key(event, agent)
     try:
-        with cursors.lock_session(vault, key, wait) as held:
-            source = TranscriptSource(path or held.cursor.transcript, place.root)
-            session = HookSession(vault, caller, told, held, source)
+        with cursors.lock_session(vault, key, wait) as state:
+            source = TranscriptSource(path or state.cursor.transcript, place.root)
+            session = HookSession(vault, caller, event, state, source)
             if source.path:
-                held.mark_recent()
-            done = action(session, refresh_cursor(held.cursor, now))
+                state.mark_recent()
+            done = action(session, refresh_cursor(state.cursor, current))
     except (ConflictError, cursors.StateUnavailable) as error:
         if isinstance(error, ConflictError):
             # A mark made before the lock was asked for would be taken away by who has the lock.
-            cursors.defer_session(vault, key, now)
-            if is_readable_transcript(told.host, path):
+            cursors.defer_session(vault, key, current)
+            if is_readable_transcript(event.host, path):
                 raise
-        if not _capture_payload(vault, caller, told, now):
+        if not _capture_payload(vault, caller, event, current):
             raise
         return True
     if done and agent:
-        _begin_parent_session(vault, caller, told)
+        _begin_parent_session(vault, caller, event)
     return done
 
 
-def refresh_cursor(known: SessionCursor, now: SessionCursor) -> SessionCursor:
+def refresh_cursor(known: SessionCursor, current: SessionCursor) -> SessionCursor:
     """The state of a session at the place where a hook sees it now."""
-    seen = {name: getattr(now, name) for name in _CURSOR_FIELDS_OF_HOOK}
-    return known._replace(**seen, transcript=now.transcript or known.transcript)
+    seen = {name: getattr(current, name) for name in _CURSOR_FIELDS_OF_HOOK}
+    return known._replace(**seen, transcript=current.transcript or known.transcript)
 
 
 class HookSession(NamedTuple):
@@ -143,9 +143,9 @@ class HookSession(NamedTuple):
     source: TranscriptSource
 
 
-def session_key(told: HookEvent, agent: str = "") -> str:
+def session_key(event: HookEvent, agent: str = "") -> str:
     """The key of the session's state, by its name, else by its transcript or folder."""
-    return cursors.session_key(told.host, told.session or told.transcript or told.cwd, agent)
+    return cursors.session_key(event.host, event.session or event.transcript or event.cwd, agent)
 
 
 def workspace_of(cwd: str, environ: Mapping[str, str]) -> Workspace:
@@ -166,33 +166,33 @@ def workspace_of(cwd: str, environ: Mapping[str, str]) -> Workspace:
     return Workspace(cwd, root, project, sanitize_name(checkout.branch_of(cwd)))
 
 
-def mark_injected(vault: Vault, told: HookEvent, text: str) -> bool:
+def mark_injected(vault: Vault, event: HookEvent, text: str) -> bool:
     """Whether the session has not been given this text before; from now on it has."""
     digest = text_fingerprint(text).digest
-    with cursors.lock_session(vault, session_key(told), 1.0) as held:
-        known = held.cursor
-        session = sanitize_name(told.session)
-        held.save(known._replace(host=told.host, session=session, briefed=digest))
+    with cursors.lock_session(vault, session_key(event), 1.0) as state:
+        known = state.cursor
+        session = sanitize_name(event.session)
+        state.save(known._replace(host=event.host, session=session, briefed=digest))
         return known.briefed != digest
 
 
 def capture_next_chunk(
-    vault: Vault, caller: Caller, held: LockedSession, longest: int
+    vault: Vault, caller: Caller, state: LockedSession, longest: int
 ) -> TranscriptChunk:
     """Capture the next part of a session's transcript, with lines of up to `longest` bytes."""
-    known = held.cursor
+    known = state.cursor
     if not known.host:
-        known = refresh_cursor(known, cursors.read_deferred(vault, held.key))
-    event = "subagent-stop" if known.agent else "stop"
+        known = refresh_cursor(known, cursors.read_deferred(vault, state.key))
+    name = "subagent-stop" if known.agent else "stop"
     source = TranscriptSource(known.transcript, known.root)
-    told = HookEvent(event, known.host, known.session)
-    session = HookSession(vault, caller, told, held, source)
+    event = HookEvent(name, known.host, known.session)
+    session = HookSession(vault, caller, event, state, source)
     new = _next_chunk(session, known, max_line_bytes=longest)
     if new.content:
         text = compose_event_text(new.content)
-        _capture_event(session, new.cursor, event.replace("-", "_"), text)
+        _capture_event(session, new.cursor, name.replace("-", "_"), text)
     else:
-        held.save(new.cursor)
+        state.save(new.cursor)
     return new
 
 
@@ -228,21 +228,23 @@ def _on_turn_end(session: HookSession, known: SessionCursor) -> bool:
     Without a transcript, equal messages of one turn are one. Turns are told apart by the host's
     name of the turn, or by a prompt in between.
     """
-    told = session.hook_event
-    message = context_markers.strip_injected(told.message)
-    turn = told.turn and text_fingerprint(told.turn).digest
+    event = session.hook_event
+    message = context_markers.strip_injected(event.message)
+    turn = event.turn and text_fingerprint(event.turn).digest
     has_transcript = is_readable_transcript(known.host, session.source.path)
     is_new_turn = known.busy or bool(turn and known.turn and turn != known.turn)
     new = _next_chunk(session, known, message, is_new_turn=is_new_turn and not has_transcript)
     after = new.cursor
-    if told.name != "pre-compact":
+    if event.name != "pre-compact":
         after = after._replace(busy=False, turn=turn or known.turn)
     if new.content:
-        _capture_event(session, after, told.name.replace("-", "_"), compose_event_text(new.content))
+        _capture_event(
+            session, after, event.name.replace("-", "_"), compose_event_text(new.content)
+        )
         return True
     session.state.save(after)
-    if session.source.path and not has_transcript and not told.message and told.name == "stop":
-        message = f"transcripts of {told.host} cannot be read, and no message came with the event"
+    if session.source.path and not has_transcript and not event.message and event.name == "stop":
+        message = f"transcripts of {event.host} cannot be read, and no message came with the event"
         raise CortexError(message, "nothing else is missing; cortex capture keeps a text")
     return False
 
@@ -288,10 +290,10 @@ def _on_post_compact(session: HookSession, known: SessionCursor) -> bool:
 def _on_prompt(session: HookSession, known: SessionCursor) -> bool:
     """Capture what the settings keep of a prompt. Of a host with transcripts the event of the turn
     holds it, and only its lines with a memory tag are captured at once."""
-    told = session.hook_event
+    event = session.hook_event
     has_transcript = is_readable_transcript(known.host, session.source.path)
-    text, tagged = _text_and_tags(session.vault, told, has_transcript=has_transcript)
-    number = told.turn or told.moment
+    text, tagged = _text_and_tags(session.vault, event, has_transcript=has_transcript)
+    number = event.turn or event.moment
     known = known._replace(busy=True)
     if not text or _is_same_prompt(session, known, text, number):
         session.state.save(known)
@@ -305,9 +307,11 @@ def _on_prompt(session: HookSession, known: SessionCursor) -> bool:
     return True
 
 
-def _text_and_tags(vault: Vault, told: HookEvent, *, has_transcript: bool) -> tuple[str, list[str]]:
+def _text_and_tags(
+    vault: Vault, event: HookEvent, *, has_transcript: bool
+) -> tuple[str, list[str]]:
     """What is kept of a prompt, and its lines with a memory tag."""
-    text = context_markers.strip_injected(told.prompt).strip()
+    text = context_markers.strip_injected(event.prompt).strip()
     tagged: list[str] = []
     if "[memory" in text.lower():  # hardly any prompt has one
         tagged = tagged_lines(text)
@@ -331,17 +335,17 @@ _HANDLERS: dict[str, Callable[[HookSession, SessionCursor], bool]] = {
 
 def _capture_event(session: HookSession, after: SessionCursor, type_: str, text: str) -> None:
     """Publish the event, so that it is there once however often somebody is killed on the way."""
-    held, caller = session.state, session.caller
-    start = held.cursor.start or after.start
+    state, caller = session.state, session.caller
+    start = state.cursor.start or after.start
     id_ = _next_event_id(caller, max(after.latest, start))
     after = after._replace(latest=id_, begun=True, start="")
     event = _build_event(after, id_, type_, text)
-    held.begin_publish(PublishAttempt(id_, after))
+    state.begin_publish(PublishAttempt(id_, after))
     _publish_start(session.vault, caller, after, start)
     _publish_or_spool(session.vault, caller, event)
     with suppress(OSError):  # the attempt is written, and says it too
-        held.save(after)
-    held.cursor = after
+        state.save(after)
+    state.cursor = after
 
 
 def _publish_start(vault: Vault, caller: Caller, cursor: SessionCursor, start: str) -> None:
@@ -378,30 +382,34 @@ def _publish_or_spool(vault: Vault, caller: Caller, event: Event) -> None:
         raise
 
 
-def _capture_payload(vault: Vault, caller: Caller, told: HookEvent, now: SessionCursor) -> bool:
+def _capture_payload(
+    vault: Vault, caller: Caller, event: HookEvent, current: SessionCursor
+) -> bool:
     """Capture what the payload alone tells, even a second time; True if it tells anything."""
-    type_ = told.name.replace("-", "_")
-    if told.name == "user-prompt-submit":
-        type_, text = "prompt", _text_and_tags(vault, told, has_transcript=False)[0]
-    elif told.name == "session-end":
+    type_ = event.name.replace("-", "_")
+    if event.name == "user-prompt-submit":
+        type_, text = "prompt", _text_and_tags(vault, event, has_transcript=False)[0]
+    elif event.name == "session-end":
         text = ""
     else:
-        said = told.summary if told.name == "post-compact" else told.message
+        said = event.summary if event.name == "post-compact" else event.message
         text = context_markers.strip_injected(said)
     if not text.strip():
         return False
-    publish_event(vault, caller, _build_event(now, new_event_id(caller), type_, text))
+    publish_event(vault, caller, _build_event(current, new_event_id(caller), type_, text))
     return True
 
 
-def _begin_parent_session(vault: Vault, caller: Caller, told: HookEvent) -> None:
+def _begin_parent_session(vault: Vault, caller: Caller, event: HookEvent) -> None:
     """Capture the start of a subagent's session, unless another hook has that session locked."""
-    with suppress(ConflictError), cursors.lock_session(vault, session_key(told), 0.5) as held:
-        known = held.cursor
+    with suppress(ConflictError), cursors.lock_session(vault, session_key(event), 0.5) as state:
+        known = state.cursor
         _publish_start(vault, caller, known, known.start)
         if not known.begun or known.start:
-            after = known._replace(host=told.host, session=sanitize_name(told.session), begun=True)
-            held.save(after._replace(start="", latest=max(known.latest, known.start)))
+            after = known._replace(
+                host=event.host, session=sanitize_name(event.session), begun=True
+            )
+            state.save(after._replace(start="", latest=max(known.latest, known.start)))
 
 
 def _next_event_id(caller: Caller, latest: str) -> str:

@@ -52,5 +52,5 @@ def read_settings(vault: Vault) -> HookSettings:
         return HookSettings()
     from cortex.vault import settings  # noqa: PLC0415  tomllib, see above
 
-    held = settings.load(vault.root)
-    return HookSettings(held.hooks_enabled, held.prompts, held.tells_contract)
+    loaded = settings.load(vault.root)
+    return HookSettings(loaded.hooks_enabled, loaded.prompts, loaded.tells_contract)

@@ -102,19 +102,19 @@ def _read_transcript(
     )
     if not lines:
         return TurnSummary(), known, "", chunk.skipped_lines
-    told = new_reader(known.host).parse(lines, known.floor)
-    said = [one.text for one in told.items if one.kind == AGENT_TEXT]
+    parsed = new_reader(known.host).parse(lines, known.floor)
+    said = [one.text for one in parsed.items if one.kind == AGENT_TEXT]
     captured, ahead, letters = _find_captured_texts(said, known.ahead)
     left = iter(captured)
-    items = tuple(one for one in told.items if one.kind != AGENT_TEXT or not next(left))
-    told = told._replace(items=items)
-    new = told.turn_summary(source.root, prompts)
+    items = tuple(one for one in parsed.items if one.kind != AGENT_TEXT or not next(left))
+    parsed = parsed._replace(items=items)
+    new = parsed.turn_summary(source.root, prompts)
     tagged = [(text_fingerprint(line), line) for line in new.tagged_lines]
     left_lines = tuple(line for one, line in tagged if one not in known.ahead)
     new = new._replace(tagged_lines=left_lines)
     known = known._replace(
-        since=max(known.since, told.reader.last_time),
-        headless=known.headless or told.reader.is_headless,
+        since=max(known.since, parsed.reader.last_time),
+        headless=known.headless or parsed.reader.is_headless,
         ahead=tuple(one for one in ahead if one not in {mark for mark, _ in tagged}),
         last=_append_recent(known, *_digests_of_last_texts(said)),
     )

@@ -61,26 +61,26 @@ class RankedNotes(NamedTuple):
     problems: Sequence[Problem] = ()  # why meaning was not asked
 
 
-def find_best(vault: Vault, index: IndexSession, asked: SearchRequest) -> RankedNotes:
+def find_best(vault: Vault, index: IndexSession, request: SearchRequest) -> RankedNotes:
     """The best notes, without superseded, pruned and deleted ones unless they are asked for."""
-    limit = asked.limit
-    if asked.similar_to:
-        ranked = _rank_similar(vault, index, asked)
+    limit = request.limit
+    if request.similar_to:
+        ranked = _rank_similar(vault, index, request)
     else:
-        ranked = _rank_notes(vault, index, asked, set())
+        ranked = _rank_notes(vault, index, request, set())
     rows = ranked.rows
-    dropped = 0 if asked.every else sum(map(_is_dropped, rows[:limit]))
+    dropped = 0 if request.every else sum(map(_is_dropped, rows[:limit]))
     if not dropped:
         return ranked._replace(rows=rows[:limit])
     kept = [one for one in rows if not _is_dropped(one)]
     total = ranked.total - len(rows) + len(kept)
-    is_cut = not asked.query.terms or len(rows) >= _CANDIDATES
-    if len(kept) < limit and is_cut and not asked.similar_to:
+    is_cut = not request.query.terms or len(rows) >= _CANDIDATES
+    if len(kept) < limit and is_cut and not request.similar_to:
         # They may have kept others out: asked again without them.
         gone = index.catalogue.find(NoteFilter(tiers=(TIER_SET_ASIDE,), statuses=HIDDEN_STATUSES))
         events_of_gone = [event for row in gone for event in row.events]
-        told = index.catalogue.numbers(NoteFilter(tiers=(TIER_TRAIL,), ids=events_of_gone))
-        again = _rank_notes(vault, index, asked, {row.number for row in gone} | told)
+        trail = index.catalogue.numbers(NoteFilter(tiers=(TIER_TRAIL,), ids=events_of_gone))
+        again = _rank_notes(vault, index, request, {row.number for row in gone} | trail)
         kept, total = again.rows, again.total
     return ranked._replace(rows=kept[:limit], total=total, dropped_count=dropped)
 
@@ -128,10 +128,10 @@ def _rank_notes(
     vault: Vault, index: IndexSession, request: SearchRequest, without: set[int]
 ) -> RankedNotes:
     """At least the `limit` best notes, or newest without words."""
-    asked, limit = request.query, request.limit
-    wanted = NoteFilter(query=asked)
-    filters_nothing = not asked.filters and asked.after is None and asked.before is None
-    if not asked.terms:
+    query, limit = request.query, request.limit
+    wanted = NoteFilter(query=query)
+    filters_nothing = not query.filters and query.after is None and query.before is None
+    if not query.terms:
         newest: list[NoteRow] = []
         # Events and pages are listed when a filter asks for them.
         tiers = KNOWLEDGE_TIERS if filters_nothing else (*KNOWLEDGE_TIERS, TIER_TRAIL)
@@ -147,7 +147,7 @@ def _rank_notes(
     fused = search_notes(
         vault,
         index,
-        asked,
+        query,
         max(_CANDIDATES, 2 * limit),
         (TIER_CURRENT, TIER_SET_ASIDE, TIER_TRAIL),
         allowed=None if filters_nothing else index.catalogue.numbers(wanted),
@@ -165,7 +165,7 @@ def _rank_notes(
         if fused.cosines:
             why["meaning"] = fused.cosines[one.number]
         ranked.append(RankedNote(group, row, one.score, one.part, one.is_whole, why))
-    ranked = _called_first(index, asked, ranked, without)
+    ranked = _called_first(index, query, ranked, without)
     ranked.sort(key=lambda one: (one.group, -one.score, one.row.path))
     left = _nest_events_under_records(ranked)
     return RankedNotes(
@@ -180,8 +180,8 @@ def _rank_similar(vault: Vault, index: IndexSession, request: SearchRequest) -> 
     if request.query.terms:
         hint = "cortex search --similar-to NOTE; filters may stand beside it"
         raise InvalidInputError("a note to compare with takes no words beside it", hint)
-    asked, like = request.query, resolve_note.find_one(index.catalogue, request.similar_to)
-    wanted = NoteFilter(query=asked, tiers=KNOWLEDGE_TIERS)
+    query, like = request.query, resolve_note.find_one(index.catalogue, request.similar_to)
+    wanted = NoteFilter(query=query, tiers=KNOWLEDGE_TIERS)
     allowed = index.catalogue.numbers(wanted) - {like.number}
     near = semantic.similar_to(index, like.number, max(_CANDIDATES, 2 * request.limit), allowed)
     if near.found:
@@ -194,26 +194,26 @@ def _rank_similar(vault: Vault, index: IndexSession, request: SearchRequest) -> 
         ranked.sort(key=lambda one: (one.group, -one.score, one.row.path))
         return RankedNotes(ranked, len(ranked))
     words = tuple(QueryTerm("word", word) for word in like.title.split()[: queries.MAX_TERMS])
-    by_words = request._replace(query=asked._replace(terms=words, text=like.title))
-    told = index.catalogue.numbers(NoteFilter(tiers=(TIER_TRAIL,), ids=like.events))
-    answer = _rank_notes(vault, index, by_words, {like.number} | told)
+    by_words = request._replace(query=query._replace(terms=words, text=like.title))
+    trail = index.catalogue.numbers(NoteFilter(tiers=(TIER_TRAIL,), ids=like.events))
+    answer = _rank_notes(vault, index, by_words, {like.number} | trail)
     message = f"no vectors to compare {like.id} with: compared by the words of its title"
     problem = near.problem or Problem("semantic", message, "cortex embed")
     return answer._replace(problems=[problem])
 
 
 def _called_first(
-    index: IndexSession, asked: Query, ranked: list[RankedNote], without: set[int]
+    index: IndexSession, query: Query, ranked: list[RankedNote], without: set[int]
 ) -> list[RankedNote]:
     """The notes, those called like the query first: by title, then file name, then alias."""
-    if any(one.negated for one in asked.terms):
+    if any(one.negated for one in query.terms):
         return ranked
-    called = index.catalogue.notes_called(asked.text)
+    called = index.catalogue.notes_called(query.text)
     numbers = called.keys() - without
     if not numbers:
         return ranked
     found = {one.row.number: one for one in ranked}
-    wanted = NoteFilter(query=asked, numbers=numbers, tiers=KNOWLEDGE_TIERS)
+    wanted = NoteFilter(query=query, numbers=numbers, tiers=KNOWLEDGE_TIERS)
     for row in index.catalogue.find(wanted):
         one = found.get(row.number, RankedNote(0, row, 0.0))
         if row.status not in HIDDEN_STATUSES:

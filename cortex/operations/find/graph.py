@@ -111,9 +111,9 @@ def graph(
     """
     steps = depth or (MAX_DEPTH if to else _DEFAULT_DEPTH)
     kind = normalize_kind(kind)
-    asked = _GraphRequest(note, to, kind, is_stated=stated, depth=steps, number=number)
+    request = _GraphRequest(note, to, kind, is_stated=stated, depth=steps, number=number)
     found, problems = query_fresh(
-        vault, caller, lambda index: _build_graph(index.catalogue, vault.root, asked)
+        vault, caller, lambda index: _build_graph(index.catalogue, vault.root, request)
     )
     chart = _render_mermaid(found) if mermaid else ""
     return found._replace(mermaid=chart, problems=tuple(problems))
@@ -134,11 +134,11 @@ class _Neighbourhood:
     """The edges of notes, read as they are reached."""
 
     def __init__(
-        self, catalogue: Catalogue, start: int, named: Collection[int], asked: _GraphRequest
+        self, catalogue: Catalogue, start: int, named: Collection[int], request: _GraphRequest
     ) -> None:
         self._catalogue, self._links = catalogue, LinkGraph(catalogue)
         self._start, self._named = start, named
-        kind = asked.kind
+        kind = request.kind
         self._computed_kinds = [one for one in COMPUTED_KINDS if kind in ("", one)]
         # A note may state a relation of a kind that is computed, too.
         self._has_stated = kind not in COMPUTED_KINDS or catalogue.has_edge_kind(kind)
@@ -171,15 +171,15 @@ class _Neighbourhood:
         return near
 
 
-def _build_graph(catalogue: Catalogue, root: str, asked: _GraphRequest) -> NoteGraph:
-    start = resolve_note.find_one(catalogue, asked.note)
-    goal = resolve_note.find_one(catalogue, asked.to) if asked.to else None
-    near = _Neighbourhood(catalogue, start.number, {start.number, (goal or start).number}, asked)
-    step = near.stated if asked.is_stated else near.all
+def _build_graph(catalogue: Catalogue, root: str, request: _GraphRequest) -> NoteGraph:
+    start = resolve_note.find_one(catalogue, request.note)
+    goal = resolve_note.find_one(catalogue, request.to) if request.to else None
+    near = _Neighbourhood(catalogue, start.number, {start.number, (goal or start).number}, request)
+    step = near.stated if request.is_stated else near.all
     if goal:
-        ends, most = (start.number, goal.number), asked.depth
+        ends, most = (start.number, goal.number), request.depth
         way = graph_walk.shortest_path(*ends, most, near.stated)
-        if not way and not asked.is_stated:
+        if not way and not request.is_stated:
             way = graph_walk.shortest_path(*ends, most, near.all)
         depths, total, cut = {place: at for at, place in enumerate(way)}, len(way), False
         pairs = {frozenset(pair) for pair in pairwise(way)}
@@ -187,9 +187,9 @@ def _build_graph(catalogue: Catalogue, root: str, asked: _GraphRequest) -> NoteG
     else:
         # The farther levels are large and slow to read: beyond twice of what is shown nothing is
         # counted.
-        every, cut = graph_walk.breadth_first(start.number, asked.depth, 2 * asked.number, step)
-        total, cut = len(every), cut or len(every) > asked.number
-        depths = dict(islice(every.items(), asked.number))
+        every, cut = graph_walk.breadth_first(start.number, request.depth, 2 * request.number, step)
+        total, cut = len(every), cut or len(every) > request.number
+        depths = dict(islice(every.items(), request.number))
         shown = [edge for edge in near.edges if edge.source in depths and edge.target in depths]
     rows = catalogue.rows_by_number(depths)
     return NoteGraph(

@@ -15,32 +15,32 @@ _LEAST_WORD_LIKENESS = 0.75  # of a mistyped word to one of a title, as difflib 
 
 
 def next_query_hint(
-    vaults: list[Vault], caller: Caller, asked: Query, *, has_notes: bool, has_terms: bool
+    vaults: list[Vault], caller: Caller, query: Query, *, has_notes: bool, has_terms: bool
 ) -> str:
     """What to ask next, of an answer without hits. `has_terms`: words of the query were looked for."""
     if not has_notes:
         return 'there is nothing to search yet: cortex capture "What we found out"'
     overview = "cortex status shows which types and projects there are"
-    if cause := _empty_filters(vaults, caller, asked):
+    if cause := _empty_filters(vaults, caller, query):
         return f"{cause}{' ' if cause.endswith('?') else ': '}try it without, or {overview}"
-    if asked.terms and not has_terms:
+    if query.terms and not has_terms:
         return "its words are too common to be looked for; add one that is not"
-    if _list_filters(asked):
+    if _list_filters(query):
         return f"try it without the filters, or {overview}"
-    begin = next((one.text[:4] for one in asked.terms if one.text[:4].isalnum()), "merg")
+    begin = next((one.text[:4] for one in query.terms if one.text[:4].isalnum()), "merg")
     return f"try other words, or the beginning of one: cortex search '{begin}*'"
 
 
-def _list_filters(asked: Query) -> list[tuple[str, Query]]:
+def _list_filters(query: Query) -> list[tuple[str, Query]]:
     """Each filter of a query, as it is shown and as a query of its own."""
     listed = []
-    for one in asked.filters:
+    for one in query.filters:
         shown = f"{'-' * one.negated}{one.key}:{','.join(one.values)}"
         listed.append((shown, Query((), (one,))))
-    if asked.after is not None:
-        listed.append((f"after:{_utc_time(asked.after)}", Query((), (), after=asked.after)))
-    if asked.before is not None:
-        listed.append((f"before:{_utc_time(asked.before)}", Query((), (), before=asked.before)))
+    if query.after is not None:
+        listed.append((f"after:{_utc_time(query.after)}", Query((), (), after=query.after)))
+    if query.before is not None:
+        listed.append((f"before:{_utc_time(query.before)}", Query((), (), before=query.before)))
     return listed
 
 
@@ -48,12 +48,12 @@ def _utc_time(seconds: int) -> str:
     return format_time(seconds).removesuffix("T00:00:00Z") or "a time before the year 1"
 
 
-def _empty_filters(vaults: list[Vault], caller: Caller, asked: Query) -> str:
+def _empty_filters(vaults: list[Vault], caller: Caller, query: Query) -> str:
     """Which filter no note passes, or that none passes all of them; empty when one does."""
-    listed = _list_filters(asked)
+    listed = _list_filters(query)
     if not listed:
         return ""
-    asked_for = [asked._replace(terms=()), *(one for _, one in listed)]
+    asked_for = [query._replace(terms=()), *(one for _, one in listed)]
 
     def count(index: IndexSession) -> list[int]:
         return [index.catalogue.count(NoteFilter(query=one)) for one in asked_for]

@@ -169,13 +169,13 @@ def explain_score(
     )
 
 
-def _describe_lifecycle(row: NoteRow, held: Signals, moment: int) -> str:
+def _describe_lifecycle(row: NoteRow, signals: Signals, moment: int) -> str:
     """What the lifecycle does with a note, and why."""
     if row.tier == TIER_TRAIL:
         return "kept: events are never archived"
     if row.id == row.path:
         return "kept: a note of your own, without an id"
-    verdict = archive_rules.judge(held, moment, row.status)
+    verdict = archive_rules.judge(signals, moment, row.status)
     return f"{'a pass would archive it' if verdict.should_archive else 'kept'}: {verdict.reason}"
 
 

@@ -180,12 +180,12 @@ def _last_second(as_of: int | None) -> int | None:
     return as_of + _DAY_SECONDS - 1 if as_of is not None and as_of % _DAY_SECONDS == 0 else as_of
 
 
-def _build_hits(vault: Vault, asked: _RecallRequest, selected: _Selected) -> tuple[Hit, ...]:
-    wanted = snippets.looked_for(selected.terms, asked.query.phrases)
+def _build_hits(vault: Vault, request: _RecallRequest, selected: _Selected) -> tuple[Hit, ...]:
+    wanted = snippets.looked_for(selected.terms, request.query.phrases)
     decided = wanted or snippets.looked_for({"#decision": 1.0})  # of a page without a type
     return tuple(
         build_hit(vault, row, score, wanted if row.type else decided)
-        for row, score in selected.scored[: asked.limit]
+        for row, score in selected.scored[: request.limit]
     )
 
 
@@ -238,28 +238,30 @@ def _find_archived(index: IndexSession, query: Query, wanted: NoteFilter) -> lis
     return sorted(rows, key=lambda row: (-scores[row.number], row.path))[:_MAX_ARCHIVED]
 
 
-def _select(vault: Vault, caller: Caller, index: IndexSession, asked: _RecallRequest) -> _Selected:
+def _select(
+    vault: Vault, caller: Caller, index: IndexSession, request: _RecallRequest
+) -> _Selected:
     """The records that are asked for, without what stands near them."""
-    wanted = _note_filter(index, asked)
-    if asked.as_of is not None:
-        wanted = _held_then(vault, index, wanted, asked.as_of)
-    if asked.query.terms:
-        return _select_by_words(vault, caller, index, asked, wanted)
-    order = _order_of_scope(caller, asked)
+    wanted = _note_filter(index, request)
+    if request.as_of is not None:
+        wanted = _held_then(vault, index, wanted, request.as_of)
+    if request.query.terms:
+        return _select_by_words(vault, caller, index, request, wanted)
+    order = _order_of_scope(caller, request)
     if order:
         rows = sorted(index.catalogue.find(wanted, "path"), key=order)
         return _Selected([(row, 0.0) for row in rows], len(rows))
-    rank = importance.salience if asked.order == "salience" else importance.rank
+    rank = importance.salience if request.order == "salience" else importance.rank
     branch = checkout.branch_of(caller.cwd)
     ranked = rank_best(vault, index, caller, wanted, branch, rank=rank)
     return _Selected(ranked, index.catalogue.count(wanted))
 
 
 def _order_of_scope(
-    caller: Caller, asked: _RecallRequest
+    caller: Caller, request: _RecallRequest
 ) -> Callable[[NoteRow], tuple[object, ...]] | None:
     """The sort key of a scope whose records are not ranked (ties by path); None for the others."""
-    scope = "recent" if asked.order == "date" else "" if asked.order else asked.scope
+    scope = "recent" if request.order == "date" else "" if request.order else request.scope
     if scope in ("meetings", "recent"):
         moment = epoch_seconds(caller.now)  # a date that lies in the future counts as now
         return lambda row: (-min(row.date, moment),)
@@ -271,15 +273,15 @@ def _order_of_scope(
 
 
 def _select_by_words(
-    vault: Vault, caller: Caller, index: IndexSession, asked: _RecallRequest, wanted: NoteFilter
+    vault: Vault, caller: Caller, index: IndexSession, request: _RecallRequest, wanted: NoteFilter
 ) -> _Selected:
     allowed = index.catalogue.numbers(wanted)
     if not allowed:
         return _Selected([], 0)
-    tiers = KNOWLEDGE_TIERS if asked.include_all or asked.as_of is not None else (TIER_CURRENT,)
-    most = max(_WORD_CANDIDATES, asked.limit)
+    tiers = KNOWLEDGE_TIERS if request.include_all or request.as_of is not None else (TIER_CURRENT,)
+    most = max(_WORD_CANDIDATES, request.limit)
     (found, terms, *_), *_, problems = search_notes(
-        vault, index, asked.query, most, tiers, allowed=allowed, fusion=Fusion()
+        vault, index, request.query, most, tiers, allowed=allowed, fusion=Fusion()
     )
     best = max((one.score for one in found), default=0.0) or 1.0
     by_number = {one.number: one for one in found}
@@ -288,41 +290,41 @@ def _select_by_words(
     for row, rank in rank_notes(vault, index, caller, rows, checkout.branch_of(caller.cwd)):
         words = by_number[row.number]
         # What held then is not behind what holds now.
-        is_behind = words.is_set_aside and asked.as_of is None
+        is_behind = words.is_set_aside and request.as_of is None
         score = WORD_WEIGHT * words.score / best + RANK_WEIGHT * rank
         scored.append((is_behind, -score, row.path, row, score))
     scored.sort()
     return _Selected([(row, score) for *_, row, score in scored], len(scored), terms, problems)
 
 
-def _note_filter(index: IndexSession, asked: _RecallRequest) -> NoteFilter:
+def _note_filter(index: IndexSession, request: _RecallRequest) -> NoteFilter:
     """The filter of the records, at any time."""
-    query, scope = asked.query, asked.scope
+    query, scope = request.query, request.scope
     kind, _, name = scope.partition(":")
     if kind == "area" and name:
         area = QueryFilter("tag", (f"area/{name.removeprefix('area/')}",))
         query = query._replace(filters=(*query.filters, area))
-    everything = asked.include_all or asked.as_of is not None
+    everything = request.include_all or request.as_of is not None
     of_sessions = any("session" in one.values for one in query.filters if one.key == "type")
-    is_record = not asked.include_all and not of_sessions
+    is_record = not request.include_all and not of_sessions
     return NoteFilter(
         tiers=KNOWLEDGE_TIERS if everything else (TIER_CURRENT,),
-        is_told=is_record and not asked.with_own,
+        is_told=is_record and not request.with_own,
         not_types=("session", "briefing") if is_record else (),
-        projects=(asked.project,) if asked.project else None,
+        projects=(request.project,) if request.project else None,
         is_cross_project=scope == "area",
         types=("meeting",) if scope == "meetings" else None,
         state="open" if scope == "open" else "",
-        numbers=_numbers_of_meeting(index, name) if kind == "meeting" else _related(index, asked),
+        numbers=_numbers_of_meeting(index, name) if kind == "meeting" else _related(index, request),
         query=query,
     )
 
 
-def _related(index: IndexSession, asked: _RecallRequest) -> Collection[int] | None:
+def _related(index: IndexSession, request: _RecallRequest) -> Collection[int] | None:
     """The notes at the ends of a relation: of those of a kind that are stated, or of one note."""
-    if not asked.relation:
+    if not request.relation:
         return None
-    kind, _, name = asked.relation.partition(":")
+    kind, _, name = request.relation.partition(":")
     if kind not in (*RELATION_KINDS, "any") and not kind_of_inverse(kind):
         hint = one_of(kind, [*RELATION_KINDS, "any:NOTE"])
         raise InvalidInputError(f"there is no relation {kind!r}", hint)
@@ -349,7 +351,7 @@ def _held_then(vault: Vault, index: IndexSession, wanted: NoteFilter, moment: in
     """What existed at a moment and was set aside later, or never. Its frontmatter says when,
     else its last change; only notes that changed since are read."""
     wanted, then = wanted._replace(created_until=moment), format_time(moment)
-    held = index.catalogue.numbers(wanted._replace(tiers=(TIER_CURRENT,)))
+    existing = index.catalogue.numbers(wanted._replace(tiers=(TIER_CURRENT,)))
     changed = wanted._replace(tiers=(TIER_SET_ASIDE,), changed_since=moment + 1)
     for row in index.catalogue.find(changed):
         try:
@@ -358,15 +360,15 @@ def _held_then(vault: Vault, index: IndexSession, wanted: NoteFilter, moment: in
             continue  # deleted just now
         at = min(_SET_ASIDE_DATE_RE.findall(head), default=row.updated)
         if not at or at > then[: len(at)]:
-            held.add(row.number)
-    return wanted._replace(numbers=held)
+            existing.add(row.number)
+    return wanted._replace(numbers=existing)
 
 
-def _empty_result_hint(caller: Caller, asked: _RecallRequest) -> str:
-    if asked.query.terms:
+def _empty_result_hint(caller: Caller, request: _RecallRequest) -> str:
+    if request.query.terms:
         return "cortex search looks in events and in people's own notes too"
-    if asked.as_of is not None:
+    if request.as_of is not None:
         return f"no record was there by then: {cortex_command('recall', '--as-of', caller.now[:10])} shows what holds today"
-    if asked.scope or asked.project:
+    if request.scope or request.project:
         return "cortex status shows which projects and types there are"
     return "cortex save or cortex capture keeps something"

@@ -101,23 +101,25 @@ def build_reminder(
     number: int | None,
 ) -> Reminder:
     """Find the records that bear on `prompt`, and log which are shown."""
-    held = settings.load(vault.root)
-    number = held.reminder_lines if number is None else number
+    loaded = settings.load(vault.root)
+    number = loaded.reminder_lines if number is None else number
     if not number:
         return Reminder((), 0, "", ())
     project = project or checkout.project_of(caller.cwd)
     branch = branch.strip() or checkout.branch_of(caller.cwd)
-    told = _already_told_ids(vault, caller, session, project, branch) if session else frozenset()
+    told_ids = (
+        _already_told_ids(vault, caller, session, project, branch) if session else frozenset()
+    )
     names = project_names(vault, resolve_project(vault, caller, project))
-    asked = _ReminderRequest(
-        prompt, names, told, number, branch, held.reminder_threshold, session,
+    request = _ReminderRequest(
+        prompt, names, told_ids, number, branch, loaded.reminder_threshold, session,
         lambda rows: _numbers_of_others(vault, caller.cwd, branch, rows),
     )  # fmt: skip
     problems: list[Problem] = []
-    found = _find_relevant(vault, caller, asked, problems)
+    found = _find_relevant(vault, caller, request, problems)
     if own := None if vault.is_explicit else find_personal_vault(vault):
         try:
-            found += _find_relevant(own, caller, asked._replace(is_personal_vault=True), problems)
+            found += _find_relevant(own, caller, request._replace(is_personal_vault=True), problems)
         except (CortexError, OSError) as error:
             message = f"your own vault was not looked in: {error}"
             problems.append(Problem(own.root, message, "cortex doctor"))
@@ -148,23 +150,23 @@ def _already_told_ids(
 
 
 def _find_relevant(
-    vault: Vault, caller: Caller, asked: _ReminderRequest, problems: list[Problem]
+    vault: Vault, caller: Caller, request: _ReminderRequest, problems: list[Problem]
 ) -> list[_Relevant]:
     """The records of a vault that bear on the prompt and may be shown, best first."""
 
     def select(catalogue: Catalogue, words: str) -> list[_Relevant]:
-        relevant = full_text.search_relevant(words, asked.prompt, asked.least_share)
+        relevant = full_text.search_relevant(words, request.prompt, request.least_share)
 
         def record(one: RelevantNote, row: NoteRow) -> _Relevant:
-            is_personal = asked.is_personal_vault
+            is_personal = request.is_personal_vault
             return _Relevant(one.score, vault, row, b"", is_personal, one.prompt_share)
 
-        chosen = [record(*pair) for pair in _select_eligible(catalogue, relevant.notes, asked)]
-        if len(chosen) < asked.number and not asked.is_personal_vault:
+        chosen = [record(*pair) for pair in _select_eligible(catalogue, relevant.notes, request)]
+        if len(chosen) < request.number and not request.is_personal_vault:
             wanted = snippets.looked_for(relevant.weights)
             chosen += [
                 record(one, row)._replace(part=one.part, wanted=wanted)
-                for one, row in _select_turns(catalogue, relevant.events, asked)
+                for one, row in _select_turns(catalogue, relevant.events, request)
                 if not _is_told_by(row.id, one.prompt_share, chosen)
             ]
         hashes = (catalogue.number_and_hash(one.row.path) for one in chosen)
@@ -203,51 +205,51 @@ def _find_in_last_index(
 
 
 def _select_eligible(
-    catalogue: Catalogue, found: Sequence[RelevantNote], asked: _ReminderRequest
+    catalogue: Catalogue, found: Sequence[RelevantNote], request: _ReminderRequest
 ) -> list[tuple[RelevantNote, NoteRow]]:
     """The notes that may be shown, each once, with their final scores."""
     some = found[:_MAX_CANDIDATES]
     rows = _load_records(catalogue, [one.number for one in some])
-    others = asked.find_others(rows.values())
+    others = request.find_others(rows.values())
     best: dict[str, tuple[RelevantNote, NoteRow]] = {}
     for one in some:
         row = rows.get(one.number)
         if row is not None and row.status == "superseded":
             row = _current_replacement(catalogue, row)
-        if row is None or row.number in others or not _is_eligible(row, asked):
+        if row is None or row.number in others or not _is_eligible(row, request):
             continue
         if row.type == "action" and one.prompt_share < relevance.MIN_ACTION_SHARE:
             continue
-        score = _score_for_branch(one, row, asked.branch)
+        score = _score_for_branch(one, row, request.branch)
         best.setdefault(row.id, (one._replace(score=score), row))
     least = relevance.score_cutoff(one.score for one, _ in best.values())
     ranked = sorted(best.values(), key=lambda pair: (-pair[0].score, pair[1].path))
     return [
-        pair for pair in ranked if pair[0].score >= least and pair[1].id not in asked.excluded_ids
-    ][: asked.number]
+        pair for pair in ranked if pair[0].score >= least and pair[1].id not in request.excluded_ids
+    ][: request.number]
 
 
 def _select_turns(
-    catalogue: Catalogue, found: Sequence[RelevantNote], asked: _ReminderRequest
+    catalogue: Catalogue, found: Sequence[RelevantNote], request: _ReminderRequest
 ) -> list[tuple[RelevantNote, NoteRow]]:
     """The turns of the project's other sessions that may be told, best first."""
     some = {one.number: one for one in found[:_MAX_CANDIDATES]}
     wanted = NoteFilter(
-        tiers=(TIER_TRAIL,), types=events.TURN_TYPES, numbers=some, projects=("", *asked.projects)
+        tiers=(TIER_TRAIL,), types=events.TURN_TYPES, numbers=some, projects=("", *request.projects)
     )
     rows = catalogue.find(wanted)
-    others = asked.find_others(rows)
+    others = request.find_others(rows)
     pairs = [
-        (one._replace(score=_score_for_branch(one, row, asked.branch)), row)
+        (one._replace(score=_score_for_branch(one, row, request.branch)), row)
         for row in rows
         if row.number not in others
-        and row.id not in asked.excluded_ids
-        and not (asked.session and row.session == asked.session)
+        and row.id not in request.excluded_ids
+        and not (request.session and row.session == request.session)
         and (one := some[row.number])
     ]
     pairs.sort(key=lambda pair: (-pair[0].score, pair[1].path))
     least = relevance.score_cutoff(one.score for one, _ in pairs)
-    return [pair for pair in pairs if pair[0].score >= least][: asked.number]
+    return [pair for pair in pairs if pair[0].score >= least][: request.number]
 
 
 def _is_told_by(event: str, share: float, records: Iterable[_Relevant]) -> bool:
@@ -275,12 +277,12 @@ def _numbers_of_others(
     return frozenset(number for path, number in others.items() if path not in merged)
 
 
-def _is_eligible(one: NoteRow, asked: _ReminderRequest) -> bool:
+def _is_eligible(one: NoteRow, request: _ReminderRequest) -> bool:
     if one.tier != TIER_CURRENT or (one.type == "action" and one.status in DONE_STATUSES):
         return False
-    if asked.is_personal_vault:
+    if request.is_personal_vault:
         return one.scope in _SCOPES_OF_EVERY_PROJECT or one.type == "preference"
-    return one.scope in _SCOPES_OF_EVERY_PROJECT or one.project in ("", *asked.projects)
+    return one.scope in _SCOPES_OF_EVERY_PROJECT or one.project in ("", *request.projects)
 
 
 def _current_replacement(catalogue: Catalogue, row: NoteRow) -> NoteRow | None:
@@ -323,18 +325,18 @@ def _mark_contradicted(
 ) -> list[ReminderLine]:
     """The lines, marked as in a briefing where the project's files or git contradict a record."""
     lines = [one.line for one in excerpts]
-    asked = [
+    checkable = [
         one
         for one in excerpts
         if not one.source.is_personal
         and one.source.row.scope not in _SCOPES_OF_EVERY_PROJECT
         and one.line.type not in _TYPES_WITHOUT_CLAIMS
     ]
-    if not asked or project != checkout.project_of(caller.cwd):
+    if not checkable or project != checkout.project_of(caller.cwd):
         return lines
     notes = [
         ClaimingNote(one.line.id, one.line.title, one.body, one.created, one.line.type)
-        for one in asked[:_MAX_CLAIMS_CHECKED]
+        for one in checkable[:_MAX_CLAIMS_CHECKED]
     ]
     git = checkout.find_repository(caller.cwd)
     found = find_contradictions(git[0] if git else os.path.realpath(caller.cwd), notes)

@@ -111,10 +111,10 @@ def search(
     chosen = {"type": type, "tag": tag, "project": project, "status": status}
     chosen["branch"] = named_branches(caller, branch)
     parsed = Query((), ()) if query.strip() == EVERY_NOTE else queries.parse(query, caller.now)
-    asked = parsed.narrowed(chosen, after, before)
-    every = all or any(one.key == "status" and not one.negated for one in asked.filters)
+    narrowed = parsed.narrowed(chosen, after, before)
+    every = all or any(one.key == "status" and not one.negated for one in narrowed.filters)
     how = Fusion(0.0 if words_only else alpha, k)
-    request = SearchRequest(asked, query, number, every, how, similar_to, explain)
+    request = SearchRequest(narrowed, query, number, every, how, similar_to, explain)
     return _build_result(caller, request, *_search_vaults(vault, whose, caller, request))
 
 
@@ -124,28 +124,28 @@ def _build_result(
     parts: list[_VaultHits],
     problems: list[Problem],
 ) -> SearchResult:
-    asked, query = request.query, request.text
+    query = request.query
     ranked = _merge_hits(request, parts)
     terms = next((part.ranked.terms for part in parts if part.ranked.terms), {})
     hits = _build_hits(ranked, request, terms)
     dropped = sum(part.ranked.dropped_count for part in parts)
     known = (problem for part in parts for problem in part.problems)
-    problems = [*_query_problems(asked), *known, *problems]
+    problems = [*_query_problems(query), *known, *problems]
     for part in parts:
         ids = [one.row.id for of_part, one in ranked if of_part is part]
         access_log.append(part.vault, caller, "search", ids)
     hint = f"{dropped} superseded, pruned or deleted {'note' if dropped == 1 else 'notes'} left out"
-    hint = f"{hint}: {_search_all_command(query)}" if dropped else ""
+    hint = f"{hint}: {_search_all_command(request.text)}" if dropped else ""
     if not (dropped or hits):
         hint = next_query_hint(
             [part.vault for part in parts],
             caller,
-            asked,
+            query,
             has_notes=any(part.note_count for part in parts),
             has_terms=bool(terms),
         )
     return SearchResult(
-        query=query,
+        query=request.text,
         hits=hits,
         total=max(len(hits), sum(part.ranked.total for part in parts)),
         problems=tuple(problems),
@@ -169,12 +169,12 @@ def _show_terms(terms: tuple[str, ...], hits: tuple[Hit, ...]) -> str:
     return " ".join(word_forms.shown_word(term, texts) for term in terms)
 
 
-def _query_problems(asked: Query) -> Iterator[Problem]:
-    if asked.is_truncated:
+def _query_problems(query: Query) -> Iterator[Problem]:
+    if query.is_truncated:
         message = f"only its first {queries.MAX_TERMS} words are searched"
         yield Problem("query", message, "ask with fewer words")
-    if asked.unknown:
-        message = f"{' '.join(asked.unknown)} is no filter: it was searched as a word"
+    if query.unknown:
+        message = f"{' '.join(query.unknown)} is no filter: it was searched as a word"
         filters = " ".join(f"{key}:" for key in queries.FILTER_KEYS)
         yield Problem("query", message, f"filters: {filters}")
 
@@ -198,10 +198,10 @@ def _explain(
 ) -> dict[str, float | dict[str, float]]:
     """What a hit was found by: its name, its words with their weights, meaning."""
     text = f"{one.row.title}\n{read_text(vault, one.row)}"
-    held = wanted.found_in(text) if wanted else {}
+    weights = wanted.found_in(text) if wanted else {}
     why: dict[str, float | dict[str, float]] = {"name": 1.0} if one.group < 0 else {}
     why |= {part: round(value, 4) for part, value in one.why.items()}
-    return why | {"terms": {term: round(rare, 3) for term, rare in held.items()}}
+    return why | {"terms": {term: round(weight, 3) for term, weight in weights.items()}}
 
 
 def _search_vaults(

@@ -170,13 +170,13 @@ def _candidates(index: IndexSession, query: str, at: str) -> list[_ForgetCandida
     ]
     if len(named) == 1:
         return [_ForgetCandidate(check_editable(named[0]), 0.0, 1.0, has_all_words=True)]
-    asked = queries.parse(query, at)
-    if not asked.terms:
+    parsed = queries.parse(query, at)
+    if not parsed.terms:
         return []
     allowed = index.catalogue.numbers(NoteFilter(tiers=(TIER_CURRENT,), has_id=True))
     scored, *_ = full_text.search(
         index.fulltext_folder,
-        asked,
+        parsed,
         _MAX_CANDIDATES,
         (TIER_CURRENT,),
         allowed=allowed,

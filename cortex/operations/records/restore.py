@@ -119,17 +119,19 @@ def _find_target(index: IndexSession, name: str) -> _RestoreTarget | None:
     return _RestoreTarget(row, *find_replacement(index, row))
 
 
-def _restore(vault: Vault, caller: Caller, name: str, held: _RestoreTarget | None) -> RecordChange:
-    if held is None:
+def _restore(
+    vault: Vault, caller: Caller, name: str, target: _RestoreTarget | None
+) -> RecordChange:
+    if target is None:
         return _restore_gone(vault, caller, name)
-    row, hint = held.row, ""
+    row, hint = target.row, ""
 
     def edit(note: Note, row: NoteRow) -> Edited:
         status = note.get("status").lower()
         if status not in SET_ASIDE_STATUSES:
             return Edited(note, hint=f"its status is {row.status or 'active'}")
         because = one_line(note.get(f"{status}_because"))
-        undo = set_aside_command(status, row, held.replacement_command_name, because)
+        undo = set_aside_command(status, row, target.replacement_command_name, because)
         restored = restore_previous_status(note)
         still = f"it is {restored.get('status')}, as it was before: {command('restore', row)} once more makes it current"
         is_aside = restored.get("status") in SET_ASIDE_STATUSES
@@ -138,14 +140,14 @@ def _restore(vault: Vault, caller: Caller, name: str, held: _RestoreTarget | Non
     before = notes.read_strict(files.read(vault.root, row.path), row.path)
     if (
         row.status in SET_ASIDE_STATUSES
-        and held.replacement_name
+        and target.replacement_name
         and "superseded_by" not in restore_previous_status(before).fields
     ):
         # The other one first: should we end here, this record still says where to go on.
-        if held.replacement is None:
-            hint = f"there is no {held.replacement_name} any more, which held in its place"
-        elif not is_editable(held.replacement):
-            hint = f"{held.replacement.path} held in its place, and stays as it is: Cortex does not write there"
+        if target.replacement is None:
+            hint = f"there is no {target.replacement_name} any more, which held in its place"
+        elif not is_editable(target.replacement):
+            hint = f"{target.replacement.path} held in its place, and stays as it is: Cortex does not write there"
         else:
             stem = row.path.removesuffix(".md")
             names = (row.id, stem, f"/{stem}", stem.rpartition("/")[2])
@@ -154,7 +156,7 @@ def _restore(vault: Vault, caller: Caller, name: str, held: _RestoreTarget | Non
                 changed = without_supersedes(note, *names)
                 return note if changed is note else with_updated(changed, caller.now)
 
-            edit_note(vault, held.replacement.path, without)
+            edit_note(vault, target.replacement.path, without)
     return edit_record(vault, caller, row, "restored", edit)
 
 
@@ -203,14 +205,20 @@ def _with_removal_text(
 ) -> tuple[bytes, int]:
     """The record with the text that was kept when its file was removed, if no later event
     exists; and how many such events were used (0 or 1)."""
-    held = query_index(
+    removal = query_index(
         vault, caller.progress, lambda index: find_removal_event(index.catalogue, id_)
     )
     note = notes.read(data, path)
     named, _ = note.provenance()
-    if not id_ or not held or note.problems or held[1] in named or held[1] < max(named, default=""):
+    if (
+        not id_
+        or not removal
+        or note.problems
+        or removal[1] in named
+        or removal[1] < max(named, default="")
+    ):
         return data, 0
-    event = load_event(vault, held[0])
+    event = load_event(vault, removal[0])
     if event is None or event.source != EDIT_SOURCE:
         return data, 0
     return notes.write(with_text_of_removal(note, event)), 1

@@ -37,8 +37,8 @@ def retry(vault: Vault, caller: Caller, event: str) -> RetryResult:
         if not files.exists(vault.root, source):
             hint = "cortex status lists what failed"
             raise NotFoundError(f"there is no failed event {name}", hint)
-        held = files.read(vault.root, source)
-        envelope = notes.read(held)
+        data = files.read(vault.root, source)
+        envelope = notes.read(data)
         if envelope.get("status") != "failed":
             hint = f"move it to {vault.layout().pending()} by hand"
             raise InvalidInputError(f"{source} does not begin with the reason of a failure", hint)

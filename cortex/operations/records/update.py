@@ -121,12 +121,12 @@ def update(
         "title": title, "project": project, "scope": scope, "owner": owner, "due": due,
         "confidence": confidence, "priority": priority, "branch": branch,
     })  # fmt: skip
-    asked = _UpdateRequest(
+    request = _UpdateRequest(
         fields, status, _clean_tags(tags) if tags else None, _clean_tags(add_tags),
         _clean_tags(remove_tags), sanitize_text(body).replace("\r\n", "\n"), reviewed,
     )  # fmt: skip
-    _check_request(asked, vault, id)
-    edit = partial(_edit_and_undo, vault, caller, asked)
+    _check_request(request, vault, id)
+    edit = partial(_edit_and_undo, vault, caller, request)
     change = change_record(vault, caller, id, "updated", edit)
     return tick_minutes(vault, caller, change, done=status == "done") if status else change
 
@@ -236,33 +236,33 @@ def _clean_tags(words: Iterable[str]) -> tuple[str, ...]:
     return tags
 
 
-def _check_request(asked: _UpdateRequest, vault: Vault, id_: str) -> None:
+def _check_request(request: _UpdateRequest, vault: Vault, id_: str) -> None:
     """Raise `InvalidInputError` when nothing is asked for, the text is too large, or a record of a
     project's vault is to be personal or global."""
-    if asked.fields.get("scope") in ONE_PERSONS_SCOPES and not is_own(vault):
+    if request.fields.get("scope") in ONE_PERSONS_SCOPES and not is_own(vault):
         hint = f"{cortex_command('promote', id_)} moves it there"
         raise InvalidInputError("what is personal or global is kept in your own vault alone", hint)
-    has_tags = asked.tags is not None or asked.added_tags or asked.removed_tags
-    is_asked = asked.fields or asked.status or has_tags or asked.reviewed
-    if not (is_asked or asked.body.strip()):
+    has_tags = request.tags is not None or request.added_tags or request.removed_tags
+    is_asked = request.fields or request.status or has_tags or request.reviewed
+    if not (is_asked or request.body.strip()):
         hint = "cortex update ID --title TEXT; the word none takes a field out"
         raise InvalidInputError("there is nothing to change: an empty text changes none", hint)
-    size = len(asked.body.encode("utf-8", "surrogatepass"))
-    if asked.body.strip() and size > events.MAX_CONTENT_BYTES:
+    size = len(request.body.encode("utf-8", "surrogatepass"))
+    if request.body.strip() and size > events.MAX_CONTENT_BYTES:
         hint = "edit the file itself, or keep a summary"
         raise InvalidInputError(f"the text is larger than {events.MAX_CONTENT_BYTES:,} bytes", hint)
 
 
 def _edit_and_undo(
-    vault: Vault, caller: Caller, asked: _UpdateRequest, note: Note, row: NoteRow
+    vault: Vault, caller: Caller, request: _UpdateRequest, note: Note, row: NoteRow
 ) -> Edited:
     """The edited note, the command that undoes it, and a hint for what that cannot bring back."""
     is_personal = note.get("scope") in ONE_PERSONS_SCOPES
-    if is_personal and asked.fields.get("scope") == "project" and caller.source == "mcp":
+    if is_personal and request.fields.get("scope") == "project" and caller.source == "mcp":
         hint = f"{cortex_command('update', row.id, '--scope', 'project')}, typed by a person"
         raise InvalidInputError(f"{row.id} is {note.get('scope')}, and no agent shares it", hint)
-    changed, before = _with_asked_fields(note, asked, row, caller.now)
-    if asked.reviewed or asked.body or "title" in asked.fields:
+    changed, before = _with_asked_fields(note, request, row, caller.now)
+    if request.reviewed or request.body or "title" in request.fields:
         changed = without_lost_texts(changed)
     back: list[str] = []
     lost = []
@@ -272,7 +272,7 @@ def _edit_and_undo(
         else:
             lost.append(f"{key}: {value or '(none)'}")
     undo = command("update", row, *back) if back else ""
-    if asked.body and asked.body.strip("\n") != (text := normalized_body(note)):
+    if request.body and request.body.strip("\n") != (text := normalized_body(note)):
         if text.strip():
             changed, event = preserve_text(vault, caller, changed)
             undo = f"{command('history', row, '--at', event)} | {command('update', row, '--body', '-', *back)}"
@@ -280,17 +280,17 @@ def _edit_and_undo(
                 lost.append("what looks like a secret in its text")
         else:
             lost.append("that it had no text")
-        changed = with_body(changed, asked.body)
+        changed = with_body(changed, request.body)
     hint = f"only your editor brings back: {'; '.join(lost)}" if lost else ""
     return Edited(changed, undo, hint)
 
 
 def _with_asked_fields(
-    note: Note, asked: _UpdateRequest, row: NoteRow, now: str
+    note: Note, request: _UpdateRequest, row: NoteRow, now: str
 ) -> tuple[Note, dict[str, str]]:
     """The note with the new fields, tags and status, and their former values."""
     fields: dict[str, yaml_writer.YamlValue] = {
-        key: value for key, value in asked.fields.items() if value != _field_of(note, key)
+        key: value for key, value in request.fields.items() if value != _field_of(note, key)
     }
     if fields.keys() & set(_ID_FIELDS) and note.get("topic"):
         save = cortex_command("save", "TITLE", "--topic", note.get("topic"), "--project", "PROJECT")
@@ -300,19 +300,21 @@ def _with_asked_fields(
         )
     before = {key: _field_of(note, key) for key in fields}
     old_tags = note.get_list("tags")
-    every = dict.fromkeys((*(old_tags if asked.tags is None else asked.tags), *asked.added_tags))
-    tags = tuple(tag for tag in every if tag not in asked.removed_tags)
+    every = dict.fromkeys(
+        (*(old_tags if request.tags is None else request.tags), *request.added_tags)
+    )
+    tags = tuple(tag for tag in every if tag not in request.removed_tags)
     if tags != tuple(dict.fromkeys(old_tags)):
         fields["tags"] = tags
         before["tags"] = ",".join(old_tags)
     title = fields.pop("title", "")
     changed = with_title(note, str(title)) if title else note
     changed = with_fields(changed, fields) if fields else changed
-    if asked.status and asked.status != (note.get("status") or "active"):
+    if request.status and request.status != (note.get("status") or "active"):
         if (status := note.get("status").lower()) in SET_ASIDE_STATUSES:
             hint = f"{command('restore', row)} makes it current; then it may get another status"
             raise InvalidInputError(f"{row.id} is {status}", hint)
-        changed = with_status(changed, asked.status, now)
+        changed = with_status(changed, request.status, now)
         before["status"] = note.get("status")
     return changed, before
 
