@@ -14,31 +14,16 @@ from typing import NamedTuple
 from cortex.core.extract.named_entities import PACKAGE_PATTERN, find_files
 from cortex.core.markdown.bound import without_fences
 from cortex.core.text.lazy_re import lazy_re
+from cortex.core.text.tables import read_sections
 
 MAX_FILES, MAX_PACKAGES, MAX_BRANCHES = 12, 8, 4  # of one record
 _MAX_TEXT_CHARS = 24_000  # characters of a record that are looked through
 
-# A paragraph, or a part under a heading, that begins so tells of what is not (any more, or yet).
-_ASIDE_WORDS = (
-    "rejected alternative alternatives considered option options before formerly previously history"
-    " was old deprecated example examples superseded todo plan planned idea ideas later next out"
+_WORDS = {name: tuple(" ".join(lines).split()) for name, lines in read_sections(__file__).items()}
+_GONE_STEMS, _DENIAL_STEMS = _WORDS["gone stems"], _WORDS["denial stems"]
+_ASIDES, _GONES, _DENIALS, _PRONOUNS = (
+    frozenset(_WORDS[name]) for name in ("aside words", "gone words", "denial words", "no packages")
 )
-# Of what stands in a sentence with such a word nobody says that it is there.
-_GONE_WORDS = (
-    "move moved moves moving split merged folded extracted instead longer anymore formerly previously"
-    " gone old legacy would could might should will if unless e.g example instance such imagine"
-    " say todo planned missing without"
-)
-_GONE_STEMS = (
-    "remov", "delet", "drop", "renam", "replac", "deprecat", "obsolet", "reject", "eliminat",
-    "supersed", "retir",
-)  # fmt: skip
-# Nor with such a word of a branch or a package; of a file it says what that does or did.
-_DENIAL_WORDS = (
-    "not never was were no nor neither cannot considered may alternative alternatives tried suppose"
-    " whether why when former"
-)
-_DENIAL_STEMS = ("merg", "squash", "rebas", "abandon", "clos", "land")
 # Wikilinks, targets of links, addresses and what is struck through.
 _LINK_RE = lazy_re(r"\[\[[^\[\]]{0,300}\]\]|\]\([^()\s]{0,500}\)|~~[^~]{1,300}~~|://[^\s`]{1,500}")
 _HEADING_RE = lazy_re(r"\n(#[^\n]{0,500})")
@@ -60,10 +45,6 @@ _USED_PACKAGE_RE = lazy_re(
     rf"|({PACKAGE_PATTERN})(?=[,;:!?)*_]|$|\s(?:for|as|to|in|into|and|because|since|so|on|at|over"
     r"|from|which|that|but|or|by|only|here|everywhere|library|package|client|[v=<>~^]{0,2}\d)))",
     re.IGNORECASE,
-)
-_NO_PACKAGES = "it this that them these those one both all everything library"
-_ASIDES, _GONES, _DENIALS, _PRONOUNS = (
-    frozenset(words.split()) for words in (_ASIDE_WORDS, _GONE_WORDS, _DENIAL_WORDS, _NO_PACKAGES)
 )
 
 

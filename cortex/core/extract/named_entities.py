@@ -13,6 +13,7 @@ from typing import NamedTuple
 from cortex.core.markdown.bound import fence_spans, without_fences
 from cortex.core.markdown.scan import MarkdownScan
 from cortex.core.text.lazy_re import lazy_re
+from cortex.core.text.tables import read_sections
 
 KINDS = ("file", "url", "package", "symbol", "person", "env_var", "cli_flag", "version", "error")
 MAX_ENTITIES = 200  # of one note
@@ -20,27 +21,10 @@ _MAX_NAME_CHARS = 200  # characters of a name
 _MAX_POSITION_TRIES = 20  # places where a name is the part of another word
 _MAX_TEXT_CHARS = 256 * 1024  # characters of a note that are looked through
 
-_EXTENSION_WORDS = (
-    "astro bash bat c cc cfg cjs clj conf cpp cs css csv cts dart ex exs fish fs go gradle graphql"
-    " h hpp hs htm html ini ipynb java jl js json json5 jsonl jsx kt kts less lock lua m md mdx"
-    " mjs mk ml mts nix php pl plist prisma proto ps1 py pyi r rb rs rst sass scala scss sh sql"
-    " styl svelte svg swift tf toml ts tsx txt vue wasm xml yaml yml zig zsh"
-)
-_FILE_EXTENSIONS = frozenset(_EXTENSION_WORDS.split())
-_EXTENSIONLESS_FILES = (
-    "dockerfile", "makefile", "justfile", "gemfile", "rakefile", "procfile", ".gitignore",
-    ".gitattributes", ".env", ".npmrc",
-)  # fmt: skip
-# In prose "Node.js" is no file.
-_LIBRARY_WORDS = "node next vue nuxt d3 three express react chart ember moment p5 discord alpine"
-_DOTTED_LIBRARIES = frozenset(_LIBRARY_WORDS.split())
-_ERRNO_NAMES = (
-    "EACCES|EADDRINUSE|EADDRNOTAVAIL|EAGAIN|EBADF|EBUSY|ECONNABORTED|ECONNREFUSED|ECONNRESET"
-    "|EEXIST|EFAULT|EFBIG|EHOSTUNREACH|EINTR|EINVAL|EIO|EISDIR|ELOOP|EMFILE|EMLINK|EMSGSIZE"
-    "|ENAMETOOLONG|ENETUNREACH|ENFILE|ENOBUFS|ENODEV|ENOENT|ENOEXEC|ENOMEM|ENOSPC|ENOSYS|ENOTCONN"
-    "|ENOTDIR|ENOTEMPTY|ENOTSUP|ENXIO|EOPNOTSUPP|EPERM|EPIPE|EPROTO|ERANGE|EROFS|ESRCH|ESTALE"
-    "|ETIMEDOUT|ETXTBSY|EXDEV"
-)
+_WORDS = {name: " ".join(lines).split() for name, lines in read_sections(__file__).items()}
+_FILE_EXTENSIONS = frozenset(_WORDS["file extensions"])
+_EXTENSIONLESS_FILES = frozenset(_WORDS["files without an extension"])
+_DOTTED_LIBRARIES = frozenset(_WORDS["libraries with a dot"])
 
 # Searched patterns begin with a rare character, so that prose costs next to nothing.
 _CODE_SPAN_RE = lazy_re(r"`([^`\n]{1,300})`")
@@ -54,7 +38,7 @@ _VERSION_RE = lazy_re(
     r"v?\d{1,4}\.\d{1,5}\.\d{1,6}(?:-[0-9A-Za-z][0-9A-Za-z.]{0,20})?(?![\w.]\w|\w)"
 )
 _ERROR_RE = lazy_re(
-    rf"E(?:rror|xception|(?:{_ERRNO_NAMES.replace('|E', '|').removeprefix('E')}))\b"
+    rf"E(?:rror|xception|{'|'.join(name[1:] for name in _WORDS['error numbers'])})\b"
 )
 _FILE_ENDING_RE = lazy_re(r"\.[A-Za-z][A-Za-z0-9]{0,7}(?![\w/(-]|\.\w)")
 _PATH_RE = lazy_re(r"(?:[\w@.+~-]{0,100}/){0,20}[\w@.+-]{1,100}")

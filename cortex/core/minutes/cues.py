@@ -9,7 +9,7 @@ from cortex.core.text.tables import read_sections
 from cortex.core.text.tokenizer import fold_accents
 
 ACTION, DECISION, QUESTION = "action", "decision", "question"
-ATTENDEES, ABSENT, AGENDA, OTHER, MIXED = "attendees", "absent", "agenda", "other", "mixed"
+ATTENDEES, ABSENT, AGENDA, MIXED = "attendees", "absent", "agenda", "mixed"
 
 _SECTIONS = read_sections(__file__)
 

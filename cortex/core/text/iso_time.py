@@ -6,6 +6,8 @@ from __future__ import annotations
 import re
 from datetime import UTC, datetime
 
+from cortex.core.text.lazy_re import lazy_re
+
 MOMENT_EXAMPLES = "2026-11-20, 2026-11, yesterday, or a span such as 90min, 12h, 7d, 2w, 3m"
 
 _HOUR, _SIXTY = r"(?:[01]\d|2[0-3])", r"[0-5]\d"
@@ -13,12 +15,11 @@ _DATE = r"(?:\d{4}-\d\d-\d\d|\d{8}|\d{4}-W\d\d(?:-\d)?|\d{4}W\d{2,3})"
 _SECONDS = rf"{_SIXTY}(?:[.,]\d+)?"
 _TIME = rf"{_HOUR}(?::{_SIXTY}(?::{_SECONDS})?|{_SIXTY}(?:{_SECONDS})?)?"
 _ZONE = rf"(?:Z|[+-]{_TIME})"
-# Patterns are compiled when the first text is read: few commands read one.
-_ISO_TIME_PATTERN = rf"{_DATE}(?:[Tt ]{_TIME}{_ZONE}?)?"
+_ISO_TIME_RE = lazy_re(rf"{_DATE}(?:[Tt ]{_TIME}{_ZONE}?)?", re.ASCII)
 
 _DIGIT_REMOVAL = dict.fromkeys(range(48, 58))
-_SPAN_PATTERN = r"([0-9]{1,5})(min|[hdwmy])(?: ago)?"
-_DATE_PATTERN = r"([1-9][0-9]{3})(?:-([0-9]{2}))?(?:-([0-9]{2}))?"  # before 1000: a slip
+_SPAN_RE = lazy_re(r"([0-9]{1,5})(min|[hdwmy])(?: ago)?")
+_DATE_RE = lazy_re(r"([1-9][0-9]{3})(?:-([0-9]{2}))?(?:-([0-9]{2}))?")  # before 1000: a slip
 _DAY = 86400  # seconds
 _DAYS_AGO = {"today": 0, "yesterday": 1}
 _SECONDS_PER_UNIT = {
@@ -30,7 +31,7 @@ def parse_utc(text: str) -> datetime:
     """The time that a text names, in UTC, which is also the default zone. Raises `ValueError` for
     all that Pythons read differently: hour 24 (3.14 and later read it); a fraction of an hour, a
     point without digits, a zone of 16:60 (earlier ones do)."""
-    if not re.fullmatch(_ISO_TIME_PATTERN, text, re.ASCII):
+    if not _ISO_TIME_RE.fullmatch(text):
         raise ValueError(f"not a time: {text[:40]!r}")
     time = datetime.fromisoformat(text)
     try:
@@ -69,10 +70,10 @@ def parse_moment(text: str, now: str) -> int | None:
     try:
         if (days := _DAYS_AGO.get(text.lower())) is not None:
             return int(parse_utc(now[:10]).timestamp()) - days * _DAY
-        if span := re.fullmatch(_SPAN_PATTERN, text.lower()):
+        if span := _SPAN_RE.fullmatch(text.lower()):
             seconds = int(span[1]) * _SECONDS_PER_UNIT[span[2]]
             return int(datetime.fromisoformat(now).timestamp()) - seconds
-        if date := re.fullmatch(_DATE_PATTERN, text):
+        if date := _DATE_RE.fullmatch(text):
             moment = datetime(int(date[1]), int(date[2] or 1), int(date[3] or 1), tzinfo=UTC)
         elif "T" in text.upper():
             moment = parse_utc(text)
@@ -85,7 +86,7 @@ def parse_moment(text: str, now: str) -> int | None:
 
 def parse_day(text: str) -> str | None:
     """`YYYY-MM-DD` of a day that the calendar has, else None."""
-    date = re.fullmatch(_DATE_PATTERN, text.strip())
+    date = _DATE_RE.fullmatch(text.strip())
     if date is None or date[3] is None:
         return None
     try:
