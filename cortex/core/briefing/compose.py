@@ -205,12 +205,12 @@ def join_alike(parts: Sequence[BriefingPart]) -> list[BriefingPart]:
     result, start = [], 0
     for part in parts:
         own = range(start, start + len(part.entries))
-        held = tuple(
+        kept = tuple(
             entries[number]._replace(marks=(*entries[number].marks, *handles.get(number, ())))
             for number in own
             if number not in joined
         )
-        result.append(part._replace(entries=held, total=part.total - len(own) + len(held)))
+        result.append(part._replace(entries=kept, total=part.total - len(own) + len(kept)))
         start = own.stop
     return result
 
@@ -241,34 +241,34 @@ def compose_briefing(
             f"a budget of {budget} tokens cannot be kept",
             f"cortex brief --budget N, from {MIN_BUDGET_TOKENS} to {MAX_BUDGET_TOKENS}",
         )
-    held = sorted(
+    present = sorted(
         (part for part in parts if part.total), key=lambda part: list(PART_SPECS).index(part.kind)
     )
-    if not held:
+    if not present:
         return FittedBriefing("", 0, (), ())
-    costs = {part.kind: _part_costs(part, budget) for part in held}
+    costs = {part.kind: _part_costs(part, budget) for part in present}
     headings = sum(one.fixed() for one in costs.values())
     for preamble in (_preamble(head, budget), _short_preamble(head, budget)):
         lines = [*preamble, *_other_branches_lines(head)]
         room = budget * TOKEN_UNITS - _framed_cost(lines) - headings
         if room >= 0:
-            return _render(held, _allot_room(costs, room), lines, budget)
-    return _compose_overview(held, costs, head, budget)
+            return _render(present, _allot_room(costs, room), lines, budget)
+    return _compose_overview(present, costs, head, budget)
 
 
 def _compose_overview(
-    held: Sequence[BriefingPart], costs: dict[str, _PartCosts], head: BriefingHead, budget: int
+    present: Sequence[BriefingPart], costs: dict[str, _PartCosts], head: BriefingHead, budget: int
 ) -> FittedBriefing:
     """The first part, if all have no room but it has, and the totals of the others."""
-    totals = [f"{PART_SPECS[part.kind].title.lower()}: {part.total}" for part in held]
+    totals = [f"{PART_SPECS[part.kind].title.lower()}: {part.total}" for part in present]
     rest = [f"Also: {', '.join(totals[1:])}."] if totals[1:] else []
     preamble = [*_short_preamble(head, budget), *rest]
-    first = held[0].kind
+    first = present[0].kind
     room = budget * TOKEN_UNITS - _framed_cost(preamble)
     if room >= costs[first].heading_cost + costs[first].more_line_cost:
-        return _render(held[:1], {first: _fill_part(costs[first], room)}, preamble, budget)
+        return _render(present[:1], {first: _fill_part(costs[first], room)}, preamble, budget)
     if first == DECISIONS:
-        totals[0] = _counted(held[0].total, "decision")  # of 50 tokens the frame takes 25
+        totals[0] = _counted(present[0].total, "decision")  # of 50 tokens the frame takes 25
     limit = f"at most {budget} tokens"
     while totals and _framed_cost([f"{', '.join(totals)}; {limit}"]) > budget * TOKEN_UNITS:
         totals.pop()

@@ -195,12 +195,12 @@ def session_excerpt(body: str, titles: Collection[str] = ()) -> str:
     one of `titles` (as `folded`), are told there and not again."""
     changed: dict[str, None] = {}
     failed: dict[str, None] = {}
-    last = asked = ""
+    last = request = ""
     for turn in event_lines(body):
         if turn.excerpt.startswith(_EMPTY_TURN_PREFIX):
             continue
         if turn.type in _REQUEST_TURNS:
-            asked = turn.excerpt
+            request = turn.excerpt
             continue
         said = []
         for part in turn.excerpt.split(_SEPARATOR):
@@ -222,7 +222,7 @@ def session_excerpt(body: str, titles: Collection[str] = ()) -> str:
     rest = shorten(_SEPARATOR.join(done), SESSION_CHARACTERS)
     text = _unrecorded_sentences(wrote, titles) or _unrecorded_sentences(came, titles)
     text = text or _strip_markup(last)
-    text = text or ("" if rest else _strip_markup(asked))
+    text = text or ("" if rest else _strip_markup(request))
     parts = [sanitize_line(text, SESSION_CHARACTERS), rest]
     return sanitize_line(_SEPARATOR.join(filter(None, parts)), 2 * SESSION_CHARACTERS)
 
@@ -245,8 +245,10 @@ def _unrecorded_sentences(text: str, titles: Collection[str]) -> str:
         if said[-1] and (said[-1][-1][-1] in ".!?…" or word.lower() in _RECORD_MARKERS):
             said.append([])
         said[-1].append(word)
-    told = (" ".join(words) for words in said if words and words[0].lower() not in _RECORD_MARKERS)
-    return " ".join(one for one in told if title_key(one) not in titles)
+    sentences = (
+        " ".join(words) for words in said if words and words[0].lower() not in _RECORD_MARKERS
+    )
+    return " ".join(one for one in sentences if title_key(one) not in titles)
 
 
 def _is_empty_template_part(paragraph: str) -> bool:

@@ -129,9 +129,9 @@ def render_page(page: BriefingPage, items: Iterable[ItemLine]) -> str:
     for item in items:
         by_section.setdefault(item.section, []).append(item)
     for section in kind.sections:
-        held = sorted(by_section.get(section.title, ()), key=lambda item: (item.id, item.text))
-        held.sort(key=lambda item: item.order, reverse=section.newest_first)
-        shown = held[: section.limit or None]
+        ordered = sorted(by_section.get(section.title, ()), key=lambda item: (item.id, item.text))
+        ordered.sort(key=lambda item: item.order, reverse=section.newest_first)
+        shown = ordered[: section.limit or None]
         if not shown and section.hides_if_empty:
             continue
         lines += ["", *([f"## {section.title}", ""] if section.title else [])]
@@ -168,7 +168,7 @@ def heading_of(page: BriefingPage) -> str:
 
 def parse_page(text: str) -> ParsedPage:
     """Parse a page in any state: lines that are no items, conflict markers too, are skipped."""
-    told: dict[str, str] = {}
+    header: dict[str, str] = {}
     items: list[ItemLine] = []
     section = ""
     for line in text.splitlines():
@@ -177,10 +177,10 @@ def parse_page(text: str) -> ParsedPage:
         elif line.startswith("## "):
             section = line[3:]
         elif not items and (field := _HEADER_FIELD_RE.fullmatch(line)):
-            told.setdefault(field[1], _unquote(field[2]))
-    name = told.get("branch") or told.get("name", "")
-    page = BriefingPage(told.get("page", ""), told.get("project", ""), name)
-    generator = told.get("generator", "")
+            header.setdefault(field[1], _unquote(field[2]))
+    name = header.get("branch") or header.get("name", "")
+    page = BriefingPage(header.get("page", ""), header.get("project", ""), name)
+    generator = header.get("generator", "")
     return ParsedPage(
         int(generator[:9]) if generator.isdecimal() else 0,
         page if page.kind in PAGE_KINDS else None,
@@ -203,21 +203,21 @@ def merge(base: bytes, ours: bytes, theirs: bytes) -> bytes:
             (side.generator_version, data) for side, data in zip(sides, (ours, theirs), strict=True)
         )[1]
     versions = (parse_page(base.decode("utf-8", "replace")), *sides)
-    held, one, other = ({item.id: item for item in version.items} for version in versions)
+    was, one, other = ({item.id: item for item in version.items} for version in versions)
     keys = sorted({*one, *other})
-    merged = (_merge_item(held.get(key), one.get(key), other.get(key)) for key in keys)
+    merged = (_merge_item(was.get(key), one.get(key), other.get(key)) for key in keys)
     # A header may ask for half a character.
     return render_page(max(pages), filter(None, merged)).encode("utf-8", "replace")
 
 
 def _merge_item(
-    held: ItemLine | None, one: ItemLine | None, other: ItemLine | None
+    was: ItemLine | None, one: ItemLine | None, other: ItemLine | None
 ) -> ItemLine | None:
     """An item that either side may have added, changed or taken out. Taken out wins over changed:
     what was superseded on one side does not come back because the other corrected its title."""
-    if other in (one, held):
+    if other in (one, was):
         return one
-    if one == held:
+    if one == was:
         return other
     if one is None or other is None:
         return None

@@ -113,8 +113,8 @@ def count_flaws(
     or is one item of a list in `body`; it points to what is not there; it was mended since, by what its session changed or by
     its own announcement; it proposes, and no decision follows."""
     end = _end_of_statements(excerpt)
-    told, announced = f"{title}: {excerpt[:end]}", excerpt[end:]
-    said, reply, _ = told.partition(_REPLY)
+    text, announced = f"{title}: {excerpt[:end]}", excerpt[end:]
+    said, reply, _ = text.partition(_REPLY)
     is_wanted = type_ in ("decision", "rejection", "preference")
     is_answered = (
         bool(reply)
@@ -122,12 +122,12 @@ def count_flaws(
         and not said.rstrip(" :").endswith("?")
         and not _NO_STATEMENT_RE.match(title)
     )
-    is_code = _CODE_RE.search(told) and len(_PLAIN_WORD_RE.findall(told)) < _MIN_PLAIN_WORDS
-    is_cut = bool(excerpt) and told.endswith(":")
+    is_code = _CODE_RE.search(text) and len(_PLAIN_WORD_RE.findall(text)) < _MIN_PLAIN_WORDS
+    is_cut = bool(excerpt) and text.endswith(":")
     is_mended = (
-        (type_ in _FINDING_TYPES and any(name in told for name in later.files))
-        or (type_ in _FINDING_TYPES and later.is_changed and _FAULT_RE.search(told))
-        or (not is_wanted and later.is_changed and _OPENING_RE.search(told))
+        (type_ in _FINDING_TYPES and any(name in text for name in later.files))
+        or (type_ in _FINDING_TYPES and later.is_changed and _FAULT_RE.search(text))
+        or (not is_wanted and later.is_changed and _OPENING_RE.search(text))
         or (not reply and _MENDING_RE.search(announced))
     )
     is_proposal = type_ == "decision" and not reply and _PROPOSAL_RE.match(title)
@@ -135,7 +135,7 @@ def count_flaws(
     flaws = (
         not (is_answered or is_self_contained(title)),
         is_code or is_cut or _is_list_item(title, body),
-        _POINTER_RE.search(told),
+        _POINTER_RE.search(text),
         is_mended,
         is_proposal or is_no_rejection,
     )

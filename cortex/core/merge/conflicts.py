@@ -112,25 +112,27 @@ def _take_manual_resolution(
 ) -> None:
     """Take what a person made of a note that was left to them; untouched, it is decided anew."""
     unmerged = todo.get(path)
-    now = plan.context.in_work_tree.get(path)
-    is_untouched = sha256_hex(now) in (open_.found_digest, open_.written_digest)
+    in_work_tree = plan.context.in_work_tree.get(path)
+    is_untouched = sha256_hex(in_work_tree) in (open_.found_digest, open_.written_digest)
     if is_untouched:
-        if unmerged or sha256_hex(now) == open_.found_digest:
+        if unmerged or sha256_hex(in_work_tree) == open_.found_digest:
             return
         why = _BOTH_CHANGED  # git had no conflict at this path
-    elif now is None:
+    elif in_work_tree is None:
         why = "it is gone: git rm it, or bring it back" if unmerged else ""
     else:
         sides = [tree[path] for tree in plan.sides[1:] if path in tree] if unmerged else []
-        new_markers = marked_conflicts(now) - marked_conflicts(b"\n".join(sides))
-        why = "its markers are still there" if new_markers else _frontmatter_error(path, now)
+        new_markers = marked_conflicts(in_work_tree) - marked_conflicts(b"\n".join(sides))
+        why = (
+            "its markers are still there" if new_markers else _frontmatter_error(path, in_work_tree)
+        )
     for each in (*open_.removed_paths, *([] if is_untouched else [path])):
         todo.pop(each, None)
     if why:
         plan.ask(path, why, open_.removed_paths)
         return
-    if now is not None:
-        plan.write(path, without_conflicts_field(now))
+    if in_work_tree is not None:
+        plan.write(path, without_conflicts_field(in_work_tree))
     plan.remove(*open_.removed_paths)
     plan.add_message(path, TAKEN)
 
@@ -320,10 +322,10 @@ def _merge_versions(plan: MergePlan, versions: NoteVersions) -> NoteDecision:
 def _is_edited_by_hand(plan: MergePlan, unmerged: UnmergedPath, versions: NoteVersions) -> bool:
     """True if the file in the work tree is no version that git or Cortex can have put there: mended
     between a merge that was killed and this one, it must not be overwritten."""
-    now = unmerged.work_tree_text
+    in_work_tree = unmerged.work_tree_text
     open_ = plan.context.open_conflicts.get(unmerged.path)
     is_left_to_a_person = open_ and open_.found_digest != open_.written_digest
-    if now is None or marked_conflicts(now) or is_left_to_a_person:
+    if in_work_tree is None or marked_conflicts(in_work_tree) or is_left_to_a_person:
         return False
     base, ours, theirs = (text or b"" for text in versions.texts())
     # Git's own base may be another: none where it takes the base's file for another note's old
@@ -331,4 +333,6 @@ def _is_edited_by_hand(plan: MergePlan, unmerged: UnmergedPath, versions: NoteVe
     merged = {plan.context.merge_note(was, ours, theirs)[0] for was in (base, b"")}
     in_trees = {text for tree in plan.sides for text in tree.values()}
     known = {*merged, *in_trees, *unmerged.staged_texts, base, ours, theirs}
-    return now.replace(b"\r\n", b"\n") not in {text.replace(b"\r\n", b"\n") for text in known}
+    return in_work_tree.replace(b"\r\n", b"\n") not in {
+        text.replace(b"\r\n", b"\n") for text in known
+    }

@@ -37,13 +37,13 @@ def keep_latest_texts(versions: Sequence[SessionVersion]) -> list[SessionVersion
     it."""
     lines = [version.body.split(b"\n") for version in versions]
     summaries = [find_marked_text(some, SUMMARY_MARK_RE) for some in lines]
-    if all(held and held.is_untouched for held in summaries[_ONE:]):
+    if all(marked and marked.is_untouched for marked in summaries[_ONE:]):
         lines = _with_latest(lines, summaries)
     found = [find_marked_text(some, OVERVIEW_MARK_RE) for some in lines]
-    sides = {side: held for side in (_ONE, _TWO) if (held := found[side])}
+    sides = {side: marked for side in (_ONE, _TWO) if (marked := found[side])}
     heads = [version.fields for version in versions]
     if sides:
-        titles = [_own_title(fields, held) for fields, held in zip(heads, found, strict=True)]
+        titles = [_own_title(fields, marked) for fields, marked in zip(heads, found, strict=True)]
         latest = max(sides, key=lambda side: sides[side].mark)
         titled = max(
             (side for side in sides if titles[side]),
@@ -64,10 +64,12 @@ def _with_latest(
     lines: Sequence[list[bytes]], found: Sequence[MarkedText | None]
 ) -> list[list[bytes]]:
     """The lines of the versions, all with the text of the side whose mark is the greater."""
-    of_sides = ((held, some) for held, some in zip(found[_ONE:], lines[_ONE:], strict=True) if held)
+    of_sides = (
+        (marked, some) for marked, some in zip(found[_ONE:], lines[_ONE:], strict=True) if marked
+    )
     latest, own = max(of_sides, key=lambda one: one[0].mark)
     text = own[latest.start : latest.end + 1]
-    return [_with_text(some, held, text) for some, held in zip(lines, found, strict=True)]
+    return [_with_text(some, marked, text) for some, marked in zip(lines, found, strict=True)]
 
 
 def _with_one_overview(
@@ -75,7 +77,7 @@ def _with_one_overview(
 ) -> list[list[bytes]]:
     """The lines of the versions with one overview; a person's stands against a new one, which is
     made the base's."""
-    edited = [side for side in (_ONE, _TWO) if (held := found[side]) and not held.is_untouched]
+    edited = [side for side in (_ONE, _TWO) if (marked := found[side]) and not marked.is_untouched]
     if not edited:
         return _with_latest(lines, found)
     changed, was = list(lines), found[_BASE]
@@ -86,14 +88,14 @@ def _with_one_overview(
     return changed
 
 
-def _with_text(lines: list[bytes], held: MarkedText | None, text: list[bytes]) -> list[bytes]:
+def _with_text(lines: list[bytes], marked: MarkedText | None, text: list[bytes]) -> list[bytes]:
     """The lines with another text in the place of one that nobody changed."""
-    if held is None or not held.is_untouched:
+    if marked is None or not marked.is_untouched:
         return lines
-    below = held.end + 1
+    below = marked.end + 1
     if not text and lines[below : below + 1] == [b""]:
         below += 1
-    return [*lines[: held.start], *text, *lines[below:]]
+    return [*lines[: marked.start], *text, *lines[below:]]
 
 
 def _with_mark(line: bytes, event: bytes, title: bytes) -> bytes:
@@ -102,11 +104,11 @@ def _with_mark(line: bytes, event: bytes, title: bytes) -> bytes:
     return line
 
 
-def _own_title(fields: FieldTexts | None, held: MarkedText | None) -> str:
+def _own_title(fields: FieldTexts | None, marked: MarkedText | None) -> str:
     """The title if it is one that Cortex gave; else empty."""
     value = yaml_subset.parse_value("title", fields["title"].text) if fields and "title" in fields else None  # fmt: skip
     title = value.text if value and value.kind == "scalar" else ""
-    is_own = short_hash(title, 10).encode() == held.mark[3] if held else is_untitled(title)
+    is_own = short_hash(title, 10).encode() == marked.mark[3] if marked else is_untitled(title)
     return title if is_own else ""
 
 

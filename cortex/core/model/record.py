@@ -151,8 +151,8 @@ def without_repeated_title(record: Record) -> Record:
     body = record.body.strip("\n")
     for _ in range(_MAX_REPEATED_TITLES):
         first, _, rest = body.partition("\n")
-        type_, told = split_leading_word(first)
-        texts = (first, told) if type_ == record.type else (first,)
+        type_, statement = split_leading_word(first)
+        texts = (first, statement) if type_ == record.type else (first,)
         if _comparable(record.title) not in map(_comparable, texts):
             break
         body = rest.strip("\n")

@@ -79,16 +79,16 @@ class NameResolver:
     def resolve(self, name: str, folder: str) -> LinkCandidate | None:
         """The note that `name` means in a note of `folder`: by id, else by path relative to the
         folder, else the shortest path that ends so, then the alphabet."""
-        asked = link_key(name.strip())
-        if asked in self._by_id:
-            return self._by_id[asked]
-        if asked.startswith("/"):
-            return self._by_path.get(asked.lstrip("/"))
+        key = link_key(name.strip())
+        if key in self._by_id:
+            return self._by_id[key]
+        if key.startswith("/"):
+            return self._by_path.get(key.lstrip("/"))
         here = link_key(folder)
-        if asked.startswith(("./", "../")) or "/../" in asked or "/./" in asked:
-            return self._by_path.get(posixpath.normpath(posixpath.join(here, asked)))
-        beside = self._by_path.get(f"{here}/{asked}" if here else asked)
-        return beside or self._by_path_suffix.get(asked)
+        if key.startswith(("./", "../")) or "/../" in key or "/./" in key:
+            return self._by_path.get(posixpath.normpath(posixpath.join(here, key)))
+        beside = self._by_path.get(f"{here}/{key}" if here else key)
+        return beside or self._by_path_suffix.get(key)
 
 
 def edge_label(kind: str, why: str) -> str:

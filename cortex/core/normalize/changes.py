@@ -104,7 +104,7 @@ class ExistingRecords:
 
     def id_at(self, path: str) -> str:
         """The id of the record at a path; empty when there is none."""
-        return next((id_ for id_, held in self.path_by_id.items() if held == path), "")
+        return next((id_ for id_, known_path in self.path_by_id.items() if known_path == path), "")
 
     def session_note(self, name: str) -> str:
         """The file name, without `.md`, of the note of a session; empty where there is none."""
@@ -117,12 +117,14 @@ class ExistingRecords:
         """The path of the record's twin: a current record with this content, made within
         `DUPLICATE_WINDOW_SECONDS`, or of minutes at any time; empty if there is none. A `title` that
         somebody gave must be that of the twin: two decisions may have one reason."""
-        now = parse_timestamp(at) or 0.0
-        for then, path, held in self._duplicate_candidates.get((type_, project, digest_), ()):
+        made_at = parse_timestamp(at) or 0.0
+        for known_at, path, known_title in self._duplicate_candidates.get(
+            (type_, project, digest_), ()
+        ):
             if (
-                (abs(now - then) <= DUPLICATE_WINDOW_SECONDS or type_ == "meeting")
+                (abs(made_at - known_at) <= DUPLICATE_WINDOW_SECONDS or type_ == "meeting")
                 and self._digest_by_path.get(path, digest_) == digest_
-                and text_digest(title or held) == text_digest(held)
+                and text_digest(title or known_title) == text_digest(known_title)
             ):
                 return path
         return ""

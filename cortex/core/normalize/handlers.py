@@ -324,13 +324,13 @@ def base_record(event: Event) -> Record:
 
 def _observation_record(event: Event) -> Record:
     """The record of a save. Invalid fields, which a hand may have written, are left out."""
-    told, title = _type_and_title(event._replace(text=f"{event.title}\n{event.text}"))
+    leading_type, title = _type_and_title(event._replace(text=f"{event.title}\n{event.text}"))
     title = shorten(event.title, MAX_SAVED_TITLE_CHARS) or title
     topic = topics.normalize_topic(event.topic) if event.topic else ""
     type_ = (
         canonical_type(event.record)
         if is_record_type(event.record)
-        else topics.type_of(topic) or told
+        else topics.type_of(topic) or leading_type
     )
     scope = event.scope if event.scope in SCOPES else default_scope(event.project)
     relations = (

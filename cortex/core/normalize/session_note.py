@@ -181,8 +181,8 @@ def _distilled_excerpt(event: Event) -> str:
 def _what_was_asked(said: str) -> str:
     """The person's words of a turn, else what the agent said."""
     spoken = turn_summary.utterances(said)
-    asked = " ".join(one.text for one in spoken if one.role == turn_summary.USER)
-    return asked or " ".join(one.text for one in spoken)
+    prompts = " ".join(one.text for one in spoken if one.role == turn_summary.USER)
+    return prompts or " ".join(one.text for one in spoken)
 
 
 def _format_activity(turn: TurnSummary) -> str:

@@ -118,8 +118,8 @@ def with_overview(note: Note, overview: SessionOverview) -> Note:
 
 def _with_title(note: Note, title: str, name: str) -> Note:
     """The note with this title, and this alias in the place of the title before."""
-    before, held = note.get("title"), note.get_list("aliases")
-    aliases = [title if one == before else one for one in held]
+    before, held_aliases = note.get("title"), note.get_list("aliases")
+    aliases = [title if one == before else one for one in held_aliases]
     if is_untitled(before, name) and title not in aliases:
         aliases.insert(0, title)
     is_alias = not is_untitled(title, name)

@@ -80,29 +80,31 @@ def upsert_record(
         note = edit.restore_active_status(note)
     if wins:
         note = edit.without_lost_texts(note)
-    held = record_from_note(note)
-    joined = _merge_collections(held, change.record)
+    existing = record_from_note(note)
+    joined = _merge_collections(existing, change.record)
     manual_edit = None
-    if wins and not has_same_text(held, change.record):
+    if wins and not has_same_text(existing, change.record):
         earlier = (one for id_ in sorted(before, reverse=True) for one in said(id_))
-        if not any(has_same_text(one, held) for one in earlier):
-            manual_edit = event_of_manual_edit(held, event)
+        if not any(has_same_text(one, existing) for one in earlier):
+            manual_edit = event_of_manual_edit(existing, event)
             joined = joined._replace(events=tuple(sorted({*joined.events, manual_edit.id})))
-        stands = held.status == initial_status(held.type) or (
-            change.record.layer and held.status in ("active", "done")
+        stands = existing.status == initial_status(existing.type) or (
+            change.record.layer and existing.status in ("active", "done")
         )  # a plan is done by its steps
-        status = change.record.status if stands else held.status
+        status = change.record.status if stands else existing.status
         text = {key: getattr(change.record, key) for key in (*_TEXT_FIELDS, *_SESSION_FIELDS)}
         joined = joined._replace(status=status, **text)
     elif wins:
         joined = joined._replace(**{key: getattr(change.record, key) for key in _SESSION_FIELDS})
-    same = has_same_text(joined, held) and has_same_text(joined, change.record)
-    return UpsertResult(_write_record(note, held, joined), manual_edit, changed=back or not same)
+    same = has_same_text(joined, existing) and has_same_text(joined, change.record)
+    return UpsertResult(
+        _write_record(note, existing, joined), manual_edit, changed=back or not same
+    )
 
 
-def has_same_text(held: Record, said: Record) -> bool:
+def has_same_text(one: Record, other: Record) -> bool:
     """True if both have the same text fields."""
-    return _text_fields(held) == _text_fields(said)
+    return _text_fields(one) == _text_fields(other)
 
 
 def has_current_replacement(
@@ -159,58 +161,60 @@ def _text_fields(record: Record) -> tuple[str, ...]:
     return tuple(getattr(record, key) for key in _TEXT_FIELDS)
 
 
-def _merge_collections(held: Record, said: Record) -> Record:
+def _merge_collections(existing: Record, added: Record) -> Record:
     """What two events say together, whichever is the later."""
-    return held._replace(
-        tags=_union(held.tags, said.tags),
-        supersedes=_union(held.supersedes, said.supersedes),
-        relations=_union(held.relations, said.relations),
-        events=tuple(sorted({*held.events, *said.events})),
-        created=min(held.created, said.created) if held.created[-1:] == "Z" else held.created,
-        updated=max(held.updated, said.created),
+    return existing._replace(
+        tags=_union(existing.tags, added.tags),
+        supersedes=_union(existing.supersedes, added.supersedes),
+        relations=_union(existing.relations, added.relations),
+        events=tuple(sorted({*existing.events, *added.events})),
+        created=min(existing.created, added.created)
+        if existing.created[-1:] == "Z"
+        else existing.created,
+        updated=max(existing.updated, added.created),
     )
 
 
-def _union(held: tuple[T, ...], said: tuple[T, ...]) -> tuple[T, ...]:
-    """Both, sorted; `held` as it is, in its own order, if `said` adds nothing."""
-    return tuple(sorted(set(held) | set(said))) if set(said) - set(held) else held
+def _union(existing: tuple[T, ...], added: tuple[T, ...]) -> tuple[T, ...]:
+    """Both, sorted; `existing` as it is, in its own order, if `added` adds nothing."""
+    return tuple(sorted(set(existing) | set(added))) if set(added) - set(existing) else existing
 
 
-def _write_record(note: Note, held: Record, joined: Record) -> bytes:
+def _write_record(note: Note, existing: Record, joined: Record) -> bytes:
     """The bytes of `joined`: composed anew if the note is as Cortex writes it, else with only the
     changed lines replaced, since a person has edited it."""
     data = notes.write(note)
-    if compose_record(held).encode("utf-8", "surrogatepass") == data:
+    if compose_record(existing).encode("utf-8", "surrogatepass") == data:
         return compose_record(joined).encode()
-    whole = held._replace(body=edit.normalized_body(note))
+    whole = existing._replace(body=edit.normalized_body(note))
     if compose_untitled_record(whole).encode("utf-8", "surrogatepass") == data:
-        joined = joined._replace(body=whole.body) if joined.body == held.body else joined
+        joined = joined._replace(body=whole.body) if joined.body == existing.body else joined
         return compose_untitled_record(joined).encode()
     fields: dict[str, yaml_writer.YamlValue] = {
         key: getattr(joined, key)
         for key in _WRITTEN_FIELDS
-        if getattr(joined, key) != getattr(held, key)
+        if getattr(joined, key) != getattr(existing, key)
     }
     for kind, to in joined.relations:
         note = edit.with_relation(note, kind, to)
-    if joined.title != held.title:
+    if joined.title != existing.title:
         note = edit.with_title(note, joined.title)
-    if joined.body != held.body:
+    if joined.body != existing.body:
         note = edit.with_body(note, joined.body)
     rest = note.provenance()[1] | ({"session": joined.session} if joined.session else {})
     return notes.write(edit.with_provenance(edit.with_fields(note, fields), joined.events, rest))
 
 
-def event_of_manual_edit(held: Record, event: Event) -> Event:
+def event_of_manual_edit(existing: Record, event: Event) -> Event:
     """An event that preserves text of a record that none of its events has. Its id follows from the
     record's latest event and the text, so a retry makes the same event, and it sorts directly after
     that event, never as the latest."""
-    after = latest_event_id(held.events) or event.id
-    id_ = id_after(after, hash_bytes("/".join((held.id, *_text_fields(held))), 4))
+    after = latest_event_id(existing.events) or event.id
+    id_ = id_after(after, hash_bytes("/".join((existing.id, *_text_fields(existing))), 4))
     return Event(
         id=id_, type="observation", at=time_of_id(id_), source=EDIT_SOURCE,
-        text=sanitize_text(held.body if held.body.strip() else held.title) or "(empty)",
-        project=event.project, record=held.type, topic=held.topic, scope=held.scope,
-        branch=sanitize_text(held.branch), title=sanitize_text(held.title),
-        confidence=sanitize_text(held.confidence), priority=sanitize_text(held.priority),
+        text=sanitize_text(existing.body if existing.body.strip() else existing.title) or "(empty)",
+        project=event.project, record=existing.type, topic=existing.topic, scope=existing.scope,
+        branch=sanitize_text(existing.branch), title=sanitize_text(existing.title),
+        confidence=sanitize_text(existing.confidence), priority=sanitize_text(existing.priority),
     )  # fmt: skip

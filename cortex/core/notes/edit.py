@@ -80,8 +80,8 @@ def with_provenance(note: Note, events: Sequence[str], rest: Fields | None = Non
     the other fields there as `rest`, by default as they are."""
     value = note.fields.get("provenance")
     block = dict(value) if isinstance(value, dict) else {}
-    held = block.pop("events", None)
-    is_linked = "[[" in str(held) if held else not note.get("title")
+    linked_events = block.pop("events", None)
+    is_linked = "[[" in str(linked_events) if linked_events else not note.get("title")
     if rest is not None:
         is_same = note.provenance()[1].get("session") == rest.get("session")
         block = {**rest, **{key: block[key] for key in ("session",) if is_same and key in block}}
@@ -112,7 +112,8 @@ def with_relation(note: Note, kind: str, to: str) -> Note:
     """The note with a link in the list of its relations of this kind; itself when it has this
     relation in any form. `InvalidInputError` if the field of this name holds no list."""
     if (normalize_kind(kind), link_key(to)) in {
-        (held, link_key(parse_link_target(text))) for held, text in relations_of(note.fields)
+        (own_kind, link_key(parse_link_target(text)))
+        for own_kind, text in relations_of(note.fields)
     }:
         return note
     links = [*note.get_list(kind), f"[[{to}]]"]
@@ -150,11 +151,11 @@ def without_supersedes(note: Note, *old: str) -> Note:
 def set_inactive_status(note: Note, status: str, details: Mapping[str, str]) -> Note:
     """The note with a status that sets it aside, and `details` as fields. If it was set aside
     already, `status_before` keeps that too: `archived, open`, the latest first."""
-    now, before = note.get("status"), note.get(_STATUS_BEFORE)
-    if now.lower() not in SET_ASIDE_STATUSES:
-        before = now
-    elif now.lower() != status:
-        before = f"{now.lower()}, {before}" if before else now.lower()
+    current, before = note.get("status"), note.get(_STATUS_BEFORE)
+    if current.lower() not in SET_ASIDE_STATUSES:
+        before = current
+    elif current.lower() != status:
+        before = f"{current.lower()}, {before}" if before else current.lower()
     return with_fields(note, {"status": status, _STATUS_BEFORE: before, **details})
 
 

@@ -130,10 +130,10 @@ def iter_relations(value: FieldValue) -> Iterator[tuple[str, str]]:
             yield "relates_to", one
         elif isinstance(one, dict):
             kind, to = one.get("kind"), one.get("to")
-            held = {kind: to} if isinstance(kind, str) else {**one, "to": None}
+            targets = {kind: to} if isinstance(kind, str) else {**one, "to": None}
             yield from (
                 (normalize_kind(kind), text)
-                for kind, value in held.items()
+                for kind, value in targets.items()
                 for text in _flatten_texts(value)
             )
 
