@@ -10,7 +10,7 @@ from cortex.core.ranking.query import parse
 from cortex.index.catalogue import NoteRow, sqlite_queries
 from cortex.index.catalogue.filters import KNOWLEDGE, NoteFilter, Order
 from cortex.index.catalogue.sqlite_catalogue import SqliteCatalogue
-from cortex.index.catalogue.sqlite_conditions import CREATED_SECONDS_SQL, ORDER_SQL
+from cortex.index.catalogue.sqlite_notes import CREATED_SECONDS_SQL, ORDER_SQL
 
 HAS_ID = "id != CAST(path AS TEXT)"
 DONE = "(status IN ('done', 'closed', 'cancelled') OR (type = 'action' AND id IN (SELECT id FROM tick)))"

@@ -8,12 +8,14 @@ kept, here in SQLite, no other room knows.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from typing import TYPE_CHECKING, Any, Literal, Protocol, Self
+from typing import TYPE_CHECKING
 
-from cortex.core.text.value import NamedTuple
+from cortex.core.text.value import NamedTuple, Protocol
 from cortex.index.catalogue.filters import KNOWLEDGE, NoteFilter, Order
 
 if TYPE_CHECKING:
+    from typing import Any, Literal, Self
+
     from cortex.core.briefing.pages import BriefingPage, ItemLine
     from cortex.core.extract.named_entities import Entity
     from cortex.core.minutes.note_items import OwnItem

@@ -7,13 +7,8 @@ from collections.abc import Callable, Iterable
 from typing import Self
 
 from cortex.index.catalogue import NoteRow, NoteSummary, sketch_keys
-from cortex.index.catalogue.sqlite_queries import (
-    FILE_NAME,
-    ROW_COLUMNS,
-    SqliteQueries,
-    damage_raised,
-    sql_value,
-)
+from cortex.index.catalogue.sqlite_notes import FILE_NAME, ROW_COLUMNS, damage_raised, sql_value
+from cortex.index.catalogue.sqlite_queries import SqliteQueries
 from cortex.vault import private
 
 _FILE_NAMES = tuple(FILE_NAME + suffix for suffix in ("", "-journal", "-wal", "-shm"))

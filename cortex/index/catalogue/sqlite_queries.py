@@ -3,30 +3,25 @@
 from __future__ import annotations
 
 import os
-import sqlite3
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any, Literal
 
 from cortex.core.model.note_status import TEMPLATE, TIER_CURRENT, TIER_TRAIL
 from cortex.core.model.problem import Problem
 from cortex.core.model.relation import LINK_KIND, Edge, LinkCandidate, title_key
 from cortex.index.catalogue import IndexDamaged, NoteRow, OwnItemRow, ProjectTotals
-from cortex.index.catalogue.filters import KNOWLEDGE, NoteFilter, Order
-from cortex.index.catalogue.sqlite_conditions import (
+from cortex.index.catalogue.filters import KNOWLEDGE, NoteFilter
+from cortex.index.catalogue.sqlite_notes import (
     CREATED_SECONDS_SQL,
     HAS_ID_SQL,
     IS_CROSS_PROJECT_SQL,
-    ORDER_SQL,
+    SqliteNotes,
     encode_text,
     escape_like,
     sql_condition,
     sql_in,
 )
-from cortex.vault.state.briefing_cache import file_stamp
 
-FILE_NAME = "catalogue.sqlite"
-ROW_COLUMNS = ", ".join(NoteRow._fields)
 _DATE_GLOB = "[0-9][0-9][0-9][0-9]-*"  # how a date begins
 # When a record was last said, as text (mostly a time): what begins with a digit. No file times.
 _LAST_SAID_SQL = (
@@ -38,92 +33,8 @@ _END = "\U0010ffff"  # behind every other character
 _MAX_DEPENDENCY_NOTES = 1000
 
 
-@contextmanager
-def damage_raised() -> Iterator[None]:
-    """Raise `IndexDamaged` for what SQLite raises on a file that is damaged or cannot be written."""
-    try:
-        yield
-    except sqlite3.Error as error:
-        raise IndexDamaged(str(error)) from error
-
-
-class SqliteQueries:
-    """An open file of notes, to be asked."""
-
-    def __init__(self, folder: str, *, writable: bool) -> None:
-        self.folder = folder
-        self.path = os.path.join(folder, FILE_NAME)
-        with damage_raised():
-            if writable:
-                self.database = sqlite3.connect(self.path, isolation_level="DEFERRED")
-                # Derived data: the seal shows an interrupted write, and everything is rebuilt.
-                self.database.executescript(
-                    "PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF;"
-                )
-            else:
-                quoted = self.path.replace("%", "%25").replace("?", "%3f").replace("#", "%23")
-                address = f"file:{quoted}?mode=ro&immutable=1"
-                self.database = sqlite3.connect(address, uri=True)
-            # SQLite's own lower() knows ASCII only.
-            self.database.create_function("folded", 1, _fold, deterministic=True)
-
-    @property
-    def version(self) -> str:
-        return file_stamp(self.path)
-
-    def select(self, query: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
-        """The rows of an SQL query without user text; `values` may be any."""
-        with damage_raised():
-            return self.database.execute(query, [sql_value(one) for one in values]).fetchall()
-
-    def select_in(
-        self, query: str, column: str, chosen: Collection[object]
-    ) -> list[tuple[Any, ...]]:
-        """As `select`; the query's `{}` becomes a condition that `column` is one of `chosen`."""
-        clause, values = sql_in(column, chosen)
-        return self.select(query.format(clause), values)
-
-    def rows(self, where: str = "1", values: Sequence[object] = ()) -> list[NoteRow]:
-        """The notes for which an SQL condition without user text holds."""
-        query = f"SELECT {ROW_COLUMNS} FROM note WHERE {where}"
-        found = []
-        for number, path, *plain, pinned, tags, events in self.select(query, values):
-            lists = (tuple(text.split("\n")) if text else () for text in (tags, events))
-            found.append(NoteRow._make((number, os.fsdecode(path), *plain, bool(pinned), *lists)))
-        return found
-
-    # Notes.
-
-    def find(self, wanted: NoteFilter, order: Order = "", limit: int = -1) -> list[NoteRow]:
-        where, values = sql_condition(wanted)
-        return self.rows(f"{where} {ORDER_SQL[order]} LIMIT ?", (*values, limit))
-
-    def numbers(self, wanted: NoteFilter) -> set[int]:
-        where, values = sql_condition(wanted)
-        return {
-            number for (number,) in self.select(f"SELECT number FROM note WHERE {where}", values)
-        }
-
-    def count(self, wanted: NoteFilter) -> int:
-        where, values = sql_condition(wanted)
-        ((count,),) = self.select(f"SELECT count(*) FROM note WHERE {where}", values)
-        return int(count)
-
-    def count_notes(self) -> int:
-        events = NoteFilter(tiers=(TIER_TRAIL,), not_types=("briefing",))
-        return self.count(KNOWLEDGE) + self.count(events)
-
-    def count_by(self, column: str, wanted: NoteFilter = KNOWLEDGE) -> dict[str, int]:
-        assert column in NoteRow._fields
-        where, values = sql_condition(wanted)
-        query = f"SELECT {column}, count(*) FROM note WHERE {where} GROUP BY 1 ORDER BY 2 DESC, 1"
-        return dict(self.select(query, values))
-
-    def rows_by_number(self, numbers: Iterable[int]) -> dict[int, NoteRow]:
-        return {row.number: row for row in self.find(NoteFilter(numbers=list(numbers)))}
-
-    def row_at(self, path: str) -> NoteRow | None:
-        return next(iter(self.rows("path = ?", (os.fsencode(path),))), None)
+class SqliteQueries(SqliteNotes):
+    """All other queries."""
 
     def number_and_hash(self, path: str) -> tuple[int, bytes] | None:
         found = self.select("SELECT number, hash FROM note WHERE path = ?", (os.fsencode(path),))
@@ -455,14 +366,3 @@ class SqliteQueries:
             "SELECT number, path FROM backlog JOIN note USING (number) WHERE NOT gone ORDER BY number"
         )
         return [one for (one,) in removed], [(one, os.fsdecode(path)) for one, path in added]
-
-
-def sql_value(value: object) -> object:
-    """A value as SQLite can store it."""
-    return encode_text(value) if isinstance(value, str) and not value.isascii() else value
-
-
-def _fold(value: object) -> str:
-    """A text, or a path as the catalogue has it, in folded case."""
-    text = encode_text(os.fsdecode(value)) if isinstance(value, bytes) else str(value)
-    return text.casefold()

@@ -1,17 +1,24 @@
-"""`NoteFilter` as SQL: its conditions over the table `note`, and its orders."""
+"""The table of notes in SQLite: how it is opened, and a `NoteFilter` and its orders as SQL."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Collection
-from typing import TYPE_CHECKING
+import os
+import sqlite3
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
 
-from cortex.core.model.note_status import DONE_STATUSES, TIER_CURRENT
-from cortex.index.catalogue.filters import NoteFilter, Order
+from cortex.core.model.note_status import DONE_STATUSES, TIER_CURRENT, TIER_TRAIL
+from cortex.index.catalogue import IndexDamaged, NoteRow
+from cortex.index.catalogue.filters import KNOWLEDGE, NoteFilter, Order
+from cortex.vault.state.briefing_cache import file_stamp
 
 if TYPE_CHECKING:
     from cortex.core.ranking.query import Query, QueryFilter
 
+FILE_NAME = "catalogue.sqlite"
+ROW_COLUMNS = ", ".join(NoteRow._fields)
 # When a note says that it was made, in seconds since the epoch, else its last change. SQLite takes
 # a bare number for a day, so what does not begin like a date is not parsed.
 CREATED_SECONDS_SQL = (
@@ -155,3 +162,102 @@ def encode_text(text: str) -> str:
 def escape_like(text: str) -> str:
     """`text` for a pattern of LIKE, whose escape is a backslash."""
     return text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
+
+
+@contextmanager
+def damage_raised() -> Iterator[None]:
+    """Raise `IndexDamaged` for what SQLite raises on a file that is damaged or cannot be written."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        raise IndexDamaged(str(error)) from error
+
+
+class SqliteNotes:
+    """An open catalogue: the notes of a filter, each method as `Catalogue` declares it."""
+
+    def __init__(self, folder: str, *, writable: bool) -> None:
+        self.folder = folder
+        self.path = os.path.join(folder, FILE_NAME)
+        with damage_raised():
+            if writable:
+                self.database = sqlite3.connect(self.path, isolation_level="DEFERRED")
+                # Derived data: the seal shows an interrupted write, and everything is rebuilt.
+                self.database.executescript(
+                    "PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF;"
+                )
+            else:
+                quoted = self.path.replace("%", "%25").replace("?", "%3f").replace("#", "%23")
+                address = f"file:{quoted}?mode=ro&immutable=1"
+                self.database = sqlite3.connect(address, uri=True)
+            # SQLite's own lower() knows ASCII only.
+            self.database.create_function("folded", 1, _fold, deterministic=True)
+
+    @property
+    def version(self) -> str:
+        return file_stamp(self.path)
+
+    def select(self, query: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
+        """The rows of an SQL query without user text; `values` may be any."""
+        with damage_raised():
+            return self.database.execute(query, [sql_value(one) for one in values]).fetchall()
+
+    def select_in(
+        self, query: str, column: str, chosen: Collection[object]
+    ) -> list[tuple[Any, ...]]:
+        """As `select`; the query's `{}` becomes a condition that `column` is one of `chosen`."""
+        clause, values = sql_in(column, chosen)
+        return self.select(query.format(clause), values)
+
+    def rows(self, where: str = "1", values: Sequence[object] = ()) -> list[NoteRow]:
+        """The notes for which an SQL condition without user text holds."""
+        query = f"SELECT {ROW_COLUMNS} FROM note WHERE {where}"
+        found = []
+        for number, path, *plain, pinned, tags, events in self.select(query, values):
+            lists = (tuple(text.split("\n")) if text else () for text in (tags, events))
+            found.append(NoteRow._make((number, os.fsdecode(path), *plain, bool(pinned), *lists)))
+        return found
+
+    # Notes.
+
+    def find(self, wanted: NoteFilter, order: Order = "", limit: int = -1) -> list[NoteRow]:
+        where, values = sql_condition(wanted)
+        return self.rows(f"{where} {ORDER_SQL[order]} LIMIT ?", (*values, limit))
+
+    def numbers(self, wanted: NoteFilter) -> set[int]:
+        where, values = sql_condition(wanted)
+        return {
+            number for (number,) in self.select(f"SELECT number FROM note WHERE {where}", values)
+        }
+
+    def count(self, wanted: NoteFilter) -> int:
+        where, values = sql_condition(wanted)
+        ((count,),) = self.select(f"SELECT count(*) FROM note WHERE {where}", values)
+        return int(count)
+
+    def count_notes(self) -> int:
+        events = NoteFilter(tiers=(TIER_TRAIL,), not_types=("briefing",))
+        return self.count(KNOWLEDGE) + self.count(events)
+
+    def count_by(self, column: str, wanted: NoteFilter = KNOWLEDGE) -> dict[str, int]:
+        assert column in NoteRow._fields
+        where, values = sql_condition(wanted)
+        query = f"SELECT {column}, count(*) FROM note WHERE {where} GROUP BY 1 ORDER BY 2 DESC, 1"
+        return dict(self.select(query, values))
+
+    def rows_by_number(self, numbers: Iterable[int]) -> dict[int, NoteRow]:
+        return {row.number: row for row in self.find(NoteFilter(numbers=list(numbers)))}
+
+    def row_at(self, path: str) -> NoteRow | None:
+        return next(iter(self.rows("path = ?", (os.fsencode(path),))), None)
+
+
+def sql_value(value: object) -> object:
+    """A value as SQLite can store it."""
+    return encode_text(value) if isinstance(value, str) and not value.isascii() else value
+
+
+def _fold(value: object) -> str:
+    """A text, or a path as the catalogue has it, in folded case."""
+    text = encode_text(os.fsdecode(value)) if isinstance(value, bytes) else str(value)
+    return text.casefold()
