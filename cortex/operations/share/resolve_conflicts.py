@@ -160,11 +160,11 @@ def _question(ask: AskPerson) -> str:
 
 
 def _read_unmerged(
-    root: str, stages: Sequence[objects.UnmergedStage]
+    root: str, stages: Sequence[objects.IndexEntry]
 ) -> tuple[list[UnmergedPath], list[str]]:
     """The unmerged paths of the vault, and those outside it."""
     prefix = objects.prefix(root)
-    own: dict[str, list[objects.UnmergedStage]] = {}
+    own: dict[str, list[objects.IndexEntry]] = {}
     foreign: dict[str, None] = {}
     for stage in stages:
         if stage.path.startswith(prefix):
@@ -184,18 +184,16 @@ def _read_unmerged(
     return unmerged, list(foreign)
 
 
-def _is_plain(stage: objects.UnmergedStage) -> bool:
+def _is_plain(stage: objects.IndexEntry) -> bool:
     return stage.mode.startswith(b"100")
 
 
-def _plain_stages(
-    stages: Sequence[objects.UnmergedStage], prefix: bytes
-) -> list[objects.UnmergedStage]:
+def _plain_stages(stages: Sequence[objects.IndexEntry], prefix: bytes) -> list[objects.IndexEntry]:
     """The stages of the vault's regular files."""
     return [stage for stage in stages if stage.path.startswith(prefix) and _is_plain(stage)]
 
 
-def _read_sides(root: str, how: str, stages: Sequence[objects.UnmergedStage]) -> MergeSides:
+def _read_sides(root: str, how: str, stages: Sequence[objects.IndexEntry]) -> MergeSides:
     """The versions of the notes that an operation under way merges, from its commits if they are
     known: the stages of a renamed path may hold versions of other paths, or merged text."""
     prefix = objects.prefix(root)
@@ -257,7 +255,7 @@ def _own_path(root: str, path: str, data: bytes) -> str:
 
 
 def _staged_before_stash(
-    root: str, stages: Sequence[objects.UnmergedStage], committed: Tree
+    root: str, stages: Sequence[objects.IndexEntry], committed: Tree
 ) -> dict[str, bytes]:
     """The notes of which a person had staged another text than is committed when they put a stash
     back, and which the stash deletes: a stash is merged into the index."""
@@ -273,9 +271,7 @@ def _staged_before_stash(
     }
 
 
-def _is_other_merge(
-    stages: Sequence[objects.UnmergedStage], versions: dict[str, BlobTriple]
-) -> bool:
+def _is_other_merge(stages: Sequence[objects.IndexEntry], versions: dict[str, BlobTriple]) -> bool:
     """True if what git could not merge are no versions of these commits."""
     base, ours, theirs = ({one.blob for one in stages if one.number == n} for n in (1, 2, 3))
     # Of two renames of one note git stages the merged text for both names.
@@ -308,7 +304,7 @@ def _find_moved_notes(root: str, sides: MergeSides) -> dict[str, bytes]:
 
 
 def _untracked_paths(
-    root: str, unmerged: Sequence[UnmergedPath], stages: Sequence[objects.UnmergedStage]
+    root: str, unmerged: Sequence[UnmergedPath], stages: Sequence[objects.IndexEntry]
 ) -> set[str]:
     """The paths that both sides deleted, and where a file lies all the same: git wrote none there,
     so it is somebody's, and may be in no commit."""

@@ -124,20 +124,18 @@ def problems(root: str, at: Clock | None = None) -> list[Problem]:
         if process := holders.get(lock.identity[:2]):
             message = f"process {process} has it open: git refuses to write until that has ended"
             hint = f"ps -fp {process} shows what it is"
-            found.append(Problem(os.path.relpath(lock.path, root), message, hint))
-            continue
-        where = os.path.relpath(lock.path, root)
-        if lock.is_abandoned:
+        elif lock.is_abandoned:
             why = f"was left by a git that is gone ({lock.crash_evidence})"
             message = f"{why}: git refuses to write until it is moved away"
             hint = f"when {busy} has ended: {FIX_COMMAND}" if busy else FIX_COMMAND
-            found.append(Problem(where, message, hint))
         elif not busy:
             doubt = f" (not sure: {lock.visibility_doubt})" if lock.visibility_doubt else ""
-            age = _format_duration(lock.age_seconds)
-            why = f"is {age} old and no git is seen at work here{doubt}"
-            message = f"{why}: git refuses to write until it is gone"
-            found.append(Problem(where, message, _rm_command(lock.path)))
+            why = f"is {_format_duration(lock.age_seconds)} old and no git is seen at work here"
+            message = f"{why}{doubt}: git refuses to write until it is gone"
+            hint = _rm_command(lock.path)
+        else:
+            continue
+        found.append(Problem(os.path.relpath(lock.path, root), message, hint))
     return found
 
 

@@ -32,11 +32,11 @@ class StagedChange(NamedTuple):
     index_entry: bytes
 
 
-class UnmergedStage(NamedTuple):
-    """One version of an unmerged path: 1 is the base, 2 ours, 3 theirs."""
+class IndexEntry(NamedTuple):
+    """A path of the index, or one version of an unmerged one."""
 
     path: bytes
-    number: int
+    number: int  # 0: merged; 1 is the base, 2 ours, 3 theirs
     mode: bytes
     blob: str
 
@@ -112,15 +112,21 @@ def format_index_info(entries: Mapping[bytes, bytes]) -> bytes:
     return b"".join(entry + b"\t" + path + b"\0" for path, entry in entries.items())
 
 
-def list_unmerged_stages(root: str) -> list[UnmergedStage]:
-    """Every version of every unmerged path of the repository."""
+def list_index(root: str, which: str = "--stage") -> list[IndexEntry]:
+    """The entries of the repository's index, or of those only what `which` selects."""
     found = []
-    for line in git_cli.run(toplevel(root), ["ls-files", "--unmerged", "-z"]).split(b"\0"):
-        if line:
-            meta, _, path = line.partition(b"\t")
-            mode, blob, number = meta.split(b" ")
-            found.append(UnmergedStage(path, int(number), mode, blob.decode()))
+    output = git_cli.run(toplevel(root), ["ls-files", which, "-z"], timeout=120.0)
+    for line in output.split(b"\0"):
+        meta, _, path = line.partition(b"\t")
+        if path:
+            mode, blob, stage = meta.split(b" ")
+            found.append(IndexEntry(path, int(stage), mode, blob.decode()))
     return found
+
+
+def list_unmerged_stages(root: str) -> list[IndexEntry]:
+    """Every version of every unmerged path of the repository."""
+    return list_index(root, "--unmerged")
 
 
 def read_blobs(root: str, names: Iterable[str], max_bytes: int | None = None) -> dict[str, bytes]:

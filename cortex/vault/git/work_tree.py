@@ -120,10 +120,7 @@ def _changed_blobs(top: str, ours: str, theirs: str) -> dict[bytes, set[str]]:
 
 def _index_blobs(top: str) -> dict[bytes, str]:
     """The blob of each path of the index; empty for one that is unmerged or no regular file."""
-    found = {}
-    for line in git_cli.run(top, ["ls-files", "--stage", "-z"], timeout=120.0).split(b"\0"):
-        meta, _, path = line.partition(b"\t")
-        if path:
-            mode, blob, stage = meta.decode("ascii").split(" ")
-            found[path] = blob if stage == "0" and mode.startswith("100") else ""
-    return found
+    return {
+        entry.path: entry.blob if entry.number == 0 and entry.mode.startswith(b"100") else ""
+        for entry in objects.list_index(top)
+    }
