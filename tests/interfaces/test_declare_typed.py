@@ -14,7 +14,7 @@ import pytest
 
 from cortex.core.model.parameters import Since
 from cortex.core.text.iso_time import parse_moment
-from cortex.interfaces.cli.terminal import steps as terminal_steps
+from cortex.interfaces.cli import steps as terminal_steps
 from cortex.interfaces.declare import choices_of, convert, declaration_of, load_verb
 from cortex.operations import VERBS
 from cortex.vault import files

@@ -16,7 +16,7 @@ import pytest
 from cortex.core.model.problem import CortexError
 from cortex.interfaces.cli.command import parse
 from cortex.interfaces.cli.main import main
-from cortex.interfaces.cli.terminal.view import BOLD, DIM, OFF, YELLOW
+from cortex.interfaces.cli.view import BOLD, DIM, OFF, YELLOW
 from cortex.interfaces.declare import declaration_of, load_verb
 from cortex.interfaces.mcp.call import call_tool
 from cortex.interfaces.mcp.resources import fill_prompt, read_resource

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from cortex.interfaces.cli import text
-from cortex.interfaces.cli.terminal.view import OFF, YELLOW, View, decode, finish, view_of, wrap
+from cortex.interfaces.cli.view import OFF, YELLOW, View, decode, finish, view_of, wrap
 
 NOTES = """
 === records/decision/zebra stripes-aaaaaa.md

@@ -14,7 +14,7 @@ import pytest
 
 from cortex.core.model.problem import ConflictError, InvalidInputError, NotFoundError
 from cortex.interfaces.cli.render import _text_renderer
-from cortex.interfaces.cli.terminal.view import DIM, OFF, View, finish
+from cortex.interfaces.cli.view import DIM, OFF, View, finish
 from cortex.operations.capture.capture import capture
 from cortex.operations.care.doctor import doctor
 from cortex.operations.care.init import init

@@ -17,7 +17,7 @@ from cortex.core.model.problem import AmbiguousNameError, CortexError, InvalidIn
 from cortex.core.text.value import NamedTuple
 from cortex.interfaces.cli import arguments, render
 from cortex.interfaces.cli.daemon_client import DAEMON_VERBS, asks_for_json, verb_position
-from cortex.interfaces.cli.terminal.view import View, decode
+from cortex.interfaces.cli.view import View, decode
 from cortex.interfaces.declare import Declaration, convert, declaration_of, is_note_name, load_verb
 from cortex.interfaces.escape_terminal import escape
 from cortex.vault.locate import Vault

@@ -29,7 +29,7 @@ def forward_command(argv: Sequence[str]) -> int | None:
     cwd = os.getcwd()
     terminal = ""
     if sys.stdout.isatty():
-        from cortex.interfaces.cli.terminal import view  # noqa: PLC0415  for a person alone
+        from cortex.interfaces.cli import view  # noqa: PLC0415  for a person alone
 
         reader = view.view_of(sys.stdout, cwd, os.environ)
         terminal = reader.encode()

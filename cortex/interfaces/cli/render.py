@@ -10,7 +10,7 @@ from cortex.core.model.event import is_event_id
 from cortex.core.model.note_status import MATCH_END, MATCH_START
 from cortex.core.text.agent_escape import escape_for_agent
 from cortex.interfaces.cli import text
-from cortex.interfaces.cli.terminal.view import BOLD, DIM, OFF, YELLOW, View, finish, note_paths
+from cortex.interfaces.cli.view import BOLD, DIM, OFF, YELLOW, View, finish, note_paths
 from cortex.interfaces.escape_terminal import escape
 from cortex.operations import VERBS
 from cortex.vault.files import iter_chunks

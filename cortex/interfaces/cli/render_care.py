@@ -7,7 +7,6 @@ from typing import Any
 
 from cortex.core.text.shell_command import cortex_command
 from cortex.core.text.strings import format_count
-from cortex.interfaces.cli.terminal.view import DIM, OFF
 from cortex.interfaces.cli.text import (
     MAX_PROBLEMS,
     bold,
@@ -24,6 +23,7 @@ from cortex.interfaces.cli.text import (
     undo_lines,
     yellow,
 )
+from cortex.interfaces.cli.view import DIM, OFF
 from cortex.interfaces.escape_terminal import escape
 from cortex.vault.foreign_settings import agent_settings_notice
 

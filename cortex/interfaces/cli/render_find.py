@@ -9,7 +9,6 @@ from cortex.core.model.note_status import DONE_STATUSES, SET_ASIDE_STATUSES
 from cortex.core.model.relation import LINK_KIND, edge_label, inverse_of
 from cortex.core.text.shell_command import cortex_command
 from cortex.core.text.strings import format_count
-from cortex.interfaces.cli.terminal.view import BOLD, OFF
 from cortex.interfaces.cli.text import (
     MAX_PROBLEMS,
     blocks,
@@ -26,6 +25,7 @@ from cortex.interfaces.cli.text import (
     status_mark,
     yellow,
 )
+from cortex.interfaces.cli.view import BOLD, OFF
 from cortex.interfaces.escape_terminal import escape
 
 _SCORE_PARTS = ("base", "access", "recent", "incoming", "type", "age")

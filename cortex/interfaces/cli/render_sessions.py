@@ -8,7 +8,6 @@ from typing import Any
 
 from cortex.core.text.shell_command import cortex_command, option_words
 from cortex.core.text.strings import format_count
-from cortex.interfaces.cli.terminal.view import BOLD, DIM, LONG_LINE, OFF
 from cortex.interfaces.cli.text import (
     MAX_PROBLEMS,
     bold,
@@ -23,6 +22,7 @@ from cortex.interfaces.cli.text import (
     short_path,
     yellow,
 )
+from cortex.interfaces.cli.view import BOLD, DIM, LONG_LINE, OFF
 from cortex.interfaces.escape_terminal import escape
 
 _MAX_OTHER_PROJECTS, _MAX_LIVE = 5, 5

@@ -15,8 +15,7 @@ from cortex.core.model.caller import Caller
 from cortex.core.model.problem import AmbiguousNameError, InvalidInputError
 from cortex.core.text.lazy_re import lazy_re
 from cortex.core.text.shell_command import shell_quote
-from cortex.interfaces.cli import command, daemon_client
-from cortex.interfaces.cli.terminal import progress, view
+from cortex.interfaces.cli import command, daemon_client, progress, view
 from cortex.interfaces.declare import declaration_of, load_verb
 from cortex.operations import ALIASES, HOOK_ALIASES, VERBS, VERBS_WITHOUT_SETUP
 from cortex.vault.git import checkout
@@ -117,7 +116,7 @@ def _pick(notes: dict[str, Any], reader: view.View) -> int:
 
 def _steps() -> ModuleType:
     """What is asked on a terminal, and what is told there beside an answer: few commands need it."""
-    from cortex.interfaces.cli.terminal import steps  # noqa: PLC0415
+    from cortex.interfaces.cli import steps  # noqa: PLC0415
 
     return steps
 

@@ -12,7 +12,7 @@ from typing import Any
 from cortex.core.model.note_status import MATCH_END, MATCH_START, SET_ASIDE_STATUSES, TEMPLATE
 from cortex.core.model.problem import Problem
 from cortex.core.text.strings import format_count
-from cortex.interfaces.cli.terminal import view
+from cortex.interfaces.cli import view
 from cortex.interfaces.escape_terminal import escape
 
 MAX_PROBLEMS = 3  # shown below an answer about something else; `cortex doctor` names all

@@ -21,7 +21,7 @@ from cortex.core.text.agent_escape import escape_for_agent, show_controls
 from cortex.core.text.strings import hash_bytes, shorten
 from cortex.index.refresh import query_index
 from cortex.interfaces.cli import command, render
-from cortex.interfaces.cli.terminal.view import View
+from cortex.interfaces.cli.view import View
 from cortex.interfaces.declare import Declaration, convert, declaration_of, for_servers, load_verb
 from cortex.interfaces.mcp.tools import Tool
 from cortex.interfaces.schema import answer_type, arguments_schema, outline_of

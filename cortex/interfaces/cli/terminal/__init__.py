@@ -1,1 +1,0 @@
-"""What a terminal is, what is asked there, and how a long answer comes to it."""
