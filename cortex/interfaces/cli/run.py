@@ -15,7 +15,7 @@ from cortex.core.model.caller import Caller
 from cortex.core.model.problem import AmbiguousNameError, InvalidInputError
 from cortex.core.text.lazy_re import lazy_re
 from cortex.core.text.shell_command import shell_quote
-from cortex.interfaces.cli import command, daemon_client, progress, view
+from cortex.interfaces.cli import command, daemon_client, view
 from cortex.interfaces.declare import declaration_of, load_verb
 from cortex.operations import ALIASES, HOOK_ALIASES, VERBS, VERBS_WITHOUT_SETUP
 from cortex.vault.git import checkout
@@ -38,7 +38,7 @@ def run_command(argv: list[str]) -> int:
     if parsed is None:
         return _print_help(name)
     now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
-    caller = Caller(os.getcwd(), now, os.urandom, "cli", progress.bar())
+    caller = Caller(os.getcwd(), now, os.urandom, "cli", view.progress_bar())
     given = _read_given(name, parsed.given)
     if name == "init":
         given |= _steps().ask_obsidian(given, caller.cwd)

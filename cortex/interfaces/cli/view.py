@@ -1,5 +1,5 @@
-"""Where an answer is printed: width, colours and links of a terminal, how paths read from there, and
-the pager for what is longer than the screen.
+"""Where an answer is printed: width, colours and links of a terminal, how paths read from there, the
+pager for what is longer than the screen, the bar for what takes long.
 
 Renderers mark paths and long lines (`text.path`, `LONG_LINE`); `finish` shows them.
 """
@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any, TextIO
 
+from cortex.core.model.caller import ProgressCallback, no_progress
 from cortex.core.text.lazy_re import lazy_re
 from cortex.core.text.value import NamedTuple
 from cortex.interfaces.escape_terminal import escape
@@ -23,6 +25,7 @@ _PIECE_RE = lazy_re(r" +|[^ ]+")
 _CODE_RE = lazy_re(r"\x1b\[[0-9]*m")
 _MAX_ROWS = 3  # of a long line
 _DEFAULT_WIDTH = 80
+_BAR_WIDTH = 30
 _NOT_EXECUTABLE, _NO_COMMAND = 126, 127  # exit codes of a shell
 # Terminals that make links of OSC 8: a variable, and how its value begins.
 _LINKING_TERMINALS = (
@@ -162,9 +165,9 @@ def print_paged(text: str, view: View, out: TextIO) -> None:
 
 def _run_pager(text: str) -> bool:
     """Show a text by the pager, in a shell as git does. False, with nothing shown, without one."""
-    names = ("CORTEX_PAGER", "PAGER")
     import subprocess  # noqa: PLC0415  few answers are that long
 
+    names = ("CORTEX_PAGER", "PAGER")
     command = next((os.environ[name] for name in names if name in os.environ), "less")
     if command.strip() in ("", "cat"):
         return False
@@ -175,3 +178,25 @@ def _run_pager(text: str) -> bool:
     while True:
         with suppress(KeyboardInterrupt):  # ends a search in the pager, not the pager
             return pager.wait() not in (_NOT_EXECUTABLE, _NO_COMMAND)
+
+
+def progress_bar() -> ProgressCallback:
+    """A bar on standard error of what takes over a second; silence where that is no terminal."""
+    if sys.stderr is None or not sys.stderr.isatty():
+        return no_progress
+    started = time.monotonic()
+    shown = 0.0
+
+    def draw(what: str, done: int, total: int) -> None:
+        nonlocal shown
+        moment = time.monotonic()
+        finished = done >= total
+        if moment - started < 1.0 or (moment - shown < 0.1 and not finished):
+            return
+        shown = moment
+        filled = _BAR_WIDTH * done // total if total else _BAR_WIDTH
+        line = f"\r{what} [{'#' * filled}{'.' * (_BAR_WIDTH - filled)}] {done:,}/{total:,}"
+        sys.stderr.write(line if not finished else "\r" + " " * len(line) + "\r")
+        sys.stderr.flush()
+
+    return draw
