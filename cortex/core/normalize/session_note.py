@@ -8,7 +8,7 @@ whether a person changed it.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from itertools import groupby
 
 from cortex.core.model import event as events, turn_summary
@@ -30,7 +30,6 @@ from cortex.core.model.turn_summary import TurnSummary
 from cortex.core.notes import note as notes
 from cortex.core.notes.edit import with_fields
 from cortex.core.notes.note import Note
-from cortex.core.text import yaml_writer
 from cortex.core.text.lazy_re import lazy_re
 from cortex.core.text.strings import one_line, short_hash, shorten, slugify
 
@@ -87,10 +86,10 @@ def append_event(note: Note, event: Event) -> Note:
         place = {"project": event.project, "branch": event.branch, "created": event.at}
         if "scope" in note.fields:  # as earlier versions wrote it
             place["scope"] = default_scope(event.project)
-        note = _with_changed_fields(note, place)
+        note = with_fields(note, place)
     if more := set(event.tags) - set(note.get_list("tags")):
         tags = tuple(sorted({*note.get_list("tags"), *more}))
-        note = _with_changed_fields(note, {"tags": tags})
+        note = with_fields(note, {"tags": tags})
     note = notes.insert_body_line(note, _format_event_line(event), _insertion_line(note, event.id))
     note = _with_start_and_end(note, event)
     return _with_summary(_with_status(note, event, before) if before else note, event)
@@ -247,7 +246,7 @@ def _with_start_and_end(note: Note, event: Event) -> Note:
     ends = [line.id for line in lines if line.type == END_TYPE]
     started = events.time_of_id(min(starts)) if starts else note.get("started")
     ended = events.time_of_id(max(ends)) if ends and status_of(lines) == "done" else ""
-    return _with_changed_fields(note, {"started": started, "ended": ended, "closed": ""})
+    return with_fields(note, {"started": started, "ended": ended, "closed": ""})
 
 
 def _with_status(note: Note, event: Event, before: str) -> Note:
@@ -319,8 +318,3 @@ def _iter_summary_lines(text: str) -> Iterator[str]:
             yield f"###{line.lstrip('#')}"
         else:
             yield line
-
-
-def _with_changed_fields(note: Note, fields: Mapping[str, yaml_writer.YamlValue]) -> Note:
-    changed = {key: value for key, value in fields.items() if note.fields.get(key) != value}
-    return with_fields(note, changed)

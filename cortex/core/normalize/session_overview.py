@@ -124,13 +124,7 @@ def _with_title(note: Note, title: str, name: str) -> Note:
         aliases.insert(0, title)
     is_alias = not is_untitled(title, name)
     once = tuple(one for one in dict.fromkeys(aliases) if one != title or is_alias)
-    fields = {"title": title, "aliases": once}
-    changed = {
-        key: value
-        for key, value in fields.items()
-        if note.fields.get(key, ()) not in (value, [*value])
-    }
-    return with_fields(note, changed)
+    return with_fields(note, {"title": title, "aliases": once})
 
 
 def _gather(ordered: Sequence[Event]) -> _Said:

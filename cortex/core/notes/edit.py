@@ -31,10 +31,13 @@ _RELATIONS_NOT_A_LIST = (
 
 
 def with_fields(note: Note, fields: Mapping[str, yaml_writer.YamlValue]) -> Note:
-    """The note with these fields; those that hold nothing are taken out. A new one stands behind the
-    last of those before it in `KEY_ORDER`, one that this does not name at the end."""
+    """The note with these fields; those that hold nothing are taken out, and one that says its value
+    already stays as it is written. A new one stands behind the last of those before it in
+    `KEY_ORDER`, one that this does not name at the end."""
     for key, value in fields.items():
         lines = yaml_writer.field_lines(key, value) if value or value is False else []
+        if lines and note.fields.get(key) == ([*value] if isinstance(value, tuple) else value):
+            continue
         if lines and key in KEY_ORDER and key not in note.fields:
             note = _with_new_field(note, key, lines)
         elif lines or key in note.fields:
