@@ -12,8 +12,8 @@ import pytest
 
 from cortex.core.model.problem import ConflictError, InvalidInputError
 from cortex.interfaces.cli.main import main
+from cortex.operations.records.archive import delete
 from cortex.operations.records.consolidate import consolidate
-from cortex.operations.records.delete import delete
 from cortex.operations.records.restore import restore
 from cortex.operations.records.save import save
 from cortex.operations.records.supersede import supersede

@@ -20,9 +20,8 @@ from cortex.core.notes import note as notes
 from cortex.index.refresh import query_index
 from cortex.interfaces.cli.main import main
 from cortex.interfaces.escape_terminal import escape
-from cortex.operations.records.archive import archive, archive_by_words as forget
+from cortex.operations.records.archive import archive, archive_by_words as forget, delete
 from cortex.operations.records.consolidate import consolidate
-from cortex.operations.records.delete import delete
 from cortex.operations.records.restore import restore
 from cortex.operations.records.save import save
 from cortex.operations.records.supersede import find_supersede_problems, supersede

@@ -17,8 +17,7 @@ from cortex.operations.capture.capture import capture
 from cortex.operations.care.init import init
 from cortex.operations.find.remind import remind
 from cortex.operations.find.search import search
-from cortex.operations.records.archive import archive
-from cortex.operations.records.delete import delete
+from cortex.operations.records.archive import archive, delete
 from cortex.operations.records.supersede import supersede
 from cortex.operations.sessions.brief import brief
 from cortex.vault.locate import Vault

@@ -24,10 +24,8 @@ from cortex.index.state_file import STATE_FILE
 from cortex.operations.capture.capture import capture, publish_event
 from cortex.operations.care.doctor import doctor
 from cortex.operations.find.search import search
-from cortex.operations.records.archive import archive
-from cortex.operations.records.delete import delete
-from cortex.operations.records.restore import restore
-from cortex.operations.records.retry import retry
+from cortex.operations.records.archive import archive, delete
+from cortex.operations.records.restore import restore, retry
 from cortex.operations.records.save import save, save_learnings as passive
 from cortex.operations.records.supersede import supersede
 from cortex.operations.records.topic import topic

@@ -31,8 +31,7 @@ from cortex.core.text import yaml_writer
 from cortex.operations.capture.capture import capture
 from cortex.operations.care.doctor import doctor
 from cortex.operations.care.init import init
-from cortex.operations.records.archive import archive
-from cortex.operations.records.delete import delete
+from cortex.operations.records.archive import archive, delete
 from cortex.operations.records.relate import relate
 from cortex.operations.records.restore import restore
 from cortex.operations.records.save import save

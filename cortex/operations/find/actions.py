@@ -1,27 +1,38 @@
-"""What is to be done: the actions that meetings, agents and people have left, and the meetings."""
+"""What is to be done: the actions that meetings, agents and people have left, the meetings, and plans."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from typing import Annotated, NamedTuple
 
+from cortex.core.briefing.excerpt import PlanStep, plan_steps
 from cortex.core.minutes.note_items import DECISION, TASK, linked_id, plain_text
 from cortex.core.model.caller import Caller
 from cortex.core.model.note_status import DONE_STATUSES, TIER_CURRENT
 from cortex.core.model.parameters import Between, Since
-from cortex.core.model.problem import InvalidInputError
+from cortex.core.model.problem import InvalidInputError, Problem
+from cortex.core.text.lazy_re import lazy_re
 from cortex.index.catalogue import Catalogue, NoteRow, OwnItemRow
-from cortex.index.catalogue.filters import NoteFilter
+from cortex.index.catalogue.filters import KNOWLEDGE_TIERS, NoteFilter
 from cortex.index.links import LinkGraph
 from cortex.index.refresh import IndexSession, query_index
-from cortex.operations.capture.project_context import canonical_project
-from cortex.operations.find.hits import Hit, Listing, build_hit, make_hit
-from cortex.operations.find.note_ranks import due_sort_key, is_overdue
-from cortex.operations.upkeep.bring_up_to_date import bring_up_to_date, read_edited_minutes
+from cortex.operations.capture.project_context import (
+    branch_filter,
+    canonical_project,
+    project_names,
+    resolve_project,
+)
+from cortex.operations.find.hits import Hit, Listing, build_hit, make_hit, read_text
+from cortex.operations.upkeep.bring_up_to_date import (
+    bring_up_to_date,
+    query_fresh,
+    read_edited_minutes,
+)
 from cortex.vault.locate import Vault
 
 MAX_RESULTS = 1000
+_DATE_RE = lazy_re(r"\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])(?=T|$)")
 
 
 class ActionHit(NamedTuple):
@@ -66,8 +77,7 @@ def actions(
         hint = "cortex actions --done, or --overdue"
         raise InvalidInputError("what is done is not overdue", hint)
     named = canonical_project(vault, project)
-    noted = (*bring_up_to_date(vault, caller), *read_edited_minutes(vault, caller))
-    problems = list(dict.fromkeys(noted))
+    problems = _read_minutes(vault, caller)
     wanted = NoteFilter(tiers=(TIER_CURRENT,), state="done" if done else "to_do")
     wanted = wanted._replace(projects=(named,) if named else None)
 
@@ -121,8 +131,7 @@ def meetings(
     named = canonical_project(vault, project)
     is_meeting = NoteFilter(tiers=(TIER_CURRENT,), types=("meeting",))
     wanted = is_meeting._replace(projects=(named,) if named else None, changed_since=since)
-    noted = (*bring_up_to_date(vault, caller), *read_edited_minutes(vault, caller))
-    problems = list(dict.fromkeys(noted))
+    problems = _read_minutes(vault, caller)
 
     def find(index: IndexSession) -> tuple[list[NoteRow], int, dict[int, tuple[int, int, int]]]:
         rows = index.catalogue.find(wanted, "-created", number)
@@ -136,10 +145,7 @@ def meetings(
 
 def _meeting_outcomes(catalogue: Catalogue, numbers: list[int]) -> dict[int, tuple[int, int, int]]:
     """Of each meeting: how many of its actions are open, how many done, and its decisions."""
-    parts: dict[int, set[int]] = {number: set() for number in numbers}
-    for edge in LinkGraph(catalogue).edges_touching(numbers, ("derived_from",)):
-        if edge.target in parts:
-            parts[edge.target].add(edge.source)
+    parts = notes_of_meetings(catalogue, numbers)
     rows = catalogue.rows_by_number({part for some in parts.values() for part in some})
     ticked = frozenset(catalogue.ticked_actions())
     items = (catalogue.own_items(kind)[0] for kind in (TASK, DECISION))
@@ -152,6 +158,76 @@ def _meeting_outcomes(catalogue: Catalogue, numbers: list[int]) -> dict[int, tup
         decisions = sum(row.type == "decision" for row in current)
         outcomes[number] = (len(actions) - done + tasks[number], done, decisions + decided[number])
     return outcomes
+
+
+class PlanHit(NamedTuple):
+    """A plan and its steps, in their order."""
+
+    hit: Hit
+    branch: str
+    done: int  # steps
+    steps: tuple[PlanStep, ...]
+
+
+def plan(
+    vault: Vault,
+    caller: Caller,
+    *,
+    project: str = "",
+    branch: tuple[str, ...] = (".",),
+    all: bool = False,
+    number: Annotated[int, Between(1, 100)] = 5,
+) -> Listing[PlanHit]:
+    """Show plans, and which of their steps are done.
+
+    A plan is a record of the type plan: an agent's list of steps becomes one for each branch, and
+    any note with `type: plan` and tasks is one. The last changed comes first.
+
+    project: by default the one of the working directory; of all in a folder without one
+    branch: by default `.`, the one that is checked out, with what belongs to none; `*` for all
+    all: plans that are superseded, archived or deleted too
+    number: how many at the most
+
+    Example: cortex plan
+    Example: cortex plan --branch '*' --json
+    """
+    project = resolve_project(vault, caller, project)
+    wanted = NoteFilter(
+        tiers=KNOWLEDGE_TIERS if all else (TIER_CURRENT,),
+        types=("plan",),
+        projects=[*project_names(vault, project), ""] if project else None,
+        query=branch_filter(caller, branch),
+    )
+
+    def find(index: IndexSession) -> tuple[list[NoteRow], int]:
+        return index.catalogue.find(wanted, "-date", number), index.catalogue.count(wanted)
+
+    (rows, total), problems = query_fresh(vault, caller, find)
+    hits = []
+    for row in rows:
+        steps = tuple(plan_steps(read_text(vault, row)))
+        done = sum(step.is_done for step in steps)
+        left = next((step.text for step in steps if not step.is_done), "")
+        hits.append(PlanHit(make_hit(vault, row, 1, left), row.branch, done, steps))
+    hint = "" if hits else "cortex actions lists actions"
+    if not hits and "*" not in branch:
+        hint = f"cortex plan --branch '*' looks on every branch; {hint}"
+    return Listing(hits, total, problems, hint)
+
+
+def notes_of_meetings(catalogue: Catalogue, numbers: Sequence[int]) -> dict[int, set[int]]:
+    """The notes that came from each of these meetings."""
+    parts: dict[int, set[int]] = {number: set() for number in numbers}
+    for edge in LinkGraph(catalogue).edges_touching(numbers, ("derived_from",)):
+        if edge.target in parts:
+            parts[edge.target].add(edge.source)
+    return parts
+
+
+def _read_minutes(vault: Vault, caller: Caller) -> list[Problem]:
+    """Bring the vault up to date, minutes that somebody has edited too."""
+    problems = (*bring_up_to_date(vault, caller), *read_edited_minutes(vault, caller))
+    return list(dict.fromkeys(problems))
 
 
 class _ToDo(NamedTuple):
@@ -181,3 +257,15 @@ def _own_tasks(index: IndexSession, projects: Collection[str] | None) -> list[_T
     ids = {row.id for row in actions}
     left = (task for task in tasks if linked_id(task.text) not in ids)
     return [_ToDo(task.number, task.person, task.day, task) for task in left]
+
+
+def due_sort_key(due: str, now: str) -> tuple[int, str]:
+    """The sort key of open actions: overdue, dated, with another due, without one."""
+    if not due:
+        return 3, ""
+    return (0 if is_overdue(due, now) else 1 if _DATE_RE.match(due) else 2), due
+
+
+def is_overdue(due: str, now: str) -> bool:
+    """Whether a due is a day that is over."""
+    return bool(_DATE_RE.match(due)) and due[:10] < now[:10]

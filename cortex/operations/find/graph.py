@@ -35,6 +35,14 @@ MAX_DEPTH = 10
 _DEFAULT_DEPTH = 2
 _MAX_NODES = 5000  # nodes of one answer
 _MIN_FAR_STRENGTH = 0.4  # of computed edges that are followed beyond the first step
+# Of what stands near notes that were found.
+_NEAR_STEPS = 2  # seed 003
+_MAX_STARTS = 3  # of the records that were found, the best
+_MAX_NEXT = 12  # notes of a step from which the next one is taken, the best connected
+_MAX_NEAR = 3
+_MIN_STRENGTH = 0.4  # of a way; each step multiplies it with the strength of its edge
+_STEP_FACTOR = 0.8  # what a step leaves of the strength of its edge
+_LINK_STRENGTH = 0.8  # a relation has 1
 # What would act in a mermaid label: quotes and brackets end it, `#` and `&` begin an entity,
 # backticks mean markdown.
 _MERMAID_ESCAPES = {ord(mark): f"#{ord(mark)};" for mark in '"#&<>[](){}`|\\'}
@@ -244,15 +252,6 @@ def _mermaid_label(text: str) -> str:
     return " ".join(printable.split()).translate(_MERMAID_ESCAPES)
 
 
-_STEPS = 2  # seed 003
-_MAX_STARTS = 3  # of the records that were found, the best
-_MAX_NEXT = 12  # notes of a step from which the next one is taken, the best connected
-_MAX_SHOWN = 3
-_MIN_STRENGTH = 0.4  # of a way; each step multiplies it with the strength of its edge
-_STEP_FACTOR = 0.8  # what a step leaves of the strength of its edge
-_LINK_STRENGTH = 0.8  # a relation has 1
-
-
 class RelatedHit(NamedTuple):
     """A record that the query did not find, and how it is connected to one that it did."""
 
@@ -275,7 +274,7 @@ def find_related(
     starts = [row.number for row in found[:_MAX_STARTS]]
     reached = {number: _Way(1.0, 0, "") for number in starts}
     level = starts
-    for _ in range(_STEPS):
+    for _ in range(_NEAR_STEPS):
         level = _step(index, level, reached) if level else []
     numbers = reached.keys() - {row.number for row in found}
     allowed_numbers = index.catalogue.numbers(allowed._replace(numbers=numbers)) if numbers else ()
@@ -286,7 +285,7 @@ def find_related(
     ranked = sorted(pairs, key=lambda one: (-one[1].strength, one[0].path))
     return [
         RelatedHit(build_hit(vault, row, way.strength), rows[way.via].id, way.why)
-        for row, way in ranked[:_MAX_SHOWN]
+        for row, way in ranked[:_MAX_NEAR]
     ]
 
 

@@ -1,5 +1,5 @@
 """Rank notes by what the catalogue, the links and the use on this machine say of them, explain the
-score of one, find those that have faded, and order actions by their due."""
+score of one, and find those that have faded."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from cortex.core.model.problem import Problem
 from cortex.core.ranking import archive_rules, importance
 from cortex.core.ranking.importance import Signals
 from cortex.core.text.iso_time import epoch_seconds
-from cortex.core.text.lazy_re import lazy_re
 from cortex.core.text.strings import format_time
 from cortex.index.catalogue import NoteRow
 from cortex.index.catalogue.filters import NoteFilter
@@ -28,7 +27,6 @@ from cortex.vault.state import access_log
 # Of more records than these only some are ranked: half of them the last changed, half those from
 # which time takes nothing, and those that were used last. About 20 µs a record.
 MAX_RANKED, MAX_RECENTLY_USED = 1000, 200
-_DATE_RE = lazy_re(r"\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])(?=T|$)")
 
 
 def rank_best(
@@ -202,15 +200,3 @@ def timestamp_of(text: str) -> int:
     if len(text) == 20 and text.endswith("Z"):
         return epoch_seconds(text)
     return epoch_seconds(f"{text[:10]}T00:00:00Z") if text[4:8:3] == "--" else 0
-
-
-def due_sort_key(due: str, now: str) -> tuple[int, str]:
-    """The sort key of open actions: overdue, dated, with another due, without one."""
-    if not due:
-        return 3, ""
-    return (0 if is_overdue(due, now) else 1 if _DATE_RE.match(due) else 2), due
-
-
-def is_overdue(due: str, now: str) -> bool:
-    """Whether a due is a day that is over."""
-    return bool(_DATE_RE.match(due)) and due[:10] < now[:10]

@@ -31,9 +31,10 @@ from cortex.operations.capture.project_context import (
     resolve_project,
 )
 from cortex.operations.find import resolve_note
+from cortex.operations.find.actions import due_sort_key, notes_of_meetings
 from cortex.operations.find.graph import RelatedHit, find_related
 from cortex.operations.find.hits import Hit, Hits, build_hit
-from cortex.operations.find.note_ranks import due_sort_key, rank_best, rank_notes
+from cortex.operations.find.note_ranks import rank_best, rank_notes
 from cortex.operations.find.resolve_note import command
 from cortex.operations.upkeep.bring_up_to_date import query_fresh
 from cortex.vault import files
@@ -337,14 +338,13 @@ def _related(index: IndexSession, request: _RecallRequest) -> Collection[int] | 
     return ends - {row.number}
 
 
-def _numbers_of_meeting(index: IndexSession, name: str) -> list[int]:
+def _numbers_of_meeting(index: IndexSession, name: str) -> set[int]:
     """A meeting and the notes that came from it."""
     row = resolve_note.find_one(index.catalogue, name)
     if row.type != "meeting":
         hint = "cortex meetings lists them"
         raise NotFoundError(f"{row.id} is no meeting but {row.type or 'a note'}", hint)
-    edges = LinkGraph(index.catalogue).edges_touching([row.number], ("derived_from",))
-    return [row.number, *(edge.source for edge in edges if edge.target == row.number)]
+    return {row.number, *notes_of_meetings(index.catalogue, [row.number])[row.number]}
 
 
 def _held_then(vault: Vault, index: IndexSession, wanted: NoteFilter, moment: int) -> NoteFilter:

@@ -1,5 +1,5 @@
-"""Restore records: those set aside to their earlier status, missing ones from git or their
-events."""
+"""Bring back what was put away: records to their earlier status, missing ones from git or their events,
+failed events into the inbox."""
 
 from __future__ import annotations
 
@@ -10,7 +10,14 @@ from cortex.core.model.caller import Caller
 from cortex.core.model.layout import is_event_path
 from cortex.core.model.note_status import SET_ASIDE_STATUSES
 from cortex.core.model.parameters import NoteName
-from cortex.core.model.problem import ConflictError, CortexError, NotFoundError, Problem, problem_of
+from cortex.core.model.problem import (
+    ConflictError,
+    CortexError,
+    InvalidInputError,
+    NotFoundError,
+    Problem,
+    problem_of,
+)
 from cortex.core.normalize.changes import (
     AddProvenance,
     AppendToSession,
@@ -40,11 +47,13 @@ from cortex.operations.records.change_record import (
 from cortex.operations.upkeep.bring_up_to_date import query_fresh
 from cortex.operations.upkeep.heal import try_heal
 from cortex.operations.upkeep.inbox import InboxNormalizer
+from cortex.operations.upkeep.normalize import INBOX_LOCK_TIMEOUT_SECONDS
 from cortex.operations.upkeep.preserve_text import (
     find_removal_event,
     load_event,
     with_text_of_removal,
 )
+from cortex.operations.upkeep.record_lock import record_lock
 from cortex.vault import files, settings
 from cortex.vault.git import objects
 from cortex.vault.locate import Vault
@@ -102,6 +111,46 @@ def restore(vault: Vault, caller: Caller, ids: list[NoteName]) -> RestoreResult:
     if any(one.outcome == "restored" for one in changes):
         problems += try_heal(vault, caller)
     return RestoreResult(tuple(changes), len(changes), tuple(problems))
+
+
+class RetryResult(NamedTuple):
+    """A failed event that is pending again."""
+
+    id: str
+    path: str  # relative to the vault
+    file: str  # absolute path
+
+
+def retry(vault: Vault, caller: Caller, event: str) -> RetryResult:
+    """Move a failed event back into the inbox.
+
+    The reason that was put before it is taken out.
+
+    event: the event's id
+
+    Example: cortex retry 20261120t164512z-k3f7q2abcd
+    """
+    del caller
+    name = event.removesuffix(".md")
+    source = vault.layout().failed(name)
+    with record_lock(vault, INBOX_LOCK_TIMEOUT_SECONDS):
+        if not files.exists(vault.root, source):
+            hint = "cortex status lists what failed"
+            raise NotFoundError(f"there is no failed event {name}", hint)
+        data = files.read(vault.root, source)
+        envelope = notes.read(data)
+        if envelope.get("status") != "failed":
+            hint = f"move it to {vault.layout().pending()} by hand"
+            raise InvalidInputError(f"{source} does not begin with the reason of a failure", hint)
+        target = vault.layout().pending(name)
+        try:
+            files.create(vault.root, target, envelope.body)
+        except FileExistsError:
+            if files.read(vault.root, target) != envelope.body:
+                hint = "cortex normalize, then retry again"
+                raise ConflictError(f"{target} waits already, with another text", hint) from None
+        files.remove(vault.root, source)
+    return RetryResult(name, target, f"{vault.root}/{target}")
 
 
 def _find_target(index: IndexSession, name: str) -> _RestoreTarget | None:
