@@ -36,8 +36,9 @@ from cortex.operations.share.resolve_conflicts import (
     resolve_user_merge,
 )
 from cortex.operations.share.text_conflicts import clear_conflicts
-from cortex.operations.upkeep.heal import heal, try_heal
-from cortex.operations.upkeep.normalize import normalize
+from cortex.operations.upkeep.drain_spool import publish_unsent_events
+from cortex.operations.upkeep.heal import heal, try_heal_pages
+from cortex.operations.upkeep.normalize import normalize_inbox
 from cortex.operations.upkeep.restore_lost import restore_lost
 from cortex.vault import files, layout, settings
 from cortex.vault.git import (
@@ -58,6 +59,7 @@ from cortex.vault.git.remotes import Upstream
 from cortex.vault.layout import layout_of
 from cortex.vault.locate import Vault
 from cortex.vault.private import lock
+from cortex.vault.state.change_marker import git_stamp
 
 _MAX_PUSH_ATTEMPTS = 6  # at a push, while others push at the same time
 _MAX_MERGE_ATTEMPTS = 3  # of a merge, when something of ours is written between its commit and it
@@ -179,7 +181,8 @@ class _SyncRun:
             self._resume_merge()
             self._resolve_user_merge()
             self._prepare()
-            normalized = normalize(self.vault, self.caller)
+            publish_unsent_events(self.vault)
+            normalized = normalize_inbox(self.vault, self.caller)
             self.problems |= {problem.where: problem for problem in normalized.failed}
             self.problems |= {one.where: one for one in archive_by_itself(self.vault, self.caller)}
             self._commit()
@@ -245,8 +248,10 @@ class _SyncRun:
 
     def _resolve_user_merge(self) -> None:
         """Resolve what can be of a person's operation of git; `CortexError` unless it is over."""
+        stamp = git_stamp(self.vault)
         self._add_outcome(restore_lost(self.vault, self.caller))
-        try_heal(self.vault, self.caller)  # pages that hold up a merge
+        if objects.list_unmerged_stages(self.root):  # pages may hold up a merge
+            try_heal_pages(self.vault, self.caller, stamp)
         with commit.repository_lock(self.root):
             resolved, waiting = resolve_user_merge(self.vault, self.caller)
         self.resolved += resolved

@@ -1,4 +1,5 @@
-"""Bring a vault up to date before reading: drain the spool, normalize the inbox, heal briefings."""
+"""Bring a vault up to date, one step after another: capture what hooks left behind, bring back what a
+merge elsewhere has lost, normalize the inbox, heal the briefings. No step calls this back."""
 
 from __future__ import annotations
 
@@ -14,7 +15,7 @@ from cortex.index.refresh import IndexSession, query_index
 from cortex.vault import files, user_folders
 from cortex.vault.locate import Vault
 from cortex.vault.state import spool
-from cortex.vault.state.change_marker import briefings_are_stale
+from cortex.vault.state.change_marker import briefings_are_stale, git_stamp
 
 _T = TypeVar("_T")
 
@@ -29,8 +30,8 @@ def query_fresh(
 
 
 def bring_up_to_date(vault: Vault, caller: Caller) -> list[Problem]:
-    """Capture what hooks left in the spool, normalize the inbox, and heal the briefings if git
-    ran since the last heal (a merge without driver may have left one stale). Failures are
+    """Take all the steps that have something to do. The briefings are healed if events came, or if
+    git ran since the last heal (a merge without driver may have left one stale). Failures are
     returned as problems."""
     if unusable := state_problems(vault):
         return unusable  # without its locks nothing may be changed
@@ -45,17 +46,26 @@ def bring_up_to_date(vault: Vault, caller: Caller) -> list[Problem]:
         except (CortexError, OSError) as error:
             message = f"what a hook left behind was not captured: {error}"
             problems.append(Problem("hooks", message, "cortex doctor"))
-    if files.list_notes(vault.root, vault.layout().pending()) and not _is_refused(vault):
-        # Reading YAML costs 25 ms, and the inbox is mostly empty.
-        from cortex.operations.upkeep import normalize  # noqa: PLC0415
+    if not files.list_notes(vault.root, vault.layout().pending()):
+        return problems + heal_if_stale(vault, caller)
+    return problems + ([] if _is_refused(vault) else _take_events(vault, caller))
 
-        try:
-            done = normalize.normalize(vault, caller)
-            problems += (*done.failed, *done.problems)
-        except (CortexError, OSError) as error:
-            where, message = vault.layout().pending(), f"was not normalized: {error}"
-            problems.append(Problem(where, message, "cortex normalize"))
-    return problems + heal_if_stale(vault, caller)
+
+def _take_events(vault: Vault, caller: Caller) -> list[Problem]:
+    """Normalize the inbox, then heal."""
+    # Reading YAML costs 25 ms, and the inbox is mostly empty.
+    from cortex.operations.upkeep import heal, normalize, restore_lost  # noqa: PLC0415
+
+    stamp = git_stamp(vault)
+    problems = restore_lost.try_restore_lost(
+        vault, caller
+    )  # a record that git mixed takes no event
+    try:
+        problems += normalize.normalize_inbox(vault, caller).failed
+    except (CortexError, OSError) as error:
+        where, message = vault.layout().pending(), f"was not normalized: {error}"
+        problems.append(Problem(where, message, "cortex normalize"))
+    return problems + heal.try_heal_pages(vault, caller, stamp)
 
 
 def heal_if_stale(vault: Vault, caller: Caller) -> list[Problem]:

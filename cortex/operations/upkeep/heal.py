@@ -17,7 +17,6 @@ from cortex.core.model.problem import (
     InvalidInputError,
     Problem,
     problem_of,
-    reason_of,
 )
 from cortex.core.normalize.current_form import in_current_form
 from cortex.core.notes import note as notes
@@ -26,14 +25,17 @@ from cortex.index import briefing_pages
 from cortex.index.briefing_pages import PageDifference
 from cortex.index.catalogue.filters import KNOWLEDGE
 from cortex.index.refresh import IndexSession, query_index
-from cortex.operations.upkeep.record_lock import record_lock, refuse_during_git_operation
+from cortex.operations.upkeep.record_lock import (
+    page_lock,
+    record_lock,
+    refuse_during_git_operation,
+)
 from cortex.operations.upkeep.reread_minutes import reread_minutes
-from cortex.operations.upkeep.restore_lost import restore_lost
+from cortex.operations.upkeep.restore_lost import restore_lost, try_restore_lost
 from cortex.operations.upkeep.settle import ReplaceableRecords, find_replaceable, settle_sessions
 from cortex.vault import files, settings
 from cortex.vault.git import checkout, git_cli, objects, page_branch
 from cortex.vault.locate import Vault
-from cortex.vault.private import lock
 from cortex.vault.state import change_marker, change_memory
 
 _FORMAT_MEMORY = "reformat"
@@ -112,10 +114,9 @@ def heal(
             problems = (*problems, Problem(".", message, hint))
         return HealResult((), (), stale, tuple(one.path for one in wrong if one.is_newer), problems)
     settings.check_writable(vault.root)
+    stamp = change_marker.git_stamp(vault)
     back, left = restore_lost(vault, caller)
-    unmerged = _unmerged_pages(vault)
-    healed = _heal_pages(vault, caller, unmerged, prune=prune_pages)
-    healed = _stage_pages(vault, healed, unmerged)
+    healed = _heal_pages(vault, caller, stamp, _unmerged_pages(vault), prune=prune_pages)
     return healed._replace(brought_back=tuple(back), problems=(*left, *healed.problems))
 
 
@@ -126,7 +127,15 @@ def _reformat(vault: Vault, caller: Caller, *, apply: bool, undo: bool) -> HealR
 
 
 def try_heal(vault: Vault, caller: Caller) -> list[Problem]:
-    """Heal as a part of another verb; problems instead of errors, and the next call tries again.
+    """What ends a verb that has changed notes: bring back what a merge elsewhere has lost, then heal.
+    Problems instead of errors, and the next call tries again."""
+    stamp = change_marker.git_stamp(vault)
+    return [*try_restore_lost(vault, caller), *try_heal_pages(vault, caller, stamp)]
+
+
+def try_heal_pages(vault: Vault, caller: Caller, stamp: str) -> list[Problem]:
+    """Read edited minutes again and heal the pages, after `restore_lost`. `stamp`: git's before that,
+    so that what git does from there on is for the next call.
 
     During an operation of git a change to the work tree would stop it, so only unmerged pages are
     healed then.
@@ -134,40 +143,20 @@ def try_heal(vault: Vault, caller: Caller) -> list[Problem]:
     try:
         settings.check_writable(vault.root)
         busy = checkout.operation_in_progress(vault.root)
-        back = try_restore_lost(vault, caller)
         unmerged = _unmerged_pages(vault) if busy else []
         if busy and not unmerged:
             return []
-        healed = _stage_pages(vault, _heal_pages(vault, caller, unmerged), unmerged)
+        healed = _heal_pages(vault, caller, stamp, unmerged)
     except (CortexError, OSError) as error:
         folder = vault.layout().path(BRIEFINGS_FOLDER)
         return [problem_of(folder, error, "cortex heal", "could not be healed: ")]
-    told = {problem.where for problem in healed.problems}
+    named = {problem.where for problem in healed.problems}
     changed = (
         Problem(path, "was changed by somebody else just now", "cortex heal")
         for path in healed.stale
-        if path not in told
+        if path not in named
     )
-    return [*back, *healed.problems, *changed]
-
-
-def repair_after_git(vault: Vault, caller: Caller) -> list[Problem]:
-    """`try_restore_lost` if git has run since the briefings were built."""
-    is_due = change_marker.git_stamp(vault) and change_marker.briefings_are_stale(vault)
-    return try_restore_lost(vault, caller) if is_due else []
-
-
-def try_restore_lost(vault: Vault, caller: Caller) -> list[Problem]:
-    """Bring back what a merge elsewhere has lost, as a part of another verb; problems instead of
-    errors, and the next call tries again."""
-    try:
-        settings.check_writable(vault.root)
-        back, left = restore_lost(vault, caller)
-    except (CortexError, OSError) as error:
-        message = f"what a merge has lost was not brought back: {reason_of(error)}"
-        return [Problem(".git", message, "cortex heal")]
-    hint = "cortex sync shares it, or git add and commit it"
-    return [*(Problem(one.path, one.what, hint) for one in back), *left]
+    return [*healed.problems, *changed]
 
 
 def _check_prunable(vault: Vault) -> None:
@@ -181,31 +170,27 @@ def _check_prunable(vault: Vault) -> None:
 
 
 def _heal_pages(
-    vault: Vault, caller: Caller, unmerged: list[str], *, prune: bool = False
+    vault: Vault, caller: Caller, stamp: str, unmerged: list[str], *, prune: bool = False
 ) -> HealResult:
-    """Heal the pages; where distillations replace records, again after that."""
-    _, unread = reread_minutes(vault, caller)
-    healed, sessions = _heal_pages_once(vault, caller, unmerged, prune=prune)
-    if not sessions:
-        return healed._replace(problems=(*unread, *healed.problems))
-    is_changed, unsettled = settle_sessions(vault, sessions)
-    problems = [*unread, *unsettled]
-    if not is_changed:
-        return healed._replace(problems=(*problems, *healed.problems))
-    again, _ = _heal_pages_once(vault, caller, unmerged, prune=prune)
-    return again._replace(
-        written=tuple(dict.fromkeys((*healed.written, *again.written))),
-        removed=tuple(dict.fromkeys((*healed.removed, *again.removed))),
-        problems=(*problems, *again.problems),
-    )
+    """Heal and stage the pages; where distillations replace records, heal again after that."""
+    _, problems = reread_minutes(vault, caller)
+    healed, sessions = _heal_pages_once(vault, caller, stamp, unmerged, prune=prune)
+    is_changed, unsettled = settle_sessions(vault, sessions) if sessions else (False, [])
+    problems += unsettled
+    if is_changed:
+        again, _ = _heal_pages_once(vault, caller, stamp, unmerged, prune=prune)
+        healed = again._replace(
+            written=tuple(dict.fromkeys((*healed.written, *again.written))),
+            removed=tuple(dict.fromkeys((*healed.removed, *again.removed))),
+        )
+    _stage_pages(vault, healed, unmerged)
+    return healed._replace(problems=(*problems, *healed.problems))
 
 
 def _heal_pages_once(
-    vault: Vault, caller: Caller, unmerged: list[str], *, prune: bool
+    vault: Vault, caller: Caller, stamp: str, unmerged: list[str], *, prune: bool
 ) -> tuple[HealResult, list[ReplaceableRecords]]:
-    with lock(os.path.join(checkout.locks_folder(vault), "heal.lock"), "briefings"):
-        # Before looking: what git does from here on is for the next heal.
-        stamp = change_marker.git_stamp(vault)
+    with page_lock(vault):
         different, problems, sessions = _find_differences(
             vault, caller, unmerged=unmerged, prune=prune
         )
@@ -274,7 +259,7 @@ def _unmerged_pages(vault: Vault) -> list[str]:
     return sorted(name for name in names if briefing_pages.is_page(vault.root, name))
 
 
-def _stage_pages(vault: Vault, healed: HealResult, unmerged: list[str]) -> HealResult:
+def _stage_pages(vault: Vault, healed: HealResult, unmerged: list[str]) -> None:
     """Stage the unmerged pages, now that they are written. During a merge the other written pages
     are staged too: changed ones would keep git from continuing and from aborting."""
     names = [path for path in unmerged if path not in {*healed.stale, *healed.newer}]
@@ -285,7 +270,6 @@ def _stage_pages(vault: Vault, healed: HealResult, unmerged: list[str]) -> HealR
     if names:
         words = ["update-index", "--add", "--remove", "-z", "--stdin"]
         git_cli.run(vault.root, words, stdin=objects.join_nul(dict.fromkeys(names)))
-    return healed
 
 
 def _rewrite_old_forms(vault: Vault, caller: Caller, *, apply: bool) -> ReformatResult:

@@ -12,13 +12,14 @@ from cortex.core.model.problem import Problem
 from cortex.core.normalize.changes import ExistingRecords
 from cortex.operations.upkeep.drain_spool import publish_unsent_events
 from cortex.operations.upkeep.existing_records import load_existing_records
-from cortex.operations.upkeep.heal import repair_after_git, try_heal
+from cortex.operations.upkeep.heal import try_heal_pages
 from cortex.operations.upkeep.inbox import CREATED, DUPLICATE, UPDATED, InboxNormalizer
 from cortex.operations.upkeep.record_lock import record_lock
 from cortex.operations.upkeep.reread_minutes import reread_minutes
+from cortex.operations.upkeep.restore_lost import try_restore_lost
 from cortex.vault import files, user_settings
 from cortex.vault.locate import Vault
-from cortex.vault.state.change_marker import briefings_are_stale, mark_briefings_stale
+from cortex.vault.state.change_marker import git_stamp, is_built_at, mark_briefings_stale
 
 INBOX_LOCK_TIMEOUT_SECONDS = 10.0  # seconds for another pass
 _GUARD_VARIABLE = "CORTEX_HOOK"  # set in hooks, and in what they and models start
@@ -44,29 +45,38 @@ def normalize(vault: Vault, caller: Caller, *, dry_run: bool = False) -> Normali
 
     Example: cortex normalize --dry-run
     """
+    if dry_run:
+        return normalize_inbox(vault, caller, dry_run=True)
     # What hooks could not put into the inbox for want of room.
-    problems = () if dry_run else tuple(publish_unsent_events(vault))
-    if not dry_run:  # a record that git mixed takes no event
-        problems += tuple(repair_after_git(vault, caller))
+    problems = publish_unsent_events(vault)
+    stamp = git_stamp(vault)
+    problems += try_restore_lost(vault, caller)  # a record that git mixed takes no event
+    done = normalize_inbox(vault, caller)
+    if not is_built_at(vault, stamp):
+        problems += try_heal_pages(vault, caller, stamp)
+    else:
+        changed, unread = reread_minutes(vault, caller)
+        problems += try_heal_pages(vault, caller, stamp) if changed else unread
+    return done._replace(problems=tuple(problems))
+
+
+def normalize_inbox(vault: Vault, caller: Caller, *, dry_run: bool = False) -> NormalizeResult:
+    """Turn the events of the inbox into records. The briefings are left to `heal`, and marked as
+    stale where there was any event. Raises `CortexError` while another pass goes on."""
     with record_lock(vault, INBOX_LOCK_TIMEOUT_SECONDS):
         # In the order of arrival: an id begins with its time.
         pending = files.list_notes(vault.root, vault.layout().pending())
         if pending and not dry_run:
-            mark_briefings_stale(vault)  # for a run that does not come to its end
+            mark_briefings_stale(vault)
         existing = load_existing_records(vault, caller) if pending else ExistingRecords()
         done = InboxNormalizer(vault, existing, dry_run=dry_run)
         done.run(pending, caller)
     if done.normalized_ids and not dry_run:
         _start_due(vault)
-    if not dry_run:
-        if not briefings_are_stale(vault):  # else healing reads edited minutes again
-            problems += tuple(reread_minutes(vault, caller)[1])
-        if briefings_are_stale(vault):  # what could not be read again is told by both
-            problems = tuple(dict.fromkeys((*problems, *try_heal(vault, caller))))
     ids, failed = tuple(done.normalized_ids), tuple(done.failed)
     created = done.paths_with_outcome(CREATED)
     changed = done.paths_with_outcome(UPDATED, DUPLICATE)
-    return NormalizeResult(ids, created, changed, failed, dry_run, problems)
+    return NormalizeResult(ids, created, changed, failed, dry_run)
 
 
 def _start_due(vault: Vault) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from types import ModuleType
 from typing import NamedTuple
 
@@ -28,11 +27,10 @@ from cortex.index.refresh import query_index
 from cortex.operations.capture.capture import publish_event
 from cortex.operations.upkeep.existing_records import load_existing_records
 from cortex.operations.upkeep.inbox import CREATED, DUPLICATE, UPDATED, InboxNormalizer
-from cortex.operations.upkeep.record_lock import record_lock
+from cortex.operations.upkeep.record_lock import page_lock, record_lock
 from cortex.vault import files
 from cortex.vault.git import checkout
 from cortex.vault.locate import Vault
-from cortex.vault.private import lock
 from cortex.vault.state import change_marker
 
 _LOCK_TIMEOUT_SECONDS = 60.0  # for others that save at the same time
@@ -56,15 +54,25 @@ def publish_and_normalize(
 
 def normalize_now(vault: Vault, caller: Caller, event: Event) -> NormalizeNowResult:
     """Normalize an event of the inbox. Raises `CortexError` that names the event, which is kept."""
+    stamp = change_marker.git_stamp(vault)
     problems: list[Problem] = []
-    if change_marker.git_stamp(vault) and change_marker.briefings_are_stale(vault):
+    if stamp and not change_marker.is_built_at(vault, stamp):
         # A record that git mixed takes no event.
         problems += _import_heal().try_restore_lost(vault, caller)
     try:
         with record_lock(vault, _LOCK_TIMEOUT_SECONDS):
             if not files.exists(vault.root, vault.layout().pending(event.id)):
                 return _result_of_earlier_run(vault, caller, event)
-            done, healed = _normalize_event(vault, caller, event)
+            is_fresh = change_marker.is_built_at(vault, stamp)
+            # A run that does not come to its end leaves briefings to heal.
+            change_marker.mark_briefings_stale(vault)
+            done = InboxNormalizer(vault, load_existing_records(vault, caller, event))
+            done.run([f"{event.id}.md"], caller)
+            # Where they were not, heal brings all of them up to date, so that the next save is quick.
+            has_healed = is_fresh and _update_briefings(vault, done)
+            # What a distillation replaces is for heal to remove.
+            if has_healed and event.type != events.DISTILLED:
+                change_marker.mark_briefings_built(vault, stamp)
     except (CortexError, OSError) as error:
         # `error.hint` says how to mend settings that forbid changes.
         first = f"{error.hint}; then " if isinstance(error, InvalidInputError) else ""
@@ -74,11 +82,11 @@ def normalize_now(vault: Vault, caller: Caller, event: Event) -> NormalizeNowRes
         failure = done.failed[0]
         message = f"kept as event {event.id}, which is no record yet: {failure.message}"
         raise CortexError(message, failure.hint)
-    if not healed:
-        problems += _import_heal().try_heal(vault, caller)
+    if not has_healed:
+        problems += _import_heal().try_heal_pages(vault, caller, stamp)
     if not done.outcomes:
         return _result_of_earlier_run(vault, caller, event)
-    return NormalizeNowResult(tuple(done.outcomes), tuple(dict.fromkeys(problems)))
+    return NormalizeNowResult(tuple(done.outcomes), tuple(problems))
 
 
 def _import_heal() -> ModuleType:
@@ -88,31 +96,15 @@ def _import_heal() -> ModuleType:
     return heal
 
 
-def _normalize_event(vault: Vault, caller: Caller, event: Event) -> tuple[InboxNormalizer, bool]:
-    """The event normalized, and whether the briefings are up to date with it."""
-    fresh, seen = not change_marker.briefings_are_stale(vault), change_marker.git_stamp(vault)
-    # A run that does not come to its end leaves briefings to heal.
-    change_marker.mark_briefings_stale(vault)
-    done = InboxNormalizer(vault, load_existing_records(vault, caller, event))
-    done.run([f"{event.id}.md"], caller)
-    # Where they were not, heal brings all of them up to date, so that the next save is quick.
-    healed = fresh and _update_briefings(vault, done)
-    # What a distillation replaces is for heal to remove.
-    if healed and event.type != events.DISTILLED:
-        change_marker.mark_briefings_built(vault, seen)
-    return done, healed
-
-
 def _update_briefings(vault: Vault, done: InboxNormalizer) -> bool:
     """Write the changed lines into the briefings; False if all of them must be healed."""
     if checkout.operation_in_progress(vault.root):
         return False
     try:
-        heal_lock = os.path.join(checkout.locks_folder(vault), "heal.lock")
-        with lock(heal_lock, "briefings", wait=_LOCK_TIMEOUT_SECONDS):
+        with page_lock(vault, _LOCK_TIMEOUT_SECONDS):
             pages = update_pages(vault.root, done.original_bytes)
-            for path, held, wanted in pages or ():
-                files.replace(vault.root, path, wanted, held)
+            for path, current, expected in pages or ():
+                files.replace(vault.root, path, expected, current)
     except (ConflictError, NotFoundError, OSError):
         return False
     return pages is not None
@@ -139,7 +131,7 @@ def _outcome_of(vault: Vault, path: str, event: Event) -> str:
     if named[:1] == [event.id]:
         return CREATED
     is_latest = max(named) == event.id and note.updated == event.at
-    texts = {content_digest(record.title, record.body) for record in records_from_event(event)}
-    held = record_from_note(note)
-    is_new = is_latest or content_digest(held.title, held.body) not in texts
+    texts = {content_digest(made.title, made.body) for made in records_from_event(event)}
+    record = record_from_note(note)
+    is_new = is_latest or content_digest(record.title, record.body) not in texts
     return UPDATED if is_new else DUPLICATE

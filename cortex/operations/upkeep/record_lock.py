@@ -1,4 +1,5 @@
-"""When records may be changed: one process at a time, and not in the middle of an operation of git."""
+"""When records and pages may be changed: one process at a time; records not in the middle of an
+operation of git."""
 
 from __future__ import annotations
 
@@ -19,6 +20,11 @@ def record_lock(vault: Vault, wait: float = WAIT_SECONDS) -> AbstractContextMana
     at once `InvalidInputError` if the settings forbid changes."""
     settings.check_writable(vault.root)
     return lock(os.path.join(checkout.locks_folder(vault), "normalize.lock"), "inbox", wait=wait)
+
+
+def page_lock(vault: Vault, wait: float = 10.0) -> AbstractContextManager[None]:
+    """The same for briefings; raises `ConflictError` alone."""
+    return lock(os.path.join(checkout.locks_folder(vault), "heal.lock"), "briefings", wait=wait)
 
 
 def refuse_during_git_operation(vault: Vault) -> None:

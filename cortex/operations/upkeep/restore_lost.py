@@ -20,7 +20,7 @@ from cortex.core.model.caller import Caller
 from cortex.core.model.event import is_event_id
 from cortex.core.model.layout import is_among_briefings, is_event_path
 from cortex.core.model.note_status import decode_text
-from cortex.core.model.problem import CortexError, Problem
+from cortex.core.model.problem import CortexError, Problem, reason_of
 from cortex.core.model.record import RECORD_TYPES
 from cortex.core.notes import note as notes
 from cortex.core.redact.secrets import redact
@@ -73,6 +73,19 @@ def restore_lost(vault: Vault, caller: Caller) -> tuple[list[MergeResolution], l
     checked = (last if resolved else head).encode()
     private.replace(os.path.join(vault.state_folder(), _STATE_FILE), checked + b" \n")
     return resolved, problems
+
+
+def try_restore_lost(vault: Vault, caller: Caller) -> list[Problem]:
+    """`restore_lost` as a part of another verb; problems instead of errors, and the next call tries
+    again."""
+    try:
+        settings.check_writable(vault.root)
+        back, left = restore_lost(vault, caller)
+    except (CortexError, OSError) as error:
+        message = f"what a merge has lost was not brought back: {reason_of(error)}"
+        return [Problem(".git", message, "cortex heal")]
+    hint = "cortex sync shares it, or git add and commit it"
+    return [*(Problem(one.path, one.what, hint) for one in back), *left]
 
 
 def find_missing_records(root: str, ids: set[str]) -> list[Problem]:

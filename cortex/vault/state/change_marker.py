@@ -19,7 +19,12 @@ _MARKER = JsonStore("git-seen", str, "", 10_000)
 
 def briefings_are_stale(vault: Vault) -> bool:
     """True if git has run since `mark_briefings_built`, or nothing is marked."""
-    return _MARKER.read(vault) != (git_stamp(vault) or _NO_REPOSITORY)
+    return not is_built_at(vault, git_stamp(vault))
+
+
+def is_built_at(vault: Vault, stamp: str) -> bool:
+    """Whether the briefings were built while `git_stamp` returned this."""
+    return _MARKER.read(vault) == (stamp or _NO_REPOSITORY)
 
 
 def mark_briefings_built(vault: Vault, seen: str) -> None:
