@@ -15,15 +15,10 @@ from cortex.core.distill.prompt import (
 )
 from cortex.core.model import event as events
 from cortex.core.model.caller import Caller
-from cortex.core.model.distillation import (
-    Distillation,
-    standing_distillations,
-)
+from cortex.core.model.distillation import Distillation, standing_distillations
 from cortex.core.model.event import Event
 from cortex.core.model.note_status import TIER_CURRENT
-from cortex.core.model.problem import (
-    CortexError,
-)
+from cortex.core.model.problem import CortexError
 from cortex.core.normalize.handlers import parse_event
 from cortex.core.notes.note import Note
 from cortex.core.ranking.text_similarity import token_set

@@ -20,11 +20,7 @@ from cortex.core.briefing.compose import (
     compose_briefing,
     compose_within_characters,
 )
-from cortex.core.briefing.excerpt import (
-    NoteBody,
-    parse_note_body,
-    sanitize_line,
-)
+from cortex.core.briefing.excerpt import NoteBody, parse_note_body, sanitize_line
 from cortex.core.briefing.injected import ALWAYS_CUT_TOKENS, MAX_INJECTED_CHARS, BriefResult
 from cortex.core.extract.candidate import RULE_LAYERS
 from cortex.core.model.caller import Caller

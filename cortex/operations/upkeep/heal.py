@@ -25,11 +25,7 @@ from cortex.index import briefing_pages
 from cortex.index.briefing_pages import PageDifference
 from cortex.index.catalogue.filters import KNOWLEDGE
 from cortex.index.refresh import IndexSession, query_index
-from cortex.operations.upkeep.record_lock import (
-    page_lock,
-    record_lock,
-    refuse_during_git_operation,
-)
+from cortex.operations.upkeep.record_lock import page_lock, record_lock, refuse_during_git_operation
 from cortex.operations.upkeep.reread_minutes import reread_minutes
 from cortex.operations.upkeep.restore_lost import restore_lost, try_restore_lost
 from cortex.operations.upkeep.settle import ReplaceableRecords, find_replaceable, settle_sessions
