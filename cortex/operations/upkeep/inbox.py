@@ -37,6 +37,7 @@ from cortex.core.notes import note as notes
 from cortex.core.notes.edit import with_session_link
 from cortex.core.notes.relations import is_replaced_by_distillation
 from cortex.core.text import yaml_writer
+from cortex.operations.upkeep.preserve_text import write_normalized_event
 from cortex.vault import files, settings
 from cortex.vault.locate import Vault
 
@@ -56,7 +57,7 @@ class InboxNormalizer:
     """One run of the consumer over the inbox."""
 
     def __init__(self, vault: Vault, known: ExistingRecords, *, dry_run: bool = False) -> None:
-        self.root = vault.root
+        self.vault, self.root = vault, vault.root
         self.existing = known
         self.settings = settings.load(self.root)
         known.phrases = self.settings.phrases
@@ -86,10 +87,6 @@ class InboxNormalizer:
                 self._apply(
                     handlers.changes_for_event(event, self.existing, unfinished=unfinished), event
                 )
-            except OSError as error:
-                # The disk or the permissions, not the event: it waits where it is.
-                hint = "mend that, then cortex normalize"
-                self.failed.append(Problem(path, reason_of(error), hint))
             except Exception as error:  # noqa: BLE001  one event never stops another
                 self._add_failure(path, error)
             else:
@@ -160,18 +157,13 @@ class InboxNormalizer:
                 self._write_session(path, turns)
                 for _, event in turns:
                     self._move_event(event)
-            except OSError as error:
-                hint = "mend that, then cortex normalize"
-                self.failed.append(Problem(path, reason_of(error), hint))
-                self._forget_normalized(turns)
             except Exception as error:  # noqa: BLE001  one session never stops another
-                self._forget_normalized(turns)
-                for _, event in turns:
-                    self._add_failure(self.layout.pending(event.id), error)
-
-    def _forget_normalized(self, turns: list[tuple[CreateNote | AppendToSession, Event]]) -> None:
-        ids = {event.id for _, event in turns}
-        self.normalized_ids = [id_ for id_ in self.normalized_ids if id_ not in ids]
+                ids = [event.id for _, event in turns]
+                self.normalized_ids = [id_ for id_ in self.normalized_ids if id_ not in ids]
+                for where in (
+                    [path] if isinstance(error, OSError) else map(self.layout.pending, ids)
+                ):
+                    self._add_failure(where, error)
 
     def _write_session(
         self, path: str, turns: list[tuple[CreateNote | AppendToSession, Event]]
@@ -285,7 +277,6 @@ class InboxNormalizer:
         raise ConflictError(f"{path} changes faster than it can be edited", hint)
 
     def _amend(self, change: AddProvenance | UpsertTopic | MarkSuperseded) -> None:
-        """Change a note by a change of one event."""
         self._edit(change.path, change.event, lambda before: self._amended(before, change))
 
     def _amended(
@@ -335,16 +326,9 @@ class InboxNormalizer:
 
     def _preserve_edit(self, edit: Event) -> None:
         """Write an event that nobody captured to the normalized ones, unless it is there."""
-        data = events.compose(edit).encode("utf-8", "backslashreplace")
-        path = self.layout.event(edit.id)
-        try:
-            files.create(self.root, path, data)
-        except FileExistsError:
-            there = files.read(self.root, path)
-            if _raw_content(there) != _raw_content(data):
-                message = f"{edit.id} holds another text"
-                raise ConflictError(message, f"cortex show {edit.id}") from None
-            files.sync_folder(self.root, path.rpartition("/")[0])
+        data, there = write_normalized_event(self.vault, edit)
+        if _raw_content(there) != _raw_content(data):
+            raise ConflictError(f"{edit.id} holds another text", f"cortex show {edit.id}")
 
     def _records_of_event(self, id_: str) -> list[Record]:
         """The records of a normalized event; none if it cannot be read."""
@@ -372,7 +356,12 @@ class InboxNormalizer:
         self.original_bytes.setdefault(path, before)
 
     def _add_failure(self, path: str, error: Exception) -> None:
-        """Put the event aside, whole, behind an envelope that says why."""
+        """Put the event aside, whole, behind an envelope that says why. Where the disk or the
+        permissions are to blame, not the event, it waits where it is."""
+        if isinstance(error, OSError):
+            hint = "mend that, then cortex normalize"
+            self.failed.append(Problem(path, reason_of(error), hint))
+            return
         reason, hint = f"{type(error).__name__}: {error}", ""
         if isinstance(error, CortexError):
             reason, hint = error.message, error.hint

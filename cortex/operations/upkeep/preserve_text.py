@@ -30,7 +30,7 @@ def preserve_text(vault: Vault, caller: Caller, note: Note) -> tuple[Note, str]:
         return note, id_
     record = record_from_note(note)
     event = _event_of_text(caller, record, caller.now)
-    _publish_event(vault, event)  # always the same event for the same text
+    write_normalized_event(vault, event)  # always the same event for the same text
     return with_provenance(note, (*record.events, event.id)), event.id
 
 
@@ -51,7 +51,9 @@ def preserve_removed_record(vault: Vault, caller: Caller, note: Note) -> str:
     stamp = max(now, *map(events.next_second, filter(events.is_event_id, record.events)), "")
     id_ = f"{stamp}-{_removal_suffix(record.id)}"
     at = events.time_of_id(id_)
-    if not _publish_event(vault, _event_of_text(caller, record, at)._replace(id=id_, at=at)):
+    event = _event_of_text(caller, record, at)._replace(id=id_, at=at)
+    data, there = write_normalized_event(vault, event)
+    if there != data:
         hint = "run the command again"
         raise ConflictError(f"{record.id} was removed within this second already", hint)
     return id_
@@ -64,16 +66,17 @@ def _event_of_text(caller: Caller, record: Record, at: str) -> Event:
     return event if record.topic else event._replace(derived_from=(record.id,))
 
 
-def _publish_event(vault: Vault, event: Event) -> bool:
-    """Write a normalized event; True also if it exists with the same bytes, False with others."""
+def write_normalized_event(vault: Vault, event: Event) -> tuple[bytes, bytes]:
+    """Write an event that nobody captured to the normalized ones, unless one of its id is there.
+    Returns its bytes, and those that are there now."""
     path = vault.layout().event(event.id)
     data = events.compose(event).encode("utf-8", "backslashreplace")
     try:
         files.create(vault.root, path, data)
     except FileExistsError:
         files.sync_folder(vault.root, path.rpartition("/")[0])
-        return files.read(vault.root, path, _MAX_EVENT_BYTES) == data
-    return True
+        return data, files.read(vault.root, path, _MAX_EVENT_BYTES)
+    return data, data
 
 
 def is_text_in_latest_event(vault: Vault, note: Note) -> bool:
