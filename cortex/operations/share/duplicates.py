@@ -37,13 +37,17 @@ def join_diverged_files(vault: Vault, caller: Caller) -> list[MergeResolution]:
                     yield path, other
                     break  # a third waits for the next pass
 
-    found = query_index(vault, caller.progress, lambda index: list(pairs(index.catalogue)))
+    found = query_index(
+        vault, caller.progress, lambda index: list(pairs(index.catalogue)), words=False
+    )
     return _join_all(vault, caller, found)
 
 
 def join_duplicate_ids(vault: Vault, caller: Caller) -> list[MergeResolution]:
     """Join the files of every record or session whose id stands in more than one."""
-    ids = query_index(vault, caller.progress, lambda index: _files_by_duplicate_id(index.catalogue))
+    ids = query_index(
+        vault, caller.progress, lambda index: _files_by_duplicate_id(index.catalogue), words=False
+    )
     found = [tuple(path for path, _ in rows) for rows in ids]
     return _join_all(vault, caller, found)
 
