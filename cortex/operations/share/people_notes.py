@@ -14,7 +14,6 @@ import stat
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from typing import NamedTuple
 
 from cortex.core.merge.body import marked_conflicts
 from cortex.core.model.problem import CortexError, NotFoundError, Problem
@@ -48,13 +47,6 @@ _SOURCE_RE = lazy_re(
     rb"sh|lua|exs?|erl|hs|ml|clj|jl|dart|vue|svelte|sql|tf|zig|html?|s?css|ipynb|proto|graphql|tex|r|ps1)$"
 )
 _MIN_SOURCE_FILES = 3  # tracked, and not hidden as plugins of Obsidian are: then it is code
-
-
-class PeopleCommit(NamedTuple):
-    """A commit of people's files; without a message there was none."""
-
-    message: str = ""
-    paths: tuple[str, ...] = ()
 
 
 def why_not_shared(root: str, chosen: bool | None) -> str:
@@ -112,15 +104,19 @@ def commit_notes(
     check_removed: Callable[[list[bytes]], None],
     *,
     wait: bool,
-) -> PeopleCommit:
-    """Commit people's files that are quiet; none of the paths in `ours`. `check_removed` gets the
-    paths that are gone, not moved, and raises to stop it. With `wait` a file that changed just now
-    is looked at a second time. Raises `CortexError` where git or a person's hook declines."""
+) -> str:
+    """Commit people's files that are quiet; none of the paths in `ours`. Returns the message; empty
+    where there was nothing.
+
+    `check_removed` gets the paths that are gone, not moved, and raises to stop it. With `wait` a
+    file that changed just now is looked at a second time. Raises `CortexError` where git or a
+    person's hook declines.
+    """
     known = {one.path for one in ours}
     entries = {one.path: one for one in _list_shareable(root) if one.path not in known}
     stamps = _quiet_stamps(root, entries.values(), wait=wait) if entries else {}
     if not stamps:
-        return PeopleCommit()
+        return ""
     with commit.repository_lock(root):
         commit.check_unblocked(root)
         for _ in range(_MAX_ATTEMPTS):
@@ -138,7 +134,7 @@ def commit_notes(
             finally:
                 with suppress(FileNotFoundError):
                     os.unlink(index)
-    return PeopleCommit()
+    return ""
 
 
 def follow_head(root: str, *, only_left: bool = False) -> None:
@@ -214,8 +210,8 @@ def _run(
 
 def _commit_index(
     root: str, index: str, stamps: dict[str, _Stamp], check_removed: Callable[[list[bytes]], None]
-) -> PeopleCommit:
-    """Commit what the copy of the index holds of these paths."""
+) -> str:
+    """Commit what the copy of the index holds of these paths. Returns the message."""
     tree = "HEAD" if git_cli.has_commit(root) else objects.empty_tree(root)
     quiet = {os.fsencode(path) for path in stamps}
     changes = objects.list_staged(root, index)
@@ -230,7 +226,7 @@ def _commit_index(
         words = ["add", *commit.PATHS_FROM_STDIN]
         git_locks.run_when_unlocked(root, words, stdin=objects.join_nul(same))
     if not paths:
-        return PeopleCommit()
+        return ""
     words = ["diff-index", "--cached", "-M", "--diff-filter=D", "--name-only", "-z", tree, "--"]
     gone = _run(root, index, words).stdout.split(b"\0")
     check_removed([path for path in gone if path])
@@ -239,7 +235,7 @@ def _commit_index(
     if ran.code:
         raise commit.declined_error(root, ran, "commit")
     follow_head(root)
-    return PeopleCommit(message, tuple(paths))
+    return message
 
 
 def _format_message(paths: Sequence[str]) -> str:

@@ -247,11 +247,11 @@ class _SyncRun:
         else:
             self._uncommitted = changed
         if not self.notes_left:
-            made = people_notes.commit_notes(
+            message = people_notes.commit_notes(
                 self.root, changed, self._removal_limit().check, wait=self._may_wait
             )
             self._may_wait = False
-            self.commits += [made.message] if made.message else []
+            self.commits += [message] if message else []
 
     def _exchange_with_remote(self) -> None:
         """Take and give, again when somebody else gave in between."""

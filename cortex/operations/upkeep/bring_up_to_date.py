@@ -12,7 +12,7 @@ from cortex.core.model.caller import Caller
 from cortex.core.model.layout import BRIEFINGS_FOLDER
 from cortex.core.model.problem import CortexError, Problem
 from cortex.index.refresh import IndexSession, query_index
-from cortex.vault import files, user_folders
+from cortex.vault import files, settings, user_folders
 from cortex.vault.locate import Vault
 from cortex.vault.state import spool
 from cortex.vault.state.change_marker import briefings_are_stale, git_stamp
@@ -46,40 +46,42 @@ def bring_up_to_date(vault: Vault, caller: Caller) -> list[Problem]:
         except (CortexError, OSError) as error:
             message = f"what a hook left behind was not captured: {error}"
             problems.append(Problem("hooks", message, "cortex doctor"))
-    if not files.list_notes(vault.root, vault.layout().pending()):
-        return problems + heal_if_stale(vault, caller)
-    return problems + ([] if _is_refused(vault) else _take_events(vault, caller))
+    has_events = bool(files.list_notes(vault.root, vault.layout().pending()))
+    if (has_events or _are_pages_stale(vault)) and not _is_refused(vault):
+        problems += _take_steps(vault, caller, has_events=has_events)
+    return problems
 
 
-def _take_events(vault: Vault, caller: Caller) -> list[Problem]:
-    """Normalize the inbox, then heal."""
-    # Reading YAML costs 25 ms, and the inbox is mostly empty.
+def heal_if_stale(vault: Vault, caller: Caller) -> list[Problem]:
+    """The same without the inbox, for verbs that show how it stands."""
+    if state_problems(vault) or not _are_pages_stale(vault) or _is_refused(vault):
+        return []
+    return _take_steps(vault, caller, has_events=False)
+
+
+def _take_steps(vault: Vault, caller: Caller, *, has_events: bool) -> list[Problem]:
+    """Bring back what is lost, normalize the inbox, heal."""
+    # Reading YAML costs 25 ms; mostly the inbox is empty and git has not moved.
     from cortex.operations.upkeep import heal, normalize, restore_lost  # noqa: PLC0415
 
     stamp = git_stamp(vault)
     problems = restore_lost.try_restore_lost(
         vault, caller
     )  # a record that git mixed takes no event
-    try:
-        problems += normalize.normalize_inbox(vault, caller).failed
-    except (CortexError, OSError) as error:
-        where, message = vault.layout().pending(), f"was not normalized: {error}"
-        problems.append(Problem(where, message, "cortex normalize"))
+    if has_events:
+        try:
+            problems += normalize.normalize_inbox(vault, caller).failed
+        except (CortexError, OSError) as error:
+            where, message = vault.layout().pending(), f"was not normalized: {error}"
+            problems.append(Problem(where, message, "cortex normalize"))
     return problems + heal.try_heal_pages(vault, caller, stamp)
 
 
-def heal_if_stale(vault: Vault, caller: Caller) -> list[Problem]:
-    """Heal existing briefings when git has moved index or HEAD, or an earlier run was cut short.
-    Reading never creates briefings."""
-    if state_problems(vault):
-        return []
-    has_briefings = files.exists(vault.root, vault.layout().path(BRIEFINGS_FOLDER))
-    if not has_briefings or not briefings_are_stale(vault) or _is_refused(vault):
-        return []
-    # As above; git has mostly not moved.
-    from cortex.operations.upkeep.heal import try_heal  # noqa: PLC0415
-
-    return try_heal(vault, caller)
+def _are_pages_stale(vault: Vault) -> bool:
+    """Whether briefings are to be healed: git has moved index or HEAD, or an earlier run was cut
+    short. Reading never creates any."""
+    has_pages = files.exists(vault.root, vault.layout().path(BRIEFINGS_FOLDER))
+    return has_pages and briefings_are_stale(vault)
 
 
 def read_edited_minutes(vault: Vault, caller: Caller) -> list[Problem]:
@@ -104,7 +106,4 @@ def state_problems(vault: Vault) -> list[Problem]:
 
 def _is_refused(vault: Vault) -> bool:
     """Whether the settings forbid changes; the problems of the index name the reason."""
-    # As above: most vaults have nothing to change.
-    from cortex.vault import settings  # noqa: PLC0415
-
     return settings.load(vault.root).refusal is not None
