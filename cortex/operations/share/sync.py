@@ -27,7 +27,7 @@ from cortex.operations.share.merge_run import MergeRun
 from cortex.operations.share.sync_checks import MergeRefusedError, RemovalLimit
 from cortex.operations.share.text_conflicts import clear_conflicts
 from cortex.operations.upkeep.drain_spool import publish_unsent_events
-from cortex.operations.upkeep.heal import heal
+from cortex.operations.upkeep.heal import heal_pages
 from cortex.operations.upkeep.normalize import normalize_inbox
 from cortex.operations.upkeep.restore_lost import restore_lost
 from cortex.vault import files, layout, settings
@@ -48,6 +48,7 @@ from cortex.vault.git.merging import MergeState
 from cortex.vault.git.remotes import Upstream
 from cortex.vault.locate import Vault
 from cortex.vault.private import lock
+from cortex.vault.state.change_marker import git_stamp
 
 _MAX_PUSH_ATTEMPTS = 6  # at a push, while others push at the same time
 _MAX_MERGE_ATTEMPTS = 3  # of a merge, when something of ours is written between its commit and it
@@ -219,11 +220,12 @@ class _SyncRun:
     def _commit(self, more: Sequence[UncommittedChange] = ()) -> None:
         """Heal and commit what is ours, and `more`."""
         settings.check_writable(self.root)  # a merge may have brought other settings
+        stamp = git_stamp(self.vault)
         self._add_outcome(restore_lost(self.vault, self.caller))
         self.resolved += join_diverged_files(self.vault, self.caller)
         self.resolved += clear_conflicts(self.vault, self.caller)
         try:
-            heal(self.vault, self.caller)
+            heal_pages(self.vault, self.caller, stamp)
         except CortexError as error:
             # A link where the pages should be stops no commit of the notes.
             message = f"could not be healed: {error.message}"

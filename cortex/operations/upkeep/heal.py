@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from cortex.core.merge.merge_plan import MergeResolution
@@ -112,7 +112,7 @@ def heal(
     settings.check_writable(vault.root)
     stamp = change_marker.git_stamp(vault)
     back, left = restore_lost(vault, caller)
-    healed = _heal_pages(vault, caller, stamp, _unmerged_pages(vault), prune=prune_pages)
+    healed = heal_pages(vault, caller, stamp, _unmerged_pages(vault), prune=prune_pages)
     return healed._replace(brought_back=tuple(back), problems=(*left, *healed.problems))
 
 
@@ -130,8 +130,8 @@ def try_heal(vault: Vault, caller: Caller) -> list[Problem]:
 
 
 def try_heal_pages(vault: Vault, caller: Caller, stamp: str) -> list[Problem]:
-    """Read edited minutes again and heal the pages, after `restore_lost`. `stamp`: git's before that,
-    so that what git does from there on is for the next call.
+    """`heal_pages` as a part of another verb, after `restore_lost`; problems instead of errors.
+    `stamp`: git's before that, so that what git does from there on is for the next call.
 
     During an operation of git a change to the work tree would stop it, so only unmerged pages are
     healed then.
@@ -142,7 +142,7 @@ def try_heal_pages(vault: Vault, caller: Caller, stamp: str) -> list[Problem]:
         unmerged = _unmerged_pages(vault) if busy else []
         if busy and not unmerged:
             return []
-        healed = _heal_pages(vault, caller, stamp, unmerged)
+        healed = heal_pages(vault, caller, stamp, unmerged)
     except (CortexError, OSError) as error:
         folder = vault.layout().path(BRIEFINGS_FOLDER)
         return [problem_of(folder, error, "cortex heal", "could not be healed: ")]
@@ -165,10 +165,11 @@ def _check_prunable(vault: Vault) -> None:
         raise InvalidInputError(message, hint)
 
 
-def _heal_pages(
-    vault: Vault, caller: Caller, stamp: str, unmerged: list[str], *, prune: bool = False
+def heal_pages(
+    vault: Vault, caller: Caller, stamp: str, unmerged: Sequence[str] = (), *, prune: bool = False
 ) -> HealResult:
-    """Heal and stage the pages; where distillations replace records, heal again after that."""
+    """Read edited minutes again and heal the pages; where distillations replace records, once more
+    after that. Stages the `unmerged` ones."""
     _, problems = reread_minutes(vault, caller)
     healed, sessions = _heal_pages_once(vault, caller, stamp, unmerged, prune=prune)
     is_changed, unsettled = settle_sessions(vault, sessions) if sessions else (False, [])
@@ -184,7 +185,7 @@ def _heal_pages(
 
 
 def _heal_pages_once(
-    vault: Vault, caller: Caller, stamp: str, unmerged: list[str], *, prune: bool
+    vault: Vault, caller: Caller, stamp: str, unmerged: Sequence[str], *, prune: bool
 ) -> tuple[HealResult, list[ReplaceableRecords]]:
     with page_lock(vault):
         different, problems, sessions = _find_differences(
@@ -255,7 +256,7 @@ def _unmerged_pages(vault: Vault) -> list[str]:
     return sorted(name for name in names if briefing_pages.is_page(vault.root, name))
 
 
-def _stage_pages(vault: Vault, healed: HealResult, unmerged: list[str]) -> None:
+def _stage_pages(vault: Vault, healed: HealResult, unmerged: Sequence[str]) -> None:
     """Stage the unmerged pages, now that they are written. During a merge the other written pages
     are staged too: changed ones would keep git from continuing and from aborting."""
     names = [path for path in unmerged if path not in {*healed.stale, *healed.newer}]
