@@ -10,6 +10,7 @@ from contextlib import suppress
 from cortex.core.model.layout import AT_ROOT, OWN_FOLDERS, Layout
 from cortex.core.model.problem import CortexError
 from cortex.core.text.strings import RESERVED_STEMS
+from cortex.core.text.tables import parse_toml
 from cortex.vault import files, private, user_folders
 
 SETTINGS_FILE = "cortex.toml"
@@ -102,8 +103,6 @@ def keep_sound(root: str, data: bytes) -> None:
 
 def _is_unsound(data: bytes) -> bool:
     """Whether nobody can read in settings where Cortex's folders lie."""
-    from cortex.core.text.tables import parse_toml  # noqa: PLC0415  hooks need it hardly ever
-
     try:
         section = parse_toml(data.decode()).get("layout", {})
     except ValueError:

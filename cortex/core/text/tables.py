@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from cortex.core.text.value import Any
 
 _PLAIN_DOTS = 50  # in one line, which cost nothing
 _MAX_COST = 4_000_000  # 0.3 s: `tomllib` takes quadratic time for a key with many dots
