@@ -20,11 +20,12 @@ CREATE TABLE note (
     updated TEXT NOT NULL, due TEXT NOT NULL, owner TEXT NOT NULL, confidence REAL, priority INTEGER,
     digest TEXT NOT NULL, pinned INTEGER NOT NULL, tags TEXT NOT NULL, events TEXT NOT NULL,
     hash BLOB NOT NULL, index_digest BLOB NOT NULL, passages BLOB NOT NULL DEFAULT x'');
-CREATE INDEX note_id ON note (id);
+CREATE INDEX note_id ON note (id, tier);
 CREATE INDEX note_created ON note (created);
 CREATE INDEX note_date ON note (date);
 CREATE INDEX note_topic ON note (topic) WHERE topic != '';
 CREATE INDEX note_session ON note (session) WHERE session != '';
+CREATE INDEX note_kind ON note (type, status, tier, project);
 CREATE TABLE name (number INTEGER NOT NULL REFERENCES note, key TEXT NOT NULL, rank INTEGER NOT NULL);
 CREATE INDEX name_key ON name (key);
 CREATE INDEX name_note ON name (number);
@@ -34,6 +35,7 @@ CREATE INDEX title_key_note ON title_key (number);
 CREATE TABLE edge (number INTEGER NOT NULL REFERENCES note, kind TEXT NOT NULL, target TEXT NOT NULL, key TEXT NOT NULL, line INTEGER NOT NULL);
 CREATE INDEX edge_note ON edge (number);
 CREATE INDEX edge_key ON edge (key);
+CREATE INDEX edge_kind ON edge (kind);
 CREATE TABLE entity (number INTEGER NOT NULL REFERENCES note, kind TEXT NOT NULL, name TEXT NOT NULL, key TEXT NOT NULL, line INTEGER NOT NULL);
 CREATE INDEX entity_note ON entity (number);
 CREATE INDEX entity_key ON entity (key);
