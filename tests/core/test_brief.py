@@ -21,12 +21,12 @@ from cortex.core.briefing.compose import (
     compose_within_characters,
 )
 from cortex.core.briefing.excerpt import (
+    bare_words,
     body_excerpt,
     parse_note_body,
     plan_steps,
     sanitize_line,
     session_excerpt,
-    title_key,
 )
 from cortex.core.model.problem import InvalidInputError
 from cortex.core.text import context_markers
@@ -360,7 +360,7 @@ def test_a_session_is_told_by_its_summary_or_by_what_was_done_and_no_decision_tw
     body, said
 ) -> None:
     body = re.sub(r"\[\[e(\d)\]\]", r"[[20261120t20050\1z-aaaaaaaaaa]]", body)
-    assert session_excerpt(body, {title_key("Use `tin`")}) == said
+    assert session_excerpt(body, {bare_words("Use `tin`")}) == said
 
 
 def test_what_hides_in_a_text_is_what_a_terminal_is_not_given_either() -> None:

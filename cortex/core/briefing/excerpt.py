@@ -227,7 +227,7 @@ def session_excerpt(body: str, titles: Collection[str] = ()) -> str:
     return sanitize_line(_SEPARATOR.join(filter(None, parts)), 2 * SESSION_CHARACTERS)
 
 
-def title_key(text: str) -> str:
+def bare_words(text: str) -> str:
     """A title or sentence as it is compared: its words without marks, case or leading word."""
     return " ".join(filter(None, map(_bare_word, text[_leading_word_end(text) :].split())))
 
@@ -248,7 +248,7 @@ def _unrecorded_sentences(text: str, titles: Collection[str]) -> str:
     sentences = (
         " ".join(words) for words in said if words and words[0].lower() not in _RECORD_MARKERS
     )
-    return " ".join(one for one in sentences if title_key(one) not in titles)
+    return " ".join(one for one in sentences if bare_words(one) not in titles)
 
 
 def _is_empty_template_part(paragraph: str) -> bool:
@@ -289,7 +289,7 @@ def _without_title(title: str, text: str) -> str:
     """A paragraph without the title that it repeats, in whatever case; empty if that is all."""
     cut = title.endswith("…")
     words = text[_leading_word_end(text) :].split()
-    opening = title_key(title.rstrip("…")).split()
+    opening = bare_words(title.rstrip("…")).split()
     at = 0
     for number, wanted in enumerate(opening):
         while at < len(words) and not _bare_word(words[at]):
@@ -311,7 +311,7 @@ def _without_title(title: str, text: str) -> str:
 def _beyond_title(title: str, before: list[str], text: str) -> list[str]:
     """The paragraphs `before` and this one without the title. Where one of its sentences became the
     title, what stands before that led up to it and is left out."""
-    least = len(title_key(title).split())
+    least = len(bare_words(title).split())
     _, _, behind_heading = title.partition(": ")
     rest = _without_title(title, text)
     if rest == text and len(behind_heading.split()) >= _MIN_TITLE_WORDS:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from cortex.core.text import yaml_writer
 from cortex.core.text.lazy_re import lazy_re
 
-# Of the pages' form, what `item_lines` and `excerpt` say included: raise it with any change that makes other
+# Of the pages' form, with what `item_lines` and `excerpt` say: raise it with any change that makes other
 # lines of the same notes. A page that a newer program made is left alone, so that two versions in
 # one team do not rewrite each other's pages for ever.
 GENERATOR_VERSION = 8

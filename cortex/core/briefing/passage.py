@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from cortex.core.briefing.excerpt import title_key
+from cortex.core.briefing.excerpt import bare_words
 from cortex.core.model.generated_text import event_lines
 from cortex.core.text.lazy_re import lazy_re
 
@@ -144,9 +144,9 @@ def count_flaws(
 
 def _is_list_item(title: str, body: str) -> bool:
     """Whether the title is one item of a list, whose head says what it is about."""
-    key = title_key(title.rstrip("…"))
+    key = bare_words(title.rstrip("…"))
     items = (found[1] for found in map(_BULLET_RE.match, body.splitlines()) if found)
-    return bool(key) and any(title_key(item).startswith(key) for item in items)
+    return bool(key) and any(bare_words(item).startswith(key) for item in items)
 
 
 def is_self_contained(title: str) -> bool:

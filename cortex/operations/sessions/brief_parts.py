@@ -22,10 +22,10 @@ from cortex.core.briefing.excerpt import (
     UNLABELLED_CHARACTERS,
     NoteBody,
     PlanStep,
+    bare_words,
     body_excerpt,
     plan_steps,
     session_excerpt,
-    title_key,
 )
 from cortex.core.extract.candidate import RULE_LAYERS
 from cortex.core.model.event import is_headless
@@ -77,7 +77,7 @@ def build_parts(
     `branch`; None marks none."""
     parts, selection = [], inputs.selection
     titles = {
-        title_key(one.title.rstrip("…"))
+        bare_words(one.title.rstrip("…"))
         for kind, candidates in selection.parts.items()
         if kind != SESSIONS
         for one in candidates
