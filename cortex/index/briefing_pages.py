@@ -219,19 +219,10 @@ def _lines_by_page(root: str, catalogue: Catalogue) -> dict[BriefingPage, dict[s
     ticked_by = catalogue.ticked_actions()
     ticking = {path for paths in ticked_by.values() for path in paths}
     outside = {path: path for path in ticking if not path.startswith(shared)}  # no record's id
-    for (
-        kind,
-        project,
-        branch,
-        id_,
-        section,
-        place,
-        text,
-        path,
-        is_global,
-    ) in catalogue.briefing_lines():
+    for kind, project, branch, *line_parts, path, is_global in catalogue.briefing_lines():
         lines = found.setdefault((kind, project, branch), {})
-        line = ItemLine(id_, section, place, text)
+        line = ItemLine._make(line_parts)
+        id_ = line.id
         # No sync takes global notes along, but in a person's own vault.
         is_outside = is_global or not path.startswith(shared)
         if is_outside:

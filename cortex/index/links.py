@@ -12,7 +12,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import NamedTuple
 
-from cortex.core.model.note_status import TIER_CURRENT
 from cortex.core.model.relation import (
     LINK_KIND,
     Edge,
@@ -117,13 +116,12 @@ class LinkGraph:
         names = self._catalogue.names()
         counted: set[tuple[int, int]] = set()
         unclear: list[tuple[int, str]] = []
-        stated = self._catalogue.edges_of(NoteFilter(tiers=(TIER_CURRENT,)))
-        for source, edge in ((source, edge) for source, edges in stated.items() for edge in edges):
-            number = names.get(edge.key, 0)
-            if number > 0 and "/" not in edge.target:
+        for source, target, key in self._catalogue.targets():
+            number = names.get(key, 0)
+            if number > 0 and "/" not in target:
                 counted.add((source, number))
-            elif number or "/" in edge.target:
-                unclear.append((source, edge.target))
+            elif number or "/" in target:
+                unclear.append((source, target))
         self._load_notes([source for source, _ in unclear])
         self._load_names([target for _, target in unclear])
         counted.update(

@@ -7,7 +7,7 @@ kept, here in SQLite, no other room knows.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from cortex.core.text.value import NamedTuple, Protocol
@@ -220,7 +220,7 @@ class Catalogue(Protocol):
 
     # Briefings.
 
-    def briefing_lines(self) -> list[tuple[str, str, str, str, str, str, str, str, bool]]:
+    def briefing_lines(self) -> Iterator[tuple[str, str, str, str, str, str, str, str, bool]]:
         """Every line of every briefing, unordered: kind, project and branch of its page; its id,
         section, order and text; the path of its note, and whether that is of no project."""
 
@@ -259,6 +259,9 @@ class Catalogue(Protocol):
 
     def notes_named(self, keys: Collection[str]) -> dict[str, list[LinkCandidate]]:
         """The notes to which links with these keys can lead, by key."""
+
+    def targets(self) -> Iterator[tuple[int, str, str]]:
+        """Every edge of a current note, unordered: the note's number, target and key."""
 
     def names(self) -> dict[str, int]:
         """The keys of all names, paths left out, each with the number of the note that is called

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Any, Literal
 
 from cortex.core.model.note_status import TEMPLATE, TIER_CURRENT, TIER_TRAIL
@@ -173,17 +173,13 @@ class SqliteQueries(SqliteNotes):
 
     # Briefings.
 
-    def briefing_lines(self) -> list[tuple[str, str, str, str, str, str, str, str, bool]]:
+    def briefing_lines(self) -> Iterator[tuple[str, str, str, str, str, str, str, str, bool]]:
         query = (
             "SELECT kind, item.project, item.branch, item.id, section, place, text, path,"
             " scope = 'global' AND tier < 2 FROM item JOIN note USING (number)"
         )
-        return [
-            (kind, project, branch, id_, section, place, text, os.fsdecode(path), bool(is_global))
-            for kind, project, branch, id_, section, place, text, path, is_global in self.select(
-                query
-            )
-        ]
+        for *line, path, is_global in self.each(query):
+            yield (*line, os.fsdecode(path), bool(is_global))
 
     def briefing_candidates(
         self, names: Sequence[str], *, with_personal: bool
@@ -233,7 +229,7 @@ class SqliteQueries(SqliteNotes):
             f" WHERE number IN (SELECT number FROM note WHERE {where}) AND {kind} ORDER BY number, rowid"
         )
         found: dict[int, list[Edge]] = {}
-        for number, *edge in self.select(query, (*values, *more)):
+        for number, *edge in self.each(query, (*values, *more)):
             found.setdefault(number, []).append(Edge(*edge))
         return found
 
@@ -260,9 +256,14 @@ class SqliteQueries(SqliteNotes):
             found.setdefault(key, []).append(LinkCandidate(number, os.fsdecode(path), id_))
         return found
 
+    def targets(self) -> Iterator[tuple[int, str, str]]:
+        current = f"SELECT number FROM note WHERE tier = {TIER_CURRENT}"
+        query = f"SELECT number, target, key FROM edge WHERE number IN ({current})"
+        return self.each(query)
+
     def names(self) -> dict[str, int]:
         found: dict[str, int] = {}
-        for key, number in self.select("SELECT key, number FROM name WHERE rank != 1"):
+        for key, number in self.each("SELECT key, number FROM name WHERE rank != 1"):
             found[key] = number if found.setdefault(key, number) == number else -1
         return found
 

@@ -153,7 +153,9 @@ def _convert(
     action, a, b, alias = change
     good, left = _split_editable(vault, caller, rows)
     paths = {row.path for row in good}
-    lines = query_index(vault, caller.progress, lambda index: index.catalogue.briefing_lines())
+    lines = query_index(
+        vault, caller.progress, lambda index: list(index.catalogue.briefing_lines())
+    )
     kinds = {(kind, branch) for kind, _, branch, *_, path, _ in lines if path in paths}
     pages = {
         vault.layout().path(page_path(BriefingPage(kind, one, branch)))
