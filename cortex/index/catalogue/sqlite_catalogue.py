@@ -26,6 +26,7 @@ CREATE INDEX note_date ON note (date);
 CREATE INDEX note_topic ON note (topic) WHERE topic != '';
 CREATE INDEX note_session ON note (session) WHERE session != '';
 CREATE INDEX note_kind ON note (type, status, tier, project);
+CREATE INDEX note_digest ON note (digest);
 CREATE TABLE name (number INTEGER NOT NULL REFERENCES note, key TEXT NOT NULL, rank INTEGER NOT NULL);
 CREATE INDEX name_key ON name (key);
 CREATE INDEX name_note ON name (number);
