@@ -86,23 +86,24 @@ def find_best(vault: Vault, index: IndexSession, request: SearchRequest) -> Rank
 
 
 def _nest_events_under_records(ranked: list[RankedNote]) -> list[RankedNote]:
-    """The best note of each matter, with the others of it that were found.
+    """Nest each event under the best-ranked record made of it, or under its session's note. Returns
+    the top-level hits in order, each with those nested under it.
 
-    An event goes beneath the best record made of it, without one beneath the note of its session. A
-    turn that answers better than its records stands by itself; they and the session go beneath it.
+    A turn that answers better than its records stands by itself; they and the session are nested
+    under it.
     """
     holders: dict[str, RankedNote] = {}
-    for one in ranked:
-        for event in one.row.events:
+    for hit in ranked:
+        for event in hit.row.events:
             known = holders.get(event)
-            if not known or (known.row.type == "session" != one.row.type):
-                holders[event] = one
-    turns: dict[str, int] = {}  # that stand by themselves -> their numbers
-    above: dict[int, int] = {}  # number of a note -> of the one that it goes beneath
-    for one in ranked:
-        row, holder = one.row, holders.get(one.row.id)
+            if not known or (known.row.type == "session" != hit.row.type):
+                holders[event] = hit
+    turns: dict[str, int] = {}  # ids of turns that stand by themselves -> their numbers
+    above: dict[int, int] = {}  # number of a note -> of the one that it is nested under
+    for hit in ranked:
+        row, holder = hit.row, holders.get(hit.row.id)
         if row.tier == TIER_TRAIL and holder:
-            is_better = holder.row.type == "session" or one.score > holder.score
+            is_better = holder.row.type == "session" or hit.score > holder.score
             if row.type in events.TURN_TYPES and is_better:
                 turns[row.id] = row.number
             else:
@@ -110,13 +111,13 @@ def _nest_events_under_records(ranked: list[RankedNote]) -> list[RankedNote]:
         elif turn := next((turns[event] for event in row.events if event in turns), None):
             above[row.number] = turn
     beneath: defaultdict[int, list[NoteRow]] = defaultdict(list)
-    for one in ranked:
-        if (number := above.get(one.row.number)) is not None:
-            beneath[above.get(number, number)].append(one.row)
+    for hit in ranked:
+        if (number := above.get(hit.row.number)) is not None:
+            beneath[above.get(number, number)].append(hit.row)
     return [
-        one._replace(others=tuple(beneath[one.row.number]))
-        for one in ranked
-        if one.row.number not in above
+        hit._replace(others=tuple(beneath[hit.row.number]))
+        for hit in ranked
+        if hit.row.number not in above
     ]
 
 
