@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pytest
 
+from cortex.core.model.event import session_note_id
 from cortex.core.model.problem import ConflictError, InvalidInputError, NotFoundError
-from cortex.core.normalize.session_note import session_note_id
 from cortex.core.notes import note as notes
 from cortex.index.refresh import query_index
 from cortex.interfaces.cli.main import main

@@ -12,11 +12,10 @@ import pytest
 
 from cortex.core.model import event as events
 from cortex.core.model.caller import Caller, no_progress
-from cortex.core.model.event import Event
+from cortex.core.model.event import Event, session_note_id
 from cortex.core.model.layout import AT_ROOT
 from cortex.core.model.problem import ConflictError, NotFoundError
 from cortex.core.model.topics import topic_record_id
-from cortex.core.normalize.session_note import session_note_id
 from cortex.core.notes import note as notes
 from cortex.operations.find.history import History, history
 from cortex.operations.upkeep.normalize import normalize

@@ -11,10 +11,10 @@ from subprocess import CompletedProcess
 import pytest
 
 from cortex.core.extract.candidate import KEYWORD_LAYER, Candidate, candidate_to_record
-from cortex.core.model.event import Event, compose
+from cortex.core.model.event import Event, compose, session_note_id
 from cortex.core.model.layout import AT_ROOT
 from cortex.core.model.record import Record, compose_untitled_record
-from cortex.core.normalize.session_note import compose_note, session_note_id
+from cortex.core.normalize.session_note import compose_note
 from cortex.vault.locate import Vault
 
 Command = Callable[..., CompletedProcess[str]]

@@ -21,10 +21,10 @@ from pathlib import Path
 
 from cortex.core.merge.note_versions import note_id
 from cortex.core.model.caller import Caller, no_progress
+from cortex.core.model.event import session_note_id
 from cortex.core.model.layout import AT_ROOT
 from cortex.core.model.problem import CortexError, Problem
 from cortex.core.model.turn_summary import PlannedStep, TurnSummary, compose_text
-from cortex.core.normalize import session_note as sessions
 from cortex.core.normalize.handlers import parse_event, records_from_event
 from cortex.core.notes import note as notes
 from cortex.core.text import yaml_writer
@@ -187,7 +187,7 @@ class Clones:
     def _own(self, id_: str, data: bytes) -> None:
         event = parse_event(data, f"{id_}.md")
         ids = {record.id for record in records_from_event(event)} | {
-            sessions.session_note_id(event.session or event.id)
+            session_note_id(event.session or event.id)
         }
         for word in WORD.findall(data.decode()):
             if word.startswith("fact-"):

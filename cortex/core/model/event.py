@@ -7,7 +7,14 @@ from collections.abc import Iterable
 from cortex.core.model.problem import InvalidInputError
 from cortex.core.text import yaml_writer
 from cortex.core.text.lazy_re import lazy_re
-from cortex.core.text.strings import encode_base32, format_time, one_of, parse_time
+from cortex.core.text.strings import (
+    encode_base32,
+    format_time,
+    one_of,
+    parse_time,
+    short_hash,
+    slugify,
+)
 from cortex.core.text.value import NamedTuple
 
 # Types of events. A new one is a word here and a handler in `core/normalize/handlers.py`.
@@ -89,6 +96,11 @@ def next_second(id_: str) -> str:
     """The time with which an id begins that stands a second behind `id_`."""
     later = format_time((parse_time(time_of_id(id_)) or 0) + 1)
     return later.replace("-", "").replace(":", "").lower()
+
+
+def session_note_id(name: str) -> str:
+    """The id of the note of a session; an event without a session is one of its own."""
+    return f"session-{slugify(name, 40)}-{short_hash(name)}"
 
 
 def is_event_id(text: str) -> bool:

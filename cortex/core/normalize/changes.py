@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import NamedTuple, TypeAlias
 
 from cortex.core.extract.candidate import LeadingPhrases
-from cortex.core.model.event import Event, is_event_id
+from cortex.core.model.event import Event, is_event_id, session_note_id
 from cortex.core.model.layout import AT_ROOT
 from cortex.core.model.record import Record, content_digest
-from cortex.core.normalize.session_note import session_note_id
 from cortex.core.text import iso_time
 from cortex.core.text.strings import text_digest
 

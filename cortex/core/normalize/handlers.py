@@ -25,7 +25,7 @@ from cortex.core.extract.extraction import (
 from cortex.core.extract.learnings import find_learnings
 from cortex.core.markdown.bound import MAX_RECORDS, structured_part
 from cortex.core.model import event as events, topics, turn_summary
-from cortex.core.model.event import Event
+from cortex.core.model.event import Event, session_note_id
 from cortex.core.model.note_status import SET_ASIDE_STATUSES
 from cortex.core.model.problem import InvalidInputError
 from cortex.core.model.record import (
@@ -260,7 +260,7 @@ def _handle_distilled(event: Event, known: ExistingRecords) -> list[NoteChange]:
 
 def _handle_session(event: Event, known: ExistingRecords) -> list[NoteChange]:
     """Append the event to the one note of its session."""
-    id_ = sessions.session_note_id(event.session or event.id)
+    id_ = session_note_id(event.session or event.id)
     if id_ in known.path_by_id:
         return [AppendToSession(known.path_by_id[id_], event)]
     record = base_record(event)._replace(id=id_, type="session")

@@ -13,7 +13,7 @@ from itertools import groupby
 
 from cortex.core.model import event as events, turn_summary
 from cortex.core.model.distillation import parse_distillation
-from cortex.core.model.event import Event
+from cortex.core.model.event import Event, session_note_id
 from cortex.core.model.generated_text import (
     EVENTS_HEADING,
     SUMMARY_HEADING,
@@ -50,11 +50,6 @@ _MAX_READ_CHARS = 4000  # characters of what was said from which its gist is mad
 MARKDOWN_DECORATION_RE = lazy_re(r"^[#>\s]+|^[-*+]\s+(?:\[.\]\s+)?|\*\*|`|\[\[|\]\]")
 _ANY_EVENT_LINE_RE = lazy_re(rb"- .*\[\[([0-9tz]{16}-[a-z2-7]{10})\]\]\s*")
 _FENCE_RE = lazy_re(r" {0,3}(`{3,}|~{3,})")
-
-
-def session_note_id(name: str) -> str:
-    """The id of the note of a session; an event without a session is one of its own."""
-    return f"session-{slugify(name, 40)}-{short_hash(name)}"
 
 
 def note_path(event: Event, title: str = "") -> str:

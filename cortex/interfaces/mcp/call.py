@@ -27,8 +27,7 @@ from cortex.interfaces.mcp.tools import Tool
 from cortex.interfaces.schema import answer_type, arguments_schema, outline_of
 from cortex.operations import DESTRUCTIVE_VERBS, OPEN_VERBS, READING_VERBS, VERBS_WITHOUT_SETUP
 from cortex.operations.capture.project_context import resolve_project
-from cortex.operations.find.live_sessions import list_live_sessions
-from cortex.operations.find.resolve_session import session_name
+from cortex.operations.find.resolve_session import list_live_sessions, session_name
 from cortex.operations.find.show import ShownNote
 from cortex.operations.share.git import set_up_clone
 from cortex.vault.git import checkout

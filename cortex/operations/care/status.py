@@ -16,8 +16,8 @@ from cortex.index.refresh import IndexSession, query_index
 from cortex.index.semantic import count_embedded
 from cortex.operations.capture.project_context import branch_filter, resolve_project
 from cortex.operations.find.hits import Hits
-from cortex.operations.find.live_sessions import list_live_sessions
 from cortex.operations.find.note_ranks import find_faded
+from cortex.operations.find.resolve_session import list_live_sessions
 from cortex.operations.upkeep.bring_up_to_date import heal_if_stale, state_problems
 from cortex.vault import files
 from cortex.vault.git import checkout

@@ -29,8 +29,8 @@ from cortex.hosts import HOST_NAMES
 from cortex.index.catalogue import NoteRow
 from cortex.index.catalogue.filters import NoteFilter
 from cortex.index.refresh import IndexSession, query_index
-from cortex.operations.find.live_sessions import last_event_time
-from cortex.operations.find.resolve_session import read_note, session_name
+from cortex.operations.find.resolve_session import last_event_time, session_name
+from cortex.operations.find.show import read_note
 from cortex.vault import files
 from cortex.vault.git import checkout, git_cli
 from cortex.vault.locate import Vault

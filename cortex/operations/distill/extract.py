@@ -12,11 +12,10 @@ from cortex.core.extract.extraction import TAGS_ONLY_TYPES, choose_candidates, f
 from cortex.core.extract.learnings import find_learnings
 from cortex.core.model import event as events, turn_summary
 from cortex.core.model.caller import Caller
-from cortex.core.model.event import Event
+from cortex.core.model.event import Event, session_note_id
 from cortex.core.model.parameters import PROGRAM
 from cortex.core.model.problem import CortexError, InvalidInputError, NotFoundError, Problem
 from cortex.core.model.record import intended_type
-from cortex.core.normalize import session_note as sessions
 from cortex.core.normalize.handlers import SESSION_TEXT_TYPES, parse_event
 from cortex.core.redact.secrets import sanitize_text
 from cortex.core.text.strings import text_digest
@@ -223,7 +222,7 @@ def _item(one: Candidate, event: str, becomes_record: bool) -> ExtractedItem:
 
 
 def _event_ids_of(index: IndexSession, name: str) -> tuple[str, ...]:
-    rows = index.catalogue.find(NoteFilter(ids=(sessions.session_note_id(name),)), limit=1)
+    rows = index.catalogue.find(NoteFilter(ids=(session_note_id(name),)), limit=1)
     row = rows[0] if rows else resolve_note.find_one(index.catalogue, name)
     if events.is_event_id(row.id):
         return (row.id,)

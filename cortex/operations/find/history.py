@@ -7,12 +7,12 @@ from typing import Annotated, NamedTuple
 
 from cortex.core.model import event as events
 from cortex.core.model.caller import Caller
+from cortex.core.model.event import session_note_id
 from cortex.core.model.note_status import TIER_TRAIL, is_named_after
 from cortex.core.model.parameters import Between, NoteName
 from cortex.core.model.problem import ConflictError, NotFoundError
 from cortex.core.model.record import default_scope
 from cortex.core.model.topics import topic_record_id
-from cortex.core.normalize.session_note import session_note_id
 from cortex.core.notes import note as notes
 from cortex.core.text.lazy_re import lazy_re
 from cortex.core.text.strings import short_hash, shorten

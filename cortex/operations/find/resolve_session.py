@@ -1,25 +1,50 @@
-"""Which session a name means: its own name, the id of its note, the beginning of one, or none where
-one is live."""
+"""Which session a name means (its own name, the id of its note, the beginning of one, or none where
+one is live), and which are live, from the catalogue, without reading notes."""
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
+from cortex.core.model import event as events
 from cortex.core.model.caller import Caller
-from cortex.core.model.note_status import MAX_NOTE_BYTES
-from cortex.core.model.problem import ConflictError, CortexError, NotFoundError
-from cortex.core.normalize import session_note as sessions
-from cortex.core.notes import note as notes
-from cortex.core.notes.note import Note
+from cortex.core.model.note_status import TIER_CURRENT
+from cortex.core.model.problem import ConflictError, NotFoundError
+from cortex.core.text.iso_time import epoch_seconds
 from cortex.core.text.strings import close_matches, did_you_mean
 from cortex.index.catalogue import Catalogue, NoteRow
-from cortex.index.catalogue.filters import KNOWLEDGE
+from cortex.index.catalogue.filters import KNOWLEDGE, NoteFilter
 from cortex.operations.capture.project_context import resolve_project
-from cortex.operations.find.live_sessions import list_live_sessions
-from cortex.vault import files
 from cortex.vault.locate import Vault
 
 IS_SESSION = KNOWLEDGE._replace(types=("session",))
 _MIN_PREFIX_CHARS = 4  # characters of a name that may stand for the whole of it
 _MAX_NAMED = 5
+ORPHAN_AFTER_SECONDS = 24 * 3600  # without an event; then nobody is thought to be still at it
+
+
+class LiveSession(NamedTuple):
+    """A session without an end."""
+
+    row: NoteRow
+    last_event_at: str  # the time of its last event
+    is_orphan: bool
+
+
+def list_live_sessions(catalogue: Catalogue, now: str) -> list[LiveSession]:
+    """The open sessions, the one with the latest event first."""
+    is_open = NoteFilter(tiers=(TIER_CURRENT,), types=("session",), statuses=("open",))
+    sessions = []
+    for row in catalogue.find(is_open):
+        last = last_event_time(row)
+        age = epoch_seconds(now) - (epoch_seconds(last) if last else row.date)
+        sessions.append(LiveSession(row, last, age > ORPHAN_AFTER_SECONDS))
+    return sorted(sessions, key=lambda one: (one.last_event_at, one.row.id), reverse=True)
+
+
+def last_event_time(row: NoteRow) -> str:
+    """The time of a session's last event; empty when its note names none."""
+    ids = [id_ for id_ in row.events if events.is_event_id(id_)]
+    return events.time_of_id(max(ids)) if ids else ""
 
 
 def find_only_live_session(
@@ -47,7 +72,7 @@ def find_session(catalogue: Catalogue, name: str) -> NoteRow:
     Raises `NotFoundError`, which offers the closest, or `ConflictError` for several.
     """
     rows = catalogue.find(IS_SESSION)
-    ids = (name, name.removesuffix(".md").rpartition("/")[2], sessions.session_note_id(name))
+    ids = (name, name.removesuffix(".md").rpartition("/")[2], events.session_note_id(name))
     matches = [row for row in rows if name == row.session or row.id in ids]
     if not matches and len(name) >= _MIN_PREFIX_CHARS:
         matches = [row for row in rows if row.session.startswith(name) or row.id.startswith(name)]
@@ -65,11 +90,3 @@ def find_session(catalogue: Catalogue, name: str) -> NoteRow:
 def session_name(row: NoteRow) -> str:
     """A session's name; where events came without one, the first event's id."""
     return row.session or min(row.events, default=row.id)
-
-
-def read_note(vault: Vault, path: str) -> Note | None:
-    """The note at a path of the index; None if it was deleted since the index was refreshed."""
-    try:
-        return notes.read(files.read(vault.root, path, MAX_NOTE_BYTES), path)
-    except (CortexError, OSError):
-        return None

@@ -6,9 +6,11 @@ import os
 from typing import TYPE_CHECKING, NamedTuple
 
 from cortex.core.model.caller import Caller
+from cortex.core.model.note_status import MAX_NOTE_BYTES
 from cortex.core.model.parameters import NoteName
 from cortex.core.model.problem import ConflictError, CortexError, NotFoundError, Problem
 from cortex.core.notes import note as notes
+from cortex.core.notes.note import Note
 from cortex.index.catalogue import NoteRow
 from cortex.index.refresh import query_index
 from cortex.operations.find.resolve_note import find_one
@@ -99,3 +101,11 @@ def find_in_vaults(vault: Vault, caller: Caller, note: str) -> tuple[Vault, Note
 
 def _find_row(vault: Vault, caller: Caller, note: str) -> NoteRow:
     return query_index(vault, caller.progress, lambda index: find_one(index.catalogue, note))
+
+
+def read_note(vault: Vault, path: str) -> Note | None:
+    """The note at a path of the index; None if it was deleted since the index was refreshed."""
+    try:
+        return notes.read(files.read(vault.root, path, MAX_NOTE_BYTES), path)
+    except (CortexError, OSError):
+        return None

@@ -17,7 +17,7 @@ from cortex.index.catalogue.filters import NoteFilter
 from cortex.index.refresh import IndexSession
 from cortex.operations.find import resolve_note
 from cortex.operations.find.hits import Hit, build_hit
-from cortex.operations.find.resolve_session import read_note
+from cortex.operations.find.show import read_note
 from cortex.operations.upkeep.bring_up_to_date import query_fresh
 from cortex.vault.locate import Vault
 from cortex.vault.state import access_log

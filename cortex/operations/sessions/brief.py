@@ -17,9 +17,8 @@ from cortex.index.catalogue.filters import NoteFilter
 from cortex.index.refresh import IndexSession
 from cortex.operations.capture.project_context import project_names, resolve_project
 from cortex.operations.find.hits import Hit, Hits, build_hit
-from cortex.operations.find.live_sessions import list_live_sessions
 from cortex.operations.find.note_ranks import rank_best
-from cortex.operations.find.resolve_session import IS_SESSION
+from cortex.operations.find.resolve_session import IS_SESSION, list_live_sessions
 from cortex.operations.sessions import hook_briefing, rules_file
 from cortex.operations.sessions.session_list import (
     Prompt,

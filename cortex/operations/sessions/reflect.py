@@ -23,7 +23,8 @@ from cortex.index.catalogue import NoteRow
 from cortex.index.catalogue.filters import NoteFilter
 from cortex.index.refresh import IndexSession
 from cortex.operations.capture.project_context import project_names, resolve_project
-from cortex.operations.find.resolve_session import IS_SESSION, read_note, session_name
+from cortex.operations.find.resolve_session import IS_SESSION, session_name
+from cortex.operations.find.show import read_note
 from cortex.operations.records.change_record import is_editable
 from cortex.operations.records.save import SaveResult, save as save_record
 from cortex.operations.sessions.session_list import event_text, summary_hit

@@ -8,6 +8,7 @@ from typing import Annotated, Literal, NamedTuple
 
 from cortex.core.model import event as events
 from cortex.core.model.caller import Caller
+from cortex.core.model.event import session_note_id
 from cortex.core.model.note_status import TIER_TRAIL
 from cortex.core.model.parameters import Between, Since
 from cortex.core.model.problem import CortexError, InvalidInputError, Problem
@@ -24,8 +25,8 @@ from cortex.operations.capture.capture import capture, new_event_id
 from cortex.operations.capture.project_context import canonical_project
 from cortex.operations.find import resolve_session
 from cortex.operations.find.hits import Listing
-from cortex.operations.find.live_sessions import last_event_time, list_live_sessions
-from cortex.operations.find.resolve_session import read_note
+from cortex.operations.find.resolve_session import last_event_time, list_live_sessions
+from cortex.operations.find.show import read_note
 from cortex.operations.records import change_record
 from cortex.operations.sessions.session_list import (
     MAX_RESULTS,
@@ -170,7 +171,7 @@ def _start(vault: Vault, caller: Caller, name: str, project: str, goal: str) -> 
 
 
 def _row_of_session(index: IndexSession, name: str) -> NoteRow | None:
-    wanted = resolve_session.IS_SESSION._replace(ids=(sessions.session_note_id(name),))
+    wanted = resolve_session.IS_SESSION._replace(ids=(session_note_id(name),))
     return next(iter(index.catalogue.find(wanted, limit=1)), None)
 
 
@@ -218,8 +219,8 @@ def _find_session_to_end(
     if project and row.project != project:
         message = f"{name} is a session of {row.project or 'no project'}, not of {project}"
         raise InvalidInputError(message, cortex_command("session", "end", name))
-    named = name if sessions.session_note_id(name) == row.id else resolve_session.session_name(row)
-    if sessions.session_note_id(named) != row.id:
+    named = name if session_note_id(name) == row.id else resolve_session.session_name(row)
+    if session_note_id(named) != row.id:
         hint = "give the session's own name; cortex doctor says what is wrong with the note"
         raise InvalidInputError(f"{row.path} does not say which session it is of", hint)
     types = (sessions.START_TYPE, sessions.END_TYPE)

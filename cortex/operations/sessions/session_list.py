@@ -24,8 +24,15 @@ from cortex.index.catalogue import Catalogue, NoteRow
 from cortex.index.catalogue.filters import NoteFilter
 from cortex.index.refresh import IndexSession
 from cortex.operations.find.hits import Hit, Hits, Listing, build_hit, make_hit
-from cortex.operations.find.live_sessions import LiveSession, last_event_time, list_live_sessions
-from cortex.operations.find.resolve_session import IS_SESSION, find_session, read_note, session_name
+from cortex.operations.find.resolve_session import (
+    IS_SESSION,
+    LiveSession,
+    find_session,
+    last_event_time,
+    list_live_sessions,
+    session_name,
+)
+from cortex.operations.find.show import read_note
 from cortex.operations.upkeep.bring_up_to_date import query_fresh
 from cortex.vault.locate import Vault
 from cortex.vault.state import access_log

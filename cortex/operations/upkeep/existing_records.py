@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from cortex.core.model.caller import Caller
-from cortex.core.model.event import Event
+from cortex.core.model.event import Event, session_note_id
 from cortex.core.model.note_status import TIER_CURRENT
 from cortex.core.model.record import content_digest
 from cortex.core.normalize.changes import ExistingRecords
 from cortex.core.normalize.handlers import records_from_event
-from cortex.core.normalize.session_note import session_note_id
 from cortex.index.catalogue.filters import KNOWLEDGE, NoteFilter
 from cortex.index.refresh import IndexSession, query_index
 from cortex.vault import settings

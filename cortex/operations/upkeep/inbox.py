@@ -10,7 +10,7 @@ from itertools import chain, zip_longest
 
 from cortex.core.model import event as events
 from cortex.core.model.caller import Caller
-from cortex.core.model.event import Event
+from cortex.core.model.event import Event, session_note_id
 from cortex.core.model.problem import (
     ConflictError,
     CortexError,
@@ -30,7 +30,7 @@ from cortex.core.normalize.changes import (
     NoteChange,
     UpsertTopic,
 )
-from cortex.core.normalize.session_note import START_TYPE, note_path, session_note_id
+from cortex.core.normalize.session_note import START_TYPE, note_path
 from cortex.core.normalize.session_overview import MAX_LINKS, compose_overview, with_overview
 from cortex.core.normalize.topic_upsert import has_current_replacement, upsert_record
 from cortex.core.notes import note as notes
