@@ -700,3 +700,14 @@ def test_labels_of_ones_own_stand_at_the_side_that_they_name(
     one = merge_record(base, ours, theirs, labels=(b"yours", b"Ana's"))
     assert one == merge_record(base, theirs, ours, labels=(b"Ana's", b"yours"))
     assert one.data.count(b"<<<<<<< ") == merge(base, ours, theirs).data.count(b"<<<<<<< ")
+
+
+def test_texts_that_differ_in_many_lines_are_merged_by_lines_that_stand_once() -> None:
+    lines = [b"line %d" % number for number in range(3000)]
+    ours = [line + b"!" if n % 2 and n < 2000 else line for n, line in enumerate(lines)]
+    theirs = [b"above", *lines[:2500], b"changed", *lines[2501:], b"below"]
+    base, one, two = (b"\n".join(text) + b"\n" for text in (lines, ours, theirs))
+    merged = merge(base, one, two)
+    assert merged.is_clean
+    assert merged.data == two.replace(b"\n".join(lines[:2000]), b"\n".join(ours[:2000]))
+    assert merge(base, two, one) == merged
