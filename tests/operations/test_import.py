@@ -24,7 +24,8 @@ from cortex.hosts import transcript_files
 from cortex.hosts.transcript_item import TranscriptItem
 from cortex.operations.capture import capture
 from cortex.operations.capture.hook_capture import HookEvent, capture_hook_event, workspace_of
-from cortex.operations.sessions.import_ import _as_in_earlier_ids, import_
+from cortex.operations.sessions.import_ import import_
+from cortex.operations.sessions.import_events import _as_in_earlier_ids
 from cortex.operations.upkeep.drain_spool import has_unread_transcripts
 from cortex.vault.locate import Vault
 from cortex.vault.state import session_state as cursors

@@ -3,32 +3,25 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
 from typing import Annotated, Literal, NamedTuple
 
-from cortex.core.model import event as events, turn_summary
+from cortex.core.model import event as events
 from cortex.core.model.caller import Caller
 from cortex.core.model.event import Event
 from cortex.core.model.parameters import OUTSIDE_PATH, Since
 from cortex.core.model.problem import ConflictError, InvalidInputError, NotFoundError, Problem
-from cortex.core.redact.person_words import NONE
 from cortex.core.redact.secrets import sanitize_text
 from cortex.core.text.strings import format_time, hash_bytes, one_line
 from cortex.hosts import new_reader, transcript_files
 from cortex.hosts.tail import FILE_START, FilePosition, position_at, read_new_lines
 from cortex.hosts.transcript_files import TranscriptInfo, TranscriptSegment, iter_segments
-from cortex.hosts.transcript_item import (
-    AGENT_TEXT,
-    PROMPT,
-    SUMMARY,
-    TranscriptItem,
-    summarize_items,
-)
+from cortex.hosts.transcript_item import AGENT_TEXT, PROMPT, SUMMARY, TranscriptItem
 from cortex.hosts.transcript_reader import TranscriptReader
 from cortex.operations.capture.capture import publish_event
 from cortex.operations.capture.hooks_enabled import is_switched_off
 from cortex.operations.capture.project_context import resolve_project
 from cortex.operations.capture.sanitize import sanitize_name, sanitize_path
+from cortex.operations.sessions.import_events import build_events
 from cortex.operations.upkeep.drain_spool import capture_passed_over
 from cortex.operations.upkeep.normalize import normalize
 from cortex.vault import settings
@@ -40,7 +33,6 @@ from cortex.vault.state.session_state import PublishAttempt, SessionCursor
 
 ImportableHost = Literal["claude", "codex", "copilot"]
 IMPORTED, WOULD_IMPORT, NOTHING_NEW = "imported", "would import", "nothing new"
-_MAX_TEXT_CHARS = 500_000  # of one event; what is longer goes into several
 
 
 class ImportedSession(NamedTuple):
@@ -145,15 +137,6 @@ def import_(
         run.stopped = True
     caller.progress("reading sessions", 1, 1)
     return run.result(names)
-
-
-def _as_in_earlier_ids(piece: TranscriptItem) -> str:
-    """A command and a plan as they stand in the ids of imported events, which must not change."""
-    ran = piece.command
-    command = ran and f"Command(line={ran.line!r}, outcome={ran.outcome!r})"
-    steps = [f"Step(text={one.text!r}, done={one.done!r})" for one in piece.plan]
-    plan = f"({', '.join(steps)}{',' if len(steps) == 1 else ''})"
-    return f"{command}\0{plan}"
 
 
 class _ImportRun:
@@ -288,7 +271,12 @@ class _ImportRun:
             pieces = [piece for piece in told.items if self._is_new(piece, cursor, ahead)]
             root = self.location_of(pieces[0].cwd, "", usual).root if pieces else ""
             title = one_line(sanitize_text(read.title))[:200]
-            made = self._build_events(one, told, pieces, root, title) if pieces else []
+            made = []
+            if pieces:
+                made = build_events(
+                    one, told, pieces, root, title,
+                    prompts=self.settings.prompts, now=self.caller.now,
+                )  # fmt: skip
             if read.is_headless:
                 made = [*map(events.as_headless, made)]
             if held and (pieces or cursor.host):
@@ -325,48 +313,6 @@ class _ImportRun:
             ahead.remove(text)
             return False
         return piece.kind != SUMMARY or text.digest != cursor.summary
-
-    def _build_events(
-        self,
-        one: TranscriptInfo,
-        told: TranscriptSegment,
-        pieces: list[TranscriptItem],
-        root: str,
-        title: str,
-    ) -> list[Event]:
-        """The events that a segment makes, with ids that depend on nothing but the transcript."""
-        texts: list[tuple[str, TranscriptItem, str]] = []
-        is_aside = bool(one.subagent or told.sidechain)
-        if told.is_summary:
-            texts += [("post_compact", piece, piece.text) for piece in pieces]
-        else:
-            prompts = NONE if is_aside else self.settings.prompts  # no person asks a subagent
-            summary = summarize_items(pieces, root, prompts)._replace(title=title)
-            text = turn_summary.compose_text(summary)
-            texts.append(("subagent_stop" if is_aside else "stop", pieces[0], text))
-        at, made = one.first_time, []
-        project, branch = told.project_branch
-        for type_, piece, text in texts:
-            at = piece.at or at
-            for number, part in enumerate(_split_text(sanitize_text(text))):
-                id_ = self._event_id(one, type_, piece, at, number)
-                session = sanitize_name(one.session)
-                event = Event(id_, type_, events.time_of_id(id_), part, session, project, branch)
-                made.append(event._replace(host=one.host, source="import"))
-        return made
-
-    def _event_id(
-        self, one: TranscriptInfo, type_: str, piece: TranscriptItem, at: str, number: int
-    ) -> str:
-        """An id at the time of the item, else of now. Copies of a message have the same id."""
-        fields = (one.session, one.subagent, piece.sidechain, piece.at, piece.kind, piece.text)
-        named = piece.id or "\0".join((*fields, _as_in_earlier_ids(piece)))
-        chance = hash_bytes("\0".join((one.host, type_, named, str(number))), 7)
-        ids = (
-            events.make_id(f"{moment[:19]}Z".replace("-", "").replace(":", "").lower(), chance)
-            for moment in (at, self.caller.now)
-        )
-        return next(filter(events.is_event_id, ids))
 
     def _publish_events(
         self, held: cursors.LockedSession, made: list[Event], after: SessionCursor
@@ -453,16 +399,3 @@ def _resume_position(path: str, cursor: SessionCursor) -> FilePosition:
     same = os.path.realpath(cursor.transcript or path) == os.path.realpath(path)
     goes_on = start.offset and same and not read_new_lines(path, start, 1).fault
     return start if goes_on else FILE_START
-
-
-def _split_text(text: str) -> Iterator[str]:
-    """A text in parts that an event can hold, cut between lines where that is possible."""
-    while len(text) > _MAX_TEXT_CHARS or len(text) * 4 > events.MAX_CONTENT_BYTES < len(
-        text.encode("utf-8", "replace")
-    ):
-        most = _MAX_TEXT_CHARS if text.isascii() else _MAX_TEXT_CHARS // 2
-        cut = text.rfind("\n", most // 2, most) + 1 or most
-        yield text[:cut]
-        text = text[cut:]
-    if text.strip():
-        yield text
