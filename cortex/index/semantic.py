@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import suppress
 from functools import wraps
 from itertools import islice
@@ -40,7 +40,7 @@ from cortex.vault import locate
 from cortex.vault.locate import Vault
 
 if TYPE_CHECKING:
-    from cortex.index.vectors.nearest import NearPassage
+    from cortex.index.vectors.nearest import NearPassage, PassageVectors
 
 _Asked = ParamSpec("_Asked")
 _QUERY_SECONDS = 4.0  # that a search waits for a remote model
@@ -92,15 +92,13 @@ def nearest(
     count, dimension = file.shape()
     if not count:
         raise EmbedderFailed(f"no passage has a vector of {embedder.model}", "cortex embed")
-    from cortex.index.vectors.nearest import load_vectors  # noqa: PLC0415
-
-    passages = load_vectors(index.catalogue.passage_keys(allowed), file)
+    passages = _load_vectors(index.catalogue, file, allowed)
     if 0 < passages.missing <= _MAX_EMBEDDED_NOW and not embedder.is_remote:
         with suppress(ConflictError), file.writing():  # else somebody is embedding them
             plan = make_plan(vault, index, file.keys())
             if len(plan.missing) <= _MAX_EMBEDDED_NOW:
                 embed_missing(vault.root, plan, embedder, file, no_progress)
-        passages = load_vectors(index.catalogue.passage_keys(allowed), file)
+        passages = _load_vectors(index.catalogue, file, allowed)
     query = embedder.embed([text])
     if query.shape != (1, dimension) or not (abs(query) <= 2).all():
         raise EmbedderFailed(f"{embedder.model} gave no vector of {dimension} numbers")
@@ -117,11 +115,9 @@ def similar_to(
     """The notes nearest to a note, without it, by vectors that there are: no model is loaded."""
     if not (file := newest_vector_file(index.catalogue.folder)):
         return NearNotes([])
-    from cortex.index.vectors.nearest import load_vectors, vectors_of_note  # noqa: PLC0415
-
     wanted = None if allowed is None else allowed | {number}
-    passages = load_vectors(index.catalogue.passage_keys(wanted), file)
-    queries = vectors_of_note(passages, number)
+    passages = _load_vectors(index.catalogue, file, wanted)
+    queries = passages.of_note(number)
     found = passages.nearest(queries, limit + 1) if len(queries) else []
     return NearNotes([one for one in found if one.number != number])
 
@@ -134,11 +130,19 @@ def alike_pairs(
     if not (file := newest_vector_file(index.catalogue.folder)):
         return []
     try:
-        from cortex.index.vectors.nearest import load_vectors  # noqa: PLC0415
-
-        return load_vectors(index.catalogue.passage_keys(numbers), file).alike(least)
+        return _load_vectors(index.catalogue, file, numbers).alike(least)
     except (CortexError, OSError, ImportError, ValueError, MemoryError):
         return []  # words compare them; search tells what is wrong
+
+
+def _load_vectors(
+    catalogue: Catalogue, file: VectorFile, numbers: Collection[int] | None
+) -> PassageVectors:
+    """The passages of these notes, or of all, each with its vector."""
+    # NumPy, 100 ms and more; most searches ask no vectors.
+    from cortex.index.vectors.nearest import load_vectors  # noqa: PLC0415
+
+    return load_vectors(catalogue.passage_keys(numbers), file)
 
 
 def count_embedded(catalogue: Catalogue) -> tuple[int, int] | None:

@@ -53,6 +53,12 @@ class PassageVectors(NamedTuple):
         found = (numbers[places], parts[places], cosines[places].astype(float).round(_DIGITS))
         return [NearPassage(*one) for one in zip(*(some.tolist() for some in found), strict=True)]
 
+    def of_note(self, number: int) -> NDArray[np.float32]:
+        """The vectors of the first passages of a note."""
+        rows = self.rows[(self.numbers == number) & (self.rows >= 0)][:_MAX_PARTS]
+        found: NDArray[np.float32] = self.vectors[rows].astype(np.float32)
+        return found
+
     def alike(self, least: float) -> list[tuple[int, int, float]]:
         """The pairs of notes of which the mean vectors have at least this cosine."""
         has_row = self.rows >= 0
@@ -85,13 +91,6 @@ def load_vectors(keys_by_note: Iterable[tuple[int, bytes]], file: VectorFile) ->
         rows = np.where((held[places] == keys) & (keys != NO_KEY), places, -1)
     missing = int(((rows < 0) & (keys != NO_KEY)).sum())
     return PassageVectors(numbers, parts, rows, table["vector"], missing)
-
-
-def vectors_of_note(passages: PassageVectors, number: int) -> NDArray[np.float32]:
-    """The vectors of the first passages of a note."""
-    rows = passages.rows[(passages.numbers == number) & (passages.rows >= 0)][:_MAX_PARTS]
-    found: NDArray[np.float32] = passages.vectors[rows].astype(np.float32)
-    return found
 
 
 def _map_rows(file: VectorFile) -> NDArray[np.void]:
