@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import sys
 from collections.abc import Callable, Hashable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -71,11 +72,13 @@ def query_index(
     at: Callable[[IndexSession], _T],
     *,
     words: bool = True,
+    unread: str = "",
 ) -> _T:
     """Return what `at` returns for the up-to-date index; without `words`, for the catalogue
-    alone. If either turns out to be damaged, they are rebuilt and `at` is called once more."""
+    alone. If either turns out to be damaged, they are rebuilt and `at` is called once more.
+    The folder `unread` is left for whoever asks next."""
     try:
-        with open_index(vault, progress, words=words) as index:
+        with open_index(vault, progress, words=words, unread=unread) as index:
             return at(index)
     except IndexDamaged:
         try:
@@ -93,6 +96,7 @@ def open_index(
     *,
     rebuild: bool = False,
     words: bool = True,
+    unread: str = "",
     cores: int = 0,
 ) -> Iterator[IndexSession]:
     """Open catalogue and index, brought up to date. Several processes may read at once; one at a
@@ -104,7 +108,7 @@ def open_index(
     known: KnownScan | None = None
     if not rebuild:
         with lock(lock_file, "search index", shared=True, wait=_LOCK_TIMEOUT_SECONDS):
-            known = _scan_by_state(vault, folder)
+            known = _scan_by_state(vault, folder, unread)
             if known and known.is_current:
                 with open_catalogue(folder) as catalogue:
                     if not (words and catalogue.has_backlog()):
@@ -141,7 +145,7 @@ def _cache_problems(vault: Vault, folder: str) -> tuple[Problem, ...]:
     return (user_folders.closed_folder_problem("cache", vault.root, where),)
 
 
-def _scan_by_state(vault: Vault, folder: str) -> KnownScan | None:
+def _scan_by_state(vault: Vault, folder: str, unread: str) -> KnownScan | None:
     """Scan by the settings of the last refresh; None if they, or what is in the cache, changed."""
     state = load_valid_state(folder)
     if state is None or state.settings != file_stamp(os.path.join(vault.root, "cortex.toml")):
@@ -151,12 +155,14 @@ def _scan_by_state(vault: Vault, folder: str) -> KnownScan | None:
 
     def look(entering: Entering | None) -> Snapshot | None:
         nonlocal scanned
-        seen = scanned = scan_notes(vault.root, state.exclude, state.ignored, entering)
+        literal = re.sub(r"([*?[])", r"[\1]", unread)
+        exclude = (*state.exclude, literal) if unread else state.exclude
+        seen = scanned = scan_notes(vault.root, exclude, state.ignored, entering)
         if seen.rule_stamps != state.rules or encode_stamps(seen) != read_stamps(folder):
             return None
         return seen
 
-    if _looker is None:
+    if _looker is None or unread:
         seen = look(None)
     else:
         # What a scan depends on beside the folders that it lists.

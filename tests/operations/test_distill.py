@@ -826,7 +826,7 @@ def test_killed_before_it_removes_what_rules_made_the_next_reader_does(shop, mod
     shop.turn()
     model(COMMAND)
     line = (
-        "from cortex.operations.upkeep import normalize_now; normalize_now.try_heal = lambda *_: []\n"
+        "from cortex.operations.upkeep import heal; heal.try_heal_pages = lambda *_: []\n"
         "from cortex.operations.distill import distill as module; import os; module.try_heal = lambda *_: os._exit(9)"
     )
     killed = KILLED.replace("import os\n", f"{line}\n")

@@ -19,8 +19,13 @@ def load_existing_records(
 ) -> ExistingRecords:
     """What exists, from a refreshed index; with `event`, only what this one can touch."""
     filters = _filters_of_event(vault, event) if event else [KNOWLEDGE]
+    # The inbox holds no record, and what is in it is about to move.
     return query_index(
-        vault, caller.progress, lambda index: _read_existing_records(index, filters), words=False
+        vault,
+        caller.progress,
+        lambda index: _read_existing_records(index, filters),
+        words=False,
+        unread=vault.layout().pending(),
     )
 
 
