@@ -10,9 +10,10 @@ import json
 import os
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from cortex.core.model.problem import InvalidInputError
+from cortex.core.text.value import NamedTuple
 from cortex.hosts import HOST_NAMES, hook_command, jsonc, load_host
 from cortex.hosts.hook_command import HOOK_SCRIPT, HookCommand
 from cortex.hosts.host import HOOKS_KEY, Host

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple
 
 from cortex.core.model.problem import InvalidInputError
 from cortex.core.text.lazy_re import lazy_re
+from cortex.core.text.value import NamedTuple
 
 BOM = "\ufeff"
 _MAX_DEPTH = 100  # levels; no settings of people come near

@@ -16,11 +16,12 @@ import shutil
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 from cortex.core.model.problem import ConflictError, CortexError, InvalidInputError
 from cortex.core.text.lazy_re import lazy_re
 from cortex.core.text.tables import parse_toml
+from cortex.core.text.value import NamedTuple
 from cortex.hosts import jsonc, settings_file
 from cortex.hosts.settings_file import (
     ENCODING,

@@ -13,10 +13,10 @@ import os
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from difflib import unified_diff
-from typing import NamedTuple
 
 from cortex.core.model.problem import ConflictError, CortexError, InvalidInputError, NotFoundError
 from cortex.core.text.strings import short_hash
+from cortex.core.text.value import NamedTuple
 from cortex.hosts import jsonc
 from cortex.hosts.jsonc import JsonNode, Splice
 from cortex.vault import files, private, user_folders

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping
-from typing import NamedTuple
 
+from cortex.core.text.value import NamedTuple
 from cortex.hosts import load_host, new_reader
 from cortex.hosts.tail import (
     FILE_START,

@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
-from typing import NamedTuple
 
 from cortex.core.briefing.item_lines import INDEX, index_items, move_to_done, page_path
 from cortex.core.briefing.pages import (
@@ -26,6 +25,7 @@ from cortex.core.model.layout import BRIEFINGS_FOLDER
 from cortex.core.model.problem import CortexError, NotFoundError, Problem, reason_of
 from cortex.core.text.lazy_re import lazy_re
 from cortex.core.text.strings import short_hash
+from cortex.core.text.value import NamedTuple
 from cortex.index.catalogue import Catalogue
 from cortex.vault import files, settings
 from cortex.vault.git import checkout, git_cli, objects, page_branch, work_tree

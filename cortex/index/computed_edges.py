@@ -7,12 +7,12 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from functools import cache
 from itertools import islice
-from typing import NamedTuple
 
 from cortex.core.model.note_status import TIER_CURRENT
 from cortex.core.model.relation import COMPUTED_KINDS, SAME_SESSION, SHARES_ENTITY, SIMILAR
 from cortex.core.ranking.text_similarity import SIMILAR_THRESHOLD, read_sketch, sketch_band
 from cortex.core.text.strings import shorten
+from cortex.core.text.value import NamedTuple
 from cortex.index.catalogue import Catalogue, sketch_keys
 from cortex.index.catalogue.filters import NoteFilter
 

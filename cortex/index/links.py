@@ -10,7 +10,6 @@ import os
 from array import array
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from typing import NamedTuple
 
 from cortex.core.model.relation import (
     LINK_KIND,
@@ -20,6 +19,7 @@ from cortex.core.model.relation import (
     kind_of_inverse,
     link_key,
 )
+from cortex.core.text.value import NamedTuple
 from cortex.index.catalogue import Catalogue, NoteRow
 from cortex.index.catalogue.filters import NoteFilter
 from cortex.vault import private

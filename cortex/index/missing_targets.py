@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
-from typing import NamedTuple
 
 from cortex.core.model.note_status import TIER_TRAIL
 from cortex.core.model.problem import Problem
@@ -14,6 +13,7 @@ from cortex.core.model.topics import topic_record_id
 from cortex.core.text.lazy_re import lazy_re
 from cortex.core.text.shell_command import cortex_command
 from cortex.core.text.strings import close_matches, short_hash
+from cortex.core.text.value import NamedTuple
 from cortex.index.catalogue import Catalogue
 from cortex.index.catalogue.filters import NoteFilter
 from cortex.index.links import MissingTarget

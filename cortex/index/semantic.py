@@ -13,11 +13,12 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import suppress
 from functools import wraps
 from itertools import islice
-from typing import TYPE_CHECKING, NamedTuple, ParamSpec
+from typing import TYPE_CHECKING, ParamSpec
 
 from cortex.core.model.caller import ProgressCallback, no_progress
 from cortex.core.model.note_status import TIER_TRAIL
 from cortex.core.model.problem import ConflictError, CortexError, Problem, problem_of
+from cortex.core.text.value import NamedTuple
 from cortex.index.catalogue import Catalogue
 from cortex.index.catalogue.filters import NoteFilter
 from cortex.index.refresh import IndexSession

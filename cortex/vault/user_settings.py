@@ -7,10 +7,11 @@ import json
 import os
 from collections.abc import Mapping
 from contextlib import suppress
-from typing import NamedTuple, TypeGuard
+from typing import TypeGuard
 
 from cortex.core.model.problem import InvalidInputError, Problem
 from cortex.core.text.tables import parse_toml
+from cortex.core.text.value import NamedTuple
 from cortex.vault import files, private, user_folders
 
 TOKEN_VARIABLE = "CORTEX_MCP_TOKEN"  # noqa: S105  may hold another token, of a person's choice

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from typing import NamedTuple
 
 from cortex.core.merge.note_versions import is_given_path
 from cortex.core.model.layout import is_event_path
 from cortex.core.model.problem import CortexError, InvalidInputError, Problem, problem_of
 from cortex.core.notes import note as notes
+from cortex.core.text.value import NamedTuple
 from cortex.vault import files, settings
 from cortex.vault.git import checkout
 from cortex.vault.git.changes import UncommittedChange

@@ -7,9 +7,9 @@ import fcntl
 import json
 import os
 import time
-from typing import NamedTuple
 
 from cortex.core.model.problem import ConflictError
+from cortex.core.text.value import NamedTuple
 from cortex.vault import private
 from cortex.vault.locate import Vault
 

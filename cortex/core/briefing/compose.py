@@ -8,7 +8,6 @@ that shows it.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from cortex.core.briefing.excerpt import SESSION_CHARACTERS, TITLE_CHARACTERS, sanitize_line
 from cortex.core.model.problem import InvalidInputError
@@ -25,6 +24,7 @@ from cortex.core.text import context_markers
 from cortex.core.text.agent_escape import escape_for_agent
 from cortex.core.text.lazy_re import lazy_re
 from cortex.core.text.token_count import TOKEN_UNITS, count_token_units, count_tokens
+from cortex.core.text.value import NamedTuple
 
 MIN_BUDGET_TOKENS, MAX_BUDGET_TOKENS = 50, 100_000  # tokens of a budget; the frame alone takes 25
 DECISIONS, PLAN, TRAPS, KNOWLEDGE, SESSIONS, OPEN, PINNED, EVERYWHERE, MEETINGS, NOTES = (

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator
-from typing import NamedTuple
 
 from cortex.core.model.generated_text import event_lines, outcome_of, summary_of
 from cortex.core.model.note_status import decode_text, split_heading
@@ -17,6 +16,7 @@ from cortex.core.notes.yaml_lines import BOM, CONFLICT_MARKERS, split_note
 from cortex.core.text.agent_escape import escape_for_agent
 from cortex.core.text.lazy_re import lazy_re
 from cortex.core.text.strings import one_line, shorten
+from cortex.core.text.value import NamedTuple
 
 # Characters of a full text: what holds, which the title mostly says, and why; a text that does not
 # say which; what is told of a session, and of a step.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Container, Iterable, Iterator
-from typing import NamedTuple
 
 from cortex.core.briefing.excerpt import MAX_REASON_CHARACTERS, reason_line, session_line
 from cortex.core.briefing.pages import (
@@ -23,6 +22,7 @@ from cortex.core.model.note_status import DONE_STATUSES, SET_ASIDE_STATUSES, WIT
 from cortex.core.text.agent_escape import escape_for_agent
 from cortex.core.text.lazy_re import lazy_re
 from cortex.core.text.strings import RESERVED_STEMS, one_line, short_hash, shorten, slugify
+from cortex.core.text.value import NamedTuple
 
 INDEX = BriefingPage("index")
 _RECENT_SECTIONS = {"session": "Recent sessions", "meeting": "Recent meetings"}

@@ -7,10 +7,10 @@ nothing that two clones could see differently. Standard library alone, for the m
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import NamedTuple
 
 from cortex.core.text import yaml_writer
 from cortex.core.text.lazy_re import lazy_re
+from cortex.core.text.value import NamedTuple
 
 # Of the pages' form, with what `item_lines` and `excerpt` say: raise it with any change that makes other
 # lines of the same notes. A page that a newer program made is left alone, so that two versions in

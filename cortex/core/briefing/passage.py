@@ -4,11 +4,11 @@ there understands it, and whether it still holds."""
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
 
 from cortex.core.briefing.excerpt import bare_words
 from cortex.core.model.generated_text import event_lines
 from cortex.core.text.lazy_re import lazy_re
+from cortex.core.text.value import NamedTuple
 
 MAX_FLAWS = 1  # a passage with more is counted in a briefing, and not told
 _FINDING_TYPES = ("gotcha", "discovery")

@@ -13,7 +13,7 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from cortex.core.extract.candidate import Candidate
 from cortex.core.model.distillation import (
@@ -32,6 +32,7 @@ from cortex.core.redact.secrets import sanitize_text
 from cortex.core.text.agent_escape import CONTROL_PATTERN
 from cortex.core.text.lazy_re import lazy_re
 from cortex.core.text.strings import one_line
+from cortex.core.text.value import NamedTuple
 
 MAX_ANSWER_BYTES = 1_000_000
 _MAX_TRIES = 200  # braces in an answer at which an object may begin; brackets, an array

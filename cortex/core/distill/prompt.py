@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache
-from typing import NamedTuple
 
 from cortex.core.distill.answer import DONE, said_in
 from cortex.core.model.distillation import Distillation
@@ -16,6 +15,7 @@ from cortex.core.text.agent_escape import escape_for_agent
 from cortex.core.text.strings import shorten
 from cortex.core.text.tables import read_sections
 from cortex.core.text.token_count import count_tokens
+from cortex.core.text.value import NamedTuple
 
 MAX_PARTS = 3
 MAX_TEXT_CHARS = 100_000  # characters of a text that are sent

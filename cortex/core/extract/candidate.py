@@ -6,10 +6,11 @@ A record's id is a hash of its text: the same sentence in two sessions or clones
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 from cortex.core.model.record import Record, default_scope, initial_status
 from cortex.core.text.strings import one_line, short_hash, shorten, slugify
+from cortex.core.text.value import NamedTuple
 
 STRUCTURAL_LAYER, KEYWORD_LAYER, TAG_LAYER = "structural", "keyword", "tag"
 PASSAGE_LAYER = "passage"

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from cortex.core.extract.named_entities import PACKAGE_PATTERN, find_files
 from cortex.core.markdown.bound import without_fences
 from cortex.core.text.lazy_re import lazy_re
 from cortex.core.text.tables import read_sections
+from cortex.core.text.value import NamedTuple
 
 MAX_FILES, MAX_PACKAGES, MAX_BRANCHES = 12, 8, 4  # of one record
 _MAX_TEXT_CHARS = 24_000  # characters of a record that are looked through

@@ -8,13 +8,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from itertools import chain
-from typing import NamedTuple
 
 from cortex.core.extract import phrases as phrase_rules, prose
 from cortex.core.extract.candidate import KEYWORD_LAYER, Candidate, LeadingPhrases
 from cortex.core.extract.phrases import HEDGED_CONFIDENCE, MARKERS, SECTIONS
 from cortex.core.extract.prose import MaskedText, clean_candidate_text, split_reason
 from cortex.core.text.lazy_re import lazy_re
+from cortex.core.text.value import NamedTuple
 
 TEAM_CONFIDENCE = 0.75  # of the words that a team has given
 _TIL_CONFIDENCE = 0.65  # of `TIL` without a colon

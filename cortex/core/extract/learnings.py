@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
 
 from cortex.core.markdown.bound import without_fences
 from cortex.core.model.topics import topic_segment
 from cortex.core.text.lazy_re import lazy_re
 from cortex.core.text.strings import one_line, short_hash, text_digest
+from cortex.core.text.value import NamedTuple
 
 TITLE_LIMIT = 60
 _MIN_CHARS, _MIN_WORDS = 20, 4

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from cortex.core.markdown.bound import fence_spans, without_fences
 from cortex.core.markdown.scan import MarkdownScan
 from cortex.core.text.lazy_re import lazy_re
 from cortex.core.text.tables import read_sections
+from cortex.core.text.value import NamedTuple
 
 KINDS = ("file", "url", "package", "symbol", "person", "env_var", "cli_flag", "version", "error")
 MAX_ENTITIES = 200  # of one note

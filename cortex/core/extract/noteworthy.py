@@ -11,7 +11,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from functools import cache
-from typing import NamedTuple
 
 from cortex.core.extract.candidate import PASSAGE_LAYER, Candidate
 from cortex.core.extract.prose import mask_code, own_lines
@@ -20,6 +19,7 @@ from cortex.core.model.turn_summary import AGENT, USER, Utterance
 from cortex.core.text.lazy_re import lazy_re
 from cortex.core.text.strings import one_line, shorten
 from cortex.core.text.tables import read_sections
+from cortex.core.text.value import NamedTuple
 
 MAX_PER_EVENT = 3
 _THRESHOLD = 1.4  # of the score, a logit

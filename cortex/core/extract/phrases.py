@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import re
 from functools import cache
-from typing import NamedTuple
 
 from cortex.core.text.lazy_re import lazy_re
 from cortex.core.text.tables import read_sections
+from cortex.core.text.value import NamedTuple
 
 HEDGED_CONFIDENCE = 0.3  # of what is asked, wished, denied or told of others (seed 002)
 LIST_ITEM_CONFIDENCE = 0.75  # of an item below a heading such as `Key decisions`

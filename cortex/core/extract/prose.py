@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from itertools import groupby
-from typing import NamedTuple
 
 from cortex.core.markdown.bound import fence_spans
 from cortex.core.model.session_asks import is_own_prompt
@@ -18,6 +17,7 @@ from cortex.core.model.turn_summary import CALLOUT_STARTS, PROMPT_START
 from cortex.core.redact.person_words import SPEAKER_RE, at_ends
 from cortex.core.text.lazy_re import lazy_re
 from cortex.core.text.strings import one_line, shorten
+from cortex.core.text.value import NamedTuple
 
 MASK_CHAR = "\x01"  # stands for each sign of code within a line; a word of it reads as one word
 MAX_CANDIDATE_CHARS = 1000  # characters of what is taken from a text as one find

@@ -7,10 +7,11 @@ tasks are Obsidian's. The results are headings, tasks, link definitions, and the
 from __future__ import annotations
 
 import re
-from typing import Final, NamedTuple
+from typing import Final
 
 from cortex.core.markdown import inline
 from cortex.core.text.lazy_re import lazy_re
+from cortex.core.text.value import NamedTuple
 
 
 class Heading(NamedTuple):

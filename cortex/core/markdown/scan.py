@@ -5,11 +5,10 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from cortex.core.markdown.blocks import BlockParser, Heading, Task
 from cortex.core.markdown.bound import structured_part
 from cortex.core.markdown.inline import InlineParser, Link, Tag
+from cortex.core.text.value import NamedTuple
 
 
 class MarkdownScan(NamedTuple):

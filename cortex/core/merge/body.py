@@ -10,9 +10,10 @@ import re
 from bisect import bisect_left
 from collections import Counter
 from itertools import pairwise
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 from cortex.core.merge.fields import pick_changed
+from cortex.core.text.value import NamedTuple
 
 # Lines by which two texts may differ and still be compared line by line; costs 0.1 s at most.
 _MAX_EDIT_DISTANCE = 400

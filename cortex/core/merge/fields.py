@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
-from typing import NamedTuple, TypeAlias, TypeVar
+from typing import TypeAlias, TypeVar
 
 from cortex.core.model.note_status import KEY_ORDER, PRUNED
 from cortex.core.notes import yaml_subset
 from cortex.core.notes.yaml_lines import TAIL_KEY, FieldText, split_lines
 from cortex.core.notes.yaml_subset import ListItem, ParsedValue, YamlNode
+from cortex.core.text.value import NamedTuple
 from cortex.core.text.yaml_writer import flow_text, scalar
 
 CONFLICTS_KEY = "merge_conflicts"

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from cortex.core.merge.merge_plan import MergeSides
 from cortex.core.merge.note_versions import Tree, is_cortex_note, note_id, versions_by_note
+from cortex.core.text.value import NamedTuple
 
 
 class LostNote(NamedTuple):

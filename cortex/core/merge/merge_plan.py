@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Mapping
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 from cortex.core.merge.note_versions import Tree, note_id, stem_of
 from cortex.core.model.note_status import is_named_after
@@ -12,6 +12,7 @@ from cortex.core.model.problem import InvalidInputError
 from cortex.core.notes import note as notes
 from cortex.core.text.lazy_re import lazy_re
 from cortex.core.text.strings import short_hash
+from cortex.core.text.value import NamedTuple
 
 _FILE_NAME_RE = lazy_re(r"[a-z0-9][a-z0-9._-]{0,150}")
 

@@ -7,7 +7,7 @@ same whichever side is ours; frontmatter stays YAML whenever one side's is; what
 from __future__ import annotations
 
 import re
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 from cortex.core.merge import fields
 from cortex.core.merge.body import (
@@ -27,6 +27,7 @@ from cortex.core.model.note_status import (
 from cortex.core.model.problem import InvalidInputError
 from cortex.core.notes import yaml_subset
 from cortex.core.notes.yaml_lines import BOM, NoteParts, split_fields, split_note
+from cortex.core.text.value import NamedTuple
 
 _MIXED_LINE_ENDS = b"?"
 _TWO_NOTES = "git took {} and {} for one note; cortex sync parts them"

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import lru_cache
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 from cortex.core.model.layout import BRIEFINGS_FOLDER, is_among_briefings, is_event_path
 from cortex.core.model.note_status import is_named_after
@@ -15,6 +15,7 @@ from cortex.core.model.record import RECORD_TYPES
 from cortex.core.notes import note as notes
 from cortex.core.notes.note import Note
 from cortex.core.text.lazy_re import lazy_re
+from cortex.core.text.value import NamedTuple
 
 _RECORD_ID_RE = lazy_re(r"[a-z0-9-]{1,60}-[a-z2-7]{6}")
 _GIVEN_PATH_RE = lazy_re(r"(?:.*/)?(?:records|sessions)/")

@@ -7,7 +7,6 @@ What a person has changed stands.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from cortex.core.merge.fields import FieldTexts, with_alias_renamed
 from cortex.core.model.generated_text import (
@@ -20,6 +19,7 @@ from cortex.core.model.generated_text import (
 from cortex.core.model.note_status import OVERVIEW_MARK
 from cortex.core.notes import yaml_subset
 from cortex.core.text.strings import short_hash
+from cortex.core.text.value import NamedTuple
 
 _BASE, _ONE, _TWO = range(3)
 

@@ -9,13 +9,13 @@ from __future__ import annotations
 import html
 import re
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from markdown_it import MarkdownIt
 from markdown_it.tree import SyntaxTreeNode
 
 from cortex.core.markdown.bound import minutes_part
 from cortex.core.text.lazy_re import lazy_re
+from cortex.core.text.value import NamedTuple
 
 _BULLET_RE = lazy_re(r"(?m)^([ \t]{0,12})(?:[•·▪◦‣–][ \t]|-(?=[^\W\d_])|\*(?=[^\W\d_][^*\n]*$))")
 _TILDE_HEADING_RE = lazy_re(r"(?m)^(\S[^\n]*)\n~{5,}[ \t]*$")

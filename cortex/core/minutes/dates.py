@@ -9,11 +9,11 @@ import calendar
 import datetime as dt
 import re
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
 
 from cortex.core.minutes.cues import fold, lines_of, regex_of, words_by_kind
 from cortex.core.text.iso_time import parse_day
 from cortex.core.text.lazy_re import lazy_re
+from cortex.core.text.value import NamedTuple
 
 _NAME = r"[^\W\d_]{3,12}"
 _YEAR = r"(?P<y>(?:19|20)\d\d)"

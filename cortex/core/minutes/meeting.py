@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple
 
 from cortex.core.markdown.bound import minutes_part
 from cortex.core.minutes.blocks import Block, parse_blocks, parse_field
@@ -36,6 +35,7 @@ from cortex.core.minutes.task_parser import (
     tidy_task_text,
 )
 from cortex.core.text.lazy_re import lazy_re
+from cortex.core.text.value import NamedTuple
 
 _TITLE_PREFIX_RE = lazy_re(r"(?i)(?:meeting(?: notes| minutes)?|minutes)[ ]?:[ ]{0,9}")
 _URL_RE = lazy_re(r"\]\([^()\s]*\)|https?://\S+|`[^`\n]*`")

@@ -7,7 +7,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from itertools import islice
-from typing import NamedTuple
 
 from cortex.core.markdown.blocks import Task
 from cortex.core.markdown.scan import MarkdownScan, parse_blocks
@@ -16,6 +15,7 @@ from cortex.core.notes.note import Note
 from cortex.core.notes.relations import parse_link_target, relations_of
 from cortex.core.text.lazy_re import lazy_re
 from cortex.core.text.strings import one_line, shorten, slugify
+from cortex.core.text.value import NamedTuple
 
 TASK, DECISION, MEETING = "task", "decision", "meeting"
 # What a note is by its type or a tag in its frontmatter.

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
 
 from cortex.core.minutes import cues, sentences
 from cortex.core.minutes.blocks import Block, MinutesItem, NumberedLines, parse_field
@@ -20,6 +19,7 @@ from cortex.core.minutes.task_parser import (
     tidy_task_text,
 )
 from cortex.core.text.lazy_re import lazy_re
+from cortex.core.text.value import NamedTuple
 
 
 class ActionItem(NamedTuple):

@@ -11,7 +11,6 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Mapping
-from typing import NamedTuple
 
 from cortex.core.extract.candidate import TITLE_LIMIT, make_title
 from cortex.core.markdown.bound import MAX_RECORDS
@@ -27,6 +26,7 @@ from cortex.core.notes.note import Note
 from cortex.core.redact.secrets import redact
 from cortex.core.text.lazy_re import lazy_re
 from cortex.core.text.strings import one_line, short_hash, shorten, slugify
+from cortex.core.text.value import NamedTuple
 
 _DIGEST_KEY = "line_digest"  # of what a record says, as its line had it when it was last read
 _MIN_LIKENESS = 0.6

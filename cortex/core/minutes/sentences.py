@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from cortex.core.minutes.cues import IMPERATIVES, ORDERS, regex_of
 from cortex.core.minutes.task_parser import NOT_NAMES, NameSet, parse_people
 from cortex.core.text.lazy_re import lazy_re
+from cortex.core.text.value import NamedTuple
 
 _SENTENCE_END_RE = lazy_re(
     r"(?<=[.!?])[\"')\]*_]*[ ]+(?=[^\Wa-z_]|[@\"(\[*`])|(?:(?<![ ])[ ]+)?;[ ]+|<br ?/?>"

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from typing import NamedTuple
 
 from cortex.core.model import event as events
 from cortex.core.model.event import DISTILLED, Event
 from cortex.core.model.problem import InvalidInputError
 from cortex.core.text.strings import shorten
+from cortex.core.text.value import NamedTuple
 
 MAX_RECORDS = 12  # of one answer
 DISTILLED_TYPES = frozenset((

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from cortex.core.model.note_status import OVERVIEW_MARK, SUMMARY_MARK
 from cortex.core.text.lazy_re import lazy_re
 from cortex.core.text.strings import one_line, short_hash, shorten
+from cortex.core.text.value import NamedTuple
 
 EVENTS_HEADING, SUMMARY_HEADING = "## Events", "## Summary"
 _EVENT, _COUNT, _HASH = rb"([0-9tz]{16}-[a-z2-7]{10})", rb"(\d{1,6})", rb"([a-z2-7]{10})"

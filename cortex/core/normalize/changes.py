@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 from cortex.core.extract.candidate import LeadingPhrases
 from cortex.core.model.event import Event, is_event_id, session_note_id
@@ -10,6 +10,7 @@ from cortex.core.model.layout import AT_ROOT
 from cortex.core.model.record import Record, content_digest
 from cortex.core.text import iso_time
 from cortex.core.text.strings import text_digest
+from cortex.core.text.value import NamedTuple
 
 # Within this time equal content is the same record.
 DUPLICATE_WINDOW_SECONDS = 15 * 60

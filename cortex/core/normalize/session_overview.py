@@ -8,7 +8,6 @@ person has changed them.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
 
 from cortex.core.model import turn_summary
 from cortex.core.model.distillation import Distillation, standing_distillations
@@ -27,6 +26,7 @@ from cortex.core.notes.edit import with_fields
 from cortex.core.notes.note import Note
 from cortex.core.text.lazy_re import lazy_re
 from cortex.core.text.strings import one_line, short_hash, shorten
+from cortex.core.text.value import NamedTuple
 
 MAX_LINKS = 12
 _MAX_ASKS, _MAX_FILES, _MAX_STEPS = 5, 12, 10

@@ -8,7 +8,7 @@ union; `created` is the earliest time, `updated` the latest.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
 from cortex.core.model.event import Event, id_after, latest_event_id, time_of_id
 from cortex.core.model.note_status import SET_ASIDE_STATUSES
@@ -28,6 +28,7 @@ from cortex.core.notes.relations import parse_link_target, relations_of
 from cortex.core.redact.secrets import sanitize_text
 from cortex.core.text import yaml_writer
 from cortex.core.text.strings import hash_bytes
+from cortex.core.text.value import NamedTuple
 
 EDIT_SOURCE = "edit"  # the source of an event that keeps what a person had written
 # What the latest event alone says. The order is part of the ids of preserved edits.

@@ -8,7 +8,6 @@ understood is a problem of the note, and its text is still there to be searched.
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
 
 from cortex.core.model.event import is_event_id
 from cortex.core.model.note_status import UTF16_BOMS, decode_text, split_heading
@@ -18,6 +17,7 @@ from cortex.core.notes import yaml_lines
 from cortex.core.notes.yaml_lines import split_note
 from cortex.core.notes.yaml_subset import Fields, FrontmatterError, parse_plain_fields
 from cortex.core.text.lazy_re import lazy_re
+from cortex.core.text.value import NamedTuple
 
 BOM = yaml_lines.BOM
 MAX_BYTES_WITHOUT_EVENTS = yaml_lines.MAX_BYTES_WITHOUT_EVENTS

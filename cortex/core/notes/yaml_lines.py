@@ -10,7 +10,8 @@ would cost a fifth of a merge.
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
+
+from cortex.core.text.value import NamedTuple
 
 BOM = b"\xef\xbb\xbf"
 # Lines that name events come on top: a topic gets one with every save, a session with every prompt.

@@ -6,10 +6,11 @@ Stricter than YAML where parsers differ, and never laxer: see `core/notes/yaml_l
 from __future__ import annotations
 
 import re
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 from cortex.core.notes.yaml_lines import TAIL_KEY, FieldText, parse_key, split_fields, split_lines
 from cortex.core.text.lazy_re import lazy_re
+from cortex.core.text.value import NamedTuple
 
 MAX_DEPTH = 6  # of nesting that is followed; `core/notes/frontmatter.py` reads 20 levels
 

@@ -6,10 +6,9 @@ stays as it is, however old: what is merely unscored is not unimportant.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from cortex.core.ranking import importance
 from cortex.core.ranking.importance import DAY_SECONDS, Signals
+from cortex.core.text.value import NamedTuple
 
 FADED_CONFIDENCE = 0.3  # effective confidence below which a record is archived: seed 003
 UNTOUCHED_DAYS = 14  # days without change or use before it is: seed 003

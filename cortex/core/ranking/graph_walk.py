@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
+
+from cortex.core.text.value import NamedTuple
 
 # All neighbours of some places, both ways round: who is a neighbour has the other for a neighbour.
 Neighbours: TypeAlias = Callable[[Sequence[int]], Mapping[int, Sequence[int]]]

@@ -10,7 +10,8 @@ by the time since the last touch.
 from __future__ import annotations
 
 from math import log, log2
-from typing import NamedTuple
+
+from cortex.core.text.value import NamedTuple
 
 DAY_SECONDS = 86_400
 

@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence, Set as AbstractSet
-from typing import NamedTuple
 
 from cortex.core.text.lazy_re import lazy_re
 from cortex.core.text.strings import truncate_prompt
 from cortex.core.text.tables import read_sections
 from cortex.core.text.tokenizer import STOP_WORDS, Stemmer, split_chunks, tokenize_chunk
+from cortex.core.text.value import NamedTuple
 
 MAX_TERMS = 48  # words that are looked up
 # Weights by where a word stands; `GENERIC_WEIGHT` is of words that ask for anything: they count

@@ -17,12 +17,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, combinations, product
 from math import ceil
 from struct import pack, unpack
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 from zlib import crc32
 
 from cortex.core.model.caller import ProgressCallback, no_progress
 from cortex.core.text.lazy_re import lazy_re
 from cortex.core.text.tokenizer import STOP_WORDS, split_chunks, tokenize_chunk
+from cortex.core.text.value import NamedTuple
 
 # Similarity from which two records may say the same, and from which they most likely do: seed 003.
 SIMILAR_THRESHOLD, DUPLICATE_THRESHOLD = 0.4, 0.6

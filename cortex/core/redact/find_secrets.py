@@ -11,12 +11,12 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterator
 from itertools import islice
-from typing import NamedTuple
 
 from cortex.core.redact.secret_patterns import MIN_TOKEN_CHARS, TOKEN_PATTERNS
 from cortex.core.redact.secrets import list_secrets
 from cortex.core.text.lazy_re import lazy_re
 from cortex.core.text.strings import text_digest
+from cortex.core.text.value import NamedTuple
 
 _TOKEN_KINDS = frozenset((*(kind for kind, _, _ in TOKEN_PATTERNS), "jwt"))
 _QUOTING = " \t\r>|*#-"  # that may stand around the parts of a word that goes on in the next line

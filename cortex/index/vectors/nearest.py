@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from cortex.core.text.value import NamedTuple
 from cortex.index.vectors.vector_file import HEADER_BYTES, KEY_BYTES, NO_KEY, VectorFile
 from cortex.vault import private
 

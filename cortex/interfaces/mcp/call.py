@@ -13,12 +13,13 @@ import json
 import os
 import re
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from cortex.core.model.caller import Caller, no_progress
 from cortex.core.model.problem import ConflictError, CortexError, InvalidInputError
 from cortex.core.text.agent_escape import escape_for_agent, show_controls
 from cortex.core.text.strings import hash_bytes, shorten
+from cortex.core.text.value import NamedTuple
 from cortex.index.refresh import query_index
 from cortex.interfaces.cli import command, render
 from cortex.interfaces.cli.view import View

@@ -6,10 +6,11 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from importlib.util import find_spec
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from cortex.core.model.caller import Caller
 from cortex.core.model.problem import InvalidInputError
+from cortex.core.text.value import NamedTuple
 from cortex.hosts import mcp_settings, settings_file
 from cortex.hosts.mcp_settings import McpChange, McpHostName
 from cortex.interfaces.mcp.tools import Tool, select_tools

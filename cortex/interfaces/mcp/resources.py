@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 from urllib.parse import unquote
 
 from cortex.core.model.caller import Caller
 from cortex.core.model.problem import NotFoundError
 from cortex.core.text.lazy_re import lazy_re
+from cortex.core.text.value import NamedTuple
 from cortex.interfaces.mcp.call import FindVault, call_tool, neutralize
 from cortex.interfaces.mcp.tools import Tool
 from cortex.vault.templates import list_template_names, read_template

@@ -5,11 +5,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from functools import cache
-from typing import NamedTuple
 
 from cortex.core.model.problem import InvalidInputError
 from cortex.core.text.strings import close_matches, did_you_mean
 from cortex.core.text.tables import parse_toml
+from cortex.core.text.value import NamedTuple
 from cortex.operations import VERBS
 from cortex.vault.templates import read_template
 

@@ -6,7 +6,7 @@ import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any
 
 from cortex.core.model.caller import Caller
 from cortex.core.model.parameters import PERSON_SETTING
@@ -15,6 +15,7 @@ from cortex.core.model.relation import LinkCandidate, NameResolver, basename_key
 from cortex.core.text.iso_time import epoch_seconds
 from cortex.core.text.shell_command import cortex_command, shell_quote
 from cortex.core.text.strings import format_time
+from cortex.core.text.value import NamedTuple
 from cortex.hosts import mcp_settings, settings_file
 from cortex.index import file_scan, missing_targets
 from cortex.index.catalogue.filters import NoteFilter

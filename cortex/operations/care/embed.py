@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from cortex.core.model.caller import Caller
 from cortex.core.model.problem import InvalidInputError, NotFoundError, Problem
+from cortex.core.text.value import NamedTuple
 from cortex.index.refresh import IndexSession, query_index
 from cortex.index.semantic import EmbedPlan, embed_missing, make_plan
 from cortex.index.vectors import embedders

@@ -10,10 +10,11 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from functools import cache, lru_cache
-from typing import Any, NamedTuple
+from typing import Any
 
 from cortex.core.model.problem import CortexError, Problem, problem_of
 from cortex.core.text.tables import parse_toml
+from cortex.core.text.value import NamedTuple
 from cortex.hosts import hook_command, jsonc, settings_file
 from cortex.hosts.hook_command import HOOK_SCRIPT, HookCommand
 from cortex.hosts.hook_settings import HOSTS, installed_hooks

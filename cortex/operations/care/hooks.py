@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator, Sequence
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from cortex.core.model.caller import Caller
 from cortex.core.model.problem import (
@@ -15,6 +15,7 @@ from cortex.core.model.problem import (
     Problem,
     problem_of,
 )
+from cortex.core.text.value import NamedTuple
 from cortex.hosts import hook_settings, settings_file
 from cortex.hosts.hook_command import HookCommand
 from cortex.hosts.hook_settings import HOSTS, hook_script, wanted_entries

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
-from typing import Annotated, NamedTuple
+from typing import Annotated
 
 from cortex.core.model.caller import Caller
 from cortex.core.model.parameters import OUTSIDE_PATH, PERSON_SETTING
 from cortex.core.model.problem import CortexError, InvalidInputError
 from cortex.core.text.shell_command import cortex_command
+from cortex.core.text.value import NamedTuple
 from cortex.operations.care import obsidian_settings
 from cortex.operations.projects.project import write_project_file
 from cortex.operations.upkeep.vault_files import add_vault_files, set_default_vault

@@ -7,11 +7,11 @@ stays.
 from __future__ import annotations
 
 import os
-from typing import NamedTuple
 
 from cortex.core.model.layout import Layout
 from cortex.core.model.problem import CortexError, InvalidInputError, NotFoundError
 from cortex.core.text.shell_command import cortex_command
+from cortex.core.text.value import NamedTuple
 from cortex.hosts import jsonc
 from cortex.hosts.jsonc import JsonNode
 from cortex.vault import files, foreign_settings, private, user_folders

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated, NamedTuple
+from typing import Annotated
 
 from cortex.core.model.caller import Caller
 from cortex.core.model.parameters import Between
+from cortex.core.text.value import NamedTuple
 from cortex.index import refresh
 from cortex.vault.locate import Vault
 

@@ -7,7 +7,7 @@ import tempfile
 import time
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Annotated, NamedTuple
+from typing import Annotated
 
 from cortex.core.distill.answer import (
     MAX_ANSWER_BYTES,
@@ -36,6 +36,7 @@ from cortex.core.model.problem import (
 from cortex.core.redact.secrets import sanitize_text
 from cortex.core.text.strings import shorten
 from cortex.core.text.token_count import count_tokens
+from cortex.core.text.value import NamedTuple
 from cortex.index.catalogue import NoteRow
 from cortex.index.refresh import IndexSession
 from cortex.operations.capture.capture import new_event_id

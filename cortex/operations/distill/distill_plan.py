@@ -4,7 +4,6 @@ for."""
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from cortex.core.distill.prompt import (
     MAX_PARTS,
@@ -25,6 +24,7 @@ from cortex.core.ranking.text_similarity import token_set
 from cortex.core.text.iso_time import epoch_seconds
 from cortex.core.text.strings import short_hash
 from cortex.core.text.token_count import count_tokens
+from cortex.core.text.value import NamedTuple
 from cortex.hosts import HOST_NAMES
 from cortex.index.catalogue import NoteRow
 from cortex.index.catalogue.filters import NoteFilter

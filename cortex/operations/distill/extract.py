@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from typing import Annotated, NamedTuple
+from typing import Annotated
 
 from cortex.core.distill.answer import ModelAnswer, parse_memories
 from cortex.core.distill.prompt import build_question
@@ -19,6 +19,7 @@ from cortex.core.model.record import intended_type
 from cortex.core.normalize.handlers import SESSION_TEXT_TYPES, parse_event
 from cortex.core.redact.secrets import sanitize_text
 from cortex.core.text.strings import text_digest
+from cortex.core.text.value import NamedTuple
 from cortex.index.catalogue.filters import NoteFilter
 from cortex.index.refresh import IndexSession
 from cortex.operations.distill.model_command import run_model

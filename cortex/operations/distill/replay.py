@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import suppress
-from typing import NamedTuple
 
 from cortex.core.extract.candidate import RULE_LAYERS, id_of_text
 from cortex.core.model.caller import Caller
@@ -18,6 +17,7 @@ from cortex.core.normalize.handlers import SESSION_TEXT_TYPES, parse_event, reco
 from cortex.core.notes import note as notes
 from cortex.core.notes.edit import restore_previous_status, set_inactive_status
 from cortex.core.notes.relations import relations_of
+from cortex.core.text.value import NamedTuple
 from cortex.index.catalogue import NoteRow
 from cortex.index.catalogue.filters import KNOWLEDGE, NoteFilter
 from cortex.index.links import LinkGraph

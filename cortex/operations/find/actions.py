@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Sequence
-from typing import Annotated, NamedTuple
+from typing import Annotated
 
 from cortex.core.briefing.excerpt import PlanStep, plan_steps
 from cortex.core.minutes.note_items import DECISION, TASK, linked_id, plain_text
@@ -13,6 +13,7 @@ from cortex.core.model.note_status import DONE_STATUSES, TIER_CURRENT
 from cortex.core.model.parameters import Between, Since
 from cortex.core.model.problem import InvalidInputError, Problem
 from cortex.core.text.lazy_re import lazy_re
+from cortex.core.text.value import NamedTuple
 from cortex.index.catalogue import Catalogue, NoteRow, OwnItemRow
 from cortex.index.catalogue.filters import KNOWLEDGE_TIERS, NoteFilter
 from cortex.index.links import LinkGraph

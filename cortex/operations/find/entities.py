@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Annotated, Literal, NamedTuple
+from typing import Annotated, Literal
 
 from cortex.core.markdown.snippet import Wanted
 from cortex.core.model.caller import Caller
@@ -11,6 +11,7 @@ from cortex.core.model.note_status import HIDDEN_STATUSES
 from cortex.core.model.parameters import Between, NoteName
 from cortex.core.model.problem import InvalidInputError, Problem
 from cortex.core.text.strings import close_matches, did_you_mean
+from cortex.core.text.value import NamedTuple
 from cortex.index.catalogue import Catalogue
 from cortex.index.refresh import IndexSession
 from cortex.operations.find import resolve_note

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import islice, pairwise
-from typing import Annotated, NamedTuple
+from typing import Annotated
 
 from cortex.core.model.caller import Caller
 from cortex.core.model.note_status import TIER_TRAIL
@@ -21,6 +21,7 @@ from cortex.core.model.relation import (
     normalize_kind,
 )
 from cortex.core.ranking import graph_walk
+from cortex.core.text.value import NamedTuple
 from cortex.index.catalogue import Catalogue, NoteRow
 from cortex.index.catalogue.filters import NoteFilter
 from cortex.index.computed_edges import computed_edges

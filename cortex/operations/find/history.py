@@ -3,7 +3,7 @@ texts of its events."""
 
 from __future__ import annotations
 
-from typing import Annotated, NamedTuple
+from typing import Annotated
 
 from cortex.core.model import event as events
 from cortex.core.model.caller import Caller
@@ -16,6 +16,7 @@ from cortex.core.model.topics import topic_record_id
 from cortex.core.notes import note as notes
 from cortex.core.text.lazy_re import lazy_re
 from cortex.core.text.strings import short_hash, shorten
+from cortex.core.text.value import NamedTuple
 from cortex.index.catalogue import Catalogue, NoteRow
 from cortex.index.catalogue.filters import NoteFilter
 from cortex.index.refresh import query_index

@@ -6,7 +6,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator
 from operator import attrgetter
-from typing import NamedTuple
 
 from cortex.core.model.caller import Caller
 from cortex.core.model.note_status import TIER_CURRENT, TIER_TRAIL
@@ -15,6 +14,7 @@ from cortex.core.ranking import archive_rules, importance
 from cortex.core.ranking.importance import Signals
 from cortex.core.text.iso_time import epoch_seconds
 from cortex.core.text.strings import format_time
+from cortex.core.text.value import NamedTuple
 from cortex.index.catalogue import NoteRow
 from cortex.index.catalogue.filters import NoteFilter
 from cortex.index.links import in_degree

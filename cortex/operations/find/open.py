@@ -6,13 +6,13 @@ import os
 import shlex
 import sys
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
 from urllib.parse import quote
 
 from cortex.core.model.caller import Caller
 from cortex.core.model.parameters import NoteName
 from cortex.core.model.problem import CortexError, InvalidInputError
 from cortex.core.text.shell_command import cortex_command
+from cortex.core.text.value import NamedTuple
 from cortex.operations.find.show import find_in_vaults
 from cortex.vault import files, foreign_settings
 from cortex.vault.locate import Vault

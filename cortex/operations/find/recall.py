@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Sequence
-from typing import Annotated, Literal, NamedTuple
+from typing import Annotated, Literal
 
 from cortex.core.markdown import snippet as snippets
 from cortex.core.model.caller import Caller
@@ -19,6 +19,7 @@ from cortex.core.text.iso_time import epoch_seconds
 from cortex.core.text.lazy_re import lazy_re
 from cortex.core.text.shell_command import cortex_command
 from cortex.core.text.strings import format_time, one_of
+from cortex.core.text.value import NamedTuple
 from cortex.index import full_text
 from cortex.index.catalogue import NoteRow
 from cortex.index.catalogue.filters import KNOWLEDGE, KNOWLEDGE_TIERS, NoteFilter

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Collection, Iterable, Sequence
-from typing import NamedTuple
 
 from cortex.core.briefing.excerpt import body_excerpt, parse_note_body, sanitize_line
 from cortex.core.briefing.injected import MAX_REMINDER_CHARS, Reminder, ReminderLine
@@ -25,6 +24,7 @@ from cortex.core.ranking import relevance
 from cortex.core.ranking.relevance import RelevantNote
 from cortex.core.text import context_markers
 from cortex.core.text.strings import format_time
+from cortex.core.text.value import NamedTuple
 from cortex.index import full_text
 from cortex.index.catalogue import Catalogue, IndexDamaged, NoteRow, hash_content
 from cortex.index.catalogue.filters import KNOWLEDGE, NoteFilter

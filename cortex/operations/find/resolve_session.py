@@ -3,14 +3,13 @@ one is live), and which are live, from the catalogue, without reading notes."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from cortex.core.model import event as events
 from cortex.core.model.caller import Caller
 from cortex.core.model.note_status import TIER_CURRENT
 from cortex.core.model.problem import ConflictError, NotFoundError
 from cortex.core.text.iso_time import epoch_seconds
 from cortex.core.text.strings import close_matches, did_you_mean
+from cortex.core.text.value import NamedTuple
 from cortex.index.catalogue import Catalogue, NoteRow
 from cortex.index.catalogue.filters import KNOWLEDGE, NoteFilter
 from cortex.operations.capture.project_context import resolve_project

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from cortex.core.model.caller import Caller
 from cortex.core.model.note_status import MAX_NOTE_BYTES
@@ -11,6 +11,7 @@ from cortex.core.model.parameters import NoteName
 from cortex.core.model.problem import ConflictError, CortexError, NotFoundError, Problem
 from cortex.core.notes import note as notes
 from cortex.core.notes.note import Note
+from cortex.core.text.value import NamedTuple
 from cortex.index.catalogue import NoteRow
 from cortex.index.refresh import query_index
 from cortex.operations.find.resolve_note import find_one

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, NamedTuple
+from typing import Annotated
 
 from cortex.core.minutes.note_items import plain_text
 from cortex.core.model.caller import Caller
@@ -12,6 +12,7 @@ from cortex.core.model.problem import NotFoundError, Problem
 from cortex.core.normalize import session_note as sessions
 from cortex.core.text.iso_time import epoch_seconds
 from cortex.core.text.strings import shorten
+from cortex.core.text.value import NamedTuple
 from cortex.index.catalogue import NoteRow
 from cortex.index.catalogue.filters import NoteFilter
 from cortex.index.refresh import IndexSession

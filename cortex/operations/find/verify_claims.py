@@ -15,11 +15,12 @@ import stat
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from itertools import islice
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from cortex.core.model.problem import CortexError, Problem
 from cortex.core.text.lazy_re import lazy_re
 from cortex.core.text.strings import shorten
+from cortex.core.text.value import NamedTuple
 from cortex.vault import files
 from cortex.vault.git import checkout, git_cli
 from cortex.vault.git.branches import RepositoryRefs

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from contextlib import suppress
 from functools import partial
-from typing import NamedTuple
 
 from cortex.core.briefing.item_lines import page_path
 from cortex.core.briefing.pages import BriefingPage
@@ -24,6 +23,7 @@ from cortex.core.notes.edit import with_fields
 from cortex.core.notes.note import Note
 from cortex.core.text.shell_command import cortex_command
 from cortex.core.text.strings import close_matches, did_you_mean, one_line
+from cortex.core.text.value import NamedTuple
 from cortex.index.catalogue import Catalogue, NoteRow
 from cortex.index.catalogue.filters import KNOWLEDGE, NoteFilter
 from cortex.index.refresh import IndexSession, query_index

@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 import re
 from contextlib import suppress
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from cortex.core.model.caller import Caller
 from cortex.core.model.note_status import TIER_CURRENT
@@ -15,6 +15,7 @@ from cortex.core.model.problem import InvalidInputError, NotFoundError, Problem
 from cortex.core.text.lazy_re import lazy_re
 from cortex.core.text.shell_command import cortex_command, shell_quote
 from cortex.core.text.strings import close_matches, did_you_mean, format_time, short_hash, slugify
+from cortex.core.text.value import NamedTuple
 from cortex.index.catalogue import Catalogue, NoteRow
 from cortex.index.catalogue.filters import KNOWLEDGE, NoteFilter
 from cortex.operations.capture.project_context import resolve_project

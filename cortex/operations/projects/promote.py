@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from contextlib import suppress
 from functools import partial
-from typing import NamedTuple
 
 from cortex.core.model import event as events
 from cortex.core.model.caller import Caller
@@ -18,6 +17,7 @@ from cortex.core.notes.note import Note, scope_of_one_person
 from cortex.core.text.lazy_re import lazy_re
 from cortex.core.text.shell_command import shell_quote
 from cortex.core.text.strings import RESERVED_STEMS, short_hash, slugify, text_digest
+from cortex.core.text.value import NamedTuple
 from cortex.index.catalogue import NoteRow
 from cortex.index.catalogue.filters import KNOWLEDGE, NoteFilter
 from cortex.index.refresh import IndexSession, query_index

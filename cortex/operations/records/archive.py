@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from typing import NamedTuple
 
 from cortex.core.model.caller import Caller
 from cortex.core.model.note_status import HIDDEN_STATUSES, TIER_CURRENT
@@ -18,6 +17,7 @@ from cortex.core.redact.secrets import sanitize_text
 from cortex.core.text.lazy_re import lazy_re
 from cortex.core.text.shell_command import cortex_command, option_words
 from cortex.core.text.strings import one_line
+from cortex.core.text.value import NamedTuple
 from cortex.index import full_text
 from cortex.index.catalogue import NoteRow
 from cortex.index.catalogue.filters import NoteFilter

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
 
 from cortex.core.model.caller import Caller
 from cortex.core.model.event import is_event_id
@@ -14,6 +13,7 @@ from cortex.core.model.problem import ConflictError, InvalidInputError, Problem
 from cortex.core.notes import note as notes
 from cortex.core.notes.edit import with_updated
 from cortex.core.notes.note import Note
+from cortex.core.text.value import NamedTuple
 from cortex.index.catalogue import NoteRow
 from cortex.index.catalogue.filters import KNOWLEDGE
 from cortex.index.refresh import IndexSession

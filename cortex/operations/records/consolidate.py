@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from heapq import nlargest
-from typing import Annotated, Any, NamedTuple, cast
+from typing import Annotated, Any, cast
 
 from cortex.core.model import topics
 from cortex.core.model.caller import Caller
@@ -27,6 +27,7 @@ from cortex.core.ranking import text_similarity
 from cortex.core.redact.secrets import sanitize_text
 from cortex.core.text.shell_command import option_words
 from cortex.core.text.strings import one_line
+from cortex.core.text.value import NamedTuple
 from cortex.index import semantic
 from cortex.index.catalogue import Catalogue, NoteRow
 from cortex.index.catalogue.filters import NoteFilter

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from functools import partial
-from typing import Annotated, NamedTuple
+from typing import Annotated
 
 from cortex.core.model.caller import Caller
 from cortex.core.model.note_status import PRUNED, TIER_SET_ASIDE
@@ -17,6 +17,7 @@ from cortex.core.notes.note import Note
 from cortex.core.ranking import archive_rules as rules, importance
 from cortex.core.ranking.importance import DAY_SECONDS, Signals
 from cortex.core.text.iso_time import epoch_seconds
+from cortex.core.text.value import NamedTuple
 from cortex.index.catalogue import NoteRow
 from cortex.index.catalogue.filters import NoteFilter
 from cortex.index.refresh import IndexSession

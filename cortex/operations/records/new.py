@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from typing import NamedTuple
 
 from cortex.core.model import event as events
 from cortex.core.model.caller import Caller
@@ -19,6 +18,7 @@ from cortex.core.model.record import (
 )
 from cortex.core.redact.secrets import sanitize_text
 from cortex.core.text.strings import one_of, shorten
+from cortex.core.text.value import NamedTuple
 from cortex.operations.capture.capture import clean_tags, new_event_id
 from cortex.operations.upkeep.heal import try_heal
 from cortex.vault import files, settings

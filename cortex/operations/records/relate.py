@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from typing import Annotated, NamedTuple
+from typing import Annotated
 
 from cortex.core.model.caller import Caller
 from cortex.core.model.parameters import NoteName, OneOf
@@ -21,6 +21,7 @@ from cortex.core.notes.note import Note
 from cortex.core.notes.relations import parse_link_target
 from cortex.core.text.lazy_re import lazy_re
 from cortex.core.text.strings import close_matches, did_you_mean
+from cortex.core.text.value import NamedTuple
 from cortex.index.catalogue import NoteRow
 from cortex.index.links import LinkGraph, canonical_edge
 from cortex.index.refresh import IndexSession

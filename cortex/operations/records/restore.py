@@ -4,7 +4,6 @@ failed events into the inbox."""
 from __future__ import annotations
 
 import os
-from typing import NamedTuple
 
 from cortex.core.model.caller import Caller
 from cortex.core.model.layout import is_event_path
@@ -31,6 +30,7 @@ from cortex.core.notes import note as notes
 from cortex.core.notes.edit import restore_previous_status, with_updated, without_supersedes
 from cortex.core.notes.note import Note
 from cortex.core.text.strings import did_you_mean, one_line
+from cortex.core.text.value import NamedTuple
 from cortex.index.catalogue import NoteRow
 from cortex.index.refresh import IndexSession, query_index
 from cortex.operations.find.history import history

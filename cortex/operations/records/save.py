@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from contextlib import suppress
-from typing import Annotated, Literal, NamedTuple
+from typing import Annotated, Literal
 
 from cortex.core.model import event as events, record, topics
 from cortex.core.model.caller import Caller
@@ -20,6 +20,7 @@ from cortex.core.ranking.text_similarity import SIMILAR_THRESHOLD, similarity
 from cortex.core.redact.secrets import sanitize_text
 from cortex.core.text.shell_command import cortex_command
 from cortex.core.text.strings import printable_line, shorten
+from cortex.core.text.value import NamedTuple
 from cortex.index.catalogue import IndexDamaged, NoteRow
 from cortex.index.catalogue.filters import NoteFilter
 from cortex.index.refresh import IndexSession, last_index, query_index

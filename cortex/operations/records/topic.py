@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from cortex.core.model import topics
 from cortex.core.model.caller import Caller
 from cortex.core.model.problem import Problem
 from cortex.core.ranking.text_similarity import SIMILAR_THRESHOLD, similarity
 from cortex.core.redact.secrets import sanitize_text
+from cortex.core.text.value import NamedTuple
 from cortex.index.catalogue.filters import KNOWLEDGE
 from cortex.operations.capture.project_context import canonical_project
 from cortex.operations.find.hits import Hit, build_hit

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from functools import partial
-from typing import Annotated, Literal, NamedTuple
+from typing import Annotated, Literal
 
 from cortex.core.model import event as events
 from cortex.core.model.caller import Caller
@@ -35,6 +35,7 @@ from cortex.core.text import yaml_writer
 from cortex.core.text.iso_time import parse_day
 from cortex.core.text.shell_command import cortex_command, option_words
 from cortex.core.text.strings import printable_line, shorten
+from cortex.core.text.value import NamedTuple
 from cortex.index.catalogue import NoteRow
 from cortex.index.catalogue.filters import KNOWLEDGE
 from cortex.index.refresh import IndexSession, query_index

@@ -3,7 +3,7 @@ where work stood: the last sessions and prompts, and what matters most."""
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, NamedTuple
+from typing import Annotated, Literal
 
 from cortex.core.briefing.injected import ALWAYS_CUT_TOKENS, DEFAULT_BUDGET_TOKENS, BriefResult
 from cortex.core.model.caller import Caller
@@ -12,6 +12,7 @@ from cortex.core.model.parameters import PERSON_SETTING, Between
 from cortex.core.model.problem import Problem
 from cortex.core.text.strings import shorten
 from cortex.core.text.token_count import count_tokens
+from cortex.core.text.value import NamedTuple
 from cortex.index.catalogue import NoteRow
 from cortex.index.catalogue.filters import NoteFilter
 from cortex.index.refresh import IndexSession

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import NamedTuple
 
 from cortex.core.briefing.compose import (
     EVERYWHERE,
@@ -34,6 +33,7 @@ from cortex.core.model.note_status import DONE_STATUSES
 from cortex.core.ranking.text_similarity import token_set
 from cortex.core.text.lazy_re import lazy_re
 from cortex.core.text.shell_command import cortex_command
+from cortex.core.text.value import NamedTuple
 from cortex.index.catalogue import NoteRow
 from cortex.operations.sessions.brief_select import (
     PART_BY_TYPE,

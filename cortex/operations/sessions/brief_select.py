@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Collection, Container, Iterable, Sequence
 from operator import itemgetter
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from cortex.core.briefing.compose import (
     DECISIONS,
@@ -38,6 +38,7 @@ from cortex.core.ranking.importance import (
     TYPE_SALIENCE,
 )
 from cortex.core.text.shell_command import cortex_command
+from cortex.core.text.value import NamedTuple
 from cortex.index.catalogue import Catalogue, NoteRow, OwnItemRow
 from cortex.index.catalogue.filters import NoteFilter
 from cortex.index.links import in_degree

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import Annotated, Literal, NamedTuple
+from typing import Annotated, Literal
 
 from cortex.core.model import event as events
 from cortex.core.model.caller import Caller
@@ -12,6 +12,7 @@ from cortex.core.model.parameters import OUTSIDE_PATH, Since
 from cortex.core.model.problem import ConflictError, InvalidInputError, NotFoundError, Problem
 from cortex.core.redact.secrets import sanitize_text
 from cortex.core.text.strings import format_time, hash_bytes, one_line
+from cortex.core.text.value import NamedTuple
 from cortex.hosts import new_reader, transcript_files
 from cortex.hosts.tail import FILE_START, FilePosition, position_at, read_new_lines
 from cortex.hosts.transcript_files import TranscriptInfo, TranscriptSegment, iter_segments

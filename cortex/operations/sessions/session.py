@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from functools import partial
-from typing import Annotated, Literal, NamedTuple
+from typing import Annotated, Literal
 
 from cortex.core.model import event as events
 from cortex.core.model.caller import Caller
@@ -18,6 +18,7 @@ from cortex.core.notes.note import Note
 from cortex.core.text.iso_time import epoch_seconds
 from cortex.core.text.shell_command import cortex_command
 from cortex.core.text.strings import encode_base32, format_time, one_line
+from cortex.core.text.value import NamedTuple
 from cortex.index.catalogue import NoteRow
 from cortex.index.catalogue.filters import NoteFilter
 from cortex.index.refresh import IndexSession, query_index

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import NamedTuple
 
 from cortex.core.model import event as events
 from cortex.core.model.caller import Caller
@@ -20,6 +19,7 @@ from cortex.core.model.problem import InvalidInputError, Problem
 from cortex.core.normalize import session_note as sessions
 from cortex.core.notes.note import Note
 from cortex.core.text.strings import shorten
+from cortex.core.text.value import NamedTuple
 from cortex.index.catalogue import Catalogue, NoteRow
 from cortex.index.catalogue.filters import NoteFilter
 from cortex.index.refresh import IndexSession

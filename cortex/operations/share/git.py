@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from cortex.core.model.caller import Caller
 from cortex.core.model.problem import CortexError, NotFoundError, Problem
+from cortex.core.text.value import NamedTuple
 from cortex.vault import foreign_settings, settings
 from cortex.vault.git import checkout, drivers
 from cortex.vault.locate import Vault

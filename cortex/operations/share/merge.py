@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import stat
-from typing import Annotated, NamedTuple
+from typing import Annotated
 
 from cortex.core.merge.merge_record import merge_record
 from cortex.core.model.caller import Caller
 from cortex.core.model.parameters import OUTSIDE_PATH
 from cortex.core.model.problem import InvalidInputError, NotFoundError
+from cortex.core.text.value import NamedTuple
 
 MAX_BYTES = 4 * 1024 * 1024  # of each version, as for the driver
 

@@ -6,7 +6,7 @@ import os
 import random
 import time
 from collections.abc import Sequence
-from typing import Annotated, NamedTuple
+from typing import Annotated
 
 from cortex.core.merge.merge_plan import MergeResolution
 from cortex.core.model.caller import Caller
@@ -20,6 +20,7 @@ from cortex.core.model.problem import (
     problem_of,
 )
 from cortex.core.text.shell_command import shell_quote
+from cortex.core.text.value import NamedTuple
 from cortex.operations.records.lifecycle import archive_by_itself
 from cortex.operations.share import people_notes, sync_checks
 from cortex.operations.share.duplicates import join_diverged_files

@@ -7,7 +7,6 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from contextlib import suppress
-from typing import NamedTuple
 
 from cortex.core.merge.note_versions import is_record, note_id
 from cortex.core.model.layout import AT_ROOT, BRIEFINGS_FOLDER, OWN_FOLDERS, is_among_briefings
@@ -15,6 +14,7 @@ from cortex.core.model.problem import CortexError, Problem
 from cortex.core.notes import note as notes
 from cortex.core.text.lazy_re import lazy_re
 from cortex.core.text.shell_command import shell_quote
+from cortex.core.text.value import NamedTuple
 from cortex.operations.share import people_notes
 from cortex.operations.share.resolve_conflicts import read_work_tree_file
 from cortex.vault import files

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 import time
-from typing import NamedTuple
 
 from cortex.core.merge.body import marked_conflicts
 from cortex.core.merge.conflicts import without_conflicts_field
@@ -20,6 +19,7 @@ from cortex.core.model.problem import Problem
 from cortex.core.notes import note as notes
 from cortex.core.text.lazy_re import lazy_re
 from cortex.core.text.shell_command import shell_quote
+from cortex.core.text.value import NamedTuple
 from cortex.index.refresh import query_index
 from cortex.vault import files
 from cortex.vault.git import git_cli, merging

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
 
 from cortex.core.merge.merge_plan import MergeResolution
 from cortex.core.merge.note_versions import stem_of
@@ -21,6 +20,7 @@ from cortex.core.model.problem import (
 from cortex.core.normalize.current_form import in_current_form
 from cortex.core.notes import note as notes
 from cortex.core.text.shell_command import shell_quote
+from cortex.core.text.value import NamedTuple
 from cortex.index import briefing_pages
 from cortex.index.briefing_pages import PageDifference
 from cortex.index.catalogue.filters import KNOWLEDGE

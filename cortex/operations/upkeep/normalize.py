@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from typing import NamedTuple
 
 from cortex.core.model.caller import Caller
 from cortex.core.model.problem import Problem
 from cortex.core.normalize.changes import ExistingRecords
+from cortex.core.text.value import NamedTuple
 from cortex.operations.upkeep.drain_spool import publish_unsent_events
 from cortex.operations.upkeep.existing_records import load_existing_records
 from cortex.operations.upkeep.heal import try_heal_pages

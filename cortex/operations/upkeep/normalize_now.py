@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from types import ModuleType
-from typing import NamedTuple
 
 from cortex.core.model import event as events
 from cortex.core.model.caller import Caller
@@ -21,6 +20,7 @@ from cortex.core.model.record import content_digest
 from cortex.core.normalize.handlers import records_from_event
 from cortex.core.normalize.topic_upsert import record_from_note
 from cortex.core.notes.note import read
+from cortex.core.text.value import NamedTuple
 from cortex.index.catalogue.filters import KNOWLEDGE
 from cortex.index.changed_pages import update_pages
 from cortex.index.refresh import query_index

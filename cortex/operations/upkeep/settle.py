@@ -10,7 +10,6 @@ when they meet.
 from __future__ import annotations
 
 from collections import defaultdict
-from typing import NamedTuple
 
 from cortex.core.distill.records import DISTILLED_LAYER
 from cortex.core.extract.candidate import RULE_LAYERS, LeadingPhrases
@@ -25,6 +24,7 @@ from cortex.core.normalize.topic_upsert import record_from_note
 from cortex.core.notes import note as notes
 from cortex.core.notes.edit import restore_previous_status, set_inactive_status, with_updated
 from cortex.core.notes.relations import is_replaced_by_distillation
+from cortex.core.text.value import NamedTuple
 from cortex.index.catalogue import NoteRow
 from cortex.index.catalogue.filters import KNOWLEDGE, NoteFilter
 from cortex.index.links import LinkGraph

@@ -11,10 +11,10 @@ from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
 from functools import cached_property
 from itertools import islice
-from typing import NamedTuple
 
 from cortex.core.model.problem import CortexError
 from cortex.core.text.lazy_re import lazy_re
+from cortex.core.text.value import NamedTuple
 from cortex.vault import files
 from cortex.vault.git import checkout, git_cli, objects
 

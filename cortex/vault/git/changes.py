@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple
 
 from cortex.core.merge.note_versions import is_briefing, is_record, note_id, stem_of
 from cortex.core.model.event import is_event_id
 from cortex.core.model.layout import OWN_FOLDERS, is_event_path
 from cortex.core.model.problem import CortexError
 from cortex.core.notes import note as notes
+from cortex.core.text.value import NamedTuple
 from cortex.vault import files, layout
 from cortex.vault.git import checkout, git_cli, objects
 from cortex.vault.layout import layout_of

@@ -9,7 +9,6 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import NamedTuple
 
 from cortex.core.merge.body import marked_conflicts
 from cortex.core.merge.note_versions import stem_of
@@ -21,6 +20,7 @@ from cortex.core.model.layout import (
 from cortex.core.model.problem import ConflictError, CortexError, Problem
 from cortex.core.notes import note as notes
 from cortex.core.text.lazy_re import lazy_re
+from cortex.core.text.value import NamedTuple
 from cortex.vault import files, layout, settings, settings_text
 from cortex.vault.git import changes, checkout, git_cli, git_locks, objects, publish_check
 from cortex.vault.git.changes import UncommittedChange

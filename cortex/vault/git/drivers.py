@@ -12,10 +12,10 @@ import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from typing import NamedTuple
 
 from cortex.core.model.problem import CortexError, Problem
 from cortex.core.text.lazy_re import lazy_re
+from cortex.core.text.value import NamedTuple
 from cortex.vault import files
 from cortex.vault.git import attributes, checkout, git_cli, git_locks
 from cortex.vault.git.checkout import Repository

@@ -11,11 +11,11 @@ import random
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from typing import NamedTuple
 
 from cortex.core.model.problem import ConflictError, Problem
 from cortex.core.text.lazy_re import lazy_re
 from cortex.core.text.shell_command import shell_quote
+from cortex.core.text.value import NamedTuple
 from cortex.vault.files import list_folder
 from cortex.vault.git import checkout, git_cli
 from cortex.vault.git.checkout import Repository

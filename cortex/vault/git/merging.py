@@ -12,11 +12,11 @@ import shlex
 import time
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
-from typing import NamedTuple
 
 from cortex.core.merge.merge_plan import MergeResolution, OpenConflict
 from cortex.core.model.problem import CortexError
 from cortex.core.text.lazy_re import lazy_re
+from cortex.core.text.value import NamedTuple
 from cortex.vault import files, private
 from cortex.vault.git import checkout, commit, git_cli, git_locks, objects, work_tree
 

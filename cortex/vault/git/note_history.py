@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from itertools import chain
-from typing import NamedTuple
 
 from cortex.core.model.problem import NotFoundError
 from cortex.core.notes import note as notes
 from cortex.core.text.lazy_re import lazy_re
+from cortex.core.text.value import NamedTuple
 from cortex.vault.git import git_cli, objects
 
 MAX_VERSION_BYTES = 4 * 1024 * 1024  # of a version that is read

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import NamedTuple
 
+from cortex.core.text.value import NamedTuple
 from cortex.vault.git import checkout, git_cli
 
 # Gives `diff-tree`, `diff-index` and `log` the output of `parse_raw`, whatever is configured.

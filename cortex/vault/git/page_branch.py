@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Collection
-from typing import NamedTuple
 
 from cortex.core.briefing.pages import BriefingPage
 from cortex.core.model.layout import BRIEFINGS_FOLDER, SETTINGS_FILE
+from cortex.core.text.value import NamedTuple
 from cortex.vault import files, settings
 from cortex.vault.git import checkout, git_cli, objects
 from cortex.vault.git.branches import RepositoryRefs

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
 
 from cortex.core.model.problem import CortexError, NotFoundError
 from cortex.core.text.lazy_re import lazy_re
+from cortex.core.text.value import NamedTuple
 from cortex.vault.git import checkout, git_cli, git_locks, page_branch
 
 _NO_SUCH_REF_RE = lazy_re(r"couldn't find remote ref|no such ref", re.IGNORECASE)

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import json
 import os
-from typing import NamedTuple
 
 from cortex.core.model.problem import Problem
 from cortex.core.text.shell_command import cortex_command
+from cortex.core.text.value import NamedTuple
 from cortex.vault import private, user_folders
 
 _MAX_PROBLEMS = 5  # that are told

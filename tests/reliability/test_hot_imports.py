@@ -1,4 +1,4 @@
-"""What a capture loads, by name: the hot path is the standard library and a dozen modules of our own."""
+"""What a capture, a save and a look at a note load, by name: the hot paths are the standard library and what they need of our own."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import subprocess
 import sys
 
 import pytest
+
+from cortex.vault.locate import Vault
 
 FORBIDDEN = [
     "whoosh", "tantivy", "yaml", "frontmatter", "git", "click", "typer", "rich", "asyncio", "mcp", "markdown_it", "sqlite3", "pydantic",
@@ -20,21 +22,45 @@ NOT_OURS = [
 ]  # fmt: skip
 
 
-@pytest.fixture
-def loaded(vault, homes) -> set[str]:
-    """The modules that a real capture in a real vault imports."""
-    line = [
-        sys.executable, "-X", "importtime", "-m", "cortex", "capture", "Gotcha: imports cost",
-        "--vault", vault.root,
-    ]  # fmt: skip
+# What brings a vault up to date after git ran, what merges, and parsers of what Cortex does not write itself.
+NOT_FOR_ONE_NOTE = [
+    "whoosh", "tantivy", "yaml", "frontmatter", "git", "markdown_it", "asyncio", "mcp", "numpy", "dataclasses", "inspect", "socket", "ssl",
+    "logging", "urllib", "pathlib", "cortex.core.merge.merge_record", "cortex.core.merge.merge_plan", "cortex.index.briefing_pages",
+    "cortex.operations.upkeep.heal", "cortex.operations.upkeep.restore_lost", "cortex.operations.upkeep.normalize",
+    "cortex.operations.care", "cortex.operations.share", "cortex.vault.repair", "cortex.vault.git.commit", "cortex.watcher.daemon",
+]  # fmt: skip
+
+
+def loaded_by(vault: Vault, *words: str) -> tuple[set[str], str]:
+    """The modules that a real command in a real vault imports, and what it prints."""
+    line = [sys.executable, "-X", "importtime", "-m", "cortex", *words, "--vault", vault.root]
     done = subprocess.run(line, capture_output=True, text=True, timeout=60, check=True)
-    assert done.stdout.endswith("\n")
-    assert len(done.stdout) == 28
-    return {
+    names = (
         line.rpartition("|")[2].strip()
         for line in done.stderr.splitlines()
         if line.startswith("import time:")
-    } - {"imported package"}
+    )
+    return set(names) - {"imported package"}, done.stdout
+
+
+@pytest.fixture
+def loaded(vault, homes) -> set[str]:
+    """What a capture imports."""
+    names, printed = loaded_by(vault, "capture", "Gotcha: imports cost")
+    assert printed.endswith("\n")
+    assert len(printed) == 28
+    return names
+
+
+def test_a_save_and_a_look_at_a_note_load_what_one_note_needs(vault, homes):
+    for title in ("The first builds the index and the pages", "The second heals them"):
+        loaded_by(vault, "save", title, "--type", "decision", "--project", "p")
+    names, printed = loaded_by(vault, "save", "The third", "--type", "decision", "--project", "p")
+    assert "cortex.operations.upkeep.normalize_now" in names  # or the list was read wrongly
+    assert not among(names - bare(), NOT_FOR_ONE_NOTE)
+    names, _ = loaded_by(vault, "show", printed.split()[1])
+    assert "cortex.operations.find.resolve_note" in names
+    assert not among(names - bare(), [*NOT_FOR_ONE_NOTE, "cortex.core.normalize.handlers"])
 
 
 def test_a_capture_loads_none_of_the_heavy_modules(loaded):
