@@ -71,11 +71,10 @@ def query_index(
     progress: ProgressCallback,
     at: Callable[[IndexSession], _T],
     *,
-    words: bool = True,
+    words: bool = False,
     unread: str = "",
 ) -> _T:
-    """Return what `at` returns for the up-to-date index; without `words`, for the catalogue
-    alone. If either turns out to be damaged, they are rebuilt and `at` is called once more.
+    """Return what `at` returns for the up-to-date catalogue; with `words` for the full-text index too. If either turns out to be damaged, they are rebuilt and `at` is called once more.
     The folder `unread` is left for whoever asks next."""
     try:
         with open_index(vault, progress, words=words, unread=unread) as index:

@@ -42,7 +42,7 @@ def run_daemon(
         say(f"to have it started with your session: cortex watch --unit {kind}")
         with suppress(CortexError, OSError):  # the loop meets it again and reports it
             # Before there are threads: a large index is built by forked processes.
-            query_index(vault, caller.progress, lambda _: None)
+            query_index(vault, caller.progress, lambda _: None, words=True)
         with remembered_scans(is_used=not poll) as memory:
             loop = WatcherLoop(vault, caller, say, memory, quiet=quiet, poll=poll)
             server = SocketServer(

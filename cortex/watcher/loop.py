@@ -260,7 +260,9 @@ class WatcherLoop:
 
     def _refresh_index(self) -> None:
         self.memory.forget()  # not everything that changes a file makes an event
-        snapshot = query_index(self.vault, self.caller.progress, lambda index: index.snapshot)
+        snapshot = query_index(
+            self.vault, self.caller.progress, lambda index: index.snapshot, words=True
+        )
         rule_files = SETTINGS_FILE, ".gitattributes"
         rules = "".join(file_stamp(os.path.join(self.vault.root, name)) for name in rule_files)
         digest = hashlib.blake2b(encode_stamps(snapshot) + rules.encode()).digest()

@@ -247,7 +247,6 @@ def _live_session(vault: Vault, caller: Caller, project: str) -> str:
         vault,
         no_progress,
         lambda index: list_live_sessions(index.catalogue, caller.now),
-        words=False,
     )
     names = [session_name(one.row) for one in live if one.row.project == project]
     return names[0] if len(names) == 1 else ""

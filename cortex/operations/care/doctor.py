@@ -105,7 +105,7 @@ def doctor(
         ids = set(index.catalogue.count_by("id", NoteFilter()))
         return examined, find_broken_links(vault.root, index), ids
 
-    examined, missing, ids = query_index(vault, caller.progress, examine)
+    examined, missing, ids = query_index(vault, caller.progress, examine, words=True)
     # Runs git, which nobody need wait for who holds the index.
     gone: list[Problem] = []
     # Where git would wait, cannot read or is at work, this would only repeat it.

@@ -64,12 +64,12 @@ def embed(vault: Vault, caller: Caller, *, dry_run: bool = False) -> EmbedResult
 
     refused, removed, seconds = list[Problem](), 0, 0
     if dry_run:
-        planned = query_index(vault, caller.progress, plan, words=False)
+        planned = query_index(vault, caller.progress, plan)
         speed = _TEXTS_PER_SECOND.get(chosen.embedder, _OTHER_TEXTS_PER_SECOND)
         seconds = -(-len(planned.missing) // speed)
     else:
         with file.writing():  # before it is looked up what is missing: each text is embedded once
-            planned = query_index(vault, caller.progress, plan, words=False)
+            planned = query_index(vault, caller.progress, plan)
             refused = embed_missing(vault.root, planned, embedder, file, caller.progress)
             removed = file.compact(planned.used)
     problems = (*([problem] if problem else []), *refused)

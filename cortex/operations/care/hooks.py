@@ -231,7 +231,7 @@ def _find_vault_here(cwd: str, problems: list[Problem]) -> Vault | None:
 def _refresh_index(vault: Vault, caller: Caller, problems: list[Problem]) -> str:
     """Refresh the search index now, so that the first session need not wait for it."""
     try:
-        return query_index(vault, caller.progress, lambda index: index.outcome)
+        return query_index(vault, caller.progress, lambda index: index.outcome, words=True)
     except (CortexError, OSError) as error:
         prefix = "the search index was not brought up to date: "
         problems.append(problem_of(vault.root, error, "cortex doctor", prefix))

@@ -80,7 +80,6 @@ def plan_session(vault: Vault, caller: Caller, row: NoteRow, *, again: bool) -> 
         vault,
         caller.progress,
         lambda index: _nearest_records(vault, index, row, words),
-        words=False,
     )
     commits = _commits(caller, row, turns) if parts else ()
     handle = short_hash(session_name(row), 8)

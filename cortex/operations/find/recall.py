@@ -158,7 +158,7 @@ def recall(
 
 def _recall(vault: Vault, caller: Caller, query: str, request: _RecallRequest) -> RecallResult:
     selected, problems = query_fresh(
-        vault, caller, lambda index: _select_with_own(vault, caller, index, request)
+        vault, caller, lambda index: _select_with_own(vault, caller, index, request), words=True
     )
     hits = _build_hits(vault, request, selected)
     access_log.append(vault, caller, "recall", [one.id for one in hits])

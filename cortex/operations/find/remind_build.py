@@ -180,7 +180,10 @@ def _find_relevant(
     if caller.source != "hook":
         problems += bring_up_to_date(vault, caller)
     return query_index(
-        vault, caller.progress, lambda index: select(index.catalogue, index.fulltext_folder)
+        vault,
+        caller.progress,
+        lambda index: select(index.catalogue, index.fulltext_folder),
+        words=True,
     )
 
 

@@ -261,7 +261,7 @@ def _search_vault(vault: Vault, whose: Whose, caller: Caller, request: SearchReq
     def find(index: IndexSession) -> tuple[RankedNotes, Iterable[Problem], int]:
         return find_best(vault, index, request), index.problems, index.catalogue.count_notes()
 
-    (ranked, known, note_count), problems = query_fresh(vault, caller, find)
+    (ranked, known, note_count), problems = query_fresh(vault, caller, find, words=True)
     problems += [*known, *ranked.problems]
     if whose == "personal" and len(problems) > 1:
         message = f"{len(problems)} problems in your own vault"
@@ -282,7 +282,6 @@ def _is_enough(part: _VaultHits, other: Vault, caller: Caller, request: SearchRe
             other,
             caller.progress,
             lambda index: index.catalogue.notes_called(request.query.text),
-            words=False,
         )
     )
 

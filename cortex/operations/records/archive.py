@@ -244,7 +244,7 @@ def archive_by_words(
     if not query.strip():
         raise InvalidInputError("there is nothing to look for", "cortex archive --words WORDS")
     found, problems = query_fresh(
-        vault, caller, lambda index: _candidates(index, query, caller.now)
+        vault, caller, lambda index: _candidates(index, query, caller.now), words=True
     )
     if not found:
         again = cortex_command("search", *query.split()[:8])

@@ -334,7 +334,7 @@ def _with_relations(
     def find(index: IndexSession) -> Event:
         return event._replace(supersedes=ids(index, older), derived_from=ids(index, sources))
 
-    return query_index(vault, caller.progress, find, words=False)
+    return query_index(vault, caller.progress, find)
 
 
 def _find_similar(vault: Vault, event: Event, id_: str) -> tuple[SimilarRecord, ...]:

@@ -79,7 +79,7 @@ def build_brief(
     def collect(index: IndexSession) -> BriefingInputs:
         return _collect_inputs(index, vault, key, project, names)
 
-    inputs = query_index(vault, caller.progress, collect, words=False)
+    inputs = query_index(vault, caller.progress, collect)
     personal = load_personal_notes(vault, caller, BriefingRequest(names, key.branch, key.budget))
     inputs = inputs._replace(selection=_with_personal(inputs.selection, personal))
     bodies = _read_notes(vault, personal.vault, inputs)

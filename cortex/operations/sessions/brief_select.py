@@ -348,7 +348,7 @@ def load_personal_notes(vault: Vault, caller: Caller, request: BriefingRequest) 
         return select_candidates(index.catalogue, request), stamp_of
 
     try:
-        chosen, stamp_of = query_index(own, caller.progress, select, words=False)
+        chosen, stamp_of = query_index(own, caller.progress, select)
     except (CortexError, OSError) as error:
         problem = Problem(own.root, f"your own vault was not looked in: {error}", "cortex doctor")
         return PersonalNotes([], [], None, stamps, (problem,))

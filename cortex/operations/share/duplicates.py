@@ -37,17 +37,13 @@ def join_diverged_files(vault: Vault, caller: Caller) -> list[MergeResolution]:
                     yield path, other
                     break  # a third waits for the next pass
 
-    found = query_index(
-        vault, caller.progress, lambda index: list(pairs(index.catalogue)), words=False
-    )
+    found = query_index(vault, caller.progress, lambda index: list(pairs(index.catalogue)))
     return _join_all(vault, caller, found)
 
 
 def join_duplicate_ids(vault: Vault, caller: Caller) -> list[MergeResolution]:
     """Join the files of every record or session whose id stands in more than one."""
-    ids = query_index(
-        vault, caller.progress, lambda index: _files_by_duplicate_id(index.catalogue), words=False
-    )
+    ids = query_index(vault, caller.progress, lambda index: _files_by_duplicate_id(index.catalogue))
     found = [tuple(path for path, _ in rows) for rows in ids]
     return _join_all(vault, caller, found)
 

@@ -110,9 +110,7 @@ def clear_conflicts(vault: Vault, caller: Caller) -> list[MergeResolution]:
     """Remove the field that names a conflict from notes in which it names only the text, once that has
     no markers."""
     done = []
-    wrong = query_index(
-        vault, caller.progress, lambda index: index.catalogue.problems(), words=False
-    )
+    wrong = query_index(vault, caller.progress, lambda index: index.catalogue.problems())
     for path in [one.where for one in wrong if CONFLICTS_KEY in one.hint]:
         before = files.read(vault.root, path)
         after = without_conflicts_field(before)

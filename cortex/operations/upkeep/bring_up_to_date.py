@@ -21,12 +21,12 @@ _T = TypeVar("_T")
 
 
 def query_fresh(
-    vault: Vault, caller: Caller, at: Callable[[IndexSession], _T]
+    vault: Vault, caller: Caller, at: Callable[[IndexSession], _T], *, words: bool = False
 ) -> tuple[_T, list[Problem]]:
     """Bring the vault up to date. Returns what `at` returns for its index, and the problems of
     `bring_up_to_date`."""
     problems = bring_up_to_date(vault, caller)
-    return query_index(vault, caller.progress, at), problems
+    return query_index(vault, caller.progress, at, words=words), problems
 
 
 def bring_up_to_date(vault: Vault, caller: Caller) -> list[Problem]:

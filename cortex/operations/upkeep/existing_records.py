@@ -24,7 +24,6 @@ def load_existing_records(
         vault,
         caller.progress,
         lambda index: _read_existing_records(index, filters),
-        words=False,
         unread=vault.layout().pending(),
     )
 

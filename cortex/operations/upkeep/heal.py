@@ -220,7 +220,7 @@ def _find_differences(
         )  # fmt: skip
         return different, index.catalogue.unreadable_paths(), find_replaceable(index)
 
-    different, unread, sessions = query_index(vault, caller.progress, compare, words=False)
+    different, unread, sessions = query_index(vault, caller.progress, compare)
     message = "cannot be read, so its lines in the briefings stay as they were"
     problems = [
         Problem(path, message, "check its permissions")

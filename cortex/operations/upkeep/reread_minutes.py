@@ -27,7 +27,7 @@ _EVENTS = NoteFilter(tiers=(TIER_TRAIL,), types=("meeting",))
 def reread_minutes(vault: Vault, caller: Caller) -> tuple[bool, list[Problem]]:
     """Read minutes again that differ from their event, each time that they change. Returns whether
     records changed, and what could not be read."""
-    edited = query_index(vault, caller.progress, _find_edited, words=False)
+    edited = query_index(vault, caller.progress, _find_edited)
     memory = {**_MEMORY.read(vault)} if edited else {}
     waiting = [row for row in edited if memory.get(row.path) != row.digest]
     if not waiting or checkout.operation_in_progress(vault.root):

@@ -123,9 +123,7 @@ def _changes(root: str, folder: str, *words: str) -> dict[str, str]:
 def existing_paths(vault: Vault, caller: Caller, id_: str) -> list[str]:
     """The files in which a record or session of an id lies by now."""
     wanted = NoteFilter(ids=(id_,))
-    rows = query_index(
-        vault, caller.progress, lambda index: index.catalogue.find(wanted, "path"), words=False
-    )
+    rows = query_index(vault, caller.progress, lambda index: index.catalogue.find(wanted, "path"))
     paths = (row.path for row in rows if not is_event_path(row.path))
     return [path for path in paths if files.exists(vault.root, path)]
 
