@@ -3,7 +3,7 @@
 `from cortex import Vault` gives a vault with each verb as a method.
 """
 
-__version__ = "0.1.0"
+from cortex.core.version import __version__ as __version__
 
 
 def __getattr__(name: str) -> object:

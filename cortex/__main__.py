@@ -1,5 +1,36 @@
-"""`python -m cortex` is the same program as the `cortex` command."""
+"""The `cortex` command, and `python -m cortex`; a hook, which runs on every turn of an agent,
+imports nothing of `cli`."""
 
-from cortex.interfaces.entry import console
+from __future__ import annotations
 
-console()
+import os
+import stat
+import sys
+
+from cortex.operations import HOOK_ALIASES
+
+
+def console() -> None:
+    """Run the hook, or the command line; each imports nothing of the other."""
+    first, *rest = sys.argv[1:] or [""]
+    if first == "hook" or (first in HOOK_ALIASES and _is_piped()):
+        from cortex.interfaces.hook.main import console as hook  # noqa: PLC0415
+
+        # Earlier memories knew one host; a --host that is given counts.
+        hook(rest if first == "hook" else ["--host", "claude", first, *rest])
+    else:
+        from cortex.interfaces.cli.main import console as command  # noqa: PLC0415
+
+        command()
+
+
+def _is_piped() -> bool:
+    """True if something may come: standard input is neither a terminal nor /dev/null."""
+    try:
+        return not stat.S_ISCHR(os.fstat(0).st_mode)
+    except OSError:
+        return False
+
+
+if __name__ == "__main__":
+    console()

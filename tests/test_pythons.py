@@ -23,7 +23,7 @@ PRIVATE = ("_blake2", "_sha2", "_sha256")
 WITHOUT_PRIVATE = f"""
 import hashlib, json, random, signal, socket, subprocess, sys
 sys.modules.update(dict.fromkeys({PRIVATE}))
-from cortex.interfaces.entry import console
+from cortex.__main__ import console
 console()
 """
 

@@ -53,7 +53,7 @@ then, number, calls = time.gmtime({now} + 60 * int(os.environ["STEP"])), os.envi
 really = time.gmtime
 time.gmtime = lambda seconds=None: then if seconds is None else really(seconds)
 os.urandom = lambda size: hashlib.sha256(f"{{number}} {{next(calls)}}".encode()).digest()[:size]
-from cortex.interfaces.entry import console
+from cortex.__main__ import console
 console()
 """
 NOW = 1795193112  # 2026-11-20T16:45:12Z

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from typing import Literal, get_args
 
-import cortex
+from cortex import operations
 from cortex.core.model.caller import Caller
 from cortex.core.model.event import EVENT_TYPES
 from cortex.core.model.parameters import MOMENT, OneOf, QueryText
@@ -148,7 +148,7 @@ def _verbs(current: str) -> Iterator[tuple[str, str]]:
 def _summary(name: str) -> str:
     """The first line of a verb's docstring, read without importing it, which takes long for all."""
     module, function = VERBS.get(name, ("", ""))
-    path = f"{os.path.dirname(cortex.__file__)}/{module.replace('.', '/')}.py"
+    path = f"{os.path.dirname(os.path.dirname(operations.__file__))}/{module.replace('.', '/')}.py"
     with suppress(OSError), open(path, encoding="utf-8") as file:
         docstring = rf'^def {function}\(.*?"""([^\n]*)'
         match = re.search(docstring, file.read(), re.MULTILINE | re.DOTALL)
