@@ -49,15 +49,11 @@ def test_there_is_a_page_for_cortex_and_one_for_each_verb_that_people_use(pages)
         assert f".B cortex {name}\n{summary}\n" in overview
 
 
-@pytest.mark.parametrize(
-    "reader",
-    [
-        ["man", "--warnings", "-l", "{}"],
-        ["groff", "-man", "-Tutf8", "-ww", "{}"],
-        ["mandoc", "-Tlint", "-Wwarning", "{}"],
-    ],
-    ids=lambda words: words[0],
-)
+@pytest.mark.parametrize("reader", [
+    ["man", "--warnings", "-l", "{}"],
+    ["groff", "-man", "-Tutf8", "-ww", "{}"],
+    ["mandoc", "-Tlint", "-Wwarning", "{}"],
+], ids=lambda words: words[0])  # fmt: skip
 def test_readers_of_manuals_have_no_complaint(pages, tmp_path, reader, monkeypatch) -> None:
     if not shutil.which(reader[0]):
         pytest.skip(f"not run: there is no {reader[0]} here")

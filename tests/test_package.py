@@ -53,13 +53,8 @@ def test_the_installed_wheel_works_on_its_own(tmp_path) -> None:
     (wheel,) = tmp_path.glob("cortex_vault-*.whl")
     run(sys.executable, "-m", "venv", "--without-pip", tmp_path / "env")
     pip = [
-        sys.executable,
-        "-m",
-        "pip",
-        "--python",
-        tmp_path / "env/bin/python",
-        "--disable-pip-version-check",
-    ]
+        sys.executable, "-m", "pip", "--python", tmp_path / "env/bin/python", "--disable-pip-version-check",
+    ]  # fmt: skip
     run(*pip, "install", "-q", "--no-deps", "--no-index", wheel)
     (site,) = tmp_path.glob("env/lib/python*/site-packages")
     (installed,) = metadata.distributions(name="cortex-vault", path=[str(site)])

@@ -15,12 +15,7 @@ from benchmarks import retrieval
 ROOT = Path(__file__).parent.parent.parent
 SET = {
     "docs": [
-        {
-            "id": "a",
-            "title": "Apples",
-            "text": "Prune the apple trees in February.",
-            "date": "2026",
-        },
+        {"id": "a", "title": "Apples", "text": "Prune the apple trees in February.", "date": "2026"},
         {"id": "b", "title": "", "text": "Plums want a wasp trap."},
         {"id": "c", "title": "Cherries", "text": "Birds eat the cherries first."},
     ],
@@ -29,7 +24,7 @@ SET = {
         {"text": "wasps and plums", "rel": ["b"], "category": "what"},
         {"text": "quince", "rel": ["c"], "category": "what"},
     ],
-}
+}  # fmt: skip
 
 
 def run(*words: str) -> subprocess.CompletedProcess[str]:

@@ -26,15 +26,12 @@ def test_a_text_of_usual_length_is_read_whole() -> None:
     assert not summarize_note("a.md", text.encode(), 0).problems
 
 
-@pytest.mark.parametrize(
-    ("text", "lines"),
-    [
-        ("a\n" * (MAX_LINES + 5), MAX_LINES),
-        ("[[a]]\n" * (MAX_MARKS // 4 + 5), MAX_LINES),
-        ("[[a]] [[b]] [[c]]\n" * (MAX_MARKS // 12 + 5), MAX_MARKS // 12),
-        ("a\n" + "[[a]] " * MAX_MARKS, 1),
-    ],
-)
+@pytest.mark.parametrize(("text", "lines"), [
+    ("a\n" * (MAX_LINES + 5), MAX_LINES),
+    ("[[a]]\n" * (MAX_MARKS // 4 + 5), MAX_LINES),
+    ("[[a]] [[b]] [[c]]\n" * (MAX_MARKS // 12 + 5), MAX_MARKS // 12),
+    ("a\n" + "[[a]] " * MAX_MARKS, 1),
+])  # fmt: skip
 def test_of_a_longer_text_the_first_lines_are_read(text: str, lines: int) -> None:
     part = structured_part(text)
     assert text.startswith(part)

@@ -15,20 +15,17 @@ from cortex.interfaces.escape_terminal import escape
 WORDS = st.text(st.characters(blacklist_characters="\0", blacklist_categories=["Cs"]))
 
 
-@pytest.mark.parametrize(
-    ("word", "written"),
-    [
-        ("use-sqlite-k3f7q2", "use-sqlite-k3f7q2"),
-        ("records/decision/a.md", "records/decision/a.md"),
-        ("", "''"),
-        ("x; touch pwned #", "'x; touch pwned #'"),
-        ("it's", "'it'\"'\"'s'"),
-        ("a\nb'c\\d", r"$'a\012b\'c\\d'"),
-        ("می\u200cخواهم", r"$'می\342\200\214خواهم'"),
-        ("name\udcff", r"$'name\377'"),
-        ("\U000e0101", r"$'\363\240\204\201'"),
-    ],
-)
+@pytest.mark.parametrize(("word", "written"), [
+    ("use-sqlite-k3f7q2", "use-sqlite-k3f7q2"),
+    ("records/decision/a.md", "records/decision/a.md"),
+    ("", "''"),
+    ("x; touch pwned #", "'x; touch pwned #'"),
+    ("it's", "'it'\"'\"'s'"),
+    ("a\nb'c\\d", r"$'a\012b\'c\\d'"),
+    ("می\u200cخواهم", r"$'می\342\200\214خواهم'"),
+    ("name\udcff", r"$'name\377'"),
+    ("\U000e0101", r"$'\363\240\204\201'"),
+])  # fmt: skip
 def test_a_word_is_quoted_where_it_needs_it(word: str, written: str) -> None:
     assert shell_quote(word) == written
     assert cortex_command("show", word) == f"cortex show {written}"

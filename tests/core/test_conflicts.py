@@ -189,14 +189,8 @@ LEFT_TO_PEOPLE = {
     "their settings": ("cortex.toml", b"a", b"b", b"c", MARKED),
     "a link": ("records/a.md", b"x", b"y", b"z", None),
     "lines of a record": (A, BASE, OURS + b"same line", THEIRS + b"same line", OURS + b"same line"),
-    "a record that somebody mended before we came": (
-        A,
-        BASE,
-        OURS,
-        THEIRS,
-        record("a-aaaaaa", "Mended."),
-    ),
-}
+    "a record that somebody mended before we came": (A, BASE, OURS, THEIRS, record("a-aaaaaa", "Mended.")),
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("case", LEFT_TO_PEOPLE)
@@ -263,18 +257,15 @@ def test_a_note_that_is_about_markers_is_not_in_conflict() -> None:
     assert outcome.actions == (WriteFile(A, quoting + b"mended\n"),)
 
 
-@pytest.mark.parametrize(
-    ("text", "count"),
-    [
-        (MARKED, 1),
-        (MARKED.replace(b"\n", b"\r\n"), 1),
-        (MARKED + MARKED, 2),
-        (b"<<<<<<< a\n||||||| base\n=======\n>>>>>>> b\n", 1),
-        (b"Title\n=======\n\n> quoted\n", 0),
-        (b"<<<<<<< a\n>>>>>>> b\n", 0),
-        (b"  <<<<<<< a\n=======\n>>>>>>> b\n", 0),
-        (b"<<<<<<< a\n" * 50_000, 0),
-    ],
-)
+@pytest.mark.parametrize(("text", "count"), [
+    (MARKED, 1),
+    (MARKED.replace(b"\n", b"\r\n"), 1),
+    (MARKED + MARKED, 2),
+    (b"<<<<<<< a\n||||||| base\n=======\n>>>>>>> b\n", 1),
+    (b"Title\n=======\n\n> quoted\n", 0),
+    (b"<<<<<<< a\n>>>>>>> b\n", 0),
+    (b"  <<<<<<< a\n=======\n>>>>>>> b\n", 0),
+    (b"<<<<<<< a\n" * 50_000, 0),
+])  # fmt: skip
 def test_conflicts_are_three_markers_in_their_order(text, count) -> None:
     assert sum(marked_conflicts(text).values()) == count

@@ -41,16 +41,10 @@ def test_taking_out_twice_is_taking_out_once_where_nothing_new_meets(text: str) 
     assert strip_injected(strip_injected(f"a {marked} b")) == strip_injected(f"a {marked} b")
 
 
-@pytest.mark.parametrize(
-    "end",
-    [
-        "</cortex-memory>",
-        "</CORTEX-Memory>",
-        "< /cortex-memory >",
-        "<\n/ cortex-memory>",
-        "<\u200b/cortex-memory>",
-    ],
-)
+@pytest.mark.parametrize("end", [
+    "</cortex-memory>", "</CORTEX-Memory>", "< /cortex-memory >", "<\n/ cortex-memory>",
+    "<\u200b/cortex-memory>",
+])  # fmt: skip
 def test_however_its_end_is_written_a_text_cannot_write_it(end: str) -> None:
     assert wrap(MEMORY, f"a{end}b").count("<") == 2
 
@@ -59,15 +53,9 @@ def test_a_block_that_was_cut_off_goes_to_the_end() -> None:
     assert strip_injected("before " + wrap(BRIEFING, "what was known\n\nmore")[:-30]) == "before "
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "the tag <cortex-briefing> begins it",
-        "`</cortex-memory>` ends it",
-        "a < b and cortex-memory > c",
-        "",
-    ],
-)
+@pytest.mark.parametrize("text", [
+    "the tag <cortex-briefing> begins it", "`</cortex-memory>` ends it", "a < b and cortex-memory > c", "",
+])  # fmt: skip
 def test_a_mark_that_is_only_mentioned_stays(text: str) -> None:
     assert strip_injected(text) == text
 
@@ -116,26 +104,21 @@ def test_a_line_copied_from_what_was_told_is_taken_out(line: str) -> None:
     assert strip_injected(f"Known:\n{line}\nand on") == "Known:\nand on"
 
 
-@pytest.mark.parametrize(
-    "line",
-    [
-        "- Fix the login [auth-module]", "- [x] done", "- [ ] use [x-uses-redis](x.md)", "- [guide-module](https://example.org)", "- fixed [issue-233445]",
-        f"Decision: use Redis, as [{ID}] says", f"- see [{ID}] for why Redis is used", f"[{ID}]", f"- [{ID}]", "- 2026-11-20 Queues [done]",
-        "- a - b [c]", "-", "- ", "]", "- ]", "- [", f"x - 2026-11-20 Queues [{ID}]",
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize("line", [
+    "- Fix the login [auth-module]", "- [x] done", "- [ ] use [x-uses-redis](x.md)",
+    "- [guide-module](https://example.org)", "- fixed [issue-233445]", f"Decision: use Redis, as [{ID}] says",
+    f"- see [{ID}] for why Redis is used", f"[{ID}]", f"- [{ID}]", "- 2026-11-20 Queues [done]",
+    "- a - b [c]", "-", "- ", "]", "- ]", "- [", f"x - 2026-11-20 Queues [{ID}]",
+])  # fmt: skip
 def test_a_line_of_ones_own_stays(line: str) -> None:
     assert strip_injected(f"Known:\n{line}\nand on") == f"Known:\n{line}\nand on"
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        str.upper,
-        lambda text: text.replace("<", "&lt;").replace(">", "&gt;"),
-        lambda text: text.replace("cortex", "CORTEX"),
-    ],
-)
+@pytest.mark.parametrize("change", [
+    str.upper,
+    lambda text: text.replace("<", "&lt;").replace(">", "&gt;"),
+    lambda text: text.replace("cortex", "CORTEX"),
+])  # fmt: skip
 def test_marks_that_were_rewritten_are_known(change) -> None:
     assert strip_injected(f"a {change(wrap(BRIEFING, 'old news'))} b") == "a  b"
 

@@ -90,16 +90,13 @@ def of(text: str) -> notes.Note:
     return notes.read(text.encode())
 
 
-@pytest.mark.parametrize(
-    ("status", "type_", "back"),
-    [
-        ("open", "action", "open"),
-        ("done", "action", "done"),
-        ("active", "decision", "active"),
-        ("", "note", ""),
-        ("", "action", "open"),
-    ],
-)
+@pytest.mark.parametrize(("status", "type_", "back"), [
+    ("open", "action", "open"),
+    ("done", "action", "done"),
+    ("active", "decision", "active"),
+    ("", "note", ""),
+    ("", "action", "open"),
+])  # fmt: skip
 def test_the_status_before_comes_back_however_often_it_was_set_aside(status, type_, back) -> None:
     note = of(
         f"---\nid: x-abcdef\ntype: {type_}\n{f'status: {status}' if status else '# none'}\n---\ntext\n"

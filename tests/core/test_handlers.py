@@ -206,17 +206,14 @@ def test_a_capture_that_is_a_tag_without_a_colon_is_read_too() -> None:
     assert vault.of("learning").title == "We deploy on Fridays"
 
 
-@pytest.mark.parametrize(
-    ("word", "type_"),
-    [
-        ("rejected", "rejection"),
-        ("learned", "learning"),
-        ("fixed", "bugfix"),
-        ("error", "bugfix"),
-        ("oddities", "oddities"),
-        ("love-letter", "love-letter"),
-    ],
-)
+@pytest.mark.parametrize(("word", "type_"), [
+    ("rejected", "rejection"),
+    ("learned", "learning"),
+    ("fixed", "bugfix"),
+    ("error", "bugfix"),
+    ("oddities", "oddities"),
+    ("love-letter", "love-letter"),
+])  # fmt: skip
 def test_a_word_for_a_type_is_that_type_also_in_an_event_of_an_earlier_version(
     word: str, type_: str
 ) -> None:

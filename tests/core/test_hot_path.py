@@ -77,11 +77,8 @@ def test_a_value_is_a_named_tuple():
     assert (ours.double, bool(ours), bool(Ours(""))) == (6, True, False)
     assert ours._replace(size=4)._asdict() == {"name": "a", "size": 4}
     assert (Ours._fields, Ours._field_defaults, Ours.__doc__, Ours.__module__) == (
-        Theirs._fields,
-        Theirs._field_defaults,
-        Theirs.__doc__,
-        Theirs.__module__,
-    )
+        Theirs._fields, Theirs._field_defaults, Theirs.__doc__, Theirs.__module__,
+    )  # fmt: skip
     assert typing.get_type_hints(Ours) == typing.get_type_hints(Theirs)
     with pytest.raises(TypeError):
         Ours()

@@ -194,42 +194,33 @@ def test_a_time_in_the_future_counts_as_now() -> None:
     assert importance.explain_score(later, NOW) == importance.explain_score(now, NOW)
 
 
-@pytest.mark.parametrize(
-    ("changed", "archived"),
-    [
-        ({}, True),
-        ({"confidence": 0.29, "changed": days_ago(14)}, True),
-        ({"confidence": 0.29, "changed": days_ago(13.9)}, False),
-        ({"confidence": 0.29, "used": days_ago(13), "uses": 1}, False),
-        ({"confidence": 0.9, "changed": days_ago(60)}, False),
-        ({"confidence": None}, False),
-        ({"confidence": None, "priority": 4}, True),
-        ({"confidence": None, "priority": 4, "type": "pattern"}, False),
-        ({"confidence": None, "priority": 4, "type": "note"}, True),
-        ({"confidence": None, "priority": 4, "type": "our-own-kind"}, True),
-        ({"confidence": None, "priority": 5, "type": "note"}, False),
-        ({"confidence": None, "priority": 4, "type": "note", "created": days_ago(90)}, False),
-        (
-            {"confidence": None, "priority": 4, "type": "note", "uses": 1, "used": days_ago(300)},
-            False,
-        ),
-        (
-            {"confidence": None, "priority": 4, "type": "note", "incoming": 1, "most_incoming": 9},
-            False,
-        ),
-        ({"pinned": True}, False),
-        ({"type": "decision"}, False),
-        ({"type": "rejection"}, False),
-        ({"type": "architecture"}, False),
-        ({"type": "action"}, False),
-        ({"type": "meeting"}, False),
-        ({"type": "session"}, False),
-        ({"type": "plan"}, False),
-        ({"incoming": 3, "most_incoming": 5}, False),
-        ({"incoming": 1, "most_incoming": 5}, True),
-        ({"created": days_ago(2)}, False),
-    ],
-)
+@pytest.mark.parametrize(("changed", "archived"), [
+    ({}, True),
+    ({"confidence": 0.29, "changed": days_ago(14)}, True),
+    ({"confidence": 0.29, "changed": days_ago(13.9)}, False),
+    ({"confidence": 0.29, "used": days_ago(13), "uses": 1}, False),
+    ({"confidence": 0.9, "changed": days_ago(60)}, False),
+    ({"confidence": None}, False),
+    ({"confidence": None, "priority": 4}, True),
+    ({"confidence": None, "priority": 4, "type": "pattern"}, False),
+    ({"confidence": None, "priority": 4, "type": "note"}, True),
+    ({"confidence": None, "priority": 4, "type": "our-own-kind"}, True),
+    ({"confidence": None, "priority": 5, "type": "note"}, False),
+    ({"confidence": None, "priority": 4, "type": "note", "created": days_ago(90)}, False),
+    ({"confidence": None, "priority": 4, "type": "note", "uses": 1, "used": days_ago(300)}, False),
+    ({"confidence": None, "priority": 4, "type": "note", "incoming": 1, "most_incoming": 9}, False),
+    ({"pinned": True}, False),
+    ({"type": "decision"}, False),
+    ({"type": "rejection"}, False),
+    ({"type": "architecture"}, False),
+    ({"type": "action"}, False),
+    ({"type": "meeting"}, False),
+    ({"type": "session"}, False),
+    ({"type": "plan"}, False),
+    ({"incoming": 3, "most_incoming": 5}, False),
+    ({"incoming": 1, "most_incoming": 5}, True),
+    ({"created": days_ago(2)}, False),
+])  # fmt: skip
 def test_what_a_pass_archives(changed: dict, archived: bool) -> None:
     faded = Signals("gotcha", days_ago(400), days_ago(400), confidence=0.6)
     assert archive_rules.judge(faded._replace(**changed), NOW).should_archive is archived

@@ -22,32 +22,26 @@ def test_it_takes_at_most_eighty_tokens_and_names_kinds_that_there_are() -> None
     assert {canonical_type(kind) for kind in kinds} < set(RECORD_TYPES)
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        CONTRACT,
-        f"<cortex-briefing>\nknown\n</cortex-briefing>\n\n{CONTRACT}",
-        CONTRACT.replace("<", "&lt;").replace(">", "&gt;"),
-        "\n".join(f"> {line}".rstrip() for line in CONTRACT.splitlines()),
-    ],
-)
+@pytest.mark.parametrize("text", [
+    CONTRACT,
+    f"<cortex-briefing>\nknown\n</cortex-briefing>\n\n{CONTRACT}",
+    CONTRACT.replace("<", "&lt;").replace(">", "&gt;"),
+    "\n".join(f"> {line}".rstrip() for line in CONTRACT.splitlines()),
+])  # fmt: skip
 def test_it_is_taken_out_of_what_is_captured(text: str) -> None:
     left = strip_injected(f"before\n{text}\nafter")
     assert left.replace(">", "").split() == ["before", "after"]
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        INSIDE,
-        EXAMPLE,
-        f"I was asked to write {EXAMPLE}",
-        f"I mark it so: `{EXAMPLE}`.",
-        "\n".join(f"> {line}" for line in INSIDE.splitlines()),
-        "\n".join(f"- {line}" for line in INSIDE.splitlines()),
-        INSIDE.replace("…", "..."),
-    ],
-)
+@pytest.mark.parametrize("text", [
+    INSIDE,
+    EXAMPLE,
+    f"I was asked to write {EXAMPLE}",
+    f"I mark it so: `{EXAMPLE}`.",
+    "\n".join(f"> {line}" for line in INSIDE.splitlines()),
+    "\n".join(f"- {line}" for line in INSIDE.splitlines()),
+    INSIDE.replace("…", "..."),
+])  # fmt: skip
 def test_whoever_quotes_it_makes_no_record(text: str) -> None:
     assert find_tags(mask_code(text)) == []
 

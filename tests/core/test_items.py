@@ -158,21 +158,18 @@ def test_events_and_briefings_have_no_line(path) -> None:
     assert lines(path, note(id="a", type="decision", title="A")) == []
 
 
-@pytest.mark.parametrize(
-    ("body", "title", "why"),
-    [
-        ("Use SQLite. It is one file.\nReally.", "Use SQLite", "It is one file"),
-        ("Decision: use SQLite\n\nBecause it is one file.", "Use SQLite", "it is one file"),
-        ("text\n\n## Why\n\nIt is one file.\n", "Use SQLite", "It is one file"),
-        ("**What.** x\n\n**Why.** It is\none file.", "t", "It is one file"),
-        ("**Symptom.** It hangs.\n\n**Cause.** y", "t", "It hangs"),
-        ("A long sentence that goes on and on", "A long sentence that…", "…goes on and on"),
-        ("Use SQLite\n\nIt is one file\n\nMore of it", "Use SQLite", "It is one file"),
-        ("Use SQLite", "Use SQLite", ""),
-        ("", "Use SQLite", ""),
-        ("Why: " + "x" * 500, "t", "x" * 199 + "…"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("body", "title", "why"), [
+    ("Use SQLite. It is one file.\nReally.", "Use SQLite", "It is one file"),
+    ("Decision: use SQLite\n\nBecause it is one file.", "Use SQLite", "it is one file"),
+    ("text\n\n## Why\n\nIt is one file.\n", "Use SQLite", "It is one file"),
+    ("**What.** x\n\n**Why.** It is\none file.", "t", "It is one file"),
+    ("**Symptom.** It hangs.\n\n**Cause.** y", "t", "It hangs"),
+    ("A long sentence that goes on and on", "A long sentence that…", "…goes on and on"),
+    ("Use SQLite\n\nIt is one file\n\nMore of it", "Use SQLite", "It is one file"),
+    ("Use SQLite", "Use SQLite", ""),
+    ("", "Use SQLite", ""),
+    ("Why: " + "x" * 500, "t", "x" * 199 + "…"),
+])  # fmt: skip
 def test_the_line_that_says_why(body, title, why) -> None:
     assert reason_line(title, body) == why
     for line_end in ("\r\n", "\r"):  # as another clone's checkout may have them
@@ -189,15 +186,12 @@ def test_a_hostile_title_stays_within_its_line() -> None:
     assert "--" not in item.id
 
 
-@pytest.mark.parametrize(
-    ("page", "path"),
-    [
-        (BriefingPage("decisions", "app"), "briefings/app/decisions.md"),
-        (BriefingPage("decisions"), "briefings/personal/decisions.md"),
-        (BriefingPage("branch", "app", "main"), "briefings/app/main.md"),
-        (BriefingPage("index"), "briefings/index.md"),
-    ],
-)
+@pytest.mark.parametrize(("page", "path"), [
+    (BriefingPage("decisions", "app"), "briefings/app/decisions.md"),
+    (BriefingPage("decisions"), "briefings/personal/decisions.md"),
+    (BriefingPage("branch", "app", "main"), "briefings/app/main.md"),
+    (BriefingPage("index"), "briefings/index.md"),
+])  # fmt: skip
 def test_where_a_page_lies(page, path) -> None:
     assert page_path(page) == path
 

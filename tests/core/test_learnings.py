@@ -21,54 +21,38 @@ def texts(markdown: str) -> list[str]:
     return [one.text for one in find_learnings(markdown)]
 
 
-@pytest.mark.parametrize(
-    "heading",
-    [
-        "## Key Learnings", "### Key Learnings:", "## key learning", "## Learnings", "### Learning ##", "## Aprendizajes", "## Aprendizajes Clave:",
-        "  ## Key Learnings  ",
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize("heading", [
+    "## Key Learnings", "### Key Learnings:", "## key learning", "## Learnings", "### Learning ##",
+    "## Aprendizajes", "## Aprendizajes Clave:", "  ## Key Learnings  ",
+])  # fmt: skip
 def test_the_headings_that_count(heading: str) -> None:
     assert texts(f"Done.\n\n{heading}\n\n1. {ONE}\n2. {TWO}\n") == [ONE, TWO]
 
 
-@pytest.mark.parametrize(
-    "heading",
-    [
-        "# Key Learnings",
-        "#### Key Learnings",
-        "## My Key Learnings",
-        "Key Learnings",
-        "##Key Learnings",
-        "## Learnings today",
-    ],
-)
+@pytest.mark.parametrize("heading", [
+    "# Key Learnings", "#### Key Learnings", "## My Key Learnings", "Key Learnings", "##Key Learnings",
+    "## Learnings today",
+])  # fmt: skip
 def test_the_headings_that_do_not(heading: str) -> None:
     assert texts(f"{heading}\n\n1. {ONE}\n") == []
 
 
-@pytest.mark.parametrize(
-    ("section", "found"),
-    [
-        (f"- {ONE}\n- {TWO}", [ONE, TWO]),
-        (f"* {ONE}\n+ {TWO}", [ONE, TWO]),
-        (f"1) {ONE}\n- {TWO}", [ONE]),  # numbers count before bullets
-        (f"{ONE}\n\n{TWO}", []),  # prose is no item
-        (f"1. {ONE}\n2. too short\n3. onelongwordwithoutanyblank\n4. only three words_here", [ONE]),
-        (f"1. {ONE}\n1. {ONE.upper()}\n2. {TWO}", [ONE, TWO]),
-        ("1. **Sync** the `folder` after a *rename*,\n   or it is [gone](https://x.y).", [ONE]),
-        ("1. Sync the [[folder]] after a [[x|rename]], or it is gone.", [ONE]),
-        (
-            "1. The field snake_case_name stays as it is.",
-            ["The field snake_case_name stays as it is."],
-        ),
-        (f"```\n1. {TWO}\n## Learnings\n```\n1. {ONE}", [ONE]),
-        (f"~~~~\n1. {TWO}\n~~~\n1. {TWO}\n~~~~\n1. {ONE}", [ONE]),
-        (f"1. {ONE}\n\n## Next\n\n1. {TWO}", [ONE]),
-        (f"1. {TWO}\n\n## Learnings\n\n1. {ONE}", [ONE]),  # the last section counts
-        (f"1. {TWO}\n\n## Learnings\n", []),
-    ],
-)
+@pytest.mark.parametrize(("section", "found"), [
+    (f"- {ONE}\n- {TWO}", [ONE, TWO]),
+    (f"* {ONE}\n+ {TWO}", [ONE, TWO]),
+    (f"1) {ONE}\n- {TWO}", [ONE]),  # numbers count before bullets
+    (f"{ONE}\n\n{TWO}", []),  # prose is no item
+    (f"1. {ONE}\n2. too short\n3. onelongwordwithoutanyblank\n4. only three words_here", [ONE]),
+    (f"1. {ONE}\n1. {ONE.upper()}\n2. {TWO}", [ONE, TWO]),
+    ("1. **Sync** the `folder` after a *rename*,\n   or it is [gone](https://x.y).", [ONE]),
+    ("1. Sync the [[folder]] after a [[x|rename]], or it is gone.", [ONE]),
+    ("1. The field snake_case_name stays as it is.", ["The field snake_case_name stays as it is."]),
+    (f"```\n1. {TWO}\n## Learnings\n```\n1. {ONE}", [ONE]),
+    (f"~~~~\n1. {TWO}\n~~~\n1. {TWO}\n~~~~\n1. {ONE}", [ONE]),
+    (f"1. {ONE}\n\n## Next\n\n1. {TWO}", [ONE]),
+    (f"1. {TWO}\n\n## Learnings\n\n1. {ONE}", [ONE]),  # the last section counts
+    (f"1. {TWO}\n\n## Learnings\n", []),
+])  # fmt: skip
 def test_the_items_of_the_last_section(section: str, found: list[str]) -> None:
     assert texts(f"## Key Learnings\n\n{section}\n") == found
     assert (
@@ -122,15 +106,12 @@ def test_each_learning_is_one_record_and_the_same_one_when_it_is_learned_again(t
     assert [(type(change), change.path) for change in again] == [(UpsertTopic, changes[0].path)]
 
 
-@pytest.mark.parametrize(
-    ("type_", "session", "place"),
-    [
-        ("subagent_stop", "s1", "sessions/"),
-        ("subagent_stop", "", "sessions/"),
-        ("passive", "s1", "sessions/"),
-        ("passive", "", "records/note/"),
-    ],
-)
+@pytest.mark.parametrize(("type_", "session", "place"), [
+    ("subagent_stop", "s1", "sessions/"),
+    ("subagent_stop", "", "sessions/"),
+    ("passive", "s1", "sessions/"),
+    ("passive", "", "records/note/"),
+])  # fmt: skip
 def test_a_text_without_learnings_is_not_lost(type_: str, session: str, place: str) -> None:
     known = ExistingRecords()
     one = event("Nothing to report.", type_, session=session)

@@ -328,37 +328,19 @@ EVENTS = (
 READERS: dict[str, Call] = {
     "a person's note": lambda text: summarize_note("a.md", text.encode(), 0),
     "frontmatter": lambda text: summarize_note("a.md", f"---\ntags: {text}\n---\n".encode(), 0),
-    **{
-        f"a record: {type_}": partial(record, type_)
-        for type_ in ("decision", "plan", "session", "meeting")
-    },
+    **{f"a record: {type_}": partial(record, type_) for type_ in ("decision", "plan", "session", "meeting")},
     **{f"an event: {type_}": partial(event, type_) for type_ in EVENTS},
     "a turn": lambda text: event("stop", TURN.format(text.replace("\n", "\n> "), text)),
-    **{
-        f"a transcript: {host}": partial(transcript, host)
-        for host in HOST_NAMES
-        if has_transcripts(host)
-    },
+    **{f"a transcript: {host}": partial(transcript, host) for host in HOST_NAMES if has_transcripts(host)},
     "passages": passages,
     "an excerpt": lambda text: best_excerpt(text, looked_for({"a": 1.0, "decis": 1.0}, ("a b",))),
     "claims": lambda text: claims.extract_claims("a-aaaaaa", "a", text, "2026-11-20"),
     "redaction": redact,
     "escapes": lambda text: (escape(text), escape_for_agent(text)),
     "context": lambda text: context_markers.strip_injected(f"<cortex-memory>\n{text}"),
-    "a prompt": lambda text: (
-        person_words.keep_of_prompt(text, "important"),
-        person_words.keep_of_reply(text, ""),
-    ),
-    "a briefing": lambda text: (
-        excerpt.body_excerpt("a", text),
-        excerpt.session_excerpt(text),
-        excerpt.plan_steps(text),
-    ),
-    "a line": lambda text: (
-        excerpt.reason_line("a", text),
-        passage.without_talk(text),
-        pages.parse_page(text),
-    ),
+    "a prompt": lambda text: (person_words.keep_of_prompt(text, "important"), person_words.keep_of_reply(text, "")),
+    "a briefing": lambda text: (excerpt.body_excerpt("a", text), excerpt.session_excerpt(text), excerpt.plan_steps(text)),
+    "a line": lambda text: (excerpt.reason_line("a", text), passage.without_talk(text), pages.parse_page(text)),
     "a query": lambda text: query.parse(text, NOW),
     "settings": lambda text: parse_toml(f"a = 1\n{text}"),
     "settings of hosts": lambda text: jsonc.parse(f'{{"a": "{text}'),
@@ -370,10 +352,8 @@ READERS: dict[str, Call] = {
     "a topic": lambda text: (topics.suggest("", text, text), topics.normalize_topic(f"x{text}")),
     "words": lambda text: tokenize_query(text, str),
     "links and tags": scan,
-    "links of a property": lambda text: edges_of(
-        read_note(b"---\nup: x\n---\n")._replace(fields={"up": text}), scan("")
-    ),
-}
+    "links of a property": lambda text: edges_of(read_note(b"---\nup: x\n---\n")._replace(fields={"up": text}), scan("")),
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", READERS)

@@ -136,15 +136,11 @@ field_values = {
     "tags": lists,
     "created": times.map(" {}\n".format),
     "updated": times.map(" {}\n".format),
-    "relations": st.lists(relations, min_size=1, max_size=3, unique=True).map(
-        lambda items: "\n" + "".join(f"  - {item}\n" for item in items)
-    ),
-    "provenance": event_ids.map(
-        lambda ids: "\n  events:\n" + "".join(f"    - {one}\n" for one in ids)
-    ),
+    "relations": st.lists(relations, min_size=1, max_size=3, unique=True).map(lambda items: "\n" + "".join(f"  - {item}\n" for item in items)),
+    "provenance": event_ids.map(lambda ids: "\n  events:\n" + "".join(f"    - {one}\n" for one in ids)),
     "topic": st.sampled_from(["decision/storage", "bug/login"]).map(" {}\n".format),
     "extra": st.one_of(values.map(" {}\n".format), lists, st.just(" |\n  a: b\n   c\n")),
-}
+}  # fmt: skip
 # What breaks YAML, or stands between the keys.
 trouble = st.sampled_from(
     [

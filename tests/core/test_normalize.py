@@ -40,12 +40,7 @@ def made(text: str, **fields) -> notes.Note:
 
 
 TITLES = [
-    (
-        "Decision: use SQLite, because it is one file",
-        (),
-        "decision",
-        "Use SQLite, because it is one file",
-    ),
+    ("Decision: use SQLite, because it is one file", (), "decision", "Use SQLite, because it is one file"),
     ("**Decision:** use SQLite. It is one file.", (), "decision", "Use SQLite"),
     ("# Gotcha: fsync the folder too\n\nlong story", (), "gotcha", "Fsync the folder too"),
     ("- TIL: `os.link` never overwrites", (), "learning", "os.link never overwrites"),
@@ -61,7 +56,7 @@ TITLES = [
     ("word " * 60, (), "note", "W" + ("word " * 15)[1:].rstrip() + "…"),
     ("[[Home]] links here", (), "note", "Home links here"),
     ("???", (), "note", "???"),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("text", "tags", "type_", "title"), TITLES)
@@ -205,14 +200,11 @@ def test_a_persons_fields_and_comments_in_provenance_stay() -> None:
     assert (grown.get("mine"), grown.problems) == ("1", ())
 
 
-@pytest.mark.parametrize(
-    "block",
-    [
-        b"{id: r, title: T}",
-        b"? provenance\n: {events: [a]}",
-        b"provenance: {events: [a,\nb], session: s}\nid: r",
-    ],
-)
+@pytest.mark.parametrize("block", [
+    b"{id: r, title: T}",
+    b"? provenance\n: {events: [a]}",
+    b"provenance: {events: [a,\nb], session: s}\nid: r",
+])  # fmt: skip
 def test_frontmatter_that_lines_do_not_follow_is_left_alone(block) -> None:
     data = b"---\n" + block + b"\n---\nbody\n"
     try:
@@ -224,17 +216,10 @@ def test_frontmatter_that_lines_do_not_follow_is_left_alone(block) -> None:
         assert changed.get("id") == notes.read(data).get("id")
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "*" * 100_000,
-        "**" * 50_000 + "a",
-        "# > - " * 20_000,
-        "- [ ] " * 20_000,
-        "a" * 100_000 + ":",
-        "[[" * 50_000,
-    ],
-)
+@pytest.mark.parametrize("text", [
+    "*" * 100_000, "**" * 50_000 + "a", "# > - " * 20_000, "- [ ] " * 20_000, "a" * 100_000 + ":",
+    "[[" * 50_000,
+])  # fmt: skip
 def test_a_first_line_built_to_make_a_pattern_crawl_becomes_a_record_quickly(text) -> None:
     with cpu_limit(5):
         changes_for_event(event(text), ExistingRecords())
@@ -263,11 +248,8 @@ def test_a_meeting_becomes_a_record_for_itself_each_action_and_each_decision_all
         cards[change.record.id] = notes.read_strict(change.text.encode(), change.path)
     meeting, decision, todo, done = cards.values()
     assert [note.get("type") for note in cards.values()] == [
-        "meeting",
-        "decision",
-        "action",
-        "action",
-    ]
+        "meeting", "decision", "action", "action",
+    ]  # fmt: skip
     assert meeting.text.strip() == MINUTES.strip()
     assert meeting.fields["source_of"] == [f"[[{id_}]]" for id_ in list(cards)[1:]]
     assert decision.fields["derived_from"] == [f"[[{meeting.get('id')}]]"]
@@ -363,11 +345,8 @@ def test_who_is_superseded_lets_go_of_the_record_that_holds_now() -> None:
 
 EVENT = "---\nid: {id}\ntype: {type}\nat: {at}\n---\n\n## Raw Content\n\n{text}\n"
 GOOD = {
-    "id": "20261120t164512z-aaaaaaaaaa",
-    "type": "manual",
-    "at": "2026-11-20T16:45:12Z",
-    "text": "x",
-}
+    "id": "20261120t164512z-aaaaaaaaaa", "type": "manual", "at": "2026-11-20T16:45:12Z", "text": "x",
+}  # fmt: skip
 
 
 @given(
@@ -390,16 +369,13 @@ def test_what_was_captured_is_what_is_read(text: str) -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"type": "party"}, "unknown event type"),
-        ({"id": "20261120t164512z-bbbbbbbbbb"}, "file name"),
-        ({"at": "yesterday"}, "not a time"),
-        ({"text": " "}, "nothing to capture"),
-        ({"text": "x" * 1_000_001}, "at most"),
-    ],
-)
+@pytest.mark.parametrize(("change", "message"), [
+    ({"type": "party"}, "unknown event type"),
+    ({"id": "20261120t164512z-bbbbbbbbbb"}, "file name"),
+    ({"at": "yesterday"}, "not a time"),
+    ({"text": " "}, "nothing to capture"),
+    ({"text": "x" * 1_000_001}, "at most"),
+])  # fmt: skip
 def test_an_event_that_cannot_be_used_says_why(change: dict[str, str], message: str) -> None:
     with pytest.raises(InvalidInputError, match=message):
         parse_event(EVENT.format(**GOOD | change).encode(), f"inbox/pending/{GOOD['id']}.md")

@@ -209,16 +209,13 @@ def test_a_note_may_name_thousands_of_events_and_is_read_in_no_time(count: int, 
     assert notes.write(note) == data
 
 
-@pytest.mark.parametrize(
-    ("data", "message"),
-    [
-        (named(2_000, more=b"list:\n" + b"  - x\n" * 1_100), "over 1000 lines"),
-        (named(2_000, more=b"long: " + b"x" * 66_000 + b"\n"), "64 KB"),
-        (named(24_000), "64 KB"),
-        (b"---\nid: a\n" + b"x" * 1_000_000 + b"\n---\n", "64 KB"),
-        (b"---\nid: a\n" + b"    - 20261120t164512z-aaaaaaaaaa\n" * 100_000, "64 KB"),
-    ],
-)
+@pytest.mark.parametrize(("data", "message"), [
+    (named(2_000, more=b"list:\n" + b"  - x\n" * 1_100), "over 1000 lines"),
+    (named(2_000, more=b"long: " + b"x" * 66_000 + b"\n"), "64 KB"),
+    (named(24_000), "64 KB"),
+    (b"---\nid: a\n" + b"x" * 1_000_000 + b"\n---\n", "64 KB"),
+    (b"---\nid: a\n" + b"    - 20261120t164512z-aaaaaaaaaa\n" * 100_000, "64 KB"),
+])  # fmt: skip
 def test_what_a_note_says_beside_its_events_is_as_small_as_ever(data: bytes, message: str) -> None:
     with cpu_limit(2):
         (problem,) = notes.read(data, "n.md").problems

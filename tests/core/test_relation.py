@@ -70,35 +70,25 @@ def test_every_form_in_which_people_say_a_relation_is_read_once_and_with_its_lin
     ]
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "[[#here]] [here](#here) [[#^block]]",
-        "![[picture.PNG]] [[paper.pdf]] ![x](a.svg)",
-        "[w](https://example.org/a.md) <https://example.org/b.md> [m](mailto:a@b.md) [p](//host/a.md)",
-        "[code](../src/main.py) [a folder](guide/) [a page of a site](/en/guide)",
-        '[[ -f "$file" ]] and [[ $a == b ]]',
-        "`[[code]]`\n\n```\n[[fence]]\n```\n\n%% [[comment]] %%",
-    ],
-)
+@pytest.mark.parametrize("text", [
+    "[[#here]] [here](#here) [[#^block]]",
+    "![[picture.PNG]] [[paper.pdf]] ![x](a.svg)",
+    "[w](https://example.org/a.md) <https://example.org/b.md> [m](mailto:a@b.md) [p](//host/a.md)",
+    "[code](../src/main.py) [a folder](guide/) [a page of a site](/en/guide)",
+    '[[ -f "$file" ]] and [[ $a == b ]]',
+    "`[[code]]`\n\n```\n[[fence]]\n```\n\n%% [[comment]] %%",
+])  # fmt: skip
 def test_what_leads_to_no_note_is_no_edge(text: str) -> None:
     assert edges(text) == []
 
 
-@pytest.mark.parametrize(
-    ("text", "target", "key"),
-    [
-        (
-            "[[20261120t164512z-k3f7q2abcd]]",
-            "20261120t164512z-k3f7q2abcd",
-            "20261120t164512z-k3f7q2abcd",
-        ),
-        ("[[Sub/Note.md|n]]", "Sub/Note", "note"),
-        ("[[Node.js]]", "Node.js", "node.js"),
-        ("[n](Sub/Note.md)", "Sub/Note.md", "note"),
-        ("[[Cafe\u0301]]", "Cafe\u0301", "caf\u00e9"),
-    ],
-)
+@pytest.mark.parametrize(("text", "target", "key"), [
+    ("[[20261120t164512z-k3f7q2abcd]]", "20261120t164512z-k3f7q2abcd", "20261120t164512z-k3f7q2abcd"),
+    ("[[Sub/Note.md|n]]", "Sub/Note", "note"),
+    ("[[Node.js]]", "Node.js", "node.js"),
+    ("[n](Sub/Note.md)", "Sub/Note.md", "note"),
+    ("[[Cafe\u0301]]", "Cafe\u0301", "caf\u00e9"),
+])  # fmt: skip
 def test_a_target_stays_as_written_and_its_key_is_folded(text: str, target: str, key: str) -> None:
     note = read(text.encode())
     assert edges_of(note, scan(note.text)) == (Edge(LINK_KIND, target, key, 1),)
@@ -127,23 +117,20 @@ NOTES = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("name", "folder", "number"),
-    [
-        ("index", "a", 6),  # an id, wherever the note lies
-        ("INDEX", "b", 6),
-        ("an-id-ABCDEF", "", 5),
-        ("a/index", "", 3),
-        ("deep/index", "", 4),
-        ("deep/index.md", "a", 4),
-        ("./index", "b", 2),
-        ("../index.md", "a/deep", 3),
-        ("../../../index", "a", None),
-        ("/index", "a", 1),
-        ("/b/index", "a", 2),
-        ("nowhere/index", "a", None),
-    ],
-)
+@pytest.mark.parametrize(("name", "folder", "number"), [
+    ("index", "a", 6),  # an id, wherever the note lies
+    ("INDEX", "b", 6),
+    ("an-id-ABCDEF", "", 5),
+    ("a/index", "", 3),
+    ("deep/index", "", 4),
+    ("deep/index.md", "a", 4),
+    ("./index", "b", 2),
+    ("../index.md", "a/deep", 3),
+    ("../../../index", "a", None),
+    ("/index", "a", 1),
+    ("/b/index", "a", 2),
+    ("nowhere/index", "a", None),
+])  # fmt: skip
 def test_a_name_means_the_note_that_obsidian_would_open_and_ids_beat_everything(
     name: str, folder: str, number: int | None
 ) -> None:

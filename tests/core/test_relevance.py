@@ -28,28 +28,23 @@ def _telling(prompt: str) -> list[str]:
     ]
 
 
-@pytest.mark.parametrize(
-    "prompt",
-    [
-        "", " \n\t", "thanks", "Thanks, looks good!", "run the tests", "fix the typo in line 3", "ok now do the same for the other file", "continue", "1",
-        "commit this and push", "yes", "/compact", "/clear", "why?", "what do you mean", "- - -", "\x00\x01", "🙂🙂", "...", "42 17 3.14",
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize("prompt", [
+    "", " \n\t", "thanks", "Thanks, looks good!", "run the tests", "fix the typo in line 3",
+    "ok now do the same for the other file", "continue", "1", "commit this and push", "yes", "/compact",
+    "/clear", "why?", "what do you mean", "- - -", "\x00\x01", "🙂🙂", "...", "42 17 3.14",
+])  # fmt: skip
 def test_a_prompt_that_is_about_nothing_asks_nothing(prompt) -> None:
     assert is_uninformative(prompt)
 
 
-@pytest.mark.parametrize(
-    ("prompt", "telling"),
-    [
-        ("why do we not use os.replace to publish?", ["os.replace", "publish"]),
-        ("please fix the flaky socket test", ["flaky", "socket"]),
-        ("/review the merge driver", ["driver"]),
-        ("look at cortex/core/merge.py", ["cortex/core/merge.py"]),
-        ("お茶", ["お茶"]),
-        ("почини парсер", ["почини", "парсер"]),
-    ],
-)
+@pytest.mark.parametrize(("prompt", "telling"), [
+    ("why do we not use os.replace to publish?", ["os.replace", "publish"]),
+    ("please fix the flaky socket test", ["flaky", "socket"]),
+    ("/review the merge driver", ["driver"]),
+    ("look at cortex/core/merge.py", ["cortex/core/merge.py"]),
+    ("お茶", ["お茶"]),
+    ("почини парсер", ["почини", "парсер"]),
+])  # fmt: skip
 def test_what_is_about_something_is_told_by_the_words_that_say_it(prompt, telling) -> None:
     assert _telling(prompt) == telling
 
@@ -60,22 +55,15 @@ def _weight(prompt: str, word: str) -> float:
     )
 
 
-@pytest.mark.parametrize(
-    ("heavier", "lighter", "prompt"),
-    [
-        ("merge_driver", "socket", "the merge_driver and the socket"),  # an identifier over prose
-        ("socket", "zebra", "the socket\n```\nzebra\n```\n"),  # prose over a code block
-        ("socket", "zebra", "the socket\n    zebra\n"),
-        ("socket", "zebra", 'the socket\n  File "zebra", line 3\n'),  # over a stack trace
-        ("socket", "zebra", "the socket\n2026-11-20 10:00:00 INFO zebra opened\n"),  # over a log
-        (
-            "refused",
-            "zebra",
-            "2026-11-20 10:00:00 INFO zebra\n2026-11-20 10:00:01 ERROR connection refused\n",
-        ),  # the error over the rest of the log
-        ("socket", "merge", "merge the socket"),  # what it is about over what is to be done
-    ],
-)
+@pytest.mark.parametrize(("heavier", "lighter", "prompt"), [
+    ("merge_driver", "socket", "the merge_driver and the socket"),  # an identifier over prose
+    ("socket", "zebra", "the socket\n```\nzebra\n```\n"),  # prose over a code block
+    ("socket", "zebra", "the socket\n    zebra\n"),
+    ("socket", "zebra", 'the socket\n  File "zebra", line 3\n'),  # over a stack trace
+    ("socket", "zebra", "the socket\n2026-11-20 10:00:00 INFO zebra opened\n"),  # over a log
+    ("refused", "zebra", "2026-11-20 10:00:00 INFO zebra\n2026-11-20 10:00:01 ERROR connection refused\n"),  # the error over the rest of the log
+    ("socket", "merge", "merge the socket"),  # what it is about over what is to be done
+])  # fmt: skip
 def test_words_weigh_by_where_and_how_they_stand(prompt, heavier, lighter) -> None:
     assert _weight(prompt, heavier) > _weight(prompt, lighter)
 
@@ -143,39 +131,18 @@ IN_TEXT, IN_TITLE, NOWHERE = (
 MANY = TermPostings(35, frozenset([7]), frozenset())
 
 
-@pytest.mark.parametrize(
-    ("words", "found"),
-    [
-        ([], []),
-        ([(_word("a"), IN_TITLE)], [7]),
-        ([(_word("a"), IN_TEXT)], []),  # one word of prose in a text is chance
-        ([(_word("a"), IN_TEXT), (_word("b"), IN_TEXT)], [7]),
-        ([(_word("a_b", 1.5, named=True), IN_TITLE)], [7]),
-        (
-            [(_word("a", telling=False), IN_TITLE), (_word("b", telling=False), IN_TITLE)],
-            [],
-        ),  # words that ask for anything
-        (
-            [(_word("a"), IN_TITLE), *[(_word(f"x{number}"), NOWHERE) for number in range(9)]],
-            [],
-        ),  # it is about something else
-        (
-            [
-                (_word("a"), IN_TITLE),
-                *[(_word(f"x{number}", 0.8, telling=False), NOWHERE) for number in range(9)],
-            ],
-            [7],
-        ),  # anybody says these
-        (
-            [(_word("a"), MANY), (_word("b"), MANY), (_word("c"), MANY)],
-            [7],
-        ),  # none of them is rare, and one title has all
-        (
-            [(_word("a"), TermPostings(70, frozenset(range(70)), frozenset()))],
-            [],
-        ),  # most notes hold it
-    ],
-)
+@pytest.mark.parametrize(("words", "found"), [
+    ([], []),
+    ([(_word("a"), IN_TITLE)], [7]),
+    ([(_word("a"), IN_TEXT)], []),  # one word of prose in a text is chance
+    ([(_word("a"), IN_TEXT), (_word("b"), IN_TEXT)], [7]),
+    ([(_word("a_b", 1.5, named=True), IN_TITLE)], [7]),
+    ([(_word("a", telling=False), IN_TITLE), (_word("b", telling=False), IN_TITLE)], []),  # words that ask for anything
+    ([(_word("a"), IN_TITLE), *[(_word(f"x{number}"), NOWHERE) for number in range(9)]], []),  # it is about something else
+    ([(_word("a"), IN_TITLE), *[(_word(f"x{number}", 0.8, telling=False), NOWHERE) for number in range(9)]], [7]),  # anybody says these
+    ([(_word("a"), MANY), (_word("b"), MANY), (_word("c"), MANY)], [7]),  # none of them is rare, and one title has all
+    ([(_word("a"), TermPostings(70, frozenset(range(70)), frozenset()))], []),  # most notes hold it
+])  # fmt: skip
 def test_a_note_bears_on_a_prompt_when_it_covers_enough_of_it(words, found) -> None:
     assert _bearing(*words) == found
 

@@ -39,31 +39,28 @@ def tags(body: str) -> list[str]:
 # Headings
 
 
-@pytest.mark.parametrize(
-    ("body", "headings"),
-    [
-        ("# One", [(1, "One", 1)]),
-        ("\n   ###### Six ##", [(6, "Six", 2)]),
-        ("#\tTab", [(1, "Tab", 1)]),
-        ("# C# #", [(1, "C#", 1)]),
-        ("# #", [(1, "", 1)]),
-        ("text\n# Right below", [(1, "Right below", 2)]),
-        ("> # In a quote", [(1, "In a quote", 1)]),
-        ("- a\n  ## In an item", [(2, "In an item", 2)]),
-        ("Under\n===", [(1, "Under", 1)]),
-        ("Two\nlines\n---", [(2, "Two lines", 1)]),
-        ("a\n*\n===", [(1, "a *", 1)]),
-        ("| a |\n- |\n  ===", [(1, "|", 2)]),
-        ("#tag", []),
-        ("####### seven", []),
-        ("    # code", []),
-        ("\\# escaped", []),
-        ("---\n---", []),
-        ("> quoted\n---", []),
-        ("> ***\n    > # code", []),
-        ("[a]: b.md\n===", []),
-    ],
-)
+@pytest.mark.parametrize(("body", "headings"), [
+    ("# One", [(1, "One", 1)]),
+    ("\n   ###### Six ##", [(6, "Six", 2)]),
+    ("#\tTab", [(1, "Tab", 1)]),
+    ("# C# #", [(1, "C#", 1)]),
+    ("# #", [(1, "", 1)]),
+    ("text\n# Right below", [(1, "Right below", 2)]),
+    ("> # In a quote", [(1, "In a quote", 1)]),
+    ("- a\n  ## In an item", [(2, "In an item", 2)]),
+    ("Under\n===", [(1, "Under", 1)]),
+    ("Two\nlines\n---", [(2, "Two lines", 1)]),
+    ("a\n*\n===", [(1, "a *", 1)]),
+    ("| a |\n- |\n  ===", [(1, "|", 2)]),
+    ("#tag", []),
+    ("####### seven", []),
+    ("    # code", []),
+    ("\\# escaped", []),
+    ("---\n---", []),
+    ("> quoted\n---", []),
+    ("> ***\n    > # code", []),
+    ("[a]: b.md\n===", []),
+])  # fmt: skip
 def test_headings(body: str, headings: list[tuple[int, str, int]]) -> None:
     assert scan(body).headings == tuple(Heading(*heading) for heading in headings)
 
@@ -92,114 +89,74 @@ def test_title_is_the_first_top_heading_else_the_name_of_the_file() -> None:
 # Links
 
 
-@pytest.mark.parametrize(
-    ("body", "link"),
-    [
-        ("[[Note]]", ("wikilink", "Note", "", "")),
-        ("[[dir/Note.md]]", ("wikilink", "dir/Note.md", "", "")),
-        ("[[ Note # Heading | the alias ]]", ("wikilink", "Note", "Heading", "the alias")),
-        ("[[N#H#Sub]]", ("wikilink", "N", "H#Sub", "")),
-        ("[[#H]]", ("wikilink", "", "H", "")),
-        ("[[N#^block]]", ("wikilink", "N", "^block", "")),
-        ("[[a [b]|see [1]]]", ("wikilink", "a [b]", "", "see [1]")),
-        ("a![[x.png|300]]", ("embed", "x.png", "", "300")),
-        ("![[N#H]]", ("embed", "N", "H", "")),
-        ("[t](a%20b.md#H%C3%A9)", ("markdown", "a b.md", "Hé", "t")),
-        ("[t](#H)", ("markdown", "", "H", "t")),
-        ("[t](<a b.md> 'title')", ("markdown", "a b.md", "", "t")),
-        ("[t](a_(b).md)", ("markdown", "a_(b).md", "", "t")),
-        ("[t](((b)(c(d))))", ("markdown", "((b)(c(d)))", "", "t")),
-        ("[t](a\\_b.md)", ("markdown", "a_b.md", "", "t")),
-        ("[t](100%.md)", ("markdown", "100%.md", "", "t")),
-        ("[t](%E9.md)", ("markdown", "%E9.md", "", "t")),
-        (
-            "[t](https://e.example/a%20b?c&amp;d#f)",
-            ("markdown", "https://e.example/a%20b?c&d#f", "", "t"),
-        ),
-        ("[two\nlines](\nx.md\n)", ("markdown", "x.md", "", "two\nlines")),
-        ("![alt](i.png)", ("embed", "i.png", "", "alt")),
-        (
-            "<https://e.example/#f>",
-            ("markdown", "https://e.example/#f", "", "https://e.example/#f"),
-        ),
-        ("<a.b@e.example>", ("markdown", "mailto:a.b@e.example", "", "a.b@e.example")),
-        ("[t][r]\n\n[R]: <x y.md#h> (T)", ("markdown", "x y.md", "h", "t")),
-        ("[r][]\n\n[r]:\n  x.md\n  'T'", ("markdown", "x.md", "", "r")),
-        ("![r]\n\n> [r]: x.png", ("embed", "x.png", "", "r")),
-        ("[[1]](https://e.example)", ("markdown", "https://e.example", "", "[1]")),
-        ("[[Note]](a remark)", ("wikilink", "Note", "", "")),
-        ("\\![t](x)", ("markdown", "x", "", "t")),
-        ("[`]`](x)", ("markdown", "x", "", "`]`")),
-    ],
-)
+@pytest.mark.parametrize(("body", "link"), [
+    ("[[Note]]", ("wikilink", "Note", "", "")),
+    ("[[dir/Note.md]]", ("wikilink", "dir/Note.md", "", "")),
+    ("[[ Note # Heading | the alias ]]", ("wikilink", "Note", "Heading", "the alias")),
+    ("[[N#H#Sub]]", ("wikilink", "N", "H#Sub", "")),
+    ("[[#H]]", ("wikilink", "", "H", "")),
+    ("[[N#^block]]", ("wikilink", "N", "^block", "")),
+    ("[[a [b]|see [1]]]", ("wikilink", "a [b]", "", "see [1]")),
+    ("a![[x.png|300]]", ("embed", "x.png", "", "300")),
+    ("![[N#H]]", ("embed", "N", "H", "")),
+    ("[t](a%20b.md#H%C3%A9)", ("markdown", "a b.md", "Hé", "t")),
+    ("[t](#H)", ("markdown", "", "H", "t")),
+    ("[t](<a b.md> 'title')", ("markdown", "a b.md", "", "t")),
+    ("[t](a_(b).md)", ("markdown", "a_(b).md", "", "t")),
+    ("[t](((b)(c(d))))", ("markdown", "((b)(c(d)))", "", "t")),
+    ("[t](a\\_b.md)", ("markdown", "a_b.md", "", "t")),
+    ("[t](100%.md)", ("markdown", "100%.md", "", "t")),
+    ("[t](%E9.md)", ("markdown", "%E9.md", "", "t")),
+    ("[t](https://e.example/a%20b?c&amp;d#f)", ("markdown", "https://e.example/a%20b?c&d#f", "", "t")),
+    ("[two\nlines](\nx.md\n)", ("markdown", "x.md", "", "two\nlines")),
+    ("![alt](i.png)", ("embed", "i.png", "", "alt")),
+    ("<https://e.example/#f>", ("markdown", "https://e.example/#f", "", "https://e.example/#f")),
+    ("<a.b@e.example>", ("markdown", "mailto:a.b@e.example", "", "a.b@e.example")),
+    ("[t][r]\n\n[R]: <x y.md#h> (T)", ("markdown", "x y.md", "h", "t")),
+    ("[r][]\n\n[r]:\n  x.md\n  'T'", ("markdown", "x.md", "", "r")),
+    ("![r]\n\n> [r]: x.png", ("embed", "x.png", "", "r")),
+    ("[[1]](https://e.example)", ("markdown", "https://e.example", "", "[1]")),
+    ("[[Note]](a remark)", ("wikilink", "Note", "", "")),
+    ("\\![t](x)", ("markdown", "x", "", "t")),
+    ("[`]`](x)", ("markdown", "x", "", "`]`")),
+])  # fmt: skip
 def test_one_link(body: str, link: tuple[str, str, str, str]) -> None:
     assert links(body) == [link]
 
 
-@pytest.mark.parametrize(
-    "body",
-    [
-        *[
-            "\\[[N]]", "[[]]", "[[ ]]", "[[|a]]", "[[a\nb]]", "[[a", "[a]]", "`[[N]]`",
-            "``a ` [[N]]``", "`[[N]]\n`",
-        ],
-        *[
-            "[t] (x)", "[t](x y)", "[t](x", "[t](<x\ny>)", "\\[t](x)", "[t\\](x)", "[t][r]", "[t]",
-            "[ ]",
-        ],
-        *[
-            "[^1]",
-            "[^1]\n\n[^1]: x.md",
-            "<a b='[t](x)'>",
-            "<notaurl>",
-            "https://e.example",
-            "a < b > c",
-        ],
-        *[
-            "<!-- [[N]] -->",
-            "a <!-- [t](x)\nb --> c",
-            "<!--\n\n[[N]]\n\n",
-            "%%[[N]]%%",
-            "a %%b [[N]]%% c",
-        ],
-        *[
-            "%%\n[[N]]\n\n[[N]]\n%%",
-            "%% [[N]]\n",
-            "> %%\n> [[N]]",
-            "<div>\n[[N]]\n</div>",
-            "<pre>\n\n[[N]]\n</pre>",
-        ],
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize("body", [
+    *["\\[[N]]", "[[]]", "[[ ]]", "[[|a]]", "[[a\nb]]", "[[a", "[a]]", "`[[N]]`", "``a ` [[N]]``", "`[[N]]\n`"],
+    *["[t] (x)", "[t](x y)", "[t](x", "[t](<x\ny>)", "\\[t](x)", "[t\\](x)", "[t][r]", "[t]", "[ ]"],
+    *["[^1]", "[^1]\n\n[^1]: x.md", "<a b='[t](x)'>", "<notaurl>", "https://e.example", "a < b > c"],
+    *["<!-- [[N]] -->", "a <!-- [t](x)\nb --> c", "<!--\n\n[[N]]\n\n", "%%[[N]]%%", "a %%b [[N]]%% c"],
+    *["%%\n[[N]]\n\n[[N]]\n%%", "%% [[N]]\n", "> %%\n> [[N]]", "<div>\n[[N]]\n</div>", "<pre>\n\n[[N]]\n</pre>"],
+])  # fmt: skip
 def test_no_link(body: str) -> None:
     assert links(body) == []
 
 
-@pytest.mark.parametrize(
-    ("body", "found"),
-    [
-        ("[[a]][[b]] [c](c)[d](d)", ["a", "b", "c", "d"]),
-        ("[a [b](b) c](c)", ["b"]),
-        ("[![i](i.png)](c)", ["i.png", "c"]),
-        ("![a [b](b)](c)", ["b", "c"]),
-        ("[[[a]]]", ["a"]),
-        ("`` [[a]] ` [[b]] ``` [[c]]", ["a", "b", "c"]),
-        ("\\`[[a]]` [[b]]`", ["a"]),
-        ("%% %% [[a]] %%", ["a"]),
-        ("50 %% of [[a]]", ["a"]),
-        ("a %% [[b]]\n%%c%%", ["b"]),
-        ("%%\n[[a]]\n%% [[b]]", ["b"]),
-        ("> %%\n> [[a]]\n\n[[b]]", ["b"]),
-        ("<!-- a --> b\n[[c]]", ["c"]),
-        ("<div>\n\n[[a]]\n</div>", ["a"]),
-        ("text\n<b>\n[[a]]", ["a"]),
-        ("[[a]]\n| x | y |\n|---|---|\n| [[b]] |", ["a", "b"]),
-        ("[a]: x.md\n[b]: y.md\nthen [a] and [b]", ["x.md", "y.md"]),
-        ("text\n[a]: x.md\n\n[a]", []),
-        ("[a]\n\n[a]: x.md\n[a]: y.md", ["x.md"]),
-        ("a\n\n[^1]: see [[b]]", ["b"]),
-    ],
-)
+@pytest.mark.parametrize(("body", "found"), [
+    ("[[a]][[b]] [c](c)[d](d)", ["a", "b", "c", "d"]),
+    ("[a [b](b) c](c)", ["b"]),
+    ("[![i](i.png)](c)", ["i.png", "c"]),
+    ("![a [b](b)](c)", ["b", "c"]),
+    ("[[[a]]]", ["a"]),
+    ("`` [[a]] ` [[b]] ``` [[c]]", ["a", "b", "c"]),
+    ("\\`[[a]]` [[b]]`", ["a"]),
+    ("%% %% [[a]] %%", ["a"]),
+    ("50 %% of [[a]]", ["a"]),
+    ("a %% [[b]]\n%%c%%", ["b"]),
+    ("%%\n[[a]]\n%% [[b]]", ["b"]),
+    ("> %%\n> [[a]]\n\n[[b]]", ["b"]),
+    ("<!-- a --> b\n[[c]]", ["c"]),
+    ("<div>\n\n[[a]]\n</div>", ["a"]),
+    ("text\n<b>\n[[a]]", ["a"]),
+    ("[[a]]\n| x | y |\n|---|---|\n| [[b]] |", ["a", "b"]),
+    ("[a]: x.md\n[b]: y.md\nthen [a] and [b]", ["x.md", "y.md"]),
+    ("text\n[a]: x.md\n\n[a]", []),
+    ("[a]\n\n[a]: x.md\n[a]: y.md", ["x.md"]),
+    ("a\n\n[^1]: see [[b]]", ["b"]),
+])  # fmt: skip
 def test_several_links(body: str, found: list[str]) -> None:
     assert targets(body) == found
 
@@ -207,18 +164,15 @@ def test_several_links(body: str, found: list[str]) -> None:
 TABLE = "| a | b |\n|---|:-:|\n"
 
 
-@pytest.mark.parametrize(
-    ("row", "found"),
-    [
-        (r"| [[N\|alias]] | x |", [("wikilink", "N", "", "alias")]),
-        ("| [[N|alias]] | x |", [("wikilink", "N", "", "alias")]),
-        ("| ![[i.png|cap|300]] | x |", [("embed", "i.png", "", "cap|300")]),
-        ("| [a | b](c) |", []),
-        ("| ` | [[N]] | ` |", [("wikilink", "N", "", "")]),
-        (r"| `a\|b` | [t](u) |", [("markdown", "u", "", "t")]),
-        ("| a | b | [[third]] |", []),
-    ],
-)
+@pytest.mark.parametrize(("row", "found"), [
+    (r"| [[N\|alias]] | x |", [("wikilink", "N", "", "alias")]),
+    ("| [[N|alias]] | x |", [("wikilink", "N", "", "alias")]),
+    ("| ![[i.png|cap|300]] | x |", [("embed", "i.png", "", "cap|300")]),
+    ("| [a | b](c) |", []),
+    ("| ` | [[N]] | ` |", [("wikilink", "N", "", "")]),
+    (r"| `a\|b` | [t](u) |", [("markdown", "u", "", "t")]),
+    ("| a | b | [[third]] |", []),
+])  # fmt: skip
 def test_links_in_a_table(row: str, found: list[tuple[str, str, str, str]]) -> None:
     assert links(TABLE + row) == found
 
@@ -230,30 +184,27 @@ def test_a_table_needs_its_rule() -> None:
 # Code
 
 
-@pytest.mark.parametrize(
-    ("body", "found"),
-    [
-        ("```\n[[a]]\n```\n[[b]]", ["b"]),
-        ("~~~ md `x`\n[[a]]\n```\n~~~\n[[b]]", ["b"]),
-        ("````\n```\n[[a]]\n````  \n[[b]]", ["b"]),
-        ("   ```\n[[a]]\n  `````\n[[b]]", ["b"]),
-        ("```\n[[a]]\n``` no end\n    ```\n[[b]]", []),
-        ("``` a`b\n[[a]]", ["a"]),
-        ("``\n[[a]]\n``\n[[b]]", ["b"]),
-        ("text\n```\n[[a]]\n```", []),
-        ("> ```\n> [[a]]\n> ```\n> [[b]]", ["b"]),
-        ("> ```\n> [[a]]\n\n[[b]]", ["b"]),
-        ("- ```\n  [[a]]\n\n  [[a]]\n  ```\n  [[b]]", ["b"]),
-        ("- ```\n  [[a]]\n- [[b]]", ["b"]),
-        ("1. a\n\n   > ~~~\n   > [[a]]\n\n   [[b]]", ["b"]),
-        ("    [[a]]\n\n\t[[a]]\n\n[[b]]", ["b"]),
-        ("text\n    [[b]]", ["b"]),
-        ("- a\n\n      [[a]]\n\n    [[b]]", ["b"]),
-        ("-\n\n  [[b]]", ["b"]),
-        ("-\n  \n    [[a]]", []),
-        ("-     [[a]]", []),
-    ],
-)
+@pytest.mark.parametrize(("body", "found"), [
+    ("```\n[[a]]\n```\n[[b]]", ["b"]),
+    ("~~~ md `x`\n[[a]]\n```\n~~~\n[[b]]", ["b"]),
+    ("````\n```\n[[a]]\n````  \n[[b]]", ["b"]),
+    ("   ```\n[[a]]\n  `````\n[[b]]", ["b"]),
+    ("```\n[[a]]\n``` no end\n    ```\n[[b]]", []),
+    ("``` a`b\n[[a]]", ["a"]),
+    ("``\n[[a]]\n``\n[[b]]", ["b"]),
+    ("text\n```\n[[a]]\n```", []),
+    ("> ```\n> [[a]]\n> ```\n> [[b]]", ["b"]),
+    ("> ```\n> [[a]]\n\n[[b]]", ["b"]),
+    ("- ```\n  [[a]]\n\n  [[a]]\n  ```\n  [[b]]", ["b"]),
+    ("- ```\n  [[a]]\n- [[b]]", ["b"]),
+    ("1. a\n\n   > ~~~\n   > [[a]]\n\n   [[b]]", ["b"]),
+    ("    [[a]]\n\n\t[[a]]\n\n[[b]]", ["b"]),
+    ("text\n    [[b]]", ["b"]),
+    ("- a\n\n      [[a]]\n\n    [[b]]", ["b"]),
+    ("-\n\n  [[b]]", ["b"]),
+    ("-\n  \n    [[a]]", []),
+    ("-     [[a]]", []),
+])  # fmt: skip
 def test_code_holds_no_links(body: str, found: list[str]) -> None:
     assert targets(body) == found
 
@@ -261,22 +212,19 @@ def test_code_holds_no_links(body: str, found: list[str]) -> None:
 # Tags
 
 
-@pytest.mark.parametrize(
-    ("body", "found"),
-    [
-        ("#a and (#b), #c.", ["a", "b", "c"]),
-        ("#Nested/Tag-with_all4", ["Nested/Tag-with_all4"]),
-        ("#y1984 #1984 #1990s #2026/11", ["y1984", "1990s", "2026/11"]),
-        ("#café #日本語 #ภาษาไทย #✅done", ["café", "日本語", "ภาษาไทย", "✅done"]),
-        ("#Same #same #SAME", ["Same"]),
-        ("#a/ #/", ["a"]),
-        ("## heading #a ##", ["a"]),
-        ("- #a\n> #b\n\n" + TABLE + "| #c | x |", ["a", "b", "c"]),
-        ("a#b [#c] '#d' ##e #", []),
-        ("\\#a `#b` <!-- #c --> %%#d%% [[#e]] [#f](g) [h #i](j)", []),
-        ("https://e.example/#a https://e.example/(#b) <span title=' #c'>", []),
-    ],
-)
+@pytest.mark.parametrize(("body", "found"), [
+    ("#a and (#b), #c.", ["a", "b", "c"]),
+    ("#Nested/Tag-with_all4", ["Nested/Tag-with_all4"]),
+    ("#y1984 #1984 #1990s #2026/11", ["y1984", "1990s", "2026/11"]),
+    ("#café #日本語 #ภาษาไทย #✅done", ["café", "日本語", "ภาษาไทย", "✅done"]),
+    ("#Same #same #SAME", ["Same"]),
+    ("#a/ #/", ["a"]),
+    ("## heading #a ##", ["a"]),
+    ("- #a\n> #b\n\n" + TABLE + "| #c | x |", ["a", "b", "c"]),
+    ("a#b [#c] '#d' ##e #", []),
+    ("\\#a `#b` <!-- #c --> %%#d%% [[#e]] [#f](g) [h #i](j)", []),
+    ("https://e.example/#a https://e.example/(#b) <span title=' #c'>", []),
+])  # fmt: skip
 def test_tags(body: str, found: list[str]) -> None:
     assert tags(body) == found
 
@@ -284,31 +232,25 @@ def test_tags(body: str, found: list[str]) -> None:
 # Tasks
 
 
-@pytest.mark.parametrize(
-    ("body", "tasks"),
-    [
-        ("- [ ] open", [(" ", "open", 1)]),
-        ("* [x] a\n+ [X] b ^id\n1. [-] c", [("x", "a", 1), ("X", "b ^id", 2), ("-", "c", 3)]),
-        ("- a\n    - [/] nested", [("/", "nested", 2)]),
-        ("> - [ ] quoted", [(" ", "quoted", 1)]),
-        ("- > [ ] a quote in an item", []),
-        ("- [ ]", [(" ", "", 1)]),
-        ("- [ ](x)\n- [xy] a\n- []\n- a [ ] b\n[ ] c\n- [x]d", []),
-        ("text\n2. [ ] a", []),
-        ("```\n- [ ] a\n```", []),
-    ],
-)
+@pytest.mark.parametrize(("body", "tasks"), [
+    ("- [ ] open", [(" ", "open", 1)]),
+    ("* [x] a\n+ [X] b ^id\n1. [-] c", [("x", "a", 1), ("X", "b ^id", 2), ("-", "c", 3)]),
+    ("- a\n    - [/] nested", [("/", "nested", 2)]),
+    ("> - [ ] quoted", [(" ", "quoted", 1)]),
+    ("- > [ ] a quote in an item", []),
+    ("- [ ]", [(" ", "", 1)]),
+    ("- [ ](x)\n- [xy] a\n- []\n- a [ ] b\n[ ] c\n- [x]d", []),
+    ("text\n2. [ ] a", []),
+    ("```\n- [ ] a\n```", []),
+])  # fmt: skip
 def test_tasks(body: str, tasks: list[tuple[str, str, int]]) -> None:
     assert scan(body).tasks == tuple(Task(*task) for task in tasks)
 
 
 def test_a_cross_is_done() -> None:
     assert [task.done for task in scan("- [x] a\n- [X] b\n- [ ] c\n- [-] d").tasks] == [
-        True,
-        True,
-        False,
-        False,
-    ]
+        True, True, False, False,
+    ]  # fmt: skip
 
 
 def test_what_stands_in_a_task_is_read() -> None:
@@ -321,23 +263,20 @@ def test_what_stands_in_a_task_is_read() -> None:
 CONFLICT = "<<<<<<< HEAD\nours\n=======\ntheirs\n>>>>>>> branch\n"
 
 
-@pytest.mark.parametrize(
-    ("text", "line"),
-    [
-        (CONFLICT, 1),
-        ("---\ntitle: a\n---\n\r\n" + CONFLICT.replace("\n", "\r\n"), 5),
-        ("```\ncode\n```\n" + CONFLICT, 4),
-        ("- item\n  ```\n" + CONFLICT, 3),
-        ("<<<<<<< HEAD\n```\nours\n=======\n~~~\ntheirs\n>>>>>>> branch", 1),
-        ("```\n" + CONFLICT + "```\n", None),
-        ("~~~ text\n" + CONFLICT, None),
-        ("    " + CONFLICT, None),
-        ("<<<<<<<HEAD\n=======\n>>>>>>> b", None),
-        ("<<<<<<< HEAD\n>>>>>>> b\n=======", None),
-        ("=======\n<<<<<<< HEAD\n>>>>>>> b", None),
-        ("a\n=======\nb", None),
-    ],
-)
+@pytest.mark.parametrize(("text", "line"), [
+    (CONFLICT, 1),
+    ("---\ntitle: a\n---\n\r\n" + CONFLICT.replace("\n", "\r\n"), 5),
+    ("```\ncode\n```\n" + CONFLICT, 4),
+    ("- item\n  ```\n" + CONFLICT, 3),
+    ("<<<<<<< HEAD\n```\nours\n=======\n~~~\ntheirs\n>>>>>>> branch", 1),
+    ("```\n" + CONFLICT + "```\n", None),
+    ("~~~ text\n" + CONFLICT, None),
+    ("    " + CONFLICT, None),
+    ("<<<<<<<HEAD\n=======\n>>>>>>> b", None),
+    ("<<<<<<< HEAD\n>>>>>>> b\n=======", None),
+    ("=======\n<<<<<<< HEAD\n>>>>>>> b", None),
+    ("a\n=======\nb", None),
+])  # fmt: skip
 def test_conflict_line(text: str, line: int | None) -> None:
     assert conflict_marker_line(text) == line
 
@@ -345,14 +284,8 @@ def test_conflict_line(text: str, line: int | None) -> None:
 # Laws
 
 PIECES = [
-    *[
-        "# ", "a", " ", "\n", "\n\n", "- ", "1. ", "> ", "    ", "\t", "```", "~~~", "---", "|",
-        "|-|-|", "===", "[[", "]]",
-    ],
-    *[
-        "[", "](", ")", "(", "!", "#t", "^b", "`", "%%", "<!--", "-->", "<div>", "k:: v", "[ ] ",
-        "[!n] ", "\\", "é", "\0",
-    ],
+    *["# ", "a", " ", "\n", "\n\n", "- ", "1. ", "> ", "    ", "\t", "```", "~~~", "---", "|", "|-|-|", "===", "[[", "]]"],
+    *["[", "](", ")", "(", "!", "#t", "^b", "`", "%%", "<!--", "-->", "<div>", "k:: v", "[ ] ", "[!n] ", "\\", "é", "\0"],
 ]  # fmt: skip
 SOUP = st.lists(st.sampled_from(PIECES), max_size=24).map("".join)
 
@@ -567,24 +500,15 @@ def test_a_text_nested_deeply_is_read_in_linear_time(opening: str, closing: str)
         scan(opening * times + closing * times)
 
 
-@pytest.mark.parametrize(
-    "body",
-    [
-        " ".join("`" * length for length in range(1, 1400)),
-        "[r]: x\n\n" + "[" * (LARGE // 2) + "]" * (LARGE // 2),
-        "".join("  " * (line % 20) + "- a\n" for line in range(LARGE // 24)),
-        "|a" * (LARGE // 4) + "\n" + "|-" * (LARGE // 4),
-        "a" + " " * LARGE + ":: b",
-        "# a" + " #" * (LARGE // 2),
-        "".join(f"[{number}]: b\n" for number in range(50_000))
-        + "\n"
-        + "".join(f"[{number}] " for number in range(50_000)),
-    ],
-    ids=[
-        "backtick runs", "brackets", "deep lists", "wide table", "long key", "long heading",
-        "definitions",
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize("body", [
+    " ".join("`" * length for length in range(1, 1400)),
+    "[r]: x\n\n" + "[" * (LARGE // 2) + "]" * (LARGE // 2),
+    "".join("  " * (line % 20) + "- a\n" for line in range(LARGE // 24)),
+    "|a" * (LARGE // 4) + "\n" + "|-" * (LARGE // 4),
+    "a" + " " * LARGE + ":: b",
+    "# a" + " #" * (LARGE // 2),
+    "".join(f"[{number}]: b\n" for number in range(50_000)) + "\n" + "".join(f"[{number}] " for number in range(50_000)),
+], ids=["backtick runs", "brackets", "deep lists", "wide table", "long key", "long heading", "definitions"])  # fmt: skip
 def test_a_hostile_note_is_read_in_linear_time(body: str) -> None:
     with cpu_limit(5):
         scan(body)

@@ -159,15 +159,12 @@ def test_a_second_pass_changes_nothing(parts: list[str]) -> None:
     assert redact(once) == (once, ())
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "amqp://host:a/<private>b c</private>/d@e",
-        f"password='short {PEM} 1'",
-        f"token: <private>b c</private>{MIXED}",
-        "Authorization: Bearer <private>b c</private>" + MIXED,
-    ],
-)
+@pytest.mark.parametrize("text", [
+    "amqp://host:a/<private>b c</private>/d@e",
+    f"password='short {PEM} 1'",
+    f"token: <private>b c</private>{MIXED}",
+    "Authorization: Bearer <private>b c</private>" + MIXED,
+])  # fmt: skip
 def test_a_mark_joins_nothing_in_a_second_pass(text: str) -> None:
     once, _ = redact(text)
     assert redact(once) == (once, ())
@@ -195,45 +192,42 @@ def test_invisible_characters_elsewhere_stay() -> None:
     assert redact(text)[0] == f"\ufeff{family} password=[REDACTED:assigned-secret] co\u00adoperate"
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "",
-        "the token: see below",
-        "Secret: ask Maria, she has the keys",
-        "password=${DB_PASSWORD_1}",
-        "password: $DB_PASSWORD_1",
-        "token: ${{ secrets.NPM_TOKEN_2 }}",
-        "api_key = <your-key-1>",
-        'api_key = "<your-key-1>"',
-        "api_key: your-api-key-1",
-        "token=xxxxxxxx",
-        "token: xxxxxxxx1234",
-        "secret = ********",
-        "secret: %API_SECRET_1%",
-        "the password: short12 is too short",
-        "password: 1234567890",
-        "token = generate_token_v2(user)",
-        "api_key = os.environ['API_KEY_V2']",
-        "max_tokens: gpt2-medium-x1",
-        "tokenizer=cl100k_base",
-        "docs on the token: https://example.org/v2/tokens",
-        "Authorization: Bearer <token>",
-        "Authorization: Bearer $TOKEN_1",
-        "the bearer of this letter",
-        "http://localhost:8080/user@example.org",
-        "https://registry:4873/@scope/package",
-        "git@github.com:owner/repo.git",
-        "https://example.org/a:b@c",
-        "the task-force sk-ill of ghp_short and AKIA alone",
-        "eyJ is how a base64 object begins; eyJmb28iOiJiYXIifQ has no dots",
-        "hf_transfer, npm_config_registry, SG.1, xox, AIza",
-        "a " + "BEGIN PRIVATE " + "KEY line is not a key",
-        "-----BEGIN CERTIFICATE-----\n" + KEY_BODY + "\n-----END CERTIFICATE-----",
-        "commit " + HEX[:40] + " of 2026-11-20T10:00:00Z",
-        "<privateer> and <private-key> are not tags, nor is </private> alone",
-    ],
-)
+@pytest.mark.parametrize("text", [
+    "",
+    "the token: see below",
+    "Secret: ask Maria, she has the keys",
+    "password=${DB_PASSWORD_1}",
+    "password: $DB_PASSWORD_1",
+    "token: ${{ secrets.NPM_TOKEN_2 }}",
+    "api_key = <your-key-1>",
+    'api_key = "<your-key-1>"',
+    "api_key: your-api-key-1",
+    "token=xxxxxxxx",
+    "token: xxxxxxxx1234",
+    "secret = ********",
+    "secret: %API_SECRET_1%",
+    "the password: short12 is too short",
+    "password: 1234567890",
+    "token = generate_token_v2(user)",
+    "api_key = os.environ['API_KEY_V2']",
+    "max_tokens: gpt2-medium-x1",
+    "tokenizer=cl100k_base",
+    "docs on the token: https://example.org/v2/tokens",
+    "Authorization: Bearer <token>",
+    "Authorization: Bearer $TOKEN_1",
+    "the bearer of this letter",
+    "http://localhost:8080/user@example.org",
+    "https://registry:4873/@scope/package",
+    "git@github.com:owner/repo.git",
+    "https://example.org/a:b@c",
+    "the task-force sk-ill of ghp_short and AKIA alone",
+    "eyJ is how a base64 object begins; eyJmb28iOiJiYXIifQ has no dots",
+    "hf_transfer, npm_config_registry, SG.1, xox, AIza",
+    "a " + "BEGIN PRIVATE " + "KEY line is not a key",
+    "-----BEGIN CERTIFICATE-----\n" + KEY_BODY + "\n-----END CERTIFICATE-----",
+    "commit " + HEX[:40] + " of 2026-11-20T10:00:00Z",
+    "<privateer> and <private-key> are not tags, nor is </private> alone",
+])  # fmt: skip
 def test_prose_and_placeholders_are_left_alone(text: str) -> None:
     clean, kinds = redact(text)
     assert clean is text
@@ -262,21 +256,15 @@ def test_no_pattern_is_compiled_for_a_text_without_hints(monkeypatch: pytest.Mon
     assert len(compiled) == 1
 
 
-@pytest.mark.parametrize(
-    ("text", "clean"),
-    [
-        (
-            "a <private>b</private> c <private>d</private> e",
-            "a [REDACTED:private] c [REDACTED:private] e",
-        ),
-        ("a <private>b <private>c</private> d</private> e", "a [REDACTED:private] e"),
-        ("a <private>b <private>c</private> d", "a [REDACTED:private]"),
-        ("a <private>b", "a [REDACTED:private]"),
-        ("a </private> b <private>c</private>", "a </private> b [REDACTED:private]"),
-        ("<private>password=" + "Tr0ub4dor&3" + "</private>", "[REDACTED:private]"),
-        ("\\u <private>b</pri\u200bvate> c", "\\u [REDACTED:private] c"),
-    ],
-)
+@pytest.mark.parametrize(("text", "clean"), [
+    ("a <private>b</private> c <private>d</private> e", "a [REDACTED:private] c [REDACTED:private] e"),
+    ("a <private>b <private>c</private> d</private> e", "a [REDACTED:private] e"),
+    ("a <private>b <private>c</private> d", "a [REDACTED:private]"),
+    ("a <private>b", "a [REDACTED:private]"),
+    ("a </private> b <private>c</private>", "a </private> b [REDACTED:private]"),
+    ("<private>password=" + "Tr0ub4dor&3" + "</private>", "[REDACTED:private]"),
+    ("\\u <private>b</pri\u200bvate> c", "\\u [REDACTED:private] c"),
+])  # fmt: skip
 def test_private_tags_never_leak(text: str, clean: str) -> None:
     assert redact(text)[0] == clean
 
@@ -285,27 +273,18 @@ BEGIN = PEM.split("\n")[0]
 END = PEM.split("\n")[-1]
 
 
-@pytest.mark.parametrize(
-    ("text", "clean"),
-    [
-        (f"{BEGIN}\n{KEY_BODY}\n\nThe end.", "[REDACTED:private-key]\n\nThe end."),
-        (
-            f"{BEGIN}\nProc-Type: 4,ENCRYPTED\n\n{KEY_BODY}\nThe end.",
-            "[REDACTED:private-key]\nThe end.",
-        ),
-        (f'"{BEGIN}\\n{B64[:64]}\\nAb1=" rest', '"[REDACTED:private-key]" rest'),
-        (f"> {BEGIN}\n> {B64[:64]}\n> ok then", "> [REDACTED:private-key]\n> ok then"),
-        (
-            f"{BEGIN}\n{B64[:64]}\nNote: the rest\n{HEX}",
-            f"[REDACTED:private-key]\nNote: the rest\n{HEX}",
-        ),
-        (f"{BEGIN} and then some prose", "[REDACTED:private-key] and then some prose"),
-        (f"{BEGIN}{B64[:64]} rest", "[REDACTED:private-key] rest"),
-        (f"{BEGIN}\n{END}\n{B64[:64]}\n{END}", f"[REDACTED:private-key]\n{END}"),
-        (f"{BEGIN}\n{BEGIN}\n{B64[:64]}\n{END}\nrest", "[REDACTED:private-key]\nrest"),
-        (f"{BEGIN}\n{B64[:64]}\nA long story.\n" + "word " * 20_000 + END, None),
-    ],
-)
+@pytest.mark.parametrize(("text", "clean"), [
+    (f"{BEGIN}\n{KEY_BODY}\n\nThe end.", "[REDACTED:private-key]\n\nThe end."),
+    (f"{BEGIN}\nProc-Type: 4,ENCRYPTED\n\n{KEY_BODY}\nThe end.", "[REDACTED:private-key]\nThe end."),
+    (f'"{BEGIN}\\n{B64[:64]}\\nAb1=" rest', '"[REDACTED:private-key]" rest'),
+    (f"> {BEGIN}\n> {B64[:64]}\n> ok then", "> [REDACTED:private-key]\n> ok then"),
+    (f"{BEGIN}\n{B64[:64]}\nNote: the rest\n{HEX}", f"[REDACTED:private-key]\nNote: the rest\n{HEX}"),
+    (f"{BEGIN} and then some prose", "[REDACTED:private-key] and then some prose"),
+    (f"{BEGIN}{B64[:64]} rest", "[REDACTED:private-key] rest"),
+    (f"{BEGIN}\n{END}\n{B64[:64]}\n{END}", f"[REDACTED:private-key]\n{END}"),
+    (f"{BEGIN}\n{BEGIN}\n{B64[:64]}\n{END}\nrest", "[REDACTED:private-key]\nrest"),
+    (f"{BEGIN}\n{B64[:64]}\nA long story.\n" + "word " * 20_000 + END, None),
+])  # fmt: skip
 def test_broken_private_keys(text: str, clean: str | None) -> None:
     found, kinds = redact(text)
     assert kinds == ("private-key",)
@@ -313,17 +292,14 @@ def test_broken_private_keys(text: str, clean: str | None) -> None:
     assert found == clean if clean else "A long story." in found
 
 
-@pytest.mark.parametrize(
-    ("before", "secret", "kind", "after"),
-    [
-        ("psql://app:", "Tr0ub4dor", "url-password", "@db:5432/x"),
-        ("Authorization: Bearer ", MIXED, "bearer-token", ""),
-        ("(the password: ", "Tr0ub4dor", "assigned-secret", ")."),
-        ("a?token=", "Ab1cd2Ef3", "assigned-secret", "&page=2"),
-        ("Server=x;Password=", "Ab1cd2Ef3", "assigned-secret", ";Database=y"),
-        ("AccountName=a;AccountKey=", B64[:86] + "==", "azure-key", ";EndpointSuffix=x"),
-    ],
-)
+@pytest.mark.parametrize(("before", "secret", "kind", "after"), [
+    ("psql://app:", "Tr0ub4dor", "url-password", "@db:5432/x"),
+    ("Authorization: Bearer ", MIXED, "bearer-token", ""),
+    ("(the password: ", "Tr0ub4dor", "assigned-secret", ")."),
+    ("a?token=", "Ab1cd2Ef3", "assigned-secret", "&page=2"),
+    ("Server=x;Password=", "Ab1cd2Ef3", "assigned-secret", ";Database=y"),
+    ("AccountName=a;AccountKey=", B64[:86] + "==", "azure-key", ";EndpointSuffix=x"),
+])  # fmt: skip
 def test_what_surrounds_a_secret_stays_readable(
     before: str, secret: str, kind: str, after: str
 ) -> None:
@@ -361,9 +337,6 @@ def test_only_re_is_imported() -> None:
     code = "import __future__, collections.abc, re, sys; old = set(sys.modules); import cortex.core.redact.secrets; print(*set(sys.modules) - old)"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert set(run.stdout.split()) == {
-        "cortex",
-        "cortex.core",
-        "cortex.core.redact",
-        "cortex.core.redact.secrets",
+        "cortex", "cortex.core", "cortex.core.redact", "cortex.core.redact.secrets",
         "cortex.core.redact.secret_patterns",
-    }
+    }  # fmt: skip

@@ -84,22 +84,19 @@ def test_the_same_events_in_any_order_give_the_same_bytes(events: list[Event], r
     assert [turn.id for turn in event_lines(note.text)] == sorted(one.id for one in events)
 
 
-@pytest.mark.parametrize(
-    ("events", "status", "started", "ended"),
-    [
-        ([("pre_compact", 1)], "open", "", ""),
-        ([("pre_compact", 1), ("stop", 2)], "done", "", ""),
-        ([("prompt", 1)], "open", "", ""),
-        ([("session_start", 1)], "open", "16:01", ""),
-        ([("session_start", 1), ("stop", 2), ("prompt", 3)], "open", "16:01", ""),
-        ([("session_start", 1), ("stop", 2), ("session_end", 3)], "done", "16:01", "16:03"),
-        ([("session_start", 1), ("session_end", 1)], "done", "16:01", "16:01"),
-        ([("session_start", 1), ("session_end", 2), ("session_start", 3)], "open", "16:01", ""),
-        ([("session_start", 1), ("session_end", 2), ("session_end", 4)], "done", "16:01", "16:04"),
-        ([("session_end", 2)], "done", "", "16:02"),
-        ([("stop", 1), ("session_start", 2)], "open", "16:02", ""),
-    ],
-)
+@pytest.mark.parametrize(("events", "status", "started", "ended"), [
+    ([("pre_compact", 1)], "open", "", ""),
+    ([("pre_compact", 1), ("stop", 2)], "done", "", ""),
+    ([("prompt", 1)], "open", "", ""),
+    ([("session_start", 1)], "open", "16:01", ""),
+    ([("session_start", 1), ("stop", 2), ("prompt", 3)], "open", "16:01", ""),
+    ([("session_start", 1), ("stop", 2), ("session_end", 3)], "done", "16:01", "16:03"),
+    ([("session_start", 1), ("session_end", 1)], "done", "16:01", "16:01"),
+    ([("session_start", 1), ("session_end", 2), ("session_start", 3)], "open", "16:01", ""),
+    ([("session_start", 1), ("session_end", 2), ("session_end", 4)], "done", "16:01", "16:04"),
+    ([("session_end", 2)], "done", "", "16:02"),
+    ([("stop", 1), ("session_start", 2)], "open", "16:02", ""),
+])  # fmt: skip
 def test_a_session_is_open_from_its_start_until_its_end(events, status, started, ended) -> None:
     note = read(
         *(
@@ -117,11 +114,8 @@ def test_a_session_is_open_from_its_start_until_its_end(events, status, started,
 def test_place_and_project_are_those_of_the_earliest_event() -> None:
     note = read(event("stop", 5, project="q", branch="b"), event("session_start", 1, project="p"))
     assert (note.get("project"), note.get("branch"), note.get("scope"), note.get("created")) == (
-        "p",
-        "",
-        "",
-        "2026-11-20T16:01:00Z",
-    )
+        "p", "", "", "2026-11-20T16:01:00Z",
+    )  # fmt: skip
     assert list(note.fields) == [
         "id", "type", "title", "status", "project", "created", "updated", "started", "provenance",
     ]  # fmt: skip
@@ -193,15 +187,12 @@ def test_a_summary_that_a_hand_has_changed_stays_above_the_new_one() -> None:
     assert "The second." not in twice
 
 
-@pytest.mark.parametrize(
-    ("before", "after"),
-    [
-        ("## Events", "## My own\n\nkept\n\n## Events"),
-        ("## Events", "## Summary\n\nkept\n\n## Events"),
-        ("\n## Events\n", "\nkept\n"),
-        ("\n\n## Events\n\n", "\n\n## Events\n\nkept\n\n"),
-    ],
-)
+@pytest.mark.parametrize(("before", "after"), [
+    ("## Events", "## My own\n\nkept\n\n## Events"),
+    ("## Events", "## Summary\n\nkept\n\n## Events"),
+    ("\n## Events\n", "\nkept\n"),
+    ("\n\n## Events\n\n", "\n\n## Events\n\nkept\n\n"),
+])  # fmt: skip
 def test_what_a_person_wrote_in_the_note_stays_where_it_is(before: str, after: str) -> None:
     written = folded(event("stop", 1, "one")).decode()
     changed = written.replace(before, after)

@@ -65,20 +65,17 @@ def test_it_says_what_was_asked_what_came_of_it_and_what_is_open():
     )
 
 
-@pytest.mark.parametrize(
-    ("event", "title"),
-    [
-        (turn(0, "hi", "Hello.", title="Carts over a restart"), "Carts over a restart"),
-        (turn(0, "Add a few tests. @/home/me/shop/cart/store.go:680-706"), "Add a few tests"),
-        (turn(0, "Explain @src/cart.ts beside /home/me/shop/old.ts"), "Explain cart.ts beside old.ts"),
-        (turn(0, "Mail me@example.org about @shop/cart"), "Mail me@example.org about @shop/cart"),
-        (turn(0, "Implement the following plan: # Plan: Carts that stay ## Context They are lost."), "Carts that stay"),
-        (turn(0, "yes", "The payments were taken twice, since the retry had no key."), "The payments were taken twice, since the retry had no key"),
-        (turn(0, ""), "Session on main of 2026-11-20"),
-        (turn(0, "<command-name>/clear</command-name>"), "Session on main of 2026-11-20"),
-        (turn(0, "购物车在会话结束时丢失", "好的"), "购物车在会话结束时丢失"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("event", "title"), [
+    (turn(0, "hi", "Hello.", title="Carts over a restart"), "Carts over a restart"),
+    (turn(0, "Add a few tests. @/home/me/shop/cart/store.go:680-706"), "Add a few tests"),
+    (turn(0, "Explain @src/cart.ts beside /home/me/shop/old.ts"), "Explain cart.ts beside old.ts"),
+    (turn(0, "Mail me@example.org about @shop/cart"), "Mail me@example.org about @shop/cart"),
+    (turn(0, "Implement the following plan: # Plan: Carts that stay ## Context They are lost."), "Carts that stay"),
+    (turn(0, "yes", "The payments were taken twice, since the retry had no key."), "The payments were taken twice, since the retry had no key"),
+    (turn(0, ""), "Session on main of 2026-11-20"),
+    (turn(0, "<command-name>/clear</command-name>"), "Session on main of 2026-11-20"),
+    (turn(0, "购物车在会话结束时丢失", "好的"), "购物车在会话结束时丢失"),
+])  # fmt: skip
 def test_a_title_is_never_an_id(event, title):
     assert compose_overview([event], ()).title == title
 

@@ -40,63 +40,57 @@ def holds(text: str, phrase: str) -> bool:
     return any(searched[at : at + len(wanted)] == wanted for at in range(len(searched)))
 
 
-@pytest.mark.parametrize(
-    ("text", "terms"),
-    [
-        ("Decisions and merges", "decision merge"),
-        ("HELLO Hello hello", "hello hello hello"),
-        ("URLs, PRs & APIs", "url pr api"),
-        ("what is the merge driver?", "merge driver"),
-        ("décision Décision de\u0301cision DÉCISION", "decision decision decision decision"),
-        ("Ærøskøbing Łódź straße ﬁle Ｆｕｌｌ", "aeroskobing lodz strasse file full"),
-        ("user's guide, the users’ guides", "user guide user guide"),
-        ("don't can't it's we'll I'd they’re", ""),
-        ("l'avion O'Neill", "l avion o neill"),
-        ("**bold**text _soft_ `code` ~~gone~~ <b>tag</b>", "bold text soft code gone b tag b"),
-        ("[[wiki link|alia]] [text](page) #tag !image", "wiki link alia text page tag image"),
-        ("key: value; a=b, (c) {d} x<y", "key value b c d x y"),
-        ("foo--bar, foo...bar, foo:bar", "foo bar foo bar foo bar"),
-        ("3.14 1,000 16:45", "3 14 1 000 16 45"),
-        ("😀 → ✓ — … © ½", "1 2"),
-        ("", ""),
-        (" \n\t ___ --- ", ""),
-    ],
-)
+@pytest.mark.parametrize(("text", "terms"), [
+    ("Decisions and merges", "decision merge"),
+    ("HELLO Hello hello", "hello hello hello"),
+    ("URLs, PRs & APIs", "url pr api"),
+    ("what is the merge driver?", "merge driver"),
+    ("décision Décision de\u0301cision DÉCISION", "decision decision decision decision"),
+    ("Ærøskøbing Łódź straße ﬁle Ｆｕｌｌ", "aeroskobing lodz strasse file full"),
+    ("user's guide, the users’ guides", "user guide user guide"),
+    ("don't can't it's we'll I'd they’re", ""),
+    ("l'avion O'Neill", "l avion o neill"),
+    ("**bold**text _soft_ `code` ~~gone~~ <b>tag</b>", "bold text soft code gone b tag b"),
+    ("[[wiki link|alia]] [text](page) #tag !image", "wiki link alia text page tag image"),
+    ("key: value; a=b, (c) {d} x<y", "key value b c d x y"),
+    ("foo--bar, foo...bar, foo:bar", "foo bar foo bar foo bar"),
+    ("3.14 1,000 16:45", "3 14 1 000 16 45"),
+    ("😀 → ✓ — … © ½", "1 2"),
+    ("", ""),
+    (" \n\t ___ --- ", ""),
+])  # fmt: skip
 def test_prose(text: str, terms: str) -> None:
     assert row(text) == terms.split()
 
 
-@pytest.mark.parametrize(
-    ("text", "parts", "spellings"),
-    [
-        ("merge_driver", "merge driver", "merge_driver mergedriver"),
-        ("mergeDriver", "merge driver", "mergedriver"),
-        ("MergeDrivers", "merge driver", "mergedrivers mergedriver"),
-        ("merge-driver", "merge driver", "merge-driver mergedriver"),
-        ("HTTPServer", "http server", "httpserver"),
-        ("parseURLs", "parse url", "parseurls parseurl"),
-        ("cortex/core/words.py", "cortex core word py", "cortex/core/words.py"),
-        ("std::Vec", "std vec", "std::vec"),
-        ("v1.2.3", "v 1 2 3", "v1.2.3"),
-        ("utf-8", "utf 8", "utf-8"),
-        ("UTF8", "utf 8", "utf8"),
-        ("sha256sum", "sha 256 sum", "sha256sum"),
-        ("2026-11-20", "2026 11 20", "2026-11-20"),
-        ("front-end", "front end", "front-end frontend"),
-        ("__init__", "init", ""),
-        ("_private_name", "private name", "private_name privatename"),
-        ("--no-verify", "verify", "no-verify noverify"),
-        ("is_open", "open", "is_open isopen"),
-        ("to_do", "to_do", "to_do todo"),
-        ("merge_driver’s", "merge driver", "merge_driver mergedriver"),
-        ("user’s-guide", "user guide", "user's-guide userguide"),
-        ("crème-brûlée", "creme brulee", "creme-brulee cremebrulee"),
-        ("use-sqlite-k3f9q2", "use sqlite k3f9q2", "use-sqlite-k3f9q2"),
-        ("550e8400-e29b-41d4", "550e8400 e29b 41d4", "550e8400-e29b-41d4"),
-        ("e3b0c44298fc1c149afbf4c8996fb924", "e3b0c44298fc1c149afbf4c8996fb924", ""),
-        ("aGVsbG8gd29ybGQaGVsbG8", "agvsbg8gd29ybgqagvsbg8", ""),
-    ],
-)
+@pytest.mark.parametrize(("text", "parts", "spellings"), [
+    ("merge_driver", "merge driver", "merge_driver mergedriver"),
+    ("mergeDriver", "merge driver", "mergedriver"),
+    ("MergeDrivers", "merge driver", "mergedrivers mergedriver"),
+    ("merge-driver", "merge driver", "merge-driver mergedriver"),
+    ("HTTPServer", "http server", "httpserver"),
+    ("parseURLs", "parse url", "parseurls parseurl"),
+    ("cortex/core/words.py", "cortex core word py", "cortex/core/words.py"),
+    ("std::Vec", "std vec", "std::vec"),
+    ("v1.2.3", "v 1 2 3", "v1.2.3"),
+    ("utf-8", "utf 8", "utf-8"),
+    ("UTF8", "utf 8", "utf8"),
+    ("sha256sum", "sha 256 sum", "sha256sum"),
+    ("2026-11-20", "2026 11 20", "2026-11-20"),
+    ("front-end", "front end", "front-end frontend"),
+    ("__init__", "init", ""),
+    ("_private_name", "private name", "private_name privatename"),
+    ("--no-verify", "verify", "no-verify noverify"),
+    ("is_open", "open", "is_open isopen"),
+    ("to_do", "to_do", "to_do todo"),
+    ("merge_driver’s", "merge driver", "merge_driver mergedriver"),
+    ("user’s-guide", "user guide", "user's-guide userguide"),
+    ("crème-brûlée", "creme brulee", "creme-brulee cremebrulee"),
+    ("use-sqlite-k3f9q2", "use sqlite k3f9q2", "use-sqlite-k3f9q2"),
+    ("550e8400-e29b-41d4", "550e8400 e29b 41d4", "550e8400-e29b-41d4"),
+    ("e3b0c44298fc1c149afbf4c8996fb924", "e3b0c44298fc1c149afbf4c8996fb924", ""),
+    ("aGVsbG8gd29ybGQaGVsbG8", "agvsbg8gd29ybgqagvsbg8", ""),
+])  # fmt: skip
 def test_identifiers(text: str, parts: str, spellings: str) -> None:
     assert row(text) == parts.split()
     assert wholes(text) == spellings.split()
@@ -114,13 +108,10 @@ def test_other_scripts(text: str, terms: str) -> None:
     assert row(text) == terms.split()
 
 
-@pytest.mark.parametrize(
-    "spelling",
-    [
-        "merge_driver", "mergeDriver", "merge-driver", "MergeDriver", "merge/driver",
-        "merge.driver", "Merge Drivers",
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize("spelling", [
+    "merge_driver", "mergeDriver", "merge-driver", "MergeDriver", "merge/driver", "merge.driver",
+    "Merge Drivers",
+])  # fmt: skip
 def test_a_phrase_is_found_in_every_spelling(spelling: str) -> None:
     text = f"How the {spelling} of this repository works"
     assert holds(text, "merge driver")

@@ -15,31 +15,24 @@ from cortex.core.normalize.topic_upsert import has_current_replacement, upsert_r
 from cortex.core.notes import note as notes
 
 
-@pytest.mark.parametrize(
-    ("given_", "kept"),
-    [
-        ("decision/storage", "decision/storage"),
-        ("  Decision/Where The Index Lies ", "decision/where-the-index-lies"),
-        ("Bug/Login\tLoop", "bug/login-loop"),
-        ("storage", "storage"),
-        ("Архитектура/Слои", "архитектура/слои"),
-        ("cafe\u0301/x", "caf\u00e9/x"),  # a Mac and a keyboard write it differently
-        ("v1.2/x_y", "v1.2/x_y"),
-        ("a" * 120, "a" * 120),
-    ],
-)
+@pytest.mark.parametrize(("given_", "kept"), [
+    ("decision/storage", "decision/storage"),
+    ("  Decision/Where The Index Lies ", "decision/where-the-index-lies"),
+    ("Bug/Login\tLoop", "bug/login-loop"),
+    ("storage", "storage"),
+    ("Архитектура/Слои", "архитектура/слои"),
+    ("cafe\u0301/x", "caf\u00e9/x"),  # a Mac and a keyboard write it differently
+    ("v1.2/x_y", "v1.2/x_y"),
+    ("a" * 120, "a" * 120),
+])  # fmt: skip
 def test_a_topic_is_compared_in_one_form(given_: str, kept: str) -> None:
     assert topics.normalize_topic(given_) == kept
     assert topics.normalize_topic(kept) == kept
 
 
-@pytest.mark.parametrize(
-    "wrong",
-    [
-        "", "  ", "a" * 500, "../x", "x/..", "/etc/passwd", "a//b", "a/", "a\0b", "a\x1bb",
-        "a\u202eb", "a\ud800",
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize("wrong", [
+    "", "  ", "a" * 500, "../x", "x/..", "/etc/passwd", "a//b", "a/", "a\0b", "a\x1bb", "a\u202eb", "a\ud800",
+])  # fmt: skip
 def test_what_can_be_no_topic_is_refused_with_one_that_can(wrong: str) -> None:
     with pytest.raises(InvalidInputError, match="topic") as refused:
         topics.normalize_topic(wrong)
@@ -47,34 +40,21 @@ def test_what_can_be_no_topic_is_refused_with_one_that_can(wrong: str) -> None:
     assert len(refused.value.message) < 120
 
 
-@pytest.mark.parametrize(
-    ("type_", "title", "text", "suggested"),
-    [
-        ("decision", "Use SQLite", "", "decision/use-sqlite"),
-        ("bugfix", "Login loops", "", "bug/login-loops"),
-        ("architecture", "Architecture of the layers", "", "architecture/of-the-layers"),
-        ("decision", "Decision: use SQLite", "", "decision/use-sqlite"),
-        ("decision", "Decision", "", "decision/decision"),
-        (
-            "",
-            "Fixed the crash on start",
-            "we chose another pattern",
-            "bug/fixed-the-crash-on-start",
-        ),
-        ("", "We chose tabs", "a pattern for settings", "decision/we-chose-tabs"),
-        ("note", "The toml settings", "", "config/the-toml-settings"),
-        ("", "Debugging is fun", "", "topic/debugging-is-fun"),
-        ("", "Lunch at noon", "", "topic/lunch-at-noon"),
-        (
-            "pattern",
-            "",
-            "one two three four five six seven eight nine ten",
-            "pattern/one-two-three-four-five-six-seven-eight",
-        ),
-        ("learning", "", "", "learning/general"),
-        ("party", "", "", "topic/general"),
-    ],
-)
+@pytest.mark.parametrize(("type_", "title", "text", "suggested"), [
+    ("decision", "Use SQLite", "", "decision/use-sqlite"),
+    ("bugfix", "Login loops", "", "bug/login-loops"),
+    ("architecture", "Architecture of the layers", "", "architecture/of-the-layers"),
+    ("decision", "Decision: use SQLite", "", "decision/use-sqlite"),
+    ("decision", "Decision", "", "decision/decision"),
+    ("", "Fixed the crash on start", "we chose another pattern", "bug/fixed-the-crash-on-start"),
+    ("", "We chose tabs", "a pattern for settings", "decision/we-chose-tabs"),
+    ("note", "The toml settings", "", "config/the-toml-settings"),
+    ("", "Debugging is fun", "", "topic/debugging-is-fun"),
+    ("", "Lunch at noon", "", "topic/lunch-at-noon"),
+    ("pattern", "", "one two three four five six seven eight nine ten", "pattern/one-two-three-four-five-six-seven-eight"),
+    ("learning", "", "", "learning/general"),
+    ("party", "", "", "topic/general"),
+])  # fmt: skip
 def test_a_topic_is_suggested_by_type_else_by_words(
     type_: str, title: str, text: str, suggested: str
 ) -> None:
@@ -115,30 +95,19 @@ def test_a_topic_has_one_id_and_place_in_project_and_scope() -> None:
 def saved(number: int, **fields: object) -> Event:
     id_ = f"20261120t1645{number:02d}z-aaaaaaaaaa"
     told = {
-        "title": f"Title {number}",
-        "text": f"Text {number}",
-        "topic": "decision/storage",
-        "project": "p",
-        "scope": "project",
-        "record": "decision",
-    }
+        "title": f"Title {number}", "text": f"Text {number}", "topic": "decision/storage", "project": "p",
+        "scope": "project", "record": "decision",
+    }  # fmt: skip
     return Event(id_, "observation", events.time_of_id(id_), **{**told, **fields})
 
 
 EVENTS = [
     saved(1, tags=("b",), session="s1", branch="main", confidence="0.5"),
     saved(2, record="pattern", derived_from=("x", "a")),
-    saved(
-        3,
-        title="Title 2",
-        text="Text 2\n\n    indented",
-        priority="7",
-        branch="side",
-        tags=("c", "a"),
-    ),
+    saved(3, title="Title 2", text="Text 2\n\n    indented", priority="7", branch="side", tags=("c", "a")),
     saved(4, record="action", session="s2", supersedes=("old",)),
     saved(5, record="pattern", text="Text 2", confidence="1"),
-]
+]  # fmt: skip
 
 
 def taken(order: list[Event]) -> bytes:
@@ -190,16 +159,13 @@ def test_fields_that_a_hand_added_stay_where_they_are() -> None:
     assert notes.read_strict(done.data, "x").get("priority") == "7"
 
 
-@pytest.mark.parametrize(
-    ("status", "after"),
-    [
-        ("archived", ""),
-        ("pruned", ""),
-        ("deleted", ""),
-        ("superseded", "superseded"),
-        ("done", "done"),
-    ],
-)
+@pytest.mark.parametrize(("status", "after"), [
+    ("archived", ""),
+    ("pruned", ""),
+    ("deleted", ""),
+    ("superseded", "superseded"),
+    ("done", "done"),
+])  # fmt: skip
 def test_what_was_put_away_comes_back_when_it_is_said_again_and_what_was_superseded_does_not(
     status: str, after: str
 ) -> None:
@@ -261,13 +227,10 @@ def test_relations_that_a_hand_wrote_stay_as_they_are_when_a_save_adds_one(eol: 
     assert again.get_list("supersedes") == ("[[old-bbbbbb]]", "[[third]]")
 
 
-@pytest.mark.parametrize(
-    "form",
-    [
-        'relations: ["[[a]]", {kind: refines, to: b, why: c}]',
-        'relations:\n- "[[a]]"\n- {kind: refines, to: b, why: c}',
-    ],
-)
+@pytest.mark.parametrize("form", [
+    'relations: ["[[a]]", {kind: refines, to: b, why: c}]',
+    'relations:\n- "[[a]]"\n- {kind: refines, to: b, why: c}',
+])  # fmt: skip
 def test_relations_on_one_line_or_at_the_margin_stay_too(form: str) -> None:
     data = taken(EVENTS[:1]).replace(b"provenance:", f"{form}\nprovenance:".encode())
     note = more(data, saved(7, derived_from=("y",)))

@@ -65,17 +65,14 @@ def test_a_memory_tag_is_seen_in_any_case():
     assert not may_hold_memory_tag("a memory of [mem]")
 
 
-@pytest.mark.parametrize(
-    ("first", "closed"),
-    [
-        ("All is said.", "All is said."),
-        ("Cut off:\n```py\nx = 1", "Cut off:\n```py\nx = 1\n```"),
-        ("~~~~\nx\n~~~", "~~~~\nx\n~~~\n~~~~"),
-        ("```\nwhole\n```", "```\nwhole\n```"),
-        ("The `<private>` tag", "The `<private>` tag</private>"),
-        ("<private>a</private> b", "<private>a</private> b"),
-    ],
-)
+@pytest.mark.parametrize(("first", "closed"), [
+    ("All is said.", "All is said."),
+    ("Cut off:\n```py\nx = 1", "Cut off:\n```py\nx = 1\n```"),
+    ("~~~~\nx\n~~~", "~~~~\nx\n~~~\n~~~~"),
+    ("```\nwhole\n```", "```\nwhole\n```"),
+    ("The `<private>` tag", "The `<private>` tag</private>"),
+    ("<private>a</private> b", "<private>a</private> b"),
+])  # fmt: skip
 def test_what_a_message_opens_ends_with_it(first, closed):
     said = append_message(append_message("", first), "Decision: use SQLite.")
     assert said == f"{closed}\n\n* * *\n\nDecision: use SQLite."

@@ -124,21 +124,18 @@ def split_by_patterns(data: bytes) -> tuple[bytes, bytes, bytes, bytes]:
 EVENT_LINE = b"    - 20261120t164512z-k3f7q2abcd\n"
 
 
-@pytest.mark.parametrize(
-    ("block", "fits"),
-    [
-        (b"a:\n#" + b"y" * (65_536 - 9) + b"\n", True),
-        (b"a:\n#" + b"y" * (65_536 - 8) + b"\n", False),
-        (b"a:\n" + EVENT_LINE * 20_000, True),
-        (b"a:\n#" + b"y" * (65_536 - 9) + b"\n" + EVENT_LINE * 3, True),
-        (b"a:\n" + EVENT_LINE * 22_600, False),
-        (b"a: x\n" + b"# y\n" * 999, True),
-        (b"a: x\n" + b"# y\r\n" * 999, True),
-        (b"a:\n" + b"# y\n" * 999 + EVENT_LINE * 3, True),
-        (b"a: x\n" + b"# y\n" * 1_000, False),
-        (b"a: x\r" + b"# y\r" * 1_000, False),
-    ],
-)
+@pytest.mark.parametrize(("block", "fits"), [
+    (b"a:\n#" + b"y" * (65_536 - 9) + b"\n", True),
+    (b"a:\n#" + b"y" * (65_536 - 8) + b"\n", False),
+    (b"a:\n" + EVENT_LINE * 20_000, True),
+    (b"a:\n#" + b"y" * (65_536 - 9) + b"\n" + EVENT_LINE * 3, True),
+    (b"a:\n" + EVENT_LINE * 22_600, False),
+    (b"a: x\n" + b"# y\n" * 999, True),
+    (b"a: x\n" + b"# y\r\n" * 999, True),
+    (b"a:\n" + b"# y\n" * 999 + EVENT_LINE * 3, True),
+    (b"a: x\n" + b"# y\n" * 1_000, False),
+    (b"a: x\r" + b"# y\r" * 1_000, False),
+])  # fmt: skip
 def test_frontmatter_has_a_size_above_which_it_is_body_and_named(block: bytes, fits: bool) -> None:
     data = b"---\n" + block + b"---\nbody\n"
     parts = split_note(data)
@@ -158,25 +155,22 @@ def test_chunks_in_a_row_are_the_block(block: str) -> None:
         assert "".join(chunk.comments_above + chunk.text for chunk in found.values()) == block
 
 
-@pytest.mark.parametrize(
-    ("text", "kind", "value"),
-    [
-        ("a: b", "scalar", "b"),
-        ('a: "b \\"c\\" \\u00e9"', "scalar", 'b "c" é'),
-        ("a: 'it''s'  # why", "scalar", "it's"),
-        ("a: up to # 2", "scalar", "up to"),
-        ("up: [[Note]]", "scalar", "[[Note]]"),
-        ("a:", "empty", ""),
-        ("a: |\n  b: c\n\n  # d", "scalar", "|\nb: c\n\n# d"),
-        ("tags: [a, 'b c', \"d\"]", "list", ["a", "b c", "d"]),
-        ("tags: []", "list", []),
-        ("tags:\n  - a\n  # why\n  - b c # d\n", "list", ["a", "b c"]),
-        ("tags:\n- a\n- b\n", "list", ["a", "b"]),
-        ("all: [[[A]], [[B|b]]]", "list", ["[[A]]", "[[B|b]]"]),
-        ('relations:\n  - {kind: supersedes, to: "[[x-1|X]]"}', "list", ["supersedes x-1"]),
-        ('relations:\n  - kind: supersedes\n    to: "[[x-1]]"', "list", ["supersedes x-1"]),
-    ],
-)
+@pytest.mark.parametrize(("text", "kind", "value"), [
+    ("a: b", "scalar", "b"),
+    ('a: "b \\"c\\" \\u00e9"', "scalar", 'b "c" é'),
+    ("a: 'it''s'  # why", "scalar", "it's"),
+    ("a: up to # 2", "scalar", "up to"),
+    ("up: [[Note]]", "scalar", "[[Note]]"),
+    ("a:", "empty", ""),
+    ("a: |\n  b: c\n\n  # d", "scalar", "|\nb: c\n\n# d"),
+    ("tags: [a, 'b c', \"d\"]", "list", ["a", "b c", "d"]),
+    ("tags: []", "list", []),
+    ("tags:\n  - a\n  # why\n  - b c # d\n", "list", ["a", "b c"]),
+    ("tags:\n- a\n- b\n", "list", ["a", "b"]),
+    ("all: [[[A]], [[B|b]]]", "list", ["[[A]]", "[[B|b]]"]),
+    ('relations:\n  - {kind: supersedes, to: "[[x-1|X]]"}', "list", ["supersedes x-1"]),
+    ('relations:\n  - kind: supersedes\n    to: "[[x-1]]"', "list", ["supersedes x-1"]),
+])  # fmt: skip
 def test_reads(text: str, kind: str, value: object) -> None:
     found = parse_value(parse_key(text.partition("\n")[0]), f"{text}\n")
     assert found is not None
@@ -184,14 +178,13 @@ def test_reads(text: str, kind: str, value: object) -> None:
     assert (found.text if kind != "list" else [item.name for item in found.items]) == value
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "a: b: c", 'a: "b', "a: 'b", "a: [b", "a: b]\n  - c", "a: {b", "a: &x 1", "a: *x", "a: !t b", "a:\n\tb: c", "a: @b", "a: `b`", "a: %b", "tags: #a #b", "a: | x",
-        "a: \x01", "a: b\u2028c", "a: [b: c]", "a: {b}", "a: '{{date}}", "a: {{date}}", 'a: "\\q"', 'a: "\\ud800"', "a:\n  - b\n c", "a: [b] c", "a: b\n  c: d", "a:\n  b: 1\n  b: 2",
-        "a: - b", "a: [- b]", "a: [a #b]", "a: [" * 30, "a: \udcff", "a: b\n# c\n  d", "a: one\n  two", "tags: [a,\n  b]",
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize("text", [
+    "a: b: c", 'a: "b', "a: 'b", "a: [b", "a: b]\n  - c", "a: {b", "a: &x 1", "a: *x", "a: !t b",
+    "a:\n\tb: c", "a: @b", "a: `b`", "a: %b", "tags: #a #b", "a: | x", "a: \x01", "a: b\u2028c", "a: [b: c]",
+    "a: {b}", "a: '{{date}}", "a: {{date}}", 'a: "\\q"', 'a: "\\ud800"', "a:\n  - b\n c", "a: [b] c",
+    "a: b\n  c: d", "a:\n  b: 1\n  b: 2", "a: - b", "a: [- b]", "a: [a #b]", "a: [" * 30, "a: \udcff",
+    "a: b\n# c\n  d", "a: one\n  two", "tags: [a,\n  b]",
+])  # fmt: skip
 def test_refuses(text: str) -> None:
     assert parse_value("tags" if text.startswith("tags") else "a", f"{text}\n") is None
 

@@ -40,22 +40,19 @@ def test_fields_read_back(fields: dict[str, yaml_writer.YamlValue]) -> None:
     }
 
 
-@pytest.mark.parametrize(
-    ("value", "written"),
-    [
-        ("use SQLite", "use SQLite"),
-        ("20261120t164512z-k3f7q2abcd", "20261120t164512z-k3f7q2abcd"),
-        ("2026-11-20T16:45:12Z", "2026-11-20T16:45:12Z"),
-        ("a: b", '"a: b"'),
-        ("yes", '"yes"'),
-        ("12:30", '"12:30"'),
-        ("#tag", '"#tag"'),
-        ("x #y", '"x #y"'),
-        ('say "hi" \\ \n\t', '"say \\"hi\\" \\\\ \\n\\t"'),
-        ("\u202eevil", '"\\u202eevil"'),
-        ("", '""'),
-    ],
-)
+@pytest.mark.parametrize(("value", "written"), [
+    ("use SQLite", "use SQLite"),
+    ("20261120t164512z-k3f7q2abcd", "20261120t164512z-k3f7q2abcd"),
+    ("2026-11-20T16:45:12Z", "2026-11-20T16:45:12Z"),
+    ("a: b", '"a: b"'),
+    ("yes", '"yes"'),
+    ("12:30", '"12:30"'),
+    ("#tag", '"#tag"'),
+    ("x #y", '"x #y"'),
+    ('say "hi" \\ \n\t', '"say \\"hi\\" \\\\ \\n\\t"'),
+    ("\u202eevil", '"\\u202eevil"'),
+    ("", '""'),
+])  # fmt: skip
 def test_a_scalar_is_quoted_only_where_it_must_be(value: str, written: str) -> None:
     assert yaml_writer.scalar(value) == written
 

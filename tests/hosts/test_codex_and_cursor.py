@@ -210,18 +210,9 @@ JSON = st.recursive(
     max_leaves=6,
 )
 WORDS = [
-    "session_meta",
-    "turn_context",
-    "response_item",
-    "event_msg",
-    "compacted",
-    "message",
-    "function_call",
-    "custom_tool_call",
-    "apply_patch",
-    "shell",
-    "update_plan",
-]
+    "session_meta", "turn_context", "response_item", "event_msg", "compacted", "message", "function_call",
+    "custom_tool_call", "apply_patch", "shell", "update_plan",
+]  # fmt: skip
 KEYS = "type role content name arguments input call_id output message cwd git id payload timestamp".split()
 LINE = st.dictionaries(
     st.sampled_from(KEYS),

@@ -76,20 +76,17 @@ def test_lines_end_as_they_do_in_the_file() -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("text", "index", "wanted"),
-    [
-        ("[1, // one\n 2]", 1, "[1 // one\n ]"),
-        ("[1, // one\n 2\n]", 1, "[1 // one\n]"),
-        ("[1, // one\n 2, 3]", 1, "[1, // one\n  3]"),
-        ("[1, /* one */ 2]", 1, "[1 /* one */]"),
-        ("[1, 2]", 0, "[2]"),
-        ("[\n  1,\n  2\n]", 0, "[\n  2\n]"),
-        ("[1, 2,]", 1, "[1,]"),
-        ("[ 1 ]", 0, "[]"),
-        ("[ // one\n 1 ]", 0, "[ // one\n  ]"),
-    ],
-)
+@pytest.mark.parametrize(("text", "index", "wanted"), [
+    ("[1, // one\n 2]", 1, "[1 // one\n ]"),
+    ("[1, // one\n 2\n]", 1, "[1 // one\n]"),
+    ("[1, // one\n 2, 3]", 1, "[1, // one\n  3]"),
+    ("[1, /* one */ 2]", 1, "[1 /* one */]"),
+    ("[1, 2]", 0, "[2]"),
+    ("[\n  1,\n  2\n]", 0, "[\n  2\n]"),
+    ("[1, 2,]", 1, "[1,]"),
+    ("[ 1 ]", 0, "[]"),
+    ("[ // one\n 1 ]", 0, "[ // one\n  ]"),
+])  # fmt: skip
 def test_what_is_taken_out_of_a_list_leaves_a_list(text, index, wanted) -> None:
     node = jsonc.parse(text)
     left = jsonc.remove_entry(text, node, index)
@@ -232,22 +229,19 @@ def test_a_broken_text_is_refused_by_line_and_column(text, at, mark) -> None:
         assert root is None or root.end <= len(broken)
 
 
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ('{"a": 1', "line 1, column 8: a comma or } should stand here"),
-        ('{\n  "a": 1\n  "b": 2\n}', "line 3, column 3: a comma or } should stand here"),
-        ("{'a': 1}", "line 1, column 2: a name in quotes should stand here"),
-        ('{"a": tru}', "line 1, column 7: no value begins here"),
-        ('{"a": 007}', "line 1, column 7: no value begins here"),
-        ("9" * 5000, "line 1, column 1: no value begins here"),
-        ('{"a": "b\n"}', "line 1, column 7: this string does not end on its line"),
-        ('{"a": "\\x"}', "line 1, column 7: this string has a backslash that means nothing"),
-        ("{} {}", "line 1, column 4: something follows the end"),
-        ("[" * 200, "line 1, column 101: is nested more than 100 deep"),
-        ("\xff\xfe{", "line 1, column 1: no value begins here"),
-    ],
-)
+@pytest.mark.parametrize(("text", "said"), [
+    ('{"a": 1', "line 1, column 8: a comma or } should stand here"),
+    ('{\n  "a": 1\n  "b": 2\n}', "line 3, column 3: a comma or } should stand here"),
+    ("{'a': 1}", "line 1, column 2: a name in quotes should stand here"),
+    ('{"a": tru}', "line 1, column 7: no value begins here"),
+    ('{"a": 007}', "line 1, column 7: no value begins here"),
+    ("9" * 5000, "line 1, column 1: no value begins here"),
+    ('{"a": "b\n"}', "line 1, column 7: this string does not end on its line"),
+    ('{"a": "\\x"}', "line 1, column 7: this string has a backslash that means nothing"),
+    ("{} {}", "line 1, column 4: something follows the end"),
+    ("[" * 200, "line 1, column 101: is nested more than 100 deep"),
+    ("\xff\xfe{", "line 1, column 1: no value begins here"),
+])  # fmt: skip
 def test_what_is_wrong_is_named(text, said) -> None:
     with pytest.raises(InvalidInputError, match="line") as error:
         jsonc.parse(text)
@@ -279,57 +273,38 @@ OLD = "command -v cortex >/dev/null 2>&1 || exit 0; exec cortex hook stop --host
 NEW = build_shared_line(shlex.split(RUN), "")
 
 
-@pytest.mark.parametrize(
-    ("handler", "whose"),
-    [
-        ({"command": RUN}, "ours"),
-        ({"command": "/usr/bin/python3", "args": RUN.split()[1:]}, "ours"),
-        ({"command": "'/a b/py' -E '/x;y/cortex/interfaces/hook/main.py' stop --host claude"}, "ours"),
-        ({"bash": RUN}, "ours"),
-        ({"command": OLD}, "ours"),
-        ({"command": OLD.replace("exit 0", "{ echo '{}'; exit 0; }")}, "ours"),
-        ({"command": NEW}, "ours"),
-        (
-            {
-                "command": build_shared_line(
-                    [
-                        "/it's a \n py",
-                        "-I",
-                        "-S",
-                        "/o n/cortex/interfaces/hook/main.py",
-                        "stop",
-                        "--host",
-                        "claude",
-                    ],
-                    "{}",
-                )
-            },
-            "ours",
-        ),
-        ({"command": "cortex hook stop --host claude"}, "ours"),
-        ({"command": "cortex", "args": ["hook", "stop", "--host", "claude"]}, "ours"),
-        ({"command": "my-wrapper cortex hook stop && notify"}, "theirs"),
-        ({"command": "echo done >> log # runs after cortex hook stop --host claude"}, "theirs"),
-        ({"command": "cortex hook stop --host claude && notify"}, "theirs"),
-        ({"command": "cortex hook stop --host claude\nnotify"}, "theirs"),
-        ({"command": "my-wrapper cortex hook stop --host claude"}, "theirs"),
-        ({"command": f"{RUN} | tee log"}, "theirs"),
-        ({"command": f"{RUN}; notify"}, "theirs"),
-        ({"command": f"nice {RUN}"}, "theirs"),
-        ({"command": f"{OLD}; notify"}, "theirs"),
-        ({"command": f"notify; {OLD}"}, "theirs"),
-        ({"command": f"{NEW}; notify"}, "theirs"),
-        ({"command": f"notify; {NEW}"}, "theirs"),
-        ({"command": NEW.replace("if [ -x /usr", "if [ -x /opt")}, "theirs"),
-        ({"command": "sh", "args": "-c notify /opt/cortex/interfaces/hook/main.py stop --host claude".split()}, "theirs"),
-        ({"command": "python", "args": "/opt/cortex/interfaces/hook/main.py stop --host claude --and-more".split()}, "theirs"),
-        ({"command": "notify", "args": ["cortex hook stop --host claude"]}, "theirs"),
-        ({"bash": RUN, "powershell": "notify"}, "theirs"),
-        ({"bash": "notify", "powershell": RUN}, "theirs"),
-        ({"command": ["cortex hook stop --host claude"]}, "theirs"),
-        ({"command": "cortex", "args": ["hook", 1, "--host", "claude"]}, "theirs"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("handler", "whose"), [
+    ({"command": RUN}, "ours"),
+    ({"command": "/usr/bin/python3", "args": RUN.split()[1:]}, "ours"),
+    ({"command": "'/a b/py' -E '/x;y/cortex/interfaces/hook/main.py' stop --host claude"}, "ours"),
+    ({"bash": RUN}, "ours"),
+    ({"command": OLD}, "ours"),
+    ({"command": OLD.replace("exit 0", "{ echo '{}'; exit 0; }")}, "ours"),
+    ({"command": NEW}, "ours"),
+    ({"command": build_shared_line(["/it's a \n py", "-I", "-S", "/o n/cortex/interfaces/hook/main.py", "stop", "--host", "claude"], "{}")}, "ours"),
+    ({"command": "cortex hook stop --host claude"}, "ours"),
+    ({"command": "cortex", "args": ["hook", "stop", "--host", "claude"]}, "ours"),
+    ({"command": "my-wrapper cortex hook stop && notify"}, "theirs"),
+    ({"command": "echo done >> log # runs after cortex hook stop --host claude"}, "theirs"),
+    ({"command": "cortex hook stop --host claude && notify"}, "theirs"),
+    ({"command": "cortex hook stop --host claude\nnotify"}, "theirs"),
+    ({"command": "my-wrapper cortex hook stop --host claude"}, "theirs"),
+    ({"command": f"{RUN} | tee log"}, "theirs"),
+    ({"command": f"{RUN}; notify"}, "theirs"),
+    ({"command": f"nice {RUN}"}, "theirs"),
+    ({"command": f"{OLD}; notify"}, "theirs"),
+    ({"command": f"notify; {OLD}"}, "theirs"),
+    ({"command": f"{NEW}; notify"}, "theirs"),
+    ({"command": f"notify; {NEW}"}, "theirs"),
+    ({"command": NEW.replace("if [ -x /usr", "if [ -x /opt")}, "theirs"),
+    ({"command": "sh", "args": "-c notify /opt/cortex/interfaces/hook/main.py stop --host claude".split()}, "theirs"),
+    ({"command": "python", "args": "/opt/cortex/interfaces/hook/main.py stop --host claude --and-more".split()}, "theirs"),
+    ({"command": "notify", "args": ["cortex hook stop --host claude"]}, "theirs"),
+    ({"bash": RUN, "powershell": "notify"}, "theirs"),
+    ({"bash": "notify", "powershell": RUN}, "theirs"),
+    ({"command": ["cortex hook stop --host claude"]}, "theirs"),
+    ({"command": "cortex", "args": ["hook", 1, "--host", "claude"]}, "theirs"),
+])  # fmt: skip
 def test_ours_is_what_we_write_and_nothing_that_mentions_it(handler, whose) -> None:
     """A removal takes ours, and an install puts ours beside what is theirs."""
     host = HOSTS["copilot"] if "bash" in handler else CLAUDE

@@ -21,7 +21,8 @@ from cortex.hosts.transcript_item import (
 from tests.hosts.told import told_by
 
 BODY = "A1b2C3d4E5" * 5
-SECRETS = {  # kind -> what somebody wrote, and the part of it that nobody may see
+SECRETS = {
+    # kind -> what somebody wrote, and the part of it that nobody may see
     "github": ("ghp_" + BODY[:40], "ghp_" + BODY),
     "github-fine": ("github_pat_" + BODY[:40], "github_pat_" + BODY),
     "aws": ("AKIA" + "ABCDEFGH23456789", "AKIA" + "ABCDEFGH23456789"),
@@ -30,23 +31,12 @@ SECRETS = {  # kind -> what somebody wrote, and the part of it that nobody may s
     "anthropic": ("sk-ant-" + BODY[:30], "sk-ant-" + BODY),
     "google": ("AIza" + BODY[:36], "AIza" + BODY),
     "jwt": ("eyJ" + "hbGciOiJIUzI1NiJ9." + BODY + ".x" + BODY[:9], "eyJ" + "hbGciOi"),
-    "login": (
-        "https://robot:" + "Vq8Zr2Lk9TbnW4xYc6Hd7" + "@git.example.org/team/repo.git",
-        "Vq8Zr2Lk9TbnW4",
-    ),
+    "login": ("https://robot:" + "Vq8Zr2Lk9TbnW4xYc6Hd7" + "@git.example.org/team/repo.git", "Vq8Zr2Lk9TbnW4"),
     "assigned": ("password=" + "hunter2Vq8Zr2Lk9Tbn", "hunter2Vq8Zr"),
     "said": ("the password is " + "hunter2Vq8Zr2Lk9Tbn", "hunter2Vq8Zr"),
-    "seed": (
-        "legal winner thank year wave sausage worth useful legal winner thank yellow",
-        "legal winner thank",
-    ),
-    "private-key": (
-        "-----BEGIN RSA PRIVATE KEY-----\n"
-        + (BODY[:48] + "\n") * 3
-        + "-----END RSA PRIVATE KEY-----",
-        BODY[:12],
-    ),
-}
+    "seed": ("legal winner thank year wave sausage worth useful legal winner thank yellow", "legal winner thank"),
+    "private-key": ("-----BEGIN RSA PRIVATE KEY-----\n" + (BODY[:48] + "\n") * 3 + "-----END RSA PRIVATE KEY-----", BODY[:12]),
+}  # fmt: skip
 
 
 def line(id_: str, type_: str, part: dict[str, object]) -> bytes:

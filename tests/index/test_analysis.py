@@ -174,19 +174,13 @@ def content(made: index.Index) -> dict[str, object]:
 
 
 QUERIES = [
-    *(
-        query.Term("body", term)
-        for term in ("merg", "driver", "decis", "only7", "检索", "全文", "nowhere", "merge_driver")
-    ),
-    *(
-        query.Phrase("body", list(phrase_terms(text)))
-        for text in ("merge driver", "decisions of the inbox", "core/text/tokenizer.py", "全文検索")
-    ),
+    *(query.Term("body", term) for term in ("merg", "driver", "decis", "only7", "检索", "全文", "nowhere", "merge_driver")),
+    *(query.Phrase("body", list(phrase_terms(text))) for text in ("merge driver", "decisions of the inbox", "core/text/tokenizer.py", "全文検索")),
     query.And([query.Term("body", "merg"), query.Term("title", "inbox")]),
     query.Or([query.Term("title", "brief"), query.Term("body", "brief"), query.Term("tags", "b")]),
     query.Prefix("body", "only1"),
     query.AndNot(query.Every(), query.Term("body", "merg")),
-]
+]  # fmt: skip
 
 
 def answers(made: index.Index) -> list[dict[str, float]]:
@@ -330,15 +324,12 @@ def test_an_empty_vault_has_an_empty_index(tmp_path: Path, loading: ModuleType) 
     assert index.open_dir(tmp_path / "parallel").doc_count() == 0
 
 
-@pytest.mark.parametrize(
-    ("load", "expected"),
-    [
-        ("missing", (FileNotFoundError, "/nowhere/at/all")),
-        ("invalid", (InvalidInputError, "no good")),
-        ("broken", (BuildFailed, "ended early, with 1")),
-        ("killed", (BuildFailed, "ended early, with -9")),
-    ],
-)
+@pytest.mark.parametrize(("load", "expected"), [
+    ("missing", (FileNotFoundError, "/nowhere/at/all")),
+    ("invalid", (InvalidInputError, "no good")),
+    ("broken", (BuildFailed, "ended early, with 1")),
+    ("killed", (BuildFailed, "ended early, with -9")),
+])  # fmt: skip
 def test_a_failing_process_fails_the_build_and_leaves_nothing(
     tmp_path: Path,
     loading: ModuleType,
@@ -443,24 +434,18 @@ def test_a_hostile_text_takes_linear_time(words: str) -> None:
     assert large < 100 * small  # 20 times the text; 400 times the work if it were quadratic
 
 
-@pytest.mark.parametrize(
-    ("text", "forms"),
-    [
-        ("decisions", [(("decis",), ())]),
-        ("why did we decide", [(("decid",), ())]),
-        ("merge_driver", [(("merge_driver", "mergedriv"), ("merg", "driver"))]),
-        ("mergeDriver", [(("mergedriver", "mergedriv"), ("merg", "driver"))]),
-        ("to_json", [(("to_json", "tojson"), ())]),
-        ("to_do", [(("to_do", "todo"), ())]),
-        (
-            "core/text/tokenizer.py",
-            [(("core/text/tokenizer.py",), ("core", "word", "py"))],
-        ),
-        ("全文検索", [((), ("全文", "文検", "検索"))]),
-        ("merge inbox", [(("merg",), ()), (("inbox",), ())]),
-        ("what is it?", []),
-    ],
-)
+@pytest.mark.parametrize(("text", "forms"), [
+    ("decisions", [(("decis",), ())]),
+    ("why did we decide", [(("decid",), ())]),
+    ("merge_driver", [(("merge_driver", "mergedriv"), ("merg", "driver"))]),
+    ("mergeDriver", [(("mergedriver", "mergedriv"), ("merg", "driver"))]),
+    ("to_json", [(("to_json", "tojson"), ())]),
+    ("to_do", [(("to_do", "todo"), ())]),
+    ("core/text/tokenizer.py", [(("core/text/tokenizer.py",), ("core", "word", "py"))]),
+    ("全文検索", [((), ("全文", "文検", "検索"))]),
+    ("merge inbox", [(("merg",), ()), (("inbox",), ())]),
+    ("what is it?", []),
+])  # fmt: skip
 def test_query_forms(text: str, forms: list[tuple[tuple[str, ...], tuple[str, ...]]]) -> None:
     assert query_forms(text) == forms
 

@@ -117,17 +117,14 @@ def test_a_model_gives_what_its_formula_says_whatever_stands_in_the_same_batch(t
     assert np.allclose(np.linalg.norm(found, axis=1), 1, atol=1e-5)
 
 
-@pytest.mark.parametrize(
-    ("text", "pieces"),
-    [
-        ("The CATS sat.", ["the", "cat", "##s", "sat", "."]),
-        ("unlikely", ["un", "##like", "##ly"]),
-        ("Café\u0301 a_a\u200b", ["cafe", "a", "_", "a"]),
-        ("日日 \ufffd\x00a", ["日", "日", "a"]),
-        ("dog " + "a" * 200, ["[UNK]", "[UNK]"]),
-        ("", []),
-    ],
-)
+@pytest.mark.parametrize(("text", "pieces"), [
+    ("The CATS sat.", ["the", "cat", "##s", "sat", "."]),
+    ("unlikely", ["un", "##like", "##ly"]),
+    ("Café\u0301 a_a\u200b", ["cafe", "a", "_", "a"]),
+    ("日日 \ufffd\x00a", ["日", "日", "a"]),
+    ("dog " + "a" * 200, ["[UNK]", "[UNK]"]),
+    ("", []),
+])  # fmt: skip
 def test_word_pieces(text, pieces) -> None:
     assert [PIECES[number] for number in WordPieces(PIECES).split(text, 99)] == pieces
     assert len(WordPieces(PIECES).split(text, 2)) <= 2

@@ -36,14 +36,8 @@ CASES = [
         NoteFilter(state="open", types=("action",), due_before="2026-05-01"),
         f"{OPEN} AND type = 'action' AND {DUE_IS_DATE} AND substr(due, 1, 10) < '2026-05-01'",
     ),
-    (
-        NoteFilter(tiers=(0,), has_id=True, not_types=("session", "briefing")),
-        f"tier = 0 AND {HAS_ID} AND type NOT IN ('session', 'briefing')",
-    ),
-    (
-        KNOWLEDGE._replace(event="e2"),
-        "tier < 2 AND instr(char(10) || events || char(10), char(10) || 'e2' || char(10))",
-    ),
+    (NoteFilter(tiers=(0,), has_id=True, not_types=("session", "briefing")), f"tier = 0 AND {HAS_ID} AND type NOT IN ('session', 'briefing')"),
+    (KNOWLEDGE._replace(event="e2"), "tier < 2 AND instr(char(10) || events || char(10), char(10) || 'e2' || char(10))"),
     (NoteFilter(id_prefix="use_1"), "substr(id, 1, 5) = 'use_1'"),
     (NoteFilter(is_cross_project=True), "scope IN ('personal', 'global') OR (scope = '' AND project = '')"),
     (NoteFilter(is_rated=True), "confidence = 0.4 OR priority = 3"),

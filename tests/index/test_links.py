@@ -238,11 +238,8 @@ def test_doctor_explains_what_leads_nowhere_but_leaves_people_their_unwritten_no
             "says refines keep-a-catalogue-m5d2xb, and links to it on line 7; there is no such note; keep-a-catalogue-m5d2xa is called alike",
         ),
         ("records/decision/use-it-abcdef.md:7", "links to [[gone]], and there is no such note"),
-        (
-            "records/decision/use-it-abcdef.md:7",
-            "links to docs/design.md, and there is no such note",
-        ),
-    ]
+        ("records/decision/use-it-abcdef.md:7", "links to docs/design.md, and there is no such note"),
+    ]  # fmt: skip
     assert "cortex relate use-it-abcdef refines keep-a-catalogue-m5d2xb --remove" in found[1].hint
     assert "mend the name" in found[1].hint
     assert found[2].hint == "take it out of records/decision/use-it-abcdef.md"

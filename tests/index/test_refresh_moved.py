@@ -168,13 +168,10 @@ def index_files(vault: Vault) -> set[str]:
     return set(os.listdir(os.path.join(vault.cache_folder(), "index")))
 
 
-@pytest.mark.parametrize(
-    ("before", "after"),
-    [
-        ("records/note/a.md", "records/decision/b.md"),
-        ("inbox/pending/a.md", "events/2026/11/a.md"),
-    ],
-)
+@pytest.mark.parametrize(("before", "after"), [
+    ("records/note/a.md", "records/decision/b.md"),
+    ("inbox/pending/a.md", "events/2026/11/a.md"),
+])  # fmt: skip
 def test_a_note_that_only_moved_keeps_its_number_and_the_index_is_not_written(
     vault_from, before, after
 ) -> None:

@@ -64,20 +64,17 @@ def test_a_summary_stands_in_one_line_of_the_overview(name):
     assert len(declaration_of(load_verb(name)).summary) <= help_text.SUMMARY_CHARS
 
 
-@pytest.mark.parametrize(
-    ("declared", "words", "values"),
-    [
-        (SEARCH, ["merge", "driver"], {"query": "merge driver", "number": 10, "json": False, "vault": ""}),
-        (SEARCH, ["-n", "3", "merge"], {"query": "merge", "number": 3}),
-        (SEARCH, ["merge", "-n3", "--json"], {"query": "merge", "number": 3, "json": True}),
-        (SEARCH, ["merge", "--number=3"], {"query": "merge", "number": 3}),
-        (SEARCH, ["merge", "-windows", "--vault", "/v"], {"query": "merge -windows", "vault": "/v"}),
-        (SEARCH, ["--", "-n", "merge"], {"query": "-n merge"}),
-        (CAPTURE, [], {"text": ""}),
-        (CAPTURE, ["-", "--type", "stop"], {"text": "-", "type": "stop"}),
-        (NEW, ["decision", "a", "b", "--body", "-"], {"type": "decision", "title": "a b", "body": "-"}),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("declared", "words", "values"), [
+    (SEARCH, ["merge", "driver"], {"query": "merge driver", "number": 10, "json": False, "vault": ""}),
+    (SEARCH, ["-n", "3", "merge"], {"query": "merge", "number": 3}),
+    (SEARCH, ["merge", "-n3", "--json"], {"query": "merge", "number": 3, "json": True}),
+    (SEARCH, ["merge", "--number=3"], {"query": "merge", "number": 3}),
+    (SEARCH, ["merge", "-windows", "--vault", "/v"], {"query": "merge -windows", "vault": "/v"}),
+    (SEARCH, ["--", "-n", "merge"], {"query": "-n merge"}),
+    (CAPTURE, [], {"text": ""}),
+    (CAPTURE, ["-", "--type", "stop"], {"text": "-", "type": "stop"}),
+    (NEW, ["decision", "a", "b", "--body", "-"], {"type": "decision", "title": "a b", "body": "-"}),
+])  # fmt: skip
 def test_reads_a_line(declared, words, values):
     given = {"json": False, "vault": ""} | (arguments.parse(declared, words) or {})
     chosen = {key: given.pop(key) for key in ("json", "vault")}
@@ -85,20 +82,17 @@ def test_reads_a_line(declared, words, values):
     assert {key: given[key] for key in values} == values
 
 
-@pytest.mark.parametrize(
-    ("declared", "words", "message"),
-    [
-        (SHOW, [], "NOTE is missing"),
-        (SEARCH, ["-n"], "--number needs a value"),
-        (SEARCH, ["-n", "x", "a"], "--number 'x' is not a whole number"),
-        (SEARCH, ["foo", "-n-5x"], "--number '-5x' is not a whole number"),
-        (SEARCH, ["--nope", "a"], "cortex search has no option --nope"),
-        (SEARCH, ["a", "--json=1"], "--json takes no value"),
-        (SEARCH, ["a", "--vault"], "--vault needs a value"),
-        (CAPTURE, ["Use SQLite", "-typ", "decision"], "cortex capture has no option -typ"),
-        (NEW, ["decision", "a", "-x"], "cortex new has no option -x"),
-    ],
-)
+@pytest.mark.parametrize(("declared", "words", "message"), [
+    (SHOW, [], "NOTE is missing"),
+    (SEARCH, ["-n"], "--number needs a value"),
+    (SEARCH, ["-n", "x", "a"], "--number 'x' is not a whole number"),
+    (SEARCH, ["foo", "-n-5x"], "--number '-5x' is not a whole number"),
+    (SEARCH, ["--nope", "a"], "cortex search has no option --nope"),
+    (SEARCH, ["a", "--json=1"], "--json takes no value"),
+    (SEARCH, ["a", "--vault"], "--vault needs a value"),
+    (CAPTURE, ["Use SQLite", "-typ", "decision"], "cortex capture has no option -typ"),
+    (NEW, ["decision", "a", "-x"], "cortex new has no option -x"),
+])  # fmt: skip
 def test_a_mistake_names_the_option(declared, words, message):
     with pytest.raises(InvalidInputError, match=re.escape(message)) as raised:
         convert(declared, arguments.parse(declared, words), NOW)
@@ -147,23 +141,19 @@ def test_the_version_is_told(cortex, words):
     assert json.loads(cortex(words, "--json").stdout) == {"version": version[1]}
 
 
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (["--vault", "x"], "cortex --vault x names no verb"),
-        (["help", "serch"], "there is no verb 'serch'"),
-        (["completion", "tcsh"], "SHELL 'tcsh' is not bash, zsh or fish"),
-        (["completion", "bash", "extra"], "SHELL 'bash extra' is not bash, zsh or fish"),
-        (["status", "--vault", ""], "--vault is empty"),
-        (["init", ""], "DIRECTORY is empty"),
-        (["recall", "--since", ""], "--since '' is not a date or a span"),
-        (["import", ""], "HOSTS '' is not claude, codex or copilot"),
-        (["recall", "-n", "-5"], "--number '-5' is not a whole number from 1 to 200"),
-        (["project", "list", "extra"], "project list takes no words: 'extra'"),
-        (["session", "list", "extra"], "session list takes no words: 'extra'"),
-    ],
-    ids=lambda words: " ".join(words) if isinstance(words, list) else "",
-)
+@pytest.mark.parametrize(("words", "message"), [
+    (["--vault", "x"], "cortex --vault x names no verb"),
+    (["help", "serch"], "there is no verb 'serch'"),
+    (["completion", "tcsh"], "SHELL 'tcsh' is not bash, zsh or fish"),
+    (["completion", "bash", "extra"], "SHELL 'bash extra' is not bash, zsh or fish"),
+    (["status", "--vault", ""], "--vault is empty"),
+    (["init", ""], "DIRECTORY is empty"),
+    (["recall", "--since", ""], "--since '' is not a date or a span"),
+    (["import", ""], "HOSTS '' is not claude, codex or copilot"),
+    (["recall", "-n", "-5"], "--number '-5' is not a whole number from 1 to 200"),
+    (["project", "list", "extra"], "project list takes no words: 'extra'"),
+    (["session", "list", "extra"], "session list takes no words: 'extra'"),
+], ids=lambda words: " ".join(words) if isinstance(words, list) else "")  # fmt: skip
 def test_a_line_that_is_refused_says_why_and_what_next(cortex, vault, words, message):
     done = cortex(*words, cwd=vault.root)
     assert (done.returncode, done.stderr.startswith(f"cortex: {message}")) == (2, True), done.stderr
@@ -212,24 +202,20 @@ def test_a_word_that_is_no_verb_means_one_and_says_so_unless_it_stays(cortex, al
     assert [*json.loads(cortex("schema", alias, "--json").stdout)["verbs"]] == [verb]
 
 
-@pytest.mark.parametrize(
-    ("alias", "merged"),
-    [
-        (["score", "a"], ["show", "--why", "a"]),
-        (["context", "-n", "1"], ["brief", "--context", "-n1"]),
-        (["find", "zebra"], ["search", "zebra"]),
-        (["ls", "zebra"], ["search", "zebra"]),
-        (["list", "zebra"], ["search", "zebra"]),
-        (["inspect", "a"], ["show", "a"]),
-        (["stats"], ["status"]),
-        (["log", "a"], ["history", "a"]),
-        (["log"], ["history"]),
-        (["unpin", "a"], ["pin", "a", "--remove"]),
-        (["unrelate", "a", "any", "b"], ["relate", "--remove", "a", "any", "b"]),
-        (["forget", "nothing", "-such"], ["archive", "--words", "nothing", "-such"]),
-    ],
-    ids=" ".join,
-)
+@pytest.mark.parametrize(("alias", "merged"), [
+    (["score", "a"], ["show", "--why", "a"]),
+    (["context", "-n", "1"], ["brief", "--context", "-n1"]),
+    (["find", "zebra"], ["search", "zebra"]),
+    (["ls", "zebra"], ["search", "zebra"]),
+    (["list", "zebra"], ["search", "zebra"]),
+    (["inspect", "a"], ["show", "a"]),
+    (["stats"], ["status"]),
+    (["log", "a"], ["history", "a"]),
+    (["log"], ["history"]),
+    (["unpin", "a"], ["pin", "a", "--remove"]),
+    (["unrelate", "a", "any", "b"], ["relate", "--remove", "a", "any", "b"]),
+    (["forget", "nothing", "-such"], ["archive", "--words", "nothing", "-such"]),
+], ids=" ".join)  # fmt: skip
 @pytest.mark.parametrize("form", [[], ["--json"]])
 def test_an_alias_answers_as_its_verb_does(vault_from, cortex, alias, merged, form):
     vault = vault_from("=== a.md\nzebra\n")
@@ -333,15 +319,9 @@ VOLATILE = [
     (re.compile(r" \d{14} -->"), " TIME -->"),
     (re.compile(r"\b[0-9a-f]{10}\b"), "COMMIT"),
     (re.compile(r"v-[a-z2-7]{4}\b"), "v-HASH"),
-    (
-        re.compile("values are not allowed here"),
-        "values are not allowed in this context",
-    ),  # as PyYAML says it where libyaml is missing
-    (
-        re.compile(r"(?<=the search index was )(current|brought up to date)"),
-        "FRESH",
-    ),  # by the age of files, to the clock's tick
-]
+    (re.compile("values are not allowed here"), "values are not allowed in this context"),  # as PyYAML says it where libyaml is missing
+    (re.compile(r"(?<=the search index was )(current|brought up to date)"), "FRESH"),  # by the age of files, to the clock's tick
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("path", SESSIONS, ids=lambda path: path.stem)

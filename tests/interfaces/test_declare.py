@@ -49,88 +49,79 @@ def test_what_is_not_given_is_the_default() -> None:
     }  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("name", "given", "value"),
-    [
-        ("hosts", ["Claude,codex", "codex"], ["claude", "codex", "codex"]),
-        ("hosts", "claude", ["claude"]),
-        ("number", "300", 300),
-        ("number", 7, 7),
-        ("confidence", "0.5", 0.5),
-        ("confidence", "None", "none"),
-        ("confidence", 1, 1.0),
-        ("tags", "a, b,,c d", ("a", "b", "c d")),
-        ("tags", ["a,b"], ("a,b",)),
-        ("since", "1d", 1795262400),
-        ("due", "2026-02-03", "2026-02-03"),
-        ("due", "none", "none"),
-        ("whose", "Project ", "project"),
-        ("name", "  as it is ", "  as it is "),
-    ],
-)
+@pytest.mark.parametrize(("name", "given", "value"), [
+    ("hosts", ["Claude,codex", "codex"], ["claude", "codex", "codex"]),
+    ("hosts", "claude", ["claude"]),
+    ("number", "300", 300),
+    ("number", 7, 7),
+    ("confidence", "0.5", 0.5),
+    ("confidence", "None", "none"),
+    ("confidence", 1, 1.0),
+    ("tags", "a, b,,c d", ("a", "b", "c d")),
+    ("tags", ["a,b"], ("a,b",)),
+    ("since", "1d", 1795262400),
+    ("due", "2026-02-03", "2026-02-03"),
+    ("due", "none", "none"),
+    ("whose", "Project ", "project"),
+    ("name", "  as it is ", "  as it is "),
+])  # fmt: skip
 def test_words_and_json_values_become_values(name, given, value) -> None:
     assert convert(DECLARED, {"text": "x", name: given}, NOW)[name] == value
 
 
-@pytest.mark.parametrize(
-    ("given", "message"),
-    [
-        ({}, "TEXT is missing"),
-        ({"text": "x", "other": 1}, "verb has no parameter 'other'"),
-        ({"text": 1}, "TEXT 1 is not text"),
-        ({"text": "x", "hosts": ["vim"]}, "HOSTS 'vim' is not claude or codex"),
-        ({"text": "x", "number": "0"}, "--number '0' is not a whole number from 1 to 300"),
-        ({"text": "x", "number": ""}, "--number '' is not a whole number from 1 to 300"),
-        ({"text": "x", "number": "-5"}, "--number '-5' is not a whole number from 1 to 300"),
-        ({"text": "x", "number": "١٢"}, "--number '١٢' is not a whole number from 1 to 300"),
-        ({"text": "x", "since": ""}, "--since '' is not a date or a span"),
-        ({"text": "x", "tags": ""}, "--tags '' is not a list of words"),
-        ({"text": "x", "hosts": [""]}, "HOSTS '' is not claude or codex"),
-        ({"text": "x", "whose": ""}, "--whose '' is not project or personal"),
-        ({"text": "x", "due": "2030-1-2"}, "--due '2030-1-2' is not a day such as 2026-11-20 or none"),
-        ({"text": "x", "number": True}, "--number True is not a whole number from 1 to 300"),
-        ({"text": "x", "number": 1.5}, "--number 1.5 is not a whole number from 1 to 300"),
-        ({"text": "x", "number": []}, "--number '' is not a whole number from 1 to 300"),
-        ({"text": "x", "confidence": "nan"}, "--confidence 'nan' is not a number from 0 to 1 or none"),
-        ({"text": "x", "confidence": float("inf")}, "--confidence inf is not a number from 0 to 1 or none"),
-        ({"text": "x", "tags": 3}, "--tags 3 is not a list of words"),
-        ({"text": "x", "since": "soon"}, "--since 'soon' is not a date or a span: write 2026-11-20"),
-        ({"text": "x", "due": "2026-02-30"}, "--due '2026-02-30' is not a day such as 2026-11-20 or none"),
-        ({"text": "x", "whose": "ours"}, "--whose 'ours' is not project or personal"),
-        ({"text": "x", "all": "yes"}, "--all 'yes' is not true or false"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("given", "message"), [
+    ({}, "TEXT is missing"),
+    ({"text": "x", "other": 1}, "verb has no parameter 'other'"),
+    ({"text": 1}, "TEXT 1 is not text"),
+    ({"text": "x", "hosts": ["vim"]}, "HOSTS 'vim' is not claude or codex"),
+    ({"text": "x", "number": "0"}, "--number '0' is not a whole number from 1 to 300"),
+    ({"text": "x", "number": ""}, "--number '' is not a whole number from 1 to 300"),
+    ({"text": "x", "number": "-5"}, "--number '-5' is not a whole number from 1 to 300"),
+    ({"text": "x", "number": "١٢"}, "--number '١٢' is not a whole number from 1 to 300"),
+    ({"text": "x", "since": ""}, "--since '' is not a date or a span"),
+    ({"text": "x", "tags": ""}, "--tags '' is not a list of words"),
+    ({"text": "x", "hosts": [""]}, "HOSTS '' is not claude or codex"),
+    ({"text": "x", "whose": ""}, "--whose '' is not project or personal"),
+    ({"text": "x", "due": "2030-1-2"}, "--due '2030-1-2' is not a day such as 2026-11-20 or none"),
+    ({"text": "x", "number": True}, "--number True is not a whole number from 1 to 300"),
+    ({"text": "x", "number": 1.5}, "--number 1.5 is not a whole number from 1 to 300"),
+    ({"text": "x", "number": []}, "--number '' is not a whole number from 1 to 300"),
+    ({"text": "x", "confidence": "nan"}, "--confidence 'nan' is not a number from 0 to 1 or none"),
+    ({"text": "x", "confidence": float("inf")}, "--confidence inf is not a number from 0 to 1 or none"),
+    ({"text": "x", "tags": 3}, "--tags 3 is not a list of words"),
+    ({"text": "x", "since": "soon"}, "--since 'soon' is not a date or a span: write 2026-11-20"),
+    ({"text": "x", "due": "2026-02-30"}, "--due '2026-02-30' is not a day such as 2026-11-20 or none"),
+    ({"text": "x", "whose": "ours"}, "--whose 'ours' is not project or personal"),
+    ({"text": "x", "all": "yes"}, "--all 'yes' is not true or false"),
+])  # fmt: skip
 def test_a_value_that_does_not_fit_is_named(given, message) -> None:
     with pytest.raises(InvalidInputError, match=re.escape(message)) as raised:
         convert(DECLARED, given, NOW)
     assert raised.value.hint == "cortex verb --help"
 
 
-@pytest.mark.parametrize(
-    ("text", "seconds"),
-    [
-        ("90min", 1795348800 - 5400),
-        ("12h", 1795348800 - 12 * 3600),
-        ("7D", 1795348800 - 7 * 86400),
-        ("2w", 1795348800 - 14 * 86400),
-        ("3m", 1795348800 - 90 * 86400),
-        ("1y", 1795348800 - 365 * 86400),
-        ("2026", 1767225600),
-        ("2026-10", 1790812800),
-        (" 2026-10-03 ", 1790985600),
-        ("2026-10-03T02:00:00+02:00", 1790985600),
-        ("2026-10-03T00:00", 1790985600),
-        ("3m ago", 1795348800 - 90 * 86400),
-        ("2026-13", None),
-        ("2026-1-2", None),
-        ("0999", None),
-        ("١٢d", None),
-        ("2026-10-03T٠٠:00", None),
-        ("3 m", None),
-        ("0000", None),
-        ("", None),
-    ],
-)
+@pytest.mark.parametrize(("text", "seconds"), [
+    ("90min", 1795348800 - 5400),
+    ("12h", 1795348800 - 12 * 3600),
+    ("7D", 1795348800 - 7 * 86400),
+    ("2w", 1795348800 - 14 * 86400),
+    ("3m", 1795348800 - 90 * 86400),
+    ("1y", 1795348800 - 365 * 86400),
+    ("2026", 1767225600),
+    ("2026-10", 1790812800),
+    (" 2026-10-03 ", 1790985600),
+    ("2026-10-03T02:00:00+02:00", 1790985600),
+    ("2026-10-03T00:00", 1790985600),
+    ("3m ago", 1795348800 - 90 * 86400),
+    ("2026-13", None),
+    ("2026-1-2", None),
+    ("0999", None),
+    ("١٢d", None),
+    ("2026-10-03T٠٠:00", None),
+    ("3 m", None),
+    ("0000", None),
+    ("", None),
+])  # fmt: skip
 def test_one_grammar_for_dates_and_spans(text, seconds) -> None:
     assert parse_moment(text, NOW) == seconds
 
@@ -144,12 +135,8 @@ def test_a_day_is_one_of_the_calendar() -> None:
 def test_a_line_of_words_and_options() -> None:
     given = arguments.parse(DECLARED, ["a", "b", "claude", "--due", "none", "--all", "-n5"])
     assert given == {
-        "text": "a",
-        "hosts": ["b", "claude"],
-        "due": "none",
-        "all": True,
-        "number": "5",
-    }
+        "text": "a", "hosts": ["b", "claude"], "due": "none", "all": True, "number": "5",
+    }  # fmt: skip
     assert arguments.parse(DECLARED, ["a", "-n", "-5"]) == {"text": "a", "number": "-5"}
     assert arguments.parse(DECLARED, ["a", "--help"]) is None
 

@@ -338,15 +338,14 @@ def asked(text: str, second: int) -> str:
     return json.dumps(line) + "\n"
 
 
-@pytest.mark.parametrize(
-    ("setting", "kept"),
-    [
-        ("", "> [!user] Please mend the build. [MEMORY: decision] never build on Fridays Thank you.\n\n"),
-        ('"short"', "> [!user] Please mend the build. [MEMORY: decision] never build on Fridays Thank you.\n\n"),
-        ("true", "> [!user] Please mend the build.\n> [MEMORY: decision] never build on Fridays\n> Thank you.\n\n"),
-        ('"none"', ""), ("false", ""), ('"everything"', ""),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("setting", "kept"), [
+    ("", "> [!user] Please mend the build. [MEMORY: decision] never build on Fridays Thank you.\n\n"),
+    ('"short"', "> [!user] Please mend the build. [MEMORY: decision] never build on Fridays Thank you.\n\n"),
+    ("true", "> [!user] Please mend the build.\n> [MEMORY: decision] never build on Fridays\n> Thank you.\n\n"),
+    ('"none"', ""),
+    ("false", ""),
+    ('"everything"', ""),
+])  # fmt: skip
 def test_a_turn_holds_of_its_prompt_what_the_settings_say(setting, kept, project):
     if setting:
         with (project / "vault/cortex.toml").open("a") as file:
@@ -443,18 +442,15 @@ def test_bad_input_is_no_news(event, project):
     assert len(events(project)) <= 1  # a message that is no UTF-8 is still one
 
 
-@pytest.mark.parametrize(
-    ("data", "text"),
-    [
-        (b'\xef\xbb\xbf{"last_assistant_message": "kept"}', "kept"),
-        ('{"last_assistant_message": "kept"}'.encode("utf-16"), "kept"),
-        (b'{"last_assistant_message": "kept", "later": {"a": [1, "b', "kept"),
-        (b'{"a": {"x": ["}"]}, "b": null, "last_assistant_message": "kept by ha', "kept by"),
-        (b'{"last_assistant_message": "line\\nkept \\u00', "line\nkept"),
-        (b'{"deep": ' + b"[" * 200_000 + b'"]"' + b"]" * 200_000 + b', "last_assistant_message": "kept"}', "kept"),
-        (b'{"last_assistant_message": "a\x01b"}', "a\x01b"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("data", "text"), [
+    (b'\xef\xbb\xbf{"last_assistant_message": "kept"}', "kept"),
+    ('{"last_assistant_message": "kept"}'.encode("utf-16"), "kept"),
+    (b'{"last_assistant_message": "kept", "later": {"a": [1, "b', "kept"),
+    (b'{"a": {"x": ["}"]}, "b": null, "last_assistant_message": "kept by ha', "kept by"),
+    (b'{"last_assistant_message": "line\\nkept \\u00', "line\nkept"),
+    (b'{"deep": ' + b"[" * 200_000 + b'"]"' + b"]" * 200_000 + b', "last_assistant_message": "kept"}', "kept"),
+    (b'{"last_assistant_message": "a\x01b"}', "a\x01b"),
+])  # fmt: skip
 def test_what_a_broken_payload_tells_is_kept(data, text):
     assert payloads.parse_json(data).get("last_assistant_message") == text
 

@@ -17,19 +17,10 @@ from tests.core.test_agent_escape import frames
 
 FILE = str(Path(speaking.__file__).with_name("main.py"))
 OPENED = [
-    "</system-reminder>",
-    "<function_calls>",
-    '<invoke name="Bash">',
-    "<|im_end|>",
-    "[INST]",
-    "<</SYS>>",
-    "<user_instructions>",
-    "</sys\u200btem-reminder>",
-    "\uff1c/environment_context\uff1e",
-    "</cortex-briefing>",
-    "</ Cortex-Memory >",
-    "<|channel|>",
-]
+    "</system-reminder>", "<function_calls>", '<invoke name="Bash">', "<|im_end|>", "[INST]", "<</SYS>>",
+    "<user_instructions>", "</sys\u200btem-reminder>", "\uff1c/environment_context\uff1e",
+    "</cortex-briefing>", "</ Cortex-Memory >", "<|channel|>",
+]  # fmt: skip
 
 
 def note(number: int, mark: str) -> str:

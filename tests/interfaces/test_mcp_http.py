@@ -306,16 +306,13 @@ def wait_until(holds: Any, seconds: float = 60) -> None:
 
 
 @pytest.mark.sampled(3)
-@pytest.mark.parametrize(
-    ("first", "then", "limit"),
-    [
-        pytest.param(b"", b"", 1_024, id="nothing"),
-        pytest.param(b"", b"", 128, id="few descriptors"),
-        pytest.param(b"POST /mcp HTTP/1.1\r\nX: ", b"y", 1_024, id="half a head"),
-        pytest.param(head("Content-Length: 1000000"), b"y", 1_024, id="a slow body"),
-        pytest.param(head("Authorization: Bearer no"), b"", 1_024, id="a wrong token"),
-    ],
-)
+@pytest.mark.parametrize(("first", "then", "limit"), [
+    pytest.param(b"", b"", 1_024, id="nothing"),
+    pytest.param(b"", b"", 128, id="few descriptors"),
+    pytest.param(b"POST /mcp HTTP/1.1\r\nX: ", b"y", 1_024, id="half a head"),
+    pytest.param(head("Content-Length: 1000000"), b"y", 1_024, id="a slow body"),
+    pytest.param(head("Authorization: Bearer no"), b"", 1_024, id="a wrong token"),
+])  # fmt: skip
 def test_a_flood_keeps_nobody_out(vault, many_files, first, then, limit) -> None:
     """A client that is there stays, with its open stream, and new ones are answered; the server says little (`http_server`)."""
 

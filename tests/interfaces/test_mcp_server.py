@@ -174,11 +174,8 @@ def test_what_changes_outside_is_seen_at_the_next_call(agent, vault, vault_from)
             file.write("# Jam 1\n\nmedlar\n")
         paths = [one["path"] for one in ask("search", query="quince")["hits"]]
         assert sorted(paths) == [
-            "kitchen/jam2.md",
-            "kitchen/jam3.md",
-            "kitchen/jam4.md",
-            "kitchen/plum.md",
-        ]
+            "kitchen/jam2.md", "kitchen/jam3.md", "kitchen/jam4.md", "kitchen/plum.md",
+        ]  # fmt: skip
 
 
 def talk(folder: str, *messages: object, words: tuple[str, ...] = ()) -> list[dict]:

@@ -45,18 +45,15 @@ def test_a_terminal_that_knows_links_gets_links(tmp_path) -> None:
     assert linked == f"\x1b]8;;file://{host}{root}/a%20b.md\x1b\\a b.md\x1b]8;;\x1b\\"
 
 
-@pytest.mark.parametrize(
-    ("environ", "color", "links"),
-    [
-        ({"TERM": "xterm-256color"}, True, False),
-        ({"TERM": "xterm-kitty"}, True, True),
-        ({"TERM": "xterm-256color", "VTE_VERSION": "7600"}, True, True),
-        ({"TERM": "xterm-256color", "FORCE_HYPERLINK": "1"}, True, True),
-        ({"TERM": "xterm-kitty", "FORCE_HYPERLINK": "0"}, True, False),
-        ({"TERM": "dumb", "FORCE_HYPERLINK": "1"}, False, False),
-        ({"TERM": "xterm-kitty", "NO_COLOR": ""}, False, False),
-    ],
-)
+@pytest.mark.parametrize(("environ", "color", "links"), [
+    ({"TERM": "xterm-256color"}, True, False),
+    ({"TERM": "xterm-kitty"}, True, True),
+    ({"TERM": "xterm-256color", "VTE_VERSION": "7600"}, True, True),
+    ({"TERM": "xterm-256color", "FORCE_HYPERLINK": "1"}, True, True),
+    ({"TERM": "xterm-kitty", "FORCE_HYPERLINK": "0"}, True, False),
+    ({"TERM": "dumb", "FORCE_HYPERLINK": "1"}, False, False),
+    ({"TERM": "xterm-kitty", "NO_COLOR": ""}, False, False),
+])  # fmt: skip
 def test_what_is_known_of_a_terminal(environ, color, links) -> None:
     main, other = os.openpty()
     with open(other, "w") as stream:

@@ -54,11 +54,8 @@ class Host:
             self.line("assistant", [used])
             failed = result.startswith("Exit code")
             told = {
-                "type": "tool_result",
-                "tool_use_id": id_,
-                "content": result,
-                "is_error": failed,
-            }
+                "type": "tool_result", "tool_use_id": id_, "content": result, "is_error": failed,
+            }  # fmt: skip
             self.line("user", [told])
         self.line("assistant", [{"type": "text", "text": answer}])
         self.hook("Stop", stop_hook_active=False, last_assistant_message=answer)

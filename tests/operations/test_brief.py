@@ -100,11 +100,8 @@ def test_a_briefing_has_every_part_and_nothing_of_other_projects(vault_from, hom
     vault = vault_from(NOTES)
     answer = brief(vault, caller_at(NOW, str(home)))
     assert (answer.project, answer.branch, answer.budget, answer.newest) == (
-        "roof",
-        "main",
-        1500,
-        "2026-11-05",
-    )
+        "roof", "main", 1500, "2026-11-05",
+    )  # fmt: skip
     assert ids(answer, "decisions") == ["no-tin", "use-slate"]
     # The older one names a file of the last session.
     assert ids(answer, "traps") == ["wet-glue", "dry-run"]

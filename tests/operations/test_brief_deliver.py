@@ -160,16 +160,13 @@ def test_whatever_stands_around_a_block_stays_to_the_byte(before, after, text, e
     assert remove_block(longer) == held + after
 
 
-@pytest.mark.parametrize(
-    ("text", "line"),
-    [
-        (f"a\n{BEGIN_MARK}\nb\n", 2),
-        (f"a\n{END_MARK}\n", 2),
-        (f"{BEGIN_MARK}\n{END_MARK}\n{BEGIN_MARK}\n{END_MARK}\n", 3),
-        (f"{END_MARK}\nx\n{BEGIN_MARK}\n", 1),
-        (f"{BEGIN_MARK}\n{BEGIN_MARK}\n{END_MARK}\n", 2),
-    ],
-)
+@pytest.mark.parametrize(("text", "line"), [
+    (f"a\n{BEGIN_MARK}\nb\n", 2),
+    (f"a\n{END_MARK}\n", 2),
+    (f"{BEGIN_MARK}\n{END_MARK}\n{BEGIN_MARK}\n{END_MARK}\n", 3),
+    (f"{END_MARK}\nx\n{BEGIN_MARK}\n", 1),
+    (f"{BEGIN_MARK}\n{BEGIN_MARK}\n{END_MARK}\n", 2),
+])  # fmt: skip
 def test_marks_that_do_not_match_are_an_error_that_names_the_line(vault_from, home, text, line):
     vault, here = vault_from(NOTE), caller_at(NOW, str(home))
     (home / AGENTS_FILE).write_text(text)

@@ -68,12 +68,9 @@ WAYS = {
 }
 # With an event in the inbox and git moved, and with neither: restore, normalize, heal.
 EXPECTED = {
-    "search": ((1, 1, 1), (0, 0, 0)),
-    "normalize": ((1, 1, 1), (1, 1, 0)),
-    "save": ((1, 1, 1), (0, 1, 0)),
-    "status": ((1, 0, 1), (0, 0, 0)),
-    "heal": ((1, 0, 1), (1, 0, 1)),
-}
+    "search": ((1, 1, 1), (0, 0, 0)), "normalize": ((1, 1, 1), (1, 1, 0)), "save": ((1, 1, 1), (0, 1, 0)),
+    "status": ((1, 0, 1), (0, 0, 0)), "heal": ((1, 0, 1), (1, 0, 1)),
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("way", WAYS)

@@ -16,15 +16,8 @@ AWS = "AKIA" + "ABCDEFGH23456789"
 
 def test_the_id_alone_is_printed_and_the_event_is_whole(cortex, vault) -> None:
     words = (
-        "--tags",
-        "storage,area/db",
-        "--session",
-        "s 1",
-        "--project",
-        "p",
-        "--branch",
-        "feat/x",
-    )
+        "--tags", "storage,area/db", "--session", "s 1", "--project", "p", "--branch", "feat/x",
+    )  # fmt: skip
     done = cortex("capture", "Decision: use SQLite", *words)
     assert (done.returncode, done.stderr) == (0, "")
     id_ = done.stdout.strip()
@@ -73,23 +66,20 @@ def test_a_secret_in_the_name_of_a_branch_never_reaches_the_disk(
     assert not any(AWS in text for text in written)
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"text": ""}, "nothing to capture"),
-        ({"text": "  \n"}, "nothing to capture"),
-        ({"text": "x", "type": "party"}, "unknown event type 'party'"),
-        ({"text": " ", "type": "prompt"}, "nothing to capture"),
-        ({"text": "x" * 1_000_001}, "1,000,001 bytes"),
-        ({"text": "x", "project": "../../etc"}, "not a project name"),
-        ({"text": "x", "project": "-rf"}, "not a project name"),
-        ({"text": "x", "tags": ("two words",)}, "not a tag"),
-        ({"text": "x", "id": "../../etc/passwd"}, "not an event id"),
-        ({"text": "x", "id": "99999999t999999z-aaaaaaaaaa"}, "not an event id"),
-        ({"text": "x", "id": "20260230t101010z-aaaaaaaaaa"}, "not an event id"),
-        ({"text": "x", "id": "20251301t101010z-aaaaaaaaaa"}, "not an event id"),
-    ],
-)
+@pytest.mark.parametrize(("options", "message"), [
+    ({"text": ""}, "nothing to capture"),
+    ({"text": "  \n"}, "nothing to capture"),
+    ({"text": "x", "type": "party"}, "unknown event type 'party'"),
+    ({"text": " ", "type": "prompt"}, "nothing to capture"),
+    ({"text": "x" * 1_000_001}, "1,000,001 bytes"),
+    ({"text": "x", "project": "../../etc"}, "not a project name"),
+    ({"text": "x", "project": "-rf"}, "not a project name"),
+    ({"text": "x", "tags": ("two words",)}, "not a tag"),
+    ({"text": "x", "id": "../../etc/passwd"}, "not an event id"),
+    ({"text": "x", "id": "99999999t999999z-aaaaaaaaaa"}, "not an event id"),
+    ({"text": "x", "id": "20260230t101010z-aaaaaaaaaa"}, "not an event id"),
+    ({"text": "x", "id": "20251301t101010z-aaaaaaaaaa"}, "not an event id"),
+])  # fmt: skip
 def test_what_cannot_be_captured_is_refused_with_a_way_on_and_nothing_is_written(
     vault, caller, options, message
 ) -> None:
@@ -99,16 +89,13 @@ def test_what_cannot_be_captured_is_refused_with_a_way_on_and_nothing_is_written
     assert not list(Path(vault.root, "inbox/pending").iterdir())
 
 
-@pytest.mark.parametrize(
-    ("url", "project"),
-    [
-        ("https://bob:tok3n@host/", "work-"),
-        ("https://bob:tok3n@host/team/Shop.git", "shop"),
-        ("git@host:team/shop.git", "shop"),
-        ("ssh://git@host:2222/shop", "shop"),
-        ("/srv/git/shop.git/", "shop"),
-    ],
-)
+@pytest.mark.parametrize(("url", "project"), [
+    ("https://bob:tok3n@host/", "work-"),
+    ("https://bob:tok3n@host/team/Shop.git", "shop"),
+    ("git@host:team/shop.git", "shop"),
+    ("ssh://git@host:2222/shop", "shop"),
+    ("/srv/git/shop.git/", "shop"),
+])  # fmt: skip
 def test_the_project_is_the_remotes_name_and_never_its_password(
     vault, caller, git, tmp_path, url, project
 ) -> None:

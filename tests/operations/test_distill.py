@@ -409,23 +409,20 @@ def test_an_invented_target_is_left_out(shop):
     assert "relations" not in shop.notes("records/decision").popitem()[1]
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("I found nothing worth keeping.\nSorry.", "no JSON object"),
-        ('{"title": "x", ', "no JSON object"),
-        ("{" * 100_000, "no JSON object"),
-        (answer(DECISION, session="another0"), "is of session 'another0'"),
-        (answer(LIE), "is of session"),
-        (answer(LIE, session="HANDLE"), "none of its records is believed: 1 its quote is not"),
-        (answer(7, None, session="HANDLE"), "none of its records is believed: 2 incomplete"),
-        (answer(session="HANDLE", records={"1": DECISION}), "no list of records"),
-        (json.dumps({"is_error": True, "result": answer(DECISION)}), "the model failed"),
-        ("", "the answer is empty"),
-        ("Sorry, I cannot.", "neither a file nor an answer"),
-        ("x" * 3_000_000, "neither a file nor an answer"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("text", "message"), [
+    ("I found nothing worth keeping.\nSorry.", "no JSON object"),
+    ('{"title": "x", ', "no JSON object"),
+    ("{" * 100_000, "no JSON object"),
+    (answer(DECISION, session="another0"), "is of session 'another0'"),
+    (answer(LIE), "is of session"),
+    (answer(LIE, session="HANDLE"), "none of its records is believed: 1 its quote is not"),
+    (answer(7, None, session="HANDLE"), "none of its records is believed: 2 incomplete"),
+    (answer(session="HANDLE", records={"1": DECISION}), "no list of records"),
+    (json.dumps({"is_error": True, "result": answer(DECISION)}), "the model failed"),
+    ("", "the answer is empty"),
+    ("Sorry, I cannot.", "neither a file nor an answer"),
+    ("x" * 3_000_000, "neither a file nor an answer"),
+])  # fmt: skip
 def test_an_answer_that_is_none_changes_nothing(shop, model, text, message):
     """Nor is a command asked that the settings name."""
     shop.turn()
@@ -481,20 +478,17 @@ def test_a_command_beside_a_true_quote_is_believed_nowhere(shop):
 QUOTES = SessionQuotes([Event("20261120t100000z-aaaaaaaaaa", "stop", "", TURN)])
 
 
-@pytest.mark.parametrize(
-    ("quote", "is_found"),
-    [
-        ("keep carts for one day only", True),
-        ("Keep **carts**\n> for one day   only", True),
-        ("keep carts … not for a week", True),
-        ("not for a week … keep carts for", False),
-        ("carts", False),
-        ("keep carts for two days only", False),
-        ("…", False),
-        ("", False),
-        (ASKED, True),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("quote", "is_found"), [
+    ("keep carts for one day only", True),
+    ("Keep **carts**\n> for one day   only", True),
+    ("keep carts … not for a week", True),
+    ("not for a week … keep carts for", False),
+    ("carts", False),
+    ("keep carts for two days only", False),
+    ("…", False),
+    ("", False),
+    (ASKED, True),
+])  # fmt: skip
 def test_a_quote_is_looked_up_whatever_its_white_space_and_marks(quote, is_found):
     assert (QUOTES.find(quote) is not None) == is_found
 
@@ -591,16 +585,13 @@ def test_a_command_of_the_user_s_own_is_asked_and_what_it_cost_is_told(shop, mod
     assert distill(shop.vault, shop.caller(), all=True).sessions[0].outcome == "up to date"
 
 
-@pytest.mark.parametrize(
-    ("script", "message"),
-    [
-        ("print('please log in: model login')", "please log in"),
-        ("import sys; sys.exit('no quota left')", "no quota left"),
-        ("print('{' * 100)", "no JSON object"),
-        ("print('x' * 10_000_000)", "more than 1,000,000 bytes"),
-        ("import time; time.sleep(60)", "no answer within 1 s"),
-    ],
-)
+@pytest.mark.parametrize(("script", "message"), [
+    ("print('please log in: model login')", "please log in"),
+    ("import sys; sys.exit('no quota left')", "no quota left"),
+    ("print('{' * 100)", "no JSON object"),
+    ("print('x' * 10_000_000)", "more than 1,000,000 bytes"),
+    ("import time; time.sleep(60)", "no answer within 1 s"),
+])  # fmt: skip
 def test_a_command_that_fails_leaves_the_vault_as_it_was_and_doctor_tells_it(
     shop, model, script, message
 ):

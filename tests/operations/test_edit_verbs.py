@@ -116,19 +116,16 @@ def undone(vault: Vault, command: str) -> None:
     assert ran.returncode == 0, ran.stderr
 
 
-@pytest.mark.parametrize(
-    ("asked", "gone", "come"),
-    [
-        ({"title": "Use  one SQLite\nfile"}, {"title: Use SQLite"}, {"title: Use one SQLite file"}),
-        ({"add_tags": "new,db", "remove_tags": "storage"}, {"tags: [storage, db]"}, {"tags: [db, new]"}),
-        ({"tags": "one"}, {"tags: [storage, db]"}, {"tags: [one]"}),
-        ({"tags": "none"}, {"tags: [storage, db]"}, set()),
-        ({"priority": "8", "confidence": ".50"}, set(), {"priority: 8", "confidence: 0.5"}),
-        ({"owner": "Ada", "due": "2026-12-01"}, set(), {"owner: Ada", "due: 2026-12-01"}),
-        ({"project": "Other", "scope": "global"}, {"project: cortex", "scope: project"}, {"project: other", "scope: global"}),
-        ({"status": "done"}, {"status: active   # settled"}, {"status: done", f"done_at: {NOW}"}),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("asked", "gone", "come"), [
+    ({"title": "Use  one SQLite\nfile"}, {"title: Use SQLite"}, {"title: Use one SQLite file"}),
+    ({"add_tags": "new,db", "remove_tags": "storage"}, {"tags: [storage, db]"}, {"tags: [db, new]"}),
+    ({"tags": "one"}, {"tags: [storage, db]"}, {"tags: [one]"}),
+    ({"tags": "none"}, {"tags: [storage, db]"}, set()),
+    ({"priority": "8", "confidence": ".50"}, set(), {"priority: 8", "confidence: 0.5"}),
+    ({"owner": "Ada", "due": "2026-12-01"}, set(), {"owner: Ada", "due: 2026-12-01"}),
+    ({"project": "Other", "scope": "global"}, {"project: cortex", "scope: project"}, {"project: other", "scope: global"}),
+    ({"status": "done"}, {"status: active   # settled"}, {"status: done", f"done_at: {NOW}"}),
+])  # fmt: skip
 def test_an_update_changes_the_lines_it_means_and_its_undo_brings_them_back(
     asked, gone, come, one, caller, worded
 ):
@@ -164,20 +161,17 @@ def test_a_secret_is_not_written_by_an_update(one, caller):
     assert "hunter2" not in text(one)
 
 
-@pytest.mark.parametrize(
-    ("asked", "message"),
-    [
-        ({}, "nothing to change"),
-        ({"status": "archived"}, "is not active, open or done"),
-        ({"due": "tomorrow"}, "is not .*a day"),
-        ({"confidence": "1.2"}, "is not .*a number from 0 to 1"),
-        ({"topic": "decision/x"}, "has no parameter 'topic'"),
-        ({"add_tags": "a b"}, "is not a tag"),
-        ({"project": "../x"}, "is not a project name"),
-        ({"title": "none"}, "always has a title"),
-        ({"title": "x" * 201}, "200 are the most"),
-    ],
-)
+@pytest.mark.parametrize(("asked", "message"), [
+    ({}, "nothing to change"),
+    ({"status": "archived"}, "is not active, open or done"),
+    ({"due": "tomorrow"}, "is not .*a day"),
+    ({"confidence": "1.2"}, "is not .*a number from 0 to 1"),
+    ({"topic": "decision/x"}, "has no parameter 'topic'"),
+    ({"add_tags": "a b"}, "is not a tag"),
+    ({"project": "../x"}, "is not a project name"),
+    ({"title": "none"}, "always has a title"),
+    ({"title": "x" * 201}, "200 are the most"),
+])  # fmt: skip
 def test_an_update_that_makes_no_sense_is_refused_and_writes_nothing(
     asked, message, one, caller, worded
 ):
@@ -369,17 +363,14 @@ def test_an_update_brings_nothing_back_and_names_the_command_that_does(put_away,
     )
 
 
-@pytest.mark.parametrize(
-    ("written", "asked"),
-    [
-        ("status: in review", {"status": "done"}),
-        ("due: next week", {"due": "2026-12-01"}),
-        ("tags: [two words, db]", {"tags": "db"}),
-        ("title: none", {"title": "Some"}),
-        ("owner: password=hunter2hunter2", {"owner": "Ada"}),
-        ("confidence: high", {"confidence": "0.5"}),
-    ],
-)
+@pytest.mark.parametrize(("written", "asked"), [
+    ("status: in review", {"status": "done"}),
+    ("due: next week", {"due": "2026-12-01"}),
+    ("tags: [two words, db]", {"tags": "db"}),
+    ("title: none", {"title": "Some"}),
+    ("owner: password=hunter2hunter2", {"owner": "Ada"}),
+    ("confidence: high", {"confidence": "0.5"}),
+])  # fmt: skip
 def test_an_undo_that_would_be_refused_is_not_offered(written, asked, vault_from, caller, worded):
     vault = vault_from(
         f"=== records/note/odd-abcdef.md\n---\nid: odd-abcdef\ntype: note\n{written}\n---\ntext"
@@ -632,16 +623,10 @@ def test_a_superseded_record_that_was_deleted_is_superseded_again(one, caller):
     assert undated(text(one, "use-git-m5d2xa")) == undated(before)
 
 
-@pytest.mark.parametrize(
-    ("sqlite", "files"),
-    [
-        (
-            "status: superseded\nsuperseded_by: use-files-p2r6wq",
-            "status: superseded\nsuperseded_by: use-sqlite-k3f7q2",
-        ),
-        ("status: superseded\nsuperseded_by: use-sqlite-k3f7q2", "status: active"),
-    ],
-)
+@pytest.mark.parametrize(("sqlite", "files"), [
+    ("status: superseded\nsuperseded_by: use-files-p2r6wq", "status: superseded\nsuperseded_by: use-sqlite-k3f7q2"),
+    ("status: superseded\nsuperseded_by: use-sqlite-k3f7q2", "status: active"),
+])  # fmt: skip
 def test_records_of_which_none_holds_are_named_with_commands_that_end_them(
     sqlite, files, one, caller
 ):
@@ -809,19 +794,16 @@ def test_an_unknown_word_names_the_closest_and_all_allowed(vault, cortex):
     assert "did you mean project? use one of: project, area," in done.stderr
 
 
-@pytest.mark.parametrize(
-    ("query", "outcome", "id_"),
-    [
-        ("use sqlite", "archived", "use-sqlite-k3f7q2"),
-        ("SQLite", "archived", "use-sqlite-k3f7q2"),
-        ("use-sqlite-k3f7q2", "archived", "use-sqlite-k3f7q2"),
-        ("use the plain old files", "archived", "use-files-p2r6wq"),
-        ("use plain sqlite files", "unclear", ""),
-        ("plain sqlite files git", "unclear", ""),
-        ("server", "unclear", ""),
-        ("zebra", "none", ""),
-    ],
-)
+@pytest.mark.parametrize(("query", "outcome", "id_"), [
+    ("use sqlite", "archived", "use-sqlite-k3f7q2"),
+    ("SQLite", "archived", "use-sqlite-k3f7q2"),
+    ("use-sqlite-k3f7q2", "archived", "use-sqlite-k3f7q2"),
+    ("use the plain old files", "archived", "use-files-p2r6wq"),
+    ("use plain sqlite files", "unclear", ""),
+    ("plain sqlite files git", "unclear", ""),
+    ("server", "unclear", ""),
+    ("zebra", "none", ""),
+])  # fmt: skip
 def test_forget_archives_the_one_that_is_clearly_meant(query, outcome, id_, one, caller):
     answer = forget(one, caller, query)
     assert (answer.outcome, answer.id) == (outcome, id_)

@@ -207,11 +207,8 @@ def test_a_bound_is_kept_and_said(notes, cortex):
 def test_the_shortest_path_is_shown_and_none_is_said_with_exit_code_one(notes, cortex):
     found = answer(cortex, "graph", "aa-abcdef", "--to", "bb-abcdef")
     assert [node["id"] for node in found["hits"]] == [
-        "aa-abcdef",
-        "Home.md",
-        "cc-abcdef",
-        "bb-abcdef",
-    ]
+        "aa-abcdef", "Home.md", "cc-abcdef", "bb-abcdef",
+    ]  # fmt: skip
     assert found["edges"][0] == stated("aa-abcdef", "links", "Home.md")
     assert len(found["edges"]) == 3
     assert "└─ links Home" in cortex("graph", "aa-abcdef", "--to", "bb-abcdef").stdout
@@ -377,16 +374,13 @@ def test_what_no_relate_can_say_again_has_no_undo(notes, cortex):
     assert answer(cortex, "unrelate", "dd-abcdef", "smells_like", "aa-abcdef")["undo"] == ""
 
 
-@pytest.mark.parametrize(
-    "words",
-    [
-        ("graph", "aa-abcdef"),
-        ("entities",),
-        ("score", "aa-abcdef"),
-        ("relate", "aa-abcdef", "refines", "bb-abcdef"),
-        ("unrelate", "cc-abcdef", "refines", "bb-abcdef"),
-    ],
-)
+@pytest.mark.parametrize("words", [
+    ("graph", "aa-abcdef"),
+    ("entities",),
+    ("score", "aa-abcdef"),
+    ("relate", "aa-abcdef", "refines", "bb-abcdef"),
+    ("unrelate", "cc-abcdef", "refines", "bb-abcdef"),
+])  # fmt: skip
 def test_what_hinders_the_inbox_is_told(words, notes, cortex):
     cortex("relate", "cc-abcdef", "refines", "bb-abcdef")
     waiting = "inbox/pending/20261120t164513z-aaaaaaaaaa.md"

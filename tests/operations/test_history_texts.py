@@ -111,12 +111,9 @@ def test_the_two_lists_are_shown_as_one_in_time_order_and_json_keeps_its_fields(
         answer["versions"][0]
     )
     assert answer["texts"][1] == {
-        "event": one,
-        "at": "2026-11-01T10:00:00Z",
-        "title": "On day 1",
-        "path": AT_ROOT.event(one),
+        "event": one, "at": "2026-11-01T10:00:00Z", "title": "On day 1", "path": AT_ROOT.event(one),
         "preview": "first",
-    }
+    }  # fmt: skip
     assert answer["revisions"] == 2
     assert cortex("history", ID, "--at", one).stdout == "first\n"
 

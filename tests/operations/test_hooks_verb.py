@@ -358,14 +358,13 @@ def test_the_home_folder_is_no_project(home):
     assert hooks(caller_at(NOW, str(home)), "remove", user=True).changed[0].outcome == "removed"
 
 
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        ((), "ACTION is missing"), (("wire",), "ACTION 'wire' is not install, remove or status"), (("install",), "which host"),
-        (("install", "emacs"), "HOSTS 'emacs' is not claude, codex"),
-        (("install", "claude", "--user", "--shared"), "different files"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("words", "said"), [
+    ((), "ACTION is missing"),
+    (("wire",), "ACTION 'wire' is not install, remove or status"),
+    (("install",), "which host"),
+    (("install", "emacs"), "HOSTS 'emacs' is not claude, codex"),
+    (("install", "claude", "--user", "--shared"), "different files"),
+])  # fmt: skip
 def test_a_mistake_is_explained(cortex, words, said):
     done = cortex("hooks", *words)
     assert done.returncode == 2
@@ -395,22 +394,19 @@ def written(where: str, text: str):
     return write
 
 
-@pytest.mark.parametrize(
-    ("host", "spoil", "said"),
-    [
-        ("claude", wired_twice, "every event runs Cortex twice"),
-        ("claude", written("~/.claude/settings.json", '{"enabledPlugins": {"cortex@team": true}}'), "the plugin is switched on in "),
-        ("claude", interpreter_gone, "runs /gone/python, which is gone"),
-        ("claude", one_missing, "PreCompact not wired"),
-        ("claude", written("~/.claude/settings.json", '{"disableAllHooks": true}'), "disableAllHooks is true in "),
-        ("claude", written(".claude/settings.json", '{"allowManagedHooksOnly": true,}'), "allowManagedHooksOnly is true in "),
-        ("codex", written("~/.codex/config.toml", "[features]\nhooks = false\n"), "[features] hooks = false stands in "),
-        ("codex", written(".codex/config.toml", "[features]\ncodex_hooks = false\n"), "[features] codex_hooks = false stands in "),
-        ("gemini", written("~/.gemini/settings.json", '{"hooksConfig": {"enabled": false}}'), "hooksConfig.enabled is false in "),
-        ("gemini", written("~/.gemini/settings.json", '{"hooksConfig": {"disabled": ["cortex"]}}'), "among those that are disabled in "),
-        ("copilot", written("~/.copilot/config.json", '{"disableAllHooks": true}'), "disableAllHooks is true in "),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("host", "spoil", "said"), [
+    ("claude", wired_twice, "every event runs Cortex twice"),
+    ("claude", written("~/.claude/settings.json", '{"enabledPlugins": {"cortex@team": true}}'), "the plugin is switched on in "),
+    ("claude", interpreter_gone, "runs /gone/python, which is gone"),
+    ("claude", one_missing, "PreCompact not wired"),
+    ("claude", written("~/.claude/settings.json", '{"disableAllHooks": true}'), "disableAllHooks is true in "),
+    ("claude", written(".claude/settings.json", '{"allowManagedHooksOnly": true,}'), "allowManagedHooksOnly is true in "),
+    ("codex", written("~/.codex/config.toml", "[features]\nhooks = false\n"), "[features] hooks = false stands in "),
+    ("codex", written(".codex/config.toml", "[features]\ncodex_hooks = false\n"), "[features] codex_hooks = false stands in "),
+    ("gemini", written("~/.gemini/settings.json", '{"hooksConfig": {"enabled": false}}'), "hooksConfig.enabled is false in "),
+    ("gemini", written("~/.gemini/settings.json", '{"hooksConfig": {"disabled": ["cortex"]}}'), "among those that are disabled in "),
+    ("copilot", written("~/.copilot/config.json", '{"disableAllHooks": true}'), "disableAllHooks is true in "),
+])  # fmt: skip
 def test_what_keeps_a_hook_from_running_is_named(
     shop, vault, home, monkeypatch, tmp_path, host, spoil, said
 ):

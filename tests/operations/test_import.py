@@ -458,11 +458,8 @@ def test_what_hooks_have_captured_is_not_imported_and_what_is_imported_is_theirs
     assert import_(vault, here, ["claude"]).sessions[0].title == "Cache"
     cursor = cursors.load_cursor(vault, cursors.session_key("claude", SESSION))
     assert (cursor.offset, cursor.transcript, cursor.begun, cursor.behind) == (
-        path.stat().st_size,
-        str(path),
-        True,
-        False,
-    )
+        path.stat().st_size, str(path), True, False,
+    )  # fmt: skip
     assert not has_unread_transcripts(vault)
     write(turns(repo, 2, begin=2))
     ahead = cursors.add_expected_texts(

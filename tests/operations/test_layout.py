@@ -149,23 +149,17 @@ def test_a_failed_event_is_retried_there(tmp_path):
     assert "cortex/inbox/failed" in run_cortex("doctor", cwd=root).stdout
 
 
-@pytest.mark.parametrize(
-    ("text", "folder"),
-    [
-        ('[layout]\nfolder = "cortex"\n', "cortex"),
-        (
-            "format = 1\r\n[layout] # ours\r\n# folder = 'a'\r\nfolder = 'm/c/'\r\n[index]\r\n",
-            "m/c",
-        ),
-        ('layout.folder = "x"\n', "x"),
-        ('layout = { folder = "y" }\n', "y"),
-        ('[layout]\n[index]\nfolder = "no"\n', ""),
-        ('# [layout]\n# folder = "no"\n', ""),
-        ('[layout]\nfolder = "../outside"\n', ""),
-        ('[layout]\nfolder = ".hidden"\n', ""),
-        ('[layout]\nfolder = "cortex"\nbroken', "cortex"),
-    ],
-)
+@pytest.mark.parametrize(("text", "folder"), [
+    ('[layout]\nfolder = "cortex"\n', "cortex"),
+    ("format = 1\r\n[layout] # ours\r\n# folder = 'a'\r\nfolder = 'm/c/'\r\n[index]\r\n", "m/c"),
+    ('layout.folder = "x"\n', "x"),
+    ('layout = { folder = "y" }\n', "y"),
+    ('[layout]\n[index]\nfolder = "no"\n', ""),
+    ('# [layout]\n# folder = "no"\n', ""),
+    ('[layout]\nfolder = "../outside"\n', ""),
+    ('[layout]\nfolder = ".hidden"\n', ""),
+    ('[layout]\nfolder = "cortex"\nbroken', "cortex"),
+])  # fmt: skip
 def test_the_folder_is_read_from_the_settings(tmp_path, text, folder):
     (tmp_path / "cortex.toml").write_bytes(text.encode())
     assert layout_of(str(tmp_path)) == Layout(folder)

@@ -218,17 +218,10 @@ def test_a_score_of_nothing_offers_what_there_is(vault_from: Write, caller: Call
     assert "something-long" in error.value.hint
 
 
-@pytest.mark.parametrize(
-    "fields",
-    [
-        "confidence: .nan",
-        "confidence: 1e999",
-        "confidence: -5",
-        "priority: 99",
-        "updated: 9999-12-31T00:00:00Z",
-        "type: ours",
-    ],
-)
+@pytest.mark.parametrize("fields", [
+    "confidence: .nan", "confidence: 1e999", "confidence: -5", "priority: 99",
+    "updated: 9999-12-31T00:00:00Z", "type: ours",
+])  # fmt: skip
 def test_odd_values_are_scored_all_the_same(vault_from: Write, caller: Caller, fields: str) -> None:
     vault = vault_from(record("odd-one", fields))
     answer = score(vault, caller, "odd-one")
@@ -310,17 +303,14 @@ def test_the_best_comes_first_by_rank(vault_from: Write, caller: Caller) -> None
     assert [one.confidence for one in known.values()] == [1.0]
 
 
-@pytest.mark.parametrize(
-    ("text", "moment"),
-    [
-        ("1970-01-02T00:00:05Z", 86405),
-        ("1970-01-02", 86400),
-        ("1970-01-02 10:00", 86400),
-        ("soon", 0),
-        ("", 0),
-        ("1970-xx-02", 0),
-    ],
-)
+@pytest.mark.parametrize(("text", "moment"), [
+    ("1970-01-02T00:00:05Z", 86405),
+    ("1970-01-02", 86400),
+    ("1970-01-02 10:00", 86400),
+    ("soon", 0),
+    ("", 0),
+    ("1970-xx-02", 0),
+])  # fmt: skip
 def test_times_as_people_write_them(text: str, moment: int) -> None:
     assert timestamp_of(text) == moment
 
@@ -696,13 +686,10 @@ def test_the_verbs_read_no_whoosh() -> None:
     assert epoch_seconds("1970-01-01T00:00:01Z") == 1
 
 
-@pytest.mark.parametrize(
-    ("kind", "said"),
-    [
-        ("action", "an action is never archived by itself"),
-        ("plan", "a plan is never archived by itself"),
-    ],
-)
+@pytest.mark.parametrize(("kind", "said"), [
+    ("action", "an action is never archived by itself"),
+    ("plan", "a plan is never archived by itself"),
+])  # fmt: skip
 def test_a_verdict_is_a_sentence(vault_from: Write, caller: Caller, kind: str, said: str) -> None:
     vault = vault_from(record("due-soon", "confidence: 0.1", type=kind))
     assert said in score(vault, caller, "due-soon").lifecycle

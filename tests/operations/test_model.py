@@ -38,14 +38,11 @@ def test_it_is_asked_on_standard_input_and_reads_no_secret(tmp_path):
     ]
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("import sys; sys.exit('no quota left')", "no quota left"),
-        ("print('I found nothing.')", "no JSON array"),
-        ("import sys; sys.stdin.close(); print('[]' if 0 else 'no')", "no JSON array"),
-    ],
-)
+@pytest.mark.parametrize(("text", "message"), [
+    ("import sys; sys.exit('no quota left')", "no quota left"),
+    ("print('I found nothing.')", "no JSON array"),
+    ("import sys; sys.stdin.close(); print('[]' if 0 else 'no')", "no JSON array"),
+])  # fmt: skip
 def test_what_goes_wrong_is_said(tmp_path, text, message):
     with pytest.raises(CortexError, match=message):
         ask_model(model(tmp_path, text), "x" * 300_000, str(tmp_path))

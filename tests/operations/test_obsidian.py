@@ -82,15 +82,12 @@ def test_in_a_folder_of_the_obsidian_vault_paths_begin_at_its_root(settings, tmp
     assert json.loads(settings.read_text())["userIgnoreFilters"] == wanted
 
 
-@pytest.mark.parametrize(
-    ("content", "why"),
-    [
-        ('{"a": 1,\n', "line 2, column 1: ends too early"),
-        ("[]", "it is no object"),
-        ('{"userIgnoreFilters": "events/"}', "userIgnoreFilters is no list"),
-        (None, "is a link"),
-    ],
-)
+@pytest.mark.parametrize(("content", "why"), [
+    ('{"a": 1,\n', "line 2, column 1: ends too early"),
+    ("[]", "it is no object"),
+    ('{"userIgnoreFilters": "events/"}', "userIgnoreFilters is no list"),
+    (None, "is a link"),
+])  # fmt: skip
 def test_settings_that_cannot_be_edited_stay_and_no_vault_is_made(
     content, why, settings, tmp_path, cortex
 ):

@@ -115,12 +115,8 @@ def test_the_hooks_have_the_documented_shape() -> None:
         assert shaped(handler, HANDLER)
         assert handler["type"] == "command"
         assert [handler["command"], *handler["args"]] == [
-            "cortex",
-            "hook",
-            EVENTS[name].event,
-            "--host",
-            "claude",
-        ]
+            "cortex", "hook", EVENTS[name].event, "--host", "claude",
+        ]  # fmt: skip
     starts = said["hooks"]["SessionStart"][0]["matcher"]
     assert set(starts.split("|")) == {"startup", "resume", "clear", "compact", "fork"}
 
@@ -178,13 +174,8 @@ def test_the_shim_tells_and_keeps_and_never_fails(tmp_path, there) -> None:
     start, stop = [json.loads(line) for line in log.read_text().splitlines()]
     assert start == [
         ["hook", "session-start", "--host", "claude"],
-        {
-            "cwd": str(tmp_path),
-            "session_id": "s",
-            "source": "startup",
-            "hook_event_name": "SessionStart",
-        },
-    ]
+        {"cwd": str(tmp_path), "session_id": "s", "source": "startup", "hook_event_name": "SessionStart"},
+    ]  # fmt: skip
     assert stop[0][1] == "stop"
     assert stop[1]["last_assistant_message"] == "Decision: one\n\nand two"
 

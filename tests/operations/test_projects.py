@@ -133,22 +133,16 @@ def test_list_counts_and_puts_the_one_changed_last_first(shops, caller, cortex):
     assert json.loads(cortex("project", "--json").stdout)["projects"][1]["name"] == "shop"
 
 
-@pytest.mark.parametrize(
-    ("names", "commands"),
-    [
-        (["my-app", "my_app", "My.App"], ["My.App my-app", "my_app my-app"]),
-        (["app-2fx4", "app-bcdf", "app"], ["app-2fx4 app", "app-bcdf app"]),
-        (
-            ["app-2fx4", "app-3fx4"],
-            [],
-        ),  # two folders of one name are two projects, for all that is known
-        (["app", "app-docs", "app-core"], []),  # a word, no hash
-        (["app", "application", "api"], []),
-        (["Bücher", "bücher"], []),  # no capture can have either name
-        (["it's", "ITS", "its"], ["ITS its"]),
-        (["a b", "A-B", "a-b"], ["'a b' a-b", "A-B a-b"]),
-    ],
-)
+@pytest.mark.parametrize(("names", "commands"), [
+    (["my-app", "my_app", "My.App"], ["My.App my-app", "my_app my-app"]),
+    (["app-2fx4", "app-bcdf", "app"], ["app-2fx4 app", "app-bcdf app"]),
+    (["app-2fx4", "app-3fx4"], []),  # two folders of one name are two projects, for all that is known
+    (["app", "app-docs", "app-core"], []),  # a word, no hash
+    (["app", "application", "api"], []),
+    (["Bücher", "bücher"], []),  # no capture can have either name
+    (["it's", "ITS", "its"], ["ITS its"]),
+    (["a b", "A-B", "a-b"], ["'a b' a-b", "A-B a-b"]),
+])  # fmt: skip
 def test_names_that_look_like_one_project_are_only_suggested(vault, caller, names, commands):
     named(vault, *names)
     before = files_of(vault)
@@ -317,19 +311,16 @@ def test_what_cannot_be_edited_is_left_and_named_and_stops_nothing(vault, caller
         assert Path(vault.root, name).read_text() == text
 
 
-@pytest.mark.parametrize(
-    ("words", "error", "message", "hint"),
-    [
-        (("merge", "shop", "shop"), InvalidInputError, "one project already", "list"),
-        (("merge", "shop", ""), InvalidInputError, "two projects", "merge A B"),
-        (("merge", "", "shop"), InvalidInputError, "two projects", "merge A B"),
-        (("merge", "shop-k3f", "shop"), NotFoundError, "no note says", "shop-k3f7"),
-        (("merge", "shop", "shop-k3f8"), NotFoundError, "no note says", "shop-k3f7"),
-        (("unmerge", "shop", ""), NotFoundError, "was not merged", "unmerge A B"),
-        (("unmerge", "shop", "shop-k3f7"), NotFoundError, "nothing in shop-k3f7 was merged", "list"),
-        (("show", "shap", ""), NotFoundError, "no note says", "shop"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("words", "error", "message", "hint"), [
+    (("merge", "shop", "shop"), InvalidInputError, "one project already", "list"),
+    (("merge", "shop", ""), InvalidInputError, "two projects", "merge A B"),
+    (("merge", "", "shop"), InvalidInputError, "two projects", "merge A B"),
+    (("merge", "shop-k3f", "shop"), NotFoundError, "no note says", "shop-k3f7"),
+    (("merge", "shop", "shop-k3f8"), NotFoundError, "no note says", "shop-k3f7"),
+    (("unmerge", "shop", ""), NotFoundError, "was not merged", "unmerge A B"),
+    (("unmerge", "shop", "shop-k3f7"), NotFoundError, "nothing in shop-k3f7 was merged", "list"),
+    (("show", "shap", ""), NotFoundError, "no note says", "shop"),
+])  # fmt: skip
 def test_mistakes_are_explained(shops, caller, words, error, message, hint):
     before = files_of(shops)
     with pytest.raises(error, match=message) as raised:
@@ -412,17 +403,14 @@ def test_settings_that_cannot_be_read_are_not_written(shops, caller, text):
     }
 
 
-@pytest.mark.parametrize(
-    ("text", "good", "problems"),
-    [
-        ("[projects.aliases]\na = 'b'\nb = 'c'\n", (("a", "c"), ("b", "c")), 0),
-        ("[projects.aliases]\na = 'b'\nb = 'a'\nc = 'd'\n", (("c", "d"),), 2),
-        ("[projects.aliases]\na = 3\nb = ''\nc = 'C C'\nd = 'd'\ne = '../x'\n", (), 5),
-        ("[projects]\naliases = 'a'\n", (), 1),
-        ("projects = 'a'\n", (), 1),
-        ("[projects.aliases]\n" + "".join(f"a{number} = 'a{number + 1}'\n" for number in range(4000)), None, None),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("text", "good", "problems"), [
+    ("[projects.aliases]\na = 'b'\nb = 'c'\n", (("a", "c"), ("b", "c")), 0),
+    ("[projects.aliases]\na = 'b'\nb = 'a'\nc = 'd'\n", (("c", "d"),), 2),
+    ("[projects.aliases]\na = 3\nb = ''\nc = 'C C'\nd = 'd'\ne = '../x'\n", (), 5),
+    ("[projects]\naliases = 'a'\n", (), 1),
+    ("projects = 'a'\n", (), 1),
+    ("[projects.aliases]\n" + "".join(f"a{number} = 'a{number + 1}'\n" for number in range(4000)), None, None),
+])  # fmt: skip
 def test_aliases_are_read_with_a_problem_for_each_that_is_none(vault, caller, text, good, problems):
     Path(vault.root, "cortex.toml").write_text(text)
     held = settings.load(vault.root)

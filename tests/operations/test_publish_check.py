@@ -40,18 +40,10 @@ PERSONAL = {
     "log/Week 1.md": ('---\ntags: [a]\nscope: "personal"\n---\nWordtwo\n', "Wordtwo"),
     "broken.md": ("---\nscope: personal\ntags: [a\n---\nWordthree\n", "Wordthree"),
     "lists.md": ("---\r\nscope:\r\n  - global\r\n---\r\nWordfour\r\n", "Wordfour"),
-    "records/note/mine-aaaaaa.md": (
-        SCOPED.format("mine-aaaaaa", "personal", "project: shop\n", "Titlefive", "Wordfive"), "five",
-    ),
-    "records/note/all-aaaaaa.md": (
-        SCOPED.format("all-aaaaaa", "global", "project: shop\n", "Titlesix", "Wordsix"), "six",
-    ),
-    "records/note/none-aaaaaa.md": (
-        SCOPED.format("none-aaaaaa", "personal", "", "Titleseven", "Wordseven"), "seven",
-    ),
-    "records/note/every-aaaaaa.md": (
-        SCOPED.format("every-aaaaaa", "global", "", "Titleeight", "Wordeight"), "eight",
-    ),
+    "records/note/mine-aaaaaa.md": (SCOPED.format("mine-aaaaaa", "personal", "project: shop\n", "Titlefive", "Wordfive"), "five"),
+    "records/note/all-aaaaaa.md": (SCOPED.format("all-aaaaaa", "global", "project: shop\n", "Titlesix", "Wordsix"), "six"),
+    "records/note/none-aaaaaa.md": (SCOPED.format("none-aaaaaa", "personal", "", "Titleseven", "Wordseven"), "seven"),
+    "records/note/every-aaaaaa.md": (SCOPED.format("every-aaaaaa", "global", "", "Titleeight", "Wordeight"), "eight"),
 }  # fmt: skip
 
 

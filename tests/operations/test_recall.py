@@ -107,13 +107,8 @@ def held(vault_from):
 def test_without_a_query_current_records_come_by_their_rank(held, caller):
     found = ids(recall(held, caller))
     assert set(found) == {
-        "use-links",
-        "old-gotcha",
-        "new-gotcha",
-        "mine",
-        "write-docs",
-        "open-question",
-    }
+        "use-links", "old-gotcha", "new-gotcha", "mine", "write-docs", "open-question",
+    }  # fmt: skip
     assert found.index("use-links") < found.index("old-gotcha")
     assert [one.score for one in recall(held, caller).hits] == sorted(
         (one.score for one in recall(held, caller).hits), reverse=True
@@ -149,34 +144,24 @@ def test_scopes_and_filters(held, caller, worded, asked, expected):
 
 def test_all_brings_peoples_own_notes_and_what_is_set_aside(held, caller):
     assert set(ids(recall(held, caller, all=True, number=50))) >= {
-        "journal/2026-11-19.md",
-        "gone",
-        "long-gone",
-        "session-one",
-        "use-links",
-    }
+        "journal/2026-11-19.md", "gone", "long-gone", "session-one", "use-links",
+    }  # fmt: skip
     assert "journal/2026-11-19.md" in ids(recall(held, caller, "links", all=True))
     assert not any(
         id_.startswith("20261119t") for id_ in ids(recall(held, caller, "links again", all=True))
     )
 
 
-@pytest.mark.parametrize(
-    ("as_of", "expected"),
-    [
-        ("2026-01-09", set()),
-        ("2026-01-10", {"old-gotcha"}),
-        ("2026-02-10", {"old-gotcha", "gone", "long-gone"}),
-        ("2026-05-01", {"old-gotcha", "gone"}),
-        ("2026-06-01", {"old-gotcha"}),
-        ("2026-11-10", {"old-gotcha", "use-links", "write-docs"}),
-        (
-            "2026-12-31",
-            {"old-gotcha", "use-links", "write-docs", "open-question", "new-gotcha", "mine"},
-        ),
-        ("10d", {"old-gotcha", "use-links", "write-docs"}),
-    ],
-)
+@pytest.mark.parametrize(("as_of", "expected"), [
+    ("2026-01-09", set()),
+    ("2026-01-10", {"old-gotcha"}),
+    ("2026-02-10", {"old-gotcha", "gone", "long-gone"}),
+    ("2026-05-01", {"old-gotcha", "gone"}),
+    ("2026-06-01", {"old-gotcha"}),
+    ("2026-11-10", {"old-gotcha", "use-links", "write-docs"}),
+    ("2026-12-31", {"old-gotcha", "use-links", "write-docs", "open-question", "new-gotcha", "mine"}),
+    ("10d", {"old-gotcha", "use-links", "write-docs"}),
+])  # fmt: skip
 def test_what_held_on_a_day(held, caller, worded, as_of, expected):
     assert set(ids(worded(recall, held, caller, as_of=as_of))) == expected
     assert set(ids(worded(recall, held, caller, query="gone links", as_of=as_of))) <= expected
@@ -236,19 +221,16 @@ def test_of_very_many_records_the_last_the_lasting_and_the_used_are_ranked(vault
     assert len(held) < MAX_RANKED
 
 
-@pytest.mark.parametrize(
-    "wrong",
-    [
-        {"scope": "bogus"},
-        {"scope": "meeting:"},
-        {"since": "soon"},
-        {"since": "7d x"},
-        {"as_of": "2026-13-01"},
-        {"number": 0},
-        {"number": 10**6},
-        {"query": "..."},
-    ],
-)
+@pytest.mark.parametrize("wrong", [
+    {"scope": "bogus"},
+    {"scope": "meeting:"},
+    {"since": "soon"},
+    {"since": "7d x"},
+    {"as_of": "2026-13-01"},
+    {"number": 0},
+    {"number": 10**6},
+    {"query": "..."},
+])  # fmt: skip
 def test_what_cannot_be_asked_is_said(held, caller, worded, wrong):
     with pytest.raises(InvalidInputError) as refused:
         worded(recall, held, caller, **wrong)
@@ -319,19 +301,11 @@ def test_context_is_where_work_stood(held, caller, cortex):
     capture(held, caller, "of another", type="prompt", session="x", project="q")
     answer = context(held, caller, project="p", number=3)
     assert [one.snippet for one in answer.sessions.hits] == [
-        "turn 6",
-        "turn 5",
-        "turn 4",
-        "turn 3",
-        "turn 2",
-    ]
+        "turn 6", "turn 5", "turn 4", "turn 3", "turn 2",
+    ]  # fmt: skip
     assert [one.text[:8] for one in answer.prompts.hits] == [
-        "prompt 6",
-        "prompt 5",
-        "prompt 4",
-        "prompt 3",
-        "prompt 2",
-    ]
+        "prompt 6", "prompt 5", "prompt 4", "prompt 3", "prompt 2",
+    ]  # fmt: skip
     assert all(len(one.text) <= 120 for one in answer.prompts.hits)
     assert ids(answer)[0] == "use-links"
     assert answer.figures == (4, 8, 7, 1)
@@ -630,19 +604,16 @@ def test_what_the_archive_has_of_the_words_is_named_with_the_command_that_restor
     assert (ids(again)[0], archived(again)) == ("copper-roof", [])
 
 
-@pytest.mark.parametrize(
-    ("words", "options", "named"),
-    [
-        ("", {}, []),
-        ("zinc", {}, []),
-        ("copper", {"all": True}, []),  # it stands among the hits
-        ("copper", {"as_of": epoch_seconds("2026-11-10T00:00:00Z")}, []),
-        ("copper", {"project": "q"}, ["copper-pipes"]),
-        ("copper", {"type": ("decision",)}, ["copper-roof"]),
-        ("copper status:active", {}, []),
-        ("what did we say of a copper roof over the house", {}, ["copper-roof"]),
-    ],
-)
+@pytest.mark.parametrize(("words", "options", "named"), [
+    ("", {}, []),
+    ("zinc", {}, []),
+    ("copper", {"all": True}, []),  # it stands among the hits
+    ("copper", {"as_of": epoch_seconds("2026-11-10T00:00:00Z")}, []),
+    ("copper", {"project": "q"}, ["copper-pipes"]),
+    ("copper", {"type": ("decision",)}, ["copper-roof"]),
+    ("copper status:active", {}, []),
+    ("what did we say of a copper roof over the house", {}, ["copper-roof"]),
+])  # fmt: skip
 def test_the_archive_is_asked_what_the_rest_is_asked(archive, caller, words, options, named):
     assert archived(recall(archive, caller, words, **options)) == named
 

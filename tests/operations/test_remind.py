@@ -81,34 +81,20 @@ def test_what_bears_on_a_prompt_is_told_in_a_frame_with_its_id(vault_from, calle
     assert answer.problems == ()
 
 
-@pytest.mark.parametrize(
-    "prompt",
-    [
-        "",
-        "thanks",
-        "run the tests",
-        "/compact",
-        "fix the typo in line 3",
-        "1",
-        "what is the weather like in Lisbon?",
-        "почини это",
-        "この関数を直して",
-        "why?",
-    ],
-)
+@pytest.mark.parametrize("prompt", [
+    "", "thanks", "run the tests", "/compact", "fix the typo in line 3", "1",
+    "what is the weather like in Lisbon?", "почини это", "この関数を直して", "why?",
+])  # fmt: skip
 def test_nothing_is_told_when_nothing_bears_on_it(told, prompt):
     assert told(LEDGER, prompt) == []
 
 
-@pytest.mark.parametrize(
-    "prompt",
-    [
-        "ledger.db",
-        "open ~/work/app/ledger.db and look",
-        'why does it fail?\n```\nTraceback (most recent call last):\n  File "x.py", line 1\nJournalError: ledger.db is torn\n```',
-        f"here is the log\n{'2026-11-20 10:00:00 INFO request served in 12 ms' * 3000}\n{ASKED}",
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize("prompt", [
+    "ledger.db",
+    "open ~/work/app/ledger.db and look",
+    'why does it fail?\n```\nTraceback (most recent call last):\n  File "x.py", line 1\nJournalError: ledger.db is torn\n```',
+    f"here is the log\n{'2026-11-20 10:00:00 INFO request served in 12 ms' * 3000}\n{ASKED}",
+])  # fmt: skip
 def test_a_file_and_an_error_and_a_question_under_a_log_are_found(told, prompt):
     assert told(LEDGER, prompt) == ["ledger-wal-aaaaaa"]
 
@@ -132,15 +118,12 @@ def test_one_telling_word_brings_the_record_whose_title_it_is(told, prompt, id_)
     assert told(STAGING + PNPM + SPOKEN, prompt) == [id_]
 
 
-@pytest.mark.parametrize(
-    ("text", "says"),
-    [
-        ("**Rejected.** A required daemon.\n\n**Why.** Nobody starts `it` by hand.\n", "Why: Nobody starts `it` by hand."),
-        ("**Figures.** Cutting ext4 lost **none**\nof a thousand.\n", "Cutting ext4 lost none of a thousand."),
-        ("**What Cortex does.** All paths are made plain.\n", "All paths are made plain."),
-        ("## Why\n\n- The [[wal|journal]] is small\n", "Why: The journal is small"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("text", "says"), [
+    ("**Rejected.** A required daemon.\n\n**Why.** Nobody starts `it` by hand.\n", "Why: Nobody starts `it` by hand."),
+    ("**Figures.** Cutting ext4 lost **none**\nof a thousand.\n", "Cutting ext4 lost none of a thousand."),
+    ("**What Cortex does.** All paths are made plain.\n", "All paths are made plain."),
+    ("## Why\n\n- The [[wal|journal]] is small\n", "Why: The journal is small"),
+])  # fmt: skip
 def test_a_preview_is_text_without_marks(vault_from, caller, text, says):
     (line,) = remind(
         vault_from(OTHERS + record("ledger-wal-aaaaaa", "The ledger's journal", text)),
@@ -151,24 +134,21 @@ def test_a_preview_is_text_without_marks(vault_from, caller, text, says):
     assert line.text == says
 
 
-@pytest.mark.parametrize(
-    ("fields", "comes"),
-    [
-        ({}, True),
-        ({"project": ""}, True),
-        ({"project": "elsewhere"}, False),
-        ({"project": "elsewhere", "scope": "personal"}, True),
-        ({"project": "elsewhere", "scope": "global", "type": "preference"}, True),
-        ({"branch": "feat/x"}, True),
-        ({"status": "archived"}, False),
-        ({"status": "deleted"}, False),
-        ({"status": "pruned"}, False),
-        ({"status": "superseded"}, False),
-        ({"type": "session"}, False),
-        ({"type": "action", "status": "open"}, True),
-        ({"type": "action", "status": "done"}, False),
-    ],
-)
+@pytest.mark.parametrize(("fields", "comes"), [
+    ({}, True),
+    ({"project": ""}, True),
+    ({"project": "elsewhere"}, False),
+    ({"project": "elsewhere", "scope": "personal"}, True),
+    ({"project": "elsewhere", "scope": "global", "type": "preference"}, True),
+    ({"branch": "feat/x"}, True),
+    ({"status": "archived"}, False),
+    ({"status": "deleted"}, False),
+    ({"status": "pruned"}, False),
+    ({"status": "superseded"}, False),
+    ({"type": "session"}, False),
+    ({"type": "action", "status": "open"}, True),
+    ({"type": "action", "status": "done"}, False),
+])  # fmt: skip
 def test_who_is_told_what(told, fields, comes):
     text = "A torn journal cannot replay."
     ledger = record("ledger-wal-aaaaaa", "The ledger writes ahead", text, **fields)
@@ -350,11 +330,8 @@ def test_what_was_said_on_another_branch_comes_behind(told):
         for one, branch in enumerate(["feat/x", "main", "feat/y", ""])
     )
     assert told(notes, branch="main") == [
-        "ledger-1-aaaaaa",
-        "ledger-3-aaaaaa",
-        "ledger-0-aaaaaa",
-        "ledger-2-aaaaaa",
-    ]
+        "ledger-1-aaaaaa", "ledger-3-aaaaaa", "ledger-0-aaaaaa", "ledger-2-aaaaaa",
+    ]  # fmt: skip
     assert told(notes, branch="feat/y")[:2] == ["ledger-2-aaaaaa", "ledger-3-aaaaaa"]
 
 
@@ -467,26 +444,20 @@ TURN_ID = "20261103t100000z-aaaaaaaaaa"
 def test_where_no_record_bears_on_it_a_turn_of_another_session_may(vault_from, caller):
     (line,) = remind(vault_from(OTHERS + turn(3, TALK)), caller, ASKED, project="app").hits
     assert (line.id, line.type, line.date, line.title) == (
-        TURN_ID,
-        "turn",
-        "2026-11-03",
-        "The ledger was torn after the crash",
-    )
+        TURN_ID, "turn", "2026-11-03", "The ledger was torn after the crash",
+    )  # fmt: skip
     assert "The journal of the ledger was not flushed" in line.text
     assert "[!user]" not in line.text
     assert len(line.text) <= 300
 
 
-@pytest.mark.parametrize(
-    ("notes", "options", "expected"),
-    [
-        (turn(3, TALK, project="elsewhere"), {}, []),
-        (turn(3, TALK, session="now"), {"session": "now"}, []),
-        (turn(3, TALK) + LEDGER, {}, ["ledger-wal-aaaaaa", TURN_ID]),
-        (turn(3, TALK) + LEDGER, {"number": 1}, ["ledger-wal-aaaaaa"]),
-        (turn(3, TALK) + LEDGER.replace("---\n\n", f"provenance:\n  events: [{TURN_ID}]\n---\n\n"), {}, ["ledger-wal-aaaaaa"]),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("notes", "options", "expected"), [
+    (turn(3, TALK, project="elsewhere"), {}, []),
+    (turn(3, TALK, session="now"), {"session": "now"}, []),
+    (turn(3, TALK) + LEDGER, {}, ["ledger-wal-aaaaaa", TURN_ID]),
+    (turn(3, TALK) + LEDGER, {"number": 1}, ["ledger-wal-aaaaaa"]),
+    (turn(3, TALK) + LEDGER.replace("---\n\n", f"provenance:\n  events: [{TURN_ID}]\n---\n\n"), {}, ["ledger-wal-aaaaaa"]),
+])  # fmt: skip
 def test_a_turn_is_told_behind_records_and_not_where_its_record_says_it(
     told, notes, options, expected
 ):

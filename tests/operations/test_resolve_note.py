@@ -60,21 +60,18 @@ def known(vault_from):
     return vault_from(NOTES)
 
 
-@pytest.mark.parametrize(
-    ("asked", "first"),
-    [
-        ("PARA", "notes/PARA.md"),
-        ("para", "notes/PARA.md"),
-        ('"PARA"', "notes/PARA.md"),
-        ("zettelkasten", "notes/Zettelkasten.md"),
-        ("slip-box", "notes/Zettelkasten.md"),
-        ("the slip method", "notes/Zettelkasten.md"),
-        ("who we are", "notes/Über uns.md"),
-        ("u\u0308ber uns", "notes/Über uns.md"),
-        ("Albums", "notes/Albums.md"),
-        ("Albums of photos are folders", "records/decision/albums-of-photos-aaaaaa.md"),
-    ],
-)
+@pytest.mark.parametrize(("asked", "first"), [
+    ("PARA", "notes/PARA.md"),
+    ("para", "notes/PARA.md"),
+    ('"PARA"', "notes/PARA.md"),
+    ("zettelkasten", "notes/Zettelkasten.md"),
+    ("slip-box", "notes/Zettelkasten.md"),
+    ("the slip method", "notes/Zettelkasten.md"),
+    ("who we are", "notes/Über uns.md"),
+    ("u\u0308ber uns", "notes/Über uns.md"),
+    ("Albums", "notes/Albums.md"),
+    ("Albums of photos are folders", "records/decision/albums-of-photos-aaaaaa.md"),
+])  # fmt: skip
 def test_the_note_that_is_called_so_comes_first_and_opens(known, caller, asked, first) -> None:
     assert search(known, caller, asked).hits[0].path == first
     assert show(known, caller, asked.strip('"')).path == first
@@ -132,16 +129,13 @@ def test_on_a_terminal_it_is_asked_which_is_meant(known, terminal) -> None:
     assert "names 2 notes" in terminal("show", "index", said="\n")
 
 
-@pytest.mark.parametrize(
-    ("asked", "hint"),
-    [
-        ("staus:open", "did you mean status:open?"),
-        ("tpye:decision x", "did you mean type:decision?"),
-        ("-staus:open", "did you mean status:open?"),
-        ("owner:ana", "cortex actions --owner NAME"),
-        ("created:2026", "write after: and before:"),
-    ],
-)
+@pytest.mark.parametrize(("asked", "hint"), [
+    ("staus:open", "did you mean status:open?"),
+    ("tpye:decision x", "did you mean type:decision?"),
+    ("-staus:open", "did you mean status:open?"),
+    ("owner:ana", "cortex actions --owner NAME"),
+    ("created:2026", "write after: and before:"),
+])  # fmt: skip
 def test_a_mistyped_filter_is_named_and_not_searched(asked, hint) -> None:
     with pytest.raises(InvalidInputError, match="there is no filter") as raised:
         queries.parse(asked, NOW)

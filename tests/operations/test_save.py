@@ -100,11 +100,8 @@ def test_a_save_is_an_event_and_a_record_with_all_that_was_said(vault, cortex):
     )
     (event,) = kept(vault)
     assert (event.get("type"), event.get("record"), event.get("scope"), event.get("source")) == (
-        "observation",
-        "decision",
-        "project",
-        "cli",
-    )
+        "observation", "decision", "project", "cli",
+    )  # fmt: skip
     assert not list(Path(vault.root, "inbox/pending").iterdir())
     assert cortex("heal", "--check").returncode == 0
 
@@ -127,21 +124,18 @@ def test_for_a_person_it_is_a_line_a_path_and_what_else_there_is(vault, cortex):
     )
 
 
-@pytest.mark.parametrize(
-    ("options", "type_", "body"),
-    [
-        ({"title": "Decision: use links"}, "decision", ""),
-        ({"title": "Use links", "topic": "bug/x"}, "bugfix", ""),
-        ({"title": "Use links", "topic": "x"}, "note", ""),
-        ({"title": "Use links", "type": "Love-Letter"}, "love-letter", ""),
-        ({"title": "Use links", "type": "Rejected"}, "rejection", ""),
-        ({"title": "Use links", "type": "error"}, "bugfix", ""),
-        ({"title": "Use links", "body": "## All\n\n    of it\n"}, "note", "## All\n\n    of it"),
-        ({"title": "Use links", "why": " no copy "}, "note", "**Why.** no copy"),
-        ({"title": "Use links", "type": "action"}, "action", ""),
-        ({"title": "Use\nlinks \x1b[31m\u200b", "body": "x"}, "note", "x"),
-    ],
-)
+@pytest.mark.parametrize(("options", "type_", "body"), [
+    ({"title": "Decision: use links"}, "decision", ""),
+    ({"title": "Use links", "topic": "bug/x"}, "bugfix", ""),
+    ({"title": "Use links", "topic": "x"}, "note", ""),
+    ({"title": "Use links", "type": "Love-Letter"}, "love-letter", ""),
+    ({"title": "Use links", "type": "Rejected"}, "rejection", ""),
+    ({"title": "Use links", "type": "error"}, "bugfix", ""),
+    ({"title": "Use links", "body": "## All\n\n    of it\n"}, "note", "## All\n\n    of it"),
+    ({"title": "Use links", "why": " no copy "}, "note", "**Why.** no copy"),
+    ({"title": "Use links", "type": "action"}, "action", ""),
+    ({"title": "Use\nlinks \x1b[31m\u200b", "body": "x"}, "note", "x"),
+])  # fmt: skip
 def test_type_and_text_by_what_is_given(vault, tick, options, type_, body):
     saved = save(vault, tick(), **options)
     held = note(vault, saved.path)
@@ -163,11 +157,8 @@ def test_a_topic_is_one_record_that_says_what_was_said_last(put, vault, tick):
         type="architecture",
     )
     assert (first.outcome, second.outcome, second.id, second.path) == (
-        "created",
-        "updated",
-        first.id,
-        first.path,
-    )
+        "created", "updated", first.id, first.path,
+    )  # fmt: skip
     held = note(vault, first.path)
     assert (held.title, held.get("type"), held.get_list("tags"), held.get("confidence")) == (
         "Use Postgres",
@@ -243,11 +234,8 @@ def test_what_a_hand_wrote_into_a_record_is_kept_as_an_event_before_it_is_overwr
     again = put("Two", topic="pattern/x", body="second")
     held = note(vault, saved.path)
     assert (again.outcome, held.text_below_title.strip(), held.title, held.get("reviewed")) == (
-        "updated",
-        "second",
-        "Two",
-        "Ada",
-    )
+        "updated", "second", "Two", "Ada",
+    )  # fmt: skip
     first, edit, second = kept(vault)
     assert [first.get("id"), edit.get("id"), second.get("id")] == list(held.provenance()[0])
     assert (edit.get("source"), edit.get("title"), edit.get("type")) == (
@@ -302,32 +290,29 @@ def test_a_superseded_topic_stays_so_and_the_answer_says_where_to_go(put, vault)
     assert note(vault, saved.path).get("status") == "superseded"
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"title": ""}, "needs a title"),
-        ({"title": " \x07\n"}, "needs a title"),
-        ({"topic": "a" * 500}, "500 characters"),
-        ({"topic": "../x"}, r"'\.\.'"),
-        ({"topic": "a//b"}, "empty part"),
-        ({"topic": " "}, "the topic is empty"),
-        ({"topic": "a\x07b"}, "control characters"),
-        ({"scope": "team"}, "unknown scope 'team'"),
-        ({"scope": "project", "project": ""}, "no project"),
-        ({"type": "two words"}, "no type"),
-        ({"type": "../../etc"}, "no type"),
-        ({"type": "x" * 41}, "no type"),
-        ({"type": "con"}, "no type"),
-        ({"type": "session"}, "no type"),
-        ({"type": AWS}, "no type"),
-        ({"project": "../x"}, "not a project name"),
-        ({"tags": ("two words",)}, "not a tag"),
-        ({"body": "x", "why": "y"}, "cannot stand beside"),
-        ({"body": "x" * 1_000_001}, "1,000,001 bytes"),
-        ({"supersedes": ("nobody-aaaaaa",)}, "there is no note"),
-        ({"derived_from": ("nobody-aaaaaa",)}, "there is no note"),
-    ],
-)
+@pytest.mark.parametrize(("options", "message"), [
+    ({"title": ""}, "needs a title"),
+    ({"title": " \x07\n"}, "needs a title"),
+    ({"topic": "a" * 500}, "500 characters"),
+    ({"topic": "../x"}, r"'\.\.'"),
+    ({"topic": "a//b"}, "empty part"),
+    ({"topic": " "}, "the topic is empty"),
+    ({"topic": "a\x07b"}, "control characters"),
+    ({"scope": "team"}, "unknown scope 'team'"),
+    ({"scope": "project", "project": ""}, "no project"),
+    ({"type": "two words"}, "no type"),
+    ({"type": "../../etc"}, "no type"),
+    ({"type": "x" * 41}, "no type"),
+    ({"type": "con"}, "no type"),
+    ({"type": "session"}, "no type"),
+    ({"type": AWS}, "no type"),
+    ({"project": "../x"}, "not a project name"),
+    ({"tags": ("two words",)}, "not a tag"),
+    ({"body": "x", "why": "y"}, "cannot stand beside"),
+    ({"body": "x" * 1_000_001}, "1,000,001 bytes"),
+    ({"supersedes": ("nobody-aaaaaa",)}, "there is no note"),
+    ({"derived_from": ("nobody-aaaaaa",)}, "there is no note"),
+])  # fmt: skip
 def test_what_cannot_be_saved_is_refused_with_a_way_on_and_nothing_is_written(
     vault, tick, options, message
 ):
@@ -699,16 +684,12 @@ def test_two_clones_that_supersede_crosswise_are_told_how_to_end_it(put, vault, 
 
 
 @pytest.mark.parametrize("seen", [True, False], ids=["after a look", "before any look"])
-@pytest.mark.parametrize(
-    "put_away",
-    [
-        lambda vault, caller, id_: delete(vault, caller, id_),
-        lambda vault, caller, id_: archive(vault, caller, id_),
-        lambda vault, caller, id_: supersede(vault, caller, id_),
-        None,
-    ],
-    ids=["deleted", "archived", "superseded", "by hand"],
-)
+@pytest.mark.parametrize("put_away", [
+    lambda vault, caller, id_: delete(vault, caller, id_),
+    lambda vault, caller, id_: archive(vault, caller, id_),
+    lambda vault, caller, id_: supersede(vault, caller, id_),
+    None,
+], ids=["deleted", "archived", "superseded", "by hand"])  # fmt: skip
 def test_the_same_text_again_is_a_record_where_the_first_one_was_put_away(
     put, vault, tick, put_away, seen
 ):
@@ -934,11 +915,8 @@ def test_two_decisions_with_one_reason_are_two_records(put, vault, tick):
     second = put("Use Redis for sessions", type="decision", why="cheaper")
     again = put("Use Redis for sessions", type="decision", why="cheaper")
     assert (second.outcome, second.id != first.id, again.outcome, again.id) == (
-        "created",
-        True,
-        "duplicate",
-        second.id,
-    )
+        "created", True, "duplicate", second.id,
+    )  # fmt: skip
     query_index(vault, tick().progress, lambda index: index.catalogue.count_notes())
     assert put("use postgres for  orders", type="decision", why="cheaper").id == first.id
     assert put("Use neither", type="decision", why="cheaper").outcome == "created"

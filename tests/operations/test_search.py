@@ -137,16 +137,13 @@ def test_a_pipe_gets_no_colour_and_no_mark(notes, cortex):
     assert "records/decision/use-sqlite-aaaaaa.md:13" in out
 
 
-@pytest.mark.parametrize(
-    ("query", "cause"),
-    [
-        ("catalogue after:3000", "no note passes after:3000-01-01:"),
-        ("tag:nope catalogue", "no note passes tag:nope:"),
-        ("before:1980 catalogue", "no note passes before:1980-01-01:"),
-        ("type:decision tag:nope,never catalogue", "no note passes tag:nope,never:"),
-        ("type:gotcha tag:storage catalogue", "no note passes all of its filters:"),
-    ],
-)
+@pytest.mark.parametrize(("query", "cause"), [
+    ("catalogue after:3000", "no note passes after:3000-01-01:"),
+    ("tag:nope catalogue", "no note passes tag:nope:"),
+    ("before:1980 catalogue", "no note passes before:1980-01-01:"),
+    ("type:decision tag:nope,never catalogue", "no note passes tag:nope,never:"),
+    ("type:gotcha tag:storage catalogue", "no note passes all of its filters:"),
+])  # fmt: skip
 def test_filters_that_no_note_passes_are_named(notes, cortex, query, cause):
     done = cortex("search", query)
     assert cause in done.stdout, done.stdout
@@ -239,37 +236,19 @@ ASIDE = (
 )
 
 
-@pytest.mark.parametrize(
-    ("query", "options", "expected", "aside"),
-    [
-        ("zebra crossing", {}, ["holds-aaaaaa", "kept-dddddd"], 3),
-        (
-            "zebra crossing",
-            {"all": True},
-            ["holds-aaaaaa", "old-bbbbbb", "gone-cccccc", "kept-dddddd", "long-eeeeee"],
-            0,
-        ),
-        ("status:superseded", {}, ["old-bbbbbb"], 0),
-        ("zebra status:deleted,archived", {}, ["gone-cccccc", "kept-dddddd"], 0),
-        ("status:pruned", {}, ["long-eeeeee"], 0),
-        ("zebra -status:archived", {}, ["holds-aaaaaa"], 3),
-        ("type:decision", {}, ["holds-aaaaaa", "kept-dddddd"], 3),
-        (
-            "type:decision",
-            {"all": True},
-            ["holds-aaaaaa", "gone-cccccc", "kept-dddddd", "long-eeeeee", "old-bbbbbb"],
-            0,
-        ),
-        (
-            "zebra",
-            {"number": 1},
-            ["holds-aaaaaa"],
-            0,
-        ),  # the number leaves them out, and --all would show no more
-        ("zebra", {"number": 2}, ["holds-aaaaaa", "kept-dddddd"], 1),
-        ("giraffe", {}, [], 2),
-    ],
-)
+@pytest.mark.parametrize(("query", "options", "expected", "aside"), [
+    ("zebra crossing", {}, ["holds-aaaaaa", "kept-dddddd"], 3),
+    ("zebra crossing", {"all": True}, ["holds-aaaaaa", "old-bbbbbb", "gone-cccccc", "kept-dddddd", "long-eeeeee"], 0),
+    ("status:superseded", {}, ["old-bbbbbb"], 0),
+    ("zebra status:deleted,archived", {}, ["gone-cccccc", "kept-dddddd"], 0),
+    ("status:pruned", {}, ["long-eeeeee"], 0),
+    ("zebra -status:archived", {}, ["holds-aaaaaa"], 3),
+    ("type:decision", {}, ["holds-aaaaaa", "kept-dddddd"], 3),
+    ("type:decision", {"all": True}, ["holds-aaaaaa", "gone-cccccc", "kept-dddddd", "long-eeeeee", "old-bbbbbb"], 0),
+    ("zebra", {"number": 1}, ["holds-aaaaaa"], 0),  # the number leaves them out, and --all would show no more
+    ("zebra", {"number": 2}, ["holds-aaaaaa", "kept-dddddd"], 1),
+    ("giraffe", {}, [], 2),
+])  # fmt: skip
 def test_superseded_and_deleted_leave_the_answer_and_are_counted(
     vault_from, caller, query, options, expected, aside
 ):
@@ -730,14 +709,11 @@ def test_fewer_hits_are_the_first_of_more(vault_from, caller):
     assert ids(vault, caller, "label form of the printer", number=5) == many[:5]
 
 
-@pytest.mark.parametrize(
-    ("message", "title"),
-    [
-        ("> [!user] Implement the following plan: # Plan: Split heavy parcels\n\nDone.", "Split heavy parcels"),
-        ("## Summary\n\nParcels are split now.", "Summary"),
-        ("<!-- cortex: what was done -->\n\nFiles changed:\n\n- src/parcels.py", "src/parcels.py"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("message", "title"), [
+    ("> [!user] Implement the following plan: # Plan: Split heavy parcels\n\nDone.", "Split heavy parcels"),
+    ("## Summary\n\nParcels are split now.", "Summary"),
+    ("<!-- cortex: what was done -->\n\nFiles changed:\n\n- src/parcels.py", "src/parcels.py"),
+])  # fmt: skip
 def test_a_turn_is_called_by_what_was_asked_or_said_or_done(vault_from, caller, message, title):
     (hit,) = search(vault_from(turn_event(1, "s", message)), caller, "parcels").hits
     assert hit.title == title

@@ -186,11 +186,8 @@ def test_fused_scores() -> None:
     words, cosines = {1: 4.0, 2: 2.0}, {2: 0.5, 3: 0.8, 4: -0.1}
     fused = fuse(words, cosines, Fusion(0.5))
     assert {one: round(score, 4) for one, score in fused.items()} == {
-        1: 0.5,
-        2: 0.375,
-        3: 0.32,
-        4: 0.0,
-    }
+        1: 0.5, 2: 0.375, 3: 0.32, 4: 0.0,
+    }  # fmt: skip
     assert fuse({}, {}, Fusion()) == {}
     assert fuse({}, {3: 1.0}, Fusion(1.0)) == {3: 1.0}
     ranks = fuse({1: 4.0, 2: 4.0, 3: 1.0}, {3: 0.9}, Fusion(0.5, k=10))

@@ -32,20 +32,17 @@ Eine Entscheidung für das Haus. Die Verbindung zur Datenbank steht.
 """
 
 
-@pytest.mark.parametrize(
-    ("query", "corrected", "paths"),
-    [
-        ("exeptions", {"exeptions": "exceptions"}, ["errors.md"]),
-        ("Handeld exeptions", {"handeld": "handled", "exeptions": "exceptions"}, ["errors.md"]),
-        ("mergedriver", {"mergedriver": "merge driver"}, ["errors.md"]),
-        ("powercut", {"powercut": "power cut"}, ["errors.md"]),
-        ("get_usr_name", {"get_usr_name": "get_user_name"}, ["names.md"]),
-        ("exceptions", {}, ["errors.md"]),
-        ("C4PO", {}, []),  # another number is another thing
-        ("xyzzy", {}, []),
-        ('"exeptions"', {}, []),  # quoted: to be taken by the letter
-    ],
-)
+@pytest.mark.parametrize(("query", "corrected", "paths"), [
+    ("exeptions", {"exeptions": "exceptions"}, ["errors.md"]),
+    ("Handeld exeptions", {"handeld": "handled", "exeptions": "exceptions"}, ["errors.md"]),
+    ("mergedriver", {"mergedriver": "merge driver"}, ["errors.md"]),
+    ("powercut", {"powercut": "power cut"}, ["errors.md"]),
+    ("get_usr_name", {"get_usr_name": "get_user_name"}, ["names.md"]),
+    ("exceptions", {}, ["errors.md"]),
+    ("C4PO", {}, []),  # another number is another thing
+    ("xyzzy", {}, []),
+    ('"exeptions"', {}, []),  # quoted: to be taken by the letter
+])  # fmt: skip
 def test_a_word_that_no_note_holds_is_corrected(vault_from, caller, query, corrected, paths):
     found = search(vault_from(NOTES), caller, query)
     assert found.corrected == corrected
@@ -74,16 +71,13 @@ def test_a_correction_does_not_name_a_deleted_note(vault_from, caller):
     assert (found.hits, found.corrected) == ((), {})
 
 
-@pytest.mark.parametrize(
-    ("query", "paths"),
-    [
-        ("Verbindung", {"abbruch.md", "zweites.md"}),
-        ("Datenbank", {"abbruch.md", "zweites.md"}),
-        ("Haus", {"haus.md", "zweites.md"}),
-        ("Entscheidung", {"haus.md", "zweites.md"}),
-        ("Datenbankverbindungen", {"abbruch.md"}),
-    ],
-)
+@pytest.mark.parametrize(("query", "paths"), [
+    ("Verbindung", {"abbruch.md", "zweites.md"}),
+    ("Datenbank", {"abbruch.md", "zweites.md"}),
+    ("Haus", {"haus.md", "zweites.md"}),
+    ("Entscheidung", {"haus.md", "zweites.md"}),
+    ("Datenbankverbindungen", {"abbruch.md"}),
+])  # fmt: skip
 def test_german_plurals_and_compounds(vault_from, caller, query, paths):
     found = search(vault_from(NOTES), caller, query)
     assert {one.path for one in found.hits} == paths

@@ -70,11 +70,8 @@ def test_a_session_from_its_start_to_its_end(vault, at):
     assert (over.outcome, over.path, over.id) == ("ended", begun.path, begun.id)
     note = read(vault, begun.path)
     assert [note.get(key) for key in ("status", "project", "started", "ended")] == [
-        "done",
-        "work",
-        "2026-11-20T10:00:00Z",
-        "2026-11-20T11:00:00Z",
-    ]
+        "done", "work", "2026-11-20T10:00:00Z", "2026-11-20T11:00:00Z",
+    ]  # fmt: skip
     assert (
         "### Goal\n\nPublish by link\n\n### Accomplished\n\nAll of it\n\n### Relevant files\n\n- a.py\n- b.py\n"
         in note.text
@@ -186,12 +183,8 @@ def test_list_shows_live_ones_first_then_the_newest_with_their_counts(vault, at)
     early, stopped, late = listed(vault, at("12:00"))
     assert (early.name, stopped.name, late.name) == ("early", "stopped", "late")
     assert (early.state, early.events, early.prompts, early.records, early.hit.snippet) == (
-        "live",
-        4,
-        2,
-        1,
-        "did both",
-    )
+        "live", 4, 2, 1, "did both",
+    )  # fmt: skip
     assert (early.started, early.last, early.ended) == (
         "2026-11-20T08:00:00Z",
         "2026-11-20T08:03:00Z",
@@ -254,11 +247,8 @@ def test_orphans_are_listed_and_closed_only_when_asked(vault, at):
     closed = session(vault, at("12:00"), "end", orphans=True)
     (lost,) = closed.hits
     assert (lost.name, lost.state, lost.ended, lost.closed) == (
-        "lost",
-        "done",
-        "2026-11-18T11:00:00Z",
-        "no end was captured",
-    )
+        "lost", "done", "2026-11-18T11:00:00Z", "no end was captured",
+    )  # fmt: skip
     assert read(vault, lost.hit.path).get("updated") == "2026-11-18T11:00:00Z"
     again = session(vault, at("12:00"), "end", orphans=True)
     assert again.hits == []

@@ -196,15 +196,12 @@ def test_what_was_excluded_stays_so_while_the_settings_cannot_be_read(used, cort
         assert "line 2" in done.stdout + done.stderr
 
 
-@pytest.mark.parametrize(
-    ("text", "enabled"),
-    [
-        ("[hooks]\nenabled = false\nbroken =\n", False),
-        ("[hooks]\nenabled = 0\n", False),
-        ("[hooks]\nprompts = true\nbroken =\n", True),
-        ("[hooks]\n# enabled = false\nbroken =\n", True),
-    ],
-)
+@pytest.mark.parametrize(("text", "enabled"), [
+    ("[hooks]\nenabled = false\nbroken =\n", False),
+    ("[hooks]\nenabled = 0\n", False),
+    ("[hooks]\nprompts = true\nbroken =\n", True),
+    ("[hooks]\n# enabled = false\nbroken =\n", True),
+])  # fmt: skip
 def test_hooks_stay_off_as_a_line_of_broken_settings_says(vault, text, enabled) -> None:
     Path(vault.root, "cortex.toml").write_text(f"format = 1\n{text}")
     held = settings.load(vault.root)

@@ -168,16 +168,13 @@ def test_status_and_actions_agree_on_what_is_overdue(due, vault, caller):
     )
 
 
-@pytest.mark.parametrize(
-    ("fields", "message"),
-    [
-        ({"created": "2099-01-01T00:00:00Z"}, "is dated in the future"),
-        ({"updated": "2026-11-22"}, "is dated in the future"),
-        ({"updated": "notadate"}, "says updated: notadate, which is no date"),
-        ({"updated": "2026-11-21T10:00:00Z"}, ""),
-        ({"updated": "2026-11-20 10:00"}, ""),
-    ],
-)
+@pytest.mark.parametrize(("fields", "message"), [
+    ({"created": "2099-01-01T00:00:00Z"}, "is dated in the future"),
+    ({"updated": "2026-11-22"}, "is dated in the future"),
+    ({"updated": "notadate"}, "says updated: notadate, which is no date"),
+    ({"updated": "2026-11-21T10:00:00Z"}, ""),
+    ({"updated": "2026-11-20 10:00"}, ""),
+])  # fmt: skip
 def test_doctor_names_a_time_that_cannot_be(fields, message, vault, caller):
     write(vault, 1, **fields)
     assert [

@@ -721,16 +721,13 @@ def test_what_a_watcher_writes_in_the_middle_is_taken_along(first, clone, rebase
 # --- their git decides how -----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("configured", "how"),
-    [
-        ({}, "merge"),
-        ({"pull.rebase": "true"}, "rebase"),
-        ({"pull.rebase": "merges"}, "rebase"),
-        ({"pull.rebase": "true", "branch.main.rebase": "false"}, "merge"),
-        ({"branch.main.rebase": "true"}, "rebase"),
-    ],
-)
+@pytest.mark.parametrize(("configured", "how"), [
+    ({}, "merge"),
+    ({"pull.rebase": "true"}, "rebase"),
+    ({"pull.rebase": "merges"}, "rebase"),
+    ({"pull.rebase": "true", "branch.main.rebase": "false"}, "merge"),
+    ({"branch.main.rebase": "true"}, "rebase"),
+])  # fmt: skip
 def test_merge_or_rebase_as_their_git_is_configured(first, clone, configured, how) -> None:
     a, b = first, clone("b")
     for key, value in configured.items():

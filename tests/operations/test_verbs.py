@@ -109,17 +109,14 @@ def test_new_begins_a_record_from_its_template(cortex, vault):
     assert "use one of" in cortex("new", "party", "x").stderr
 
 
-@pytest.mark.parametrize(
-    "words",
-    [
-        ["show", b"\xff"],
-        ["search", b"type:\xff"],
-        ["capture", b"a \xff"],
-        ["new", "note", b"t \xff"],
-        ["show", "x" * 60_000],
-        ["search", "after:9999y"],
-    ],
-)
+@pytest.mark.parametrize("words", [
+    ["show", b"\xff"],
+    ["search", b"type:\xff"],
+    ["capture", b"a \xff"],
+    ["new", "note", b"t \xff"],
+    ["show", "x" * 60_000],
+    ["search", "after:9999y"],
+])  # fmt: skip
 def test_words_that_are_no_text_are_no_traceback(vault, words):
     done = subprocess.run(
         [sys.executable, "-m", "cortex", *words], cwd=vault.root, capture_output=True, check=False

@@ -308,16 +308,13 @@ def test_nothing_outside_the_project_is_looked_at(shop: Path, tmp_path: Path) ->
     ]
 
 
-@pytest.mark.parametrize(
-    ("path", "text"),
-    [
-        ("Dockerfile", "RUN pip install redis\n"),
-        ("packages/web/package.json", '{"dependencies": {"ioredis": "5"}}'),
-        ("requirements/base.in", "redis\n"),
-        ("api/Gemfile", 'gem "redis"\n'),
-        ("package.json", '{ "redis": '),  # damaged
-    ],
-)
+@pytest.mark.parametrize(("path", "text"), [
+    ("Dockerfile", "RUN pip install redis\n"),
+    ("packages/web/package.json", '{"dependencies": {"ioredis": "5"}}'),
+    ("requirements/base.in", "redis\n"),
+    ("api/Gemfile", 'gem "redis"\n'),
+    ("package.json", '{ "redis": '),  # damaged
+])  # fmt: skip
 def test_a_package_that_any_manifest_names_is_not_doubted(shop: Path, path: str, text: str) -> None:
     claim = "We use redis for the sessions."
     assert told(shop, claim) == {claim: "redis is in no manifest any more"}
@@ -326,17 +323,14 @@ def test_a_package_that_any_manifest_names_is_not_doubted(shop: Path, path: str,
     assert told(shop, claim) == {}
 
 
-@pytest.mark.parametrize(
-    ("manifest", "before", "after", "name"),
-    [
-        ("requirements.txt", "flask>=2\n", "quart\n", "flask"),
-        ("package.json", '{"dependencies": {"is-odd": "1"}}', "{}", "is_odd"),
-        ("package.json", '{"dependencies": {"@a/b": "1"}}', "{}", "@a/b"),
-        ("go.mod", "require (\n\tgithub.com/gorilla/mux v1.8\n)\n", "go 1.22\n", "mux"),
-        ("web/Cargo.toml", '[dependencies]\nserde = "1"\n', "[dependencies]\n", "serde"),
-        ("Gemfile", "gem 'rails', '7'\n", "\n", "rails"),
-    ],
-)
+@pytest.mark.parametrize(("manifest", "before", "after", "name"), [
+    ("requirements.txt", "flask>=2\n", "quart\n", "flask"),
+    ("package.json", '{"dependencies": {"is-odd": "1"}}', "{}", "is_odd"),
+    ("package.json", '{"dependencies": {"@a/b": "1"}}', "{}", "@a/b"),
+    ("go.mod", "require (\n\tgithub.com/gorilla/mux v1.8\n)\n", "go 1.22\n", "mux"),
+    ("web/Cargo.toml", '[dependencies]\nserde = "1"\n', "[dependencies]\n", "serde"),
+    ("Gemfile", "gem 'rails', '7'\n", "\n", "rails"),
+])  # fmt: skip
 def test_a_package_that_left_any_manifest_is_doubted(
     shop: Path, commit: Callable[..., str], manifest: str, before: str, after: str, name: str
 ) -> None:
@@ -463,11 +457,8 @@ def test_an_answer_from_the_history_depends_on_the_commit_and_one_from_the_files
         }
 
     assert used("In `src/app/old.py`.") >= {
-        "src/app",
-        ".git/HEAD",
-        ".git/refs/heads/main",
-        ".git/packed-refs",
-    }
+        "src/app", ".git/HEAD", ".git/refs/heads/main", ".git/packed-refs",
+    }  # fmt: skip
     assert used("In `src/app/kept.py`.") == {"src/app"}
 
 
@@ -563,22 +554,16 @@ def test_what_is_done_with_a_package_says_that_it_is_used(shop: Path) -> None:
     }
 
 
-@pytest.mark.parametrize(
-    ("text", "why"),
-    [
-        ("Work on branch feature/abandoned until March.", "branch feature/abandoned is gone"),
-        (
-            "It lives on branch `feature/old-name`.",
-            "branch feature/old-name is gone",
-        ),
-        ("The API lives on branch feature/merged.", ""),  # and in main
-        ("It lives on branch feature/forwarded.", ""),
-        ("It is on branch feature/new-name, or on branch ../../HEAD, or on branch -evil.", ""),
-        ("We merged branch feature/abandoned.", ""),
-        ("Work on feature/abandoned.", ""),
-        ("Work on branch feature/never-here. The branch protection is on branch main.", ""),
-    ],
-)
+@pytest.mark.parametrize(("text", "why"), [
+    ("Work on branch feature/abandoned until March.", "branch feature/abandoned is gone"),
+    ("It lives on branch `feature/old-name`.", "branch feature/old-name is gone"),
+    ("The API lives on branch feature/merged.", ""),  # and in main
+    ("It lives on branch feature/forwarded.", ""),
+    ("It is on branch feature/new-name, or on branch ../../HEAD, or on branch -evil.", ""),
+    ("We merged branch feature/abandoned.", ""),
+    ("Work on feature/abandoned.", ""),
+    ("Work on branch feature/never-here. The branch protection is on branch main.", ""),
+])  # fmt: skip
 def test_a_branch_that_a_text_names_is_doubted_when_this_clone_knew_it(
     shop: Path, git: Git, tmp_path: Path, text: str, why: str
 ) -> None:

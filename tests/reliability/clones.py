@@ -46,12 +46,9 @@ from cortex.vault.git import checkout, drivers
 from cortex.vault.locate import Vault
 
 KINDS = [
-    "Decision: keep it in one file",
-    "Gotcha: it hangs",
-    "Pattern: ask first",
-    "Action: call Ada",
+    "Decision: keep it in one file", "Gotcha: it hangs", "Pattern: ask first", "Action: call Ada",
     "a note\n\nwith two\nlines",
-]
+]  # fmt: skip
 ALIKE = "\n".join(
     f"What all records of this vault say, so that git takes one for another: line {number}."
     for number in range(6)

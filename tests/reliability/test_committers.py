@@ -61,11 +61,8 @@ class Worker(threading.Thread):
     def __init__(self, root: str, begun: float, number: int, enough: Callable[[], bool]) -> None:
         super().__init__()
         self.root, self.begun, self.enough, self.chance = (
-            root,
-            begun,
-            enough,
-            random.Random(SEED + number),
-        )
+            root, begun, enough, random.Random(SEED + number),
+        )  # fmt: skip
         self.trouble: list[str] = []
 
     def run(self) -> None:

@@ -275,12 +275,9 @@ HOME = {"cortex.toml": b"format = 1\n", "mine.md": b"a note of my own\n"}
 TEXT = "Decision: publish by link, because a rename overwrites.\n" * 3
 CAPTURES = {
     "into a new vault": (HOME, ""),
-    "beside another event": (
-        HOME | {"inbox/pending/20261119t000000z-aaaaaaaaaa.md": b"---\nid: x\n---\n"},
-        "",
-    ),
+    "beside another event": (HOME | {"inbox/pending/20261119t000000z-aaaaaaaaaa.md": b"---\nid: x\n---\n"}, ""),
     "under an id of its own": (HOME, ID),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("unnamed", [True, False], ids=["unnamed", "named"])

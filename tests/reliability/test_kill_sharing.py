@@ -51,11 +51,8 @@ class Clone:
 
     def __init__(self, root: Path, name: str, chance: random.Random) -> None:
         self.vault, self.root, self.name, self.chance = (
-            Vault(os.path.realpath(root)),
-            Path(os.path.realpath(root)),
-            name,
-            chance,
-        )
+            Vault(os.path.realpath(root)), Path(os.path.realpath(root)), name, chance,
+        )  # fmt: skip
         self.acknowledged: list[str] = []
         self.tags: list[str] = []
         self.kills: Counter[str] = Counter()

@@ -41,18 +41,12 @@ POISONS = {
     "no heading": (event(body="just text\n"), "no '## Raw Content'"),
     "not UTF-8": (event() + b"caf\xe9\n", "not UTF-8"),
     "bad time": (event(at="2026-13-45T25:00:00Z"), "is not a time"),
-    "conflict markers": (
-        event(more="<<<<<<< HEAD\nbranch: a\n=======\nbranch: b\n>>>>>>> b\n"),
-        "conflict markers",
-    ),
+    "conflict markers": (event(more="<<<<<<< HEAD\nbranch: a\n=======\nbranch: b\n>>>>>>> b\n"), "conflict markers"),
     "no text": (event(body="## Raw Content\n\n  \n"), "nothing to capture"),
     "an alias bomb": (event(more="a: &a [x, x]\nb: &b [*a, *a]\nc: [*b, *b]\n"), "alias"),
     "brackets, nested": (event(more=f"a: {'[' * 3000}\n"), "brackets"),
-    "Windows line ends and a BOM, cut short": (
-        b"\xef\xbb\xbf" + event().replace(b"\n", b"\r\n")[:60],
-        "no closing",
-    ),
-}
+    "Windows line ends and a BOM, cut short": (b"\xef\xbb\xbf" + event().replace(b"\n", b"\r\n")[:60], "no closing"),
+}  # fmt: skip
 
 
 def stem_of(number: int) -> str:
@@ -155,17 +149,10 @@ def test_what_is_no_file_is_named_and_left_where_it_is(kind, vault, caller, look
     assert (tmp_path / "secret.md").read_bytes() == event()
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        b"\xff\xfe.md",
-        "с именем.md".encode(),
-        b"a\nb.md",
-        b"--help.md",
-        b"'; rm -rf x #.md",
-        b"x" * 250 + b".md",
-    ],
-)
+@pytest.mark.parametrize("name", [
+    b"\xff\xfe.md", "с именем.md".encode(), b"a\nb.md", b"--help.md", b"'; rm -rf x #.md",
+    b"x" * 250 + b".md",
+])  # fmt: skip
 def test_a_strange_name_stops_nobody_and_can_be_retried(name, vault, caller, homes):
     pending = os.fsencode(vault.root) + b"/inbox/pending/"
     with open(pending + name, "wb") as file:

@@ -178,13 +178,9 @@ def pairs(places: list[str]) -> list[tuple[str, str]]:
 
 
 AROUND = [
-    "project/.cortex-project",
-    "project/.git",
-    "project/.git/HEAD",
-    "project/.git/config",
-    "project/.git/commondir",
-    "project/.git/packed-refs",
-]
+    "project/.cortex-project", "project/.git", "project/.git/HEAD", "project/.git/config",
+    "project/.git/commondir", "project/.git/packed-refs",
+]  # fmt: skip
 OF_VAULT = ["vault/.git", "vault/.git/HEAD", "vault/.git/config", "vault/.git/index", "vault/.git/packed-refs", "vault/.git/info/attributes", "vault/.git/refs/heads/main", "vault/cortex.toml"]  # fmt: skip
 
 
@@ -394,13 +390,10 @@ def test_a_git_folder_behind_a_link_is_named_with_what_does_as_well(
     assert "committed 2 events" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize(
-    ("name", "shape"),
-    [
-        *((name, "pipe") for name in ("index", "config", "packed-refs", "refs/heads/main")),
-        ("refs/heads/main", "link"),
-    ],
-)
+@pytest.mark.parametrize(("name", "shape"), [
+    *((name, "pipe") for name in ("index", "config", "packed-refs", "refs/heads/main")),
+    ("refs/heads/main", "link"),
+])  # fmt: skip
 def test_doctor_fix_moves_a_pipe_out_of_gits_way(name, shape, world, soon, capsys) -> None:
     place(shape, Path(world.vault.root, ".git", name), world.secret)
     soon()

@@ -45,18 +45,10 @@ def tree(*ids: str, **_: str) -> Tree:
 
 # case -> what both sides began with, the two sides, and what must stand at the end: id -> text
 CASES: dict[str, tuple[Tree, Tree, Tree, dict[str, str]]] = {
-    "a note deleted and another added, the first edited elsewhere": (
-        tree(A), tree(B), {PATHS[A]: EDITED}, {A: EDITED, B: TEXTS[B]},
-    ),
-    "a note deleted on both sides, each adds another": (
-        tree(A), tree(B), tree(C), {B: TEXTS[B], C: TEXTS[C]},
-    ),
-    "a note deleted and an event added, the note edited elsewhere": (
-        tree(A), tree(E), {PATHS[A]: EDITED}, {A: EDITED, E: TEXTS[E]},
-    ),
-    "a note moved, and edited elsewhere": (
-        tree(A), {"records/decision/moved.md": TEXTS[A]}, {PATHS[A]: EDITED}, {A: EDITED},
-    ),
+    "a note deleted and another added, the first edited elsewhere": (tree(A), tree(B), {PATHS[A]: EDITED}, {A: EDITED, B: TEXTS[B]}),
+    "a note deleted on both sides, each adds another": (tree(A), tree(B), tree(C), {B: TEXTS[B], C: TEXTS[C]}),
+    "a note deleted and an event added, the note edited elsewhere": (tree(A), tree(E), {PATHS[A]: EDITED}, {A: EDITED, E: TEXTS[E]}),
+    "a note moved, and edited elsewhere": (tree(A), {"records/decision/moved.md": TEXTS[A]}, {PATHS[A]: EDITED}, {A: EDITED}),
 }  # fmt: skip
 
 

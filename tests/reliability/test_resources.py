@@ -376,16 +376,13 @@ def test_a_commit_that_permissions_forbid_says_so_at_once(caller, homes, tmp_pat
 
 
 @pytest.mark.sampled(3)
-@pytest.mark.parametrize(
-    ("fault", "says"),
-    [
-        ("EDQUOT", "the disk quota is used up"),
-        ("ENOSPC", "the disk is full"),
-        ("EROFS", "the file system is read-only"),
-        ("EACCES", "permission was denied"),
-        ("EIO", "the disk fails"),
-    ],
-)
+@pytest.mark.parametrize(("fault", "says"), [
+    ("EDQUOT", "the disk quota is used up"),
+    ("ENOSPC", "the disk is full"),
+    ("EROFS", "the file system is read-only"),
+    ("EACCES", "permission was denied"),
+    ("EIO", "the disk fails"),
+])  # fmt: skip
 @pytest.mark.parametrize("path", ["index.lock", "HEAD.lock", "refs/heads/main.lock"])
 def test_what_the_system_refuses_git_is_told_for_what_it_is(
     fault, says, path, caller, homes, tmp_path, tool, monkeypatch

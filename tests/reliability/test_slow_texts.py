@@ -133,14 +133,10 @@ HOSTILE: dict[str, Callable[[], str]] = {
     "nested quotes": lambda: "> " * 400_000,
     "nested brackets": lambda: "[" * 400_000 + "]" * 400_000,
     "one line": lambda: "a" * LARGE,
-    "a wide table": lambda: (
-        "|a" * 10_000 + "|\n" + "|-" * 10_000 + "|\n" + ("|b" * 10_000 + "|\n") * 20
-    ),
-    "tags in frontmatter": lambda: (
-        f"---\ntags: [{', '.join(f'a{n}' for n in range(100_000))}]\n---\n"
-    ),
+    "a wide table": lambda: ("|a" * 10_000 + "|\n" + "|-" * 10_000 + "|\n" + ("|b" * 10_000 + "|\n") * 20),
+    "tags in frontmatter": lambda: (f"---\ntags: [{', '.join(f'a{n}' for n in range(100_000))}]\n---\n"),
     "a long heading": lambda: f"# {'long ' * 90_000}\n\n{'text ' * 90_000}\n",
-}
+}  # fmt: skip
 
 
 @pytest.mark.sampled(3)

@@ -58,20 +58,17 @@ def injecting(fault: str) -> tuple[str, ...]:
     return "-e", f"trace={fault.partition(':')[0]}", "-e", f"inject={fault}", "-o", "/dev/null"
 
 
-@pytest.mark.parametrize(
-    ("fault", "says"),
-    [
-        ("fsync:error=ENOSPC:when=1", "No space left on device"),
-        ("fsync:error=ENOSPC:when=2", "No space left on device"),
-        ("fsync:error=EIO:when=3", "Input/output error"),
-        ("fsync:error=EIO:when=4", "Input/output error"),
-        ("linkat:error=EIO:when=1", "Input/output error"),
-        ("linkat:error=EPERM:when=1", "Operation not permitted"),
-        ("write:error=ENOSPC:when=1", "No space left on device"),
-        ("write:error=EDQUOT:when=1", "Disk quota exceeded"),
-        ("mkdirat:error=EROFS:when=1", "Read-only file system"),
-    ],
-)
+@pytest.mark.parametrize(("fault", "says"), [
+    ("fsync:error=ENOSPC:when=1", "No space left on device"),
+    ("fsync:error=ENOSPC:when=2", "No space left on device"),
+    ("fsync:error=EIO:when=3", "Input/output error"),
+    ("fsync:error=EIO:when=4", "Input/output error"),
+    ("linkat:error=EIO:when=1", "Input/output error"),
+    ("linkat:error=EPERM:when=1", "Operation not permitted"),
+    ("write:error=ENOSPC:when=1", "No space left on device"),
+    ("write:error=EDQUOT:when=1", "Disk quota exceeded"),
+    ("mkdirat:error=EROFS:when=1", "Read-only file system"),
+])  # fmt: skip
 def test_a_refused_capture_says_so_and_leaves_nothing(fault, says, traced, vault, look):
     before = look(vault.root)
     done = traced(*injecting(fault))

@@ -86,19 +86,16 @@ def test_what_is_no_time_is_none(text: str) -> None:
     assert epoch_seconds(text) == 0
 
 
-@pytest.mark.parametrize(
-    ("written", "kept"),
-    [
-        (f"\n{THEN}\tshow\tcli\ta\tb", {}),  # cut off by a full disk, perhaps within an id
-        (f"\n{THEN}\tshow\tcl", {}),
-        (f"\n{THEN}\tshow\tcli\ta\t", {"a": AccessCount(1, THEN)}),
-        ("\n\n\t\t\t\n", {}),
-        ("\nnoon\tshow\tcli\ta\t", {}),
-        ("\n99999999999999999999\tshow\tcli\ta\t", {}),
-        ("\0" * 4096, {}),
-        ("\x80\xff" * 100, {}),
-    ],
-)
+@pytest.mark.parametrize(("written", "kept"), [
+    (f"\n{THEN}\tshow\tcli\ta\tb", {}),  # cut off by a full disk, perhaps within an id
+    (f"\n{THEN}\tshow\tcl", {}),
+    (f"\n{THEN}\tshow\tcli\ta\t", {"a": AccessCount(1, THEN)}),
+    ("\n\n\t\t\t\n", {}),
+    ("\nnoon\tshow\tcli\ta\t", {}),
+    ("\n99999999999999999999\tshow\tcli\ta\t", {}),
+    ("\0" * 4096, {}),
+    ("\x80\xff" * 100, {}),
+])  # fmt: skip
 def test_garbage_in_the_log_counts_nothing_and_spoils_no_other_line(
     vault: Vault, caller: Caller, log: Path, written: str, kept: dict
 ) -> None:

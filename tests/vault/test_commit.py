@@ -139,13 +139,9 @@ LEFT_OUT = {
     "conflict markers": ("records/x.md", RECORD.format(id="x", body=CONFLICT), "conflict markers"),
     "frontmatter that is not closed": ("records/x.md", "---\nid: x\ntitle: half", "frontmatter"),
     "frontmatter that cannot be read": ("records/x.md", "---\nid: [x\n---\n", "frontmatter"),
-    "markers in an event's frontmatter": (
-        "events/2026/11/x.md",
-        f"---\nid: x\n{CONFLICT}---\n\nText.\n",
-        "frontmatter",
-    ),
+    "markers in an event's frontmatter": ("events/2026/11/x.md", f"---\nid: x\n{CONFLICT}---\n\nText.\n", "frontmatter"),
     "nothing": ("sessions/2026/11/x.md", "", "empty"),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("case", LEFT_OUT)

@@ -47,13 +47,9 @@ def effective(git: Callable[..., str], root: Path, *paths: str) -> list[str]:
 
 
 PROBES = (
-    "briefings/a/main.md",
-    "records/gotcha/x y.md",
-    "sessions/2026/11/s.md",
-    "events/2026/11/e.md",
-    "inbox/pending/e.md",
-    "own.md",
-)
+    "briefings/a/main.md", "records/gotcha/x y.md", "sessions/2026/11/s.md", "events/2026/11/e.md",
+    "inbox/pending/e.md", "own.md",
+)  # fmt: skip
 OURS = ["cortex-briefing", "cortex-record", "cortex-record", "unset", "unset", "cortex-record"]
 
 
@@ -87,8 +83,7 @@ def test_outside_a_repository_there_is_nothing_to_register(vault):
 
 
 ODD = [
-    "plain", "with blank", "it's", 'say "x"', "50% off %O", "$HOME `id` \\n", "ünïc", "a;b #c",
-    "two\nlines",
+    "plain", "with blank", "it's", 'say "x"', "50% off %O", "$HOME `id` \\n", "ünïc", "a;b #c", "two\nlines",
 ]  # fmt: skip
 
 
@@ -273,11 +268,8 @@ STRANGE = {
     "a nested file": ("records/decision/.gitattributes", "* -merge\n"),
     "one note alone": ("records/.gitattributes", "one.md merge=union\n"),
     "an event to be merged": ("events/.gitattributes", "** merge\n"),
-    "a macro": (
-        ".gitattributes",
-        "[attr]quiet merge=ours\nrecords/** quiet\nevents/** quiet\nsessions/** quiet\nbriefings/** quiet\n",
-    ),
-}
+    "a macro": (".gitattributes", "[attr]quiet merge=ours\nrecords/** quiet\nevents/** quiet\nsessions/** quiet\nbriefings/** quiet\n"),
+}  # fmt: skip
 
 
 PREFIXES = ["", 'q"t [x] *?', "-x", "#!", "back\\slash", "ünïc", "two\nlines", " "]
@@ -317,17 +309,14 @@ def test_attributes_that_switch_our_drivers_off_are_spoken_over(case, prefix, tm
     assert attributes.overridden_paths(str(root))
 
 
-@pytest.mark.parametrize(
-    "before",
-    [
-        b"",
-        b"*.png binary\n",
-        b"*.png binary",
-        b"*.png binary\r\n# x\r\n",
-        b"# cortex: begin elsewhere\nx -diff\n# cortex: end\n",
-        b"\xff\xfe odd\n",
-    ],
-)
+@pytest.mark.parametrize("before", [
+    b"",
+    b"*.png binary\n",
+    b"*.png binary",
+    b"*.png binary\r\n# x\r\n",
+    b"# cortex: begin elsewhere\nx -diff\n# cortex: end\n",
+    b"\xff\xfe odd\n",
+])  # fmt: skip
 def test_what_a_person_wrote_into_info_attributes_stays_byte_for_byte(before, clone, git):
     own = clone / ".git/info/attributes"
     own.parent.mkdir(exist_ok=True)
@@ -440,19 +429,16 @@ def test_attributes_that_no_clone_would_get_are_named(clone, git):
     )
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        '[merge "cortex-record"]\n\tdriver = a b\n',
-        '[merge "cortex-record"] driver = a b\n',
-        '[Merge "cortex-record"]\nDRIVER=a b   # said so\n',
-        '[merge "cortex-record"]\n\tdriver = "a b"  ; x\n',
-        '[merge "cortex-record"]\n\tdriver = "a # \\"b\\" ; \\\\ \\t"c  \n',
-        '[merge "cortex-record"]\n\tdriver = a \\\n  b\n[core]\n\tbare = false\n',
-        '[merge "cortex-record"]\n\tname = x\n[core]\n\tx = y\n[merge "cortex-record"]\n\tdriver = one\n\tdriver = two\n',
-        '[merge "other"]\n\tdriver = a b\n[merge "cortex-record"]\n# driver = x\n\tdriver = c\n',
-    ],
-)
+@pytest.mark.parametrize("text", [
+    '[merge "cortex-record"]\n\tdriver = a b\n',
+    '[merge "cortex-record"] driver = a b\n',
+    '[Merge "cortex-record"]\nDRIVER=a b   # said so\n',
+    '[merge "cortex-record"]\n\tdriver = "a b"  ; x\n',
+    '[merge "cortex-record"]\n\tdriver = "a # \\"b\\" ; \\\\ \\t"c  \n',
+    '[merge "cortex-record"]\n\tdriver = a \\\n  b\n[core]\n\tbare = false\n',
+    '[merge "cortex-record"]\n\tname = x\n[core]\n\tx = y\n[merge "cortex-record"]\n\tdriver = one\n\tdriver = two\n',
+    '[merge "other"]\n\tdriver = a b\n[merge "cortex-record"]\n# driver = x\n\tdriver = c\n',
+])  # fmt: skip
 def test_the_configuration_is_read_as_git_reads_it(text, tmp_path, git):
     (tmp_path / "config").write_text(text)
     said = git(

@@ -361,13 +361,10 @@ def test_the_ssh_that_a_person_has_chosen_is_used_the_repositorys_never(
     assert not (tmp_path / "the-repositorys").exists()
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        "-", "--upload-pack=touch x", "-evil", "", "a b", "a..b", "a~1", "a^", "a:b", "a\nb", "+a",
-        "a.lock", "a/", "/a", "@{u}", "@", "a@{1}", "x/.y", "a\\b", "a*",
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize("name", [
+    "-", "--upload-pack=touch x", "-evil", "", "a b", "a..b", "a~1", "a^", "a:b", "a\nb", "+a", "a.lock",
+    "a/", "/a", "@{u}", "@", "a@{1}", "x/.y", "a\\b", "a*",
+])  # fmt: skip
 def test_an_option_or_an_expression_is_no_name(name):
     with pytest.raises(InvalidInputError, match="no name of a branch or remote"):
         bounded.check_ref_name(name)

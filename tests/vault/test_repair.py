@@ -108,36 +108,21 @@ NAMED: dict[str, tuple[Callable, int | None]] = {
     "HEAD is zeros": (lambda root, git: (root / ".git/HEAD").write_bytes(bytes(21)), 0),
     "HEAD is gone": (lambda root, git: (root / ".git/HEAD").unlink(), 0),
     "the configuration is empty": (lambda root, git: empty(root / ".git/config"), 0),
-    "the configuration is garbage": (
-        lambda root, git: (root / ".git/config").write_bytes(b"[core\n\0\0"),
-        0,
-    ),
-    "the configuration and HEAD are empty": (
-        lambda root, git: (empty(root / ".git/config"), empty(root / ".git/HEAD")),
-        0,
-    ),
+    "the configuration is garbage": (lambda root, git: (root / ".git/config").write_bytes(b"[core\n\0\0"), 0),
+    "the configuration and HEAD are empty": (lambda root, git: (empty(root / ".git/config"), empty(root / ".git/HEAD")), 0),
     "the branch is empty": (lambda root, git: empty(root / ".git/refs/heads/main"), 0),
     "the branch is gone": (lambda root, git: (root / ".git/refs/heads/main").unlink(), 0),
     "the branch is empty and its log short": (_branch_and_log, 1),
     "packed-refs is gone": (_packed_refs_gone, 0),
     "the newest commit is empty": (lambda root, git: empty(object_of(root, "HEAD", git)), 1),
     "the newest tree is empty": (lambda root, git: empty(object_of(root, "HEAD^{tree}", git)), 1),
-    "the newest note is empty": (
-        lambda root, git: empty(object_of(root, "HEAD:records/living.md", git)),
-        1,
-    ),
+    "the newest note is empty": (lambda root, git: empty(object_of(root, "HEAD:records/living.md", git)), 1),
     "all that is new is empty": (_every_newest_object, 1),
-    "an older text is empty": (
-        lambda root, git: empty(object_of(root, "HEAD~1:records/living.md", git)),
-        2,
-    ),
-    "the first commit is empty": (
-        lambda root, git: empty(object_of(root, f"HEAD~{COMMITS - 1}", git)),
-        None,
-    ),
+    "an older text is empty": (lambda root, git: empty(object_of(root, "HEAD~1:records/living.md", git)), 2),
+    "the first commit is empty": (lambda root, git: empty(object_of(root, f"HEAD~{COMMITS - 1}", git)), None),
     "refs is gone": (lambda root, git: shutil.rmtree(root / ".git/refs"), 0),
     "objects is gone": (lambda root, git: shutil.rmtree(root / ".git/objects"), None),
-}
+}  # fmt: skip
 GIVEN = [
     *(("none", case) for case in NAMED),
     *(("with all", case) for case in ("the branch is empty", "the newest commit is empty", "all that is new is empty", "an older text is empty",

@@ -44,16 +44,13 @@ def test_a_project_switches_hooks_off_and_a_team_keeps_prompts(tmp_path):
     assert (said.hooks_enabled, said.prompts, said.problems) == (False, "full", ())
 
 
-@pytest.mark.parametrize(
-    ("text", "tells"),
-    [
-        ("", True),
-        ("[hooks]\ncontract = true\n", True),
-        ("[hooks]\ncontract = false\n", False),
-        ('[hooks]\ncontract = "no"\n', False),
-        ("[hooks]\ncontract = false\nbroken\n", False),
-    ],
-)
+@pytest.mark.parametrize(("text", "tells"), [
+    ("", True),
+    ("[hooks]\ncontract = true\n", True),
+    ("[hooks]\ncontract = false\n", False),
+    ('[hooks]\ncontract = "no"\n', False),
+    ("[hooks]\ncontract = false\nbroken\n", False),
+])  # fmt: skip
 def test_the_contract_is_told_unless_it_is_ended(tmp_path, text, tells):
     assert loaded(tmp_path, text).tells_contract == tells
 
@@ -66,20 +63,17 @@ def test_a_team_has_words_of_its_own(tmp_path):
     assert said.problems == ()
 
 
-@pytest.mark.parametrize(
-    ("text", "where"),
-    [
-        ('[hooks]\nenabled = "no"\n', "[hooks] enabled"),
-        (f"number = {'9' * 5000}\n", "cannot be read"),
-        (f"{'a.' * 6000}a = 1\n", "too many dots"),
-        ("hooks = 3\n", "[hooks] enabled"),
-        ("extract = 3\n", "[extract]"),
-        ('[extract]\ndecision = "we agreed to"\n', "[extract] decision"),
-        ("[extract]\ndecision = [1]\n", "[extract] decision"),
-        ('[extract]\n"De cision" = ["x"]\n', "[extract] De cision"),
-        (f'[extract]\ndecision = ["{"x" * 61}"]\n', "[extract] decision"),
-    ],
-)
+@pytest.mark.parametrize(("text", "where"), [
+    ('[hooks]\nenabled = "no"\n', "[hooks] enabled"),
+    (f"number = {'9' * 5000}\n", "cannot be read"),
+    (f"{'a.' * 6000}a = 1\n", "too many dots"),
+    ("hooks = 3\n", "[hooks] enabled"),
+    ("extract = 3\n", "[extract]"),
+    ('[extract]\ndecision = "we agreed to"\n', "[extract] decision"),
+    ("[extract]\ndecision = [1]\n", "[extract] decision"),
+    ('[extract]\n"De cision" = ["x"]\n', "[extract] De cision"),
+    (f'[extract]\ndecision = ["{"x" * 61}"]\n', "[extract] decision"),
+])  # fmt: skip
 def test_what_is_wrong_is_named_and_the_strict_side_or_the_default_holds(tmp_path, text, where):
     said = loaded(tmp_path, text)
     assert said.hooks_enabled == ("hooks" not in text)

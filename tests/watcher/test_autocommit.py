@@ -22,23 +22,17 @@ RECORD = (
 )
 
 
-@pytest.mark.parametrize(
-    ("path", "text"),
-    [
-        ("records/decision/a.md", "---\nid: a\ntitle: T\n"),  # the frontmatter is not closed
-        ("records/decision/a.md", "---\nid: a\nti"),
-        ("records/decision/a.md", ""),
-        ("records/decision/a.md", "only the body so far\n"),
-        ("records/decision/a.md", "---\ntitle: no id yet\n---\n"),
-        (
-            "records/decision/a.md",
-            "---\nid: a\n<<<<<<< ours\ntitle: x\n=======\ntitle: y\n>>>>>>> theirs\n---\n",
-        ),
-        ("records/decision/a.md", '---\nid: a\ntitle: "half a quote\n---\n'),
-        ("notes/a.md", "---\ntitle: x\n"),
-        ("notes/a.md", "cut in a character \xc3"),
-    ],
-)
+@pytest.mark.parametrize(("path", "text"), [
+    ("records/decision/a.md", "---\nid: a\ntitle: T\n"),  # the frontmatter is not closed
+    ("records/decision/a.md", "---\nid: a\nti"),
+    ("records/decision/a.md", ""),
+    ("records/decision/a.md", "only the body so far\n"),
+    ("records/decision/a.md", "---\ntitle: no id yet\n---\n"),
+    ("records/decision/a.md", "---\nid: a\n<<<<<<< ours\ntitle: x\n=======\ntitle: y\n>>>>>>> theirs\n---\n"),
+    ("records/decision/a.md", '---\nid: a\ntitle: "half a quote\n---\n'),
+    ("notes/a.md", "---\ntitle: x\n"),
+    ("notes/a.md", "cut in a character \xc3"),
+])  # fmt: skip
 def test_what_is_half_written_is_not_whole(path, text):
     with pytest.raises(InvalidInputError):
         autocommit.check_complete(path, text.encode("latin-1"))

@@ -31,16 +31,13 @@ def test_there_are_enough_snippets_and_a_third_of_them_hold_nothing() -> None:
     assert sum(not one.wanted for one in some) >= len(some) / 3
 
 
-@pytest.mark.parametrize(
-    ("file", "precision", "recall"),
-    [
-        ("tags", 1.0, 1.0),
-        ("structural", 1.0, 1.0),
-        ("keyword", 1.0, 0.95),
-        ("held-out", 0.97, 1.0),
-        ("held-out-2", 1.0, 1.0),
-    ],
-)
+@pytest.mark.parametrize(("file", "precision", "recall"), [
+    ("tags", 1.0, 1.0),
+    ("structural", 1.0, 1.0),
+    ("keyword", 1.0, 0.95),
+    ("held-out", 0.97, 1.0),
+    ("held-out-2", 1.0, 1.0),
+])  # fmt: skip
 def test_precision_and_recall_do_not_fall(file: str, precision: float, recall: float) -> None:
     judged = judge(snippets(file))
     assert judged.precision >= precision, judged.wrong

@@ -38,21 +38,18 @@ def found(*said: Utterance) -> list[Candidate]:
     return find_noteworthy(list(said))
 
 
-@pytest.mark.parametrize(
-    "words",
-    [
-        "we should not store tokens in the config, I want them in the system keychain only",
-        "I'd rather keep one table for both kinds of orders instead of a second schema",
-        "let's leave the old endpoint without a redirect, our partners don't use it",
-        "always use pnpm instead of npm here",
-        "never commit directly to main, open a PR please",
-        "please don't use mocks in the integration tests",
-        "do not add comments to code",
-        "no, the API should return 404 when the user has no access, not 403",
-        "that's wrong, the cache is per user and not per tenant",
-        "no, we never retry payments by ourselves since the bank does, so that must go",
-    ],
-)
+@pytest.mark.parametrize("words", [
+    "we should not store tokens in the config, I want them in the system keychain only",
+    "I'd rather keep one table for both kinds of orders instead of a second schema",
+    "let's leave the old endpoint without a redirect, our partners don't use it",
+    "always use pnpm instead of npm here",
+    "never commit directly to main, open a PR please",
+    "please don't use mocks in the integration tests",
+    "do not add comments to code",
+    "no, the API should return 404 when the user has no access, not 403",
+    "that's wrong, the cache is per user and not per tenant",
+    "no, we never retry payments by ourselves since the bank does, so that must go",
+])  # fmt: skip
 def test_a_person_s_decision_is_kept_in_their_words(words: str) -> None:
     (one,) = found(agent("Shall I go on with the import?"), user(words))
     assert f"> {words}" in one.text
@@ -60,29 +57,26 @@ def test_a_person_s_decision_is_kept_in_their_words(words: str) -> None:
     assert one.type in ("decision", "preference")
 
 
-@pytest.mark.parametrize(
-    "words",
-    [
-        "run the tests again and commit",
-        "can you check if the deployment of our staging works now?",
-        "what happens when the queue is full, do we drop the oldest?",
-        "yes",
-        "I don't think this works. It still shows the old value",
-        "I don't understand, what do you mean by that?",
-        "you should read the docs again, I think",
-        "i'd like you to review this PR fully and list them all out",
-        "now the button is not visible at all",
-        "don't worry about the linter for now, just continue",
-        "ok, looks good to me",
-        "Implement the following plan:\n\n# Move carts\n\nWe should keep `cart_id` and never drop it",
-        "<command-name>/clear</command-name> we should always keep that in our list",
-        (
-            "The main entry point lacks test coverage. Tests should include: only the hidden commands, never "
-            "the network, and the interval must be respected on line 40"
-        ),
-        "error: we should not be here, let's make sure that `main.rs:10` is not our bug",
-    ],
-)
+@pytest.mark.parametrize("words", [
+    "run the tests again and commit",
+    "can you check if the deployment of our staging works now?",
+    "what happens when the queue is full, do we drop the oldest?",
+    "yes",
+    "I don't think this works. It still shows the old value",
+    "I don't understand, what do you mean by that?",
+    "you should read the docs again, I think",
+    "i'd like you to review this PR fully and list them all out",
+    "now the button is not visible at all",
+    "don't worry about the linter for now, just continue",
+    "ok, looks good to me",
+    "Implement the following plan:\n\n# Move carts\n\nWe should keep `cart_id` and never drop it",
+    "<command-name>/clear</command-name> we should always keep that in our list",
+    (
+        "The main entry point lacks test coverage. Tests should include: only the hidden commands, never "
+        "the network, and the interval must be respected on line 40"
+    ),
+    "error: we should not be here, let's make sure that `main.rs:10` is not our bug",
+])  # fmt: skip
 def test_what_a_person_asks_or_pastes_is_no_record(words: str) -> None:
     assert found(user(words), agent("Fine.")) == []
 
@@ -102,41 +96,35 @@ def test_an_answer_is_kept_with_its_question_and_a_refusal_with_what_was_refused
     assert found(answer("the plan", "approved")) == []
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        CAUSE,
-        f"## Root cause\n\n{CAUSE}",
-        FINDING,
-        # one list
-        (
-            "**Why two queues**\n\n- `fast_lane` holds what a person waits for, and never more than 50 jobs\n"
-            "- `bulk_lane` runs at night only, because the mail provider doesn't accept more than 100 "
-            "messages a minute\n- a job that fails twice goes to `dead_letters` instead of being retried"
-        ),
-    ],
-)
+@pytest.mark.parametrize("text", [
+    CAUSE,
+    f"## Root cause\n\n{CAUSE}",
+    FINDING,
+    # one list
+    (
+        "**Why two queues**\n\n- `fast_lane` holds what a person waits for, and never more than 50 jobs\n"
+        "- `bulk_lane` runs at night only, because the mail provider doesn't accept more than 100 "
+        "messages a minute\n- a job that fails twice goes to `dead_letters` instead of being retried"
+    ),
+])  # fmt: skip
 def test_a_finding_of_the_agent_is_kept(text: str) -> None:
     (one,) = found(user("why do uploads hang on Windows?"), agent(text))
     assert one.layer == PASSAGE_LAYER
     assert "Asked: why do uploads hang on Windows?" in one.text
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "Let me look at the upload code first.",
-        "All tests pass. Let me commit this.",
-        "Done! The file has been created and everything is clean now, nothing else to do here.",
-        "Now I'll update `save_part()` and `PartWriter` and `retry_upload()` to use one handle:",
-        f"## Options\n\nLet me think about `save_part()`. {'We could do this or that. ' * 6}",
-        "Would you like me to open a pull request for it?",
-        "```python\n" + CAUSE + "\n```",
-        "\n".join(f"> {line}." for line in CAUSE.split(". ")),
-        "| a | b |\n|---|---|\n| `x_y` | never because |\n" * 5,
-        "上传失败是因为文件被打开了两次。在 Linux 上这是允许的，但在 Windows 上不行。",
-    ],
-)
+@pytest.mark.parametrize("text", [
+    "Let me look at the upload code first.",
+    "All tests pass. Let me commit this.",
+    "Done! The file has been created and everything is clean now, nothing else to do here.",
+    "Now I'll update `save_part()` and `PartWriter` and `retry_upload()` to use one handle:",
+    f"## Options\n\nLet me think about `save_part()`. {'We could do this or that. ' * 6}",
+    "Would you like me to open a pull request for it?",
+    "```python\n" + CAUSE + "\n```",
+    "\n".join(f"> {line}." for line in CAUSE.split(". ")),
+    "| a | b |\n|---|---|\n| `x_y` | never because |\n" * 5,
+    "上传失败是因为文件被打开了两次。在 Linux 上这是允许的，但在 Windows 上不行。",
+])  # fmt: skip
 def test_narration_proposals_code_and_quotes_are_none(text: str) -> None:
     assert found(user("please fix the upload"), agent(text)) == []
 
@@ -207,17 +195,14 @@ def test_explicit_words_go_on_and_are_kept_once() -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "Fix: use a longer timeout in the client.",
-        "The fix is to use a longer timeout.",
-        "Decision: we use these three tables:",
-        "Decision: remove",
-        "It turns out the `cache` was cold.",
-        "> Decision: that is what the review says, we should use Redis",
-    ],
-)
+@pytest.mark.parametrize("text", [
+    "Fix: use a longer timeout in the client.",
+    "The fix is to use a longer timeout.",
+    "Decision: we use these three tables:",
+    "Decision: remove",
+    "It turns out the `cache` was cold.",
+    "> Decision: that is what the review says, we should use Redis",
+])  # fmt: skip
 def test_half_sentences_proposals_and_bare_phrases_are_none(text: str) -> None:
     assert choose_candidates(text, (), "stop") == () or text.startswith("> ")
 
@@ -260,20 +245,8 @@ def test_blanks_keep_every_place() -> None:
 def test_nothing_breaks_the_cut_and_a_record_hangs_on_its_event_alone(seed: int) -> None:
     drawn = random.Random(seed)
     pieces = [
-        CAUSE,
-        "# H",
-        "**B**",
-        "- a",
-        "  b",
-        "```",
-        "> q",
-        "| c |",
-        "",
-        "1. `x`",
-        "決定",
-        "\t",
-        "we should",
-    ]
+        CAUSE, "# H", "**B**", "- a", "  b", "```", "> q", "| c |", "", "1. `x`", "決定", "\t", "we should",
+    ]  # fmt: skip
     said = [
         Utterance(
             drawn.choice((USER, AGENT)), "\n".join(drawn.choices(pieces, k=drawn.randrange(1, 12)))

@@ -267,75 +267,64 @@ def action(text: str, attendees: str = "") -> ActionItem:
     return found
 
 
-@pytest.mark.parametrize(
-    ("item", "text", "owner", "due"),
-    [
-        ("write docs", "write docs", "", ""),
-        ("Anna: write docs", "write docs", "Anna", ""),
-        ("**Anna:** write docs", "write docs", "Anna", ""),
-        ("**Anna**: write docs", "write docs", "Anna", ""),
-        ("[[Anna]]: write docs", "write docs", "Anna", ""),
-        ("Anna - write docs", "write docs", "Anna", ""),
-        ("Anna to write docs", "write docs", "Anna", ""),
-        ("Jean-Luc and Ève to write docs", "write docs", "Jean-Luc, Ève", ""),
-        ("@anna write docs", "write docs", "anna", ""),
-        ("@anna and @bob: write docs", "write docs", "anna, bob", ""),
-        ("write docs @anna.s", "write docs", "anna.s", ""),
-        ("write docs (Anna)", "write docs", "Anna", ""),
-        ("write docs (Anna, 2026-12-01)", "write docs", "Anna", "2026-12-01"),
-        ("write docs (Anna) (2026-12-01)", "write docs", "Anna", "2026-12-01"),
-        ("write docs - owner: Anna", "write docs", "Anna", ""),
-        ("Anna: write docs [owner:: Anna]", "write docs", "Anna", ""),
-        ("Anna: write docs [owner:: Bob]", "Anna: write docs", "Bob", ""),
-        ("write docs due 2026-12-05 (2026-12-01)", "write docs (2026-12-01)", "", "2026-12-05"),
-        ("write docs [owner:: Anna Schmidt]", "write docs", "Anna Schmidt", ""),
-        ("ask @bob about docs", "ask bob about docs", "bob", ""),
-        ("Anna: ask @bob about docs", "ask @bob about docs", "Anna", ""),
-        ("write docs due 2026-12-01", "write docs", "", "2026-12-01"),
-        ("write docs by 2026-12-01, really", "write docs, really", "", "2026-12-01"),
-        ("write docs (due: 2026-12-01)", "write docs", "", "2026-12-01"),
-        ("write docs [due:: 2026-12-01]", "write docs", "", "2026-12-01"),
-        (f"write docs {CALENDAR} 2026-12-01", "write docs", "", "2026-12-01"),
-        (f"write docs {CALENDAR}\ufe0f 2026-12-01", "write docs", "", "2026-12-01"),
-        # near misses
-        ("Migrate to uv", "Migrate to uv", "", ""),
-        ("Reply to Bob", "Reply to Bob", "", ""),
-        ("Note: the docs are late", "Note: the docs are late", "", ""),
-        ("QA: write docs", "QA: write docs", "", ""),
-        ("`@property` is slow", "`@property` is slow", "", ""),
-        ("write docs (20261201)", "write docs (20261201)", "", ""),
-        ("Write docs (optional)", "Write docs (optional)", "", ""),
-        ("Write docs (Friday)", "Write docs (Friday)", "", ""),
-        ("Write docs (Anna knows how)", "Write docs (Anna knows how)", "", ""),
-        ("Open the page: it is empty", "Open the page: it is empty", "", ""),
-        ("mail a@example.org", "mail a@example.org", "", ""),
-        ("bump @types/node and `@property`", "bump @types/node and `@property`", "", ""),
-        ("write docs due 2026-13-45", "write docs due 2026-13-45", "", ""),
-        ("write docs (2026-02-30)", "write docs (2026-02-30)", "", ""),
-        (f"write docs {CALENDAR} 2026-00-10", f"write docs {CALENDAR} 2026-00-10", "", ""),
-        (
-            "compare the run of 2026-12-01 with ours",
-            "compare the run of 2026-12-01 with ours",
-            "",
-            "",
-        ),
-        ("write docs...", "write docs...", "", ""),
-    ],
-)
+@pytest.mark.parametrize(("item", "text", "owner", "due"), [
+    ("write docs", "write docs", "", ""),
+    ("Anna: write docs", "write docs", "Anna", ""),
+    ("**Anna:** write docs", "write docs", "Anna", ""),
+    ("**Anna**: write docs", "write docs", "Anna", ""),
+    ("[[Anna]]: write docs", "write docs", "Anna", ""),
+    ("Anna - write docs", "write docs", "Anna", ""),
+    ("Anna to write docs", "write docs", "Anna", ""),
+    ("Jean-Luc and Ève to write docs", "write docs", "Jean-Luc, Ève", ""),
+    ("@anna write docs", "write docs", "anna", ""),
+    ("@anna and @bob: write docs", "write docs", "anna, bob", ""),
+    ("write docs @anna.s", "write docs", "anna.s", ""),
+    ("write docs (Anna)", "write docs", "Anna", ""),
+    ("write docs (Anna, 2026-12-01)", "write docs", "Anna", "2026-12-01"),
+    ("write docs (Anna) (2026-12-01)", "write docs", "Anna", "2026-12-01"),
+    ("write docs - owner: Anna", "write docs", "Anna", ""),
+    ("Anna: write docs [owner:: Anna]", "write docs", "Anna", ""),
+    ("Anna: write docs [owner:: Bob]", "Anna: write docs", "Bob", ""),
+    ("write docs due 2026-12-05 (2026-12-01)", "write docs (2026-12-01)", "", "2026-12-05"),
+    ("write docs [owner:: Anna Schmidt]", "write docs", "Anna Schmidt", ""),
+    ("ask @bob about docs", "ask bob about docs", "bob", ""),
+    ("Anna: ask @bob about docs", "ask @bob about docs", "Anna", ""),
+    ("write docs due 2026-12-01", "write docs", "", "2026-12-01"),
+    ("write docs by 2026-12-01, really", "write docs, really", "", "2026-12-01"),
+    ("write docs (due: 2026-12-01)", "write docs", "", "2026-12-01"),
+    ("write docs [due:: 2026-12-01]", "write docs", "", "2026-12-01"),
+    (f"write docs {CALENDAR} 2026-12-01", "write docs", "", "2026-12-01"),
+    (f"write docs {CALENDAR}\ufe0f 2026-12-01", "write docs", "", "2026-12-01"),
+    # near misses
+    ("Migrate to uv", "Migrate to uv", "", ""),
+    ("Reply to Bob", "Reply to Bob", "", ""),
+    ("Note: the docs are late", "Note: the docs are late", "", ""),
+    ("QA: write docs", "QA: write docs", "", ""),
+    ("`@property` is slow", "`@property` is slow", "", ""),
+    ("write docs (20261201)", "write docs (20261201)", "", ""),
+    ("Write docs (optional)", "Write docs (optional)", "", ""),
+    ("Write docs (Friday)", "Write docs (Friday)", "", ""),
+    ("Write docs (Anna knows how)", "Write docs (Anna knows how)", "", ""),
+    ("Open the page: it is empty", "Open the page: it is empty", "", ""),
+    ("mail a@example.org", "mail a@example.org", "", ""),
+    ("bump @types/node and `@property`", "bump @types/node and `@property`", "", ""),
+    ("write docs due 2026-13-45", "write docs due 2026-13-45", "", ""),
+    ("write docs (2026-02-30)", "write docs (2026-02-30)", "", ""),
+    (f"write docs {CALENDAR} 2026-00-10", f"write docs {CALENDAR} 2026-00-10", "", ""),
+    ("compare the run of 2026-12-01 with ours", "compare the run of 2026-12-01 with ours", "", ""),
+    ("write docs...", "write docs...", "", ""),
+])  # fmt: skip
 def test_owner_and_due_are_read_and_taken_out(item: str, text: str, owner: str, due: str) -> None:
     found = action(item)
     assert (found.text, found.owner, found.due) == (text, owner, due)
 
 
-@pytest.mark.parametrize(
-    ("item", "owner"),
-    [
-        ("anna schmidt: write docs", "anna schmidt"),
-        ("write docs (anna)", "anna"),
-        ("AS to write docs", "AS"),
-        ("Test: write docs", "Test"),
-    ],
-)
+@pytest.mark.parametrize(("item", "owner"), [
+    ("anna schmidt: write docs", "anna schmidt"),
+    ("write docs (anna)", "anna"),
+    ("AS to write docs", "AS"),
+    ("Test: write docs", "Test"),
+])  # fmt: skip
 def test_attendees_are_names_however_they_are_written(item: str, owner: str) -> None:
     found = action(item, "Anna Schmidt, AS, Test (the new one)")
     assert (found.text, found.owner) == ("write docs", owner)
@@ -348,46 +337,21 @@ def test_a_checkbox_says_whether_it_is_done(box: str, done: bool) -> None:
     assert action(box + "write docs")[0::3] == ("write docs", done)
 
 
-@pytest.mark.parametrize(
-    "heading",
-    [
-        "# Actions",
-        "## Action Items:",
-        "### TODO",
-        "#### to do",
-        "## Next steps",
-        "## Follow-ups",
-        "## Tasks (3)",
-        "## 4. Action items",
-        "## \u2705 Next Steps",
-        "Action items\n---",
-        "**Actions**",
-        "To do:",
-        "__Next steps:__",
-        "## Aufgaben",
-        "## Prochaines étapes",
-        "## Próximos pasos",
-    ],
-)
+@pytest.mark.parametrize("heading", [
+    "# Actions", "## Action Items:", "### TODO", "#### to do", "## Next steps", "## Follow-ups",
+    "## Tasks (3)", "## 4. Action items", "## \u2705 Next Steps", "Action items\n---", "**Actions**",
+    "To do:", "__Next steps:__", "## Aufgaben", "## Prochaines étapes", "## Próximos pasos",
+])  # fmt: skip
 def test_headings_that_mean_actions(heading: str) -> None:
     assert [
         each.text for each in parse_meeting(f"Sync\n\n{heading}\n\n- write docs\n").actions
     ] == ["write docs"]
 
 
-@pytest.mark.parametrize(
-    "heading",
-    [
-        "## Actions taken",
-        "## Next steps meeting",
-        "## Task force",
-        "## Todo app",
-        "## Discussion",
-        "**Notes**",
-        "## Decisions and actions",
-        "The actions below are done.",
-    ],
-)
+@pytest.mark.parametrize("heading", [
+    "## Actions taken", "## Next steps meeting", "## Task force", "## Todo app", "## Discussion", "**Notes**",
+    "## Decisions and actions", "The actions below are done.",
+])  # fmt: skip
 def test_headings_that_do_not(heading: str) -> None:
     assert parse_meeting(f"Sync\n\n{heading}\n\n- write docs\n").actions == ()
 
@@ -405,100 +369,77 @@ def test_a_list_item_can_be_the_heading_of_the_items_in_it() -> None:
     assert [each.text for each in found.decisions] == ["use SQLite"]
 
 
-@pytest.mark.parametrize(
-    ("text", "actions", "decisions"),
-    [
-        ("# Decisions\n- [ ] write docs", ["write docs"], []),
-        ("# Decisions\n- Action: write docs", ["write docs"], []),
-        ("# Actions\n- Decision: use SQLite", [], ["use SQLite"]),
-        ("# Actions\n- [x] Decided: use SQLite", [], ["use SQLite"]),
-        (
-            "# Actions\n- write docs\n  - Decision: in English\n  - [x] and short",
-            ["write docs", "and short"],
-            ["in English"],
-        ),
-        ("# Decisions\n- use SQLite\n  - [ ] it is small", [], ["use SQLite"]),
-        ("# Actions\n- Website\n  - add an index", ["Website; add an index"], []),
-        ("# Actions\n- write docs\n  - due 2026-12-01", ["write docs"], []),
-        ("Action: write docs\ntodo: read docs", ["write docs", "read docs"], []),
-        ("# Actions\n- none\n- N/A\n- TBD\n-\n- [ ]\n", [], []),
-        ("# Decisions\n- None.\n", [], []),
-        ("> - [ ] quoted\n>\n> Decision: quoted too", ["quoted"], ["quoted too"]),
-        (
-            "Todo: write docs\nACTION (Anna): read docs\n**Action item:** sell docs",
-            ["write docs", "read docs", "sell docs"],
-            [],
-        ),
-        ("The decision: we wait.\nInaction: no\nAi: no\nUndecided: no", [], []),
-        ("## Decision: use SQLite because it is there", [], ["use SQLite"]),
-        ("    - [ ] indented code\n\n~~~\nTODO: fenced\n~~~\n<!--\n- [ ] hidden\n-->", [], []),
-    ],
-)
+@pytest.mark.parametrize(("text", "actions", "decisions"), [
+    ("# Decisions\n- [ ] write docs", ["write docs"], []),
+    ("# Decisions\n- Action: write docs", ["write docs"], []),
+    ("# Actions\n- Decision: use SQLite", [], ["use SQLite"]),
+    ("# Actions\n- [x] Decided: use SQLite", [], ["use SQLite"]),
+    ("# Actions\n- write docs\n  - Decision: in English\n  - [x] and short", ["write docs", "and short"], ["in English"]),
+    ("# Decisions\n- use SQLite\n  - [ ] it is small", [], ["use SQLite"]),
+    ("# Actions\n- Website\n  - add an index", ["Website; add an index"], []),
+    ("# Actions\n- write docs\n  - due 2026-12-01", ["write docs"], []),
+    ("Action: write docs\ntodo: read docs", ["write docs", "read docs"], []),
+    ("# Actions\n- none\n- N/A\n- TBD\n-\n- [ ]\n", [], []),
+    ("# Decisions\n- None.\n", [], []),
+    ("> - [ ] quoted\n>\n> Decision: quoted too", ["quoted"], ["quoted too"]),
+    ("Todo: write docs\nACTION (Anna): read docs\n**Action item:** sell docs", ["write docs", "read docs", "sell docs"], []),
+    ("The decision: we wait.\nInaction: no\nAi: no\nUndecided: no", [], []),
+    ("## Decision: use SQLite because it is there", [], ["use SQLite"]),
+    ("    - [ ] indented code\n\n~~~\nTODO: fenced\n~~~\n<!--\n- [ ] hidden\n-->", [], []),
+])  # fmt: skip
 def test_one_item_is_one_thing(text: str, actions: list[str], decisions: list[str]) -> None:
     found = parse_meeting(text)
     assert [each.text for each in found.actions] == actions
     assert [each.text for each in found.decisions] == decisions
 
 
-@pytest.mark.parametrize(
-    ("line", "text", "reason"),
-    [
-        ("use SQLite because it is small.", "use SQLite", "it is small"),
-        ("use SQLite, because of its size", "use SQLite", "its size"),
-        ("use SQLite (because it is small)", "use SQLite", "it is small"),
-        ("use SQLite since it is small", "use SQLite", "it is small"),
-        ("use SQLite. Reason: it is small", "use SQLite", "it is small"),
-        ("use SQLite. **Reason:** it is small", "use SQLite", "it is small"),
-        ("use what we use since 2019", "use what we use since 2019", ""),
-        ("Because it is small we use SQLite", "Because it is small we use SQLite", ""),
-        ("use SQLite\n  because it is small", "use SQLite", "it is small"),
-        ("Reason: it is small", "Reason: it is small", ""),
-    ],
-)
+@pytest.mark.parametrize(("line", "text", "reason"), [
+    ("use SQLite because it is small.", "use SQLite", "it is small"),
+    ("use SQLite, because of its size", "use SQLite", "its size"),
+    ("use SQLite (because it is small)", "use SQLite", "it is small"),
+    ("use SQLite since it is small", "use SQLite", "it is small"),
+    ("use SQLite. Reason: it is small", "use SQLite", "it is small"),
+    ("use SQLite. **Reason:** it is small", "use SQLite", "it is small"),
+    ("use what we use since 2019", "use what we use since 2019", ""),
+    ("Because it is small we use SQLite", "Because it is small we use SQLite", ""),
+    ("use SQLite\n  because it is small", "use SQLite", "it is small"),
+    ("Reason: it is small", "Reason: it is small", ""),
+])  # fmt: skip
 def test_the_reason_of_a_decision(line: str, text: str, reason: str) -> None:
     assert parse_meeting(f"# Agreed\n- {line}\n").decisions == (DecisionItem(text, reason, 2),)
 
 
-@pytest.mark.parametrize(
-    ("text", "title"),
-    [
-        ("", ""),
-        ("# Meeting: Sync", "Sync"),
-        ("Meeting: Sync\n\n# Notes of it", "Sync"),
-        ("Some words first.\n\n# Sync", "Sync"),
-        ("Sync with ACME\n\n## Action items\n- x", "Sync with ACME"),
-        ("Sync with ACME\n\nFirst point:\n- x", "Sync with ACME"),
-        ("Some words first.\nDate: 2026-01-02\n---\n\n# Sync", "Sync"),
-        ("Date: 2026-01-02\nAttendees: A\n\n- [ ] write docs", "write docs"),
-        ("**Sync**", "Sync"),
-        ("# " + "word " * 40, "word " * 19 + "word"),
-        ("# " + "x" * 200, "x" * 100),
-        ("```\ncode\n```", ""),
-    ],
-)
+@pytest.mark.parametrize(("text", "title"), [
+    ("", ""),
+    ("# Meeting: Sync", "Sync"),
+    ("Meeting: Sync\n\n# Notes of it", "Sync"),
+    ("Some words first.\n\n# Sync", "Sync"),
+    ("Sync with ACME\n\n## Action items\n- x", "Sync with ACME"),
+    ("Sync with ACME\n\nFirst point:\n- x", "Sync with ACME"),
+    ("Some words first.\nDate: 2026-01-02\n---\n\n# Sync", "Sync"),
+    ("Date: 2026-01-02\nAttendees: A\n\n- [ ] write docs", "write docs"),
+    ("**Sync**", "Sync"),
+    ("# " + "word " * 40, "word " * 19 + "word"),
+    ("# " + "x" * 200, "x" * 100),
+    ("```\ncode\n```", ""),
+])  # fmt: skip
 def test_titles(text: str, title: str) -> None:
     assert parse_meeting(text).title == title
 
 
-@pytest.mark.parametrize(
-    ("text", "date"),
-    [
-        ("Date: 2026-11-20", "2026-11-20"),
-        ("# Sync 2026-11-20", "2026-11-20"),
-        ("# Sync\n- **Date**: Nov. 20th, 2026, 10:00", "2026-11-20"),
-        ("When: 20 November 2026", "2026-11-20"),
-        ("date:: 2026/11/20", "2026-11-20"),
-        ("Date: 2026-13-45", ""),
-        ("Date: 11/12/2026", ""),
-        ("Date: soon", ""),
-        ("# Sync\nLast seen on 2026-11-20", ""),
-        (
-            "---\ndate: 2026-11-20\n---\n|What|Who|When|\n|-|-|-|\n|Print|Ana|2026-12-01|",
-            "2026-11-20",
-        ),
-        ("|Date|Place|\n|-|-|\n|2026-11-20|Room 2|", "2026-11-20"),
-    ],
-)
+@pytest.mark.parametrize(("text", "date"), [
+    ("Date: 2026-11-20", "2026-11-20"),
+    ("# Sync 2026-11-20", "2026-11-20"),
+    ("# Sync\n- **Date**: Nov. 20th, 2026, 10:00", "2026-11-20"),
+    ("When: 20 November 2026", "2026-11-20"),
+    ("date:: 2026/11/20", "2026-11-20"),
+    ("Date: 2026-13-45", ""),
+    ("Date: 11/12/2026", ""),
+    ("Date: soon", ""),
+    ("# Sync\nLast seen on 2026-11-20", ""),
+    ("---\ndate: 2026-11-20\n---\n|What|Who|When|\n|-|-|-|\n|Print|Ana|2026-12-01|", "2026-11-20"),
+    ("|Date|Place|\n|-|-|\n|2026-11-20|Room 2|", "2026-11-20"),
+])  # fmt: skip
 def test_dates(text: str, date: str) -> None:
     assert parse_meeting(text).date == date
 

@@ -12,148 +12,125 @@ from cortex.core.model.record import Record
 HEAD = "# Weekly\n\nDate: 2025-05-14\nAttendees: Lena Koch, Murat Aydin, Jan de Vries\n\n"
 
 
-@pytest.mark.parametrize(
-    ("text", "actions", "decisions"),
-    [
+@pytest.mark.parametrize(("text", "actions", "decisions"), [
+    (
         (
-            (
-                "### Thema 1\n- **Diskussion:** teuer\n- **Entscheidungen:** Wir nutzen Stripe\n"
-                "- **Aktionen:** Testkonto anlegen\n- **Verantwortliche:** Murat Aydin\n- **Deadline:** 21.05.2025\n"
-            ),
-            [("Testkonto anlegen", "Murat Aydin", "2025-05-21")],
-            ["Wir nutzen Stripe"],
+            "### Thema 1\n- **Diskussion:** teuer\n- **Entscheidungen:** Wir nutzen Stripe\n"
+            "- **Aktionen:** Testkonto anlegen\n- **Verantwortliche:** Murat Aydin\n- **Deadline:** 21.05.2025\n"
         ),
-        ("**Action:** write the stories  \n**Owner:** Lena  \n**Due:** 2025-05-20\n", [("write the stories", "Lena", "2025-05-20")], []),
-        ("- Follow-ups: write the stories\n  - Responsible: Lena\n  - Due: 2025-05-20\n", [("write the stories", "Lena", "2025-05-20")], []),
+        [("Testkonto anlegen", "Murat Aydin", "2025-05-21")],
+        ["Wir nutzen Stripe"],
+    ),
+    ("**Action:** write the stories  \n**Owner:** Lena  \n**Due:** 2025-05-20\n", [("write the stories", "Lena", "2025-05-20")], []),
+    ("- Follow-ups: write the stories\n  - Responsible: Lena\n  - Due: 2025-05-20\n", [("write the stories", "Lena", "2025-05-20")], []),
+    (
         (
-            (
-                "## Resumen de acuerdos y decisiones\n| # | Acuerdo/Decisión | Responsable(s) |\n|--|--|--|\n"
-                "| 1 | Usar PostgreSQL | Lena Koch |\n\n## Tareas asignadas\n"
-                "| # | Descripción breve | Responsable(s) | Fecha límite |\n|--|--|--|--|\n"
-                "| 1 | Crear el esquema | Lena Koch | 25/05/2025 |\n"
-            ),
-            [("Crear el esquema", "Lena Koch", "2025-05-25")],
-            ["Usar PostgreSQL"],
+            "## Resumen de acuerdos y decisiones\n| # | Acuerdo/Decisión | Responsable(s) |\n|--|--|--|\n"
+            "| 1 | Usar PostgreSQL | Lena Koch |\n\n## Tareas asignadas\n"
+            "| # | Descripción breve | Responsable(s) | Fecha límite |\n|--|--|--|--|\n"
+            "| 1 | Crear el esquema | Lena Koch | 25/05/2025 |\n"
         ),
-        ("## Kernaussagen\n| # | Thema | Ergebnis / Entscheidung |\n|--|--|--|\n| 1 | Hosting | Wir bleiben |\n", [], ["Wir bleiben"]),
-        ("| **Action** | **Échéance (YYYY-MM-DD)** |\n|--|--|\n| Réviser | 2025-05-17 |\n", [("Réviser", "", "2025-05-17")], []),
-        ("## Puntos Acordados\n- Dos revisiones\n", [], ["Dos revisiones"]),
-        # who a heading names, and by when all below it is due
+        [("Crear el esquema", "Lena Koch", "2025-05-25")],
+        ["Usar PostgreSQL"],
+    ),
+    ("## Kernaussagen\n| # | Thema | Ergebnis / Entscheidung |\n|--|--|--|\n| 1 | Hosting | Wir bleiben |\n", [], ["Wir bleiben"]),
+    ("| **Action** | **Échéance (YYYY-MM-DD)** |\n|--|--|\n| Réviser | 2025-05-17 |\n", [("Réviser", "", "2025-05-17")], []),
+    ("## Puntos Acordados\n- Dos revisiones\n", [], ["Dos revisiones"]),
+    # who a heading names, and by when all below it is due
+    (
+        "## Actions\n### All\n- [ ] read the draft\n### Len\n- [ ] book the room\n### Paul\n- [ ] order food\n",
+        [("read the draft", "All", ""), ("book the room", "Len", ""), ("order food", "Paul", "")],
+        [],
+    ),
+    ("## Actions\n### Fix all\n- [ ] mend the roof\n", [("mend the roof", "", "")], []),
+    ("## Tasks for everyone\nTo be done until **Friday 16.5.2025**:\n- review the guide\n", [("review the guide", "everyone", "2025-05-16")], []),
+    # what was put to the vote, and how it went
+    ("- Omar set motion to approve the budget\n- Denny seconded\n- Motion approved\n", [], ["Omar set motion to approve the budget: Motion approved"]),
+    ("**POLL: Lena becomes chair.**\n\nUnanimous consent.\n", [], ["POLL: Lena becomes chair: Unanimous consent"]),
+    ("- FSR entsendet Lena ==> 5/0/2\n- Grill: 12 Personen\n", [], ["FSR entsendet Lena ==> 5/0/2"]),
+    ("**President:** Lena Koch - Passed\n", [], ["President: Lena Koch - Passed"]),
+    ("- stand-up split -> agreed to try it once\n", [], ["agreed to try it once"]),
+    ("* **Décision** :\n  Le quiz est gardé.\n", [], ["Le quiz est gardé"]),
+    # what a sentence promises
+    ("- Survey (Lena will send it round)\n", [("send it round", "Lena", "")], []),
+    ("Lena was asked to find a room.\n", [("find a room", "Lena", "")], []),
+    ("Lena has action to check the lease.\n", [("check the lease", "Lena", "")], []),
+    ("It was decided that Lena would email the union.\n", [("email the union", "Lena", "")], ["It was decided that Lena would email the union"]),
+    ("The numbers are out, so it needs time, it was decided to wait.\n", [], ["The numbers are out, so it needs time, it was decided to wait"]),
+    ("- Lena: the API is odd, I will reach out\n", [("the API is odd: reach out", "Lena", "")], []),
+    ("- Bass bin - action item: Lena to ask\n", [("ask", "Lena", "")], []),
+    # of whom nobody knows the name
+    ("Clara se encarga de actualizar la web, que es de la junta.\n", [("actualizar la web, que es de la junta", "Clara", "")], []),
+    (
+        "- Pedir factura al banco para la junta\n- El banco no es de la junta y la junta no es del banco\n",
+        [("Pedir factura al banco para la junta", "", "")],
+        [],
+    ),
+    # as more programs and pads write it
+    ("<h2>Motions</h2>\n<p>Text: Approve the budget.</p>\n<p>Resolution: Passed.</p>\n", [], ["Text: Approve the budget: Passed"]),
+    ("<h2>Actions</h2>\n<ul>\n<li>Lena: ring the bank.</li>\n</ul>\n", [("ring the bank", "Lena", "")], []),
+    ("1. Themen\n\n\tLena kümmert sich um das Zelt, das wir nicht mehr haben\n", [("das Zelt, das wir nicht mehr haben", "Lena", "")], []),
+    ("### 1. Last minutes\nSee the link. Passed unanimously.\n", [], ["Last minutes: Passed unanimously"]),
+    ("## Actions\n- [LK]\tcall the bank\n", [("call the bank", "LK", "")], []),
+    ("### Takeaways\n- Send the invites (Lena)\n- Send us more (of it)\n", [("Send the invites", "Lena", "")], []),
+    ("| # | What | Who |\n|--|--|--|\n| 1 | Send the events (`PlateDetected`) | Lena |\n", [("Send the events (`PlateDetected`)", "Lena", "")], []),
+    ("- El flujo A -> B de la junta quedó aprobado por la junta\n", [], ["El flujo A -> B de la junta quedó aprobado por la junta"]),
+    (
+        "Sven Thomsen kümmert sich um die Dächer, und das ist nicht der Plan der Stadt.\n",
+        [("die Dächer, und das ist nicht der Plan der Stadt", "Sven Thomsen", "")],
+        [],
+    ),
+    ("The Interim Board agrees to change its name.\n", [], ["The Interim Board agrees to change its name"]),
+    # of what has to be done, by whomever
+    (
+        "Die Umfrage muss von der Gruppe noch ausgewertet werden, das ist nicht die Sache der Stadt.\n",
+        [("Die Umfrage muss von der Gruppe noch ausgewertet werden, das ist nicht die Sache der Stadt", "", "")],
+        [],
+    ),
+    (
+        "Il faudra choisir une date pour la fiche, et les membres ne sont pas dans le local.\n",
+        [("Il faudra choisir une date pour la fiche, et les membres ne sont pas dans le local", "", "")],
+        [],
+    ),
+    ("We need to be careful with the dates of this and of that.\n", [], []),
+    # of days and of nobody
+    ("## Actions\n- Lena to update docs by EOD Monday\n", [("update docs by EOD Monday", "Lena", "2025-05-19")], []),
+    ("## Actions\n- Lena: call back (due 06/01/2025)\n", [("call back (due 06/01/2025)", "Lena", "2025-06-01")], []),
+    ("## Actions\n- Lena: present it at May 28 meeting\n", [("present it at May 28 meeting", "Lena", "2025-05-28")], []),
+    ("## Actions\n- Lena: mend what was seen on May 3\n", [("mend what was seen on May 3", "Lena", "")], []),
+    ("## Actions\n- Lena: phone them on Monday\n", [("phone them on Monday", "Lena", "2025-05-19")], []),
+    ("## Actions\n- Everyone: read the draft\n", [("read the draft", "Everyone", "")], []),
+    ("Die Spende liegt der Bank vor, Lena fragt bei der Stadt an.\n", [("Lena fragt bei der Stadt an", "Lena", "")], []),
+    ("## Actions\n- [ ] Nobody: clean the fridge\n", [("clean the fridge", "", "")], []),
+    (
+        "## Actions\n- Lena will ship it by 2025-06-01. Murat to translate it.\n",
+        [("ship it by 2025-06-01", "Lena", "2025-06-01"), ("translate it", "Murat", "")],
+        [],
+    ),
+    ("## Decisions\n- No decision was made on colour\n- We did not agree on a name\n- If we agree on Z we pay\n- Red\n", [], ["Red"]),
+    # as other programs write it
+    (
         (
-            "## Actions\n### All\n- [ ] read the draft\n### Len\n- [ ] book the room\n### Paul\n- [ ] order food\n",
-            [
-                ("read the draft", "All", ""),
-                ("book the room", "Len", ""),
-                ("order food", "Paul", ""),
-            ],
-            [],
+            "<table><tr><th>Topic</th><th>Notes/Action items</th></tr><tr><td>Agenda</td>"
+            "<td><ul><li>Lena will send it</li><li>Agreed to publish the rules</li></ul></td></tr></table>\n"
         ),
-        ("## Actions\n### Fix all\n- [ ] mend the roof\n", [("mend the roof", "", "")], []),
-        ("## Tasks for everyone\nTo be done until **Friday 16.5.2025**:\n- review the guide\n", [("review the guide", "everyone", "2025-05-16")], []),
-        # what was put to the vote, and how it went
-        ("- Omar set motion to approve the budget\n- Denny seconded\n- Motion approved\n", [], ["Omar set motion to approve the budget: Motion approved"]),
-        ("**POLL: Lena becomes chair.**\n\nUnanimous consent.\n", [], ["POLL: Lena becomes chair: Unanimous consent"]),
-        ("- FSR entsendet Lena ==> 5/0/2\n- Grill: 12 Personen\n", [], ["FSR entsendet Lena ==> 5/0/2"]),
-        ("**President:** Lena Koch - Passed\n", [], ["President: Lena Koch - Passed"]),
-        ("- stand-up split -> agreed to try it once\n", [], ["agreed to try it once"]),
-        ("* **Décision** :\n  Le quiz est gardé.\n", [], ["Le quiz est gardé"]),
-        # what a sentence promises
-        ("- Survey (Lena will send it round)\n", [("send it round", "Lena", "")], []),
-        ("Lena was asked to find a room.\n", [("find a room", "Lena", "")], []),
-        ("Lena has action to check the lease.\n", [("check the lease", "Lena", "")], []),
-        ("It was decided that Lena would email the union.\n", [("email the union", "Lena", "")], ["It was decided that Lena would email the union"]),
-        ("The numbers are out, so it needs time, it was decided to wait.\n", [], ["The numbers are out, so it needs time, it was decided to wait"]),
-        ("- Lena: the API is odd, I will reach out\n", [("the API is odd: reach out", "Lena", "")], []),
-        ("- Bass bin - action item: Lena to ask\n", [("ask", "Lena", "")], []),
-        # of whom nobody knows the name
-        ("Clara se encarga de actualizar la web, que es de la junta.\n", [("actualizar la web, que es de la junta", "Clara", "")], []),
-        (
-            "- Pedir factura al banco para la junta\n- El banco no es de la junta y la junta no es del banco\n",
-            [
-                ("Pedir factura al banco para la junta", "", ""),
-            ],
-            [],
-        ),
-        # as more programs and pads write it
-        ("<h2>Motions</h2>\n<p>Text: Approve the budget.</p>\n<p>Resolution: Passed.</p>\n", [], ["Text: Approve the budget: Passed"]),
-        ("<h2>Actions</h2>\n<ul>\n<li>Lena: ring the bank.</li>\n</ul>\n", [("ring the bank", "Lena", "")], []),
-        ("1. Themen\n\n\tLena kümmert sich um das Zelt, das wir nicht mehr haben\n", [("das Zelt, das wir nicht mehr haben", "Lena", "")], []),
-        ("### 1. Last minutes\nSee the link. Passed unanimously.\n", [], ["Last minutes: Passed unanimously"]),
-        ("## Actions\n- [LK]\tcall the bank\n", [("call the bank", "LK", "")], []),
-        ("### Takeaways\n- Send the invites (Lena)\n- Send us more (of it)\n", [("Send the invites", "Lena", "")], []),
-        ("| # | What | Who |\n|--|--|--|\n| 1 | Send the events (`PlateDetected`) | Lena |\n", [("Send the events (`PlateDetected`)", "Lena", "")], []),
-        ("- El flujo A -> B de la junta quedó aprobado por la junta\n", [], ["El flujo A -> B de la junta quedó aprobado por la junta"]),
-        (
-            "Sven Thomsen kümmert sich um die Dächer, und das ist nicht der Plan der Stadt.\n",
-            [
-                ("die Dächer, und das ist nicht der Plan der Stadt", "Sven Thomsen", ""),
-            ],
-            [],
-        ),
-        ("The Interim Board agrees to change its name.\n", [], ["The Interim Board agrees to change its name"]),
-        # of what has to be done, by whomever
-        (
-            "Die Umfrage muss von der Gruppe noch ausgewertet werden, das ist nicht die Sache der Stadt.\n",
-            [
-                (
-                    "Die Umfrage muss von der Gruppe noch ausgewertet werden, das ist nicht die Sache der Stadt",
-                    "",
-                    "",
-                ),
-            ],
-            [],
-        ),
-        (
-            "Il faudra choisir une date pour la fiche, et les membres ne sont pas dans le local.\n",
-            [
-                (
-                    "Il faudra choisir une date pour la fiche, et les membres ne sont pas dans le local",
-                    "",
-                    "",
-                ),
-            ],
-            [],
-        ),
-        ("We need to be careful with the dates of this and of that.\n", [], []),
-        # of days and of nobody
-        ("## Actions\n- Lena to update docs by EOD Monday\n", [("update docs by EOD Monday", "Lena", "2025-05-19")], []),
-        ("## Actions\n- Lena: call back (due 06/01/2025)\n", [("call back (due 06/01/2025)", "Lena", "2025-06-01")], []),
-        ("## Actions\n- Lena: present it at May 28 meeting\n", [("present it at May 28 meeting", "Lena", "2025-05-28")], []),
-        ("## Actions\n- Lena: mend what was seen on May 3\n", [("mend what was seen on May 3", "Lena", "")], []),
-        ("## Actions\n- Lena: phone them on Monday\n", [("phone them on Monday", "Lena", "2025-05-19")], []),
-        ("## Actions\n- Everyone: read the draft\n", [("read the draft", "Everyone", "")], []),
-        ("Die Spende liegt der Bank vor, Lena fragt bei der Stadt an.\n", [("Lena fragt bei der Stadt an", "Lena", "")], []),
-        ("## Actions\n- [ ] Nobody: clean the fridge\n", [("clean the fridge", "", "")], []),
-        (
-            "## Actions\n- Lena will ship it by 2025-06-01. Murat to translate it.\n",
-            [("ship it by 2025-06-01", "Lena", "2025-06-01"), ("translate it", "Murat", "")],
-            [],
-        ),
-        ("## Decisions\n- No decision was made on colour\n- We did not agree on a name\n- If we agree on Z we pay\n- Red\n", [], ["Red"]),
-        # as other programs write it
-        (
-            (
-                "<table><tr><th>Topic</th><th>Notes/Action items</th></tr><tr><td>Agenda</td>"
-                "<td><ul><li>Lena will send it</li><li>Agreed to publish the rules</li></ul></td></tr></table>\n"
-            ),
-            [("send it", "Lena", "")],
-            ["Agreed to publish the rules"],
-        ),
-        ("| # | Item | Type |\n|--|--|--|\n| 1 | Use Stripe | Decision |\n| 2 | Open an account | Action |\n", [("Open an account", "", "")], ["Use Stripe"]),
-        ("## Actions\n-Lena: call the bank\n", [("call the bank", "Lena", "")], []),
-        ("Actions\n~~~~~~~\n- Lena: call the bank\n", [("call the bank", "Lena", "")], []),
-        ("- [Decisions](#decisions)\n- [Actions](#actions)\n", [], []),
-        ("## Actions\n- Update the draft, LK.\n", [("Update the draft", "LK", "")], []),
-        ("## Actions\n- Lena\n", [], []),
-        (
-            "**Pendenzen:**\n- Offerten einholen (Verantwortlich: Lena Koch, bis 18.05.2025)\n",
-            [("Offerten einholen, bis 18.05.2025", "Lena Koch", "2025-05-18")],
-            [],
-        ),
-        ("## Actiepunten\n- Jan vraagt offertes aan\n", [("Jan vraagt offertes aan", "Jan", "")], []),
-        ("The decision: we wait.\n", [], []),
-    ],
-)  # fmt: skip
+        [("send it", "Lena", "")],
+        ["Agreed to publish the rules"],
+    ),
+    ("| # | Item | Type |\n|--|--|--|\n| 1 | Use Stripe | Decision |\n| 2 | Open an account | Action |\n", [("Open an account", "", "")], ["Use Stripe"]),
+    ("## Actions\n-Lena: call the bank\n", [("call the bank", "Lena", "")], []),
+    ("Actions\n~~~~~~~\n- Lena: call the bank\n", [("call the bank", "Lena", "")], []),
+    ("- [Decisions](#decisions)\n- [Actions](#actions)\n", [], []),
+    ("## Actions\n- Update the draft, LK.\n", [("Update the draft", "LK", "")], []),
+    ("## Actions\n- Lena\n", [], []),
+    (
+        "**Pendenzen:**\n- Offerten einholen (Verantwortlich: Lena Koch, bis 18.05.2025)\n",
+        [("Offerten einholen, bis 18.05.2025", "Lena Koch", "2025-05-18")],
+        [],
+    ),
+    ("## Actiepunten\n- Jan vraagt offertes aan\n", [("Jan vraagt offertes aan", "Jan", "")], []),
+    ("The decision: we wait.\n", [], []),
+])  # fmt: skip
 def test_a_form_is_understood(
     text: str, actions: list[tuple[str, str, str]], decisions: list[str]
 ) -> None:

@@ -55,16 +55,13 @@ def ticks(text: str, *lines: str) -> set[str]:
     return {slug for slug, id_ in ids.items() if id_ in done}
 
 
-@pytest.mark.parametrize(
-    ("line", "slug"),
-    [
-        ("Anna Schmidt: measure", "measure-the-cold-start"),
-        ("Bob to open", "open-an-issue-about-the-walk"),
-        ("@carla write", "write-the-note-mention-the-lock-and-the-door"),
-        ("Call the printer", "call-the-printer"),
-        ("Action: book", "book-the-room"),
-    ],
-)
+@pytest.mark.parametrize(("line", "slug"), [
+    ("Anna Schmidt: measure", "measure-the-cold-start"),
+    ("Bob to open", "open-an-issue-about-the-walk"),
+    ("@carla write", "write-the-note-mention-the-lock-and-the-door"),
+    ("Call the printer", "call-the-printer"),
+    ("Action: book", "book-the-room"),
+])  # fmt: skip
 def test_a_ticked_task_is_its_action_whoever_owns_it(line: str, slug: str) -> None:
     assert ticks(MINUTES, line) == {slug}
 
@@ -86,29 +83,23 @@ def test_windows_line_ends_and_a_crossed_box_of_any_case_are_understood() -> Non
     )
 
 
-@pytest.mark.parametrize(
-    "line",
-    [
-        "- [x] Bob to open",
-        "- [x] open a window",
-        "```\n- [x] Bob to open an issue about the walk.\n```",
-        "- [-] Bob to open an issue",
-    ],
-)
+@pytest.mark.parametrize("line", [
+    "- [x] Bob to open",
+    "- [x] open a window",
+    "```\n- [x] Bob to open an issue about the walk.\n```",
+    "- [-] Bob to open an issue",
+])  # fmt: skip
 def test_other_boxes_say_nothing(line: str) -> None:
     note, _ = meeting(MINUTES)
     assert summarize_note("m.md", f"{note}\n{line}\n".encode(), 0).done_action_ids == ()
 
 
-@pytest.mark.parametrize(
-    ("body", "done"),
-    [
-        ("- [x] one\n- [X] two", ("mine-abcdef",)),
-        ("- [x] one\n- [ ] two", ()),
-        ("no tasks", ()),
-        ("- [ ] one", ()),
-    ],
-)
+@pytest.mark.parametrize(("body", "done"), [
+    ("- [x] one\n- [X] two", ("mine-abcdef",)),
+    ("- [x] one\n- [ ] two", ()),
+    ("no tasks", ()),
+    ("- [ ] one", ()),
+])  # fmt: skip
 def test_an_action_is_done_when_all_its_own_tasks_are(body: str, done: tuple[str, ...]) -> None:
     assert (
         summarize_note(
@@ -147,15 +138,12 @@ def test_a_tick_in_the_file_of_a_captured_meeting_is_seen_and_taken_back(vault, 
         " \U0001f4c5 2026-12-09 \u2705 2026-11-21", " \u274c 2026-11-21",
     ],
 )  # fmt: skip
-@pytest.mark.parametrize(
-    "task",
-    [
-        "Anna: ship it by 2026-12-02",
-        "Ship it",
-        "ship it (Bob, 2026-12-02)",
-        "ship it \U0001f53c \u2795 2026-11-20 \U0001f4c5 2026-12-02",
-    ],
-)
+@pytest.mark.parametrize("task", [
+    "Anna: ship it by 2026-12-02",
+    "Ship it",
+    "ship it (Bob, 2026-12-02)",
+    "ship it \U0001f53c \u2795 2026-11-20 \U0001f4c5 2026-12-02",
+])  # fmt: skip
 def test_what_a_plugin_writes_into_a_task_changes_none_of_its_words(task: str, signs: str) -> None:
     note, ids = meeting(f"# Sync\n\n## Actions\n\n- [ ] {task}\n- [ ] another\n")
     (mine,) = (id_ for head, id_ in ids.items() if head != "another")
@@ -163,20 +151,14 @@ def test_what_a_plugin_writes_into_a_task_changes_none_of_its_words(task: str, s
     assert summarize_note("m.md", note.encode(), 0).done_action_ids == (mine,)
 
 
-@pytest.mark.parametrize(
-    ("lines", "ticks"),
-    [
-        ("- [x] [[call-abcdef]]", ("call-abcdef",)),
-        (
-            "- [x] TODO: [[records/action/call-abcdef|Call]] \U0001f4c5 2026-12-02 \u2705 2026-11-21",
-            ("call-abcdef",),
-        ),
-        ("- [ ] [[call-abcdef]]", ()),
-        ("- [x] ask about [[call-abcdef]]", ()),
-        ("- [x] [[call-abcdef]]\n- [ ] [[call-abcdef]]", ()),
-        ("`- [x] [[call-abcdef]]`", ()),
-    ],
-)
+@pytest.mark.parametrize(("lines", "ticks"), [
+    ("- [x] [[call-abcdef]]", ("call-abcdef",)),
+    ("- [x] TODO: [[records/action/call-abcdef|Call]] \U0001f4c5 2026-12-02 \u2705 2026-11-21", ("call-abcdef",)),
+    ("- [ ] [[call-abcdef]]", ()),
+    ("- [x] ask about [[call-abcdef]]", ()),
+    ("- [x] [[call-abcdef]]\n- [ ] [[call-abcdef]]", ()),
+    ("`- [x] [[call-abcdef]]`", ()),
+])  # fmt: skip
 def test_a_ticked_task_that_is_a_link_and_nothing_else_ticks_what_it_leads_to(
     lines: str, ticks: tuple[str, ...]
 ) -> None:
