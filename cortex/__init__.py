@@ -3,7 +3,7 @@
 `from cortex import Vault` gives a vault with each verb as a method.
 """
 
-from cortex.core.version import __version__ as __version__
+from cortex.core import __version__ as __version__
 
 
 def __getattr__(name: str) -> object:

@@ -11,8 +11,7 @@ from cortex.core.model.record import default_scope
 from cortex.core.model.relation import LINK_KIND, basename_key
 from cortex.core.model.topics import topic_record_id
 from cortex.core.text.lazy_re import lazy_re
-from cortex.core.text.shell_command import cortex_command
-from cortex.core.text.strings import close_matches, short_hash
+from cortex.core.text.strings import close_matches, cortex_command, short_hash
 from cortex.core.text.value import NamedTuple
 from cortex.index.catalogue import Catalogue
 from cortex.index.catalogue.filters import NoteFilter

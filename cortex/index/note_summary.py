@@ -35,8 +35,7 @@ from cortex.core.notes.relations import edges_of, is_replaced_by_distillation
 from cortex.core.ranking.text_similarity import pack_sketch, token_set
 from cortex.core.text import iso_time
 from cortex.core.text.lazy_re import lazy_re
-from cortex.core.text.shell_command import cortex_command
-from cortex.core.text.strings import format_time, one_line, shorten
+from cortex.core.text.strings import cortex_command, format_time, one_line, shorten
 from cortex.index.catalogue import NoteRow, NoteSummary
 
 _TITLE_CHARS = 100  # of an event, which has no title of its own

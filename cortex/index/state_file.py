@@ -10,9 +10,9 @@ import os
 import time
 from typing import Any, Literal
 
+from cortex.core import __version__
 from cortex.core.model.problem import Problem
 from cortex.core.text.value import NamedTuple
-from cortex.core.version import __version__
 from cortex.index.catalogue import WritableCatalogue
 from cortex.index.catalogue.sqlite_catalogue import SqliteCatalogue
 from cortex.index.catalogue.sqlite_notes import FILE_NAME as CATALOGUE_FILE

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
 from cortex.core.model.problem import ConflictError, CortexError, InvalidInputError, Problem
-from cortex.core.text.shell_command import shell_quote
+from cortex.core.text.strings import shell_quote
 from cortex.vault import files, user_folders
 
 _EXPECTED_FILE_TYPES = (stat.S_IFREG, stat.S_IFDIR, stat.S_IFSOCK)  # a watcher's socket among them

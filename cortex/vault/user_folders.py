@@ -12,8 +12,7 @@ import sys
 from contextlib import suppress
 
 from cortex.core.model.problem import InvalidInputError, Problem
-from cortex.core.text.shell_command import shell_quote
-from cortex.core.text.strings import sha256_digest
+from cortex.core.text.strings import sha256_digest, shell_quote
 from cortex.vault import files
 
 _UNWRITABLE = (errno.EACCES, errno.EPERM, errno.EROFS)

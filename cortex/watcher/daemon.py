@@ -12,9 +12,9 @@ from collections.abc import Callable
 from contextlib import suppress
 from threading import BoundedSemaphore, Thread
 
+from cortex.core import __version__
 from cortex.core.model.caller import Caller
 from cortex.core.model.problem import CortexError
-from cortex.core.version import __version__
 from cortex.index.refresh import query_index
 from cortex.vault import private
 from cortex.vault.locate import Vault

@@ -12,10 +12,10 @@ import signal
 import time
 from collections.abc import Callable
 
+from cortex.core import __version__
 from cortex.core.model.caller import Caller, no_progress
 from cortex.core.model.problem import CortexError
 from cortex.core.text.value import NamedTuple
-from cortex.core.version import __version__
 from cortex.index.refresh import query_index
 from cortex.index.semantic import count_embedded
 from cortex.index.state_file import encode_stamps

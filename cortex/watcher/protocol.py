@@ -11,9 +11,9 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
+from cortex.core import __version__
 from cortex.core.text.strings import truncate_prompt
 from cortex.core.text.value import Any, NamedTuple
-from cortex.core.version import __version__
 from cortex.vault import files, user_folders
 from cortex.vault.locate import Vault, default_vault_root
 

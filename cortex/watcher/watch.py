@@ -11,12 +11,12 @@ from contextlib import suppress
 from typing import Annotated, Literal
 from xml.sax.saxutils import escape
 
+from cortex.core import __version__
 from cortex.core.model.caller import Caller
 from cortex.core.model.parameters import Between
 from cortex.core.model.problem import ConflictError, CortexError, InvalidInputError
 from cortex.core.text.strings import short_hash, slugify
 from cortex.core.text.value import NamedTuple
-from cortex.core.version import __version__
 from cortex.vault.locate import Vault
 from cortex.watcher import protocol
 from cortex.watcher.protocol import CommandAnswerer

@@ -9,7 +9,7 @@ import subprocess
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from cortex.core.text.shell_command import cortex_command, option_words, shell_quote
+from cortex.core.text.strings import cortex_command, option_words, shell_quote
 from cortex.interfaces.escape_terminal import escape
 
 WORDS = st.text(st.characters(blacklist_characters="\0", blacklist_categories=["Cs"]))

@@ -9,13 +9,13 @@ from cortex.core.merge.conflicts import plan_resolution
 from cortex.core.merge.merge_plan import (
     AskPerson,
     MergeContext,
-    MergeSides,
     OpenConflict,
     RemoveFile,
     UnmergedPath,
     WriteFile,
     sha256_hex,
 )
+from cortex.core.merge.note_versions import MergeSides
 
 
 def record(id_: str, body: str = "Text.", updated: str = "2026-11-20T10:00:00Z") -> bytes:

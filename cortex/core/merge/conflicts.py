@@ -18,13 +18,13 @@ from cortex.core.merge.merge_plan import (
     MergeContext,
     MergeOutcome,
     MergePlan,
-    MergeSides,
     NoteDecision,
     OpenConflict,
     UnmergedPath,
     sha256_hex,
 )
 from cortex.core.merge.note_versions import (
+    MergeSides,
     NoteFile,
     NoteVersions,
     has_own_id,

@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
-from cortex.core.merge.note_versions import Tree, note_id, stem_of
+from cortex.core.merge.note_versions import MergeSides, note_id, stem_of
 from cortex.core.model.note_status import is_named_after
 from cortex.core.model.problem import InvalidInputError
 from cortex.core.notes import note as notes
@@ -18,14 +18,6 @@ _FILE_NAME_RE = lazy_re(r"[a-z0-9][a-z0-9._-]{0,150}")
 
 # (base, ours, theirs) -> the merged bytes, and whether nothing is left for a person to decide
 MergeFunction: TypeAlias = Callable[[bytes, bytes, bytes], tuple[bytes, bool]]
-
-
-class MergeSides(NamedTuple):
-    """The three trees of a merge, reduced to the notes that differ or are unmerged."""
-
-    base: Tree
-    ours: Tree
-    theirs: Tree
 
 
 class UnmergedPath(NamedTuple):

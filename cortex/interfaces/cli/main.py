@@ -12,7 +12,7 @@ import sys
 from collections.abc import Sequence
 
 from cortex.core.model.problem import CortexError
-from cortex.core.text.shell_command import shell_quote
+from cortex.core.text.strings import shell_quote
 from cortex.interfaces.cli import daemon_client
 
 _OBJECTS_BEFORE_COLLECTION = 100_000

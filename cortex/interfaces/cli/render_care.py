@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from cortex.core.text.shell_command import cortex_command
-from cortex.core.text.strings import format_count
+from cortex.core.text.strings import cortex_command, format_count
 from cortex.interfaces.cli.text import (
     MAX_PROBLEMS,
     bold,

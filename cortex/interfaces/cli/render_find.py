@@ -7,8 +7,7 @@ from typing import Any
 
 from cortex.core.model.note_status import DONE_STATUSES, SET_ASIDE_STATUSES
 from cortex.core.model.relation import LINK_KIND, edge_label, inverse_of
-from cortex.core.text.shell_command import cortex_command
-from cortex.core.text.strings import format_count
+from cortex.core.text.strings import cortex_command, format_count
 from cortex.interfaces.cli.text import (
     MAX_PROBLEMS,
     blocks,

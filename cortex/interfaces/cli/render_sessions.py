@@ -6,8 +6,7 @@ from collections.abc import Iterable
 from itertools import chain
 from typing import Any
 
-from cortex.core.text.shell_command import cortex_command, option_words
-from cortex.core.text.strings import format_count
+from cortex.core.text.strings import cortex_command, format_count, option_words
 from cortex.interfaces.cli.text import (
     MAX_PROBLEMS,
     bold,

@@ -10,11 +10,11 @@ from contextlib import suppress
 from types import ModuleType
 from typing import Any
 
+from cortex.core import __version__
 from cortex.core.model.caller import Caller
 from cortex.core.model.problem import AmbiguousNameError, InvalidInputError
 from cortex.core.text.lazy_re import lazy_re
-from cortex.core.text.shell_command import shell_quote
-from cortex.core.version import __version__
+from cortex.core.text.strings import shell_quote
 from cortex.interfaces.cli import command, daemon_client, view
 from cortex.interfaces.declare import declaration_of, load_verb
 from cortex.operations import ALIASES, HOOK_ALIASES, VERBS, VERBS_WITHOUT_SETUP

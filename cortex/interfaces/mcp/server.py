@@ -18,9 +18,9 @@ from mcp.server.stdio import stdio_server
 from mcp.shared.exceptions import MCPError
 from pydantic import BaseModel
 
+from cortex.core import __version__
 from cortex.core.model.caller import Caller, no_progress
 from cortex.core.model.problem import CortexError, InvalidInputError, NotFoundError
-from cortex.core.version import __version__
 from cortex.interfaces.cli.command import json_line
 from cortex.interfaces.mcp import resources
 from cortex.interfaces.mcp.call import FindVault, call_tool, describe, neutralize

@@ -7,8 +7,7 @@ from cortex.core.model.caller import Caller
 from cortex.core.model.event import Event
 from cortex.core.model.problem import ConflictError, CortexError, InvalidInputError, NotFoundError
 from cortex.core.redact.secrets import sanitize_text
-from cortex.core.text.shell_command import shell_quote
-from cortex.core.text.strings import close_matches, one_of
+from cortex.core.text.strings import close_matches, one_of, shell_quote
 from cortex.core.text.value import NamedTuple
 from cortex.vault import files
 from cortex.vault.git import checkout

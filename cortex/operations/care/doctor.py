@@ -13,8 +13,7 @@ from cortex.core.model.parameters import PERSON_SETTING
 from cortex.core.model.problem import CortexError, Problem, problem_of
 from cortex.core.model.relation import LinkCandidate, NameResolver, basename_key
 from cortex.core.text.iso_time import epoch_seconds
-from cortex.core.text.shell_command import cortex_command, shell_quote
-from cortex.core.text.strings import format_time
+from cortex.core.text.strings import cortex_command, format_time, shell_quote
 from cortex.core.text.value import NamedTuple
 from cortex.hosts import mcp_settings, settings_file
 from cortex.index import file_scan, missing_targets

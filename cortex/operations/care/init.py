@@ -8,7 +8,7 @@ from typing import Annotated
 from cortex.core.model.caller import Caller
 from cortex.core.model.parameters import OUTSIDE_PATH, PERSON_SETTING
 from cortex.core.model.problem import CortexError, InvalidInputError
-from cortex.core.text.shell_command import cortex_command
+from cortex.core.text.strings import cortex_command
 from cortex.core.text.value import NamedTuple
 from cortex.operations.care import obsidian_settings
 from cortex.operations.projects.project import write_project_file

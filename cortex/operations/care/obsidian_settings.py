@@ -10,7 +10,7 @@ import os
 
 from cortex.core.model.layout import Layout
 from cortex.core.model.problem import CortexError, InvalidInputError, NotFoundError
-from cortex.core.text.shell_command import cortex_command
+from cortex.core.text.strings import cortex_command
 from cortex.core.text.value import NamedTuple
 from cortex.hosts import jsonc
 from cortex.hosts.jsonc import JsonNode

@@ -15,8 +15,7 @@ from cortex.core.model.problem import CortexError, Problem, problem_of
 from cortex.core.model.record import RECORD_TYPES
 from cortex.core.redact.secrets import redact
 from cortex.core.text.iso_time import epoch_seconds
-from cortex.core.text.shell_command import cortex_command, shell_quote
-from cortex.core.text.strings import shorten
+from cortex.core.text.strings import cortex_command, shell_quote, shorten
 from cortex.index import briefing_pages
 from cortex.index.catalogue import Catalogue
 from cortex.index.catalogue.filters import KNOWLEDGE

@@ -11,7 +11,7 @@ from urllib.parse import quote
 from cortex.core.model.caller import Caller
 from cortex.core.model.parameters import NoteName
 from cortex.core.model.problem import CortexError, InvalidInputError
-from cortex.core.text.shell_command import cortex_command
+from cortex.core.text.strings import cortex_command
 from cortex.core.text.value import NamedTuple
 from cortex.operations.find.show import find_in_vaults
 from cortex.vault import files, foreign_settings

@@ -17,8 +17,7 @@ from cortex.core.ranking.note_score import Fusion
 from cortex.core.ranking.query import Query, QueryFilter
 from cortex.core.text.iso_time import epoch_seconds
 from cortex.core.text.lazy_re import lazy_re
-from cortex.core.text.shell_command import cortex_command
-from cortex.core.text.strings import format_time, one_of
+from cortex.core.text.strings import cortex_command, format_time, one_of
 from cortex.core.text.value import NamedTuple
 from cortex.index import full_text
 from cortex.index.catalogue import NoteRow

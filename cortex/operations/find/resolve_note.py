@@ -9,8 +9,7 @@ from typing import Protocol
 from cortex.core.model.note_status import TIER_CURRENT
 from cortex.core.model.problem import AmbiguousNameError, NotFoundError
 from cortex.core.model.relation import link_key
-from cortex.core.text.shell_command import cortex_command
-from cortex.core.text.strings import close_matches, did_you_mean
+from cortex.core.text.strings import close_matches, cortex_command, did_you_mean
 from cortex.index.catalogue import Catalogue, NoteRow
 from cortex.index.catalogue.filters import KNOWLEDGE, NoteFilter
 

@@ -13,7 +13,7 @@ from cortex.core.model.problem import CortexError, NotFoundError, Problem
 from cortex.core.ranking import query as queries, word_forms
 from cortex.core.ranking.note_score import MEANING_SHARE, Fusion
 from cortex.core.ranking.query import Query
-from cortex.core.text import shell_command
+from cortex.core.text import strings
 from cortex.core.text.value import NamedTuple
 from cortex.index.refresh import IndexSession, query_index
 from cortex.operations.capture.project_context import named_branches
@@ -223,7 +223,7 @@ def _search_vaults(
         except (CortexError, OSError) as error:
             if one.root == vault.root or whose == "personal":
                 raise
-            hint = shell_command.cortex_command("--vault", one.root, "doctor")
+            hint = strings.cortex_command("--vault", one.root, "doctor")
             problems.append(Problem(one.root, f"your own vault was not searched: {error}", hint))
     if missing and not parts:
         raise missing
@@ -235,8 +235,8 @@ def _search_all_command(query: str) -> str:
     if len(query) > _MAX_COMMAND_QUERY_CHARS:
         return "cortex search --all …"
     words = query.split()
-    is_plain = all(shell_command.shell_quote(word) == word for word in words)
-    return shell_command.cortex_command("search", "--all", *(words if is_plain else [query]))
+    is_plain = all(strings.shell_quote(word) == word for word in words)
+    return strings.cortex_command("search", "--all", *(words if is_plain else [query]))
 
 
 def _select_vaults(vault: Vault, whose: Whose) -> tuple[list[tuple[Vault, Whose]], list[Problem]]:
@@ -265,7 +265,7 @@ def _search_vault(vault: Vault, whose: Whose, caller: Caller, request: SearchReq
     problems += [*known, *ranked.problems]
     if whose == "personal" and len(problems) > 1:
         message = f"{len(problems)} problems in your own vault"
-        hint = shell_command.cortex_command("--vault", vault.root, "doctor")
+        hint = strings.cortex_command("--vault", vault.root, "doctor")
         problems = [Problem(vault.root, message, hint)]
     elif whose == "personal":
         problems = [one._replace(where=f"{vault.root}/{one.where}") for one in problems]

@@ -21,8 +21,7 @@ from cortex.core.model.problem import (
 from cortex.core.notes import note as notes
 from cortex.core.notes.edit import with_fields
 from cortex.core.notes.note import Note
-from cortex.core.text.shell_command import cortex_command
-from cortex.core.text.strings import close_matches, did_you_mean, one_line
+from cortex.core.text.strings import close_matches, cortex_command, did_you_mean, one_line
 from cortex.core.text.value import NamedTuple
 from cortex.index.catalogue import Catalogue, NoteRow
 from cortex.index.catalogue.filters import KNOWLEDGE, NoteFilter

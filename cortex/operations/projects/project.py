@@ -13,8 +13,15 @@ from cortex.core.model.note_status import TIER_CURRENT
 from cortex.core.model.parameters import Time
 from cortex.core.model.problem import InvalidInputError, NotFoundError, Problem
 from cortex.core.text.lazy_re import lazy_re
-from cortex.core.text.shell_command import cortex_command, shell_quote
-from cortex.core.text.strings import close_matches, did_you_mean, format_time, short_hash, slugify
+from cortex.core.text.strings import (
+    close_matches,
+    cortex_command,
+    did_you_mean,
+    format_time,
+    shell_quote,
+    short_hash,
+    slugify,
+)
 from cortex.core.text.value import NamedTuple
 from cortex.index.catalogue import Catalogue, NoteRow
 from cortex.index.catalogue.filters import KNOWLEDGE, NoteFilter

@@ -15,8 +15,7 @@ from cortex.core.model.record import ONE_PERSONS_SCOPES
 from cortex.core.notes import edit, note as notes
 from cortex.core.notes.note import Note, scope_of_one_person
 from cortex.core.text.lazy_re import lazy_re
-from cortex.core.text.shell_command import shell_quote
-from cortex.core.text.strings import RESERVED_STEMS, short_hash, slugify, text_digest
+from cortex.core.text.strings import RESERVED_STEMS, shell_quote, short_hash, slugify, text_digest
 from cortex.core.text.value import NamedTuple
 from cortex.index.catalogue import NoteRow
 from cortex.index.catalogue.filters import KNOWLEDGE, NoteFilter

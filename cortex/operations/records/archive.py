@@ -15,8 +15,7 @@ from cortex.core.ranking import query as queries
 from cortex.core.ranking.text_similarity import DUPLICATE_THRESHOLD, jaccard, token_set
 from cortex.core.redact.secrets import sanitize_text
 from cortex.core.text.lazy_re import lazy_re
-from cortex.core.text.shell_command import cortex_command, option_words
-from cortex.core.text.strings import one_line
+from cortex.core.text.strings import cortex_command, one_line, option_words
 from cortex.core.text.value import NamedTuple
 from cortex.index import full_text
 from cortex.index.catalogue import NoteRow

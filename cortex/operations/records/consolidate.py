@@ -25,8 +25,7 @@ from cortex.core.notes.relations import parse_link_target
 from cortex.core.notes.yaml_lines import BOM, split_note
 from cortex.core.ranking import text_similarity
 from cortex.core.redact.secrets import sanitize_text
-from cortex.core.text.shell_command import option_words
-from cortex.core.text.strings import one_line
+from cortex.core.text.strings import one_line, option_words
 from cortex.core.text.value import NamedTuple
 from cortex.index import semantic
 from cortex.index.catalogue import Catalogue, NoteRow

@@ -18,8 +18,7 @@ from cortex.core.notes import note as notes
 from cortex.core.notes.relations import parse_link_target
 from cortex.core.ranking.text_similarity import SIMILAR_THRESHOLD, similarity
 from cortex.core.redact.secrets import sanitize_text
-from cortex.core.text.shell_command import cortex_command
-from cortex.core.text.strings import printable_line, shorten
+from cortex.core.text.strings import cortex_command, printable_line, shorten
 from cortex.core.text.value import NamedTuple
 from cortex.index.catalogue import IndexDamaged, NoteRow
 from cortex.index.catalogue.filters import NoteFilter

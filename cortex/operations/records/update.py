@@ -33,8 +33,7 @@ from cortex.core.notes.relations import parse_link_target, relations_of
 from cortex.core.redact.secrets import sanitize_text
 from cortex.core.text import yaml_writer
 from cortex.core.text.iso_time import parse_day
-from cortex.core.text.shell_command import cortex_command, option_words
-from cortex.core.text.strings import printable_line, shorten
+from cortex.core.text.strings import cortex_command, option_words, printable_line, shorten
 from cortex.core.text.value import NamedTuple
 from cortex.index.catalogue import NoteRow
 from cortex.index.catalogue.filters import KNOWLEDGE

@@ -32,7 +32,7 @@ from cortex.core.model.generated_text import is_untitled, without_title
 from cortex.core.model.note_status import DONE_STATUSES
 from cortex.core.ranking.text_similarity import token_set
 from cortex.core.text.lazy_re import lazy_re
-from cortex.core.text.shell_command import cortex_command
+from cortex.core.text.strings import cortex_command
 from cortex.core.text.value import NamedTuple
 from cortex.index.catalogue import NoteRow
 from cortex.operations.sessions.brief_select import (

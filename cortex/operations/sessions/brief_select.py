@@ -37,7 +37,7 @@ from cortex.core.ranking.importance import (
     NON_DECAYING_TYPES,
     TYPE_SALIENCE,
 )
-from cortex.core.text.shell_command import cortex_command
+from cortex.core.text.strings import cortex_command
 from cortex.core.text.value import NamedTuple
 from cortex.index.catalogue import Catalogue, NoteRow, OwnItemRow
 from cortex.index.catalogue.filters import NoteFilter

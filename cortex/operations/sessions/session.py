@@ -16,8 +16,7 @@ from cortex.core.normalize import session_note as sessions
 from cortex.core.notes.edit import with_fields
 from cortex.core.notes.note import Note
 from cortex.core.text.iso_time import epoch_seconds
-from cortex.core.text.shell_command import cortex_command
-from cortex.core.text.strings import encode_base32, format_time, one_line
+from cortex.core.text.strings import cortex_command, encode_base32, format_time, one_line
 from cortex.core.text.value import NamedTuple
 from cortex.index.catalogue import NoteRow
 from cortex.index.catalogue.filters import NoteFilter

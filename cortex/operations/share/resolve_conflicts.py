@@ -16,13 +16,12 @@ from cortex.core.merge.merge_plan import (
     MergeContext,
     MergeOutcome,
     MergeResolution,
-    MergeSides,
     OpenConflict,
     UnmergedPath,
     WriteFile,
     sha256_hex,
 )
-from cortex.core.merge.note_versions import Tree, note_id, stem_of
+from cortex.core.merge.note_versions import MergeSides, Tree, note_id, stem_of
 from cortex.core.model.caller import Caller
 from cortex.core.model.event import is_event_id
 from cortex.core.model.layout import is_among_briefings, is_event_path

@@ -19,7 +19,7 @@ from cortex.core.model.problem import (
     Problem,
     problem_of,
 )
-from cortex.core.text.shell_command import shell_quote
+from cortex.core.text.strings import shell_quote
 from cortex.core.text.value import NamedTuple
 from cortex.operations.records.lifecycle import archive_by_itself
 from cortex.operations.share import people_notes, sync_checks

@@ -13,7 +13,7 @@ from cortex.core.model.layout import AT_ROOT, BRIEFINGS_FOLDER, OWN_FOLDERS, is_
 from cortex.core.model.problem import CortexError, Problem
 from cortex.core.notes import note as notes
 from cortex.core.text.lazy_re import lazy_re
-from cortex.core.text.shell_command import shell_quote
+from cortex.core.text.strings import shell_quote
 from cortex.core.text.value import NamedTuple
 from cortex.operations.share import people_notes
 from cortex.operations.share.resolve_conflicts import read_work_tree_file

@@ -13,12 +13,13 @@ import time
 from cortex.core.merge.body import marked_conflicts
 from cortex.core.merge.conflicts import without_conflicts_field
 from cortex.core.merge.fields import CONFLICTS_KEY
-from cortex.core.merge.merge_plan import MergeResolution, MergeSides
+from cortex.core.merge.merge_plan import MergeResolution
+from cortex.core.merge.note_versions import MergeSides
 from cortex.core.model.caller import Caller
 from cortex.core.model.problem import Problem
 from cortex.core.notes import note as notes
 from cortex.core.text.lazy_re import lazy_re
-from cortex.core.text.shell_command import shell_quote
+from cortex.core.text.strings import shell_quote
 from cortex.core.text.value import NamedTuple
 from cortex.index.refresh import query_index
 from cortex.vault import files

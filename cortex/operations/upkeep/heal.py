@@ -19,7 +19,7 @@ from cortex.core.model.problem import (
 )
 from cortex.core.normalize.current_form import in_current_form
 from cortex.core.notes import note as notes
-from cortex.core.text.shell_command import shell_quote
+from cortex.core.text.strings import shell_quote
 from cortex.core.text.value import NamedTuple
 from cortex.index import briefing_pages
 from cortex.index.briefing_pages import PageDifference

@@ -13,9 +13,8 @@ import re
 from collections.abc import Iterator
 from contextlib import suppress
 
-from cortex.core.merge.lost_notes import LostNote, find_lost
-from cortex.core.merge.merge_plan import MergeResolution, MergeSides, second_text_path
-from cortex.core.merge.note_versions import Tree, note_id, stem_of
+from cortex.core.merge.merge_plan import MergeResolution, second_text_path
+from cortex.core.merge.note_versions import LostNote, MergeSides, Tree, find_lost, note_id, stem_of
 from cortex.core.model.caller import Caller
 from cortex.core.model.event import is_event_id
 from cortex.core.model.layout import is_among_briefings, is_event_path

@@ -13,7 +13,7 @@ from contextlib import suppress
 
 from cortex.core.model.problem import CortexError, InvalidInputError, NotFoundError
 from cortex.core.text.lazy_re import lazy_re
-from cortex.core.text.shell_command import shell_quote
+from cortex.core.text.strings import shell_quote
 from cortex.core.text.value import NamedTuple
 from cortex.vault import files
 from cortex.vault.git import checkout

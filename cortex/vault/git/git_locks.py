@@ -14,7 +14,7 @@ from contextlib import suppress
 
 from cortex.core.model.problem import ConflictError, Problem
 from cortex.core.text.lazy_re import lazy_re
-from cortex.core.text.shell_command import shell_quote
+from cortex.core.text.strings import shell_quote
 from cortex.core.text.value import NamedTuple
 from cortex.vault.files import list_folder
 from cortex.vault.git import checkout, git_cli

@@ -6,8 +6,8 @@ import os
 from collections.abc import Collection, Sequence
 
 from cortex.core.merge.body import marked_conflicts
-from cortex.core.merge.merge_plan import MergeSides
 from cortex.core.merge.merge_record import merge_record
+from cortex.core.merge.note_versions import MergeSides
 from cortex.core.model.problem import InvalidInputError
 from cortex.core.notes.frontmatter import is_readable
 from cortex.vault.git import git_cli, objects

@@ -17,8 +17,7 @@ from cortex.core.model.relation import MEDIA_SUFFIXES
 from cortex.core.notes import note as notes
 from cortex.core.notes.note import scope_of_one_person
 from cortex.core.redact.find_secrets import FoundSecret, find_secrets, mask_known_lines
-from cortex.core.text.shell_command import cortex_command, option_words
-from cortex.core.text.strings import text_digest
+from cortex.core.text.strings import cortex_command, option_words, text_digest
 from cortex.vault import files, private
 from cortex.vault.git import git_cli, objects
 from cortex.vault.locate import Vault, is_own

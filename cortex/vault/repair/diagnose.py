@@ -13,7 +13,7 @@ import stat
 
 from cortex.core.model.problem import CortexError, Problem
 from cortex.core.text.lazy_re import lazy_re
-from cortex.core.text.shell_command import shell_quote
+from cortex.core.text.strings import shell_quote
 from cortex.vault import files
 from cortex.vault.git import checkout, git_cli
 from cortex.vault.git.branches import RepositoryRefs

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from contextlib import suppress
 
 from cortex.core.model.problem import CortexError
-from cortex.core.text.shell_command import shell_quote
+from cortex.core.text.strings import shell_quote
 from cortex.vault.git import checkout, git_cli, git_locks
 from cortex.vault.git.checkout import Repository
 from cortex.vault.git.git_locks import FIX_COMMAND, Clock, GitLock

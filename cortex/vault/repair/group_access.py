@@ -14,7 +14,7 @@ import stat
 from contextlib import suppress
 
 from cortex.core.model.problem import CortexError, Problem
-from cortex.core.text.shell_command import shell_quote
+from cortex.core.text.strings import shell_quote
 from cortex.vault import files
 from cortex.vault.git import checkout, git_cli
 

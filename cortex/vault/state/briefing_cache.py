@@ -9,11 +9,11 @@ import os
 from collections.abc import Mapping
 from zlib import crc32
 
+from cortex.core import __version__
 from cortex.core.briefing.injected import DEFAULT_BUDGET_TOKENS
 from cortex.core.model.caller import Caller
 from cortex.core.model.problem import CortexError
 from cortex.core.text.value import NamedTuple
-from cortex.core.version import __version__
 from cortex.vault import private
 from cortex.vault.git import checkout
 from cortex.vault.locate import Vault

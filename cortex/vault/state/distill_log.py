@@ -9,7 +9,7 @@ import json
 import os
 
 from cortex.core.model.problem import Problem
-from cortex.core.text.shell_command import cortex_command
+from cortex.core.text.strings import cortex_command
 from cortex.core.text.value import NamedTuple
 from cortex.vault import private, user_folders
 

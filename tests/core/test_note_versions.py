@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cortex.core.merge.lost_notes import LostNote, find_lost
-from cortex.core.merge.merge_plan import MergeSides
+from cortex.core.merge.note_versions import LostNote, MergeSides, find_lost
 
 
 def record(id_: str, *lines: str) -> bytes:
