@@ -33,7 +33,7 @@ VERBS: dict[str, tuple[str, str]] = {
     "sync": ("operations.share.sync", "sync"),
     "watch": ("watcher.watch", "watch"),
     "history": ("operations.find.history", "history"),
-    "merge": ("operations.share.merge", "merge"),
+    "merge": ("operations.share.git", "merge"),
     "git": ("operations.share.git", "git"),
     "hooks": ("operations.care.hooks", "hooks"),
     "relate": ("operations.records.relate", "relate"),

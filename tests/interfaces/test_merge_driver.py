@@ -16,7 +16,7 @@ from cortex.core.model.problem import InvalidInputError, NotFoundError
 from cortex.core.notes import note as notes
 from cortex.interfaces import merge_driver
 from cortex.operations.care.init import init
-from cortex.operations.share.merge import merge
+from cortex.operations.share.git import merge
 from cortex.vault.git import drivers
 
 HEAD = b"---\nid: a-record-k3f9q2\n---\n"
