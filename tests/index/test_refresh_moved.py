@@ -150,7 +150,7 @@ def test_moves_swaps_copies_and_edits_answer_as_a_rebuilt_index_after_each_look(
                 lambda index: index.catalogue.select("SELECT count(*) FROM note")[0][0],
                 words=False,
             )
-        changed = query_index(vault, no_progress, everything)
+        changed = query_index(vault, no_progress, everything, words=True)
         with open_index(vault, no_progress, rebuild=True) as index:
             assert everything(index) == changed
 
@@ -231,7 +231,7 @@ def test_a_note_that_changes_while_its_words_are_told_is_found_by_what_it_says(
     numbers(vault, words=False)
     Path(vault.root, "b.md").write_text("another\n")
     query_index(
-        vault, lambda *_: note.write_text("okapi\n") and None, lambda _: None
+        vault, lambda *_: note.write_text("okapi\n") and None, lambda _: None, words=True
     )  # after the scan, before its words are read
     note.write_text("zebra\n")
     assert [hit.path for hit in search(vault, caller, "zebra").hits] == ["a.md"]
