@@ -56,7 +56,7 @@ VERBS: dict[str, tuple[str, str]] = {
     "completion": ("interfaces.cli.completion", "completion"),
     "schema": ("interfaces.schema", "schema"),
     "mcp": ("interfaces.mcp.mcp", "mcp"),
-    "rebuild": ("operations.care.rebuild", "rebuild"),
+    "rebuild": ("operations.care.embed", "rebuild"),
     "embed": ("operations.care.embed", "embed"),
 }
 # Words of earlier memories, of other programs and of verbs that became options: the verb that each

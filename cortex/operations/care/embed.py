@@ -1,11 +1,15 @@
-"""Give every passage a vector, so that search finds by meaning."""
+"""What search needs beside the notes: the index, thrown away and built anew, and a vector for every
+passage, so that it finds by meaning."""
 
 from __future__ import annotations
 
+from typing import Annotated
+
 from cortex.core.model.caller import Caller
+from cortex.core.model.parameters import Between
 from cortex.core.model.problem import InvalidInputError, NotFoundError, Problem
 from cortex.core.text.value import NamedTuple
-from cortex.index.refresh import IndexSession, query_index
+from cortex.index.refresh import IndexSession, open_index, query_index
 from cortex.index.semantic import EmbedPlan, embed_missing, make_plan
 from cortex.index.vectors import embedders
 from cortex.index.vectors.vector_file import VectorFile
@@ -16,6 +20,13 @@ _RUN_SECONDS = 120.0  # that a remote model has for all tries of a request
 # About, on two cores; a remote model says itself what it grants.
 _TEXTS_PER_SECOND = {"static": 3000}
 _OTHER_TEXTS_PER_SECOND = 40
+
+
+class RebuildResult(NamedTuple):
+    """What the new index holds."""
+
+    notes: int
+    problems: int
 
 
 class EmbedResult(NamedTuple):
@@ -30,6 +41,21 @@ class EmbedResult(NamedTuple):
     seconds: int  # about how long it takes; with --dry-run
     dry_run: bool
     problems: tuple[Problem, ...]
+
+
+def rebuild(
+    vault: Vault, caller: Caller, *, cores: Annotated[int, Between(0, 64)] = 0
+) -> RebuildResult:
+    """Build the search index anew from the notes.
+
+    Search keeps it fresh by itself.
+
+    cores: how many to use; by default all, up to four
+
+    Example: cortex rebuild --cores 1
+    """
+    with open_index(vault, caller.progress, rebuild=True, cores=cores) as index:
+        return RebuildResult(index.catalogue.count_notes(), len(index.problems))
 
 
 def embed(vault: Vault, caller: Caller, *, dry_run: bool = False) -> EmbedResult:

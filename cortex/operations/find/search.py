@@ -10,16 +10,17 @@ from cortex.core.markdown import snippet as snippets
 from cortex.core.model.caller import Caller
 from cortex.core.model.parameters import Between, NoteName, QueryText, Since
 from cortex.core.model.problem import CortexError, NotFoundError, Problem
+from cortex.core.model.record import RECORD_TYPES
 from cortex.core.ranking import query as queries, word_forms
 from cortex.core.ranking.note_score import MEANING_SHARE, Fusion
 from cortex.core.ranking.query import Query
 from cortex.core.text import strings
 from cortex.core.text.value import NamedTuple
+from cortex.index.catalogue.filters import NoteFilter
 from cortex.index.refresh import IndexSession, query_index
 from cortex.operations.capture.project_context import named_branches
 from cortex.operations.find.best_notes import RankedNote, RankedNotes, SearchRequest, find_best
 from cortex.operations.find.hits import Hit, NoteRef, build_hit, read_text
-from cortex.operations.find.next_query import next_query_hint
 from cortex.operations.upkeep.bring_up_to_date import query_fresh
 from cortex.vault.locate import Vault, find_personal_vault, personal_vault_problem
 from cortex.vault.state import access_log
@@ -29,6 +30,8 @@ EVERY_NOTE = "*"
 Whose = Literal["", "project", "personal", "both"]
 _MAX_OTHERS = 3  # of one matter that are named beneath the best
 _MAX_COMMAND_QUERY_CHARS = 80  # signs of a query that are put into a command to be copied
+_STATUSES = ("active", "open", "done", "archived", "superseded", "pruned", "deleted")
+_LEAST_WORD_LIKENESS = 0.75  # of a mistyped word to one of a title, as difflib has it
 
 
 class SearchResult(NamedTuple):
@@ -137,7 +140,7 @@ def _build_result(
     hint = f"{dropped} superseded, pruned or deleted {'note' if dropped == 1 else 'notes'} left out"
     hint = f"{hint}: {_search_all_command(request.text)}" if dropped else ""
     if not (dropped or hits):
-        hint = next_query_hint(
+        hint = _next_query_hint(
             [part.vault for part in parts],
             caller,
             query,
@@ -307,3 +310,70 @@ def _merge_hits(
         same = (row.id, row.digest) if is_record else f"{part.vault.root}/{row.path}"
         kept.setdefault(same, (part, one))
     return list(kept.values())[: request.limit]
+
+
+def _next_query_hint(
+    vaults: list[Vault], caller: Caller, query: Query, *, has_notes: bool, has_terms: bool
+) -> str:
+    """What to ask next, of an answer without hits. `has_terms`: words of the query were looked for."""
+    if not has_notes:
+        return 'there is nothing to search yet: cortex capture "What we found out"'
+    overview = "cortex status shows which types and projects there are"
+    if cause := _empty_filters(vaults, caller, query):
+        return f"{cause}{' ' if cause.endswith('?') else ': '}try it without, or {overview}"
+    if query.terms and not has_terms:
+        return "its words are too common to be looked for; add one that is not"
+    if _list_filters(query):
+        return f"try it without the filters, or {overview}"
+    begin = next((one.text[:4] for one in query.terms if one.text[:4].isalnum()), "merg")
+    return f"try other words, or the beginning of one: cortex search '{begin}*'"
+
+
+def _list_filters(query: Query) -> list[tuple[str, Query]]:
+    """Each filter of a query, as it is shown and as a query of its own."""
+    listed = []
+    for one in query.filters:
+        shown = f"{'-' * one.negated}{one.key}:{','.join(one.values)}"
+        listed.append((shown, Query((), (one,))))
+    if query.after is not None:
+        listed.append((f"after:{_utc_time(query.after)}", Query((), (), after=query.after)))
+    if query.before is not None:
+        listed.append((f"before:{_utc_time(query.before)}", Query((), (), before=query.before)))
+    return listed
+
+
+def _utc_time(seconds: int) -> str:
+    return strings.format_time(seconds).removesuffix("T00:00:00Z") or "a time before the year 1"
+
+
+def _empty_filters(vaults: list[Vault], caller: Caller, query: Query) -> str:
+    """Which filter no note passes, or that none passes all of them; empty when one does."""
+    listed = _list_filters(query)
+    if not listed:
+        return ""
+    asked_for = [query._replace(terms=()), *(one for _, one in listed)]
+
+    def count(index: IndexSession) -> list[int]:
+        return [index.catalogue.count(NoteFilter(query=one)) for one in asked_for]
+
+    counts = [query_index(vault, caller.progress, count) for vault in vaults]
+    all_together, *each = map(sum, zip(*counts, strict=True))
+    for (shown, _), passing in zip(listed, each, strict=True):
+        if not passing:
+            return f"no note passes {shown}{_near_values(vaults, caller, shown)}"
+    return "" if all_together else "no note passes all of its filters"
+
+
+def _near_values(vaults: list[Vault], caller: Caller, shown: str) -> str:
+    """What a filter that no note passes may have meant, by the values that notes have."""
+    key, _, value = shown.lstrip("-").partition(":")
+    if key not in ("type", "project", "branch", "status", "scope", "topic"):
+        return ""
+    known = {
+        word
+        for vault in vaults
+        for word in query_index(vault, caller.progress, lambda index: index.catalogue.count_by(key))
+    }
+    known.update({"type": RECORD_TYPES, "status": _STATUSES}.get(key, ()))
+    near = strings.close_matches(value.lower(), filter(None, known), 1, _LEAST_WORD_LIKENESS)
+    return f": did you mean {near[0]}?" if near else ""
