@@ -9,7 +9,7 @@ VERBS: dict[str, tuple[str, str]] = {
     "init": ("operations.care.init", "init"),
     "capture": ("operations.capture.capture", "capture"),
     "save": ("operations.records.save", "save"),
-    "topic": ("operations.records.topic", "topic"),
+    "topic": ("operations.find.entities", "topic"),
     "search": ("operations.find.search", "search"),
     "recall": ("operations.find.recall", "recall"),
     "remind": ("operations.find.remind", "remind"),

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from cortex.core.model.record import RECORD_TYPES
-from cortex.core.ranking import archive_rules, importance
+from cortex.core.ranking import importance
 from cortex.core.ranking.importance import (
     DAY_SECONDS,
     HALF_LIFE_DAYS,
@@ -93,12 +93,12 @@ def test_the_table_of_kinds_is_the_one_that_is_used() -> None:
         "code_description",
     }
     for number in (
-        archive_rules.FADED_CONFIDENCE,
-        archive_rules.UNTOUCHED_DAYS,
-        archive_rules.OLD_DAYS,
-        archive_rules.LOW_SCORE,
-        archive_rules.PRUNE_AFTER_DAYS,
-        archive_rules.SMALL_VAULT_RECORDS,
+        importance.FADED_CONFIDENCE,
+        importance.UNTOUCHED_DAYS,
+        importance.OLD_DAYS,
+        importance.LOW_SCORE,
+        importance.PRUNE_AFTER_DAYS,
+        importance.SMALL_VAULT_RECORDS,
     ):
         assert re.search(rf"\b{re.escape(str(number))}\b", DOCS.partition("## The lifecycle")[2])
 
@@ -140,7 +140,7 @@ def test_every_number_stays_in_its_range_whatever_comes(signals: Signals) -> Non
         assert 0 <= number(signals, NOW) <= most, number.__name__
     answer = importance.explain_score(signals, NOW)
     assert all(math.isfinite(value) or name == "days" for name, value in answer.parts.items())
-    assert archive_rules.judge(signals, NOW).reason
+    assert importance.judge_archiving(signals, NOW).reason
 
 
 @given(wild, st.integers(1, 10**6), moments)
@@ -171,13 +171,13 @@ def test_what_does_not_decay_does_not_decay(signals: Signals, later: int) -> Non
             importance.effective_confidence,
         ):
             assert number(kept, NOW + later) == number(kept, NOW)
-        assert not archive_rules.judge(kept, NOW + later).should_archive
+        assert not importance.judge_archiving(kept, NOW + later).should_archive
 
 
 @given(wild, st.integers(0, 10**9))
 def test_a_default_archives_nothing(signals: Signals, later: int) -> None:
     unsaid = signals._replace(confidence=None, priority=None)
-    assert not archive_rules.judge(unsaid, NOW + later).should_archive
+    assert not importance.judge_archiving(unsaid, NOW + later).should_archive
 
 
 @pytest.mark.parametrize(("hours", "recent"), [(0, 0.5), (24, 0.5), (25, 0.0)])
@@ -223,17 +223,17 @@ def test_a_time_in_the_future_counts_as_now() -> None:
 ])  # fmt: skip
 def test_what_a_pass_archives(changed: dict, archived: bool) -> None:
     faded = Signals("gotcha", days_ago(400), days_ago(400), confidence=0.6)
-    assert archive_rules.judge(faded._replace(**changed), NOW).should_archive is archived
+    assert importance.judge_archiving(faded._replace(**changed), NOW).should_archive is archived
 
 
 @pytest.mark.parametrize("status", ["open", "done", "superseded", "archived", "deleted", "on hold"])
 def test_another_status_than_active_is_left_alone(status: str) -> None:
     faded = Signals("gotcha", days_ago(400), days_ago(400), confidence=0.1)
-    assert not archive_rules.judge(faded, NOW, status).should_archive
+    assert not importance.judge_archiving(faded, NOW, status).should_archive
 
 
 @pytest.mark.parametrize(
     ("active", "most"), [(0, 0), (1, 1), (4, 1), (5, 2), (39, 10), (40, 500), (10_000, 500)]
 )
 def test_a_small_vault_gives_up_a_quarter(active: int, most: int) -> None:
-    assert archive_rules.max_archived(active, 500) == most
+    assert importance.max_archived(active, 500) == most

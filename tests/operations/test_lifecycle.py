@@ -15,8 +15,12 @@ import pytest
 
 from cortex.core.model.caller import Caller
 from cortex.core.model.problem import ConflictError, InvalidInputError, NotFoundError
-from cortex.core.ranking.archive_rules import NEVER_ARCHIVED_TYPES, judge
-from cortex.core.ranking.importance import NON_DECAYING_TYPES, Signals
+from cortex.core.ranking.importance import (
+    NEVER_ARCHIVED_TYPES,
+    NON_DECAYING_TYPES,
+    Signals,
+    judge_archiving,
+)
 from cortex.core.text.iso_time import epoch_seconds
 from cortex.core.text.strings import format_time
 from cortex.index.catalogue.filters import NoteFilter
@@ -166,7 +170,7 @@ def test_a_use_of_what_is_minor_keeps_it_as_a_use_of_what_has_faded_does() -> No
     minor = Signals("note", made, made, confidence=0.1, priority=1)
     for days, reason in ((None, ""), (13, "used within 14 days"), (14, "")):
         used = None if days is None else now - days * 86400
-        verdict = judge(minor._replace(used=used), now)
+        verdict = judge_archiving(minor._replace(used=used), now)
         assert verdict.should_archive is not bool(reason)
         assert not reason or verdict.reason == reason
 

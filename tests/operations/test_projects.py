@@ -12,10 +12,10 @@ from cortex.core.model.problem import ConflictError, InvalidInputError, NotFound
 from cortex.operations.capture.capture import capture
 from cortex.operations.care.status import status as status_of
 from cortex.operations.find.actions import actions, meetings
+from cortex.operations.find.entities import topic
 from cortex.operations.find.recall import recall
 from cortex.operations.projects.project import identify_project, project
 from cortex.operations.records.save import save
-from cortex.operations.records.topic import topic
 from cortex.operations.sessions.brief import work_context as context
 from cortex.operations.sessions.session import session
 from cortex.operations.upkeep.heal import heal

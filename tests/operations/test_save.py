@@ -23,12 +23,12 @@ from cortex.index.refresh import query_index
 from cortex.index.state_file import STATE_FILE
 from cortex.operations.capture.capture import capture, publish_event
 from cortex.operations.care.doctor import doctor
+from cortex.operations.find.entities import topic
 from cortex.operations.find.search import search
 from cortex.operations.records.archive import archive, delete
 from cortex.operations.records.restore import restore, retry
 from cortex.operations.records.save import save, save_learnings as passive
 from cortex.operations.records.supersede import supersede
-from cortex.operations.records.topic import topic
 from cortex.operations.upkeep import normalize_now as at_once_module
 from cortex.operations.upkeep.heal import heal
 from cortex.operations.upkeep.normalize import normalize

@@ -15,7 +15,7 @@ from pathlib import Path
 from cortex.core.normalize.handlers import parse_event
 from cortex.core.notes import note as notes
 from cortex.operations.care.doctor import doctor
-from cortex.operations.records.topic import topic
+from cortex.operations.find.entities import topic
 from cortex.operations.upkeep.heal import heal
 from cortex.operations.upkeep.normalize import normalize
 from tests.conftest import caller_now

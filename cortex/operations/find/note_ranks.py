@@ -10,7 +10,7 @@ from operator import attrgetter
 from cortex.core.model.caller import Caller
 from cortex.core.model.note_status import TIER_CURRENT, TIER_TRAIL
 from cortex.core.model.problem import Problem
-from cortex.core.ranking import archive_rules, importance
+from cortex.core.ranking import importance
 from cortex.core.ranking.importance import Signals
 from cortex.core.text.iso_time import epoch_seconds
 from cortex.core.text.strings import format_time
@@ -173,21 +173,21 @@ def _describe_lifecycle(row: NoteRow, signals: Signals, moment: int) -> str:
         return "kept: events are never archived"
     if row.id == row.path:
         return "kept: a note of your own, without an id"
-    verdict = archive_rules.judge(signals, moment, row.status)
+    verdict = importance.judge_archiving(signals, moment, row.status)
     return f"{'a pass would archive it' if verdict.should_archive else 'kept'}: {verdict.reason}"
 
 
 def find_faded(vault: Vault, index: IndexSession, now: str) -> tuple[list[DueRecord], int]:
     """The records that a pass archives, the longest untouched first; and how many are active."""
     active = NoteFilter(tiers=(TIER_CURRENT,), has_id=True)
-    kept = (*importance.NON_DECAYING_TYPES, *archive_rules.NEVER_ARCHIVED_TYPES)
+    kept = (*importance.NON_DECAYING_TYPES, *importance.NEVER_ARCHIVED_TYPES)
     # The rules keep all others, too; of ten thousand records it would take half a second to say so.
     rows = index.catalogue.find(active._replace(is_rated=True, not_types=kept))
     signals, moment = signals_of_notes(vault, index, rows), epoch_seconds(now)
     due = []
     for row in rows:
         known = signals[row.number]
-        verdict = archive_rules.judge(known, moment, row.status)
+        verdict = importance.judge_archiving(known, moment, row.status)
         if verdict.should_archive:
             score = importance.total_score(known, moment)
             due.append(DueRecord(row, importance.last_touched(known), score, verdict.reason))

@@ -14,7 +14,7 @@ from cortex.core.model.problem import CortexError, Problem, problem_of
 from cortex.core.notes import note as notes
 from cortex.core.notes.edit import set_inactive_status, with_fields, with_updated
 from cortex.core.notes.note import Note
-from cortex.core.ranking import archive_rules as rules, importance
+from cortex.core.ranking import importance
 from cortex.core.ranking.importance import DAY_SECONDS, Signals
 from cortex.core.text.iso_time import epoch_seconds
 from cortex.core.text.value import NamedTuple
@@ -87,7 +87,7 @@ def lifecycle(
     (due, active), problems = query_fresh(
         vault, caller, lambda index: find_faded(vault, index, caller.now)
     )
-    chosen = due[: rules.max_archived(active, number)]
+    chosen = due[: importance.max_archived(active, number)]
     hint = ""
     if len(chosen) < len(due):
         is_small = len(chosen) < number
@@ -168,7 +168,7 @@ def _find_prunable(vault: Vault, caller: Caller) -> tuple[list[DueRecord], list[
         wanted = NoteFilter(tiers=(TIER_SET_ASIDE,), statuses=("archived",), has_id=True)
         rows = [row for row in index.catalogue.find(wanted) if not row.pinned]
         signals = signals_of_notes(vault, index, rows)
-        left = [row for row in rows if not rules.is_recently_used(signals[row.number], moment)]
+        left = [row for row in rows if not importance.is_recently_used(signals[row.number], moment)]
         return left, signals
 
     (archived, signals), problems = query_fresh(vault, caller, load)
@@ -184,7 +184,7 @@ def _find_prunable(vault: Vault, caller: Caller) -> tuple[list[DueRecord], list[
         # what it says of itself may be years old.
         since = timestamp_of(note.get("archived_at")) or written
         days = importance.age_seconds(since, moment) / DAY_SECONDS
-        if days >= rules.PRUNE_AFTER_DAYS:
+        if days >= importance.PRUNE_AFTER_DAYS:
             links = signals[row.number].incoming
             verb = "note still links" if links == 1 else "notes still link"
             why = f"archived for {int(days)} days{f'; {links} {verb} to it' if links else ''}"
