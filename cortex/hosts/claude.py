@@ -257,26 +257,26 @@ class ClaudeReader(TranscriptReader):
             else:
                 self.add_prompt(text, id_)
 
-    def _read_tool_result(self, part: dict[str, Any], about: dict[str, Any]) -> None:
+    def _read_tool_result(self, part: dict[str, Any], result: dict[str, Any]) -> None:
         call, failed = part.get("tool_use_id"), part.get("is_error") is True
         answer = text_content(part.get("content"))
         if not isinstance(call, str):
             return
         if call in self.pending_tasks:
-            step, task = self.pending_tasks.pop(call), get_dict(about, "task")
+            step, task = self.pending_tasks.pop(call), get_dict(result, "task")
             number = str(task["id"]) if "id" in task else _task_number(answer)
             if not failed and len(self.tasks) < _MAX_TASKS:
                 self.tasks[number or str(len(self.tasks) + 1)] = step
                 self.add_plan(list(self.tasks.values()), "")
         elif failed and _REFUSAL_WORDS in answer:
             self._read_refusal(call, answer)
-        elif answers := _answers_to_questions(about, answer):
+        elif answers := _answers_to_questions(result, answer):
             for question, said in answers:
                 self.add_reply(said, question, call)
         elif call in self.pending_calls:
             if not failed and answer.startswith(_APPROVED_START):
                 self.add_reply(PLAN_APPROVAL.text, PLAN_APPROVAL.about, call)
-            ended = not (about.get("backgroundTaskId") or about.get("interrupted") is True)
+            ended = not (result.get("backgroundTaskId") or result.get("interrupted") is True)
             self.finish_call(call, failed, answer, known=ended)
 
     def _read_refusal(self, call: str, answer: str) -> None:
@@ -302,10 +302,11 @@ class ClaudeReader(TranscriptReader):
             self.add_reply(text, "", id_)
 
 
-def _answers_to_questions(about: dict[str, Any], text: str) -> list[tuple[str, object]]:
-    """Questions that the agent has asked, each with the person's answer."""
-    if isinstance(answers := about.get("answers"), dict):
-        return [(str(question), said) for question, said in answers.items()]
+def _answers_to_questions(result: dict[str, Any], text: str) -> list[tuple[str, object]]:
+    """The questions that the agent has asked, each with the person's answer: from the structured
+    `result`, else read from its `text`."""
+    if isinstance(answers := result.get("answers"), dict):
+        return [(str(question), answer) for question, answer in answers.items()]
     return _ANSWER_RE.findall(text) if text.startswith(_ANSWERED_START) else []
 
 

@@ -28,55 +28,56 @@ from cortex.vault.layout import layout_of
 _SHARED_FOLDERS = ("records", "sessions")
 
 
-def update_pages(
+def plan_page_updates(
     root: str, before: Mapping[str, bytes | None]
 ) -> list[tuple[str, bytes, bytes]] | None:
-    """Changed pages as (path, bytes now, bytes wanted). `before` has the changed notes with
-    their earlier bytes. None when the pages alone do not tell: one is missing, edited, empty, or
-    full, so that a line that leaves would make room for another."""
+    """Pages to rewrite, as (path, current bytes, new bytes). `before` has the changed notes with
+    their earlier bytes. None if the pages have to be made from all notes: one is missing, edited or
+    empty, or a line leaves a full section, where another note's line would take its place."""
     layout, branch = layout_of(root), find_page_branch(root)
     changes: dict[BriefingPage, dict[str, tuple[ItemLine | None, ItemLine | None]]] = {}
-    for path, was in before.items():
-        now = files.read(root, path)
-        size = max(len(now), len(was or b""))
+    for path, old_data in before.items():
+        new_data = files.read(root, path)
+        size = max(len(new_data), len(old_data or b""))
         if size > MAX_NOTE_BYTES or not layout.is_in(path, *_SHARED_FOLDERS):
             return None
-        old, new = _briefing_lines(path, was) if was is not None else {}, _briefing_lines(path, now)
+        old = _briefing_lines(path, old_data) if old_data is not None else {}
+        new = _briefing_lines(path, new_data)
         for page, id_ in {**old, **new}:
             pair = old.get((page, id_)), new.get((page, id_))
             if pair[0] != pair[1]:
                 changes.setdefault(page, {})[id_] = pair
-    found = []
+    updates = []
     for page, changed in changes.items():
         if not branch.writes(page):
             continue
         try:
-            held = files.read(root, layout.path(page_path(page)))
+            page_bytes = files.read(root, layout.path(page_path(page)))
         except NotFoundError:
             return None
-        told = parse_page(held.decode("utf-8", "replace"))
-        is_ours = told.page == page and told.generator_version == GENERATOR_VERSION
-        if not is_ours or render_page(page, told.items).encode() != held:
+        parsed = parse_page(page_bytes.decode("utf-8", "replace"))
+        is_ours = parsed.page == page and parsed.generator_version == GENERATOR_VERSION
+        if not is_ours or render_page(page, parsed.items).encode() != page_bytes:
             return None
-        items = {item.id: item for item in told.items}
-        counts = Counter(item.section for item in told.items)
+        items = {item.id: item for item in parsed.items}
+        counts = Counter(item.section for item in parsed.items)
         sections = PAGE_KINDS[page.kind].sections
-        full = {one.title for one in sections if one.limit == counts[one.title]}
-        for id_, (was_line, line) in changed.items():
-            moved = was_line and (
-                line is None or (line.section, line.order) != (was_line.section, was_line.order)
+        full = {section.title for section in sections if section.limit == counts[section.title]}
+        for id_, (old_line, line) in changed.items():
+            is_moved = old_line and (
+                line is None or (line.section, line.order) != (old_line.section, old_line.order)
             )
-            if was_line and moved and was_line.section in full:
+            if old_line and is_moved and old_line.section in full:
                 return None
             items.pop(id_, None)
             if line:
                 items[id_] = line
-        if not told.items or not items:  # the index lists a page only while it has lines
+        if not parsed.items or not items:  # the index lists a page only while it has lines
             return None
-        wanted = render_page(page, items.values()).encode("utf-8", "replace")
-        if wanted != held:
-            found.append((layout.path(page_path(page)), held, wanted))
-    return found
+        new_bytes = render_page(page, items.values()).encode("utf-8", "replace")
+        if new_bytes != page_bytes:
+            updates.append((layout.path(page_path(page)), page_bytes, new_bytes))
+    return updates
 
 
 def _briefing_lines(path: str, data: bytes) -> dict[tuple[BriefingPage, str], ItemLine]:

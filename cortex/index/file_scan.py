@@ -100,13 +100,14 @@ class _Scan:
             os.close(fd)
 
     def _read_entries(self, folder: str, entries: Iterable[os.DirEntry[str]]) -> list[str]:
-        # Most entries are notes. Lists made at once take four fifths of the time of a loop.
+        """Add the notes and other files of a folder to the scan; returns its sub-folders."""
+        # Most entries are notes, and a list comprehension takes four fifths of the time of a loop.
         listed = list(entries)
-        notes = [one for one in listed if one.name[-3:] == ".md" and one.name[0] != "." and one.is_file(follow_symlinks=False)]  # fmt: skip
+        notes = [entry for entry in listed if entry.name[-3:] == ".md" and entry.name[0] != "." and entry.is_file(follow_symlinks=False)]  # fmt: skip
         others: list[os.DirEntry[str]] = []
-        if len(notes) < len(listed):  # in their order: the next scan is compared with this one
-            are_notes = set(notes)
-            others = [one for one in listed if one not in are_notes]
+        if len(notes) < len(listed):
+            are_notes = set(notes)  # the others stay in order: the next scan is compared with this
+            others = [entry for entry in listed if entry not in are_notes]
         folders = []
         for entry in others:
             name, path = entry.name, folder + entry.name
@@ -120,13 +121,13 @@ class _Scan:
             elif not self._is_left_out(path) and _is_there(entry):
                 self.problems.append(Problem(path, "is no regular file", _COPY_HINT))
         if self.ignored or self.is_excluded:
-            notes = [one for one in notes if not self._is_left_out(folder + one.name)]
+            notes = [entry for entry in notes if not self._is_left_out(folder + entry.name)]
         try:
-            stats = [one.stat(follow_symlinks=False) for one in notes]
+            stats = [entry.stat(follow_symlinks=False) for entry in notes]
         except FileNotFoundError:  # deleted since the folder was listed
-            notes = [one for one in notes if _is_there(one)]
-            stats = [one.stat(follow_symlinks=False) for one in notes]
-        self._add_notes(folder, [folder + one.name for one in notes], stats)
+            notes = [entry for entry in notes if _is_there(entry)]
+            stats = [entry.stat(follow_symlinks=False) for entry in notes]
+        self._add_notes(folder, [folder + entry.name for entry in notes], stats)
         return folders
 
     def _add_notes(self, folder: str, paths: list[str], stats: list[os.stat_result]) -> None:

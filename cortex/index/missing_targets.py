@@ -40,16 +40,17 @@ class MissingTargetReport(NamedTuple):
 
 
 def report_missing_targets(
-    catalogue: Catalogue, missing: Iterable[MissingTarget]
+    catalogue: Catalogue, links: Iterable[MissingTarget]
 ) -> MissingTargetReport:
-    """Missing edges with what the catalogue knows of their targets."""
-    missed: dict[tuple[int, str], list[MissingTarget]] = {}
-    for one in missing:
-        missed.setdefault((one.note.number, one.edge.key), []).append(one)
-    groups = MissingTargetReport(tuple(map(tuple, missed.values())), {}, {})
-    near = {key: _most_similar_name(catalogue, key) for key in groups.keys[:_MAX_GUESSES]}
+    """Links whose target does not exist, grouped by note and target, with what the catalogue knows
+    of each target."""
+    links_by_target: dict[tuple[int, str], list[MissingTarget]] = {}
+    for link in links:
+        links_by_target.setdefault((link.note.number, link.edge.key), []).append(link)
+    groups = MissingTargetReport(tuple(map(tuple, links_by_target.values())), {}, {})
+    similar_names = {key: _most_similar_name(catalogue, key) for key in groups.keys[:_MAX_GUESSES]}
     event_by_key = _source_events(catalogue, groups.keys)
-    return groups._replace(event_by_key=event_by_key, similar_name_by_key=near)
+    return groups._replace(event_by_key=event_by_key, similar_name_by_key=similar_names)
 
 
 def problems_of_report(

@@ -69,20 +69,21 @@ _looker: Looker | None = None
 def query_index(
     vault: Vault,
     progress: ProgressCallback,
-    at: Callable[[IndexSession], _T],
+    query: Callable[[IndexSession], _T],
     *,
     words: bool = False,
-    unread: str = "",
+    skip_folder: str = "",
 ) -> _T:
-    """Return what `at` returns for the up-to-date catalogue; with `words` for the full-text index too. If either turns out to be damaged, they are rebuilt and `at` is called once more.
-    The folder `unread` is left for whoever asks next."""
+    """Return what `query` returns for the up-to-date catalogue, with `words` for the full-text
+    index too. If either is damaged, they are rebuilt and `query` is called once more. The folder
+    `skip_folder` is left out; the next call brings it up to date."""
     try:
-        with open_index(vault, progress, words=words, unread=unread) as index:
-            return at(index)
+        with open_index(vault, progress, words=words, skip_folder=skip_folder) as index:
+            return query(index)
     except IndexDamaged:
         try:
             with open_index(vault, progress, rebuild=True) as index:
-                return at(index)
+                return query(index)
         except IndexDamaged as error:
             message = f"the search index cannot be read, even after a rebuild: {error}"
             raise CortexError(message, "cortex doctor") from error
@@ -95,7 +96,7 @@ def open_index(
     *,
     rebuild: bool = False,
     words: bool = True,
-    unread: str = "",
+    skip_folder: str = "",
     cores: int = 0,
 ) -> Iterator[IndexSession]:
     """Open catalogue and index, brought up to date. Several processes may read at once; one at a
@@ -107,7 +108,7 @@ def open_index(
     known: KnownScan | None = None
     if not rebuild:
         with lock(lock_file, "search index", shared=True, wait=_LOCK_TIMEOUT_SECONDS):
-            known = _scan_by_state(vault, folder, unread)
+            known = _scan_by_state(vault, folder, skip_folder)
             if known and known.is_current:
                 with open_catalogue(folder) as catalogue:
                     if not (words and catalogue.has_backlog()):
@@ -144,7 +145,7 @@ def _cache_problems(vault: Vault, folder: str) -> tuple[Problem, ...]:
     return (user_folders.closed_folder_problem("cache", vault.root, where),)
 
 
-def _scan_by_state(vault: Vault, folder: str, unread: str) -> KnownScan | None:
+def _scan_by_state(vault: Vault, folder: str, skip_folder: str) -> KnownScan | None:
     """Scan by the settings of the last refresh; None if they, or what is in the cache, changed."""
     state = load_valid_state(folder)
     if state is None or state.settings != file_stamp(os.path.join(vault.root, "cortex.toml")):
@@ -154,14 +155,14 @@ def _scan_by_state(vault: Vault, folder: str, unread: str) -> KnownScan | None:
 
     def look(entering: Entering | None) -> Snapshot | None:
         nonlocal scanned
-        literal = re.sub(r"([*?[])", r"[\1]", unread)
-        exclude = (*state.exclude, literal) if unread else state.exclude
+        literal = re.sub(r"([*?[])", r"[\1]", skip_folder)
+        exclude = (*state.exclude, literal) if skip_folder else state.exclude
         seen = scanned = scan_notes(vault.root, exclude, state.ignored, entering)
         if seen.rule_stamps != state.rules or encode_stamps(seen) != read_stamps(folder):
             return None
         return seen
 
-    if _looker is None or unread:
+    if _looker is None or skip_folder:
         seen = look(None)
     else:
         # What a scan depends on beside the folders that it lists.

@@ -143,10 +143,11 @@ def read_answer(output: str) -> dict[str, object]:
 
 
 def read_cost(output: str) -> float:
-    """What a command says that it cost, in dollars; 0 if it says nothing that can be."""
+    """The cost in dollars that a command's JSON output states last; 0 if it states no valid
+    cost."""
     costs = (table.get(_COST_KEY) for table in _json_values(output, "{"))
-    said = [cost for cost in costs if isinstance(cost, int | float) and 0 <= cost <= _MAX_COST]
-    return float(said[-1]) if said else 0.0
+    valid = [cost for cost in costs if isinstance(cost, int | float) and 0 <= cost <= _MAX_COST]
+    return float(valid[-1]) if valid else 0.0
 
 
 def check_answer(

@@ -112,23 +112,23 @@ class Entity(NamedTuple):
 
 
 def find_entities(body: str, scanned: MarkdownScan, first_line: int = 1) -> tuple[Entity, ...]:
-    """What a note's text, which begins on line `first_line` of its file, mentions: each thing once,
-    in order; at most `MAX_ENTITIES`."""
+    """The distinct entities that a note's text mentions, in order of appearance, `MAX_ENTITIES` at
+    most. `first_line` is the line of the file on which the text begins."""
     text = body[:_MAX_TEXT_CHARS]
     prose = without_fences(text)
-    spans = dict.fromkeys(one.strip() for one in _CODE_SPAN_RE.findall(prose))
-    plain = _CODE_SPAN_RE.sub("` `", prose) if spans else prose
+    spans = dict.fromkeys(span.strip() for span in _CODE_SPAN_RE.findall(prose))
+    without_spans = _CODE_SPAN_RE.sub("` `", prose) if spans else prose
     names: dict[tuple[str, str], str] = {}
-    for kind, name in _iter_mentions(plain, list(spans), _importing_lines(text), scanned):
+    for kind, name in _iter_mentions(without_spans, list(spans), _importing_lines(text), scanned):
         if 0 < len(name) <= _MAX_NAME_CHARS:
             names.setdefault((kind, entity_key(kind, name)), name)
             if len(names) >= MAX_ENTITIES:
                 break
     entities: list[Entity] = []
-    line, before = first_line, 0
-    placed = [(_first_position(text, name), *kind_and_key) for kind_and_key, name in names.items()]
-    for at, kind, key in sorted(placed, key=lambda one: one[0]):
-        line, before = line + text.count("\n", before, at), at
+    line, previous = first_line, 0
+    places = [(_first_position(text, name), *kind_and_key) for kind_and_key, name in names.items()]
+    for start, kind, key in sorted(places, key=lambda place: place[0]):
+        line, previous = line + text.count("\n", previous, start), start
         entities.append(Entity(kind, names[kind, key], key, line))
     return tuple(entities)
 
@@ -369,14 +369,15 @@ def _imported_packages(line: str) -> Iterator[tuple[str, str]]:
 
 
 def _first_position(text: str, name: str) -> int:
-    """Where a name stands first as a word of its own; 0 where it is written in another way."""
+    """The offset at which a name, without its `()` or folder if need be, first stands as a whole
+    word; 0 if it does so nowhere."""
     for form in (name, name.removesuffix("()"), name.rpartition("/")[2]):
-        at = text.find(form)
+        start = text.find(form)
         for _ in range(_MAX_POSITION_TRIES):
-            if at < 0:
+            if start < 0:
                 break
-            end = at + len(form)
-            if not (text[at - 1 : at].isalnum() or text[end : end + 1].isalnum()):
-                return at
-            at = text.find(form, at + 1)
+            end = start + len(form)
+            if not (text[start - 1 : start].isalnum() or text[end : end + 1].isalnum()):
+                return start
+            start = text.find(form, start + 1)
     return 0

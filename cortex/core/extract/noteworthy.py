@@ -211,7 +211,7 @@ def cut_passages(said: list[Utterance]) -> list[TurnPassage]:
             lines = (one_line(text[: 2 * MAX_PASSAGE_CHARS]) for text in _split_prompt(one))
             texts = filter(None, (line[:MAX_PASSAGE_CHARS] for line in lines))
             found += [TurnPassage(USER, text, one.about, "", text, last, "", at) for text in texts]
-            asked, last = _ask_of(one) or asked, ""
+            asked, last = _shorten_request(one) or asked, ""
         elif passages := _cut_message(one.text):
             found += [passage._replace(message=at, before=asked) for passage in passages]
             last = _last_sentences(passages[-1].text)
@@ -240,14 +240,15 @@ def _split_prompt(one: Utterance) -> list[str]:
     return ["\n".join(lines)] if len(one.text) <= _MAX_PROMPT_CHARS else lines
 
 
-def _ask_of(one: Utterance) -> str:
-    """What a person asks or answers, in short; empty when it names no subject."""
-    if one.about:
-        return _first_sentences(f"{one_line(one.about)}: {one_line(one.text)}")
-    subjects = subjects_of(one.text)
-    if not subjects or len(one.text) > _LONG_PROMPT_CHARS:
+def _shorten_request(utterance: Utterance) -> str:
+    """The first sentences of a person's request, or of a question and their answer to it; empty for
+    a request that names no subject."""
+    if utterance.about:
+        return _first_sentences(f"{one_line(utterance.about)}: {one_line(utterance.text)}")
+    subjects = subjects_of(utterance.text)
+    if not subjects or len(utterance.text) > _LONG_PROMPT_CHARS:
         return _first_sentences(" ".join(subjects[:1]))
-    line = one_line(one.text)
+    line = one_line(utterance.text)
     return _first_sentences(line if subjects[0] in line else subjects[0])
 
 

@@ -118,16 +118,17 @@ class MaskedText(NamedTuple):
 
 
 def mask_code(text: str) -> MaskedText:
-    """The text without what stands in code fences, in inline code, and in comments."""
-    plain = _blank_spans(text, fence_spans(text))
-    if "<!--" in plain:
-        plain = _blank_spans(plain, _comment_spans(plain))
-    if "`" in plain:
-        plain = _CODE_SPAN_RE.sub(lambda found: MASK_CHAR * len(found[0]), plain)
-    low = plain.lower()
-    if len(low) != len(plain):  # some letters are two in lower case
-        low = "".join(sign.lower() if len(sign.lower()) == 1 else sign for sign in plain)
-    return MaskedText(text, low.replace("’", "'"))
+    """The text, and the same in lower case with code fences, inline code and comments blanked out;
+    offsets stay the same."""
+    masked = _blank_spans(text, fence_spans(text))
+    if "<!--" in masked:
+        masked = _blank_spans(masked, _comment_spans(masked))
+    if "`" in masked:
+        masked = _CODE_SPAN_RE.sub(lambda match: MASK_CHAR * len(match[0]), masked)
+    lowered = masked.lower()
+    if len(lowered) != len(masked):  # some letters become two characters in lower case
+        lowered = "".join(char.lower() if len(char.lower()) == 1 else char for char in masked)
+    return MaskedText(text, lowered.replace("’", "'"))
 
 
 def clean_candidate_text(text: str) -> str:
@@ -150,13 +151,13 @@ def split_reason(text: str, type_: str) -> tuple[str, str]:
 
 
 def _blank_spans(text: str, spans: Iterable[tuple[int, int]]) -> str:
-    """The text with blanks in the place of these spans, which are in their order."""
+    """The text with these spans, which are sorted, replaced by blanks; line ends stay."""
     parts: list[str] = []
-    at = 0
+    position = 0
     for start, end in spans:
-        parts += [text[at:start], _NON_NEWLINE_RE.sub(" ", text[start:end])]
-        at = end
-    return "".join([*parts, text[at:]])
+        parts += [text[position:start], _NON_NEWLINE_RE.sub(" ", text[start:end])]
+        position = end
+    return "".join([*parts, text[position:]])
 
 
 def _comment_spans(text: str) -> Iterator[tuple[int, int]]:

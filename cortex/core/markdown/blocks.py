@@ -91,7 +91,7 @@ class BlockParser:
         return self._open_leaf == _FENCE
 
     def feed(self, line: str) -> None:
-        """Take in the next line, without its end."""
+        """Parse the next line, which is given without its line end."""
         self._line += 1
         if "\t" in line:
             prefix = _CONTAINER_PREFIX_RE.match(line)
@@ -303,7 +303,7 @@ class BlockParser:
         return True
 
     def _comment(self, text: str, depth: int) -> bool:
-        """A block comment: `%%` begins the line and does not end on it."""
+        """Open a block comment if the line begins with `%%` and does not end it; whether it did."""
         if not text.startswith("%%") or "%%" in text[2:]:
             return False
         self._close_to_depth(depth)
@@ -311,25 +311,26 @@ class BlockParser:
         return True
 
     def _table(self, text: str, depth: int) -> bool:
-        """Make the last line of the paragraph a table's header, if `text` is the rule under it."""
+        """Make the last line of the paragraph a table's header if `text` is the delimiter row below
+        it; whether it did."""
         if (
             self._open_leaf != _PARAGRAPH
             or depth < len(self._containers)
             or "|" not in self._paragraph[-1]
         ):
             return False
-        rule = [cell.strip(" \t") for cell in text.split("|")]
-        rule = rule[not rule[0] : len(rule) - (not rule[-1])]
-        if len(text) < 2 or text.startswith("- ") or not rule:
+        delimiters = [cell.strip(" \t") for cell in text.split("|")]
+        delimiters = delimiters[not delimiters[0] : len(delimiters) - (not delimiters[-1])]
+        if len(text) < 2 or text.startswith("- ") or not delimiters:
             return False
-        if not all(map(_DELIMITER_CELL_RE.fullmatch, rule)):
+        if not all(map(_DELIMITER_CELL_RE.fullmatch, delimiters)):
             return False
-        if len(_split_cells(self._paragraph[-1])) != len(rule):
+        if len(_split_cells(self._paragraph[-1])) != len(delimiters):
             return False
         header = self._paragraph.pop()
         if self._paragraph:
             self._add_text(*self._take_paragraph())
-        self._open_leaf, self._column_count = _TABLE, len(rule)
+        self._open_leaf, self._column_count = _TABLE, len(delimiters)
         self._add_table_row(header, self._line - 1)
         return True
 

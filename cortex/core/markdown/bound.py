@@ -26,7 +26,8 @@ _FENCE_RE = lazy_re(r"(?m)^[ \t>]{0,40}(?:(?:[-*+]|\d{1,9}[.)])[ \t]{1,9})?(`{3,
 
 @lru_cache(maxsize=2)  # to count takes 5 ms for a megabyte, and of a new note it is asked ten times
 def structured_part(text: str, max_lines: int = MAX_LINES) -> str:
-    """The lines that are read of a text: all, or the first, as many as allowed and marks in them."""
+    """The beginning of a text, cut after a whole line, with at most `max_lines` lines and
+    `MAX_MARKS` markup characters."""
     if text.count("\n") >= max_lines:
         lines = text.split("\n", max_lines)[:max_lines]
         text = text[: len("\n".join(lines)) + 1]
@@ -37,7 +38,7 @@ def structured_part(text: str, max_lines: int = MAX_LINES) -> str:
 
 
 def minutes_part(text: str) -> str:
-    """The same of minutes, of which characters count as well."""
+    """The structured part of minutes, of which characters count as well."""
     return structured_part(text[:MAX_MINUTES_CHARS], MAX_MINUTES_LINES)
 
 

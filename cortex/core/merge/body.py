@@ -246,24 +246,25 @@ def _match_lines(one: list[bytes], two: list[bytes]) -> _Matches:
 
 
 def _match_unique_lines(one: list[bytes], two: list[bytes]) -> _Matches:
-    """A longest row of lines that stand once in each of two texts, by patience sorting."""
+    """The longest common subsequence of the lines that occur exactly once in each text, by patience
+    sorting."""
     counts = Counter(one), Counter(two)
-    place = {line: n for n, line in enumerate(two) if counts[0][line] == counts[1][line] == 1}
-    pairs = [(n, place[line]) for n, line in enumerate(one) if line in place]
-    last_places: list[int] = []  # of rows of each length, where the one that ends first ends
-    last_pairs: list[int] = []  # the number of the pair there
-    before: list[int] = []  # for each pair the one before it in its row
-    for number, (_, right) in enumerate(pairs):
+    right_of = {line: n for n, line in enumerate(two) if counts[0][line] == counts[1][line] == 1}
+    pairs = [(n, right_of[line]) for n, line in enumerate(one) if line in right_of]
+    last_places: list[int] = []  # by length: the smallest index in `two` that a row ends with
+    last_indexes: list[int] = []  # by length: the index of the pair that ends that row
+    predecessors: list[int] = []  # by pair: the index of the pair before it
+    for index, (_, right) in enumerate(pairs):
         length = bisect_left(last_places, right)
-        before.append(last_pairs[length - 1] if length else -1)
+        predecessors.append(last_indexes[length - 1] if length else -1)
         last_places[length : length + 1] = [right]
-        last_pairs[length : length + 1] = [number]
-    row: _Matches = []
-    number = last_pairs[-1] if last_pairs else -1
-    while number >= 0:
-        row.append(pairs[number])
-        number = before[number]
-    return row[::-1]
+        last_indexes[length : length + 1] = [index]
+    matches: _Matches = []
+    index = last_indexes[-1] if last_indexes else -1
+    while index >= 0:
+        matches.append(pairs[index])
+        index = predecessors[index]
+    return matches[::-1]
 
 
 def _match_stretch(one: list[bytes], two: list[bytes], furthest: int) -> tuple[_Matches, bool]:

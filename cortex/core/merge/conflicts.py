@@ -296,16 +296,16 @@ def _resolve_attachment(
 
 
 def _merge_versions(plan: MergePlan, versions: NoteVersions) -> NoteDecision:
-    """One note of what both sides made of it."""
+    """Merge both sides' versions of a note into one, and decide on its path."""
     id_, base, ours, theirs = versions
     assert ours is not None
     assert theirs is not None
     path = versions.merged_path()
-    was = base.data if base else None
-    if ours.data == theirs.data or was in (ours.data, theirs.data):
-        data, is_clean = ours.data if was == theirs.data else theirs.data, True
+    base_data = base.data if base else None
+    if ours.data == theirs.data or base_data in (ours.data, theirs.data):
+        data, is_clean = ours.data if base_data == theirs.data else theirs.data, True
     else:
-        data, is_clean = plan.context.merge_note(was or b"", ours.data, theirs.data)
+        data, is_clean = plan.context.merge_note(base_data or b"", ours.data, theirs.data)
     if not is_clean:
         message = ""
     elif ours.path == theirs.path:

@@ -113,25 +113,26 @@ def _own_title(fields: FieldTexts | None, marked: MarkedText | None) -> str:
 
 
 def _with_one_title(
-    heads: Sequence[FieldTexts | None], titles: Sequence[str], titled: int
+    heads: Sequence[FieldTexts | None], generated_titles: Sequence[str], winner: int
 ) -> list[FieldTexts | None]:
-    """The fields with the title and alias of the side `titled` in the place of other titles that
-    Cortex gave; `titles` are those, empty for a person's."""
-    wanted = heads[titled]
-    if not (wanted and titles[titled]):
+    """The fields of the versions, all with the title and alias of the side `winner` in place of
+    titles that Cortex generated. Of `generated_titles` each version has one, empty if a person
+    wrote its title."""
+    winning, other_side = heads[winner], _ONE + _TWO - winner
+    if not (winning and generated_titles[winner]):
         return list(heads)
-    other = heads[_ONE + _TWO - titled] or {}
-    if not heads[_BASE] and not titles[_ONE + _TWO - titled] and "title" in other:
-        # No base tells that a person has changed it.
-        named = {**wanted, "title": wanted["title"]._replace(text=other["title"].text)}
-        return [named if side == titled else head for side, head in enumerate(heads)]
+    other = heads[other_side] or {}
+    if not heads[_BASE] and not generated_titles[other_side] and "title" in other:
+        # No base shows that a person has changed the title: theirs is taken.
+        renamed = {**winning, "title": winning["title"]._replace(text=other["title"].text)}
+        return [renamed if side == winner else head for side, head in enumerate(heads)]
     return [
         with_alias_renamed(
-            {**head, "title": head["title"]._replace(text=wanted["title"].text)},
-            own,
-            titles[titled],
+            {**head, "title": head["title"]._replace(text=winning["title"].text)},
+            generated,
+            generated_titles[winner],
         )
-        if head and own
+        if head and generated
         else head
-        for head, own in zip(heads, titles, strict=True)
+        for head, generated in zip(heads, generated_titles, strict=True)
     ]

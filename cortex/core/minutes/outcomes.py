@@ -123,12 +123,12 @@ class OutcomeReader:
         _, kind, topic = self._sections[-1]
         if block.rows:
             yield from self._of_table(block.rows, kind)
-        for item in _with_fields(block.items):
+        for item in _nest_fields(block.items):
             yield from self._of_item(item, Place(kind, self._owner, topic))
         if block.level:
             self._enter(block)
         units = [MinutesItem([unit], []) for unit in _units(block.lines)]
-        for (text, line), fields in ((one.lines[0], one.nested) for one in _with_fields(units)):
+        for (text, line), fields in ((one.lines[0], one.nested) for one in _nest_fields(units)):
             if not block.level:
                 if kind == ACTION and text.rstrip("*_ ").endswith(":"):
                     self._due = find_due(text.replace("*", ""), self.date) or self._due
@@ -190,7 +190,7 @@ class OutcomeReader:
             if found and (is_marked or place.section in (ACTION, DECISION)):
                 in_action = any(isinstance(one, ActionItem) for one in found)
                 nested = [each for each in nested if self._is_own(each, in_action=in_action)]
-        for each in _with_fields(nested):
+        for each in _nest_fields(nested):
             if not _field_of(each):
                 yield from self._of_item(each, below)
 
@@ -487,15 +487,15 @@ class OutcomeReader:
             yield one._replace(owner=owner) if owner and isinstance(one, ActionItem) else one
 
 
-def _with_fields(items: Sequence[MinutesItem]) -> list[MinutesItem]:
-    """The items, of which those that say who or by when are nested in the one before them."""
-    found: list[MinutesItem] = []
+def _nest_fields(items: Sequence[MinutesItem]) -> list[MinutesItem]:
+    """The items; one that only names an owner or a due date is nested in the item before it."""
+    result: list[MinutesItem] = []
     for item in items:
-        if found and not item.nested and _field_of(item):
-            found[-1].nested.append(item)
+        if result and not item.nested and _field_of(item):
+            result[-1].nested.append(item)
         else:
-            found.append(item._replace(nested=[*item.nested]))
-    return found
+            result.append(item._replace(nested=[*item.nested]))
+    return result
 
 
 def _field_of(item: MinutesItem) -> tuple[str, str] | None:

@@ -109,19 +109,21 @@ class Speech:
             start = end.end() if end else stop
 
     def _split(self, sentence: str) -> Iterator[str]:
+        """The parts of a sentence, split at conjunctions behind which a new outcome or promise
+        begins; then the tasks in its parentheses."""
         start = 0
-        joints = _CONJUNCTION_RE.finditer(sentence) if len(sentence) < _MAX_SENTENCE_CHARS else ()
-        for joint in joints:
-            before = sentence[start : joint.start()]
-            rest = sentence[joint.end() :]
-            # `topic -> agreed to try it`, and no step of `A -> B`.
-            cue = _DECISION_CUE_RE.search(rest[:30]) if joint[0].endswith(("> ", "→ ")) else None
+        matches = _CONJUNCTION_RE.finditer(sentence) if len(sentence) < _MAX_SENTENCE_CHARS else ()
+        for match in matches:
+            before = sentence[start : match.start()]
+            rest = sentence[match.end() :]
+            # `topic -> agreed to try it`, but not the steps of `A -> B`.
+            cue = _DECISION_CUE_RE.search(rest[:30]) if match[0].endswith(("> ", "→ ")) else None
             is_outcome = cue is not None and cue.start() < _MAX_LEAD_CHARS and is_decision(rest)
             if is_outcome or self._begins_promise(rest):
                 if self.leading_people(before, whole=True):
                     continue  # `Ana and Bob will`: one subject
                 yield before
-                start = joint.end()
+                start = match.end()
         if start < len(sentence):
             yield sentence[start:]
         for aside in _ASIDE_RE.findall(sentence):  # `the survey (Ana will write it)`

@@ -92,7 +92,8 @@ def _take_owner_field(text: str) -> tuple[str, str]:
 
 
 def _take_owner(text: str, names: NameSet) -> tuple[str, str]:
-    """An owner field, or the name at the start: `Anna: …`, `Anna - …`, `Anna to …`, `@anna …`."""
+    """The rest of a task's text and its owner, empty if nobody is named: by an owner field, or by
+    the name at the start: `Anna: …`, `Anna - …`, `Anna to …`, `@anna …`."""
     text, owner = _take_owner_field(text)
     lead = _LEADING_NAME_RE.match(text)
     person = parse_people(lead[1], names) if lead else ""

@@ -138,9 +138,10 @@ def _read_text(table: Mapping[str, object], key: str, most: int) -> str:
     return shorten(value, most) if isinstance(value, str) else ""
 
 
-def _read_lines(table: Mapping[str, object], key: str, most: int = _MAX_LINES) -> tuple[str, ...]:
-    """The texts of a list, or a text alone, each on a line; the first `most`, all with 0."""
+def _read_lines(table: Mapping[str, object], key: str, limit: int = _MAX_LINES) -> tuple[str, ...]:
+    """The strings of a list, or a string alone, each shortened to one line; at most `limit` of
+    them, 0 for no limit."""
     value = table.get(key)
-    listed = [value] if isinstance(value, str) else value if isinstance(value, list) else []
-    lines = (shorten(one, _MAX_LINE_CHARS) for one in listed if isinstance(one, str))
-    return tuple(filter(None, lines))[: most or None]
+    values = [value] if isinstance(value, str) else value if isinstance(value, list) else []
+    lines = (shorten(text, _MAX_LINE_CHARS) for text in values if isinstance(text, str))
+    return tuple(filter(None, lines))[: limit or None]

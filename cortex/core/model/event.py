@@ -164,7 +164,7 @@ def validate(event: Event) -> None:
 
 
 def compose(event: Event) -> str:
-    """The event as a note: frontmatter, then the text as it came below its heading."""
+    """The event as a note: frontmatter, a heading, then the text unchanged."""
     fields: dict[str, yaml_writer.YamlValue] = event._asdict()
     text = fields.pop("text")
     return f"{yaml_writer.frontmatter(fields)}\n{RAW_HEADING}\n\n{text}\n"

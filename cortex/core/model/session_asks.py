@@ -112,7 +112,8 @@ def _topic_words(title: str, texts: Sequence[str]) -> list[str]:
 
 
 def _first_clauses(line: str) -> str:
-    """A long line up to the first clause that ends behind enough words to tell what it is about."""
+    """The line; a long one is cut at the first end of a clause with `_MIN_CLAUSE_WORDS` words
+    before it."""
     if len(line) > _MAX_ONE_CLAUSE_CHARS:
         for end in _CLAUSE_END_RE.finditer(line):
             if len(_words(line[: end.start()])) >= _MIN_CLAUSE_WORDS:

@@ -112,18 +112,18 @@ class ExistingRecords:
         return path.rpartition("/")[2].removesuffix(".md")
 
     def find_duplicate(
-        self, type_: str, project: str, digest_: str, at: str, title: str = ""
+        self, type_: str, project: str, digest: str, created: str, title: str = ""
     ) -> str:
-        """The path of the record's twin: a current record with this content, made within
-        `DUPLICATE_WINDOW_SECONDS`, or of minutes at any time; empty if there is none. A `title` that
-        somebody gave must be that of the twin: two decisions may have one reason."""
-        made_at = parse_timestamp(at) or 0.0
+        """The path of a current record with the same content that was made within
+        `DUPLICATE_WINDOW_SECONDS` of `created` (for a meeting, at any time); empty if none was. If
+        a `title` is given, the titles must match too: two decisions may give the same reason."""
+        made_at = parse_timestamp(created) or 0.0
         for known_at, path, known_title in self._duplicate_candidates.get(
-            (type_, project, digest_), ()
+            (type_, project, digest), ()
         ):
             if (
                 (abs(made_at - known_at) <= DUPLICATE_WINDOW_SECONDS or type_ == "meeting")
-                and self._digest_by_path.get(path, digest_) == digest_
+                and self._digest_by_path.get(path, digest) == digest
                 and text_digest(title or known_title) == text_digest(known_title)
             ):
                 return path

@@ -98,41 +98,41 @@ def _is_first_key(line: str) -> bool:
 
 
 def split_lines(text: str) -> list[str]:
-    """The lines with their ends. Only a line feed ends one."""
+    """The lines, each with its line end; only a line feed ends a line."""
     lines = [f"{line}\n" for line in text.split("\n")]
     last = lines.pop()[:-1]
     return [*lines, last] if last else lines
 
 
 def split_fields(block: str) -> dict[str, FieldText] | None:
-    """The block's chunks by key, in their order; None when lines do not tell where a key begins
-    (`{a: b}`, `? key`). A key that stands again, and a conflict marker, get a key with a NUL in it.
-    """
-    found: dict[str, FieldText] = {}
-    waiting = lead = ""
+    """The block's text by top-level key, in order; None if a line does not tell where its key
+    begins (`{a: b}`, `? key`). A repeated key and a conflict marker stand under a made-up key with
+    a NUL."""
+    fields: dict[str, FieldText] = {}
+    pending = comments = ""
     current: list[str] = []
     key = ""
 
     def close() -> None:
         if key:
-            found[_unique_key(key, found)] = FieldText(lead, "".join(current))
+            fields[_unique_key(key, fields)] = FieldText(comments, "".join(current))
 
     for line in split_lines(block):
         if not line.strip(" \t\r\n") or line.startswith("#"):
-            waiting += line
+            pending += line
         elif line.startswith(CONFLICT_MARKERS) or (line[0] not in " \t-?" and parse_key(line)):
             close()
             key = f"\0{line.strip()}" if line.startswith(CONFLICT_MARKERS) else parse_key(line)
-            lead, waiting, current = waiting, "", [line]
+            comments, pending, current = pending, "", [line]
         elif not key or line.startswith(("? ", "?\n")):
             return None
         else:
-            current += [waiting, line]
-            waiting = ""
+            current += [pending, line]
+            pending = ""
     close()
-    if waiting:
-        found[TAIL_KEY] = FieldText("", waiting)
-    return found
+    if pending:
+        fields[TAIL_KEY] = FieldText("", pending)
+    return fields
 
 
 def parse_key(line: str) -> str:

@@ -180,17 +180,17 @@ def age_seconds(since: float, now: float) -> float:
 
 
 def _score_terms(signals: Signals, now: float) -> dict[str, float]:
-    """Seed 001: base, uses, use in the last day, incoming links, type, days since last touch."""
+    """The terms of the importance score by name (seed 001 in docs/dev/importance.md)."""
     uses, incoming = _clamp_count(signals.uses), _clamp_count(signals.incoming)
     recent = uses > 0 and signals.used is not None and age_seconds(signals.used, now) <= DAY_SECONDS
-    faded = 0.0 if is_non_decaying(signals) else min(0.01 * _days_since_touch(signals, now), 0.5)
+    decay = 0.0 if is_non_decaying(signals) else min(0.01 * _days_since_touch(signals, now), 0.5)
     return {
         "base": 0.5,
         "access": min(0.1 * uses, 1.0),
         "recent": 0.5 if recent else 0.0,
         "incoming": min(0.2 * incoming, 1.0),
         "type": TYPE_WEIGHTS.get(signals.type, 0.0),
-        "age": 0.0 - faded,
+        "age": 0.0 - decay,
     }
 
 

@@ -135,11 +135,12 @@ def _weight_with_neighbours(
 class SeriesOrder:
     """The places of notes in their series, by the keys of `series_key`."""
 
-    def __init__(self, keys: Iterable[tuple[int, int]] = ()) -> None:
-        """`keys`: number and key of every note; the key 0 is of no series."""
+    def __init__(self, notes: Iterable[tuple[int, int]] = ()) -> None:
+        """`notes`: the number and series key of every note; a key of 0 means that it is in no
+        series."""
         self._numbers: defaultdict[int, list[int]] = defaultdict(list)
         self._key_of: dict[int, int] = {}
-        for number, key in keys:
+        for number, key in notes:
             if key:
                 self._numbers[key].append(number)
                 self._key_of[number] = key

@@ -90,13 +90,19 @@ def read_sketch(packed: bytes) -> TokenSketch:
 
 
 def sketch_band(a: TokenSketch, b: TokenSketch) -> LikenessBand | None:
-    """The band of two texts' likeness: exact to 256 words, then estimated (standard error 0.03)."""
+    """How alike two texts are, None if hardly: exact for up to 256 words, else estimated (standard
+    error 0.03)."""
     limit = min(a.limit, b.limit)
-    one, other = a.hashes, b.hashes
+    left, right = a.hashes, b.hashes
     if limit != _MAX_HASH:
-        one, other = (frozenset(value for value in some if value <= limit) for some in (one, other))
-    likeness = jaccard(one, other)
-    has_same_numbers = likeness < DUPLICATE_THRESHOLD or not any(value & 1 for value in one ^ other)
+        left, right = (
+            frozenset(hash_ for hash_ in hashes if hash_ <= limit) for hashes in (left, right)
+        )
+    likeness = jaccard(left, right)
+    # The hashes of numbers are odd.
+    has_same_numbers = likeness < DUPLICATE_THRESHOLD or not any(
+        hash_ & 1 for hash_ in left ^ right
+    )
     return likeness_band(likeness, has_same_numbers=has_same_numbers)
 
 

@@ -203,20 +203,20 @@ def _has_letter_and_digit(value: str) -> bool:
     return _has_letter_and(value, "0123456789")
 
 
-def _is_identifier(value: str, name: str) -> bool:
-    """True if `value`, assigned to `name`, names a field or variable: `csrfmiddlewaretoken2`.
+def _is_identifier(value: str, assigned_to: str) -> bool:
+    """True if the `value` of `assigned_to` names a field or variable: `csrfmiddlewaretoken2`.
 
-    Tokens are random, so letters that contain "token" are none. People may choose such a password,
-    so there a name must have several parts: `new_password_2`.
+    A token is random and hardly contains the word "token", so a value that does is an identifier. A
+    person may choose such a password, so a password must also have an underscore: `new_password_2`.
     """
     letters = value.rstrip("0123456789")
     if len(value) - len(letters) > 2 or not letters.replace("_", "").isalpha():
         return False
     letters = letters.lower()
-    if name[:5].lower() == "token":
+    if assigned_to[:5].lower() == "token":
         return any(word in letters for word in ("token", "csrf", "xsrf"))
-    has_name = any(word in letters for word in ("token", "passw", "secret"))
-    return has_name and "_" in letters.strip("_")
+    has_secret_word = any(word in letters for word in ("token", "passw", "secret"))
+    return has_secret_word and "_" in letters.strip("_")
 
 
 def _is_plain_password(text: str, name: int, start: int, value: str) -> bool:
@@ -415,21 +415,23 @@ def _is_element_secret(name: str, value: str) -> bool:
 
 
 def _find_stated_passwords(pattern: re.Pattern[str], text: str) -> Iterator[Span]:
-    """Passwords in sentences: letters with digits or signs, or anything quoted but known words."""
-    at = 0
-    while match := pattern.search(text, at):
+    """The spans of passwords in sentences: unquoted ones of letters with digits or punctuation,
+    quoted ones of anything but known words. The last group of the pattern is the unquoted form."""
+    position = 0
+    while match := pattern.search(text, position):
         start, end = match.span(match.lastindex or 0)
         value = text[start:end]
-        bare = match.lastindex == pattern.groups
-        if bare:
+        is_unquoted = match.lastindex == pattern.groups
+        if is_unquoted:
             value = value.rstrip(".,:;)]}>*_|\\…")
             end = start + len(value)
-        follows = text[match.end() : match.end() + 1]
-        if follows != "\0" and _is_stated_password(value, quoted=not bare):
+        # A NUL stands in the place of what is redacted already.
+        next_char = text[match.end() : match.end() + 1]
+        if next_char != "\0" and _is_stated_password(value, quoted=not is_unquoted):
             yield start, end
-            at = end
+            position = end
         else:
-            at = start
+            position = start
 
 
 def _is_stated_password(value: str, *, quoted: bool) -> bool:

@@ -122,11 +122,12 @@ def _find_replacements(pattern: str, text: str, instead: str) -> list[tuple[int,
 
 
 def _find_angle_tags(text: str) -> list[tuple[int, int, str]]:
-    end = re.compile(_TAG_END_PATTERN)
+    """The start, end and replacement of each `<` that opens a tag of a frame."""
+    tag_end_re = re.compile(_TAG_END_PATTERN)
     return [
         (*match.span(), "&lt;")
         for match in re.finditer(_ANGLE_TAG_PATTERN, text, re.IGNORECASE)
-        if match[2] is None or _is_frame_tag(match, end)
+        if match[2] is None or _is_frame_tag(match, tag_end_re)
     ]
 
 

@@ -194,8 +194,9 @@ class Catalogue(Protocol):
         order: Literal["changed", "day", "-day"] = "changed",
         limit: int = -1,
     ) -> tuple[list[OwnItemRow], int]:
-        """Items of this kind in current notes of some projects, or (None) of all, and their total:
-        by day, those without one last; then by path, or with `changed` the last changed notes
+        """The items of this kind (tasks, decisions, meetings) in current notes that people wrote
+        themselves, at most `limit`, and how many there are in all. `projects`: None for all.
+        `order`: by day, latest first with `-day`, those without one last, or the last changed notes
         first."""
 
     def ticked_actions(self) -> dict[str, list[str]]:

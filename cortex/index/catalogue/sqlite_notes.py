@@ -135,23 +135,24 @@ def query_condition(query: Query) -> tuple[str, list[object]]:
     return " AND ".join(clauses) or "1", values
 
 
-def _filter_clause(one: QueryFilter, value: str) -> tuple[str, list[object]]:
-    if one.key == "tag":
+def _filter_clause(filter_: QueryFilter, value: str) -> tuple[str, list[object]]:
+    """The condition in SQL that a note meets one value of a filter, and its parameters."""
+    if filter_.key == "tag":
         # `area` finds `area/db` too, as in Obsidian. Tags are kept in lower case, one to a line.
         tag = escape_like(value.lstrip("#").lower())
         return (
             r"(char(10) || tags || char(10) LIKE ? ESCAPE '\' OR char(10) || tags LIKE ? ESCAPE '\')",
             [f"%\n{tag}\n%", f"%\n{tag}/%"],
         )
-    if one.key == "path":
+    if filter_.key == "path":
         if "*" in value or "?" in value:
             return "folded(path) GLOB ?", [value.casefold()]
         return r"folded(path) LIKE ? ESCAPE '\'", [f"%{escape_like(value.casefold())}%"]
-    if one.key == "session":
+    if filter_.key == "session":
         return r"session LIKE ? ESCAPE '\'", [f"{escape_like(value)}%"]
-    if one.key == "type" and value.lower() == "note":
+    if filter_.key == "type" and value.lower() == "note":
         return "(type = 'note' OR type = '')", []  # what people write without saying its type
-    return f"folded({one.key}) = ?", [value.casefold()]
+    return f"folded({filter_.key}) = ?", [value.casefold()]
 
 
 def encode_text(text: str) -> str:

@@ -123,18 +123,18 @@ class SqliteQueries(SqliteNotes):
     ) -> tuple[list[OwnItemRow], int]:
         where, values = sql_condition(NoteFilter(tiers=(TIER_CURRENT,), projects=projects))
         direction = "DESC" if order == "-day" else ""
-        then = "date DESC," if order == "changed" else ""
-        of_kind = f"FROM own_item JOIN note USING (number) WHERE kind = ? AND {where}"
+        then_by = "date DESC," if order == "changed" else ""
+        source = f"FROM own_item JOIN note USING (number) WHERE kind = ? AND {where}"
         query = (
-            f"SELECT number, path, kind, line, own_item.text, person, day {of_kind}"
-            f" ORDER BY day = '', day {direction}, {then} path, line LIMIT ?"
+            f"SELECT number, path, kind, line, own_item.text, person, day {source}"
+            f" ORDER BY day = '', day {direction}, {then_by} path, line LIMIT ?"
         )
         rows = self.select(query, (kind, *values, limit))
-        found = [OwnItemRow(number, os.fsdecode(path), *rest) for number, path, *rest in rows]
-        if len(found) != limit:
-            return found, len(found)
-        ((total,),) = self.select(f"SELECT count(*) {of_kind}", (kind, *values))
-        return found, int(total)
+        items = [OwnItemRow(number, os.fsdecode(path), *rest) for number, path, *rest in rows]
+        if len(items) != limit:
+            return items, len(items)
+        ((total,),) = self.select(f"SELECT count(*) {source}", (kind, *values))
+        return items, int(total)
 
     def ticked_actions(self) -> dict[str, list[str]]:
         found: dict[str, list[str]] = {}

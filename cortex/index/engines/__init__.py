@@ -84,8 +84,8 @@ def search(
 
 
 def search_relevant(folder: str, prompt: str, least_share: float) -> RelevantNotes:
-    """What bears on a prompt: what covers at least this share of what its words tell.
-    `IndexDamaged` when the index cannot be read."""
+    """The notes that bear on a prompt: the words that they share with it weigh at least
+    `least_share` of what its heaviest words do. Raises `IndexDamaged` if the index cannot be read."""
     from cortex.index.engines.relevance_search import find_relevant  # noqa: PLC0415
 
     with load_engine(folder).open_reader(folder) as reader:

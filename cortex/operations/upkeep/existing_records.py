@@ -24,7 +24,7 @@ def load_existing_records(
         vault,
         caller.progress,
         lambda index: _read_existing_records(index, filters),
-        unread=vault.layout().pending(),
+        skip_folder=vault.layout().pending(),
     )
 
 

@@ -22,7 +22,7 @@ from cortex.core.normalize.topic_upsert import record_from_note
 from cortex.core.notes.note import read
 from cortex.core.text.value import NamedTuple
 from cortex.index.catalogue.filters import KNOWLEDGE
-from cortex.index.changed_pages import update_pages
+from cortex.index.changed_pages import plan_page_updates
 from cortex.index.refresh import query_index
 from cortex.operations.capture.capture import publish_event
 from cortex.operations.upkeep.existing_records import load_existing_records
@@ -102,7 +102,7 @@ def _update_briefings(vault: Vault, done: InboxNormalizer) -> bool:
         return False
     try:
         with page_lock(vault, _LOCK_TIMEOUT_SECONDS):
-            pages = update_pages(vault.root, done.original_bytes)
+            pages = plan_page_updates(vault.root, done.original_bytes)
             for path, current, expected in pages or ():
                 files.replace(vault.root, path, expected, current)
     except (ConflictError, NotFoundError, OSError):

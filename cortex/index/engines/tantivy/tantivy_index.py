@@ -114,19 +114,20 @@ class TantivyReader(IndexReader):
         return math.log(1 + (self.searcher.doc_freq("every", 1) - count + 0.5) / (count + 0.5))
 
     def _scoring(
-        self, one: Alternatives, fields: Iterable[str] = FIELDS, weight: float = 1.0
+        self, word: Alternatives, fields: Iterable[str] = FIELDS, weight: float = 1.0
     ) -> Iterator[tuple[Occur, Query]]:
-        """Queries each of which finds a word in a field, and scores about as `note_score` does."""
+        """The queries that find a word in a field, by its terms and as a phrase, weighted so that
+        they score about as `note_score` does."""
         for field in fields:
-            alone = (*one.terms, *one.row) if len(one.row) == 1 else one.terms
-            idfs = {term: idf for term in alone if (idf := self._idf(field, term))}
+            single_terms = (*word.terms, *word.row) if len(word.row) == 1 else word.terms
+            idfs = {term: idf for term in single_terms if (idf := self._idf(field, term))}
             queries = [(Query.term_query(SCHEMA, field, term), idfs[term]) for term in idfs]
             if len(idfs) > _MAX_TERM_QUERIES:
                 terms = Query.term_set_query(SCHEMA, field, list(idfs))
                 queries = [(Query.const_score_query(terms, 1.0), 1.0)]
-            row = [self._idf(field, term) for term in one.row]
-            if len(row) > 1 and all(row):
-                queries.append((Query.phrase_query(SCHEMA, field, list(one.row)), sum(row)))
+            row_idfs = [self._idf(field, term) for term in word.row]
+            if len(row_idfs) > 1 and all(row_idfs):
+                queries.append((Query.phrase_query(SCHEMA, field, list(word.row)), sum(row_idfs)))
             for query, idf in queries:
                 yield Occur.Should, Query.boost_query(query, weight * _GAINS[field] / idf)
 
@@ -315,18 +316,20 @@ def _open_writer(index: Any, heap: int) -> Any:
 
 
 def _add_notes(writer: Any, documents: Iterable[Document]) -> None:
-    for number, (first, *others) in groupby(documents, itemgetter("number")):
+    """Add a document for each note; `documents` are the passages, those of a note one after the
+    other."""
+    for number, (first, *more) in groupby(documents, itemgetter("number")):
         document = tantivy.Document()
         passages, length = [], 0
-        for one in (first, *others):
-            texts = [joined_terms(str(one.get(field) or "")) for field in FIELDS]
+        for passage in (first, *more):
+            texts = [joined_terms(str(passage.get(field) or "")) for field in FIELDS]
             for field, text in zip(FIELDS, texts, strict=True):
                 if text:
                     document.add_text(field, text.decode())
             passages.append(FIELD_MARK.join(texts))
             length += count_terms(texts[0])
-        numbers = {"number": number, "length": length, "every": 1}
-        for field, value in (numbers | {name: first[name] for name in ("tier", "series")}).items():
+        integers = {"number": number, "length": length, "every": 1}
+        for field, value in (integers | {name: first[name] for name in ("tier", "series")}).items():
             document.add_unsigned(field, value)
         document.add_bytes("terms", PASSAGE_MARK.join(passages))
         writer.add_document(document)

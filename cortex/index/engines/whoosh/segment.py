@@ -204,24 +204,24 @@ class _NewIndexFolder:
 def write_segments(
     folder: str, schema: fields.Schema, documents: Iterable[Document]
 ) -> list[whoosh3.W3Segment]:
-    """Segments of the documents, which no table of contents names yet."""
-    made: list[whoosh3.W3Segment] = []
-    part, thresholds = None, gc.get_threshold()
-    # Lists only grow: searching all for garbage takes a sixth of the time.
+    """Write the documents as segments, which the caller adds to a table of contents."""
+    segments: list[whoosh3.W3Segment] = []
+    writer, thresholds = None, gc.get_threshold()
+    # Lists only grow, nothing is garbage: a full collection would take a sixth of the time.
     gc.set_threshold(*thresholds[:2], 1_000_000)
     try:
         for document in documents:
-            # Not within a note: its passages stand in a row, whatever segments are merged later.
-            if part and part.posting_count >= _MAX_POSTINGS and not document.get("part"):
-                made.append(part.finish())
-                part = None
-            part = part or _SegmentWriter(FileStorage(folder), schema)
-            part.add_document(document)
-        return [*made, part.finish()] if part else made
+            # Not within a note: its passages stay together, whatever segments are merged later.
+            if writer and writer.posting_count >= _MAX_POSTINGS and not document.get("part"):
+                segments.append(writer.finish())
+                writer = None
+            writer = writer or _SegmentWriter(FileStorage(folder), schema)
+            writer.add_document(document)
+        return [*segments, writer.finish()] if writer else segments
     finally:
         gc.set_threshold(*thresholds)
-        if part:
-            part.close()
+        if writer:
+            writer.close()
 
 
 class _SegmentWriter:
