@@ -338,6 +338,6 @@ def _page_of(text: bytes) -> BriefingPage | None:
     return told.page if told.generator_version else None
 
 
-def _parse_header(held: bytes) -> ParsedPage:
+def _parse_header(data: bytes) -> ParsedPage:
     """Parse the beginning of a file, which is enough to recognize a page."""
-    return parse_page(held[:_HEADER_BYTES].decode("utf-8", "replace"))
+    return parse_page(data[:_HEADER_BYTES].decode("utf-8", "replace"))

@@ -78,9 +78,9 @@ def _similar(catalogue: Catalogue, numbers: Sequence[int], least: float) -> Iter
         {key for some in keys.values() for key in some}, most
     )
     compared: dict[int, list[int]] = {}
-    for number, held in keys.items():
+    for number, own_keys in keys.items():
         met: Counter[int] = Counter()
-        for place, key in enumerate(sorted(held, key=lambda key: len(notes_by_key[key]))):
+        for place, key in enumerate(sorted(own_keys, key=lambda key: len(notes_by_key[key]))):
             if place >= _MIN_KEYS and (
                 len(met) > _MAX_COMPARED or (is_strong and len(notes_by_key[key]) == most)
             ):
@@ -91,8 +91,8 @@ def _similar(catalogue: Catalogue, numbers: Sequence[int], least: float) -> Iter
         compared[number] = [other for other, shared in likest if shared > is_strong]
     packed |= catalogue.sketches({other for others in compared.values() for other in others})
     sketch = cache(lambda number: read_sketch(packed[number]))
-    for number, held in compared.items():
-        for other in held:
+    for number, others in compared.items():
+        for other in others:
             sizes = sorted((len(packed[number]), len(packed[other])))
             if sizes[0] < least * sizes[1]:
                 continue  # however many they share

@@ -184,10 +184,10 @@ def last_index(vault: Vault, wait: float) -> Iterator[tuple[Catalogue, str] | No
     they must be refreshed, or somebody holds the lock for `wait` seconds. Raises `IndexDamaged`
     inside when they cannot be read."""
     folder = vault.cache_folder()
-    with ExitStack() as held:
+    with ExitStack() as stack:
         try:
             path = os.path.join(folder, "index.lock")
-            held.enter_context(lock(path, "search index", shared=True, wait=wait))
+            stack.enter_context(lock(path, "search index", shared=True, wait=wait))
         except ConflictError:
             yield None
             return

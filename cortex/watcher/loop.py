@@ -314,7 +314,7 @@ class WatcherLoop:
             self._commit_retry_at = time.monotonic() + _RECENT_RETRY_SECONDS
             return  # what belongs together is committed together
         kept = commit.commit_changes(root, done.ready)
-        problems = (f"{one.where}: {one.message}" for one in (*kept.problems, *kept.held))
+        problems = (f"{one.where}: {one.message}" for one in (*kept.problems, *kept.withheld))
         self.blocked = (*self.blocked, *problems)[:_MAX_BLOCKED_SHOWN]
         self._uncommitted.clear()
         if done.recent:

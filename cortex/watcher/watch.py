@@ -47,8 +47,8 @@ class WatchResult(NamedTuple):
         done = status.last_pass or "under way"
         yield f"  last pass {done}, {status.notes:,} notes, {status.answered:,} requests answered"
         yield f"  autocommit {status.autocommit}, {status.waiting:,} changes waiting to be committed"
-        for held in status.held:
-            yield f"  not committed yet: {held}"
+        for uncommitted in status.held:
+            yield f"  not committed yet: {uncommitted}"
         for problem in status.problems:
             yield f"  {problem}"
         if status.version != __version__:

@@ -172,10 +172,10 @@ def check_answer(
     dropped[INCOMPLETE] = sum(read_record(said) is None for said in listed)
     records: list[DistilledRecord] = []
     for record in one.records:
-        held = quotes.find(record.quote)
-        if held is None:
+        source = quotes.find(record.quote)
+        if source is None:
             dropped[NO_QUOTE] += 1
-        elif not quotes.bear_out(record, held[0]):
+        elif not quotes.bear_out(record, source[0]):
             dropped[NOT_BORNE] += 1
         elif any(similarity(record.statement, old.statement) >= _SAME_STATEMENT for old in records):
             dropped[REPEATED] += 1
@@ -183,7 +183,7 @@ def check_answer(
             dropped[TOO_MANY] += 1
         else:
             dropped[UNKNOWN_TARGET] += bool(record.target) and record.target not in known
-            records.append(_relate(record._replace(event=held[0]), known, is_person=held[1]))
+            records.append(_relate(record._replace(event=source[0]), known, is_person=source[1]))
     if named != handle and (named or not records):
         message = f"the answer is of session {_excerpt(str(named or ''))!r}, not of {handle!r}"
         raise CortexError(message, "give the answer to the prompt of this session")
@@ -267,11 +267,11 @@ def _normalize(text: str) -> str:
 def _is_borne(statement: str, turn: str) -> bool:
     """Whether a turn has the numbers of a statement, and a good part of its words and of those of
     each longer sentence of it."""
-    held, said = _stems(turn), _stems(statement)
+    turn_stems, said = _stems(turn), _stems(statement)
     sentences = map(_stems, _SENTENCE_END_RE.split(statement))
     parts = [said, *(one for one in sentences if len(one) >= _MIN_SENTENCE_WORDS)]
-    has_words = all(len(part & held) >= _LEAST_SHARE * len(part) > 0 for part in parts)
-    return has_words and not any(word.isdigit() for word in said - held)
+    has_words = all(len(part & turn_stems) >= _LEAST_SHARE * len(part) > 0 for part in parts)
+    return has_words and not any(word.isdigit() for word in said - turn_stems)
 
 
 def _has_code(text: str, turn: str, session: str) -> bool:

@@ -71,14 +71,14 @@ def plan_parts(ordered: Sequence[Event], most: int = MAX_PARTS) -> list[SessionP
         if sum(size for _, _, size in turns) <= room:
             break
     parts: list[SessionPart] = []
-    held: list[tuple[str, str, int]] = []
+    batch: list[tuple[str, str, int]] = []
     for one in [*turns, None]:
-        if held and (one is None or sum(turn[2] for turn in held) + one[2] > _TURN_TOKENS):
-            ids, said = tuple(turn[0] for turn in held), "\n\n".join(turn[1] for turn in held)
+        if batch and (one is None or sum(turn[2] for turn in batch) + one[2] > _TURN_TOKENS):
+            ids, said = tuple(turn[0] for turn in batch), "\n\n".join(turn[1] for turn in batch)
             parts.append(SessionPart(ids, said))
-            held = []
+            batch = []
         if one and one[2] <= _TURN_TOKENS:
-            held.append(one)
+            batch.append(one)
     return parts[:most]
 
 

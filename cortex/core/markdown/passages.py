@@ -57,7 +57,7 @@ def iter_passages(text: str) -> Iterator[TextPassage]:
     title, text = split_session_title(text)
     headings: list[tuple[int, str]] = []  # level and text of those above
     asked = around = ""
-    held: list[_TextBlock] = []
+    blocks: list[_TextBlock] = []
     size = 0
     is_short = len(text) <= _WHOLE_CHARS
 
@@ -67,10 +67,10 @@ def iter_passages(text: str) -> Iterator[TextPassage]:
         begins_part = block.kind in ("heading", "break")
         is_next = (block.kind == "ask" and size > 1) or (begins_part and size >= _MIN_CHARS)
         is_full = size >= _LEAD_CHARS and size + len(block.text) > PASSAGE_CHARS
-        if held and not is_short and (is_next or is_full):
-            yield from _join(held, around)
-            held, size = [], 0
-        if not held:
+        if blocks and not is_short and (is_next or is_full):
+            yield from _join(blocks, around)
+            blocks, size = [], 0
+        if not blocks:
             around = "\n".join([title, *(words for _, words in headings), asked]).strip()
         if block.kind == "heading":
             match = _HEADING_RE.match(block.text)
@@ -81,16 +81,16 @@ def iter_passages(text: str) -> Iterator[TextPassage]:
         elif block.kind == "ask":
             asked = block.text[:_AROUND_CHARS]
         if block.kind != "break":
-            held.append(block)
+            blocks.append(block)
             size += len(block.text) + 2
-    yield from _join(held, around)
+    yield from _join(blocks, around)
 
 
-def _join(held: list[_TextBlock], around: str) -> Iterator[TextPassage]:
+def _join(blocks: list[_TextBlock], around: str) -> Iterator[TextPassage]:
     """The passage of these blocks, if it says anything."""
-    joined = "\n\n".join(block.text for block in held)
+    joined = "\n\n".join(block.text for block in blocks)
     if any(map(str.isalnum, joined)):
-        yield TextPassage(held[0].line, joined, around)
+        yield TextPassage(blocks[0].line, joined, around)
 
 
 def split_session_title(text: str) -> tuple[str, str]:

@@ -106,17 +106,17 @@ def _plain_line(line: str) -> str:
 def _best_window(units: Sequence[Snippet], wanted: Wanted, limit: int) -> tuple[int, int, int]:
     """The first of the units in a row that hold most and fit; the range of these with as many
     behind and before as fit too."""
-    held = [wanted.found_in(one.text) for one in units]
+    weights_by_unit = [wanted.found_in(one.text) for one in units]
     best, most = (0, 1), (0.0, 0)
     for begin in range(len(units)):
-        if not held[begin]:
+        if not weights_by_unit[begin]:
             continue
         size, seen = 0, dict[str, float]()
         for end in range(begin, min(begin + _MAX_WINDOW, len(units))):
             size += len(units[end].text) + 1
             if end > begin and size > limit:
                 break
-            seen |= held[end]
+            seen |= weights_by_unit[end]
             if (value := (round(sum(seen.values()), 6), -size)) > most and seen:
                 best, most = (begin, end + 1), value
     first, end = best

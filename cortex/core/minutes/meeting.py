@@ -278,15 +278,15 @@ def _split_names(text: str) -> list[str]:
     """The entries of a line such as `Anna (remote), Bob and Chris`, but for commas in brackets."""
     if re.fullmatch(r"(?:@[\w.-]+[ ]*)+", text.strip()):
         return _HANDLE_RE.findall(text)
-    held: list[str] = []
+    brackets: list[str] = []
 
     def hide(match: re.Match[str]) -> str:
-        held.append(match[0])
-        return f"\0{len(held) - 1}\0"
+        brackets.append(match[0])
+        return f"\0{len(brackets) - 1}\0"
 
     hidden = re.sub(r"\([^()]*\)|\[[^\[\]]*\](?:\([^()]*\))?", hide, text)
     parts = [part for part in NAME_SEPARATOR_RE.split(hidden) if part.strip()]
-    return [re.sub(r"\0(\d+)\0", lambda mark: held[int(mark[1])], part) for part in parts]
+    return [re.sub(r"\0(\d+)\0", lambda mark: brackets[int(mark[1])], part) for part in parts]
 
 
 def _names_in_list(texts: Sequence[str]) -> list[str]:

@@ -164,12 +164,12 @@ class SeriesOrder:
 
 def coverages(words: Sequence[Iterable[int]], rarities: Sequence[float]) -> dict[int, float]:
     """The share of the words of a query that each note holds, weighed by their rarity."""
-    held: dict[int, float] = {}
+    covered: dict[int, float] = {}
     for numbers, rare in zip(words, rarities, strict=True):
         for number in numbers:
-            held[number] = held.get(number, 0.0) + rare
+            covered[number] = covered.get(number, 0.0) + rare
     total = sum(rarities) or 1.0
-    return {number: share / total for number, share in held.items()}
+    return {number: share / total for number, share in covered.items()}
 
 
 def passage_score(

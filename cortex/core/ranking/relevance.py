@@ -141,17 +141,17 @@ def is_common_term(holding: int, live: int) -> bool:
 
 def find_relevant_notes(
     words: Sequence[PromptTerm],
-    held: Sequence[TermPostings],
+    postings: Sequence[TermPostings],
     live: int,
     length: Callable[[int], int],
     least_share: float,
 ) -> list[RelevantNote]:
-    """The notes that bear on what was said, best first. `held` tells where each word stands,
+    """The notes that bear on what was said, best first. `postings` tells where each word stands,
     `length` how many words a note has, `least_share` how much of the prompt it has to cover."""
     live = max(live, MIN_COLLECTION_SIZE)
     weighed = [
         _WeightedTerm(word, where, _term_weight(word, where, live))
-        for word, where in zip(words, held, strict=True)
+        for word, where in zip(words, postings, strict=True)
     ]
     whole = sum(sorted((one.weight for one in weighed), reverse=True)[:HEAVIEST_TERMS])
     covering: dict[int, list[int]] = {}

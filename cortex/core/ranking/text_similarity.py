@@ -114,9 +114,9 @@ def token_set(text: str) -> TokenSet:
         lowered = lowered.translate(_PUNCTUATION)  # most other texts are ASCII apart from these
     runs = dict.fromkeys(_ASCII_RUN_RE.findall(lowered))
     words = _ascii_words(runs) if lowered.isascii() else dict.fromkeys(_iter_words(lowered))
-    held = [word for word in words if word not in STOP_WORDS]
+    content_words = [word for word in words if word not in STOP_WORDS]
     numbers = [found[1] for run in runs if (found := _NUMBER_RE.fullmatch(run))]
-    return frozenset((*held[:MAX_TOKENS], *numbers[:MAX_TOKENS]))
+    return frozenset((*content_words[:MAX_TOKENS], *numbers[:MAX_TOKENS]))
 
 
 def _ascii_words(runs: Iterable[str]) -> dict[str, None]:

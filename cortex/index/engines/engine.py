@@ -104,7 +104,7 @@ class IndexReader:
     def numbers_with(self, one: Alternatives) -> set[int]:
         """The notes that hold a word in any field."""
         found = [self.frequencies(field, one) for field in FIELDS]
-        return {self.numbers[place] for held in found for place, _ in held}
+        return {self.numbers[place] for postings in found for place, _ in postings}
 
     def count(self, one: Alternatives) -> int:
         """How many notes do."""

@@ -103,7 +103,7 @@ class PassageSearch:
     ) -> list[ScoredNote]:
         are_keywords = 0 < len(self.asked) <= MAX_KEYWORDS
         shares = note_score.coverages(self.words, rarities) if are_keywords else {}
-        held = set[int]().union(*self.bodies)
+        matching = set[int]().union(*self.bodies)
         groups: dict[bool, list[tuple[float, int]]] = {False: [], True: []}
         known = self._place_of
         for number in eligible:
@@ -121,7 +121,7 @@ class PassageSearch:
             scored.sort(key=lambda one: -one[0])
             least = scored[limit - 1][0] if len(scored) > limit else -1.0
             for score, number in [one for one in scored if one[0] >= least]:
-                part = self._best_part(number, held, rarities)
+                part = self._best_part(number, matching, rarities)
                 is_whole = not self.corrected and all(number in one for one in self.words)
                 found.append(ScoredNote(number, score, part, is_set_aside, is_whole))
         return found
@@ -131,13 +131,13 @@ class PassageSearch:
         place = self._place_of.get(number)
         return self.found.places.get(number) if place is None else place
 
-    def _best_part(self, number: int, held: set[int], rarities: list[float]) -> int:
-        """Which passage of a note answers best, of those `held` by a word; the first of those that
-        answer alike."""
+    def _best_part(self, number: int, matching: set[int], rarities: list[float]) -> int:
+        """Which passage of a note answers best, of the documents `matching` a word; the first of
+        those that answer alike."""
         place = self._place(number)
         assert place is not None
         parts = self.found.passages_with(place)
-        holding = sorted(held.intersection(parts)) if len(parts) > 1 else []
+        holding = sorted(matching.intersection(parts)) if len(parts) > 1 else []
         if len(holding) > 1:
             scores = [note_score.passage_score(one, self.bodies, rarities) for one in holding]
             return holding[scores.index(max(scores))] - parts[0]

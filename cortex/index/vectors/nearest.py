@@ -83,12 +83,12 @@ def load_vectors(keys_by_note: Iterable[tuple[int, bytes]], file: VectorFile) ->
     numbers = np.repeat(np.array([number for number, _ in notes], np.int64), counts)
     parts = np.arange(len(keys)) - np.repeat(np.cumsum(counts) - counts, counts)
     table = _map_rows(file)
-    held = np.ascontiguousarray(table["key"])
-    order = np.argsort(held, kind="stable")
+    stored = np.ascontiguousarray(table["key"])
+    order = np.argsort(stored, kind="stable")
     rows = np.full(len(keys), -1)
-    if len(held):
-        places = order[np.minimum(np.searchsorted(held, keys, sorter=order), len(held) - 1)]
-        rows = np.where((held[places] == keys) & (keys != NO_KEY), places, -1)
+    if len(stored):
+        places = order[np.minimum(np.searchsorted(stored, keys, sorter=order), len(stored) - 1)]
+        rows = np.where((stored[places] == keys) & (keys != NO_KEY), places, -1)
     missing = int(((rows < 0) & (keys != NO_KEY)).sum())
     return PassageVectors(numbers, parts, rows, table["vector"], missing)
 

@@ -97,8 +97,8 @@ def doctor(
 
     def examine(index: IndexSession) -> tuple[DoctorResult, MissingTargetReport, set[str]]:
         renamed = name_mismatch_problems(vault, index.catalogue, caller.cwd)
-        held = {one.where for one in around if one.message.startswith(NOT_PUBLISHED)}
-        problems = (*renamed, *note_problems(vault, index, caller.now, held))
+        reported = {one.where for one in around if one.message.startswith(NOT_PUBLISHED)}
+        problems = (*renamed, *note_problems(vault, index, caller.now, reported))
         notes = index.catalogue.count_notes()
         examined = DoctorResult(vault.root, notes, index.outcome, problems)
         ids = set(index.catalogue.count_by("id", NoteFilter()))

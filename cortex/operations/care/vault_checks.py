@@ -185,9 +185,9 @@ def _held_back(root: str) -> list[Problem]:
 
 
 def note_problems(
-    vault: Vault, index: IndexSession, at: str, held: Container[str]
+    vault: Vault, index: IndexSession, at: str, reported: Container[str]
 ) -> list[Problem]:
-    """All problems of the notes; those in `held` are told already."""
+    """All problems of the notes; those of `reported` paths are not said to be personal again."""
     index.catalogue.check_integrity()
     return [
         *_stale_briefing_problems(vault, index),
@@ -196,7 +196,7 @@ def note_problems(
         *_duplicate_topic_problems(index.catalogue),
         *find_supersede_problems(index.catalogue),
         *_invalid_date_problems(index.catalogue, epoch_seconds(at)),
-        *(() if is_own(vault) else _personal_note_problems(index.catalogue, held)),
+        *(() if is_own(vault) else _personal_note_problems(index.catalogue, reported)),
         *_unsettled_problems(vault, index),
         *_file_name_problems(list(index.snapshot.stamps)),
         *_failed_event_problems(vault),
@@ -229,9 +229,9 @@ def _duplicate_topic_problems(catalogue: Catalogue) -> Iterator[Problem]:
         yield Problem(path, f"has the topic {topic} of {first}", hint)
 
 
-def _personal_note_problems(catalogue: Catalogue, held: Container[str]) -> Iterator[Problem]:
-    """Notes of a project's vault that are somebody's alone, but for those in `held`. In a record
-    without a project `personal` is what earlier versions wrote."""
+def _personal_note_problems(catalogue: Catalogue, reported: Container[str]) -> Iterator[Problem]:
+    """Notes of a project's vault that are somebody's alone, but for those in `reported`. In a
+    record without a project `personal` is what earlier versions wrote."""
     found = catalogue.find(KNOWLEDGE._replace(has_id=False, is_cross_project=True), "path")
     said = (
         row
@@ -239,7 +239,7 @@ def _personal_note_problems(catalogue: Catalogue, held: Container[str]) -> Itera
         if (row.scope == "personal" and (row.project or row.id == row.path))
         or (row.scope == "global" and row.status != "archived")
     )
-    for row in islice((row for row in said if row.path not in held), MAX_LISTED):
+    for row in islice((row for row in said if row.path not in reported), MAX_LISTED):
         hint = f"{cortex_command('promote', row.id)} moves it to your own vault"
         yield Problem(row.path, f"says scope: {row.scope}, and this vault is a project's", hint)
 

@@ -69,9 +69,9 @@ def plan_session(vault: Vault, caller: Caller, row: NoteRow, *, again: bool) -> 
     """What there is to ask: the turns after the last one that is distilled, or all `again`."""
     # Another process may have distilled it while this one waited.
     row = query_index(vault, caller.progress, lambda index: index.catalogue.row_at(row.path)) or row
-    held = _read_events(vault, row)
-    turns = [event for event in held if event.type in _READ_TYPES and not _is_empty(event)]
-    standing = [] if again else [one for _, one in standing_distillations(held)]
+    all_events = _read_events(vault, row)
+    turns = [event for event in all_events if event.type in _READ_TYPES and not _is_empty(event)]
+    standing = [] if again else [one for _, one in standing_distillations(all_events)]
     end = max((id_ for one in standing for id_ in one.covers), default="")
     left = max(1, MAX_PARTS - len(standing))
     parts = plan_parts([event for event in turns if event.id > end], left)
@@ -84,7 +84,8 @@ def plan_session(vault: Vault, caller: Caller, row: NoteRow, *, again: bool) -> 
     commits = _commits(caller, row, turns) if parts else ()
     handle = short_hash(session_name(row), 8)
     context = SessionContext(handle, row.project, row.branch, commits, known)
-    return DistillPlan(row, context, parts, standing[-1] if standing else None, held, len(standing))
+    last = standing[-1] if standing else None
+    return DistillPlan(row, context, parts, last, all_events, len(standing))
 
 
 def _read_events(vault: Vault, row: NoteRow) -> list[Event]:

@@ -86,8 +86,8 @@ def undo_replay(vault: Vault, caller: Caller) -> ReplayResult:
     `NotFoundError` when there is nothing to take back."""
     refuse_during_git_operation(vault)
     with record_lock(vault):
-        held, problems = change_memory.take_back(vault, _MEMORY, "cortex extract --replay")
-    read = ((path, notes.read(data, path)) for path, data in held)
+        restored, problems = change_memory.take_back(vault, _MEMORY, "cortex extract --replay")
+    read = ((path, notes.read(data, path)) for path, data in restored)
     done = tuple(
         ReplayedNote("undone", note.get("id"), path, note.title, note.get("type"))
         for path, note in read

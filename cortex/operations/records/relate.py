@@ -142,8 +142,8 @@ def _stating_note(links: LinkGraph, source: NoteRow, kind: str, target: NoteRow)
     if RELATION_KINDS[kind] == kind:
         same.add(canonical_edge(target.number, kind, source.number))
     for row, other in ((source, target), (target, source)):
-        for held, _, number, _ in links.outgoing(row.number):
-            if number == other.number and canonical_edge(row.number, held, number) in same:
+        for edge_kind, _, number, _ in links.outgoing(row.number):
+            if number == other.number and canonical_edge(row.number, edge_kind, number) in same:
                 return row
     return None
 

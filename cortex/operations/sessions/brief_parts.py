@@ -158,7 +158,7 @@ def _plan_entries(head: BriefingEntry, steps: list[PlanStep]) -> list[BriefingEn
 
 
 def _build_entry(
-    kind: str, row: NoteRow, held: NoteBody, doubts: dict[str, str], branch: str | None
+    kind: str, row: NoteRow, note: NoteBody, doubts: dict[str, str], branch: str | None
 ) -> BriefingEntry:
     """The entry of a note, marked with its branch where that is not `branch`; None marks none."""
     marks = [row.type] if kind in (KNOWLEDGE, PINNED, EVERYWHERE) or row.type == "pattern" else []
@@ -175,25 +175,25 @@ def _build_entry(
     if branch is not None and row.branch not in here:
         marks.append(f"branch {row.branch}")
     if row.confidence is not None and row.confidence < 1:
-        marks.append(f"{held.layer or 'confidence'} {row.confidence:g}")
+        marks.append(f"{note.layer or 'confidence'} {row.confidence:g}")
     # A mark has 60 characters; ids are told apart by their ends.
-    marks += [f"contradicts …{one[-40:]}" for one in held.contradicts[:2]]
+    marks += [f"contradicts …{one[-40:]}" for one in note.contradicts[:2]]
     # When something was said last says how far it can be trusted; of an action its date does.
     said = last_said(row)
     is_dated = kind not in (OPEN, PLAN, EVERYWHERE) and starts_with_date(said)
     day = said[:10] if is_dated else ""
-    most = PASSAGE_CHARACTERS if held.layer in RULE_LAYERS else UNLABELLED_CHARACTERS
+    most = PASSAGE_CHARACTERS if note.layer in RULE_LAYERS else UNLABELLED_CHARACTERS
     return BriefingEntry(
         row.id,
         row.type,
         row.title,
-        body_excerpt(row.title, held.body, most),
+        body_excerpt(row.title, note.body, most),
         tuple(marks),
         day,
         doubts.get(row.id, ""),
         row.confidence,
-        held.layer,
-        is_contradicting=bool(held.contradicts),
+        note.layer,
+        is_contradicting=bool(note.contradicts),
     )
 
 
@@ -240,11 +240,11 @@ def _passage_entry(entry: BriefingEntry, session: NoteRow | None) -> BriefingEnt
 
 
 def _session_entry(
-    row: NoteRow, held: NoteBody, titles: set[str], branch: str | None
+    row: NoteRow, note: NoteBody, titles: set[str], branch: str | None
 ) -> BriefingEntry:
     """A session by its title and what came of it; untitled if it tells nothing or is headless."""
-    entry = _build_entry(SESSIONS, row, held._replace(body=""), {}, branch)
-    said = session_excerpt(held.body, titles)
+    entry = _build_entry(SESSIONS, row, note._replace(body=""), {}, branch)
+    said = session_excerpt(note.body, titles)
     if is_headless(row.session):
         return entry._replace(title="", excerpt="")
     if is_untitled(row.title, row.session):

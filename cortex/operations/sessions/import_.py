@@ -244,13 +244,13 @@ class _ImportRun:
             self._read_transcript(one, cursors.load_cursor(self.vault, key), None)
             return
         try:
-            with cursors.lock_session(self.vault, key) as held:
-                self._read_transcript(one, held.cursor, held)
+            with cursors.lock_session(self.vault, key) as locked:
+                self._read_transcript(one, locked.cursor, locked)
         except ConflictError as conflict:
             self.problems.append(Problem(one.path, str(conflict), "run the import again"))
 
     def _read_transcript(
-        self, one: TranscriptInfo, cursor: SessionCursor, held: cursors.LockedSession | None
+        self, one: TranscriptInfo, cursor: SessionCursor, locked: cursors.LockedSession | None
     ) -> None:
         start = _resume_position(one.path, cursor)
         if start.offset and start.offset >= one.size:
@@ -280,10 +280,10 @@ class _ImportRun:
                 )  # fmt: skip
             if read.is_headless:
                 made = [*map(events.as_headless, made)]
-            if held and (pieces or cursor.host):
+            if locked and (pieces or cursor.host):
                 cursor = self._cursor_after(one, cursor, read, told, root)
                 cursor = cursor._replace(ahead=tuple(ahead))
-                self._publish_events(held, made, cursor)
+                self._publish_events(locked, made, cursor)
             messages += sum(piece.kind in (AGENT_TEXT, PROMPT) for piece in pieces)
             count += len(made)
             self.events += len(made) if self.dry_run else 0
@@ -316,11 +316,11 @@ class _ImportRun:
         return piece.kind != SUMMARY or text.digest != cursor.summary
 
     def _publish_events(
-        self, held: cursors.LockedSession, made: list[Event], after: SessionCursor
+        self, locked: cursors.LockedSession, made: list[Event], after: SessionCursor
     ) -> None:
         """Publish the events of a segment and save the cursor; a kill in between repeats none."""
         if made:
-            held.begin_publish(PublishAttempt(made[-1].id, after))
+            locked.begin_publish(PublishAttempt(made[-1].id, after))
         for event in made:
             events.validate(event)
             try:
@@ -329,7 +329,7 @@ class _ImportRun:
                 other = events.make_id(event.id[:16], hash_bytes(f"{event.id}\0{event.text}", 7))
                 publish_event(self.vault, self.caller, event._replace(id=other), is_retry=True)
             self.events += 1
-        held.save(after)
+        locked.save(after)
 
     def _cursor_after(
         self,

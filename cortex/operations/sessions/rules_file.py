@@ -189,21 +189,21 @@ def _read_added_above(block: bytes) -> str:
     return above_by_header.get(said, "")
 
 
-def _line_ending(held: bytes) -> bytes:
-    return b"\r\n" if b"\r\n" in held.partition(b"\n")[0] + b"\n" else b"\n"
+def _line_ending(data: bytes) -> bytes:
+    return b"\r\n" if b"\r\n" in data.partition(b"\n")[0] + b"\n" else b"\n"
 
 
 def _write_rule_file(root: str, path: str, text: str) -> bool:
     """Write a rule file of ours, unless it says this already."""
     header = _header_of(path)
     wanted = (header + text.encode()).rstrip(b"\n") + b"\n"
-    held = _read_file(root, path)
-    if held is not None and not held.startswith(header):
+    current = _read_file(root, path)
+    if current is not None and not current.startswith(header):
         hint = "move it away, or write into another place: cortex brief --into agents"
         raise ConflictError(f"{path} is there, and cortex did not write it", hint)
-    if held == wanted:
+    if current == wanted:
         return False
-    _write_file(root, path, held, wanted)
+    _write_file(root, path, current, wanted)
     return True
 
 
@@ -215,22 +215,22 @@ def _header_of(path: str) -> bytes:
 def _read_file(root: str, path: str) -> bytes | None:
     """The bytes of a file of the project; None if absent. `InvalidInputError` for a link."""
     try:
-        held = files.read(root, path, _MAX_BYTES + 1)
+        data = files.read(root, path, _MAX_BYTES + 1)
     except NotFoundError:
         return None
     except InvalidInputError as error:
         hint = "cortex writes through no link: put a file in its place, or name the other way"
         raise InvalidInputError(f"{path}: {error.message}", hint) from error
-    if len(held) > _MAX_BYTES:
+    if len(data) > _MAX_BYTES:
         hint = "give the briefing another place"
         raise InvalidInputError(f"{path} is larger than {_MAX_BYTES:,} bytes", hint)
-    return held
+    return data
 
 
-def _write_file(root: str, path: str, held: bytes | None, wanted: bytes) -> None:
+def _write_file(root: str, path: str, current: bytes | None, wanted: bytes) -> None:
     """Write a file of the project with the rights that the user's umask gives."""
-    if held is not None:
-        files.replace(root, path, wanted, held)
+    if current is not None:
+        files.replace(root, path, wanted, current)
         return
     folders = list(accumulate(path.split("/")[:-1], "{}/{}".format))
     new = [folder for folder in folders if not files.exists(root, folder)]

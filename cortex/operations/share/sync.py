@@ -146,7 +146,7 @@ class _SyncRun:
         self.merge = MergeRun(vault, caller)
         self.resolved = self.merge.resolved
         self.problems: dict[str, Problem] = {}
-        self.held: dict[str, Problem] = {}
+        self.withheld: dict[str, Problem] = {}
         self.is_push_off = not self._is_push_enabled() or no_push
         # Why people's own notes stay behind; empty: they do not.
         self.notes_left = "--only-records" if only_records else "nothing was committed"
@@ -194,13 +194,13 @@ class _SyncRun:
         mine = changes.list_changes(self.root) if self._uncommitted is None else self._uncommitted
         left = changes.list_foreign_changes(self.root, mine) if not self.merge.waiting else []
         because = people_notes.explain_left(self.root, left, self.notes_left)
-        held = people_notes.list_held(self.root, [] if self.notes_left else left)
-        self.held |= {problem.where: problem for problem in held}
+        withheld = people_notes.list_held(self.root, [] if self.notes_left else left)
+        self.withheld |= {problem.where: problem for problem in withheld}
         problems = {one.where: one for one in settings.load(self.root).problems} | self.problems
         return SyncResult(
             checkout.branch_of(self.root), self.remote, tuple(self.commits), self.received,
             self.how, self.sent, self.unsent, self.push, tuple(dict.fromkeys(self.resolved)),
-            self.merge.waiting, tuple(left), because, tuple(self.held.values()),
+            self.merge.waiting, tuple(left), because, tuple(self.withheld.values()),
             tuple(problems.values()), trouble, hint,
         )  # fmt: skip
 
@@ -241,9 +241,9 @@ class _SyncRun:
         # What an earlier commit of this sync left out may have been merged away since.
         for problem in self._left_out:
             self.problems.pop(problem.where, None)
-            self.held.pop(problem.where, None)
-        self._left_out = kept.problems + kept.held
-        self.held |= {problem.where: problem for problem in kept.held}
+            self.withheld.pop(problem.where, None)
+        self._left_out = kept.problems + kept.withheld
+        self.withheld |= {problem.where: problem for problem in kept.withheld}
         self.problems |= {problem.where: problem for problem in kept.problems}
         if kept.id:
             self.commits.append(kept.message.partition("\n")[0])
@@ -274,8 +274,8 @@ class _SyncRun:
                 ahead, _ = sync_checks.count_ahead_behind(self.root, theirs)
             if self.is_push_off:
                 self.push, self.unsent = "off", ahead
-                held = publish_check.held_in_commits(self.root, theirs, up.push_remote)
-                self.held |= {one.where: one for one in held}
+                withheld = publish_check.held_in_commits(self.root, theirs, up.push_remote)
+                self.withheld |= {one.where: one for one in withheld}
                 return
             if not ahead:
                 self.push = "nothing"
@@ -297,9 +297,9 @@ class _SyncRun:
         """Whether the remote, whose last commit is `theirs`, took it; False when somebody else was
         first."""
         if self.how or ahead != len(self.commits):  # else each was looked at before it was made
-            held = publish_check.held_in_commits(self.root, theirs, up.push_remote)
-            self.held |= {one.where: one for one in held}
-            if held:
+            withheld = publish_check.held_in_commits(self.root, theirs, up.push_remote)
+            self.withheld |= {one.where: one for one in withheld}
+            if withheld:
                 self.push = "failed"
                 raise sync_checks.refused_push(self.root, up, theirs)
         if not theirs:  # other branches of the remote may have some of its commits

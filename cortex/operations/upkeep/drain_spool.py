@@ -88,11 +88,11 @@ def capture_passed_over(vault: Vault, caller: Caller, paths: Collection[str]) ->
             continue
         key = cursors.session_key(known.host, other)
         # A hook that holds the session takes its lines itself.
-        with suppress(ConflictError), cursors.lock_session(vault, key) as held:
-            theirs = hook_capture.refresh_cursor(held.cursor, known._replace(session=other))
-            held.save(theirs._replace(offset=0, head="", floor=theirs.since))
+        with suppress(ConflictError), cursors.lock_session(vault, key) as locked:
+            theirs = hook_capture.refresh_cursor(locked.cursor, known._replace(session=other))
+            locked.save(theirs._replace(offset=0, head="", floor=theirs.since))
             for _ in range(_MAX_CHUNKS):
-                new = hook_capture.capture_next_chunk(vault, caller, held, _MAX_LINE_BYTES)
+                new = hook_capture.capture_next_chunk(vault, caller, locked, _MAX_LINE_BYTES)
                 count += bool(new.content)
                 if not new.cursor.behind:
                     break
@@ -114,10 +114,10 @@ class _SpoolDrain:
         from cortex.operations.capture.hook_capture import capture_next_chunk  # noqa: PLC0415
 
         try:
-            with cursors.lock_session(self.vault, key, wait=0.0) as held:
+            with cursors.lock_session(self.vault, key, wait=0.0) as locked:
                 while self.chunks_left > 0:
                     self.chunks_left -= 1
-                    new = capture_next_chunk(self.vault, self.caller, held, _MAX_LINE_BYTES)
+                    new = capture_next_chunk(self.vault, self.caller, locked, _MAX_LINE_BYTES)
                     if new.skipped_lines:
                         self._log_skipped_lines(new.cursor.host, new.skipped_lines)
                     if not new.cursor.behind:

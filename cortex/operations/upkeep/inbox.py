@@ -48,7 +48,7 @@ _MAX_FILE_BYTES = events.MAX_CONTENT_BYTES + notes.MAX_BYTES_WITHOUT_EVENTS
 # What is larger was never captured by Cortex, and stays where somebody put it.
 _MAX_FAILED_BYTES = 64_000_000
 _MAX_ATTEMPTS = 5  # at a note that somebody else saves just now
-_MAX_HELD_CHARS = 16_000_000  # of events whose sessions are to be written
+_MAX_WAITING_CHARS = 16_000_000  # of events whose sessions are to be written
 # Of a session's earlier events, those that are read again for its overview.
 _FIRST_EVENTS, _LAST_EVENTS = 50, 350
 
@@ -70,7 +70,7 @@ class InboxNormalizer:
         self.failed: list[Problem] = []
         # Path of a session's note -> its turns that wait to be written, with what creates it.
         self._turns: dict[str, list[tuple[CreateNote | AppendToSession, Event]]] = {}
-        self._held_chars = 0
+        self._waiting_chars = 0
         # Session -> paths of its records that are to link to its note.
         self._unlinked: dict[str, list[str]] = {}
 
@@ -91,7 +91,7 @@ class InboxNormalizer:
                 self._add_failure(path, error)
             else:
                 self.normalized_ids.append(event.id)
-            if self._held_chars > _MAX_HELD_CHARS or count == len(waiting):
+            if self._waiting_chars > _MAX_WAITING_CHARS or count == len(waiting):
                 self._write_sessions()
             caller.progress("normalizing", count, len(waiting))
 
@@ -106,7 +106,7 @@ class InboxNormalizer:
     def _apply(self, changes: Iterable[NoteChange], event: Event) -> None:
         """Write the records, then move the event; after a crash in between it is applied again.
         What belongs to a session is written with all that the pass has for it."""
-        is_held = False
+        is_waiting = False
         for change in changes:
             if self.dry_run:
                 outcome = CREATED if isinstance(change, CreateNote) else UPDATED
@@ -115,8 +115,8 @@ class InboxNormalizer:
                 isinstance(change, CreateNote) and change.record.type == "session"
             ):
                 self._turns.setdefault(change.path, []).append((change, event))
-                self._held_chars += len(event.text)
-                is_held = True
+                self._waiting_chars += len(event.text)
+                is_waiting = True
             elif isinstance(change, MarkSuperseded) and not self._has_current_replacement(change):
                 continue
             elif isinstance(change, CreateNote):
@@ -134,7 +134,7 @@ class InboxNormalizer:
             else:
                 self._amend(change)
             self.existing.register_change(change, event)
-        if not self.dry_run and not is_held:
+        if not self.dry_run and not is_waiting:
             self._move_event(event)
 
     def _with_session_note(self, record: Record, path: str) -> Record:
@@ -151,8 +151,8 @@ class InboxNormalizer:
 
     def _write_sessions(self) -> None:
         """Write the notes of sessions, each once, then move their events."""
-        held, self._turns, self._held_chars = self._turns, {}, 0
-        for path, turns in held.items():
+        turns_by_path, self._turns, self._waiting_chars = self._turns, {}, 0
+        for path, turns in turns_by_path.items():
             try:
                 self._write_session(path, turns)
                 for _, event in turns:
@@ -236,8 +236,8 @@ class InboxNormalizer:
         return [record for record in found if self._holds(record)]
 
     def _holds(self, record: Record) -> bool:
-        if (is_held := self.existing.holds_by_id.get(record.id)) is not None:
-            return is_held
+        if (is_kept := self.existing.holds_by_id.get(record.id)) is not None:
+            return is_kept
         known = self.existing.path_by_id.get(record.id)
         path = known or self.layout.record(record.type, record.id)
         try:
@@ -337,8 +337,8 @@ class InboxNormalizer:
 
     def _reuse_existing_note(self, change: CreateNote, event: Event) -> None:
         """Go on with a note that the catalogue did not know, as after a crash."""
-        held = files.read(self.root, change.path)
-        note = notes.read_strict(held, change.path)
+        data = files.read(self.root, change.path)
+        note = notes.read_strict(data, change.path)
         if event.id in note.provenance()[0]:
             files.sync_folder(self.root, change.path.rpartition("/")[0])
         elif change.joins_existing and note.get("id") == change.record.id:
@@ -389,8 +389,8 @@ class InboxNormalizer:
         try:
             files.create(self.root, target, chain([envelope], files.iter_chunks(self.root, path)))
         except FileExistsError:
-            held = notes.read(files.read(self.root, target, _MAX_FILE_BYTES))
-            start = len(notes.write(held)) - len(held.body)
+            failed_note = notes.read(files.read(self.root, target, _MAX_FILE_BYTES))
+            start = len(notes.write(failed_note)) - len(failed_note.body)
             there = files.iter_chunks(self.root, target, start)
             pairs = zip_longest(there, files.iter_chunks(self.root, path))
             if any(one != other for one, other in pairs):

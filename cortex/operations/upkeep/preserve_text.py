@@ -81,9 +81,9 @@ def write_normalized_event(vault: Vault, event: Event) -> tuple[bytes, bytes]:
 
 def is_text_in_latest_event(vault: Vault, note: Note) -> bool:
     """Whether the latest event of a record has its text."""
-    held = record_from_note(note)
-    latest = _records_in_event(vault, events.latest_event_id(held.events))
-    return any(has_same_text(held, one) for one in latest)
+    record = record_from_note(note)
+    latest = _records_in_event(vault, events.latest_event_id(record.events))
+    return any(has_same_text(record, one) for one in latest)
 
 
 def find_removal_event(catalogue: Catalogue, id_: str) -> tuple[str, str] | None:

@@ -52,7 +52,7 @@ class CommitResult(NamedTuple):
     message: str
     paths: tuple[str, ...]
     problems: tuple[Problem, ...]
-    held: tuple[Problem, ...] = ()  # what would be published for the first time, and must not be
+    withheld: tuple[Problem, ...] = ()  # would be published for the first time, and must not be
 
 
 NOTHING_COMMITTED = CommitResult("", "", (), ())
@@ -174,9 +174,9 @@ def declined_error(root: str, ran: git_cli.GitResult, verb: str) -> CortexError:
 
 def _commit_changes(root: str, wanted: Sequence[UncommittedChange], message: str) -> CommitResult:
     problems: list[Problem] = []
-    held: list[Problem] = []
+    withheld: list[Problem] = []
     known = objects.read_blobs(root, [f"HEAD:./{one.path}" for one in wanted if one.kind == "M"])
-    sound = [one for one in wanted if _is_committable(root, one, known, problems, held)]
+    sound = [one for one in wanted if _is_committable(root, one, known, problems, withheld)]
     ignored = objects.filter_ignored(root, [one.path for one in sound])
     hint = "take it out of .gitignore, or leave it uncommitted"
     problems += [Problem(path, "is ignored by git", hint) for path in sorted(ignored)]
@@ -185,7 +185,7 @@ def _commit_changes(root: str, wanted: Sequence[UncommittedChange], message: str
     paths = [one.path for one in whole if one.path in named]
     result, gone = _commit_paths(root, paths, message) if paths else (NOTHING_COMMITTED, [])
     problems += [Problem(path, "is gone again", "") for path in gone]
-    return result._replace(problems=tuple(problems), held=tuple(held))
+    return result._replace(problems=tuple(problems), withheld=tuple(withheld))
 
 
 def _commit_paths(root: str, paths: list[str], message: str) -> tuple[CommitResult, list[str]]:
@@ -290,10 +290,10 @@ def _is_committable(
     change: UncommittedChange,
     known: Mapping[str, bytes],
     problems: list[Problem],
-    held: list[Problem],
+    withheld: list[Problem],
 ) -> bool:
     """Whether a path may be committed as it stands; `known` are texts by `HEAD:./path`. Why not
-    is added to the problems, or to `held` where it must not be published."""
+    is added to the problems, or to `withheld` where it must not be published."""
     path = change.path
     try:
         if not files.exists(root, path):
@@ -309,7 +309,7 @@ def _is_committable(
         if not why and (
             problem := publish_check.why_held(root, path, data, known.get(f"HEAD:./{path}"))
         ):
-            held.append(problem)
+            withheld.append(problem)
             return False
     except (CortexError, OSError) as error:
         hint = error.hint if isinstance(error, CortexError) else ""

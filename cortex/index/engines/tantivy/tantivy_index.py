@@ -254,8 +254,8 @@ def _counter(one: Alternatives) -> Callable[[bytes], int]:
         return lambda text: max(map(text.count, needles), default=0) if text else 0
 
     def count(text: bytes) -> int:
-        held = terms.intersection(text.split())
-        return max((text.count(b" %b " % term) for term in held), default=0)
+        present = terms.intersection(text.split())
+        return max((text.count(b" %b " % term) for term in present), default=0)
 
     return count
 

@@ -154,14 +154,14 @@ class WhooshReader(IndexReader):
 
 def _frequencies(leaf: Any, field: str, one: Alternatives) -> Collection[tuple[int, float]]:
     terms, row = (tuple(map(str.encode, some)) for some in (one.terms, one.row))
-    held = [read_weights(leaf.postings(field, term)) for term in terms if (field, term) in leaf]
+    postings = [read_weights(leaf.postings(field, term)) for term in terms if (field, term) in leaf]
     if row and all((field, term) in leaf for term in row):
         rows = match_phrase([leaf.postings(field, term) for term in row])
-        held.append([(document, float(len(at))) for document, at in rows.items()])
-    if len(held) < 2:
-        return held[0] if held else ()
+        postings.append([(document, float(len(at))) for document, at in rows.items()])
+    if len(postings) < 2:
+        return postings[0] if postings else ()
     found: dict[int, float] = {}
-    for pairs in held:
+    for pairs in postings:
         for document, frequency in pairs:
             found[document] = max(frequency, found.get(document, 0.0))
     return found.items()
