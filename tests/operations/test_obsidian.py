@@ -18,7 +18,7 @@ SETTINGS = [
     ),
     (
         '\ufeff{"b":1,"userIgnoreFilters":["Archive/","/.*\\\\.tmp/"],"a":[1,2]}\n',
-        '\ufeff{"b":1,"userIgnoreFilters":["Archive/","/.*\\\\.tmp/","events/","inbox/"],"a":[1,2]}\n',
+        '\ufeff{"b":1,"userIgnoreFilters":["Archive/","/.*\\\\.tmp/", "events/", "inbox/"],"a":[1,2]}\n',
     ),
     (
         '{\n  "userIgnoreFilters": [\n    "Archive/",\n    "inbox/"\n  ],\n  "z": 1\n}\n',

@@ -19,7 +19,7 @@ import pytest
 from cortex.core.model.caller import Caller
 from cortex.operations.care.init import init
 from cortex.operations.share.sync import sync
-from cortex.vault.git import commit as commits_of
+from cortex.vault.git import changes, commit as commits_of
 from cortex.vault.locate import Vault
 
 SEED = 20261120
@@ -380,7 +380,7 @@ def test_an_event_that_another_process_normalizes_just_now_stops_no_commit(
     Path(root, "records/decision/mine-aaaaaa.md").write_text(
         "---\nid: mine-aaaaaa\ntype: decision\ntitle: Mine\n---\nMine.\n"
     )
-    changed = commits_of.list_changes(root)
+    changed = changes.list_changes(root)
     assert f"inbox/pending/{event}.md" in [one.path for one in changed]
     once = tmp_path / "once"
     script = MOVES.format(git=tool("git"), root=root, once=once, python=sys.executable)
