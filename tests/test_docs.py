@@ -22,7 +22,7 @@ from cortex.hosts.hook_settings import wanted_entries
 from cortex.interfaces.cli import arguments, command as command_line, help_text
 from cortex.interfaces.declare import convert, declaration_of, load_verb
 from cortex.interfaces.hook import payloads
-from cortex.operations import ALIASES, HOOK_ALIASES, NAMES_THAT_STAY, VERBS
+from cortex.operations import ALIASES, HOOK_ALIASES, OFFICIAL_ALIASES, VERBS
 from cortex.vault import settings, user_settings
 from tests.conftest import NOW, Shell
 
@@ -124,7 +124,7 @@ def reference() -> Iterator[str]:
         for name in names:
             yield from _of(name)
     yield from ("## Other names", "", "| name | is |", "|---|---|")
-    for name in NAMES_THAT_STAY:
+    for name in OFFICIAL_ALIASES:
         yield f"| `cortex {name}` | `cortex {' '.join(ALIASES[name])}` |"
     for name in HOOK_ALIASES:
         yield f"| `cortex {name}` | `cortex hook {name} --host claude` |"
@@ -307,7 +307,7 @@ def test_a_command_that_a_page_tells_is_one(page) -> None:
                     convert(parsed.declared, parsed.given, NOW)
     for line in re.sub(r"^```.*?^```", "", text, flags=re.DOTALL | re.MULTILINE).splitlines():
         for verb, rest in re.findall(r"`cortex ([a-z][a-z-]*)([^`]*)`", line):
-            assert verb in (*VERBS, *NAMES_THAT_STAY, *HOOK_ALIASES, *HIDDEN), line
+            assert verb in (*VERBS, *OFFICIAL_ALIASES, *HOOK_ALIASES, *HIDDEN), line
             if verb not in VERBS:
                 continue
             declared = declaration_of(load_verb(verb))

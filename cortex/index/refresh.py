@@ -46,7 +46,7 @@ class IndexSession(NamedTuple):
     """Catalogue and index as of now. Valid inside the `with` of `open_index`, under its lock."""
 
     catalogue: Catalogue
-    fulltext_folder: str  # the folder of the full-text index; behind in a look without words
+    fulltext_folder: str  # of the full-text index, which may be behind if `words` was not given
     snapshot: Snapshot
     outcome: str  # how they were found: current, updated, built
     setup_problems: tuple[Problem, ...]  # of the settings and of git
@@ -59,11 +59,12 @@ class IndexSession(NamedTuple):
 
 _T = TypeVar("_T")
 if TYPE_CHECKING:
-    # Scans the notes; None if they are no longer as they were at the last refresh.
-    Look: TypeAlias = Callable[[Entering | None], Snapshot | None]
-    # Gives what a look gives or gave, by the vault's root and all else that it depends on.
-    Looker: TypeAlias = Callable[[str, Hashable, Look], Snapshot | None]
-_looker: Looker | None = None
+    # A scan of the notes; returns None if they are no longer as they were at the last refresh.
+    NoteScan: TypeAlias = Callable[[Entering | None], Snapshot | None]
+    # A memory of scans: returns the last one of a vault (its root) if the key, which holds what else a
+    # scan depends on, is the same and nothing has changed since; otherwise it scans.
+    ScanCache: TypeAlias = Callable[[str, Hashable, NoteScan], Snapshot | None]
+_scan_cache: ScanCache | None = None
 
 
 def query_index(
@@ -153,7 +154,7 @@ def _scan_by_state(vault: Vault, folder: str, skip_folder: str) -> KnownScan | N
 
     scanned: Snapshot | None = None
 
-    def look(entering: Entering | None) -> Snapshot | None:
+    def scan(entering: Entering | None) -> Snapshot | None:
         nonlocal scanned
         literal = re.sub(r"([*?[])", r"[\1]", skip_folder)
         exclude = (*state.exclude, literal) if skip_folder else state.exclude
@@ -162,20 +163,20 @@ def _scan_by_state(vault: Vault, folder: str, skip_folder: str) -> KnownScan | N
             return None
         return seen
 
-    if _looker is None or skip_folder:
-        seen = look(None)
+    if _scan_cache is None or skip_folder:
+        seen = scan(None)
     else:
         # What a scan depends on beside the folders that it lists.
         outside = (*outer_rule_stamps(vault.root), *template_folders(vault.root))
-        seen = _looker(vault.root, (file_stamp(state_path(vault)), outside), look)
+        seen = _scan_cache(vault.root, (file_stamp(state_path(vault)), outside), scan)
     last = seen or scanned
     return KnownScan(state, last, seen is not None) if last else None
 
 
-def look_by(looker: Looker | None) -> None:
-    """Have `looker` decide from now on in this process when a scan is needed; None: it always is."""
-    global _looker  # noqa: PLW0603  the watcher is one process with one memory
-    _looker = looker
+def use_scan_cache(cache: ScanCache | None) -> None:
+    """Take the scans of this process from `cache` from now on; with None scan at every query."""
+    global _scan_cache  # noqa: PLW0603  the watcher is one process with one memory
+    _scan_cache = cache
 
 
 @contextmanager

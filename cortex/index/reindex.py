@@ -137,7 +137,7 @@ class Reindexing:
             done = count(1)
 
             def put(path: str, note: NoteSummary) -> None:
-                self._note_if_unreadable(note)
+                self._remember_if_unreadable(note)
                 catalogue.put_note(note, numbers[path])
                 self.progress("indexing", next(done), len(paths))
 
@@ -190,7 +190,7 @@ class Reindexing:
             last = catalogue.number_and_hash(path)
             note = load_note(self.root, path, stamps[path], last[1] if last else None)
             if note is not None:
-                self._note_if_unreadable(note)
+                self._remember_if_unreadable(note)
                 yield note if words else note._replace(body="")
             elif path in known:
                 if last and not last[1]:
@@ -203,20 +203,21 @@ class Reindexing:
         self,
         catalogue: WritableCatalogue,
         queued: list[tuple[int, str]],
-        read_now: dict[int, NoteSummary],
+        loaded: dict[int, NoteSummary],
         stamps: dict[str, str],
     ) -> Iterator[Document]:
-        """The documents of queued notes; those that an earlier refresh read are read again."""
+        """The full-text documents of the queued notes; one that an earlier refresh queued is loaded
+        again."""
         for number, path in queued:
-            note = read_now.get(number) or load_note(self.root, path, stamps[path])
-            assert note is not None  # only a known hash gives none
-            if number not in read_now:
-                self._note_if_unreadable(note)
+            note = loaded.get(number) or load_note(self.root, path, stamps[path])
+            assert note is not None  # None is returned only for a known hash
+            if number not in loaded:
+                self._remember_if_unreadable(note)
                 # It may have changed since the scan; catalogue and index must agree.
                 catalogue.put_note(note, number)
             yield from make_documents(number, note)
 
-    def _note_if_unreadable(self, note: NoteSummary) -> None:
+    def _remember_if_unreadable(self, note: NoteSummary) -> None:
         if not note.content_hash:
             self.unreadable.add(note.row.path)
 
@@ -267,7 +268,7 @@ def _read_note(
 ) -> tuple[list[Document], NoteSummary]:
     """The documents of a note, and it for the catalogue, without text. Runs in build processes."""
     note = load_note(root, path, stamps[path])
-    assert note is not None  # only a known hash gives none
+    assert note is not None  # None is returned only for a known hash
     return make_documents(numbers[path], note), note._replace(body="")
 
 

@@ -87,8 +87,8 @@ ALIASES: dict[str, tuple[str, ...]] = {
     "unrelate": ("relate", "--remove"),
     "view": ("show",),
 }
-# The commands of earlier memories that stay commands: the others say on standard error what they are.
-NAMES_THAT_STAY = ("backfill", "mcp-server")
+# The aliases that stay commands: for any other, standard error says which command runs.
+OFFICIAL_ALIASES = ("backfill", "mcp-server")
 # What a verb does without the parameters that reach beside the vault (`core/model/parameters.py:Touches`):
 # it changes no note; it may remove one; it may ask another machine. The others write what can be taken back.
 READING_VERBS = frozenset({

@@ -50,7 +50,7 @@ class OpenFolder(NamedTuple):
 
     def sync(self) -> None:
         """Make this folder's entries durable, and those of every parent up to the root: another
-        process may have made one and not yet synced it. Without news it costs microseconds."""
+        process may have made a folder and not synced it yet. Takes microseconds if nothing changed."""
         for fd in reversed(self.fds):
             full_fsync(fd)
 
@@ -492,12 +492,12 @@ def _file_identity(parent: int, name: str) -> tuple[int, int, int]:
     return status.st_ino, status.st_mtime_ns, status.st_size
 
 
-def _has_same_bytes(here: int, source: str, there: int, target: str) -> bool:
+def _has_same_bytes(source_fd: int, source: str, target_fd: int, target: str) -> bool:
     """Whether two names hold the same bytes: two links to one file, or two equal copies."""
-    one = os.stat(source, dir_fd=here, follow_symlinks=False)
-    two = os.stat(target, dir_fd=there, follow_symlinks=False)
-    if os.path.samestat(one, two):
+    source_stat = os.stat(source, dir_fd=source_fd, follow_symlinks=False)
+    target_stat = os.stat(target, dir_fd=target_fd, follow_symlinks=False)
+    if os.path.samestat(source_stat, target_stat):
         return True
-    if one.st_size != two.st_size:
+    if source_stat.st_size != target_stat.st_size:
         return False
-    return _read_at(here, source, None) == _read_at(there, target, None)
+    return _read_at(source_fd, source, None) == _read_at(target_fd, target, None)

@@ -283,11 +283,11 @@ def _parse_prompts(table: dict[str, object], problems: list[Problem]) -> str:
 
 
 def _parse_branch(section: object, problems: list[Problem]) -> str:
-    """What `[briefings] branch` says; nothing where that can be no branch."""
+    """The value of `[briefings] branch`; empty, with a problem added, if it cannot be a branch name."""
     value = section.get("branch", "") if isinstance(section, dict) else None
     if value == "" or (isinstance(value, str) and _BRANCH_RE.fullmatch(value)):
         return str(value)
-    _add(problems, "[briefings] branch is no name of a branch", 'write branch = "main"')
+    _add(problems, "[briefings] branch is not a valid branch name", 'write branch = "main"')
     return ""
 
 

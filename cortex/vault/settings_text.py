@@ -67,15 +67,15 @@ def format_alias(old: str, new: str) -> str:
 
 
 def add_alias(root: str, old: str, new: str) -> bool:
-    """Write that `old` is part of `new` from now on; False when it says so already."""
+    """Add to the settings that the name `old` means the project `new`; False if they say so already."""
     line = format_alias(old, new)
     read_aliases(root)  # raises where aliases are no table
 
     def change(table: dict[str, Any]) -> None:
         table.setdefault("projects", {}).setdefault("aliases", {})[old] = new
 
-    by_hand = f"write {line} below [projects.aliases] yourself"
-    return edit(root, change, lambda text: _texts_with_line(text, line), by_hand)
+    manual_hint = f"write {line} below [projects.aliases] yourself"
+    return edit(root, change, lambda text: _texts_with_line(text, line), manual_hint)
 
 
 def remove_alias(root: str, old: str) -> bool:

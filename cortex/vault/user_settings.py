@@ -57,7 +57,8 @@ def settings_file() -> str:
 
 
 def load_distill() -> tuple[DistillSettings, list[Problem]]:
-    """The settings below `[distill]`, and what is wrong with them. If unreadable, no command."""
+    """The settings below `[distill]`, and what is wrong with them. If they cannot be
+    read, the defaults, which have no command."""
     table, problem = _load_table("distill")
     return (
         _read_distill(table, settings_file()) if problem is None else (DistillSettings(), [problem])

@@ -79,14 +79,14 @@ def _is_unfinished(root: str, path: str, now: float) -> bool:
 
 
 def check_complete(path: str, data: bytes) -> None:
-    """Raise `InvalidInputError` unless a note is complete. `commit_changes` looks for conflict
-    markers."""
-    if len(data) == _MAX_READ_BYTES:
+    """Raise `InvalidInputError` unless a note is complete. Conflict markers are left to
+    `commit_changes`."""
+    if len(data) == _MAX_READ_BYTES:  # read in part: to the end of a line
         data = data[: data.rfind(b"\n") + 1]
     note = notes.read(data, path)
     if note.problems:
         raise InvalidInputError(note.problems[0].message, note.problems[0].hint)
-    if is_event_path(path) or is_given_path(path):  # without an id it is not whole
+    if is_event_path(path) or is_given_path(path):  # such a note needs an id
         if not note.get("id"):
             hint = "write one into its frontmatter, or move it to another folder"
             raise InvalidInputError("it has no id", hint)
@@ -95,7 +95,7 @@ def check_complete(path: str, data: bytes) -> None:
         and data.removeprefix(notes.BOM).startswith(b"---")
         and b"\n" not in data.partition(b"\n")[2]
     ):
-        raise InvalidInputError("its frontmatter is only just begun", "write on")
+        raise InvalidInputError("its frontmatter is only just begun", "finish it")
 
 
 def _is_recent(status: os.stat_result, now: float) -> bool:

@@ -124,9 +124,9 @@ class WatcherLoop:
         self.debouncer.wake()
 
     def status(self) -> WatcherStatus:
-        """Called by other threads: every value is read once."""
+        """The state of the watcher. Other threads call this, so every value is read once."""
         autocommit, waiting = self._commit_status()
-        problems = [one.message for one in list(self.failures.values())]
+        problems = [failure.message for failure in list(self.failures.values())]
         return WatcherStatus(
             pid=os.getpid(), version=__version__, since=self.since,
             how="polling" if self.polling_reason else "events", why=self.polling_reason,

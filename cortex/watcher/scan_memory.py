@@ -20,11 +20,11 @@ from typing import TYPE_CHECKING
 
 from cortex.index.engines import engine
 from cortex.index.file_scan import RULES_FILE, Snapshot
-from cortex.index.refresh import look_by
+from cortex.index.refresh import use_scan_cache
 from cortex.watcher import event_support
 
 if TYPE_CHECKING:
-    from cortex.index.refresh import Look
+    from cortex.index.refresh import NoteScan
 
 _OBJECTS_BEFORE_COLLECTION = 1_000  # a command sets more, but these processes live on
 _MAX_AGE_SECONDS = 35.0  # the loop scans every 30, for writes through memory maps make no event
@@ -45,21 +45,21 @@ class ScanMemory:
         self._lock = threading.Lock()
         self._vaults: dict[str, _WatchedFolders | None] = {}
 
-    def look(self, root: str, key: Hashable, look: Look) -> Snapshot | None:
-        """What `look` gives for the vault at `root` now, or gave for the same `key` if nothing can
-        have changed since."""
+    def recall_or_scan(self, root: str, key: Hashable, scan: NoteScan) -> Snapshot | None:
+        """The last scan of the vault at `root` if it was made with the same `key` and nothing can
+        have changed since; else the result of `scan`."""
         with self._lock:
             if root not in self._vaults:
                 self._vaults[root] = _watch_folders(root)
             if (watched := self._vaults[root]) is None:
-                return look(None)
+                return scan(None)
             if known := watched.recall(key):
                 self.skipped_count += 1
                 return known
-            return watched.look(key, look)
+            return watched.scan(key, scan)
 
     def forget(self) -> None:
-        """Scan at the next look in any case."""
+        """Forget every scan: the next request scans again."""
         with self._lock:
             for watched in filter(None, self._vaults.values()):
                 watched.known = None
@@ -74,16 +74,16 @@ class ScanMemory:
 
 @contextmanager
 def remembered_scans(*, is_used: bool = True) -> Iterator[ScanMemory]:
-    """What a process keeps that answers many requests: open indexes, and its last scans, which are
-    asked unless not `is_used`."""
+    """Keep open indexes and the last scans in this process, which answers many requests. The scans
+    are used only if `is_used`."""
     gc.set_threshold(_OBJECTS_BEFORE_COLLECTION)
     engine.kept_indexes = 2  # of the project's vault and the person's own
     memory = ScanMemory()
-    look_by(memory.look if is_used else None)
+    use_scan_cache(memory.recall_or_scan if is_used else None)
     try:
         yield memory
     finally:
-        look_by(None)
+        use_scan_cache(None)
         memory.close()
 
 
@@ -112,14 +112,14 @@ class _WatchedFolders:
             self.known = None
         return self.known
 
-    def look(self, key: Hashable, look: Look) -> Snapshot | None:
+    def scan(self, key: Hashable, scan: NoteScan) -> Snapshot | None:
         """Scan, and remember the scan if every change of what it saw makes an event."""
         self.known, self._key = None, (key, device_and_inode(self.root))
         self._scanned_at = time.monotonic()
         if not event_support.is_local(self.root):
-            return look(None)
+            return scan(None)
         self._entered, self._device, self._is_complete = set(), -1, True
-        seen = look(self._enter)
+        seen = scan(self._enter)
         if seen is None or not self._is_complete:
             return seen
         for gone in self._watches - self._entered:

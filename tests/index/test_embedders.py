@@ -111,7 +111,7 @@ def test_a_model_gives_what_its_formula_says_whatever_stands_in_the_same_batch(t
     found = model.embed(texts)
     assert (model.dimension, model.is_remote, found.dtype) == (WIDTH, False, np.float32)
     for text, vector in zip(texts, found, strict=True):
-        numbers = [2, *model._words.split(text, 10), 3]
+        numbers = [2, *model._tokenizer.split(text, 10), 3]
         assert vector @ reference_vector(weights, numbers) > 0.9999
         assert vector @ model.embed([text])[0] > 0.99999
     assert np.allclose(np.linalg.norm(found, axis=1), 1, atol=1e-5)

@@ -19,7 +19,7 @@ from cortex.interfaces.cli import arguments, help_text, render, text
 from cortex.interfaces.cli.main import main
 from cortex.interfaces.declare import convert, declaration_of, load_verb
 from cortex.interfaces.schema import answer_type
-from cortex.operations import ALIASES, HOOK_ALIASES, NAMES_THAT_STAY, VERBS
+from cortex.operations import ALIASES, HOOK_ALIASES, OFFICIAL_ALIASES, VERBS
 from tests.conftest import Shell
 
 SEARCH, SHOW = (declaration_of(load_verb(name)) for name in ("search", "show"))
@@ -192,7 +192,7 @@ def test_a_word_that_is_no_verb_means_one_and_says_so_unless_it_stays(cortex, al
     assert {*words} <= flags
     line = (
         ""
-        if alias in NAMES_THAT_STAY
+        if alias in OFFICIAL_ALIASES
         else f"cortex: {alias} is cortex {' '.join(ALIASES[alias])}\n"
     )
     asked = cortex(alias, "--help")

@@ -34,23 +34,23 @@ class Asker:
     """Looks through a memory, and at the files."""
 
     def __init__(self, root: str) -> None:
-        self.root, self.memory, self.look_count = root, ScanMemory(), 0
+        self.root, self.memory, self.scan_count = root, ScanMemory(), 0
 
     def remembered(self, key: object = "") -> Snapshot:
-        def look(entering) -> Snapshot:
-            self.look_count += 1
+        def scan(entering) -> Snapshot:
+            self.scan_count += 1
             # A note that has just changed is not trusted by itself; here it is, to test the events alone.
             seen = scan_vault(self.root, (), (), time.time_ns(), entering)
             return seen._replace(racy=frozenset())
 
-        seen = self.memory.look(self.root, key, look)
+        seen = self.memory.recall_or_scan(self.root, key, scan)
         assert seen is not None
         return seen
 
     def is_looked_again(self) -> bool:
-        before = self.look_count
+        before = self.scan_count
         self.remembered()
-        return self.look_count > before
+        return self.scan_count > before
 
     def check(self, after: object) -> None:
         there = scan_vault(self.root, (), (), time.time_ns())._replace(racy=frozenset())
@@ -197,10 +197,10 @@ def test_no_change_goes_unnoticed(tmp_path, ask, seed) -> None:
     for number in range(1500):
         asker.check((number, writer.change()))
         if number % 5 == 0:
-            before = asker.look_count
+            before = asker.scan_count
             for _ in range(5):
                 asker.remembered()
-            assert asker.look_count == before  # nothing happened, and nothing is scanned
+            assert asker.scan_count == before  # nothing happened, and nothing is scanned
     assert asker.memory.skipped_count >= 1500
 
 

@@ -138,8 +138,8 @@ class LocalModel(Embedder):
             if is_cased or config.get("hidden_act", "gelu") != "gelu":
                 raise ValueError("it is cased, or without GELU")
             with open(os.path.join(folder, "vocab.txt"), encoding="utf-8") as file:
-                self._words = WordPieces(file.read().split("\n"))
-            self._begin, self._end = (self._words.numbers[one] for one in ("[CLS]", "[SEP]"))
+                self._tokenizer = WordPieces(file.read().split("\n"))
+            self._begin, self._end = (self._tokenizer.numbers[one] for one in ("[CLS]", "[SEP]"))
             self.dimension = self._weights["embeddings.word_embeddings.weight"].shape[1]
             places = len(self._weights["embeddings.position_embeddings.weight"])
             self._heads = int(config["num_attention_heads"])
@@ -149,7 +149,7 @@ class LocalModel(Embedder):
             raise EmbedderFailed(f"{folder} is no BERT that Cortex can read: {error}") from error
         self.model = f"{chosen.model or os.path.basename(os.path.realpath(folder))}@{digest}"
         self._max_pieces = min(_MAX_PIECES, places)
-        self._takes_first = pooling.get("pooling_mode_cls_token") is True
+        self._uses_cls_token = pooling.get("pooling_mode_cls_token") is True
         # GELU of every 16-bit number: its error is below that of the vectors as they are kept.
         halves = np.arange(65_536, dtype=np.uint16).view(np.float16).astype(np.float32)
         halves[~np.isfinite(halves)] = 0
@@ -158,23 +158,26 @@ class LocalModel(Embedder):
 
     def embed(self, texts: Sequence[str]) -> Floats:
         most = self._max_pieces - 2
-        pieces = [[self._begin, *self._words.split(text, most), self._end] for text in texts]
-        found = np.empty((len(texts), self.dimension), np.float32)
+        pieces = [[self._begin, *self._tokenizer.split(text, most), self._end] for text in texts]
+        vectors = np.empty((len(texts), self.dimension), np.float32)
 
-        def run(batch: list[int]) -> None:
-            longest = max(len(pieces[one]) for one in batch)
-            numbers = np.zeros((len(batch), longest), np.int64)
-            is_piece = np.zeros((len(batch), longest, 1), np.float32)
-            for row, one in enumerate(batch):
-                numbers[row, : len(pieces[one])] = pieces[one]
-                is_piece[row, : len(pieces[one])] = 1
-            states = self._run(numbers, (1 - is_piece[:, None, None, :, 0]) * np.float32(-1e9))
-            mean = (states * is_piece).sum(1) / is_piece.sum(1)
-            found[batch] = states[:, 0] if self._takes_first else mean
+        def embed_batch(batch: list[int]) -> None:
+            """Store the vectors of the texts with these indexes."""
+            longest = max(len(pieces[index]) for index in batch)
+            token_ids = np.zeros((len(batch), longest), np.int64)
+            mask = np.zeros((len(batch), longest, 1), np.float32)
+            for row, index in enumerate(batch):
+                token_ids[row, : len(pieces[index])] = pieces[index]
+                mask[row, : len(pieces[index])] = 1
+            # The padding behind a shorter text gets next to no attention.
+            padding = (1 - mask[:, None, None, :, 0]) * np.float32(-1e9)
+            states = self._run(token_ids, padding)
+            mean = (states * mask).sum(1) / mask.sum(1)
+            vectors[batch] = states[:, 0] if self._uses_cls_token else mean
 
         with ThreadPoolExecutor(os.cpu_count()) as threads:
-            list(threads.map(run, _batches_of_like_length([len(one) for one in pieces])))
-        return unit_rows(found)
+            list(threads.map(embed_batch, _batches_of_like_length([len(one) for one in pieces])))
+        return unit_rows(vectors)
 
     def _run(self, numbers: NDArray[np.int64], padding: Floats) -> Floats:
         """The last hidden states of texts of one length; `padding` is added where none is."""
@@ -231,25 +234,26 @@ class StaticModel(Embedder):
     """A vector for each word piece, as model2vec makes them. The mean of a text's is its vector;
     of one without known words it is zero."""
 
-    def __init__(self, chosen: SemanticSettings) -> None:
-        tensors, digest = map_tensors(os.path.join(chosen.folder, "model.safetensors"))
+    def __init__(self, settings: SemanticSettings) -> None:
+        tensors, digest = map_tensors(os.path.join(settings.folder, "model.safetensors"))
         try:
-            model = _read_json(chosen.folder, "tokenizer.json")["model"]
+            model = _read_json(settings.folder, "tokenizer.json")["model"]
             if model["type"] != "WordPiece" or "mapping" in tensors:
-                raise ValueError("its words are no word pieces")
+                raise ValueError("its tokenizer is not WordPiece, or it has a token mapping")
             pieces = sorted(model["vocab"], key=model["vocab"].__getitem__)
-            self._words = WordPieces(pieces, model["unk_token"])
+            self._tokenizer = WordPieces(pieces, model["unk_token"])
             self._table = tensors["embeddings"] * tensors.get("weights", np.ones(1))[:, None]
         except _UNREADABLE as error:
-            message = f"{chosen.folder} is no table of static embeddings: {error}"
+            message = f"{settings.folder} is not a table of static embeddings: {error}"
             raise EmbedderFailed(message) from error
         self.dimension = self._table.shape[1]
-        self.model = f"{os.path.basename(os.path.realpath(chosen.folder))}@{digest}"
+        self.model = f"{os.path.basename(os.path.realpath(settings.folder))}@{digest}"
 
     def embed(self, texts: Sequence[str]) -> Floats:
         found = np.zeros((len(texts), self.dimension), np.float32)
         for row, text in enumerate(texts):
-            pieces = [one for one in self._words.split(text, 512) if one != self._words.unknown]
+            pieces = self._tokenizer.split(text, 512)
+            pieces = [piece for piece in pieces if piece != self._tokenizer.unknown]
             found[row] = self._table[pieces].mean(0) if pieces else 0
         return unit_rows(found)
 

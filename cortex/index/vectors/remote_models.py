@@ -47,19 +47,20 @@ class RemoteModel(Embedder):
         self._opener = urllib.request.build_opener(_NoRedirect)
 
     def embed(self, texts: Sequence[str]) -> Floats:
-        """As declared. Secrets are taken out before a text is sent."""
+        """A row of length 1 for each text. Secrets are redacted before a text is sent."""
         vectors: list[Sequence[float]] = []
         try:
             for start in range(0, len(texts), _MAX_TEXTS):
-                part = [sanitize_text(one) for one in texts[start : start + _MAX_TEXTS]]
-                found = self._read(json.loads(self._post(json.dumps(self._ask(part)).encode())))
-                vectors += [found[place] for place in range(len(part))]
+                batch = [sanitize_text(text) for text in texts[start : start + _MAX_TEXTS]]
+                answer = self._post(json.dumps(self._request_body(batch)).encode())
+                answered = self._read(json.loads(answer))
+                vectors += [answered[index] for index in range(len(batch))]
             return unit_rows(np.array(vectors, np.float32))
         except (ValueError, LookupError, TypeError, AttributeError) as error:
             message = f"{self.model} did not answer with a vector for each text"
             raise EmbedderFailed(message, of_texts=True) from error
 
-    def _ask(self, texts: list[str]) -> object:
+    def _request_body(self, texts: list[str]) -> object:
         return {"model": self._name, "input": texts}
 
     def _read(self, answer: Any) -> list[Sequence[float]]:
@@ -69,7 +70,7 @@ class RemoteModel(Embedder):
         """The answer to a request; a busy or broken server is asked again for a while."""
         deadline, pause = time.monotonic() + self.patience, _FIRST_PAUSE_SECONDS
         while True:
-            seconds, asked = min(_TRY_SECONDS, max(0.1, deadline - time.monotonic())), 0.0
+            seconds, retry_after = min(_TRY_SECONDS, max(0.1, deadline - time.monotonic())), 0.0
             request = urllib.request.Request(self.url, body, self._headers)  # noqa: S310
             try:
                 with self._opener.open(request, timeout=seconds) as answer:
@@ -82,11 +83,11 @@ class RemoteModel(Embedder):
                     hint = "see the key, the model and the address below [semantic]"
                     of_texts = error.code in _OF_TEXTS_CODES
                     raise EmbedderFailed(f"{self.url}: {why}", hint, of_texts=of_texts) from error
-                told = error.headers.get("Retry-After", "")
-                asked = float(told) if told.isdecimal() and len(told) < 6 else 0.0
+                header = error.headers.get("Retry-After", "")
+                retry_after = float(header) if header.isdecimal() and len(header) < 6 else 0.0
             except (OSError, HTTPException) as error:
                 why = str(getattr(error, "reason", error)) or type(error).__name__
-            wait = max(pause, asked)
+            wait = max(pause, retry_after)
             if time.monotonic() + wait >= deadline:
                 hint = "run cortex embed again later: what is done stays"
                 raise EmbedderFailed(f"{self.url} does not answer: {why}", hint)
@@ -97,7 +98,7 @@ class RemoteModel(Embedder):
 class _GeminiModel(RemoteModel):
     """The same in the form of Google."""
 
-    def _ask(self, texts: list[str]) -> object:
+    def _request_body(self, texts: list[str]) -> object:
         about = {"model": f"models/{self._name}", "taskType": "SEMANTIC_SIMILARITY", "outputDimensionality": 768}  # fmt: skip
         return {"requests": [{**about, "content": {"parts": [{"text": one}]}} for one in texts]}
 

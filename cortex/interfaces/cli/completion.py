@@ -93,13 +93,15 @@ def run(argv: list[str]) -> int:
             words[-1] = re.sub(r"\\(.)", r"\1", words[-1].lstrip("'\""))
         for word, meaning in answers(words):
             printable = "".join(filter(str.isprintable, meaning[:_MAX_MEANING_CHARS]))
-            line = _for_bash(word[cut:], quote) if shell == "bash" else f"{word}\t{printable}"
+            escaped = _escape_for_bash(word[cut:], quote)
+            line = escaped if shell == "bash" else f"{word}\t{printable}"
             sys.stdout.write(f"{line.rstrip(chr(9))}\n" if line else "")
     return 0
 
 
-def _for_bash(word: str, quote: str) -> str:
-    """The word, so that no note's title runs as a command; empty if quotes cannot hold it."""
+def _escape_for_bash(word: str, quote: str) -> str:
+    """The word escaped for bash, so that no note's title runs as a command; empty if it cannot
+    stand in the open quotes."""
     if word == _FILES:
         return word
     if quote == "'":

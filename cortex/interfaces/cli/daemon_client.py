@@ -11,7 +11,7 @@ import sys
 from collections.abc import Sequence
 
 from cortex.core.model.problem import CortexError
-from cortex.operations import ALIASES, NAMES_THAT_STAY
+from cortex.operations import ALIASES, OFFICIAL_ALIASES
 from cortex.vault.locate import find_vault
 from cortex.watcher.protocol import send_command
 
@@ -62,11 +62,11 @@ def verb_position(words: Sequence[str]) -> int:
     return at
 
 
-def words_of_verb(name: str) -> tuple[str, ...]:
-    """The verb that a word stands for, with the options that it means; else the word itself. Of a
-    word that is no name of ours, a line on standard error says which verb is run."""
+def expand_alias(name: str) -> tuple[str, ...]:
+    """The verb and options that an alias stands for, or the word itself. For an alias that is not
+    official, a line on standard error says which command runs."""
     words = ALIASES.get(name, (name,))
-    if name in ALIASES and name not in NAMES_THAT_STAY:
+    if name in ALIASES and name not in OFFICIAL_ALIASES:
         sys.stderr.write(f"cortex: {name} is cortex {' '.join(words)}\n")
     return words
 

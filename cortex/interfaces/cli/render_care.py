@@ -308,13 +308,13 @@ def git(answer: Any) -> Iterable[str]:
         already = "" if answer.changed else " already"
         yield f"git merges records and briefings by Cortex's drivers{already}"
     elif answer.action == "remove":
-        gone = "git merges without Cortex's drivers from now on"
-        yield gone if answer.changed else "Cortex's drivers were not there"
+        removed = "git merges without Cortex's drivers from now on"
+        yield removed if answer.changed else "Cortex's drivers were not there"
         yield "  cortex git install brings them back"
     else:
         yield from map(escape, answer.drivers)
         if answer.removed:
             yield "the drivers were taken out, and stay out until cortex git install"
         if answer.attributes == "ok":
-            yield "the attributes name them"
+            yield "git's attributes file names them"
     yield from problem_lines(answer.problems)

@@ -190,13 +190,13 @@ def _event_text_line(text: Any) -> str:
 
 
 def entities(answer: Any) -> Iterable[str]:
+    """The notes that mention an entity, or the entities."""
     hits = answer.hits
     if answer.name and not answer.entities and answer.hint:
         yield from (f"nothing named {escape(answer.name)}", f"  {escape(answer.hint)}")
     elif not answer.entities:
-        yield f"{escape(answer.name) or 'nothing is mentioned by name'}" + (
-            " mentions nothing by name" if answer.name else ""
-        )
+        name = escape(answer.name)
+        yield f"{name} mentions nothing by name" if name else "nothing is mentioned by name"
     for hit in hits:
         yield bold(hit.title) + status_mark(hit.status)
         yield f"  {dim(hit.type or 'note', path(f'{hit.file}:{hit.line}'))}"
@@ -220,8 +220,8 @@ def graph(answer: Any) -> Iterable[str]:
             yield dim("nothing is connected to it")
     if answer.cut and not answer.mermaid:
         nodes = len(answer.hits)
-        shown = f"only the nearest {nodes} are" if nodes > 1 else "nothing but the note itself is"
-        yield f"{yellow(f'{shown} shown')}: --number shows more"
+        subject = f"only the nearest {nodes} are" if nodes > 1 else "nothing but the note itself is"
+        yield f"{yellow(f'{subject} shown')}: --number shows more"
     yield from problem_lines(answer.problems, MAX_PROBLEMS)
 
 

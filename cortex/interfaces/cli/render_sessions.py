@@ -21,7 +21,7 @@ from cortex.interfaces.cli.text import (
     short_path,
     yellow,
 )
-from cortex.interfaces.cli.view import BOLD, DIM, LONG_LINE, OFF
+from cortex.interfaces.cli.view import BOLD, DIM, LONG_LINE_MARK, OFF
 from cortex.interfaces.escape_terminal import escape
 
 _MAX_OTHER_PROJECTS, _MAX_LIVE = 5, 5
@@ -64,10 +64,10 @@ def _session_lines(row: Any) -> Iterable[str]:
     note = row.hit
     state = "done" if row.state == "done" else yellow(row.state)
     end = f" to {format_time(row.ended)}" if row.ended else ""
-    closed = f"  {dim(row.closed)}" if row.closed else ""
-    yield f"{format_time(row.started)}{end}  {bold(note.title)}  {state}{closed}"
+    closed_reason = f"  {dim(row.closed)}" if row.closed else ""
+    yield f"{format_time(row.started)}{end}  {bold(note.title)}  {state}{closed_reason}"
     if note.snippet:
-        yield f"{LONG_LINE}  {escape(note.snippet)}"
+        yield f"{LONG_LINE_MARK}  {escape(note.snippet)}"
     counts = (row.events, "event"), (row.prompts, "prompt"), (row.records, "record")
     figures = format_counts(*(count for count in counts if count[0]))
     yield f"  {dim(note.project, figures, row.name)}"

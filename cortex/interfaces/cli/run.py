@@ -175,7 +175,7 @@ def _run_without_verb(argv: list[str], name: str) -> int:
     if words[:1] == ["help"] and len(words) == 2:
         name = words[1]
         if name in (*VERBS, *ALIASES):
-            return run_command([*daemon_client.words_of_verb(name), "--help"])
+            return run_command([*daemon_client.expand_alias(name), "--help"])
         if name == "version":
             return _run_without_verb(["--version"], name)
     if name in HOOK_ALIASES or name == "hook":

@@ -90,7 +90,7 @@ def note_lines(note: Any, *words: str) -> Iterable[str]:
     yield f"  {dim(note.type or 'note', *words)}"
     if note.snippet:
         shown = escape(note.snippet).replace(MATCH_START, view.YELLOW).replace(MATCH_END, view.OFF)
-        yield f"{view.LONG_LINE}  {shown}"
+        yield f"{view.LONG_LINE_MARK}  {shown}"
 
 
 def note_row(note: Any, lead: str, *words: str) -> str:

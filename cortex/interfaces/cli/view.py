@@ -1,7 +1,7 @@
 """Where an answer is printed: width, colours and links of a terminal, how paths read from there, the
 pager for what is longer than the screen, the bar for what takes long.
 
-Renderers mark paths and long lines (`text.path`, `LONG_LINE`); `finish` shows them.
+Renderers mark paths and long lines (`text.path`, `LONG_LINE_MARK`); `finish` shows them.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from cortex.core.text.lazy_re import lazy_re
 from cortex.core.text.value import NamedTuple
 from cortex.interfaces.escape_terminal import escape
 
-PATH_START, PATH_END, LONG_LINE = "\x1c", "\x1d", "\x1e"  # `escape` lets none of them through
+PATH_START, PATH_END, LONG_LINE_MARK = "\x1c", "\x1d", "\x1e"  # `escape` lets none of them through
 BOLD, DIM, YELLOW, OFF = "\x1b[1m", "\x1b[2m", "\x1b[33m", "\x1b[0m"
 _PATH_RE = lazy_re(f"{PATH_START}([^{PATH_START}{PATH_END}]*){PATH_END}")
 _PIECE_RE = lazy_re(r" +|[^ ]+")
@@ -86,9 +86,9 @@ def finish(shown: str, view: View) -> str:
     wrapped."""
     lines = shown.split("\n")
     for at, line in enumerate(lines):
-        if line.startswith(LONG_LINE):
+        if line.startswith(LONG_LINE_MARK):
             lines[at] = wrap(line[1:], view.width) if view.width else line[1:]
-    return _PATH_RE.sub(lambda match: _show_path(match[1], view), "\n".join(lines))
+    return _PATH_RE.sub(lambda match: _format_path(match[1], view), "\n".join(lines))
 
 
 def readable_path(file: str, cwd: str) -> str:
@@ -103,12 +103,13 @@ def note_paths(answer: Any, cwd: str) -> dict[str, Any]:
     return {readable_path(note.file, cwd): note for note in notes}
 
 
-def _show_path(place: str, view: View) -> str:
+def _format_path(place: str, view: View) -> str:
+    """A path as its reader sees it, with a link to the file if their terminal takes links."""
     path, colon, line = place.rpartition(":")
     if not line.isdecimal():
         path, colon, line = place, "", ""
     file = os.path.join(view.root, path)
-    # Places of other kinds, such as `query` or `.git/config`, stand as they are.
+    # What is not a path of the vault, such as `query`, comes back as it is.
     if not os.path.isabs(file) or not (file.endswith(".md") or os.path.lexists(file)):
         return escape(place)
     text = f"{escape(readable_path(file, view.cwd))}{colon}{line}"
@@ -164,7 +165,8 @@ def print_paged(text: str, view: View, out: TextIO) -> None:
 
 
 def _run_pager(text: str) -> bool:
-    """Show a text by the pager, in a shell as git does. False, with nothing shown, without one."""
+    """Show a text in the pager, which a shell runs, as git does it. False, with nothing shown, if
+    there is no pager."""
     import subprocess  # noqa: PLC0415  few answers are that long
 
     names = ("CORTEX_PAGER", "PAGER")

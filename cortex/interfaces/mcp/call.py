@@ -168,7 +168,7 @@ def call_tool(
         if tool.verb not in VERBS_WITHOUT_SETUP and not checkout.has_merge_drivers(root):
             set_up_clone(vault)
         if given.get("type") == "prompt" and not given.get("session"):
-            given["session"] = _live_session(vault, caller, str(given.get("project", "")))
+            given["session"] = _only_live_session(vault, caller, str(given.get("project", "")))
     line = command.Command(load_verb(tool.verb), declared, given, as_json=True, vault="")
     try:
         page = _open_page(declared, given, cursor, caller.now) if has_pages else None
@@ -240,15 +240,16 @@ def _tool_answer(
     return ToolAnswer(_neutralize_json(content, keep_text=tool.verb in render.FRAMED_VERBS), text)
 
 
-def _live_session(vault: Vault, caller: Caller, project: str) -> str:
-    """The one session of a project that is going on: a prompt of none would begin another."""
+def _only_live_session(vault: Vault, caller: Caller, project: str) -> str:
+    """The name of the project's live session if there is exactly one, else empty. A prompt without a
+    session would begin a new one."""
     project = resolve_project(vault, caller, project)
     live = query_index(
         vault,
         no_progress,
         lambda index: list_live_sessions(index.catalogue, caller.now),
     )
-    names = [session_name(one.row) for one in live if one.row.project == project]
+    names = [session_name(session.row) for session in live if session.row.project == project]
     return names[0] if len(names) == 1 else ""
 
 

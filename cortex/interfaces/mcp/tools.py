@@ -65,15 +65,16 @@ def profiles() -> dict[str, list[str]]:
     return {**named, "all": [*known_tools()]}
 
 
-def select_tools(wanted: Iterable[str]) -> dict[str, Tool]:
-    """The tools of these profiles and names. `InvalidInputError` for one that there is not."""
-    tools, of_profile = known_tools(), profiles()
+def select_tools(words: Iterable[str]) -> dict[str, Tool]:
+    """The tools of these profiles and names. Raises `InvalidInputError` for a word that is
+    neither."""
+    tools, names_by_profile = known_tools(), profiles()
     chosen: dict[str, Tool] = {}
-    for word in wanted:
-        names = of_profile.get(word) or ([word] if word in tools else [])
+    for word in words:
+        names = names_by_profile.get(word) or ([word] if word in tools else [])
         if not names:
-            near = close_matches(word, [*of_profile, *tools])
-            hint = did_you_mean(near, f"profiles: {', '.join(of_profile)}")
+            near = close_matches(word, [*names_by_profile, *tools])
+            hint = did_you_mean(near, f"profiles: {', '.join(names_by_profile)}")
             raise InvalidInputError(f"there is no tool and no profile {word!r}", hint)
         chosen |= {name: tools[name] for name in names}
     return chosen

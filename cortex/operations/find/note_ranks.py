@@ -62,12 +62,12 @@ def select_for_ranking(vault: Vault, index: IndexSession, wanted: NoteFilter) ->
 def signals_of_notes(
     vault: Vault, index: IndexSession, rows: Iterable[NoteRow], branch: str = ""
 ) -> dict[int, Signals]:
-    """The signals of notes, by number. `branch` is the one that counts as current."""
-    # What has no date was made at its last change, as far as is known.
-    signals = _iter_signals(
+    """The signals of notes, by note number. `branch` is the branch that counts as current."""
+    # A note without a creation date counts as made at its last change.
+    signals_of_rows = _iter_signals(
         vault, index, rows, branch, lambda row: timestamp_of(row.created) or row.date
     )
-    return {row.number: one for row, one in signals}
+    return {row.number: signals for row, signals in signals_of_rows}
 
 
 def rank_notes(

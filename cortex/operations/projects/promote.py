@@ -66,9 +66,9 @@ def promote(vault: Vault, caller: Caller, note: NoteName, *, keep: bool = False)
 
     Your own vault is the default one (cortex init --default). The record is copied there with its
     id, its text and its events; promoted_from: names the project. The project's record stays where it
-    is, archived, with promoted_to: personal, so that links and teammates still find it; of one that
-    says scope: personal, or that git does not know and says scope: global, nothing stays. A note of
-    your own moves as it is, to the same path. Nothing is redacted anew. If interrupted, run it again.
+    is, archived, with promoted_to: personal, so that links and teammates still find it. It is removed
+    if it says scope: personal, or if it says scope: global and is not committed. A note of your own
+    moves unchanged, to the same path. Secrets are not searched for again. If interrupted, run it again.
 
     note: an id or path, as search shows it
     keep: leave the project's record as it is
@@ -95,12 +95,12 @@ def promote(vault: Vault, caller: Caller, note: NoteName, *, keep: bool = False)
     with suppress(FileNotFoundError):  # an interrupted run may have named it and not come further
         files.sync_folder(own.root, path.rpartition("/")[0])
     problems += try_heal(own, caller)
-    is_taken = not keep and _is_taken_whole(vault, row, original)
+    is_removed = not keep and _leaves_project(vault, row, original)
     if not keep:
         try:
-            problems += _put_away(vault, caller, source, original, is_taken=is_taken)
+            problems += _archive_or_remove(vault, caller, source, original, is_removed=is_removed)
         except ConflictError:
-            # A copy of what it no longer says; the next run makes one of what it says.
+            # The record has changed since it was copied; the next run copies the new text.
             if outcome == "created":
                 remove_unchanged(own, path, notes.write(copy))
                 try_heal(own, caller)
@@ -113,20 +113,20 @@ def promote(vault: Vault, caller: Caller, note: NoteName, *, keep: bool = False)
         file=os.path.join(own.root, path),
         vault=own.root,
         outcome=outcome,
-        source="kept" if keep else "removed" if is_taken else "archived",
+        source="kept" if keep else "removed" if is_removed else "archived",
         source_path=row.path,
         events=tuple(sorted(source.events)),
         links=tuple(source.links[key] for key in missing_links),
-        undo=(back,) if keep or is_taken else (command("restore", row), back),
+        undo=(back,) if keep or is_removed else (command("restore", row), back),
         problems=tuple(problems),
     )
 
 
-def _is_taken_whole(vault: Vault, row: NoteRow, original: Note) -> bool:
-    """Whether nothing stays in the project's vault: of what is personal, or global and unpublished."""
-    said = scope_of_one_person(original)
-    is_published = said == "global" and objects.read_committed(vault.root, [row.path])
-    return bool(said) and not is_published
+def _leaves_project(vault: Vault, row: NoteRow, original: Note) -> bool:
+    """Whether the record is removed from the project: it is personal, or global and unpublished."""
+    scope = scope_of_one_person(original)
+    is_published = scope == "global" and objects.read_committed(vault.root, [row.path])
+    return bool(scope) and not is_published
 
 
 def _move_own_note(
@@ -162,11 +162,11 @@ def _missing_event_problems(original: Note, source: _PromotionSource) -> list[Pr
     ]
 
 
-def _put_away(
-    vault: Vault, caller: Caller, source: _PromotionSource, original: Note, *, is_taken: bool
+def _archive_or_remove(
+    vault: Vault, caller: Caller, source: _PromotionSource, original: Note, *, is_removed: bool
 ) -> list[Problem]:
     """Archive the project's record, or remove it with its personal events; all are copied."""
-    if not is_taken:
+    if not is_removed:
         archived = partial(_archive_original, original, caller.now)
         return [*edit_notes_and_heal(vault, caller, [(source.row.path, archived)])[1]]
     mark_briefings_stale(vault)

@@ -252,22 +252,19 @@ def _restore_gone(vault: Vault, caller: Caller, name: str) -> RecordChange:
 def _with_removal_text(
     vault: Vault, caller: Caller, id_: str, path: str, data: bytes
 ) -> tuple[bytes, int]:
-    """The record with the text that was kept when its file was removed, if no later event
-    exists; and how many such events were used (0 or 1)."""
+    """The record with the text that an event kept when its file was removed, unless a later event
+    made it; and how many such events were used (0 or 1)."""
     removal = query_index(
         vault, caller.progress, lambda index: find_removal_event(index.catalogue, id_)
     )
     note = notes.read(data, path)
-    named, _ = note.provenance()
-    if (
-        not id_
-        or not removal
-        or note.problems
-        or removal[1] in named
-        or removal[1] < max(named, default="")
-    ):
+    if not id_ or not removal or note.problems:
         return data, 0
-    event = load_event(vault, removal[0])
+    event_path, event_id = removal
+    known_events, _ = note.provenance()
+    if event_id in known_events or event_id < max(known_events, default=""):
+        return data, 0
+    event = load_event(vault, event_path)
     if event is None or event.source != EDIT_SOURCE:
         return data, 0
     return notes.write(with_text_of_removal(note, event)), 1

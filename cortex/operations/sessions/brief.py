@@ -24,8 +24,8 @@ from cortex.operations.sessions import hook_briefing, rules_file
 from cortex.operations.sessions.session_list import (
     Prompt,
     read_prompt,
+    sessions_worth_listing,
     summary_hit,
-    telling_sessions,
 )
 from cortex.operations.upkeep.bring_up_to_date import query_fresh
 from cortex.vault.git import checkout
@@ -158,7 +158,7 @@ def work_context(
         )
         of_project = catalogue.find(is_session, "-date", _MAX_LOOKED_AT)
         live = list_live_sessions(catalogue, caller.now)
-        sessions, _ = telling_sessions(vault, of_project, live, _MAX_SESSIONS)
+        sessions, _ = sessions_worth_listing(vault, of_project, live, _MAX_SESSIONS)
         ranked = rank_best(vault, index, caller, is_record, branch)[:number]
         hits = [_short(summary_hit(vault, *one)) for one in sessions]
         return hits, catalogue.find(is_prompt, "-id", _MAX_PROMPTS), ranked, figures

@@ -165,7 +165,7 @@ def _order_parts(
     """The best of each part."""
     most = {kind: request.budget // tokens + 1 for kind, tokens in _MIN_LINE_TOKENS.items()}
     latest = _newest_first(parts[SESSIONS])
-    best = {SESSIONS: _with_session_of(request.branch, latest)[:_SESSION_CANDIDATES]}
+    best = {SESSIONS: _raise_branch_session(request.branch, latest)[:_SESSION_CANDIDATES]}
     plans = _newest_first(parts[PLAN])
     plans.sort(key=lambda row: (row[_BRANCH] != request.branch, not row[_PINNED]))
     best[PLAN] = plans[: most[PLAN]]
@@ -211,8 +211,9 @@ def _newest_first(rows: Iterable[_SortRow]) -> list[_SortRow]:
     return sorted(ordered, key=itemgetter(_LAST_SAID), reverse=True)
 
 
-def _with_session_of(branch: str, latest: list[_SortRow]) -> list[_SortRow]:
-    """The sessions, newest first, the branch's newest one in the second place at least."""
+def _raise_branch_session(branch: str, latest: list[_SortRow]) -> list[_SortRow]:
+    """The sessions, newest first, but the newest one of the branch in second place if it is further
+    down."""
     of_branch = [row for row in latest if branch and row[_BRANCH] == branch][:1]
     if not of_branch or of_branch[0] in latest[:2]:
         return latest

@@ -395,8 +395,9 @@ class _ImportRun:
 
 
 def _resume_position(path: str, cursor: SessionCursor) -> FilePosition:
-    """Where to go on reading: behind what was captured, if this is still the same file."""
+    """Where reading goes on: behind what was captured if this is still the same file, else at its
+    start."""
     start = FilePosition(cursor.offset, cursor.head)
-    same = os.path.realpath(cursor.transcript or path) == os.path.realpath(path)
-    goes_on = start.offset and same and not read_new_lines(path, start, 1).fault
-    return start if goes_on else FILE_START
+    is_same_path = os.path.realpath(cursor.transcript or path) == os.path.realpath(path)
+    can_resume = start.offset and is_same_path and not read_new_lines(path, start, 1).fault
+    return start if can_resume else FILE_START

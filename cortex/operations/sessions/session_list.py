@@ -81,31 +81,32 @@ class SessionDetails(NamedTuple):
 
 
 def list_sessions(
-    vault: Vault, caller: Caller, project: str, since: int | None, number: int
+    vault: Vault, caller: Caller, project: str, since: int | None, limit: int
 ) -> Listing[SessionHit]:
-    """The live sessions, then the newest."""
-    wanted = IS_SESSION._replace(projects=(project,) if project else None, changed_since=since)
+    """At most `limit` sessions worth listing, the live ones first, then the newest; and how many
+    there are."""
+    note_filter = IS_SESSION._replace(projects=(project,) if project else None, changed_since=since)
 
     def find(index: IndexSession) -> tuple[list[SessionHit], int]:
-        rows = index.catalogue.find(wanted, "-date")
+        rows = index.catalogue.find(note_filter, "-date")
         rows.sort(key=lambda row: row.status != "open" or row.tier != TIER_CURRENT)
         live = list_live_sessions(index.catalogue, caller.now)
-        shown, left_out = telling_sessions(vault, rows, live, number)
+        shown, left_out = sessions_worth_listing(vault, rows, live, limit)
         return session_hits(vault, index.catalogue, shown, live), len(rows) - left_out
 
     (hits, total), problems = query_fresh(vault, caller, find)
     return Listing(hits, total, problems)
 
 
-def telling_sessions(
-    vault: Vault, rows: list[NoteRow], live: Iterable[LiveSession], number: int
+def sessions_worth_listing(
+    vault: Vault, rows: list[NoteRow], live: Iterable[LiveSession], limit: int
 ) -> tuple[list[tuple[NoteRow, Note | None]], int]:
-    """The first sessions, with their notes, that go on or in which something was said or done, and
-    how many others stood among them, as headless runs do."""
+    """The first `limit` sessions, with their notes, that are live or in which something was said or
+    done; and how many others, such as headless runs, were passed over."""
     going_on = {one.row.number for one in live if not one.is_orphan}
     shown, left_out = list[tuple[NoteRow, Note | None]](), 0
     for row in rows:
-        if len(shown) == number:
+        if len(shown) == limit:
             break
         if not events.is_headless(session_name(row)):
             note = read_note(vault, row.path)

@@ -137,11 +137,11 @@ def commit_notes(
     return ""
 
 
-def follow_head(root: str, *, only_left: bool = False) -> None:
-    """Have git's index hold what the last commit changed, where it holds what was there before it:
-    that commit was made from a copy. `only_left`: only if a killed process has left such a copy of
-    the last commit."""
-    if not git_cli.has_commit(root) or (only_left and not _has_left_copy(root)):
+def update_index_to_head(root: str, *, only_after_crash: bool = False) -> None:
+    """Bring git's index up to the last commit, which was made from a copy of the index: every entry
+    that is still as before that commit is replaced. `only_after_crash`: only if a killed process
+    has left that copy."""
+    if not git_cli.has_commit(root) or (only_after_crash and not _has_left_copy(root)):
         return
     before = git_cli.find_commit(root, "HEAD^") or objects.empty_tree(root)
     old = {
@@ -234,7 +234,7 @@ def _commit_index(
     ran = _run(root, index, ["commit", "--quiet", "--no-edit", f"--message={message}"], hooks=True)
     if ran.code:
         raise commit.declined_error(root, ran, "commit")
-    follow_head(root)
+    update_index_to_head(root)
     return message
 
 

@@ -192,27 +192,30 @@ def _plain_stages(stages: Sequence[objects.IndexEntry], prefix: bytes) -> list[o
     return [stage for stage in stages if stage.path.startswith(prefix) and _is_plain(stage)]
 
 
-def _read_sides(root: str, how: str, stages: Sequence[objects.IndexEntry]) -> MergeSides:
-    """The versions of the notes that an operation under way merges, from its commits if they are
-    known: the stages of a renamed path may hold versions of other paths, or merged text."""
+def _read_sides(root: str, operation: str, stages: Sequence[objects.IndexEntry]) -> MergeSides:
+    """The base, ours and theirs of each note that an operation under way merges. They are read from
+    its commits if these are known: git may stage at a renamed path another path's version, or
+    merged text."""
     prefix = objects.prefix(root)
-    own = _plain_stages(stages, prefix)
-    paths = {os.fsdecode(stage.path[len(prefix) :]) for stage in own}
-    merged = merging.revisions_of(root, how) if own else None
+    entries = _plain_stages(stages, prefix)
+    paths = {os.fsdecode(stage.path[len(prefix) :]) for stage in entries}
+    merged = merging.revisions_of(root, operation) if entries else None
     versions = blobs_by_path(root, merged, paths) if merged else {}
-    made_up = paths - versions.keys()  # as for a new file in a folder that git takes for renamed
-    events = {stem_of(path) for path in paths if is_event_path(path) or path in made_up}
-    # Unknown, or another stash than the last one, no stash at all, or a pick by another parent.
-    may_be_other = how in ("stash", "squash", "cherry-pick", "revert")
-    is_other = may_be_other and _is_other_merge(own, versions)
-    if is_other or (made_up and (merged is None or how == "stash")):
-        text = objects.read_blobs(root, [stage.blob for stage in own])
+    # Not in the commits: such as a new file in a folder that git thinks was renamed.
+    unknown_paths = paths - versions.keys()
+    events = {stem_of(path) for path in paths if is_event_path(path) or path in unknown_paths}
+    # The commits may be other than those that git merges: an older stash than the last one, a patch
+    # in place of a stash, an unknown commit, or a pick relative to another parent.
+    may_be_other = operation in ("stash", "squash", "cherry-pick", "revert")
+    is_other = may_be_other and _is_other_merge(entries, versions)
+    if is_other or (unknown_paths and (merged is None or operation == "stash")):
+        text = objects.read_blobs(root, [stage.blob for stage in entries])
         base, ours, theirs = (
             {
                 _own_path(root, os.fsdecode(one.path[len(prefix) :]), text[one.blob]): text[
                     one.blob
                 ]
-                for one in own
+                for one in entries
                 if one.number == number
             }
             for number in (1, 2, 3)
@@ -231,9 +234,9 @@ def _read_sides(root: str, how: str, stages: Sequence[objects.IndexEntry]) -> Me
     }
     blobs = [blob for row in wanted.values() for blob in row if blob]
     sides = build_sides(wanted, objects.read_blobs(root, blobs))
-    if how != "stash":
+    if operation != "stash":
         return sides
-    sides = sides._replace(ours={**sides.ours, **_staged_before_stash(root, own, sides.ours)})
+    sides = sides._replace(ours={**sides.ours, **_staged_before_stash(root, entries, sides.ours)})
     # A stash leaves untracked files behind, such as the new name of a note that was moved.
     untracked = {
         path: read_work_tree_file(root, path)

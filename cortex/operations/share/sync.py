@@ -158,7 +158,7 @@ class _SyncRun:
     def run(self) -> SyncResult:
         trouble = hint = ""
         try:
-            people_notes.follow_head(self.root, only_left=True)
+            people_notes.update_index_to_head(self.root, only_after_crash=True)
             self.how = self.merge.resume()
             self._add_outcome(restore_lost(self.vault, self.caller))
             self.merge.resolve_user_merge()
@@ -342,18 +342,19 @@ class _SyncRun:
         self._commit()
 
     def _merge_or_rebase(self, up: Upstream, theirs: str) -> str:
-        """Merge or rebase as their git says; how."""
+        """Merge or rebase, as the user's git is configured. Returns which: `fast-forward`, `merge` or
+        `rebase`."""
         sync_checks.check_mergeable(self.root, up, theirs, self._removal_limit())
         ours = git_cli.head_commit(self.root)
         if not ours or git_cli.is_ancestor(self.root, "HEAD", theirs):
-            words = sync_checks.fast_forward_arguments(self.root, up, theirs)
-            self.merge.run(MergeState("merge", theirs, {}), words, [])
+            arguments = sync_checks.fast_forward_arguments(self.root, up, theirs)
+            self.merge.run(MergeState("merge", theirs, {}), arguments, [])
             return "fast-forward"
-        how = "rebase" if up.rebase_mode else "merge"
-        staged = sync_checks.staged_to_set_aside(self.root, up, theirs) if how == "merge" else []
+        mode = "rebase" if up.rebase_mode else "merge"
+        staged = sync_checks.staged_to_set_aside(self.root, up, theirs) if mode == "merge" else []
         self.merge.run(
-            MergeState(how, theirs, {}, ours),
+            MergeState(mode, theirs, {}, ours),
             sync_checks.merge_arguments(self.root, up, theirs),
             staged,
         )
-        return how
+        return mode

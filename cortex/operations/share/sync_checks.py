@@ -129,19 +129,19 @@ def check_mergeable(root: str, up: Upstream, theirs: str, limit: RemovalLimit) -
     if not git_cli.has_commit(root):
         return
     base = git_cli.run_unchecked(root, ["merge-base", "HEAD", theirs])
-    there = f"{up.remote}/{up.remote_branch}"
+    remote_branch = f"{up.remote}/{up.remote_branch}"
     if base.code:
-        command = f"git merge --allow-unrelated-histories {there}"
+        command = f"git merge --allow-unrelated-histories {remote_branch}"
         hint = f"git clone the remote and copy your notes into it; or {command}"
-        raise CortexError(f"{there} and this vault have no common history", hint)
-    _refuse_to_overwrite_ignored(root, there, theirs)
+        raise CortexError(f"{remote_branch} and this vault have no common history", hint)
+    _refuse_to_overwrite_ignored(root, remote_branch, theirs)
     start = base.stdout.decode().strip()
     if up.pull_ff == "only" and start != git_cli.resolve_commit(root, "HEAD"):
         why = "both sides have commits, and pull.ff (or merge.ff) = only forbids to merge them"
         raise CortexError(f"{why}; nothing of {up.remote} was taken", "git config pull.ff true")
     gone, total = limit.exceeded_by(_removed_files(root, start, theirs))
     if gone:
-        message = f"{there} would remove {gone} of {total} notes; nothing was merged"
+        message = f"{remote_branch} would remove {gone} of {total} notes; nothing was merged"
         raise CortexError(message, "cortex sync --yes if that is right")
 
 
@@ -153,22 +153,22 @@ def _removed_files(root: str, base: str, theirs: str) -> list[bytes]:
     return sorted(gone & objects.list_files(root, "HEAD").keys())
 
 
-def _refuse_to_overwrite_ignored(root: str, there: str, theirs: str) -> None:
-    """Raise `CortexError` if the merge brings a file that git ignores here, with another text:
-    git would overwrite it without a word."""
+def _refuse_to_overwrite_ignored(root: str, remote_branch: str, theirs: str) -> None:
+    """Raise `CortexError` if the merge brings a file that lies here with another text and is
+    ignored: git would overwrite it silently."""
     prefix = objects.prefix(root)
     new = {
-        os.fsdecode(one.path.removeprefix(prefix)): one.new_blob
-        for one in objects.changes_between(root, "HEAD", theirs)
-        if one.path.startswith(prefix) and not one.old_blob
+        os.fsdecode(change.path.removeprefix(prefix)): change.new_blob
+        for change in objects.changes_between(root, "HEAD", theirs)
+        if change.path.startswith(prefix) and not change.old_blob
     }
-    here = [path for path in new if os.path.lexists(os.path.join(root, path))]
-    ignored = sorted(objects.filter_ignored(root, here))
+    existing = [path for path in new if os.path.lexists(os.path.join(root, path))]
+    ignored = sorted(objects.filter_ignored(root, existing))
     texts = objects.read_blobs(root, [new[path] for path in ignored])
     lost = [path for path in ignored if read_work_tree_file(root, path) != texts.get(new[path])]
     if lost:
         raise CortexError(
-            f"{there} has files that git ignores here, with another text: {_join_paths(lost)};"
+            f"{remote_branch} has files that git ignores here, with another text: {_join_paths(lost)};"
             " nothing was merged",
             "move yours out of the vault, or to a name that git ignores, then cortex sync",
         )

@@ -117,7 +117,7 @@ def heal(
 
 
 def _reformat(vault: Vault, caller: Caller, *, apply: bool, undo: bool) -> HealResult:
-    done = _undo_reformat(vault) if undo else _rewrite_old_forms(vault, caller, apply=apply)
+    done = _undo_reformat(vault) if undo else _reformat_records(vault, caller, apply=apply)
     healed = try_heal(vault, caller) if apply or undo else []
     return HealResult((), (), (), (), (*done.problems, *healed), reformat=done)
 
@@ -259,17 +259,17 @@ def _unmerged_pages(vault: Vault) -> list[str]:
 def _stage_pages(vault: Vault, healed: HealResult, unmerged: Sequence[str]) -> None:
     """Stage the unmerged pages, now that they are written. During a merge the other written pages
     are staged too: changed ones would keep git from continuing and from aborting."""
-    names = [path for path in unmerged if path not in {*healed.stale, *healed.newer}]
+    paths = [path for path in unmerged if path not in {*healed.stale, *healed.newer}]
     changed = [*healed.written, *healed.removed]
     if changed and checkout.operation_in_progress(vault.root):
         ignored = objects.filter_ignored(vault.root, changed)
-        names += [path for path in changed if path not in ignored]
-    if names:
-        words = ["update-index", "--add", "--remove", "-z", "--stdin"]
-        git_cli.run(vault.root, words, stdin=objects.join_nul(dict.fromkeys(names)))
+        paths += [path for path in changed if path not in ignored]
+    if paths:
+        arguments = ["update-index", "--add", "--remove", "-z", "--stdin"]
+        git_cli.run(vault.root, arguments, stdin=objects.join_nul(dict.fromkeys(paths)))
 
 
-def _rewrite_old_forms(vault: Vault, caller: Caller, *, apply: bool) -> ReformatResult:
+def _reformat_records(vault: Vault, caller: Caller, *, apply: bool) -> ReformatResult:
     """Show which records have the form of an earlier version; with `apply` rewrite them."""
     if apply:
         refuse_during_git_operation(vault)
@@ -295,16 +295,16 @@ def _rewrite_old_forms(vault: Vault, caller: Caller, *, apply: bool) -> Reformat
             if after != before:
                 changes.append((row.path, before, after))
         if apply and changes:
-            again = f"{_FORMAT_PREVIEW} --apply"
+            retry_command = f"{_FORMAT_PREVIEW} --apply"
             problems += change_memory.write_changes(
-                vault, _FORMAT_MEMORY, changes, caller.progress, again
+                vault, _FORMAT_MEMORY, changes, caller.progress, retry_command
             )
-    undo = f"{_FORMAT_PREVIEW} --undo" if apply and changes else ""
-    return ReformatResult(tuple(path for path, *_ in changes), apply, undo, tuple(problems))
+    undo_command = f"{_FORMAT_PREVIEW} --undo" if apply and changes else ""
+    return ReformatResult(tuple(path for path, *_ in changes), apply, undo_command, tuple(problems))
 
 
 def _undo_reformat(vault: Vault) -> ReformatResult:
-    """Take back what `_rewrite_old_forms` has done, where nobody has changed the records since."""
+    """Take back what `_reformat_records` has done, where nobody has changed the records since."""
     refuse_during_git_operation(vault)
     with record_lock(vault):
         done, problems = change_memory.take_back(vault, _FORMAT_MEMORY, _FORMAT_PREVIEW)

@@ -185,7 +185,7 @@ class InboxNormalizer:
         self._edit(path, added[-1], lambda before: self._session_after(before, path, added))
 
     def _link_records(self, session: str) -> None:
-        """Link the records that this pass has made of a session to its note."""
+        """Add a link to the session's note to each record that this pass has made from the session."""
         for path in self._unlinked.pop(session, ()):
             before = files.read(self.root, path)
             note = notes.read(before, path)

@@ -292,12 +292,12 @@ def _contains(directory: str, head: str, tip: str) -> bool:
     return False
 
 
-def _current_name(name: str, renamed: dict[str, str]) -> str:
-    """What a branch is called now, through however many names."""
+def _current_name(name: str, new_names: dict[str, str]) -> str:
+    """The name that a branch has after up to 20 renames."""
     for _ in range(20):
-        if name not in renamed:
+        if name not in new_names:
             break
-        name = renamed[name]
+        name = new_names[name]
     return name
 
 

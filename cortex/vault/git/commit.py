@@ -112,9 +112,9 @@ def find_blocker(root: str) -> tuple[str, str]:
 def commit_changes(
     root: str, wanted: Sequence[UncommittedChange], message: str = ""
 ) -> CommitResult:
-    """Commit these changes and say what was left out: ignored, gone, links, half a move, notes with
-    conflict markers or unreadable frontmatter, secrets. Without a message the commit says what it holds.
-    When git or a person's hook declines, `CortexError` says so, and the index is as it was."""
+    """Commit these changes. The result names also what was left out: ignored and missing files, links,
+    half a move, notes with conflict markers or unreadable frontmatter, secrets. Without `message` one
+    is made from the changes. Raises `CortexError` if git or a hook declines; the index is then as before."""
     if not wanted:
         return NOTHING_COMMITTED
     check_unblocked(root)
@@ -156,20 +156,20 @@ def set_index_entries(root: str, entries: Mapping[bytes, bytes]) -> None:
             raise git_cli.command_error("update-index", ran, root)
 
 
-def declined_error(root: str, ran: git_cli.GitResult, verb: str) -> CortexError:
+def declined_error(root: str, result: git_cli.GitResult, verb: str) -> CortexError:
     """The error for a commit or merge that git did not make."""
-    if _NO_IDENTITY_RE.search(ran.stderr):
+    if _NO_IDENTITY_RE.search(result.stderr):
         hint = 'git config user.name "Your Name" && git config user.email you@example.org'
         return CortexError("git does not know who commits", hint)
     hook_path = git_cli.run_unchecked(root, ["rev-parse", "--git-path", "hooks"], hooks=True).stdout
     folder = os.path.join(root, os.fsdecode(hook_path.rstrip(b"\n")))
     hooks = [name for name in _COMMIT_HOOKS if os.access(os.path.join(folder, name), os.X_OK)]
-    if hooks and ran.code == 1:
-        output = f"{ran.stderr} {ran.stdout.decode('utf-8', 'replace')}"
-        said = " ".join(output.split())[:300] or f"exit code {ran.code}"
-        message = f"a hook of this repository ({', '.join(hooks)}) declined the {verb}: {said}"
+    if hooks and result.code == 1:
+        output = f"{result.stderr} {result.stdout.decode('utf-8', 'replace')}"
+        reason = " ".join(output.split())[:300] or f"exit code {result.code}"
+        message = f"a hook of this repository ({', '.join(hooks)}) declined the {verb}: {reason}"
         return CortexError(message, "mend what it names, then run the command again")
-    return git_cli.command_error(verb, ran, root)
+    return git_cli.command_error(verb, result, root)
 
 
 def _commit_changes(root: str, wanted: Sequence[UncommittedChange], message: str) -> CommitResult:

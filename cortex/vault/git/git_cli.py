@@ -60,12 +60,12 @@ class GitResult(NamedTuple):
 def run(
     directory: str, arguments: Sequence[str], *, timeout: float = 20.0, stdin: bytes = b""
 ) -> bytes:
-    """The output of `git ARGUMENTS` run in `directory`. Raises `CortexError` when there is no git,
-    it fails, or it takes longer than `timeout` seconds; then it and its children are ended."""
-    ran = run_unchecked(directory, arguments, timeout=timeout, stdin=stdin)
-    if ran.code:
-        raise command_error(_subcommand(arguments), ran, directory)
-    return ran.stdout
+    """The output of `git ARGUMENTS` run in `directory`. Raises `CortexError` if git is missing,
+    fails, or takes longer than `timeout` seconds, after which it and its children are ended."""
+    result = run_unchecked(directory, arguments, timeout=timeout, stdin=stdin)
+    if result.code:
+        raise command_error(_subcommand(arguments), result, directory)
+    return result.stdout
 
 
 def run_unchecked(

@@ -29,30 +29,30 @@ def build_sides(versions: dict[str, BlobTriple], text: dict[str, bytes]) -> Merg
 def blobs_by_path(
     root: str, merged: MergeRevisions, unmerged: Collection[str] = ()
 ) -> dict[str, BlobTriple]:
-    """The blobs of every path below the vault that differs between base and one of the sides.
+    """The blobs (base, ours, theirs) of each vault path that a side has changed since the base.
 
-    Of several bases, as after criss-cross merges, the one that a side left alone counts. A path
-    that both sides have as one of the bases is left out, unless it is `unmerged`: git merges the
-    bases first, and may see a change in them that neither side made.
+    If there are several bases, as after criss-cross merges, the one counts in which the path is as
+    on one side. A path that is the same in some base and on both sides is left out, unless it is
+    `unmerged`: git merges the bases first, and may see a change in them that neither side made.
     """
     changes = [
         (changed_blobs(root, base, merged.ours), changed_blobs(root, base, merged.theirs))
         for base in merged.bases
     ]
-    found: dict[str, BlobTriple] = {}
+    blobs: dict[str, BlobTriple] = {}
     for path in {path for pair in changes for changed in pair for path in changed}:
         rows: list[BlobTriple] = []
         for ours, theirs in changes:
             if path in ours or path in theirs:
-                was = (ours.get(path) or theirs[path])[0]
-                _, our = ours.get(path, (was, was))
-                _, their = theirs.get(path, (was, was))
-                rows.append((was, our, their))
+                base_blob = (ours.get(path) or theirs[path])[0]
+                _, our_blob = ours.get(path, (base_blob, base_blob))
+                _, their_blob = theirs.get(path, (base_blob, base_blob))
+                rows.append((base_blob, our_blob, their_blob))
             elif path not in unmerged:
-                break  # this base, ours and theirs are one here
+                break  # the same in this base and on both sides
         else:
-            found[path] = _choose_row(root, merged, path, rows)
-    return found
+            blobs[path] = _choose_row(root, merged, path, rows)
+    return blobs
 
 
 def _choose_row(

@@ -228,21 +228,23 @@ def restage(root: str) -> bool:
     return True
 
 
-def start(root: str, what: MergeState, arguments: Sequence[str]) -> git_cli.GitResult:
-    """Begin a merge or rebase; the code is not zero when git stopped."""
-    save_state(root, what._replace(ours=git_cli.head_commit(root), branch=checkout.branch_of(root)))
+def start(root: str, state: MergeState, arguments: Sequence[str]) -> git_cli.GitResult:
+    """Start a merge or rebase. The code of the result is not 0 if git did not finish; a merge that
+    failed before it merged anything is closed again."""
+    ours, branch = git_cli.head_commit(root), checkout.branch_of(root)
+    save_state(root, state._replace(ours=ours, branch=branch))
 
     top = objects.toplevel(root)
-    words = [*MERGE_CONFIG_FLAGS, what.how, *arguments]
+    command = [*MERGE_CONFIG_FLAGS, state.how, *arguments]
 
     def attempt() -> git_cli.GitResult:
-        ran = git_cli.run_unchecked(
-            top, words, timeout=_TIMEOUT_SECONDS, hooks=True, extra=_NO_EDITOR
+        result = git_cli.run_unchecked(
+            top, command, timeout=_TIMEOUT_SECONDS, hooks=True, extra=_NO_EDITOR
         )
-        is_open = ran.code and what.how == checkout.operation_in_progress(root) == "merge"
+        is_open = result.code and state.how == checkout.operation_in_progress(root) == "merge"
         if is_open and _has_merged_nothing(root):
             git_cli.run_unchecked(top, ["merge", "--quit"])
-        return ran
+        return result
 
     return git_locks.retry_while_locked(root, attempt)
 

@@ -50,7 +50,7 @@ def reset_reminders(vault: Vault, session: str) -> None:
 
 
 def _log_path(vault: Vault, session: str) -> str:
-    # Two checksums of a name from outside; at worst two sessions share what they were told.
+    # Two checksums, since the session's name may be no file name; at worst two sessions share a log.
     name = session.encode("utf-8", "backslashreplace")
     file_name = f"{zlib.crc32(name):08x}{zlib.adler32(name):08x}"
     return os.path.join(vault.state_folder(), LOG_FOLDER, file_name)
