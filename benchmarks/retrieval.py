@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 
 from benchmarks.measure import row, timed
 from cortex.core.model.caller import Caller, no_progress
-from cortex.index.engines import choose_engine
+from cortex.index.full_text import choose_engine
 from cortex.index.refresh import query_index
 from cortex.operations.care.embed import embed
 from cortex.operations.care.init import init

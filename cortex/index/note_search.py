@@ -10,7 +10,7 @@ from cortex.core.model.problem import Problem
 from cortex.core.ranking.note_score import LEAST_COSINE, Fusion, SeriesOrder, blend_neighbours, fuse
 from cortex.core.ranking.query import Query
 from cortex.core.text.value import NamedTuple
-from cortex.index import engines
+from cortex.index import full_text
 from cortex.index.engines.engine import FoundNotes, ScoredNote
 from cortex.index.refresh import IndexSession
 from cortex.index.vectors import FOLDER
@@ -40,9 +40,9 @@ def search_notes(
     without: Collection[int] = (),
     fusion: Fusion,
 ) -> FusedNotes:
-    """As `engines.search`; where the vault has vectors and words do not answer well, also
+    """As `full_text.search`; where the vault has vectors and words do not answer well, also
     what is near by meaning. What fails becomes a problem, and words answer alone."""
-    found = engines.search(
+    found = full_text.search(
         index.fulltext_folder, asked, limit, tiers, allowed=allowed, without=without
     )
     words = {one.number: one.score for one in found.notes}

@@ -16,9 +16,9 @@ from cortex.core.model.problem import CortexError, Problem, reason_of
 from cortex.core.ranking.note_score import context_words, series_key
 from cortex.index import state_file
 from cortex.index.catalogue import NoteSummary, WritableCatalogue, hash_content
-from cortex.index.engines import ENGINES, asked_engine, choose_engine, load_engine
 from cortex.index.engines.engine import Document
 from cortex.index.file_scan import TEMPLATE_MARK, Snapshot
+from cortex.index.full_text import ENGINES, asked_engine, choose_engine, load_engine
 from cortex.index.note_summary import summarize_note
 from cortex.index.state_file import open_catalogue
 from cortex.index.vectors.vector_file import text_key

@@ -16,8 +16,8 @@ from cortex.core.text.value import NamedTuple
 from cortex.index.catalogue import WritableCatalogue
 from cortex.index.catalogue.sqlite_catalogue import SqliteCatalogue
 from cortex.index.catalogue.sqlite_notes import FILE_NAME as CATALOGUE_FILE
-from cortex.index.engines import choose_engine, engine_of
 from cortex.index.file_scan import Entering, Snapshot, scan_vault
+from cortex.index.full_text import choose_engine, engine_of
 from cortex.vault import private
 from cortex.vault.locate import Vault
 from cortex.vault.state.briefing_cache import file_stamp

@@ -14,7 +14,7 @@ from hypothesis import example, given, settings, strategies as st
 
 from cortex.core.model.caller import no_progress
 from cortex.core.ranking.query import parse
-from cortex.index import engines
+from cortex.index import full_text
 from cortex.index.engines.engine import ScoredNote
 from cortex.index.refresh import IndexSession, open_index, query_index
 from cortex.operations.find.search import search
@@ -106,7 +106,7 @@ def everything(index: IndexSession) -> list[object]:
 
 
 def words(index: IndexSession, query: str) -> list[ScoredNote]:
-    return engines.search(
+    return full_text.search(
         index.fulltext_folder, parse(query, "2026-11-20T16:45:12Z"), 20, (0, 1, 2)
     )[0]
 

@@ -13,10 +13,10 @@ import pytest
 from hypothesis import given, strategies as st
 
 from cortex.core.ranking.query import parse
-from cortex.index import engines
+from cortex.index import full_text
 from cortex.index.catalogue import IndexDamaged
-from cortex.index.engines import engine_of
 from cortex.index.engines.analysis import GAP, joined_terms, term_positions
+from cortex.index.full_text import engine_of
 from cortex.index.refresh import query_index
 from cortex.operations.find.search import search
 from tests.index.test_analysis import WORDS
@@ -92,7 +92,7 @@ def mixed(vault_from):
 def answers(folder, query, limit=100, **options):
     """Score, which Whoosh's rounded lengths change a little, and the rest of each answer by number;
     then the terms and what was corrected."""
-    found = engines.search(folder, parse(query, NOW), limit, (0, 1, 2), **options)
+    found = full_text.search(folder, parse(query, NOW), limit, (0, 1, 2), **options)
     scores = {one.number: one.score for one in found.notes}
     rest = {one.number: one[2:] for one in found.notes}
     return scores, rest, found.terms, found.corrected
@@ -120,7 +120,7 @@ def test_what_bears_on_a_prompt_is_the_same(mixed) -> None:
     found = []
     for engine in ("whoosh", "tantivy"):
         folder = build(mixed, engine)
-        relevant = [engines.search_relevant(folder, prompt, 0.1) for prompt in prompts]
+        relevant = [full_text.search_relevant(folder, prompt, 0.1) for prompt in prompts]
         assert any(one.notes for one in relevant)
         assert any(one.events for one in relevant)
         # Whoosh rounds the lengths of texts; counts of passages of the trail are counts of events.
@@ -246,7 +246,7 @@ def test_a_damaged_index_is_built_anew(mixed, caller, how) -> None:
     # The same for what is damaged below a state that does not show it.
     (folder / "meta.json").write_text("{}")
     with pytest.raises(IndexDamaged):
-        engines.search(str(folder), parse("zebra", NOW), 5, (0, 1, 2))
+        full_text.search(str(folder), parse("zebra", NOW), 5, (0, 1, 2))
 
 
 def test_only_its_engine_imports_it_and_it_does_not_import_the_other(mixed) -> None:
@@ -274,7 +274,7 @@ def test_an_empty_vault_and_one_that_lost_its_notes(vault_from, caller) -> None:
     for _ in range(2):
         for query in QUERIES:
             assert paths(vault, caller, query) == []
-        assert engines.search_relevant(folder, "the zebra merge", 0.1).notes == []
+        assert full_text.search_relevant(folder, "the zebra merge", 0.1).notes == []
         Path(vault.root, "a.md").write_text("zebra merge\n")
         assert paths(vault, caller, "zebra") == ["a.md"]
         Path(vault.root, "a.md").unlink()

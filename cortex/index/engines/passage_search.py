@@ -61,7 +61,7 @@ class PassageSearch:
     def best(
         self, limit: int, tiers: set[int], allowed: set[int] | None, without: set[int]
     ) -> FoundNotes:
-        """As `engines.search`."""
+        """As `full_text.search`."""
         if not (self.asked or self.is_negation):
             return FoundNotes([], {}, {})
         corrected = {term for terms in self.corrected.values() for term in terms}

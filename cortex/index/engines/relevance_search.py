@@ -25,7 +25,7 @@ _PASSAGE_SHARE = 0.85  # of the share that a note has to cover, whose title coun
 
 
 def find_relevant(reader: IndexReader, prompt: str, least_share: float) -> RelevantNotes:
-    """As `engines.search_relevant`. Notes are weighed whole, events by their passages."""
+    """As `full_text.search_relevant`. Notes are weighed whole, events by their passages."""
     words = prompt_terms(prompt, stem)
     if not (reader.note_count and any(word.is_informative for word in words)):
         return RelevantNotes([], [], {})

@@ -19,7 +19,7 @@ from cortex.core.text.iso_time import epoch_seconds
 from cortex.core.text.lazy_re import lazy_re
 from cortex.core.text.strings import cortex_command, format_time, one_of
 from cortex.core.text.value import NamedTuple
-from cortex.index import engines
+from cortex.index import full_text
 from cortex.index.catalogue import NoteRow
 from cortex.index.catalogue.filters import KNOWLEDGE, KNOWLEDGE_TIERS, NoteFilter
 from cortex.index.links import LinkGraph
@@ -226,7 +226,7 @@ def _find_archived(index: IndexSession, query: Query, wanted: NoteFilter) -> lis
     allowed = index.catalogue.numbers(archive)
     if not allowed:
         return []
-    found = engines.search(
+    found = full_text.search(
         index.fulltext_folder, query, _MAX_ARCHIVED, (TIER_SET_ASIDE,), allowed=allowed
     ).notes
     least = _LEAST_SHARE_OF_BEST * max((one.score for one in found), default=0.0)

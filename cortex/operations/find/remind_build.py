@@ -25,7 +25,7 @@ from cortex.core.ranking.relevance import RelevantNote
 from cortex.core.text import context_markers
 from cortex.core.text.strings import format_time
 from cortex.core.text.value import NamedTuple
-from cortex.index import engines
+from cortex.index import full_text
 from cortex.index.catalogue import Catalogue, IndexDamaged, NoteRow, hash_content
 from cortex.index.catalogue.filters import KNOWLEDGE, NoteFilter
 from cortex.index.links import LinkGraph
@@ -155,7 +155,7 @@ def _find_relevant(
     """The records of a vault that bear on the prompt and may be shown, best first."""
 
     def select(catalogue: Catalogue, words: str) -> list[_Relevant]:
-        relevant = engines.search_relevant(words, request.prompt, request.least_share)
+        relevant = full_text.search_relevant(words, request.prompt, request.least_share)
 
         def record(one: RelevantNote, row: NoteRow) -> _Relevant:
             is_personal = request.is_personal_vault

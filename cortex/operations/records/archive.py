@@ -17,7 +17,7 @@ from cortex.core.redact.secrets import sanitize_text
 from cortex.core.text.lazy_re import lazy_re
 from cortex.core.text.strings import cortex_command, one_line, option_words
 from cortex.core.text.value import NamedTuple
-from cortex.index import engines
+from cortex.index import full_text
 from cortex.index.catalogue import NoteRow
 from cortex.index.catalogue.filters import NoteFilter
 from cortex.index.links import LinkGraph
@@ -274,7 +274,7 @@ def _candidates(index: IndexSession, query: str, at: str) -> list[_ForgetCandida
     if not parsed.terms:
         return []
     allowed = index.catalogue.numbers(NoteFilter(tiers=(TIER_CURRENT,), has_id=True))
-    scored, *_ = engines.search(
+    scored, *_ = full_text.search(
         index.fulltext_folder,
         parsed,
         _MAX_CANDIDATES,
