@@ -281,14 +281,14 @@ def _existing_lines(
     names |= {os.path.basename(name) for name in names}
     for path in there:
         try:
-            told = parse_page(files.read(root, path).decode("utf-8", "replace"))
+            parsed_page = parse_page(files.read(root, path).decode("utf-8", "replace"))
         except (CortexError, OSError):
             continue  # named where it is compared
-        for item in told.items:
+        for item in parsed_page.items:
             link = _LINK_RE.search(item.text)
-            told_by = {item.id, item.id.rpartition(".")[0], link[1] if link else ""}
-            if told.page and item.section != "Pages" and told_by & names:
-                yield told.page, item
+            names_of_item = {item.id, item.id.rpartition(".")[0], link[1] if link else ""}
+            if parsed_page.page and item.section != "Pages" and names_of_item & names:
+                yield parsed_page.page, item
 
 
 def compare_pages(root: str, wanted: Mapping[str, bytes | None]) -> list[PageDifference]:
@@ -334,8 +334,8 @@ def is_page(root: str, path: str) -> bool:
 
 def _page_of(text: bytes) -> BriefingPage | None:
     """Which page a text is; None for one that no program has made."""
-    told = _parse_header(text)
-    return told.page if told.generator_version else None
+    parsed_page = _parse_header(text)
+    return parsed_page.page if parsed_page.generator_version else None
 
 
 def _parse_header(data: bytes) -> ParsedPage:

@@ -62,7 +62,7 @@ def load_engine(folder: str) -> FulltextEngine:
 
 def search(
     folder: str,
-    asked: Query,
+    query: Query,
     limit: int,
     tiers: Sequence[int],
     *,
@@ -79,7 +79,7 @@ def search(
     with load_engine(folder).open_reader(folder) as reader:
         if not reader.note_count or allowed == set():
             return FoundNotes([], {}, {})
-        return PassageSearch(reader, asked).best(limit, set(tiers), allowed, set(without))
+        return PassageSearch(reader, query).best(limit, set(tiers), allowed, set(without))
 
 
 def search_relevant(folder: str, prompt: str, least_share: float) -> RelevantNotes:

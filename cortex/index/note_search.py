@@ -32,7 +32,7 @@ class FusedNotes(NamedTuple):
 def search_notes(
     vault: Vault,
     index: IndexSession,
-    asked: Query,
+    query: Query,
     limit: int,
     tiers: Sequence[int],
     *,
@@ -43,16 +43,16 @@ def search_notes(
     """As `full_text.search`; where the vault has vectors and words do not answer well, also
     what is near by meaning. What fails becomes a problem, and words answer alone."""
     found = full_text.search(
-        index.fulltext_folder, asked, limit, tiers, allowed=allowed, without=without
+        index.fulltext_folder, query, limit, tiers, allowed=allowed, without=without
     )
     words = {one.number: one.score for one in found.notes}
     fused = FusedNotes(found, words, {}, [])
     has_vectors = os.path.isdir(os.path.join(index.catalogue.folder, FOLDER))
-    if not (has_vectors and _asks_meaning(asked, found, fusion)):
+    if not (has_vectors and _asks_meaning(query, found, fusion)):
         return fused
     from cortex.index import semantic  # noqa: PLC0415  10 ms
 
-    near = semantic.nearest(vault, index, asked.text, _NEAREST, allowed)
+    near = semantic.nearest(vault, index, query.text, _NEAREST, allowed)
     problems = [near.problem] if near.problem else []
     if not near.found:
         return fused._replace(problems=problems)
@@ -73,11 +73,11 @@ def search_notes(
     return FusedNotes(found._replace(notes=notes), words, blended, problems)
 
 
-def _asks_meaning(asked: Query, found: FoundNotes, fusion: Fusion) -> bool:
+def _asks_meaning(query: Query, found: FoundNotes, fusion: Fusion) -> bool:
     """Whether to load a model: not for a few words of which a note holds all, nor for a query with
     phrases, prefixes or exclusions, nor where no word is looked for."""
     if not (fusion.share and found.terms):
         return False
-    if any(one.kind != "word" or one.negated for one in asked.terms):
+    if any(one.kind != "word" or one.negated for one in query.terms):
         return False
-    return asked.is_question or not any(one.is_whole for one in found.notes)
+    return query.is_question or not any(one.is_whole for one in found.notes)

@@ -213,11 +213,11 @@ def _event_title(note: notes.Note, tier: int) -> str:
 
     turn = parse_turn_summary(structured_part(raw_content(note.text) or ""))
     said = utterances(turn.message)
-    asked = [one.text for one in said if one.role == USER and not one.about]
-    for subject in (subject for text in asked for subject in subjects_of(text)):
+    prompts = [one.text for one in said if one.role == USER and not one.about]
+    for subject in (subject for text in prompts for subject in subjects_of(text)):
         return as_title(subject)
     did = [turn.title, *turn.changed_files, *(run.line for run in turn.commands)]
-    lines = "\n".join([*asked, *(one.text for one in said), *did]).splitlines()
+    lines = "\n".join([*prompts, *(one.text for one in said), *did]).splitlines()
     plain = (line.strip("#>*-_` \t") for line in lines)
     return shorten(next((line for line in plain if any(map(str.isalpha, line))), ""), _TITLE_CHARS)
 

@@ -166,9 +166,9 @@ def check_answer(
         dropped[FOREIGN_CODE] += (is_foreign := not _has_code(line, quotes.session, quotes.session))
         return "" if is_foreign else line
 
-    asked, open_ = (tuple(filter(None, map(believe, lines))) for lines in (one.asked, one.open))
+    requests, open_ = (tuple(filter(None, map(believe, lines))) for lines in (one.asked, one.open))
     title, outcome = believe(one.title), believe(one.outcome)
-    one = one._replace(title=title, asked=asked, outcome=outcome, open=open_)
+    one = one._replace(title=title, asked=requests, outcome=outcome, open=open_)
     dropped[INCOMPLETE] = sum(read_record(said) is None for said in listed)
     records: list[DistilledRecord] = []
     for record in one.records:

@@ -203,7 +203,7 @@ def _telling_sentence(one: TurnPassage) -> str:
 def cut_passages(said: list[Utterance]) -> list[TurnPassage]:
     """The passages of a turn, in their order. Code blocks, tables and quotes are left out."""
     found: list[TurnPassage] = []
-    asked, last = "", ""
+    request, last = "", ""
     for at, one in enumerate(said):
         if len(found) >= _MAX_PASSAGES:
             break
@@ -211,9 +211,9 @@ def cut_passages(said: list[Utterance]) -> list[TurnPassage]:
             lines = (one_line(text[: 2 * MAX_PASSAGE_CHARS]) for text in _split_prompt(one))
             texts = filter(None, (line[:MAX_PASSAGE_CHARS] for line in lines))
             found += [TurnPassage(USER, text, one.about, "", text, last, "", at) for text in texts]
-            asked, last = _shorten_request(one) or asked, ""
+            request, last = _shorten_request(one) or request, ""
         elif passages := _cut_message(one.text):
-            found += [passage._replace(message=at, before=asked) for passage in passages]
+            found += [passage._replace(message=at, before=request) for passage in passages]
             last = _last_sentences(passages[-1].text)
     return _with_replies(found[:_MAX_PASSAGES])
 

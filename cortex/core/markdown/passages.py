@@ -56,7 +56,7 @@ def iter_passages(text: str) -> Iterator[TextPassage]:
     """The same, one after the other."""
     title, text = split_session_title(text)
     headings: list[tuple[int, str]] = []  # level and text of those above
-    asked = around = ""
+    prompt = around = ""
     blocks: list[_TextBlock] = []
     size = 0
     is_short = len(text) <= _WHOLE_CHARS
@@ -71,7 +71,7 @@ def iter_passages(text: str) -> Iterator[TextPassage]:
             yield from _join(blocks, around)
             blocks, size = [], 0
         if not blocks:
-            around = "\n".join([title, *(words for _, words in headings), asked]).strip()
+            around = "\n".join([title, *(words for _, words in headings), prompt]).strip()
         if block.kind == "heading":
             match = _HEADING_RE.match(block.text)
             assert match is not None
@@ -79,7 +79,7 @@ def iter_passages(text: str) -> Iterator[TextPassage]:
             headings = [one for one in headings if one[0] < level]
             headings.append((level, match[2][:_AROUND_CHARS]))
         elif block.kind == "ask":
-            asked = block.text[:_AROUND_CHARS]
+            prompt = block.text[:_AROUND_CHARS]
         if block.kind != "break":
             blocks.append(block)
             size += len(block.text) + 2

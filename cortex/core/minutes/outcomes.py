@@ -434,8 +434,8 @@ class OutcomeReader:
                     line,
                     topic,
                 )
-            elif told := self.speech.told_task(clause, has_due=bool(find_due(clause, self.date))):
-                yield from self._promised(told.text, told.owner, line)
+            elif task := self.speech.told_task(clause, has_due=bool(find_due(clause, self.date))):
+                yield from self._promised(task.text, task.owner, line)
             elif self.speech.is_obligation(clause):
                 yield from self._promised(clause, "", line)
             lead = self.speech.leading_people(clause)

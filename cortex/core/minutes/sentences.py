@@ -169,8 +169,8 @@ class Speech:
         if decided := _DECIDED_THAT_RE.search(clause):
             rest = clause[decided.end() :]
             rest = re.sub(r"^(.{2,60}?)[ ](?:would|should)[ ]", r"\1 will ", rest)
-            if told := self._direct(rest):
-                return told
+            if promise := self._direct(rest):
+                return promise
         pronoun = _PRONOUN_CUE_RE.search(clause)
         head = clause[: pronoun.start()] if pronoun else ""
         if pronoun and (len(head) < 3 or head.rstrip()[-1:] in ",;" or head.endswith("so ")):

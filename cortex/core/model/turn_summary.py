@@ -95,12 +95,12 @@ def parse_turn_summary(text: str) -> TurnSummary:
             current = items[line]
         elif line.startswith("- "):
             current.append(line[2:])
-    asked, changed, ran, plan, titles = items.values()
+    tagged_lines, changed, ran, plan, titles = items.values()
     runs = (item.removeprefix("`").partition("` ") for item in ran)
     commands = tuple(CommandRun(line, outcome) for line, _, outcome in runs)
     steps = tuple(PlannedStep(item[4:], item.startswith("[x]")) for item in plan)
     title = titles[-1] if titles else ""
-    return TurnSummary(said.strip(), tuple(asked), tuple(changed), commands, steps, title)
+    return TurnSummary(said.strip(), tuple(tagged_lines), tuple(changed), commands, steps, title)
 
 
 def format_utterances(said: Iterable[Utterance]) -> str:

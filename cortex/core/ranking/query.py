@@ -72,8 +72,8 @@ class Query(NamedTuple):
     @property
     def is_question(self) -> bool:
         """True if so many words are asked for that few notes hold all of them."""
-        asked = (one for one in self.terms if not one.negated and one.kind != "phrase")
-        return len({one.text.casefold() for one in asked} - STOP_WORDS) > MAX_KEYWORDS
+        words = (one for one in self.terms if not one.negated and one.kind != "phrase")
+        return len({one.text.casefold() for one in words} - STOP_WORDS) > MAX_KEYWORDS
 
     @property
     def phrases(self) -> list[str]:

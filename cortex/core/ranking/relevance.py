@@ -115,13 +115,13 @@ def is_uninformative(prompt: str) -> bool:
 
 def prompt_terms(prompt: str, stem: Stemmer) -> tuple[PromptTerm, ...]:
     """The words of a prompt, the most informative first."""
-    asked = {stem(word.replace("'", "")) for word in _GENERIC_WORDS} | _GENERIC_WORDS
+    generic = {stem(word.replace("'", "")) for word in _GENERIC_WORDS} | _GENERIC_WORDS
     found: dict[tuple[tuple[str, ...], tuple[str, ...]], PromptTerm] = {}
     for line, weight in _weighted_lines(truncate_prompt(prompt)):
         for chunk in split_chunks(line):
             if len(chunk) > _MAX_CHUNK_CHARACTERS:
                 continue
-            for one in _chunk_terms(chunk, stem, weight, asked):
+            for one in _chunk_terms(chunk, stem, weight, generic):
                 key = (one.terms, one.phrase)
                 if key not in found or found[key].weight < one.weight:
                     found[key] = one
@@ -240,7 +240,7 @@ def _is_mostly_symbols(line: str) -> bool:
 
 
 def _chunk_terms(
-    chunk: str, stem: Stemmer, weight: float, asked: AbstractSet[str]
+    chunk: str, stem: Stemmer, weight: float, generic: AbstractSet[str]
 ) -> Iterator[PromptTerm]:
     named = _is_code_name(chunk)
     lowered = chunk.casefold()
@@ -249,14 +249,14 @@ def _chunk_terms(
         if not parts or lowered in STOP_WORDS:
             continue
         if not word.whole_terms:  # of a script without spaces a run is many words
-            telling = any(part not in asked for part in parts) and lowered not in asked
+            telling = any(part not in generic for part in parts) and lowered not in generic
             share = weight if telling else GENERIC_WEIGHT * weight
             share /= len(parts) ** 0.5
             yield from (PromptTerm((part,), (), share, False, telling) for part in parts)
         elif "/" in chunk or "." in chunk:
             yield from _path_terms(chunk, stem, weight * (NAME_WEIGHT if named else 1.0), named)
         else:
-            telling = any(part not in asked for part in parts)
+            telling = any(part not in generic for part in parts)
             heavy = weight * (NAME_WEIGHT if named else 1.0) if telling else GENERIC_WEIGHT * weight
             phrase = word.part_terms if len(word.part_terms) > 1 else ()
             yield PromptTerm(word.whole_terms, phrase, heavy, named, telling)

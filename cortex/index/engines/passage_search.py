@@ -35,50 +35,50 @@ _CORRECTED_WEIGHT = 0.75  # of a word that may not be the one that was meant
 class PassageSearch:
     """One query put to one open index."""
 
-    def __init__(self, reader: IndexReader, asked: Query) -> None:
+    def __init__(self, reader: IndexReader, query: Query) -> None:
         self.reader = self.found = reader
         # By number of the note: one of its documents, its length in terms.
         self._place_of = dict[int, int]()
         self._length_of = dict[int, int]()
         self._counts = dict[tuple[tuple[str, ...], tuple[str, ...]], int]()
-        wanted = [piece for piece in asked.terms if not piece.negated]
+        wanted = [piece for piece in query.terms if not piece.negated]
         # Phrases are binding: somebody put the quotes there.
         self.phrase_count = len(phrases := self._alternatives(wanted, phrases=True))
         self.corrected: dict[str, tuple[str, ...]] = {}
-        self.asked: list[Alternatives] = []
+        self.terms: list[Alternatives] = []
         self._holding: list[int] = []  # how many notes hold each
         self.bodies: list[dict[int, float]] = []  # of each word, its frequency by document
         self.words: list[note_score.NoteWeights] = []
         words = self._alternatives(wanted, phrases=False)
         for one in [*phrases, *words]:
             self._add_word(one, is_question=len(words) > MAX_KEYWORDS)
-        negated = [piece for piece in asked.terms if piece.negated]
+        negated = [piece for piece in query.terms if piece.negated]
         excluded = self._alternatives(negated, phrases=True)
         excluded += self._alternatives(negated, phrases=False)
         self.excluded = {number for one in excluded for number in reader.numbers_with(one)}
-        self.is_negation = bool(asked.terms) and not wanted
+        self.is_negation = bool(query.terms) and not wanted
 
     def best(
         self, limit: int, tiers: set[int], allowed: set[int] | None, without: set[int]
     ) -> FoundNotes:
         """As `full_text.search`."""
-        if not (self.asked or self.is_negation):
+        if not (self.terms or self.is_negation):
             return FoundNotes([], {}, {})
         corrected = {term for terms in self.corrected.values() for term in terms}
         rarities = [
             note_score.rarity(count, self.reader.note_count)
             * (_CORRECTED_WEIGHT if set(one.shown) <= corrected else 1.0)
-            for one, count in zip(self.asked, self._holding, strict=True)
+            for one, count in zip(self.terms, self._holding, strict=True)
         ]
         terms = {
-            term: rare for one, rare in zip(self.asked, rarities, strict=True) for term in one.shown
+            term: rare for one, rare in zip(self.terms, rarities, strict=True) for term in one.shown
         }
-        if self.asked:
+        if self.terms:
             groups = (tiers - {TIER_SET_ASIDE}, tiers & {TIER_SET_ASIDE})
             most, hidden = max(limit, _MIN_CANDIDATES), self.excluded | without
             wanted = WantedNotes(most, groups, allowed, hidden, self.phrase_count)
-            self.found = self.reader.candidates(zip(self.asked, rarities, strict=True), wanted)
-            self.words = [self._occurrences(one) for one in self.asked]
+            self.found = self.reader.candidates(zip(self.terms, rarities, strict=True), wanted)
+            self.words = [self._occurrences(one) for one in self.terms]
         scores = note_score.score_notes(self.words, rarities)
         series = self.reader.series
         if series:
@@ -101,7 +101,7 @@ class PassageSearch:
         limit: int,
         tiers: set[int],
     ) -> list[ScoredNote]:
-        are_keywords = 0 < len(self.asked) <= MAX_KEYWORDS
+        are_keywords = 0 < len(self.terms) <= MAX_KEYWORDS
         shares = note_score.coverages(self.words, rarities) if are_keywords else {}
         matching = set[int]().union(*self.bodies)
         groups: dict[bool, list[tuple[float, int]]] = {False: [], True: []}
@@ -153,7 +153,7 @@ class PassageSearch:
                 found = [Alternatives((term,), (), (term,)) for term in meant]
             if len(meant) > 1 and self.count_rows(meant):
                 found = [Alternatives((), meant, meant)]
-        self.asked += found
+        self.terms += found
         self._holding += map(self._count, found)
 
     def _count(self, one: Alternatives) -> int:

@@ -33,14 +33,14 @@ def find_relevant(reader: IndexReader, prompt: str, least_share: float) -> Relev
     live = len({number for place, number in enumerate(reader.numbers) if place not in dead})
     every = len(reader.numbers) - len(reader.deleted)
     rows = 0
-    asked = []
+    alternatives = []
     for word in words:
         rows += bool(word.phrase)
-        asked.append(Alternatives(word.terms, word.phrase if rows <= _MAX_PHRASES else ()))
+        alternatives.append(Alternatives(word.terms, word.phrase if rows <= _MAX_PHRASES else ()))
     counts: list[tuple[int, int]] = []
 
     def weighed() -> Iterator[tuple[Alternatives, float]]:
-        for word, one in zip(words, asked, strict=True):
+        for word, one in zip(words, alternatives, strict=True):
             counts.append(reader.count_relevant(one))
             yield one, word.weight * normalized_idf(sum(counts[-1]), every)
 
@@ -48,7 +48,7 @@ def find_relevant(reader: IndexReader, prompt: str, least_share: float) -> Relev
     in_view = reader.candidates(weighed(), WantedNotes(_MIN_CANDIDATES, groups))
     numbers, trail = in_view.numbers, in_view.trail
     of_notes, in_trail, weights = [], [], dict[str, float]()
-    for at, (word, one) in enumerate(zip(words, asked, strict=True)):
+    for at, (word, one) in enumerate(zip(words, alternatives, strict=True)):
         # The first passage has the head of all.
         firsts = in_view.frequencies("head", one)
         head = {each for place, _ in firsts for each in in_view.passages_with(place)}

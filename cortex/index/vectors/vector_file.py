@@ -113,8 +113,8 @@ class VectorFile:
         return count - len(kept)
 
     def _header(self, dimension: int) -> bytes:
-        told = _MAGIC + dimension.to_bytes(2, "little") + self.model.encode()
-        return told.ljust(HEADER_BYTES, b"\0")[:HEADER_BYTES]
+        header = _MAGIC + dimension.to_bytes(2, "little") + self.model.encode()
+        return header.ljust(HEADER_BYTES, b"\0")[:HEADER_BYTES]
 
 
 def newest_vector_file(cache_folder: str) -> VectorFile | None:
@@ -123,8 +123,8 @@ def newest_vector_file(cache_folder: str) -> VectorFile | None:
     names = [name for name in files.list_folder(folder) if name.endswith(".vectors")]
     paths = [os.path.join(folder, name) for name in names]
     for path in sorted(filter(os.path.exists, paths), key=os.path.getmtime, reverse=True):
-        told = private.read(path, HEADER_BYTES)[len(_MAGIC) + 2 :]
-        found = VectorFile(cache_folder, told.rstrip(b"\0").decode("utf-8", "replace"))
+        header = private.read(path, HEADER_BYTES)[len(_MAGIC) + 2 :]
+        found = VectorFile(cache_folder, header.rstrip(b"\0").decode("utf-8", "replace"))
         if found.shape()[1]:
             return found
     return None

@@ -162,9 +162,9 @@ def _format_item(item: Any) -> str:
     text = escape(item.text)
     indent = "    " if text.startswith("  ") else "  "
     text = text.lstrip().removeprefix("- ")
-    told, _, handle = text.removesuffix("]").rpartition(" [")
+    content, _, handle = text.removesuffix("]").rpartition(" [")
     if text.endswith("]") and escape(item.id).endswith(handle):
-        text = f"{told}  {DIM}{handle}{OFF}"
+        text = f"{content}  {DIM}{handle}{OFF}"
     if item.doubt and text.startswith("⚠"):
         text = yellow("⚠") + text[1:]
     return indent + text

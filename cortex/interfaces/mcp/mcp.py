@@ -122,7 +122,7 @@ def _change_settings(
     for _, todo in planned:
         if todo.has_changes and not dry_run:
             settings_file.apply_change(todo)
-    return McpResult(tuple(told.as_plan(todo) if dry_run else told for told, todo in planned))
+    return McpResult(tuple(change.as_plan(todo) if dry_run else change for change, todo in planned))
 
 
 def _take_standard_streams() -> tuple[int, int]:

@@ -180,8 +180,8 @@ def _unread_file_problems(vault: Vault, cwd: str) -> Iterator[Problem]:
 
 def _tokenless_problems(cwd: str) -> Iterator[Problem]:
     """Hosts that would ask over HTTP and be refused."""
-    for told, _, command in mcp_settings.plan_token_lines(hook_status.project_root(cwd)):
-        yield Problem(told.file, "has the address of cortex mcp --http, and no token", command)
+    for change, _, command in mcp_settings.plan_token_lines(hook_status.project_root(cwd)):
+        yield Problem(change.file, "has the address of cortex mcp --http, and no token", command)
 
 
 def _shared_transcript_problems(vault: Vault, now: int) -> Iterator[Problem]:
@@ -251,9 +251,9 @@ def _remove_leftovers(vault: Vault, caller: Caller) -> Iterable[str]:
 
 
 def _give_token_lines(_: Vault, caller: Caller) -> Iterable[str]:
-    for told, todo, _command in mcp_settings.plan_token_lines(project_root(caller.cwd)):
+    for change, todo, _command in mcp_settings.plan_token_lines(project_root(caller.cwd)):
         settings_file.apply_change(todo)
-        yield f"{told.file} is {told.outcome}; {told.next_step}"
+        yield f"{change.file} is {change.outcome}; {change.next_step}"
 
 
 def _heal_briefings(vault: Vault, caller: Caller) -> Iterable[str]:

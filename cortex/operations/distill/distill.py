@@ -137,10 +137,10 @@ def distill(
     )
     if by_hand:
         plan = plan_session(vault, caller, rows[0], again=again)
-        asked = _by_hand(vault, caller, plan, answer)
+        result = _by_hand(vault, caller, plan, answer)
     else:
-        asked = _ask_about(vault, caller, rows, again=again, due=due, dry_run=dry_run)
-    return asked._replace(problems=(*problems, *asked.problems))
+        result = _ask_about(vault, caller, rows, again=again, due=due, dry_run=dry_run)
+    return result._replace(problems=(*problems, *result.problems))
 
 
 def _check_choice(chosen: int, named: int, *, by_hand: bool, modes: int) -> None:
@@ -284,10 +284,10 @@ def _keep_answer(
     checked = check_answer(table, plan.context.handle, quotes, known)
     one = checked.distillation._replace(covers=plan.parts[number].events, model=model)
     title = one.title or plan.row.title
-    told = _would_ask(plan)._replace(title=title, outcome=DONE, dropped=checked.dropped)
+    result = _would_ask(plan)._replace(title=title, outcome=DONE, dropped=checked.dropped)
     standing = (earlier._replace(model=model) for _, earlier in standing_distillations(plan.events))
     if one in standing:
-        return told._replace(outcome=UP_TO_DATE), one
+        return result._replace(outcome=UP_TO_DATE), one
     # Behind the others of the session, so that the later answer stands even within a second.
     last = max((event.id for event in plan.events), default="")
     id_ = new_event_id(caller)
@@ -302,7 +302,7 @@ def _keep_answer(
     layout = vault.layout()
     paths = (path for path, _ in made.records if not layout.is_in(path, "sessions"))
     ids = tuple(path.rpartition("/")[2].removesuffix(".md") for path in paths)
-    return told._replace(records=ids), one
+    return result._replace(records=ids), one
 
 
 def _would_ask(plan: DistillPlan) -> DistilledSession:

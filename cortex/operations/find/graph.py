@@ -81,7 +81,7 @@ class NoteGraph(NamedTuple):
     edges: tuple[NamedEdge, ...]
     cut: bool  # there are more notes within the depth
     mermaid: str = ""  # the graph as a mermaid flowchart, when asked for
-    asked: str = ""
+    asked: str = ""  # id of the note where the graph begins
     to: str = ""  # the other end of a path, when one was asked for
     problems: tuple[Problem, ...] = ()
 

@@ -186,8 +186,9 @@ def _collect_inputs(
         projects = [name for name in counted if name and name not in names]
         others = [sanitize_line(name) for name in projects[: _MAX_OTHER_PROJECTS + 1]]
     cut = {kind: some[: room.get(kind, 0) + _SPARE_NOTES] for kind, some in selection.parts.items()}
-    told = {one.session for some in cut.values() for one in some if one.session}
-    sessions = index.catalogue.find(NoteFilter(types=("session",), sessions=told)) if told else []
+    session_names = {one.session for some in cut.values() for one in some if one.session}
+    note_filter = NoteFilter(types=("session",), sessions=session_names)
+    sessions = index.catalogue.find(note_filter) if session_names else []
     paths += [one.path for one in sessions]
     # Also the own notes of no project, in the project that the vault lies in.
     is_home = key.project == checkout.project_of(vault.root)

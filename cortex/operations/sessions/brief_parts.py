@@ -221,8 +221,8 @@ def _order_by_flaws(
         flaws = passage.count_flaws(row.type, row.title, entry.excerpt, body, later)
         flaws = 0 if row.pinned else flaws
         if flaws <= passage.MAX_FLAWS:
-            told = entry._replace(excerpt=passage.without_talk(entry.excerpt), is_weak=flaws > 0)
-            kept.append(_passage_entry(told, session))
+            cleaned = entry._replace(excerpt=passage.without_talk(entry.excerpt), is_weak=flaws > 0)
+            kept.append(_passage_entry(cleaned, session))
     return sorted(kept, key=lambda entry: entry.is_weak)
 
 

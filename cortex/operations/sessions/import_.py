@@ -268,26 +268,26 @@ class _ImportRun:
         ahead = list(cursor.ahead)
         messages = count = 0
         agents = set()
-        for told in iter_segments(one.path, read, start, place_of):
-            pieces = [piece for piece in told.items if self._is_new(piece, cursor, ahead)]
+        for segment in iter_segments(one.path, read, start, place_of):
+            pieces = [piece for piece in segment.items if self._is_new(piece, cursor, ahead)]
             root = self.location_of(pieces[0].cwd, "", usual).root if pieces else ""
             title = one_line(sanitize_text(read.title))[:200]
             made = []
             if pieces:
                 made = build_events(
-                    one, told, pieces, root, title,
+                    one, segment, pieces, root, title,
                     prompts=self.settings.prompts, now=self.caller.now,
                 )  # fmt: skip
             if read.is_headless:
                 made = [*map(events.as_headless, made)]
             if locked and (pieces or cursor.host):
-                cursor = self._cursor_after(one, cursor, read, told, root)
+                cursor = self._cursor_after(one, cursor, read, segment, root)
                 cursor = cursor._replace(ahead=tuple(ahead))
                 self._publish_events(locked, made, cursor)
             messages += sum(piece.kind in (AGENT_TEXT, PROMPT) for piece in pieces)
             count += len(made)
             self.events += len(made) if self.dry_run else 0
-            agents |= {one.subagent or told.sidechain} if made else set()
+            agents |= {one.subagent or segment.sidechain} if made else set()
         if read.skipped_lines:
             self.unread.append(UnreadTranscript(one.path, read.skipped_lines))
         if count or messages or start.offset or cursor.begun:
@@ -336,13 +336,13 @@ class _ImportRun:
         one: TranscriptInfo,
         cursor: SessionCursor,
         read: TranscriptReader,
-        told: TranscriptSegment,
+        segment: TranscriptSegment,
         root: str,
     ) -> SessionCursor:
         """How the session stands behind a stretch."""
-        at = position_at(one.path, told.end_offset)
-        said = [piece for piece in told.items if piece.kind == AGENT_TEXT and not piece.sidechain]
-        latest = max((piece.at for piece in told.items), default="") or read.last_time
+        at = position_at(one.path, segment.end_offset)
+        said = [item for item in segment.items if item.kind == AGENT_TEXT and not item.sidechain]
+        latest = max((piece.at for piece in segment.items), default="") or read.last_time
         last = (cursors.text_fingerprint(said[-1].text),) if said else cursor.last
         return cursor._replace(
             host=one.host,
@@ -356,9 +356,9 @@ class _ImportRun:
             since=max(cursor.since, latest),
             last=last,
             headless=cursor.headless or read.is_headless,
-            begun=cursor.begun or bool(told.items),
-            project=cursor.project or told.project_branch[0],
-            branch=told.project_branch[1] or cursor.branch,
+            begun=cursor.begun or bool(segment.items),
+            project=cursor.project or segment.project_branch[0],
+            branch=segment.project_branch[1] or cursor.branch,
             behind=False,
         )
 

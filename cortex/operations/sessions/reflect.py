@@ -98,8 +98,8 @@ def reflect(
         raise InvalidInputError("the reflection is empty", "cortex reflect --save 'TEXT'")
     sections, count, sources, problems = _gather(vault, caller, project, start)
     most = _ITEMS_OF_STYLE[style]
-    told = dict.fromkeys(one.id for some in sections.values() for one in some)
-    of = [id_ for id_ in told if id_ in sources]
+    ids = dict.fromkeys(one.id for some in sections.values() for one in some)
+    of = [id_ for id_ in ids if id_ in sources]
     saved = _keep(vault, caller, project, save, of) if save else None
     return ReflectResult(
         project, format_time(start), count, **{name: tuple(some[-most:]) for name, some in sections.items()},
@@ -173,8 +173,8 @@ def _gather(
 def _said(row: NoteRow, turn: TurnSummary) -> list[str]:
     """What the person said; a prompt is all theirs."""
     whole = [turn.message] if row.type == "prompt" else []
-    told = utterances(turn.message)
-    return [*whole, *(one.text for one in told if one.role == USER and not one.about)]
+    said = utterances(turn.message)
+    return [*whole, *(one.text for one in said if one.role == USER and not one.about)]
 
 
 def _intent(text: str) -> str:

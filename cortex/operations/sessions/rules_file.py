@@ -107,8 +107,8 @@ def insert_block(data: bytes | None, text: str) -> bytes:
         added = "1" if data.endswith(b"\n") else "2"
     header = _BLOCK_HEADER.format(_ADDED_ABOVE[added])
     # A text that cannot end the block or begin another.
-    told = text.replace("<!--", "<!- -").replace("-->", "-- >").splitlines()
-    lines = (BEGIN_MARK, header, "", *told, "", END_MARK, "")
+    safe_lines = text.replace("<!--", "<!- -").replace("-->", "-- >").splitlines()
+    lines = (BEGIN_MARK, header, "", *safe_lines, "", END_MARK, "")
     block = eol.join(line.encode() for line in lines)
     if data is None:
         return block

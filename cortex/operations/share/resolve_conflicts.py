@@ -127,10 +127,12 @@ def resolve_unmerged(
     message = "git could not merge it, and it is not in the vault"
     problems = [Problem(path, message, "mend it, then git add it") for path in foreign]
     for ask in (one for one in outcome.actions if isinstance(one, AskPerson)):
-        now = read_work_tree_file(root, ask.path)
-        question = other.question(ask.path, now, sides) if other and not ask.removed_paths else None
+        text = read_work_tree_file(root, ask.path)
+        question = (
+            other.question(ask.path, text, sides) if other and not ask.removed_paths else None
+        )
         hint = "git add keeps a file, git rm lets it go; then cortex sync"
-        if now and marked_conflicts(now):
+        if text and marked_conflicts(text):
             hint = "choose the lines to keep and delete the markers, then cortex sync"
         problems.append(question or Problem(ask.path, _question(ask), hint))
     taken = (one.path for one in outcome.resolved if one.what == TAKEN)
@@ -146,8 +148,8 @@ def _with_names(
     actions = list(outcome.actions)
     for at, one in enumerate(actions):
         if isinstance(one, AskPerson):
-            now = read_work_tree_file(root, one.path)
-            text = one.data if one.data is not None else now
+            current = read_work_tree_file(root, one.path)
+            text = one.data if one.data is not None else current
             named = other.with_names(one.path, text, sides) if text is not None else None
             actions[at] = one._replace(data=one.data if named == text else named)
     return outcome._replace(actions=tuple(actions))
@@ -331,13 +333,13 @@ def _apply_outcome(
     left: dict[str, OpenConflict] = {}
     for action in outcome.actions:
         if isinstance(action, AskPerson):
-            now = read_work_tree_file(root, action.path)
+            current = read_work_tree_file(root, action.path)
             before = mine.waiting.get(action.path)
             if action.data is None and before is not None:
                 left[action.path] = before
             else:
-                written = now if action.data is None else action.data
-                hashes = sha256_hex(now), sha256_hex(written)
+                written = current if action.data is None else action.data
+                hashes = sha256_hex(current), sha256_hex(written)
                 left[action.path] = OpenConflict(*hashes, action.removed_paths)
         elif isinstance(action, WriteFile):
             _write_file(root, action.path, action.data)

@@ -67,13 +67,13 @@ class OtherSide(NamedTuple):
 
         return _MARKER_RE.sub(named, data)
 
-    def question(self, path: str, now: bytes | None, versions: MergeSides) -> Problem | None:
+    def question(self, path: str, text: bytes | None, versions: MergeSides) -> Problem | None:
         """What a person has to decide about a file, and how; None if it is neither of these."""
         name = self._author(path)[0]
         before = marked_conflicts(b"\n".join(tree[path] for tree in versions if path in tree))
-        if now and (new := marked_conflicts(now) - before):
+        if text and (new := marked_conflicts(text) - before):
             openings = {opening for opening, _ in new}
-            lines = (number for number, line in enumerate(now.splitlines(), 1) if line in openings)
+            lines = (number for number, line in enumerate(text.splitlines(), 1) if line in openings)
             where = ", ".join(f"{path}:{number}" for number in lines)
             hint = "choose the lines to keep and delete the markers, then cortex sync"
             return Problem(path, f"you and {name} changed the same lines: {where}", hint)

@@ -144,14 +144,14 @@ def _restore_events(root: str, new: list[str]) -> Iterator[MergeResolution]:
             continue
         id_, place = stem_of(path), layout.event(stem_of(path))
         here = path if files.exists(root, path) else ""
-        now = files.read(root, here) if here else None
+        current = files.read(root, here) if here else None
         # With a second text its id was captured twice, and this is the other text's file.
         is_second = files.exists(root, second_text_path(path, texts[0]))
-        if is_second or any(same_text(now, text) for text in texts):
+        if is_second or any(same_text(current, text) for text in texts):
             continue
         in_inbox = any(files.exists(root, each(id_)) for each in (layout.pending, layout.failed))
-        if now is not None:
-            files.replace(root, here, texts[0], now)
+        if current is not None:
+            files.replace(root, here, texts[0], current)
         elif note_id(texts[0]) == id_ and not in_inbox:
             files.create(root, place, texts[0])
         else:
@@ -212,15 +212,15 @@ def _restore_note(
         return MergeResolution(path, _NOTE_BACK), None
     if len(there) != 1:
         return None, None
-    now, own, is_clean = files.read(root, there[0]), lost.data, True
-    if not same_text(now, lost.merged):
-        own, is_clean = merge_notes(lost.merged, now, lost.data)
-    if not is_clean or own == now:
+    current, restored, is_clean = files.read(root, there[0]), lost.data, True
+    if not same_text(current, lost.merged):
+        restored, is_clean = merge_notes(lost.merged, current, lost.data)
+    if not is_clean or restored == current:
         return None, None
     if not lost.is_mixed:
         message = f"has a text in the merge {merge[:10]} that neither side had"
         return None, Problem(there[0], message, f"cortex history {lost.id}")
-    files.replace(root, there[0], own, now)
+    files.replace(root, there[0], restored, current)
     return MergeResolution(there[0], _TEXT_BACK), None
 
 

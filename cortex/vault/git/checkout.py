@@ -159,8 +159,8 @@ def operation_in_progress(directory: str) -> str:
             is_revert = read_first_line(os.path.join(path, "todo")).startswith("revert")
             return command or ("revert" if is_revert else "cherry-pick")
     tables = _REFS_IN_TABLES if repository and uses_reftable(repository) else ()
-    asked = (name for name in tables if ask_git(directory, "rev-parse", "--verify", "-q", name))
-    return _REFS_IN_TABLES.get(next(asked, ""), "")
+    existing = (name for name in tables if ask_git(directory, "rev-parse", "--verify", "-q", name))
+    return _REFS_IN_TABLES.get(next(existing, ""), "")
 
 
 def project_of(directory: str) -> str:
