@@ -81,4 +81,4 @@ def test_init_writes_it_down_and_a_name_that_is_none_is_named(caller, tmp_path) 
     root = init(caller, str(tmp_path / "new")).root
     assert settings.load(root).briefings_branch == "main"
     (tmp_path / "new/cortex.toml").write_text('[briefings]\nbranch = "--upload-pack=x"\n')
-    assert "[briefings] branch is no name" in settings.load(root).problems[0].message
+    assert "[briefings] branch is not a valid" in settings.load(root).problems[0].message
