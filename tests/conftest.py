@@ -352,16 +352,28 @@ def terminal(vault: Vault) -> Callable[..., str]:
     return run
 
 
+def run_git(folder: str | Path, *words: str, code: int | None = 0, **environment: str) -> str:
+    """Real git in a folder, and what it prints. It ends with that exit code, or with any for None; no editor opens."""
+    done = subprocess.run(
+        ["git", *words], cwd=folder, env=os.environ | {"GIT_EDITOR": "true"} | environment,
+        capture_output=True, text=True, errors="surrogateescape", timeout=60, check=False,
+    )  # fmt: skip
+    assert code in (None, done.returncode), f"git {' '.join(words)}: {done.stdout}{done.stderr}"
+    return done.stdout
+
+
+def commit_all(folder: str | Path, message: str = "all") -> None:
+    """Commit everything in a repository, or in a folder that becomes one."""
+    if not Path(folder, ".git").exists():
+        run_git(folder, "init", "-q")
+    run_git(folder, "add", "-A")
+    run_git(folder, "commit", "-qm", message)
+
+
 @pytest.fixture
 def git() -> Callable[..., str]:
-    """Real git in a folder."""
-
-    def run(folder: str | Path, *words: str) -> str:
-        return subprocess.run(
-            ["git", *words], cwd=folder, capture_output=True, text=True, timeout=60, check=True
-        ).stdout
-
-    return run
+    """Real git in a folder: `run_git`."""
+    return run_git
 
 
 @pytest.fixture

@@ -19,7 +19,7 @@ from cortex.operations.share.sync import sync
 from cortex.operations.upkeep.heal import heal
 from cortex.vault.git import drivers
 from cortex.vault.locate import Vault
-from tests.conftest import caller_at
+from tests.conftest import caller_at, commit_all
 
 MINUTES = iter(range(60 * 24))
 
@@ -298,8 +298,7 @@ def test_a_vault_that_the_repository_around_it_ignores_has_all_its_pages(
     code.mkdir()
     git(code, "init", "-q")
     (code / ".gitignore").write_text("notes/\n")
-    git(code, "add", ".")
-    git(code, "commit", "-qm", "begin")
+    commit_all(code, "begin")
     init(caller_at("2026-11-20T00:00:00Z", str(code)), str(code / "notes"))
     git(code, "switch", "-q", "-c", "cart")
     vault = Clone(code / "notes")

@@ -19,6 +19,7 @@ from cortex.index.refresh import open_index
 from cortex.index.state_file import open_catalogue
 from cortex.operations.care.doctor import doctor
 from cortex.vault.locate import Vault
+from tests.conftest import commit_all
 
 NOTES = """
 === records/decision/new-abcdef.md
@@ -254,9 +255,7 @@ def test_of_a_record_that_git_knows_is_said_when_it_went_and_which_event_is_left
     Path(vault.root, "records/decision/b-abcdef.md").write_text(
         f"---\nid: b-abcdef\nrelations:\n  - {{kind: follows, to: {record.stem}}}\n---\n"
     )
-    git(vault.root, "init", "-q")
-    git(vault.root, "add", "-A")
-    git(vault.root, "commit", "-qm", "one")
+    commit_all(vault.root, "one")
     git(vault.root, "rm", "-q", str(record))
     git(vault.root, "commit", "-qm", "a teammate deletes it")
     commit = git(vault.root, "rev-parse", "--short", "HEAD").strip()

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import io
 import json
-import os
 import re
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 
@@ -24,6 +22,7 @@ from cortex.interfaces.mcp.server import _explain
 from cortex.interfaces.mcp.tools import VERBS_WITHOUT_TOOL, select_tools
 from cortex.operations import ALIASES, VERBS
 from cortex.vault.locate import Vault
+from tests.conftest import run_git
 
 ESC = "\x1bc"  # resets a terminal; nothing of it stops a link
 EVIL = f"x{ESC}\x1b[31m\x1b]0;x\x07\x08\x7f\x9b31m\u202e\u2066\U000e0041"
@@ -176,14 +175,7 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
     about = {"GIT_AUTHOR_NAME": who, "GIT_COMMITTER_NAME": who, "GIT_AUTHOR_EMAIL": "a@b", "GIT_COMMITTER_EMAIL": "a@b"}  # fmt: skip
 
     def git(*words: str) -> str:
-        return subprocess.run(
-            ["git", *words],
-            cwd=root,
-            env=os.environ | about,
-            check=True,
-            capture_output=True,
-            text=True,
-        ).stdout.strip()
+        return run_git(root, *words, **about).strip()
 
     git("init", "-q", "-b", "main")
     git("add", "-A")

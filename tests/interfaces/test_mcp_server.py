@@ -21,7 +21,7 @@ from mcp.client.stdio import stdio_client
 from mcp.shared.exceptions import MCPError
 
 from cortex.interfaces.mcp.tools import profiles
-from tests.conftest import SOAK, run_cortex
+from tests.conftest import SOAK, commit_all, run_cortex
 from tests.interfaces.test_mcp_http import TOKEN, http_server, over_http
 
 
@@ -348,8 +348,7 @@ def test_ten_agents_at_once_while_a_person_edits_and_pulls(vault, git, tmp_path,
     git(tmp_path, "clone", "-q", vault.root, str(other))
     for number in range(5):
         (other / f"pulled{number}.md").write_text(f"# Pulled {number}\n\nmedlar\n")
-        git(other, "add", "-A")
-        git(other, "commit", "-qm", f"pulled {number}")
+        commit_all(other, f"pulled {number}")
     rounds, saved = 40 if SOAK else 2, []
 
     async def work(port: int, number: int) -> None:

@@ -18,6 +18,7 @@ from cortex.interfaces import merge_driver
 from cortex.operations.care.init import init
 from cortex.operations.share.git import merge
 from cortex.vault.git import drivers
+from tests.conftest import commit_all
 
 HEAD = b"---\nid: a-record-k3f9q2\n---\n"
 
@@ -203,8 +204,7 @@ def repository(tmp_path, git) -> Path:
     git(root, "config", "merge.cortex-record.driver", f"{line} record %O %A %B %L %P; {fallback}")
     (root / "v").mkdir()
     (root / "v/.gitattributes").write_text("records/** text eol=lf merge=cortex-record\n")
-    git(root, "add", ".")
-    git(root, "commit", "-qm", "begin")
+    commit_all(root, "begin")
     return root
 
 
@@ -323,8 +323,7 @@ def test_a_record_merges_by_field_wherever_it_was_moved_and_a_note_of_ones_own_a
         if branch:
             git(root, "checkout", "-q", *(["-b"] if branch == "side" else []), branch)
         note.write_text(text if tag == "a" else text.replace("[a]", f"[a, {tag}]"))
-        git(root, "add", "-A")
-        git(root, "commit", "-qm", tag)
+        commit_all(root, tag)
     done = attempt(root, "git", "merge", "-q", "--no-edit", "side")
     assert (done.returncode == 0) == clean
     assert ("<<<<<<<" not in note.read_text()) == clean

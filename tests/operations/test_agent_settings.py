@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from cortex.vault.foreign_settings import list_agent_settings
+from tests.conftest import commit_all
 
 NAMED = [".claude", ".mcp.json"]
 SAYS = "Cortex trusts and installs none"
@@ -74,9 +75,7 @@ def test_the_first_command_in_a_clone_says_so_once(tmp_path, cortex, git):
     root = tmp_path / "stranger"
     bring(root, ".mcp.json")
     assert cortex("init", str(root)).returncode == 0
-    git(root, "init", "-q")
-    git(root, "add", "-A")
-    git(root, "commit", "-qm", "all")
+    commit_all(root)
     git(tmp_path, "clone", "-q", str(root), "clone")
     first, second = (cortex("status", cwd=str(tmp_path / "clone")) for _ in range(2))
     assert first.stderr.count(SAYS) == 1

@@ -21,7 +21,7 @@ from cortex.vault.git import branches
 from cortex.vault.locate import Vault
 from cortex.vault.state import briefing_cache
 from cortex.vault.state.briefing_cache import briefing_key
-from tests.conftest import caller_at
+from tests.conftest import caller_at, commit_all
 
 NOW = "2026-11-20T16:45:12Z"
 
@@ -60,8 +60,7 @@ def home(tmp_path: Path, git) -> Path:
     git(folder, "init", "-q")
     (folder / ".cortex-project").write_text("roof\n")
     (folder / "README.md").write_text("x\n")
-    git(folder, "add", ".")
-    git(folder, "commit", "-qm", "begin")
+    commit_all(folder, "begin")
     return folder
 
 
@@ -170,8 +169,7 @@ def test_other_branches_stay_out_until_they_are_merged(vault_from, home, git):
 
 def test_what_reality_contradicts_is_marked_and_keeps_its_mark(vault_from, home, git):
     (home / "glue.py").write_text("x\n")
-    git(home, "add", ".")
-    git(home, "commit", "-qm", "glue")
+    commit_all(home, "glue")
     vault = vault_from(record("in-glue", body="The paste is mixed in `glue.py`."))
     here = caller_at(NOW, str(home))
     assert brief(vault, here).doubts == ()
@@ -361,10 +359,9 @@ def test_what_is_injected_stays_below_what_hosts_take(vault_from, home, cortex):
     assert len(shown) < 10_000
 
 
-def test_files_that_changed_since_are_told_in_json_alone(vault_from, home, git, cortex):
+def test_files_that_changed_since_are_told_in_json_alone(vault_from, home, cortex):
     (home / "glue.py").write_text("x\n")
-    git(home, "add", ".")
-    git(home, "commit", "-qm", "glue")
+    commit_all(home, "glue")
     vault = vault_from(record("in-glue", body="The paste is mixed in `glue.py`.") + record("other"))
     here = caller_at(NOW, str(home))
     settled()

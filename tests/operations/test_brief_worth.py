@@ -6,7 +6,7 @@ import pytest
 
 from cortex.operations.find.show import show
 from cortex.operations.sessions.brief import brief
-from tests.conftest import caller_at
+from tests.conftest import caller_at, commit_all
 from tests.operations.test_brief import NOW, home, ids, record, settled  # noqa: F401  a fixture
 
 
@@ -157,10 +157,9 @@ def test_a_plan_that_five_sessions_left_alone_is_gone(told) -> None:
     assert ids(told(plan.replace("status: active", "status: active\npinned: true"), *later), "plan")
 
 
-def _commit(git, folder, name: str, text: str) -> None:
+def _commit(folder, name: str, text: str) -> None:
     (folder / name).write_text(text)
-    git(folder, "add", "-A")
-    git(folder, "commit", "-qm", f"{name}: {text[:20]!r}")
+    commit_all(folder, f"{name}: {text[:20]!r}")
 
 
 @pytest.mark.parametrize("how", ["squash", "rebase", "squash, changed since", "squash, deleted"])
@@ -173,10 +172,10 @@ def test_a_branch_that_was_squashed_or_rebased_is_merged(vault_from, home, git, 
         return sorted(ids(brief(vault, here), "decisions"))
 
     git(home, "checkout", "-qb", "slate")
-    _commit(git, home, "a.py", "one\ntwo\nthree\nfour\nfive\n")
-    _commit(git, home, "b.py", "two\n")
+    _commit(home, "a.py", "one\ntwo\nthree\nfour\nfive\n")
+    _commit(home, "b.py", "two\n")
     git(home, "checkout", "-q", "main")
-    _commit(git, home, "c.py", "three\n")
+    _commit(home, "c.py", "three\n")
     assert shown() == ["on-main"]
     if how == "rebase":
         git(home, "cherry-pick", "main..slate")
@@ -184,7 +183,7 @@ def test_a_branch_that_was_squashed_or_rebased_is_merged(vault_from, home, git, 
         git(home, "merge", "-q", "--squash", "slate")
         git(home, "commit", "-qm", "Roof the house (#12)")
     if "changed" in how:
-        _commit(git, home, "b.py", "three\n")
+        _commit(home, "b.py", "three\n")
     if "deleted" in how:
         git(home, "branch", "-qD", "slate")
     assert shown() == ["on-main", "on-slate"]
@@ -193,7 +192,7 @@ def test_a_branch_that_was_squashed_or_rebased_is_merged(vault_from, home, git, 
 def test_a_branch_that_was_deleted_unmerged_is_none(vault_from, home, git) -> None:  # noqa: F811
     vault = vault_from(record("on-main", branch="main") + record("on-slate", branch="slate"))
     git(home, "checkout", "-qb", "slate")
-    _commit(git, home, "a.py", "one\n")
+    _commit(home, "a.py", "one\n")
     git(home, "checkout", "-q", "main")
     git(home, "branch", "-qD", "slate")
     assert ids(brief(vault, caller_at(NOW, str(home))), "decisions") == ["on-main"]

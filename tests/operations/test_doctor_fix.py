@@ -14,6 +14,7 @@ from cortex.operations.care.doctor import doctor
 from cortex.operations.upkeep.heal import heal
 from cortex.vault.git import drivers, git_locks
 from cortex.vault.locate import Vault
+from tests.conftest import commit_all
 
 RECORD = """
 === records/decision/use-sqlite-k3f9q2.md
@@ -42,8 +43,7 @@ def shared(vault_from, caller, git) -> Vault:
     git(vault.root, "init", "-q", "-b", "main")
     drivers.register(vault.root)
     heal(vault, caller)
-    git(vault.root, "add", "-A")
-    git(vault.root, "commit", "-qm", "all")
+    commit_all(vault.root)
     assert doctor(vault, caller).problems == ()
     return vault
 

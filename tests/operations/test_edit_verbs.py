@@ -28,6 +28,7 @@ from cortex.operations.records.supersede import find_supersede_problems, superse
 from cortex.operations.records.update import done, pin, update
 from cortex.operations.upkeep.normalize import normalize
 from cortex.vault.locate import Vault
+from tests.conftest import commit_all
 
 pytestmark = pytest.mark.sampled(2)
 
@@ -48,12 +49,6 @@ updated: {OLD}
 
 One file, no server.
 """
-
-
-def commit_all(vault: Vault, git) -> None:
-    git(vault.root, "init", "-q")
-    git(vault.root, "add", "-A")
-    git(vault.root, "commit", "-qm", "all")
 
 
 @pytest.fixture
@@ -258,8 +253,7 @@ def test_a_hard_delete_asks_and_restore_finds_what_git_or_the_events_hold(how, v
     saved = save(vault, caller, "Use SQLite", type="decision", body="One file.")
     git(vault.root, "init", "-q")
     if how != "never":
-        git(vault.root, "add", "-A")
-        git(vault.root, "commit", "-qm", "all")
+        commit_all(vault.root)
     committed = text(vault, saved.id)
     if how != "committed":
         update(vault, caller, saved.id, body="Two files.")
@@ -294,8 +288,7 @@ def test_what_was_saved_since_the_last_commit_comes_back_with_what_git_has(vault
             file = Path(vault.root, saved.path)
             # Git alone has this line.
             file.write_text(file.read_text().replace("---\n\n", "mood: fine\n---\n\n", 1))
-            git(vault.root, "add", "-A")
-            git(vault.root, "commit", "-qm", "one")
+            commit_all(vault.root, "one")
     before = text(vault, saved.id)
     answer = delete(vault, caller, saved.id, hard=True, yes=True)
     assert (
@@ -309,11 +302,11 @@ def test_what_was_saved_since_the_last_commit_comes_back_with_what_git_has(vault
     assert before.endswith("Version three.\n")
 
 
-def test_a_session_comes_back_with_what_was_said_since_the_last_commit(vault, caller, git, cortex):
+def test_a_session_comes_back_with_what_was_said_since_the_last_commit(vault, caller, cortex):
     for number in (1, 2):
         assert cortex("passive", f"said {number}", "--session", "a-session").returncode == 0
         if number == 1:
-            commit_all(vault, git)
+            commit_all(vault.root)
     (file,) = Path(vault.root, "sessions").rglob("*.md")
     before = file.read_bytes()
     assert b"said 2" in before
@@ -654,7 +647,7 @@ def test_one_that_cannot_be_read_makes_no_other_wrong(one, caller):
     [("", False, False), ("decision/storage", False, True), ("", True, True), ("decision/storage", True, False)],
 )  # fmt: skip
 def test_what_git_does_not_have_is_an_event_before_it_is_removed(
-    topic, edited, again, vault, caller, git
+    topic, edited, again, vault, caller
 ):
     saved = save(
         vault,
@@ -665,7 +658,7 @@ def test_what_git_does_not_have_is_an_event_before_it_is_removed(
         topic=topic,
         project="cortex",
     )
-    commit_all(vault, git)
+    commit_all(vault.root)
     if edited:
         file = Path(vault.root, saved.path)
         file.write_text(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 import sys
 from pathlib import Path
 
@@ -19,14 +18,9 @@ from cortex.operations.records.supersede import supersede
 from cortex.operations.share.sync import sync
 from cortex.operations.upkeep.normalize import normalize
 from cortex.vault.locate import Vault
+from tests.conftest import commit_all, run_git
 
 CLAIM = "We chose SQLite over Postgres because it is one file."
-
-
-def git(folder: Path, *words: str) -> str:
-    return subprocess.run(
-        ["git", *words], cwd=folder, capture_output=True, text=True, timeout=60, check=True
-    ).stdout
 
 
 class Clone:
@@ -76,16 +70,15 @@ class Clone:
 def clones(tmp_path: Path, request: pytest.FixtureRequest) -> tuple[Clone, Clone]:
     Clone.ticks = 0
     one, two = Clone(tmp_path / "one"), Clone(tmp_path / "two")
-    git(tmp_path, "init", "-q", "--bare", "remote")
-    git(tmp_path, "init", "-q", "one")
+    run_git(tmp_path, "init", "-q", "--bare", "remote")
+    run_git(tmp_path, "init", "-q", "one")
     init(one.caller(), str(one.root))
-    git(one.root, "remote", "add", "origin", "../remote")
-    git(one.root, "add", "-A")
-    git(one.root, "commit", "-qm", "begin")
-    git(one.root, "push", "-qu", "origin", "main")
-    git(tmp_path, "clone", "-q", "remote", "two")
+    run_git(one.root, "remote", "add", "origin", "../remote")
+    commit_all(one.root, "begin")
+    run_git(one.root, "push", "-qu", "origin", "main")
+    run_git(tmp_path, "clone", "-q", "remote", "two")
     for clone in (one, two):
-        git(clone.root, "config", "pull.rebase", str(getattr(request, "param", False)).lower())
+        run_git(clone.root, "config", "pull.rebase", str(getattr(request, "param", False)).lower())
     return one, two
 
 

@@ -12,6 +12,7 @@ import pytest
 from cortex.core.model.problem import ConflictError, CortexError, NotFoundError
 from cortex.operations.find.history import history
 from cortex.operations.share.git import git as git_verb
+from tests.conftest import commit_all
 
 ONE = "records/decision/one-k3f7q2.md"
 
@@ -99,9 +100,7 @@ def test_a_note_is_followed_over_its_names_newest_first(vault, caller, kept, git
         history(vault, caller, "one-k3f7q2", at="HEAD~77")
 
 
-def test_a_rename_with_another_text_is_known_by_the_id_and_a_lookalike_is_not(
-    vault, caller, kept, git
-):
+def test_a_rename_with_another_text_is_known_by_the_id_and_a_lookalike_is_not(vault, caller, kept):
     text = [f"the same line {number} of many" for number in range(20)]
     kept("write it", **{ONE: note("one-k3f7q2", *text)})
     Path(vault.root, ONE).unlink()
@@ -121,7 +120,7 @@ def test_a_rename_with_another_text_is_known_by_the_id_and_a_lookalike_is_not(
     ]
 
 
-def test_a_rename_that_is_not_committed_yet_hides_nothing(vault, caller, kept, git):
+def test_a_rename_that_is_not_committed_yet_hides_nothing(vault, caller, kept):
     kept("write it", **{ONE: note("one-k3f7q2", "a")})
     os.rename(os.path.join(vault.root, ONE), os.path.join(vault.root, "records/moved.md"))
     assert told(history(vault, caller, "records/moved.md")) == [("added", "write it", ONE)]
@@ -201,7 +200,7 @@ HOSTILE = ["-x.md", "--output=PWN.md", ":(exclude)x.md", ":!x.md", "$(touch PWN)
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-def test_a_name_is_a_name_whatever_it_says(name, vault, caller, kept, git):
+def test_a_name_is_a_name_whatever_it_says(name, vault, caller, kept):
     first = kept("write it", **{name: "own text\n", "ab.md": "x\n", "x.md": "x\n"})
     kept("say more", **{name: "own text\nand more\n"})
     kept("others", **{"ab.md": "y\n", "x.md": "y\n"})
@@ -229,7 +228,7 @@ def test_what_is_no_note_is_not_found_and_does_nothing(name, vault, caller, kept
     assert not list(Path(vault.root).glob("**/PWN*"))
 
 
-def test_odd_authors_and_subjects_come_out_whole(vault, caller, kept, git, monkeypatch):
+def test_odd_authors_and_subjects_come_out_whole(vault, caller, kept, monkeypatch):
     monkeypatch.setenv("GIT_AUTHOR_NAME", "x :100644 \x02 ünïc")
     kept(":000000 100644 \x01\t subject", **{ONE: note("one-k3f7q2", "a")})
     (version,) = history(vault, caller, "one-k3f7q2").versions
@@ -260,8 +259,7 @@ def test_a_vault_below_the_top_speaks_of_its_own_paths(tmp_path, caller, git):
     file = Path(vault.root, ONE)
     file.parent.mkdir(parents=True)
     file.write_text(note("one-k3f7q2", "a"))
-    git(tmp_path / "code", "add", ".")
-    git(tmp_path / "code", "commit", "-qm", "write it")
+    commit_all(tmp_path / "code", "write it")
     git(vault.root, "mv", ONE, "records/new.md")
     git(vault.root, "commit", "-qm", "rename it")
     assert told(history(vault, caller, "one-k3f7q2")) == [

@@ -16,6 +16,7 @@ from cortex.operations.find.search import search
 from cortex.operations.upkeep.heal import HealResult, heal
 from cortex.operations.upkeep.normalize import normalize
 from cortex.vault import files
+from tests.conftest import commit_all
 
 DECISION = """
 === records/decision/use-sqlite-k3f9q2.md
@@ -34,12 +35,6 @@ PAGES = ["active-plan", "decisions-archive", "decisions", "main"]
 
 
 STALE = "---\ntype: briefing\n---\nstale\n"
-
-
-def commit_all(vault, git) -> None:
-    git(vault.root, "init", "-q")
-    git(vault.root, "add", "-A")
-    git(vault.root, "commit", "-qm", "all")
 
 
 def text(vault, path: str) -> str:
@@ -194,7 +189,7 @@ def test_nothing_is_healed_by_the_way_while_git_waits_for_the_end_of_a_merge(
 def test_an_unmerged_briefing_is_merged_once_it_is_healed(vault_from, caller, git):
     vault = vault_from(DECISION)
     heal(vault, caller)
-    commit_all(vault, git)
+    commit_all(vault.root)
     git(vault.root, "checkout", "-qb", "side")
     page = Path(vault.root, "briefings/app/decisions.md")
     git(vault.root, "rm", "-q", "briefings/app/decisions.md")
@@ -224,7 +219,7 @@ def test_a_note_of_a_person_among_the_briefings_is_theirs_to_merge(vault_from, c
     heal(vault, caller)
     own = Path(vault.root, "briefings/mine.md")
     own.write_text("one\n")
-    commit_all(vault, git)
+    commit_all(vault.root)
     git(vault.root, "checkout", "-qb", "side")
     own.write_text("theirs\n")
     git(vault.root, "commit", "-qam", "theirs")

@@ -20,15 +20,10 @@ from cortex.core.notes import note as notes
 from cortex.operations.find.history import History, history
 from cortex.operations.upkeep.normalize import normalize
 from cortex.vault import files
+from tests.conftest import commit_all
 
 TOPIC = "decision/storage"
 ID = topic_record_id("shop", "project", TOPIC)
-
-
-def commit_all(vault, git) -> None:
-    git(vault.root, "init", "-q")
-    git(vault.root, "add", "-A")
-    git(vault.root, "commit", "-qm", "all")
 
 
 def said(
@@ -82,8 +77,7 @@ def test_the_texts_stand_beside_the_commits_and_before_the_first(vault, caller, 
     )
     git(vault.root, "commit", "-q", "--allow-empty", "-m", "begin")
     assert history(vault, caller, ID).hint == "no commit holds it yet: cortex sync commits it"
-    git(vault.root, "add", "-A")
-    git(vault.root, "commit", "-qm", "all")
+    commit_all(vault.root)
     two = said(vault, 2, "second")
     found = history(vault, caller, ID)
     assert [version.subject for version in found.versions] == ["all"]
@@ -122,7 +116,7 @@ UNSEEN = "\ufeffمی\u200cخواهم \U0001f469\u200d\U0001f4bb \u202eabc\u202c 
 
 
 def test_a_text_goes_into_a_pipe_as_it_stands_and_is_made_visible_on_a_terminal(
-    vault, cortex, terminal, git
+    vault, cortex, terminal
 ):
     """What is kept and shown may be written back; only a terminal needs to be kept from acting on it."""
     path = Path(vault.root, "records/note/odd-abcdef.md")
@@ -132,7 +126,7 @@ def test_a_text_goes_into_a_pipe_as_it_stands_and_is_made_visible_on_a_terminal(
         + b"\xff"
     )
     path.write_bytes(whole)
-    commit_all(vault, git)
+    commit_all(vault.root)
     event = cortex(
         "save", "Odd", "--topic", "note/odd", "--body", "-", "--json", stdin=UNSEEN
     ).stdout
@@ -200,9 +194,9 @@ def test_a_record_without_a_topic_and_a_session_are_found_by_what_made_their_ids
         history(vault, caller, "on-day-1-aaaaaa")
 
 
-def test_a_record_that_git_has_and_the_vault_has_not_keeps_its_texts(vault, caller, git):
+def test_a_record_that_git_has_and_the_vault_has_not_keeps_its_texts(vault, caller):
     one = said(vault, 1, "first", topic="")
-    commit_all(vault, git)
+    commit_all(vault.root)
     (path,) = Path(vault.root).glob("records/**/*.md")
     path.unlink()
     for name in (path.stem, str(path.relative_to(vault.root))):

@@ -16,7 +16,7 @@ from cortex.operations.care.doctor import doctor
 from cortex.operations.find.search import search
 from cortex.operations.find.show import show
 from cortex.vault import files
-from tests.conftest import cpu_limit
+from tests.conftest import commit_all, cpu_limit
 
 
 def problems(vault, caller) -> dict[str, str]:
@@ -292,8 +292,7 @@ def test_an_event_whose_name_is_two_names_to_git_does_not_stop_doctor(vault, cal
             file = Path(vault.root, path)
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_text(text if path != "events/2026/a.md" else "kept")
-        git(vault.root, "add", ".")
-        git(vault.root, "commit", "-qm", text)
+        commit_all(vault.root, text)
     assert (
         "holds a character that Windows refuses"
         in problems(vault, caller)["events/2026/a.md\nq.md"]

@@ -12,7 +12,7 @@ import pytest
 
 from cortex.core.model.layout import AT_ROOT, Layout, inbox_status, is_event_path
 from cortex.vault.layout import folder_problem, layout_of
-from tests.conftest import run_cortex
+from tests.conftest import commit_all, run_cortex, run_git
 
 Command = Callable[..., subprocess.CompletedProcess[str]]
 OWN = ("inbox", "events", "records", "sessions", "briefings")
@@ -35,21 +35,15 @@ def ok(root: Path, *words: str, stdin: str = "") -> str:
     return done.stdout
 
 
-def git(root: Path, *words: str) -> str:
-    done = subprocess.run(["git", *words], cwd=root, capture_output=True, text=True, check=True)
-    return done.stdout
-
-
 def filled(root: Path, *init: str) -> Path:
     """A vault with notes of each kind, a person's own among them, in a repository."""
     root.mkdir(parents=True)
-    git(root, "init", "-q", "-b", "main")
+    run_git(root, "init", "-q", "-b", "main")
     ok(root, "init", str(root), *init)
     (root / "Notes").mkdir()
     (root / "Notes" / "Mine.md").write_text("# Mine\n\n- [ ] buy bread 📅 2026-12-02\n")
     add_notes(root)
-    git(root, "add", "-A")
-    git(root, "commit", "-qm", "begin")
+    commit_all(root, "begin")
     return root
 
 
@@ -77,10 +71,10 @@ def outside(root: Path, folder: str) -> list[str]:
 def pair(tmp_path: Path) -> tuple[Path, Path]:
     """Two clones of one vault, both in step with their remote."""
     one, two, remote = filled(tmp_path / "one"), tmp_path / "two", tmp_path / "remote.git"
-    git(tmp_path, "init", "-q", "--bare", "-b", "main", str(remote))
-    git(one, "remote", "add", "origin", str(remote))
+    run_git(tmp_path, "init", "-q", "--bare", "-b", "main", str(remote))
+    run_git(one, "remote", "add", "origin", str(remote))
     ok(one, "sync")
-    git(tmp_path, "clone", "-q", str(remote), str(two))
+    run_git(tmp_path, "clone", "-q", str(remote), str(two))
     ok(two, "sync")
     return one, two
 
@@ -94,8 +88,7 @@ def test_a_vault_that_was_moved_by_hand_is_read_as_its_settings_say(pair):
     with (one / "cortex.toml").open("a") as file:
         file.write('\n[layout]\nfolder = "cortex"\n')
     ok(one, "doctor", "--fix")
-    git(one, "add", "-A")
-    git(one, "commit", "-qm", "one folder for Cortex")
+    commit_all(one, "one folder for Cortex")
     for root in (one, two, one):
         ok(root, "sync")
     for root in pair:

@@ -42,6 +42,7 @@ from cortex.vault.locate import Vault
 from cortex.vault.settings import load
 from cortex.watcher.loop import WatcherLoop
 from cortex.watcher.scan_memory import ScanMemory
+from tests.conftest import commit_all
 
 score = partial(show, why=True)
 Write = Callable[[str], Vault]
@@ -90,8 +91,7 @@ def bytes_of(vault: Vault) -> dict[str, bytes]:
 def commit(vault: Vault, git: Callable[..., str]) -> None:
     if not Path(vault.root, ".git").exists():
         git(vault.root, "init", "-q")
-    git(vault.root, "add", ".")
-    git(vault.root, "commit", "-qm", "notes")
+    commit_all(vault.root, "notes")
 
 
 def test_to_look_at_a_note_raises_its_score(
@@ -485,9 +485,7 @@ def test_a_sync_archives_what_has_faded_only_where_the_settings_say_so(
         assert "archived" not in Path(vault.root, "records/gotcha/faded-000.md").read_text()
 
 
-def test_a_watcher_archives_once_a_day(
-    vault_from: Write, caller: Caller, git: Callable[..., str]
-) -> None:
+def test_a_watcher_archives_once_a_day(vault_from: Write, caller: Caller) -> None:
     vault = vault_from(crowd(240) + faded(60))
     settings = Path(vault.root, "cortex.toml")
     settings.write_text(settings.read_text() + "\n[lifecycle]\nauto = true\n")

@@ -150,7 +150,7 @@ def test_notes_without_any_of_it_answer_by_their_links_and_dates(vault_from, cor
     assert cortex("actions").returncode == 1
 
 
-def test_in_a_project_elsewhere_only_its_notes_are_told(vault_from, cortex, tmp_path, git):
+def test_in_a_project_elsewhere_only_its_notes_are_told(vault_from, cortex, tmp_path):
     vault_from(NOTES + "=== shop.md\n---\nproject: shop\n---\n- [ ] sell seeds\n")
     brief = cortex("brief", "--project", "shop").stdout
     assert "sell seeds" in brief

@@ -12,7 +12,7 @@ from cortex.operations.care.init import init
 from cortex.operations.projects.promote import promote
 from cortex.operations.share.sync import SyncResult, sync
 from cortex.vault.locate import Vault
-from tests.conftest import caller_at
+from tests.conftest import caller_at, commit_all
 
 AWS = "AKIAIOSFODNN7" + "EXAMPLE"
 GITHUB = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
@@ -143,8 +143,7 @@ def test_a_line_that_is_new_in_a_published_note_is_looked_at_too(shared, tmp_pat
 
 def test_what_was_published_before_is_not_asked_about(shared, git) -> None:
     note = write(shared, "old.md", f"One {AWS}\n")
-    git(shared.root, "add", "-A")
-    git(shared.root, "commit", "-qm", "mine")
+    commit_all(shared.root, "mine")
     git(shared.root, "push", "-q")
     note.write_text(f"Two {AWS}\n")
     assert held(shared) == []
@@ -154,8 +153,7 @@ def test_what_a_person_committed_is_looked_at_before_it_is_pushed(shared, tmp_pa
     """Also what a later commit has taken out again: a push gives away the whole history."""
     note = write(shared, "notes.md", f"One\n{AWS}\n")
     write(shared, "diary.md", "---\nscope: personal\n---\nWordone\n")
-    git(shared.root, "add", "-A")
-    git(shared.root, "commit", "-qm", "mine")
+    commit_all(shared.root, "mine")
     note.write_text("One\n")
     git(shared.root, "commit", "-qam", "mended")
     done = run(shared)
@@ -176,8 +174,7 @@ def test_the_first_push_of_a_vault_gives_away_nothing_that_lay_in_it(tmp_path, g
     git(tmp_path, "init", "-q", "--bare", "remote")
     vault = Vault(init(caller, str(tmp_path / "vault")).root)
     write(vault, "old.md", f"One {AWS}\n")
-    git(vault.root, "add", "-A")
-    git(vault.root, "commit", "-qm", "of an earlier version")
+    commit_all(vault.root, "of an earlier version")
     git(vault.root, "remote", "add", "origin", "../remote")
     done = run(vault)
     assert [one.where for one in done.held] == ["old.md"]
@@ -195,13 +192,11 @@ def test_commits_are_looked_at_by_path_and_text(shared, tmp_path, git) -> None:
     (Path(shared.root) / "a.png").write_text(f"{AWS}\n")
     (Path(shared.root) / "z.md").write_text(f"{AWS}\n")
     diary = write(shared, "diary.md", "---\nscope: personal\n---\nWordone\n")
-    git(shared.root, "add", "-A")
-    git(shared.root, "commit", "-qm", "one")
+    commit_all(shared.root, "one")
     diary.rename(diary.with_suffix(".txt"))
     write(shared, "same.md", "")
     write(shared, f"{GITHUB}.md", "")
-    git(shared.root, "add", "-A")
-    git(shared.root, "commit", "-qm", "two")
+    commit_all(shared.root, "two")
     assert sorted(held(shared)) == ["diary.md", f"{GITHUB}.md", "z.md"]
     named = {one.where for one in doctor(shared, caller_at("2026-11-21T10:00:00Z")).problems}
     assert {"diary.md", "z.md"} <= named
@@ -211,8 +206,7 @@ def test_commits_are_looked_at_by_path_and_text(shared, tmp_path, git) -> None:
 def test_a_new_branch_goes_back_to_what_the_remote_has(shared, git) -> None:
     git(shared.root, "switch", "-qc", "feat")
     write(shared, "s.md", f"{AWS}\n")
-    git(shared.root, "add", "-A")
-    git(shared.root, "commit", "-qm", "mine")
+    commit_all(shared.root, "mine")
     base = git(shared.root, "rev-parse", "HEAD~1").strip()
     assert f"git reset {base[:12]} &&" in run(shared).hint
 

@@ -84,10 +84,7 @@ class Repo:
         """As hosting sites merge a branch: in a bare repository, where git 2.39 reads no attributes."""
 
         def run(*words: str) -> str:
-            done = subprocess.run(
-                ["git", *words], cwd=self.remote, capture_output=True, text=True, check=True
-            )
-            return done.stdout.strip()
+            return self._git(self.remote, *words).strip()
 
         tree = run("merge-tree", "--write-tree", "main", "side").splitlines()[0]
         merge = run("commit-tree", tree, "-p", "main", "-p", "side", "-m", "Merge pull request #1")

@@ -35,6 +35,7 @@ from cortex.operations.upkeep.normalize import normalize
 from cortex.operations.upkeep.normalize_now import normalize_now
 from cortex.vault.locate import Vault
 from cortex.vault.private import lock
+from tests.conftest import commit_all
 
 AWS = "AKIA" + "ABCDEFGH23456789"
 
@@ -499,8 +500,7 @@ def cloned(vault: Vault, git, cortex) -> Vault:
     """Another clone of the vault, in step with it; both know Cortex's merge drivers."""
     git(vault.root, "init", "-q")
     assert cortex("status").returncode == 0
-    git(vault.root, "add", "-A")
-    git(vault.root, "commit", "-qm", "begin")
+    commit_all(vault.root, "begin")
     other = Vault(f"{vault.root}-clone")
     git(vault.root, "clone", "-q", ".", other.root)
     cortex("status", cwd=other.root)
@@ -515,8 +515,7 @@ def test_two_clones_that_save_a_topic_apart_have_one_record_in_one_place(
     two = save(other, tick(), "There", topic="decision/x", project="p")
     assert (one.id, one.path) == (two.id, two.path)
     for root in (vault.root, other.root):
-        git(root, "add", "-A")
-        git(root, "commit", "-qm", "save")
+        commit_all(root, "save")
     git(vault.root, "pull", "-q", "--no-rebase", "--no-edit", other.root, "main")
     held = note(vault, one.path)
     assert (held.title, held.text_below_title.strip(), held.provenance()[0]) == (
@@ -671,8 +670,7 @@ def test_two_clones_that_supersede_crosswise_are_told_how_to_end_it(put, vault, 
     supersede(other, tick(), two.id, by=one.id)
     supersede(other, tick(), three.id, by=one.id)
     for root in (vault.root, other.root):
-        git(root, "add", "-A")
-        git(root, "commit", "-qm", "supersede")
+        commit_all(root, "supersede")
     git(vault.root, "pull", "-q", "--no-rebase", "--no-edit", other.root, "main")
     assert standing(vault, one.path, two.path) == [("superseded", two.id), ("superseded", one.id)]
     assert wrong(vault, tick()) == [

@@ -15,7 +15,7 @@ from cortex.core.model.problem import InvalidInputError
 from cortex.index.refresh import query_index
 from cortex.operations.capture.capture import capture
 from cortex.operations.find.search import search
-from tests.conftest import cpu_limit
+from tests.conftest import commit_all, cpu_limit
 
 NOTES = """
 === records/decision/use-sqlite-aaaaaa.md
@@ -369,18 +369,13 @@ def test_an_edit_that_keeps_size_and_mtime_is_seen(notes, cortex):
     assert cortex("search", "zebra").returncode == 1
 
 
-def commit(git, root: str) -> None:
-    git(root, "add", "-A")
-    git(root, "commit", "-qm", "all")
-
-
 def test_a_branch_switch_and_a_pull_are_seen(notes, cortex, git, tmp_path):
     root = notes.root
     git(root, "init", "-q")
-    commit(git, root)
+    commit_all(root)
     git(root, "checkout", "-qb", "other")
     Path(root, "zebra.md").write_text("zebra")
-    commit(git, root)
+    commit_all(root)
     assert cortex("search", "zebra").returncode == 0
     git(root, "checkout", "-q", "main")
     assert cortex("search", "zebra").returncode == 1
@@ -500,7 +495,7 @@ def test_a_note_that_git_tracks_is_searched_though_a_rule_names_its_folder(notes
     root = notes.root
     git(root, "init", "-q")
     Path(root, ".gitignore").write_text("drafts/\n")
-    commit(git, root)
+    commit_all(root)
     git(root, "checkout", "-qb", "other")
     Path(root, "drafts").mkdir()
     Path(root, "drafts/x.md").write_text("zebra")

@@ -12,6 +12,7 @@ from cortex.vault import settings, user_folders
 from cortex.vault.git import checkout
 from cortex.vault.layout import layout_of
 from cortex.watcher import autocommit
+from tests.conftest import commit_all
 
 NEWER = "format = 99\n"
 BROKEN = 'format = 1\n[index\nexclude = ["private"]\n'
@@ -26,8 +27,7 @@ def used(vault, cortex, git):
     Path(vault.root, "private/mine.md").write_text("zebra of mine\n")
     git(vault.root, "init", "-q")
     assert not cortex("save", "Use zebra", "--why", "it is one").returncode
-    git(vault.root, "add", ".")
-    git(vault.root, "commit", "-qm", "all")
+    commit_all(vault.root)
     assert not cortex("search", "zebra").returncode
     return vault
 

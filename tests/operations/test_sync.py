@@ -26,21 +26,13 @@ from cortex.operations.upkeep.heal import heal
 from cortex.vault.git import remotes
 from cortex.vault.git.git_cli import GitResult
 from cortex.vault.locate import Vault
-from tests.conftest import caller_now
+from tests.conftest import caller_now, commit_all, run_git
 
 pytestmark = pytest.mark.sampled(2)
 
 SOAK = os.environ.get("CORTEX_SOAK") == "1"
 RECORD = "---\nid: {id}\ntype: decision\ntitle: {title}\nstatus: active\ncreated: 2026-11-01T00:00:00Z\nupdated: {updated}\ntags: [{tags}]\n---\n\n{body}\n"
 LINES = "\n\n".join(f"Paragraph {number}." for number in range(1, 8))
-
-
-def git(folder: str | Path, *words: str, code: int | None = 0) -> str:
-    done = subprocess.run(
-        ["git", *words], cwd=folder, capture_output=True, text=True, timeout=60, check=False
-    )
-    assert code is None or done.returncode == code, done.stderr
-    return done.stdout
 
 
 class Clone:
@@ -105,7 +97,7 @@ class Clone:
         self.write(path, text.replace(old, new))
 
     def git(self, *words: str, code: int | None = 0) -> str:
-        return git(self.root, *words, code=code)
+        return run_git(self.root, *words, code=code)
 
     def head(self) -> str:
         return self.git("rev-parse", "HEAD").strip()
@@ -125,7 +117,7 @@ def clone(tmp_path: Path) -> Make:
     """More clones of one bare remote, by name."""
 
     def make(name: str) -> Clone:
-        git(tmp_path, "clone", "-q", "remote.git", name)
+        run_git(tmp_path, "clone", "-q", "remote.git", name)
         return Clone(str(tmp_path / name))
 
     return make
@@ -133,7 +125,7 @@ def clone(tmp_path: Path) -> Make:
 
 def pair(folder: Path) -> None:
     """A vault `a` with a record, an event and a note of a person's, pushed to a bare remote, and a clone `b` of that."""
-    git(folder, "init", "-q", "--bare", "remote.git")
+    run_git(folder, "init", "-q", "--bare", "remote.git")
     made = Clone(init(Clone(str(folder)).caller(), str(folder / "a")).root)
     made.git("init", "-q")
     made.git("remote", "add", "origin", str(folder / "remote.git"))
@@ -146,7 +138,7 @@ def pair(folder: Path) -> None:
     made.git("add", "mine.md")
     made.git("commit", "-qm", "mine")
     assert made.synced().push == "pushed"
-    git(folder, "clone", "-q", "remote.git", "b")
+    run_git(folder, "clone", "-q", "remote.git", "b")
 
 
 @pytest.fixture
@@ -162,7 +154,7 @@ def two(
 ) -> tuple[Clone, Clone]:
     """Two clones; both merge, or both rebase."""
     if request.param == "rebase":
-        git(first.root, "config", "--global", "pull.rebase", "true")
+        run_git(first.root, "config", "--global", "pull.rebase", "true")
     copied(pair, tmp_path, "b")
     return first, Clone(str(tmp_path / "b"))
 
@@ -478,30 +470,29 @@ def test_a_merge_that_a_person_began_is_theirs(first, clone) -> None:
 
 
 def test_conflicts_of_code_around_the_vault_wait_for_their_owner(tmp_path) -> None:
-    git(tmp_path, "init", "-q", "--bare", "remote.git")
-    git(tmp_path, "clone", "-q", "remote.git", "a")
+    run_git(tmp_path, "init", "-q", "--bare", "remote.git")
+    run_git(tmp_path, "clone", "-q", "remote.git", "a")
     a = Clone(init(Clone(str(tmp_path)).caller(), str(tmp_path / "a/vault")).root)
     a.write("../code.py", "x = 1\n")
-    git(tmp_path / "a", "add", ".")
-    git(tmp_path / "a", "commit", "-qm", "start")
-    git(tmp_path / "a", "push", "-q", "-u", "origin", "HEAD")
-    git(tmp_path, "clone", "-q", "remote.git", "b")
+    commit_all(tmp_path / "a", "start")
+    run_git(tmp_path / "a", "push", "-q", "-u", "origin", "HEAD")
+    run_git(tmp_path, "clone", "-q", "remote.git", "b")
     b = Clone(str(tmp_path / "b/vault"))
     for each in (a, b):
         each.write("../code.py", f"x = '{each.root}'\n")
-        git(each.root, "commit", "-qm", "code", "../code.py")
+        run_git(each.root, "commit", "-qm", "code", "../code.py")
         each.record(f"note-{'a' if each is a else 'b'}aaaaa")
     a.synced()
-    git(a.root, "push", "-q")
+    run_git(a.root, "push", "-q")
     stopped = b.sync()
     assert [problem.where for problem in stopped.waiting] == ["code.py"]
     b.write("../code.py", "x = 2\n")
     assert b.sync().waiting  # it is not ours to add
-    git(b.root, "add", "../code.py")
+    run_git(b.root, "add", "../code.py")
     done = b.synced()
     assert done.push == "off"
     assert b.has("records/decision/note-aaaaaa.md")
-    assert git(b.root, "status", "--porcelain") == ""
+    assert run_git(b.root, "status", "--porcelain") == ""
 
 
 # --- what a person has going on stays as it is ---------------------------------------------------------------------
@@ -775,14 +766,14 @@ def test_pull_ff_only_forbids_and_pull_ff_false_always_merges(first, clone) -> N
 
 
 def test_a_new_empty_remote_gets_the_branch_and_it_is_remembered(tmp_path) -> None:
-    git(tmp_path, "init", "-q", "--bare", "remote.git")
+    run_git(tmp_path, "init", "-q", "--bare", "remote.git")
     a = Clone(init(Clone(str(tmp_path)).caller(), str(tmp_path / "a")).root)
     a.git("init", "-q", "-b", "-evil", code=None)
     a.git("symbolic-ref", "HEAD", "refs/heads/-evil")
     assert a.synced().push == "no remote"  # committed all the same
     a.git("remote", "add", "elsewhere", str(tmp_path / "remote.git"))
     assert a.synced().push == "pushed"
-    assert git(tmp_path / "remote.git", "rev-parse", "refs/heads/-evil").strip() == a.head()
+    assert run_git(tmp_path / "remote.git", "rev-parse", "refs/heads/-evil").strip() == a.head()
     assert a.git("config", "branch.-evil.remote") == "elsewhere\n"
     assert a.synced().push == "nothing"
     a.record("more-aaaaaa")
@@ -793,7 +784,7 @@ def test_a_branch_that_is_gone_from_the_remote_is_not_made_again(tmp_path, first
     a, b = first, clone("b")
     a.git("branch", "-m", "main", "trunk")
     a.git("push", "-q", "-u", "origin", "trunk")
-    git(tmp_path / "remote.git", "symbolic-ref", "HEAD", "refs/heads/trunk")
+    run_git(tmp_path / "remote.git", "symbolic-ref", "HEAD", "refs/heads/trunk")
     a.git("push", "-q", "origin", ":main")
     b.record("more-aaaaaa")
     done = b.sync()
@@ -811,7 +802,7 @@ def test_a_push_that_goes_elsewhere_than_what_is_fetched_is_told(
 ) -> None:
     monkeypatch.setattr(time, "sleep", lambda _: None)
     a, b = first, clone("b")
-    git(tmp_path, "clone", "-q", "--bare", "remote.git", "fork.git")
+    run_git(tmp_path, "clone", "-q", "--bare", "remote.git", "fork.git")
     for each in (a, b):
         each.git("remote", "add", "fork", "../fork.git")
         key = "branch.main.pushRemote" if how == "pushRemote" else "remote.origin.pushurl"
@@ -1042,34 +1033,36 @@ def test_a_detached_head_says_what_to_do(first) -> None:
 
 
 def test_inside_a_code_repository_nothing_is_pushed_unless_asked_for(tmp_path) -> None:
-    git(tmp_path, "init", "-q", "--bare", "remote.git")
-    git(tmp_path, "clone", "-q", "remote.git", "code")
+    run_git(tmp_path, "init", "-q", "--bare", "remote.git")
+    run_git(tmp_path, "clone", "-q", "remote.git", "code")
     a = Clone(init(Clone(str(tmp_path)).caller(), str(tmp_path / "code/vault")).root)
     a.write("../code.py", "x = 1\n")
-    git(a.root, "add", "..")
-    git(a.root, "commit", "-qm", "start")
-    git(a.root, "push", "-q", "-u", "origin", "HEAD")
+    run_git(a.root, "add", "..")
+    run_git(a.root, "commit", "-qm", "start")
+    run_git(a.root, "push", "-q", "-u", "origin", "HEAD")
     a.write("../code.py", "x = 2\n")
     a.write("../new.py", "x = 2\n")
     a.record("more-aaaaaa")
     done = a.synced()
     assert (done.push, done.unsent) == ("off", 1)
-    assert git(a.root, "status", "--porcelain", "..") == " M code.py\n?? new.py\n"
+    assert run_git(a.root, "status", "--porcelain", "..") == " M code.py\n?? new.py\n"
     a.write("cortex.toml", a.read("cortex.toml") + "\n[sync]\npush = true\n")
     assert a.synced().push == "pushed"
     assert (
-        git(tmp_path / "remote.git", "ls-tree", "-r", "--name-only", "HEAD").count("more-aaaaaa")
+        run_git(tmp_path / "remote.git", "ls-tree", "-r", "--name-only", "HEAD").count(
+            "more-aaaaaa"
+        )
         == 1
     )
 
 
 def test_a_vault_that_its_repository_ignores_has_nothing_to_sync(tmp_path) -> None:
-    git(tmp_path, "init", "-q")
+    run_git(tmp_path, "init", "-q")
     a = Clone(init(Clone(str(tmp_path)).caller(), str(tmp_path / "vault")).root)
     Path(tmp_path, ".gitignore").write_text("vault/\n")
     done = a.sync()
     assert "ignores it" in done.trouble
-    assert git(tmp_path, "status", "--porcelain") == "?? .cortex-project\n?? .gitignore\n"
+    assert run_git(tmp_path, "status", "--porcelain") == "?? .cortex-project\n?? .gitignore\n"
 
 
 def test_a_linked_worktree_syncs_its_own_branch(tmp_path, first, clone) -> None:
@@ -1077,7 +1070,7 @@ def test_a_linked_worktree_syncs_its_own_branch(tmp_path, first, clone) -> None:
     linked = Clone(str(tmp_path / "tree"))
     linked.record("side-aaaaaa")
     assert linked.synced().push == "pushed"
-    assert git(tmp_path / "remote.git", "rev-parse", "side").strip() == linked.head()
+    assert run_git(tmp_path / "remote.git", "rev-parse", "side").strip() == linked.head()
     assert not first.has("records/decision/side-aaaaaa.md")
     first.synced()
 
@@ -1167,11 +1160,11 @@ def test_killed_at_any_moment_the_next_sync_carries_on(first, clone, rebase) -> 
 
 
 def test_line_ends_that_git_takes_off_are_nothing_to_commit_and_stop_no_sync(
-    cortex, vault, git, tmp_path
+    cortex, vault, tmp_path
 ) -> None:
-    git(tmp_path, "init", "-q", "--bare", "remote")
-    git(vault.root, "init", "-q")
-    git(vault.root, "remote", "add", "origin", str(tmp_path / "remote"))
+    run_git(tmp_path, "init", "-q", "--bare", "remote")
+    run_git(vault.root, "init", "-q")
+    run_git(vault.root, "remote", "add", "origin", str(tmp_path / "remote"))
     cortex("capture", "Decision: use links")
     assert cortex("sync").returncode == 0
     (record,) = Path(vault.root, "records/decision").iterdir()
@@ -1180,4 +1173,4 @@ def test_line_ends_that_git_takes_off_are_nothing_to_commit_and_stop_no_sync(
         done = cortex("sync")
         assert (done.returncode, done.stderr) == (0, "")
     assert b"\r\n" in record.read_bytes()
-    assert git(vault.root, "status", "--porcelain").strip() == ""
+    assert run_git(vault.root, "status", "--porcelain").strip() == ""

@@ -16,6 +16,7 @@ from cortex.operations.care.doctor import doctor
 from cortex.operations.care.init import init
 from cortex.operations.care.status import status
 from cortex.operations.find.show import show
+from tests.conftest import commit_all
 
 
 def test_init_adds_its_files_and_a_second_time_nothing(tmp_path, caller):
@@ -38,9 +39,7 @@ def test_adopting_a_vault_shows_git_only_what_init_added(tmp_path, cortex, git):
     (old / "crlf.md").write_bytes(b"\xef\xbb\xbf---\r\ntitle: x\r\n---\r\nzebra\r\n")
     (old / "broken.md").write_text("---\na: b: c\n---\ngiraffe\n")
     (old / ".gitattributes").write_text("*.png binary\n")
-    git(old, "init", "-q")
-    git(old, "add", "-A")
-    git(old, "commit", "-qm", "mine")
+    commit_all(old, "mine")
     for words in (["init"], ["search", "zebra"], ["search", "giraffe"], ["status"], ["doctor"]):
         cortex(*words, cwd=str(old))
     assert git(old, "status", "--porcelain") == "?? .cortex-project\n?? cortex.toml\n"
@@ -199,8 +198,7 @@ def test_doctor_names_what_git_could_not_merge(vault_from, cortex, git):
             ),
         ) if text != "one" else None
         Path(vault.root, "a.md").write_text(text)
-        git(vault.root, "add", "-A")
-        git(vault.root, "commit", "-qm", text)
+        commit_all(vault.root, text)
     subprocess.run(["git", "merge", "left"], cwd=vault.root, capture_output=True, check=False)
     assert "a.md: git could not merge it" in cortex("doctor").stdout
 
@@ -235,8 +233,7 @@ def test_two_clones_that_normalize_the_same_events_are_equal(cortex, vault, git,
         ["--type", "meeting", minutes],
     ):
         cortex("capture", *words)
-    git(vault.root, "add", "-A")
-    git(vault.root, "commit", "-qm", "captured")
+    commit_all(vault.root, "captured")
     clone = tmp_path / "clone"
     git(tmp_path, "clone", "-q", vault.root, str(clone))
 

@@ -44,6 +44,7 @@ from cortex.operations.upkeep.normalize import normalize
 from cortex.vault import files
 from cortex.vault.git import checkout, drivers
 from cortex.vault.locate import Vault
+from tests.conftest import run_git
 
 KINDS = [
     "Decision: keep it in one file", "Gotcha: it hangs", "Pattern: ask first", "Action: call Ada",
@@ -133,13 +134,7 @@ class Clones:
         return Caller("/", at, lambda size: number.to_bytes(size, "big"), "test", no_progress)
 
     def git(self, folder: str | Path, *words: str, fails: bool = False) -> str:
-        done = subprocess.run(
-            ["git", *words], cwd=folder, capture_output=True, text=True, errors="surrogateescape", timeout=60, check=False,
-            env=os.environ | {"GIT_EDITOR": "true"},
-        )  # fmt: skip
-        if not fails and done.returncode:
-            raise AssertionError(f"git {' '.join(words)}: {done.stdout}{done.stderr}")
-        return done.stdout
+        return run_git(folder, *words, code=None if fails else 0)
 
     # --- the notes of a clone --------------------------------------------------------------------------------------
 

@@ -19,7 +19,7 @@ from cortex.operations.share.sync import sync
 from cortex.operations.upkeep.heal import heal
 from cortex.operations.upkeep.normalize import normalize
 from cortex.vault.locate import Vault
-from tests.conftest import caller_at, run_cortex
+from tests.conftest import caller_at, run_cortex, run_git
 
 pytestmark = pytest.mark.sampled(2)
 
@@ -39,11 +39,7 @@ class Clone:
         self.root = top / below
 
     def git(self, *words: str, fails: bool = False) -> str:
-        done = subprocess.run(
-            ["git", *words], cwd=self.top, capture_output=True, text=True, timeout=60, check=False
-        )
-        assert fails or done.returncode == 0, f"git {' '.join(words)}: {done.stdout}{done.stderr}"
-        return done.stdout
+        return run_git(self.top, *words, code=None if fails else 0)
 
     def cortex(self, *words: str, before: tuple[str, ...] = ()) -> subprocess.CompletedProcess[str]:
         """In this process, or behind the words `before` in one of its own."""

@@ -4,7 +4,6 @@ driver, after the next command where it does not. Nothing is left blocked. Also 
 from __future__ import annotations
 
 import os
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
@@ -15,7 +14,7 @@ from cortex.operations.care.init import init
 from cortex.operations.upkeep.heal import heal
 from cortex.vault.git import drivers
 from cortex.vault.locate import Vault
-from tests.conftest import run_cortex
+from tests.conftest import run_cortex, run_git
 
 pytestmark = pytest.mark.sampled(2)
 
@@ -30,11 +29,7 @@ class Repo:
     """A vault under git with a base commit and two branches, `main` and `side`, that each add and change records."""
 
     def __init__(self, root: Path, binary: str) -> None:
-        self.environment = (
-            os.environ
-            | {"GIT_EDITOR": "true"}
-            | ({"PATH": f"{binary}:{os.environ['PATH']}"} if binary else {})
-        )
+        self.environment = {"PATH": f"{binary}:{os.environ['PATH']}"} if binary else {}
         self.root = root
         self.vault = Vault(str(root))
 
@@ -48,17 +43,7 @@ class Repo:
         self.git("branch", "side")
 
     def git(self, *words: str, fails: bool = False) -> str:
-        done = subprocess.run(
-            ["git", *words],
-            cwd=self.root,
-            env=self.environment,
-            capture_output=True,
-            text=True,
-            timeout=60,
-            check=False,
-        )
-        assert fails or done.returncode == 0, f"git {' '.join(words)}: {done.stdout}{done.stderr}"
-        return done.stdout
+        return run_git(self.root, *words, code=None if fails else 0, **self.environment)
 
     def record(self, name: str) -> Path:
         return self.root / "records/decision" / f"{name.replace(' ', '-')}-aaaaaa.md"

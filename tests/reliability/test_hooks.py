@@ -27,7 +27,7 @@ from cortex.interfaces.hook import main
 from cortex.operations.upkeep import drain_spool
 from cortex.vault.locate import Vault
 from cortex.vault.state import hook_log, session_state, spool
-from tests.conftest import SOAK, cpu_limit, run_cortex
+from tests.conftest import SOAK, commit_all, cpu_limit, run_cortex
 
 FILE = str(Path(main.__file__))
 COMMAND = [sys.executable, "-I", "-S", FILE]
@@ -295,9 +295,7 @@ def test_no_secret_is_on_disk_in_any_field(vault, tmp_path, git, cortex_in):
             more = {"session_id": secret, event: secret}
             assert called(event, told | more, place, env=environment)[0] == 0
     assert cortex_in(tmp_path, "search", "transcript", "--vault", vault.root).returncode in (0, 1)
-    git(vault.root, "init", "-q")
-    git(vault.root, "add", "-A")
-    git(vault.root, "commit", "-qm", "all of it")
+    commit_all(vault.root, "all of it")
     assert len(notes(vault, "stop")) >= 2
     values = [re.sub(r"^.*?(?=s3cr3t)|<.*?>|@.*", "", secret).encode() for secret in SECRETS]
     looked = 0

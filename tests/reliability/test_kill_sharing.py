@@ -23,7 +23,7 @@ from cortex.operations.care.init import init
 from cortex.operations.share.sync import sync
 from cortex.operations.upkeep.heal import heal
 from cortex.vault.locate import Vault
-from tests.conftest import caller_now
+from tests.conftest import caller_now, run_git
 
 SOAK = os.environ.get("CORTEX_SOAK") == "1"
 SEED = int(os.environ.get("CORTEX_SEED", "20261120"))
@@ -62,11 +62,7 @@ class Clone:
         return caller_now(str(self.root))
 
     def git(self, *words: str) -> str:
-        done = subprocess.run(
-            ["git", *words], cwd=self.root, capture_output=True, text=True, timeout=60, check=False
-        )
-        assert done.returncode == 0, f"git {' '.join(words)}: {done.stdout}{done.stderr}"
-        return done.stdout
+        return run_git(self.root, *words)
 
     def work(self, turn: int) -> None:
         """Capture twice, tag the record that everybody tags, write one of one's own."""

@@ -25,6 +25,7 @@ from cortex.operations.capture.capture import capture
 from cortex.operations.care.init import init
 from cortex.operations.share.sync import sync
 from cortex.vault.locate import Vault
+from tests.conftest import run_git
 
 pytestmark = [
     pytest.mark.power,
@@ -72,11 +73,11 @@ class Clones:
         (self.there / SHARED).write_text(
             compose_record(record).replace("created:", "tags: [first]\ncreated:")
         )
-        git(self.there, "init", "-q")
+        run_git(self.there, "init", "-q")
         sync(Vault(str(self.there)), caller_in(self.there))
-        git(self.there, "clone", "-q", "--bare", ".", str(self.remote))
-        git(self.there, "remote", "add", "origin", str(self.remote))
-        git(elsewhere, "clone", "-q", str(self.remote), str(self.here))
+        run_git(self.there, "clone", "-q", "--bare", ".", str(self.remote))
+        run_git(self.there, "remote", "add", "origin", str(self.remote))
+        run_git(elsewhere, "clone", "-q", str(self.remote), str(self.here))
         assert self.cortex("sync")[0] == 0
         os.sync()
 
@@ -159,7 +160,7 @@ class Clones:
 
     def lost(self) -> list[str]:
         """Acknowledged events that are not in the last commit exactly once, and tags that are gone."""
-        paths = git(self.here, "ls-tree", "-r", "-z", "--name-only", "HEAD").split("\0")
+        paths = run_git(self.here, "ls-tree", "-r", "-z", "--name-only", "HEAD").split("\0")
         places = Counter(
             path.rpartition("/")[2] for path in paths if path.startswith(("events/", "inbox/"))
         )
@@ -167,14 +168,6 @@ class Clones:
         return [id_ for id_ in self.acknowledged if places[f"{id_}.md"] != 1] + [
             tag for tag in self.tags if tag not in tags
         ]
-
-
-def git(folder: Path, *words: str) -> str:
-    done = subprocess.run(
-        ["git", *words], cwd=folder, capture_output=True, text=True, timeout=60, check=False
-    )
-    assert done.returncode == 0, f"git {' '.join(words)}: {done.stdout}{done.stderr}"
-    return done.stdout
 
 
 def children(number: int) -> list[int]:
@@ -206,7 +199,7 @@ def test_a_sync_after_a_power_cut_in_a_sync_works_after_one_repair_at_most(
     left: Counter[str] = Counter()
     for turn in range(cycles):
         where = f"seed {SEED}, cycle {turn}"
-        git(clones.here, "config", "pull.rebase", chance.choice(["true", "false"]))
+        run_git(clones.here, "config", "pull.rebase", chance.choice(["true", "false"]))
         clones.work(clones.there, turn)
         assert sync(there, caller_in(clones.there)).trouble == ""
         clones.work(clones.here, turn)
@@ -231,17 +224,19 @@ def test_a_sync_after_a_power_cut_in_a_sync_works_after_one_repair_at_most(
         # The files in which git hands three versions to a merge driver: git itself leaves them.
         for stray in clones.here.glob(".merge_file_*"):
             stray.unlink()
-        assert git(clones.here, "status", "--porcelain") == "", f"{where}, {when}, {found}"
-        assert git(clones.here, "rev-parse", "HEAD") == git(clones.remote, "rev-parse", "main"), (
-            f"{where}, {when}, {found}"
-        )
+        assert run_git(clones.here, "status", "--porcelain") == "", f"{where}, {when}, {found}"
+        assert run_git(clones.here, "rev-parse", "HEAD") == run_git(
+            clones.remote, "rev-parse", "main"
+        ), f"{where}, {when}, {found}"
         assert [path for path in clones.here.rglob("*.md") if not path.stat().st_size] == [], (
             f"{where}, {when}, {found}"
         )
         assert clones.lost() == [], f"{where}, {when}, {found}: {said}"
     assert sync(there, caller_in(clones.there)).trouble == ""
     assert clones.cortex("doctor")[0] == 0, clones.cortex("doctor")
-    assert git(clones.here, "ls-tree", "-r", "HEAD") == git(clones.there, "ls-tree", "-r", "HEAD")
+    assert run_git(clones.here, "ls-tree", "-r", "HEAD") == run_git(
+        clones.there, "ls-tree", "-r", "HEAD"
+    )
     assert clones.lost() == []
     print(
         f"\n{cycles} power cuts in a sync: {dict(seen)}; left behind: {dict(left)}; {len(clones.acknowledged)} events, all there"
@@ -272,8 +267,8 @@ def test_what_a_sync_took_is_on_the_disk_when_it_ends(durable, disk, homes, soak
         assert done.returncode == 0, done.stderr
         disk.cut()
         clones.restart()
-        damaged += git(clones.here, "status", "--porcelain") != ""
-        git(clones.here, "reset", "--hard", "-q")
+        damaged += run_git(clones.here, "status", "--porcelain") != ""
+        run_git(clones.here, "reset", "--hard", "-q")
         os.sync()
     print(f"\n{'as it is' if durable else 'control'}: {damaged} of {cycles} work trees damaged")
     assert damaged == 0 if durable else damaged >= cycles // 3

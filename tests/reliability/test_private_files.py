@@ -27,6 +27,7 @@ from cortex.operations.care.init import init
 from cortex.vault import files, private
 from cortex.vault.git import checkout
 from cortex.vault.locate import Vault
+from tests.conftest import commit_all
 
 SECRET = "zanzibar-4711"  # also a possible project's name: nothing would redact it
 SOON = 10  # seconds; git alone is given twenty
@@ -48,9 +49,7 @@ class World(NamedTuple):
 @pytest.fixture
 def world(tmp_path: Path, caller, git, homes, monkeypatch: pytest.MonkeyPatch) -> World:
     vault = Vault(init(caller, str(tmp_path / "vault")).root)
-    git(vault.root, "init", "-q")
-    git(vault.root, "add", ".")
-    git(vault.root, "commit", "-qm", "one")
+    commit_all(vault.root, "one")
     project = tmp_path / "project"
     project.mkdir()
     git(project, "init", "-q")
@@ -376,7 +375,7 @@ def test_a_worktree_a_submodule_and_a_separate_git_folder_stay_what_they_are(
 
 
 def test_a_git_folder_behind_a_link_is_named_with_what_does_as_well(
-    world, soon, capsys, tmp_path, git
+    world, soon, capsys, tmp_path
 ) -> None:
     folder = Path(world.vault.root, ".git")
     shutil.move(folder, tmp_path / "moved.git")

@@ -4,7 +4,6 @@ what stops is settled by `cortex sync`."""
 from __future__ import annotations
 
 import os
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
@@ -17,6 +16,7 @@ from cortex.operations.care.init import init
 from cortex.operations.share.sync import sync
 from cortex.vault.git import checkout, drivers
 from cortex.vault.locate import Vault
+from tests.conftest import run_git
 
 ALIKE = "".join(
     f"Line {number} of what both notes say, so that git pairs them.\n" for number in range(12)
@@ -65,12 +65,7 @@ class Clone:
         return Caller(str(self.root), "2026-11-21T10:00:00Z", os.urandom, "test", no_progress)
 
     def git(self, *words: str, fails: bool = False) -> str:
-        done = subprocess.run(
-            ["git", *words], cwd=self.root, capture_output=True, text=True, timeout=60, check=False,
-            env=os.environ | {"GIT_EDITOR": "true"},
-        )  # fmt: skip
-        assert fails or not done.returncode, done.stdout + done.stderr
-        return done.stdout
+        return run_git(self.root, *words, code=None if fails else 0)
 
     def write(self, files: Tree) -> None:
         """Have these notes, and no others."""

@@ -14,7 +14,7 @@ import pytest
 
 from cortex.core.markdown.bound import MAX_RECORDS
 from cortex.interfaces.hook.main import __file__ as hook_program
-from tests.conftest import cpu_limit
+from tests.conftest import cpu_limit, run_git
 
 LARGE = 990_000  # bytes: an event may have as many
 # What each file repeats, and how many bytes of it.
@@ -44,10 +44,6 @@ def repeated(unit: str, size: int) -> str:
     return (unit * (size // len(unit) + 1))[:size] + "x\n"
 
 
-def git(folder: Path, *words: str) -> None:
-    subprocess.run(["git", *words], cwd=folder, check=True, capture_output=True)
-
-
 def command(folder: Path, *words: str, stdin: str = "") -> tuple[str, float]:
     """What a command prints, and the CPU seconds that it and its children have used."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -69,12 +65,12 @@ def command(folder: Path, *words: str, stdin: str = "") -> tuple[str, float]:
 def clone(tmp_path: Path) -> Path:
     """A clone of a small vault, into which a hostile one has pushed ten texts."""
     hostile, remote, mine = (tmp_path / name for name in ("hostile", "remote", "mine"))
-    git(tmp_path, "init", "-q", "--bare", str(remote))
+    run_git(tmp_path, "init", "-q", "--bare", str(remote))
     command(tmp_path, "init", str(hostile), "--no-obsidian")
-    git(hostile, "remote", "add", "origin", str(remote))
+    run_git(hostile, "remote", "add", "origin", str(remote))
     command(hostile, "capture", "Decision: keep parcels in SQLite")
     command(hostile, "sync")
-    git(tmp_path, "clone", "-q", str(remote), str(mine))
+    run_git(tmp_path, "clone", "-q", str(remote), str(mine))
     command(mine, "search", "parcels")
     for name, (type_, unit, size) in EVENTS.items():
         id_ = name.rpartition("/")[2]
@@ -82,10 +78,10 @@ def clone(tmp_path: Path) -> Path:
         write(hostile / f"{name}.md", f"{head}\n## Raw Content\n\n{repeated(unit, size)}")
     for name, (unit, size) in NOTES.items():
         write(hostile / f"{name}.md", f"# A slow text\n\n{repeated(unit, size)}")
-    git(hostile, "add", "--force", ".")
-    git(hostile, "commit", "-qm", "slow texts")
-    git(hostile, "push", "-q", "origin", "HEAD")
-    git(mine, "pull", "-q")
+    run_git(hostile, "add", "--force", ".")
+    run_git(hostile, "commit", "-qm", "slow texts")
+    run_git(hostile, "push", "-q", "origin", "HEAD")
+    run_git(mine, "pull", "-q")
     return mine
 
 

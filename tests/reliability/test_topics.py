@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import itertools
 import os
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -26,7 +25,7 @@ from cortex.operations.share.sync import sync
 from cortex.vault import files
 from cortex.vault.locate import Vault
 from cortex.vault.private import lock
-from tests.conftest import SOAK
+from tests.conftest import SOAK, commit_all, run_git
 
 pytestmark = pytest.mark.sampled(4)
 
@@ -99,23 +98,17 @@ class Clone:
         }
 
 
-def git(folder: Path, *words: str, code: int | None = 0) -> None:
-    done = subprocess.run(["git", *words], cwd=folder, capture_output=True, timeout=60, check=False)
-    assert code is None or done.returncode == code, done.stderr
-
-
 def build_three_clones(folder: Path) -> None:
     """Three clones of an empty vault, and their remote."""
     first = Clone(folder / "clone0")
-    git(folder, "init", "-q", "--bare", "remote")
-    git(folder, "init", "-q", "clone0")
+    run_git(folder, "init", "-q", "--bare", "remote")
+    run_git(folder, "init", "-q", "clone0")
     init(first.caller(), str(first.root))
-    git(first.root, "remote", "add", "origin", "../remote")
-    git(first.root, "add", "-A")
-    git(first.root, "commit", "-qm", "begin")
-    git(first.root, "push", "-qu", "origin", "main")
+    run_git(first.root, "remote", "add", "origin", "../remote")
+    commit_all(first.root, "begin")
+    run_git(first.root, "push", "-qu", "origin", "main")
     for one in (1, 2):
-        git(folder, "clone", "-q", "remote", f"clone{one}")
+        run_git(folder, "clone", "-q", "remote", f"clone{one}")
 
 
 @pytest.fixture
@@ -128,7 +121,7 @@ def clones(ram: Path, copied: Callable[..., None]) -> Callable[..., list[Clone]]
         copied(build_three_clones, ram, "remote", *(one.root.name for one in made))
         Clone.ticks = itertools.count(2)
         for one in made:
-            git(one.root, "config", "pull.rebase", str(rebase).lower())
+            run_git(one.root, "config", "pull.rebase", str(rebase).lower())
         return made
 
     return make
@@ -259,7 +252,7 @@ def test_a_topic_saved_anew_against_what_was_done_on_another_clone(change, first
     Clone.ticks = itertools.count(60)
     one, two = Clone(ram / "clone0"), Clone(ram / "clone1")
     for clone in (one, two):
-        git(clone.root, "config", "pull.rebase", str(first).lower())
+        run_git(clone.root, "config", "pull.rebase", str(first).lower())
     (event,) = one.note().provenance()[0]
     if first:
         change(two)
@@ -334,11 +327,11 @@ def test_an_edit_of_a_topic_that_was_stashed_is_an_event_where_a_later_text_stan
     b.path.write_text(f"{b.path.read_text()}written by hand\n")
     a.save("An archive", "in an archive")
     a.sync()
-    git(b.root, "stash", "push", "-q")
-    git(b.root, "pull", "-q")
-    git(b.root, "stash", "pop", "-q", code=None)
+    run_git(b.root, "stash", "push", "-q")
+    run_git(b.root, "pull", "-q")
+    run_git(b.root, "stash", "pop", "-q", code=None)
     doctor(b.vault, b.caller(), fix=True)
-    git(b.root, "stash", "drop", "-q", code=None)
+    run_git(b.root, "stash", "drop", "-q", code=None)
     sync_until_equal(b, a)
     assert a.note().title == "An archive"
     assert "written by hand" not in a.path.read_text()
@@ -351,8 +344,8 @@ def test_a_topic_begun_on_both_and_moved_on_one_is_one_record(rebase, clones):
     one, two = clones(2, rebase=rebase)
     saved = [one.save("One", "what one said"), two.save("Two", "what two said")]
     moved_by_hand(one)
-    git(one.root, "add", "Ideas")  # a folder of their own is theirs to commit
-    git(one.root, "commit", "-qm", "mine")
+    run_git(one.root, "add", "Ideas")  # a folder of their own is theirs to commit
+    run_git(one.root, "commit", "-qm", "mine")
     sync_until_equal(one, two)
     assert str(two.path.relative_to(two.root)) == "Ideas/my storage.md"
     assert one.note().provenance()[0] == tuple(sorted(each.event for each in saved))

@@ -12,7 +12,7 @@ import pytest
 from cortex.core.model.problem import ConflictError, CortexError
 from cortex.vault.git import changes, commit, git_locks
 from cortex.vault.git.changes import UncommittedChange
-from tests.conftest import make_lock
+from tests.conftest import commit_all, make_lock
 
 RECORD = "---\nid: {id}\ntype: decision\ncreated: 2026-11-20T10:00:00Z\n---\n\n{body}\n"
 CONFLICT = "<<<<<<< HEAD\nours\n=======\ntheirs\n>>>>>>> other\n"
@@ -23,8 +23,7 @@ def repository(vault, git):
     """The vault as a repository with one commit."""
     git(vault.root, "init", "-q")
     put(vault, "mine/note.md", "A note of my own.\n")
-    git(vault.root, "add", ".")
-    git(vault.root, "commit", "-qm", "start")
+    commit_all(vault.root, "start")
     return vault
 
 
@@ -56,7 +55,7 @@ def commit_paths(root: str, paths: list[str], message: str) -> str:
     return commit.commit_changes(root, wanted, message).id
 
 
-def test_changes_are_ours_and_nobody_elses(repository, git) -> None:
+def test_changes_are_ours_and_nobody_elses(repository) -> None:
     root = repository.root
     record(repository, "new-aaaaaa")
     put(repository, "mine/note.md", "Changed.\n")
@@ -119,7 +118,7 @@ HOSTILE = ["-x.md", ":(exclude)a.md", "$(touch PWN).md", "a\nb.md", '"q".md', "*
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-def test_names_are_names(repository, git, name) -> None:
+def test_names_are_names(repository, name) -> None:
     path = f"records/{name}"
     file = os.path.join(repository.root, path)
     with open(os.fsencode(file), "w") as out:
@@ -145,7 +144,7 @@ LEFT_OUT = {
 
 
 @pytest.mark.parametrize("case", LEFT_OUT)
-def test_half_written_notes_are_named_and_the_rest_is_committed(repository, git, case) -> None:
+def test_half_written_notes_are_named_and_the_rest_is_committed(repository, case) -> None:
     path, text, why = LEFT_OUT[case]
     put(repository, path, text)
     good = record(repository, "good-aaaaaa")
@@ -156,7 +155,7 @@ def test_half_written_notes_are_named_and_the_rest_is_committed(repository, git,
     assert why in problem.message
 
 
-def test_a_text_about_markers_is_no_conflict(repository, git) -> None:
+def test_a_text_about_markers_is_no_conflict(repository) -> None:
     event = "20261120t164512z-aaaaaaaaaa"
     put(
         repository,
@@ -177,7 +176,7 @@ def test_a_text_about_markers_is_no_conflict(repository, git) -> None:
     assert kept(repository).problems
 
 
-def test_links_ignored_and_vanished_paths_are_named(repository, git) -> None:
+def test_links_ignored_and_vanished_paths_are_named(repository) -> None:
     root = repository.root
     put(repository, ".git/info/exclude", "records/hidden.md\n")
     hidden = record(repository, "hidden", folder="records")
@@ -215,7 +214,7 @@ def test_a_moved_record_is_never_committed_as_a_mere_deletion(repository, git) -
     assert git(root, "status", "--short", "-uall") == "?? mine/other.md\n"
 
 
-def test_a_record_that_lives_elsewhere_is_still_committed_when_it_changes(repository, git) -> None:
+def test_a_record_that_lives_elsewhere_is_still_committed_when_it_changes(repository) -> None:
     root = repository.root
     old = record(repository, "moved-aaaaaa")
     kept(repository)
@@ -244,7 +243,7 @@ def test_neither_half_of_a_move_is_committed_when_one_cannot_be(repository, git)
     assert git(root, "cat-file", "-t", f"HEAD:{old}") == "blob\n"
 
 
-def test_a_deleted_record_is_a_deletion(repository, git) -> None:
+def test_a_deleted_record_is_a_deletion(repository) -> None:
     path = record(repository, "gone-aaaaaa")
     kept(repository)
     os.remove(Path(repository.root, path))
@@ -282,9 +281,7 @@ def test_a_hook_that_declines_leaves_everything_as_it_was(repository, git) -> No
     assert Path(repository.root, "seen").read_text() == f"{path}\n"
 
 
-def test_a_git_that_knows_nobody_says_how_to_introduce_oneself(
-    repository, git, monkeypatch
-) -> None:
+def test_a_git_that_knows_nobody_says_how_to_introduce_oneself(repository, monkeypatch) -> None:
     monkeypatch.setenv("GIT_CONFIG_GLOBAL", os.devnull)
     monkeypatch.setenv("GIT_CONFIG_COUNT", "1")
     monkeypatch.setenv("GIT_CONFIG_KEY_0", "user.useConfigOnly")
@@ -317,7 +314,7 @@ def test_nothing_is_committed_while_git_is_in_the_middle_of_something(
     put(repository, "mine/note.md", "Three.")
     git(root, "commit", "-qam", "again")
     words, named = UNDER_WAY[case]
-    with pytest.raises(Exception, match="non-zero exit"):
+    with pytest.raises(AssertionError, match="CONFLICT"):
         git(root, *words)
     assert named in commit.why_blocked(root)
     with pytest.raises(ConflictError, match=named):
@@ -350,7 +347,7 @@ def test_a_linked_worktree_is_a_place_of_its_own(repository, git, tmp_path) -> N
     assert changes.list_changes(repository.root) == []
 
 
-def test_we_wait_for_another_git_and_never_take_its_lock_away(repository, git, monkeypatch) -> None:
+def test_we_wait_for_another_git_and_never_take_its_lock_away(repository, monkeypatch) -> None:
     lock = Path(repository.root, ".git/index.lock")
     make_lock(lock)
     path = record(repository, "new-aaaaaa")

@@ -17,7 +17,7 @@ import pytest
 
 from cortex.core.model.problem import CortexError, Problem
 from cortex.vault.git import attributes, drivers
-from tests.conftest import make_lock
+from tests.conftest import commit_all, make_lock
 
 BODY = "---\nid: {}\ntype: decision\ntitle: One\n---\n{}\n"
 PATH = "records/decision/one.md"
@@ -30,8 +30,7 @@ def clone(vault, git) -> Path:
     git(root, "init", "-q")
     (root / "records/decision").mkdir(parents=True)
     (root / PATH).write_text(BODY.format("one", "base"))
-    git(root, "add", ".")
-    git(root, "commit", "-qm", "one")
+    commit_all(root, "one")
     return root
 
 
@@ -120,8 +119,7 @@ def diverged(
         (root / PATH).write_text(BODY.format("one", text))
         (root / "briefings").mkdir(exist_ok=True)
         (root / "briefings/x.md").write_text(f"{text}\n")
-        git(root, "add", ".")
-        git(root, "commit", "-qm", branch)
+        commit_all(root, branch)
     return lambda *words: subprocess.run(
         ["git", *words], cwd=root, capture_output=True, text=True, timeout=60, check=False
     )
@@ -187,7 +185,7 @@ while True:
 """
 
 
-def test_killed_at_any_moment_it_leaves_nothing_that_the_next_cannot_finish(clone, git, soak):
+def test_killed_at_any_moment_it_leaves_nothing_that_the_next_cannot_finish(clone, soak):
     chance = random.Random(20261120)
     for _ in range(100 if soak else 8):
         mark = f"CORTEX_TEST={chance.random()}"
@@ -289,8 +287,7 @@ def test_attributes_that_switch_our_drivers_off_are_spoken_over(case, prefix, tm
     path, text = STRANGE[case]
     (root / path).parent.mkdir(parents=True, exist_ok=True)
     (root / path).write_text(text)
-    git(top, "add", ".")
-    git(top, "commit", "-qm", "one")
+    commit_all(top, "one")
     assert attributes.overridden_paths(str(root)), "the attributes are harmless"
 
     def in_force() -> list[Problem]:
@@ -350,7 +347,7 @@ records/mine/** -merge
 """
 
 
-def test_the_lines_of_an_earlier_version_are_renewed_once_and_those_of_a_person_stay(clone, git):
+def test_the_lines_of_an_earlier_version_are_renewed_once_and_those_of_a_person_stay(clone):
     drivers.register(str(clone))
     (clone / ".gitattributes").write_text(EARLIER)
     (problem,) = drivers.problems(str(clone))
@@ -372,7 +369,7 @@ def test_a_link_in_the_place_of_info_attributes_is_not_written_through(clone, tm
     assert target.read_text() == "x\n"
 
 
-def test_who_takes_them_out_is_not_given_them_back_unasked(clone, git):
+def test_who_takes_them_out_is_not_given_them_back_unasked(clone):
     drivers.register(str(clone))
     assert drivers.unregister(str(clone))
     assert "cortex-" not in (clone / ".git/config").read_text()
@@ -452,8 +449,7 @@ def test_what_a_clone_captured_is_not_moved_because_another_emptied_its_inbox(cl
     pending = clone / "inbox/pending"
     pending.mkdir(parents=True, exist_ok=True)
     (pending / "one.md").write_text("one\n" * 9)
-    git(clone, "add", "-A")
-    git(clone, "commit", "-qm", "one waits")
+    commit_all(clone, "one waits")
     git(clone, "branch", "side")
     (clone / "events/2026/11").mkdir(parents=True)
     git(clone, "mv", "inbox/pending/one.md", "events/2026/11/one.md")
@@ -461,15 +457,14 @@ def test_what_a_clone_captured_is_not_moved_because_another_emptied_its_inbox(cl
     git(clone, "checkout", "-q", "side")
     pending.mkdir(parents=True, exist_ok=True)
     (pending / "two.md").write_text("two\n")
-    git(clone, "add", "-A")
-    git(clone, "commit", "-qm", "two waits")
+    commit_all(clone, "two waits")
     git(clone, "checkout", "-q", "main")
     drivers.register(str(clone))
     git(clone, "merge", "-q", "--no-edit", "side")
     assert (pending / "two.md").read_text() == "two\n"
     git(clone, "config", "--get", "merge.directoryRenames")
     drivers.unregister(str(clone))
-    with pytest.raises(subprocess.CalledProcessError):
+    with pytest.raises(AssertionError, match="git config --get"):
         git(clone, "config", "--get", "merge.directoryRenames")
 
 
@@ -487,6 +482,5 @@ def test_attributes_by_which_a_clone_without_cortex_mixes_notes_are_named(
     (problem,) = drivers.problems(str(clone))
     assert problem.message == f"{message}: a clone without Cortex may mix two notes"
     file.write_text("* -merge\n")
-    git(clone, "add", "-A")
-    git(clone, "commit", "-qm", "by hand")
+    commit_all(clone, "by hand")
     assert drivers.problems(str(clone)) == []

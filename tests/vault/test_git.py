@@ -15,6 +15,7 @@ import pytest
 
 from cortex.core.model.problem import CortexError, InvalidInputError, NotFoundError
 from cortex.vault.git import git_cli as bounded
+from tests.conftest import commit_all
 
 
 @pytest.fixture
@@ -23,8 +24,7 @@ def repository(tmp_path, git) -> Path:
     root.mkdir()
     git(root, "init", "-q")
     (root / "note.md").write_text("one\n")
-    git(root, "add", ".")
-    git(root, "commit", "-qm", "one")
+    commit_all(root, "one")
     return root
 
 

@@ -18,6 +18,7 @@ from cortex.vault.git.checkout import Repository
 from cortex.vault.git.git_locks import BOOT_MARGIN_SECONDS, DAY_SECONDS, Clock
 from cortex.vault.locate import Vault
 from cortex.vault.repair import fix
+from tests.conftest import commit_all
 
 pytestmark = pytest.mark.sampled(2)
 
@@ -39,9 +40,7 @@ LATER = Clock(WRITTEN + 1_000, WRITTEN - 1_000_000)
 def repository(vault, git, tmp_path) -> Path:
     """A vault of its own with a commit and another worktree."""
     root = Path(vault.root)
-    git(root, "init", "-q")
-    git(root, "add", ".")
-    git(root, "commit", "-qm", "one")
+    commit_all(root, "one")
     git(root, "worktree", "add", "-q", "-b", "other", str(tmp_path / "side"))
     return root
 
@@ -296,7 +295,7 @@ def test_in_a_repository_that_holds_more_a_lock_is_moved_too(tmp_path, caller, g
 
 
 def test_a_lock_that_another_git_took_meanwhile_stays(
-    repository, monkeypatch: pytest.MonkeyPatch, git
+    repository, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Between the look and the move the old lock ended and a new one was taken."""
     path = lock_at(repository, "index.lock")

@@ -9,6 +9,7 @@ import pytest
 from cortex.operations.care.init import init
 from cortex.vault import settings
 from cortex.vault.git import checkout, page_branch
+from tests.conftest import commit_all
 
 
 @pytest.fixture
@@ -16,8 +17,7 @@ def repo(tmp_path, git) -> Path:
     """A repository with a commit on main, and a vault whose settings name no branch."""
     git(tmp_path, "init", "-q", "repo")
     (tmp_path / "repo/cortex.toml").write_text("format = 1\n")
-    git(tmp_path / "repo", "add", ".")
-    git(tmp_path / "repo", "commit", "-qm", "begin")
+    commit_all(tmp_path / "repo", "begin")
     return tmp_path / "repo"
 
 

@@ -17,7 +17,7 @@ from cortex.vault.git.git_locks import (  # itself, whatever a soak puts in its 
     read_clock,
 )
 from cortex.vault.repair import diagnose, fix
-from tests.conftest import NOW, caller_at
+from tests.conftest import NOW, caller_at, commit_all
 
 COMMITS = 4
 
@@ -205,8 +205,7 @@ def check_works(root: Path, git: Callable[..., str], *, whole: bool = True) -> N
     copy = root.parent / "copy"
     shutil.copytree(root, copy, symlinks=True)
     write(copy, 99)
-    git(copy, "add", ".")
-    git(copy, "commit", "-qm", "the next")
+    commit_all(copy, "the next")
     assert git(copy, "status", "--porcelain") == ""
     shutil.rmtree(copy)
 
@@ -235,8 +234,7 @@ def test_where_there_is_no_repository_or_no_commit_there_is_nothing_to_mend(vaul
 def test_the_branch_that_was_checked_out_is_the_one_that_comes_back(repository, git):
     git(repository, "checkout", "-qb", "topic/one")
     write(repository, 50)
-    git(repository, "add", ".")
-    git(repository, "commit", "-qm", "on the topic")
+    commit_all(repository, "on the topic")
     empty(repository / ".git/HEAD")
     follow_hints(repository)
     assert git(repository, "log", "-1", "--format=%s").strip() == "on the topic"
@@ -314,7 +312,7 @@ def test_the_boot_time_is_now_less_the_uptime_by_the_clock_that_stamps_files(tmp
     assert read_clock().booted == pytest.approx((tmp_path / "file").stat().st_mtime - uptime, abs=5)
 
 
-def test_while_a_git_is_at_work_nothing_is_mended(repository, git):
+def test_while_a_git_is_at_work_nothing_is_mended(repository):
     if not os.path.isdir("/proc/self"):
         pytest.skip("not run: there is no /proc here")
     running = subprocess.Popen(
@@ -337,8 +335,7 @@ def test_in_a_code_repository_only_the_index_is_mended(tmp_path, caller, git):
     root = Path(init(caller, str(top / "vault"), no_git=True).root)
     git(top, "init", "-q")
     (top / "main.c").write_text("int x;\n")
-    git(top, "add", ".")
-    git(top, "commit", "-qm", "one")
+    commit_all(top, "one")
     head = git(top, "rev-parse", "HEAD").strip()
     empty(top / ".git/index")
     empty(top / ".git/refs/heads/main")

@@ -17,6 +17,7 @@ from cortex.index import file_scan, state_file
 from cortex.vault.locate import Vault
 from cortex.watcher import protocol
 from cortex.watcher.running_watcher import WatcherStatus
+from tests.conftest import commit_all
 
 SOAK = os.environ.get("CORTEX_SOAK") == "1"
 COMMAND = [sys.executable, "-m", "cortex", "watch"]
@@ -109,11 +110,9 @@ def watch(vault: Vault, tmp_path: Path) -> Iterator[Callable[..., Watcher]]:
 
 
 @pytest.fixture
-def repository(vault: Vault, git: Callable[..., str]) -> Vault:
+def repository(vault: Vault) -> Vault:
     """The vault as a git repository of its own, everything committed."""
-    git(vault.root, "init", "-q")
-    git(vault.root, "add", "-A")
-    git(vault.root, "commit", "-qm", "init")
+    commit_all(vault.root, "init")
     return vault
 
 

@@ -15,6 +15,7 @@ from cortex.vault.git import merging
 from cortex.vault.git.changes import UncommittedChange
 from cortex.vault.git.merging import MergeState
 from cortex.watcher import autocommit
+from tests.conftest import commit_all
 from tests.watcher.conftest import note, old, until
 
 RECORD = (
@@ -100,8 +101,7 @@ def test_nothing_is_committed_while_git_is_in_the_middle_of_something(repository
     root = repository.root
     git(root, "switch", "-qc", "other")
     note(repository, "mine.md", "a\n")
-    git(root, "add", "-A")
-    git(root, "commit", "-qm", "other")
+    commit_all(root, "other")
     git(root, "switch", "-q", "main")
     git(root, "merge", "-q", "--no-commit", "--no-ff", "other")
     watcher = watch("--quiet=0").ready()
@@ -172,8 +172,7 @@ def test_what_a_crash_in_a_sync_took_is_not_committed_as_deleted(repository, cal
     path = "records/decision/theirs-aaaaaa.md"
     ours = git(repository.root, "rev-parse", "HEAD").strip()
     note(repository, path, RECORD)
-    git(repository.root, "add", ".")
-    git(repository.root, "commit", "-qm", "theirs")
+    commit_all(repository.root, "theirs")
     merging.save_state(
         repository.root,
         MergeState("merge", git(repository.root, "rev-parse", "HEAD").strip(), {}, ours, "main"),

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from cortex.operations.capture.capture import capture
+from tests.conftest import commit_all
 from tests.watcher.conftest import SOAK, is_fresh, note, rss, stamps, until
 
 
@@ -122,8 +123,7 @@ def test_a_storm_of_checkouts_ends_in_what_is_there(repository, watch, git) -> N
     count = 1000 if SOAK else 300
     for number in range(count):
         note(repository, f"notes/{number % 10}/{number}.md", f"first {number}\n")
-    git(root, "add", "-A")
-    git(root, "commit", "-qm", "one")
+    commit_all(root, "one")
     git(root, "switch", "-qc", "other")
     for number in range(count):
         note(repository, f"notes/{number % 10}/{number}.md", f"second {number}\n")
