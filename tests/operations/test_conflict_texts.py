@@ -13,7 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.operations.test_sync import NOTE, Clone, git, pair
+from tests.conftest import run_git
+from tests.operations.test_sync import NOTE, Clone, pair
 
 TODAY_RE = r"(?:\d{4}-\d\d-\d\d )?\d\d:\d\d"
 
@@ -27,7 +28,7 @@ def two(
     """Ana's clone and Bob's; both merge, or both rebase."""
     copied(pair, tmp_path, "remote.git", "a", "b")
     if request.param == "rebase":
-        git(tmp_path, "config", "--global", "pull.rebase", "true")
+        run_git(tmp_path, "config", "--global", "pull.rebase", "true")
     a, b = (Clone(str(tmp_path / name)) for name in "ab")
     for each, name in ((a, "Ana\033[31m"), (b, "Bob")):
         each.git("config", "user.name", name)
@@ -184,9 +185,9 @@ def test_what_was_decided_about_one_file_stays_while_another_one_waits(two):
     a.synced()
     settle(b)
     assert len(b.sync().waiting) == 2
-    git(b.root, "rm", "-q", "mine.md")
+    run_git(b.root, "rm", "-q", "mine.md")
     assert len(b.sync().waiting) == 1
-    git(b.root, "add", "other.md")
+    run_git(b.root, "add", "other.md")
     b.synced()
     a.synced()
     assert a.tree() == b.tree()

@@ -17,8 +17,8 @@ from cortex.operations.care.init import init
 from cortex.operations.share.resolve_conflicts import recover_interrupted_merge
 from cortex.vault.git import git_locks, merging
 from cortex.vault.git.merging import MergeState
-from tests.conftest import make_lock
-from tests.operations.test_sync import SOAK, Clone, git
+from tests.conftest import make_lock, run_git
+from tests.operations.test_sync import SOAK, Clone
 
 pytestmark = pytest.mark.sampled(2)
 
@@ -66,7 +66,7 @@ def cut(request: pytest.FixtureRequest, make) -> tuple[Clone, str, str]:
 
 
 def _made(folder: Path, how: str) -> tuple[str, str]:
-    git(folder, "init", "-q", "--bare", "remote.git")
+    run_git(folder, "init", "-q", "--bare", "remote.git")
     a = Clone(init(Clone(str(folder)).caller(), str(folder / "a")).root)
     a.git("init", "-q")
     a.git("remote", "add", "origin", str(folder / "remote.git"))
@@ -76,7 +76,7 @@ def _made(folder: Path, how: str) -> tuple[str, str]:
     a.git("add", "mine.md")
     a.git("commit", "-qm", "mine")
     a.synced()
-    git(folder, "clone", "-q", "remote.git", "b")
+    run_git(folder, "clone", "-q", "remote.git", "b")
     b = Clone(str(folder / "b"))
     for path in THEIRS:
         a.record(Path(path).stem, TEXT)
@@ -113,7 +113,7 @@ def begin(b: Clone, ours: str, theirs: str) -> None:
 def back(b: Clone, ours: str, theirs: str) -> None:
     """Before the merge, here and at the remote."""
     b.git("reset", "--hard", "-q", ours)
-    git(b.git("config", "remote.origin.url").strip(), "update-ref", "refs/heads/main", theirs)
+    run_git(b.git("config", "remote.origin.url").strip(), "update-ref", "refs/heads/main", theirs)
 
 
 def text_of(b: Clone, path: str) -> str:

@@ -14,7 +14,8 @@ import pytest
 from cortex.operations.care.init import init
 from cortex.operations.share import people_notes
 from cortex.vault.git import git_locks
-from tests.operations.test_sync import LINES, Clone, git, pair
+from tests.conftest import run_git
+from tests.operations.test_sync import LINES, Clone, pair
 
 
 @pytest.fixture
@@ -99,12 +100,12 @@ def without_git(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_init_makes_a_repository_and_commits_nothing(tmp_path, cortex):
-    git(tmp_path, "config", "--global", "init.defaultBranch", "trunk")
+    run_git(tmp_path, "config", "--global", "init.defaultBranch", "trunk")
     made = cortex("init", "new", cwd=tmp_path)
     assert "rm -r .git takes that back" in made.stdout
     new = Clone(str(tmp_path / "new"))
     assert new.git("symbolic-ref", "HEAD") == "refs/heads/trunk\n"
-    assert git(new.root, "log", code=128) == ""
+    assert run_git(new.root, "log", code=128) == ""
     assert not [line for line in new.git("status", "--porcelain").splitlines() if line[0] != "?"]
     age(new)
     done = cortex("sync", cwd=new.root)
@@ -181,7 +182,7 @@ def test_what_is_not_taken_stays_as_it_is_and_is_named_with_the_reason(a):
     with Path(a.root, "film.mp4").open("wb") as file:
         file.truncate(50_000_001)
     a.write("torn.md", "<<<<<<< a\none\n=======\ntwo\n>>>>>>> b\n")
-    git(a.root, "init", "-q", "nested")
+    run_git(a.root, "init", "-q", "nested")
     a.write("nested/inside.md", "inside\n")
     before = files_of(a)
     done = sync_at_once(a)
@@ -248,18 +249,18 @@ def test_only_records_and_the_setting_leave_them(a):
 @pytest.mark.parametrize("kind", ["below", "manifest", "sources"])
 def test_in_a_repository_of_code_nothing_of_others_is_ever_committed(tmp_path, kind):
     top = tmp_path / "code"
-    git(tmp_path, "init", "-q", "code")
+    run_git(tmp_path, "init", "-q", "code")
     (top / "src").mkdir()
     for number in range(6):
         (top / f"src/m{number}.py").write_text("x = 1\n")
     (top / "README.md").write_text("# Code\n")
     if kind == "manifest":
         (top / "pyproject.toml").write_text("[project]\n")
-        git(top, "add", "README.md", "pyproject.toml")
+        run_git(top, "add", "README.md", "pyproject.toml")
     else:
-        git(top, "add", ".")
-    git(top, "commit", "-qm", "code")
-    start = git(top, "rev-parse", "HEAD").strip()
+        run_git(top, "add", ".")
+    run_git(top, "commit", "-qm", "code")
+    start = run_git(top, "rev-parse", "HEAD").strip()
     root = top / "notes" if kind == "below" else top
     made = Clone(init(Clone(str(tmp_path)).caller(), str(root)).root)
     made.record("note-aaaaaa")
@@ -270,12 +271,12 @@ def test_in_a_repository_of_code_nothing_of_others_is_ever_committed(tmp_path, k
     done = made.sync()
     assert (done.push, done.trouble) == ("no remote", "")
     assert "mine.md" in done.left
-    names = set(git(top, "log", f"{start}..", "--format=", "--name-only").split())
+    names = set(run_git(top, "log", f"{start}..", "--format=", "--name-only").split())
     folder = "notes/" if kind == "below" else ""
     ours = ("records/", "briefings/", "cortex.toml", ".gitattributes", ".cortex-project")
     assert names
     assert all(name.removeprefix(folder).startswith(ours) for name in names), names
-    assert " M README.md" in git(top, "status", "--porcelain")
+    assert " M README.md" in run_git(top, "status", "--porcelain")
 
 
 def test_plugins_of_obsidian_are_no_code(a):
@@ -470,9 +471,9 @@ def test_a_file_that_git_ignores_here_is_not_overwritten_by_one_that_comes(a, b)
 def test_a_vault_at_the_root_of_code_pushes_nothing_by_itself(a, name):
     a.write(name, "{}\n")
     a.write("README.md", "of the code\n")
-    git(a.root, "add", name)
-    git(a.root, "commit", "-qm", "code")
+    run_git(a.root, "add", name)
+    run_git(a.root, "commit", "-qm", "code")
     done = sync_at_once(a)
     assert done.push == "off"
     assert "README.md" in done.left
-    assert "README.md" not in git(a.root, "ls-files").split()
+    assert "README.md" not in run_git(a.root, "ls-files").split()
