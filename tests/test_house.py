@@ -45,6 +45,31 @@ def test_no_pattern_repeats_a_group_possessively() -> None:
     assert [str(path) for path in MODULES if pattern.search(path.read_text())] == []
 
 
+def test_no_two_rooms_import_each_other() -> None:
+    """Local imports count too. import-linter forbids circles of what lies beside each other; this, that a folder and one
+    within it need each other."""
+    modules = {
+        ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): path
+        for path in MODULES
+    }
+    rooms = {name: path.parent for name, path in modules.items()}
+    arrows = set()
+    for name, path in modules.items():
+        for node in ast.walk(parse(path)):
+            if isinstance(node, ast.Import):
+                imported = [one.name for one in node.names]
+            elif isinstance(node, ast.ImportFrom):
+                imported = [
+                    full if (full := f"{node.module}.{one.name}") in modules else node.module or ""
+                    for one in node.names
+                ]
+            else:
+                continue
+            arrows |= {(rooms[name], rooms[one]) for one in imported if one in rooms}
+    assert len(arrows) > 100  # or the imports were read wrongly
+    assert [pair for pair in arrows if pair[0] != pair[1] and pair[::-1] in arrows] == []
+
+
 def test_no_class_name_stands_twice() -> None:
     names = [
         (node.name.lstrip("_"), str(path.relative_to(ROOT)))

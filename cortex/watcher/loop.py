@@ -97,15 +97,15 @@ class WatcherLoop:
         self._commit_retry_at = 0.0
         self._archived_on = ""  # the day on which faded records were last archived
 
-    def run(self, stands: Callable[[], bool]) -> str:
-        """Work until asked to end, or until the vault, the lock or the socket is gone, as `stands`
-        tells of the latter two. Returns why it ended; empty if it was asked to."""
+    def run(self, has_lock_and_socket: Callable[[], bool]) -> str:
+        """Work until asked to end, or until the vault, the lock or the socket is gone. Returns why
+        it ended; an empty text if it was asked to."""
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
             signal.signal(number, lambda *_: self.end())
         self._start()
         while not self.is_ending:
             self.debouncer.wait(self._sleep_seconds())
-            if (gone := self._check_vault_gone()) or not stands():
+            if (gone := self._check_vault_gone()) or not has_lock_and_socket():
                 self.file_watcher.stop()
                 return gone or "its lock or its socket was removed"
             if not self.is_ending and not self._missing_since and self._is_pass_due():

@@ -98,7 +98,7 @@ class Speech:
         self.is_transcript = False  # many lines of `Ana: what she said`
 
     def clauses(self, text: str) -> Iterator[str]:
-        """The sentences of a text; one that promises twice, in its parts."""
+        """Yield the sentences of a text; a sentence with two promises comes in two parts."""
         start = 0
         ends = [*_SENTENCE_END_RE.finditer(text), None]
         for end in ends:

@@ -65,9 +65,8 @@ def _take_steps(vault: Vault, caller: Caller, *, has_events: bool) -> list[Probl
     from cortex.operations.upkeep import heal, normalize, restore_lost  # noqa: PLC0415
 
     stamp = git_stamp(vault)
-    problems = restore_lost.try_restore_lost(
-        vault, caller
-    )  # a record that git mixed takes no event
+    # First, since a record that git mixed takes no event.
+    problems = restore_lost.try_restore_lost(vault, caller)
     if has_events:
         try:
             problems += normalize.normalize_inbox(vault, caller).failed

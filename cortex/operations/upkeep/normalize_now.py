@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from types import ModuleType
-
 from cortex.core.model import event as events
 from cortex.core.model.caller import Caller
 from cortex.core.model.event import Event
@@ -57,8 +55,10 @@ def normalize_now(vault: Vault, caller: Caller, event: Event) -> NormalizeNowRes
     stamp = change_marker.git_stamp(vault)
     problems: list[Problem] = []
     if stamp and not change_marker.is_built_at(vault, stamp):
-        # A record that git mixed takes no event.
-        problems += _import_heal().try_restore_lost(vault, caller)
+        # With all that merges need it takes 30 ms to import; after most saves git has not run.
+        from cortex.operations.upkeep.restore_lost import try_restore_lost  # noqa: PLC0415
+
+        problems += try_restore_lost(vault, caller)  # a record that git mixed takes no event
     try:
         with record_lock(vault, _LOCK_TIMEOUT_SECONDS):
             if not files.exists(vault.root, vault.layout().pending(event.id)):
@@ -83,17 +83,12 @@ def normalize_now(vault: Vault, caller: Caller, event: Event) -> NormalizeNowRes
         message = f"kept as event {event.id}, which is no record yet: {failure.message}"
         raise CortexError(message, failure.hint)
     if not has_healed:
-        problems += _import_heal().try_heal_pages(vault, caller, stamp)
+        from cortex.operations.upkeep.heal import try_heal_pages  # noqa: PLC0415  as above
+
+        problems += try_heal_pages(vault, caller, stamp)
     if not done.outcomes:
         return _result_of_earlier_run(vault, caller, event)
     return NormalizeNowResult(tuple(done.outcomes), tuple(problems))
-
-
-def _import_heal() -> ModuleType:
-    # With all that merges need it takes 30 ms, and after most saves nothing is to be healed.
-    from cortex.operations.upkeep import heal  # noqa: PLC0415
-
-    return heal
 
 
 def _update_briefings(vault: Vault, done: InboxNormalizer) -> bool:
