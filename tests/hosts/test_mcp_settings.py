@@ -166,9 +166,9 @@ def test_options_stay_unless_others_are_given(project, cortex) -> None:
     done = cortex("mcp", "install", "cursor", "--vault", ".", "--tools", "all", cwd=str(project))
     assert done.returncode == 2  # there is no vault
     cortex("init", ".", "--no-git", cwd=str(project))
-    cortex("mcp", "install", "cursor", "--vault", ".", cwd=str(project))
+    cortex("mcp", "install", "cursor", "--vault", ".", "--structured", cwd=str(project))
     args = servers_in("cursor", path_of("cursor", project).read_bytes())["cortex"]["args"]
-    assert args[-3:] == ["mcp", "--vault", str(project)]
+    assert args[-4:] == ["mcp", "--vault", str(project), "--structured"]
 
 
 def test_nothing_is_written_where_one_of_several_files_cannot_be_edited(project, cortex) -> None:

@@ -43,7 +43,10 @@ class Agent:
 @asynccontextmanager
 async def over_stdio(cwd: str, *words: str) -> Any:
     server = StdioServerParameters(
-        command=sys.executable, args=["-m", "cortex", "mcp", *words], cwd=cwd, env=dict(os.environ)
+        command=sys.executable,
+        args=["-m", "cortex", "mcp", "--structured", *words],
+        cwd=cwd,
+        env=dict(os.environ),
     )
     async with stdio_client(server) as streams, ClientSession(*streams) as session:
         await session.initialize()
@@ -236,7 +239,9 @@ def test_the_form_without_a_handshake_is_spoken_too(vault):
     )
     assert "2026-07-28" in found["result"]["supportedVersions"]
     assert len(listed["result"]["tools"]) == 7
-    assert called["result"]["structuredContent"]["tier"] == 3
+    assert "0 notes" in called["result"]["content"][0]["text"]
+    assert not any("outputSchema" in one for one in listed["result"]["tools"])
+    assert "structuredContent" not in called["result"]
 
 
 def test_what_is_printed_anywhere_does_not_reach_the_wire(vault, monkeypatch, tmp_path):
@@ -385,7 +390,7 @@ def test_ten_agents_at_once_while_a_person_edits_and_pulls(vault, git, tmp_path,
             for number in range(10):
                 group.start_soon(work, port, number)
 
-    with http_server(vault.root, "--tools", "all", token=TOKEN) as port:
+    with http_server(vault.root, "--structured", "--tools", "all", token=TOKEN) as port:
         anyio.run(all_of_them, port)
     assert len(saved) == 10 * rounds
     for name in saved:

@@ -73,7 +73,9 @@ def test_the_arguments_of_a_tool_are_parameters_of_its_verb(name):
         assert re.search(r"\b[Nn]ot\b|\bOnly\b", does)
         said = json.loads(example)
         jsonschema.validate(said, shown["inputSchema"])
-    assert shown["inputSchema"]["type"] == shown["outputSchema"]["type"] == "object"
+    assert shown["inputSchema"]["type"] == "object"
+    assert "outputSchema" not in shown
+    assert describe(name, tool, structured=True)["outputSchema"]["type"] == "object"
     assert shown["annotations"].get("readOnlyHint") is (tool.verb in READING_VERBS or None)
 
 

@@ -111,8 +111,9 @@ def declare(tool: Tool) -> Declaration:
     return declared._replace(parameters=tuple(known.values()))
 
 
-def describe(name: str, tool: Tool) -> dict[str, Any]:
-    """A tool as `tools/list` shows it, under the names that JSON has."""
+def describe(name: str, tool: Tool, *, structured: bool = False) -> dict[str, Any]:
+    """A tool as `tools/list` shows it, under the names that JSON has. `structured`: with the outline
+    of its answers, which `cortex schema VERB` has whole."""
     declared = declare(tool)
     shown = {one.label: one for one in declared.parameters if one.label}
     ordered = tuple(shown[label] for label in tool.arguments or shown)
@@ -123,14 +124,12 @@ def describe(name: str, tool: Tool) -> dict[str, Any]:
         schema["properties"]["cursor"] = {"type": "string"}
     reads = tool.verb in READING_VERBS
     hint = {"readOnlyHint": True} if reads else {"destructiveHint": tool.verb in DESTRUCTIVE_VERBS}
-    # Every session pays for these tools; `cortex schema VERB` has what they answer.
-    is_lean = tool.profile == "default"
-    answer = {"type": "object"} if is_lean else outline_of(answer_type(load_verb(tool.verb)))
+    answer = {"outputSchema": outline_of(answer_type(load_verb(tool.verb)))} if structured else {}
     return {
         "name": name,
         "description": tool.description or f"{declared.summary} {declared.description}".strip(),
         "inputSchema": schema,
-        "outputSchema": answer,
+        **answer,
         "annotations": {**hint, "openWorldHint": tool.verb in OPEN_VERBS},
     }
 

@@ -47,6 +47,7 @@ def mcp(
     tools: tuple[str, ...] = (),
     http: str = "",
     allow: tuple[str, ...] = (),
+    structured: bool = False,
     user: bool = False,
     dry_run: bool = False,
 ) -> McpResult:
@@ -63,6 +64,7 @@ def mcp(
     tools: profiles or names: default (unless you say), agent, admin, briefing, all
     http: HOST:PORT to listen on, such as 127.0.0.1:8765; port 0 takes a free one
     allow: with --http, names under which others may reach it
+    structured: answer as JSON, too, for a program; a model then sees the JSON alone
     user: of install and remove: your own settings, for all projects
     dry_run: of install and remove: show what would change, and change nothing
 
@@ -76,7 +78,7 @@ def mcp(
         if hosts or user or dry_run or (allow and not http):
             message = "hosts, --user and --dry-run go with install and remove, --allow with --http"
             raise InvalidInputError(message, "cortex mcp --help")
-        _serve(caller.cwd, selected, find, http, allow)
+        _serve(caller.cwd, selected, find, http, allow, structured=structured)
         return McpResult()
     if http or allow:
         message = f"--http and --allow do not go with {action}"
@@ -87,11 +89,18 @@ def mcp(
         )
     words = ["--tools", ",".join(tools)] if tools else []
     words += ["--vault", find().root] if vault_name else []
+    words += ["--structured"] if structured else []
     return _change_settings(caller.cwd, action, hosts or [], words, user=user, dry_run=dry_run)
 
 
 def _serve(
-    cwd: str, tools: dict[str, Tool], find: Callable[[], Vault], http: str, names: Sequence[str]
+    cwd: str,
+    tools: dict[str, Tool],
+    find: Callable[[], Vault],
+    http: str,
+    names: Sequence[str],
+    *,
+    structured: bool,
 ) -> None:
     if find_spec("mcp") is None:
         raise InvalidInputError("the package mcp is not installed", _INSTALL_HINT)
@@ -107,7 +116,7 @@ def _serve(
         address = over_http.parse_address(http, token)
         token = token or user_settings.own_token()
         listen = partial(over_http.listen_on_http, address=address, token=token, names=names)
-    server.serve(tools, find, cwd, listen)
+    server.serve(tools, find, cwd, listen, structured=structured)
 
 
 def _change_settings(

@@ -40,8 +40,11 @@ _Json = dict[str, Any]
 class ToolServer:
     """What the handlers share. Every call finds the vault and opens what it needs by itself."""
 
-    def __init__(self, tools: Mapping[str, Tool], find: FindVault, cwd: str) -> None:
+    def __init__(
+        self, tools: Mapping[str, Tool], find: FindVault, cwd: str, *, structured: bool
+    ) -> None:
         self._tools = tools
+        self._structured = structured  # answers as JSON, too
         self._find = find
         self._cwd = cwd
         self._slots = anyio.CapacityLimiter(_MAX_CALLS)
@@ -89,7 +92,10 @@ class ToolServer:
 
     def _list_tools(self, _params: object) -> _Json:
         if not self._listed:
-            self._listed = [describe(name, tool) for name, tool in self._tools.items()]
+            self._listed = [
+                describe(name, tool, structured=self._structured)
+                for name, tool in self._tools.items()
+            ]
         return {"tools": self._listed}
 
     def _call_tool(self, params: Any) -> _Json:
@@ -101,8 +107,9 @@ class ToolServer:
             answer = call_tool(params.name, tool, given, self._caller(), self._find)
         except Exception as error:  # noqa: BLE001  the server lives on
             return {"content": [{"type": "text", "text": _explain(error, "\n")}], "isError": True}
-        shown = {"type": "text", "text": answer.text}
-        return {"content": [shown], "structuredContent": answer.content}
+        shown: _Json = {"content": [{"type": "text", "text": answer.text}]}
+        # Hosts that are given both hand on the JSON alone, at several times the tokens.
+        return shown | ({"structuredContent": answer.content} if self._structured else {})
 
     def _read_resource(self, params: Any) -> _Json:
         contents = resources.read_resource(str(params.uri), self._caller(), self._find)
@@ -122,13 +129,18 @@ def _explain(error: Exception, between: str) -> str:
 
 
 def serve(
-    tools: Mapping[str, Tool], find: FindVault, cwd: str, listen: Callable[[Server[Any]], None]
+    tools: Mapping[str, Tool],
+    find: FindVault,
+    cwd: str,
+    listen: Callable[[Server[Any]], None],
+    *,
+    structured: bool,
 ) -> None:
     """Serve until the client is gone. `listen` runs the server over its transport."""
     with suppress(OSError, AttributeError):  # where the C library is another one
         ctypes.CDLL(None).mallopt(_M_ARENA_MAX, 1)  # or each thread keeps what it frees: 40 MB
     with remembered_scans():
-        listen(ToolServer(tools, find, cwd).build())
+        listen(ToolServer(tools, find, cwd, structured=structured).build())
 
 
 def _whole_characters(line: str) -> str:
