@@ -17,6 +17,7 @@ from typing import Any
 from benchmarks.measure import QUICK, row
 from cortex.core.model.caller import Caller, no_progress
 from cortex.core.text.token_count import count_tokens
+from cortex.interfaces.call import Request
 from cortex.interfaces.mcp.call import call_tool, describe
 from cortex.interfaces.mcp.tools import profiles, select_tools
 from cortex.operations.find.search import search
@@ -135,6 +136,7 @@ def _overhead(root: str) -> float:
     vault, tool = Vault(root), select_tools(["search"])["search"]
     now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
     caller = Caller(root, now, os.urandom, "mcp", no_progress)
+    request = Request(root, "mcp", lambda: vault)
 
     def cost(action: Callable[[], object]) -> float:
         begun = time.process_time()
@@ -143,7 +145,7 @@ def _overhead(root: str) -> float:
 
     pairs = [
         (
-            cost(lambda: call_tool("search", tool, {"query": "storage"}, caller, lambda: vault)),
+            cost(lambda: call_tool("search", tool, {"query": "storage"}, request)),
             cost(lambda: search(vault, caller, "storage")),
         )
         for _ in range(30)

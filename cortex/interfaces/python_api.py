@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Callable
 from inspect import Parameter, Signature
 from types import MethodType
 from typing import Any
 
-from cortex.core.model.caller import Caller, ProgressCallback, no_progress
-from cortex.interfaces.declare import Declaration, convert, declaration_of, load_verb
+from cortex.core.model.caller import ProgressCallback, no_progress
+from cortex.interfaces.call import Request, bind
+from cortex.interfaces.declare import Declaration, declaration_of, load_verb
 from cortex.operations import VERBS
 from cortex.vault.locate import find_vault
 
@@ -68,13 +68,10 @@ class OpenVault:
     def _call(
         self, function: Callable[..., Any], declared: Declaration, given: dict[str, object]
     ) -> Any:
-        now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
-        caller = Caller(self._cwd, now, os.urandom, "python", self._progress)
-        supplied = {"caller": caller, "vault": self._vault}
+        request = Request(self._cwd, "python", lambda: self._vault, progress=self._progress)
         plain = {name: _plain(one) for name, one in given.items()}
         wanted = {name: one for name, one in plain.items() if one != []}
-        values = convert(declared, wanted, now)
-        return function(**values, **{key: supplied[key] for key in declared.supplied})
+        return bind(function, declared, wanted, request).answer()
 
 
 def _method_name(verb: str) -> str:

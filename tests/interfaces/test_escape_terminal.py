@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from cortex.core.model.problem import CortexError
+from cortex.interfaces.call import Request
 from cortex.interfaces.cli.command import parse
 from cortex.interfaces.cli.main import main
 from cortex.interfaces.cli.view import BOLD, DIM, OFF, YELLOW
@@ -207,6 +208,10 @@ def output_of(
     return text
 
 
+def request_in(root: Path) -> Request:
+    return Request(str(root), "mcp", lambda: Vault(str(root)))
+
+
 def strings(value: object) -> list[str]:
     """All texts in a JSON value, keys too."""
     if isinstance(value, dict):
@@ -234,8 +239,7 @@ def test_no_tool_hands_a_control_character_to_an_agent(
     for one in filter(None, given):
         arguments = json.loads(json.dumps(one.given).replace(COMMIT, commit))
         try:
-            asker = caller._replace(cwd=str(vault))
-            answer = call_tool(name, tool, arguments, asker, lambda: Vault(str(vault)))
+            answer = call_tool(name, tool, arguments, request_in(vault))
             texts = [answer.text, *strings(answer.content)]
         except CortexError as error:
             texts = [_explain(error, "; ")]
@@ -246,7 +250,7 @@ def test_no_tool_hands_a_control_character_to_an_agent(
 def test_no_resource_or_prompt_hands_one_to_an_agent(hostile, caller, monkeypatch) -> None:
     monkeypatch.chdir(hostile[0])
     for uri in ("cortex://status", "cortex://decisions", "cortex://plan", f"cortex://record/{ID}"):
-        text = read_resource(uri, caller, lambda: Vault(str(hostile[0])))["text"]
+        text = read_resource(uri, request_in(hostile[0]))["text"]
         assert not _CONTROL.search(text)
         assert "\\u001b" not in text
     assert not _CONTROL.search(str(fill_prompt("recall", {"words": EVIL})))

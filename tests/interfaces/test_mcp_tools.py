@@ -6,7 +6,6 @@ import json
 import os
 import re
 import shlex
-from functools import partial
 from pathlib import Path
 
 import jsonschema
@@ -14,6 +13,7 @@ import pytest
 
 from cortex.core.model.problem import CortexError, InvalidInputError
 from cortex.core.text.token_count import count_tokens
+from cortex.interfaces.call import Request
 from cortex.interfaces.declare import declaration_of, for_servers, load_verb
 from cortex.interfaces.mcp.call import call_tool, declare, describe
 from cortex.interfaces.mcp.resources import read_resource
@@ -21,8 +21,11 @@ from cortex.interfaces.mcp.tools import VERBS_WITHOUT_TOOL, known_tools, profile
 from cortex.operations import DESTRUCTIVE_VERBS, OPEN_VERBS, READING_VERBS, VERBS
 from cortex.operations.care.init import init
 from cortex.vault.state import access_log
-from tests.conftest import caller_now
 from tests.interfaces.test_schema import COMMANDS
+
+
+def request_in(vault, **others: str) -> Request:
+    return Request(vault.root, "mcp", lambda: vault, **others)
 
 
 @pytest.fixture
@@ -30,10 +33,7 @@ def call(vault):
     """Call a tool in the vault."""
 
     def run(name: str, /, **arguments: object):
-        tool = select_tools([name])[name]
-        return call_tool(
-            name, tool, arguments, caller_now(vault.root)._replace(source="mcp"), lambda: vault
-        )
+        return call_tool(name, select_tools([name])[name], arguments, request_in(vault))
 
     return run
 
@@ -327,8 +327,8 @@ def test_a_long_note_comes_in_parts_and_a_changed_one_is_not_mixed(call, vault_f
         last = cursor or last
     assert len(parts) > 2
     assert "".join(parts).strip() == text.strip()
-    read = partial(read_resource, caller=caller_now(vault.root), find=lambda: vault)
-    assert read("cortex://record/long.md")["text"].strip() == text.strip()
+    read = read_resource("cortex://record/long.md", request_in(vault))
+    assert read["text"].strip() == text.strip()
     vault_from(f"=== long.md\n{text} and more\n")
     assert "without a cursor" in refused(call, "show", id="long.md", cursor=last)
 
@@ -413,9 +413,10 @@ def test_briefing_tools_keep_to_the_branch_unless_asked(call, vault, cortex, git
     assert call("cortex_get_status", branch="main").content["notes_of_branch"] == {"main": 1}
 
 
-def test_the_session_of_the_host_is_that_of_what_is_saved(call, monkeypatch, vault):
-    monkeypatch.setenv("CLAUDE_CODE_SESSION_ID", "s-42")
-    kept = call("mem_save", title="Pears keep till March", type="learning")
+def test_the_session_of_the_host_is_that_of_what_is_saved(call, vault):
+    given = {"title": "Pears keep till March", "type": "learning"}
+    tool = select_tools(["mem_save"])["mem_save"]
+    kept = call_tool("mem_save", tool, given, request_in(vault, session="s-42"))
     assert "session: s-42" in call("show", id=kept.content["id"]).text
     other = call("mem_save", title="Plums do not keep", type="learning", session_id="s-7")
     assert "session: s-7" in call("show", id=other.content["id"]).text

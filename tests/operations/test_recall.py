@@ -12,6 +12,7 @@ from cortex.core.model.problem import CortexError, InvalidInputError, NotFoundEr
 from cortex.core.text.iso_time import epoch_seconds
 from cortex.index.catalogue.filters import NoteFilter
 from cortex.index.refresh import query_index
+from cortex.interfaces.call import Request
 from cortex.interfaces.mcp.call import call_tool
 from cortex.interfaces.mcp.tools import select_tools
 from cortex.operations.capture.capture import capture
@@ -628,7 +629,7 @@ def test_every_interface_names_what_the_archive_has(archive, caller, cortex):
     assert json.loads(cortex("recall", "copper", "roof", "--json").stdout)["archived"] == [said]
     line = "copper roof  cortex restore copper-roof"
     assert line in cortex("recall", "copper", "roof").stdout.splitlines()
-    tool = select_tools(["recall"])["recall"]
-    answer = call_tool("recall", tool, {"query": "copper roof"}, caller, lambda: archive)
+    tool, request = select_tools(["recall"])["recall"], Request("/", "mcp", lambda: archive)
+    answer = call_tool("recall", tool, {"query": "copper roof"}, request)
     assert answer.content["archived"] == [said]
     assert line in answer.text.splitlines()

@@ -1,24 +1,19 @@
-"""One command line: its verb, its values, the call and what is printed.
-
-`main` runs it, and the watcher for others.
-"""
+"""One command line: its verb, its words and what is printed; the watcher answers it for others."""
 
 from __future__ import annotations
 
 import io
-import os
-import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any, TextIO
 
-from cortex.core.model.caller import Caller, no_progress
 from cortex.core.model.problem import AmbiguousNameError, CortexError, InvalidInputError
 from cortex.core.text.value import NamedTuple
+from cortex.interfaces.call import Request, bind
 from cortex.interfaces.cli import arguments, render
 from cortex.interfaces.cli.daemon_client import DAEMON_VERBS, asks_for_json, verb_position
 from cortex.interfaces.cli.view import View, decode
-from cortex.interfaces.declare import Declaration, convert, declaration_of, is_note_name, load_verb
+from cortex.interfaces.declare import Declaration, declaration_of, load_verb
 from cortex.interfaces.escape_terminal import escape
 from cortex.vault.locate import Vault
 from cortex.watcher.protocol import CommandReply
@@ -52,29 +47,6 @@ def parse(words: Sequence[str]) -> Command | None:
         raise InvalidInputError("--vault is empty", "give a folder: --vault DIR, or leave it out")
     paths, pick = bool(given.pop("paths", False)), bool(given.pop("pick", False))
     return Command(function, declared, given, as_json, str(vault or ""), paths, pick)
-
-
-def call(command: Command, caller: Caller, supplied: Mapping[str, object], root: str) -> Any:
-    """Call the verb. Returns its answer. Paths of notes are relative to the working directory, or
-    to the vault at `root`."""
-    values = convert(command.declared, command.given, caller.now)
-    for parameter in command.declared.parameters if root else ():
-        if (name := values[parameter.name]) and is_note_name(parameter.type):
-            names = name if isinstance(name, list) else [name]
-            inside = [_vault_path(str(each), caller.cwd, root) for each in names]
-            values[parameter.name] = inside if isinstance(name, list) else inside[0]
-    return command.function(caller=caller, **values, **supplied)
-
-
-def _vault_path(name: str, cwd: str, root: str) -> str:
-    """The path below the vault of a file that `name` leads to from `cwd`; else the name."""
-    path, _, line = name.rpartition(":")
-    given = path if line.isdecimal() else name
-    if "/" not in given and not given.endswith(".md"):
-        return name
-    file = os.path.normpath(os.path.join(cwd, os.path.expanduser(given)))
-    is_inside = file.startswith(f"{root.rstrip('/')}/") and os.path.isfile(file)
-    return os.path.relpath(file, root) if is_inside else name
 
 
 def print_answer(command: Command, answer: Any, out: TextIO, view: View) -> int:
@@ -124,9 +96,8 @@ def answer_command(
         if parsed is None or "-" in parsed.given.values() or parsed.given.get("into"):
             return None  # help, standard input to read, or files to write in somebody's folder
         vault = vault._replace(is_explicit=bool(parsed.vault), default_root=default)
-        now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
-        caller = Caller(cwd, now, os.urandom, "cli", no_progress)
-        answer = call(parsed, caller, {"vault": vault}, vault.root)
+        request = Request(cwd, "cli", lambda: vault, say=None)
+        answer = bind(parsed.function, parsed.declared, parsed.given, request).answer()
         code = print_answer(parsed, answer, output, decode(terminal, cwd, vault.root))
     except AmbiguousNameError as error:
         if terminal:

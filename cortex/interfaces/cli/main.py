@@ -12,7 +12,6 @@ import sys
 from collections.abc import Sequence
 
 from cortex.core.model.problem import CortexError
-from cortex.core.text.strings import shell_quote
 from cortex.interfaces.cli import daemon_client
 
 _OBJECTS_BEFORE_COLLECTION = 100_000
@@ -63,13 +62,9 @@ def main(argv: Sequence[str]) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return EXIT_OK
     except OSError as error:
-        where = f": {error.filename}" if error.filename else ""
-        hint = "cortex doctor"
-        if isinstance(error, PermissionError) and error.filename:
-            named = os.path.abspath(os.fsdecode(error.filename))
-            folder = shell_quote(named if os.path.isdir(named) else os.path.dirname(named))
-            hint = f"ls -ld {folder} shows whose it is; run the command again when you may use it"
-        return _print_error(CortexError(f"{error.strerror or error}{where}", hint), argv)
+        from cortex.interfaces.call import error_of  # noqa: PLC0415  after an error alone
+
+        return _print_error(error_of(error), argv)
     return code
 
 

@@ -5,21 +5,19 @@ from __future__ import annotations
 import io
 import os
 import sys
-import time
 from contextlib import suppress
 from types import ModuleType
 from typing import Any
 
 from cortex.core import __version__
-from cortex.core.model.caller import Caller
 from cortex.core.model.problem import AmbiguousNameError, InvalidInputError
 from cortex.core.text.lazy_re import lazy_re
 from cortex.core.text.strings import shell_quote
+from cortex.interfaces.call import Call, Request, bind
 from cortex.interfaces.cli import command, daemon_client, view
 from cortex.interfaces.declare import declaration_of, load_verb
-from cortex.operations import ALIASES, HOOK_ALIASES, VERBS, VERBS_WITHOUT_SETUP
-from cortex.vault.git import checkout
-from cortex.vault.locate import Vault, find_vault
+from cortex.operations import ALIASES, HOOK_ALIASES, VERBS
+from cortex.vault.locate import find_vault
 
 _EXIT_OK = 0
 # Parameters that are texts, but in which people write the name of a file.
@@ -37,17 +35,10 @@ def run_command(argv: list[str]) -> int:
     parsed = command.parse(argv)
     if parsed is None:
         return _print_help(name)
-    now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
-    caller = Caller(os.getcwd(), now, os.urandom, "cli", view.progress_bar())
-    given = _read_given(name, parsed.given)
+    cwd, given = os.getcwd(), _read_given(name, parsed.given)
     if name == "init":
-        given |= _steps().ask_obsidian(given, caller.cwd)
+        given |= _steps().ask_obsidian(given, cwd)
     supplied: dict[str, object] = {}
-    if "vault" in parsed.declared.supplied:
-        supplied["vault"] = vault = find_vault(parsed.vault, caller.cwd, os.environ)
-        only_looks = name in VERBS_WITHOUT_SETUP or given.get("check") or given.get("dry_run")
-        if not only_looks and not checkout.has_merge_drivers(vault.root):
-            _set_up_clone(vault)
     if "vault_name" in parsed.declared.supplied:
         supplied["vault_name"] = parsed.vault
     if "answer_command" in parsed.declared.supplied:
@@ -58,7 +49,12 @@ def run_command(argv: list[str]) -> int:
     if "launch" in parsed.declared.supplied:
         is_asked = _steps().has_terminal() and not parsed.as_json
         supplied["launch"] = _steps().launch if is_asked else None
-    code = _call_and_print(parsed._replace(given=given), caller, supplied)
+    request = Request(
+        cwd, "cli", lambda: find_vault(parsed.vault, cwd, os.environ), progress=view.progress_bar(),
+        say=lambda line: print(f"cortex: {line}", file=sys.stderr),
+    )  # fmt: skip
+    call = bind(parsed.function, parsed.declared, given, request, supplied)
+    code = _call_and_print(parsed, call)
     if name == "capture" and given.get("type") == "meeting":
         sys.stdout.flush()  # the acknowledgement comes first, whatever the minutes hold
         sys.stderr.write(_steps().minutes_summary(str(given.get("text", ""))))
@@ -68,25 +64,24 @@ def run_command(argv: list[str]) -> int:
     return code
 
 
-def _call_and_print(parsed: command.Command, caller: Caller, supplied: dict[str, object]) -> int:
+def _call_and_print(parsed: command.Command, call: Call) -> int:
     """Call the verb, ask which note is meant where a name is ambiguous, and print the answer."""
-    vault = supplied.get("vault")
-    root = vault.root if isinstance(vault, Vault) else ""
     try:
-        answer = command.call(parsed, caller, supplied, root)
+        answer = call.answer()
     except AmbiguousNameError as error:
         is_asked = _steps().has_terminal() and not parsed.as_json
         chosen = _steps().ask_which(error.candidates) if is_asked else ""
         if not chosen:
             raise
-        given = parsed.given.copy()
+        given = call.given.copy()
         for key, value in given.items():
             if isinstance(value, list):
                 given[key] = [chosen if word == error.name else word for word in value]
             elif value == error.name:
                 given[key] = chosen
-        answer = command.call(parsed._replace(given=given), caller, supplied, root)
-    reader = view.view_of(sys.stdout, caller.cwd, os.environ)._replace(root=root)
+        answer = call._replace(given=given).answer()
+    root = call.vault.root if call.vault else ""
+    reader = view.view_of(sys.stdout, call.caller.cwd, os.environ)._replace(root=root)
     if parsed.pick:
         return _pick(view.note_paths(answer, reader.cwd), reader)
     if not reader.width:
@@ -139,14 +134,6 @@ def _print_json_message(line: str) -> None:
     """A message of the watcher as a line of JSON. A reader that went away does not end it."""
     with suppress(OSError, ValueError):
         print(command.json_line({"message": line}), end="", flush=True)
-
-
-def _set_up_clone(vault: Vault) -> None:
-    """Register our merge drivers in a fresh clone: git copies no configuration."""
-    from cortex.operations.share.git import set_up_clone  # noqa: PLC0415  once for each clone
-
-    for line in set_up_clone(vault):
-        sys.stderr.write(f"cortex: {line}\n")
 
 
 def _read_stdin() -> str:

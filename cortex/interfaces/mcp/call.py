@@ -1,50 +1,30 @@
-"""Answer a call of a tool by its verb: structured content as `--json` has it, and a text; a list of notes
-and a long text in pages.
-
-A cursor is bound to its question; that of a list tells which notes were shown, so that none appears twice
-though notes come, go and change places meanwhile.
-"""
+"""Answer a call of a tool by its verb: structured content as `--json` has it, and a text, both in pages."""
 
 from __future__ import annotations
 
-import base64
 import io
-import json
-import os
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from cortex.core.model.caller import Caller, no_progress
-from cortex.core.model.problem import ConflictError, CortexError, InvalidInputError
+from cortex.core.model.problem import CortexError, InvalidInputError
 from cortex.core.text.agent_escape import escape_for_agent, show_controls
-from cortex.core.text.strings import hash_bytes, shorten
+from cortex.core.text.strings import shorten
 from cortex.core.text.value import NamedTuple
 from cortex.index.refresh import query_index
-from cortex.interfaces.cli import command, render
+from cortex.interfaces import pages
+from cortex.interfaces.call import Request, bind
+from cortex.interfaces.cli import render
 from cortex.interfaces.cli.view import View
-from cortex.interfaces.declare import Declaration, convert, declaration_of, for_servers, load_verb
+from cortex.interfaces.declare import Declaration, declaration_of, for_servers, load_verb
 from cortex.interfaces.mcp.tools import Tool
 from cortex.interfaces.schema import answer_type, arguments_schema, outline_of
-from cortex.operations import DESTRUCTIVE_VERBS, OPEN_VERBS, READING_VERBS, VERBS_WITHOUT_SETUP
+from cortex.operations import DESTRUCTIVE_VERBS, OPEN_VERBS, READING_VERBS
 from cortex.operations.capture.project_context import resolve_project
 from cortex.operations.find.resolve_session import list_live_sessions, session_name
 from cortex.operations.find.show import ShownNote
-from cortex.operations.share.git import set_up_clone
-from cortex.vault.git import checkout
 from cortex.vault.locate import Vault
-from cortex.vault.state import access_log
-
-# What Claude Code says to its servers: the session that they serve.
-_SESSION_VARIABLE, _VERBS_OF_SESSION = "CLAUDE_CODE_SESSION_ID", ("capture", "save")
-
-_MAX_NOTES = {"search": 1000, "recall": 200}  # verb -> notes of all pages together
-_TEXT_VERBS = ("history", "show")
-_TEXT_CHARS = 40_000  # of one answer; Claude Code refuses more than 25,000 tokens
-_SLACK = 20  # notes that may have come before the end of the last page since
-_QUESTION_BYTES, _NOTE_BYTES = 6, 4  # of digests
-
-FindVault = Callable[[], Vault]
 
 
 class ToolAnswer(NamedTuple):
@@ -52,49 +32,6 @@ class ToolAnswer(NamedTuple):
 
     content: dict[str, Any]
     text: str
-
-
-class Page(NamedTuple):
-    """A page that is asked for."""
-
-    question: bytes  # a digest of the verb and its values without the number
-    shown: tuple[bytes, ...]  # digests of the absolute paths of the notes of the pages before
-    size: int
-    most: int  # notes of all pages
-    asks: dict[str, object]  # values that the verb is called with: the number of notes
-
-    def cut(self, answer: Any) -> tuple[Any, str]:
-        """The answer with the notes of this page alone, and the cursor of the next one or nothing."""
-        left = {hash_bytes(one.file, _NOTE_BYTES): one for one in answer.hits}
-        new = [one for one in left if one not in self.shown][: self.size]
-        page = answer._replace(hits=type(answer.hits)(left[one] for one in new))
-        shown = (*self.shown, *new)
-        is_all = len(left) >= answer.total and {*left} <= {*shown}
-        if not new or is_all or len(shown) >= self.most:
-            return page, ""
-        return page, base64.urlsafe_b64encode(self.question + b"".join(shown)).decode()
-
-
-class TextPage(NamedTuple):
-    """A part of a text that is asked for."""
-
-    question: bytes
-    start: int  # characters
-    whole: bytes  # a digest of the text, of which the parts before were; empty for the first
-    asks: dict[str, object] = {}  # noqa: RUF012  nothing changes it
-
-    def cut(self, answer: Any) -> tuple[Any, str]:
-        """The answer with this part of its text alone, and the cursor of the next one or nothing.
-        `ConflictError` for a text that has changed."""
-        text, end = getattr(answer, "text", ""), self.start + _TEXT_CHARS
-        whole = hash_bytes(text, _NOTE_BYTES)
-        if self.whole not in (b"", whole):
-            raise ConflictError("the note has changed meanwhile", "ask for it without a cursor")
-        if not self.start and len(text) <= end:
-            return answer, ""
-        data = self.question + whole + end.to_bytes(_NOTE_BYTES)
-        cursor = base64.urlsafe_b64encode(data).decode() if end < len(text) else ""
-        return answer._replace(text=text[self.start : end]), cursor
 
 
 def declare(tool: Tool) -> Declaration:
@@ -120,7 +57,7 @@ def describe(name: str, tool: Tool, *, structured: bool = False) -> dict[str, An
     schema = arguments_schema(declared._replace(parameters=ordered))
     for label in tool.defaults.keys() & {one.name for one in ordered}:
         schema["properties"][label].pop("default", None)
-    if _has_pages(tool.verb):
+    if pages.has_pages(tool.verb):
         schema["properties"]["cursor"] = {"type": "string"}
     reads = tool.verb in READING_VERBS
     hint = {"readOnlyHint": True} if reads else {"destructiveHint": tool.verb in DESTRUCTIVE_VERBS}
@@ -138,8 +75,7 @@ def call_tool(
     name: str,
     tool: Tool,
     arguments: Mapping[str, object],
-    caller: Caller,
-    find: FindVault,
+    request: Request,
     *,
     is_whole: bool = False,
 ) -> ToolAnswer:
@@ -147,91 +83,42 @@ def call_tool(
     Raises `CortexError`, and `OSError`."""
     declared = declare(tool)
     parameters = {one.label: one.name for one in declared.parameters if one.label}
-    has_pages = _has_pages(tool.verb) and not is_whole
+    has_pages = pages.has_pages(tool.verb) and not is_whole
     labels = [*parameters, "cursor"] if has_pages else [*parameters]
     hint = f"arguments of {name}: {', '.join(labels)}"
     if unknown := arguments.keys() - {*labels}:
         raise InvalidInputError(f"{name} has no argument {min(unknown)!r}", hint)
     words = {key: one for key, one in arguments.items() if one is not None}
-    cursor = words.pop("cursor", "") if has_pages else ""
-    session = os.environ.get(_SESSION_VARIABLE) if tool.verb in _VERBS_OF_SESSION else None
-    given: dict[str, object] = {"session": session} if session else {}
-    given |= {**tool.defaults, **{parameters[key]: one for key, one in words.items()}, **tool.fixed}
+    cursor = str(words.pop("cursor", "")) if has_pages else ""
+    said = {parameters[key]: one for key, one in words.items()}
+    given: dict[str, object] = {**tool.defaults, **said, **tool.fixed}
     if tool.verb in render.FRAMED_VERBS:  # they stand in a frame of ours
         given = _neutralize_json(given)
-    supplied: dict[str, object] = {}
-    root = ""
-    if "vault" in declared.supplied:
-        supplied["vault"] = vault = find()
-        root = vault.root
-        if tool.verb not in VERBS_WITHOUT_SETUP and not checkout.has_merge_drivers(root):
-            set_up_clone(vault)
-        if given.get("type") == "prompt" and not given.get("session"):
-            given["session"] = _only_live_session(vault, caller, str(given.get("project", "")))
-    line = command.Command(load_verb(tool.verb), declared, given, as_json=True, vault="")
     try:
-        page = _open_page(declared, given, cursor, caller.now) if has_pages else None
-        given |= page.asks if page else {}
-        is_later = isinstance(page, Page) and bool(page.shown)
-        # A later page asks for what was shown before, too: that is no use of it.
-        asker = caller._replace(source="hook") if is_later else caller
-        answer = command.call(line, asker, supplied, root)
+        call = bind(load_verb(tool.verb), declared, given, request)
+        if call.vault and given.get("type") == "prompt" and not call.given.get("session"):
+            project = str(given.get("project", ""))
+            call.given["session"] = _only_live_session(call.vault, call.caller, project)
+        answer, following = pages.answer_page(call, cursor) if has_pages else (call.answer(), "")
     except CortexError as error:
         error.hint = hint if error.hint == f"cortex {tool.verb} --help" else error.hint
         for one in declared.parameters:
             if one.label:  # the tool's own names, not those of the command line
                 error.hint = re.sub(rf"{one.flag}\b(?!-)", one.label, error.hint)
         raise
-    answer, following = page.cut(answer) if page else (answer, "")
-    if is_later:
-        shown = [one.id for one in answer.hits if one.vault == "project"]
-        access_log.append(vault, caller, tool.verb, shown)
-    return _tool_answer(tool, answer, page, following, View(root or caller.cwd, root))
-
-
-def _has_pages(verb: str) -> bool:
-    """Whether the answers of a verb come in pages."""
-    return verb in _MAX_NOTES or verb in _TEXT_VERBS
-
-
-def _open_page(
-    declared: Declaration, given: Mapping[str, object], cursor: object, now: str
-) -> Page | TextPage:
-    """The page that a cursor asks for, the first without one. `InvalidInputError` for a cursor of
-    another question, and as `convert`."""
-    verb = declared.name
-    values = sorted((key, one) for key, one in given.items() if key != "number")
-    question = hash_bytes(json.dumps([verb, values], default=str), _QUESTION_BYTES)
-    try:
-        data = base64.urlsafe_b64decode(str(cursor)) if cursor else question
-    except ValueError:
-        data = b""
-    if data[:_QUESTION_BYTES] != question:
-        hint = "give the next_cursor of the answer before, with the same arguments"
-        raise InvalidInputError("this cursor is of no answer to these arguments", hint)
-    shown_before = data[_QUESTION_BYTES:]
-    if verb in _TEXT_VERBS:
-        return TextPage(
-            question, int.from_bytes(shown_before[_NOTE_BYTES:]), shown_before[:_NOTE_BYTES]
-        )
-    shown = tuple(
-        shown_before[at : at + _NOTE_BYTES] for at in range(0, len(shown_before), _NOTE_BYTES)
-    )
-    size: Any = convert(declared, given, now)["number"]
-    most = _MAX_NOTES[verb]
-    fetched = min(len(shown) + size + _SLACK, most) if shown else size
-    return Page(question, shown, size, most, {"number": fetched})
+    root = call.vault.root if call.vault else ""
+    content = render.as_json(answer)
+    if has_pages and tool.verb in pages.MAX_NOTES:
+        answer = answer._replace(total=len(answer.hits))  # what is left is told by the cursor
+    return _tool_answer(tool, answer, content, following, View(root or request.cwd, root))
 
 
 def _tool_answer(
-    tool: Tool, answer: Any, page: Page | TextPage | None, following: str, view: View
+    tool: Tool, answer: Any, content: dict[str, Any], following: str, view: View
 ) -> ToolAnswer:
     """What the verb answered, as content and text; `following` is the cursor of the next page."""
-    content = render.as_json(answer)
     for hit in content["hits"] if tool.preview else ():
         hit["snippet"] = shorten(hit["snippet"], tool.preview)
-    if isinstance(page, Page):
-        answer = answer._replace(total=len(answer.hits))  # what is left is told below
     text = _text_of(tool.verb, answer, view)
     if following:
         content["next_cursor"] = following

@@ -8,11 +8,11 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 from urllib.parse import unquote
 
-from cortex.core.model.caller import Caller
 from cortex.core.model.problem import NotFoundError
 from cortex.core.text.lazy_re import lazy_re
 from cortex.core.text.value import NamedTuple
-from cortex.interfaces.mcp.call import FindVault, call_tool, neutralize
+from cortex.interfaces.call import Request
+from cortex.interfaces.mcp.call import call_tool, neutralize
 from cortex.interfaces.mcp.tools import Tool
 from cortex.vault.templates import list_template_names, read_template
 
@@ -67,14 +67,14 @@ def list_resources(*, templates: bool) -> list[dict[str, str]]:
     ]
 
 
-def read_resource(uri: str, caller: Caller, find: FindVault) -> dict[str, str]:
+def read_resource(uri: str, request: Request) -> dict[str, str]:
     """The contents at an address. Raises `NotFoundError` for none of ours, else as `call_tool`."""
     for pattern, one in RESOURCES.items():
         way = re.sub(r"\\\{(\w+)\\\}$", r"(?P<\1>.+)", re.escape(pattern))
         way = re.sub(r"\\\{(\w+)\\\}", r"(?P<\1>[^/]+)", way)
         if found := re.fullmatch(way, uri):
             given = {name: unquote(part) for name, part in found.groupdict().items()}
-            answer = call_tool(uri, one.tool, given, caller, find, is_whole=True)
+            answer = call_tool(uri, one.tool, given, request, is_whole=True)
             text = answer.content.get("text", answer.text)  # of a note and a briefing the whole
             text = json.dumps(answer.content) if one.kind == _JSON else text
             return {"uri": uri, "mimeType": one.kind, "text": text}

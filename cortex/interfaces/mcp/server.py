@@ -5,7 +5,6 @@ from __future__ import annotations
 import ctypes
 import json
 import os
-import time
 import traceback
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import suppress
@@ -19,12 +18,13 @@ from mcp.shared.exceptions import MCPError
 from pydantic import BaseModel
 
 from cortex.core import __version__
-from cortex.core.model.caller import Caller, no_progress
 from cortex.core.model.problem import CortexError, InvalidInputError, NotFoundError
+from cortex.interfaces.call import Request
 from cortex.interfaces.cli.command import json_line
 from cortex.interfaces.mcp import resources
-from cortex.interfaces.mcp.call import FindVault, call_tool, describe, neutralize
+from cortex.interfaces.mcp.call import call_tool, describe, neutralize
 from cortex.interfaces.mcp.tools import Tool
+from cortex.vault.locate import Vault
 from cortex.watcher.scan_memory import remembered_scans
 
 _INSTRUCTIONS = (
@@ -34,6 +34,9 @@ _INSTRUCTIONS = (
 )
 _MAX_CALLS = 4  # that run at once; more wait
 _M_ARENA_MAX = -8  # of malloc.h
+_SESSION_VARIABLE = (
+    "CLAUDE_CODE_SESSION_ID"  # what Claude Code says to its servers: the session that they serve
+)
 _Json = dict[str, Any]
 
 
@@ -41,7 +44,7 @@ class ToolServer:
     """What the handlers share. Every call finds the vault and opens what it needs by itself."""
 
     def __init__(
-        self, tools: Mapping[str, Tool], find: FindVault, cwd: str, *, structured: bool
+        self, tools: Mapping[str, Tool], find: Callable[[], Vault], cwd: str, *, structured: bool
     ) -> None:
         self._tools = tools
         self._structured = structured  # answers as JSON, too
@@ -104,7 +107,7 @@ class ToolServer:
             raise NotFoundError(f"there is no tool {params.name!r}", known)
         given = params.arguments or {}
         try:
-            answer = call_tool(params.name, tool, given, self._caller(), self._find)
+            answer = call_tool(params.name, tool, given, self._request())
         except Exception as error:  # noqa: BLE001  the server lives on
             return {"content": [{"type": "text", "text": _explain(error, "\n")}], "isError": True}
         shown: _Json = {"content": [{"type": "text", "text": answer.text}]}
@@ -112,12 +115,11 @@ class ToolServer:
         return shown | ({"structuredContent": answer.content} if self._structured else {})
 
     def _read_resource(self, params: Any) -> _Json:
-        contents = resources.read_resource(str(params.uri), self._caller(), self._find)
+        contents = resources.read_resource(str(params.uri), self._request())
         return {"contents": [contents]}
 
-    def _caller(self) -> Caller:
-        now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
-        return Caller(self._cwd, now, os.urandom, "mcp", no_progress)
+    def _request(self) -> Request:
+        return Request(self._cwd, "mcp", self._find, os.environ.get(_SESSION_VARIABLE, ""))
 
 
 def _explain(error: Exception, between: str) -> str:
@@ -130,7 +132,7 @@ def _explain(error: Exception, between: str) -> str:
 
 def serve(
     tools: Mapping[str, Tool],
-    find: FindVault,
+    find: Callable[[], Vault],
     cwd: str,
     listen: Callable[[Server[Any]], None],
     *,

@@ -1,0 +1,121 @@
+"""One call of a verb, whichever way it comes in: bound to its request, converted, called; and how an error is said.
+
+A request is the surroundings of one call, never of a process: a server answers for many folders and sessions.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from cortex.core.model.caller import Caller, ProgressCallback, no_progress
+from cortex.core.model.problem import CortexError
+from cortex.core.text.strings import shell_quote
+from cortex.core.text.value import NamedTuple
+from cortex.interfaces.declare import Declaration, convert, is_note_name
+from cortex.operations import VERBS_WITHOUT_SETUP
+from cortex.vault.git import checkout
+from cortex.vault.locate import Vault
+
+
+def _say_nothing(_line: str) -> None:
+    """For requests that nobody reads beside the answer."""
+
+
+class Request(NamedTuple):
+    """Who asks, from where, about which vault."""
+
+    cwd: str  # absolute path of the working directory
+    source: str  # the interface: cli, mcp, python
+    find: Callable[[], Vault]  # asked by verbs that take a vault alone
+    session: str = ""  # that of what is written, where the call names none
+    progress: ProgressCallback = no_progress
+    say: Callable[[str], None] | None = (
+        _say_nothing  # what a fresh clone is given; None gives it nothing
+    )
+
+
+class Call(NamedTuple):
+    """A verb with what is given for its parameters, words or JSON values, bound to a request."""
+
+    function: Callable[..., Any]
+    declared: Declaration
+    given: dict[str, object]
+    caller: Caller
+    supplied: dict[str, object]  # what the interface fills in
+
+    @property
+    def vault(self) -> Vault | None:
+        """The vault, where the verb takes one."""
+        vault = self.supplied.get("vault")
+        return vault if isinstance(vault, Vault) else None
+
+    def answer(self) -> Any:
+        """Call the verb. Paths of notes are relative to the working directory, or to the vault.
+
+        Raises `CortexError`, also for a value that does not fit, and `OSError`.
+        """
+        values = convert(self.declared, self.given, self.caller.now)
+        root = self.vault.root if self.vault else ""
+        for parameter in self.declared.parameters if root else ():
+            if (name := values[parameter.name]) and is_note_name(parameter.type):
+                names = name if isinstance(name, list) else [name]
+                inside = [_vault_path(str(each), self.caller.cwd, root) for each in names]
+                values[parameter.name] = inside if isinstance(name, list) else inside[0]
+        return self.function(caller=self.caller, **values, **self.supplied)
+
+
+def bind(
+    function: Callable[..., Any],
+    declared: Declaration,
+    given: Mapping[str, object],
+    request: Request,
+    supplied: Mapping[str, object] | None = None,
+) -> Call:
+    """The call of a verb in a request. A fresh clone is given its merge drivers before. `supplied`
+    are parameters that the interface fills in beside the vault and the caller. Raises as `find`."""
+    now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+    caller = Caller(request.cwd, now, os.urandom, request.source, request.progress)
+    bound = {**given}
+    if request.session and any(one.name == "session" for one in declared.parameters):
+        bound["session"] = bound.get("session") or request.session
+    filled = {**(supplied or {})}
+    if "vault" in declared.supplied:
+        filled["vault"] = vault = request.find()
+        only_looks = (
+            declared.name in VERBS_WITHOUT_SETUP or given.get("check") or given.get("dry_run")
+        )
+        if request.say and not only_looks and not checkout.has_merge_drivers(vault.root):
+            _set_up_clone(vault, request.say)
+    return Call(function, declared, bound, caller, filled)
+
+
+def error_of(error: OSError) -> CortexError:
+    """What the operating system refused, with the next thing to do."""
+    where, hint = f": {error.filename}" if error.filename else "", "cortex doctor"
+    if isinstance(error, PermissionError) and error.filename:
+        named = os.path.abspath(os.fsdecode(error.filename))
+        folder = shell_quote(named if os.path.isdir(named) else os.path.dirname(named))
+        hint = f"ls -ld {folder} shows whose it is; run the command again when you may use it"
+    return CortexError(f"{error.strerror or error}{where}", hint)
+
+
+def _vault_path(name: str, cwd: str, root: str) -> str:
+    """The path below the vault of a file that `name` leads to from `cwd`; else the name."""
+    path, _, line = name.rpartition(":")
+    given = path if line.isdecimal() else name
+    if "/" not in given and not given.endswith(".md"):
+        return name
+    file = os.path.normpath(os.path.join(cwd, os.path.expanduser(given)))
+    is_inside = file.startswith(f"{root.rstrip('/')}/") and os.path.isfile(file)
+    return os.path.relpath(file, root) if is_inside else name
+
+
+def _set_up_clone(vault: Vault, say: Callable[[str], None]) -> None:
+    """Register our merge drivers in a fresh clone: git copies no configuration."""
+    from cortex.operations.share.git import set_up_clone  # noqa: PLC0415  once for each clone
+
+    for line in set_up_clone(vault):
+        say(line)
