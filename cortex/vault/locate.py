@@ -42,14 +42,8 @@ def find_vault(named: str, cwd: str, environ: Mapping[str, str]) -> Vault:
         if path:
             vault = _vault_at(os.path.join(cwd, os.path.expanduser(path)), source)
             return vault._replace(is_explicit=True)
-    for below in ("", "vault"):
-        directory = os.path.realpath(cwd)
-        while True:
-            if _is_vault(os.path.join(directory, below)):
-                return Vault(os.path.realpath(os.path.join(directory, below)))
-            if directory == os.path.dirname(directory):
-                break
-            directory = os.path.dirname(directory)
+    if root := nearest_vault_root(cwd):
+        return Vault(root)
     if default := default_vault_root():
         return _vault_at(default, f"the default in {default_vault_file()}")
     if fault := default_vault_fault():
@@ -57,6 +51,19 @@ def find_vault(named: str, cwd: str, environ: Mapping[str, str]) -> Vault:
         raise InvalidInputError(message, "cortex init DIR --default writes it anew")
     hint = "cortex init makes one here; --vault DIR or $CORTEX_VAULT names one elsewhere"
     raise NotFoundError(f"there is no vault in {cwd} or above it", hint)
+
+
+def nearest_vault_root(folder: str) -> str:
+    """The nearest vault upwards, else the nearest `vault` that is one; empty for neither."""
+    for below in ("", "vault"):
+        directory = os.path.realpath(folder)
+        while True:
+            if is_vault(os.path.join(directory, below)):
+                return os.path.realpath(os.path.join(directory, below))
+            if directory == os.path.dirname(directory):
+                break
+            directory = os.path.dirname(directory)
+    return ""
 
 
 def real_folder(cwd: str, directory: str) -> str:
@@ -73,6 +80,11 @@ def default_vault_root() -> str:
     """The path of the user's default vault; empty when none is set."""
     text = files.read_bounded(default_vault_file(), _MAX_BYTES, follow=True)
     return os.fsdecode(text.partition(b"\n")[0].strip())
+
+
+def real_default_root() -> str:
+    """The path of the user's default vault without links; empty when none is set."""
+    return _real_root(default_vault_root())
 
 
 def default_vault_fault() -> str:
@@ -110,7 +122,10 @@ def _personal_root(vault: Vault) -> str:
 
 
 def _named_root(vault: Vault) -> str:
-    named = default_vault_root() if vault.default_root is None else vault.default_root
+    return real_default_root() if vault.default_root is None else _real_root(vault.default_root)
+
+
+def _real_root(named: str) -> str:
     try:
         return os.path.realpath(named) if os.path.isabs(named) else named
     except ValueError:  # a NUL in the file that names it
@@ -122,15 +137,16 @@ def _personal_fault(root: str) -> str:
     every folder, perhaps one that came with somebody's repository."""
     if not os.path.isabs(root):
         return "is no absolute path"
-    return "" if _is_vault(root) else "is no vault" if os.path.isdir(root) else "is no folder"
+    return "" if is_vault(root) else "is no vault" if os.path.isdir(root) else "is no folder"
 
 
-def _is_vault(directory: str) -> bool:
+def is_vault(directory: str) -> bool:
+    """Whether a folder has the settings of a vault."""
     return os.path.isfile(os.path.join(directory, SETTINGS_FILE))
 
 
 def _vault_at(directory: str, source: str) -> Vault:
-    if not _is_vault(directory):
+    if not is_vault(directory):
         settings = os.path.join(directory, SETTINGS_FILE)
         if os.path.lexists(settings):
             fault = files.why_unreadable(settings) or "is a link that leads nowhere"

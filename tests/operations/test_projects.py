@@ -10,6 +10,7 @@ import pytest
 
 from cortex.core.model.problem import ConflictError, InvalidInputError, NotFoundError
 from cortex.operations.capture.capture import capture
+from cortex.operations.care.init import init
 from cortex.operations.care.status import status as status_of
 from cortex.operations.find.actions import actions, meetings
 from cortex.operations.find.entities import topic
@@ -432,3 +433,11 @@ def test_a_worktree_is_the_project_of_its_main_work_tree_and_says_why(tmp_path, 
     (main / ".cortex-project").write_text("shop\n")
     assert identify_project(str(tmp_path / "side")) == identify_project(str(main))
     assert identify_project(str(tmp_path / "side")).source == "file"
+
+
+def test_the_list_names_the_vaults_of_this_machine(vault, caller, cortex, tmp_path):
+    assert "vaults on this machine" not in cortex("project", "list").stdout
+    init(caller, str(tmp_path / "notes"))
+    named_vaults = json.loads(cortex("project", "list", "--json").stdout)["vaults"]
+    assert {one["root"] for one in named_vaults} == {vault.root, str(tmp_path / "notes")}
+    assert f"  notes  {tmp_path / 'notes'}\n" in cortex("project", "list").stdout

@@ -180,6 +180,9 @@ def _project_list_lines(answer: Any) -> Iterable[str]:
         yield f"{format_count(more, 'project')} more, changed earlier"
     for pair in answer.alike:
         yield dim(f"{pair.a} looks like {pair.b}; if they are one project: {pair.command}")
+    if len(answer.vaults) > 1:
+        rows = (f"  {one.name}  {dim(escape(one.root))}" for one in answer.vaults)
+        yield from section("vaults on this machine", rows)
     yield from problem_lines(answer.problems)
 
 

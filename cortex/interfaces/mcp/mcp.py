@@ -16,7 +16,8 @@ from cortex.hosts.mcp_settings import McpChange, McpHostName
 from cortex.interfaces.mcp.tools import Tool, select_tools
 from cortex.operations.care.hook_status import project_root
 from cortex.vault import user_settings
-from cortex.vault.locate import Vault, find_vault
+from cortex.vault.locate import Vault
+from cortex.vault.state.known_vaults import find_workplace
 
 _INSTALL_HINT = "pip install 'mcp>=2.2,<3', in the environment of cortex"
 
@@ -72,7 +73,7 @@ def mcp(
     Example: cortex mcp install claude cursor
     Example: cortex mcp --http 127.0.0.1:8765
     """
-    find = partial(find_vault, vault_name, caller.cwd, os.environ)
+    find = partial(_find, vault_name, caller.cwd)
     selected = select_tools(tools or ("default",))
     if action == "serve":
         if hosts or user or dry_run or (allow and not http):
@@ -91,6 +92,10 @@ def mcp(
     words += ["--vault", find().root] if vault_name else []
     words += ["--structured"] if structured else []
     return _change_settings(caller.cwd, action, hosts or [], words, user=user, dry_run=dry_run)
+
+
+def _find(vault_name: str, cwd: str) -> Vault:
+    return find_workplace(vault_name, cwd, os.environ).vault
 
 
 def _serve(

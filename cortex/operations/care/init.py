@@ -17,6 +17,7 @@ from cortex.vault import files, layout
 from cortex.vault.foreign_settings import list_agent_settings
 from cortex.vault.git import checkout, drivers, git_cli
 from cortex.vault.locate import real_folder
+from cortex.vault.state import known_vaults
 
 
 class InitResult(NamedTuple):
@@ -81,6 +82,7 @@ def init(
     added = add_vault_files(root, folder) + _add_project_file(root, new=is_new)
     if repository == "made":
         drivers.register(root)
+    known_vaults.remember(root)
     result = InitResult(root, added, default, list_agent_settings(root), repository=repository)
     if default:
         set_default_vault(root)

@@ -33,6 +33,7 @@ from cortex.vault import files, settings
 from cortex.vault.git import checkout
 from cortex.vault.git.checkout import PROJECT_FILE
 from cortex.vault.locate import Vault
+from cortex.vault.state.known_vaults import KnownVault, list_vaults
 
 _MAX_LISTED, _MAX_SIMILAR, _MAX_SHOWN = 200, 20, 10
 # The end of a name that `checkout.project_of` made of a folder: four signs of base32. Nearly half
@@ -69,6 +70,7 @@ class ProjectListing(NamedTuple):
     alike: tuple[SimilarProjects, ...]
     here: str  # the working directory's project
     problems: tuple[Problem, ...]
+    vaults: tuple[KnownVault, ...]  # of this machine, this one among them
 
 
 class ProjectBranch(NamedTuple):
@@ -125,7 +127,7 @@ def project(
 ) -> ProjectListing | ProjectDetails | ProjectMerge:
     """List projects, show one, or make two of them one.
 
-    A project has the name that .cortex-project says, else the remote's, else the folder's with a
+    The list also names the vaults that were used on this machine. A project has the name that .cortex-project says, else the remote's, else the folder's with a
     hash of its path: so one project may end up with two names. Merge changes the project: line of
     A's records and sessions to B, and writes into cortex.toml that A means B from now on. Events
     stay as they were captured; each changed note says merged_from:, by which unmerge finds those
@@ -159,7 +161,8 @@ def _list_projects(vault: Vault, caller: Caller) -> ProjectListing:
     alike = _find_similar_names([one for one in every if not one.merged_into])
     shown = tuple(every[:_MAX_LISTED])
     here = resolve_project(vault, caller, "")
-    return ProjectListing(shown, len(every), tuple(alike[:_MAX_SIMILAR]), here, tuple(problems))
+    similar, vaults = tuple(alike[:_MAX_SIMILAR]), tuple(list_vaults())
+    return ProjectListing(shown, len(every), similar, here, tuple(problems), vaults)
 
 
 def load_summaries(catalogue: Catalogue, name: str = "") -> list[ProjectSummary]:

@@ -14,7 +14,7 @@ from cortex.core.model.problem import CortexError, Problem
 from cortex.index.refresh import IndexSession, query_index
 from cortex.vault import files, settings, user_folders
 from cortex.vault.locate import Vault
-from cortex.vault.state import spool
+from cortex.vault.state import known_vaults, spool
 from cortex.vault.state.change_marker import briefings_are_stale, git_stamp
 
 _T = TypeVar("_T")
@@ -35,6 +35,7 @@ def bring_up_to_date(vault: Vault, caller: Caller) -> list[Problem]:
     returned as problems."""
     if unusable := state_problems(vault):
         return unusable  # without its locks nothing may be changed
+    known_vaults.remember(vault.root)
     problems: list[Problem] = []
     if os.path.isdir(spool.spool_folder(vault)):
         # 2 ms of imports; a hook that leaves anything behind makes the folder.
